@@ -1,0 +1,21 @@
+# penstock_header_test(FOLDER): every header of FOLDER compiles alone, with what penstock_FOLDER includes.
+function(penstock_header_test folder)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
+       ${CMAKE_SOURCE_DIR}/${folder}/*.hpp)
+  set(sources "")
+  foreach(header ${headers})
+    set(source ${CMAKE_BINARY_DIR}/headers/${header}.cpp)
+    file(CONFIGURE OUTPUT ${source} @ONLY CONTENT "#include \"@header@\"\n")
+    list(APPEND sources ${source})
+  endforeach()
+  if(NOT sources)
+    return()
+  endif()
+  set(target penstock_${folder}_headers)
+  add_library(${target} OBJECT ${sources})
+  target_link_libraries(${target} PRIVATE penstock_settings)
+  target_include_directories(${target}
+                             PRIVATE $<TARGET_PROPERTY:penstock_${folder},INCLUDE_DIRECTORIES>)
+  target_compile_options(${target} PRIVATE -O0 -g0)
+  set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "")
+endfunction()

@@ -1,0 +1,28 @@
+# Compiler settings that every target shares, and the tools that speed a build up when they are there.
+
+find_program(ccache_program ccache)
+if(ccache_program)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${ccache_program})
+endif()
+find_program(mold_program mold)
+
+add_library(penstock_settings INTERFACE)
+target_include_directories(penstock_settings INTERFACE ${CMAKE_SOURCE_DIR})
+# A designated initialiser leaves the rest at its default on purpose.
+target_compile_options(penstock_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
+                                                   -Wno-missing-field-initializers)
+if(PENSTOCK_WERROR)
+  target_compile_options(penstock_settings INTERFACE -Werror)
+endif()
+if(mold_program)
+  target_link_options(penstock_settings INTERFACE -fuse-ld=mold)
+endif()
+if(PENSTOCK_SANITIZE)
+  set(sanitize -fsanitize=${PENSTOCK_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_compile_options(penstock_settings INTERFACE ${sanitize})
+  target_link_options(penstock_settings INTERFACE ${sanitize})
+endif()
+if(PENSTOCK_TIDY)
+  find_program(tidy_program clang-tidy REQUIRED)
+  set(CMAKE_CXX_CLANG_TIDY ${tidy_program})
+endif()

@@ -1,0 +1,134 @@
+/// Nanoseconds and bytes per op of lowering, pricing and relaxing the shared 1F1B case: F 1 ms, B 2 ms,
+/// 8 MiB activations and gradients, one link each way between neighbours with 25e9 bytes/s and 2 us.
+/// An op is an action or a transfer.
+#include <benchmark/benchmark.h>
+#include <memory>
+
+#include "experiments/bench/heap.hpp"
+#include "hardware_models/registry.hpp"
+#include "schedules/registry.hpp"
+#include "sim/costs.hpp"
+#include "sim/lower.hpp"
+#include "sim/named.hpp"
+#include "sim/relax.hpp"
+#include "sim/report.hpp"
+
+namespace penstock {
+namespace {
+
+struct Case {
+  Placement placement;
+  Schedule schedule;
+  ModelGraph model;
+  Partition partition;
+  std::unique_ptr<HardwareModel> hardware;
+};
+
+Case shared_case(std::uint32_t ranks, std::uint32_t microbatches) {
+  const ScheduleEntry& entry = *find_named(schedule_entries(), "1f1b");
+  Case made;
+  made.placement = entry.place(ranks, 1);
+  made.schedule = make_schedule(entry, made.placement, {microbatches, {}});
+  for (LayerIndex layer : Numbers<LayerIndex>(ranks)) {
+    made.model.layers.push_back(
+        {.forward_us = 1000, .backward_us = 2000, .activation_bytes = 8.0 * 1024 * 1024});
+    made.partition.stages.push_back({layer});
+  }
+  made.model.connect_as_chain();
+  made.hardware = find_named(cost_model_entries(), "ideal")
+                      ->make({.latency_us = 2, .bandwidth_bytes_per_s = 25e9});
+  return made;
+}
+
+Plan lowered(const Case& of) { return std::get<Plan>(lower(of.schedule, of.placement)); }
+
+Costs priced(const Case& of, const Plan& plan) {
+  return price(plan, of.model, of.partition, *of.hardware);
+}
+
+Case case_of(const benchmark::State& state) {
+  return shared_case(static_cast<std::uint32_t>(state.range(0)),
+                     static_cast<std::uint32_t>(state.range(1)));
+}
+
+/// Shows the time of one op as "op", in seconds with an SI prefix.
+void count_ops(benchmark::State& state, std::uint64_t ops) {
+  state.counters["op"] =
+      benchmark::Counter(static_cast<double>(ops) * static_cast<double>(state.iterations()),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["ops"] = static_cast<double>(ops);
+}
+
+void lowering(benchmark::State& state) {
+  const Case of = case_of(state);
+  std::uint64_t ops = 0;
+  for (auto _ : state) ops = lowered(of).tasks();
+  count_ops(state, ops);
+}
+
+void pricing(benchmark::State& state) {
+  const Case of = case_of(state);
+  const Plan plan = lowered(of);
+  for (auto _ : state) benchmark::DoNotOptimize(priced(of, plan));
+  count_ops(state, plan.tasks());
+}
+
+/// As in a sweep: one plan, one timeline whose memory is used again.
+void relaxing(benchmark::State& state) {
+  const Case of = case_of(state);
+  const Plan plan = lowered(of);
+  const Costs costs = priced(of, plan);
+  Timeline timeline;
+  for (auto _ : state) {
+    relax(plan, costs, timeline);
+    benchmark::DoNotOptimize(timeline.end.data());
+  }
+  count_ops(state, plan.tasks());
+  state.counters["makespan_s"] = to_us(makespan(plan, timeline)) * 1e-6;
+}
+
+void summarizing(benchmark::State& state) {
+  const Case of = case_of(state);
+  const Plan plan = lowered(of);
+  const Costs costs = priced(of, plan);
+  Timeline timeline;
+  relax(plan, costs, timeline);
+  for (auto _ : state) benchmark::DoNotOptimize(summarize(plan, costs, timeline));
+  count_ops(state, plan.tasks());
+}
+
+/// Lowering, pricing and relaxing from nothing, and the most that the heap grows by meanwhile.
+void all_three(benchmark::State& state) {
+  const Case of = case_of(state);
+  std::uint64_t ops = 0;
+  const std::size_t before = heap_used();
+  reset_heap_peak();
+  for (auto _ : state) {
+    const Plan plan = lowered(of);
+    Timeline timeline;
+    relax(plan, priced(of, plan), timeline);
+    ops = plan.tasks();
+  }
+  count_ops(state, ops);
+  state.counters["peak_bytes_per_op"] =
+      static_cast<double>(heap_peak() - before) / static_cast<double>(ops);
+}
+
+void sizes(benchmark::internal::Benchmark* benchmark) {
+  benchmark->Args({16, 256})->Args({64, 1024})->Args({64, 4096})->Unit(benchmark::kMillisecond);
+}
+void sizes_to_ten_million(benchmark::internal::Benchmark* benchmark) {
+  sizes(benchmark);
+  benchmark->Args({64, 40'000});
+}
+
+BENCHMARK(lowering)->Apply(sizes);
+BENCHMARK(pricing)->Apply(sizes);
+BENCHMARK(relaxing)->Apply(sizes_to_ten_million);
+BENCHMARK(summarizing)->Apply(sizes);
+BENCHMARK(all_three)->Apply(sizes_to_ten_million);
+
+}  // namespace
+}  // namespace penstock
+
+BENCHMARK_MAIN();

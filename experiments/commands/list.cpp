@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "experiments/commands/registry.hpp"
+#include "experiments/formats/registry.hpp"
+#include "hardware_models/registry.hpp"
+#include "schedules/partitioners/registry.hpp"
+#include "schedules/registry.hpp"
+
+namespace penstock {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// What can be listed: each kind as a JSON array of objects with a name, a summary and more.
+template <class Entry>
+json names_and_summaries(std::span<const Entry* const> entries) {
+  json all = json::array();
+  for (const Entry* entry : entries) {
+    all.push_back({{"name", entry->name}, {"summary", entry->summary}});
+  }
+  return all;
+}
+
+json schedules() {
+  json all = json::array();
+  for (const ScheduleEntry* entry : schedule_entries()) {
+    json options = json::array();
+    for (const ScheduleOption& option : entry->options) {
+      options.push_back({{"name", option.name}, {"summary", option.summary}});
+    }
+    all.push_back({{"name", entry->name},
+                   {"summary", entry->summary},
+                   {"needs", entry->needs},
+                   {"bubble", entry->bubble},
+                   {"peak_activations", entry->peak},
+                   {"options", std::move(options)}});
+  }
+  return all;
+}
+
+json partitioners() { return names_and_summaries(partitioner_entries()); }
+json cost_models() { return names_and_summaries(cost_model_entries()); }
+json formats() { return names_and_summaries(format_entries()); }
+
+struct Kind {
+  const char* name;
+  json (*list)();
+};
+constexpr std::array<Kind, 4> kinds{{{"schedules", schedules},
+                                     {"partitioners", partitioners},
+                                     {"cost-models", cost_models},
+                                     {"formats", formats}}};
+
+/// The name and what else is told of an entry, one line each.
+void print_lines(const json& entries) {
+  std::size_t width = 0;
+  for (const json& entry : entries) {
+    width = std::max(width, entry["name"].get_ref<const std::string&>().size());
+  }
+  const auto text = [](const json& value) { return value.get<std::string>(); };
+  for (const json& entry : entries) {
+    fmt::print("{:<{}}  {}\n", text(entry["name"]), width, text(entry["summary"]));
+    if (!entry.contains("needs")) continue;
+    fmt::print("{:{}}  needs {}; bubble {}; peak {}\n", "", width, text(entry["needs"]),
+               text(entry["bubble"]), text(entry["peak_activations"]));
+    for (const json& option : entry["options"]) {
+      fmt::print("{:{}}  {}: {}\n", "", width, text(option["name"]), text(option["summary"]));
+    }
+  }
+}
+
+Runner declare(CommandLine& line) {
+  struct Options {
+    std::string kind;
+    bool json = false;
+  };
+  auto options = std::make_shared<Options>();
+  std::vector<std::string> names;
+  for (const Kind& kind : kinds) names.emplace_back(kind.name);
+  line.required_choice("KIND", options->kind, names, "what to list");
+  line.flag("--json", options->json, "print it as JSON");
+  return [options] {
+    const auto kind = std::find_if(kinds.begin(), kinds.end(),
+                                   [&](const Kind& k) { return options->kind == k.name; });
+    const json entries = kind->list();
+    if (options->json) {
+      fmt::print("{}\n", json{{"penstock", 1}, {options->kind, entries}}.dump(2));
+    } else {
+      print_lines(entries);
+    }
+    return ExitCode::done;
+  };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry list_entry{
+    .name = "list",
+    .summary = "show what there is: schedules, partitioners, cost models, formats",
+    .details = "Symbols: p ranks, r a rank, m microbatches, v chunks a rank; f and b are the times of\n"
+               "F and B of one stage.\n"
+               "\n"
+               "Example: penstock list schedules",
+    .declare = declare,
+};
+
+}  // namespace penstock

@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "experiments/commands/registry.hpp"
+#include "experiments/files.hpp"
+#include "experiments/formats/chrome_trace.hpp"
+#include "experiments/result_json.hpp"
+#include "experiments/result_table.hpp"
+#include "experiments/run.hpp"
+#include "experiments/run_picture.hpp"
+#include "sim/memory.hpp"
+#include "sim/timeline_file.hpp"
+
+namespace penstock {
+namespace {
+
+struct Options {
+  std::string scenario;
+  std::vector<std::string> settings;
+  std::string engine = "auto";
+  bool json = false;
+  std::string trace;
+  std::string timeline;
+  std::string svg;
+  std::string png;
+  std::string pdf;
+};
+
+void write_picture(const std::string& path, PictureFormat format, const RunResult& result) {
+  if (path.empty()) return;
+  write_file(path, draw_run(format, *result.plan, result.timeline, result.title));
+}
+
+/// Everything that was asked for beside the report. A run that did not finish has nothing to draw.
+void write_outputs(const Options& options, RunResult& result) {
+  if (!result.plan) return;
+  if (!options.trace.empty() || !options.timeline.empty()) {
+    memory_peaks(*result.plan, result.costs, result.timeline, &result.timeline.memory);
+  }
+  if (!options.trace.empty()) {
+    write_file(options.trace,
+               chrome_trace(*result.plan, result.costs, result.timeline, result.title));
+  }
+  if (!options.timeline.empty()) {
+    write_file(options.timeline, write_timeline(*result.plan, result.timeline, result.title));
+  }
+  write_picture(options.svg, PictureFormat::svg, result);
+  write_picture(options.png, PictureFormat::png, result);
+  write_picture(options.pdf, PictureFormat::pdf, result);
+}
+
+/// With an output on standard output, the report would end up in the middle of it.
+bool report_wanted(const Options& options) {
+  for (const std::string* path :
+       {&options.trace, &options.timeline, &options.svg, &options.png, &options.pdf}) {
+    if (*path == "-") return false;
+  }
+  return true;
+}
+
+int run_scenario(const Options& options) {
+  const Scenario scenario = read_scenario(options.scenario, options.settings);
+  RunResult result = run(scenario);
+  for (Finding& finding : unmet_expectations(scenario.expect, result)) {
+    result.findings.push_back(std::move(finding));
+  }
+  write_outputs(options, result);
+  if (report_wanted(options)) {
+    fmt::print("{}", options.json ? result_json(result).dump(2) + "\n" : result_table(result));
+  }
+  return result.findings.empty() ? ExitCode::done : ExitCode::finding;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.required("SCENARIO", options->scenario, "scenario file (JSON), - for standard input");
+  line.option("--set", options->settings, "change the scenario first", "/POINTER=VALUE");
+  line.flag("--json", options->json, "print the result as JSON");
+  line.choice("--engine", options->engine, {"auto", "relax"},
+              "how to simulate: longest path is right for every plan of this version");
+  line.option("--timeline", options->timeline, "write the timeline", "FILE");
+  line.option("--trace", options->trace, "write a Chrome trace (.json or .json.gz)", "FILE");
+  line.option("--svg", options->svg, "draw the timeline as SVG", "FILE");
+  line.option("--png", options->png, "draw the timeline as PNG", "FILE");
+  line.option("--pdf", options->pdf, "draw the timeline as PDF", "FILE");
+  return [options] { return run_scenario(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry run_entry{
+    .name = "run",
+    .summary = "simulate one scenario and report",
+    .details =
+        "Three bubbles are reported, since papers quote any of them:\n"
+        "  of makespan          mean idle share of the ranks: 1 - sum(busy) / (ranks * makespan)\n"
+        "  over ideal           makespan / (busiest rank's work) - 1\n"
+        "  of the longest span  1 - (busiest rank's work) / (longest of end - start over ranks)\n"
+        "The causes of a rank's idle time add up to it exactly: warm-up before its first action,\n"
+        "drain after its last, and in between dependency (the producer of the input that came last\n"
+        "was not finished), contention (its transfer was queued), transfer (it was on its way).\n"
+        "\n"
+        "Example: penstock run experiments/scenarios/1f1b.json --set /schedule/microbatches=16 \\\n"
+        "           --svg timeline.svg --trace trace.json.gz",
+    .declare = declare,
+};
+
+}  // namespace penstock

@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "experiments/commands/registry.hpp"
+#include "experiments/formats/torch_csv.hpp"
+#include "schedules/registry.hpp"
+#include "sim/error.hpp"
+#include "sim/limits.hpp"
+#include "sim/named.hpp"
+
+namespace penstock {
+namespace {
+
+struct Options {
+  std::string name;
+  std::optional<std::uint32_t> ranks;
+  std::optional<std::uint32_t> chunks;
+  std::optional<std::uint32_t> microbatches;
+  std::vector<std::string> settings;
+};
+
+std::uint32_t within(const char* option, std::optional<std::uint32_t> value, std::uint32_t limit) {
+  if (!value) throw UsageError(fmt::format("{} is missing", option));
+  if (*value == 0 || *value > limit) {
+    throw UsageError(fmt::format("{} is {}; it must be from 1 to {}", option, *value, limit));
+  }
+  return *value;
+}
+
+ScheduleOptions schedule_options(const Options& options) {
+  ScheduleOptions all;
+  all.microbatch_count = within("--microbatches", options.microbatches, Limits::microbatches);
+  for (const std::string& setting : options.settings) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos) {
+      throw UsageError(fmt::format("--set {}: it must read key=value", setting));
+    }
+    all.settings[setting.substr(0, equals)] = setting.substr(equals + 1);
+  }
+  return all;
+}
+
+int print_schedule(const Options& options) {
+  const ScheduleEntry* entry = find_named(schedule_entries(), options.name);
+  if (entry == nullptr) {
+    throw UsageError(fmt::format("unknown schedule \"{}\"; known: {}", options.name,
+                                 names_of(schedule_entries())));
+  }
+  const std::uint32_t ranks = within("--ranks", options.ranks, Limits::ranks);
+  const std::uint32_t chunks = within("--chunks", options.chunks.value_or(entry->default_chunks),
+                                      Limits::stages / ranks);
+  try {
+    const Schedule schedule =
+        make_schedule(*entry, entry->place(ranks, chunks), schedule_options(options));
+    const TorchCsv csv = write_torch_csv(schedule);
+    fmt::print("{}", csv.text);
+    for (const std::string& action : csv.left_out) {
+      fmt::print(stderr, "penstock: left out, since the notation cannot carry it: {}\n", action);
+    }
+  } catch (const RuleError& error) {
+    throw UsageError(fmt::format("{}: {}", entry->name, error.what()));
+  }
+  return ExitCode::done;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.required("NAME", options->name, "a schedule; see penstock list schedules");
+  line.option("--ranks", options->ranks, "pipeline ranks");
+  line.option("--chunks", options->chunks, "stages a rank, where the rule leaves a choice");
+  line.option("--microbatches", options->microbatches, "microbatches of one iteration");
+  line.option("--set", options->settings, "an option of the rule", "KEY=VALUE");
+  return [options] { return print_schedule(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry schedule_entry{
+    .name = "schedule",
+    .summary = "print the order of a named schedule as PyTorch CSV",
+    .details = "One row a rank; a cell is STAGE, F B I or W, MICROBATCH.\n"
+               "\n"
+               "Example: penstock schedule 1f1b --ranks 4 --microbatches 8 > order.csv",
+    .declare = declare,
+};
+
+}  // namespace penstock

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "sim/costs.hpp"
+#include "sim/plan.hpp"
+#include "sim/timeline.hpp"
+
+namespace penstock {
+
+/// A timeline as Chrome Trace Event JSON, which ui.perfetto.dev, chrome://tracing and speedscope
+/// open.
+///
+/// Each rank is a process. Its threads hold what it computes, sends and receives; slices of one
+/// thread never overlap, so what runs at the same time is on "compute 2", "send 2" and so on.
+/// Arrows lead from the action that made a tensor to the action that reads it. Counters show the
+/// memory of a rank (when the timeline has samples) and the activations that it holds.
+///
+/// Times are in microseconds and exact to the nanosecond. Viewers count in nanoseconds and round
+/// begin and duration on their own, which would make slices overlap that only touch; so begin and
+/// end are rounded here, each once.
+std::string chrome_trace(const Plan& plan, const Costs& costs, const Timeline& timeline,
+                         std::string_view title);
+
+}  // namespace penstock

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace penstock {
+
+/// Parses JSON strictly: no comments, no NaN, no key twice in one object, at most 64 levels deep.
+/// Throws InputError whose place is a line and column, or a pointer.
+nlohmann::json parse_json(std::string_view text);
+
+/// Applies "/pointer=value" settings in order; a value that is no JSON is taken as a string. Throws
+/// UsageError for a faulty pointer.
+void apply_settings(nlohmann::json& document, const std::vector<std::string>& settings);
+
+/// Throws InputError, with the JSON pointer of the fault and what would be right there, unless the
+/// document fits the schema.
+void check_schema(const nlohmann::json& document, const nlohmann::json& schema);
+
+}  // namespace penstock

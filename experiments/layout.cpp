@@ -1,0 +1,247 @@
+#include "experiments/layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "experiments/files.hpp"
+#include "experiments/formats/torch_csv.hpp"
+#include "schedules/partitioners/registry.hpp"
+#include "schedules/registry.hpp"
+#include "sim/error.hpp"
+#include "sim/limits.hpp"
+#include "sim/microbatch_columns.hpp"
+#include "sim/named.hpp"
+#include "sim/order_fault.hpp"
+
+namespace penstock {
+namespace {
+
+/// Devices that act as one pipeline rank, times the copies of the pipeline.
+std::uint64_t devices_per_rank(const Scenario& scenario) {
+  std::uint64_t product = 1;
+  for (const std::uint32_t degree :
+       {scenario.tensor, scenario.data, scenario.context, scenario.expert}) {
+    product *= degree;
+    if (product > (std::uint64_t{1} << 32)) {
+      throw InputError("/parallel", "the degrees multiply to more than 2^32 devices a rank");
+    }
+  }
+  return product;
+}
+
+void check_devices(const Scenario& scenario, std::uint32_t ranks) {
+  const std::uint64_t needed = ranks * devices_per_rank(scenario);
+  if (!scenario.devices || *scenario.devices == needed) return;
+  throw InputError("/hardware/devices",
+                   fmt::format("there are {} devices, but {} pipeline ranks times the other degrees "
+                               "of /parallel take {}",
+                               *scenario.devices, ranks, needed));
+}
+
+/// The number of model stages where the scenario settles it.
+std::optional<std::uint32_t> stages_given(const Scenario& scenario) {
+  if (scenario.stages_given) return static_cast<std::uint32_t>(scenario.model.layers.size());
+  if (scenario.partition_stages.empty()) return std::nullopt;
+  return static_cast<std::uint32_t>(scenario.partition_stages.size());
+}
+
+std::uint32_t ranks_by_devices(const Scenario& scenario) {
+  const std::uint64_t each = devices_per_rank(scenario);
+  if (*scenario.devices % each != 0) {
+    throw InputError("/hardware/devices",
+                     fmt::format("{} devices do not divide by the {} that one pipeline rank takes",
+                                 *scenario.devices, each));
+  }
+  return static_cast<std::uint32_t>(*scenario.devices / each);
+}
+
+/// How many pipeline ranks a rule gets, as the contract orders the sources.
+std::uint32_t ranks_for_rule(const Scenario& scenario, const ScheduleEntry& entry) {
+  if (scenario.pipeline) return *scenario.pipeline;
+  if (scenario.devices) return ranks_by_devices(scenario);
+  if (!scenario.partition_ranks.empty()) {
+    std::uint32_t highest = 0;
+    for (const auto& replicas : scenario.partition_ranks) {
+      for (Rank rank : replicas) highest = std::max(highest, index(rank));
+    }
+    return highest + 1;
+  }
+  const auto stages = stages_given(scenario);
+  if (!stages) {
+    throw InputError("/parallel/pipeline", "it is missing; a model given by layers needs the number "
+                                           "of pipeline ranks, or \"devices\" under /hardware");
+  }
+  const std::uint32_t chunks = scenario.chunks.value_or(entry.default_chunks);
+  if (*stages % chunks != 0) {
+    throw InputError("/parallel/chunks", fmt::format("{} stages do not divide by {} chunks a rank",
+                                                     *stages, chunks));
+  }
+  return *stages / chunks;
+}
+
+void check_sizes(std::uint32_t ranks, std::uint64_t chunks) {
+  if (ranks > Limits::ranks) {
+    throw InputError("/parallel/pipeline",
+                     fmt::format("{} ranks are too many; at most {}", ranks, Limits::ranks));
+  }
+  if (ranks * chunks > Limits::stages) {
+    throw InputError("/parallel/chunks", fmt::format("{} ranks times {} chunks are too many stages; "
+                                                     "at most {}",
+                                                     ranks, chunks, Limits::stages));
+  }
+}
+
+std::uint32_t model_stages(const Placement& placement) {
+  return static_cast<std::uint32_t>(placement.chains().front().size());
+}
+
+/// A placement by the user's own list of ranks.
+Placement given_placement(const Scenario& scenario, std::uint32_t ranks) {
+  std::vector<Stage> chain;
+  for (Stage stage : Numbers<Stage>(static_cast<std::uint32_t>(scenario.partition_ranks.size()))) {
+    chain.push_back(stage);
+  }
+  try {
+    return Placement::given(ranks, scenario.partition_ranks, {chain});
+  } catch (const InputError& error) {
+    throw InputError("/partition/ranks", error.what());
+  }
+}
+
+Placement placement_for_rule(const Scenario& scenario, const ScheduleEntry& entry,
+                             std::uint32_t ranks) {
+  check_sizes(ranks, scenario.chunks.value_or(entry.default_chunks));
+  if (!scenario.partition_ranks.empty()) return given_placement(scenario, ranks);
+  const auto stages = stages_given(scenario);
+  Placement placement = entry.place(ranks, scenario.chunks.value_or(entry.default_chunks));
+  const bool fits = !stages || model_stages(placement) == *stages;
+  if (fits || scenario.chunks || *stages % ranks != 0) return placement;
+  // The model says how many chunks there are, if nothing else does.
+  return entry.place(ranks, *stages / ranks);
+}
+
+Layout layout_by_rule(const Scenario& scenario) {
+  const ScheduleEntry* entry = find_named(schedule_entries(), scenario.schedule);
+  if (entry == nullptr) {
+    throw InputError("/schedule/name", fmt::format("unknown name \"{}\"; known: {}",
+                                                   scenario.schedule,
+                                                   names_of(schedule_entries())));
+  }
+  const std::uint32_t ranks = ranks_for_rule(scenario, *entry);
+  check_devices(scenario, ranks);
+  Layout layout;
+  layout.name = scenario.schedule;
+  layout.microbatches = *scenario.microbatches;
+  try {
+    layout.placement = placement_for_rule(scenario, *entry, ranks);
+    layout.schedule = make_schedule(*entry, layout.placement,
+                                    {*scenario.microbatches, scenario.schedule_settings});
+  } catch (const RuleError& error) {
+    throw InputError("/schedule", fmt::format("{}: {}", entry->name, error.what()));
+  }
+  return layout;
+}
+
+/// Reads an order and refuses one with a fault; the error names the order's file.
+OrderFile read_order(const std::string& path, std::vector<std::vector<Stage>> chains,
+                     Placement& placement) {
+  try {
+    OrderFile order = read_torch_csv(read_file(path));
+    placement = placement_of(order, std::move(chains));
+    if (const auto fault = find_order_fault(order.schedule, placement)) {
+      throw InputError(place_text(order, fault->rank, fault->action), fault->text);
+    }
+    return order;
+  } catch (const InputError& error) {
+    throw in_file(path, error);
+  }
+}
+
+Layout layout_by_file(const Scenario& scenario, const std::string& path) {
+  Layout layout;
+  layout.name = scenario.order_file;
+  layout.schedule = read_order(path, scenario.chains, layout.placement).schedule;
+  layout.microbatches = MicrobatchColumns(layout.schedule).count();
+  return layout;
+}
+
+/// What a scenario says beside an order file must agree with it.
+void check_against_order(const Scenario& scenario, const Layout& layout) {
+  const std::uint32_t ranks = layout.schedule.ranks();
+  if (scenario.pipeline && *scenario.pipeline != ranks) {
+    throw InputError("/parallel/pipeline",
+                     fmt::format("it is {}, but the order has {} rows", *scenario.pipeline, ranks));
+  }
+  if (scenario.microbatches && *scenario.microbatches != layout.microbatches) {
+    throw InputError("/schedule/microbatches",
+                     fmt::format("it is {}, but the order has {} microbatches",
+                                 *scenario.microbatches, layout.microbatches));
+  }
+  if (!scenario.schedule_settings.empty()) {
+    throw InputError("/schedule/" + scenario.schedule_settings.begin()->first,
+                     "unknown key; an order from a file takes no options of a rule");
+  }
+  if (!scenario.partition_ranks.empty()) {
+    throw InputError("/partition/ranks", "an order from a file brings its own placement");
+  }
+  for (const auto& chain : layout.placement.chains()) {
+    if (chain.size() == layout.placement.chains().front().size()) continue;
+    throw InputError("/schedule/chains", "the chains differ in length; each is one copy of the "
+                                         "model");
+  }
+  check_devices(scenario, ranks);
+}
+
+Partition partition_of(const Scenario& scenario, const Placement& placement) {
+  const std::uint32_t stages = model_stages(placement);
+  if (const auto given = stages_given(scenario); given && *given != stages) {
+    throw InputError(scenario.stages_given ? "/model/stages" : "/partition/stages",
+                     fmt::format("there are {} stages, but the schedule has {} model stages on {} "
+                                 "ranks",
+                                 *given, stages, placement.ranks()));
+  }
+  Partition partition;
+  if (!scenario.partition_stages.empty()) {
+    partition.stages = scenario.partition_stages;
+    check_partition(scenario.model, partition);
+    return partition;
+  }
+  if (scenario.stages_given) {
+    for (LayerIndex layer : Numbers<LayerIndex>(stages)) partition.stages.push_back({layer});
+    return partition;
+  }
+  const PartitionerEntry* entry = find_named(partitioner_entries(), scenario.partitioner);
+  return entry->cut(scenario.model, stages);
+}
+
+void check_partitioner(const Scenario& scenario) {
+  if (find_named(partitioner_entries(), scenario.partitioner) != nullptr) return;
+  throw InputError("/partition/name", fmt::format("unknown name \"{}\"; known: {}",
+                                                  scenario.partitioner,
+                                                  names_of(partitioner_entries())));
+}
+
+}  // namespace
+
+Layout settle(const Scenario& scenario) {
+  const bool by_file = !scenario.order_file.empty();
+  // Outside the try block: errors of an order name the order's own file.
+  Layout layout =
+      by_file ? layout_by_file(scenario, resolve(scenario.folder, scenario.order_file)) : Layout{};
+  try {
+    if (by_file) {
+      check_against_order(scenario, layout);
+    } else {
+      layout = layout_by_rule(scenario);
+    }
+    check_partitioner(scenario);
+    layout.partition = partition_of(scenario, layout.placement);
+    layout.partition.ranks = scenario.partition_ranks;
+    return layout;
+  } catch (const InputError& error) {
+    throw in_file(scenario.source, error);
+  }
+}
+
+}  // namespace penstock

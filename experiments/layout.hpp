@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "experiments/scenario.hpp"
+#include "sim/partition.hpp"
+#include "sim/placement.hpp"
+#include "sim/schedule.hpp"
+
+namespace penstock {
+
+/// What a scenario comes to before anything is lowered: who holds which layers, and who does what
+/// when.
+struct Layout {
+  std::string name;  // of the schedule, or of the order's file
+  Placement placement;
+  Partition partition;
+  Schedule schedule;
+  std::uint32_t microbatches = 0;
+};
+
+/// Settles the degrees, the placement, the order and the partition of a scenario. Throws InputError
+/// with the file that is at fault in front: the scenario or its order.
+Layout settle(const Scenario& scenario);
+
+}  // namespace penstock

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "experiments/pictures/canvas.hpp"
+
+namespace penstock {
+
+/// What some colours of a picture mean.
+struct LegendEntry {
+  std::vector<Colour> colours;  // side by side; none: nothing but the name
+  std::string letter;           // written into the first colour
+  std::string name;
+  bool idle = false;  // hatched like the ground of a lane
+};
+
+/// Draws entries in one row; names are left out when the row would be wider than `width`. `at` is
+/// the left end, half-way up.
+void draw_legend(Canvas& canvas, Point at, double width, const std::vector<LegendEntry>& entries);
+
+}  // namespace penstock

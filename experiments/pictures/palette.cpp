@@ -1,0 +1,43 @@
+#include "experiments/pictures/palette.hpp"
+
+#include <array>
+
+namespace penstock {
+namespace {
+
+constexpr Colour blue{0, 114, 178};
+constexpr Colour vermilion{213, 94, 0};
+constexpr Colour green{0, 143, 104};
+constexpr Colour yellow{240, 228, 66};
+constexpr Colour sky{86, 180, 233};
+constexpr Colour purple{204, 121, 167};
+constexpr Colour orange{230, 159, 0};
+constexpr Colour deep_orange{230, 134, 20};  // half-way between both, to carry dark numbers
+constexpr Colour slate{48, 53, 62};
+constexpr Colour grey{105, 114, 128};
+
+/// Far enough from paper to be told from idle ground.
+constexpr double palest = 0.55;
+
+// By pass. A transfer has a colour akin to that of the pass whose result it carries.
+constexpr std::array<Colour, pass_count> pass_colours{blue,   deep_orange, green, yellow, sky,
+                                                      purple, slate,       grey,  sky,    orange};
+
+}  // namespace
+
+Colour pass_colour(Pass pass, std::uint32_t chunk, std::uint32_t chunks) {
+  const Colour full = pass_colours[static_cast<std::size_t>(pass)];
+  return chunks < 2 ? full : mix(full, paper, palest * chunk / (chunks - 1));
+}
+
+Colour text_on(Colour ground) {
+  return contrast(ground, paper) > contrast(ground, ink) ? paper : ink;
+}
+
+Colour series_colour(std::size_t series) {
+  constexpr std::array<Colour, series_colours> colours{blue, vermilion, green, purple,
+                                                       sky,  orange,    slate};
+  return colours[series % series_colours];
+}
+
+}  // namespace penstock

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "experiments/pictures/colour.hpp"
+#include "sim/schedule.hpp"
+
+namespace penstock {
+
+// The colours of all pictures. The strong ones are those of Okabe and Ito, which stay apart under
+// the common kinds of colour blindness.
+
+constexpr Colour paper{255, 255, 255};
+constexpr Colour ink{34, 38, 43};          // titles, labels
+constexpr Colour faint_ink{98, 105, 114};  // subtitles, what is read second
+constexpr Colour axis_line{140, 147, 156};
+constexpr Colour grid_line{226, 229, 233};
+constexpr Colour idle_ground{243, 244, 246};
+constexpr Colour idle_hatch{219, 222, 227};
+
+/// The colour of a pass; the chunks of a rank share it, from its full strength for the first to a
+/// pale one for the last.
+Colour pass_colour(Pass pass, std::uint32_t chunk = 0, std::uint32_t chunks = 1);
+
+/// Dark or light ink, whichever reads better on `ground`.
+Colour text_on(Colour ground);
+
+/// The colour of the n-th series of a plot. There are `series_colours`, then they come again.
+Colour series_colour(std::size_t series);
+constexpr std::size_t series_colours = 7;
+
+}  // namespace penstock

@@ -1,0 +1,87 @@
+#include "experiments/pictures/timeline_cells.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// For each class its stage's place among the stages that its rank runs.
+std::vector<std::uint32_t> chunk_of_class(const Plan& plan) {
+  std::vector<std::vector<Stage>> stages(plan.resources());
+  for (const WorkClass& work : plan.classes) stages[work.resource].push_back(work.stage);
+  for (auto& held : stages) {
+    std::sort(held.begin(), held.end());
+    held.erase(std::unique(held.begin(), held.end()), held.end());
+  }
+  std::vector<std::uint32_t> chunks;
+  chunks.reserve(plan.classes.size());
+  for (const WorkClass& work : plan.classes) {
+    const auto& held = stages[work.resource];
+    const auto place = std::lower_bound(held.begin(), held.end(), work.stage);
+    chunks.push_back(static_cast<std::uint32_t>(place - held.begin()));
+  }
+  return chunks;
+}
+
+bool has_length(const Timeline& timeline, TaskId task) {
+  return timeline.end[task] > timeline.begin[task];
+}
+
+/// The whole height of the lane, or half of it for a part of a fused cell: the upper half for the
+/// first part. When the other part has no length there is nothing to share with.
+std::pair<double, double> height_of(const Plan& plan, const Timeline& timeline, TaskId task) {
+  const WorkClass& work = plan.class_of(task);
+  if (work.partner == UINT32_MAX) return {0, 1};
+  if (!has_length(timeline, work.follows_partner ? task - 1 : task + 1)) return {0, 1};
+  return work.follows_partner ? std::pair{0.5, 1.0} : std::pair{0.0, 0.5};
+}
+
+}  // namespace
+
+std::uint32_t most_chunks(const Plan& plan) {
+  std::uint32_t most = 0;
+  const std::vector<std::uint32_t> chunks = chunk_of_class(plan);
+  for (std::size_t c = 0; c < chunks.size(); ++c) {
+    if (!plan.is_link(plan.classes[c].resource)) most = std::max(most, chunks[c] + 1);
+  }
+  return most;
+}
+
+std::vector<Lane> lanes(const Plan& plan, const Timeline& timeline) {
+  std::vector<Lane> lanes(plan.ranks);
+  if (timeline.begin.empty()) return lanes;
+  if (timeline.begin.size() != plan.tasks() || timeline.end.size() != plan.tasks()) {
+    throw InputError(
+        fmt::format("the timeline has {} spans and the plan {} tasks; a timeline is "
+                    "drawn with the plan that it was made from",
+                    timeline.begin.size(), plan.tasks()));
+  }
+  const std::vector<std::uint32_t> chunks = chunk_of_class(plan);
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    if (plan.is_link(work.resource) || !has_length(timeline, task)) continue;
+    const auto [top, bottom] = height_of(plan, timeline, task);
+    lanes[work.resource].push_back({timeline.begin[task],
+                                    timeline.end[task],
+                                    {work.pass, chunks[plan.work[task]]},
+                                    top,
+                                    bottom,
+                                    plan.microbatch[task]});
+  }
+  return lanes;
+}
+
+Time last_end(const std::vector<Lane>& lanes) {
+  Time last{};
+  for (const Lane& lane : lanes) {
+    for (const Cell& cell : lane) last = std::max(last, cell.end);
+  }
+  return last;
+}
+
+}  // namespace penstock

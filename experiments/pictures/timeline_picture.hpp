@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "experiments/pictures/picture.hpp"
+#include "sim/plan.hpp"
+#include "sim/timeline.hpp"
+
+namespace penstock {
+
+/// How a timeline is to be drawn.
+struct TimelinePicture {
+  std::string title;     // what was run
+  std::string subtitle;  // what came out
+  double width = 1200;   // in units of 1/96 inch, at least 400
+};
+
+/// A picture file of a run: a lane for each rank, from top to bottom, with a box for each action. A
+/// box carries the number of its microbatch where that fits; boxes too narrow to be seen are merged
+/// into bands. Throws InputError when the timeline is of another plan,
+/// and UsageError when the picture is too narrow.
+std::string draw_timeline(PictureFormat format, const Plan& plan, const Timeline& timeline,
+                          const TimelinePicture& picture);
+
+/// How far apart lanes lie, so that a picture of few ranks is generous and one of many not endless.
+double lane_pitch(std::uint32_t ranks);
+
+/// The size, at most 11.5, with which a number fits into a box when it is `width_at_1` wide in size
+/// 1; 0 when it would be below 6 and not readable.
+double number_size(double box_width, double box_height, double width_at_1);
+
+}  // namespace penstock

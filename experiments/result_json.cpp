@@ -1,0 +1,154 @@
+#include "experiments/result_json.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace penstock {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+json causes_json(const IdleCauses& causes) {
+  return {{"warmup", to_us(causes.warmup)},         {"drain", to_us(causes.drain)},
+          {"dependency", to_us(causes.dependency)}, {"contention", to_us(causes.contention)},
+          {"transfer", to_us(causes.transfer)},     {"memory", to_us(causes.memory)},
+          {"launch", to_us(causes.launch)}};
+}
+
+json memory_json(const BytesByKind& bytes) {
+  const auto of = [&](BufferKind kind) { return bytes[static_cast<std::size_t>(kind)]; };
+  return {{"parameters", of(BufferKind::parameters)},
+          {"gradients", 0},
+          {"optimizer", 0},
+          {"stash", of(BufferKind::stash)},
+          {"pending_weight", 0},
+          {"receive", of(BufferKind::receive) + of(BufferKind::gradient)},
+          {"versions", 0},
+          {"workspace", 0}};
+}
+
+json rank_json(std::size_t number, const RankReport& rank) {
+  return {{"rank", number},
+          {"start_us", to_us(rank.start)},
+          {"end_us", to_us(rank.end)},
+          {"busy_us", to_us(rank.busy)},
+          {"idle_us", to_us(rank.idle)},
+          {"idle_by_cause_us", causes_json(rank.idle_by_cause)},
+          {"peak_activations", rank.peak_activations},
+          {"peak_memory_bytes", rank.memory.bytes},
+          {"memory_by_kind_bytes", memory_json(rank.memory.by_kind)},
+          {"weight_versions", 1},
+          {"staleness", 0}};
+}
+
+json link_json(const LinkReport& link) {
+  return {{"from", index(link.link.from)},
+          {"to", index(link.link.to)},
+          {"transfers", link.transfers},
+          {"bytes", link.bytes},
+          {"busy_us", to_us(link.busy)}};
+}
+
+/// Transfers that take no time are passed over: they decide nothing.
+json path_json(const Plan& plan, const Timeline& timeline, const std::vector<TaskId>& path) {
+  json steps = json::array();
+  for (const TaskId task : path) {
+    const std::uint32_t resource = plan.class_of(task).resource;
+    const bool transfer = plan.is_link(resource);
+    if (transfer && timeline.begin[task] == timeline.end[task]) continue;
+    steps.push_back({{"rank", transfer ? index(plan.link(resource).from) : resource},
+                     {"action", task_text(plan, task)},
+                     {"start_us", to_us(timeline.begin[task])},
+                     {"end_us", to_us(timeline.end[task])}});
+  }
+  return steps;
+}
+
+json findings_json(const std::vector<Finding>& findings) {
+  json all = json::array();
+  for (const Finding& finding : findings) {
+    all.push_back({{"kind", finding.kind},
+                   {"rank", finding.rank ? json(index(*finding.rank)) : json()},
+                   {"time_us", finding.time ? json(to_us(*finding.time)) : json()},
+                   {"text", finding.text}});
+  }
+  return all;
+}
+
+template <class Items, class Make>
+json list_json(const Items& items, Make make) {
+  json all = json::array();
+  for (const auto& item : items) all.push_back(make(item));
+  return all;
+}
+
+bool close(double value, double wanted, double within) {
+  return std::abs(value - wanted) <= within * std::abs(wanted);
+}
+
+/// Whether a value is what an expectation asks for.
+bool meets(const json& value, const nlohmann::json& wanted, double within) {
+  if (value.is_number() && wanted.is_number()) {
+    return close(value.get<double>(), wanted.get<double>(), within);
+  }
+  return nlohmann::json(value) == wanted;
+}
+
+std::optional<std::string> unmet(const std::string& key, const nlohmann::json& expected,
+                                 const json& result) {
+  const bool with_tolerance = expected.is_object() && expected.contains("value");
+  const nlohmann::json& wanted = with_tolerance ? expected["value"] : expected;
+  const double within = with_tolerance ? expected.value("within", 1e-9) : 1e-9;
+  const json::json_pointer pointer(key.starts_with('/') ? key : "/" + key);
+  if (!result.contains(pointer)) return fmt::format("{} is not in the result", pointer.to_string());
+  const json& value = result[pointer];
+  if (meets(value, wanted, within)) return std::nullopt;
+  return fmt::format("{} is {}, expected {} within {}", pointer.to_string(), value.dump(),
+                     wanted.dump(), within);
+}
+
+}  // namespace
+
+json result_json(const RunResult& result) {
+  json document{{"penstock", 1}, {"title", result.title}, {"schedule", result.schedule}};
+  if (!result.report) {
+    document["makespan_us"] = nullptr;
+    document["findings"] = findings_json(result.findings);
+    return document;
+  }
+  const Report& report = *result.report;
+  document["makespan_us"] = to_us(report.makespan);
+  document["bubble"] = {{"of_makespan", report.bubble.of_makespan},
+                        {"over_ideal", report.bubble.over_ideal},
+                        {"of_longest_span", report.bubble.of_longest_span}};
+  // A model given by numbers has no tokens and no FLOPs.
+  document["throughput"] = {{"samples_per_s", result.samples_per_s},
+                            {"tokens_per_s", nullptr},
+                            {"model_flops_utilization", nullptr}};
+  json ranks = json::array();
+  for (std::size_t r = 0; r < report.ranks.size(); ++r) {
+    ranks.push_back(rank_json(r, report.ranks[r]));
+  }
+  document["ranks"] = std::move(ranks);
+  document["links"] = list_json(report.links, link_json);
+  document["critical_path"] = path_json(*result.plan, result.timeline, report.critical_path);
+  document["findings"] = findings_json(result.findings);
+  return document;
+}
+
+std::vector<Finding> unmet_expectations(const std::string& expect, const RunResult& result) {
+  std::vector<Finding> findings;
+  if (expect.empty()) return findings;
+  const json document = result_json(result);
+  const nlohmann::json wanted = nlohmann::json::parse(expect);
+  for (const auto& [key, expected] : wanted.items()) {
+    if (const auto fault = unmet(key, expected, document)) {
+      findings.push_back({"expectation", std::nullopt, std::nullopt, *fault});
+    }
+  }
+  return findings;
+}
+
+}  // namespace penstock

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "experiments/run.hpp"
+
+namespace penstock {
+
+/// The document of `run --json`; its keys keep the order they are listed in.
+nlohmann::ordered_json result_json(const RunResult& result);
+
+/// What of an "expect" section (JSON text; names or pointers into the document of `run --json`) the
+/// result does not meet: a number within a relative 1e-9, or {"value": …, "within": …}.
+std::vector<Finding> unmet_expectations(const std::string& expect, const RunResult& result);
+
+}  // namespace penstock

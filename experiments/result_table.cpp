@@ -1,0 +1,110 @@
+#include "experiments/result_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "experiments/table.hpp"
+
+namespace penstock {
+namespace {
+
+/// One column of the table of ranks: what it shows of each.
+struct Column {
+  const char* name;
+  bool always;  // shown even when zero for every rank
+  std::string (*show)(const RankReport& rank, TimeUnit unit);
+};
+
+constexpr std::array<Column, 15> columns{{
+    {"start", true, [](const RankReport& r, TimeUnit u) { return time_text(r.start, u); }},
+    {"end", true, [](const RankReport& r, TimeUnit u) { return time_text(r.end, u); }},
+    {"busy", true, [](const RankReport& r, TimeUnit u) { return time_text(r.busy, u); }},
+    {"idle", true, [](const RankReport& r, TimeUnit u) { return time_text(r.idle, u); }},
+    {"idle %", true,
+     [](const RankReport& r, TimeUnit) {
+       const double all = to_us(r.busy + r.idle);
+       return all == 0 ? std::string("0.0") : fmt::format("{:.1f}", to_us(r.idle) / all * 100);
+     }},
+    {"warm-up", false,
+     [](const RankReport& r, TimeUnit u) { return time_text(r.idle_by_cause.warmup, u); }},
+    {"drain", false,
+     [](const RankReport& r, TimeUnit u) { return time_text(r.idle_by_cause.drain, u); }},
+    {"dependency", false,
+     [](const RankReport& r, TimeUnit u) { return time_text(r.idle_by_cause.dependency, u); }},
+    {"contention", false,
+     [](const RankReport& r, TimeUnit u) { return time_text(r.idle_by_cause.contention, u); }},
+    {"transfer", false,
+     [](const RankReport& r, TimeUnit u) { return time_text(r.idle_by_cause.transfer, u); }},
+    {"memory", false,
+     [](const RankReport& r, TimeUnit u) { return time_text(r.idle_by_cause.memory, u); }},
+    {"launch", false,
+     [](const RankReport& r, TimeUnit u) { return time_text(r.idle_by_cause.launch, u); }},
+    {"actions", true, [](const RankReport& r, TimeUnit) { return fmt::format("{}", r.actions); }},
+    {"peak act.", true,
+     [](const RankReport& r, TimeUnit) { return fmt::format("{}", r.peak_activations); }},
+    {"peak mem.", false,
+     [](const RankReport& r, TimeUnit) {
+       return r.memory.bytes == 0 ? std::string("0") : bytes_text(r.memory.bytes);
+     }},
+}};
+
+/// Whether a column says anything.
+bool shown(const Column& column, const Report& report, TimeUnit unit) {
+  return column.always ||
+         std::any_of(report.ranks.begin(), report.ranks.end(), [&](const RankReport& rank) {
+           return column.show(rank, unit) != "0";
+         });
+}
+
+/// With hundreds of ranks the middle says little that its ends do not.
+constexpr std::size_t most_rows = 64;
+
+std::string rank_table(const Report& report, TimeUnit unit) {
+  std::vector<std::vector<std::string>> rows{{"rank"}};
+  for (const Column& column : columns) {
+    if (shown(column, report, unit)) rows.front().emplace_back(column.name);
+  }
+  const std::size_t ranks = report.ranks.size();
+  for (std::size_t r = 0; r < ranks; ++r) {
+    if (ranks > most_rows && r == most_rows / 2) r = ranks - most_rows / 2;
+    rows.push_back({fmt::format("{}", r)});
+    for (const Column& column : columns) {
+      if (shown(column, report, unit)) rows.back().push_back(column.show(report.ranks[r], unit));
+    }
+  }
+  std::string text = aligned(rows);
+  if (ranks > most_rows) {
+    text += fmt::format("({} ranks in the middle are left out; --json has all)\n", ranks - most_rows);
+  }
+  return text;
+}
+
+std::string summary(const RunResult& result, TimeUnit unit) {
+  const Report& report = *result.report;
+  std::string text;
+  text += fmt::format("makespan    {} {}\n", time_text(report.makespan, unit), unit.name);
+  text += fmt::format("bubble      {} of makespan, {} over ideal, {} of the longest span\n",
+                      percent_text(report.bubble.of_makespan), percent_text(report.bubble.over_ideal),
+                      percent_text(report.bubble.of_longest_span));
+  text += fmt::format("throughput  {} samples/s\n", number_text(result.samples_per_s));
+  return text;
+}
+
+}  // namespace
+
+std::string result_table(const RunResult& result) {
+  std::string text = result.title + "\n";
+  if (result.report) {
+    const TimeUnit unit = unit_for(result.report->makespan);
+    text += summary(result, unit);
+    text += fmt::format("\ntimes in {}\n{}", unit.name, rank_table(*result.report, unit));
+  }
+  for (const Finding& finding : result.findings) {
+    text += fmt::format("\nfinding: {}: {}\n", finding.kind, finding.text);
+  }
+  return text;
+}
+
+}  // namespace penstock

@@ -1,0 +1,30 @@
+#include "schedules/registry.hpp"
+#include "schedules/rules.hpp"
+
+namespace penstock {
+namespace {
+
+/// Inference: every microbatch through each stage, without any backward.
+Schedule make(const Placement& placement, const ScheduleOptions& options) {
+  Schedule schedule(placement.ranks());
+  for (Stage stage : placement.stages()) {
+    for (Microbatch m : options.microbatches()) {
+      schedule.on(placement.rank_of(stage, m)).emplace_back(Pass::forward, stage, m);
+    }
+  }
+  return schedule;
+}
+
+}  // namespace
+
+constinit extern const ScheduleEntry forward_only_entry{
+    .name = "forward-only",
+    .summary = "inference: forwards alone",
+    .bubble = "(p-1)f",
+    .peak = "1",
+    .place = one_stage_a_rank,
+    .make = make,
+    .bubble_of_makespan = fill_and_drain_bubble,
+};
+
+}  // namespace penstock

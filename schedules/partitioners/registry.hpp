@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "sim/model_graph.hpp"
+#include "sim/partition.hpp"
+
+namespace penstock {
+
+/// One way to cut a model into stages. A partitioner is one .cpp of this folder.
+struct PartitionerEntry {
+  std::string_view name;
+  std::string_view summary;
+  /// Cuts into exactly `stages` stages. Throws InputError when there are fewer layers.
+  Partition (*cut)(const ModelGraph& model, std::uint32_t stages);
+};
+
+/// All partitioners, by name.
+std::span<const PartitionerEntry* const> partitioner_entries();
+
+}  // namespace penstock

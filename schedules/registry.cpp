@@ -1,0 +1,62 @@
+#include "schedules/registry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "sim/error.hpp"
+#include "sim/limits.hpp"
+
+namespace penstock {
+
+std::uint32_t ScheduleOptions::number(std::string_view name, std::uint32_t otherwise) const {
+  const auto found = settings.find(name);
+  if (found == settings.end()) return otherwise;
+  const std::string& text = found->second;
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value == 0) {
+    throw RuleError(fmt::format("{} is \"{}\"; it must be a positive whole number", name, text));
+  }
+  return value;
+}
+
+std::string_view ScheduleOptions::choice(std::string_view name,
+                                         std::span<const std::string_view> values) const {
+  const auto found = settings.find(name);
+  if (found == settings.end()) return values.front();
+  const auto value = std::find(values.begin(), values.end(), found->second);
+  if (value == values.end()) {
+    throw RuleError(fmt::format("{} is \"{}\"; it must be one of: {}", name, found->second,
+                                fmt::join(values, ", ")));
+  }
+  return *value;
+}
+
+Schedule make_schedule(const ScheduleEntry& entry, const Placement& placement,
+                       const ScheduleOptions& options) {
+  for (const auto& [name, value] : options.settings) {
+    const auto known = std::find_if(entry.options.begin(), entry.options.end(),
+                                    [&](const ScheduleOption& option) { return option.name == name; });
+    if (known != entry.options.end()) continue;
+    std::string takes = "no options";
+    if (!entry.options.empty()) {
+      takes = "";
+      for (const ScheduleOption& option : entry.options) {
+        takes += fmt::format("{}{}", takes.empty() ? "" : ", ", option.name);
+      }
+    }
+    throw RuleError(fmt::format("unknown option \"{}\"; {} takes {}", name, entry.name, takes));
+  }
+  const std::uint64_t actions =
+      std::uint64_t{placement.stage_count()} * options.microbatch_count * 3;
+  if (actions > Limits::actions) {
+    throw RuleError(fmt::format("{} stages times {} microbatches are too many; at most {} actions",
+                                placement.stage_count(), options.microbatch_count,
+                                Limits::actions));
+  }
+  return entry.make(placement, options);
+}
+
+}  // namespace penstock

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace penstock {
+
+/// The input is wrong (exit 3). The text says what is wrong and what would be right; `where` is the
+/// place inside the input, a JSON pointer or "row 2, column 5", and may be empty.
+class InputError : public std::runtime_error {
+ public:
+  InputError(std::string where, const std::string& what)
+      : std::runtime_error(what), where_(std::move(where)) {}
+  explicit InputError(const std::string& what) : std::runtime_error(what) {}
+
+  const std::string& where() const { return where_; }
+
+ private:
+  std::string where_;
+};
+
+/// The program was called wrongly (exit 2).
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A schedule rule does not allow the sizes or options it was given. The text states the rule.
+class RuleError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace penstock

@@ -1,0 +1,90 @@
+#include "sim/idle.hpp"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+/// The gap before an action, split along the input that arrived last.
+IdleGap gap_before(const Plan& plan, const Timeline& timeline, TaskId next, Time from) {
+  IdleGap gap{.rank = Rank{plan.class_of(next).resource},
+              .begin = from,
+              .end = timeline.begin[next],
+              .next = next,
+              .input = timeline.last_input[next]};
+  Time at = from;
+  const auto until = [&](Time moment) {
+    const Time reached = std::clamp(moment, at, gap.end);
+    const Time length = reached - at;
+    at = reached;
+    return length;
+  };
+  if (gap.input != no_task) {
+    const bool transfer = is_transfer(plan.class_of(gap.input).pass);
+    gap.producer = transfer ? plan.input[gap.input] : gap.input;
+    gap.causes.dependency = until(timeline.end[gap.producer]);
+    if (transfer) {
+      gap.causes.contention = until(timeline.begin[gap.input]);
+      gap.causes.transfer = until(timeline.end[gap.input]);
+    }
+  }
+  gap.causes.launch = until(gap.end);
+  return gap;
+}
+
+/// Calls `visit` with every gap; those of one rank come in time order.
+template <class Visitor>
+void for_each_gap(const Plan& plan, const Timeline& timeline, Visitor visit) {
+  constexpr Time unstarted{-1};
+  std::vector<Time> busy_until(plan.ranks, unstarted);
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const std::uint32_t rank = plan.class_of(task).resource;
+    if (plan.is_link(rank)) continue;
+    Time& until = busy_until[rank];
+    const Time begin = timeline.begin[task];
+    if (until == unstarted) {
+      const Time none{};
+      if (begin > none) {
+        visit({.rank = Rank{rank}, .begin = none, .end = begin, .next = task, .causes = {.warmup = begin}});
+      }
+    } else if (begin > until) {
+      visit(gap_before(plan, timeline, task, until));
+    }
+    until = std::max(until, timeline.end[task]);
+  }
+  const Time end = makespan(plan, timeline);
+  for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
+    const Time from = std::max(busy_until[rank], Time{});
+    if (from == end) continue;
+    visit({.rank = Rank{rank}, .begin = from, .end = end, .causes = {.drain = end - from}});
+  }
+}
+
+}  // namespace
+
+IdleCauses& IdleCauses::operator+=(const IdleCauses& other) {
+  warmup += other.warmup;
+  drain += other.drain;
+  dependency += other.dependency;
+  contention += other.contention;
+  transfer += other.transfer;
+  memory += other.memory;
+  launch += other.launch;
+  return *this;
+}
+
+std::vector<IdleGap> idle_gaps(const Plan& plan, const Timeline& timeline) {
+  std::vector<IdleGap> gaps;
+  for_each_gap(plan, timeline, [&](const IdleGap& gap) { gaps.push_back(gap); });
+  std::stable_sort(gaps.begin(), gaps.end(),
+                   [](const IdleGap& a, const IdleGap& b) { return a.rank < b.rank; });
+  return gaps;
+}
+
+std::vector<IdleCauses> idle_causes(const Plan& plan, const Timeline& timeline) {
+  std::vector<IdleCauses> causes(plan.ranks);
+  for_each_gap(plan, timeline, [&](const IdleGap& gap) { causes[index(gap.rank)] += gap.causes; });
+  return causes;
+}
+
+}  // namespace penstock

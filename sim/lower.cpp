@@ -1,0 +1,287 @@
+#include "sim/lower.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <span>
+
+#include "sim/error.hpp"
+#include "sim/microbatch_columns.hpp"
+#include "sim/work_classes.hpp"
+
+namespace penstock {
+namespace {
+
+/// What a rank that cannot go on waits for: the output of `stage` for one microbatch.
+struct Missing {
+  std::size_t key;
+  Stage stage;
+  Action reader;
+};
+
+class Lowering {
+ public:
+  Lowering(const Schedule& schedule, const Placement& placement, Overlap overlap);
+  std::variant<Plan, Deadlock> run();
+
+ private:
+  std::span<const Action> next_cell(Rank rank) const;
+  std::optional<Stage> source(const Action& action) const;
+  std::optional<Stage> reader(const Action& action) const;
+  std::size_t key(Stage stage, bool gradient, Microbatch microbatch) const;
+  std::optional<Missing> missing(std::span<const Action> cell) const;
+
+  void advance(Rank rank);
+  void place(Rank rank, std::span<const Action> cell);
+  void hand_over(Rank rank, const Action& action, TaskId producer);
+  TaskId add_task(std::uint32_t work, Microbatch microbatch, TaskId input);
+  TaskId input_of(std::span<const Action> cell);
+  void reserve();
+  Deadlock deadlock() const;
+  Action producer_of(const Missing& wanted, Rank rank) const;
+
+  // What `arrived_` holds: not yet, on the rank that reads it already, or first_task + a transfer.
+  static constexpr std::uint32_t not_yet = 0;
+  static constexpr std::uint32_t same_rank = 1;
+  static constexpr std::uint32_t first_task = 2;
+
+  const Schedule& schedule_;
+  const Placement& placement_;
+  Overlap overlap_;
+  MicrobatchColumns columns_;
+  Plan plan_;
+  WorkClasses classes_;  // writes into the plan
+  std::vector<std::uint32_t> arrived_;  // by output: (activation or gradient, stage, microbatch)
+  std::vector<std::size_t> cursor_;     // by rank: the next action
+  std::vector<std::size_t> waits_for_;  // by rank: the output it was last stopped by
+  std::deque<Rank> runnable_;
+};
+
+constexpr std::size_t nothing = SIZE_MAX;
+
+bool has_backward(const Schedule& schedule) {
+  for (Rank rank : Numbers<Rank>(schedule.ranks())) {
+    for (const Action& action : schedule.on(rank)) {
+      if (gives_gradient(action.pass)) return true;
+    }
+  }
+  return false;
+}
+
+Lowering::Lowering(const Schedule& schedule, const Placement& placement, Overlap overlap)
+    : schedule_(schedule),
+      placement_(placement),
+      overlap_(overlap),
+      columns_(schedule),
+      classes_(placement, has_backward(schedule), plan_),
+      arrived_(std::size_t{2} * placement.stage_count() * columns_.count(), not_yet),
+      cursor_(schedule.ranks(), 0),
+      waits_for_(schedule.ranks(), nothing) {
+  plan_.ranks = placement.ranks();
+  plan_.microbatches = columns_.count();
+  for (Stage stage : placement.stages()) plan_.model_stage.push_back(placement.position(stage));
+}
+
+std::span<const Action> Lowering::next_cell(Rank rank) const {
+  const auto& order = schedule_.on(rank);
+  const std::size_t at = cursor_[index(rank)];
+  if (at == order.size()) return {};
+  return {&order[at], order[at].with_next ? std::size_t{2} : std::size_t{1}};
+}
+
+/// The stage whose output an action reads, if it is another stage's.
+std::optional<Stage> Lowering::source(const Action& action) const {
+  if (action.pass == Pass::forward) return placement_.before(action.stage);
+  if (gives_gradient(action.pass)) return placement_.after(action.stage);
+  return std::nullopt;
+}
+
+/// The stage that reads an action's output, if any does.
+std::optional<Stage> Lowering::reader(const Action& action) const {
+  if (action.pass == Pass::forward) return placement_.after(action.stage);
+  if (gives_gradient(action.pass)) return placement_.before(action.stage);
+  return std::nullopt;
+}
+
+std::size_t Lowering::key(Stage stage, bool gradient, Microbatch microbatch) const {
+  const std::size_t row = index(stage) + (gradient ? placement_.stage_count() : 0);
+  return row * columns_.count() + columns_.column_of(microbatch);
+}
+
+std::optional<Missing> Lowering::missing(std::span<const Action> cell) const {
+  for (const Action& action : cell) {
+    const auto stage = source(action);
+    if (!stage) continue;
+    const std::size_t wanted = key(*stage, gives_gradient(action.pass), action.microbatch);
+    if (arrived_[wanted] == not_yet) return Missing{wanted, *stage, action};
+  }
+  return std::nullopt;
+}
+
+std::variant<Plan, Deadlock> Lowering::run() {
+  reserve();
+  for (Rank rank : Numbers<Rank>(schedule_.ranks())) runnable_.push_back(rank);
+  while (!runnable_.empty()) {
+    const Rank rank = runnable_.front();
+    runnable_.pop_front();
+    advance(rank);
+  }
+  for (Rank rank : Numbers<Rank>(schedule_.ranks())) {
+    if (!next_cell(rank).empty()) return deadlock();
+  }
+  return std::move(plan_);
+}
+
+/// Places the cells of a rank until one lacks an input.
+void Lowering::advance(Rank rank) {
+  waits_for_[index(rank)] = nothing;
+  for (auto cell = next_cell(rank); !cell.empty(); cell = next_cell(rank)) {
+    if (const auto wanted = missing(cell)) {
+      waits_for_[index(rank)] = wanted->key;
+      return;
+    }
+    place(rank, cell);
+    cursor_[index(rank)] += cell.size();
+  }
+}
+
+void Lowering::place(Rank rank, std::span<const Action> cell) {
+  const bool fused = cell.size() == 2 && overlap_ == Overlap::fused;
+  const TaskId first = plan_.tasks();
+  TaskId input = input_of(cell);
+  for (const Action& action : cell) {
+    const auto from = source(action);
+    const bool crosses =
+        from && arrived_[key(*from, gives_gradient(action.pass), action.microbatch)] >= first_task;
+    add_task(classes_.compute(action, crosses), action.microbatch, input);
+    // The second part of a cell stands behind the first on its rank, which waits for both.
+    input = no_task;
+  }
+  if (fused) {
+    const auto [one, two] = classes_.fused(plan_.work[first], plan_.work[first + 1]);
+    plan_.work[first] = one;
+    plan_.work[first + 1] = two;
+    plan_.followers.push_back(first + 1);
+  }
+  for (std::size_t part = 0; part < cell.size(); ++part) {
+    hand_over(rank, cell[part], first + static_cast<TaskId>(part));
+  }
+}
+
+/// The transfers that bring what a cell reads, as `Plan::input` writes them.
+TaskId Lowering::input_of(std::span<const Action> cell) {
+  TaskId found = no_task;
+  for (const Action& action : cell) {
+    const auto from = source(action);
+    if (!from) continue;
+    const std::uint32_t state = arrived_[key(*from, gives_gradient(action.pass), action.microbatch)];
+    if (state < first_task) continue;
+    if (found == no_task) {
+      found = state - first_task;
+      continue;
+    }
+    const auto list = static_cast<std::uint32_t>(plan_.inputs.size());
+    plan_.inputs.insert(plan_.inputs.end(), {2, found, state - first_task});
+    return list | Plan::several;
+  }
+  return found;
+}
+
+/// Makes an action's output available to its reader, by a transfer when that is on another rank.
+void Lowering::hand_over(Rank rank, const Action& action, TaskId producer) {
+  const auto to = reader(action);
+  if (!to) return;
+  const std::size_t output = key(action.stage, gives_gradient(action.pass), action.microbatch);
+  const Rank target = placement_.rank_of(*to, action.microbatch);
+  if (target == rank) {
+    arrived_[output] = same_rank;
+    return;
+  }
+  const TaskId transfer =
+      add_task(classes_.transfer(action, *to), action.microbatch, producer);
+  arrived_[output] = first_task + transfer;
+  if (waits_for_[index(target)] == output) {
+    waits_for_[index(target)] = nothing;
+    runnable_.push_back(target);
+  }
+}
+
+TaskId Lowering::add_task(std::uint32_t work, Microbatch microbatch, TaskId input) {
+  plan_.work.push_back(work);
+  plan_.microbatch.push_back(microbatch);
+  plan_.input.push_back(input);
+  return plan_.tasks() - 1;
+}
+
+/// Counts the tasks first, so that the arrays are allocated once and no larger than needed.
+void Lowering::reserve() {
+  std::uint64_t tasks = schedule_.actions();
+  for (Rank rank : Numbers<Rank>(schedule_.ranks())) {
+    for (const Action& action : schedule_.on(rank)) {
+      const auto to = reader(action);
+      if (to && placement_.rank_of(*to, action.microbatch) != rank) ++tasks;
+    }
+  }
+  plan_.work.reserve(tasks);
+  plan_.microbatch.reserve(tasks);
+  plan_.input.reserve(tasks);
+}
+
+/// The action of `rank` that would produce what is wanted; that it exists is what
+/// `find_order_fault` makes sure of.
+Action Lowering::producer_of(const Missing& wanted, Rank rank) const {
+  const bool gradient = gives_gradient(wanted.reader.pass);
+  for (const Action& action : schedule_.on(rank)) {
+    if (action.stage == wanted.stage && action.microbatch == wanted.reader.microbatch &&
+        (gradient ? gives_gradient(action.pass) : action.pass == Pass::forward)) {
+      return action;
+    }
+  }
+  throw InputError(fmt::format("{} needs {} of stage {}, which no rank runs", text(wanted.reader),
+                               gradient ? "the gradient" : "the activation",
+                               index(wanted.stage)));
+}
+
+/// Follows who waits for whom from the first stuck rank until a rank comes up again.
+Deadlock Lowering::deadlock() const {
+  Rank rank{0};
+  while (next_cell(rank).empty()) rank = Rank{index(rank) + 1};
+  std::vector<Wait> path;
+  const auto seen_at = [&](Rank wanted) {
+    return std::find_if(path.begin(), path.end(), [&](const Wait& w) { return w.rank == wanted; });
+  };
+  while (seen_at(rank) == path.end()) {
+    const auto wanted = missing(next_cell(rank));
+    const Rank other = placement_.rank_of(wanted->stage, wanted->reader.microbatch);
+    path.push_back({rank, wanted->reader, producer_of(*wanted, other), other});
+    rank = other;
+  }
+  return {{seen_at(rank), path.end()}};
+}
+
+}  // namespace
+
+std::string text(const Deadlock& deadlock) {
+  std::string all = "deadlock: ";
+  for (std::size_t i = 0; i < deadlock.circle.size(); ++i) {
+    const Wait& wait = deadlock.circle[i];
+    const Wait& next = deadlock.circle[(i + 1) % deadlock.circle.size()];
+    if (i != 0) all += "; ";
+    all += fmt::format("{} of rank {} waits for {} of rank {}", text(wait.action), index(wait.rank),
+                       text(wait.needs), index(wait.needs_rank));
+    const bool direct = next.action.stage == wait.needs.stage &&
+                        next.action.pass == wait.needs.pass &&
+                        next.action.microbatch == wait.needs.microbatch;
+    if (!direct) all += fmt::format(", which stands behind {}", text(next.action));
+  }
+  return all;
+}
+
+std::variant<Plan, Deadlock> lower(const Schedule& schedule, const Placement& placement,
+                                   Overlap overlap) {
+  return Lowering(schedule, placement, overlap).run();
+}
+
+}  // namespace penstock

@@ -1,0 +1,127 @@
+#include "sim/memory.hpp"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+/// A buffer taken or given back. `place` orders events of one moment: as the rank's row has them,
+/// an arrival directly before the task that reads it, so that something received and read in the
+/// same moment never counts beside what was freed just then.
+struct Event {
+  Time time;
+  std::uint64_t place;
+  std::uint32_t buffer;
+  bool takes;
+  TaskId task;
+
+  friend bool operator<(const Event& a, const Event& b) {
+    return a.time != b.time ? a.time < b.time : a.place < b.place;
+  }
+};
+
+constexpr std::uint64_t arrival = 0;
+constexpr std::uint64_t at_start = 1;
+constexpr std::uint64_t at_end = 2;
+
+/// Collects the events of every rank; classes that touch only empty buffers are passed over.
+class Events {
+ public:
+  Events(const Plan& plan, const Costs& costs, const Timeline& timeline)
+      : plan_(plan), costs_(costs), timeline_(timeline), by_rank_(plan.ranks) {
+    // Arrivals of a task come before it in the plan; they are added with the task that reads them.
+    for (TaskId task = 0; task < plan.tasks(); ++task) {
+      if (plan.class_of(task).resource >= plan.ranks) continue;
+      plan.for_each_input(task, [&](TaskId input) {
+        add(input, std::uint64_t{task} * 4 + arrival, std::uint64_t{task} * 4 + arrival);
+      });
+      add(task, std::uint64_t{task} * 4 + at_start, std::uint64_t{task} * 4 + at_end);
+    }
+    for (auto& events : by_rank_) std::sort(events.begin(), events.end());
+  }
+  const std::vector<Event>& on(std::uint32_t rank) const { return by_rank_[rank]; }
+
+ private:
+  void add(TaskId task, std::uint64_t start_place, std::uint64_t end_place) {
+    for (const MemoryEffect& effect : plan_.class_of(task).effects) {
+      if (costs_.bytes[effect.buffer] == 0) continue;
+      by_rank_[index(plan_.buffers[effect.buffer].rank)].push_back(
+          {effect.at_end ? timeline_.end[task] : timeline_.begin[task],
+           effect.at_end ? end_place : start_place, effect.buffer, effect.takes, task});
+    }
+  }
+
+  const Plan& plan_;
+  const Costs& costs_;
+  const Timeline& timeline_;
+  std::vector<std::vector<Event>> by_rank_;
+};
+
+/// The parameters of each rank, which it holds all the time.
+std::vector<std::uint64_t> parameter_bytes(const Plan& plan, const Costs& costs) {
+  std::vector<std::uint64_t> bytes(plan.ranks);
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    const BufferClass& buffer = plan.buffers[b];
+    if (buffer.kind == BufferKind::parameters) bytes[index(buffer.rank)] += costs.bytes[b];
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<MemoryPeak> memory_peaks(const Plan& plan, const Costs& costs, const Timeline& timeline,
+                                     std::vector<MemorySample>* samples) {
+  const Events events(plan, costs, timeline);
+  const std::vector<std::uint64_t> parameters = parameter_bytes(plan, costs);
+  std::vector<MemoryPeak> peaks(plan.ranks);
+  for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
+    MemoryPeak& peak = peaks[rank];
+    BytesByKind held{};
+    std::uint64_t total = parameters[rank];
+    held[static_cast<std::size_t>(BufferKind::parameters)] = total;
+    peak.bytes = total;
+    peak.by_kind = held;
+    if (samples != nullptr) samples->push_back({Rank{rank}, {}, total});
+    for (const Event& event : events.on(rank)) {
+      const std::uint64_t bytes = costs.bytes[event.buffer];
+      auto& of_kind = held[static_cast<std::size_t>(plan.buffers[event.buffer].kind)];
+      // Unsigned arithmetic: a buffer given back in the moment it came may pass through zero.
+      of_kind += event.takes ? bytes : 0 - bytes;
+      total += event.takes ? bytes : 0 - bytes;
+      if (event.takes && total > peak.bytes) {
+        peak = {total, held, event.time, event.task};
+      }
+      if (samples == nullptr) continue;
+      MemorySample& last = samples->back();
+      if (last.rank == Rank{rank} && last.time == event.time) {
+        last.bytes = total;
+      } else {
+        samples->push_back({Rank{rank}, event.time, total});
+      }
+    }
+  }
+  return peaks;
+}
+
+std::vector<std::uint32_t> peak_activations(const Plan& plan) {
+  std::vector<std::uint32_t> held(plan.ranks), peak(plan.ranks);
+  const auto apply = [&](const WorkClass& work, bool at_end) {
+    for (const MemoryEffect& effect : work.effects) {
+      if (effect.at_end != at_end || plan.buffers[effect.buffer].kind != BufferKind::stash) continue;
+      std::uint32_t& count = held[work.resource];
+      count += effect.takes ? 1 : -1;
+      peak[work.resource] = std::max(peak[work.resource], count);
+    }
+  };
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    if (!work.follows_partner) apply(work, /*at_end=*/false);
+    // The second part of a fused cell starts with the first, so before the first ends.
+    const bool leads = work.partner != UINT32_MAX && !work.follows_partner;
+    if (leads) apply(plan.class_of(task + 1), /*at_end=*/false);
+    apply(work, /*at_end=*/true);
+  }
+  return peak;
+}
+
+}  // namespace penstock

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sim/costs.hpp"
+#include "sim/plan.hpp"
+#include "sim/timeline.hpp"
+
+namespace penstock {
+
+constexpr std::size_t buffer_kinds = 4;
+using BytesByKind = std::array<std::uint64_t, buffer_kinds>;  // indexed by BufferKind
+
+/// The moment at which a rank held the most.
+struct MemoryPeak {
+  std::uint64_t bytes = 0;
+  BytesByKind by_kind{};  // at that moment; adds up to `bytes`
+  Time time{};
+  TaskId task = no_task;  // whose start or arrival made the peak; none when parameters alone did
+};
+
+/// The peak of each rank. With `samples`, also how much each rank held over time.
+std::vector<MemoryPeak> memory_peaks(const Plan& plan, const Costs& costs, const Timeline& timeline,
+                                     std::vector<MemorySample>* samples = nullptr);
+
+/// For each rank the most (stage, microbatch) activations held at once: from the start of F to the
+/// end of B, or of W where the backward is split, or of F itself where there is no backward at all.
+std::vector<std::uint32_t> peak_activations(const Plan& plan);
+
+}  // namespace penstock

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/numbers.hpp"
+
+namespace penstock {
+
+/// What one layer costs for one cell of a schedule. Times that nobody stated are absent.
+struct Layer {
+  std::string name;
+  std::string source;  // where it was stated, for error texts
+  std::optional<double> forward_us;
+  std::optional<double> backward_us;
+  std::optional<double> backward_input_us;
+  std::optional<double> backward_weight_us;
+  double recompute_us = 0;
+  double activation_bytes = 0;  // what it hands to the layers after it
+  double stash_bytes = 0;       // what it keeps from its forward to the end of its backward
+  double parameter_bytes = 0;
+};
+
+/// Layers and the tensors between them: a directed acyclic graph.
+struct ModelGraph {
+  std::vector<Layer> layers;
+  std::vector<std::pair<LayerIndex, LayerIndex>> edges;
+
+  /// Joins each layer to the one after it.
+  void connect_as_chain();
+};
+
+/// The layers in an order in which each stands after its inputs; among the possible ones, that which
+/// keeps closest to the order in which the layers were given. Throws InputError naming a layer of the
+/// cycle if there is one.
+std::vector<LayerIndex> topological_order(const ModelGraph& model);
+
+}  // namespace penstock

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+namespace penstock {
+
+/// A device of the pipeline, 0-based.
+enum class Rank : std::uint32_t {};
+/// A slice of the model as a schedule numbers it; with several chunks a rank, stages outnumber ranks.
+enum class Stage : std::uint32_t {};
+/// A share of the batch, 0-based; under sequence slicing, one slice of one (microbatch * slices + slice).
+enum class Microbatch : std::uint32_t {};
+/// A layer of the model graph, in the order it was added.
+enum class LayerIndex : std::uint32_t {};
+
+template <class Number>
+concept NumberType = std::is_enum_v<Number> &&
+                     std::same_as<std::underlying_type_t<Number>, std::uint32_t>;
+
+/// The plain value, to index an array with.
+template <NumberType Number>
+constexpr std::uint32_t index(Number number) {
+  return static_cast<std::uint32_t>(number);
+}
+
+/// The range first, first + 1, … as numbers of one kind, for range-based loops.
+template <NumberType Number>
+class Numbers {
+ public:
+  class Iterator {
+   public:
+    constexpr explicit Iterator(std::uint32_t value) : value_(value) {}
+    constexpr Number operator*() const { return Number{value_}; }
+    constexpr Iterator& operator++() {
+      ++value_;
+      return *this;
+    }
+    constexpr bool operator==(const Iterator&) const = default;
+
+   private:
+    std::uint32_t value_;
+  };
+
+  constexpr explicit Numbers(std::uint32_t count) : end_(count) {}
+  constexpr Numbers(std::uint32_t first, std::uint32_t end) : first_(first), end_(end) {}
+  constexpr Iterator begin() const { return Iterator{first_}; }
+  constexpr Iterator end() const { return Iterator{end_}; }
+  constexpr std::uint32_t size() const { return end_ - first_; }
+
+ private:
+  std::uint32_t first_ = 0;
+  std::uint32_t end_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,149 @@
+#include "sim/order_fault.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "sim/microbatch_columns.hpp"
+
+namespace penstock {
+namespace {
+
+/// Which passes of each (stage, microbatch) have been seen, as a set of bits.
+class Seen {
+ public:
+  Seen(const Placement& placement, const MicrobatchColumns& columns)
+      : columns_(columns),
+        bits_(std::size_t{placement.stage_count()} * columns.count()),
+        chain_(columns.count(), no_chain) {}
+
+  bool has(Stage stage, std::uint32_t column, Pass pass) const {
+    return (bits_[at(stage, column)] & bit(pass)) != 0;
+  }
+  bool has(const Action& action, Pass pass) const {
+    return has(action.stage, columns_.column_of(action.microbatch), pass);
+  }
+  void add(const Action& action) {
+    bits_[at(action.stage, columns_.column_of(action.microbatch))] |= bit(action.pass);
+  }
+  /// The chain that runs a microbatch; the first to ask decides.
+  std::uint32_t claim(Microbatch microbatch, std::uint32_t chain) {
+    std::uint32_t& owner = chain_[columns_.column_of(microbatch)];
+    if (owner == no_chain) owner = chain;
+    return owner;
+  }
+  std::uint32_t owner(std::uint32_t column) const { return chain_[column]; }
+
+ private:
+  static constexpr std::uint32_t no_chain = UINT32_MAX;
+  static constexpr std::uint8_t bit(Pass pass) {
+    return static_cast<std::uint8_t>(1U << static_cast<unsigned>(pass));
+  }
+  std::size_t at(Stage stage, std::uint32_t column) const {
+    return std::size_t{index(stage)} * columns_.count() + column;
+  }
+
+  const MicrobatchColumns& columns_;
+  std::vector<std::uint8_t> bits_;
+  std::vector<std::uint32_t> chain_;
+};
+
+std::string named(Pass pass, const Action& like) {
+  return text(Action(pass, like.stage, like.microbatch));
+}
+
+/// What is wrong with an action after those before it in its row; empty when nothing is.
+std::string fault_of(const Action& action, const Seen& seen) {
+  const Pass pass = action.pass;
+  if (pass > Pass::backward_weight) return {};
+  if (seen.has(action, pass)) return fmt::format("{} stands twice", text(action));
+  if (pass == Pass::forward) return {};
+  if (!seen.has(action, Pass::forward)) {
+    return fmt::format("{} stands before {}", text(action), named(Pass::forward, action));
+  }
+  const Pass other = pass == Pass::backward ? Pass::backward_input : Pass::backward;
+  if (seen.has(action, other)) {
+    return fmt::format(
+        "{} is mixed with {}; the backward of one microbatch is either B, or I and W", text(action),
+        named(other, action));
+  }
+  if (pass == Pass::backward_weight && !seen.has(action, Pass::backward_input)) {
+    return fmt::format("{} stands without {} before it", text(action),
+                       named(Pass::backward_input, action));
+  }
+  return {};
+}
+
+std::string misplaced(const Action& action, Rank rank, const Placement& placement) {
+  if (index(action.stage) >= placement.stage_count()) {
+    return fmt::format("{} names stage {}; stages are 0 to {}", text(action), index(action.stage),
+                       placement.stage_count() - 1);
+  }
+  const Rank home = placement.rank_of(action.stage, action.microbatch);
+  if (home == rank) return {};
+  return fmt::format("{} stands on rank {}, but stage {} is on rank {}", text(action), index(rank),
+                     index(action.stage), index(home));
+}
+
+std::optional<OrderFault> fault_in_cells(const Schedule& schedule, const Placement& placement,
+                                         Seen& seen) {
+  for (Rank rank : Numbers<Rank>(schedule.ranks())) {
+    const auto& order = schedule.on(rank);
+    for (std::uint32_t i = 0; i < order.size(); ++i) {
+      const Action& action = order[i];
+      std::string fault = misplaced(action, rank, placement);
+      if (fault.empty()) fault = fault_of(action, seen);
+      if (fault.empty()) {
+        const std::uint32_t chain = placement.chain_of(action.stage);
+        if (const std::uint32_t owner = seen.claim(action.microbatch, chain); owner != chain) {
+          fault = fmt::format("{} runs microbatch {} in chain {}, but chain {} runs it already",
+                              text(action), index(action.microbatch), chain, owner);
+        }
+      }
+      if (!fault.empty()) return OrderFault{rank, i, std::move(fault)};
+      seen.add(action);
+    }
+  }
+  return std::nullopt;
+}
+
+bool has_backward(const Schedule& schedule) {
+  for (Rank rank : Numbers<Rank>(schedule.ranks())) {
+    for (const Action& action : schedule.on(rank)) {
+      if (gives_gradient(action.pass)) return true;
+    }
+  }
+  return false;
+}
+
+/// The pass that (stage, column) lacks, if any.
+std::optional<Pass> missing(const Seen& seen, Stage stage, std::uint32_t column, bool backward) {
+  if (!seen.has(stage, column, Pass::forward)) return Pass::forward;
+  if (!backward || seen.has(stage, column, Pass::backward)) return std::nullopt;
+  if (!seen.has(stage, column, Pass::backward_input)) return Pass::backward;
+  if (!seen.has(stage, column, Pass::backward_weight)) return Pass::backward_weight;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<OrderFault> find_order_fault(const Schedule& schedule, const Placement& placement) {
+  const MicrobatchColumns columns(schedule);
+  Seen seen(placement, columns);
+  if (auto fault = fault_in_cells(schedule, placement, seen)) return fault;
+  const bool backward = has_backward(schedule);
+  for (Stage stage : placement.stages()) {
+    for (std::uint32_t column = 0; column < columns.count(); ++column) {
+      if (seen.owner(column) != placement.chain_of(stage)) continue;
+      if (const auto pass = missing(seen, stage, column, backward)) {
+        const Action action(*pass, stage, columns.microbatch_at(column));
+        const Rank rank = placement.rank_of(stage, action.microbatch);
+        return OrderFault{rank, static_cast<std::uint32_t>(schedule.on(rank).size()),
+                          fmt::format("{} is missing", text(action))};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace penstock

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/model_graph.hpp"
+#include "sim/numbers.hpp"
+
+namespace penstock {
+
+/// Layers cut into the stages of one copy of the model, and, where the user said so, the ranks that
+/// run each stage (several are replicas).
+struct Partition {
+  std::vector<std::vector<LayerIndex>> stages;
+  std::vector<std::vector<Rank>> ranks;  // empty: the schedule's own placement decides
+};
+
+/// What one model stage costs, summed over its layers. Times in microseconds, not yet rounded.
+struct StageSizes {
+  double activation_bytes = 0;  // all tensors that leave for later stages, each once
+  double stash_bytes = 0;
+  double parameter_bytes = 0;
+};
+
+/// Sizes of every stage. A tensor that a later stage needs is forwarded hop by hop, so it counts at
+/// each boundary it crosses. Throws InputError when an edge leads to an earlier stage.
+std::vector<StageSizes> stage_sizes(const ModelGraph& model, const Partition& partition);
+
+/// Checks that every layer is in exactly one stage and no stage is empty; throws InputError.
+void check_partition(const ModelGraph& model, const Partition& partition);
+
+}  // namespace penstock

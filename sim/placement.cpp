@@ -1,0 +1,119 @@
+#include "sim/placement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/error.hpp"
+
+namespace penstock {
+namespace {
+
+std::vector<Stage> ascending(std::uint32_t first, std::uint32_t count) {
+  std::vector<Stage> stages;
+  stages.reserve(count);
+  for (Stage stage : Numbers<Stage>(first, first + count)) stages.push_back(stage);
+  return stages;
+}
+
+constexpr std::uint32_t no_chain = UINT32_MAX;
+
+}  // namespace
+
+Placement Placement::given(std::uint32_t ranks, const std::vector<std::vector<Rank>>& ranks_of_stage,
+                           std::vector<std::vector<Stage>> chains) {
+  Placement placement;
+  const auto stages = static_cast<std::uint32_t>(ranks_of_stage.size());
+  placement.ranks_ = ranks;
+  placement.first_slot_.push_back(0);
+  for (Stage stage : Numbers<Stage>(stages)) {
+    const auto& replicas = ranks_of_stage[index(stage)];
+    if (replicas.empty()) throw InputError(fmt::format("stage {} has no rank", index(stage)));
+    for (Rank rank : replicas) {
+      if (index(rank) >= ranks) {
+        throw InputError(fmt::format("stage {} is on rank {}; ranks are 0 to {}", index(stage),
+                                     index(rank), ranks - 1));
+      }
+      placement.rank_of_slot_.push_back(rank);
+    }
+    placement.first_slot_.push_back(static_cast<std::uint32_t>(placement.rank_of_slot_.size()));
+  }
+  placement.chain_.assign(stages, no_chain);
+  placement.position_.assign(stages, 0);
+  for (std::uint32_t chain = 0; chain < chains.size(); ++chain) {
+    for (std::uint32_t place = 0; place < chains[chain].size(); ++place) {
+      const Stage stage = chains[chain][place];
+      if (index(stage) >= stages) {
+        throw InputError(fmt::format("chain {} names stage {}; stages are 0 to {}", chain,
+                                     index(stage), stages - 1));
+      }
+      if (placement.chain_[index(stage)] != no_chain) {
+        throw InputError(fmt::format("stage {} stands twice in the chains; it belongs to one",
+                                     index(stage)));
+      }
+      placement.chain_[index(stage)] = chain;
+      placement.position_[index(stage)] = place;
+    }
+  }
+  for (Stage stage : Numbers<Stage>(stages)) {
+    if (placement.chain_[index(stage)] == no_chain) {
+      throw InputError(fmt::format("stage {} is in no chain; each stage belongs to one",
+                                   index(stage)));
+    }
+  }
+  placement.chains_ = std::move(chains);
+  return placement;
+}
+
+Placement Placement::loop(std::uint32_t ranks, std::uint32_t chunks) {
+  std::vector<std::vector<Rank>> on(std::size_t{ranks} * chunks);
+  for (std::uint32_t s = 0; s < on.size(); ++s) on[s] = {Rank{s % ranks}};
+  return given(ranks, on, {ascending(0, ranks * chunks)});
+}
+
+Placement Placement::vee(std::uint32_t ranks, std::uint32_t chunks) {
+  std::vector<std::vector<Rank>> on(std::size_t{ranks} * chunks);
+  for (std::uint32_t s = 0; s < on.size(); ++s) {
+    const std::uint32_t k = s % (2 * ranks);
+    on[s] = {Rank{k < ranks ? k : 2 * ranks - 1 - k}};
+  }
+  return given(ranks, on, {ascending(0, ranks * chunks)});
+}
+
+Placement Placement::bidirectional(std::uint32_t ranks) {
+  std::vector<std::vector<Rank>> on(std::size_t{ranks} * 2);
+  for (std::uint32_t s = 0; s < ranks; ++s) {
+    on[s] = {Rank{s}};
+    on[ranks + s] = {Rank{ranks - 1 - s}};
+  }
+  return given(ranks, on, {ascending(0, ranks), ascending(ranks, ranks)});
+}
+
+std::vector<Stage> Placement::stages_of(Rank rank) const {
+  std::vector<Stage> found;
+  for (Stage stage : stages()) {
+    if (holds(rank, stage)) found.push_back(stage);
+  }
+  return found;
+}
+
+bool Placement::holds(Rank rank, Stage stage) const {
+  const auto first = rank_of_slot_.begin() + first_slot_[index(stage)];
+  const auto last = rank_of_slot_.begin() + first_slot_[index(stage) + 1];
+  return std::find(first, last, rank) != last;
+}
+
+std::optional<Stage> Placement::before(Stage stage) const {
+  const std::uint32_t place = position(stage);
+  if (place == 0) return std::nullopt;
+  return chains_[chain_of(stage)][place - 1];
+}
+
+std::optional<Stage> Placement::after(Stage stage) const {
+  const auto& chain = chains_[chain_of(stage)];
+  const std::uint32_t place = position(stage);
+  if (place + 1 == chain.size()) return std::nullopt;
+  return chain[place + 1];
+}
+
+}  // namespace penstock

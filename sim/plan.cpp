@@ -1,0 +1,61 @@
+#include "sim/plan.hpp"
+
+namespace penstock {
+namespace {
+
+/// FNV-1a over 32-bit words: small, and the same on every machine.
+class Hash {
+ public:
+  void add(std::uint32_t word) { value_ = (value_ ^ word) * 0x100000001b3U; }
+  template <class Range>
+  void add_all(const Range& range) {
+    add(static_cast<std::uint32_t>(range.size()));
+    for (const auto item : range) add(static_cast<std::uint32_t>(item));
+  }
+  std::uint64_t value() const { return value_ ^ (value_ >> 32); }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325U;
+};
+
+}  // namespace
+
+ResourceOrders resource_orders(const Plan& plan) {
+  ResourceOrders orders;
+  orders.first.assign(std::size_t{plan.resources()} + 1, 0);
+  for (const std::uint32_t work : plan.work) ++orders.first[plan.classes[work].resource + 1];
+  for (std::size_t r = 1; r < orders.first.size(); ++r) orders.first[r] += orders.first[r - 1];
+  std::vector<std::uint32_t> next(orders.first.begin(), orders.first.end() - 1);
+  orders.tasks.resize(plan.tasks());
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    orders.tasks[next[plan.class_of(task).resource]++] = task;
+  }
+  return orders;
+}
+
+std::string task_text(const Plan& plan, TaskId task) {
+  const WorkClass& work = plan.class_of(task);
+  return text(Action(work.pass, work.stage, plan.microbatch[task]));
+}
+
+std::uint64_t plan_hash(const Plan& plan) {
+  Hash hash;
+  hash.add(plan.ranks);
+  for (const Link& link : plan.links) {
+    hash.add(index(link.from));
+    hash.add(index(link.to));
+  }
+  for (const WorkClass& work : plan.classes) {
+    hash.add(static_cast<std::uint32_t>(work.pass));
+    hash.add(index(work.stage));
+    hash.add(work.resource);
+    hash.add(work.partner);
+  }
+  hash.add_all(plan.work);
+  hash.add_all(plan.microbatch);
+  hash.add_all(plan.input);
+  hash.add_all(plan.inputs);
+  return hash.value();
+}
+
+}  // namespace penstock

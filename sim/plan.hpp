@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/numbers.hpp"
+#include "sim/schedule.hpp"
+
+namespace penstock {
+
+/// A task of a plan: its place in one topological order of all tasks, in which the tasks of each
+/// rank and of each link keep the order they run in.
+using TaskId = std::uint32_t;
+constexpr TaskId no_task = UINT32_MAX;
+
+/// A directed connection that carries tensors from one rank to another.
+struct Link {
+  Rank from;
+  Rank to;
+  friend bool operator==(const Link&, const Link&) = default;
+};
+
+/// What memory holds.
+enum class BufferKind : std::uint8_t {
+  parameters,  // for the whole run
+  stash,       // an activation kept from F to the end of B or W
+  receive,     // an activation that came over a link, until the F that reads it starts
+  gradient,    // a gradient on its way; its size is that of the activation that came
+};
+
+/// A kind of buffer of one stage on one rank. All buffers of a class have one size.
+struct BufferClass {
+  BufferKind kind;
+  Stage stage;
+  Rank rank;
+};
+
+/// What a task of some class does to memory: one buffer taken or given back.
+struct MemoryEffect {
+  std::uint32_t buffer;  // a buffer class
+  bool at_end;           // when the task ends rather than when it starts
+  bool takes;
+};
+
+/// A kind of task: all tasks of a class cost the same and run on the same rank or link.
+struct WorkClass {
+  Pass pass;
+  Stage stage;             // of a transfer: the stage that sends
+  std::uint32_t resource;  // a rank, or ranks + a link
+  std::uint32_t buffer = UINT32_MAX;   // of a transfer: the buffer class that it moves
+  std::uint32_t partner = UINT32_MAX;  // of a part of a fused overlap cell: the class of the other
+  bool follows_partner = false;        // the second part of a fused cell: runs inside the first
+  std::vector<MemoryEffect> effects;
+};
+
+/// Everything that a run needs but costs: tasks, what each waits for, and the order on each rank and
+/// link. It names work classes and buffer classes and knows no durations and no bytes, so one plan is
+/// priced many times.
+///
+/// A task waits for the task before it on its resource, and for `input`. Inputs from the same rank
+/// are not listed: the order of the rank implies them.
+struct Plan {
+  std::string schedule;  // its name, or the file it came from
+  std::uint32_t ranks = 0;
+  std::uint32_t microbatches = 0;  // of one iteration, over all chains
+  std::vector<Link> links;
+  std::vector<WorkClass> classes;
+  std::vector<BufferClass> buffers;
+  std::vector<std::uint32_t> model_stage;  // of each stage: its place in its chain
+
+  // One entry a task.
+  std::vector<std::uint32_t> work;      // its class
+  std::vector<Microbatch> microbatch;
+  std::vector<TaskId> input;            // no_task, a task, or several | a place in `inputs`
+  std::vector<std::uint32_t> inputs;    // lists for tasks with more: their number, then the tasks
+
+  std::vector<TaskId> followers;  // second parts of fused cells: each starts with the task before it
+
+  static constexpr std::uint32_t several = 0x8000'0000U;
+
+  std::uint32_t tasks() const { return static_cast<std::uint32_t>(work.size()); }
+  std::uint32_t resources() const { return ranks + static_cast<std::uint32_t>(links.size()); }
+  const WorkClass& class_of(TaskId task) const { return classes[work[task]]; }
+  bool is_link(std::uint32_t resource) const { return resource >= ranks; }
+  const Link& link(std::uint32_t resource) const { return links[resource - ranks]; }
+
+  /// Calls `visit(input)` for each listed input of a task.
+  template <class Visitor>
+  void for_each_input(TaskId task, Visitor&& visit) const {
+    const TaskId first = input[task];
+    if (first == no_task) return;
+    if ((first & several) == 0) return visit(first);
+    const std::uint32_t* list = &inputs[first & ~several];
+    for (std::uint32_t i = 1; i <= *list; ++i) visit(list[i]);
+  }
+};
+
+/// The tasks of every resource in the order they run: those of resource r are
+/// `tasks[first[r] … first[r + 1])`.
+struct ResourceOrders {
+  std::vector<std::uint32_t> first;
+  std::vector<TaskId> tasks;
+};
+ResourceOrders resource_orders(const Plan& plan);
+
+/// "2F5", or "2SEND_F5" for a transfer.
+std::string task_text(const Plan& plan, TaskId task);
+
+/// A number that equal plans share and, in practice, different ones do not.
+std::uint64_t plan_hash(const Plan& plan);
+
+}  // namespace penstock

@@ -1,0 +1,230 @@
+#include "sim/plan_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "sim/error.hpp"
+#include "sim/limits.hpp"
+#include "sim/memory.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint32_t none = UINT32_MAX;
+
+template <class... Values>
+[[noreturn]] void refuse(fmt::format_string<Values...> text, Values&&... values) {
+  throw InputError(fmt::format(text, std::forward<Values>(values)...));
+}
+
+/// One number of an entry must be below a bound.
+void check_below(std::uint64_t value, std::uint64_t bound, std::string_view entry, std::size_t at,
+                 std::string_view what) {
+  if (value >= bound) {
+    refuse("{} {}: its {} is {}; it must be below {}", entry, at, what, value, bound);
+  }
+}
+
+void check_sizes(const Plan& plan) {
+  if (plan.ranks == 0 || plan.ranks > Limits::ranks) {
+    refuse("{} ranks; there must be 1 to {}", plan.ranks, Limits::ranks);
+  }
+  if (plan.microbatches > Limits::microbatches) {
+    refuse("{} microbatches; at most {} are allowed", plan.microbatches, Limits::microbatches);
+  }
+  if (plan.model_stage.size() > Limits::stages) {
+    refuse("{} stages; at most {} are allowed", plan.model_stage.size(), Limits::stages);
+  }
+  for (const std::size_t size : {plan.work.size(), plan.inputs.size(), plan.links.size()}) {
+    if (size >= Plan::several - Limits::ranks) refuse("{} entries are too many", size);
+  }
+  if (plan.microbatch.size() != plan.work.size() || plan.input.size() != plan.work.size()) {
+    refuse("{} tasks, but {} microbatches and {} inputs of tasks; the numbers must be equal",
+           plan.work.size(), plan.microbatch.size(), plan.input.size());
+  }
+}
+
+void check_small_tables(const Plan& plan) {
+  const std::size_t stages = plan.model_stage.size();
+  for (std::size_t s = 0; s < stages; ++s) {
+    check_below(plan.model_stage[s], stages, "stage", s, "place in its chain");
+  }
+  for (std::size_t l = 0; l < plan.links.size(); ++l) {
+    check_below(index(plan.links[l].from), plan.ranks, "link", l, "sender");
+    check_below(index(plan.links[l].to), plan.ranks, "link", l, "receiver");
+  }
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    check_below(static_cast<std::size_t>(plan.buffers[b].kind), buffer_kinds, "buffer class", b,
+                "kind");
+    check_below(index(plan.buffers[b].stage), stages, "buffer class", b, "stage");
+    check_below(index(plan.buffers[b].rank), plan.ranks, "buffer class", b, "rank");
+  }
+}
+
+void check_effects(const Plan& plan, std::size_t c) {
+  for (const MemoryEffect& effect : plan.classes[c].effects) {
+    check_below(effect.buffer, plan.buffers.size(), "work class", c, "buffer class");
+    // Activations held are counted on the rank that runs the class, so it must be a rank.
+    const bool stash = plan.buffers[effect.buffer].kind == BufferKind::stash;
+    if (stash && is_transfer(plan.classes[c].pass)) {
+      refuse("work class {}: a transfer has an effect on a stash; only ranks have", c);
+    }
+  }
+}
+
+void check_class(const Plan& plan, std::size_t c) {
+  const WorkClass& work = plan.classes[c];
+  check_below(static_cast<std::size_t>(work.pass), pass_count, "work class", c, "pass");
+  check_below(index(work.stage), plan.model_stage.size(), "work class", c, "stage");
+  check_below(work.resource, plan.resources(), "work class", c, "resource");
+  if (is_transfer(work.pass) != plan.is_link(work.resource)) {
+    refuse("work class {}: {} runs on resource {}; transfers need a link, all else a rank", c,
+           letters(work.pass), work.resource);
+  }
+  if (is_transfer(work.pass) || work.buffer != none) {
+    check_below(work.buffer, plan.buffers.size(), "work class", c, "buffer class");
+  }
+  if (work.follows_partner || work.partner != none) {
+    check_below(work.partner, plan.classes.size(), "work class", c, "partner");
+  }
+  check_effects(plan, c);
+}
+
+/// Follows the lists in `Plan::inputs`. Their total length is bounded, so that a file in which many
+/// tasks share one long list cannot keep the reader busy for hours.
+class InputCheck {
+ public:
+  explicit InputCheck(const Plan& plan) : plan_(plan), unread_(plan.inputs.size()) {}
+
+  void check(TaskId task) {
+    const TaskId input = plan_.input[task];
+    if (is_transfer(plan_.class_of(task).pass) && (input & Plan::several) != 0) {
+      refuse("task {}: a transfer must have exactly one input", task);
+    }
+    if (input == no_task) return;
+    if ((input & Plan::several) != 0) check_list(task, input & ~Plan::several);
+    plan_.for_each_input(task, [&](TaskId one) { check_below(one, task, "task", task, "input"); });
+  }
+
+ private:
+  void check_list(TaskId task, std::size_t place) {
+    check_below(place, plan_.inputs.size(), "task", task, "list of inputs");
+    const std::size_t length = plan_.inputs[place];
+    if (length < 2 || length >= plan_.inputs.size() - place || length + 1 > unread_) {
+      refuse(
+          "task {}: its list of inputs has {} of them; it must have 2 at least, and all of its "
+          "own",
+          task, length);
+    }
+    unread_ -= length + 1;
+  }
+
+  const Plan& plan_;
+  std::size_t unread_;
+};
+
+bool leads(const WorkClass& work) { return work.partner != none && !work.follows_partner; }
+
+/// Every first part of a fused cell is followed by a second part on the same rank, and `followers`
+/// names these.
+void check_fused_cells(const Plan& plan) {
+  auto follower = plan.followers.begin();
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    const bool behind_first = task > 0 && leads(plan.class_of(task - 1));
+    if (!behind_first && !work.follows_partner) continue;
+    if (!behind_first || !work.follows_partner ||
+        work.resource != plan.class_of(task - 1).resource) {
+      refuse("task {}: the two parts of a fused cell must follow each other on one rank", task);
+    }
+    if (follower == plan.followers.end() || *follower++ != task) {
+      refuse("task {}: it is the second part of a fused cell and must be listed as one", task);
+    }
+  }
+  const bool open = plan.tasks() > 0 && leads(plan.class_of(plan.tasks() - 1));
+  if (open) refuse("task {}: the second part of the fused cell is missing", plan.tasks() - 1);
+  if (follower != plan.followers.end()) {
+    refuse("task {}: it is listed as the second part of a fused cell, but it is none", *follower);
+  }
+}
+
+bool is_input(const Plan& plan, TaskId task, TaskId wanted) {
+  bool found = false;
+  plan.for_each_input(task, [&](TaskId input) { found = found || input == wanted; });
+  return found;
+}
+
+void check_spans(const Plan& plan, const Timeline& timeline) {
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const Time begin = timeline.begin[task];
+    const Time end = timeline.end[task];
+    if (begin < Time{} || end < begin) {
+      refuse("task {}: it runs from {} us to {} us; 0 <= begin <= end must hold", task,
+             text_us(begin), text_us(end));
+    }
+    const TaskId last = timeline.last_input[task];
+    if (last != no_task && !is_input(plan, task, last)) {
+      refuse("task {}: its last input is {}, which is none of its inputs", task, last);
+    }
+  }
+}
+
+/// A report adds up the busy time of all ranks, which must stay within the clock.
+void check_total(const Plan& plan, const Timeline& timeline) {
+  std::vector<Time> busy_until(plan.ranks);
+  Time left = max_time;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (is_transfer(plan.class_of(task).pass)) continue;
+    Time& until = busy_until[plan.class_of(task).resource];
+    const Time from = std::max(timeline.begin[task], until);
+    if (timeline.end[task] <= from) continue;
+    const Time length = timeline.end[task] - from;
+    if (length > left) refuse("the ranks are busy for longer than the clock runs, 106 days in all");
+    left -= length;
+    until = timeline.end[task];
+  }
+}
+
+void check_samples(const Plan& plan, const Timeline& timeline) {
+  for (std::size_t i = 0; i < timeline.memory.size(); ++i) {
+    const MemorySample& sample = timeline.memory[i];
+    check_below(index(sample.rank), plan.ranks, "memory sample", i, "rank");
+    if (sample.time < Time{}) refuse("memory sample {}: its time is before the start", i);
+    if (i == 0) continue;
+    const MemorySample& before = timeline.memory[i - 1];
+    if (std::tie(sample.rank, sample.time) < std::tie(before.rank, before.time)) {
+      refuse("memory sample {}: samples must be ordered by rank, then time", i);
+    }
+  }
+}
+
+}  // namespace
+
+void check_plan(const Plan& plan) {
+  check_sizes(plan);
+  check_small_tables(plan);
+  for (std::size_t c = 0; c < plan.classes.size(); ++c) check_class(plan, c);
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    check_below(plan.work[task], plan.classes.size(), "task", task, "work class");
+    check_below(index(plan.microbatch[task]), Limits::microbatches, "task", task, "microbatch");
+  }
+  InputCheck inputs(plan);
+  for (TaskId task = 0; task < plan.tasks(); ++task) inputs.check(task);
+  check_fused_cells(plan);
+}
+
+void check_timeline(const Plan& plan, const Timeline& timeline) {
+  for (const std::size_t size :
+       {timeline.begin.size(), timeline.end.size(), timeline.last_input.size()}) {
+    if (size != plan.tasks()) {
+      refuse("{} spans for {} tasks; the numbers must be equal", size, plan.tasks());
+    }
+  }
+  check_spans(plan, timeline);
+  check_total(plan, timeline);
+  check_samples(plan, timeline);
+}
+
+}  // namespace penstock

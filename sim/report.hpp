@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/costs.hpp"
+#include "sim/idle.hpp"
+#include "sim/memory.hpp"
+#include "sim/plan.hpp"
+#include "sim/timeline.hpp"
+
+namespace penstock {
+
+/// What one rank did.
+struct RankReport {
+  Time start{};  // of its first action
+  Time end{};    // of its last
+  Time busy{};
+  Time idle{};   // makespan - busy
+  IdleCauses idle_by_cause;
+  std::uint32_t actions = 0;
+  std::uint32_t peak_activations = 0;
+  MemoryPeak memory;
+};
+
+/// What one link carried.
+struct LinkReport {
+  Link link;
+  std::uint64_t transfers = 0;
+  std::uint64_t bytes = 0;
+  Time busy{};  // the time it was occupied; latency occupies nothing
+};
+
+/// The three bubble fractions in use. They answer different questions; papers quote any of them.
+struct Bubble {
+  double of_makespan = 0;      // mean idle share of the ranks: 1 - sum(busy) / (ranks * makespan)
+  double over_ideal = 0;       // makespan / (busiest rank's work) - 1
+  double of_longest_span = 0;  // 1 - (busiest rank's work) / (longest of end - start over ranks)
+};
+
+/// A run in numbers.
+struct Report {
+  Time makespan{};
+  Bubble bubble;
+  std::vector<RankReport> ranks;
+  std::vector<LinkReport> links;
+  std::vector<TaskId> critical_path;  // from the start of the run to its end
+};
+
+Report summarize(const Plan& plan, const Costs& costs, const Timeline& timeline);
+
+/// The tasks that decided the makespan, first to last: each could not start before the one in front
+/// of it had ended. Between equals the task before on the same rank is taken.
+std::vector<TaskId> critical_path(const Plan& plan, const Timeline& timeline);
+
+}  // namespace penstock

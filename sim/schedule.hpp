@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/numbers.hpp"
+
+namespace penstock {
+
+/// What is done. The first eight are cells of a schedule, run by a rank; the last two are what a
+/// lowered plan adds, run by a link.
+enum class Pass : std::uint8_t {
+  forward,          // F
+  backward,         // B: input and weight gradient together
+  backward_input,   // I: input gradient only
+  backward_weight,  // W: weight gradient only, after its I
+  recompute,        // R: the forward pass again, to have its activations back
+  update,           // U: the optimiser step of a stage
+  evict,            // E: an activation leaves for another rank or the host
+  load,             // L: and comes back
+  send_activation,  // the output of F travels to the next stage
+  send_gradient,    // the input gradient travels to the stage before
+};
+constexpr std::size_t pass_count = 10;
+
+constexpr bool is_transfer(Pass pass) { return pass >= Pass::send_activation; }
+/// B or I: what hands a gradient to the stage before.
+constexpr bool gives_gradient(Pass pass) {
+  return pass == Pass::backward || pass == Pass::backward_input;
+}
+/// B or W: what ends the use of an activation.
+constexpr bool ends_activation(Pass pass) {
+  return pass == Pass::backward || pass == Pass::backward_weight;
+}
+
+/// "F", "B", "I", "W", "R", "U", "E", "L", "SEND_F", "SEND_B": PyTorch's letters where it has them.
+std::string_view letters(Pass pass);
+
+/// One thing that a rank does. `with_next` joins it and the action after it to one overlap cell.
+struct Action {
+  Pass pass;
+  bool with_next = false;
+  Stage stage;
+  Microbatch microbatch;
+
+  constexpr Action(Pass the_pass, Stage the_stage, Microbatch the_microbatch, bool joined = false)
+      : pass(the_pass), with_next(joined), stage(the_stage), microbatch(the_microbatch) {}
+  friend constexpr bool operator==(const Action&, const Action&) = default;
+};
+
+/// "2F5": stage, pass, microbatch.
+std::string text(const Action& action);
+
+/// For each rank its actions in order.
+class Schedule {
+ public:
+  Schedule() = default;
+  explicit Schedule(std::uint32_t ranks) : orders_(ranks) {}
+
+  std::uint32_t ranks() const { return static_cast<std::uint32_t>(orders_.size()); }
+  std::vector<Action>& on(Rank rank) { return orders_[index(rank)]; }
+  const std::vector<Action>& on(Rank rank) const { return orders_[index(rank)]; }
+  std::uint64_t actions() const;
+
+  friend bool operator==(const Schedule&, const Schedule&) = default;
+
+ private:
+  std::vector<std::vector<Action>> orders_;
+};
+
+/// How the two parts of an overlap cell run: one after the other in listed order, or as one unit as
+/// long as the longer of them.
+enum class Overlap : std::uint8_t { serial, fused };
+
+}  // namespace penstock

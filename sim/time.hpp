@@ -1,0 +1,50 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+namespace penstock {
+
+/// A moment or a length of time: an integer count of picoseconds, so that equal inputs give equal
+/// bytes on every machine.
+struct Time {
+  std::int64_t picoseconds = 0;
+
+  friend constexpr auto operator<=>(Time, Time) = default;
+  friend constexpr Time operator+(Time a, Time b) { return {a.picoseconds + b.picoseconds}; }
+  friend constexpr Time operator-(Time a, Time b) { return {a.picoseconds - b.picoseconds}; }
+  constexpr Time& operator+=(Time other) {
+    picoseconds += other.picoseconds;
+    return *this;
+  }
+  constexpr Time& operator-=(Time other) {
+    picoseconds -= other.picoseconds;
+    return *this;
+  }
+};
+
+constexpr Time max_time{std::numeric_limits<std::int64_t>::max()};
+
+/// Rounds once to picoseconds, half to even. `microseconds` must be finite and below 9e12.
+Time from_us(double microseconds);
+
+/// The nearest double; a division, because 1e-6 itself is not exact.
+constexpr double to_us(Time time) { return static_cast<double>(time.picoseconds) / 1e6; }
+
+/// Exact decimal text in microseconds without trailing zeros: 1500000 ps is "1.5".
+std::string text_us(Time time);
+
+/// A unit to give times in.
+struct TimeUnit {
+  std::string_view name;
+  std::int64_t picoseconds;
+  friend bool operator==(const TimeUnit&, const TimeUnit&) = default;
+};
+
+/// The largest of s, ms, µs, ns and ps that goes into `longest` at least once; µs for no time.
+TimeUnit unit_for(Time longest);
+
+}  // namespace penstock
