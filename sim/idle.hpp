@@ -32,7 +32,7 @@ struct IdleGap {
   TaskId next = no_task;      // the action that ended it; none for the drain
   TaskId input = no_task;     // the input of that action which arrived last
   TaskId producer = no_task;  // the action that made that input
-  IdleCauses causes;
+  IdleCauses causes{};
 };
 
 /// All gaps of all ranks, by rank, then time.

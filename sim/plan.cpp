@@ -41,6 +41,7 @@ std::string task_text(const Plan& plan, TaskId task) {
 std::uint64_t plan_hash(const Plan& plan) {
   Hash hash;
   hash.add(plan.ranks);
+  hash.add(plan.microbatches);
   for (const Link& link : plan.links) {
     hash.add(index(link.from));
     hash.add(index(link.to));
@@ -49,8 +50,19 @@ std::uint64_t plan_hash(const Plan& plan) {
     hash.add(static_cast<std::uint32_t>(work.pass));
     hash.add(index(work.stage));
     hash.add(work.resource);
+    hash.add(work.buffer);
     hash.add(work.partner);
+    for (const MemoryEffect& effect : work.effects) {
+      hash.add(effect.buffer);
+      hash.add((effect.at_end ? 2U : 0U) + (effect.takes ? 1U : 0U));
+    }
   }
+  for (const BufferClass& buffer : plan.buffers) {
+    hash.add(static_cast<std::uint32_t>(buffer.kind));
+    hash.add(index(buffer.stage));
+    hash.add(index(buffer.rank));
+  }
+  hash.add_all(plan.model_stage);
   hash.add_all(plan.work);
   hash.add_all(plan.microbatch);
   hash.add_all(plan.input);

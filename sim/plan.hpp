@@ -49,7 +49,7 @@ struct WorkClass {
   Stage stage;             // of a transfer: the stage that sends
   std::uint32_t resource;  // a rank, or ranks + a link
   std::uint32_t buffer = UINT32_MAX;   // of a transfer: the buffer class that it moves
-  std::uint32_t partner = UINT32_MAX;  // of a part of a fused overlap cell: the class of the other
+  std::uint32_t partner = UINT32_MAX;  // of a part of a fused overlap cell: the other's own class
   bool follows_partner = false;        // the second part of a fused cell: runs inside the first
   std::vector<MemoryEffect> effects;
 };
@@ -107,7 +107,8 @@ ResourceOrders resource_orders(const Plan& plan);
 /// "2F5", or "2SEND_F5" for a transfer.
 std::string task_text(const Plan& plan, TaskId task);
 
-/// A number that equal plans share and, in practice, different ones do not.
+/// A number that equal plans share, whatever their schedule is called, and that different ones, in
+/// practice, do not.
 std::uint64_t plan_hash(const Plan& plan);
 
 }  // namespace penstock

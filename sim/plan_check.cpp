@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::uint32_t none = UINT32_MAX;
 
+/// Leaves room above it for rounding up without an overflow.
+constexpr Time latest{9'200'000'000'000'000'000};
+
 template <class... Values>
 [[noreturn]] void refuse(fmt::format_string<Values...> text, Values&&... values) {
   throw InputError(fmt::format(text, std::forward<Values>(values)...));
@@ -160,9 +163,9 @@ void check_spans(const Plan& plan, const Timeline& timeline) {
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const Time begin = timeline.begin[task];
     const Time end = timeline.end[task];
-    if (begin < Time{} || end < begin) {
-      refuse("task {}: it runs from {} us to {} us; 0 <= begin <= end must hold", task,
-             text_us(begin), text_us(end));
+    if (begin < Time{} || end < begin || end > latest) {
+      refuse("task {}: it runs from {} us to {} us; 0 <= begin <= end <= {} must hold", task,
+             text_us(begin), text_us(end), text_us(latest));
     }
     const TaskId last = timeline.last_input[task];
     if (last != no_task && !is_input(plan, task, last)) {
@@ -174,7 +177,7 @@ void check_spans(const Plan& plan, const Timeline& timeline) {
 /// A report adds up the busy time of all ranks, which must stay within the clock.
 void check_total(const Plan& plan, const Timeline& timeline) {
   std::vector<Time> busy_until(plan.ranks);
-  Time left = max_time;
+  Time left = latest;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     if (is_transfer(plan.class_of(task).pass)) continue;
     Time& until = busy_until[plan.class_of(task).resource];
@@ -191,7 +194,10 @@ void check_samples(const Plan& plan, const Timeline& timeline) {
   for (std::size_t i = 0; i < timeline.memory.size(); ++i) {
     const MemorySample& sample = timeline.memory[i];
     check_below(index(sample.rank), plan.ranks, "memory sample", i, "rank");
-    if (sample.time < Time{}) refuse("memory sample {}: its time is before the start", i);
+    if (sample.time < Time{} || sample.time > latest) {
+      refuse("memory sample {}: its time is {} us; 0 to {} is right", i, text_us(sample.time),
+             text_us(latest));
+    }
     if (i == 0) continue;
     const MemorySample& before = timeline.memory[i - 1];
     if (std::tie(sample.rank, sample.time) < std::tie(before.rank, before.time)) {

@@ -108,7 +108,7 @@ std::map<std::string, std::string> environment_from(const TimelineColumns& colum
   std::string_view rest = columns.environment_text;
   const auto take = [&](std::size_t length) {
     if (length > rest.size()) refuse("environment_text", "it is too short for its lengths");
-    const std::string taken(rest.substr(0, length));
+    std::string taken(rest.substr(0, length));
     rest.remove_prefix(length);
     return taken;
   };

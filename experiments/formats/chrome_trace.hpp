@@ -9,8 +9,7 @@
 
 namespace penstock {
 
-/// A timeline as Chrome Trace Event JSON, which ui.perfetto.dev, chrome://tracing and speedscope
-/// open.
+/// A timeline as Chrome Trace Event JSON, for ui.perfetto.dev, chrome://tracing and speedscope.
 ///
 /// Each rank is a process. Its threads hold what it computes, sends and receives; slices of one
 /// thread never overlap, so what runs at the same time is on "compute 2", "send 2" and so on.
