@@ -90,14 +90,17 @@ void write_file(const std::string& path, std::string_view content) {
   // A device such as /dev/null has no place beside it for a temporary file, and needs none.
   std::error_code ignored;
   const bool special = fs::exists(path, ignored) && !fs::is_regular_file(path, ignored);
-  const std::string target = special ? path : fmt::format("{}.{}.tmp", path, ::getpid());
+  // Through a symbolic link, what it leads to is replaced, not the link.
+  const fs::path canonical = fs::weakly_canonical(path, ignored);
+  const std::string place = canonical.empty() ? path : canonical.string();
+  const std::string target = special ? path : fmt::format("{}.{}.tmp", place, ::getpid());
   File file(std::fopen(target.c_str(), "wb"));
   if (!file) throw UsageError(fmt::format("{}: cannot write: {}", path, reason()));
   if (special) return write_all(file.get(), path, content);
   Temporary temporary(target);
   write_all(file.get(), path, content);
   file.reset();
-  temporary.rename_to(path);
+  temporary.rename_to(place);
 }
 
 InputError in_file(const std::string& path, const InputError& error) {

@@ -14,29 +14,58 @@ using nlohmann::json;
 
 constexpr int deepest = 64;
 
-/// Watches a parse: refuses what the library would accept silently or could not survive.
+/// Watches a parse: knows the place it has come to, and refuses what the library would accept silently
+/// or could not survive.
 class Guard {
  public:
-  bool operator()(int depth, json::parse_event_t event, json& parsed) {
+  bool operator()(int depth, json::parse_event_t event, const json& parsed) {
     if (depth > deepest) {
       throw InputError(fmt::format("it is nested more than {} levels deep", deepest));
     }
     switch (event) {
-      case json::parse_event_t::object_start: keys_.emplace_back(); break;
-      case json::parse_event_t::object_end: keys_.pop_back(); break;
-      case json::parse_event_t::key: add_key(parsed.get_ref<const std::string&>()); break;
-      default: break;
+      case json::parse_event_t::object_start: levels_.push_back({.is_object = true}); break;
+      case json::parse_event_t::array_start: levels_.push_back({.is_object = false}); break;
+      case json::parse_event_t::key: enter(parsed.get_ref<const std::string&>()); break;
+      case json::parse_event_t::value: leave_value(); break;
+      default:
+        levels_.pop_back();
+        leave_value();
     }
     return true;
   }
 
- private:
-  void add_key(const std::string& key) {
-    if (keys_.back().insert(key).second) return;
-    throw InputError(fmt::format("key \"{}\" stands twice in one object", key));
+  /// The value that is being read.
+  std::string place() const {
+    json::json_pointer pointer;
+    for (const Level& level : levels_) {
+      if (level.is_object) {
+        pointer /= level.key;
+      } else {
+        pointer /= level.index;
+      }
+    }
+    return pointer.to_string();
   }
 
-  std::vector<std::set<std::string>> keys_;
+ private:
+  /// An object or array that is open: its key or index that is being read.
+  struct Level {
+    bool is_object;
+    std::string key = {};
+    std::size_t index = 0;
+    std::set<std::string> keys = {};
+  };
+
+  void enter(const std::string& key) {
+    Level& level = levels_.back();
+    level.key = key;
+    if (!level.keys.insert(key).second) throw InputError(place(), "the key stands twice in one object");
+  }
+  void leave_value() {
+    if (!levels_.empty()) ++levels_.back().index;
+  }
+
+  std::vector<Level> levels_;
 };
 
 /// "line 3, column 7" of a byte of a text.
@@ -62,18 +91,40 @@ json parse_json(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     throw InputError("the file is empty; a JSON document is needed");
   }
+  Guard guard;
   try {
-    // The parser keeps the callback by value, and calls it with one state throughout.
-    Guard guard;
     return json::parse(text, [&guard](int depth, json::parse_event_t event, json& parsed) {
       return guard(depth, event, parsed);
     });
   } catch (const json::parse_error& error) {
     throw InputError(line_and_column(text, error.byte), reason(error.what()));
-  } catch (const json::exception& error) {
-    throw InputError(reason(error.what()));
+  } catch (const json::exception& error) {  // a number too large for a double
+    throw InputError(guard.place(), reason(error.what()));
   }
 }
+
+namespace {
+
+/// The value of a setting: JSON, or else the text itself.
+json value_of(const std::string& text) {
+  if (!json::accept(text)) return text;
+  return parse_json(text);
+}
+
+/// Throws InputError when a pointer leads behind the end of a list, which the library would fill with
+/// nulls up to there. A list may grow by one.
+void check_indices(const json& document, const json::json_pointer& pointer) {
+  for (json::json_pointer place = pointer; !place.empty(); place.pop_back()) {
+    const json::json_pointer above = place.parent_pointer();
+    if (!document.contains(above) || !document.at(above).is_array()) continue;
+    const std::size_t size = document.at(above).size();
+    const std::string last = place.back();
+    if (last == "-" || last == std::to_string(size) || document.contains(place)) continue;
+    throw InputError(fmt::format("the list has {} items; the next is {} or -", size, size));
+  }
+}
+
+}  // namespace
 
 void apply_settings(json& document, const std::vector<std::string>& settings) {
   for (const std::string& setting : settings) {
@@ -81,13 +132,15 @@ void apply_settings(json& document, const std::vector<std::string>& settings) {
     if (equals == std::string::npos || !setting.starts_with('/')) {
       throw UsageError(fmt::format("--set {}: it must read /pointer=value", setting));
     }
-    const std::string text = setting.substr(equals + 1);
-    json value = json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (value.is_discarded()) value = text;
     try {
-      document[json::json_pointer(setting.substr(0, equals))] = std::move(value);
+      json value = value_of(setting.substr(equals + 1));
+      const json::json_pointer pointer(setting.substr(0, equals));
+      check_indices(document, pointer);
+      document[pointer] = std::move(value);
     } catch (const json::exception& error) {
       throw UsageError(fmt::format("--set {}: {}", setting, reason(error.what())));
+    } catch (const InputError& error) {
+      throw UsageError(fmt::format("--set {}: {}", setting, error.what()));
     }
   }
 }

@@ -41,9 +41,11 @@ void check_devices(const Scenario& scenario, std::uint32_t ranks) {
 
 /// The number of model stages where the scenario settles it.
 std::optional<std::uint32_t> stages_given(const Scenario& scenario) {
+  if (!scenario.partition_stages.empty()) {
+    return static_cast<std::uint32_t>(scenario.partition_stages.size());
+  }
   if (scenario.stages_given) return static_cast<std::uint32_t>(scenario.model.layers.size());
-  if (scenario.partition_stages.empty()) return std::nullopt;
-  return static_cast<std::uint32_t>(scenario.partition_stages.size());
+  return std::nullopt;
 }
 
 std::uint32_t ranks_by_devices(const Scenario& scenario) {
@@ -54,6 +56,14 @@ std::uint32_t ranks_by_devices(const Scenario& scenario) {
                                  *scenario.devices, each));
   }
   return static_cast<std::uint32_t>(*scenario.devices / each);
+}
+
+ScheduleOptions options_for_rule(const Scenario& scenario) {
+  return {*scenario.microbatches, scenario.schedule_settings};
+}
+
+std::uint32_t chunks_for_rule(const Scenario& scenario, const ScheduleEntry& entry) {
+  return scenario.chunks ? *scenario.chunks : usual_chunks(entry, options_for_rule(scenario));
 }
 
 /// How many pipeline ranks a rule gets, as the contract orders the sources.
@@ -72,12 +82,13 @@ std::uint32_t ranks_for_rule(const Scenario& scenario, const ScheduleEntry& entr
     throw InputError("/parallel/pipeline", "it is missing; a model given by layers needs the number "
                                            "of pipeline ranks, or \"devices\" under /hardware");
   }
-  const std::uint32_t chunks = scenario.chunks.value_or(entry.default_chunks);
-  if (*stages % chunks != 0) {
+  const std::uint32_t chunks = chunks_for_rule(scenario, entry);
+  const std::uint64_t all = std::uint64_t{*stages} * entry.copies;
+  if (all % chunks != 0) {
     throw InputError("/parallel/chunks", fmt::format("{} stages do not divide by {} chunks a rank",
-                                                     *stages, chunks));
+                                                     all, chunks));
   }
-  return *stages / chunks;
+  return static_cast<std::uint32_t>(all / chunks);
 }
 
 void check_sizes(std::uint32_t ranks, std::uint64_t chunks) {
@@ -111,12 +122,13 @@ Placement given_placement(const Scenario& scenario, std::uint32_t ranks) {
 
 Placement placement_for_rule(const Scenario& scenario, const ScheduleEntry& entry,
                              std::uint32_t ranks) {
-  check_sizes(ranks, scenario.chunks.value_or(entry.default_chunks));
+  const std::uint32_t chunks = chunks_for_rule(scenario, entry);
+  check_sizes(ranks, chunks);
   if (!scenario.partition_ranks.empty()) return given_placement(scenario, ranks);
   const auto stages = stages_given(scenario);
-  Placement placement = entry.place(ranks, scenario.chunks.value_or(entry.default_chunks));
+  Placement placement = entry.place(ranks, chunks);
   const bool fits = !stages || model_stages(placement) == *stages;
-  if (fits || scenario.chunks || *stages % ranks != 0) return placement;
+  if (fits || scenario.chunks || entry.copies > 1 || *stages % ranks != 0) return placement;
   // The model says how many chunks there are, if nothing else does.
   return entry.place(ranks, *stages / ranks);
 }
@@ -128,41 +140,57 @@ Layout layout_by_rule(const Scenario& scenario) {
                                                    scenario.schedule,
                                                    names_of(schedule_entries())));
   }
-  const std::uint32_t ranks = ranks_for_rule(scenario, *entry);
-  check_devices(scenario, ranks);
   Layout layout;
   layout.name = scenario.schedule;
   layout.microbatches = *scenario.microbatches;
   try {
+    const std::uint32_t ranks = ranks_for_rule(scenario, *entry);
+    check_devices(scenario, ranks);
     layout.placement = placement_for_rule(scenario, *entry, ranks);
     layout.schedule = make_schedule(*entry, layout.placement,
-                                    {*scenario.microbatches, scenario.schedule_settings});
+                                    options_for_rule(scenario));
   } catch (const RuleError& error) {
     throw InputError("/schedule", fmt::format("{}: {}", entry->name, error.what()));
   }
   return layout;
 }
 
-/// Reads an order and refuses one with a fault; the error names the order's file.
-OrderFile read_order(const std::string& path, std::vector<std::vector<Stage>> chains,
-                     Placement& placement) {
+/// Runs a step whose errors are about an order's file.
+template <class Step>
+auto about_file(const std::string& path, Step step) {
   try {
-    OrderFile order = read_torch_csv(read_file(path));
-    placement = placement_of(order, std::move(chains));
-    if (const auto fault = find_order_fault(order.schedule, placement)) {
-      throw InputError(place_text(order, fault->rank, fault->action), fault->text);
-    }
-    return order;
+    return step();
   } catch (const InputError& error) {
     throw in_file(path, error);
   }
 }
 
+/// The chains that the scenario gives, or one of all stages.
+Placement placement_of_file(const Scenario& scenario, const OrderFile& order) {
+  try {
+    return placement_of(order, scenario.chains);
+  } catch (const InputError& error) {
+    throw in_file(scenario.source, InputError("/schedule/chains", error.what()));
+  }
+}
+
 Layout layout_by_file(const Scenario& scenario, const std::string& path) {
+  const OrderFile order = about_file(path, [&] {
+    OrderFile read = read_torch_csv(read_file(path));
+    require_compute_only(read);
+    placement_of(read, {});  // refuses what is wrong whatever the chains are
+    return read;
+  });
   Layout layout;
   layout.name = scenario.order_file;
-  layout.schedule = read_order(path, scenario.chains, layout.placement).schedule;
-  layout.microbatches = MicrobatchColumns(layout.schedule).count();
+  layout.placement = placement_of_file(scenario, order);
+  about_file(path, [&] {
+    const auto fault = find_order_fault(order.schedule, layout.placement);
+    if (!fault) return;
+    throw OrderError(index(fault->rank), column_of(order, fault->rank, fault->action), fault->text);
+  });
+  layout.microbatches = MicrobatchColumns(order.schedule).count();
+  layout.schedule = order.schedule;
   return layout;
 }
 
@@ -172,6 +200,12 @@ void check_against_order(const Scenario& scenario, const Layout& layout) {
   if (scenario.pipeline && *scenario.pipeline != ranks) {
     throw InputError("/parallel/pipeline",
                      fmt::format("it is {}, but the order has {} rows", *scenario.pipeline, ranks));
+  }
+  const std::uint32_t stages = layout.placement.stage_count();
+  if (scenario.chunks && std::uint64_t{*scenario.chunks} * ranks != stages) {
+    throw InputError("/parallel/chunks", fmt::format("it is {}, but the order has {} stages on {} "
+                                                     "ranks",
+                                                     *scenario.chunks, stages, ranks));
   }
   if (scenario.microbatches && *scenario.microbatches != layout.microbatches) {
     throw InputError("/schedule/microbatches",
@@ -196,7 +230,7 @@ void check_against_order(const Scenario& scenario, const Layout& layout) {
 Partition partition_of(const Scenario& scenario, const Placement& placement) {
   const std::uint32_t stages = model_stages(placement);
   if (const auto given = stages_given(scenario); given && *given != stages) {
-    throw InputError(scenario.stages_given ? "/model/stages" : "/partition/stages",
+    throw InputError(scenario.partition_stages.empty() ? "/model/stages" : "/partition/stages",
                      fmt::format("there are {} stages, but the schedule has {} model stages on {} "
                                  "ranks",
                                  *given, stages, placement.ranks()));

@@ -10,13 +10,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-json causes_json(const IdleCauses& causes) {
-  return {{"warmup", to_us(causes.warmup)},         {"drain", to_us(causes.drain)},
-          {"dependency", to_us(causes.dependency)}, {"contention", to_us(causes.contention)},
-          {"transfer", to_us(causes.transfer)},     {"memory", to_us(causes.memory)},
-          {"launch", to_us(causes.launch)}};
-}
-
 json memory_json(const BytesByKind& bytes) {
   const auto of = [&](BufferKind kind) { return bytes[static_cast<std::size_t>(kind)]; };
   return {{"parameters", of(BufferKind::parameters)},
@@ -51,32 +44,6 @@ json link_json(const LinkReport& link) {
           {"busy_us", to_us(link.busy)}};
 }
 
-/// Transfers that take no time are passed over: they decide nothing.
-json path_json(const Plan& plan, const Timeline& timeline, const std::vector<TaskId>& path) {
-  json steps = json::array();
-  for (const TaskId task : path) {
-    const std::uint32_t resource = plan.class_of(task).resource;
-    const bool transfer = plan.is_link(resource);
-    if (transfer && timeline.begin[task] == timeline.end[task]) continue;
-    steps.push_back({{"rank", transfer ? index(plan.link(resource).from) : resource},
-                     {"action", task_text(plan, task)},
-                     {"start_us", to_us(timeline.begin[task])},
-                     {"end_us", to_us(timeline.end[task])}});
-  }
-  return steps;
-}
-
-json findings_json(const std::vector<Finding>& findings) {
-  json all = json::array();
-  for (const Finding& finding : findings) {
-    all.push_back({{"kind", finding.kind},
-                   {"rank", finding.rank ? json(index(*finding.rank)) : json()},
-                   {"time_us", finding.time ? json(to_us(*finding.time)) : json()},
-                   {"text", finding.text}});
-  }
-  return all;
-}
-
 template <class Items, class Make>
 json list_json(const Items& items, Make make) {
   json all = json::array();
@@ -101,15 +68,51 @@ std::optional<std::string> unmet(const std::string& key, const nlohmann::json& e
   const bool with_tolerance = expected.is_object() && expected.contains("value");
   const nlohmann::json& wanted = with_tolerance ? expected["value"] : expected;
   const double within = with_tolerance ? expected.value("within", 1e-9) : 1e-9;
-  const json::json_pointer pointer(key.starts_with('/') ? key : "/" + key);
-  if (!result.contains(pointer)) return fmt::format("{} is not in the result", pointer.to_string());
-  const json& value = result[pointer];
-  if (meets(value, wanted, within)) return std::nullopt;
-  return fmt::format("{} is {}, expected {} within {}", pointer.to_string(), value.dump(),
-                     wanted.dump(), within);
+  const json::json_pointer pointer =
+      key.starts_with('/') ? json::json_pointer(key) : json::json_pointer() / key;
+  try {
+    const json& value = result.at(pointer);
+    if (meets(value, wanted, within)) return std::nullopt;
+    return fmt::format("{} is {}, expected {} within {}", pointer.to_string(), value.dump(),
+                       wanted.dump(), within);
+  } catch (const json::exception&) {
+    return fmt::format("{} is not in the result", pointer.to_string());
+  }
 }
 
 }  // namespace
+
+json causes_json(const IdleCauses& causes) {
+  return {{"warmup", to_us(causes.warmup)},         {"drain", to_us(causes.drain)},
+          {"dependency", to_us(causes.dependency)}, {"contention", to_us(causes.contention)},
+          {"transfer", to_us(causes.transfer)},     {"memory", to_us(causes.memory)},
+          {"launch", to_us(causes.launch)}};
+}
+
+json critical_path_json(const Plan& plan, const Timeline& timeline, const std::vector<TaskId>& path) {
+  json steps = json::array();
+  for (const TaskId task : path) {
+    const std::uint32_t resource = plan.class_of(task).resource;
+    const bool transfer = plan.is_link(resource);
+    if (transfer && timeline.begin[task] == timeline.end[task]) continue;
+    steps.push_back({{"rank", transfer ? index(plan.link(resource).from) : resource},
+                     {"action", task_text(plan, task)},
+                     {"start_us", to_us(timeline.begin[task])},
+                     {"end_us", to_us(timeline.end[task])}});
+  }
+  return steps;
+}
+
+json findings_json(const std::vector<Finding>& findings) {
+  json all = json::array();
+  for (const Finding& finding : findings) {
+    all.push_back({{"kind", finding.kind},
+                   {"rank", finding.rank ? json(index(*finding.rank)) : json()},
+                   {"time_us", finding.time ? json(to_us(*finding.time)) : json()},
+                   {"text", finding.text}});
+  }
+  return all;
+}
 
 json result_json(const RunResult& result) {
   json document{{"penstock", 1}, {"title", result.title}, {"schedule", result.schedule}};
@@ -133,7 +136,7 @@ json result_json(const RunResult& result) {
   }
   document["ranks"] = std::move(ranks);
   document["links"] = list_json(report.links, link_json);
-  document["critical_path"] = path_json(*result.plan, result.timeline, report.critical_path);
+  document["critical_path"] = critical_path_json(*result.plan, result.timeline, report.critical_path);
   document["findings"] = findings_json(result.findings);
   return document;
 }

@@ -51,6 +51,7 @@ void read_edges(const json& edges, ModelGraph& model) {
     model.edges.emplace_back(LayerIndex{edges[i][0].get<std::uint32_t>()},
                              LayerIndex{edges[i][1].get<std::uint32_t>()});
   }
+  topological_order(model);  // refuses a cycle
 }
 
 void read_model(const json& model, Scenario& scenario) {
@@ -152,6 +153,19 @@ void read_memory(const json& memory, Scenario& scenario) {
       static_cast<std::uint64_t>(std::floor(memory["capacity_bytes"].get<double>()));
 }
 
+/// The keys of "expect" are names or pointers into the result.
+void check_expectations(const json& expect) {
+  for (const auto& [key, value] : expect.items()) {
+    if (!key.starts_with('/')) continue;
+    try {
+      (void)json::json_pointer(key);
+    } catch (const json::exception&) {
+      throw InputError((json::json_pointer("/expect") / key).to_string(),
+                       fmt::format("\"{}\" is no JSON pointer", key));
+    }
+  }
+}
+
 Scenario read_document(const json& document) {
   Scenario scenario;
   const auto section = [&](const char* name, void (*read)(const json&, Scenario&)) {
@@ -164,7 +178,10 @@ Scenario read_document(const json& document) {
   section("schedule", read_schedule);
   section("recompute", read_recompute);
   section("memory", read_memory);
-  if (document.contains("expect")) scenario.expect = document["expect"].dump();
+  if (document.contains("expect")) {
+    check_expectations(document["expect"]);
+    scenario.expect = document["expect"].dump();
+  }
   return scenario;
 }
 

@@ -34,6 +34,10 @@ std::string_view ScheduleOptions::choice(std::string_view name,
   return *value;
 }
 
+std::uint32_t usual_chunks(const ScheduleEntry& entry, const ScheduleOptions& options) {
+  return entry.chunks_for == nullptr ? entry.default_chunks : entry.chunks_for(options);
+}
+
 Schedule make_schedule(const ScheduleEntry& entry, const Placement& placement,
                        const ScheduleOptions& options) {
   for (const auto& [name, value] : options.settings) {

@@ -37,6 +37,11 @@ struct ScheduleEntry {
   std::string_view bubble;  // closed form of the bubble, equal stages and free links
   std::string_view peak;    // closed form of the most activations that rank r holds
   std::uint32_t default_chunks = 1;
+  std::uint32_t copies = 1;  // of the model: 2 for bidirectional rules
+  /// The chunks a rank that options ask for, where they do.
+  std::uint32_t (*chunks_for)(const ScheduleOptions& options) = nullptr;
+  /// How many cells of a stage one microbatch is cut into; null for one.
+  std::uint32_t (*slices_for)(const ScheduleOptions& options) = nullptr;
   std::span<const ScheduleOption> options = {};
 
   /// Where the stages lie when the scenario does not say. Throws RuleError for chunks it cannot have.
@@ -51,6 +56,9 @@ struct ScheduleEntry {
 
 /// All schedules, by name.
 std::span<const ScheduleEntry* const> schedule_entries();
+
+/// How many chunks a rank a schedule has when the user does not say. Throws RuleError.
+std::uint32_t usual_chunks(const ScheduleEntry& entry, const ScheduleOptions& options);
 
 /// Calls the rule after checking sizes and that it takes every option given. Throws RuleError.
 Schedule make_schedule(const ScheduleEntry& entry, const Placement& placement,

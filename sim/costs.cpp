@@ -60,16 +60,38 @@ void fuse_durations(const Plan& plan, std::vector<Time>& duration) {
   }
 }
 
-void check_total(const Plan& plan, const Costs& costs) {
+constexpr double most_picoseconds = 9e18;
+constexpr double most_bytes = 9e18;
+
+[[noreturn]] void too_long() {
+  throw InputError("/model", "the times of all actions add up to more than 104 days, which is as long "
+                             "as the clock runs");
+}
+
+/// Rounds to the clock, if the clock can hold it.
+Time checked_time(double microseconds) {
+  if (microseconds * 1e6 > most_picoseconds) too_long();
+  return from_us(microseconds);
+}
+
+/// Nothing that adds durations or sizes up later can overflow after this.
+void check_totals(const Plan& plan, const Costs& costs) {
   std::vector<double> count(plan.classes.size());
   for (const std::uint32_t work : plan.work) count[work] += 1;
-  double total = 0;
+  double picoseconds = 0;
+  double bytes = 0;
+  for (const std::uint64_t size : costs.bytes) bytes += static_cast<double>(size);
   for (std::size_t c = 0; c < count.size(); ++c) {
-    total += count[c] * static_cast<double>((costs.duration[c] + costs.latency[c]).picoseconds);
+    picoseconds += count[c] * (static_cast<double>(costs.duration[c].picoseconds) +
+                               static_cast<double>(costs.latency[c].picoseconds));
+    for (const MemoryEffect& effect : plan.classes[c].effects) {
+      if (effect.takes) bytes += count[c] * static_cast<double>(costs.bytes[effect.buffer]);
+    }
   }
-  if (total > 9e18) {
-    throw InputError("/model", "the times of all actions add up to more than 104 days, which is as "
-                               "long as the clock runs");
+  if (picoseconds > most_picoseconds) too_long();
+  if (bytes > most_bytes) {
+    throw InputError("/model", "the buffers of all actions add up to more than 9e18 bytes, which is as "
+                               "much as is counted");
   }
 }
 
@@ -91,15 +113,15 @@ Costs price(const Plan& plan, const ModelGraph& model, const Partition& partitio
       const Link& link = plan.link(work.resource);
       const TransferTime time = hardware.transfer(
           static_cast<double>(costs.bytes[work.buffer]), link.from, link.to);
-      costs.duration[c] = from_us(time.occupies_us);
-      costs.latency[c] = from_us(time.latency_us);
+      costs.duration[c] = checked_time(time.occupies_us);
+      costs.latency[c] = checked_time(time.latency_us);
     } else {
       const auto& layers = partition.stages[plan.model_stage[index(work.stage)]];
-      costs.duration[c] = from_us(compute_us(work, layers, model, hardware));
+      costs.duration[c] = checked_time(compute_us(work, layers, model, hardware));
     }
   }
   fuse_durations(plan, costs.duration);
-  check_total(plan, costs);
+  check_totals(plan, costs);
   return costs;
 }
 

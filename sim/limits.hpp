@@ -10,6 +10,7 @@ struct Limits {
   static constexpr std::uint32_t stages = 65'536;
   static constexpr std::uint32_t microbatches = 16'777'216;
   static constexpr std::uint64_t actions = 100'000'000;
+  static constexpr std::uint32_t chains = 64;
   static constexpr std::uint32_t layers = 1'000'000;
   static constexpr double time_us = 1e12;
   static constexpr double bytes = 1e18;

@@ -61,21 +61,12 @@ class Lowering {
 
 constexpr std::size_t nothing = SIZE_MAX;
 
-bool has_backward(const Schedule& schedule) {
-  for (Rank rank : Numbers<Rank>(schedule.ranks())) {
-    for (const Action& action : schedule.on(rank)) {
-      if (gives_gradient(action.pass)) return true;
-    }
-  }
-  return false;
-}
-
 Lowering::Lowering(const Schedule& schedule, const Placement& placement, Overlap overlap)
     : schedule_(schedule),
       placement_(placement),
       overlap_(overlap),
       columns_(schedule),
-      classes_(placement, has_backward(schedule), plan_),
+      classes_(placement, schedule.has_backward(), plan_),
       arrived_(std::size_t{2} * placement.stage_count() * columns_.count(), not_yet),
       cursor_(schedule.ranks(), 0),
       waits_for_(schedule.ranks(), nothing) {

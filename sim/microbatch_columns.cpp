@@ -3,21 +3,32 @@
 #include <algorithm>
 
 namespace penstock {
+namespace {
+
+/// Calls `visit` with the microbatch of every action.
+template <class Visitor>
+void for_each_microbatch(const Schedule& schedule, Visitor visit) {
+  for (Rank rank : Numbers<Rank>(schedule.ranks())) {
+    for (const Action& action : schedule.on(rank)) visit(action.microbatch);
+  }
+}
+
+/// Whether every number below `count` occurs.
+bool all_occur(const Schedule& schedule, std::uint32_t count) {
+  if (count > schedule.actions()) return false;
+  std::vector<bool> occurs(count);
+  for_each_microbatch(schedule, [&](Microbatch microbatch) { occurs[index(microbatch)] = true; });
+  return std::find(occurs.begin(), occurs.end(), false) == occurs.end();
+}
+
+}  // namespace
 
 MicrobatchColumns::MicrobatchColumns(const Schedule& schedule) {
-  std::uint32_t largest = 0;
-  std::uint64_t longest_order = 0;
-  for (Rank rank : Numbers<Rank>(schedule.ranks())) {
-    longest_order = std::max<std::uint64_t>(longest_order, schedule.on(rank).size());
-    for (const Action& action : schedule.on(rank)) {
-      largest = std::max(largest, index(action.microbatch));
-    }
-  }
-  count_ = largest + 1;
-  if (count_ <= longest_order) return;
-  for (Rank rank : Numbers<Rank>(schedule.ranks())) {
-    for (const Action& action : schedule.on(rank)) sorted_.push_back(action.microbatch);
-  }
+  for_each_microbatch(schedule, [&](Microbatch microbatch) {
+    count_ = std::max(count_, index(microbatch) + 1);
+  });
+  if (all_occur(schedule, count_)) return;
+  for_each_microbatch(schedule, [&](Microbatch microbatch) { sorted_.push_back(microbatch); });
   std::sort(sorted_.begin(), sorted_.end());
   sorted_.erase(std::unique(sorted_.begin(), sorted_.end()), sorted_.end());
   count_ = static_cast<std::uint32_t>(sorted_.size());

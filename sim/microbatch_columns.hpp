@@ -13,6 +13,7 @@ class MicrobatchColumns {
  public:
   explicit MicrobatchColumns(const Schedule& schedule);
 
+  /// How many different microbatches there are.
   std::uint32_t count() const { return count_; }
   std::uint32_t column_of(Microbatch microbatch) const {
     return sorted_.empty() ? index(microbatch) : search(microbatch);

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <unordered_map>
 #include <vector>
 
+#include "sim/limits.hpp"
 #include "sim/microbatch_columns.hpp"
 
 namespace penstock {
@@ -12,19 +15,23 @@ namespace {
 /// Which passes of each (stage, microbatch) have been seen, as a set of bits.
 class Seen {
  public:
-  Seen(const Placement& placement, const MicrobatchColumns& columns)
-      : columns_(columns),
-        bits_(std::size_t{placement.stage_count()} * columns.count()),
-        chain_(columns.count(), no_chain) {}
+  Seen(const Schedule& schedule, const Placement& placement, const MicrobatchColumns& columns)
+      : columns_(columns), chain_(columns.count(), no_chain) {
+    // A complete order fills at least one in `chains` of this table; an order that would leave most of
+    // a huge one empty gets a map instead.
+    const std::uint64_t pairs = std::uint64_t{placement.stage_count()} * columns.count();
+    if (pairs <= Limits::chains * schedule.actions()) table_.resize(pairs);
+  }
 
   bool has(Stage stage, std::uint32_t column, Pass pass) const {
-    return (bits_[at(stage, column)] & bit(pass)) != 0;
+    return (bits(at(stage, column)) & bit(pass)) != 0;
   }
   bool has(const Action& action, Pass pass) const {
     return has(action.stage, columns_.column_of(action.microbatch), pass);
   }
   void add(const Action& action) {
-    bits_[at(action.stage, columns_.column_of(action.microbatch))] |= bit(action.pass);
+    const std::size_t pair = at(action.stage, columns_.column_of(action.microbatch));
+    (table_.empty() ? map_[pair] : table_[pair]) |= bit(action.pass);
   }
   /// The chain that runs a microbatch; the first to ask decides.
   std::uint32_t claim(Microbatch microbatch, std::uint32_t chain) {
@@ -39,12 +46,18 @@ class Seen {
   static constexpr std::uint8_t bit(Pass pass) {
     return static_cast<std::uint8_t>(1U << static_cast<unsigned>(pass));
   }
+  std::uint8_t bits(std::size_t pair) const {
+    if (!table_.empty()) return table_[pair];
+    const auto found = map_.find(pair);
+    return found == map_.end() ? std::uint8_t{0} : found->second;
+  }
   std::size_t at(Stage stage, std::uint32_t column) const {
     return std::size_t{index(stage)} * columns_.count() + column;
   }
 
   const MicrobatchColumns& columns_;
-  std::vector<std::uint8_t> bits_;
+  std::vector<std::uint8_t> table_;
+  std::unordered_map<std::size_t, std::uint8_t> map_;
   std::vector<std::uint32_t> chain_;
 };
 
@@ -74,6 +87,12 @@ std::string fault_of(const Action& action, const Seen& seen) {
   return {};
 }
 
+/// The parts of an overlap cell start together, so neither can need the other.
+std::string shared_cell_fault(const Action& first, const Action& second) {
+  if (first.stage != second.stage || first.microbatch != second.microbatch) return {};
+  return fmt::format("{} stands in one cell with {}, which it needs", text(second), text(first));
+}
+
 std::string misplaced(const Action& action, Rank rank, const Placement& placement) {
   if (index(action.stage) >= placement.stage_count()) {
     return fmt::format("{} names stage {}; stages are 0 to {}", text(action), index(action.stage),
@@ -93,6 +112,7 @@ std::optional<OrderFault> fault_in_cells(const Schedule& schedule, const Placeme
       const Action& action = order[i];
       std::string fault = misplaced(action, rank, placement);
       if (fault.empty()) fault = fault_of(action, seen);
+      if (fault.empty() && i > 0 && order[i - 1].with_next) fault = shared_cell_fault(order[i - 1], action);
       if (fault.empty()) {
         const std::uint32_t chain = placement.chain_of(action.stage);
         if (const std::uint32_t owner = seen.claim(action.microbatch, chain); owner != chain) {
@@ -105,15 +125,6 @@ std::optional<OrderFault> fault_in_cells(const Schedule& schedule, const Placeme
     }
   }
   return std::nullopt;
-}
-
-bool has_backward(const Schedule& schedule) {
-  for (Rank rank : Numbers<Rank>(schedule.ranks())) {
-    for (const Action& action : schedule.on(rank)) {
-      if (gives_gradient(action.pass)) return true;
-    }
-  }
-  return false;
 }
 
 /// The pass that (stage, column) lacks, if any.
@@ -129,21 +140,25 @@ std::optional<Pass> missing(const Seen& seen, Stage stage, std::uint32_t column,
 
 std::optional<OrderFault> find_order_fault(const Schedule& schedule, const Placement& placement) {
   const MicrobatchColumns columns(schedule);
-  Seen seen(placement, columns);
+  Seen seen(schedule, placement, columns);
   if (auto fault = fault_in_cells(schedule, placement, seen)) return fault;
-  const bool backward = has_backward(schedule);
+  const bool backward = schedule.has_backward();
+  std::optional<OrderFault> first;
   for (Stage stage : placement.stages()) {
     for (std::uint32_t column = 0; column < columns.count(); ++column) {
       if (seen.owner(column) != placement.chain_of(stage)) continue;
-      if (const auto pass = missing(seen, stage, column, backward)) {
-        const Action action(*pass, stage, columns.microbatch_at(column));
-        const Rank rank = placement.rank_of(stage, action.microbatch);
-        return OrderFault{rank, static_cast<std::uint32_t>(schedule.on(rank).size()),
-                          fmt::format("{} is missing", text(action))};
-      }
+      const auto pass = missing(seen, stage, column, backward);
+      if (!pass) continue;
+      const Action action(*pass, stage, columns.microbatch_at(column));
+      const Rank rank = placement.rank_of(stage, action.microbatch);
+      if (first && first->rank <= rank) break;
+      first = OrderFault{rank, static_cast<std::uint32_t>(schedule.on(rank).size()),
+                         fmt::format("{} is missing", text(action))};
+      if (rank == Rank{0}) return first;
+      break;
     }
   }
-  return std::nullopt;
+  return first;
 }
 
 }  // namespace penstock

@@ -29,10 +29,16 @@ Placement Placement::given(std::uint32_t ranks, const std::vector<std::vector<Ra
   for (Stage stage : Numbers<Stage>(stages)) {
     const auto& replicas = ranks_of_stage[index(stage)];
     if (replicas.empty()) throw InputError(fmt::format("stage {} has no rank", index(stage)));
-    for (Rank rank : replicas) {
+    for (auto replica = replicas.begin(); replica != replicas.end(); ++replica) {
+      const Rank rank = *replica;
       if (index(rank) >= ranks) {
         throw InputError(fmt::format("stage {} is on rank {}; ranks are 0 to {}", index(stage),
                                      index(rank), ranks - 1));
+      }
+      if (std::find(replicas.begin(), replica, rank) != replica) {
+        throw InputError(fmt::format("stage {} is on rank {} twice; its replicas are on different "
+                                     "ranks",
+                                     index(stage), index(rank)));
       }
       placement.rank_of_slot_.push_back(rank);
     }

@@ -31,12 +31,13 @@ Bubble bubble_of(const Report& report) {
     longest_span = std::max(longest_span, rank.end - rank.start);
   }
   Bubble bubble;
-  if (busiest == Time{}) return bubble;
+  if (report.makespan == Time{}) return bubble;
   const auto ps = [](Time time) { return static_cast<double>(time.picoseconds); };
   const double ranks = static_cast<double>(report.ranks.size());
   bubble.of_makespan = 1 - ps(busy) / (ranks * ps(report.makespan));
-  bubble.over_ideal = ps(report.makespan) / ps(busiest) - 1;
-  bubble.of_longest_span = 1 - ps(busiest) / ps(longest_span);
+  // Ranks that have no work at all have no ideal to compare with.
+  if (busiest > Time{}) bubble.over_ideal = ps(report.makespan) / ps(busiest) - 1;
+  if (longest_span > Time{}) bubble.of_longest_span = 1 - ps(busiest) / ps(longest_span);
   return bubble;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace penstock {
@@ -14,6 +15,13 @@ std::string_view letters(Pass pass) {
 
 std::string text(const Action& action) {
   return fmt::format("{}{}{}", index(action.stage), letters(action.pass), index(action.microbatch));
+}
+
+bool Schedule::has_backward() const {
+  return std::any_of(orders_.begin(), orders_.end(), [](const std::vector<Action>& order) {
+    return std::any_of(order.begin(), order.end(),
+                       [](const Action& action) { return gives_gradient(action.pass); });
+  });
 }
 
 std::uint64_t Schedule::actions() const {

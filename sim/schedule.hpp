@@ -63,6 +63,8 @@ class Schedule {
   std::vector<Action>& on(Rank rank) { return orders_[index(rank)]; }
   const std::vector<Action>& on(Rank rank) const { return orders_[index(rank)]; }
   std::uint64_t actions() const;
+  /// Whether any rank has a B or an I.
+  bool has_backward() const;
 
   friend bool operator==(const Schedule&, const Schedule&) = default;
 

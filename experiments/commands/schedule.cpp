@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "experiments/commands/registry.hpp"
+#include "experiments/formats/torch_comms.hpp"
 #include "experiments/formats/torch_csv.hpp"
 #include "schedules/registry.hpp"
 #include "sim/error.hpp"
@@ -18,6 +19,8 @@ struct Options {
   std::optional<std::uint32_t> chunks;
   std::optional<std::uint32_t> microbatches;
   std::vector<std::string> settings;
+  bool comms = false;
+  bool fsdp = false;
 };
 
 std::uint32_t within(const char* option, std::optional<std::uint32_t> value, std::uint32_t limit) {
@@ -48,11 +51,17 @@ int print_schedule(const Options& options) {
                                  names_of(schedule_entries())));
   }
   const std::uint32_t ranks = within("--ranks", options.ranks, Limits::ranks);
-  const std::uint32_t chunks = within("--chunks", options.chunks.value_or(entry->default_chunks),
-                                      Limits::stages / ranks);
   try {
-    const Schedule schedule =
-        make_schedule(*entry, entry->place(ranks, chunks), schedule_options(options));
+    const ScheduleOptions rule_options = schedule_options(options);
+    const std::uint32_t chunks =
+        within("--chunks", options.chunks.value_or(usual_chunks(*entry, rule_options)),
+               Limits::stages / ranks);
+    const Placement placement = entry->place(ranks, chunks);
+    const Schedule schedule = make_schedule(*entry, placement, rule_options);
+    if (options.comms || options.fsdp) {
+      fmt::print("{}", write_torch_comms(schedule, placement, options.fsdp));
+      return ExitCode::done;
+    }
     const TorchCsv csv = write_torch_csv(schedule);
     fmt::print("{}", csv.text);
     for (const std::string& action : csv.left_out) {
@@ -71,6 +80,8 @@ Runner declare(CommandLine& line) {
   line.option("--chunks", options->chunks, "stages a rank, where the rule leaves a choice");
   line.option("--microbatches", options->microbatches, "microbatches of one iteration");
   line.option("--set", options->settings, "an option of the rule", "KEY=VALUE");
+  line.flag("--comms", options->comms, "with sends and receives, as PyTorch lowers an order");
+  line.flag("--fsdp", options->fsdp, "with gathering, freeing and reducing too; implies --comms");
   return [options] { return print_schedule(*options); };
 }
 

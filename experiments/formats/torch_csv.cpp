@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 
@@ -16,10 +17,6 @@ namespace {
 constexpr std::string_view overlap_suffix = "OVERLAP_F_B";
 constexpr std::string_view cell_help =
     "a cell is STAGE, one of F B I W, MICROBATCH, as in 2F0; or (2F1;3B0)OVERLAP_F_B; or blank";
-
-[[noreturn]] void fail(std::size_t row, std::size_t column, const std::string& what) {
-  throw InputError(fmt::format("row {}, column {}", row, column), what);
-}
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -44,6 +41,13 @@ std::optional<std::uint32_t> take_number(std::string_view& text, std::uint32_t l
   return value;
 }
 
+/// A cell as it is shown in an error text.
+std::string shortened(std::string_view cell) {
+  constexpr std::size_t longest = 60;
+  if (cell.size() <= longest) return std::string(cell);
+  return std::string(cell.substr(0, longest)) + "…";
+}
+
 std::optional<Pass> pass_of(std::string_view word) {
   for (Pass pass : {Pass::forward, Pass::backward, Pass::backward_input, Pass::backward_weight}) {
     if (word == letters(pass)) return pass;
@@ -51,129 +55,196 @@ std::optional<Pass> pass_of(std::string_view word) {
   return std::nullopt;
 }
 
-/// Why a word that stands where F, B, I or W should is none of them.
-std::string unknown_action(std::string_view cell, std::string_view word) {
-  if (word == "BW") {
-    return fmt::format("\"{}\" is in the old notation, where BW was the whole backward and B its "
-                       "input half; write B for BW and I for B",
-                       cell);
-  }
-  constexpr std::string_view communication[] = {"SEND_F", "RECV_F",  "SEND_B",     "RECV_B",
-                                                "UNSHARD", "RESHARD", "REDUCE_GRAD"};
-  if (std::find(std::begin(communication), std::end(communication), word) !=
-      std::end(communication)) {
-    return fmt::format("\"{}\" is a communication cell; a compute-only order holds F, B, I, W and "
-                       "OVERLAP_F_B, and transfers follow from it",
-                       cell);
-  }
-  return fmt::format("\"{}\" is no cell; {}", cell, cell_help);
+/// The words of communication cells, indexed by Comm.
+constexpr std::array<std::string_view, 7> comm_words{
+    "SEND_F", "RECV_F", "SEND_B", "RECV_B", "UNSHARD", "RESHARD", "REDUCE_GRAD"};
+
+std::optional<Comm> comm_of(std::string_view word) {
+  const auto found = std::find(comm_words.begin(), comm_words.end(), word);
+  if (found == comm_words.end()) return std::nullopt;
+  return static_cast<Comm>(found - comm_words.begin());
 }
 
-/// One action out of its text, or what is wrong with it.
-std::optional<Action> parse_action(std::string_view cell, std::string& fault) {
-  std::string_view rest = cell;
-  const auto stage = take_number(rest, Limits::stages);
-  const std::size_t letters_end =
-      std::min(rest.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_"), rest.size());
-  const std::string_view word = rest.substr(0, letters_end);
-  rest.remove_prefix(letters_end);
-  const auto pass = pass_of(word);
-  if (!stage || !pass) {
-    fault = stage ? unknown_action(cell, word) : fmt::format("\"{}\" is no cell; {}", cell, cell_help);
-    return std::nullopt;
-  }
-  const auto microbatch = take_number(rest, Limits::microbatches);
-  if (!microbatch) {
-    fault = fmt::format("\"{}\" names no microbatch from 0 to {}", cell, Limits::microbatches - 1);
-    return std::nullopt;
-  }
-  if (!rest.empty()) {
-    fault = fmt::format("\"{}\" has \"{}\" behind its microbatch; {}", cell, rest, cell_help);
-    return std::nullopt;
-  }
-  return Action(*pass, Stage{*stage}, Microbatch{*microbatch});
-}
-
-/// Reads the rows of a file one after the other.
-class Reader {
+/// Reads the cells of one row.
+class RowReader {
  public:
-  OrderFile read(std::string_view text) {
-    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-    if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
-    while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
-    if (trimmed(text).empty()) {
-      throw InputError("the file is empty; an order has a row a rank");
+  RowReader(std::size_t row, std::vector<Action>& order, std::vector<std::uint32_t>& columns,
+            std::vector<CommCell>& comms)
+      : row_(row), order_(order), columns_(columns), comms_(comms) {}
+
+  /// The column of the first blank cell, if there is one.
+  std::optional<std::uint32_t> read(std::string_view line) {
+    std::optional<std::uint32_t> blank;
+    for (column_ = 0; !line.empty(); ++column_) {
+      const std::string_view cell = trimmed(take_until(line, ','));
+      if (cell.empty() || cell == "\"\"") {
+        if (!blank) blank = column_;
+      } else if (cell.front() == '(') {
+        read_overlap(cell);
+      } else {
+        read_simple(cell);
+      }
     }
-    for (std::size_t row = 0; !text.empty(); ++row) read_row(row, take_until(text, '\n'));
-    Schedule schedule(static_cast<std::uint32_t>(orders_.size()));
-    for (Rank rank : Numbers<Rank>(schedule.ranks())) {
-      schedule.on(rank) = std::move(orders_[index(rank)]);
-    }
-    return {std::move(schedule), std::move(columns_)};
+    return blank;
   }
 
  private:
-  void read_row(std::size_t row, std::string_view line) {
-    if (row == Limits::ranks) {
-      throw InputError(fmt::format("row {}", row),
-                       fmt::format("there are more than {} rows", Limits::ranks));
-    }
-    orders_.emplace_back();
-    columns_.emplace_back();
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    for (std::uint32_t column = 0; !line.empty(); ++column) {
-      const std::string_view cell = trimmed(take_until(line, ','));
-      if (!cell.empty() && cell != "\"\"") read_cell(row, column, cell);
-    }
+  /// A simple cell taken apart: "2SEND_F5" is stage 2, word SEND_F, microbatch 5.
+  struct Parts {
+    Stage stage;
+    std::string_view word;
+    std::optional<Microbatch> microbatch;
+  };
+
+  [[noreturn]] void fail(const std::string& what) const { throw OrderError(row_, column_, what); }
+  [[noreturn]] void no_cell(std::string_view cell) const {
+    fail(fmt::format("\"{}\" is no cell; {}", shortened(cell), cell_help));
   }
 
-  void read_cell(std::size_t row, std::uint32_t column, std::string_view cell) {
-    if (cell.front() == '(') return read_overlap(row, column, cell);
-    std::string fault;
-    const auto action = parse_action(cell, fault);
-    if (!action) fail(row, column, fault);
-    add(*action, column);
+  Parts take_apart(std::string_view cell) const {
+    std::string_view rest = cell;
+    const bool numbered = !rest.empty() && rest.front() >= '0' && rest.front() <= '9';
+    const auto stage = take_number(rest, Limits::stages);
+    if (numbered && !stage) {
+      fail(fmt::format("\"{}\" names no stage from 0 to {}", shortened(cell), Limits::stages - 1));
+    }
+    const std::size_t word_end =
+        std::min(rest.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_"), rest.size());
+    const std::string_view word = rest.substr(0, word_end);
+    rest.remove_prefix(word_end);
+    if (!stage || word.empty()) no_cell(cell);
+    if (rest.empty()) return {Stage{*stage}, word, std::nullopt};
+    const auto microbatch = take_number(rest, Limits::microbatches);
+    if (!microbatch) no_microbatch(cell);
+    if (!rest.empty()) {
+      fail(fmt::format("\"{}\" has \"{}\" behind its microbatch; {}", shortened(cell),
+                       shortened(rest), cell_help));
+    }
+    return {Stage{*stage}, word, Microbatch{*microbatch}};
   }
 
-  void read_overlap(std::size_t row, std::uint32_t column, std::string_view cell) {
+  [[noreturn]] void no_microbatch(std::string_view cell) const {
+    fail(fmt::format("\"{}\" names no microbatch from 0 to {}", shortened(cell),
+                     Limits::microbatches - 1));
+  }
+
+  Action action_of(std::string_view cell) const {
+    const Parts parts = take_apart(cell);
+    const auto pass = pass_of(parts.word);
+    if (!pass) unknown_word(cell, parts.word);
+    if (!parts.microbatch) no_microbatch(cell);
+    return {*pass, parts.stage, *parts.microbatch};
+  }
+
+  [[noreturn]] void unknown_word(std::string_view cell, std::string_view word) const {
+    if (word != "BW") no_cell(cell);
+    fail(fmt::format("\"{}\" is in the old notation, where BW was the whole backward and B its "
+                     "input half; write B for BW and I for B",
+                     shortened(cell)));
+  }
+
+  void read_simple(std::string_view cell) {
+    const Parts parts = take_apart(cell);
+    const auto comm = comm_of(parts.word);
+    if (!comm) return add(action_of(cell));
+    if (!parts.microbatch && (is_send(*comm) || is_receive(*comm))) no_microbatch(cell);
+    comms_.push_back({*comm, parts.stage, parts.microbatch.value_or(Microbatch{}), column_});
+  }
+
+  void read_overlap(std::string_view cell) {
     const std::size_t close = cell.find(')');
-    if (close == std::string_view::npos || cell.substr(close + 1) != overlap_suffix) {
-      fail(row, column, fmt::format("\"{}\" is no cell; {}", cell, cell_help));
-    }
+    if (close == std::string_view::npos || cell.substr(close + 1) != overlap_suffix) no_cell(cell);
     std::string_view parts = cell.substr(1, close - 1);
-    std::string fault;
     std::vector<Action> actions;
-    while (!parts.empty()) {
-      const auto action = parse_action(trimmed(take_until(parts, ';')), fault);
-      if (!action) fail(row, column, fault);
-      actions.push_back(*action);
+    for (bool more = !parts.empty(); more;) {
+      more = parts.find(';') != std::string_view::npos;
+      actions.push_back(action_of(trimmed(take_until(parts, ';'))));
     }
     const bool pairs = actions.size() == 2 && ((actions[0].pass == Pass::forward) !=
                                                (actions[1].pass == Pass::forward)) &&
                        (gives_gradient(actions[0].pass) || gives_gradient(actions[1].pass));
-    if (!pairs) {
-      fail(row, column, fmt::format("\"{}\" must join one F with one B", cell));
-    }
+    if (!pairs) fail(fmt::format("\"{}\" must join one F with one B", shortened(cell)));
     actions[0].with_next = true;
-    for (const Action& action : actions) add(action, column);
+    for (const Action& action : actions) add(action);
   }
 
-  void add(const Action& action, std::uint32_t column) {
-    orders_.back().push_back(action);
-    columns_.back().push_back(column);
-    if (++actions_ > Limits::actions) {
-      throw InputError(fmt::format("there are more than {} actions", Limits::actions));
+  void add(const Action& action) {
+    order_.push_back(action);
+    columns_.push_back(column_);
+  }
+
+  std::size_t row_;
+  std::uint32_t column_ = 0;
+  std::vector<Action>& order_;
+  std::vector<std::uint32_t>& columns_;
+  std::vector<CommCell>& comms_;
+};
+
+/// The rows of a file; the ends of lines may be those of Windows.
+std::vector<std::string_view> rows_of(std::string_view text) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
+  if (trimmed(text).empty()) throw InputError("the file is empty; an order has a row a rank");
+  std::vector<std::string_view> rows;
+  while (!text.empty()) {
+    rows.push_back(take_until(text, '\n'));
+    if (rows.back().ends_with('\r')) rows.back().remove_suffix(1);
+    if (rows.size() > Limits::ranks) {
+      throw InputError(fmt::format("there are more than {} rows", Limits::ranks));
     }
   }
-
-  std::vector<std::vector<Action>> orders_;
-  std::vector<std::vector<std::uint32_t>> columns_;
-  std::uint64_t actions_ = 0;
-};
+  return rows;
+}
 
 }  // namespace
 
-OrderFile read_torch_csv(std::string_view text) { return Reader().read(text); }
+std::string text(const CommCell& cell) {
+  const std::string_view word = comm_words[static_cast<std::size_t>(cell.comm)];
+  if (!is_send(cell.comm) && !is_receive(cell.comm)) {
+    return fmt::format("{}{}", index(cell.stage), word);
+  }
+  return fmt::format("{}{}{}", index(cell.stage), word, index(cell.microbatch));
+}
+
+bool OrderFile::compute_only() const {
+  return std::all_of(comms.begin(), comms.end(), [](const auto& row) { return row.empty(); });
+}
+
+OrderError::OrderError(std::size_t rank, std::size_t column, const std::string& what)
+    : InputError(fmt::format("row {}, column {}", rank, column), what),
+      rank_(rank),
+      column_(column) {}
+
+OrderFile read_torch_csv(std::string_view text) {
+  const std::vector<std::string_view> rows = rows_of(text);
+  const auto ranks = static_cast<std::uint32_t>(rows.size());
+  OrderFile order{Schedule(ranks), {}, {}, std::nullopt};
+  order.column.resize(ranks);
+  order.comms.resize(ranks);
+  std::uint64_t actions = 0;
+  for (std::uint32_t row = 0; row < ranks; ++row) {
+    auto& cells = order.schedule.on(Rank{row});
+    const auto blank = RowReader(row, cells, order.column[row], order.comms[row]).read(rows[row]);
+    if (blank && !order.blank) order.blank = {row, *blank};
+    actions += cells.size();
+    if (actions > Limits::actions) {
+      throw InputError(fmt::format("there are more than {} actions", Limits::actions));
+    }
+  }
+  return order;
+}
+
+void require_compute_only(const OrderFile& order) {
+  for (std::size_t rank = 0; rank < order.comms.size(); ++rank) {
+    if (order.comms[rank].empty()) continue;
+    const CommCell& cell = order.comms[rank].front();
+    throw OrderError(rank, cell.column,
+                     fmt::format("\"{}\" is a communication cell; a compute-only order holds F, B, "
+                                 "I, W and OVERLAP_F_B, and transfers follow from it",
+                                 penstock::text(cell)));
+  }
+}
 
 Placement placement_of(const OrderFile& order, std::vector<std::vector<Stage>> chains) {
   const Schedule& schedule = order.schedule;
@@ -186,7 +257,7 @@ Placement placement_of(const OrderFile& order, std::vector<std::vector<Stage>> c
       auto& homes = ranks[index(stage)];
       if (homes.empty()) homes.push_back(rank);
       if (homes.front() == rank) continue;
-      throw InputError(place_text(order, rank, i),
+      throw OrderError(index(rank), column_of(order, rank, i),
                        fmt::format("{} puts stage {} on rank {}, but row {} names it already; a "
                                    "stage belongs to one rank",
                                    text(actions[i]), index(stage), index(rank),
@@ -210,15 +281,10 @@ Placement placement_of(const OrderFile& order, std::vector<std::vector<Stage>> c
   return Placement::given(schedule.ranks(), ranks, std::move(chains));
 }
 
-std::string place_text(const OrderFile& order, Rank rank, std::uint32_t action) {
+std::uint32_t column_of(const OrderFile& order, Rank rank, std::uint32_t action) {
   const auto& columns = order.column[index(rank)];
-  std::uint32_t column = 0;
-  if (action < columns.size()) {
-    column = columns[action];
-  } else if (!columns.empty()) {
-    column = columns.back() + 1;
-  }
-  return fmt::format("row {}, column {}", index(rank), column);
+  if (action < columns.size()) return columns[action];
+  return columns.empty() ? 0 : columns.back() + 1;
 }
 
 TorchCsv write_torch_csv(const Schedule& schedule) {

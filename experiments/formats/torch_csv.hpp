@@ -1,33 +1,82 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "sim/error.hpp"
 #include "sim/placement.hpp"
 #include "sim/schedule.hpp"
 
 namespace penstock {
 
+/// What a lowered order has beside actions.
+enum class Comm : std::uint8_t {
+  send_forward,      // SEND_F: the output of a stage leaves for the next
+  receive_forward,   // RECV_F: a stage receives its own input
+  send_backward,     // SEND_B: the input gradient leaves for the stage before
+  receive_backward,  // RECV_B: a stage receives the gradient of its output
+  unshard,
+  reshard,
+  reduce_grad,
+};
+constexpr bool is_send(Comm comm) {
+  return comm == Comm::send_forward || comm == Comm::send_backward;
+}
+constexpr bool is_receive(Comm comm) {
+  return comm == Comm::receive_forward || comm == Comm::receive_backward;
+}
+
+/// A communication cell of a row.
+struct CommCell {
+  Comm comm;
+  Stage stage;
+  Microbatch microbatch;  // 0 where the cell has none
+  std::uint32_t column;
+};
+/// "1RECV_F3", "1UNSHARD".
+std::string text(const CommCell& cell);
+
 /// An order as a file had it.
 struct OrderFile {
   Schedule schedule;
   std::vector<std::vector<std::uint32_t>> column;  // of each action: its column, blanks counted
+  std::vector<std::vector<CommCell>> comms;        // by rank; none in a compute-only order
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> blank;  // row, column of the first blank cell
+
+  bool compute_only() const;
 };
 
-/// Reads a compute-only order in PyTorch's notation: row i is rank i, cells run left to right, a blank
-/// cell is idle time and dropped. Strict: what follows a cell's text is an error. Throws InputError
-/// whose place is "row R, column C", both from 0.
+/// The content of an order is at fault: rank and column, both from 0.
+class OrderError : public InputError {
+ public:
+  OrderError(std::size_t rank, std::size_t column, const std::string& what);
+  std::size_t rank() const { return rank_; }
+  std::size_t column() const { return column_; }
+
+ private:
+  std::size_t rank_;
+  std::size_t column_;
+};
+
+/// Reads an order in PyTorch's notation, with or without communication: row i is rank i, cells run left
+/// to right, a blank cell is idle time and dropped. Strict: what follows a cell's text is an error.
+/// Throws OrderError; its place reads "row R, column C".
 OrderFile read_torch_csv(std::string_view text);
+
+/// Throws OrderError naming the first communication cell, if there is one.
+void require_compute_only(const OrderFile& order);
 
 /// Where an order file puts its stages: each on the rank whose row names it. `chains` lists the copies
 /// of the model; empty means one, of all stages in ascending order. Throws InputError for a stage on
-/// two ranks, a stage that no row names, or faulty chains.
+/// two ranks (an OrderError), a stage that no row names, or faulty chains.
 Placement placement_of(const OrderFile& order, std::vector<std::vector<Stage>> chains);
 
-/// "row 2, column 5" of an action of a rank; the end of the row for an action past its last.
-std::string place_text(const OrderFile& order, Rank rank, std::uint32_t action);
+/// The column of an action of a rank; the end of the row for an action past its last.
+std::uint32_t column_of(const OrderFile& order, Rank rank, std::uint32_t action);
 
 /// An order in PyTorch's notation, and the actions that the notation cannot carry, which it lacks.
 struct TorchCsv {

@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "experiments/commands/registry.hpp"
+#include "experiments/files.hpp"
+#include "experiments/order_check.hpp"
+#include "sim/error.hpp"
+#include "sim/limits.hpp"
+
+namespace penstock {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+struct Options {
+  std::string order;
+  std::string chains;
+  bool json = false;
+};
+
+/// "0,1;2,3" as two chains of two stages.
+std::vector<std::vector<Stage>> parse_chains(const std::string& text) {
+  std::vector<std::vector<Stage>> chains;
+  if (text.empty()) return chains;
+  chains.emplace_back();
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (true) {
+    std::uint32_t stage = 0;
+    const auto [rest, error] = std::from_chars(at, end, stage);
+    if (error != std::errc{} || stage >= Limits::stages ||
+        (rest != end && *rest != ',' && *rest != ';')) {
+      throw UsageError(fmt::format("--chains \"{}\": it must read like \"0,1;2,3\": the stages of each "
+                                   "copy of the model",
+                                   text));
+    }
+    chains.back().push_back(Stage{stage});
+    if (rest == end) return chains;
+    if (*rest == ';') chains.emplace_back();
+    at = rest + 1;
+  }
+}
+
+json fault_json(const CellFault& fault) {
+  return {{"penstock", 1},
+          {"ok", false},
+          {"fault", {{"rank", fault.rank}, {"column", fault.column}, {"text", fault.text}}}};
+}
+
+json facts_json(const OrderFacts& facts) {
+  return {{"penstock", 1},
+          {"ok", true},
+          {"ranks", facts.ranks},
+          {"stages", facts.stages},
+          {"microbatches", facts.microbatches},
+          {"placement", facts.placement},
+          {"communication", facts.with_communication},
+          {"peak_activations", facts.peak_activations}};
+}
+
+std::string facts_text(const OrderFacts& facts) {
+  return fmt::format("fine: p {}, v {:.4g}, m {}; placement {}; {}; peak activations {}\n",
+                     facts.ranks, static_cast<double>(facts.stages) / facts.ranks,
+                     facts.microbatches, facts.placement,
+                     facts.with_communication ? "with communication" : "compute-only",
+                     fmt::join(facts.peak_activations, " "));
+}
+
+int check(const Options& options) {
+  const auto chains = parse_chains(options.chains);
+  OrderCheck result;
+  try {
+    result = check_order(read_file(options.order), chains);
+  } catch (const InputError& error) {
+    throw in_file(options.order, error);
+  }
+  if (!result.fault) {
+    fmt::print("{}", options.json ? facts_json(*result.facts).dump(2) + "\n" : facts_text(*result.facts));
+    return ExitCode::done;
+  }
+  const CellFault& fault = *result.fault;
+  fmt::print("{}", options.json ? fault_json(fault).dump(2) + "\n"
+                                : fmt::format("{}: row {}, column {}: {}\n", options.order,
+                                              fault.rank, fault.column, fault.text));
+  return ExitCode::finding;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.required("ORDER", options->order, "an order in PyTorch's CSV notation, - for standard input");
+  line.option("--chains", options->chains, "stages of each copy of the model", "\"0,1;2,3\"");
+  line.flag("--json", options->json, "print the result as JSON");
+  return [options] { return check(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry check_entry{
+    .name = "check",
+    .summary = "is an order complete, consistent and free of deadlock",
+    .details = "Reads orders with and without communication and names the first fault by row and\n"
+               "column, from 0, blanks counted. Exits with 1 when there is one.\n"
+               "\n"
+               "Example: penstock schedule 1f1b --ranks 4 --microbatches 8 | penstock check -",
+    .declare = declare,
+};
+
+}  // namespace penstock

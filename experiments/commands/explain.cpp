@@ -1,0 +1,54 @@
+#include "experiments/explain.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "experiments/commands/registry.hpp"
+#include "experiments/result_json.hpp"
+#include "experiments/result_table.hpp"
+
+namespace penstock {
+namespace {
+
+struct Options {
+  std::string scenario;
+  std::vector<std::string> settings;
+  bool json = false;
+};
+
+int explain_scenario(const Options& options) {
+  const RunResult result = run(read_scenario(options.scenario, options.settings));
+  const int code = result.findings.empty() ? ExitCode::done : ExitCode::finding;
+  if (!result.report) {  // a deadlock: its finding is the explanation
+    fmt::print("{}", options.json ? result_json(result).dump(2) + "\n" : result_table(result));
+    return code;
+  }
+  const Explanation explanation = explain(result);
+  fmt::print("{}", options.json ? explanation_json(result, explanation).dump(2) + "\n"
+                                : explanation_text(result, explanation));
+  return code;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.required("SCENARIO", options->scenario, "scenario file (JSON), - for standard input");
+  line.option("--set", options->settings, "change the scenario first", "/POINTER=VALUE");
+  line.flag("--json", options->json, "print everything as JSON");
+  return [options] { return explain_scenario(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry explain_entry{
+    .name = "explain",
+    .summary = "where the time goes: critical path, idle gaps and their causes, what to change",
+    .details = "Each action of the critical path could not start before the one in front of it had\n"
+               "ended. The causes of a gap add up to it, and the gaps of a rank to its idle time.\n"
+               "\n"
+               "Example: penstock explain experiments/scenarios/first_run.json",
+    .declare = declare,
+};
+
+}  // namespace penstock

@@ -1,0 +1,56 @@
+#include "experiments/gallery.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "experiments/commands/registry.hpp"
+#include "experiments/files.hpp"
+#include "experiments/run_picture.hpp"
+#include "sim/error.hpp"
+
+namespace penstock {
+namespace {
+
+struct Options {
+  std::string output;
+  std::optional<std::uint32_t> ranks;
+  std::optional<std::uint32_t> microbatches;
+};
+
+int show(const Options& options) {
+  const Gallery all = gallery(options.ranks.value_or(4), options.microbatches.value_or(8));
+  fmt::print("{}", gallery_table(all.exhibits));
+  for (const std::string& why : all.left_out) fmt::print(stderr, "penstock: left out: {}\n", why);
+  if (options.output.empty()) return ExitCode::done;
+  for (const Exhibit& exhibit : all.exhibits) {
+    write_file(resolve(options.output, exhibit.name + ".svg"),
+               draw_run(PictureFormat::svg, *exhibit.result.plan, exhibit.result.timeline,
+                        exhibit.result.title));
+  }
+  return ExitCode::done;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.option("--ranks", options->ranks, "pipeline ranks, default 4");
+  line.option("--microbatches", options->microbatches, "default 8");
+  line.option("-o,--output", options->output, "draw each into this folder as SVG", "FOLDER");
+  return [options] { return show(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry gallery_entry{
+    .name = "gallery",
+    .summary = "every schedule at one example: a table, and a picture of each",
+    .details =
+        "Each rank holds an equal share of the model, which takes 4 ms for F, I and W each of a\n"
+        "microbatch, however many chunks it is cut into; links are free. The peak is the most that a\n"
+        "rank holds, in microbatches of its share.\n"
+        "\n"
+        "Example: penstock gallery -o experiments/gallery",
+    .declare = declare,
+};
+
+}  // namespace penstock

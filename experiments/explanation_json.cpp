@@ -1,0 +1,54 @@
+#include <nlohmann/json.hpp>
+
+#include "experiments/explain.hpp"
+#include "experiments/result_json.hpp"
+
+namespace penstock {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+json gap_json(const Plan& plan, const IdleGap& gap) {
+  const auto name = [&](TaskId task) {
+    return task == no_task ? json() : json(task_text(plan, task));
+  };
+  json all{{"rank", index(gap.rank)},
+           {"start_us", to_us(gap.begin)},
+           {"end_us", to_us(gap.end)},
+           {"idle_by_cause_us", causes_json(gap.causes)},
+           {"next", name(gap.next)},
+           {"waits_for", name(gap.producer)},
+           {"waits_for_rank", nullptr},
+           {"transfer", gap.input == gap.producer ? json() : name(gap.input)}};
+  if (gap.producer != no_task) all["waits_for_rank"] = plan.class_of(gap.producer).resource;
+  return all;
+}
+
+}  // namespace
+
+json explanation_json(const RunResult& result, const Explanation& explanation) {
+  const Plan& plan = *result.plan;
+  json shares = json::array();
+  for (const PathShare& share : explanation.shares) {
+    shares.push_back({{"pass", letters(share.pass)},
+                      {"stage", index(share.stage)},
+                      {"time_us", to_us(share.time)},
+                      {"count", share.tasks}});
+  }
+  json gaps = json::array();
+  for (const IdleGap& gap : explanation.gaps) gaps.push_back(gap_json(plan, gap));
+  return {{"penstock", 1},
+          {"title", result.title},
+          {"schedule", result.schedule},
+          {"makespan_us", to_us(result.report->makespan)},
+          {"critical_path",
+           critical_path_json(plan, result.timeline, result.report->critical_path)},
+          {"critical_path_by_stage", std::move(shares)},
+          {"idle_us", to_us(explanation.idle.total())},
+          {"idle_by_cause_us", causes_json(explanation.idle)},
+          {"gaps", std::move(gaps)},
+          {"advice", explanation.advice},
+          {"findings", findings_json(result.findings)}};
+}
+
+}  // namespace penstock

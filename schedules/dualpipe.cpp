@@ -1,0 +1,50 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "schedules/dual_pipe.hpp"
+#include "schedules/registry.hpp"
+#include "schedules/rules.hpp"
+#include "sim/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// Two copies of the model in opposite directions, each with half the microbatches; the forward of one
+/// direction runs over the backward of the other (DeepSeek-V3).
+Schedule make(const Placement& placement, const ScheduleOptions& options) {
+  require_two_directions("dualpipe", placement);
+  const std::uint32_t ranks = placement.ranks();
+  const std::uint32_t microbatches = options.microbatch_count;
+  if (ranks % 2 != 0 || microbatches % 2 != 0 || microbatches < 2 * ranks) {
+    throw RuleError(fmt::format("{} ranks and {} microbatches do not fit; both must be even, and m at "
+                                "least 2p",
+                                ranks, microbatches));
+  }
+  Schedule schedule(ranks);
+  for (Rank rank : Numbers<Rank>(ranks)) {
+    const std::uint32_t r = index(rank);
+    DualPipeSide down{Stage{r}, 0};
+    DualPipeSide up{Stage{2 * ranks - 1 - r}, microbatches / 2};
+    if (r >= ranks / 2) std::swap(down, up);
+    schedule.on(rank) =
+        dual_pipe_row(ranks / 2, std::min(r, ranks - 1 - r), microbatches / 2, down, up);
+  }
+  return schedule;
+}
+
+}  // namespace
+
+constinit extern const ScheduleEntry dualpipe_entry{
+    .name = "dualpipe",
+    .summary = "two directions at once: forwards of one run over backwards of the other",
+    .needs = "p even, m even, m >= 2p; two copies of the weights",
+    .bubble = "(p/2-1)(f+2b-3w) at i = f, w <= f",
+    .peak = "p+1",
+    .default_chunks = 2,
+    .copies = 2,
+    .place = two_directions,
+    .make = make,
+};
+
+}  // namespace penstock

@@ -1,0 +1,40 @@
+#include <fmt/format.h>
+
+#include "schedules/dual_pipe.hpp"
+#include "schedules/registry.hpp"
+#include "schedules/rules.hpp"
+#include "sim/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// DualPipe cut in half: the two directions become the two legs of a V, so one copy of the model does.
+Schedule make(const Placement& placement, const ScheduleOptions& options) {
+  require_vee("dualpipev", placement);
+  const std::uint32_t ranks = placement.ranks();
+  if (options.microbatch_count < 2 * ranks) {
+    throw RuleError(fmt::format("{} microbatches are too few for {} ranks; at least 2p",
+                                options.microbatch_count, ranks));
+  }
+  Schedule schedule(ranks);
+  for (Rank rank : Numbers<Rank>(ranks)) {
+    schedule.on(rank) = dual_pipe_row(ranks, index(rank), options.microbatch_count,
+                                      {Stage{index(rank)}, 0}, {Stage{2 * ranks - 1 - index(rank)}, 0});
+  }
+  return schedule;
+}
+
+}  // namespace
+
+constinit extern const ScheduleEntry dualpipev_entry{
+    .name = "dualpipev",
+    .summary = "forward of one microbatch over the backward of another, on a V of two chunks",
+    .needs = "m >= 2p",
+    .bubble = "(p-1)(f+2b-3w) of one chunk at i = f, w <= f",
+    .peak = "2p+1",
+    .default_chunks = 2,
+    .place = vee_of_two,
+    .make = make,
+};
+
+}  // namespace penstock

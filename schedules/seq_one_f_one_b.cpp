@@ -1,0 +1,61 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "schedules/registry.hpp"
+#include "schedules/rules.hpp"
+#include "sim/error.hpp"
+#include "sim/limits.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::array<ScheduleOption, 1> takes{
+    {{"slices", "parts of a sequence that run one after the other, default 2"}}};
+
+std::uint32_t slices_for(const ScheduleOptions& options) { return options.number("slices", 2); }
+
+/// 1f1b over slices of sequences. A slice attends to those before it, so forwards run the slices of a
+/// microbatch in order and backwards in reverse; the warm-up is longer by slices-1. The microbatch of
+/// an action is microbatch * slices + slice.
+Schedule make(const Placement& placement, const ScheduleOptions& options) {
+  require_one_stage_a_rank("seq-1f1b", placement);
+  require_no_replicas("seq-1f1b", placement);
+  const std::uint32_t slices = slices_for(options);
+  if (std::uint64_t{slices} * options.microbatch_count > Limits::microbatches) {
+    throw RuleError(fmt::format("{} slices of {} microbatches are too many; at most {} in all",
+                                slices, options.microbatch_count, Limits::microbatches));
+  }
+  const std::uint32_t all = slices * options.microbatch_count;
+  Schedule schedule(placement.ranks());
+  for (Stage stage : placement.stages()) {
+    const std::uint32_t behind = placement.stage_count() - 1 - placement.position(stage);
+    const std::uint32_t warm_up = std::min(all, behind + slices - 1);
+    auto& order = schedule.on(placement.rank_of(stage));
+    for (std::uint32_t k = 0; k < all + warm_up; ++k) {
+      if (k < all) order.emplace_back(Pass::forward, stage, Microbatch{k});
+      if (k < warm_up) continue;
+      const std::uint32_t backward = k - warm_up;
+      const std::uint32_t first = backward / slices * slices;
+      order.emplace_back(Pass::backward, stage,
+                         Microbatch{first + slices - 1 - backward % slices});
+    }
+  }
+  return schedule;
+}
+
+}  // namespace
+
+constinit extern const ScheduleEntry seq_one_f_one_b_entry{
+    .name = "seq-1f1b",
+    .summary = "1f1b over slices of sequences: a smaller bubble where microbatches are few",
+    .bubble = "(p-1)(f+b) of one slice",
+    .peak = "min(mk, p-1-r+k) slices, k slices a microbatch",
+    .slices_for = slices_for,
+    .options = takes,
+    .place = one_stage_a_rank,
+    .make = make,
+};
+
+}  // namespace penstock

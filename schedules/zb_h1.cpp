@@ -1,0 +1,23 @@
+#include "schedules/registry.hpp"
+#include "schedules/rules.hpp"
+#include "schedules/zero_bubble.hpp"
+
+namespace penstock {
+namespace {
+
+Schedule make(const Placement& placement, const ScheduleOptions& options) {
+  return zero_bubble_order("zb-h1", 1, placement, options);
+}
+
+}  // namespace
+
+constinit extern const ScheduleEntry zb_h1_entry{
+    .name = "zb-h1",
+    .summary = "1f1b with the backward split: a third of the bubble in the same memory",
+    .bubble = "(p-1) max(f+i-w, f, i), for m >= 2p",
+    .peak = "min(m, p)",
+    .place = one_stage_a_rank,
+    .make = make,
+};
+
+}  // namespace penstock

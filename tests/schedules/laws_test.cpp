@@ -1,0 +1,215 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <variant>
+
+#include "schedules/registry.hpp"
+#include "sim/error.hpp"
+#include "sim/lower.hpp"
+#include "sim/microbatch_columns.hpp"
+#include "sim/named.hpp"
+#include "sim/order_fault.hpp"
+#include "tests/support/formula.hpp"
+#include "tests/support/system.hpp"
+
+namespace penstock::testing {
+namespace {
+
+struct Sizes {
+  std::uint32_t ranks;
+  std::uint32_t chunks;
+  std::uint32_t microbatches;
+};
+
+using Settings = std::map<std::string, std::string, std::less<>>;
+
+/// A rule at work on equal stages, or nothing where it does not allow the sizes.
+std::optional<System> system_of(const ScheduleEntry& entry, Sizes sizes, const Layer& stage,
+                                const Settings& settings = {}) {
+  System system;
+  try {
+    system.placement = entry.place(sizes.ranks, sizes.chunks);
+    system.schedule = make_schedule(entry, system.placement, {sizes.microbatches, settings});
+  } catch (const RuleError&) {
+    return std::nullopt;
+  }
+  system.stages.assign(system.placement.chains().front().size(), stage);
+  return system;
+}
+
+System named(const char* name, Sizes sizes, double forward_us, double backward_us,
+             double transfer_us = 0) {
+  const ScheduleEntry& entry = *find_named(schedule_entries(), name);
+  System system = *system_of(entry, sizes, stage_of(forward_us, backward_us));
+  system.hardware = delay(transfer_us);
+  return system;
+}
+
+double makespan_us(const System& system) { return to_us(simulated(system).report.makespan); }
+
+/// f = i = w = 1 and b = 2, for which the closed forms of split and whole backwards all hold.
+Layer equal_stage() { return stage_of(1, 1, 1); }
+
+/// Calls `visit(entry, sizes, system)` for every rule at all sizes that it allows, without options.
+template <class Visitor>
+void for_each_rule(Visitor visit) {
+  for (const ScheduleEntry* entry : schedule_entries()) {
+    CAPTURE(entry->name);
+    int allowed = 0;
+    for (const std::uint32_t p : {1U, 2U, 3U, 4U, 6U, 8U}) {
+      for (const std::uint32_t v : {1U, 2U, 3U, 4U}) {
+        for (const std::uint32_t m : {1U, 2U, 3U, 4U, 6U, 8U, 12U, 16U, 32U}) {
+          const auto system = system_of(*entry, {p, v, m}, equal_stage());
+          if (!system) continue;
+          ++allowed;
+          CAPTURE(p);
+          CAPTURE(v);
+          CAPTURE(m);
+          visit(*entry, Sizes{p, v, m}, *system);
+        }
+      }
+    }
+    CHECK(allowed > 0);
+  }
+}
+
+/// The most activations that a rule says rank r holds; "at most" in front makes it a bound.
+bool peak_fits(std::string_view peak, std::uint32_t held, std::map<std::string, double> values) {
+  constexpr std::string_view bound = "at most ";
+  if (peak.starts_with(bound)) return held <= formula(peak.substr(bound.size()), values);
+  return held == formula(peak, values);
+}
+
+}  // namespace
+
+TEST_CASE("every rule gives orders that are complete, without faults and free of deadlock") {
+  for_each_rule([](const ScheduleEntry&, Sizes sizes, const System& system) {
+    const auto fault = find_order_fault(system.schedule, system.placement);
+    if (fault) FAIL(fault->text);
+    // Sequence-sliced rules number slices: a multiple of the microbatches.
+    REQUIRE(MicrobatchColumns(system.schedule).count() % sizes.microbatches == 0);
+    const auto result = lower(system.schedule, system.placement);
+    if (const auto* deadlock = std::get_if<Deadlock>(&result)) FAIL(text(*deadlock));
+  });
+}
+
+TEST_CASE("no rule is quicker than its busiest rank, nor than one microbatch through all stages") {
+  for_each_rule([](const ScheduleEntry&, Sizes, const System& system) {
+    const Outcome outcome = simulated(system);
+    const Time f = from_us(1);
+    bool backward = false;
+    for (const WorkClass& work : outcome.plan.classes) backward |= gives_gradient(work.pass);
+    Time through{};
+    for (std::size_t s = 0; s < system.stages.size(); ++s) through += backward ? f + f : f;
+    REQUIRE(outcome.report.makespan >= through);
+    for (const RankReport& rank : outcome.report.ranks) {
+      REQUIRE(outcome.report.makespan >= rank.busy);
+      REQUIRE(rank.busy == outcome.report.ranks.front().busy);  // equal stages, equal work
+    }
+  });
+}
+
+TEST_CASE("the closed form of every rule's bubble is what its order comes to") {
+  for_each_rule([](const ScheduleEntry& entry, Sizes sizes, const System& system) {
+    if (entry.bubble_of_makespan == nullptr) return;
+    const double closed = entry.bubble_of_makespan(sizes.ranks, sizes.chunks, sizes.microbatches);
+    if (std::isnan(closed)) return;
+    REQUIRE(simulated(system).report.bubble.of_makespan == doctest::Approx(closed).epsilon(1e-12));
+  });
+}
+
+TEST_CASE("every rule holds as many activations as `penstock list schedules` says") {
+  for_each_rule([](const ScheduleEntry& entry, Sizes sizes, const System& system) {
+    const Plan plan = lowered(system);
+    const std::vector<std::uint32_t> peaks = peak_activations(plan);
+    const auto [p, v, m] = sizes;
+    for (std::uint32_t r = 0; r < p; ++r) {
+      CAPTURE(r);
+      const std::map<std::string, double> values{
+          {"p", p}, {"v", v}, {"m", m}, {"r", r}, {"group", std::min(p, m)}};
+      REQUIRE(peak_fits(entry.peak, peaks[r], values));
+    }
+  });
+}
+
+TEST_CASE("gpipe and 1f1b take (m+p-1)(f+b), and forward-only (m+p-1)f") {
+  for (const std::uint32_t p : {1U, 2U, 4U, 7U}) {
+    for (const std::uint32_t m : {1U, 3U, 4U, 16U}) {
+      CAPTURE(p);
+      CAPTURE(m);
+      CHECK(makespan_us(named("gpipe", {p, 1, m}, 3, 5)) == (m + p - 1) * (3 + 5));
+      CHECK(makespan_us(named("1f1b", {p, 1, m}, 3, 5)) == (m + p - 1) * (3 + 5));
+      CHECK(makespan_us(named("forward-only", {p, 1, m}, 3, 5)) == (m + p - 1) * 3);
+      CHECK(makespan_us(named("naive", {p, 1, m}, 3, 5)) == m * p * (3 + 5));
+    }
+  }
+}
+
+TEST_CASE("delays cost gpipe 2(p-1)c once, and 1f1b again and again") {
+  // p = 4, m = 16, f = 1, b = 2: both take (16+3)*3 = 57 without delays. At c = 0.5 gpipe pays
+  // 2*3*0.5 = 3 more; plain 1f1b has only p in flight, and a round trip is 4*3 + 3 = 15 for
+  // every 4.
+  const Sizes sizes{4, 1, 16};
+  CHECK(makespan_us(named("gpipe", sizes, 1, 2, 0)) == 57);
+  CHECK(makespan_us(named("1f1b", sizes, 1, 2, 0)) == 57);
+  CHECK(makespan_us(named("gpipe", sizes, 1, 2, 0.5)) == 60);
+  CHECK(makespan_us(named("1f1b", sizes, 1, 2, 0.5)) == 71);
+  CHECK(makespan_us(named("forward-only", sizes, 1, 2, 0.5)) == 19 + 3 * 0.5);
+}
+
+TEST_CASE(
+    "interleaved-1f1b on four ranks with two chunks pays 14 delays, however many microbatches") {
+  for (const std::uint32_t m : {8U, 16U}) {
+    const double free = makespan_us(named("interleaved-1f1b", {4, 2, m}, 1, 2, 0));
+    for (const double c : {0.25, 0.5, 1.0}) {
+      CHECK(makespan_us(named("interleaved-1f1b", {4, 2, m}, 1, 2, c)) == free + 14 * c);
+    }
+  }
+}
+
+TEST_CASE("interleaved-1f1b allows exactly the groups of its rule, each with the same bubble") {
+  const ScheduleEntry& entry = *find_named(schedule_entries(), "interleaved-1f1b");
+  for (const std::uint32_t p : {1U, 2U, 3U, 4U}) {
+    for (const std::uint32_t v : {1U, 2U, 3U}) {
+      for (std::uint32_t m = 1; m <= 13; ++m) {
+        for (std::uint32_t group = 1; group <= m + 1; ++group) {
+          CAPTURE(p);
+          CAPTURE(v);
+          CAPTURE(m);
+          CAPTURE(group);
+          const auto system =
+              system_of(entry, {p, v, m}, stage_of(1, 2), {{"group", std::to_string(group)}});
+          const bool legal =
+              m < p ? group == m : group >= p && group <= m && (m % group == 0 || m % group >= p);
+          REQUIRE(system.has_value() == legal);
+          if (!system) continue;
+          const Outcome outcome = simulated(*system);
+          // Each rank works m v (f+b), and waits (p-1)(f+b) of one chunk.
+          if (m >= p) REQUIRE(to_us(outcome.report.makespan) == (m * v + p - 1) * 3);
+          for (std::uint32_t r = 0; r < p; ++r) {
+            REQUIRE(peak_fits(entry.peak, outcome.report.ranks[r].peak_activations,
+                              {{"p", p}, {"v", v}, {"m", m}, {"r", r}, {"group", group}}));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("gpipe takes as long in either order of its backwards, with unequal stages too") {
+  // All forwards come first, so which microbatch the k-th backward is of does not matter. Stages
+  // (1, 2) and (3, 4), m = 3: rank 1 works without a pause from 1 to 22, and rank 0 ends with one B
+  // of 2.
+  const ScheduleEntry& gpipe = *find_named(schedule_entries(), "gpipe");
+  for (const char* order : {"ascending", "descending"}) {
+    System system = *system_of(gpipe, {2, 1, 3}, stage_of(1, 2), {{"backward_order", order}});
+    CHECK(makespan_us(system) == 12);
+    system.stages.back() = stage_of(3, 4);
+    CHECK(makespan_us(system) == 24);
+  }
+}
+
+}  // namespace penstock::testing

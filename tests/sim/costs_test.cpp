@@ -1,0 +1,131 @@
+#include "sim/costs.hpp"
+
+#include <doctest/doctest.h>
+
+#include "sim/error.hpp"
+#include "tests/support/system.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// How long a task of a system holds its rank or link, in microseconds.
+double length_of(const System& system, const char* task) {
+  const Plan plan = lowered(system);
+  return to_us(priced(system, plan).duration[plan.work[task_of(plan, task)]]);
+}
+
+/// Why a system cannot be priced, with the place in front, or "accepted".
+std::string refusal(const System& system) {
+  try {
+    priced(system, lowered(system));
+  } catch (const InputError& error) {
+    return error.where() + ": " + error.what();
+  }
+  return "accepted";
+}
+
+System one_rank(const char* csv, Layer stage) {
+  stage.source = "/model/stages/0";
+  return {Placement::loop(1, 1), order_of(csv), {stage}};
+}
+
+}  // namespace
+
+TEST_CASE("B costs its own time where given, else the sum of its halves") {
+  Layer stage = stage_of(4, 7, 3);
+  CHECK(length_of(one_rank("0F0,0B0", stage), "0B0") == 10);
+  stage.backward_us = 9;  // a fused backward may be cheaper than its parts
+  CHECK(length_of(one_rank("0F0,0B0", stage), "0B0") == 9);
+  CHECK(length_of(one_rank("0F0,0I0,0W0", stage), "0I0") == 7);
+  CHECK(length_of(one_rank("0F0,0I0,0W0", stage), "0W0") == 3);
+}
+
+TEST_CASE("recomputation stands in front of B or I, and W has none") {
+  Layer stage = stage_of(4, 7, 3);
+  stage.recompute_us = 4;
+  CHECK(length_of(one_rank("0F0,0B0", stage), "0B0") == 14);
+  CHECK(length_of(one_rank("0F0,0I0,0W0", stage), "0I0") == 11);
+  CHECK(length_of(one_rank("0F0,0I0,0W0", stage), "0W0") == 3);
+  CHECK(length_of(one_rank("0F0,0B0", stage), "0F0") == 4);
+}
+
+TEST_CASE("a sum is rounded once, not part by part") {
+  // 0.4 ps of input half, 0.4 of weight half, 0.4 of recomputation: 1.2 ps, that is 1; each alone
+  // 0.
+  Layer stage = stage_of(1, 0.4e-6, 0.4e-6);
+  stage.recompute_us = 0.4e-6;
+  CHECK(length_of(one_rank("0F0,0B0", stage), "0B0") == 1e-6);
+}
+
+TEST_CASE("a stage of a chain costs what its place in the chain says") {
+  // Two chains over two ranks: stage 3 is the second of its copy, on rank 0.
+  const System system{Placement::bidirectional(2),
+                      order_of("0F0,3F1,3B1,0B0\n2F1,1F0,1B0,2B1"),
+                      {stage_of(1, 2), stage_of(10, 20)}};
+  CHECK(length_of(system, "0F0") == 1);
+  CHECK(length_of(system, "2F1") == 1);
+  CHECK(length_of(system, "3F1") == 10);
+  CHECK(length_of(system, "1B0") == 20);
+}
+
+TEST_CASE("a gradient is as large as the activation that came") {
+  // Stage 0 puts out 4,000 bytes, stage 1 9,000, at 1e9 bytes/s: 4 us and 9 us, there and back.
+  Layer small = stage_of(1, 1), large = stage_of(1, 1), last = stage_of(1, 1);
+  small.activation_bytes = 4000;
+  large.activation_bytes = 9000;
+  const System system{Placement::loop(3, 1),
+                      order_of("0F0,0B0\n1F0,1B0\n2F0,2B0"),
+                      {small, large, last},
+                      link(0, 1e9)};
+  CHECK(length_of(system, "0SEND_F0") == 4);
+  CHECK(length_of(system, "1SEND_F0") == 9);
+  CHECK(length_of(system, "2SEND_B0") == 9);
+  CHECK(length_of(system, "1SEND_B0") == 4);
+}
+
+TEST_CASE("a time that the order needs and nobody states is refused, with its field") {
+  Layer forward_only;
+  forward_only.forward_us = 1;
+  CHECK(refusal(one_rank("0F0", forward_only)) == "accepted");
+  CHECK(
+      refusal(one_rank("0F0,0B0", forward_only)) ==
+      "/model/stages/0: backward_us, or backward_input_us and backward_weight_us, is missing; the "
+      "order runs B of stage 0");
+  CHECK(refusal(one_rank("0F0,0I0,0W0", stage_of(1, 2))) ==
+        "/model/stages/0: backward_input_us is missing; the order runs I of stage 0");
+  Layer without_weight = stage_of(1, 2);
+  without_weight.backward_input_us = 1;
+  CHECK(refusal(one_rank("0F0,0I0,0W0", without_weight)) ==
+        "/model/stages/0: backward_weight_us is missing; the order runs W of stage 0");
+}
+
+TEST_CASE("times that the clock cannot hold are refused, however they come about") {
+  // 1e12 us are 11.6 days; the clock runs for 104.
+  const std::string too_long =
+      "/model: the times of all actions add up to more than 104 days, which is as long as the "
+      "clock "
+      "runs";
+  CHECK(refusal(one_rank("0F0,0B0", stage_of(1e12, 1e12))) == "accepted");
+  CHECK(refusal(one_rank("0F0,0F1,0F2,0F3,0F4,0F5,0F6,0F7,0F8,0F9", stage_of(1e12, 0))) ==
+        too_long);
+  // One transfer of 1e18 bytes at 1 byte/s: 1e24 us do not even fit one duration.
+  Layer large = stage_of(1, 1);
+  large.activation_bytes = 1e18;
+  CHECK(refusal({Placement::loop(2, 1), order_of("0F0\n1F0"), {large, large}, link(0, 1)}) ==
+        too_long);
+}
+
+TEST_CASE("memory that does not fit 64 bits is refused rather than wrapped around") {
+  // 20 activations of 1e18 bytes are above 2^64.
+  Layer large = stage_of(1, 1);
+  large.stash_bytes = 1e18;
+  std::string csv;
+  for (int m = 0; m < 20; ++m) csv += "0F" + std::to_string(m) + ",";
+  for (int m = 0; m < 20; ++m) csv += "0B" + std::to_string(m) + ",";
+  CHECK(refusal(one_rank("0F0,0B0", large)) == "accepted");
+  CHECK(refusal(one_rank(csv.c_str(), large)) ==
+        "/model: the buffers of all actions add up to more than 9e18 bytes, which is as much as is "
+        "counted");
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,190 @@
+#include "tests/support/random_system.hpp"
+
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <ostream>
+#include <set>
+
+#include "experiments/formats/torch_csv.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// RapidCheck starts with tiny ranges; here the first system shall be as wild as the last.
+std::uint32_t below(std::uint32_t end) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::uint32_t>(0, end));
+}
+std::uint32_t from_to(std::uint32_t first, std::uint32_t last) {
+  return first + below(last + 1 - first);
+}
+bool one_in(std::uint32_t count) { return below(count) == count - 1; }
+
+Placement random_placement() {
+  const std::uint32_t ranks = from_to(1, 5);
+  const std::uint32_t chains = from_to(1, 2);
+  const std::uint32_t length = from_to(1, 6);
+  std::vector<std::vector<Rank>> on;
+  for (std::uint32_t s = 0; s < chains * length; ++s) {
+    const std::uint32_t first = below(ranks);
+    on.push_back({Rank{first}});
+    if (ranks > 1 && one_in(5)) on.back().push_back(Rank{(first + from_to(1, ranks - 1)) % ranks});
+  }
+  // Which stage comes where in a chain is free: the numbers are dealt out like cards.
+  std::vector<Stage> cards;
+  for (Stage stage : Numbers<Stage>(chains * length)) cards.push_back(stage);
+  std::vector<std::vector<Stage>> dealt(chains);
+  for (std::uint32_t place = 0; place < chains * length; ++place) {
+    const auto card = cards.begin() + below(static_cast<std::uint32_t>(cards.size()));
+    dealt[place % chains].push_back(*card);
+    cards.erase(card);
+  }
+  return Placement::given(ranks, on, dealt);
+}
+
+/// Everything there is to do, before it has an order.
+std::vector<Action> random_work(const Placement& placement) {
+  const bool backward = !one_in(5);
+  const std::uint32_t gap = one_in(4) ? 3 : 1;
+  const std::uint32_t microbatches = from_to(1, 8);
+  std::vector<Action> work;
+  for (std::uint32_t number = 0; number < microbatches; ++number) {
+    const Microbatch microbatch{number * gap};
+    const auto chain = below(static_cast<std::uint32_t>(placement.chains().size()));
+    for (Stage stage : placement.chains()[chain]) {
+      work.emplace_back(Pass::forward, stage, microbatch);
+      if (!backward) continue;
+      if (one_in(3)) {
+        work.emplace_back(Pass::backward_input, stage, microbatch);
+        work.emplace_back(Pass::backward_weight, stage, microbatch);
+      } else {
+        work.emplace_back(Pass::backward, stage, microbatch);
+      }
+    }
+  }
+  return work;
+}
+
+/// Does the work in a random sequence, each action once what it needs is done.
+class Sequence {
+ public:
+  Sequence(const Placement& placement, std::vector<Action> work)
+      : placement_(placement), work_(std::move(work)), schedule_(placement.ranks()) {}
+
+  Schedule drawn() {
+    while (!work_.empty()) {
+      std::vector<std::size_t> ready = all_ready();
+      const std::size_t chosen = ready[below(static_cast<std::uint32_t>(ready.size()))];
+      const std::optional<std::size_t> partner = partner_of(chosen, ready);
+      auto& order = schedule_.on(rank_of(work_[chosen]));
+      order.push_back(work_[chosen]);
+      order.back().with_next = partner.has_value();
+      if (partner) order.push_back(work_[*partner]);
+      finish(chosen, partner);
+    }
+    return std::move(schedule_);
+  }
+
+ private:
+  Rank rank_of(const Action& action) const {
+    return placement_.rank_of(action.stage, action.microbatch);
+  }
+
+  bool is_done(Pass pass, Stage stage, Microbatch microbatch) const {
+    return done_.count(text(Action(pass, stage, microbatch))) != 0;
+  }
+
+  bool is_ready(const Action& action) const {
+    const auto [pass, joined, stage, microbatch] = action;
+    if (pass == Pass::backward_weight) return is_done(Pass::backward_input, stage, microbatch);
+    if (pass == Pass::forward) {
+      const auto before = placement_.before(stage);
+      return !before || is_done(Pass::forward, *before, microbatch);
+    }
+    const auto after = placement_.after(stage);
+    return is_done(Pass::forward, stage, microbatch) &&
+           (!after || is_done(Pass::backward, *after, microbatch) ||
+            is_done(Pass::backward_input, *after, microbatch));
+  }
+
+  std::vector<std::size_t> all_ready() const {
+    std::vector<std::size_t> ready;
+    for (std::size_t i = 0; i < work_.size(); ++i) {
+      if (is_ready(work_[i])) ready.push_back(i);
+    }
+    return ready;
+  }
+
+  /// Now and then, something else that is ready on the same rank and makes an overlap cell.
+  std::optional<std::size_t> partner_of(std::size_t chosen,
+                                        const std::vector<std::size_t>& ready) const {
+    const Action& action = work_[chosen];
+    if (action.pass == Pass::backward_weight || !one_in(3)) return std::nullopt;
+    for (const std::size_t other : ready) {
+      if (rank_of(work_[other]) != rank_of(action)) continue;
+      if (action.pass == Pass::forward ? gives_gradient(work_[other].pass)
+                                       : work_[other].pass == Pass::forward) {
+        return other;
+      }
+    }
+    return std::nullopt;
+  }
+
+  void finish(std::size_t one, std::optional<std::size_t> other) {
+    done_.insert(text(work_[one]));
+    if (other) done_.insert(text(work_[*other]));
+    const std::size_t higher = std::max(one, other.value_or(one));
+    work_.erase(work_.begin() + static_cast<std::ptrdiff_t>(higher));
+    if (other) work_.erase(work_.begin() + static_cast<std::ptrdiff_t>(std::min(one, *other)));
+  }
+
+  const Placement& placement_;
+  std::vector<Action> work_;
+  Schedule schedule_;
+  std::set<std::string> done_;
+};
+
+/// Tenths and halves of picoseconds, so that rounding shows.
+double random_us(Wildness wildness) {
+  const std::uint32_t tenths = from_to(wildness.zero_times ? 0 : 1, 30);
+  return tenths * 0.1 + (tenths != 0 && one_in(4) ? 0.5e-6 : 0.0);
+}
+
+Layer random_stage(Wildness wildness) {
+  Layer stage = stage_of(random_us(wildness), random_us(wildness), random_us(wildness));
+  if (one_in(2)) stage.backward_us = random_us(wildness);
+  if (one_in(4)) stage.recompute_us = random_us(wildness);
+  stage.activation_bytes = below(4) * 1000;
+  stage.stash_bytes = below(4) * 700;
+  stage.parameter_bytes = below(3) * 5000;
+  return stage;
+}
+
+HardwareSpec random_links() {
+  if (one_in(3)) return delay(below(30) * 0.1);
+  return link(below(20) * 0.1, 0.7e9);
+}
+
+}  // namespace
+
+System random_system(Wildness wildness) {
+  System system{random_placement(), {}, {}};
+  system.schedule = Sequence(system.placement, random_work(system.placement)).drawn();
+  for (std::size_t s = 0; s < system.placement.chains().front().size(); ++s) {
+    system.stages.push_back(random_stage(wildness));
+  }
+  system.hardware = random_links();
+  if (one_in(2)) system.overlap = Overlap::fused;
+  RC_LOG() << '\n' << system.schedule;
+  return system;
+}
+
+}  // namespace penstock::testing
+
+namespace penstock {
+
+std::ostream& operator<<(std::ostream& out, const Schedule& schedule) {
+  return out << write_torch_csv(schedule).text;
+}
+
+}  // namespace penstock

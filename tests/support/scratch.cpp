@@ -1,0 +1,35 @@
+#include "tests/support/scratch.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+namespace penstock::testing {
+
+namespace fs = std::filesystem;
+
+Scratch::Scratch() : folder_((fs::temp_directory_path() / "penstock-test-XXXXXX").string()) {
+  if (::mkdtemp(folder_.data()) == nullptr) throw std::runtime_error("cannot make " + folder_);
+}
+
+Scratch::~Scratch() {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+std::string Scratch::file(std::string_view name, std::string_view content) const {
+  std::ofstream out(path(name), std::ios::binary);
+  out << content;
+  if (!out.flush()) throw std::runtime_error("cannot write " + path(name));
+  return path(name);
+}
+
+std::string content_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::runtime_error("cannot read " + path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace penstock::testing

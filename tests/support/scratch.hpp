@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace penstock::testing {
+
+/// A folder of its own for a test that needs files; it goes with the object.
+class Scratch {
+ public:
+  Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch();
+
+  /// The path of a file in the folder.
+  std::string path(std::string_view name) const { return folder_ + "/" + std::string(name); }
+  /// Writes a file and returns its path.
+  std::string file(std::string_view name, std::string_view content) const;
+
+ private:
+  std::string folder_;
+};
+
+/// The content of a file, byte by byte.
+std::string content_of(const std::string& path);
+
+}  // namespace penstock::testing

@@ -1,0 +1,89 @@
+#include "tests/support/system.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "experiments/formats/torch_csv.hpp"
+#include "sim/lower.hpp"
+#include "sim/named.hpp"
+#include "sim/order_fault.hpp"
+#include "sim/relax.hpp"
+
+namespace penstock::testing {
+
+Schedule order_of(std::string_view csv) { return read_torch_csv(csv).schedule; }
+
+Layer stage_of(double forward_us, double backward_input_us, double backward_weight_us) {
+  Layer layer;
+  layer.forward_us = forward_us;
+  layer.backward_input_us = backward_input_us;
+  layer.backward_weight_us = backward_weight_us;
+  return layer;
+}
+
+Layer stage_of(double forward_us, double backward_us) {
+  Layer layer;
+  layer.forward_us = forward_us;
+  layer.backward_us = backward_us;
+  return layer;
+}
+
+HardwareSpec delay(double transfer_us) {
+  HardwareSpec spec;
+  spec.transfer_us = transfer_us;
+  return spec;
+}
+
+HardwareSpec link(double latency_us, double bandwidth_bytes_per_s) {
+  HardwareSpec spec;
+  spec.latency_us = latency_us;
+  spec.bandwidth_bytes_per_s = bandwidth_bytes_per_s;
+  return spec;
+}
+
+Plan lowered(const System& system) {
+  if (const auto fault = find_order_fault(system.schedule, system.placement)) {
+    throw std::logic_error("the order has a fault: " + fault->text);
+  }
+  auto result = lower(system.schedule, system.placement, system.overlap);
+  if (const auto* deadlock = std::get_if<Deadlock>(&result)) {
+    throw std::logic_error(text(*deadlock));
+  }
+  return std::get<Plan>(std::move(result));
+}
+
+Costs priced(const System& system, const Plan& plan) {
+  ModelGraph model;
+  model.layers = system.stages;
+  model.connect_as_chain();
+  Partition partition;
+  const auto count = static_cast<std::uint32_t>(system.stages.size());
+  for (LayerIndex layer : Numbers<LayerIndex>(count)) partition.stages.push_back({layer});
+  const auto* ideal = find_named(cost_model_entries(), "ideal");
+  return price(plan, model, partition, *ideal->make(system.hardware));
+}
+
+Outcome simulated(const System& system) {
+  Outcome outcome;
+  outcome.plan = lowered(system);
+  outcome.costs = priced(system, outcome.plan);
+  relax(outcome.plan, outcome.costs, outcome.timeline);
+  outcome.report = summarize(outcome.plan, outcome.costs, outcome.timeline);
+  return outcome;
+}
+
+TaskId task_of(const Plan& plan, std::string_view text) {
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (task_text(plan, task) == text) return task;
+  }
+  throw std::logic_error(fmt::format("no task reads {}", text));
+}
+
+std::string span_text(const Outcome& outcome, std::string_view task) {
+  const TaskId found = task_of(outcome.plan, task);
+  return fmt::format("{} {}-{}", task, text_us(outcome.timeline.begin[found]),
+                     text_us(outcome.timeline.end[found]));
+}
+
+}  // namespace penstock::testing

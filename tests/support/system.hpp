@@ -1,0 +1,58 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hardware_models/registry.hpp"
+#include "sim/costs.hpp"
+#include "sim/model_graph.hpp"
+#include "sim/placement.hpp"
+#include "sim/plan.hpp"
+#include "sim/report.hpp"
+#include "sim/schedule.hpp"
+#include "sim/timeline.hpp"
+
+namespace penstock::testing {
+
+/// A whole pipeline, small enough to work out by hand.
+struct System {
+  Placement placement;
+  Schedule schedule;
+  std::vector<Layer> stages;  // what each model stage costs
+  HardwareSpec hardware = {};
+  Overlap overlap = Overlap::serial;
+};
+
+/// What became of a system.
+struct Outcome {
+  Plan plan;
+  Costs costs;
+  Timeline timeline;
+  Report report;
+};
+
+/// An order in PyTorch's notation, rows apart by line ends.
+Schedule order_of(std::string_view csv);
+
+/// A stage of which one pass takes so many microseconds; B takes both halves of the backward.
+Layer stage_of(double forward_us, double backward_input_us, double backward_weight_us);
+/// The same for an order with whole backwards.
+Layer stage_of(double forward_us, double backward_us);
+
+/// Links that are a pure delay, and links with a latency and a bandwidth.
+HardwareSpec delay(double transfer_us);
+HardwareSpec link(double latency_us, double bandwidth_bytes_per_s);
+
+/// The plan of a system; fails the test when the order has a fault or a deadlock.
+Plan lowered(const System& system);
+Costs priced(const System& system, const Plan& plan);
+Outcome simulated(const System& system);
+
+/// The task that reads like this, "2F5" or "2SEND_F5"; fails the test when there is none.
+TaskId task_of(const Plan& plan, std::string_view text);
+
+/// When a task began and ended, in microseconds: "0F1 1-2".
+std::string span_text(const Outcome& outcome, std::string_view task);
+
+}  // namespace penstock::testing

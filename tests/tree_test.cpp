@@ -1,0 +1,281 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+// The rules of the tree: who may include whom, where each outside library is at home, and what
+// stands at the top. The rules take text, so that wrong examples show that each of them can fail.
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Include {
+  std::string file;  // from the root, as are quoted names
+  std::size_t line = 0;
+  std::string name;
+  bool quoted = false;
+};
+
+using Faults = std::vector<std::string>;
+
+/// Which folders a folder may include beside itself.
+const std::map<std::string, std::set<std::string>> allowed = {
+    {"sim", {}},
+    {"schedules", {"sim"}},
+    {"hardware_models", {"sim"}},
+    {"validate", {"sim", "hardware_models"}},
+    {"experiments", {"sim", "schedules", "hardware_models", "validate"}},
+    {"gui", {"sim", "experiments"}},
+    {"tests", {"sim", "schedules", "hardware_models", "validate", "experiments", "gui"}},
+};
+
+struct Home {
+  std::regex library;
+  std::regex files;
+};
+
+/// Which files may include which outside library.
+const std::vector<Home>& homes() {
+  static const std::vector<Home> table = {
+      {std::regex("nlohmann/json_fwd\\.hpp"), std::regex("(experiments|tests)/.*")},
+      {std::regex("nlohmann/(?!json_fwd\\.hpp).*"), std::regex("(experiments|tests)/.*\\.cpp")},
+      {std::regex("boost/.*"), std::regex("sim/model_graph\\.cpp")},
+      {std::regex("cairo.*"), std::regex("experiments/pictures/.*")},
+      {std::regex("CLI/.*"), std::regex("experiments/commands/.*")},
+      {std::regex("valijson/.*"), std::regex("experiments/schema_check\\.cpp")},
+      {std::regex("zlib\\.h"), std::regex("experiments/formats/.*")},
+      {std::regex("benchmark/.*"), std::regex("experiments/bench/.*")},
+      {std::regex("Q[A-Z].*|Qt.*"), std::regex("gui/.*")},
+      {std::regex("(doctest|rapidcheck).*"), std::regex("tests/.*")},
+  };
+  return table;
+}
+
+std::string folder_of(const std::string& file) { return file.substr(0, file.find('/')); }
+
+std::string fault(const Include& include, const std::string& what) {
+  return fmt::format("{}:{}: {}{}{}: {}", include.file, include.line, include.quoted ? '"' : '<',
+                     include.name, include.quoted ? '"' : '>', what);
+}
+
+std::vector<Include> includes_of(const std::string& file, const std::string& text) {
+  static const std::regex pattern(R"(\s*#\s*include\s*([<"])([^>"]+)[>"].*)");
+  std::vector<Include> includes;
+  std::istringstream lines(text);
+  std::smatch match;
+  std::size_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (std::regex_match(line, match, pattern)) {
+      includes.push_back({file, number, match[2], match[1] == "\""});
+    }
+  }
+  return includes;
+}
+
+Faults direction_faults(const Include& include) {
+  const std::string from = folder_of(include.file);
+  const std::string to = folder_of(include.name);
+  if (from == to || !allowed.contains(to) || allowed.at(from).contains(to)) return {};
+  const std::string known = fmt::format("{}", fmt::join(allowed.at(from), ", "));
+  return {fault(include, fmt::format("{} may include {}", from,
+                                     known.empty() ? "no other folder" : "only " + known))};
+}
+
+Faults name_faults(const Include& include, const std::function<bool(const std::string&)>& exists) {
+  if (!include.quoted) {
+    if (!allowed.contains(folder_of(include.name))) return {};
+    return {fault(include, "a file of the tree is included in quotes")};
+  }
+  const bool plain = fs::path(include.name).lexically_normal() == include.name;
+  // A generated header stands in the tree as its template.
+  if (plain && (exists(include.name) || exists(include.name + ".in"))) return {};
+  return {fault(include, "no such file; name it from the root of the tree")};
+}
+
+Faults home_faults(const Include& include) {
+  if (include.quoted && allowed.contains(folder_of(include.name))) return {};
+  for (const Home& home : homes()) {
+    if (std::regex_match(include.name, home.library) &&
+        !std::regex_match(include.file, home.files)) {
+      return {
+          fault(include, "this library is at home elsewhere; see homes() in tests/tree_test.cpp")};
+    }
+  }
+  return {};
+}
+
+/// What stands at the top beside sources: hidden files, and what the text of .gitignore names.
+bool may_stand_at_top(const std::string& name, const std::string& ignored) {
+  static const std::set<std::string> known = {"CMakeLists.txt", "CMakePresets.json", "LICENSE",
+                                              "README.md", "cmake"};
+  if (known.contains(name) || allowed.contains(name) || name.starts_with('.')) return true;
+  return ("\n" + ignored + "\n").find("\n/" + name + "/\n") != std::string::npos;
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  REQUIRE_MESSAGE(stream, path.string());
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+const fs::path root = PENSTOCK_ROOT;
+
+std::vector<Include> includes_of_tree() {
+  std::vector<Include> all;
+  for (const auto& row : allowed) {
+    const fs::path folder = root / row.first;
+    if (!fs::exists(folder)) continue;
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+      const std::string extension = entry.path().extension();
+      if (extension != ".cpp" && extension != ".hpp") continue;
+      const std::string file = entry.path().lexically_relative(root).generic_string();
+      std::ranges::copy(includes_of(file, read(entry.path())), std::back_inserter(all));
+    }
+  }
+  return all;
+}
+
+void check_tree(const std::function<Faults(const Include&)>& rule) {
+  const std::vector<Include> includes = includes_of_tree();
+  REQUIRE(!includes.empty());
+  for (const Include& include : includes) {
+    for (const std::string& text : rule(include)) FAIL_CHECK(text);
+  }
+}
+
+bool in_tree(const std::string& file) { return fs::is_regular_file(root / file); }
+
+Include quoted(const std::string& file, const std::string& name) { return {file, 3, name, true}; }
+Include angled(const std::string& file, const std::string& name) { return {file, 3, name, false}; }
+
+TEST_CASE("tree: a folder includes only the folders below it") { check_tree(direction_faults); }
+
+TEST_CASE("tree: an include names an existing file from the root, in quotes") {
+  check_tree([](const Include& include) { return name_faults(include, in_tree); });
+}
+
+TEST_CASE("tree: an outside library is included only where it is at home") {
+  check_tree(home_faults);
+}
+
+TEST_CASE("tree: nothing unknown stands at the top") {
+  const std::string ignored = read(root / ".gitignore");
+  for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
+    const bool build_folder = fs::exists(entry.path() / "CMakeCache.txt");
+    const std::string name = entry.path().filename();
+    CHECK_MESSAGE((build_folder || may_stand_at_top(name, ignored)), name);
+  }
+}
+
+TEST_CASE("tree rules: includes are found with their line, whatever their spacing") {
+  const auto found = includes_of("sim/a.cpp",
+                                 "// see #include <x>\n"
+                                 "#include <vector>\n"
+                                 "  #  include \"sim/a.hpp\"  // why\n"
+                                 "#include\"gui/b.hpp\"\n");
+  REQUIRE(found.size() == 3);
+  CHECK(fault(found[0], "x") == "sim/a.cpp:2: <vector>: x");
+  CHECK(fault(found[1], "x") == "sim/a.cpp:3: \"sim/a.hpp\": x");
+  CHECK(fault(found[2], "x") == "sim/a.cpp:4: \"gui/b.hpp\": x");
+}
+
+TEST_CASE("tree rules: a wrong direction is a fault that names file, line and include") {
+  CHECK(direction_faults(quoted("sim/a.cpp", "schedules/registry.hpp")) ==
+        Faults{"sim/a.cpp:3: \"schedules/registry.hpp\": sim may include no other folder"});
+  CHECK(direction_faults(quoted("validate/a.cpp", "experiments/run.hpp")) ==
+        Faults{"validate/a.cpp:3: \"experiments/run.hpp\": validate may include only "
+               "hardware_models, sim"});
+  struct Example {
+    std::string from;
+    std::string to;
+  };
+  for (const Example& example : std::vector<Example>{{"schedules", "hardware_models"},
+                                                     {"hardware_models", "schedules"},
+                                                     {"validate", "schedules"},
+                                                     {"experiments", "gui"},
+                                                     {"experiments", "tests"},
+                                                     {"gui", "schedules"},
+                                                     {"gui", "validate"},
+                                                     {"sim", "tests"}}) {
+    CAPTURE(example.from);
+    const std::string file = example.from + "/a.hpp";
+    CHECK(direction_faults(quoted(file, example.to + "/b.hpp")).size() == 1);
+    CHECK(direction_faults(quoted(file, example.from + "/deep/b.hpp")).empty());
+    CHECK(direction_faults(quoted("tests/a.cpp", example.to + "/b.hpp")).empty());
+  }
+  CHECK(direction_faults(quoted("experiments/a.cpp", "validate/b.hpp")).empty());
+  CHECK(direction_faults(angled("sim/a.cpp", "vector")).empty());
+}
+
+TEST_CASE("tree rules: a name that is not from the root, not there, or in angles is a fault") {
+  const auto exists = [](const std::string& file) {
+    return file == "sim/plan.hpp" || file == "experiments/version.hpp.in";
+  };
+  CHECK(name_faults(quoted("sim/a.cpp", "sim/plan.hpp"), exists).empty());
+  CHECK(name_faults(quoted("sim/a.cpp", "experiments/version.hpp"), exists).empty());
+  CHECK(name_faults(angled("sim/a.cpp", "vector"), exists).empty());
+  for (const char* name : {"plan.hpp", "../sim/plan.hpp", "sim/../sim/plan.hpp", "sim/plane.hpp"}) {
+    CAPTURE(name);
+    CHECK(name_faults(quoted("sim/a.cpp", name), exists).size() == 1);
+  }
+  CHECK(name_faults(angled("sim/a.cpp", "sim/plan.hpp"), exists).size() == 1);
+}
+
+TEST_CASE("tree rules: a library away from home is a fault, whichever way it is included") {
+  struct Example {
+    const char* library;
+    const char* home;
+    const char* away;
+  };
+  for (const Example& example : std::vector<Example>{
+           {"nlohmann/json.hpp", "experiments/files.cpp", "experiments/files.hpp"},
+           {"nlohmann/json.hpp", "tests/sim/a_test.cpp", "sim/plan.cpp"},
+           {"nlohmann/json_fwd.hpp", "experiments/files.hpp", "schedules/registry.hpp"},
+           {"boost/graph/adjacency_list.hpp", "sim/model_graph.cpp", "sim/model_graph.hpp"},
+           {"cairo/cairo.h", "experiments/pictures/canvas.cpp", "experiments/run.cpp"},
+           {"cairo.h", "experiments/pictures/canvas.cpp", "gui/view.cpp"},
+           {"CLI/CLI.hpp", "experiments/commands/run.cpp", "experiments/program/main.cpp"},
+           {"valijson/schema.hpp", "experiments/schema_check.cpp", "experiments/scenario.cpp"},
+           {"zlib.h", "experiments/formats/gzip.cpp", "experiments/files.cpp"},
+           {"benchmark/benchmark.h", "experiments/bench/heap.cpp", "tests/main.cpp"},
+           {"QWidget", "gui/views/lanes.cpp", "experiments/run.cpp"},
+           {"QtCore/QString", "gui/models/rows.hpp", "tests/gui/rows_test.cpp"},
+           {"doctest/doctest.h", "tests/main.cpp", "sim/plan.cpp"},
+           {"rapidcheck.h", "tests/sim/a_test.cpp", "sim/plan.cpp"}}) {
+    CAPTURE(example.library);
+    CAPTURE(example.away);
+    CHECK(home_faults(angled(example.home, example.library)).empty());
+    CHECK(home_faults(angled(example.away, example.library)).size() == 1);
+    CHECK(home_faults(quoted(example.away, example.library)).size() == 1);
+  }
+  CHECK(home_faults(angled("sim/a.cpp", "queue")).empty());
+}
+
+TEST_CASE("tree rules: at the top stand sources, hidden files and ignored outputs") {
+  const std::string ignored = "/build/\n/penstock-out/";
+  for (const char* name :
+       {"sim", "gui", "cmake", "README.md", ".github", "build", "penstock-out"}) {
+    CAPTURE(name);
+    CHECK(may_stand_at_top(name, ignored));
+  }
+  for (const char* name : {"src", "docs", "README", "build-2", "penstock", "NOTES.md"}) {
+    CAPTURE(name);
+    CHECK(!may_stand_at_top(name, ignored));
+  }
+}
+
+}  // namespace
+}  // namespace penstock
