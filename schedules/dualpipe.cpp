@@ -33,6 +33,11 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
   return schedule;
 }
 
+/// 2(p/2-1) slots beside 3m.
+double bubble(std::uint32_t ranks, std::uint32_t /*chunks*/, std::uint32_t microbatches) {
+  return share_idle(ranks - 2.0, 3.0 * microbatches);
+}
+
 }  // namespace
 
 constinit extern const ScheduleEntry dualpipe_entry{
@@ -45,6 +50,7 @@ constinit extern const ScheduleEntry dualpipe_entry{
     .copies = 2,
     .place = two_directions,
     .make = make,
+    .bubble_of_makespan = bubble,
 };
 
 }  // namespace penstock

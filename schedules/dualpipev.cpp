@@ -24,6 +24,11 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
   return schedule;
 }
 
+/// 2(p-1) slots of a chunk beside 6m.
+double bubble(std::uint32_t ranks, std::uint32_t /*chunks*/, std::uint32_t microbatches) {
+  return share_idle(2 * (ranks - 1.0), 6.0 * microbatches);
+}
+
 }  // namespace
 
 constinit extern const ScheduleEntry dualpipev_entry{
@@ -35,6 +40,7 @@ constinit extern const ScheduleEntry dualpipev_entry{
     .default_chunks = 2,
     .place = vee_of_two,
     .make = make,
+    .bubble_of_makespan = bubble,
 };
 
 }  // namespace penstock

@@ -128,7 +128,7 @@ constinit extern const ScheduleEntry hanayo_entry{
     .summary = "waves: stages snake down and up the ranks, so that the pipeline fills sooner",
     .needs = "2 waves chunks a rank",
     .bubble = "no closed form; the paper draws about (2p-2)/(3pW+p-1) of makespan at m = p, b = 2f",
-    .peak = "at most 2W min(m, 2p-1)",
+    .peak = "at most v min(m, 2p-1)",
     .default_chunks = 2,
     .chunks_for = chunks_for,
     .options = takes,

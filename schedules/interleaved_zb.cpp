@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <limits>
 
 #include "schedules/interleaving.hpp"
 #include "schedules/registry.hpp"
@@ -46,6 +47,12 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
   return schedule;
 }
 
+/// p-1 slots of F, I or W of a chunk beside 3mv of them.
+double bubble(std::uint32_t ranks, std::uint32_t chunks, std::uint32_t microbatches) {
+  if (microbatches < ranks) return std::numeric_limits<double>::quiet_NaN();
+  return share_idle(ranks - 1.0, 3.0 * microbatches * chunks);
+}
+
 }  // namespace
 
 constinit extern const ScheduleEntry interleaved_zb_entry{
@@ -53,11 +60,12 @@ constinit extern const ScheduleEntry interleaved_zb_entry{
     .summary = "interleaved with the backward split; weight gradients fill the gaps",
     .needs = group_needs,
     .bubble = "(p-1)(f+i-w) of one chunk at f = i = w, for m >= p",
-    .peak = "mv",
+    .peak = "min(mv, (v-1)group + p)",
     .default_chunks = 2,
     .options = takes,
     .place = Placement::loop,
     .make = make,
+    .bubble_of_makespan = bubble,
 };
 
 }  // namespace penstock

@@ -48,7 +48,7 @@ struct ScheduleEntry {
   Placement (*place)(std::uint32_t ranks, std::uint32_t chunks);
   /// The order. Throws RuleError when the rule does not allow the placement or the options.
   Schedule (*make)(const Placement& placement, const ScheduleOptions& options);
-  /// `Bubble::of_makespan` in closed form for equal stages and free links; NaN for sizes that it does
+  /// `Bubble::of_makespan` in closed form for equal stages, f = i = w and free links; NaN for sizes that it does
   /// not hold for, null where none is known.
   double (*bubble_of_makespan)(std::uint32_t ranks, std::uint32_t chunks,
                                std::uint32_t microbatches) = nullptr;

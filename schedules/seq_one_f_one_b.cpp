@@ -45,17 +45,23 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
   return schedule;
 }
 
+/// Of two slices a microbatch, as the default is.
+double bubble(std::uint32_t ranks, std::uint32_t /*chunks*/, std::uint32_t microbatches) {
+  return share_idle(ranks - 1.0, 2.0 * microbatches);
+}
+
 }  // namespace
 
 constinit extern const ScheduleEntry seq_one_f_one_b_entry{
     .name = "seq-1f1b",
     .summary = "1f1b over slices of sequences: a smaller bubble where microbatches are few",
     .bubble = "(p-1)(f+b) of one slice",
-    .peak = "min(mk, p-1-r+k) slices, k slices a microbatch",
+    .peak = "min(mk, p-1-r+k)",
     .slices_for = slices_for,
     .options = takes,
     .place = one_stage_a_rank,
     .make = make,
+    .bubble_of_makespan = bubble,
 };
 
 }  // namespace penstock

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "schedules/registry.hpp"
 #include "schedules/rules.hpp"
 #include "schedules/zero_bubble.hpp"
@@ -9,6 +11,12 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
   return zero_bubble_order("zb-h2", 2, placement, options);
 }
 
+/// Ranks have no gaps but start one slot after the other: p-1 slots beside 3m.
+double bubble(std::uint32_t ranks, std::uint32_t /*chunks*/, std::uint32_t microbatches) {
+  if (microbatches < 2 * ranks - 1) return std::numeric_limits<double>::quiet_NaN();
+  return share_idle(ranks - 1.0, 3.0 * microbatches);
+}
+
 }  // namespace
 
 constinit extern const ScheduleEntry zb_h2_entry{
@@ -18,6 +26,7 @@ constinit extern const ScheduleEntry zb_h2_entry{
     .peak = "min(m, 2p-1)",
     .place = one_stage_a_rank,
     .make = make,
+    .bubble_of_makespan = bubble,
 };
 
 }  // namespace penstock

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <deque>
 #include <vector>
+#include <limits>
 
 #include "schedules/registry.hpp"
 #include "schedules/rules.hpp"
@@ -71,16 +72,23 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
   return schedule;
 }
 
+/// Ranks have no gaps but start one slot after the other: p-1 slots beside 6m.
+double bubble(std::uint32_t ranks, std::uint32_t /*chunks*/, std::uint32_t microbatches) {
+  if (microbatches < 2 * ranks - 1) return std::numeric_limits<double>::quiet_NaN();
+  return share_idle(ranks - 1.0, 6.0 * microbatches);
+}
+
 }  // namespace
 
 constinit extern const ScheduleEntry zb_v_entry{
     .name = "zb-v",
     .summary = "zero bubble in the memory of 1f1b: two chunks a rank in a V",
     .bubble = "p-1 of makespan, 0 of the span at f = i = w = 1, for m >= 2p-1",
-    .peak = "min(2m, 2p)",
+    .peak = "at most min(2m, 2p)",
     .default_chunks = 2,
     .place = vee_of_two,
     .make = make,
+    .bubble_of_makespan = bubble,
 };
 
 }  // namespace penstock

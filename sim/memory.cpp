@@ -37,7 +37,8 @@ class Events {
       });
       add(task, std::uint64_t{task} * 4 + at_start, std::uint64_t{task} * 4 + at_end);
     }
-    for (auto& events : by_rank_) std::sort(events.begin(), events.end());
+    // Stable: a task gives back before it takes, as its class lists the effects.
+    for (auto& events : by_rank_) std::stable_sort(events.begin(), events.end());
   }
   const std::vector<Event>& on(std::uint32_t rank) const { return by_rank_[rank]; }
 

@@ -191,7 +191,8 @@ std::vector<std::string_view> rows_of(std::string_view text) {
     rows.push_back(take_until(text, '\n'));
     if (rows.back().ends_with('\r')) rows.back().remove_suffix(1);
     if (rows.size() > Limits::ranks) {
-      throw InputError(fmt::format("there are more than {} rows", Limits::ranks));
+      throw InputError(fmt::format("row {}", Limits::ranks),
+                       fmt::format("there are more than {} rows", Limits::ranks));
     }
   }
   return rows;

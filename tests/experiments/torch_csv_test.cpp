@@ -13,7 +13,9 @@ namespace {
 /// Why a text is refused, with its place in front, or "accepted".
 std::string refusal(std::string_view csv, std::vector<std::vector<Stage>> chains = {}) {
   try {
-    placement_of(read_torch_csv(csv), std::move(chains));
+    const OrderFile order = read_torch_csv(csv);
+    require_compute_only(order);
+    placement_of(order, std::move(chains));
   } catch (const InputError& error) {
     return error.where().empty() ? error.what() : error.where() + ": " + error.what();
   }

@@ -129,7 +129,7 @@ TEST_CASE("every rule holds as many activations as `penstock list schedules` say
     for (std::uint32_t r = 0; r < p; ++r) {
       CAPTURE(r);
       const std::map<std::string, double> values{
-          {"p", p}, {"v", v}, {"m", m}, {"r", r}, {"group", std::min(p, m)}};
+          {"p", p}, {"v", v}, {"m", m}, {"r", r}, {"group", std::min(p, m)}, {"k", 2}};
       REQUIRE(peak_fits(entry.peak, peaks[r], values));
     }
   });
