@@ -53,3 +53,12 @@ std::span<const @type@* const> @function@() {
 ")
   target_sources(${target} PRIVATE ${sources} ${table})
 endfunction()
+
+# penstock_part(NAME TARGET WHY_NOT): says whether a part of Penstock is built.
+function(penstock_part name target why_not)
+  if(TARGET ${target})
+    message(STATUS "${name}: built")
+  else()
+    message(STATUS "${name}: left out, ${why_not}")
+  endif()
+endfunction()

@@ -149,6 +149,8 @@ Layout layout_by_rule(const Scenario& scenario) {
     layout.placement = placement_for_rule(scenario, *entry, ranks);
     layout.schedule = make_schedule(*entry, layout.placement,
                                     options_for_rule(scenario));
+  } catch (const UnknownOption& error) {
+    throw InputError("/schedule/" + error.name(), error.what());
   } catch (const RuleError& error) {
     throw InputError("/schedule", fmt::format("{}: {}", entry->name, error.what()));
   }

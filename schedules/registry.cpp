@@ -51,7 +51,8 @@ Schedule make_schedule(const ScheduleEntry& entry, const Placement& placement,
         takes += fmt::format("{}{}", takes.empty() ? "" : ", ", option.name);
       }
     }
-    throw RuleError(fmt::format("unknown option \"{}\"; {} takes {}", name, entry.name, takes));
+    throw UnknownOption(
+        name, fmt::format("unknown option \"{}\"; {} takes {}", name, entry.name, takes));
   }
   const std::uint64_t actions =
       std::uint64_t{placement.stage_count()} * options.microbatch_count * 3;

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "sim/error.hpp"
 #include "sim/placement.hpp"
 #include "sim/schedule.hpp"
 
@@ -52,6 +53,17 @@ struct ScheduleEntry {
   /// not hold for, null where none is known.
   double (*bubble_of_makespan)(std::uint32_t ranks, std::uint32_t chunks,
                                std::uint32_t microbatches) = nullptr;
+};
+
+/// A rule was given an option that it does not take.
+class UnknownOption : public RuleError {
+ public:
+  UnknownOption(std::string name, const std::string& what)
+      : RuleError(what), name_(std::move(name)) {}
+  const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
 };
 
 /// All schedules, by name.

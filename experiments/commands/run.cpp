@@ -102,7 +102,7 @@ constinit extern const CommandEntry run_entry{
         "drain after its last, and in between dependency (the producer of the input that came last\n"
         "was not finished), contention (its transfer was queued), transfer (it was on its way).\n"
         "\n"
-        "Example: penstock run experiments/scenarios/1f1b.json --set /schedule/microbatches=16 \\\n"
+        "Example: penstock run experiments/scenarios/first_run.json --set /schedule/microbatches=16 \\\n"
         "           --svg timeline.svg --trace trace.json.gz",
     .declare = declare,
 };

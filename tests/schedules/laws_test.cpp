@@ -77,7 +77,8 @@ void for_each_rule(Visitor visit) {
 }
 
 /// The most activations that a rule says rank r holds; "at most" in front makes it a bound.
-bool peak_fits(std::string_view peak, std::uint32_t held, std::map<std::string, double> values) {
+bool peak_fits(std::string_view peak, std::uint32_t held,
+               const std::map<std::string, double>& values) {
   constexpr std::string_view bound = "at most ";
   if (peak.starts_with(bound)) return held <= formula(peak.substr(bound.size()), values);
   return held == formula(peak, values);
