@@ -183,6 +183,9 @@ class Check {
   static std::string fault_of_weights(const CommCell& cell, Progress& progress) {
     const bool gathered = progress.gathered.contains(cell.stage);
     if (cell.comm == Comm::reduce_grad) {
+      if (!progress.done.insert(key_of(cell)).second) {
+        return fmt::format("{} stands twice", text(cell));
+      }
       if (progress.backwards_left[cell.stage] == 0) return {};
       return fmt::format("{} stands before the last backward of its stage", text(cell));
     }

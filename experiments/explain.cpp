@@ -29,11 +29,14 @@ std::vector<PathStretch> stretches_of(const Plan& plan, const Timeline& timeline
 std::vector<PathShare> shares_of(const Plan& plan, const Timeline& timeline,
                                  const std::vector<TaskId>& path) {
   std::map<std::pair<Pass, Stage>, PathShare> by_work;
-  for (const TaskId task : path) {
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const TaskId task = path[i];
     const WorkClass& work = plan.class_of(task);
     PathShare& share =
         by_work.try_emplace({work.pass, work.stage}, PathShare{work.pass, work.stage}).first->second;
-    share.time += timeline.end[task] - timeline.begin[task];
+    // A transfer that queued starts while the one before it is still on its way.
+    const Time until = i + 1 < path.size() ? timeline.begin[path[i + 1]] : timeline.end[task];
+    share.time += until - timeline.begin[task];
     ++share.tasks;
   }
   std::vector<PathShare> shares;

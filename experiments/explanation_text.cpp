@@ -75,7 +75,7 @@ std::string shares_text(const RunResult& result, const Explanation& explanation,
          lines_left_out(explanation.shares.size(), "kinds");
 }
 
-/// What a gap waited for: "1F0 waited for 0F0 of rank 0, brought by 0SEND_F0".
+/// What a gap waited for: "1F0 waited for 0F0 of rank 0, by 0SEND_F0".
 std::string waited_for(const Plan& plan, const IdleGap& gap) {
   if (gap.next == no_task) return "nothing left to do";
   std::string text = task_text(plan, gap.next);

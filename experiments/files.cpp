@@ -70,14 +70,18 @@ class Temporary {
 }  // namespace
 
 std::string read_file(const std::string& path) {
-  if (path == "-") return read_all(stdin);
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) throw InputError("it is a folder; a file is needed");
-  const File file(std::fopen(path.c_str(), "rb"));
-  if (!file) throw InputError("cannot open: " + reason());
-  std::string content = read_all(file.get());
-  if (path.ends_with(".gz")) return gunzip(content, Limits::input_file_bytes);
-  return content;
+  try {
+    if (path == "-") return read_all(stdin);
+    std::error_code ignored;
+    if (fs::is_directory(path, ignored)) throw InputError("it is a folder; a file is needed");
+    const File file(std::fopen(path.c_str(), "rb"));
+    if (!file) throw InputError("cannot open: " + reason());
+    std::string content = read_all(file.get());
+    if (path.ends_with(".gz")) return gunzip(content, Limits::input_file_bytes);
+    return content;
+  } catch (const InputError& error) {
+    throw in_file(path, error);
+  }
 }
 
 void write_file(const std::string& path, std::string_view content) {

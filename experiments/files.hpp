@@ -8,8 +8,8 @@
 namespace penstock {
 
 /// The whole content of a file, or of standard input for "-"; a file that ends in .gz is unpacked.
-/// Throws InputError (without a place: the caller names the file) for what cannot be read, and for
-/// more than Limits::input_file_bytes.
+/// Throws InputError with the file's name in front for what cannot be read, and for more than
+/// Limits::input_file_bytes.
 std::string read_file(const std::string& path);
 
 /// Writes a file whole or not at all: to a temporary name beside it, renamed at the end. A path that

@@ -177,8 +177,9 @@ Placement placement_of_file(const Scenario& scenario, const OrderFile& order) {
 }
 
 Layout layout_by_file(const Scenario& scenario, const std::string& path) {
+  const std::string text = read_file(path);
   const OrderFile order = about_file(path, [&] {
-    OrderFile read = read_torch_csv(read_file(path));
+    OrderFile read = read_torch_csv(text);
     require_compute_only(read);
     placement_of(read, {});  // refuses what is wrong whatever the chains are
     return read;

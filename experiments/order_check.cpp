@@ -65,12 +65,16 @@ OrderCheck check_content(const OrderFile& order, const Placement& placement) {
 }  // namespace
 
 OrderCheck check_order(std::string_view text, const std::vector<std::vector<Stage>>& chains) {
+  OrderFile order;
   try {
-    const OrderFile order = read_torch_csv(text);
-    return check_content(order, placement_of(order, chains));
+    order = read_torch_csv(text);
+    placement_of(order, {});  // refuses what is wrong whatever the chains are
   } catch (const OrderError& error) {
     return {CellFault{error.rank(), error.column(), error.what()}, std::nullopt};
+  } catch (const InputError& error) {
+    return {CellFault{0, 0, error.what()}, std::nullopt};
   }
+  return check_content(order, placement_of(order, chains));
 }
 
 }  // namespace penstock

@@ -33,8 +33,9 @@ struct OrderCheck {
 };
 
 /// Checks an order in PyTorch's notation, compute-only or with communication: that it can be read, is
-/// complete and consistent, and that all ranks come to the end of their rows. Never throws for what
-/// the file holds, but InputError for faulty chains.
+/// complete and consistent, and that all ranks come to the end of their rows. What concerns the whole
+/// file (an empty one, a stage that no row names) stands at row 0, column 0. Throws InputError for
+/// chains that do not fit the stages of the file.
 OrderCheck check_order(std::string_view text, const std::vector<std::vector<Stage>>& chains);
 
 }  // namespace penstock

@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include "experiments/pictures/timeline_picture.hpp"
 #include "experiments/table.hpp"
 #include "sim/idle.hpp"
 
 namespace penstock {
 
 std::string draw_run(PictureFormat format, const Plan& plan, const Timeline& timeline,
-                     const std::string& title) {
+                     const std::string& title, const TimelineExplanation& explanation) {
   const Time end = makespan(plan, timeline);
   IdleCauses idle;
   for (const IdleCauses& of_rank : idle_causes(plan, timeline)) idle += of_rank;
@@ -18,8 +17,9 @@ std::string draw_run(PictureFormat format, const Plan& plan, const Timeline& tim
   return draw_timeline(
       format, plan, timeline,
       {.title = title,
-       .subtitle = fmt::format("makespan {} {}, bubble {} of makespan", time_text(end, unit), unit.name,
-                               percent_text(all == 0 ? 0 : to_us(idle.total()) / all))});
+       .subtitle = fmt::format("makespan {} {}, bubble {} of makespan", time_text(end, unit),
+                               unit.name, percent_text(all == 0 ? 0 : to_us(idle.total()) / all)),
+       .explanation = explanation});
 }
 
 }  // namespace penstock

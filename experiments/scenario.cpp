@@ -212,13 +212,7 @@ Scenario parse_scenario(const std::string& text, const std::string& source,
 }
 
 Scenario read_scenario(const std::string& path, const std::vector<std::string>& settings) {
-  std::string text;
-  try {
-    text = read_file(path);
-  } catch (const InputError& error) {
-    throw in_file(path, error);
-  }
-  return parse_scenario(text, path, settings);
+  return parse_scenario(read_file(path), path, settings);
 }
 
 }  // namespace penstock

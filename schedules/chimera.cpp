@@ -93,7 +93,7 @@ constinit extern const ScheduleEntry chimera_entry{
     .name = "chimera",
     .summary = "two directions at once: one fills the bubble of the other",
     .needs = "p even, m a multiple of p (or p/2); two copies of the weights",
-    .bubble = "(p-2)f at f = b, whatever m; with a remedy (p-2)b at b = 2f, for twice the peak",
+    .bubble = "(p-2)f at f = b and m a multiple of p; with a remedy (p-2)b at b = 2f, for twice the peak",
     .peak = "at most p",
     .default_chunks = 2,
     .copies = 2,

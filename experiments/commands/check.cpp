@@ -68,14 +68,17 @@ std::string facts_text(const OrderFacts& facts) {
                      fmt::join(facts.peak_activations, " "));
 }
 
+OrderCheck checked(const std::string& text, const std::vector<std::vector<Stage>>& chains) {
+  try {
+    return check_order(text, chains);
+  } catch (const InputError& error) {
+    throw UsageError(fmt::format("--chains: {}", error.what()));
+  }
+}
+
 int check(const Options& options) {
   const auto chains = parse_chains(options.chains);
-  OrderCheck result;
-  try {
-    result = check_order(read_file(options.order), chains);
-  } catch (const InputError& error) {
-    throw in_file(options.order, error);
-  }
+  const OrderCheck result = checked(read_file(options.order), chains);
   if (!result.fault) {
     fmt::print("{}", options.json ? facts_json(*result.facts).dump(2) + "\n" : facts_text(*result.facts));
     return ExitCode::done;

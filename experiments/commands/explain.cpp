@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "experiments/commands/picture_files.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/result_json.hpp"
 #include "experiments/result_table.hpp"
@@ -16,6 +17,7 @@ struct Options {
   std::string scenario;
   std::vector<std::string> settings;
   bool json = false;
+  PictureFiles pictures;
 };
 
 int explain_scenario(const Options& options) {
@@ -26,6 +28,8 @@ int explain_scenario(const Options& options) {
     return code;
   }
   const Explanation explanation = explain(result);
+  write_pictures(options.pictures, result, {explanation.gaps, result.report->critical_path});
+  if (on_standard_output(options.pictures)) return code;
   fmt::print("{}", options.json ? explanation_json(result, explanation).dump(2) + "\n"
                                 : explanation_text(result, explanation));
   return code;
@@ -36,6 +40,7 @@ Runner declare(CommandLine& line) {
   line.required("SCENARIO", options->scenario, "scenario file (JSON), - for standard input");
   line.option("--set", options->settings, "change the scenario first", "/POINTER=VALUE");
   line.flag("--json", options->json, "print everything as JSON");
+  declare(line, options->pictures);
   return [options] { return explain_scenario(*options); };
 }
 
@@ -44,10 +49,20 @@ Runner declare(CommandLine& line) {
 constinit extern const CommandEntry explain_entry{
     .name = "explain",
     .summary = "where the time goes: critical path, idle gaps and their causes, what to change",
-    .details = "Each action of the critical path could not start before the one in front of it had\n"
-               "ended. The causes of a gap add up to it, and the gaps of a rank to its idle time.\n"
+    .details = "Each action of the critical path could not start before the one in front of it\n"
+               "had ended. The causes of a gap add up to it, the gaps of a rank to its idle time.\n"
                "\n"
-               "Example: penstock explain experiments/scenarios/first_run.json",
+               "In a picture the actions of the critical path have a dark outline, and a thin\n"
+               "line leads from one to the next. Idle time is hatched in the colour of its cause:\n"
+               "  warm-up     before the rank's first action\n"
+               "  dependency  the producer of the input that came last was not finished\n"
+               "  contention  the transfer of that input was queued behind others\n"
+               "  transfer    it was on its way\n"
+               "  memory      everything was there but memory\n"
+               "  launch      everything was there, and the rank had not started yet\n"
+               "  drain       after the rank's last action\n"
+               "\n"
+               "Example: penstock explain experiments/scenarios/first_run.json --svg why.svg",
     .declare = declare,
 };
 

@@ -17,8 +17,9 @@ struct Options {
 };
 
 Recording read_recording(const std::string& path) {
+  const std::string bytes = read_file(path);
   try {
-    return read_timeline(read_file(path));
+    return read_timeline(bytes);
   } catch (const InputError& error) {
     throw in_file(path, error);
   }

@@ -3,13 +3,13 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "experiments/commands/picture_files.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files.hpp"
 #include "experiments/formats/chrome_trace.hpp"
 #include "experiments/result_json.hpp"
 #include "experiments/result_table.hpp"
 #include "experiments/run.hpp"
-#include "experiments/run_picture.hpp"
 #include "sim/memory.hpp"
 #include "sim/timeline_file.hpp"
 
@@ -23,15 +23,8 @@ struct Options {
   bool json = false;
   std::string trace;
   std::string timeline;
-  std::string svg;
-  std::string png;
-  std::string pdf;
+  PictureFiles pictures;
 };
-
-void write_picture(const std::string& path, PictureFormat format, const RunResult& result) {
-  if (path.empty()) return;
-  write_file(path, draw_run(format, *result.plan, result.timeline, result.title));
-}
 
 /// Everything that was asked for beside the report. A run that did not finish has nothing to draw.
 void write_outputs(const Options& options, RunResult& result) {
@@ -46,18 +39,12 @@ void write_outputs(const Options& options, RunResult& result) {
   if (!options.timeline.empty()) {
     write_file(options.timeline, write_timeline(*result.plan, result.timeline, result.title));
   }
-  write_picture(options.svg, PictureFormat::svg, result);
-  write_picture(options.png, PictureFormat::png, result);
-  write_picture(options.pdf, PictureFormat::pdf, result);
+  write_pictures(options.pictures, result);
 }
 
 /// With an output on standard output, the report would end up in the middle of it.
 bool report_wanted(const Options& options) {
-  for (const std::string* path :
-       {&options.trace, &options.timeline, &options.svg, &options.png, &options.pdf}) {
-    if (*path == "-") return false;
-  }
-  return true;
+  return options.trace != "-" && options.timeline != "-" && !on_standard_output(options.pictures);
 }
 
 int run_scenario(const Options& options) {
@@ -82,9 +69,7 @@ Runner declare(CommandLine& line) {
               "how to simulate: longest path is right for every plan of this version");
   line.option("--timeline", options->timeline, "write the timeline", "FILE");
   line.option("--trace", options->trace, "write a Chrome trace (.json or .json.gz)", "FILE");
-  line.option("--svg", options->svg, "draw the timeline as SVG", "FILE");
-  line.option("--png", options->png, "draw the timeline as PNG", "FILE");
-  line.option("--pdf", options->pdf, "draw the timeline as PDF", "FILE");
+  declare(line, options->pictures);
   return [options] { return run_scenario(*options); };
 }
 

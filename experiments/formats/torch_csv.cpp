@@ -147,7 +147,12 @@ class RowReader {
     const Parts parts = take_apart(cell);
     const auto comm = comm_of(parts.word);
     if (!comm) return add(action_of(cell));
-    if (!parts.microbatch && (is_send(*comm) || is_receive(*comm))) no_microbatch(cell);
+    const bool moves = is_send(*comm) || is_receive(*comm);
+    if (moves && !parts.microbatch) no_microbatch(cell);
+    if (!moves && parts.microbatch) {
+      fail(fmt::format("\"{}\" has a microbatch behind it; {} takes none", shortened(cell),
+                       parts.word));
+    }
     comms_.push_back({*comm, parts.stage, parts.microbatch.value_or(Microbatch{}), column_});
   }
 

@@ -63,6 +63,14 @@ void Canvas::hatch(std::span<const Rectangle> rectangles, double spacing, double
   check("hatching");
 }
 
+void Canvas::outline(std::span<const Rectangle> rectangles, double width, Colour colour) {
+  set_colour(colour);
+  for (const auto& [x, y, w, h] : rectangles) cairo_rectangle(context_.get(), x, y, w, h);
+  cairo_set_line_width(context_.get(), width);
+  cairo_stroke(context_.get());
+  check("outlining rectangles");
+}
+
 void Canvas::line(Point from, Point to, double width, Colour colour) {
   line(std::array{from, to}, width, colour);
 }

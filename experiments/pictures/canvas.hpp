@@ -49,6 +49,9 @@ class Canvas {
   /// Parallel lines, rising to the right, inside the rectangles.
   void hatch(std::span<const Rectangle> rectangles, double spacing, double width, Colour colour);
 
+  /// Lines around rectangles, half inside them.
+  void outline(std::span<const Rectangle> rectangles, double width, Colour colour);
+
   void line(Point from, Point to, double width, Colour colour);
   void line(std::span<const Point> points, double width, Colour colour);
   /// A filled shape with an outline around it.

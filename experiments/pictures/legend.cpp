@@ -29,7 +29,8 @@ void draw_colours(Canvas& canvas, Point at, const LegendEntry& entry) {
   for (const Colour colour : entry.colours) {
     const Rectangle swatch{x, at.y - swatch_height / 2, step - 0.5, swatch_height};
     canvas.fill(swatch, colour);
-    if (entry.idle) canvas.hatch({&swatch, 1}, 5, 0.75, idle_hatch);
+    if (entry.hatch) canvas.hatch({&swatch, 1}, 5, 0.75, *entry.hatch);
+    if (entry.outline) canvas.outline({&swatch, 1}, 1.75, *entry.outline);
     x += step;
   }
   if (!entry.letter.empty()) {
@@ -45,7 +46,7 @@ void draw_legend(Canvas& canvas, Point at, double width, const std::vector<Legen
   for (const LegendEntry& entry : entries) needed += entry_width(canvas, entry) + entry_gap;
   const bool with_names = needed - entry_gap <= width;
   for (const LegendEntry& entry : entries) {
-    if (!with_names && entry.letter.empty() && !entry.idle) continue;
+    if (!with_names && entry.letter.empty() && !entry.hatch && !entry.outline) continue;
     draw_colours(canvas, at, entry);
     if (with_names) {
       const double offset = entry.colours.empty() ? 0 : colours_width(entry) + name_gap;

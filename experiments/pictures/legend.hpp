@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,8 @@ struct LegendEntry {
   std::vector<Colour> colours;  // side by side; none: nothing but the name
   std::string letter;           // written into the first colour
   std::string name;
-  bool idle = false;  // hatched like the ground of a lane
+  std::optional<Colour> hatch = {};  // the lines over the colours, as idle time has them
+  std::optional<Colour> outline = {};
 };
 
 /// Draws entries in one row; names are left out when the row would be wider than `width`. `at` is

@@ -23,12 +23,21 @@ constexpr double palest = 0.55;
 constexpr std::array<Colour, pass_count> pass_colours{blue,   deep_orange, green, yellow, sky,
                                                       purple, slate,       grey,  sky,    orange};
 
+// By cause. They stay apart from each other and from the passes under colour blindness.
+constexpr std::array<Colour, idle_cause_count> idle_colours{
+    Colour{245, 245, 247}, {236, 216, 202}, {134, 118, 132}, {158, 154, 184},
+    {166, 160, 126},       {170, 198, 166}, {211, 212, 219}};
+
 }  // namespace
 
 Colour pass_colour(Pass pass, std::uint32_t chunk, std::uint32_t chunks) {
   const Colour full = pass_colours[static_cast<std::size_t>(pass)];
   return chunks < 2 ? full : mix(full, paper, palest * chunk / (chunks - 1));
 }
+
+Colour idle_colour(IdleCause cause) { return idle_colours[static_cast<std::size_t>(cause)]; }
+
+Colour idle_lines(IdleCause cause) { return mix(idle_colour(cause), ink, 0.16); }
 
 Colour text_on(Colour ground) {
   return contrast(ground, paper) > contrast(ground, ink) ? paper : ink;

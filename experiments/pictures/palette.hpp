@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "experiments/pictures/colour.hpp"
+#include "experiments/pictures/idle_cause.hpp"
 #include "sim/schedule.hpp"
 
 namespace penstock {
@@ -22,6 +23,12 @@ constexpr Colour idle_hatch{219, 222, 227};
 /// The colour of a pass; the chunks of a rank share it, from its full strength for the first to a
 /// pale one for the last.
 Colour pass_colour(Pass pass, std::uint32_t chunk = 0, std::uint32_t chunks = 1);
+
+/// The colour of idle time with a known cause, which is drawn hatched: muted, so that it is never
+/// taken for that of a pass.
+Colour idle_colour(IdleCause cause);
+/// The lines over it.
+Colour idle_lines(IdleCause cause);
 
 /// Dark or light ink, whichever reads better on `ground`.
 Colour text_on(Colour ground);

@@ -66,11 +66,8 @@ std::vector<Lane> lanes(const Plan& plan, const Timeline& timeline) {
     const WorkClass& work = plan.class_of(task);
     if (plan.is_link(work.resource) || !has_length(timeline, task)) continue;
     const auto [top, bottom] = height_of(plan, timeline, task);
-    lanes[work.resource].push_back({timeline.begin[task],
-                                    timeline.end[task],
-                                    {work.pass, chunks[plan.work[task]]},
-                                    top,
-                                    bottom,
+    lanes[work.resource].push_back({timeline.begin[task], timeline.end[task],
+                                    ActionKind{work.pass, chunks[plan.work[task]]}, top, bottom,
                                     plan.microbatch[task]});
   }
   return lanes;

@@ -3,20 +3,25 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <variant>
 #include <vector>
 
+#include "experiments/pictures/idle_cause.hpp"
 #include "sim/plan.hpp"
 #include "sim/time.hpp"
 #include "sim/timeline.hpp"
 
 namespace penstock {
 
-/// What gives a cell its colour: the pass, and which of its rank's stages it belongs to.
-struct CellKind {
+/// What gives an action its colour: the pass, and which of its rank's stages it belongs to.
+struct ActionKind {
   Pass pass;
   std::uint32_t chunk;  // 0 for the first stage of the rank
-  friend auto operator<=>(const CellKind&, const CellKind&) = default;
+  friend auto operator<=>(const ActionKind&, const ActionKind&) = default;
 };
+
+/// What gives a cell its colour.
+using CellKind = std::variant<ActionKind, IdleCause>;
 
 /// A box in the lane of a rank.
 struct Cell {
@@ -25,7 +30,7 @@ struct Cell {
   CellKind kind;
   double top = 0;                        // where it starts in the height of the lane, 0 to 1
   double bottom = 1;                     // where it ends
-  std::optional<Microbatch> microbatch;  // none when the cell stands for several actions
+  std::optional<Microbatch> microbatch;  // none for idle time and for several actions
   friend bool operator==(const Cell&, const Cell&) = default;
 };
 

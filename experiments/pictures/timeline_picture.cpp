@@ -5,15 +5,20 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "experiments/pictures/axis.hpp"
+#include "experiments/pictures/explanation_cells.hpp"
 #include "experiments/pictures/legend.hpp"
 #include "experiments/pictures/merge_short.hpp"
 #include "experiments/pictures/page.hpp"
 #include "experiments/pictures/palette.hpp"
+#include "experiments/pictures/path_strokes.hpp"
 #include "experiments/pictures/timeline_cells.hpp"
 #include "sim/error.hpp"
 
@@ -22,6 +27,7 @@ namespace {
 
 constexpr double narrowest_page = 400;
 constexpr double legend_row = 40;
+constexpr double cause_row = 24;  // below the legend of the passes
 constexpr double axis_rows = 48;
 constexpr double label_gap = 10;  // between a lane and its name
 constexpr double number_padding = 1;
@@ -29,6 +35,12 @@ constexpr double number_padding = 1;
 constexpr double smallest_number = 6;
 constexpr double largest_number = 11.5;
 constexpr double digit_height = 0.73;  // of the size
+
+constexpr double narrowest_hatch = 6;
+constexpr double narrowest_path_box = 4;
+constexpr double path_outline = 1.75;
+constexpr double path_line = 1.25;
+constexpr double path_halo = 2.75;  // keeps the line apart from what it crosses
 
 /// Short coordinates keep the files small.
 double snapped(double place) { return std::round(place * 4) / 4; }
@@ -49,9 +61,14 @@ class TimelineDrawing {
 
  private:
   void merge();
+  double legend_height() const;
   std::vector<LegendEntry> legend() const;
+  std::vector<LegendEntry> explanation_legend() const;
+  void draw_legends(Canvas& canvas) const;
   void draw_ground(Canvas& canvas) const;
   void draw_cells(Canvas& canvas) const;
+  void draw_idle(Canvas& canvas, IdleCause cause, const std::vector<Rectangle>& boxes) const;
+  void draw_path(Canvas& canvas) const;
   void draw_numbers(Canvas& canvas) const;
   double number_width(Canvas& canvas) const;
   void draw_number(Canvas& canvas, const Cell& cell, const Rectangle& box, double size) const;
@@ -62,12 +79,15 @@ class TimelineDrawing {
     return snapped(lanes_top_ + static_cast<double>(rank) * pitch_);
   }
   Rectangle box_of(std::size_t rank, const Cell& cell) const;
-  Colour colour_of(CellKind kind) const { return pass_colour(kind.pass, kind.chunk, chunks_); }
+  Colour colour_of(ActionKind kind) const { return pass_colour(kind.pass, kind.chunk, chunks_); }
 
+  const Plan& plan_;
+  const Timeline& timeline_;
   const TimelinePicture& picture_;
   std::vector<Lane> lanes_;
   std::uint32_t last_microbatch_ = 0;
-  std::set<Pass> passes_;  // that occur
+  std::set<Pass> passes_;       // that occur
+  std::set<IdleCause> causes_;  // that occur and are to be told apart
   std::uint32_t chunks_;
   bool merged_ = false;  // whether some boxes stand for several actions
   Time end_;
@@ -81,18 +101,25 @@ class TimelineDrawing {
 
 TimelineDrawing::TimelineDrawing(const Plan& plan, const Timeline& timeline,
                                  const TimelinePicture& picture)
-    : picture_(picture),
+    : plan_(plan),
+      timeline_(timeline),
+      picture_(picture),
       lanes_(lanes(plan, timeline)),
       chunks_(most_chunks(plan)),
       end_(last_end(lanes_)),
       unit_(unit_for(end_)),
-      lanes_top_(heading_bottom(picture.title, picture.subtitle) + legend_row),
+      lanes_top_(heading_bottom(picture.title, picture.subtitle) + legend_height()),
       pitch_(lane_pitch(plan.ranks)),
       lane_height_(snapped(pitch_ - std::clamp(0.15 * pitch_, 0.5, 5.0))),
       lanes_bottom_(lanes_top_ + pitch_ * plan.ranks) {
+  add_idle(lanes_, picture.explanation.gaps);
   for (const Lane& lane : lanes_) {
     for (const Cell& cell : lane) {
-      passes_.insert(cell.kind.pass);
+      if (const auto* cause = std::get_if<IdleCause>(&cell.kind)) {
+        causes_.insert(*cause);
+        continue;
+      }
+      passes_.insert(std::get<ActionKind>(cell.kind).pass);
       last_microbatch_ = std::max(last_microbatch_, index(*cell.microbatch));
     }
   }
@@ -106,11 +133,11 @@ void TimelineDrawing::draw(Canvas& canvas) {
   time_ = {0, last, std::ceil(left), picture_.width - page_margin};
   merge();
   draw_heading(canvas, picture_.width, picture_.title, picture_.subtitle);
-  draw_legend(canvas, {page_margin, lanes_top_ - legend_row / 2}, picture_.width - 2 * page_margin,
-              legend());
+  draw_legends(canvas);
   draw_ground(canvas);
   draw_cells(canvas);
   draw_numbers(canvas);
+  draw_path(canvas);
   draw_rank_names(canvas);
   draw_axis(canvas);
 }
@@ -121,10 +148,23 @@ void TimelineDrawing::merge() {
   const double narrowest = std::clamp(static_cast<double>(lanes_.size()) / 20, 1.0, 3.0);
   const double shortest = narrowest * time_.last / (time_.to - time_.from);
   for (Lane& lane : lanes_) {
-    lane = merge_short(lane, {std::llround(shortest)});
-    merged_ = merged_ || std::any_of(lane.begin(), lane.end(),
-                                     [](const Cell& cell) { return !cell.microbatch; });
+    Lane merged = merge_short(lane, {std::llround(shortest)});
+    merged_ = merged_ || merged != lane;
+    lane = std::move(merged);
   }
+}
+
+double TimelineDrawing::legend_height() const {
+  const TimelineExplanation& explanation = picture_.explanation;
+  const bool explained = !explanation.gaps.empty() || !explanation.critical_path.empty();
+  return explained ? legend_row + cause_row : legend_row;
+}
+
+void TimelineDrawing::draw_legends(Canvas& canvas) const {
+  const double width = picture_.width - 2 * page_margin;
+  const double y = lanes_top_ - legend_height() + legend_row / 2;
+  draw_legend(canvas, {page_margin, y}, width, legend());
+  draw_legend(canvas, {page_margin, y + cause_row}, width, explanation_legend());
 }
 
 std::vector<LegendEntry> TimelineDrawing::legend() const {
@@ -134,11 +174,23 @@ std::vector<LegendEntry> TimelineDrawing::legend() const {
     for (std::uint32_t c = 0; c < chunks_; ++c) entry.colours.push_back(colour_of({pass, c}));
     entries.push_back(std::move(entry));
   }
-  entries.push_back({{idle_ground}, "", "idle", true});
+  if (causes_.empty()) entries.push_back({{idle_ground}, "", "idle", idle_hatch});
   if (chunks_ > 1) {
     entries.push_back({{}, "", fmt::format("dark to pale: chunks 0 to {}", chunks_ - 1)});
   }
   if (merged_) entries.push_back({{}, "", "narrow boxes merged: heights are shares of time"});
+  return entries;
+}
+
+std::vector<LegendEntry> TimelineDrawing::explanation_legend() const {
+  std::vector<LegendEntry> entries;
+  if (!causes_.empty()) entries.push_back({{}, "", "idle:"});
+  for (const IdleCause cause : causes_) {
+    entries.push_back({{idle_colour(cause)}, "", name(cause), idle_lines(cause)});
+  }
+  if (!picture_.explanation.critical_path.empty()) {
+    entries.push_back({{paper}, "", "critical path", {}, ink});
+  }
   return entries;
 }
 
@@ -166,7 +218,34 @@ void TimelineDrawing::draw_cells(Canvas& canvas) const {
   for (std::size_t rank = 0; rank < lanes_.size(); ++rank) {
     for (const Cell& cell : lanes_[rank]) boxes[cell.kind].push_back(box_of(rank, cell));
   }
-  for (const auto& [kind, rectangles] : boxes) canvas.fill(rectangles, colour_of(kind));
+  for (const IdleCause cause : causes_) draw_idle(canvas, cause, boxes[cause]);
+  for (const auto& [kind, rectangles] : boxes) {
+    if (const auto* action = std::get_if<ActionKind>(&kind)) {
+      canvas.fill(rectangles, colour_of(*action));
+    }
+  }
+}
+
+void TimelineDrawing::draw_idle(Canvas& canvas, IdleCause cause,
+                                const std::vector<Rectangle>& boxes) const {
+  std::vector<Rectangle> wide;
+  std::copy_if(boxes.begin(), boxes.end(), std::back_inserter(wide),
+               [](const Rectangle& box) { return box.width >= narrowest_hatch; });
+  canvas.fill(boxes, idle_colour(cause));
+  canvas.hatch(wide, 6, 0.75, idle_lines(cause));
+}
+
+void TimelineDrawing::draw_path(Canvas& canvas) const {
+  const double shortest = narrowest_path_box * time_.last / (time_.to - time_.from);
+  std::vector<Rectangle> boxes;
+  for (const PathBox& box :
+       path_boxes(plan_, timeline_, picture_.explanation.critical_path, {std::llround(shortest)})) {
+    boxes.push_back(box_of(box.rank, {box.begin, box.end, {}, 0, 1, {}}));
+  }
+  const PathStrokes strokes = path_strokes(boxes);
+  for (const auto& line : strokes.lines) canvas.line(line, path_halo, paper);
+  for (const auto& line : strokes.lines) canvas.line(line, path_line, ink);
+  if (!strokes.outlines.empty()) canvas.outline(strokes.outlines, path_outline, ink);
 }
 
 /// How wide the number of the last microbatch is in size 1.
@@ -203,7 +282,7 @@ void TimelineDrawing::draw_number(Canvas& canvas, const Cell& cell, const Rectan
                                   double size) const {
   canvas.text({box.x + box.width / 2, box.y + box.height / 2},
               fmt::format("{}", index(*cell.microbatch)),
-              {size, text_on(colour_of(cell.kind)), Align::centre});
+              {size, text_on(colour_of(std::get<ActionKind>(cell.kind))), Align::centre});
 }
 
 void TimelineDrawing::draw_rank_names(Canvas& canvas) const {

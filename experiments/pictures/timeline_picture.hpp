@@ -2,24 +2,34 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "experiments/pictures/picture.hpp"
+#include "sim/idle.hpp"
 #include "sim/plan.hpp"
 #include "sim/timeline.hpp"
 
 namespace penstock {
+
+/// What a picture shows beside the actions.
+struct TimelineExplanation {
+  std::vector<IdleGap> gaps;          // in any order; none: idle time has no causes
+  std::vector<TaskId> critical_path;  // first to last; none: it is not drawn
+};
 
 /// How a timeline is to be drawn.
 struct TimelinePicture {
   std::string title;     // what was run
   std::string subtitle;  // what came out
   double width = 1200;   // in units of 1/96 inch, at least 400
+  TimelineExplanation explanation = {};
 };
 
 /// A picture file of a run: a lane for each rank, from top to bottom, with a box for each action. A
 /// box carries the number of its microbatch where that fits; boxes too narrow to be seen are merged
-/// into bands. Throws InputError when the timeline is of another plan,
-/// and UsageError when the picture is too narrow.
+/// into bands. With an explanation, idle time has the colour of its cause, and the actions of the
+/// critical path are outlined and joined by a line. Throws InputError when timeline or explanation
+/// are of another plan, and UsageError when the picture is too narrow.
 std::string draw_timeline(PictureFormat format, const Plan& plan, const Timeline& timeline,
                           const TimelinePicture& picture);
 

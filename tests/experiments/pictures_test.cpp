@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -10,8 +11,10 @@
 
 #include "experiments/pictures/axis.hpp"
 #include "experiments/pictures/bubble_plot.hpp"
+#include "experiments/pictures/explanation_cells.hpp"
 #include "experiments/pictures/merge_short.hpp"
 #include "experiments/pictures/palette.hpp"
+#include "experiments/pictures/path_strokes.hpp"
 #include "experiments/pictures/picture.hpp"
 #include "experiments/pictures/timeline_cells.hpp"
 #include "experiments/pictures/timeline_picture.hpp"
@@ -20,6 +23,7 @@
 #include "sim/lower.hpp"
 #include "sim/placement.hpp"
 #include "sim/relax.hpp"
+#include "sim/report.hpp"
 
 namespace penstock {
 namespace {
@@ -75,8 +79,12 @@ std::string timeline_picture(PictureFormat format, const Run& run,
   return draw_timeline(format, run.plan, run.timeline, picture);
 }
 
-constexpr CellKind f{Pass::forward, 0};
-constexpr CellKind b{Pass::backward, 0};
+TimelineExplanation explanation_of(const Run& run) {
+  return {idle_gaps(run.plan, run.timeline), critical_path(run.plan, run.timeline)};
+}
+
+constexpr ActionKind f{Pass::forward, 0};
+constexpr ActionKind b{Pass::backward, 0};
 
 Cell cell(std::int64_t begin, std::int64_t end, CellKind kind, std::uint32_t microbatch) {
   return {{begin}, {end}, kind, 0, 1, Microbatch{microbatch}};
@@ -202,8 +210,8 @@ TEST_CASE("the chunks of a rank are counted from its first stage") {
   CHECK(most_chunks(interleaved.plan) == 2);
   for (const Lane& lane : lanes(interleaved.plan, interleaved.timeline)) {
     REQUIRE(lane.size() == 2);
-    CHECK(lane[0].kind == CellKind{Pass::forward, 0});
-    CHECK(lane[1].kind == CellKind{Pass::forward, 1});
+    CHECK(lane[0].kind == CellKind{ActionKind{Pass::forward, 0}});
+    CHECK(lane[1].kind == CellKind{ActionKind{Pass::forward, 1}});
   }
 }
 
@@ -212,10 +220,10 @@ TEST_CASE("the parts of an overlap cell share the height of the lane") {
   const Lane lane = lanes(fused.plan, fused.timeline)[0];
   REQUIRE(lane.size() == 4);
   CHECK(lane[0].bottom - lane[0].top == 1);
-  CHECK(lane[1].kind == f);
+  CHECK(lane[1].kind == CellKind{f});
   CHECK(lane[1].top == 0);
   CHECK(lane[1].bottom == 0.5);
-  CHECK(lane[2].kind == b);
+  CHECK(lane[2].kind == CellKind{b});
   CHECK(lane[2].top == 0.5);
   CHECK(lane[2].bottom == 1);
   CHECK(lane[1].begin == lane[2].begin);
@@ -340,6 +348,167 @@ TEST_CASE("a timeline picture of many ranks and microbatches stays small") {
   REQUIRE(big.plan.tasks() == 260'096);
   for (const PictureFormat format : formats) {
     CHECK(timeline_picture(format, big).size() < 2'000'000);
+  }
+}
+
+TEST_CASE("a gap becomes a cell for each of its causes, in the order they happen") {
+  std::vector<Lane> lanes(2);
+  lanes[1] = {cell(0, 10, f, 0), cell(41, 50, b, 0)};
+  IdleGap gap{.rank = Rank{1}, .begin = Time{10}, .end = Time{41}};
+  gap.causes = {.dependency = Time{1},
+                .contention = Time{2},
+                .transfer = Time{4},
+                .memory = Time{8},
+                .launch = Time{16}};
+  const IdleGap drain{
+      .rank = Rank{1}, .begin = Time{50}, .end = Time{60}, .causes = {.drain = Time{10}}};
+  add_idle(lanes, {drain, gap});  // longest first would do, too
+  const auto idle = [](std::int64_t begin, std::int64_t end, IdleCause cause) {
+    return Cell{{begin}, {end}, cause, 0, 1, {}};
+  };
+  CHECK(lanes[0].empty());
+  CHECK(lanes[1] == Lane{cell(0, 10, f, 0), idle(10, 11, IdleCause::dependency),
+                         idle(11, 13, IdleCause::contention), idle(13, 17, IdleCause::transfer),
+                         idle(17, 25, IdleCause::memory), idle(25, 41, IdleCause::launch),
+                         cell(41, 50, b, 0), idle(50, 60, IdleCause::drain)});
+}
+
+TEST_CASE("the gaps of a run fill what its actions leave free") {
+  const Run small = one_f_one_b(4, 8);
+  std::vector<Lane> filled = lanes(small.plan, small.timeline);
+  add_idle(filled, idle_gaps(small.plan, small.timeline));
+  const Time end = makespan(small.plan, small.timeline);
+  for (const Lane& lane : filled) {
+    Time at{};
+    for (const Cell& one : lane) {
+      CHECK(one.begin == at);
+      at = one.end;
+    }
+    CHECK(at == end);
+  }
+}
+
+TEST_CASE("idle time with a cause lies on top of a band, as high as its share") {
+  Lane lane;
+  for (std::int64_t at = 0; at < 400; at += 4) {
+    lane.push_back(cell(at, at + 3, f, 0));
+    lane.push_back({Time{at + 3}, Time{at + 4}, IdleCause::transfer, 0, 1, {}});
+  }
+  CHECK(merge_short(lane, Time{5}) == Lane{{Time{0}, Time{400}, f, 0.25, 1, {}},
+                                           {Time{0}, Time{400}, IdleCause::transfer, 0, 0.25, {}}});
+}
+
+TEST_CASE("the causes of idle time are muted, the passes are not, and no two causes look alike") {
+  const auto vividness = [](Colour c) {
+    return std::max({c.red, c.green, c.blue}) - std::min({c.red, c.green, c.blue});
+  };
+  const auto apart = [](Colour a, Colour b) {
+    return std::max(
+        {std::abs(a.red - b.red), std::abs(a.green - b.green), std::abs(a.blue - b.blue)});
+  };
+  for (std::size_t i = 0; i < idle_cause_count; ++i) {
+    const Colour colour = idle_colour(static_cast<IdleCause>(i));
+    CAPTURE(i);
+    CHECK(vividness(colour) <= 40);
+    for (std::size_t j = 0; j < i; ++j) {
+      CHECK(apart(colour, idle_colour(static_cast<IdleCause>(j))) >= 24);
+    }
+  }
+  for (const Pass pass :
+       {Pass::forward, Pass::backward, Pass::backward_input, Pass::backward_weight}) {
+    for (std::uint32_t chunk = 0; chunk < 4; ++chunk) {
+      CHECK(vividness(pass_colour(pass, chunk, 4)) >= 60);
+    }
+  }
+}
+
+TEST_CASE("the boxes of the critical path are its actions, without the transfers between them") {
+  const Run two = one_f_one_b(2, 2, 1e-6, 2e-6);
+  const std::vector<TaskId> path = critical_path(two.plan, two.timeline);
+  const auto boxes = [&](std::int64_t shortest) {
+    return path_boxes(two.plan, two.timeline, path, Time{shortest});
+  };
+  using Boxes = std::vector<PathBox>;
+  CHECK(boxes(1) == Boxes{{0, Time{0}, Time{1}},
+                          {1, Time{1}, Time{2}},
+                          {1, Time{2}, Time{4}},
+                          {1, Time{4}, Time{5}},
+                          {1, Time{5}, Time{7}},
+                          {0, Time{7}, Time{9}}});
+  CHECK(boxes(2) == Boxes{{0, Time{0}, Time{1}}, {1, Time{1}, Time{7}}, {0, Time{7}, Time{9}}});
+}
+
+TEST_CASE("a fused cell is one box of the critical path, as long as both parts") {
+  Run fused = one_fused_cell(1e-6, 2e-6);
+  fused.timeline.end[1] = Time{2};  // its forward ends before its backward
+  const std::vector<PathBox> boxes =
+      path_boxes(fused.plan, fused.timeline, critical_path(fused.plan, fused.timeline), Time{1});
+  CHECK(boxes ==
+        std::vector<PathBox>{{0, Time{0}, Time{1}}, {0, Time{1}, Time{3}}, {0, Time{3}, Time{5}}});
+}
+
+TEST_CASE("the path leaves a box at its end and enters the next at its start, edge to edge") {
+  const PathStrokes strokes = path_strokes({{0, 0, 10, 5}, {12, 20, 10, 5}, {30, 0, 10, 5}});
+  CHECK(strokes.outlines.size() == 3);
+  REQUIRE(strokes.lines.size() == 2);
+  const auto is = [](const std::vector<Point>& line, Point from, Point to) {
+    return line.size() == 2 && line[0].x == from.x && line[0].y == from.y && line[1].x == to.x &&
+           line[1].y == to.y;
+  };
+  CHECK(is(strokes.lines[0], {10, 5}, {12, 20}));
+  CHECK(is(strokes.lines[1], {22, 20}, {30, 5}));
+}
+
+TEST_CASE("a path of narrow boxes is a line that keeps its turns, with few points") {
+  std::vector<Rectangle> boxes;
+  for (int i = 0; i < 100'000; ++i) {
+    const int rank = i % 126 < 63 ? i % 126 : 126 - i % 126;  // up and down 64 lanes
+    boxes.push_back({i * 0.01, rank * 10.0, 0.01, 8});
+  }
+  const PathStrokes strokes = path_strokes(boxes);
+  CHECK(strokes.outlines.empty());
+  REQUIRE(strokes.lines.size() == 1);
+  const std::vector<Point>& line = strokes.lines[0];
+  CHECK(line.size() <= 4 * (1000 / 3 + 1));
+  CHECK(std::is_sorted(line.begin(), line.end(), [](Point a, Point b) { return a.x < b.x; }));
+  for (const double turn : {4.0, 634.0}) {
+    CHECK(std::count_if(line.begin(), line.end(), [&](Point p) { return p.y == turn; }) > 300);
+  }
+  CHECK(line.front().x == doctest::Approx(0.005));
+  CHECK(line.back().x == doctest::Approx(999.995));
+}
+
+TEST_CASE("an explained picture names the causes that occur, and the critical path") {
+  const Run small = one_f_one_b(4, 8);
+  TimelinePicture picture{"title", "subtitle"};
+  const std::string plain = timeline_picture(PictureFormat::svg, small, picture);
+  picture.explanation = explanation_of(small);
+  const std::string explained = timeline_picture(PictureFormat::svg, small, picture);
+  CHECK(letters_in(explained) ==
+        letters_in(plain) - std::string_view("idle").size() +
+            std::string_view("idle:warm-updependencydraincritical path").size());
+  picture.explanation.gaps.clear();
+  CHECK(letters_in(timeline_picture(PictureFormat::svg, small, picture)) ==
+        letters_in(plain) + std::string_view("critical path").size());
+}
+
+TEST_CASE("an explained picture of many ranks and microbatches stays small") {
+  const Run big = one_f_one_b(64, 1024);
+  TimelinePicture picture;
+  picture.explanation = explanation_of(big);
+  for (const PictureFormat format : formats) {
+    CHECK(timeline_picture(format, big, picture).size() < 2'000'000);
+  }
+}
+
+TEST_CASE("the explanation of another plan is refused") {
+  const Run small = one_f_one_b(2, 2);
+  const TimelineExplanation other = explanation_of(one_f_one_b(4, 8));
+  for (const TimelineExplanation& part :
+       {TimelineExplanation{other.gaps, {}}, TimelineExplanation{{}, other.critical_path}}) {
+    TimelinePicture picture;
+    picture.explanation = part;
+    CHECK_THROWS_AS(timeline_picture(PictureFormat::svg, small, picture), InputError);
   }
 }
 

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <ctime>
+
 #include "experiments/run.hpp"
 #include "sim/error.hpp"
 #include "tests/support/scratch.hpp"
@@ -150,7 +152,7 @@ TEST_CASE("unknown names are refused with the known ones") {
 
 TEST_CASE("an option or size that a rule does not have is refused with the rule") {
   CHECK(with("/schedule/group=2") ==
-        "s.json: /schedule: 1f1b: unknown option \"group\"; 1f1b takes no options");
+        "s.json: /schedule/group: unknown option \"group\"; 1f1b takes no options");
   CHECK(with("/parallel/chunks=2", "/parallel/pipeline=1") ==
         "s.json: /schedule: 1f1b: there are 2 chunks a rank; this schedule has one");
   CHECK(with("/schedule/name=interleaved-1f1b", "/schedule/group=0") ==
@@ -330,6 +332,21 @@ TEST_CASE("nesting without end is refused, not followed") {
   CHECK(with("/expect/x=" + std::string(100, '[') + std::string(100, ']')) ==
         "usage: --set /expect/x=" + std::string(100, '[') + std::string(100, ']') +
             ": it is nested more than 64 levels deep");
+}
+
+TEST_CASE("reading takes time in proportion to the length of a list, not to its square") {
+  std::string layers;
+  for (int layer = 0; layer < 100'000; ++layer) {
+    layers += R"({"forward_us": 1, "backward_us": 2},)";
+  }
+  layers.back() = ']';
+  const std::string text = R"({"schedule": {"name": "1f1b", "microbatches": 1},
+                               "hardware": {"devices": 1}, "model": {"layers": [)" +
+                           layers + "}}";
+  const std::clock_t start = std::clock();
+  CHECK(parse_scenario(text, "s.json").model.layers.size() == 100'000);
+  // A fifth of a second; the square would take ten.
+  CHECK(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC < 5);
 }
 
 TEST_CASE("a file that cannot be read is refused with its name") {

@@ -5,6 +5,7 @@
 #include <rapidcheck.h>
 
 #include <optional>
+#include <set>
 
 #include "experiments/formats/torch_csv.hpp"
 #include "experiments/order_check.hpp"
@@ -53,6 +54,19 @@ void for_random_sizes(Law law) {
   for (const ScheduleEntry* entry : schedule_entries()) {
     CHECK_MESSAGE(rc::check([&] { law(random_example(*entry)); }), entry->name);
   }
+}
+
+/// The chains that a file of an order names: chimera of half a unit leaves its second copy idle.
+std::vector<std::vector<Stage>> chains_in_use(const Example& example) {
+  std::set<std::uint32_t> used;
+  for (const Rank rank : Numbers<Rank>(example.schedule.ranks())) {
+    for (const Action& action : example.schedule.on(rank)) {
+      used.insert(example.placement.chain_of(action.stage));
+    }
+  }
+  std::vector<std::vector<Stage>> chains;
+  for (const std::uint32_t chain : used) chains.push_back(example.placement.chains()[chain]);
+  return chains;
 }
 
 std::string lowered_text(const char* csv, bool fsdp = false) {
@@ -120,10 +134,9 @@ TEST_CASE("every rule at random sizes lowers to an order without a fault, with f
   for_random_sizes([](const Example& example) {
     for (const bool fsdp : {false, true}) {
       const std::string csv = write_torch_comms(example.schedule, example.placement, fsdp);
-      const OrderCheck check = check_order(csv, example.placement.chains());
+      const OrderCheck check = check_order(csv, chains_in_use(example));
       if (check.fault) RC_FAIL(check.fault->text + "\n" + csv);
       RC_ASSERT(check.facts->with_communication == (fsdp || example.placement.ranks() > 1));
-      RC_ASSERT(check.facts->stages == example.placement.stage_count());
     }
   });
 }
@@ -143,7 +156,7 @@ TEST_CASE("every rule at random sizes reads back from its compute-only file as i
     RC_ASSERT(csv.left_out.empty());
     const OrderFile order = read_torch_csv(csv.text);
     RC_ASSERT(order.schedule == example.schedule);
-    const Placement placement = placement_of(order, example.placement.chains());
+    const Placement placement = placement_of(order, chains_in_use(example));
     for (const Stage stage : placement.stages()) {
       RC_ASSERT(placement.rank_of(stage) == example.placement.rank_of(stage));
     }

@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <optional>
+#include <set>
+#include <utility>
 #include <variant>
 
 #include "schedules/registry.hpp"
@@ -53,6 +56,20 @@ double makespan_us(const System& system) { return to_us(simulated(system).report
 /// f = i = w = 1 and b = 2, for which the closed forms of split and whole backwards all hold.
 Layer equal_stage() { return stage_of(1, 1, 1); }
 
+/// What an option may be set to: small numbers, and the words that its summary names.
+std::vector<std::string> values_of(const ScheduleOption& option) {
+  std::vector<std::string> values{"1", "2", "3", "4"};
+  std::string word;
+  for (const char c : std::string(option.summary) + " ") {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_') {
+      word += c;
+    } else if (!word.empty()) {
+      values.push_back(std::exchange(word, {}));
+    }
+  }
+  return values;
+}
+
 /// Calls `visit(entry, sizes, system)` for every rule at all sizes that it allows, without options.
 template <class Visitor>
 void for_each_rule(Visitor visit) {
@@ -95,6 +112,31 @@ TEST_CASE("every rule gives orders that are complete, without faults and free of
     const auto result = lower(system.schedule, system.placement);
     if (const auto* deadlock = std::get_if<Deadlock>(&result)) FAIL(text(*deadlock));
   });
+}
+
+TEST_CASE("with every value of every option that a rule takes, its orders are sound too") {
+  for (const ScheduleEntry* entry : schedule_entries()) {
+    for (const ScheduleOption& option : entry->options) {
+      CAPTURE(entry->name);
+      CAPTURE(option.name);
+      std::set<std::string> taken;
+      for (const std::string& value : values_of(option)) {
+        const Settings settings{{std::string(option.name), value}};
+        for (const std::uint32_t p : {1U, 2U, 4U}) {
+          for (const std::uint32_t m : {1U, 2U, 4U, 6U, 8U}) {
+            for (const std::uint32_t v : {1U, 2U, 4U}) {
+              const auto system = system_of(*entry, {p, v, m}, equal_stage(), settings);
+              if (!system) continue;
+              taken.insert(value);
+              CAPTURE(value);
+              REQUIRE(simulated(*system).report.makespan > Time{});  // no fault, no deadlock
+            }
+          }
+        }
+      }
+      CHECK(taken.size() >= 2);
+    }
+  }
 }
 
 TEST_CASE("no rule is quicker than its busiest rank, nor than one microbatch through all stages") {
@@ -194,6 +236,25 @@ TEST_CASE("interleaved-1f1b allows exactly the groups of its rule, each with the
             REQUIRE(peak_fits(entry.peak, outcome.report.ranks[r].peak_activations,
                               {{"p", p}, {"v", v}, {"m", m}, {"r", r}, {"group", group}}));
           }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("seq-1f1b takes (mk+p-1)(f+b) of one slice and holds min(mk, p-1-r+k) of them") {
+  const ScheduleEntry* entry = find_named(schedule_entries(), "seq-1f1b");
+  for (const std::uint32_t p : {1U, 2U, 4U}) {
+    for (const std::uint32_t m : {1U, 3U, 8U}) {
+      for (const std::uint32_t k : {1U, 2U, 4U}) {
+        CAPTURE(p);
+        CAPTURE(m);
+        CAPTURE(k);
+        const Settings slices{{"slices", std::to_string(k)}};
+        const Outcome outcome = simulated(*system_of(*entry, {p, 1, m}, stage_of(1, 2), slices));
+        REQUIRE(to_us(outcome.report.makespan) == (m * k + p - 1) * 3);
+        for (std::uint32_t r = 0; r < p; ++r) {
+          REQUIRE(outcome.report.ranks[r].peak_activations == std::min(m * k, p - 1 - r + k));
         }
       }
     }

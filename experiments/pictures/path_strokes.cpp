@@ -1,0 +1,64 @@
+#include "experiments/pictures/path_strokes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+constexpr double narrowest_outline = 4;
+constexpr double column = 3;  // of the picture, in which a line has no more than four points
+
+Point middle(const Rectangle& box) { return {box.x + box.width / 2, box.y + box.height / 2}; }
+
+/// The height at which a line to or from `other` touches `box`: the edge that faces it.
+double facing(const Rectangle& box, const Rectangle& other) {
+  if (other.y > box.y) return box.y + box.height;
+  return other.y < box.y ? box.y : middle(box).y;
+}
+
+/// Of each column of points the first, the highest, the lowest and the last: however many there
+/// were, the line looks the same.
+std::vector<Point> thinned(const std::vector<Point>& points) {
+  const auto higher = [](Point a, Point b) { return a.y < b.y; };
+  std::vector<Point> kept;
+  for (auto first = points.begin(); first != points.end();) {
+    const auto end = std::find_if(first, points.end(),
+                                  [&](Point point) { return point.x - first->x >= column; });
+    auto [top, bottom] = std::minmax_element(first, end, higher);
+    if (bottom < top) std::swap(top, bottom);
+    auto before = end;
+    for (const auto at : {first, top, bottom, end - 1}) {
+      if (at != before) kept.push_back(*at);
+      before = at;
+    }
+    first = end;
+  }
+  return kept;
+}
+
+}  // namespace
+
+PathStrokes path_strokes(const std::vector<Rectangle>& boxes) {
+  PathStrokes strokes;
+  std::vector<Point> line;
+  const auto end_line = [&] {
+    if (line.size() > 1) strokes.lines.push_back(thinned(line));
+    line.clear();
+  };
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    const Rectangle& box = boxes[i];
+    if (box.width < narrowest_outline) {
+      line.push_back(middle(box));
+      continue;
+    }
+    strokes.outlines.push_back(box);
+    if (i > 0) line.push_back({box.x, facing(box, boxes[i - 1])});
+    end_line();
+    if (i + 1 < boxes.size()) line.push_back({box.x + box.width, facing(box, boxes[i + 1])});
+  }
+  end_line();
+  return strokes;
+}
+
+}  // namespace penstock

@@ -1,0 +1,236 @@
+#include "experiments/explain.hpp"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <nlohmann/json.hpp>
+
+#include "schedules/registry.hpp"
+#include "sim/error.hpp"
+#include "tests/support/system.hpp"
+
+namespace penstock::testing {
+namespace {
+
+using nlohmann::literals::operator""_json;
+
+std::uint32_t from_to(std::uint32_t first, std::uint32_t last) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(first, last + 1));
+}
+double tenths(std::uint32_t first, std::uint32_t last) { return from_to(first, last) * 0.1; }
+
+Layer random_stage() {
+  Layer stage = stage_of(tenths(1, 30), tenths(1, 30), tenths(1, 30));
+  stage.activation_bytes = from_to(0, 3) * 1000;
+  return stage;
+}
+
+/// A rule on uneven stages and slow links, at sizes that the caller chose.
+Scenario random_costs(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t microbatches) {
+  Scenario scenario;
+  scenario.stages_given = true;
+  scenario.schedule = entry.name;
+  scenario.pipeline = ranks;
+  scenario.microbatches = microbatches;
+  for (std::uint32_t s = 0; s < ranks * entry.default_chunks / entry.copies; ++s) {
+    scenario.model.layers.push_back(random_stage());
+  }
+  scenario.model.connect_as_chain();
+  scenario.hardware_spec = from_to(0, 1) == 0 ? delay(tenths(0, 30)) : link(tenths(0, 20), 0.7e9);
+  if (from_to(0, 1) == 0) scenario.overlap = Overlap::fused;
+  return scenario;
+}
+
+RunResult random_run(const ScheduleEntry& entry) {
+  const std::uint32_t ranks = from_to(1, 4);
+  const std::uint32_t microbatches = from_to(0, 1) == 0 ? from_to(1, 9) : ranks * from_to(1, 3);
+  try {
+    return run(random_costs(entry, ranks, microbatches));
+  } catch (const InputError&) {  // sizes that the rule does not allow; these every rule does
+    return run(random_costs(entry, 2 * ranks, 4 * ranks));
+  }
+}
+
+/// Calls `law(result, explanation)` for random runs of every rule.
+template <class Law>
+void for_random_runs(Law law) {
+  for (const ScheduleEntry* entry : schedule_entries()) {
+    const bool holds = rc::check([&] {
+      const RunResult result = random_run(*entry);
+      RC_LOG() << result.title << '\n';
+      law(result, explain(result));
+    });
+    CHECK_MESSAGE(holds, entry->name);
+  }
+}
+
+/// Two transfers of 3 us and a latency of 1 queue on a link, and rank 1 reads the second first.
+/// Beside it, it has stages 2 and 3 of another copy of the model to run.
+///   rank 0: 0F0 0-2, 0F1 2-4
+///   link:   the output of 0F0 from 2, there at 6; that of 0F1 from 5, there at 9
+///   rank 1: 2F2 0-2, 3F2 2-3, 6 idle (0F1 runs for 1, its output queues for 1, travels for 4),
+///           1F1 9-10, 1F0 10-11
+RunResult queued() {
+  System system{Placement::given(2, {{Rank{0}}, {Rank{1}}, {Rank{1}}, {Rank{1}}},
+                                 {{Stage{0}, Stage{1}}, {Stage{2}, Stage{3}}}),
+                order_of("0F0,0F1\n2F2,3F2,1F1,1F0"),
+                {stage_of(2, 0), stage_of(1, 0)},
+                link(1, 1e9)};
+  for (Layer& stage : system.stages) stage.activation_bytes = 3000;
+  Outcome outcome = simulated(system);
+  RunResult result;
+  result.title = "queued";
+  result.schedule = "queued.csv";
+  result.plan = std::move(outcome.plan);
+  result.costs = std::move(outcome.costs);
+  result.timeline = std::move(outcome.timeline);
+  result.report = std::move(outcome.report);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("every gap of a contended run tells its causes and what it waited for, to the line") {
+  const RunResult result = queued();
+  CHECK(explanation_text(result, explain(result)) == R"(queued: 11 µs (times in µs)
+
+critical path
+from  to  length  where     what
+   0   2       2  rank 0    0F0
+   2   9       7  link 0>1  0SEND_F0 … 0SEND_F1 (2 actions)
+   9  11       2  rank 1    1F1 … 1F0 (2 actions)
+
+what the critical path is made of
+time   share  what               times
+   7  63.6 %  SEND_F of stage 0      2
+   2  18.2 %  F of stage 0           1
+   2  18.2 %  F of stage 1           2
+
+idle gaps of all ranks: 13, longest first
+drain 7, dependency 1, contention 1, transfer 4
+rank  from  to  length  causes                                  why
+   0     4  11       7  drain 7                                 nothing left to do
+   1     3   9       6  dependency 1, contention 1, transfer 4  1F1 waited for 0F1 of rank 0, by 0SEND_F1
+
+what to change first
+1. transfers take 63.6 % of the critical path: faster links, smaller activations, or an order with a longer warm-up would hide them
+2. warm-up and drain idle 31.8 % of all ranks' time: more microbatches, or more chunks a rank, would thin them out
+3. rank 1 is busy 4.5 % of the run longer than the mean: move work off it, or make it shorter
+)");
+}
+
+TEST_CASE("the JSON of a contended run has its path, its shares and its gaps, to the key") {
+  const RunResult result = queued();
+  const Explanation explanation = explain(result);
+  const auto none = R"({"warmup": 0, "drain": 0, "dependency": 0, "contention": 0, "transfer": 0,
+                        "memory": 0, "launch": 0})"_json;
+  const auto causes = [&](const char* others) {
+    nlohmann::json all = none;
+    all.update(nlohmann::json::parse(others));
+    return all;
+  };
+  nlohmann::json expected = R"({
+    "penstock": 1, "title": "queued", "schedule": "queued.csv", "makespan_us": 11,
+    "critical_path": [
+      {"rank": 0, "action": "0F0", "start_us": 0, "end_us": 2},
+      {"rank": 0, "action": "0SEND_F0", "start_us": 2, "end_us": 6},
+      {"rank": 0, "action": "0SEND_F1", "start_us": 5, "end_us": 9},
+      {"rank": 1, "action": "1F1", "start_us": 9, "end_us": 10},
+      {"rank": 1, "action": "1F0", "start_us": 10, "end_us": 11}],
+    "critical_path_by_stage": [
+      {"pass": "SEND_F", "stage": 0, "time_us": 7, "count": 2},
+      {"pass": "F", "stage": 0, "time_us": 2, "count": 1},
+      {"pass": "F", "stage": 1, "time_us": 2, "count": 2}],
+    "idle_us": 13,
+    "gaps": [
+      {"rank": 0, "start_us": 4, "end_us": 11, "next": null, "waits_for": null,
+       "waits_for_rank": null, "transfer": null},
+      {"rank": 1, "start_us": 3, "end_us": 9, "next": "1F1", "waits_for": "0F1",
+       "waits_for_rank": 0, "transfer": "0SEND_F1"}],
+    "findings": []})"_json;
+  expected["advice"] = explanation.advice;
+  expected["idle_by_cause_us"] =
+      causes(R"({"drain": 7, "dependency": 1, "contention": 1, "transfer": 4})");
+  expected["gaps"][0]["idle_by_cause_us"] = causes(R"({"drain": 7})");
+  expected["gaps"][1]["idle_by_cause_us"] =
+      causes(R"({"dependency": 1, "contention": 1, "transfer": 4})");
+  CHECK(nlohmann::json::parse(explanation_json(result, explanation).dump()) == expected);
+}
+
+TEST_CASE("of two transfers that queue on a link, a gap waits for the one that its action reads") {
+  const RunResult result = queued();
+  const Plan& plan = *result.plan;
+  const Explanation explanation = explain(result);
+  REQUIRE(explanation.gaps.size() == 2);
+  const IdleGap& gap = explanation.gaps[1];
+  CHECK(task_text(plan, gap.next) == "1F1");
+  CHECK(task_text(plan, gap.producer) == "0F1");
+  CHECK(task_text(plan, gap.input) == "0SEND_F1");
+  CHECK(to_us(gap.causes.dependency) == 1);
+  CHECK(to_us(gap.causes.contention) == 1);
+  CHECK(to_us(gap.causes.transfer) == 4);
+  CHECK(gap.causes.total() == gap.end - gap.begin);
+}
+
+TEST_CASE("in any run of any rule the causes of a rank's gaps add up to its idle time") {
+  for_random_runs([](const RunResult& result, const Explanation& explanation) {
+    std::vector<IdleCauses> causes(result.plan->ranks);
+    for (const IdleGap& gap : explanation.gaps) {
+      RC_ASSERT(gap.causes.total() == gap.end - gap.begin);
+      causes[index(gap.rank)] += gap.causes;
+    }
+    Time idle{};
+    for (std::size_t r = 0; r < causes.size(); ++r) {
+      RC_ASSERT(causes[r].total() == result.report->ranks[r].idle);
+      idle += causes[r].total();
+    }
+    RC_ASSERT(explanation.idle.total() == idle);
+  });
+}
+
+TEST_CASE("in any run of any rule no rank is busy in a gap, and the longest gap comes first") {
+  for_random_runs([](const RunResult& result, const Explanation& explanation) {
+    Time longest = result.report->makespan;
+    for (const IdleGap& gap : explanation.gaps) {
+      RC_ASSERT(gap.end - gap.begin <= longest);
+      longest = gap.end - gap.begin;
+      for (TaskId task = 0; task < result.plan->tasks(); ++task) {
+        if (result.plan->class_of(task).resource != index(gap.rank)) continue;
+        RC_ASSERT(result.timeline.end[task] <= gap.begin || result.timeline.begin[task] >= gap.end);
+      }
+    }
+  });
+}
+
+TEST_CASE("in any run of any rule the critical path leads from 0 to the makespan without a gap") {
+  for_random_runs([](const RunResult& result, const Explanation& explanation) {
+    Time at{};
+    for (const PathStretch& stretch : explanation.path) {
+      RC_ASSERT(stretch.begin == at);
+      RC_ASSERT(stretch.end > stretch.begin);
+      at = stretch.end;
+    }
+    RC_ASSERT(at == result.report->makespan);
+  });
+}
+
+TEST_CASE("in any run of any rule the shares of the critical path add up to the makespan") {
+  for_random_runs([](const RunResult& result, const Explanation& explanation) {
+    Time all{};
+    for (const PathShare& share : explanation.shares) all += share.time;
+    RC_ASSERT(all == result.report->makespan);
+  });
+}
+
+TEST_CASE("the shares of queued transfers do not count the latency in which both are under way") {
+  const Explanation explanation = explain(queued());
+  // 0F0 until 2, the link until 9, 1F1 and 1F0 until 11.
+  REQUIRE(explanation.shares.size() == 3);
+  CHECK(explanation.shares[0].pass == Pass::send_activation);
+  CHECK(explanation.shares[0].tasks == 2);
+  CHECK(to_us(explanation.shares[0].time) == 7);
+  CHECK(to_us(explanation.shares[1].time) == 2);
+  CHECK(to_us(explanation.shares[2].time) == 2);
+}
+
+}  // namespace penstock::testing
