@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 
-#include <array>
-
 #include "experiments/explain.hpp"
 #include "experiments/table.hpp"
+#include "sim/idle_cause.hpp"
 
 namespace penstock {
 namespace {
@@ -22,25 +21,14 @@ std::string resource_text(const Plan& plan, std::uint32_t resource) {
   return fmt::format("link {}>{}", index(link.from), index(link.to));
 }
 
-struct NamedCause {
-  const char* name;
-  Time IdleCauses::*time;
-};
-constexpr std::array<NamedCause, 7> causes{{{"warm-up", &IdleCauses::warmup},
-                                            {"drain", &IdleCauses::drain},
-                                            {"dependency", &IdleCauses::dependency},
-                                            {"contention", &IdleCauses::contention},
-                                            {"transfer", &IdleCauses::transfer},
-                                            {"memory", &IdleCauses::memory},
-                                            {"launch", &IdleCauses::launch}}};
-
 /// "dependency 7.7, transfer 0.34": the causes that are there.
 std::string causes_text(const IdleCauses& idle, TimeUnit unit) {
   std::string text;
-  for (const NamedCause& cause : causes) {
-    const Time time = idle.*cause.time;
+  for (std::size_t c = 0; c < idle_cause_count; ++c) {
+    const auto cause = static_cast<IdleCause>(c);
+    const Time time = time_of(idle, cause);
     if (time == Time{}) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", cause.name, time_text(time, unit));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name(cause), time_text(time, unit));
   }
   return text;
 }

@@ -12,61 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int deepest = 64;
-
-/// Watches a parse: knows the place it has come to, and refuses what the library would accept silently
-/// or could not survive.
-class Guard {
- public:
-  bool operator()(int depth, json::parse_event_t event, const json& parsed) {
-    if (depth > deepest) {
-      throw InputError(fmt::format("it is nested more than {} levels deep", deepest));
-    }
-    switch (event) {
-      case json::parse_event_t::object_start: levels_.push_back({.is_object = true}); break;
-      case json::parse_event_t::array_start: levels_.push_back({.is_object = false}); break;
-      case json::parse_event_t::key: enter(parsed.get_ref<const std::string&>()); break;
-      case json::parse_event_t::value: leave_value(); break;
-      default:
-        levels_.pop_back();
-        leave_value();
-    }
-    return true;
-  }
-
-  /// The value that is being read.
-  std::string place() const {
-    json::json_pointer pointer;
-    for (const Level& level : levels_) {
-      if (level.is_object) {
-        pointer /= level.key;
-      } else {
-        pointer /= level.index;
-      }
-    }
-    return pointer.to_string();
-  }
-
- private:
-  /// An object or array that is open: its key or index that is being read.
-  struct Level {
-    bool is_object;
-    std::string key = {};
-    std::size_t index = 0;
-    std::set<std::string> keys = {};
-  };
-
-  void enter(const std::string& key) {
-    Level& level = levels_.back();
-    level.key = key;
-    if (!level.keys.insert(key).second) throw InputError(place(), "the key stands twice in one object");
-  }
-  void leave_value() {
-    if (!levels_.empty()) ++levels_.back().index;
-  }
-
-  std::vector<Level> levels_;
-};
+constexpr std::size_t deepest = 64;
 
 /// "line 3, column 7" of a byte of a text.
 std::string line_and_column(std::string_view text, std::size_t byte) {
@@ -85,22 +31,92 @@ std::string reason(const std::string& what) {
   return bracket == std::string::npos ? what : what.substr(bracket + 2);
 }
 
+/// Reads a text without building anything: knows the place it has come to, and refuses what the
+/// library would accept silently or could not survive. (The library's parser with a callback does the
+/// like, but takes time with the square of a list's length.)
+class Guard final : public nlohmann::json_sax<json> {
+ public:
+  explicit Guard(std::string_view text) : text_(text) {}
+
+  bool null() override { return leave_value(); }
+  bool boolean(bool /*value*/) override { return leave_value(); }
+  bool number_integer(number_integer_t /*value*/) override { return leave_value(); }
+  bool number_unsigned(number_unsigned_t /*value*/) override { return leave_value(); }
+  bool number_float(number_float_t /*value*/, const string_t& /*text*/) override {
+    return leave_value();
+  }
+  bool string(string_t& /*value*/) override { return leave_value(); }
+  bool binary(binary_t& /*value*/) override { return leave_value(); }
+  bool start_object(std::size_t /*size*/) override { return open(true); }
+  bool start_array(std::size_t /*size*/) override { return open(false); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(string_t& key) override {
+    Level& level = levels_.back();
+    level.key = key;
+    if (level.keys.insert(key).second) return true;
+    throw InputError(place(), "the key stands twice in one object");
+  }
+
+  bool parse_error(std::size_t position, const std::string& /*token*/,
+                   const nlohmann::detail::exception& error) override {
+    // A number too large for a double is well formed: its place is a pointer.
+    const bool syntax = dynamic_cast<const json::parse_error*>(&error) != nullptr;
+    throw InputError(syntax ? line_and_column(text_, position) : place(), reason(error.what()));
+  }
+
+ private:
+  /// An object or array that is open: its key or index that is being read.
+  struct Level {
+    bool is_object;
+    std::string key = {};
+    std::size_t index = 0;
+    std::set<std::string> keys = {};
+  };
+
+  bool open(bool is_object) {
+    if (levels_.size() == deepest) {
+      throw InputError(fmt::format("it is nested more than {} levels deep", deepest));
+    }
+    levels_.push_back({.is_object = is_object});
+    return true;
+  }
+  bool close() {
+    levels_.pop_back();
+    return leave_value();
+  }
+  bool leave_value() {
+    if (!levels_.empty()) ++levels_.back().index;
+    return true;
+  }
+
+  /// The value that is being read.
+  std::string place() const {
+    json::json_pointer pointer;
+    for (const Level& level : levels_) {
+      if (level.is_object) {
+        pointer /= level.key;
+      } else {
+        pointer /= level.index;
+      }
+    }
+    return pointer.to_string();
+  }
+
+  std::string_view text_;
+  std::vector<Level> levels_;
+};
+
 }  // namespace
 
 json parse_json(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     throw InputError("the file is empty; a JSON document is needed");
   }
-  Guard guard;
-  try {
-    return json::parse(text, [&guard](int depth, json::parse_event_t event, json& parsed) {
-      return guard(depth, event, parsed);
-    });
-  } catch (const json::parse_error& error) {
-    throw InputError(line_and_column(text, error.byte), reason(error.what()));
-  } catch (const json::exception& error) {  // a number too large for a double
-    throw InputError(guard.place(), reason(error.what()));
-  }
+  Guard guard(text);
+  json::sax_parse(text, &guard);
+  return json::parse(text);
 }
 
 namespace {

@@ -12,21 +12,13 @@
 namespace penstock {
 namespace {
 
-bool same_places(const Placement& a, const Placement& b) {
-  if (a.stage_count() != b.stage_count() || a.chains().size() != b.chains().size()) return false;
-  for (Stage stage : a.stages()) {
-    if (a.rank_of(stage) != b.rank_of(stage) || a.chain_of(stage) != b.chain_of(stage)) return false;
-  }
-  return true;
-}
-
 std::string placement_name(const Placement& placement) {
   const std::uint32_t ranks = placement.ranks();
   const std::uint32_t chunks = placement.stage_count() / ranks;
   if (chunks == 0) return "given";
-  if (same_places(placement, Placement::loop(ranks, chunks))) return "loop";
-  if (same_places(placement, Placement::vee(ranks, chunks))) return "v";
-  if (same_places(placement, Placement::bidirectional(ranks))) return "bidirectional";
+  if (placement == Placement::loop(ranks, chunks)) return "loop";
+  if (placement == Placement::vee(ranks, chunks)) return "v";
+  if (placement == Placement::bidirectional(ranks)) return "bidirectional";
   return "given";
 }
 

@@ -22,16 +22,6 @@ void require_two_chunks(std::uint32_t chunks) {
   throw RuleError(fmt::format("there are {} chunks a rank; this schedule has two by rule", chunks));
 }
 
-bool same_places(const Placement& a, const Placement& b) {
-  if (a.slots() != b.slots() || a.stage_count() != b.stage_count() || a.chains() != b.chains()) {
-    return false;
-  }
-  for (std::uint32_t slot = 0; slot < a.slots(); ++slot) {
-    if (a.rank_of_slot(slot) != b.rank_of_slot(slot)) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 Placement vee_of_two(std::uint32_t ranks, std::uint32_t chunks) {
@@ -45,14 +35,14 @@ Placement two_directions(std::uint32_t ranks, std::uint32_t chunks) {
 }
 
 void require_vee(std::string_view rule, const Placement& placement, std::uint32_t chunks) {
-  if (same_places(placement, Placement::vee(placement.ranks(), chunks))) return;
+  if (placement == Placement::vee(placement.ranks(), chunks)) return;
   throw RuleError(fmt::format("{} needs {} stages a rank that snake over the ranks: 0, 1, …, p-1, "
                               "p-1, …, 0",
                               rule, chunks));
 }
 
 void require_two_directions(std::string_view rule, const Placement& placement) {
-  if (same_places(placement, Placement::bidirectional(placement.ranks()))) return;
+  if (placement == Placement::bidirectional(placement.ranks())) return;
   throw RuleError(
       fmt::format("{} needs two copies of the model in opposite directions of the ranks", rule));
 }

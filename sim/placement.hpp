@@ -56,6 +56,8 @@ class Placement {
   std::uint32_t position(Stage stage) const { return position_[index(stage)]; }
   std::uint32_t chain_of(Stage stage) const { return chain_[index(stage)]; }
 
+  friend bool operator==(const Placement&, const Placement&) = default;
+
  private:
   std::uint32_t ranks_ = 0;
   std::vector<std::uint32_t> first_slot_;

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "experiments/pictures/colour.hpp"
-#include "experiments/pictures/idle_cause.hpp"
+#include "sim/idle_cause.hpp"
 #include "sim/schedule.hpp"
 
 namespace penstock {

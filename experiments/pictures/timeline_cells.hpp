@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "experiments/pictures/idle_cause.hpp"
+#include "sim/idle_cause.hpp"
 #include "sim/plan.hpp"
 #include "sim/time.hpp"
 #include "sim/timeline.hpp"

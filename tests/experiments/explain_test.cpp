@@ -107,7 +107,7 @@ time   share  what               times
    2  18.2 %  F of stage 1           2
 
 idle gaps of all ranks: 13, longest first
-drain 7, dependency 1, contention 1, transfer 4
+dependency 1, contention 1, transfer 4, drain 7
 rank  from  to  length  causes                                  why
    0     4  11       7  drain 7                                 nothing left to do
    1     3   9       6  dependency 1, contention 1, transfer 4  1F1 waited for 0F1 of rank 0, by 0SEND_F1

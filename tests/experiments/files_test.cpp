@@ -1,7 +1,9 @@
 #include "experiments/files.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <filesystem>
 
 #include "experiments/formats/gzip.hpp"
@@ -100,6 +102,21 @@ TEST_CASE("where nothing can be written, the error names the path") {
   CHECK(write_refusal(scratch.path("")) == scratch.path("") + ": cannot write: Is a directory");
   CHECK(write_refusal("/dev/full") == "/dev/full: cannot write: No space left on device");
   CHECK(write_refusal("/dev/null") == "accepted");
+}
+
+TEST_CASE("a file that could not be written whole is not there, nor half of it") {
+  const Scratch scratch;
+  struct rlimit before = {};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  struct rlimit small = before;
+  small.rlim_cur = 3;
+  setrlimit(RLIMIT_FSIZE, &small);
+  const std::string refusal = write_refusal(scratch.path("out"));
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  CHECK(refusal == scratch.path("out") + ": cannot write: File too large");
+  CHECK(files_in(scratch.path("")) == 0);
 }
 
 TEST_CASE("relative paths are seen from the folder of who names them") {

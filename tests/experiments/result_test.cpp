@@ -101,6 +101,15 @@ TEST_CASE("the document tells what the run came to") {
         json({{"rank", 0}, {"action", "0F0"}, {"start_us", 0.0}, {"end_us", 1.0}}));
 }
 
+TEST_CASE(
+    "the title tells the schedule and its sizes, and the stages where they are not the ranks") {
+  CHECK(result_of().title == "1f1b, 2 ranks, 4 microbatches");
+  CHECK(result_of({"/schedule/microbatches=1", "/partition/stages=[[0,1]]"}).title ==
+        "1f1b, 1 rank, 1 microbatch");
+  CHECK(result_of({"/schedule/name=interleaved-1f1b", "/parallel/pipeline=1"}).title ==
+        "interleaved-1f1b, 1 rank, 2 stages, 4 microbatches");
+}
+
 TEST_CASE("samples count per microbatch and per data replica") {
   const std::vector<std::string> settings{"/schedule/samples_per_microbatch=8", "/parallel/data=2"};
   CHECK(result_of(settings).samples_per_s == doctest::Approx(4 * 8 * 2 / 15e-6));
@@ -165,9 +174,10 @@ TEST_CASE("an expectation that cannot be understood is wrong input") {
   CHECK(refusal(R"({"makespan_us": {"value": 15, "within": "a bit"}})") ==
         "s.json: /expect/makespan_us/within: \"a bit\" does not fit; it must be of type number, at "
         "least 0 (relative tolerance)");
-  CHECK(refusal(R"({"makespan_us": {"value": 15, "within": -1}})") ==
-        "s.json: /expect/makespan_us/within: -1 does not fit; it must be of type number, at least 0 "
-        "(relative tolerance)");
+  CHECK(
+      refusal(R"({"makespan_us": {"value": 15, "within": -1}})") ==
+      "s.json: /expect/makespan_us/within: -1 does not fit; it must be of type number, at least 0 "
+      "(relative tolerance)");
   CHECK(refusal(R"({"/ranks~": 1})") ==
         "s.json: /expect/~1ranks~0: \"/ranks~\" is no JSON pointer");
 }

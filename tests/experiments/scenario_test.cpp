@@ -207,6 +207,26 @@ TEST_CASE("sizes that contradict each other are refused at the one to change") {
         "pure delay, or a latency with a bandwidth");
 }
 
+TEST_CASE("stages over ranks are chunks, and stages over chunks are ranks") {
+  // Six stages of f = 1, b = 2, m = 4. Two ranks with three chunks each wait for one chunk:
+  // 4 * 3 * 3 + 3. Three ranks with two chunks, which is the rule's default, wait for two of them.
+  const std::string stage = R"({"forward_us": 1, "backward_us": 2})";
+  std::string six = stage;
+  for (int i = 1; i < 6; ++i) six += "," + stage;
+  const auto interleaved = [&](const std::vector<std::string>& settings) {
+    return outcome_of("{\"model\": {\"stages\": [" + six + "]}, " +
+                          R"("schedule": {"name": "interleaved-1f1b", "microbatches": 4}})",
+                      settings);
+  };
+  CHECK(interleaved({"/parallel/pipeline=2"}) == "makespan 39");
+  CHECK(interleaved({"/hardware/devices=2"}) == "makespan 39");
+  CHECK(interleaved({"/parallel/chunks=3"}) == "makespan 39");
+  CHECK(interleaved({"/schedule/group=4"}) == "makespan 30");
+  CHECK(
+      interleaved({"/parallel/pipeline=4"}) ==
+      "s.json: /model/stages: there are 6 stages, but the schedule has 8 model stages on 4 ranks");
+}
+
 TEST_CASE("a partition that does not fit the model or the schedule is refused") {
   CHECK(outcome_of(layered, {"/partition/stages=[[0],[1,2,3]]"}) == "makespan 39");
   CHECK(outcome_of(layered, {"/partition/stages=[[0,1],[2]]"}) ==
@@ -306,7 +326,8 @@ TEST_CASE("a setting that cannot be applied is a wrong call") {
 TEST_CASE("a text that is no JSON is refused with line and column") {
   CHECK(outcome_of("") == "s.json: the file is empty; a JSON document is needed");
   CHECK(outcome_of(" \n ") == "s.json: the file is empty; a JSON document is needed");
-  CHECK(outcome_of("{\n  \"model\": nonsense }").starts_with("s.json: line 2, column "));
+  CHECK(outcome_of("{\n  \"model\": ?}").starts_with("s.json: line 2, column 12: syntax error"));
+  CHECK(outcome_of("?").starts_with("s.json: line 1, column 1: syntax error"));
   CHECK(outcome_of("{\"model\": 1").starts_with("s.json: line 1, column "));
   CHECK(outcome_of("{} {}").starts_with("s.json: line 1, column "));
   CHECK(outcome_of("{\"a\": NaN}").starts_with("s.json: line 1, column "));

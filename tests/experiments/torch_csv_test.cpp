@@ -128,6 +128,9 @@ TEST_CASE("numbers beyond the limits are refused with the limit") {
   CHECK(refusal("0F99999999999999999999") ==
         "row 0, column 0: \"0F99999999999999999999\" names no microbatch from 0 to 16777215");
   CHECK(refusal("65536F0") == "row 0, column 0: \"65536F0\" names no stage from 0 to 65535");
+  CHECK(refusal("99999F0") == "row 0, column 0: \"99999F0\" names no stage from 0 to 65535");
+  CHECK(refusal("0SEND_F") ==
+        "row 0, column 0: \"0SEND_F\" names no microbatch from 0 to 16777215");
 }
 
 TEST_CASE("the old notation and communication cells are told apart from nonsense") {

@@ -126,6 +126,14 @@ TEST_CASE("memory that does not fit 64 bits is refused rather than wrapped aroun
   CHECK(refusal(one_rank(csv.c_str(), large)) ==
         "/model: the buffers of all actions add up to more than 9e18 bytes, which is as much as is "
         "counted");
+  // Nor do the parameters of ten stages on one rank.
+  Layer heavy = stage_of(1, 1);
+  heavy.parameter_bytes = 1e18;
+  const std::vector<Layer> ten(10, heavy);
+  CHECK(
+      refusal({Placement::loop(1, 10), order_of("0F0,1F0,2F0,3F0,4F0,5F0,6F0,7F0,8F0,9F0"), ten}) ==
+      "/model: the buffers of all actions add up to more than 9e18 bytes, which is as much as is "
+      "counted");
 }
 
 }  // namespace penstock::testing
