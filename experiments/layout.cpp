@@ -17,6 +17,21 @@
 namespace penstock {
 namespace {
 
+/// The JSON pointer of an option of the schedule.
+std::string option_pointer(const std::string& name) {
+  std::string pointer = "/schedule/";
+  for (const char c : name) {
+    if (c == '~') {
+      pointer += "~0";
+    } else if (c == '/') {
+      pointer += "~1";
+    } else {
+      pointer += c;
+    }
+  }
+  return pointer;
+}
+
 /// Devices that act as one pipeline rank, times the copies of the pipeline.
 std::uint64_t devices_per_rank(const Scenario& scenario) {
   std::uint64_t product = 1;
@@ -150,7 +165,7 @@ Layout layout_by_rule(const Scenario& scenario) {
     layout.schedule = make_schedule(*entry, layout.placement,
                                     options_for_rule(scenario));
   } catch (const UnknownOption& error) {
-    throw InputError("/schedule/" + error.name(), error.what());
+    throw InputError(option_pointer(error.name()), error.what());
   } catch (const RuleError& error) {
     throw InputError("/schedule", fmt::format("{}: {}", entry->name, error.what()));
   }
@@ -216,7 +231,7 @@ void check_against_order(const Scenario& scenario, const Layout& layout) {
                                  *scenario.microbatches, layout.microbatches));
   }
   if (!scenario.schedule_settings.empty()) {
-    throw InputError("/schedule/" + scenario.schedule_settings.begin()->first,
+    throw InputError(option_pointer(scenario.schedule_settings.begin()->first),
                      "unknown key; an order from a file takes no options of a rule");
   }
   if (!scenario.partition_ranks.empty()) {

@@ -102,7 +102,8 @@ std::string result_table(const RunResult& result) {
     text += fmt::format("\ntimes in {}\n{}", unit.name, rank_table(*result.report, unit));
   }
   for (const Finding& finding : result.findings) {
-    text += fmt::format("\nfinding: {}: {}\n", finding.kind, finding.text);
+    const bool says_kind = finding.text.starts_with(finding.kind + ":");
+    text += fmt::format("\nfinding: {}{}\n", says_kind ? "" : finding.kind + ": ", finding.text);
   }
   return text;
 }

@@ -40,7 +40,8 @@ std::uint32_t usual_chunks(const ScheduleEntry& entry, const ScheduleOptions& op
 
 Schedule make_schedule(const ScheduleEntry& entry, const Placement& placement,
                        const ScheduleOptions& options) {
-  for (const auto& [name, value] : options.settings) {
+  for (const auto& setting : options.settings) {
+    const std::string& name = setting.first;
     const auto known = std::find_if(entry.options.begin(), entry.options.end(),
                                     [&](const ScheduleOption& option) { return option.name == name; });
     if (known != entry.options.end()) continue;

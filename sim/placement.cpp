@@ -26,6 +26,7 @@ Placement Placement::given(std::uint32_t ranks, const std::vector<std::vector<Ra
   const auto stages = static_cast<std::uint32_t>(ranks_of_stage.size());
   placement.ranks_ = ranks;
   placement.first_slot_.push_back(0);
+  placement.stages_of_rank_.resize(ranks);
   for (Stage stage : Numbers<Stage>(stages)) {
     const auto& replicas = ranks_of_stage[index(stage)];
     if (replicas.empty()) throw InputError(fmt::format("stage {} has no rank", index(stage)));
@@ -41,6 +42,7 @@ Placement Placement::given(std::uint32_t ranks, const std::vector<std::vector<Ra
                                      index(stage), index(rank)));
       }
       placement.rank_of_slot_.push_back(rank);
+      placement.stages_of_rank_[index(rank)].push_back(stage);
     }
     placement.first_slot_.push_back(static_cast<std::uint32_t>(placement.rank_of_slot_.size()));
   }
@@ -93,20 +95,6 @@ Placement Placement::bidirectional(std::uint32_t ranks) {
     on[ranks + s] = {Rank{ranks - 1 - s}};
   }
   return given(ranks, on, {ascending(0, ranks), ascending(ranks, ranks)});
-}
-
-std::vector<Stage> Placement::stages_of(Rank rank) const {
-  std::vector<Stage> found;
-  for (Stage stage : stages()) {
-    if (holds(rank, stage)) found.push_back(stage);
-  }
-  return found;
-}
-
-bool Placement::holds(Rank rank, Stage stage) const {
-  const auto first = rank_of_slot_.begin() + first_slot_[index(stage)];
-  const auto last = rank_of_slot_.begin() + first_slot_[index(stage) + 1];
-  return std::find(first, last, rank) != last;
 }
 
 std::optional<Stage> Placement::before(Stage stage) const {

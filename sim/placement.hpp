@@ -45,8 +45,7 @@ class Placement {
     return rank_of_slot_[slot_of(stage, microbatch)];
   }
   /// The stages that a rank holds, ascending.
-  std::vector<Stage> stages_of(Rank rank) const;
-  bool holds(Rank rank, Stage stage) const;
+  const std::vector<Stage>& stages_of(Rank rank) const { return stages_of_rank_[index(rank)]; }
 
   /// The stage that activations come from; nothing for the first of a chain.
   std::optional<Stage> before(Stage stage) const;
@@ -62,6 +61,7 @@ class Placement {
   std::uint32_t ranks_ = 0;
   std::vector<std::uint32_t> first_slot_;
   std::vector<Rank> rank_of_slot_;
+  std::vector<std::vector<Stage>> stages_of_rank_;
   std::vector<std::vector<Stage>> chains_;
   std::vector<std::uint32_t> chain_;
   std::vector<std::uint32_t> position_;

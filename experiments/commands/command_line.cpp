@@ -66,7 +66,7 @@ namespace {
 
 int report_error(const std::string& text, int code) {
   std::fflush(stdout);
-  fmt::print(stderr, "penstock: error: {}\n", text);
+  say("error: " + text);
   return code;
 }
 
@@ -89,6 +89,19 @@ int parse_and_run(CLI::App& app, int argc, const char* const* argv,
 }
 
 }  // namespace
+
+void say(const std::string& line) {
+  // Not fmt::print, which throws when stderr is closed or full.
+  std::fputs(fmt::format("penstock: {}\n", line).c_str(), stderr);
+}
+
+std::uint32_t within(const char* option, std::optional<std::uint32_t> value, std::uint32_t limit) {
+  if (!value) throw UsageError(fmt::format("{} is missing", option));
+  if (*value == 0 || *value > limit) {
+    throw UsageError(fmt::format("{} is {}; it must be from 1 to {}", option, *value, limit));
+  }
+  return *value;
+}
 
 std::vector<ArgumentInfo> arguments_of(const CommandEntry& entry) {
   CLI::App app;

@@ -8,6 +8,7 @@
 #include "experiments/files.hpp"
 #include "experiments/run_picture.hpp"
 #include "sim/error.hpp"
+#include "sim/limits.hpp"
 
 namespace penstock {
 namespace {
@@ -19,9 +20,12 @@ struct Options {
 };
 
 int show(const Options& options) {
-  const Gallery all = gallery(options.ranks.value_or(4), options.microbatches.value_or(8));
+  const Gallery all =
+      gallery(within("--ranks", options.ranks.value_or(4), Limits::ranks / 4),
+              within("--microbatches", options.microbatches.value_or(8), Limits::microbatches / 2));
+  for (const std::string& why : all.left_out) say("left out: " + why);
+  if (all.exhibits.empty()) throw UsageError("no schedule suits these sizes");
   fmt::print("{}", gallery_table(all.exhibits));
-  for (const std::string& why : all.left_out) fmt::print(stderr, "penstock: left out: {}\n", why);
   if (options.output.empty()) return ExitCode::done;
   for (const Exhibit& exhibit : all.exhibits) {
     write_file(resolve(options.output, exhibit.name + ".svg"),

@@ -23,6 +23,12 @@ struct CommandEntry {
 /// All subcommands, by name.
 std::span<const CommandEntry* const> command_entries();
 
+/// Writes "penstock: " and a line on stderr, if that is open.
+void say(const std::string& line);
+
+/// The value of an option that must be from 1 to `limit`; throws UsageError.
+std::uint32_t within(const char* option, std::optional<std::uint32_t> value, std::uint32_t limit);
+
 /// The exit codes of the program.
 struct ExitCode {
   static constexpr int done = 0;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +11,7 @@
 #include "experiments/result_json.hpp"
 #include "experiments/result_table.hpp"
 #include "experiments/run.hpp"
+#include "sim/error.hpp"
 #include "sim/memory.hpp"
 #include "sim/timeline_file.hpp"
 
@@ -26,9 +28,23 @@ struct Options {
   PictureFiles pictures;
 };
 
-/// Everything that was asked for beside the report. A run that did not finish has nothing to draw.
+/// The files asked for beside the report. Throws UsageError when two are one.
+std::vector<std::string> outputs_of(const Options& options) {
+  std::vector<std::string> paths{options.trace, options.timeline, options.pictures.svg,
+                                 options.pictures.png, options.pictures.pdf};
+  std::erase(paths, "");
+  std::sort(paths.begin(), paths.end());
+  const auto twice = std::adjacent_find(paths.begin(), paths.end());
+  if (twice == paths.end()) return paths;
+  throw UsageError(fmt::format("{}: two outputs cannot be one file", *twice));
+}
+
+/// A run that did not finish has nothing to draw.
 void write_outputs(const Options& options, RunResult& result) {
-  if (!result.plan) return;
+  if (!result.plan) {
+    if (!outputs_of(options).empty()) say("the run did not finish: nothing was drawn or written");
+    return;
+  }
   if (!options.trace.empty() || !options.timeline.empty()) {
     memory_peaks(*result.plan, result.costs, result.timeline, &result.timeline.memory);
   }
@@ -48,6 +64,7 @@ bool report_wanted(const Options& options) {
 }
 
 int run_scenario(const Options& options) {
+  outputs_of(options);  // refuses a wrong call before the work is done
   const Scenario scenario = read_scenario(options.scenario, options.settings);
   RunResult result = run(scenario);
   for (Finding& finding : unmet_expectations(scenario.expect, result)) {

@@ -23,14 +23,6 @@ struct Options {
   bool fsdp = false;
 };
 
-std::uint32_t within(const char* option, std::optional<std::uint32_t> value, std::uint32_t limit) {
-  if (!value) throw UsageError(fmt::format("{} is missing", option));
-  if (*value == 0 || *value > limit) {
-    throw UsageError(fmt::format("{} is {}; it must be from 1 to {}", option, *value, limit));
-  }
-  return *value;
-}
-
 ScheduleOptions schedule_options(const Options& options) {
   ScheduleOptions all;
   all.microbatch_count = within("--microbatches", options.microbatches, Limits::microbatches);
@@ -65,7 +57,7 @@ int print_schedule(const Options& options) {
     const TorchCsv csv = write_torch_csv(schedule);
     fmt::print("{}", csv.text);
     for (const std::string& action : csv.left_out) {
-      fmt::print(stderr, "penstock: left out, since the notation cannot carry it: {}\n", action);
+      say("left out, since the notation cannot carry it: " + action);
     }
   } catch (const RuleError& error) {
     throw UsageError(fmt::format("{}: {}", entry->name, error.what()));
