@@ -48,8 +48,8 @@ BubbleSeries series_of(const Studied& what, std::uint32_t ranks) {
   const ScheduleEntry& entry = *find_named(schedule_entries(), what.schedule);
   const Placement placement = entry.place(ranks, what.chunks);
   BubbleSeries series;
-  series.name = what.chunks == 1 ? what.schedule
-                                 : fmt::format("{}, {} chunks", what.schedule, what.chunks);
+  series.name =
+      what.chunks == 1 ? what.schedule : fmt::format("{}, {} chunks", what.schedule, what.chunks);
   for (std::uint32_t m = 1; m <= most_microbatches; m *= 2) {
     // A group must divide the microbatches or leave enough over, which other sizes do not.
     if (what.chunks > 1 && m >= ranks && m % ranks != 0) continue;
@@ -64,11 +64,13 @@ BubbleSeries series_of(const Studied& what, std::uint32_t ranks) {
 
 BubblePlot bubble_study(std::uint32_t ranks) {
   if (ranks < 2 || ranks > most_ranks) {
-    throw UsageError(fmt::format("the bubble study is about 2 to {} ranks, not {}", most_ranks, ranks));
+    throw UsageError(
+        fmt::format("the bubble study is about 2 to {} ranks, not {}", most_ranks, ranks));
   }
   BubblePlot plot;
   plot.title = fmt::format("Pipeline bubble on {} ranks", ranks);
-  plot.subtitle = "equal stages, B = 2F, free links; lines with markers: simulated, thin: closed form";
+  plot.subtitle =
+      "equal stages, B = 2F, free links; lines with markers: simulated, thin: closed form";
   plot.x_label = "microbatches";
   plot.y_label = "idle share of the makespan";
   for (const Studied& what : studied) {

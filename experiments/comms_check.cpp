@@ -17,7 +17,7 @@ using Tensor = std::tuple<bool, Stage, Microbatch>;
 /// A cell of a row, whichever kind it is.
 struct Cell {
   std::uint32_t column;
-  std::vector<Action> actions;      // two in an overlap cell
+  std::vector<Action> actions;  // two in an overlap cell
   std::optional<CommCell> comm;
 };
 
@@ -89,9 +89,9 @@ class Check {
   }
   /// The tensor that a SEND or RECV moves, if its stage has such a neighbour on another rank.
   std::optional<Tensor> tensor_of(const CommCell& cell) const {
-    const bool gradient =
-        cell.comm == Comm::send_backward || cell.comm == Comm::receive_backward;
-    const auto other = is_send(cell.comm) ? after(gradient, cell.stage) : before(gradient, cell.stage);
+    const bool gradient = cell.comm == Comm::send_backward || cell.comm == Comm::receive_backward;
+    const auto other =
+        is_send(cell.comm) ? after(gradient, cell.stage) : before(gradient, cell.stage);
     if (!other || placement_.rank_of(*other) == placement_.rank_of(cell.stage)) return std::nullopt;
     return Tensor{gradient, is_send(cell.comm) ? cell.stage : *other, cell.microbatch};
   }
@@ -150,8 +150,8 @@ class Check {
 
   std::string fault_of(const CommCell& cell, Rank rank, Progress& progress) const {
     if (index(cell.stage) >= placement_.stage_count() || placement_.rank_of(cell.stage) != rank) {
-      return fmt::format("{} stands on rank {}, which does not hold stage {}", text(cell), index(rank),
-                         index(cell.stage));
+      return fmt::format("{} stands on rank {}, which does not hold stage {}", text(cell),
+                         index(rank), index(cell.stage));
     }
     if (!is_send(cell.comm) && !is_receive(cell.comm)) return fault_of_weights(cell, progress);
     if (!progress.done.insert(key_of(cell)).second) {
@@ -234,8 +234,8 @@ class Check {
     return std::nullopt;
   }
 
-  /// Why the receive that a rank is stuck at can never end: something else comes first on its link, or
-  /// the ranks wait in a circle.
+  /// Why the receive that a rank is stuck at can never end: something else comes first on its link,
+  /// or the ranks wait in a circle.
   CellFault waiting(std::size_t rank, const std::vector<std::size_t>& next,
                     std::map<std::pair<Rank, Rank>, std::deque<Tensor>>& links) const {
     std::string circle;

@@ -33,7 +33,8 @@ std::vector<PathShare> shares_of(const Plan& plan, const Timeline& timeline,
     const TaskId task = path[i];
     const WorkClass& work = plan.class_of(task);
     PathShare& share =
-        by_work.try_emplace({work.pass, work.stage}, PathShare{work.pass, work.stage}).first->second;
+        by_work.try_emplace({work.pass, work.stage}, PathShare{work.pass, work.stage})
+            .first->second;
     // A transfer that queued starts while the one before it is still on its way.
     const Time until = i + 1 < path.size() ? timeline.begin[path[i + 1]] : timeline.end[task];
     share.time += until - timeline.begin[task];
@@ -67,9 +68,10 @@ Advice imbalance(const Report& report) {
   for (const RankReport& rank : report.ranks) mean_us += to_us(rank.busy);
   mean_us /= static_cast<double>(report.ranks.size());
   const double above = (to_us(busiest->busy) - mean_us) / to_us(report.makespan);
-  return {above, fmt::format("rank {} is busy {:.1f} % of the run longer than the mean: move work off "
-                             "it, or make it shorter",
-                             busiest - report.ranks.begin(), 100 * above)};
+  return {above,
+          fmt::format("rank {} is busy {:.1f} % of the run longer than the mean: move work off "
+                      "it, or make it shorter",
+                      busiest - report.ranks.begin(), 100 * above)};
 }
 
 Advice transfers(const Explanation& explanation, Time makespan) {
@@ -77,10 +79,11 @@ Advice transfers(const Explanation& explanation, Time makespan) {
   for (const PathShare& share : explanation.shares) {
     if (is_transfer(share.pass)) time += share.time;
   }
-  return {to_us(time) / to_us(makespan),
-          fmt::format("transfers take {} of the critical path: faster links, smaller activations, or "
-                      "an order with a longer warm-up would hide them",
-                      percent(time, makespan))};
+  return {
+      to_us(time) / to_us(makespan),
+      fmt::format("transfers take {} of the critical path: faster links, smaller activations, or "
+                  "an order with a longer warm-up would hide them",
+                  percent(time, makespan))};
 }
 
 Advice fill_and_drain(const Explanation& explanation, const Report& report) {

@@ -30,9 +30,9 @@ struct PathShare {
 /// Where the time of a finished run went.
 struct Explanation {
   std::vector<PathStretch> path;
-  std::vector<PathShare> shares;  // of the critical path, largest first
-  std::vector<IdleGap> gaps;      // longest first
-  IdleCauses idle;                // of all ranks
+  std::vector<PathShare> shares;    // of the critical path, largest first
+  std::vector<IdleGap> gaps;        // longest first
+  IdleCauses idle;                  // of all ranks
   std::vector<std::string> advice;  // what to change first
 };
 

@@ -37,18 +37,18 @@ json explanation_json(const RunResult& result, const Explanation& explanation) {
   }
   json gaps = json::array();
   for (const IdleGap& gap : explanation.gaps) gaps.push_back(gap_json(plan, gap));
-  return {{"penstock", 1},
-          {"title", result.title},
-          {"schedule", result.schedule},
-          {"makespan_us", to_us(result.report->makespan)},
-          {"critical_path",
-           critical_path_json(plan, result.timeline, result.report->critical_path)},
-          {"critical_path_by_stage", std::move(shares)},
-          {"idle_us", to_us(explanation.idle.total())},
-          {"idle_by_cause_us", causes_json(explanation.idle)},
-          {"gaps", std::move(gaps)},
-          {"advice", explanation.advice},
-          {"findings", findings_json(result.findings)}};
+  return {
+      {"penstock", 1},
+      {"title", result.title},
+      {"schedule", result.schedule},
+      {"makespan_us", to_us(result.report->makespan)},
+      {"critical_path", critical_path_json(plan, result.timeline, result.report->critical_path)},
+      {"critical_path_by_stage", std::move(shares)},
+      {"idle_us", to_us(explanation.idle.total())},
+      {"idle_by_cause_us", causes_json(explanation.idle)},
+      {"gaps", std::move(gaps)},
+      {"advice", explanation.advice},
+      {"findings", findings_json(result.findings)}};
 }
 
 }  // namespace penstock

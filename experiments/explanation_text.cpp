@@ -39,12 +39,12 @@ std::string path_text(const RunResult& result, const Explanation& explanation, T
   for (const PathStretch& stretch : explanation.path) {
     if (rows.size() > most_lines) break;
     const std::string first = task_text(plan, stretch.first);
-    rows.push_back({time_text(stretch.begin, unit), time_text(stretch.end, unit),
-                    time_text(stretch.end - stretch.begin, unit),
-                    resource_text(plan, stretch.resource),
-                    stretch.tasks == 1 ? first
-                                       : fmt::format("{} … {} ({} actions)", first,
-                                                     task_text(plan, stretch.last), stretch.tasks)});
+    rows.push_back(
+        {time_text(stretch.begin, unit), time_text(stretch.end, unit),
+         time_text(stretch.end - stretch.begin, unit), resource_text(plan, stretch.resource),
+         stretch.tasks == 1 ? first
+                            : fmt::format("{} … {} ({} actions)", first,
+                                          task_text(plan, stretch.last), stretch.tasks)});
   }
   return "critical path\n" + aligned(rows, {3, 4}) +
          lines_left_out(explanation.path.size(), "stretches");
@@ -83,7 +83,8 @@ std::string gaps_text(const RunResult& result, const Explanation& explanation, T
                     causes_text(gap.causes, unit), waited_for(*result.plan, gap)});
   }
   const Time idle = explanation.idle.total();
-  std::string text = fmt::format("idle gaps of all ranks: {}, longest first\n", time_text(idle, unit));
+  std::string text =
+      fmt::format("idle gaps of all ranks: {}, longest first\n", time_text(idle, unit));
   if (idle != Time{}) text += causes_text(explanation.idle, unit) + "\n" + aligned(rows, {4, 5});
   return text + lines_left_out(explanation.gaps.size(), "gaps");
 }

@@ -108,7 +108,8 @@ void write_file(const std::string& path, std::string_view content) {
 }
 
 InputError in_file(const std::string& path, const InputError& error) {
-  const std::string place = error.where().empty() ? path : fmt::format("{}: {}", path, error.where());
+  const std::string place =
+      error.where().empty() ? path : fmt::format("{}: {}", path, error.where());
   return InputError(fmt::format("{}: {}", place, error.what()));
 }
 

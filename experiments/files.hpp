@@ -12,8 +12,8 @@ namespace penstock {
 /// Limits::input_file_bytes.
 std::string read_file(const std::string& path);
 
-/// Writes a file whole or not at all: to a temporary name beside it, renamed at the end. A path that
-/// ends in .gz is packed; "-" is standard output. Throws UsageError when that fails.
+/// Writes a file whole or not at all: to a temporary name beside it, renamed at the end. A path
+/// that ends in .gz is packed; "-" is standard output. Throws UsageError when that fails.
 void write_file(const std::string& path, std::string_view content);
 
 /// The same error with the file's name in front of its place: "gpt.json: /schedule/name: …".

@@ -13,8 +13,8 @@ namespace {
 
 constexpr double share_us = 4000;  // of F, of I and of W
 
-/// The scenario of one schedule. A rank's share of the model is cut into chunks, or is there once for
-/// each copy of the model; slices cut it further.
+/// The scenario of one schedule. A rank's share of the model is cut into chunks, or is there once
+/// for each copy of the model; slices cut it further.
 Scenario scenario_of(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t microbatches) {
   const ScheduleOptions options{microbatches, {}};
   const std::uint32_t chunks = usual_chunks(entry, options);

@@ -20,7 +20,8 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
   std::size_t line = 1;
   for (const char c : before) line += c == '\n' ? 1 : 0;
   const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
-  return fmt::format("line {}, column {}", line, std::max<std::size_t>(1, before.size() - line_start));
+  return fmt::format("line {}, column {}", line,
+                     std::max<std::size_t>(1, before.size() - line_start));
 }
 
 /// The library's text without its prefix "[json.exception…] parse error at line 1, column 2: ".
@@ -32,8 +33,8 @@ std::string reason(const std::string& what) {
 }
 
 /// Reads a text without building anything: knows the place it has come to, and refuses what the
-/// library would accept silently or could not survive. (The library's parser with a callback does the
-/// like, but takes time with the square of a list's length.)
+/// library would accept silently or could not survive. (The library's parser with a callback does
+/// the like, but takes time with the square of a list's length.)
 class Guard final : public nlohmann::json_sax<json> {
  public:
   explicit Guard(std::string_view text) : text_(text) {}
@@ -127,8 +128,8 @@ json value_of(const std::string& text) {
   return parse_json(text);
 }
 
-/// Throws InputError when a pointer leads behind the end of a list, which the library would fill with
-/// nulls up to there. A list may grow by one.
+/// Throws InputError when a pointer leads behind the end of a list, which the library would fill
+/// with nulls up to there. A list may grow by one.
 void check_indices(const json& document, const json::json_pointer& pointer) {
   for (json::json_pointer place = pointer; !place.empty(); place.pop_back()) {
     const json::json_pointer above = place.parent_pointer();

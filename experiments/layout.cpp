@@ -48,10 +48,11 @@ std::uint64_t devices_per_rank(const Scenario& scenario) {
 void check_devices(const Scenario& scenario, std::uint32_t ranks) {
   const std::uint64_t needed = ranks * devices_per_rank(scenario);
   if (!scenario.devices || *scenario.devices == needed) return;
-  throw InputError("/hardware/devices",
-                   fmt::format("there are {} devices, but {} pipeline ranks times the other degrees "
-                               "of /parallel take {}",
-                               *scenario.devices, ranks, needed));
+  throw InputError(
+      "/hardware/devices",
+      fmt::format("there are {} devices, but {} pipeline ranks times the other degrees "
+                  "of /parallel take {}",
+                  *scenario.devices, ranks, needed));
 }
 
 /// The number of model stages where the scenario settles it.
@@ -94,14 +95,15 @@ std::uint32_t ranks_for_rule(const Scenario& scenario, const ScheduleEntry& entr
   }
   const auto stages = stages_given(scenario);
   if (!stages) {
-    throw InputError("/parallel/pipeline", "it is missing; a model given by layers needs the number "
-                                           "of pipeline ranks, or \"devices\" under /hardware");
+    throw InputError("/parallel/pipeline",
+                     "it is missing; a model given by layers needs the number "
+                     "of pipeline ranks, or \"devices\" under /hardware");
   }
   const std::uint32_t chunks = chunks_for_rule(scenario, entry);
   const std::uint64_t all = std::uint64_t{*stages} * entry.copies;
   if (all % chunks != 0) {
-    throw InputError("/parallel/chunks", fmt::format("{} stages do not divide by {} chunks a rank",
-                                                     all, chunks));
+    throw InputError("/parallel/chunks",
+                     fmt::format("{} stages do not divide by {} chunks a rank", all, chunks));
   }
   return static_cast<std::uint32_t>(all / chunks);
 }
@@ -112,9 +114,10 @@ void check_sizes(std::uint32_t ranks, std::uint64_t chunks) {
                      fmt::format("{} ranks are too many; at most {}", ranks, Limits::ranks));
   }
   if (ranks * chunks > Limits::stages) {
-    throw InputError("/parallel/chunks", fmt::format("{} ranks times {} chunks are too many stages; "
-                                                     "at most {}",
-                                                     ranks, chunks, Limits::stages));
+    throw InputError("/parallel/chunks",
+                     fmt::format("{} ranks times {} chunks are too many stages; "
+                                 "at most {}",
+                                 ranks, chunks, Limits::stages));
   }
 }
 
@@ -151,9 +154,9 @@ Placement placement_for_rule(const Scenario& scenario, const ScheduleEntry& entr
 Layout layout_by_rule(const Scenario& scenario) {
   const ScheduleEntry* entry = find_named(schedule_entries(), scenario.schedule);
   if (entry == nullptr) {
-    throw InputError("/schedule/name", fmt::format("unknown name \"{}\"; known: {}",
-                                                   scenario.schedule,
-                                                   names_of(schedule_entries())));
+    throw InputError("/schedule/name",
+                     fmt::format("unknown name \"{}\"; known: {}", scenario.schedule,
+                                 names_of(schedule_entries())));
   }
   Layout layout;
   layout.name = scenario.schedule;
@@ -162,8 +165,7 @@ Layout layout_by_rule(const Scenario& scenario) {
     const std::uint32_t ranks = ranks_for_rule(scenario, *entry);
     check_devices(scenario, ranks);
     layout.placement = placement_for_rule(scenario, *entry, ranks);
-    layout.schedule = make_schedule(*entry, layout.placement,
-                                    options_for_rule(scenario));
+    layout.schedule = make_schedule(*entry, layout.placement, options_for_rule(scenario));
   } catch (const UnknownOption& error) {
     throw InputError(option_pointer(error.name()), error.what());
   } catch (const RuleError& error) {
@@ -239,8 +241,9 @@ void check_against_order(const Scenario& scenario, const Layout& layout) {
   }
   for (const auto& chain : layout.placement.chains()) {
     if (chain.size() == layout.placement.chains().front().size()) continue;
-    throw InputError("/schedule/chains", "the chains differ in length; each is one copy of the "
-                                         "model");
+    throw InputError("/schedule/chains",
+                     "the chains differ in length; each is one copy of the "
+                     "model");
   }
   check_devices(scenario, ranks);
 }
@@ -269,9 +272,9 @@ Partition partition_of(const Scenario& scenario, const Placement& placement) {
 
 void check_partitioner(const Scenario& scenario) {
   if (find_named(partitioner_entries(), scenario.partitioner) != nullptr) return;
-  throw InputError("/partition/name", fmt::format("unknown name \"{}\"; known: {}",
-                                                  scenario.partitioner,
-                                                  names_of(partitioner_entries())));
+  throw InputError("/partition/name",
+                   fmt::format("unknown name \"{}\"; known: {}", scenario.partitioner,
+                               names_of(partitioner_entries())));
 }
 
 }  // namespace

@@ -38,8 +38,9 @@ CellFault deadlock_fault(const OrderFile& order, const Deadlock& deadlock) {
 /// The fault of an order that can be read, if it has one; otherwise its facts.
 OrderCheck check_content(const OrderFile& order, const Placement& placement) {
   if (const auto fault = find_order_fault(order.schedule, placement)) {
-    return {CellFault{index(fault->rank), column_of(order, fault->rank, fault->action), fault->text},
-            std::nullopt};
+    return {
+        CellFault{index(fault->rank), column_of(order, fault->rank, fault->action), fault->text},
+        std::nullopt};
   }
   const auto lowered = lower(order.schedule, placement);
   if (const auto* deadlock = std::get_if<Deadlock>(&lowered)) {

@@ -32,10 +32,10 @@ struct OrderCheck {
   std::optional<OrderFacts> facts;  // when there is no fault
 };
 
-/// Checks an order in PyTorch's notation, compute-only or with communication: that it can be read, is
-/// complete and consistent, and that all ranks come to the end of their rows. What concerns the whole
-/// file (an empty one, a stage that no row names) stands at row 0, column 0. Throws InputError for
-/// chains that do not fit the stages of the file.
+/// Checks an order in PyTorch's notation, compute-only or with communication: that it can be read,
+/// is complete and consistent, and that all ranks come to the end of their rows. What concerns the
+/// whole file (an empty one, a stage that no row names) stands at row 0, column 0. Throws
+/// InputError for chains that do not fit the stages of the file.
 OrderCheck check_order(std::string_view text, const std::vector<std::vector<Stage>>& chains);
 
 }  // namespace penstock

@@ -89,7 +89,8 @@ json causes_json(const IdleCauses& causes) {
           {"launch", to_us(causes.launch)}};
 }
 
-json critical_path_json(const Plan& plan, const Timeline& timeline, const std::vector<TaskId>& path) {
+json critical_path_json(const Plan& plan, const Timeline& timeline,
+                        const std::vector<TaskId>& path) {
   json steps = json::array();
   for (const TaskId task : path) {
     const std::uint32_t resource = plan.class_of(task).resource;
@@ -136,7 +137,8 @@ json result_json(const RunResult& result) {
   }
   document["ranks"] = std::move(ranks);
   document["links"] = list_json(report.links, link_json);
-  document["critical_path"] = critical_path_json(*result.plan, result.timeline, report.critical_path);
+  document["critical_path"] =
+      critical_path_json(*result.plan, result.timeline, report.critical_path);
   document["findings"] = findings_json(result.findings);
   return document;
 }

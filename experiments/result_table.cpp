@@ -53,9 +53,8 @@ constexpr std::array<Column, 15> columns{{
 /// Whether a column says anything.
 bool shown(const Column& column, const Report& report, TimeUnit unit) {
   return column.always ||
-         std::any_of(report.ranks.begin(), report.ranks.end(), [&](const RankReport& rank) {
-           return column.show(rank, unit) != "0";
-         });
+         std::any_of(report.ranks.begin(), report.ranks.end(),
+                     [&](const RankReport& rank) { return column.show(rank, unit) != "0"; });
 }
 
 /// With hundreds of ranks the middle says little that its ends do not.
@@ -76,7 +75,8 @@ std::string rank_table(const Report& report, TimeUnit unit) {
   }
   std::string text = aligned(rows);
   if (ranks > most_rows) {
-    text += fmt::format("({} ranks in the middle are left out; --json has all)\n", ranks - most_rows);
+    text +=
+        fmt::format("({} ranks in the middle are left out; --json has all)\n", ranks - most_rows);
   }
   return text;
 }
@@ -85,9 +85,10 @@ std::string summary(const RunResult& result, TimeUnit unit) {
   const Report& report = *result.report;
   std::string text;
   text += fmt::format("makespan    {} {}\n", time_text(report.makespan, unit), unit.name);
-  text += fmt::format("bubble      {} of makespan, {} over ideal, {} of the longest span\n",
-                      percent_text(report.bubble.of_makespan), percent_text(report.bubble.over_ideal),
-                      percent_text(report.bubble.of_longest_span));
+  text +=
+      fmt::format("bubble      {} of makespan, {} over ideal, {} of the longest span\n",
+                  percent_text(report.bubble.of_makespan), percent_text(report.bubble.over_ideal),
+                  percent_text(report.bubble.of_longest_span));
   text += fmt::format("throughput  {} samples/s\n", number_text(result.samples_per_s));
   return text;
 }

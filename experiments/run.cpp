@@ -16,9 +16,9 @@ namespace {
 std::unique_ptr<HardwareModel> hardware_of(const Scenario& scenario) {
   const CostModelEntry* entry = find_named(cost_model_entries(), scenario.hardware);
   if (entry == nullptr) {
-    throw InputError("/hardware/name", fmt::format("unknown name \"{}\"; known: {}",
-                                                   scenario.hardware,
-                                                   names_of(cost_model_entries())));
+    throw InputError("/hardware/name",
+                     fmt::format("unknown name \"{}\"; known: {}", scenario.hardware,
+                                 names_of(cost_model_entries())));
   }
   return entry->make(scenario.hardware_spec);
 }
@@ -69,8 +69,8 @@ void add_memory_findings(const Scenario& scenario, RunResult& result) {
 
 double samples_per_s(const Scenario& scenario, const Layout& layout, Time makespan) {
   if (makespan == Time{}) return 0;
-  const double samples = static_cast<double>(layout.microbatches) *
-                         scenario.samples_per_microbatch * scenario.data;
+  const double samples =
+      static_cast<double>(layout.microbatches) * scenario.samples_per_microbatch * scenario.data;
   return samples / (to_us(makespan) * 1e-6);
 }
 

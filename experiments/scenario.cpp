@@ -136,8 +136,9 @@ void read_schedule(const json& schedule, Scenario& scenario) {
     }
   }
   if (!scenario.schedule.empty() && !scenario.microbatches) {
-    throw InputError("/schedule/microbatches", "\"microbatches\" is missing; a rule needs their "
-                                               "number");
+    throw InputError("/schedule/microbatches",
+                     "\"microbatches\" is missing; a rule needs their "
+                     "number");
   }
 }
 
@@ -203,8 +204,7 @@ Scenario parse_scenario(const std::string& text, const std::string& source,
     check_schema(document, json::parse(scenario_schema()));
     Scenario scenario = read_document(document);
     scenario.source = source;
-    scenario.folder =
-        source == "-" ? "." : std::filesystem::path(source).parent_path().string();
+    scenario.folder = source == "-" ? "." : std::filesystem::path(source).parent_path().string();
     return scenario;
   } catch (const InputError& error) {
     throw in_file(source, error);

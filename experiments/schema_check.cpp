@@ -72,8 +72,10 @@ std::string wanted(const json& node) {
   }
   if (node.contains("minimum")) text += fmt::format(", at least {}", node["minimum"].dump());
   if (node.contains("maximum")) text += fmt::format(", at most {}", node["maximum"].dump());
-  if (node.contains("minItems")) text += fmt::format(", with {} items or more", node["minItems"].dump());
-  if (node.contains("maxItems")) text += fmt::format(", with {} items or fewer", node["maxItems"].dump());
+  if (node.contains("minItems"))
+    text += fmt::format(", with {} items or more", node["minItems"].dump());
+  if (node.contains("maxItems"))
+    text += fmt::format(", with {} items or fewer", node["maxItems"].dump());
   return text;
 }
 
@@ -88,11 +90,12 @@ std::string shown(const json& value) {
 [[noreturn]] void report(const Pointer& place, const json& value, const json& node) {
   if (value.is_object() && node.contains("properties")) {
     for (const auto& [key, ignored] : value.items()) {
-      if (node["properties"].contains(key) || node.value("additionalProperties", json(true)) != false) {
+      if (node["properties"].contains(key) ||
+          node.value("additionalProperties", json(true)) != false) {
         continue;
       }
-      throw InputError((place / key).to_string(),
-                       fmt::format("unknown key \"{}\"; known: {}", key, keys_of(node["properties"])));
+      throw InputError((place / key).to_string(), fmt::format("unknown key \"{}\"; known: {}", key,
+                                                              keys_of(node["properties"])));
     }
     for (const json& key : node.value("required", json::array())) {
       if (value.contains(key)) continue;

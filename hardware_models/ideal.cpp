@@ -12,12 +12,18 @@ class Ideal final : public HardwareModel {
 
   std::optional<double> compute_us(const Layer& layer, Pass pass) const override {
     switch (pass) {
-      case Pass::forward: return layer.forward_us;
-      case Pass::backward: return backward_us(layer);
-      case Pass::backward_input: return layer.backward_input_us;
-      case Pass::backward_weight: return layer.backward_weight_us;
-      case Pass::recompute: return layer.recompute_us;
-      default: return std::nullopt;
+      case Pass::forward:
+        return layer.forward_us;
+      case Pass::backward:
+        return backward_us(layer);
+      case Pass::backward_input:
+        return layer.backward_input_us;
+      case Pass::backward_weight:
+        return layer.backward_weight_us;
+      case Pass::recompute:
+        return layer.recompute_us;
+      default:
+        return std::nullopt;
     }
   }
 
@@ -40,8 +46,9 @@ class Ideal final : public HardwareModel {
 
 std::unique_ptr<HardwareModel> make(const HardwareSpec& spec) {
   if (spec.transfer_us != 0 && (spec.latency_us || spec.bandwidth_bytes_per_s)) {
-    throw InputError("/hardware", "transfer_us stands beside latency_us or bandwidth_bytes_per_s; "
-                                  "give a pure delay, or a latency with a bandwidth");
+    throw InputError("/hardware",
+                     "transfer_us stands beside latency_us or bandwidth_bytes_per_s; "
+                     "give a pure delay, or a latency with a bandwidth");
   }
   return std::make_unique<Ideal>(spec);
 }
@@ -49,6 +56,7 @@ std::unique_ptr<HardwareModel> make(const HardwareSpec& spec) {
 }  // namespace
 
 constinit extern const CostModelEntry ideal_entry{
-    "ideal", "every layer takes the time the model states; links with a delay, or a bandwidth", make};
+    "ideal", "every layer takes the time the model states; links with a delay, or a bandwidth",
+    make};
 
 }  // namespace penstock

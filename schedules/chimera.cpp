@@ -13,8 +13,9 @@ namespace {
 
 constexpr std::array<std::string_view, 3> remedies{"none", "forward-doubling", "backward-halving"};
 constexpr std::array<ScheduleOption, 1> takes{
-    {{"remedy", "for b = 2f: none (default), forward-doubling (forwards in pairs), or backward-halving "
-                "(microbatches in halves, numbered 2m and 2m+1; a cell costs half)"}}};
+    {{"remedy",
+      "for b = 2f: none (default), forward-doubling (forwards in pairs), or backward-halving "
+      "(microbatches in halves, numbered 2m and 2m+1; a cell costs half)"}}};
 
 /// An action and the slot it falls into when every action takes one.
 struct Slotted {
@@ -22,8 +23,8 @@ struct Slotted {
   Action action;
 };
 
-/// One microbatch through all stages of a direction and back, a slot for each, from `slot` on. Stages
-/// of the second direction are numbered ranks + s and lie on the ranks in reverse.
+/// One microbatch through all stages of a direction and back, a slot for each, from `slot` on.
+/// Stages of the second direction are numbered ranks + s and lie on the ranks in reverse.
 void add_microbatch(std::vector<std::vector<Slotted>>& rows, Microbatch microbatch,
                     std::uint32_t direction, std::uint32_t slot) {
   const auto ranks = static_cast<std::uint32_t>(rows.size());
@@ -40,8 +41,8 @@ void add_microbatch(std::vector<std::vector<Slotted>>& rows, Microbatch microbat
                               ranks, microbatches, needs));
 }
 
-/// Units of p microbatches, half of them down the ranks and half up, each injected two slots after the
-/// one before; units follow each other directly.
+/// Units of p microbatches, half of them down the ranks and half up, each injected two slots after
+/// the one before; units follow each other directly.
 Schedule concatenated(std::uint32_t ranks, const ScheduleOptions& options) {
   const std::uint32_t microbatches = options.microbatch_count;
   const bool half_unit = 2 * microbatches == ranks;
@@ -93,7 +94,8 @@ constinit extern const ScheduleEntry chimera_entry{
     .name = "chimera",
     .summary = "two directions at once: one fills the bubble of the other",
     .needs = "p even, m a multiple of p (or p/2); two copies of the weights",
-    .bubble = "(p-2)f at f = b and m a multiple of p; with a remedy (p-2)b at b = 2f, for twice the peak",
+    .bubble =
+        "(p-2)f at f = b and m a multiple of p; with a remedy (p-2)b at b = 2f, for twice the peak",
     .peak = "at most p",
     .default_chunks = 2,
     .copies = 2,

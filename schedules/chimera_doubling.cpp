@@ -7,10 +7,10 @@ namespace penstock {
 namespace {
 
 /// Runs all ranks slot by slot; a pair of forwards takes one slot, and so does one backward. Were
-/// nothing in the way, the j-th pair of a direction would run F of its stage s in slot 3j+s and its two
-/// backwards in 3j+2p-1-s and the one after. In each slot a rank takes, of what is ready, what would
-/// have come first; a forward only while fewer than 2p activations are held. That leaves p-2 slots of
-/// bubble whatever the number of pairs.
+/// nothing in the way, the j-th pair of a direction would run F of its stage s in slot 3j+s and its
+/// two backwards in 3j+2p-1-s and the one after. In each slot a rank takes, of what is ready, what
+/// would have come first; a forward only while fewer than 2p activations are held. That leaves p-2
+/// slots of bubble whatever the number of pairs.
 class Doubling {
  public:
   Doubling(std::uint32_t ranks, std::uint32_t pairs)

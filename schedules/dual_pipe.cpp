@@ -21,7 +21,8 @@ class Row {
       overlap(back_, in_, /*apart=*/false);
     }
     for (std::uint32_t k = 0; k < inside; ++k) backward(back_), overlap(back_, in_, false);
-    // From the middle of this part on the backward is split, to have weight gradients left for the end.
+    // From the middle of this part on the backward is split, to have weight gradients left for the
+    // end.
     bool split = false;
     for (std::uint32_t k = 0; k < place + 1; ++k) {
       if (k == (place + 1) / 2 && place % 2 == 1) split = true;

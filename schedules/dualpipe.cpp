@@ -10,16 +10,17 @@
 namespace penstock {
 namespace {
 
-/// Two copies of the model in opposite directions, each with half the microbatches; the forward of one
-/// direction runs over the backward of the other (DeepSeek-V3).
+/// Two copies of the model in opposite directions, each with half the microbatches; the forward of
+/// one direction runs over the backward of the other (DeepSeek-V3).
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
   require_two_directions("dualpipe", placement);
   const std::uint32_t ranks = placement.ranks();
   const std::uint32_t microbatches = options.microbatch_count;
   if (ranks % 2 != 0 || microbatches % 2 != 0 || microbatches < 2 * ranks) {
-    throw RuleError(fmt::format("{} ranks and {} microbatches do not fit; both must be even, and m at "
-                                "least 2p",
-                                ranks, microbatches));
+    throw RuleError(
+        fmt::format("{} ranks and {} microbatches do not fit; both must be even, and m at "
+                    "least 2p",
+                    ranks, microbatches));
   }
   Schedule schedule(ranks);
   for (Rank rank : Numbers<Rank>(ranks)) {

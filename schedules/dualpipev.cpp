@@ -8,7 +8,8 @@
 namespace penstock {
 namespace {
 
-/// DualPipe cut in half: the two directions become the two legs of a V, so one copy of the model does.
+/// DualPipe cut in half: the two directions become the two legs of a V, so one copy of the model
+/// does.
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
   require_vee("dualpipev", placement);
   const std::uint32_t ranks = placement.ranks();
@@ -18,8 +19,9 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
   }
   Schedule schedule(ranks);
   for (Rank rank : Numbers<Rank>(ranks)) {
-    schedule.on(rank) = dual_pipe_row(ranks, index(rank), options.microbatch_count,
-                                      {Stage{index(rank)}, 0}, {Stage{2 * ranks - 1 - index(rank)}, 0});
+    schedule.on(rank) =
+        dual_pipe_row(ranks, index(rank), options.microbatch_count, {Stage{index(rank)}, 0},
+                      {Stage{2 * ranks - 1 - index(rank)}, 0});
   }
   return schedule;
 }

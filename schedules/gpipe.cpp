@@ -20,8 +20,7 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
       schedule.on(placement.rank_of(stage, m)).emplace_back(Pass::forward, stage, m);
     }
     for (Microbatch m : options.microbatches()) {
-      const Microbatch next =
-          descending ? Microbatch{options.microbatch_count - 1 - index(m)} : m;
+      const Microbatch next = descending ? Microbatch{options.microbatch_count - 1 - index(m)} : m;
       schedule.on(placement.rank_of(stage, next)).emplace_back(Pass::backward, stage, next);
     }
   }

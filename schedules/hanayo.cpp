@@ -16,12 +16,12 @@ namespace {
 constexpr std::array<ScheduleOption, 1> takes{
     {{"waves", "times the stages snake down and up the ranks, default 1: 2 waves stages a rank"}}};
 
-/// Hanayo's wave pipeline. The paper (Liu et al., SC 2023) gives the placement – W waves, so 2W stages
-/// a rank in a snake – and draws orders, but no generator is published. What is defined here: every
-/// rank, as soon as it is free, runs of what is ready that which is furthest along its way: backwards
-/// before forwards, the backward of the lowest stage, the forward of the deepest. The first stage lets a
-/// microbatch in only while fewer than 2p-1 are between their first forward and last backward, as many
-/// as eager-1f1b holds. Times are counted with F = 1 and B = 2.
+/// Hanayo's wave pipeline. The paper (Liu et al., SC 2023) gives the placement – W waves, so 2W
+/// stages a rank in a snake – and draws orders, but no generator is published. What is defined
+/// here: every rank, as soon as it is free, runs of what is ready that which is furthest along its
+/// way: backwards before forwards, the backward of the lowest stage, the forward of the deepest.
+/// The first stage lets a microbatch in only while fewer than 2p-1 are between their first forward
+/// and last backward, as many as eager-1f1b holds. Times are counted with F = 1 and B = 2.
 class Waves {
  public:
   Waves(const Placement& placement, std::uint32_t microbatches)
@@ -33,7 +33,8 @@ class Waves {
         progress_(stages_),
         free_at_(placement.ranks()),
         schedule_(placement.ranks()) {
-    for (Rank rank : Numbers<Rank>(placement.ranks())) stages_of_.push_back(placement.stages_of(rank));
+    for (Rank rank : Numbers<Rank>(placement.ranks()))
+      stages_of_.push_back(placement.stages_of(rank));
   }
 
   Schedule run() {
@@ -54,7 +55,8 @@ class Waves {
   };
 
   std::uint32_t& end_of(bool forward, std::uint32_t stage, std::uint32_t microbatch) {
-    return (forward ? forward_end_ : backward_end_)[std::size_t{stage} * microbatches_ + microbatch];
+    return (forward ? forward_end_
+                    : backward_end_)[std::size_t{stage} * microbatches_ + microbatch];
   }
   bool there(bool forward, std::uint32_t stage, std::uint32_t microbatch) {
     return end_of(forward, stage, microbatch) <= now_;

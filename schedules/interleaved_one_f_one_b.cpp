@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::array<ScheduleOption, 1> takes{group_option};
 
-/// Megatron's interleaved schedule: forwards follow the table of turns, backwards the same table with
-/// the chunks in reverse, in turn after a warm-up.
+/// Megatron's interleaved schedule: forwards follow the table of turns, backwards the same table
+/// with the chunks in reverse, in turn after a warm-up.
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
   require_no_replicas("interleaved-1f1b", placement);
   const std::uint32_t ranks = placement.ranks();

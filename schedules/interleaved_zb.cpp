@@ -12,8 +12,9 @@ namespace {
 
 constexpr std::array<ScheduleOption, 1> takes{group_option};
 
-/// The interleaved table with a short warm-up and the backward split: once r input gradients are done,
-/// each is followed by the oldest weight gradient that waits (PyTorch's ScheduleInterleavedZeroBubble).
+/// The interleaved table with a short warm-up and the backward split: once r input gradients are
+/// done, each is followed by the oldest weight gradient that waits (PyTorch's
+/// ScheduleInterleavedZeroBubble).
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
   require_no_replicas("interleaved-zb", placement);
   const std::uint32_t ranks = placement.ranks();
@@ -24,8 +25,7 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
     const std::size_t last = chunks.size() - 1;
     const std::vector<Turn> table = interleaved_turns(static_cast<std::uint32_t>(chunks.size()),
                                                       options.microbatch_count, group);
-    const std::size_t warm_up =
-        std::min(table.size(), last * group + (ranks - 1 - index(rank)));
+    const std::size_t warm_up = std::min(table.size(), last * group + (ranks - 1 - index(rank)));
     auto& order = schedule.on(rank);
     std::deque<Action> weights;
     for (std::size_t k = 0; k < table.size() + warm_up; ++k) {

@@ -25,13 +25,14 @@ std::vector<Turn> interleaved_turns(std::uint32_t chunks, std::uint32_t microbat
 std::uint32_t interleaved_group(const ScheduleOptions& options, std::uint32_t ranks) {
   const std::uint32_t m = options.microbatch_count;
   const std::uint32_t group = options.number("group", std::min(ranks, m));
-  const bool allowed =
-      m < ranks ? group == m
-                : group >= ranks && group <= m && (m % group == 0 || m % group >= ranks);
+  const bool allowed = m < ranks
+                           ? group == m
+                           : group >= ranks && group <= m && (m % group == 0 || m % group >= ranks);
   if (allowed) return group;
   throw RuleError(fmt::format(
       "group {} does not suit {} ranks and {} microbatches; a group holds at least as many "
-      "microbatches as there are ranks (all of them when there are fewer), and so does what is left "
+      "microbatches as there are ranks (all of them when there are fewer), and so does what is "
+      "left "
       "over after full groups",
       group, ranks, m));
 }

@@ -15,23 +15,25 @@ struct Turn {
   Microbatch microbatch;
 };
 
-/// For each group of microbatches, each chunk in turn runs the whole group; the last group takes what
-/// is left. Backwards follow the same table with the chunks in reverse.
+/// For each group of microbatches, each chunk in turn runs the whole group; the last group takes
+/// what is left. Backwards follow the same table with the chunks in reverse.
 std::vector<Turn> interleaved_turns(std::uint32_t chunks, std::uint32_t microbatches,
                                     std::uint32_t group);
 
-/// The option "group": min(p, m) when it is not given. Throws RuleError for a group that does not fit.
+/// The option "group": min(p, m) when it is not given. Throws RuleError for a group that does not
+/// fit.
 std::uint32_t interleaved_group(const ScheduleOptions& options, std::uint32_t ranks);
 constexpr ScheduleOption group_option{
     "group", "microbatches that pass a chunk before the next chunk's turn, default min(p, m)"};
 constexpr std::string_view group_needs =
     "group >= p and m mod group is 0 or >= p; for m < p group = m";
 
-/// The stages of a rank, first chunk first. Throws RuleError unless stage s is on rank s mod p and all
-/// ranks hold equally many.
+/// The stages of a rank, first chunk first. Throws RuleError unless stage s is on rank s mod p and
+/// all ranks hold equally many.
 std::vector<Stage> looped_chunks(std::string_view rule, const Placement& placement, Rank rank);
 
-/// (p-1)/(mv+p-1) for m >= p; with fewer microbatches no closed form is known, and the result is NaN.
+/// (p-1)/(mv+p-1) for m >= p; with fewer microbatches no closed form is known, and the result is
+/// NaN.
 double interleaved_bubble(std::uint32_t ranks, std::uint32_t chunks, std::uint32_t microbatches);
 
 }  // namespace penstock

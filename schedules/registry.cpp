@@ -42,8 +42,9 @@ Schedule make_schedule(const ScheduleEntry& entry, const Placement& placement,
                        const ScheduleOptions& options) {
   for (const auto& setting : options.settings) {
     const std::string& name = setting.first;
-    const auto known = std::find_if(entry.options.begin(), entry.options.end(),
-                                    [&](const ScheduleOption& option) { return option.name == name; });
+    const auto known =
+        std::find_if(entry.options.begin(), entry.options.end(),
+                     [&](const ScheduleOption& option) { return option.name == name; });
     if (known != entry.options.end()) continue;
     std::string takes = "no options";
     if (!entry.options.empty()) {
@@ -52,8 +53,8 @@ Schedule make_schedule(const ScheduleEntry& entry, const Placement& placement,
         takes += fmt::format("{}{}", takes.empty() ? "" : ", ", option.name);
       }
     }
-    throw UnknownOption(
-        name, fmt::format("unknown option \"{}\"; {} takes {}", name, entry.name, takes));
+    throw UnknownOption(name,
+                        fmt::format("unknown option \"{}\"; {} takes {}", name, entry.name, takes));
   }
   const std::uint64_t actions =
       std::uint64_t{placement.stage_count()} * options.microbatch_count * 3;

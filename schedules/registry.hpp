@@ -45,12 +45,13 @@ struct ScheduleEntry {
   std::uint32_t (*slices_for)(const ScheduleOptions& options) = nullptr;
   std::span<const ScheduleOption> options = {};
 
-  /// Where the stages lie when the scenario does not say. Throws RuleError for chunks it cannot have.
+  /// Where the stages lie when the scenario does not say. Throws RuleError for chunks it cannot
+  /// have.
   Placement (*place)(std::uint32_t ranks, std::uint32_t chunks);
   /// The order. Throws RuleError when the rule does not allow the placement or the options.
   Schedule (*make)(const Placement& placement, const ScheduleOptions& options);
-  /// `Bubble::of_makespan` in closed form for equal stages, f = i = w and free links; NaN for sizes that it does
-  /// not hold for, null where none is known.
+  /// `Bubble::of_makespan` in closed form for equal stages, f = i = w and free links; NaN for sizes
+  /// that it does not hold for, null where none is known.
   double (*bubble_of_makespan)(std::uint32_t ranks, std::uint32_t chunks,
                                std::uint32_t microbatches) = nullptr;
 };

@@ -36,9 +36,10 @@ Placement two_directions(std::uint32_t ranks, std::uint32_t chunks) {
 
 void require_vee(std::string_view rule, const Placement& placement, std::uint32_t chunks) {
   if (placement == Placement::vee(placement.ranks(), chunks)) return;
-  throw RuleError(fmt::format("{} needs {} stages a rank that snake over the ranks: 0, 1, …, p-1, "
-                              "p-1, …, 0",
-                              rule, chunks));
+  throw RuleError(
+      fmt::format("{} needs {} stages a rank that snake over the ranks: 0, 1, …, p-1, "
+                  "p-1, …, 0",
+                  rule, chunks));
 }
 
 void require_two_directions(std::string_view rule, const Placement& placement) {

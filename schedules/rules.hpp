@@ -27,7 +27,8 @@ void require_no_replicas(std::string_view rule, const Placement& placement);
 /// The bubble as a share of the makespan, when each rank works `work` and idles `idle`.
 constexpr double share_idle(double idle, double work) { return idle / (work + idle); }
 
-/// (p-1)/(m+p-1): the share of the makespan that ranks idle when the pipeline fills and drains once.
+/// (p-1)/(m+p-1): the share of the makespan that ranks idle when the pipeline fills and drains
+/// once.
 double fill_and_drain_bubble(std::uint32_t ranks, std::uint32_t chunks, std::uint32_t microbatches);
 
 }  // namespace penstock

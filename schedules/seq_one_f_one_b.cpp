@@ -16,9 +16,9 @@ constexpr std::array<ScheduleOption, 1> takes{
 
 std::uint32_t slices_for(const ScheduleOptions& options) { return options.number("slices", 2); }
 
-/// 1f1b over slices of sequences. A slice attends to those before it, so forwards run the slices of a
-/// microbatch in order and backwards in reverse; the warm-up is longer by slices-1. The microbatch of
-/// an action is microbatch * slices + slice.
+/// 1f1b over slices of sequences. A slice attends to those before it, so forwards run the slices of
+/// a microbatch in order and backwards in reverse; the warm-up is longer by slices-1. The
+/// microbatch of an action is microbatch * slices + slice.
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
   require_one_stage_a_rank("seq-1f1b", placement);
   require_no_replicas("seq-1f1b", placement);
@@ -38,8 +38,7 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
       if (k < warm_up) continue;
       const std::uint32_t backward = k - warm_up;
       const std::uint32_t first = backward / slices * slices;
-      order.emplace_back(Pass::backward, stage,
-                         Microbatch{first + slices - 1 - backward % slices});
+      order.emplace_back(Pass::backward, stage, Microbatch{first + slices - 1 - backward % slices});
     }
   }
   return schedule;

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <deque>
-#include <vector>
 #include <limits>
+#include <vector>
 
 #include "schedules/registry.hpp"
 #include "schedules/rules.hpp"
@@ -13,7 +13,11 @@ namespace {
 class Row {
  public:
   Row(std::uint32_t ranks, std::uint32_t rank, std::uint32_t microbatches)
-      : ranks_(ranks), rank_(rank), microbatches_(microbatches), a_{Stage{rank}}, z_{Stage{2 * ranks - 1 - rank}} {}
+      : ranks_(ranks),
+        rank_(rank),
+        microbatches_(microbatches),
+        a_{Stage{rank}},
+        z_{Stage{2 * ranks - 1 - rank}} {}
 
   std::vector<Action> build() {
     for (std::uint32_t k = 0; k < 2 * (ranks_ - rank_) - 1; ++k) forward(a_);
@@ -55,8 +59,8 @@ class Row {
   std::vector<Action> order_;
 };
 
-/// The closed form needs 2p-1 microbatches; for fewer it is made for so many, and the cells of those
-/// that are not there are dropped (PyTorch's ScheduleZBVZeroBubble).
+/// The closed form needs 2p-1 microbatches; for fewer it is made for so many, and the cells of
+/// those that are not there are dropped (PyTorch's ScheduleZBVZeroBubble).
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
   require_vee("zb-v", placement);
   const std::uint32_t ranks = placement.ranks();

@@ -14,10 +14,14 @@ namespace {
 /// The field of a layer that would have told how long a pass takes.
 std::string_view field_for(Pass pass) {
   switch (pass) {
-    case Pass::forward: return "forward_us";
-    case Pass::backward: return "backward_us, or backward_input_us and backward_weight_us,";
-    case Pass::backward_input: return "backward_input_us";
-    default: return "backward_weight_us";
+    case Pass::forward:
+      return "forward_us";
+    case Pass::backward:
+      return "backward_us, or backward_input_us and backward_weight_us,";
+    case Pass::backward_input:
+      return "backward_input_us";
+    default:
+      return "backward_weight_us";
   }
 }
 
@@ -28,9 +32,9 @@ double compute_us(const WorkClass& work, std::span<const LayerIndex> layers,
     const Layer& layer = model.layers[index(index_of_layer)];
     const auto time = hardware.compute_us(layer, work.pass);
     if (!time) {
-      throw InputError(layer.source, fmt::format("{} is missing; the order runs {} of stage {}",
-                                                 field_for(work.pass), letters(work.pass),
-                                                 index(work.stage)));
+      throw InputError(layer.source,
+                       fmt::format("{} is missing; the order runs {} of stage {}",
+                                   field_for(work.pass), letters(work.pass), index(work.stage)));
     }
     sum += *time;
     if (gives_gradient(work.pass)) {
@@ -42,9 +46,12 @@ double compute_us(const WorkClass& work, std::span<const LayerIndex> layers,
 
 std::uint64_t bytes_of(const BufferClass& buffer, const StageSizes& sizes) {
   switch (buffer.kind) {
-    case BufferKind::parameters: return static_cast<std::uint64_t>(std::llrint(sizes.parameter_bytes));
-    case BufferKind::stash: return static_cast<std::uint64_t>(std::llrint(sizes.stash_bytes));
-    default: return static_cast<std::uint64_t>(std::llrint(sizes.activation_bytes));
+    case BufferKind::parameters:
+      return static_cast<std::uint64_t>(std::llrint(sizes.parameter_bytes));
+    case BufferKind::stash:
+      return static_cast<std::uint64_t>(std::llrint(sizes.stash_bytes));
+    default:
+      return static_cast<std::uint64_t>(std::llrint(sizes.activation_bytes));
   }
 }
 
@@ -64,8 +71,9 @@ constexpr double most_picoseconds = 9e18;
 constexpr double most_bytes = 9e18;
 
 [[noreturn]] void too_long() {
-  throw InputError("/model", "the times of all actions add up to more than 104 days, which is as long "
-                             "as the clock runs");
+  throw InputError("/model",
+                   "the times of all actions add up to more than 104 days, which is as long "
+                   "as the clock runs");
 }
 
 /// Rounds to the clock, if the clock can hold it.
@@ -90,8 +98,9 @@ void check_totals(const Plan& plan, const Costs& costs) {
   }
   if (picoseconds > most_picoseconds) too_long();
   if (bytes > most_bytes) {
-    throw InputError("/model", "the buffers of all actions add up to more than 9e18 bytes, which is as "
-                               "much as is counted");
+    throw InputError("/model",
+                     "the buffers of all actions add up to more than 9e18 bytes, which is as "
+                     "much as is counted");
   }
 }
 
@@ -111,8 +120,8 @@ Costs price(const Plan& plan, const ModelGraph& model, const Partition& partitio
     const WorkClass& work = plan.classes[c];
     if (is_transfer(work.pass)) {
       const Link& link = plan.link(work.resource);
-      const TransferTime time = hardware.transfer(
-          static_cast<double>(costs.bytes[work.buffer]), link.from, link.to);
+      const TransferTime time =
+          hardware.transfer(static_cast<double>(costs.bytes[work.buffer]), link.from, link.to);
       costs.duration[c] = checked_time(time.occupies_us);
       costs.latency[c] = checked_time(time.latency_us);
     } else {

@@ -13,14 +13,14 @@ namespace penstock {
 
 /// What the classes of a plan cost.
 struct Costs {
-  std::vector<Time> duration;          // by work class: how long it holds its rank or link
-  std::vector<Time> latency;           // by work class: how much later its result is there
-  std::vector<std::uint64_t> bytes;    // by buffer class
+  std::vector<Time> duration;        // by work class: how long it holds its rank or link
+  std::vector<Time> latency;         // by work class: how much later its result is there
+  std::vector<std::uint64_t> bytes;  // by buffer class
 };
 
-/// Prices every class of a plan, each duration rounded once. Recomputation stands in front of B or I.
-/// Throws InputError when a layer lacks a time that the order needs, when a stage has no layers, or
-/// when the sum of all durations would not fit the clock (106 days).
+/// Prices every class of a plan, each duration rounded once. Recomputation stands in front of B or
+/// I. Throws InputError when a layer lacks a time that the order needs, when a stage has no layers,
+/// or when the sum of all durations would not fit the clock (106 days).
 Costs price(const Plan& plan, const ModelGraph& model, const Partition& partition,
             const HardwareModel& hardware);
 

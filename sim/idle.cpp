@@ -45,7 +45,11 @@ void for_each_gap(const Plan& plan, const Timeline& timeline, Visitor visit) {
     if (until == unstarted) {
       const Time none{};
       if (begin > none) {
-        visit({.rank = Rank{rank}, .begin = none, .end = begin, .next = task, .causes = {.warmup = begin}});
+        visit({.rank = Rank{rank},
+               .begin = none,
+               .end = begin,
+               .next = task,
+               .causes = {.warmup = begin}});
       }
     } else if (begin > until) {
       visit(gap_before(plan, timeline, task, until));

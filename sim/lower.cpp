@@ -52,7 +52,7 @@ class Lowering {
   Overlap overlap_;
   MicrobatchColumns columns_;
   Plan plan_;
-  WorkClasses classes_;  // writes into the plan
+  WorkClasses classes_;                 // writes into the plan
   std::vector<std::uint32_t> arrived_;  // by output: (activation or gradient, stage, microbatch)
   std::vector<std::size_t> cursor_;     // by rank: the next action
   std::vector<std::size_t> waits_for_;  // by rank: the output it was last stopped by
@@ -167,7 +167,8 @@ TaskId Lowering::input_of(std::span<const Action> cell) {
   for (const Action& action : cell) {
     const auto from = source(action);
     if (!from) continue;
-    const std::uint32_t state = arrived_[key(*from, gives_gradient(action.pass), action.microbatch)];
+    const std::uint32_t state =
+        arrived_[key(*from, gives_gradient(action.pass), action.microbatch)];
     if (state < first_task) continue;
     if (found == no_task) {
       found = state - first_task;
@@ -190,8 +191,7 @@ void Lowering::hand_over(Rank rank, const Action& action, TaskId producer) {
     arrived_[output] = same_rank;
     return;
   }
-  const TaskId transfer =
-      add_task(classes_.transfer(action, *to), action.microbatch, producer);
+  const TaskId transfer = add_task(classes_.transfer(action, *to), action.microbatch, producer);
   arrived_[output] = first_task + transfer;
   if (waits_for_[index(target)] == output) {
     waits_for_[index(target)] = nothing;
@@ -231,8 +231,7 @@ Action Lowering::producer_of(const Missing& wanted, Rank rank) const {
     }
   }
   throw InputError(fmt::format("{} needs {} of stage {}, which no rank runs", text(wanted.reader),
-                               gradient ? "the gradient" : "the activation",
-                               index(wanted.stage)));
+                               gradient ? "the gradient" : "the activation", index(wanted.stage)));
 }
 
 /// Follows who waits for whom from the first stuck rank until a rank comes up again.

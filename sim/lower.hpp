@@ -18,18 +18,19 @@ struct Wait {
   Rank needs_rank;
 };
 
-/// An order that can never finish: each entry waits for something behind the next entry's action, and
-/// the last for something behind the first's.
+/// An order that can never finish: each entry waits for something behind the next entry's action,
+/// and the last for something behind the first's.
 struct Deadlock {
   std::vector<Wait> circle;
 };
 
-/// "deadlock: 1F0 of rank 1 waits for 0F0 of rank 0, which stands behind 0B0; 0B0 of rank 0 waits …".
+/// "deadlock: 1F0 of rank 1 waits for 0F0 of rank 0, which stands behind 0B0; 0B0 of rank 0 waits
+/// …".
 std::string text(const Deadlock& deadlock);
 
 /// Turns an order into a plan: adds the transfers, numbers the tasks topologically, names classes.
-/// The order must be without faults (`find_order_fault`). Returns the circle when ranks wait for each
-/// other for ever. Takes O(actions) time.
+/// The order must be without faults (`find_order_fault`). Returns the circle when ranks wait for
+/// each other for ever. Takes O(actions) time.
 std::variant<Plan, Deadlock> lower(const Schedule& schedule, const Placement& placement,
                                    Overlap overlap = Overlap::serial);
 

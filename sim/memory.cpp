@@ -108,7 +108,8 @@ std::vector<std::uint32_t> peak_activations(const Plan& plan) {
   std::vector<std::uint32_t> held(plan.ranks), peak(plan.ranks);
   const auto apply = [&](const WorkClass& work, bool at_end) {
     for (const MemoryEffect& effect : work.effects) {
-      if (effect.at_end != at_end || plan.buffers[effect.buffer].kind != BufferKind::stash) continue;
+      if (effect.at_end != at_end || plan.buffers[effect.buffer].kind != BufferKind::stash)
+        continue;
       std::uint32_t& count = held[work.resource];
       count += effect.takes ? 1 : -1;
       peak[work.resource] = std::max(peak[work.resource], count);

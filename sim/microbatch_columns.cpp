@@ -24,9 +24,8 @@ bool all_occur(const Schedule& schedule, std::uint32_t count) {
 }  // namespace
 
 MicrobatchColumns::MicrobatchColumns(const Schedule& schedule) {
-  for_each_microbatch(schedule, [&](Microbatch microbatch) {
-    count_ = std::max(count_, index(microbatch) + 1);
-  });
+  for_each_microbatch(
+      schedule, [&](Microbatch microbatch) { count_ = std::max(count_, index(microbatch) + 1); });
   if (all_occur(schedule, count_)) return;
   for_each_microbatch(schedule, [&](Microbatch microbatch) { sorted_.push_back(microbatch); });
   std::sort(sorted_.begin(), sorted_.end());

@@ -33,9 +33,9 @@ struct ModelGraph {
   void connect_as_chain();
 };
 
-/// The layers in an order in which each stands after its inputs; among the possible ones, that which
-/// keeps closest to the order in which the layers were given. Throws InputError naming a layer of the
-/// cycle if there is one.
+/// The layers in an order in which each stands after its inputs; among the possible ones, that
+/// which keeps closest to the order in which the layers were given. Throws InputError naming a
+/// layer of the cycle if there is one.
 std::vector<LayerIndex> topological_order(const ModelGraph& model);
 
 }  // namespace penstock

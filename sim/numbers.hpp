@@ -8,16 +8,18 @@ namespace penstock {
 
 /// A device of the pipeline, 0-based.
 enum class Rank : std::uint32_t {};
-/// A slice of the model as a schedule numbers it; with several chunks a rank, stages outnumber ranks.
+/// A slice of the model as a schedule numbers it; with several chunks a rank, stages outnumber
+/// ranks.
 enum class Stage : std::uint32_t {};
-/// A share of the batch, 0-based; under sequence slicing, one slice of one (microbatch * slices + slice).
+/// A share of the batch, 0-based; under sequence slicing, one slice of one (microbatch * slices +
+/// slice).
 enum class Microbatch : std::uint32_t {};
 /// A layer of the model graph, in the order it was added.
 enum class LayerIndex : std::uint32_t {};
 
 template <class Number>
-concept NumberType = std::is_enum_v<Number> &&
-                     std::same_as<std::underlying_type_t<Number>, std::uint32_t>;
+concept NumberType =
+    std::is_enum_v<Number> && std::same_as<std::underlying_type_t<Number>, std::uint32_t>;
 
 /// The plain value, to index an array with.
 template <NumberType Number>

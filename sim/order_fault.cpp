@@ -17,8 +17,8 @@ class Seen {
  public:
   Seen(const Schedule& schedule, const Placement& placement, const MicrobatchColumns& columns)
       : columns_(columns), chain_(columns.count(), no_chain) {
-    // A complete order fills at least one in `chains` of this table; an order that would leave most of
-    // a huge one empty gets a map instead.
+    // A complete order fills at least one in `chains` of this table; an order that would leave most
+    // of a huge one empty gets a map instead.
     const std::uint64_t pairs = std::uint64_t{placement.stage_count()} * columns.count();
     if (pairs <= Limits::chains * schedule.actions()) table_.resize(pairs);
   }
@@ -112,7 +112,8 @@ std::optional<OrderFault> fault_in_cells(const Schedule& schedule, const Placeme
       const Action& action = order[i];
       std::string fault = misplaced(action, rank, placement);
       if (fault.empty()) fault = fault_of(action, seen);
-      if (fault.empty() && i > 0 && order[i - 1].with_next) fault = shared_cell_fault(order[i - 1], action);
+      if (fault.empty() && i > 0 && order[i - 1].with_next)
+        fault = shared_cell_fault(order[i - 1], action);
       if (fault.empty()) {
         const std::uint32_t chain = placement.chain_of(action.stage);
         if (const std::uint32_t owner = seen.claim(action.microbatch, chain); owner != chain) {

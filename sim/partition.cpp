@@ -44,8 +44,8 @@ void check_partition(const ModelGraph& model, const Partition& partition) {
   }
   const auto left = std::find(stage_of.begin(), stage_of.end(), no_stage);
   if (left != stage_of.end()) {
-    throw InputError("/partition/stages", fmt::format("layer {} is in no stage",
-                                                      left - stage_of.begin()));
+    throw InputError("/partition/stages",
+                     fmt::format("layer {} is in no stage", left - stage_of.begin()));
   }
 }
 
@@ -55,11 +55,11 @@ std::vector<StageSizes> stage_sizes(const ModelGraph& model, const Partition& pa
   std::vector<std::uint32_t> last_reader = stage_of;
   for (const auto& [from, to] : model.edges) {
     if (stage_of[index(to)] < stage_of[index(from)]) {
-      throw InputError("/partition/stages",
-                       fmt::format("layer {} of stage {} feeds layer {} of stage {}; activations "
-                                   "go to the same or a later stage",
-                                   index(from), stage_of[index(from)], index(to),
-                                   stage_of[index(to)]));
+      throw InputError(
+          "/partition/stages",
+          fmt::format("layer {} of stage {} feeds layer {} of stage {}; activations "
+                      "go to the same or a later stage",
+                      index(from), stage_of[index(from)], index(to), stage_of[index(to)]));
     }
     std::uint32_t& last = last_reader[index(from)];
     last = std::max(last, stage_of[index(to)]);

@@ -20,7 +20,8 @@ constexpr std::uint32_t no_chain = UINT32_MAX;
 
 }  // namespace
 
-Placement Placement::given(std::uint32_t ranks, const std::vector<std::vector<Rank>>& ranks_of_stage,
+Placement Placement::given(std::uint32_t ranks,
+                           const std::vector<std::vector<Rank>>& ranks_of_stage,
                            std::vector<std::vector<Stage>> chains) {
   Placement placement;
   const auto stages = static_cast<std::uint32_t>(ranks_of_stage.size());
@@ -37,9 +38,10 @@ Placement Placement::given(std::uint32_t ranks, const std::vector<std::vector<Ra
                                      index(rank), ranks - 1));
       }
       if (std::find(replicas.begin(), replica, rank) != replica) {
-        throw InputError(fmt::format("stage {} is on rank {} twice; its replicas are on different "
-                                     "ranks",
-                                     index(stage), index(rank)));
+        throw InputError(
+            fmt::format("stage {} is on rank {} twice; its replicas are on different "
+                        "ranks",
+                        index(stage), index(rank)));
       }
       placement.rank_of_slot_.push_back(rank);
       placement.stages_of_rank_[index(rank)].push_back(stage);
@@ -56,8 +58,8 @@ Placement Placement::given(std::uint32_t ranks, const std::vector<std::vector<Ra
                                      index(stage), stages - 1));
       }
       if (placement.chain_[index(stage)] != no_chain) {
-        throw InputError(fmt::format("stage {} stands twice in the chains; it belongs to one",
-                                     index(stage)));
+        throw InputError(
+            fmt::format("stage {} stands twice in the chains; it belongs to one", index(stage)));
       }
       placement.chain_[index(stage)] = chain;
       placement.position_[index(stage)] = place;
@@ -65,8 +67,8 @@ Placement Placement::given(std::uint32_t ranks, const std::vector<std::vector<Ra
   }
   for (Stage stage : Numbers<Stage>(stages)) {
     if (placement.chain_[index(stage)] == no_chain) {
-      throw InputError(fmt::format("stage {} is in no chain; each stage belongs to one",
-                                   index(stage)));
+      throw InputError(
+          fmt::format("stage {} is in no chain; each stage belongs to one", index(stage)));
     }
   }
   placement.chains_ = std::move(chains);

@@ -46,17 +46,17 @@ struct MemoryEffect {
 /// A kind of task: all tasks of a class cost the same and run on the same rank or link.
 struct WorkClass {
   Pass pass;
-  Stage stage;             // of a transfer: the stage that sends
-  std::uint32_t resource;  // a rank, or ranks + a link
+  Stage stage;                         // of a transfer: the stage that sends
+  std::uint32_t resource;              // a rank, or ranks + a link
   std::uint32_t buffer = UINT32_MAX;   // of a transfer: the buffer class that it moves
   std::uint32_t partner = UINT32_MAX;  // of a part of a fused overlap cell: the other's own class
   bool follows_partner = false;        // the second part of a fused cell: runs inside the first
   std::vector<MemoryEffect> effects;
 };
 
-/// Everything that a run needs but costs: tasks, what each waits for, and the order on each rank and
-/// link. It names work classes and buffer classes and knows no durations and no bytes, so one plan is
-/// priced many times.
+/// Everything that a run needs but costs: tasks, what each waits for, and the order on each rank
+/// and link. It names work classes and buffer classes and knows no durations and no bytes, so one
+/// plan is priced many times.
 ///
 /// A task waits for the task before it on its resource, and for `input`. Inputs from the same rank
 /// are not listed: the order of the rank implies them.
@@ -70,12 +70,13 @@ struct Plan {
   std::vector<std::uint32_t> model_stage;  // of each stage: its place in its chain
 
   // One entry a task.
-  std::vector<std::uint32_t> work;      // its class
+  std::vector<std::uint32_t> work;  // its class
   std::vector<Microbatch> microbatch;
-  std::vector<TaskId> input;            // no_task, a task, or several | a place in `inputs`
-  std::vector<std::uint32_t> inputs;    // lists for tasks with more: their number, then the tasks
+  std::vector<TaskId> input;          // no_task, a task, or several | a place in `inputs`
+  std::vector<std::uint32_t> inputs;  // lists for tasks with more: their number, then the tasks
 
-  std::vector<TaskId> followers;  // second parts of fused cells: each starts with the task before it
+  std::vector<TaskId>
+      followers;  // second parts of fused cells: each starts with the task before it
 
   static constexpr std::uint32_t several = 0x8000'0000U;
 

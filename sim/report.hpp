@@ -16,7 +16,7 @@ struct RankReport {
   Time start{};  // of its first action
   Time end{};    // of its last
   Time busy{};
-  Time idle{};   // makespan - busy
+  Time idle{};  // makespan - busy
   IdleCauses idle_by_cause;
   std::uint32_t actions = 0;
   std::uint32_t peak_activations = 0;

@@ -67,8 +67,8 @@ std::uint32_t WorkClasses::receive_buffer(std::uint32_t slot, Stage holds, Buffe
 }
 
 std::uint32_t WorkClasses::link_between(Rank from, Rank to) {
-  const auto [found, is_new] = links_.try_emplace({index(from), index(to)},
-                                                  static_cast<std::uint32_t>(plan_.links.size()));
+  const auto [found, is_new] =
+      links_.try_emplace({index(from), index(to)}, static_cast<std::uint32_t>(plan_.links.size()));
   if (is_new) plan_.links.push_back({from, to});
   return placement_.ranks() + found->second;
 }
@@ -85,12 +85,12 @@ std::uint32_t WorkClasses::transfer(const Action& action, Stage to) {
   const std::uint32_t buffer =
       receive_buffer(receiver, gradient ? to : action.stage,
                      gradient ? BufferKind::gradient : BufferKind::receive);
-  WorkClass work{.pass = gradient ? Pass::send_gradient : Pass::send_activation,
-                 .stage = action.stage,
-                 .resource = link_between(placement_.rank_of_slot(sender),
-                                          placement_.rank_of_slot(receiver)),
-                 .buffer = buffer,
-                 .effects = {}};
+  WorkClass work{
+      .pass = gradient ? Pass::send_gradient : Pass::send_activation,
+      .stage = action.stage,
+      .resource = link_between(placement_.rank_of_slot(sender), placement_.rank_of_slot(receiver)),
+      .buffer = buffer,
+      .effects = {}};
   if (!gradient) work.effects.push_back({buffer, /*at_end=*/true, /*takes=*/true});
   targets.emplace_back(receiver, add(std::move(work)));
   return targets.back().second;

@@ -10,8 +10,8 @@
 
 namespace penstock {
 
-/// Names the work classes, buffer classes and links of a plan while it is being lowered, each when it
-/// is first needed.
+/// Names the work classes, buffer classes and links of a plan while it is being lowered, each when
+/// it is first needed.
 class WorkClasses {
  public:
   /// Writes into `plan`. Without a backward anywhere, an activation is held only while its F runs.
@@ -34,9 +34,9 @@ class WorkClasses {
   const Placement& placement_;
   bool has_backward_;
   Plan& plan_;
-  std::vector<std::uint32_t> compute_;         // by slot, pass, crosses
-  std::vector<std::uint32_t> stash_;           // by slot
-  std::vector<std::uint32_t> receive_;         // by slot, gradient
+  std::vector<std::uint32_t> compute_;  // by slot, pass, crosses
+  std::vector<std::uint32_t> stash_;    // by slot
+  std::vector<std::uint32_t> receive_;  // by slot, gradient
   // By sending slot and direction: the slots sent to, one but for replicas, and their classes.
   std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> transfer_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> links_;

@@ -1,7 +1,8 @@
-/// Nanoseconds and bytes per op of lowering, pricing and relaxing the shared 1F1B case: F 1 ms, B 2 ms,
-/// 8 MiB activations and gradients, one link each way between neighbours with 25e9 bytes/s and 2 us.
-/// An op is an action or a transfer.
+/// Nanoseconds and bytes per op of lowering, pricing and relaxing the shared 1F1B case: F 1 ms, B 2
+/// ms, 8 MiB activations and gradients, one link each way between neighbours with 25e9 bytes/s and
+/// 2 us. An op is an action or a transfer.
 #include <benchmark/benchmark.h>
+
 #include <memory>
 
 #include "experiments/bench/heap.hpp"

@@ -32,9 +32,10 @@ std::vector<std::vector<Stage>> parse_chains(const std::string& text) {
     const auto [rest, error] = std::from_chars(at, end, stage);
     if (error != std::errc{} || stage >= Limits::stages ||
         (rest != end && *rest != ',' && *rest != ';')) {
-      throw UsageError(fmt::format("--chains \"{}\": it must read like \"0,1;2,3\": the stages of each "
-                                   "copy of the model",
-                                   text));
+      throw UsageError(
+          fmt::format("--chains \"{}\": it must read like \"0,1;2,3\": the stages of each "
+                      "copy of the model",
+                      text));
     }
     chains.back().push_back(Stage{stage});
     if (rest == end) return chains;
@@ -80,7 +81,8 @@ int check(const Options& options) {
   const auto chains = parse_chains(options.chains);
   const OrderCheck result = checked(read_file(options.order), chains);
   if (!result.fault) {
-    fmt::print("{}", options.json ? facts_json(*result.facts).dump(2) + "\n" : facts_text(*result.facts));
+    fmt::print("{}",
+               options.json ? facts_json(*result.facts).dump(2) + "\n" : facts_text(*result.facts));
     return ExitCode::done;
   }
   const CellFault& fault = *result.fault;
@@ -92,7 +94,8 @@ int check(const Options& options) {
 
 Runner declare(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  line.required("ORDER", options->order, "an order in PyTorch's CSV notation, - for standard input");
+  line.required("ORDER", options->order,
+                "an order in PyTorch's CSV notation, - for standard input");
   line.option("--chains", options->chains, "stages of each copy of the model", "\"0,1;2,3\"");
   line.flag("--json", options->json, "print the result as JSON");
   return [options] { return check(*options); };
@@ -103,10 +106,11 @@ Runner declare(CommandLine& line) {
 constinit extern const CommandEntry check_entry{
     .name = "check",
     .summary = "is an order complete, consistent and free of deadlock",
-    .details = "Reads orders with and without communication and names the first fault by row and\n"
-               "column, from 0, blanks counted. Exits with 1 when there is one.\n"
-               "\n"
-               "Example: penstock schedule 1f1b --ranks 4 --microbatches 8 | penstock check -",
+    .details =
+        "Reads orders with and without communication and names the first fault by row and\n"
+        "column, from 0, blanks counted. Exits with 1 when there is one.\n"
+        "\n"
+        "Example: penstock schedule 1f1b --ranks 4 --microbatches 8 | penstock check -",
     .declare = declare,
 };
 

@@ -134,8 +134,9 @@ int run_program(int argc, const char* const* argv) {
   try {
     CLI::App app("Simulates pipeline-parallel training and shows where the time goes.", "penstock");
     app.set_version_flag("--version", fmt::format("penstock {}", version));
-    app.footer("Exit codes: 0 done; 1 done, and the answer is a finding; 2 wrong usage; 3 wrong "
-               "input; 4 the machine cannot.\nEach subcommand has a --help with an example.");
+    app.footer(
+        "Exit codes: 0 done; 1 done, and the answer is a finding; 2 wrong usage; 3 wrong "
+        "input; 4 the machine cannot.\nEach subcommand has a --help with an example.");
     std::vector<std::pair<CLI::App*, Runner>> commands;
     for (const CommandEntry* entry : command_entries()) {
       CLI::App* command = app.add_subcommand(std::string(entry->name), std::string(entry->summary));

@@ -12,8 +12,8 @@ class App;
 
 namespace penstock {
 
-/// The arguments of one subcommand: each call ties a name to the variable that receives it, which must
-/// outlive the parse. Names read "--json" or "-o,--output".
+/// The arguments of one subcommand: each call ties a name to the variable that receives it, which
+/// must outlive the parse. Names read "--json" or "-o,--output".
 class CommandLine {
  public:
   explicit CommandLine(CLI::App& app) : app_(app) {}
@@ -22,7 +22,8 @@ class CommandLine {
   void optional(const std::string& name, std::string& value, const std::string& help);
   void option(const std::string& name, std::string& value, const std::string& help,
               const std::string& placeholder);
-  void option(const std::string& name, std::optional<std::uint32_t>& value, const std::string& help);
+  void option(const std::string& name, std::optional<std::uint32_t>& value,
+              const std::string& help);
   /// May be given several times.
   void option(const std::string& name, std::vector<std::string>& values, const std::string& help,
               const std::string& placeholder);

@@ -64,8 +64,8 @@ std::string bash() {
     script += fmt::format("    {})\n      options='{}'\n      words='{}'\n      case $before in\n",
                           entry->name, joined(offers.options), joined(offers.words));
     for (const ArgumentInfo& choice : choices_of(*entry)) {
-      script += fmt::format("        {}) options='' words='{}' ;;\n", choice.name,
-                            joined(choice.words));
+      script +=
+          fmt::format("        {}) options='' words='{}' ;;\n", choice.name, joined(choice.words));
     }
     script += "      esac ;;\n";
   }
@@ -95,12 +95,14 @@ std::string zsh_quoted(std::string text) {
 std::string zsh_argument(const ArgumentInfo& argument, const Offers& offers) {
   const std::string& help = argument.help;
   if (argument.name.empty()) {
-    return offers.words.empty() ? fmt::format("      ':{}:_files'", zsh_quoted(help))
-                                : fmt::format("      ':{}:({})'", zsh_quoted(help), joined(offers.words));
+    return offers.words.empty()
+               ? fmt::format("      ':{}:_files'", zsh_quoted(help))
+               : fmt::format("      ':{}:({})'", zsh_quoted(help), joined(offers.words));
   }
   std::string text = fmt::format("      '*{}[{}]", argument.name, zsh_quoted(help));
   if (argument.takes_value) {
-    text += argument.words.empty() ? ":value:_files" : fmt::format(":value:({})", joined(argument.words));
+    text += argument.words.empty() ? ":value:_files"
+                                   : fmt::format(":value:({})", joined(argument.words));
   }
   return text + "'";
 }
@@ -110,8 +112,9 @@ std::string zsh() {
   for (const CommandEntry* entry : command_entries()) {
     script += fmt::format("    '{}:{}'\n", entry->name, zsh_quoted(std::string(entry->summary)));
   }
-  script += "  )\n  if (( CURRENT == 2 )); then\n    _describe command commands\n    return\n  fi\n"
-            "  local command=$words[2]\n  shift words\n  (( CURRENT-- ))\n  case $command in\n";
+  script +=
+      "  )\n  if (( CURRENT == 2 )); then\n    _describe command commands\n    return\n  fi\n"
+      "  local command=$words[2]\n  shift words\n  (( CURRENT-- ))\n  case $command in\n";
   for (const CommandEntry* entry : command_entries()) {
     const Offers offers = offers_of(*entry);
     script += fmt::format("    {}) _arguments", entry->name);

@@ -49,20 +49,21 @@ Runner declare(CommandLine& line) {
 constinit extern const CommandEntry explain_entry{
     .name = "explain",
     .summary = "where the time goes: critical path, idle gaps and their causes, what to change",
-    .details = "Each action of the critical path could not start before the one in front of it\n"
-               "had ended. The causes of a gap add up to it, the gaps of a rank to its idle time.\n"
-               "\n"
-               "In a picture the actions of the critical path have a dark outline, and a thin\n"
-               "line leads from one to the next. Idle time is hatched in the colour of its cause:\n"
-               "  warm-up     before the rank's first action\n"
-               "  dependency  the producer of the input that came last was not finished\n"
-               "  contention  the transfer of that input was queued behind others\n"
-               "  transfer    it was on its way\n"
-               "  memory      everything was there but memory\n"
-               "  launch      everything was there, and the rank had not started yet\n"
-               "  drain       after the rank's last action\n"
-               "\n"
-               "Example: penstock explain experiments/scenarios/first_run.json --svg why.svg",
+    .details =
+        "Each action of the critical path could not start before the one in front of it\n"
+        "had ended. The causes of a gap add up to it, the gaps of a rank to its idle time.\n"
+        "\n"
+        "In a picture the actions of the critical path have a dark outline, and a thin\n"
+        "line leads from one to the next. Idle time is hatched in the colour of its cause:\n"
+        "  warm-up     before the rank's first action\n"
+        "  dependency  the producer of the input that came last was not finished\n"
+        "  contention  the transfer of that input was queued behind others\n"
+        "  transfer    it was on its way\n"
+        "  memory      everything was there but memory\n"
+        "  launch      everything was there, and the rank had not started yet\n"
+        "  drain       after the rank's last action\n"
+        "\n"
+        "Example: penstock explain experiments/scenarios/first_run.json --svg why.svg",
     .declare = declare,
 };
 

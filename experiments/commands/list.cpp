@@ -101,11 +101,12 @@ Runner declare(CommandLine& line) {
 constinit extern const CommandEntry list_entry{
     .name = "list",
     .summary = "show what there is: schedules, partitioners, cost models, formats",
-    .details = "Symbols: p ranks, r a rank, m microbatches, v chunks a rank, k slices, W waves; f, b, i\n"
-               "and w are the times of F, B, I and W of one stage. The bubble is what the makespan\n"
-               "has beyond the work of one rank; a peak counts activations of one stage.\n"
-               "\n"
-               "Example: penstock list schedules",
+    .details =
+        "Symbols: p ranks, r a rank, m microbatches, v chunks a rank, k slices, W waves; f, b, i\n"
+        "and w are the times of F, B, I and W of one stage. The bubble is what the makespan\n"
+        "has beyond the work of one rank; a peak counts activations of one stage.\n"
+        "\n"
+        "Example: penstock list schedules",
     .declare = declare,
 };
 

@@ -42,8 +42,7 @@ int plot_timeline(const Options& options) {
   if (options.ranks) throw UsageError("--ranks goes with --kind bubble");
   const PictureFormat format = picture_format(options.output);
   const Recording recording = read_recording(options.results);
-  write_file(options.output,
-             draw_run(format, recording.plan, recording.timeline, recording.title));
+  write_file(options.output, draw_run(format, recording.plan, recording.timeline, recording.title));
   return ExitCode::done;
 }
 

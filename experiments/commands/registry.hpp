@@ -40,7 +40,7 @@ struct ExitCode {
 
 /// An argument of a subcommand, as shell completion needs it.
 struct ArgumentInfo {
-  std::string name;                // "--json", "-o"; empty for a positional
+  std::string name;  // "--json", "-o"; empty for a positional
   std::string help;
   bool takes_value = false;
   std::vector<std::string> words;  // the values it can have, if they are few

@@ -1,3 +1,5 @@
+#include "experiments/run.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +12,6 @@
 #include "experiments/formats/chrome_trace.hpp"
 #include "experiments/result_json.hpp"
 #include "experiments/result_table.hpp"
-#include "experiments/run.hpp"
 #include "sim/error.hpp"
 #include "sim/memory.hpp"
 #include "sim/timeline_file.hpp"
@@ -101,10 +102,12 @@ constinit extern const CommandEntry run_entry{
         "  over ideal           makespan / (busiest rank's work) - 1\n"
         "  of the longest span  1 - (busiest rank's work) / (longest of end - start over ranks)\n"
         "The causes of a rank's idle time add up to it exactly: warm-up before its first action,\n"
-        "drain after its last, and in between dependency (the producer of the input that came last\n"
+        "drain after its last, and in between dependency (the producer of the input that came "
+        "last\n"
         "was not finished), contention (its transfer was queued), transfer (it was on its way).\n"
         "\n"
-        "Example: penstock run experiments/scenarios/first_run.json --set /schedule/microbatches=16 \\\n"
+        "Example: penstock run experiments/scenarios/first_run.json --set "
+        "/schedule/microbatches=16 \\\n"
         "           --svg timeline.svg --trace trace.json.gz",
     .declare = declare,
 };

@@ -82,9 +82,10 @@ Runner declare(CommandLine& line) {
 constinit extern const CommandEntry schedule_entry{
     .name = "schedule",
     .summary = "print the order of a named schedule as PyTorch CSV",
-    .details = "One row a rank; a cell is STAGE, F B I or W, MICROBATCH.\n"
-               "\n"
-               "Example: penstock schedule 1f1b --ranks 4 --microbatches 8 > order.csv",
+    .details =
+        "One row a rank; a cell is STAGE, F B I or W, MICROBATCH.\n"
+        "\n"
+        "Example: penstock schedule 1f1b --ranks 4 --microbatches 8 > order.csv",
     .declare = declare,
 };
 

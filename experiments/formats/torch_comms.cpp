@@ -99,7 +99,8 @@ std::vector<Cell> with_reduction(const std::vector<Cell>& cells, const Placement
   return all;
 }
 
-/// Sweeps over the ranks, each placing at most one cell a sweep: where a RECV ends up depends on it.
+/// Sweeps over the ranks, each placing at most one cell a sweep: where a RECV ends up depends on
+/// it.
 class Sweeper {
  public:
   Sweeper(std::vector<std::vector<Cell>> rows, const Placement& placement)
@@ -132,7 +133,8 @@ class Sweeper {
   std::optional<Stage> neighbour(const Action& action, bool towards_loss) const {
     if (action.pass == Pass::backward_weight) return std::nullopt;
     const bool forwards = action.pass == Pass::forward;
-    return forwards == towards_loss ? placement_.after(action.stage) : placement_.before(action.stage);
+    return forwards == towards_loss ? placement_.after(action.stage)
+                                    : placement_.before(action.stage);
   }
 
   bool ready(const Cell& cell) const {
@@ -151,8 +153,8 @@ class Sweeper {
       const Rank target = placement_.rank_of(*reader, action.microbatch);
       if (index(target) == rank) continue;
       const char* letter = gives_gradient(action.pass) ? "B" : "F";
-      out_[rank].push_back(fmt::format("{}SEND_{}{}", index(action.stage), letter,
-                                       index(action.microbatch)));
+      out_[rank].push_back(
+          fmt::format("{}SEND_{}{}", index(action.stage), letter, index(action.microbatch)));
       out_[index(target)].push_back(
           fmt::format("{}RECV_{}{}", index(*reader), letter, index(action.microbatch)));
     }

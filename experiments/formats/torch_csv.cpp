@@ -56,8 +56,8 @@ std::optional<Pass> pass_of(std::string_view word) {
 }
 
 /// The words of communication cells, indexed by Comm.
-constexpr std::array<std::string_view, 7> comm_words{
-    "SEND_F", "RECV_F", "SEND_B", "RECV_B", "UNSHARD", "RESHARD", "REDUCE_GRAD"};
+constexpr std::array<std::string_view, 7> comm_words{"SEND_F",  "RECV_F",  "SEND_B",     "RECV_B",
+                                                     "UNSHARD", "RESHARD", "REDUCE_GRAD"};
 
 std::optional<Comm> comm_of(std::string_view word) {
   const auto found = std::find(comm_words.begin(), comm_words.end(), word);
@@ -138,9 +138,10 @@ class RowReader {
 
   [[noreturn]] void unknown_word(std::string_view cell, std::string_view word) const {
     if (word != "BW") no_cell(cell);
-    fail(fmt::format("\"{}\" is in the old notation, where BW was the whole backward and B its "
-                     "input half; write B for BW and I for B",
-                     shortened(cell)));
+    fail(
+        fmt::format("\"{}\" is in the old notation, where BW was the whole backward and B its "
+                    "input half; write B for BW and I for B",
+                    shortened(cell)));
   }
 
   void read_simple(std::string_view cell) {
@@ -165,8 +166,8 @@ class RowReader {
       more = parts.find(';') != std::string_view::npos;
       actions.push_back(action_of(trimmed(take_until(parts, ';'))));
     }
-    const bool pairs = actions.size() == 2 && ((actions[0].pass == Pass::forward) !=
-                                               (actions[1].pass == Pass::forward)) &&
+    const bool pairs = actions.size() == 2 &&
+                       ((actions[0].pass == Pass::forward) != (actions[1].pass == Pass::forward)) &&
                        (gives_gradient(actions[0].pass) || gives_gradient(actions[1].pass));
     if (!pairs) fail(fmt::format("\"{}\" must join one F with one B", shortened(cell)));
     actions[0].with_next = true;
@@ -263,18 +264,19 @@ Placement placement_of(const OrderFile& order, std::vector<std::vector<Stage>> c
       auto& homes = ranks[index(stage)];
       if (homes.empty()) homes.push_back(rank);
       if (homes.front() == rank) continue;
-      throw OrderError(index(rank), column_of(order, rank, i),
-                       fmt::format("{} puts stage {} on rank {}, but row {} names it already; a "
-                                   "stage belongs to one rank",
-                                   text(actions[i]), index(stage), index(rank),
-                                   index(homes.front())));
+      throw OrderError(
+          index(rank), column_of(order, rank, i),
+          fmt::format("{} puts stage {} on rank {}, but row {} names it already; a "
+                      "stage belongs to one rank",
+                      text(actions[i]), index(stage), index(rank), index(homes.front())));
     }
   }
   for (std::size_t stage = 0; stage < ranks.size(); ++stage) {
     if (ranks[stage].empty()) {
-      throw InputError(fmt::format("no row names stage {}, though stage {} is there; stages are "
-                                   "numbered from 0 without gaps",
-                                   stage, ranks.size() - 1));
+      throw InputError(
+          fmt::format("no row names stage {}, though stage {} is there; stages are "
+                      "numbered from 0 without gaps",
+                      stage, ranks.size() - 1));
     }
   }
   if (ranks.empty()) throw InputError("the order has no actions");

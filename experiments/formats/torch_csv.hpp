@@ -45,7 +45,8 @@ struct OrderFile {
   Schedule schedule;
   std::vector<std::vector<std::uint32_t>> column;  // of each action: its column, blanks counted
   std::vector<std::vector<CommCell>> comms;        // by rank; none in a compute-only order
-  std::optional<std::pair<std::uint32_t, std::uint32_t>> blank;  // row, column of the first blank cell
+  std::optional<std::pair<std::uint32_t, std::uint32_t>>
+      blank;  // row, column of the first blank cell
 
   bool compute_only() const;
 };
@@ -62,17 +63,17 @@ class OrderError : public InputError {
   std::size_t column_;
 };
 
-/// Reads an order in PyTorch's notation, with or without communication: row i is rank i, cells run left
-/// to right, a blank cell is idle time and dropped. Strict: what follows a cell's text is an error.
-/// Throws OrderError; its place reads "row R, column C".
+/// Reads an order in PyTorch's notation, with or without communication: row i is rank i, cells run
+/// left to right, a blank cell is idle time and dropped. Strict: what follows a cell's text is an
+/// error. Throws OrderError; its place reads "row R, column C".
 OrderFile read_torch_csv(std::string_view text);
 
 /// Throws OrderError naming the first communication cell, if there is one.
 void require_compute_only(const OrderFile& order);
 
-/// Where an order file puts its stages: each on the rank whose row names it. `chains` lists the copies
-/// of the model; empty means one, of all stages in ascending order. Throws InputError for a stage on
-/// two ranks (an OrderError), a stage that no row names, or faulty chains.
+/// Where an order file puts its stages: each on the rank whose row names it. `chains` lists the
+/// copies of the model; empty means one, of all stages in ascending order. Throws InputError for a
+/// stage on two ranks (an OrderError), a stage that no row names, or faulty chains.
 Placement placement_of(const OrderFile& order, std::vector<std::vector<Stage>> chains);
 
 /// The column of an action of a rank; the end of the row for an action past its last.

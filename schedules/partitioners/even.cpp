@@ -28,6 +28,7 @@ Partition cut(const ModelGraph& model, std::uint32_t stages) {
 }  // namespace
 
 constinit extern const PartitionerEntry even_entry{
-    "even", "as many layers in each stage, the first stages one more where it does not divide", cut};
+    "even", "as many layers in each stage, the first stages one more where it does not divide",
+    cut};
 
 }  // namespace penstock
