@@ -1,42 +1,18 @@
-#include <algorithm>
 #include <array>
 
 #include "schedules/interleaving.hpp"
 #include "schedules/registry.hpp"
-#include "schedules/rules.hpp"
 
 namespace penstock {
 namespace {
 
 constexpr std::array<ScheduleOption, 1> takes{group_option};
 
-/// Megatron's interleaved schedule: forwards follow the table of turns, backwards the same table
-/// with the chunks in reverse, in turn after a warm-up.
+/// With several chunks the warm-up is two forwards for each rank behind, with one it is that of
+/// 1f1b.
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
-  require_no_replicas("interleaved-1f1b", placement);
-  const std::uint32_t ranks = placement.ranks();
-  const std::uint32_t group = interleaved_group(options, ranks);
-  Schedule schedule(ranks);
-  for (Rank rank : Numbers<Rank>(ranks)) {
-    const std::vector<Stage> chunks = looped_chunks("interleaved-1f1b", placement, rank);
-    const std::size_t last = chunks.size() - 1;
-    const std::vector<Turn> table = interleaved_turns(static_cast<std::uint32_t>(chunks.size()),
-                                                      options.microbatch_count, group);
-    const std::size_t ranks_behind = ranks - 1 - index(rank);
-    const std::size_t warm_up =
-        std::min(table.size(), (last == 0 ? 1 : 2) * ranks_behind + last * group);
-    auto& order = schedule.on(rank);
-    order.reserve(2 * table.size());
-    for (std::size_t k = 0; k < table.size() + warm_up; ++k) {
-      if (k < table.size()) {
-        order.emplace_back(Pass::forward, chunks[table[k].chunk], table[k].microbatch);
-      }
-      if (k < warm_up) continue;
-      const Turn& turn = table[k - warm_up];
-      order.emplace_back(Pass::backward, chunks[last - turn.chunk], turn.microbatch);
-    }
-  }
-  return schedule;
+  const bool one_chunk = placement.stage_count() == placement.ranks();
+  return interleaved_order("interleaved-1f1b", one_chunk ? 1 : 2, placement, options);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
-#include <algorithm>
 #include <array>
 #include <deque>
 #include <limits>
+#include <vector>
 
 #include "schedules/interleaving.hpp"
 #include "schedules/registry.hpp"
@@ -12,37 +12,33 @@ namespace {
 
 constexpr std::array<ScheduleOption, 1> takes{group_option};
 
-/// The interleaved table with a short warm-up and the backward split: once r input gradients are
-/// done, each is followed by the oldest weight gradient that waits (PyTorch's
-/// ScheduleInterleavedZeroBubble).
-Schedule make(const Placement& placement, const ScheduleOptions& options) {
-  require_no_replicas("interleaved-zb", placement);
-  const std::uint32_t ranks = placement.ranks();
-  const std::uint32_t group = interleaved_group(options, ranks);
-  Schedule schedule(ranks);
-  for (Rank rank : Numbers<Rank>(ranks)) {
-    const std::vector<Stage> chunks = looped_chunks("interleaved-zb", placement, rank);
-    const std::size_t last = chunks.size() - 1;
-    const std::vector<Turn> table = interleaved_turns(static_cast<std::uint32_t>(chunks.size()),
-                                                      options.microbatch_count, group);
-    const std::size_t warm_up = std::min(table.size(), last * group + (ranks - 1 - index(rank)));
-    auto& order = schedule.on(rank);
-    std::deque<Action> weights;
-    for (std::size_t k = 0; k < table.size() + warm_up; ++k) {
-      if (k < table.size()) {
-        order.emplace_back(Pass::forward, chunks[table[k].chunk], table[k].microbatch);
-      }
-      if (k < warm_up) continue;
-      const std::size_t backward = k - warm_up;
-      const Stage stage = chunks[last - table[backward].chunk];
-      order.emplace_back(Pass::backward_input, stage, table[backward].microbatch);
-      weights.emplace_back(Pass::backward_weight, stage, table[backward].microbatch);
-      if (backward >= index(rank)) {
-        order.push_back(weights.front());
-        weights.pop_front();
-      }
+/// Splits each backward of a row: its input gradient takes its place, and once `delay` of them are
+/// done each is followed by the oldest weight gradient that waits.
+std::vector<Action> split(const std::vector<Action>& order, std::uint32_t delay) {
+  std::vector<Action> row;
+  std::deque<Action> weights;
+  std::uint32_t done = 0;
+  for (const Action& action : order) {
+    if (action.pass == Pass::forward) {
+      row.push_back(action);
+      continue;
     }
-    order.insert(order.end(), weights.begin(), weights.end());
+    row.emplace_back(Pass::backward_input, action.stage, action.microbatch);
+    weights.emplace_back(Pass::backward_weight, action.stage, action.microbatch);
+    if (done++ < delay) continue;
+    row.push_back(weights.front());
+    weights.pop_front();
+  }
+  row.insert(row.end(), weights.begin(), weights.end());
+  return row;
+}
+
+/// The interleaved order with a short warm-up and the backward split; rank r keeps r weight
+/// gradients back (PyTorch's ScheduleInterleavedZeroBubble).
+Schedule make(const Placement& placement, const ScheduleOptions& options) {
+  Schedule schedule = interleaved_order("interleaved-zb", 1, placement, options);
+  for (Rank rank : Numbers<Rank>(schedule.ranks())) {
+    schedule.on(rank) = split(schedule.on(rank), index(rank));
   }
   return schedule;
 }

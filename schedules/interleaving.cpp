@@ -5,9 +5,17 @@
 #include <algorithm>
 #include <limits>
 
+#include "schedules/rules.hpp"
 #include "sim/error.hpp"
 
 namespace penstock {
+namespace {
+
+/// One turn of a rank in Megatron's schedule table: a chunk and a microbatch.
+struct Turn {
+  std::uint32_t chunk;
+  Microbatch microbatch;
+};
 
 std::vector<Turn> interleaved_turns(std::uint32_t chunks, std::uint32_t microbatches,
                                     std::uint32_t group) {
@@ -22,6 +30,7 @@ std::vector<Turn> interleaved_turns(std::uint32_t chunks, std::uint32_t microbat
   return table;
 }
 
+/// The option "group": min(p, m) when it is not given.
 std::uint32_t interleaved_group(const ScheduleOptions& options, std::uint32_t ranks) {
   const std::uint32_t m = options.microbatch_count;
   const std::uint32_t group = options.number("group", std::min(ranks, m));
@@ -35,6 +44,39 @@ std::uint32_t interleaved_group(const ScheduleOptions& options, std::uint32_t ra
       "left "
       "over after full groups",
       group, ranks, m));
+}
+
+/// One rank's row, from its table of turns.
+void fill(std::vector<Action>& order, const std::vector<Stage>& chunks,
+          const std::vector<Turn>& table, std::size_t warm_up) {
+  order.reserve(2 * table.size());
+  for (std::size_t k = 0; k < table.size() + warm_up; ++k) {
+    if (k < table.size()) {
+      order.emplace_back(Pass::forward, chunks[table[k].chunk], table[k].microbatch);
+    }
+    if (k < warm_up) continue;
+    const Turn& turn = table[k - warm_up];
+    order.emplace_back(Pass::backward, chunks[chunks.size() - 1 - turn.chunk], turn.microbatch);
+  }
+}
+
+}  // namespace
+
+Schedule interleaved_order(std::string_view rule, std::uint32_t spread, const Placement& placement,
+                           const ScheduleOptions& options) {
+  require_no_replicas(rule, placement);
+  const std::uint32_t ranks = placement.ranks();
+  const std::uint32_t group = interleaved_group(options, ranks);
+  Schedule schedule(ranks);
+  for (Rank rank : Numbers<Rank>(ranks)) {
+    const std::vector<Stage> chunks = looped_chunks(rule, placement, rank);
+    const std::vector<Turn> table = interleaved_turns(static_cast<std::uint32_t>(chunks.size()),
+                                                      options.microbatch_count, group);
+    const std::size_t warm_up =
+        (chunks.size() - 1) * group + std::size_t{spread} * (ranks - 1 - index(rank));
+    fill(schedule.on(rank), chunks, table, std::min(table.size(), warm_up));
+  }
+  return schedule;
 }
 
 std::vector<Stage> looped_chunks(std::string_view rule, const Placement& placement, Rank rank) {

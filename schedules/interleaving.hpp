@@ -9,20 +9,13 @@
 
 namespace penstock {
 
-/// One turn of a rank in Megatron's schedule table: a chunk and a microbatch.
-struct Turn {
-  std::uint32_t chunk;
-  Microbatch microbatch;
-};
+/// Megatron's interleaved order. For each group of microbatches, each chunk in turn runs the whole
+/// group; the last group takes what is left. Backwards follow the same table with the chunks in
+/// reverse, in turn with the forwards after a warm-up of one group for each chunk but the first and
+/// `spread` more for each rank behind. Throws RuleError for a placement or group that does not fit.
+Schedule interleaved_order(std::string_view rule, std::uint32_t spread, const Placement& placement,
+                           const ScheduleOptions& options);
 
-/// For each group of microbatches, each chunk in turn runs the whole group; the last group takes
-/// what is left. Backwards follow the same table with the chunks in reverse.
-std::vector<Turn> interleaved_turns(std::uint32_t chunks, std::uint32_t microbatches,
-                                    std::uint32_t group);
-
-/// The option "group": min(p, m) when it is not given. Throws RuleError for a group that does not
-/// fit.
-std::uint32_t interleaved_group(const ScheduleOptions& options, std::uint32_t ranks);
 constexpr ScheduleOption group_option{
     "group", "microbatches that pass a chunk before the next chunk's turn, default min(p, m)"};
 constexpr std::string_view group_needs =
