@@ -13,13 +13,13 @@ using json = nlohmann::ordered_json;
 json memory_json(const BytesByKind& bytes) {
   const auto of = [&](BufferKind kind) { return bytes[static_cast<std::size_t>(kind)]; };
   return {{"parameters", of(BufferKind::parameters)},
-          {"gradients", 0},
-          {"optimizer", 0},
+          {"gradients", of(BufferKind::weight_gradients)},
+          {"optimizer", of(BufferKind::optimizer)},
           {"stash", of(BufferKind::stash)},
-          {"pending_weight", 0},
+          {"pending_weight", of(BufferKind::pending_weight)},
           {"receive", of(BufferKind::receive) + of(BufferKind::gradient)},
-          {"versions", 0},
-          {"workspace", 0}};
+          {"versions", of(BufferKind::versions)},
+          {"workspace", of(BufferKind::workspace)}};
 }
 
 json rank_json(std::size_t number, const RankReport& rank) {

@@ -45,7 +45,9 @@ std::string title_of(const Layout& layout) {
 
 /// A rank that needs more than it has, with what it held at its peak.
 Finding out_of_memory(Rank rank, const MemoryPeak& peak, std::uint64_t capacity) {
-  constexpr const char* kinds[buffer_kinds] = {"parameters", "stash", "receive", "gradient"};
+  constexpr const char* kinds[buffer_kinds] = {
+      "parameters", "stash",    "receive",        "gradient", "weight gradients",
+      "optimizer",  "versions", "pending weight", "workspace"};
   std::string held;
   for (std::size_t kind = 0; kind < buffer_kinds; ++kind) {
     if (peak.by_kind[kind] == 0) continue;

@@ -16,6 +16,18 @@ struct Costs {
   std::vector<Time> duration;        // by work class: how long it holds its rank or link
   std::vector<Time> latency;         // by work class: how much later its result is there
   std::vector<std::uint64_t> bytes;  // by buffer class
+
+  // By task, where chance makes tasks of a class differ; else empty.
+  std::vector<Time> task_duration;
+
+  // The host issues the actions of its rank one after the other, each taking `issue`; an action
+  // can start `launch` after it was issued.
+  Time issue{};
+  Time launch{};
+
+  Time duration_of(const Plan& plan, TaskId task) const {
+    return task_duration.empty() ? duration[plan.work[task]] : task_duration[task];
+  }
 };
 
 /// Prices every class of a plan, each duration rounded once. Recomputation stands in front of B or

@@ -3,7 +3,9 @@
 #include <optional>
 
 #include "sim/model_graph.hpp"
+#include "sim/network.hpp"
 #include "sim/numbers.hpp"
+#include "sim/plan.hpp"
 #include "sim/schedule.hpp"
 
 namespace penstock {
@@ -21,7 +23,14 @@ class HardwareModel {
 
   /// How long one pass over one layer takes; nothing when the model does not say enough to tell.
   virtual std::optional<double> compute_us(const Layer& layer, Pass pass) const = 0;
+  /// A tensor that travels alone. The ends may be `host_memory` or `data_replicas`.
   virtual TransferTime transfer(double bytes, Rank from, Rank to) const = 0;
+
+  /// The physical links that transfers share and how; without any, each ordered pair of ranks has
+  /// a link of its own. `routes` stays empty: `route` tells them.
+  virtual Network network() const { return {}; }
+  /// The physical links that lead from one end to the other, in order.
+  virtual std::vector<std::uint32_t> route(const Link& /*link*/) const { return {}; }
 };
 
 }  // namespace penstock

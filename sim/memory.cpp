@@ -1,6 +1,7 @@
 #include "sim/memory.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace penstock {
 namespace {
@@ -58,12 +59,13 @@ class Events {
   std::vector<std::vector<Event>> by_rank_;
 };
 
-/// The parameters of each rank, which it holds all the time.
-std::vector<std::uint64_t> parameter_bytes(const Plan& plan, const Costs& costs) {
-  std::vector<std::uint64_t> bytes(plan.ranks);
+/// What each rank holds all the time, by kind.
+std::vector<BytesByKind> bytes_for_whole_run(const Plan& plan, const Costs& costs) {
+  std::vector<BytesByKind> bytes(plan.ranks);
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const BufferClass& buffer = plan.buffers[b];
-    if (buffer.kind == BufferKind::parameters) bytes[index(buffer.rank)] += costs.bytes[b];
+    if (!for_whole_run(buffer.kind)) continue;
+    bytes[index(buffer.rank)][static_cast<std::size_t>(buffer.kind)] += costs.bytes[b];
   }
   return bytes;
 }
@@ -73,13 +75,12 @@ std::vector<std::uint64_t> parameter_bytes(const Plan& plan, const Costs& costs)
 std::vector<MemoryPeak> memory_peaks(const Plan& plan, const Costs& costs, const Timeline& timeline,
                                      std::vector<MemorySample>* samples) {
   const Events events(plan, costs, timeline);
-  const std::vector<std::uint64_t> parameters = parameter_bytes(plan, costs);
+  const std::vector<BytesByKind> whole_run = bytes_for_whole_run(plan, costs);
   std::vector<MemoryPeak> peaks(plan.ranks);
   for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
     MemoryPeak& peak = peaks[rank];
-    BytesByKind held{};
-    std::uint64_t total = parameters[rank];
-    held[static_cast<std::size_t>(BufferKind::parameters)] = total;
+    BytesByKind held = whole_run[rank];
+    std::uint64_t total = std::accumulate(held.begin(), held.end(), std::uint64_t{0});
     peak.bytes = total;
     peak.by_kind = held;
     if (samples != nullptr) samples->push_back({Rank{rank}, {}, total});

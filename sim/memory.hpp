@@ -10,7 +10,6 @@
 
 namespace penstock {
 
-constexpr std::size_t buffer_kinds = 4;
 using BytesByKind = std::array<std::uint64_t, buffer_kinds>;  // indexed by BufferKind
 
 /// The moment at which a rank held the most.

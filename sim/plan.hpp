@@ -14,7 +14,13 @@ namespace penstock {
 using TaskId = std::uint32_t;
 constexpr TaskId no_task = UINT32_MAX;
 
-/// A directed connection that carries tensors from one rank to another.
+/// Ends of links that are no rank of the pipeline: the memory of the host of the rank at the other
+/// end, and that rank's copies in the other data replicas.
+constexpr Rank host_memory{UINT32_MAX};
+constexpr Rank data_replicas{UINT32_MAX - 1};
+
+/// A directed connection that carries tensors from one rank to another, or from or to one of the
+/// ends above.
 struct Link {
   Rank from;
   Rank to;
@@ -23,11 +29,23 @@ struct Link {
 
 /// What memory holds.
 enum class BufferKind : std::uint8_t {
-  parameters,  // for the whole run
-  stash,       // an activation kept from F to the end of B or W
-  receive,     // an activation that came over a link, until the F that reads it starts
-  gradient,    // a gradient on its way; its size is that of the activation that came
+  parameters,        // for the whole run
+  stash,             // an activation kept from F to the end of B or W
+  receive,           // an activation that came over a link, until the F that reads it starts
+  gradient,          // a gradient on its way; its size is that of the activation that came
+  weight_gradients,  // for the whole run: the sums of the weight gradients
+  optimizer,         // for the whole run: what the optimiser keeps
+  versions,          // for the whole run: a further version of the parameters
+  pending_weight,    // what I keeps for its W
+  workspace,         // what an action needs while it runs
 };
+constexpr std::size_t buffer_kinds = 9;
+
+/// Held from the start of the run to its end.
+constexpr bool for_whole_run(BufferKind kind) {
+  return kind == BufferKind::parameters || kind == BufferKind::weight_gradients ||
+         kind == BufferKind::optimizer || kind == BufferKind::versions;
+}
 
 /// A kind of buffer of one stage on one rank. All buffers of a class have one size.
 struct BufferClass {

@@ -49,14 +49,20 @@ void check_sizes(const Plan& plan) {
   }
 }
 
+/// Whether one end of a link is no rank of the pipeline.
+bool is_outside(Rank end) { return end == host_memory || end == data_replicas; }
+
 void check_small_tables(const Plan& plan) {
   const std::size_t stages = plan.model_stage.size();
   for (std::size_t s = 0; s < stages; ++s) {
     check_below(plan.model_stage[s], stages, "stage", s, "place in its chain");
   }
   for (std::size_t l = 0; l < plan.links.size(); ++l) {
-    check_below(index(plan.links[l].from), plan.ranks, "link", l, "sender");
-    check_below(index(plan.links[l].to), plan.ranks, "link", l, "receiver");
+    const auto [from, to] = plan.links[l];
+    if (!is_outside(from) || is_outside(to)) {
+      check_below(index(from), plan.ranks, "link", l, "sender");
+    }
+    if (!is_outside(to)) check_below(index(to), plan.ranks, "link", l, "receiver");
   }
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     check_below(static_cast<std::size_t>(plan.buffers[b].kind), buffer_kinds, "buffer class", b,
@@ -227,6 +233,10 @@ void check_timeline(const Plan& plan, const Timeline& timeline) {
     if (size != plan.tasks()) {
       refuse("{} spans for {} tasks; the numbers must be equal", size, plan.tasks());
     }
+  }
+  for (const std::size_t size : {timeline.slowed.size(), timeline.memory_at.size()}) {
+    if (size == 0 || size == plan.tasks()) continue;
+    refuse("{} waits for {} tasks; there must be as many, or none", size, plan.tasks());
   }
   check_spans(plan, timeline);
   check_total(plan, timeline);

@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-/// What is done. The first eight are cells of a schedule, run by a rank; the last two are what a
+/// What is done. The first eight are cells of a schedule, run by a rank; the others are what a
 /// lowered plan adds, run by a link.
 enum class Pass : std::uint8_t {
   forward,          // F
@@ -22,8 +22,13 @@ enum class Pass : std::uint8_t {
   load,             // L: and comes back
   send_activation,  // the output of F travels to the next stage
   send_gradient,    // the input gradient travels to the stage before
+  send_evicted,     // an activation that E put out travels to where it is kept
+  send_loaded,      // and back, for L
+  reduce_gradient,  // weight gradients are summed over the data replicas
+  gather_weights,   // each replica's share of the new weights goes to all of them
+  tie_gradient,     // the gradient of tied embeddings goes to the other end of the pipeline
 };
-constexpr std::size_t pass_count = 10;
+constexpr std::size_t pass_count = 15;
 
 constexpr bool is_transfer(Pass pass) { return pass >= Pass::send_activation; }
 /// B or I: what hands a gradient to the stage before.
@@ -35,7 +40,8 @@ constexpr bool ends_activation(Pass pass) {
   return pass == Pass::backward || pass == Pass::backward_weight;
 }
 
-/// "F", "B", "I", "W", "R", "U", "E", "L", "SEND_F", "SEND_B": PyTorch's letters where it has them.
+/// "F", "B", "I", "W", "R", "U", "E", "L", "SEND_F", "SEND_B", "SEND_E", "SEND_L", "REDUCE",
+/// "GATHER", "TIE": PyTorch's letters where it has them.
 std::string_view letters(Pass pass);
 
 /// One thing that a rank does. `with_next` joins it and the action after it to one overlap cell.

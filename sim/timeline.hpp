@@ -25,6 +25,10 @@ struct Timeline {
   std::vector<Time> end;
   std::vector<TaskId> last_input;  // the listed input that arrived last, or no_task
 
+  // One entry a task, or empty where nothing of the kind can happen.
+  std::vector<Time> slowed;     // how much longer it took because of others
+  std::vector<Time> memory_at;  // of an action: since when there was memory for it
+
   std::vector<MemorySample> memory;  // by rank, then time; one on each change
   std::uint32_t iteration = 0;
   std::map<std::string, std::string> environment;  // of a measured run: device, driver, host …

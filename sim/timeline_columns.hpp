@@ -69,6 +69,8 @@ void for_each_section(ColumnsType& columns, PlanType& plan, TimelineType& timeli
   visit("begin", timeline.begin);
   visit("end", timeline.end);
   visit("last_input", timeline.last_input);
+  visit("slowed", timeline.slowed);
+  visit("memory_at", timeline.memory_at);
   visit("memory_rank", columns.memory_rank);
   visit("memory_time", columns.memory_time);
   visit("memory_bytes", columns.memory_bytes);

@@ -17,7 +17,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "columns are copied as they are");
 static_assert(sizeof(Time) == 8 && std::is_trivially_copyable_v<Time>);
 
-constexpr std::uint64_t format_version = 1;
+constexpr std::uint64_t format_version = 2;
 constexpr std::array<char, 8> magic{'P', 'E', 'N', 'S', 'T', 'O', 'C', 'K'};
 
 struct FileHeader {

@@ -24,7 +24,7 @@ struct Recording {
 ///   checksum = of the file's u64 words w before it, starting with h = 0xcbf29ce484222325:
 ///              h = (h ^ w) * 0x100000001b3 modulo 2^64, then h = h ^ (h >> 32)
 ///
-/// The sections are columns, and version 1 has exactly these, in this order. "None" is 0xffffffff.
+/// The sections are columns, and version 2 has exactly these, in this order. "None" is 0xffffffff.
 ///
 ///   title                u8   UTF-8
 ///   schedule             u8   UTF-8: the name of the schedule, or the file it came from
@@ -34,9 +34,12 @@ struct Recording {
 ///   ranks                u32  one element
 ///   microbatches         u32  one element: of one iteration
 ///   iteration            u32  one element
-///   link_from, link_to   u32  by link: a rank
+///   link_from, link_to   u32  by link: a rank, or at one end 0xffffffff, the host's memory, or
+///                             0xfffffffe, the rank's copies in the other data replicas
 ///   class_pass           u8   by work class: 0 F, 1 B, 2 I, 3 W, 4 R, 5 U, 6 E, 7 L, 8 and 9 an
-///                             activation or a gradient on its way
+///                             activation or a gradient on its way, 10 and 11 an activation
+///                             on its way out and back, 12 gradients summed over data replicas,
+///                             13 weights gathered from them, 14 the gradient of tied embeddings
 ///   class_stage          u32  a stage; of a transfer the one that sends
 ///   class_resource       u32  a rank, or ranks + a link
 ///   class_buffer         u32  of a transfer: the buffer class that it moves; else none
@@ -46,7 +49,9 @@ struct Recording {
 ///   effect_buffer        u32  by memory effect: a buffer class
 ///   effect_at_end        u8   1: when the task ends; 0: when it starts
 ///   effect_takes         u8   1: a buffer is taken; 0: given back
-///   buffer_kind          u8   by buffer class: 0 parameters, 1 stash, 2 receive, 3 gradient
+///   buffer_kind          u8   by buffer class: 0 parameters, 1 stash, 2 receive, 3 gradient,
+///                             4 weight gradients, 5 optimiser, 6 versions, 7 pending weight,
+///                             8 workspace
 ///   buffer_stage         u32  a stage
 ///   buffer_rank          u32  a rank
 ///   model_stage          u32  by stage: its place in its chain
@@ -57,6 +62,8 @@ struct Recording {
 ///   followers            u32  the tasks that are second parts of fused cells, ascending
 ///   begin, end           i64  by task: picoseconds since the run started
 ///   last_input           u32  the listed input that arrived last, or none
+///   slowed               i64  by task, or empty: picoseconds that it lost because of others
+///   memory_at            i64  by task, or empty: of an action, since when there was memory for it
 ///   memory_rank          u32  by memory sample, ordered by rank, then time: a rank
 ///   memory_time          i64  picoseconds since the run started
 ///   memory_bytes         u64  what the rank held from then on

@@ -210,8 +210,8 @@ TEST_CASE("what is no timeline file, or one of another version, is named as such
   CHECK(refusal("") == ": it is not a timeline file");
   CHECK(refusal("{\"penstock\": 1}") == ": it is not a timeline file");
   std::string file = written(small_recording());
-  put<std::uint64_t>(file, 8, 2);
-  CHECK(refusal(sealed(file)) == ": it has format version 2; this program reads version 1");
+  put<std::uint64_t>(file, 8, 3);
+  CHECK(refusal(sealed(file)) == ": it has format version 3; this program reads version 2");
 }
 
 TEST_CASE("an unknown section is refused by its name") {
