@@ -5,6 +5,11 @@
 namespace penstock {
 namespace {
 
+/// An entry of a column that may be empty.
+Time of(const std::vector<Time>& column, TaskId task) {
+  return column.empty() ? Time{} : column[task];
+}
+
 /// The gap before an action, split along the input that arrived last.
 IdleGap gap_before(const Plan& plan, const Timeline& timeline, TaskId next, Time from) {
   IdleGap gap{.rank = Rank{plan.class_of(next).resource},
@@ -19,15 +24,23 @@ IdleGap gap_before(const Plan& plan, const Timeline& timeline, TaskId next, Time
     at = reached;
     return length;
   };
-  if (gap.input != no_task) {
-    const bool transfer = is_transfer(plan.class_of(gap.input).pass);
-    gap.producer = transfer ? plan.input[gap.input] : gap.input;
+  if (gap.input != no_task && is_transfer(plan.class_of(gap.input).pass)) {
+    const TaskId transfer = gap.input;
+    // A rank that waits for what it sends itself goes on when that has left, not when it arrives.
+    const bool sends = plan.link(plan.class_of(transfer).resource).from == gap.rank;
+    const Time there = sends ? std::min(timeline.end[transfer], gap.end) : timeline.end[transfer];
+    gap.producer = timeline.last_input[transfer];
+    if (gap.producer != no_task) gap.causes.dependency = until(timeline.end[gap.producer]);
+    gap.causes.contention = until(timeline.begin[transfer] - of(timeline.memory_wait, transfer));
+    gap.causes.memory = until(timeline.begin[transfer]);
+    // What others slowed it down by is the last part: without them it would have been there then.
+    gap.causes.transfer = until(there - of(timeline.slowed, transfer));
+    gap.causes.contention += until(there);
+  } else if (gap.input != no_task) {
+    gap.producer = gap.input;
     gap.causes.dependency = until(timeline.end[gap.producer]);
-    if (transfer) {
-      gap.causes.contention = until(timeline.begin[gap.input]);
-      gap.causes.transfer = until(timeline.end[gap.input]);
-    }
   }
+  gap.causes.memory += until(at + of(timeline.memory_wait, next));
   gap.causes.launch = until(gap.end);
   return gap;
 }

@@ -1,5 +1,7 @@
 #include "sim/plan.hpp"
 
+#include <string>
+
 namespace penstock {
 namespace {
 
@@ -31,6 +33,12 @@ ResourceOrders resource_orders(const Plan& plan) {
     orders.tasks[next[plan.class_of(task).resource]++] = task;
   }
   return orders;
+}
+
+std::string end_text(Rank end) {
+  if (end == host_memory) return "the host's memory";
+  if (end == data_replicas) return "the data replicas";
+  return "rank " + std::to_string(index(end));
 }
 
 std::string task_text(const Plan& plan, TaskId task) {

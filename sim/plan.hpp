@@ -123,6 +123,9 @@ struct ResourceOrders {
 };
 ResourceOrders resource_orders(const Plan& plan);
 
+/// "rank 3", or what else a link can lead to.
+std::string end_text(Rank end);
+
 /// "2F5", or "2SEND_F5" for a transfer.
 std::string task_text(const Plan& plan, TaskId task);
 

@@ -234,7 +234,7 @@ void check_timeline(const Plan& plan, const Timeline& timeline) {
       refuse("{} spans for {} tasks; the numbers must be equal", size, plan.tasks());
     }
   }
-  for (const std::size_t size : {timeline.slowed.size(), timeline.memory_at.size()}) {
+  for (const std::size_t size : {timeline.slowed.size(), timeline.memory_wait.size()}) {
     if (size == 0 || size == plan.tasks()) continue;
     refuse("{} waits for {} tasks; there must be as many, or none", size, plan.tasks());
   }

@@ -38,7 +38,7 @@ void relax(const Plan& plan, const Costs& costs, Timeline& timeline) {
   timeline.end.resize(tasks);
   timeline.last_input.resize(tasks);
   timeline.slowed.clear();
-  timeline.memory_at.clear();
+  timeline.memory_wait.clear();
   timeline.memory.clear();
   const std::vector<ClassCost> class_cost = class_costs(plan, costs);
   std::vector<Time> free_at(plan.resources());

@@ -26,8 +26,8 @@ struct Timeline {
   std::vector<TaskId> last_input;  // the listed input that arrived last, or no_task
 
   // One entry a task, or empty where nothing of the kind can happen.
-  std::vector<Time> slowed;     // how much longer it took because of others
-  std::vector<Time> memory_at;  // of an action: since when there was memory for it
+  std::vector<Time> slowed;       // how much longer it took because of others
+  std::vector<Time> memory_wait;  // how long it waited for memory before it began
 
   std::vector<MemorySample> memory;  // by rank, then time; one on each change
   std::uint32_t iteration = 0;

@@ -70,7 +70,7 @@ void for_each_section(ColumnsType& columns, PlanType& plan, TimelineType& timeli
   visit("end", timeline.end);
   visit("last_input", timeline.last_input);
   visit("slowed", timeline.slowed);
-  visit("memory_at", timeline.memory_at);
+  visit("memory_wait", timeline.memory_wait);
   visit("memory_rank", columns.memory_rank);
   visit("memory_time", columns.memory_time);
   visit("memory_bytes", columns.memory_bytes);

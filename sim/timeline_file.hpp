@@ -63,7 +63,7 @@ struct Recording {
 ///   begin, end           i64  by task: picoseconds since the run started
 ///   last_input           u32  the listed input that arrived last, or none
 ///   slowed               i64  by task, or empty: picoseconds that it lost because of others
-///   memory_at            i64  by task, or empty: of an action, since when there was memory for it
+///   memory_wait          i64  by task, or empty: picoseconds that it waited for memory
 ///   memory_rank          u32  by memory sample, ordered by rank, then time: a rank
 ///   memory_time          i64  picoseconds since the run started
 ///   memory_bytes         u64  what the rank held from then on

@@ -1,0 +1,57 @@
+#include "sim/events.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/run_ahead.hpp"
+#include "sim/stepwise.hpp"
+#include "sim/transfers.hpp"
+
+namespace penstock {
+namespace {
+
+void reset(const Plan& plan, const Conditions& conditions, Timeline& timeline) {
+  constexpr Time unknown{-1};
+  timeline.begin.assign(plan.tasks(), unknown);
+  timeline.end.assign(plan.tasks(), unknown);
+  timeline.last_input.assign(plan.tasks(), no_task);
+  timeline.slowed.assign(why_not_relax(plan, conditions) ? plan.tasks() : 0, Time{});
+  timeline.memory_wait.assign(conditions.stall_above_bytes ? plan.tasks() : 0, Time{});
+  timeline.memory.clear();
+}
+
+}  // namespace
+
+std::optional<Standstill> run_events(const Plan& plan, const Costs& costs,
+                                     const Conditions& conditions, Timeline& timeline) {
+  reset(plan, conditions, timeline);
+  return may_run_ahead(conditions) ? run_ahead(plan, costs, conditions, timeline)
+                                   : run_stepwise(plan, costs, conditions, timeline);
+}
+
+std::optional<std::string> why_not_relax(const Plan& plan, const Conditions& conditions) {
+  if (conditions.stall_above_bytes) return "actions wait for memory";
+  if (conditions.compute_slowdown != 1) return "transfers slow actions down";
+  if (conditions.transfer_slowdown != 1) return "actions slow transfers down";
+  if (conditions.blocking_sends) return "ranks wait for what they send";
+  if (conditions.rendezvous) return "transfers wait for their readers";
+  if (conditions.in_flight != 0) return "the transfers in flight are limited";
+  const std::vector<bool> is_private = private_links(plan, conditions.network);
+  const auto shared = std::find(is_private.begin(), is_private.end(), false);
+  if (shared == is_private.end()) return std::nullopt;
+  const Link& link = plan.links[static_cast<std::size_t>(shared - is_private.begin())];
+  return fmt::format("the link from {} to {} is shared", end_text(link.from), end_text(link.to));
+}
+
+std::string text(const Plan& plan, const Standstill& standstill) {
+  std::string all = fmt::format("deadlock at {} us: ", text_us(standstill.time));
+  for (std::size_t i = 0; i < standstill.stuck.size(); ++i) {
+    const Stuck& stuck = standstill.stuck[i];
+    all += fmt::format("{}{} waits for {}", i == 0 ? "" : "; ", task_text(plan, stuck.task),
+                       stuck.needs);
+  }
+  return all;
+}
+
+}  // namespace penstock

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "sim/conditions.hpp"
+#include "sim/costs.hpp"
+#include "sim/event_queue.hpp"
+#include "sim/fair_share.hpp"
+#include "sim/plan.hpp"
+#include "sim/timeline.hpp"
+
+namespace penstock {
+
+/// Whether every transfer of each link can be put in line as soon as the rank it comes from has
+/// made it, without looking at other links: no other link of the plan shares its route, and one
+/// rank alone makes all its transfers.
+std::vector<bool> private_links(const Plan& plan, const Network& network);
+
+/// The transfers of a run from the moment their inputs are there until they have left their links.
+/// Those of one link of the plan go one after the other. Over a shared network they wait in line at
+/// every physical link of their route (fifo), or share these max-min fairly.
+class Transfers {
+ public:
+  /// What else must hold for a transfer to start, and who wants to know that it did.
+  struct Gate {
+    std::function<bool(TaskId)> may_start;
+    std::function<void(TaskId)> started;
+  };
+
+  Transfers(const Plan& plan, const Costs& costs, const Conditions& conditions, Timeline& timeline,
+            EventQueue& events);
+
+  /// The inputs of a transfer are there.
+  void ready(TaskId transfer) { arrived_.push_back(transfer); }
+  /// Something that the gate looks at has changed for a link.
+  void reconsider(std::uint32_t link);
+  /// A rank at an end of the link runs an action, or no longer.
+  void set_slowed(std::uint32_t link, bool slowed);
+  /// The transfer whose last byte has left now, and whose end is known from now on; nothing when
+  /// the event was overtaken.
+  std::optional<TaskId> leave(const Event& event);
+  /// Starts what can start now, and tells the queue when transfers will have left.
+  void settle(Time now, const Gate& gate);
+
+  bool idle(std::uint32_t link) const { return lines_[link].active == no_task; }
+  /// The transfer that waits first in line.
+  TaskId first_waiting(std::uint32_t link) const;
+
+ private:
+  /// One link of the plan.
+  struct Line {
+    std::deque<TaskId> waiting;
+    TaskId active = no_task;
+    std::vector<std::uint32_t> route;  // each physical link once
+    double full_rate = 0;              // of a transfer that travels alone
+    bool slowed = false;
+    bool to_consider = false;
+
+    // Of the active transfer: what is left of it at `since`, as time at full rate.
+    double left = 0;
+    Time since{};
+    double speed = 0;  // share of the full rate
+    std::uint32_t stamp = 0;
+  };
+
+  bool shares_fairly(const Line& line) const { return !fifo_ && !line.route.empty(); }
+  std::uint32_t line_of(TaskId transfer) const;
+  double limit_of(const Line& line) const;
+  void queue_up();
+  void consider(std::uint32_t link);
+  bool is_first(TaskId transfer) const;
+  void start(TaskId transfer, Time now);
+  void set_speed(std::uint32_t link, double speed, Time now);
+  void start_what_can(Time now, const Gate& gate);
+
+  const Plan& plan_;
+  const Costs& costs_;
+  Timeline& timeline_;
+  EventQueue& events_;
+  double slowdown_;
+  bool fifo_;
+  std::vector<Line> lines_;                  // by link of the plan
+  std::vector<std::deque<TaskId>> in_line_;  // fifo: by physical link, those waiting or active
+  FairShare share_;
+  std::vector<TaskId> arrived_;             // since the last settling
+  std::vector<std::uint32_t> to_consider_;  // links where something may start
+  std::vector<std::uint32_t> to_slow_;      // links whose limit has changed
+};
+
+}  // namespace penstock
