@@ -67,7 +67,7 @@ class Stepwise {
   // Transfers.
   bool may_start(TaskId transfer);
   bool fits_beside_next(TaskId transfer) const;
-  std::uint64_t need_of_next(Rank rank) const;
+  std::uint64_t need_of_next(Rank rank, TaskId transfer) const;
   bool is_awaited(TaskId transfer) const;
   void started(TaskId transfer);
 
@@ -126,7 +126,11 @@ Stepwise::Stepwise(const Plan& plan, const Costs& costs, const Conditions& condi
 }
 
 std::optional<Standstill> Stepwise::run() {
-  for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) look_at(rank);
+  for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
+    // What is held for the whole run may be too much by itself.
+    if (room_ && room_->held(Rank{rank}) > room_->capacity()) return standstill();
+    look_at(rank);
+  }
   settle();
   while (!events_.empty()) {
     now_ = events_.next().time;
@@ -337,27 +341,29 @@ bool Stepwise::may_start(TaskId transfer) {
   return false;
 }
 
-/// Whether there is room for what a transfer brings. One that the receiver does not wait for leaves
-/// it what its next cell needs: received too early, tensors could otherwise lock out the very
-/// actions that would make room.
+/// Whether there is room for what a transfer brings. It leaves its receiver what the next cell
+/// there needs, unless it is for that cell: received too early, tensors could otherwise lock out
+/// the very actions that would make room.
 bool Stepwise::fits_beside_next(TaskId transfer) const {
   const Rank to = plan_.link(plan_.class_of(transfer).resource).to;
-  const bool leaves_room = index(to) < plan_.ranks && !is_awaited(transfer);
-  return room_->fits({&transfer, 1}, to, leaves_room ? need_of_next(to) : 0);
+  const std::uint64_t reserved = index(to) < plan_.ranks ? need_of_next(to, transfer) : 0;
+  return room_->fits({&transfer, 1}, to, reserved);
 }
 
-/// What a rank must find free for the first cell that it has not started, inputs that are yet to
-/// come included.
-std::uint64_t Stepwise::need_of_next(Rank rank) const {
+/// What a rank must find free for the first cell that it has not started, with the inputs of it
+/// that have yet to come; nothing when `transfer` is one of them.
+std::uint64_t Stepwise::need_of_next(Rank rank, TaskId transfer) const {
   const Row& row = rows_[index(rank)];
   const auto rest = row.rest.subspan(row.runs ? first_cell(row.rest).size() : 0);
   if (rest.empty()) return 0;
   std::uint64_t need = 0;
+  bool for_next = false;
   for (const TaskId task : first_cell(rest)) need += room_->need(task, rank);
   plan_.for_each_input(rest.front(), [&](TaskId input) {
+    for_next = for_next || input == transfer;
     if (timeline_.begin[input] == unknown) need += room_->need(input, rank);
   });
-  return need;
+  return for_next ? 0 : need;
 }
 
 /// Whether the reader of a transfer stands directly before the action that reads it.

@@ -9,6 +9,7 @@
 #include "hardware_models/registry.hpp"
 #include "schedules/registry.hpp"
 #include "sim/costs.hpp"
+#include "sim/events.hpp"
 #include "sim/lower.hpp"
 #include "sim/named.hpp"
 #include "sim/relax.hpp"
@@ -88,6 +89,39 @@ void relaxing(benchmark::State& state) {
   state.counters["makespan_s"] = to_us(makespan(plan, timeline)) * 1e-6;
 }
 
+/// The event engine on private links.
+void running_events(benchmark::State& state) {
+  const Case of = case_of(state);
+  const Plan plan = lowered(of);
+  const Costs costs = priced(of, plan);
+  Timeline timeline;
+  const std::size_t before = heap_used();
+  reset_heap_peak();
+  for (auto _ : state) {
+    run_events(plan, costs, {}, timeline);
+    benchmark::DoNotOptimize(timeline.end.data());
+  }
+  count_ops(state, plan.tasks());
+  state.counters["peak_bytes_per_op"] =
+      static_cast<double>(heap_peak() - before) / static_cast<double>(plan.tasks());
+  state.counters["makespan_s"] = to_us(makespan(plan, timeline)) * 1e-6;
+}
+
+/// The same with every start and end as an event of its own.
+void running_stepwise(benchmark::State& state) {
+  const Case of = case_of(state);
+  const Plan plan = lowered(of);
+  const Costs costs = priced(of, plan);
+  Conditions conditions;
+  conditions.in_flight = UINT32_MAX;
+  Timeline timeline;
+  for (auto _ : state) {
+    run_events(plan, costs, conditions, timeline);
+    benchmark::DoNotOptimize(timeline.end.data());
+  }
+  count_ops(state, plan.tasks());
+}
+
 void summarizing(benchmark::State& state) {
   const Case of = case_of(state);
   const Plan plan = lowered(of);
@@ -126,6 +160,8 @@ void sizes_to_ten_million(benchmark::internal::Benchmark* benchmark) {
 BENCHMARK(lowering)->Apply(sizes);
 BENCHMARK(pricing)->Apply(sizes);
 BENCHMARK(relaxing)->Apply(sizes_to_ten_million);
+BENCHMARK(running_events)->Apply(sizes_to_ten_million);
+BENCHMARK(running_stepwise)->Apply(sizes);
 BENCHMARK(summarizing)->Apply(sizes);
 BENCHMARK(all_three)->Apply(sizes_to_ten_million);
 
