@@ -38,24 +38,24 @@ std::uint32_t usual_chunks(const ScheduleEntry& entry, const ScheduleOptions& op
   return entry.chunks_for == nullptr ? entry.default_chunks : entry.chunks_for(options);
 }
 
-Schedule make_schedule(const ScheduleEntry& entry, const Placement& placement,
-                       const ScheduleOptions& options) {
+void check_options(std::string_view rule, std::span<const ScheduleOption> known,
+                   const ScheduleOptions& options) {
   for (const auto& setting : options.settings) {
     const std::string& name = setting.first;
-    const auto known =
-        std::find_if(entry.options.begin(), entry.options.end(),
-                     [&](const ScheduleOption& option) { return option.name == name; });
-    if (known != entry.options.end()) continue;
-    std::string takes = "no options";
-    if (!entry.options.empty()) {
-      takes = "";
-      for (const ScheduleOption& option : entry.options) {
-        takes += fmt::format("{}{}", takes.empty() ? "" : ", ", option.name);
-      }
+    const bool is_known =
+        std::any_of(known.begin(), known.end(),
+                    [&](const ScheduleOption& option) { return option.name == name; });
+    if (is_known) continue;
+    std::string takes;
+    for (const ScheduleOption& option : known) {
+      takes += fmt::format("{}{}", takes.empty() ? "" : ", ", option.name);
     }
-    throw UnknownOption(name,
-                        fmt::format("unknown option \"{}\"; {} takes {}", name, entry.name, takes));
+    throw UnknownOption(name, fmt::format("unknown option \"{}\"; {} takes {}", name, rule,
+                                          known.empty() ? "no options" : takes));
   }
+}
+
+void check_size(const Placement& placement, const ScheduleOptions& options) {
   const std::uint64_t actions =
       std::uint64_t{placement.stage_count()} * options.microbatch_count * 3;
   if (actions > Limits::actions) {
@@ -63,6 +63,12 @@ Schedule make_schedule(const ScheduleEntry& entry, const Placement& placement,
                                 placement.stage_count(), options.microbatch_count,
                                 Limits::actions));
   }
+}
+
+Schedule make_schedule(const ScheduleEntry& entry, const Placement& placement,
+                       const ScheduleOptions& options) {
+  check_options(entry.name, entry.options, options);
+  check_size(placement, options);
   return entry.make(placement, options);
 }
 

@@ -73,6 +73,12 @@ std::span<const ScheduleEntry* const> schedule_entries();
 /// How many chunks a rank a schedule has when the user does not say. Throws RuleError.
 std::uint32_t usual_chunks(const ScheduleEntry& entry, const ScheduleOptions& options);
 
+/// Throws UnknownOption for an option that is not among the known ones.
+void check_options(std::string_view rule, std::span<const ScheduleOption> known,
+                   const ScheduleOptions& options);
+/// Throws RuleError when there would be more actions than a schedule may have.
+void check_size(const Placement& placement, const ScheduleOptions& options);
+
 /// Calls the rule after checking sizes and that it takes every option given. Throws RuleError.
 Schedule make_schedule(const ScheduleEntry& entry, const Placement& placement,
                        const ScheduleOptions& options);

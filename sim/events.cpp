@@ -9,23 +9,20 @@
 #include "sim/transfers.hpp"
 
 namespace penstock {
-namespace {
 
-void reset(const Plan& plan, const Conditions& conditions, Timeline& timeline) {
+void prepare(const Plan& plan, Timeline& timeline) {
   constexpr Time unknown{-1};
   timeline.begin.assign(plan.tasks(), unknown);
   timeline.end.assign(plan.tasks(), unknown);
   timeline.last_input.assign(plan.tasks(), no_task);
-  timeline.slowed.assign(why_not_relax(plan, conditions) ? plan.tasks() : 0, Time{});
-  timeline.memory_wait.assign(conditions.stall_above_bytes ? plan.tasks() : 0, Time{});
+  timeline.slowed.clear();
+  timeline.memory_wait.clear();
   timeline.memory.clear();
 }
 
-}  // namespace
-
 std::optional<Standstill> run_events(const Plan& plan, const Costs& costs,
                                      const Conditions& conditions, Timeline& timeline) {
-  reset(plan, conditions, timeline);
+  prepare(plan, timeline);
   return may_run_ahead(conditions) ? run_ahead(plan, costs, conditions, timeline)
                                    : run_stepwise(plan, costs, conditions, timeline);
 }

@@ -35,6 +35,9 @@ std::string text(const Plan& plan, const Standstill& standstill);
 std::optional<Standstill> run_events(const Plan& plan, const Costs& costs,
                                      const Conditions& conditions, Timeline& timeline);
 
+/// Makes a timeline in which nothing has begun or ended: both are -1 ps.
+void prepare(const Plan& plan, Timeline& timeline);
+
 /// Why `relax` would be wrong: a phrase that goes after "because". Nothing where it is right.
 std::optional<std::string> why_not_relax(const Plan& plan, const Conditions& conditions);
 

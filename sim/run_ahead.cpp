@@ -61,6 +61,8 @@ RunAhead::RunAhead(const Plan& plan, const Costs& costs, const Conditions& condi
       private_(private_links(plan, conditions.network)),
       link_free_(plan.links.size()),
       transfers_(plan, costs, conditions, timeline, events_) {
+  const bool all_private = std::find(private_.begin(), private_.end(), false) == private_.end();
+  if (!all_private) timeline.slowed.assign(plan.tasks(), Time{});
   for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
     rows_.push_back({.next = orders_.tasks.data() + orders_.first[rank],
                      .end = orders_.tasks.data() + orders_.first[rank + 1]});

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "sim/dispatcher.hpp"
 #include "sim/memory_room.hpp"
 #include "sim/transfer_readers.hpp"
 #include "sim/transfers.hpp"
@@ -19,14 +20,15 @@ constexpr Time never = max_time;
 
 class Stepwise {
  public:
-  Stepwise(const Plan& plan, const Costs& costs, const Conditions& conditions, Timeline& timeline);
+  Stepwise(const Plan& plan, const Costs& costs, const Conditions& conditions, Timeline& timeline,
+           Dispatcher* dispatcher, std::vector<TaskId>* ran);
   std::optional<Standstill> run();
 
  private:
   /// A rank, how far it has come, and the cell it runs.
   struct Row {
-    std::span<const TaskId> rest;  // what it has not finished, the running cell included
-    Time issued{};                 // of the action that is next
+    std::span<TaskId> rest;  // what it has not finished, the running cell included
+    Time issued{};           // of the action that is next
     Time wakes = never;
     bool runs = false;
     bool dirty = false;
@@ -46,6 +48,7 @@ class Stepwise {
   };
 
   // What happens.
+  bool happens_now() const { return !events_.empty() && events_.next().time == now_; }
   void happen(const Event& event);
   void end_cell(std::uint32_t rank);
   void leave(TaskId transfer);
@@ -58,6 +61,7 @@ class Stepwise {
   void start_cell(std::uint32_t rank, std::span<const TaskId> cell);
   bool is_there(TaskId task) const { return end_[task] != unknown && end_[task] <= now_; }
   bool inputs_are_there(TaskId task) const;
+  bool choose(std::uint32_t rank);
   bool is_launched(Row& row, std::uint32_t rank);
   bool has_memory(Row& row, std::span<const TaskId> cell);
   TaskId last_input(const Row& row, TaskId task) const;
@@ -84,8 +88,11 @@ class Stepwise {
   const Costs& costs_;
   const Conditions& conditions_;
   Timeline& timeline_;
+  Dispatcher* dispatcher_;
+  std::vector<TaskId>* ran_;
   std::vector<Time>& end_;
   ResourceOrders orders_;
+  std::vector<std::uint32_t> place_of_;  // with a dispatcher: where a task stands in the orders
   TransferReaders readers_;
   std::optional<MemoryRoom> room_;
   std::vector<Row> rows_;
@@ -99,11 +106,13 @@ class Stepwise {
 };
 
 Stepwise::Stepwise(const Plan& plan, const Costs& costs, const Conditions& conditions,
-                   Timeline& timeline)
+                   Timeline& timeline, Dispatcher* dispatcher, std::vector<TaskId>* ran)
     : plan_(plan),
       costs_(costs),
       conditions_(conditions),
       timeline_(timeline),
+      dispatcher_(dispatcher),
+      ran_(ran),
       end_(timeline.end),
       orders_(resource_orders(plan)),
       readers_(plan),
@@ -112,6 +121,12 @@ Stepwise::Stepwise(const Plan& plan, const Costs& costs, const Conditions& condi
       transfers_(plan, costs, conditions, timeline, events_),
       gate_{[this](TaskId transfer) { return may_start(transfer); },
             [this](TaskId transfer) { started(transfer); }} {
+  timeline.slowed.assign(plan.tasks(), Time{});
+  if (conditions.stall_above_bytes) timeline.memory_wait.assign(plan.tasks(), Time{});
+  if (dispatcher != nullptr) {
+    place_of_.resize(plan.tasks());
+    for (std::uint32_t at = 0; at < plan.tasks(); ++at) place_of_[orders_.tasks[at]] = at;
+  }
   if (conditions.stall_above_bytes) room_.emplace(plan, costs, *conditions.stall_above_bytes);
   for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
     rows_[rank].rest = {orders_.tasks.data() + orders_.first[rank],
@@ -134,7 +149,12 @@ std::optional<Standstill> Stepwise::run() {
   settle();
   while (!events_.empty()) {
     now_ = events_.next().time;
-    while (!events_.empty() && events_.next().time == now_) happen(events_.pop());
+    while (happens_now()) happen(events_.pop());
+    if (dispatcher_ != nullptr) {
+      // All that arrives at this moment is there before a policy chooses.
+      transfers_.settle(now_, gate_);
+      if (happens_now()) continue;
+    }
     settle();
   }
   const bool done = std::all_of(end_.begin(), end_.end(), [](Time end) { return end != unknown; });
@@ -210,6 +230,7 @@ void Stepwise::arrive(TaskId transfer) {
 
 /// Puts the transfers in line that a task was the last input of.
 void Stepwise::hand_over(TaskId task) {
+  if (dispatcher_ != nullptr) dispatcher_->ended(task, now_);
   for (const TaskId transfer : readers_.of(task)) {
     if (!inputs_are_there(transfer)) continue;
     timeline_.last_input[transfer] = task;
@@ -241,11 +262,24 @@ void Stepwise::try_start(std::uint32_t rank) {
   Row& row = rows_[rank];
   if (row.runs || row.rest.empty()) return;
   if (conditions_.blocking_sends && row.unsent > 0) return;
-  const std::span<const TaskId> cell = first_cell(row.rest);
   if (conditions_.rendezvous || room_) look_at_links(rank);  // they look at what comes next
-  if (!inputs_are_there(cell.front())) return;
-  if (!is_launched(row, rank) || !has_memory(row, cell)) return;
-  start_cell(rank, cell);
+  if (!is_launched(row, rank)) return;
+  if (dispatcher_ != nullptr ? !choose(rank) : !inputs_are_there(row.rest.front())) return;
+  const std::span<const TaskId> cell = first_cell(row.rest);
+  if (has_memory(row, cell)) start_cell(rank, cell);
+}
+
+/// Lets the dispatcher choose what comes first of the rest of a rank.
+bool Stepwise::choose(std::uint32_t rank) {
+  Row& row = rows_[rank];
+  const auto chosen = dispatcher_->choose(Rank{rank}, [&](TaskId task) {
+    return !room_ || room_->fits({&task, 1});
+  });
+  if (!chosen) return false;
+  TaskId& first = row.rest.front();
+  std::swap(place_of_[first], place_of_[*chosen]);
+  std::swap(first, orders_.tasks[place_of_[first]]);
+  return true;
 }
 
 bool Stepwise::inputs_are_there(TaskId task) const {
@@ -274,6 +308,7 @@ void Stepwise::start_cell(std::uint32_t rank, std::span<const TaskId> cell) {
   Row& row = rows_[rank];
   for (const TaskId task : cell) {
     timeline_.begin[task] = now_;
+    if (ran_ != nullptr) ran_->push_back(task);
     if (room_) room_->start(task);
     freed(task);
   }
@@ -355,7 +390,7 @@ bool Stepwise::fits_beside_next(TaskId transfer) const {
 std::uint64_t Stepwise::need_of_next(Rank rank, TaskId transfer) const {
   const Row& row = rows_[index(rank)];
   const auto rest = row.rest.subspan(row.runs ? first_cell(row.rest).size() : 0);
-  if (rest.empty()) return 0;
+  if (rest.empty() || dispatcher_ != nullptr) return 0;  // a policy has no next
   std::uint64_t need = 0;
   bool for_next = false;
   for (const TaskId task : first_cell(rest)) need += room_->need(task, rank);
@@ -373,6 +408,7 @@ bool Stepwise::is_awaited(TaskId transfer) const {
   const Row& row = rows_[index(to)];
   const bool sends = conditions_.blocking_sends && row.unsent > 0;
   if (row.runs || sends || row.rest.empty()) return false;
+  if (dispatcher_ != nullptr) return true;
   bool awaited = false;
   plan_.for_each_input(row.rest.front(),
                        [&](TaskId input) { awaited = awaited || input == transfer; });
@@ -447,6 +483,7 @@ std::string Stepwise::needs_of(const Row& row) const {
   });
   if (missing != no_task) return task_text(plan_, missing);
   if (conditions_.blocking_sends && row.unsent > 0) return "what its rank has sent to leave";
+  if (!room_) return "its policy to start it";
   const Rank rank{plan_.class_of(task).resource};
   return fmt::format("memory of rank {}: it takes {} bytes more, and {} of {} are held",
                      index(rank), room_->need(task, rank), room_->held(rank), room_->capacity());
@@ -455,8 +492,9 @@ std::string Stepwise::needs_of(const Row& row) const {
 }  // namespace
 
 std::optional<Standstill> run_stepwise(const Plan& plan, const Costs& costs,
-                                       const Conditions& conditions, Timeline& timeline) {
-  return Stepwise(plan, costs, conditions, timeline).run();
+                                       const Conditions& conditions, Timeline& timeline,
+                                       Dispatcher* dispatcher, std::vector<TaskId>* ran) {
+  return Stepwise(plan, costs, conditions, timeline, dispatcher, ran).run();
 }
 
 }  // namespace penstock

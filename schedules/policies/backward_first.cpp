@@ -1,0 +1,26 @@
+#include "schedules/policies/registry.hpp"
+
+namespace penstock {
+namespace {
+
+class BackwardFirst final : public Policy {
+ public:
+  std::optional<std::size_t> choose(const FreeRank& /*rank*/,
+                                    std::span<const Candidate> candidates) const override {
+    return most_urgent(candidates, [](Pass) { return true; });
+  }
+};
+
+std::unique_ptr<Policy> make(const Placement& /*placement*/, const ScheduleOptions& /*options*/) {
+  return std::make_unique<BackwardFirst>();
+}
+
+}  // namespace
+
+constinit extern const PolicyEntry backward_first_entry{
+    .name = "backward-first",
+    .summary = "a backward whenever there is one, else a forward; weight gradients last",
+    .make = make,
+};
+
+}  // namespace penstock

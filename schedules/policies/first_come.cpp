@@ -1,0 +1,26 @@
+#include "schedules/policies/registry.hpp"
+
+namespace penstock {
+namespace {
+
+class FirstCome final : public Policy {
+ public:
+  std::optional<std::size_t> choose(const FreeRank& /*rank*/,
+                                    std::span<const Candidate> /*candidates*/) const override {
+    return 0;
+  }
+};
+
+std::unique_ptr<Policy> make(const Placement& /*placement*/, const ScheduleOptions& /*options*/) {
+  return std::make_unique<FirstCome>();
+}
+
+}  // namespace
+
+constinit extern const PolicyEntry first_come_entry{
+    .name = "first-come",
+    .summary = "what has been ready for longest",
+    .make = make,
+};
+
+}  // namespace penstock

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "schedules/registry.hpp"
+#include "sim/policy.hpp"
+
+namespace penstock {
+
+/// One way to decide the order of work while it runs. A policy is one .cpp of this folder.
+struct PolicyEntry {
+  std::string_view name;
+  std::string_view summary;
+  std::span<const ScheduleOption> options = {};
+
+  /// Throws RuleError when an option has no meaning.
+  std::unique_ptr<Policy> (*make)(const Placement& placement, const ScheduleOptions& options);
+};
+
+/// All policies, by name.
+std::span<const PolicyEntry* const> policy_entries();
+
+/// Makes a policy after checking that it takes every option given. Throws RuleError.
+std::unique_ptr<Policy> make_policy(const PolicyEntry& entry, const Placement& placement,
+                                    const ScheduleOptions& options);
+
+/// Where the stages lie under a policy: the option "placement", loop or vee.
+Placement policy_placement(std::uint32_t ranks, std::uint32_t chunks,
+                           const ScheduleOptions& options);
+/// What there is to do, by the option "backward": whole or split.
+Schedule policy_work(const Placement& placement, const ScheduleOptions& options);
+
+/// How urgent a pass is where backwards go first: they let others go on, forwards begin something
+/// new, and weight gradients nobody waits for.
+int urgency(Pass pass);
+
+/// The most urgent candidate that `allowed` lets pass; of equals, that which has waited longest.
+template <class Allowed>
+std::optional<std::size_t> most_urgent(std::span<const Candidate> candidates, Allowed allowed) {
+  std::optional<std::size_t> best;
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    const Pass pass = candidates[c].action.pass;
+    if (!allowed(pass)) continue;
+    if (!best || urgency(pass) < urgency(candidates[*best].action.pass)) best = c;
+  }
+  return best;
+}
+
+}  // namespace penstock
