@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
 #include "hardware_models/topologies/machines.hpp"
@@ -21,16 +20,19 @@ void add_relay(Machines& machines, std::size_t device) {
   topology.hops.push_back({relay, machines.nic[device], machines.to_nic[device]});
 }
 
+/// All machines are whole, also where the last devices are not asked for: without a device of some
+/// number there would be no way from that machine to its rail.
 Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
-  const std::uint32_t per_node = std::min(parameters.count("devices_per_node"), devices);
-  Machines machines = nvswitch_machines(devices, per_node, parameters);
+  const std::uint32_t per_node = parameters.count("devices_per_node");
+  const std::uint32_t built = (devices + per_node - 1) / per_node * per_node;
+  Machines machines = nvswitch_machines(built, per_node, parameters);
   add_nics(machines, parameters);
   Topology& topology = machines.cluster.topology;
   std::vector<Node> rails;
   for (std::uint32_t i = 0; i < per_node; ++i) {
     rails.push_back(topology.add_switch(fmt::format("rail{}", i)));
   }
-  for (std::size_t device = 0; device < devices; ++device) {
+  for (std::size_t device = 0; device < built; ++device) {
     topology.connect_both_ways(machines.nic[device], rails[device % per_node],
                                parameters.speed("nic"));
     add_relay(machines, device);

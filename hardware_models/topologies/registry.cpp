@@ -34,7 +34,7 @@ void check_value(const TopologyParameter& parameter, double value) {
   };
   switch (parameter.measure) {
     case Measure::count:
-      return fits("a whole number", 1, Limits::network_links, /*whole=*/true);
+      return fits("a whole number", 1, Limits::stages, /*whole=*/true);
     case Measure::bandwidth_bytes_per_s:
       return fits("a number", 1, Limits::bytes, /*whole=*/false);
     case Measure::latency_us:

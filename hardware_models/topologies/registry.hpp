@@ -49,7 +49,7 @@ struct TopologyEntry {
   std::string_view name;
   std::string_view summary;
   std::span<const TopologyParameter> parameters;
-  /// Devices 0, 1, …, by name and by number, and all that joins them.
+  /// So many devices or more, named "0", "1", …, and all that joins them.
   Cluster (*make)(std::uint32_t devices, const TopologyParameters& parameters);
 };
 

@@ -26,19 +26,21 @@ std::string route_text(const Router& router, Node from, Node to) {
   return text;
 }
 
+/// A number from 0 to below `end`, large ones as likely as small ones from the first case on.
+std::uint32_t below(std::uint32_t end) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0U, end));
+}
+
 /// Places and links at random, some of them one way, some beside each other.
 Topology random_topology() {
   Topology topology;
-  const auto places = *rc::gen::inRange<std::uint32_t>(1, 12);
+  const std::uint32_t places = 1 + below(12);
   for (std::uint32_t i = 0; i < places; ++i) {
     const std::string name = fmt::format("{}", i);
-    *rc::gen::weightedElement<bool>({{3, true}, {1, false}}) ? topology.add_switch(name)
-                                                             : topology.add_end(name);
+    below(4) > 0 ? topology.add_switch(name) : topology.add_end(name);
   }
-  const auto links = *rc::gen::inRange<std::uint32_t>(0, 3 * places);
-  for (std::uint32_t i = 0; i < links; ++i) {
-    topology.connect(Node{*rc::gen::inRange(0U, places)}, Node{*rc::gen::inRange(0U, places)},
-                     fast);
+  for (std::uint32_t left = places + below(2 * places); left > 0; --left) {
+    topology.connect(Node{below(places)}, Node{below(places)}, fast);
   }
   return topology;
 }
