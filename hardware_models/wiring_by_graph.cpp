@@ -33,7 +33,8 @@ struct DeviceAt {
 
 Wiring over_graph(Topology topology, std::string where, NodeAt node_at) {
   const auto router = std::make_shared<const Router>(std::move(topology));
-  return {router->topology().links, [router, where, node_at](const Link& link) {
+  return {router->topology().links,
+          [router, where = std::move(where), node_at = std::move(node_at)](const Link& link) {
             const auto from = node_at(link.from, link.to);
             const auto to = node_at(link.to, link.from);
             const auto route = from && to ? router->route(*from, *to) : std::nullopt;

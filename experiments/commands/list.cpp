@@ -114,6 +114,7 @@ Runner declare(CommandLine& line) {
   };
   auto options = std::make_shared<Options>();
   std::vector<std::string> names;
+  names.reserve(kinds.size());
   for (const Kind& kind : kinds) names.emplace_back(kind.name);
   line.required_choice("KIND", options->kind, names, "what to list");
   line.flag("--json", options->json, "print it as JSON");
