@@ -18,19 +18,7 @@ namespace penstock {
 namespace {
 
 /// The JSON pointer of an option of the schedule.
-std::string option_pointer(const std::string& name) {
-  std::string pointer = "/schedule/";
-  for (const char c : name) {
-    if (c == '~') {
-      pointer += "~0";
-    } else if (c == '/') {
-      pointer += "~1";
-    } else {
-      pointer += c;
-    }
-  }
-  return pointer;
-}
+std::string option_pointer(const std::string& name) { return "/schedule" + pointer_step(name); }
 
 /// Devices that act as one pipeline rank, times the copies of the pipeline.
 std::uint64_t devices_per_rank(const Scenario& scenario) {

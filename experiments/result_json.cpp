@@ -44,6 +44,13 @@ json link_json(const LinkReport& link) {
           {"busy_us", to_us(link.busy)}};
 }
 
+json network_link_json(const NetworkLinkUse& link) {
+  return {{"name", link.name},
+          {"transfers", link.transfers},
+          {"bytes", link.bytes},
+          {"utilization", link.utilization}};
+}
+
 template <class Items, class Make>
 json list_json(const Items& items, Make make) {
   json all = json::array();
@@ -137,6 +144,9 @@ json result_json(const RunResult& result) {
   }
   document["ranks"] = std::move(ranks);
   document["links"] = list_json(report.links, link_json);
+  if (!result.conditions.network.links.empty()) {
+    document["network"] = list_json(report.network, network_link_json);
+  }
   document["critical_path"] =
       critical_path_json(*result.plan, result.timeline, report.critical_path);
   document["findings"] = findings_json(result.findings);

@@ -81,6 +81,26 @@ std::string rank_table(const Report& report, TimeUnit unit) {
   return text;
 }
 
+/// The physical links that were used most, first.
+std::string network_table(std::vector<NetworkLinkUse> network) {
+  constexpr std::size_t most_links = 16;
+  std::stable_sort(network.begin(), network.end(), [](const auto& one, const auto& other) {
+    return one.utilization > other.utilization;
+  });
+  std::vector<std::vector<std::string>> rows{{"link", "transfers", "carried", "used"}};
+  for (const NetworkLinkUse& link : network) {
+    if (rows.size() > most_links) break;
+    rows.push_back({link.name, fmt::format("{}", link.transfers), bytes_text(link.bytes),
+                    percent_text(link.utilization)});
+  }
+  std::string text = aligned(rows, {0});
+  if (network.size() > most_links) {
+    text += fmt::format("({} links that were used less are left out; --json has all)\n",
+                        network.size() - most_links);
+  }
+  return text;
+}
+
 std::string summary(const RunResult& result, TimeUnit unit) {
   const Report& report = *result.report;
   std::string text;
@@ -101,6 +121,9 @@ std::string result_table(const RunResult& result) {
     const TimeUnit unit = unit_for(result.report->makespan);
     text += summary(result, unit);
     text += fmt::format("\ntimes in {}\n{}", unit.name, rank_table(*result.report, unit));
+    if (!result.report->network.empty()) {
+      text += fmt::format("\nnetwork\n{}", network_table(result.report->network));
+    }
   }
   for (const Finding& finding : result.findings) {
     const bool says_kind = finding.text.starts_with(finding.kind + ":");

@@ -13,19 +13,31 @@
 namespace penstock {
 namespace {
 
-std::unique_ptr<HardwareModel> hardware_of(const Scenario& scenario) {
+/// What the scenario says of its hardware, with the devices of a rank.
+HardwareSpec hardware_spec_of(const Scenario& scenario, const Plan& plan) {
+  HardwareSpec spec = scenario.hardware_spec;
+  spec.ranks = plan.ranks;
+  spec.devices_per_replica = std::uint64_t{scenario.tensor} * scenario.context * scenario.expert;
+  spec.devices_per_rank = spec.devices_per_replica * scenario.data;
+  return spec;
+}
+
+std::unique_ptr<HardwareModel> hardware_of(const Scenario& scenario, const Plan& plan) {
   const CostModelEntry* entry = find_named(cost_model_entries(), scenario.hardware);
   if (entry == nullptr) {
     throw InputError("/hardware/name",
                      fmt::format("unknown name \"{}\"; known: {}", scenario.hardware,
                                  names_of(cost_model_entries())));
   }
-  return entry->make(scenario.hardware_spec);
+  return entry->make(hardware_spec_of(scenario, plan));
 }
 
-Costs costs_of(const Scenario& scenario, const Plan& plan, const Partition& partition) {
+/// Fills in what the plan costs on the scenario's hardware, and the network it meets with there.
+void price_on_hardware(const Scenario& scenario, const Partition& partition, RunResult& result) {
   try {
-    return price(plan, scenario.model, partition, *hardware_of(scenario));
+    const auto hardware = hardware_of(scenario, *result.plan);
+    result.costs = price(*result.plan, scenario.model, partition, *hardware);
+    result.conditions.network = network_of(*result.plan, *hardware);
   } catch (const InputError& error) {
     throw in_file(scenario.source, error);
   }
@@ -90,9 +102,11 @@ RunResult run(const Scenario& scenario) {
   }
   result.plan = std::move(std::get<Plan>(lowered));
   result.plan->schedule = layout.name;
-  result.costs = costs_of(scenario, *result.plan, layout.partition);
+  price_on_hardware(scenario, layout.partition, result);
   relax(*result.plan, result.costs, result.timeline);
   result.report = summarize(*result.plan, result.costs, result.timeline);
+  result.report->network =
+      network_use(*result.plan, result.costs, result.conditions.network, result.report->makespan);
   result.samples_per_s = samples_per_s(scenario, layout, result.report->makespan);
   add_memory_findings(scenario, result);
   return result;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "experiments/scenario.hpp"
+#include "sim/conditions.hpp"
 #include "sim/costs.hpp"
 #include "sim/plan.hpp"
 #include "sim/report.hpp"
@@ -29,6 +30,7 @@ struct RunResult {
   // Without a value when the order deadlocks.
   std::optional<Plan> plan;
   Costs costs;
+  Conditions conditions;
   Timeline timeline;
   std::optional<Report> report;
   double samples_per_s = 0;

@@ -8,6 +8,7 @@
 
 #include "experiments/files.hpp"
 #include "experiments/json_input.hpp"
+#include "experiments/network_input.hpp"
 #include "sim/error.hpp"
 
 namespace penstock {
@@ -77,6 +78,7 @@ void read_hardware(const json& hardware, Scenario& scenario) {
   take(hardware, "transfer_us", scenario.hardware_spec.transfer_us);
   take(hardware, "latency_us", scenario.hardware_spec.latency_us);
   take(hardware, "bandwidth_bytes_per_s", scenario.hardware_spec.bandwidth_bytes_per_s);
+  read_network(hardware, scenario.hardware_spec);
 }
 
 template <class Number>

@@ -1,4 +1,5 @@
 #include "hardware_models/registry.hpp"
+#include "hardware_models/stated_times.hpp"
 #include "sim/error.hpp"
 
 namespace penstock {
@@ -11,38 +12,34 @@ class Ideal final : public HardwareModel {
   explicit Ideal(const HardwareSpec& spec) : spec_(spec) {}
 
   std::optional<double> compute_us(const Layer& layer, Pass pass) const override {
-    switch (pass) {
-      case Pass::forward:
-        return layer.forward_us;
-      case Pass::backward:
-        return backward_us(layer);
-      case Pass::backward_input:
-        return layer.backward_input_us;
-      case Pass::backward_weight:
-        return layer.backward_weight_us;
-      case Pass::recompute:
-        return layer.recompute_us;
-      default:
-        return std::nullopt;
-    }
+    return stated_us(layer, pass);
   }
 
-  TransferTime transfer(double bytes, Rank /*from*/, Rank /*to*/) const override {
-    const double latency_us = spec_.latency_us.value_or(spec_.transfer_us);
-    if (!spec_.bandwidth_bytes_per_s) return {0, latency_us};
-    return {bytes / *spec_.bandwidth_bytes_per_s * 1e6, latency_us};
+  TransferTime transfer(double bytes, Rank from, Rank to) const override {
+    const bool with_host = from == host_memory || to == host_memory;
+    double latency_us = spec_.latency_us.value_or(spec_.transfer_us);
+    auto bandwidth = spec_.bandwidth_bytes_per_s;
+    if (with_host && spec_.host_latency_us) latency_us = *spec_.host_latency_us;
+    if (with_host && spec_.host_bandwidth_bytes_per_s) bandwidth = spec_.host_bandwidth_bytes_per_s;
+    if (!bandwidth) return {0, latency_us};
+    return {bytes / *bandwidth * 1e6, latency_us};
   }
 
  private:
-  /// A fused backward may be cheaper than its parts, so it is the sum only where none is stated.
-  static std::optional<double> backward_us(const Layer& layer) {
-    if (layer.backward_us) return layer.backward_us;
-    if (!layer.backward_input_us || !layer.backward_weight_us) return std::nullopt;
-    return *layer.backward_input_us + *layer.backward_weight_us;
-  }
-
   HardwareSpec spec_;
 };
+
+/// Every ordered pair of ranks has a link of its own here.
+void refuse_shared_links(const HardwareSpec& spec) {
+  const char* key = spec.topology          ? "topology"
+                    : !spec.links.empty()  ? "links"
+                    : !spec.routes.empty() ? "routes"
+                                           : nullptr;
+  if (key == nullptr) return;
+  throw InputError(
+      std::string("/hardware/") + key,
+      "the cost model \"ideal\" has no shared links; they go with the name \"custom\"");
+}
 
 std::unique_ptr<HardwareModel> make(const HardwareSpec& spec) {
   if (spec.transfer_us != 0 && (spec.latency_us || spec.bandwidth_bytes_per_s)) {
@@ -50,6 +47,7 @@ std::unique_ptr<HardwareModel> make(const HardwareSpec& spec) {
                      "transfer_us stands beside latency_us or bandwidth_bytes_per_s; "
                      "give a pure delay, or a latency with a bandwidth");
   }
+  refuse_shared_links(spec);
   return std::make_unique<Ideal>(spec);
 }
 

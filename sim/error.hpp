@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace penstock {
 
@@ -18,6 +19,21 @@ class InputError : public std::runtime_error {
  private:
   std::string where_;
 };
+
+/// A key of the input as one step of a JSON pointer, its slash in front.
+inline std::string pointer_step(std::string_view key) {
+  std::string step = "/";
+  for (const char c : key) {
+    if (c == '~') {
+      step += "~0";
+    } else if (c == '/') {
+      step += "~1";
+    } else {
+      step += c;
+    }
+  }
+  return step;
+}
 
 /// The program was called wrongly (exit 2).
 class UsageError : public std::runtime_error {

@@ -29,8 +29,9 @@ class HardwareModel {
   /// The physical links that transfers share and how; without any, each ordered pair of ranks has
   /// a link of its own. `routes` stays empty: `route` tells them.
   virtual Network network() const { return {}; }
-  /// The physical links that lead from one end to the other, in order.
-  virtual std::vector<std::uint32_t> route(const Link& /*link*/) const { return {}; }
+  /// The physical links that lead from one end to the other, in order. Throws
+  /// InputError where none do.
+  virtual Route route(const Link& /*link*/) const { return {}; }
 };
 
 }  // namespace penstock

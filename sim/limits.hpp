@@ -12,6 +12,7 @@ struct Limits {
   static constexpr std::uint64_t actions = 100'000'000;
   static constexpr std::uint32_t chains = 64;
   static constexpr std::uint32_t layers = 1'000'000;
+  static constexpr std::uint32_t network_links = 1'000'000;
   static constexpr double time_us = 1e12;
   static constexpr double bytes = 1e18;
   static constexpr std::uint64_t input_file_bytes = std::uint64_t{1} << 31;

@@ -13,14 +13,24 @@ struct NetworkLink {
   double latency_us = 0;
 };
 
+/// The physical links that a transfer goes over, in order, by number.
+using Route = std::vector<std::uint32_t>;
+
 /// How transfers share a link: one after the other, or all at once with max-min fair shares.
 enum class Sharing : std::uint8_t { fifo, fair };
 
 /// The physical links under the links of a plan. Without links each link of the plan is private.
 struct Network {
   std::vector<NetworkLink> links;
-  std::vector<std::vector<std::uint32_t>> routes;  // by link of the plan: the links it goes over
+  std::vector<Route> routes;  // by link of the plan
   Sharing sharing = Sharing::fair;
 };
+
+struct Plan;
+class HardwareModel;
+
+/// The network of some hardware with the route of each link of a plan; without links where the
+/// hardware shares none. Throws InputError for a link that has no route.
+Network network_of(const Plan& plan, const HardwareModel& hardware);
 
 }  // namespace penstock

@@ -20,7 +20,15 @@ class Hash {
   std::uint64_t value_ = 0xcbf29ce484222325U;
 };
 
+std::string text_of_end(Rank rank) {
+  if (rank == host_memory) return "host";
+  if (rank == data_replicas) return "data";
+  return std::to_string(index(rank));
+}
+
 }  // namespace
+
+std::string text(const Link& link) { return text_of_end(link.from) + ">" + text_of_end(link.to); }
 
 ResourceOrders resource_orders(const Plan& plan) {
   ResourceOrders orders;

@@ -27,6 +27,9 @@ struct Link {
   friend bool operator==(const Link&, const Link&) = default;
 };
 
+/// "0>1", "0>host" or "data>0".
+std::string text(const Link& link);
+
 /// What memory holds.
 enum class BufferKind : std::uint8_t {
   parameters,        // for the whole run

@@ -6,6 +6,7 @@
 #include "sim/costs.hpp"
 #include "sim/idle.hpp"
 #include "sim/memory.hpp"
+#include "sim/network_use.hpp"
 #include "sim/plan.hpp"
 #include "sim/timeline.hpp"
 
@@ -44,7 +45,8 @@ struct Report {
   Bubble bubble;
   std::vector<RankReport> ranks;
   std::vector<LinkReport> links;
-  std::vector<TaskId> critical_path;  // from the start of the run to its end
+  std::vector<NetworkLinkUse> network;  // filled in for a run that met with a network
+  std::vector<TaskId> critical_path;    // from the start of the run to its end
 };
 
 Report summarize(const Plan& plan, const Costs& costs, const Timeline& timeline);

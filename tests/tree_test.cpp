@@ -51,7 +51,7 @@ const std::vector<Home>& homes() {
   static const std::vector<Home> table = {
       {std::regex("nlohmann/json_fwd\\.hpp"), std::regex("(experiments|tests)/.*")},
       {std::regex("nlohmann/(?!json_fwd\\.hpp).*"), std::regex("(experiments|tests)/.*\\.cpp")},
-      {std::regex("boost/.*"), std::regex("sim/model_graph\\.cpp")},
+      {std::regex("boost/.*"), std::regex("sim/(model_graph|topology)\\.cpp")},
       {std::regex("cairo.*"), std::regex("experiments/pictures/.*")},
       {std::regex("CLI/.*"), std::regex("experiments/commands/.*")},
       {std::regex("valijson/.*"), std::regex("experiments/schema_check\\.cpp")},

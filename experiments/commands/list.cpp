@@ -7,6 +7,7 @@
 #include "experiments/commands/registry.hpp"
 #include "experiments/formats/registry.hpp"
 #include "hardware_models/registry.hpp"
+#include "hardware_models/topologies/registry.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "schedules/registry.hpp"
 
@@ -44,16 +45,46 @@ json schedules() {
 
 json partitioners() { return names_and_summaries(partitioner_entries()); }
 json cost_models() { return names_and_summaries(cost_model_entries()); }
+/// Cost models, and the kinds of topology that the one named custom takes.
+json hardware() {
+  json all = cost_models();
+  for (json& model : all) model["is"] = "cost model";
+  for (const TopologyEntry* entry : topology_entries()) {
+    json options = json::array();
+    for (const TopologyParameter& parameter : entry->parameters) {
+      options.push_back({{"name", parameter.name},
+                         {"summary", parameter.summary},
+                         {"default", parameter.otherwise ? json(*parameter.otherwise) : json()}});
+    }
+    all.push_back({{"name", entry->name},
+                   {"summary", entry->summary},
+                   {"is", "topology"},
+                   {"options", std::move(options)}});
+  }
+  return all;
+}
+
 json formats() { return names_and_summaries(format_entries()); }
 
 struct Kind {
   const char* name;
   json (*list)();
 };
-constexpr std::array<Kind, 4> kinds{{{"schedules", schedules},
+constexpr std::array<Kind, 5> kinds{{{"schedules", schedules},
                                      {"partitioners", partitioners},
+                                     {"hardware", hardware},
                                      {"cost-models", cost_models},
                                      {"formats", formats}}};
+
+/// An option with its default, where it has one: "nic_latency_us: of a NIC, default 0".
+std::string option_text(const json& option) {
+  std::string line = fmt::format("{}: {}", option["name"].get<std::string>(),
+                                 option["summary"].get<std::string>());
+  if (!option.contains("default")) return line;
+  return line + (option["default"].is_null()
+                     ? ", required"
+                     : fmt::format(", default {}", option["default"].get<double>()));
+}
 
 /// The name and what else is told of an entry, one line each.
 void print_lines(const json& entries) {
@@ -63,12 +94,15 @@ void print_lines(const json& entries) {
   }
   const auto text = [](const json& value) { return value.get<std::string>(); };
   for (const json& entry : entries) {
-    fmt::print("{:<{}}  {}\n", text(entry["name"]), width, text(entry["summary"]));
-    if (!entry.contains("needs")) continue;
-    fmt::print("{:{}}  needs {}; bubble {}; peak {}\n", "", width, text(entry["needs"]),
-               text(entry["bubble"]), text(entry["peak_activations"]));
+    const std::string is = entry.contains("is") ? text(entry["is"]) + ": " : "";
+    fmt::print("{:<{}}  {}{}\n", text(entry["name"]), width, is, text(entry["summary"]));
+    if (entry.contains("needs")) {
+      fmt::print("{:{}}  needs {}; bubble {}; peak {}\n", "", width, text(entry["needs"]),
+                 text(entry["bubble"]), text(entry["peak_activations"]));
+    }
+    if (!entry.contains("options")) continue;
     for (const json& option : entry["options"]) {
-      fmt::print("{:{}}  {}: {}\n", "", width, text(option["name"]), text(option["summary"]));
+      fmt::print("{:{}}  {}\n", "", width, option_text(option));
     }
   }
 }
@@ -80,6 +114,7 @@ Runner declare(CommandLine& line) {
   };
   auto options = std::make_shared<Options>();
   std::vector<std::string> names;
+  names.reserve(kinds.size());
   for (const Kind& kind : kinds) names.emplace_back(kind.name);
   line.required_choice("KIND", options->kind, names, "what to list");
   line.flag("--json", options->json, "print it as JSON");
@@ -100,7 +135,7 @@ Runner declare(CommandLine& line) {
 
 constinit extern const CommandEntry list_entry{
     .name = "list",
-    .summary = "show what there is: schedules, partitioners, cost models, formats",
+    .summary = "show what there is: schedules, partitioners, hardware, cost models, formats",
     .details =
         "Symbols: p ranks, r a rank, m microbatches, v chunks a rank, k slices, W waves; f, b, i\n"
         "and w are the times of F, B, I and W of one stage. The bubble is what the makespan\n"

@@ -42,6 +42,31 @@ TEST_CASE("a pure delay occupies nothing; a bandwidth occupies, and a latency co
   CHECK(of_8000_bytes(link(2, 1e9)).latency_us == 2);
 }
 
+TEST_CASE("the memory of the host is as far as another rank, unless it has a link of its own") {
+  const auto to_host = [](const HardwareSpec& spec) {
+    return ideal(spec)->transfer(8000, Rank{0}, host_memory);
+  };
+  HardwareSpec spec = link(2, 1e9);
+  CHECK(to_host(spec).occupies_us == 8);
+  CHECK(to_host(spec).latency_us == 2);
+  spec.host_bandwidth_bytes_per_s = 4e9;
+  spec.host_latency_us = 3;
+  CHECK(to_host(spec).occupies_us == 2);
+  CHECK(to_host(spec).latency_us == 3);
+  CHECK(ideal(spec)->transfer(8000, host_memory, Rank{1}).occupies_us == 2);
+  CHECK(of_8000_bytes(spec).occupies_us == 8);
+  CHECK(ideal(spec)->transfer(8000, Rank{0}, data_replicas).occupies_us == 8);
+  CHECK(to_host(delay(5)).latency_us == 5);
+}
+
+TEST_CASE("shared links go with custom hardware") {
+  HardwareSpec spec;
+  spec.topology = TopologySpec{"nvswitch", {}};
+  CHECK_THROWS_WITH_AS(
+      ideal(spec), "the cost model \"ideal\" has no shared links; they go with the name \"custom\"",
+      InputError);
+}
+
 TEST_CASE("a delay beside a latency or a bandwidth contradicts itself") {
   HardwareSpec spec = link(2, 1e9);
   spec.transfer_us = 1;

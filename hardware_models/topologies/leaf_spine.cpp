@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "hardware_models/topologies/machines.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::array<TopologyParameter, 11> takes{{
+    devices_per_node,
+    {"nodes_per_leaf", "machines at one leaf", Measure::count, std::nullopt},
+    {"spines", "spines, each with a link to and from every leaf", Measure::count, std::nullopt},
+    nvlink_bandwidth,
+    nvlink_latency,
+    pcie_bandwidth,
+    pcie_latency,
+    nic_bandwidth,
+    nic_latency,
+    {"uplink_bandwidth_bytes_per_s",
+     "of a leaf to and from each spine, each way; a leaf is oversubscribed by devices_per_node * "
+     "nodes_per_leaf * NIC / (spines * uplink)",
+     Measure::bandwidth_bytes_per_s, std::nullopt},
+    {"uplink_latency_us", "of a leaf to or from a spine", Measure::latency_us, 0},
+}};
+
+/// Each leaf is joined to all spines.
+std::vector<Node> add_leaves(Topology& topology, std::uint32_t leaves,
+                             const TopologyParameters& parameters) {
+  std::vector<Node> spines;
+  for (std::uint32_t i = 0; i < parameters.count("spines"); ++i) {
+    spines.push_back(topology.add_switch(fmt::format("spine{}", i)));
+  }
+  std::vector<Node> all;
+  for (std::uint32_t i = 0; i < leaves; ++i) {
+    all.push_back(topology.add_switch(fmt::format("leaf{}", i)));
+    for (const Node spine : spines) {
+      topology.connect_both_ways(all.back(), spine, parameters.speed("uplink"));
+    }
+  }
+  return all;
+}
+
+Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
+  const std::uint32_t per_node = parameters.count("devices_per_node");
+  const std::uint64_t per_leaf = std::uint64_t{per_node} * parameters.count("nodes_per_leaf");
+  Machines machines = nvswitch_machines(devices, std::min(per_node, devices), parameters);
+  add_nics(machines, parameters);
+  Topology& topology = machines.cluster.topology;
+  const auto leaves = static_cast<std::uint32_t>((devices + per_leaf - 1) / per_leaf);
+  const std::vector<Node> leaf = add_leaves(topology, leaves, parameters);
+  for (std::size_t device = 0; device < devices; ++device) {
+    topology.connect_both_ways(machines.nic[device], leaf[device / per_leaf],
+                               parameters.speed("nic"));
+  }
+  return std::move(machines.cluster);
+}
+
+}  // namespace
+
+constinit extern const TopologyEntry leaf_spine_entry{
+    "leaf-spine",
+    "machines with an NVSwitch, their NICs at leaves, every leaf joined to all spines", takes,
+    make};
+
+}  // namespace penstock

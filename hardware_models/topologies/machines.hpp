@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "hardware_models/topologies/registry.hpp"
+
+namespace penstock {
+
+// Parameters that several kinds share. Their defaults are those of a machine with eight H100 SXM:
+// NVLink 4 with 450 GB/s and PCIe 5.0 x16 with 64 GB/s each way, a NIC with 400 Gbit/s a device.
+constexpr TopologyParameter devices_per_node{"devices_per_node",
+                                             "devices of one machine, all on its NVSwitch",
+                                             Measure::count, std::nullopt};
+constexpr TopologyParameter nvlink_bandwidth{"nvlink_bandwidth_bytes_per_s",
+                                             "of a device to and from its NVSwitch, each way",
+                                             Measure::bandwidth_bytes_per_s, 450e9};
+constexpr TopologyParameter nvlink_latency{
+    "nvlink_latency_us", "of a device to or from its NVSwitch", Measure::latency_us, 0};
+constexpr TopologyParameter pcie_bandwidth{"pcie_bandwidth_bytes_per_s",
+                                           "of a device's PCIe links, each way",
+                                           Measure::bandwidth_bytes_per_s, 64e9};
+constexpr TopologyParameter pcie_latency{"pcie_latency_us", "of a device's PCIe links",
+                                         Measure::latency_us, 0};
+constexpr TopologyParameter nic_bandwidth{"nic_bandwidth_bytes_per_s",
+                                          "of a NIC to and from the network, each way",
+                                          Measure::bandwidth_bytes_per_s, 50e9};
+constexpr TopologyParameter nic_latency{"nic_latency_us", "of a NIC to or from the network",
+                                        Measure::latency_us, 0};
+
+/// Machines of equal size, the last perhaps with fewer devices. By device: its NVSwitch, the link
+/// that comes from there, its NIC and the link that leads there.
+struct Machines {
+  Cluster cluster;
+  std::vector<Node> nvswitch;
+  std::vector<std::uint32_t> from_nvswitch;
+  std::vector<Node> nic;
+  std::vector<std::uint32_t> to_nic;
+};
+
+/// Each device has a link each way to the NVSwitch of its machine, and one each way over PCIe to
+/// the memory of its host. There are no NICs yet.
+Machines nvswitch_machines(std::uint32_t devices, std::uint32_t per_machine,
+                           const TopologyParameters& parameters);
+
+/// Gives each device a NIC, each way over PCIe.
+void add_nics(Machines& machines, const TopologyParameters& parameters);
+
+}  // namespace penstock

@@ -1,0 +1,49 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "hardware_models/topologies/machines.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::array<TopologyParameter, 7> takes{{
+    {"devices_per_switch", "devices under one PCIe switch", Measure::count, std::nullopt},
+    pcie_bandwidth,
+    pcie_latency,
+    {"uplink_bandwidth_bytes_per_s", "of a PCIe switch to and from the root, each way",
+     Measure::bandwidth_bytes_per_s, 64e9},
+    {"uplink_latency_us", "of a PCIe switch to or from the root", Measure::latency_us, 0},
+    {"host_bandwidth_bytes_per_s", "of the host's memory to and from the root, each way",
+     Measure::bandwidth_bytes_per_s, 300e9},
+    {"host_latency_us", "of the host's memory to or from the root", Measure::latency_us, 0},
+}};
+
+/// One machine without NVLink: what the devices of a switch send elsewhere shares its uplink.
+Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
+  Cluster cluster;
+  Topology& topology = cluster.topology;
+  const std::uint32_t per_switch = parameters.count("devices_per_switch");
+  const Node root = topology.add_switch("root");
+  const Node host = topology.add_end("host0");
+  topology.connect_both_ways(root, host, parameters.speed("host"));
+  for (std::uint32_t first = 0; first < devices; first += per_switch) {
+    const Node pcie = topology.add_switch(fmt::format("switch{}", first / per_switch));
+    topology.connect_both_ways(pcie, root, parameters.speed("uplink"));
+    for (std::uint32_t i = first; i < devices && i - first < per_switch; ++i) {
+      cluster.devices.push_back(topology.add_end(fmt::format("{}", i)));
+      cluster.host_of.push_back(host);
+      topology.connect_both_ways(cluster.devices.back(), pcie, parameters.speed("pcie"));
+    }
+  }
+  return cluster;
+}
+
+}  // namespace
+
+constinit extern const TopologyEntry pcie_tree_entry{
+    "pcie-tree",
+    "one machine: devices under PCIe switches, switches and host memory under one root", takes,
+    make};
+
+}  // namespace penstock

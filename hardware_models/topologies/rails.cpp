@@ -1,0 +1,48 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "hardware_models/topologies/machines.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::array takes{devices_per_node, nvlink_bandwidth, nvlink_latency, pcie_bandwidth,
+                           pcie_latency,     nic_bandwidth,    nic_latency};
+
+/// A device passes on what comes over its NVLink to its NIC, and only that: traffic to another
+/// number changes the rail inside the sending machine, as NCCL's PXN does. Both hops are those of
+/// the device itself, so they share its links.
+void add_relay(Machines& machines, std::size_t device) {
+  Topology& topology = machines.cluster.topology;
+  const Node relay = topology.add_switch(fmt::format("{} on the way", device));
+  topology.hops.push_back({machines.nvswitch[device], relay, machines.from_nvswitch[device]});
+  topology.hops.push_back({relay, machines.nic[device], machines.to_nic[device]});
+}
+
+/// All machines are whole, also where the last devices are not asked for: without a device of some
+/// number there would be no way from that machine to its rail.
+Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
+  const std::uint32_t per_node = parameters.count("devices_per_node");
+  const std::uint32_t built = (devices + per_node - 1) / per_node * per_node;
+  Machines machines = nvswitch_machines(built, per_node, parameters);
+  add_nics(machines, parameters);
+  Topology& topology = machines.cluster.topology;
+  std::vector<Node> rails;
+  for (std::uint32_t i = 0; i < per_node; ++i) {
+    rails.push_back(topology.add_switch(fmt::format("rail{}", i)));
+  }
+  for (std::size_t device = 0; device < built; ++device) {
+    topology.connect_both_ways(machines.nic[device], rails[device % per_node],
+                               parameters.speed("nic"));
+    add_relay(machines, device);
+  }
+  return std::move(machines.cluster);
+}
+
+}  // namespace
+
+constinit extern const TopologyEntry rails_entry{
+    "rails", "machines with an NVSwitch; NIC i of every machine at rail switch i", takes, make};
+
+}  // namespace penstock

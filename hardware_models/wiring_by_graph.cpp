@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "hardware_models/topologies/registry.hpp"
+#include "hardware_models/wiring.hpp"
+#include "sim/error.hpp"
+#include "sim/limits.hpp"
+
+namespace penstock {
+namespace {
+
+using NodeAt = std::function<std::optional<Node>(Rank end, Rank other)>;
+
+std::uint64_t devices_of(const HardwareSpec& spec) { return spec.ranks * spec.devices_per_rank; }
+
+/// The device at an end of a link that is not the host's memory.
+struct DeviceAt {
+  std::uint64_t per_rank;
+  std::uint64_t per_replica;
+
+  explicit DeviceAt(const HardwareSpec& spec)
+      : per_rank(spec.devices_per_rank), per_replica(spec.devices_per_replica) {}
+
+  /// For data replicas that of the next copy of the rank at the other end, if there is one.
+  std::optional<std::uint64_t> operator()(Rank end, Rank other) const {
+    if (end != data_replicas) return index(end) * per_rank;
+    if (per_replica == per_rank) return std::nullopt;
+    return index(other) * per_rank + per_replica;
+  }
+};
+
+Wiring over_graph(Topology topology, std::string where, NodeAt node_at) {
+  const auto router = std::make_shared<const Router>(std::move(topology));
+  return {router->topology().links,
+          [router, where = std::move(where), node_at = std::move(node_at)](const Link& link) {
+            const auto from = node_at(link.from, link.to);
+            const auto to = node_at(link.to, link.from);
+            const auto route = from && to ? router->route(*from, *to) : std::nullopt;
+            if (route) return *route;
+            throw InputError(where, fmt::format("no way leads over these links for transfers "
+                                                "\"{}\"; join their ends",
+                                                text(link)));
+          }};
+}
+
+void check_ends(const HardwareSpec& spec, std::size_t number) {
+  const LinkSpec& link = spec.links[number];
+  for (const auto& [key, end] : {std::pair{"from", &link.from}, std::pair{"to", &link.to}}) {
+    const std::string where = fmt::format("/hardware/links/{}/{}", number, key);
+    if (end->empty()) {
+      throw InputError(where, fmt::format("\"{}\" is missing; without \"routes\" each link needs "
+                                          "both ends",
+                                          key));
+    }
+    const auto device = number_in(*end);
+    if (!device || *device < devices_of(spec)) continue;
+    throw InputError(where, fmt::format("there is no device {}; devices are 0 to {}, other names "
+                                        "are switches",
+                                        *end, devices_of(spec) - 1));
+  }
+}
+
+}  // namespace
+
+Wiring wiring_by_ends(const HardwareSpec& spec) {
+  Topology topology;
+  std::map<std::string, Node> nodes;
+  const auto node_of = [&](const std::string& name) {
+    const auto [found, is_new] = nodes.try_emplace(name);
+    if (is_new) found->second = name == "host" ? topology.add_end(name) : topology.add_switch(name);
+    return found->second;
+  };
+  for (std::size_t i = 0; i < spec.links.size(); ++i) {
+    const LinkSpec& link = spec.links[i];
+    check_ends(spec, i);
+    const Node from = node_of(link.from);
+    const Node to = node_of(link.to);
+    topology.connect(from, to, {link.bandwidth_bytes_per_s, link.latency_us});
+    if (!link.name.empty()) topology.links.back().name = link.name;
+  }
+  numbers_by_name(topology.links);  // refuses two of one name
+  return over_graph(
+      std::move(topology), "/hardware/links",
+      [nodes, device_at = DeviceAt(spec)](Rank end, Rank other) -> std::optional<Node> {
+        std::string name = "host";
+        if (end != host_memory) {
+          const auto device = device_at(end, other);
+          if (!device) return std::nullopt;
+          name = std::to_string(*device);
+        }
+        const auto found = nodes.find(name);
+        return found == nodes.end() ? std::nullopt : std::optional(found->second);
+      });
+}
+
+Wiring wiring_by_kind(const HardwareSpec& spec) {
+  if (devices_of(spec) > Limits::network_links) {
+    throw InputError("/hardware/topology",
+                     fmt::format("{} devices are too many for a topology; at most {}",
+                                 devices_of(spec), Limits::network_links));
+  }
+  Cluster cluster = make_cluster(spec.topology->kind, static_cast<std::uint32_t>(devices_of(spec)),
+                                 spec.topology->parameters);
+  return over_graph(std::move(cluster.topology), "/hardware/topology",
+                    [devices = std::move(cluster.devices), host_of = std::move(cluster.host_of),
+                     device_at = DeviceAt(spec)](Rank end, Rank other) -> std::optional<Node> {
+                      if (end == host_memory) return host_of[*device_at(other, end)];
+                      const auto device = device_at(end, other);
+                      return device ? std::optional(devices[*device]) : std::nullopt;
+                    });
+}
+
+}  // namespace penstock
