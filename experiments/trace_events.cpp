@@ -78,20 +78,26 @@ class Counter {
   std::vector<TraceEvent> events_;
 };
 
-/// Where the tensor comes from that a transfer carries, perhaps over several hops.
+/// Where the tensor comes from that a transfer carries, perhaps over several hops: the first input
+/// of each is what asked for it.
 TaskId producer_of(const Plan& plan, TaskId transfer) {
-  TaskId task = plan.input[transfer];
-  while (is_transfer(plan.class_of(task).pass)) task = plan.input[task];
+  TaskId task = transfer;
+  while (is_transfer(plan.class_of(task).pass)) {
+    TaskId first = no_task;
+    plan.for_each_input(task, [&](TaskId input) { first = std::min(first, input); });
+    task = first;
+  }
   return task;
 }
 
 /// The action that reads a transfer: the first part of an overlap cell lists the inputs of both.
 TaskId reader_of(const Plan& plan, TaskId transfer, TaskId cell) {
-  const bool gradient = plan.class_of(transfer).pass == Pass::send_gradient;
+  const Pass carries = plan.class_of(transfer).pass;
   const auto reads = [&](TaskId task) {
     const Pass pass = plan.class_of(task).pass;
-    return plan.microbatch[task] == plan.microbatch[transfer] &&
-           (gradient ? gives_gradient(pass) : pass == Pass::forward);
+    if (plan.microbatch[task] != plan.microbatch[transfer]) return false;
+    if (carries == Pass::send_loaded) return reads_activation(pass);
+    return carries == Pass::send_gradient ? gives_gradient(pass) : pass == Pass::forward;
   };
   const bool second = !reads(cell) && cell + 1 < plan.tasks() && reads(cell + 1);
   return second ? cell + 1 : cell;
@@ -150,12 +156,14 @@ void Collector::add_slices(TaskId task) {
   if (!is_transfer(work.pass)) return events_.push_back(slice);
   if (slice.length == Time{}) return;
   const Link& link = plan_.link(work.resource);
-  slice.kind = TraceKind::send;
-  slice.rank = index(link.from);
-  events_.push_back(slice);
-  slice.kind = TraceKind::receive;
-  slice.rank = index(link.to);
-  events_.push_back(slice);
+  const auto add = [&](TraceKind kind, Rank end) {
+    if (!is_rank(end)) return;
+    slice.kind = kind;
+    slice.rank = index(end);
+    events_.push_back(slice);
+  };
+  add(TraceKind::send, link.from);
+  add(TraceKind::receive, link.to);
 }
 
 void Collector::take_lanes() {

@@ -5,8 +5,30 @@
 namespace penstock {
 namespace {
 
-/// The gap before an action, split along the input that arrived last.
-IdleGap gap_before(const Plan& plan, const Timeline& timeline, TaskId next, Time from) {
+/// The input that a transfer waited for last.
+TaskId awaited_by(const Plan& plan, const Timeline& timeline, TaskId transfer) {
+  const TaskId last = timeline.last_input[transfer];
+  if (last != no_task) return last;
+  TaskId first = no_task;
+  plan.for_each_input(transfer, [&](TaskId input) { first = std::min(first, input); });
+  return first;
+}
+
+/// The action that made an input; into `way` go the transfers that brought it from there, last
+/// first.
+TaskId maker_of(const Plan& plan, const Timeline& timeline, TaskId input,
+                std::vector<TaskId>& way) {
+  way.clear();
+  while (is_transfer(plan.class_of(input).pass)) {
+    way.push_back(input);
+    input = awaited_by(plan, timeline, input);
+  }
+  return input;
+}
+
+/// The gap before an action, split along the input that arrived last. `way` is scratch space.
+IdleGap gap_before(const Plan& plan, const Timeline& timeline, TaskId next, Time from,
+                   std::vector<TaskId>& way) {
   IdleGap gap{.rank = Rank{plan.class_of(next).resource},
               .begin = from,
               .end = timeline.begin[next],
@@ -20,12 +42,11 @@ IdleGap gap_before(const Plan& plan, const Timeline& timeline, TaskId next, Time
     return length;
   };
   if (gap.input != no_task) {
-    const bool transfer = is_transfer(plan.class_of(gap.input).pass);
-    gap.producer = transfer ? plan.input[gap.input] : gap.input;
+    gap.producer = maker_of(plan, timeline, gap.input, way);
     gap.causes.dependency = until(timeline.end[gap.producer]);
-    if (transfer) {
-      gap.causes.contention = until(timeline.begin[gap.input]);
-      gap.causes.transfer = until(timeline.end[gap.input]);
+    for (auto transfer = way.rbegin(); transfer != way.rend(); ++transfer) {
+      gap.causes.contention += until(timeline.begin[*transfer]);
+      gap.causes.transfer += until(timeline.end[*transfer]);
     }
   }
   gap.causes.launch = until(gap.end);
@@ -37,6 +58,7 @@ template <class Visitor>
 void for_each_gap(const Plan& plan, const Timeline& timeline, Visitor visit) {
   constexpr Time unstarted{-1};
   std::vector<Time> busy_until(plan.ranks, unstarted);
+  std::vector<TaskId> way;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const std::uint32_t rank = plan.class_of(task).resource;
     if (plan.is_link(rank)) continue;
@@ -52,7 +74,7 @@ void for_each_gap(const Plan& plan, const Timeline& timeline, Visitor visit) {
                .causes = {.warmup = begin}});
       }
     } else if (begin > until) {
-      visit(gap_before(plan, timeline, task, until));
+      visit(gap_before(plan, timeline, task, until, way));
     }
     until = std::max(until, timeline.end[task]);
   }

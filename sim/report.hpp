@@ -8,6 +8,7 @@
 #include "sim/memory.hpp"
 #include "sim/plan.hpp"
 #include "sim/timeline.hpp"
+#include "sim/weight_versions.hpp"
 
 namespace penstock {
 
@@ -20,6 +21,7 @@ struct RankReport {
   IdleCauses idle_by_cause;
   std::uint32_t actions = 0;
   std::uint32_t peak_activations = 0;
+  WeightVersions weights;  // the caller's, who knows the order
   MemoryPeak memory;
 };
 
