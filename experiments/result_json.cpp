@@ -101,7 +101,8 @@ json critical_path_json(const Plan& plan, const Timeline& timeline,
   for (const TaskId task : path) {
     const std::uint32_t resource = plan.class_of(task).resource;
     const bool transfer = plan.is_link(resource);
-    if (transfer && timeline.begin[task] == timeline.end[task]) continue;
+    const bool moves = transfer || moves_stash(plan.class_of(task).pass);
+    if (moves && timeline.begin[task] == timeline.end[task]) continue;
     steps.push_back({{"rank", transfer ? index(rank_end(plan.link(resource))) : resource},
                      {"action", task_text(plan, task)},
                      {"start_us", to_us(timeline.begin[task])},
