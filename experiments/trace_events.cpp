@@ -78,8 +78,7 @@ class Counter {
   std::vector<TraceEvent> events_;
 };
 
-/// Where the tensor comes from that a transfer carries, perhaps over several hops: the first input
-/// of each is what asked for it.
+/// Where the tensor comes from that a transfer carries, perhaps over several hops.
 TaskId producer_of(const Plan& plan, TaskId transfer) {
   TaskId task = transfer;
   while (is_transfer(plan.class_of(task).pass)) {
@@ -92,12 +91,11 @@ TaskId producer_of(const Plan& plan, TaskId transfer) {
 
 /// The action that reads a transfer: the first part of an overlap cell lists the inputs of both.
 TaskId reader_of(const Plan& plan, TaskId transfer, TaskId cell) {
-  const Pass carries = plan.class_of(transfer).pass;
+  const bool gradient = plan.class_of(transfer).pass == Pass::send_gradient;
   const auto reads = [&](TaskId task) {
     const Pass pass = plan.class_of(task).pass;
-    if (plan.microbatch[task] != plan.microbatch[transfer]) return false;
-    if (carries == Pass::send_loaded) return reads_activation(pass);
-    return carries == Pass::send_gradient ? gives_gradient(pass) : pass == Pass::forward;
+    return plan.microbatch[task] == plan.microbatch[transfer] &&
+           (gradient ? gives_gradient(pass) : pass == Pass::forward);
   };
   const bool second = !reads(cell) && cell + 1 < plan.tasks() && reads(cell + 1);
   return second ? cell + 1 : cell;
@@ -153,8 +151,10 @@ void Collector::add_slices(TaskId task) {
                    .kind = TraceKind::compute,
                    .rank = work.resource,
                    .task = task};
+  // What takes no time would push whatever starts with it into another lane. F to R are always
+  // there: they are what the rank does.
+  if (slice.length == Time{} && work.pass > Pass::recompute) return;
   if (!is_transfer(work.pass)) return events_.push_back(slice);
-  if (slice.length == Time{}) return;
   const Link& link = plan_.link(work.resource);
   const auto add = [&](TraceKind kind, Rank end) {
     if (!is_rank(end)) return;
@@ -175,11 +175,12 @@ void Collector::take_lanes() {
   }
 }
 
-/// An arrow for every tensor that a cell reads. It starts inside the slice that made the tensor: at
-/// its end, the next slice may have begun.
+/// An arrow for every tensor that a cell reads from another stage. It starts inside the slice that
+/// made the tensor: at its end, the next slice may have begun.
 void Collector::add_arrows(TaskId cell) {
   plan_.for_each_input(cell, [&](TaskId input) {
-    if (!is_transfer(plan_.class_of(input).pass)) return;
+    const Pass pass = plan_.class_of(input).pass;
+    if (!is_transfer(pass) || pass == Pass::send_loaded) return;
     const TaskId from = producer_of(plan_, input);
     const TaskId to = reader_of(plan_, input, cell);
     events_.push_back({.at = std::max(begin(from), end(from) - nanosecond),
