@@ -3,10 +3,14 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
+
+#include "experiments/trace_events.hpp"
 #include "schedules/registry.hpp"
 #include "sim/error.hpp"
 #include "sim/named.hpp"
 #include "sim/order_fault.hpp"
+#include "sim/timeline_file.hpp"
 #include "tests/support/naive_run.hpp"
 #include "tests/support/random_system.hpp"
 
@@ -51,7 +55,7 @@ std::uint32_t most_held(const Report& report) {
   return most;
 }
 
-/// Without a codec or an optimiser an activation takes this much; times that of the link are exact.
+/// A stage of f = 1 and b = 2 whose activations take so many bytes.
 Layer stage_with_stash(double bytes) {
   Layer stage = stage_of(1, 2);
   stage.stash_bytes = bytes;
@@ -183,6 +187,41 @@ TEST_CASE("what moves to the host and back does so to the picosecond as event by
       RC_ASSERT(outcome.report.ranks[r].idle == outcome.report.ranks[r].idle_by_cause.total());
     }
   }));
+}
+
+TEST_CASE("a timeline file holds what moves, and its plan is read back as sound") {
+  for (const char* rule : {"bpipe", "gpipe"}) {
+    System system = pipeline(rule, 4, 8, stage_with_stash(1000));
+    system.hardware = link(1, 1e9);
+    if (!system.schedule.has(Pass::evict))
+      system.schedule = offloaded(system.schedule, {.keep = 2});
+    const Outcome before = simulated(system);
+    const Recording after = read_timeline(write_timeline(before.plan, before.timeline, rule));
+    CHECK(plan_hash(after.plan) == plan_hash(before.plan));
+    CHECK(after.timeline.last_input == before.timeline.last_input);
+    CHECK(peak_activations(after.plan, after.timeline) ==
+          peak_activations(before.plan, before.timeline));
+  }
+}
+
+TEST_CASE(
+    "a trace shows what moves on both its ends, the host's left out, and no action without "
+    "length") {
+  // One rank, f = 1, b = 2, 2,000 bytes at 1e9 bytes/s: 0F0 0F1 0E1 0F2 0E2 0L1 0B0 0L2 0B1 0B2.
+  System system = pipeline("gpipe", 1, 3, stage_with_stash(2000));
+  system.hardware = link(0, 1e9);
+  system.schedule = offloaded(system.schedule, {.keep = 2});
+  const Outcome outcome = simulated(system);
+  const TraceEvents trace = trace_events(outcome.plan, outcome.timeline);
+  const auto count = [&](TraceKind kind) {
+    return std::count_if(trace.events.begin(), trace.events.end(),
+                         [&](const TraceEvent& event) { return event.kind == kind; });
+  };
+  CHECK(count(TraceKind::compute) == 6);
+  CHECK(count(TraceKind::send) == 2);
+  CHECK(count(TraceKind::receive) == 2);
+  CHECK(count(TraceKind::arrow_start) == 0);
+  CHECK(trace.lanes.front() == std::array<std::uint32_t, slice_kinds>{1, 1, 1});
 }
 
 }  // namespace penstock::testing
