@@ -14,7 +14,9 @@ std::vector<PathStretch> stretches_of(const Plan& plan, const Timeline& timeline
   for (const TaskId task : path) {
     const std::uint32_t resource = plan.class_of(task).resource;
     const Time begin = timeline.begin[task], end = timeline.end[task];
-    if (plan.is_link(resource) && begin == end) continue;  // a free transfer decides nothing
+    // What moves a tensor for free decides nothing.
+    const bool moves = plan.is_link(resource) || moves_stash(plan.class_of(task).pass);
+    if (moves && begin == end) continue;
     if (stretches.empty() || stretches.back().resource != resource) {
       stretches.push_back({resource, task, task, 0, begin, end});
     }

@@ -236,6 +236,16 @@ void check_against_order(const Scenario& scenario, const Layout& layout) {
   check_devices(scenario, ranks);
 }
 
+/// Activations beyond what each rank keeps go to its host and come back.
+void apply_offload(const Scenario& scenario, Layout& layout) {
+  if (!scenario.offload) return;
+  try {
+    layout.schedule = offloaded(layout.schedule, *scenario.offload);
+  } catch (const RuleError& error) {
+    throw InputError("/offload", error.what());
+  }
+}
+
 Partition partition_of(const Scenario& scenario, const Placement& placement) {
   const std::uint32_t stages = model_stages(placement);
   if (const auto given = stages_given(scenario); given && *given != stages) {
@@ -278,6 +288,7 @@ Layout settle(const Scenario& scenario) {
     } else {
       layout = layout_by_rule(scenario);
     }
+    apply_offload(scenario, layout);
     check_partitioner(scenario);
     layout.partition = partition_of(scenario, layout.placement);
     layout.partition.ranks = scenario.partition_ranks;

@@ -32,13 +32,16 @@ json rank_json(std::size_t number, const RankReport& rank) {
           {"peak_activations", rank.peak_activations},
           {"peak_memory_bytes", rank.memory.bytes},
           {"memory_by_kind_bytes", memory_json(rank.memory.by_kind)},
-          {"weight_versions", 1},
-          {"staleness", 0}};
+          {"weight_versions", rank.weights.versions},
+          {"staleness", rank.weights.staleness}};
 }
 
+/// The number of a rank, or the name of an end that is none.
+json end_json(Rank end) { return is_rank(end) ? json(index(end)) : json(end_text(end)); }
+
 json link_json(const LinkReport& link) {
-  return {{"from", index(link.link.from)},
-          {"to", index(link.link.to)},
+  return {{"from", end_json(link.link.from)},
+          {"to", end_json(link.link.to)},
           {"transfers", link.transfers},
           {"bytes", link.bytes},
           {"busy_us", to_us(link.busy)}};
@@ -57,6 +60,9 @@ json list_json(const Items& items, Make make) {
   for (const auto& item : items) all.push_back(make(item));
   return all;
 }
+
+/// The rank that a transfer is told with: its sender, or who receives from the host.
+Rank rank_end(const Link& link) { return is_rank(link.from) ? link.from : link.to; }
 
 bool close(double value, double wanted, double within) {
   return std::abs(value - wanted) <= within * std::abs(wanted);
@@ -102,8 +108,9 @@ json critical_path_json(const Plan& plan, const Timeline& timeline,
   for (const TaskId task : path) {
     const std::uint32_t resource = plan.class_of(task).resource;
     const bool transfer = plan.is_link(resource);
-    if (transfer && timeline.begin[task] == timeline.end[task]) continue;
-    steps.push_back({{"rank", transfer ? index(plan.link(resource).from) : resource},
+    const bool moves = transfer || moves_stash(plan.class_of(task).pass);
+    if (moves && timeline.begin[task] == timeline.end[task]) continue;
+    steps.push_back({{"rank", transfer ? index(rank_end(plan.link(resource))) : resource},
                      {"action", task_text(plan, task)},
                      {"start_us", to_us(timeline.begin[task])},
                      {"end_us", to_us(timeline.end[task])}});
@@ -143,6 +150,9 @@ json result_json(const RunResult& result) {
     ranks.push_back(rank_json(r, report.ranks[r]));
   }
   document["ranks"] = std::move(ranks);
+  // Of synchronous schedules it is null: they have no steady state beyond one iteration.
+  document["steady_interval_us"] =
+      result.steady_interval_us ? json(*result.steady_interval_us) : json();
   document["links"] = list_json(report.links, link_json);
   if (!result.conditions.network.links.empty()) {
     document["network"] = list_json(report.network, network_link_json);

@@ -11,8 +11,8 @@ namespace penstock {
 /// The document of `run --json`; its keys keep the order they are listed in.
 nlohmann::ordered_json result_json(const RunResult& result);
 
-/// Parts of it that other documents have too. Of the path, transfers that take no time are passed
-/// over: they decide nothing.
+/// Parts of it that other documents have too. Of the path, E, L and transfers that take no time are
+/// passed over: they decide nothing.
 nlohmann::ordered_json causes_json(const IdleCauses& causes);
 nlohmann::ordered_json critical_path_json(const Plan& plan, const Timeline& timeline,
                                           const std::vector<TaskId>& path);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "experiments/table.hpp"
 
@@ -13,11 +14,12 @@ namespace {
 /// One column of the table of ranks: what it shows of each.
 struct Column {
   const char* name;
-  bool always;  // shown even when zero for every rank
+  bool always;  // shown even when it says nothing of any rank
   std::string (*show)(const RankReport& rank, TimeUnit unit);
+  std::string_view usual = "0";  // says nothing where every rank has it
 };
 
-constexpr std::array<Column, 15> columns{{
+constexpr std::array<Column, 17> columns{{
     {"start", true, [](const RankReport& r, TimeUnit u) { return time_text(r.start, u); }},
     {"end", true, [](const RankReport& r, TimeUnit u) { return time_text(r.end, u); }},
     {"busy", true, [](const RankReport& r, TimeUnit u) { return time_text(r.busy, u); }},
@@ -48,13 +50,18 @@ constexpr std::array<Column, 15> columns{{
      [](const RankReport& r, TimeUnit) {
        return r.memory.bytes == 0 ? std::string("0") : bytes_text(r.memory.bytes);
      }},
+    {"versions", false,
+     [](const RankReport& r, TimeUnit) { return fmt::format("{}", r.weights.versions); }, "1"},
+    {"staleness", false,
+     [](const RankReport& r, TimeUnit) { return fmt::format("{}", r.weights.staleness); }},
 }};
 
 /// Whether a column says anything.
 bool shown(const Column& column, const Report& report, TimeUnit unit) {
   return column.always ||
-         std::any_of(report.ranks.begin(), report.ranks.end(),
-                     [&](const RankReport& rank) { return column.show(rank, unit) != "0"; });
+         std::any_of(report.ranks.begin(), report.ranks.end(), [&](const RankReport& rank) {
+           return column.show(rank, unit) != column.usual;
+         });
 }
 
 /// With hundreds of ranks the middle says little that its ends do not.
@@ -110,6 +117,11 @@ std::string summary(const RunResult& result, TimeUnit unit) {
                   percent_text(report.bubble.of_makespan), percent_text(report.bubble.over_ideal),
                   percent_text(report.bubble.of_longest_span));
   text += fmt::format("throughput  {} samples/s\n", number_text(result.samples_per_s));
+  if (result.steady_interval_us) {
+    const double interval =
+        *result.steady_interval_us * 1e6 / static_cast<double>(unit.picoseconds);
+    text += fmt::format("steady      {} {} a microbatch\n", number_text(interval), unit.name);
+  }
   return text;
 }
 

@@ -9,6 +9,8 @@
 #include "sim/lower.hpp"
 #include "sim/named.hpp"
 #include "sim/relax.hpp"
+#include "sim/steady_interval.hpp"
+#include "sim/weight_versions.hpp"
 
 namespace penstock {
 namespace {
@@ -88,6 +90,15 @@ double samples_per_s(const Scenario& scenario, const Layout& layout, Time makesp
   return samples / (to_us(makespan) * 1e-6);
 }
 
+/// What only the order tells: how old the weights get, and how quickly a pipeline without flushes
+/// goes on.
+void add_weights(const Layout& layout, RunResult& result) {
+  if (layout.schedule.weights().use == WeightUse::flushed) return;
+  const auto weights = weight_versions_by_rank(layout.schedule, layout.placement);
+  for (std::size_t r = 0; r < weights.size(); ++r) result.report->ranks[r].weights = weights[r];
+  result.steady_interval_us = steady_interval_us(*result.plan, result.timeline);
+}
+
 }  // namespace
 
 RunResult run(const Scenario& scenario) {
@@ -108,6 +119,7 @@ RunResult run(const Scenario& scenario) {
   result.report->network =
       network_use(*result.plan, result.costs, result.conditions.network, result.report->makespan);
   result.samples_per_s = samples_per_s(scenario, layout, result.report->makespan);
+  add_weights(layout, result);
   add_memory_findings(scenario, result);
   return result;
 }

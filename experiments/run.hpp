@@ -34,6 +34,7 @@ struct RunResult {
   Timeline timeline;
   std::optional<Report> report;
   double samples_per_s = 0;
+  std::optional<double> steady_interval_us;  // of an asynchronous schedule, where it settles
 };
 
 /// Wires a whole run: settle, lower, price, simulate, summarize. Command line, viewer and tests all

@@ -150,6 +150,11 @@ void read_recompute(const json& recompute, Scenario& scenario) {
   for (Layer& layer : scenario.model.layers) layer.recompute_us = 0;
 }
 
+void read_offload(const json& offload, Scenario& scenario) {
+  scenario.offload = Offload{.keep = offload["keep"].get<std::uint32_t>()};
+  take(offload, "ahead", scenario.offload->ahead);
+}
+
 void read_memory(const json& memory, Scenario& scenario) {
   if (!memory.contains("capacity_bytes")) return;
   scenario.capacity_bytes =
@@ -180,6 +185,7 @@ Scenario read_document(const json& document) {
   section("parallel", read_parallel);
   section("schedule", read_schedule);
   section("recompute", read_recompute);
+  section("offload", read_offload);
   section("memory", read_memory);
   if (document.contains("expect")) {
     check_expectations(document["expect"]);

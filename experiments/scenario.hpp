@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hardware_models/registry.hpp"
+#include "schedules/offload.hpp"
 #include "sim/model_graph.hpp"
 #include "sim/schedule.hpp"
 
@@ -44,6 +45,7 @@ struct Scenario {
   Overlap overlap = Overlap::serial;
   std::map<std::string, std::string, std::less<>> schedule_settings;
 
+  std::optional<Offload> offload;
   std::optional<std::uint64_t> capacity_bytes;
 
   std::string expect;  // JSON text; empty when nothing is expected

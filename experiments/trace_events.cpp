@@ -80,8 +80,12 @@ class Counter {
 
 /// Where the tensor comes from that a transfer carries, perhaps over several hops.
 TaskId producer_of(const Plan& plan, TaskId transfer) {
-  TaskId task = plan.input[transfer];
-  while (is_transfer(plan.class_of(task).pass)) task = plan.input[task];
+  TaskId task = transfer;
+  while (is_transfer(plan.class_of(task).pass)) {
+    TaskId first = no_task;
+    plan.for_each_input(task, [&](TaskId input) { first = std::min(first, input); });
+    task = first;
+  }
   return task;
 }
 
@@ -147,15 +151,19 @@ void Collector::add_slices(TaskId task) {
                    .kind = TraceKind::compute,
                    .rank = work.resource,
                    .task = task};
+  // What takes no time would push whatever starts with it into another lane. F to R are always
+  // there: they are what the rank does.
+  if (slice.length == Time{} && work.pass > Pass::recompute) return;
   if (!is_transfer(work.pass)) return events_.push_back(slice);
-  if (slice.length == Time{}) return;
   const Link& link = plan_.link(work.resource);
-  slice.kind = TraceKind::send;
-  slice.rank = index(link.from);
-  events_.push_back(slice);
-  slice.kind = TraceKind::receive;
-  slice.rank = index(link.to);
-  events_.push_back(slice);
+  const auto add = [&](TraceKind kind, Rank end) {
+    if (!is_rank(end)) return;
+    slice.kind = kind;
+    slice.rank = index(end);
+    events_.push_back(slice);
+  };
+  add(TraceKind::send, link.from);
+  add(TraceKind::receive, link.to);
 }
 
 void Collector::take_lanes() {
@@ -167,11 +175,12 @@ void Collector::take_lanes() {
   }
 }
 
-/// An arrow for every tensor that a cell reads. It starts inside the slice that made the tensor: at
-/// its end, the next slice may have begun.
+/// An arrow for every tensor that a cell reads from another stage. It starts inside the slice that
+/// made the tensor: at its end, the next slice may have begun.
 void Collector::add_arrows(TaskId cell) {
   plan_.for_each_input(cell, [&](TaskId input) {
-    if (!is_transfer(plan_.class_of(input).pass)) return;
+    const Pass pass = plan_.class_of(input).pass;
+    if (!is_transfer(pass) || pass == Pass::send_loaded) return;
     const TaskId from = producer_of(plan_, input);
     const TaskId to = reader_of(plan_, input, cell);
     events_.push_back({.at = std::max(begin(from), end(from) - nanosecond),

@@ -39,7 +39,7 @@ struct TraceEvents {
 
 /// Collects the events of a timeline. Slices of one lane never overlap: what runs at the same time
 /// has lanes of its own, the first one that is free. Each tensor that crosses ranks has an arrow.
-/// Transfers that take no time have only that.
+/// Transfers that take no time have only that, and U, E and L that take none have nothing.
 ///
 /// Times are whole nanoseconds, each begin and end rounded once. Viewers count in nanoseconds and
 /// would round a begin and a length on their own, which makes slices overlap that only touch.

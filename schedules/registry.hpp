@@ -43,6 +43,7 @@ struct ScheduleEntry {
   std::uint32_t (*chunks_for)(const ScheduleOptions& options) = nullptr;
   /// How many cells of a stage one microbatch is cut into; null for one.
   std::uint32_t (*slices_for)(const ScheduleOptions& options) = nullptr;
+  WeightUse weights = WeightUse::flushed;  // the others are asynchronous: no flush in an epoch
   std::span<const ScheduleOption> options = {};
 
   /// Where the stages lie when the scenario does not say. Throws RuleError for chunks it cannot

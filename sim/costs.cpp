@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <span>
 
 #include "sim/error.hpp"
@@ -25,8 +26,16 @@ std::string_view field_for(Pass pass) {
   }
 }
 
+/// How long an action takes that passes over no layer; nothing for those that do. The optimiser
+/// step is free, and E and L only ask for a transfer.
+std::optional<double> without_layers_us(Pass pass) {
+  if (pass == Pass::update || moves_stash(pass)) return 0;
+  return std::nullopt;
+}
+
 double compute_us(const WorkClass& work, std::span<const LayerIndex> layers,
                   const ModelGraph& model, const HardwareModel& hardware) {
+  if (const auto time = without_layers_us(work.pass)) return *time;
   double sum = 0;
   for (LayerIndex index_of_layer : layers) {
     const Layer& layer = model.layers[index(index_of_layer)];
@@ -47,6 +56,7 @@ double compute_us(const WorkClass& work, std::span<const LayerIndex> layers,
 std::uint64_t bytes_of(const BufferClass& buffer, const StageSizes& sizes) {
   switch (buffer.kind) {
     case BufferKind::parameters:
+    case BufferKind::versions:
       return static_cast<std::uint64_t>(std::llrint(sizes.parameter_bytes));
     case BufferKind::stash:
       return static_cast<std::uint64_t>(std::llrint(sizes.stash_bytes));

@@ -38,7 +38,8 @@ std::optional<std::string> why_not_relax(const Plan& plan, const Conditions& con
   const auto shared = std::find(is_private.begin(), is_private.end(), false);
   if (shared == is_private.end()) return std::nullopt;
   const Link& link = plan.links[static_cast<std::size_t>(shared - is_private.begin())];
-  return fmt::format("the link from {} to {} is shared", end_text(link.from), end_text(link.to));
+  return fmt::format("the transfers from {} to {} share links, or come in no fixed order",
+                     end_phrase(link.from), end_phrase(link.to));
 }
 
 std::string text(const Plan& plan, const Standstill& standstill) {

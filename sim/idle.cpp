@@ -10,8 +10,30 @@ Time of(const std::vector<Time>& column, TaskId task) {
   return column.empty() ? Time{} : column[task];
 }
 
-/// The gap before an action, split along the input that arrived last.
-IdleGap gap_before(const Plan& plan, const Timeline& timeline, TaskId next, Time from) {
+/// The input that a transfer waited for last.
+TaskId awaited_by(const Plan& plan, const Timeline& timeline, TaskId transfer) {
+  const TaskId last = timeline.last_input[transfer];
+  if (last != no_task) return last;
+  TaskId first = no_task;
+  plan.for_each_input(transfer, [&](TaskId input) { first = std::min(first, input); });
+  return first;
+}
+
+/// The action that made an input; into `way` go the transfers that brought it from there, last
+/// first.
+TaskId maker_of(const Plan& plan, const Timeline& timeline, TaskId input,
+                std::vector<TaskId>& way) {
+  way.clear();
+  while (is_transfer(plan.class_of(input).pass)) {
+    way.push_back(input);
+    input = awaited_by(plan, timeline, input);
+  }
+  return input;
+}
+
+/// The gap before an action, split along the input that arrived last. `way` is scratch space.
+IdleGap gap_before(const Plan& plan, const Timeline& timeline, TaskId next, Time from,
+                   std::vector<TaskId>& way) {
   IdleGap gap{.rank = Rank{plan.class_of(next).resource},
               .begin = from,
               .end = timeline.begin[next],
@@ -24,21 +46,21 @@ IdleGap gap_before(const Plan& plan, const Timeline& timeline, TaskId next, Time
     at = reached;
     return length;
   };
-  if (gap.input != no_task && is_transfer(plan.class_of(gap.input).pass)) {
-    const TaskId transfer = gap.input;
-    // A rank that waits for what it sends itself goes on when that has left, not when it arrives.
-    const bool sends = plan.link(plan.class_of(transfer).resource).from == gap.rank;
-    const Time there = sends ? std::min(timeline.end[transfer], gap.end) : timeline.end[transfer];
-    gap.producer = timeline.last_input[transfer];
-    if (gap.producer != no_task) gap.causes.dependency = until(timeline.end[gap.producer]);
-    gap.causes.contention = until(timeline.begin[transfer] - of(timeline.memory_wait, transfer));
-    gap.causes.memory = until(timeline.begin[transfer]);
-    // What others slowed it down by is the last part: without them it would have been there then.
-    gap.causes.transfer = until(there - of(timeline.slowed, transfer));
-    gap.causes.contention += until(there);
-  } else if (gap.input != no_task) {
-    gap.producer = gap.input;
+  if (gap.input != no_task) {
+    gap.producer = maker_of(plan, timeline, gap.input, way);
     gap.causes.dependency = until(timeline.end[gap.producer]);
+    for (auto transfer = way.rbegin(); transfer != way.rend(); ++transfer) {
+      const Time begin = timeline.begin[*transfer];
+      // A rank that waits for what it sends itself goes on when that has left.
+      const bool sends = plan.link(plan.class_of(*transfer).resource).from == gap.rank;
+      const Time there =
+          sends ? std::min(timeline.end[*transfer], gap.end) : timeline.end[*transfer];
+      gap.causes.contention += until(begin - of(timeline.memory_wait, *transfer));
+      gap.causes.memory += until(begin);
+      // What others slowed it down by comes last: without them it would have been there then.
+      gap.causes.transfer += until(there - of(timeline.slowed, *transfer));
+      gap.causes.contention += until(there);
+    }
   }
   gap.causes.memory += until(at + of(timeline.memory_wait, next));
   gap.causes.launch = until(gap.end);
@@ -50,6 +72,7 @@ template <class Visitor>
 void for_each_gap(const Plan& plan, const Timeline& timeline, Visitor visit) {
   constexpr Time unstarted{-1};
   std::vector<Time> busy_until(plan.ranks, unstarted);
+  std::vector<TaskId> way;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const std::uint32_t rank = plan.class_of(task).resource;
     if (plan.is_link(rank)) continue;
@@ -65,7 +88,7 @@ void for_each_gap(const Plan& plan, const Timeline& timeline, Visitor visit) {
                .causes = {.warmup = begin}});
       }
     } else if (begin > until) {
-      visit(gap_before(plan, timeline, task, until));
+      visit(gap_before(plan, timeline, task, until, way));
     }
     until = std::max(until, timeline.end[task]);
   }

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "sim/error.hpp"
 #include "sim/microbatch_columns.hpp"
+#include "sim/weight_versions.hpp"
 #include "sim/work_classes.hpp"
 
 namespace penstock {
@@ -36,6 +39,9 @@ class Lowering {
   void advance(Rank rank);
   void place(Rank rank, std::span<const Action> cell);
   void hand_over(Rank rank, const Action& action, TaskId producer);
+  void move_stash(Rank rank, const Action& action, TaskId producer);
+  TaskId take_loaded(const Action& action);
+  TaskId list_of(std::span<const TaskId> inputs);
   TaskId add_task(std::uint32_t work, Microbatch microbatch, TaskId input);
   TaskId input_of(std::span<const Action> cell);
   void reserve();
@@ -54,6 +60,7 @@ class Lowering {
   Plan plan_;
   WorkClasses classes_;                 // writes into the plan
   std::vector<std::uint32_t> arrived_;  // by output: (activation or gradient, stage, microbatch)
+  std::vector<TaskId> stash_moved_;     // by (stage, microbatch): the last transfer of its stash
   std::vector<std::size_t> cursor_;     // by rank: the next action
   std::vector<std::size_t> waits_for_;  // by rank: the output it was last stopped by
   std::deque<Rank> runnable_;
@@ -73,6 +80,13 @@ Lowering::Lowering(const Schedule& schedule, const Placement& placement, Overlap
   plan_.ranks = placement.ranks();
   plan_.microbatches = columns_.count();
   for (Stage stage : placement.stages()) plan_.model_stage.push_back(placement.position(stage));
+  if (schedule.has(Pass::evict)) {
+    stash_moved_.assign(std::size_t{placement.stage_count()} * columns_.count(), no_task);
+  }
+  const auto weights = weight_versions(schedule, placement);
+  for (std::uint32_t slot = 0; slot < placement.slots(); ++slot) {
+    classes_.keep_versions(slot, weights[slot].versions);
+  }
 }
 
 std::span<const Action> Lowering::next_cell(Rank rank) const {
@@ -163,26 +177,47 @@ void Lowering::place(Rank rank, std::span<const Action> cell) {
 
 /// The transfers that bring what a cell reads, as `Plan::input` writes them.
 TaskId Lowering::input_of(std::span<const Action> cell) {
-  TaskId found = no_task;
+  std::array<TaskId, 4> found;  // each part reads one tensor, and its activation if that was away
+  std::size_t count = 0;
   for (const Action& action : cell) {
-    const auto from = source(action);
-    if (!from) continue;
-    const std::uint32_t state =
-        arrived_[key(*from, gives_gradient(action.pass), action.microbatch)];
-    if (state < first_task) continue;
-    if (found == no_task) {
-      found = state - first_task;
-      continue;
+    if (const auto from = source(action)) {
+      const std::uint32_t state =
+          arrived_[key(*from, gives_gradient(action.pass), action.microbatch)];
+      if (state >= first_task) found[count++] = state - first_task;
     }
-    const auto list = static_cast<std::uint32_t>(plan_.inputs.size());
-    plan_.inputs.insert(plan_.inputs.end(), {2, found, state - first_task});
-    return list | Plan::several;
+    if (const TaskId loaded = take_loaded(action); loaded != no_task) found[count++] = loaded;
   }
-  return found;
+  return list_of({found.data(), count});
+}
+
+TaskId Lowering::list_of(std::span<const TaskId> inputs) {
+  if (inputs.empty()) return no_task;
+  if (inputs.size() == 1) return inputs.front();
+  const auto list = static_cast<std::uint32_t>(plan_.inputs.size());
+  plan_.inputs.push_back(static_cast<std::uint32_t>(inputs.size()));
+  plan_.inputs.insert(plan_.inputs.end(), inputs.begin(), inputs.end());
+  return list | Plan::several;
+}
+
+/// Adds the transfer that E or L asks for. What comes back must have arrived where it was kept.
+void Lowering::move_stash(Rank rank, const Action& action, TaskId producer) {
+  TaskId& moved = stash_moved_[key(action.stage, /*gradient=*/false, action.microbatch)];
+  const std::uint32_t work = classes_.stash_transfer(action, schedule_.keeper_of(rank));
+  const std::array<TaskId, 2> inputs{producer, moved};
+  const bool returns = action.pass == Pass::load;
+  moved = add_task(work, action.microbatch, list_of({inputs.data(), returns ? 2U : 1U}));
+}
+
+/// The transfer that brings an activation back to the first action that reads it.
+TaskId Lowering::take_loaded(const Action& action) {
+  if (stash_moved_.empty() || !reads_activation(action.pass)) return no_task;
+  return std::exchange(stash_moved_[key(action.stage, /*gradient=*/false, action.microbatch)],
+                       no_task);
 }
 
 /// Makes an action's output available to its reader, by a transfer when that is on another rank.
 void Lowering::hand_over(Rank rank, const Action& action, TaskId producer) {
+  if (moves_stash(action.pass)) return move_stash(rank, action, producer);
   const auto to = reader(action);
   if (!to) return;
   const std::size_t output = key(action.stage, gives_gradient(action.pass), action.microbatch);
@@ -212,7 +247,8 @@ void Lowering::reserve() {
   for (Rank rank : Numbers<Rank>(schedule_.ranks())) {
     for (const Action& action : schedule_.on(rank)) {
       const auto to = reader(action);
-      if (to && placement_.rank_of(*to, action.microbatch) != rank) ++tasks;
+      const bool sends = to && placement_.rank_of(*to, action.microbatch) != rank;
+      if (sends || moves_stash(action.pass)) ++tasks;
     }
   }
   plan_.work.reserve(tasks);

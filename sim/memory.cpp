@@ -25,13 +25,15 @@ constexpr std::uint64_t arrival = 0;
 constexpr std::uint64_t at_start = 1;
 constexpr std::uint64_t at_end = 2;
 
-/// Collects the events of every rank; classes that touch only empty buffers are passed over.
+/// Collects the events of every rank that concern some of the buffer classes.
 class Events {
  public:
-  Events(const Plan& plan, const Costs& costs, const Timeline& timeline)
-      : plan_(plan), costs_(costs), timeline_(timeline), by_rank_(plan.ranks) {
+  Events(const Plan& plan, const Timeline& timeline, const std::vector<bool>& counted)
+      : plan_(plan), timeline_(timeline), counted_(counted), by_rank_(plan.ranks) {
     // Arrivals of a task come before it in the plan; they are added with the task that reads them.
     for (TaskId task = 0; task < plan.tasks(); ++task) {
+      // No action reads what goes away: that belongs to the E that asked for it.
+      if (plan.class_of(task).pass == Pass::send_evicted) add_behind(plan.input[task], task);
       if (plan.class_of(task).resource >= plan.ranks) continue;
       plan.for_each_input(task, [&](TaskId input) {
         add(input, std::uint64_t{task} * 4 + arrival, std::uint64_t{task} * 4 + arrival);
@@ -44,9 +46,12 @@ class Events {
   const std::vector<Event>& on(std::uint32_t rank) const { return by_rank_[rank]; }
 
  private:
+  void add_behind(TaskId action, TaskId transfer) {
+    add(transfer, std::uint64_t{action} * 4 + at_end, std::uint64_t{action} * 4 + at_end);
+  }
   void add(TaskId task, std::uint64_t start_place, std::uint64_t end_place) {
     for (const MemoryEffect& effect : plan_.class_of(task).effects) {
-      if (costs_.bytes[effect.buffer] == 0) continue;
+      if (!counted_[effect.buffer]) continue;
       by_rank_[index(plan_.buffers[effect.buffer].rank)].push_back(
           {effect.at_end ? timeline_.end[task] : timeline_.begin[task],
            effect.at_end ? end_place : start_place, effect.buffer, effect.takes, task});
@@ -54,10 +59,30 @@ class Events {
   }
 
   const Plan& plan_;
-  const Costs& costs_;
   const Timeline& timeline_;
+  const std::vector<bool>& counted_;  // by buffer class
   std::vector<std::vector<Event>> by_rank_;
 };
+
+/// The buffer classes that are not empty.
+std::vector<bool> that_weigh(const Costs& costs) {
+  std::vector<bool> counted;
+  for (const std::uint64_t bytes : costs.bytes) counted.push_back(bytes != 0);
+  return counted;
+}
+
+std::vector<bool> that_are_activations(const Plan& plan) {
+  std::vector<bool> counted;
+  for (const BufferClass& buffer : plan.buffers)
+    counted.push_back(buffer.kind == BufferKind::stash);
+  return counted;
+}
+
+/// Whether activations go elsewhere and come back while they are kept.
+bool moves_activations(const Plan& plan) {
+  return std::any_of(plan.classes.begin(), plan.classes.end(),
+                     [](const WorkClass& work) { return work.pass == Pass::send_evicted; });
+}
 
 /// What each rank holds all the time, by kind.
 std::vector<BytesByKind> bytes_for_whole_run(const Plan& plan, const Costs& costs) {
@@ -74,7 +99,8 @@ std::vector<BytesByKind> bytes_for_whole_run(const Plan& plan, const Costs& cost
 
 std::vector<MemoryPeak> memory_peaks(const Plan& plan, const Costs& costs, const Timeline& timeline,
                                      std::vector<MemorySample>* samples) {
-  const Events events(plan, costs, timeline);
+  const std::vector<bool> counted = that_weigh(costs);
+  const Events events(plan, timeline, counted);
   const std::vector<BytesByKind> whole_run = bytes_for_whole_run(plan, costs);
   std::vector<MemoryPeak> peaks(plan.ranks);
   for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
@@ -111,9 +137,9 @@ std::vector<std::uint32_t> peak_activations(const Plan& plan) {
     for (const MemoryEffect& effect : work.effects) {
       if (effect.at_end != at_end || plan.buffers[effect.buffer].kind != BufferKind::stash)
         continue;
-      std::uint32_t& count = held[work.resource];
-      count += effect.takes ? 1 : -1;
-      peak[work.resource] = std::max(peak[work.resource], count);
+      const std::uint32_t rank = index(plan.buffers[effect.buffer].rank);
+      held[rank] += effect.takes ? 1 : -1;
+      peak[rank] = std::max(peak[rank], held[rank]);
     }
   };
   for (TaskId task = 0; task < plan.tasks(); ++task) {
@@ -123,6 +149,22 @@ std::vector<std::uint32_t> peak_activations(const Plan& plan) {
     const bool leads = work.partner != UINT32_MAX && !work.follows_partner;
     if (leads) apply(plan.class_of(task + 1), /*at_end=*/false);
     apply(work, /*at_end=*/true);
+  }
+  return peak;
+}
+
+std::vector<std::uint32_t> peak_activations(const Plan& plan, const Timeline& timeline) {
+  if (!moves_activations(plan)) return peak_activations(plan);
+  const std::vector<bool> counted = that_are_activations(plan);
+  const Events events(plan, timeline, counted);
+  std::vector<std::uint32_t> peak(plan.ranks);
+  for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
+    std::int64_t held = 0, most = 0;
+    for (const Event& event : events.on(rank)) {
+      held += event.takes ? 1 : -1;
+      most = std::max(most, held);
+    }
+    peak[rank] = static_cast<std::uint32_t>(most);
   }
   return peak;
 }

@@ -26,6 +26,11 @@ std::vector<MemoryPeak> memory_peaks(const Plan& plan, const Costs& costs, const
 
 /// For each rank the most (stage, microbatch) activations held at once: from the start of F to the
 /// end of B, or of W where the backward is split, or of F itself where there is no backward at all.
+/// For orders that evict nothing, where the rows alone decide it.
 std::vector<std::uint32_t> peak_activations(const Plan& plan);
+
+/// The same for any order, as it came about: an evicted activation counts until it has arrived
+/// elsewhere, on a rank that keeps it while it is there, and again from the start of its way back.
+std::vector<std::uint32_t> peak_activations(const Plan& plan, const Timeline& timeline);
 
 }  // namespace penstock

@@ -27,6 +27,13 @@ constexpr std::uint32_t index(Number number) {
   return static_cast<std::uint32_t>(number);
 }
 
+/// Ends of links that are no rank of the pipeline: the memory of the host of the rank at the other
+/// end, and that rank's copies in the other data replicas.
+constexpr Rank host_memory{UINT32_MAX};
+constexpr Rank data_replicas{UINT32_MAX - 1};
+/// Whether an end of a link is a rank of the pipeline.
+constexpr bool is_rank(Rank end) { return end < data_replicas; }
+
 /// The range first, first + 1, … as numbers of one kind, for range-based loops.
 template <NumberType Number>
 class Numbers {

@@ -65,14 +65,30 @@ std::string named(Pass pass, const Action& like) {
   return text(Action(pass, like.stage, like.microbatch));
 }
 
+std::string before(const Action& action, Pass needed) {
+  return fmt::format("{} stands before {}", text(action), named(needed, action));
+}
+
+/// What is wrong with an E, an L or a U.
+std::string fault_of_upkeep(const Action& action, const Seen& seen) {
+  const bool ended = seen.has(action, Pass::backward) || seen.has(action, Pass::backward_weight);
+  if (action.pass == Pass::update) return ended ? "" : before(action, Pass::backward);
+  const Pass needed = action.pass == Pass::evict ? Pass::forward : Pass::evict;
+  if (!seen.has(action, needed)) return before(action, needed);
+  if (!ended && !seen.has(action, Pass::backward_input)) return {};
+  return fmt::format("{} stands behind the backward that reads the activation", text(action));
+}
+
 /// What is wrong with an action after those before it in its row; empty when nothing is.
 std::string fault_of(const Action& action, const Seen& seen) {
   const Pass pass = action.pass;
-  if (pass > Pass::backward_weight) return {};
+  if (pass == Pass::recompute) return {};
   if (seen.has(action, pass)) return fmt::format("{} stands twice", text(action));
   if (pass == Pass::forward) return {};
-  if (!seen.has(action, Pass::forward)) {
-    return fmt::format("{} stands before {}", text(action), named(Pass::forward, action));
+  if (pass > Pass::recompute) return fault_of_upkeep(action, seen);
+  if (!seen.has(action, Pass::forward)) return before(action, Pass::forward);
+  if (seen.has(action, Pass::evict) && !seen.has(action, Pass::load)) {
+    return before(action, Pass::load);
   }
   const Pass other = pass == Pass::backward ? Pass::backward_input : Pass::backward;
   if (seen.has(action, other)) {

@@ -20,15 +20,28 @@ class Hash {
   std::uint64_t value_ = 0xcbf29ce484222325U;
 };
 
-std::string text_of_end(Rank rank) {
-  if (rank == host_memory) return "host";
-  if (rank == data_replicas) return "data";
-  return std::to_string(index(rank));
+/// What the transfers of one link have waited for so far.
+struct Feed {
+  std::uint32_t rank = UINT32_MAX;
+  std::uint32_t link = UINT32_MAX;
+  TaskId last_action = 0;
+  TaskId last_transfer = 0;
+};
+
+Feed feed_of(const Plan& plan, TaskId transfer) {
+  Feed feed;
+  plan.for_each_input(transfer, [&](TaskId input) {
+    const std::uint32_t resource = plan.class_of(input).resource;
+    const bool from_link = plan.is_link(resource);
+    (from_link ? feed.link : feed.rank) = resource;
+    (from_link ? feed.last_transfer : feed.last_action) = input;
+  });
+  return feed;
 }
 
 }  // namespace
 
-std::string text(const Link& link) { return text_of_end(link.from) + ">" + text_of_end(link.to); }
+std::string text(const Link& link) { return end_text(link.from) + ">" + end_text(link.to); }
 
 ResourceOrders resource_orders(const Plan& plan) {
   ResourceOrders orders;
@@ -44,9 +57,34 @@ ResourceOrders resource_orders(const Plan& plan) {
 }
 
 std::string end_text(Rank end) {
+  if (end == host_memory) return "host";
+  return end == data_replicas ? "data" : std::to_string(index(end));
+}
+
+std::string end_phrase(Rank end) {
   if (end == host_memory) return "the host's memory";
   if (end == data_replicas) return "the data replicas";
   return "rank " + std::to_string(index(end));
+}
+
+std::vector<bool> links_in_one_order(const Plan& plan) {
+  std::vector<Feed> feeds(plan.links.size());
+  std::vector<bool> fed(plan.links.size());
+  std::vector<bool> one_order(plan.links.size(), true);
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const std::uint32_t resource = plan.class_of(task).resource;
+    if (!plan.is_link(resource)) continue;
+    const std::uint32_t link = resource - plan.ranks;
+    const Feed next = feed_of(plan, task);
+    const Feed& last = feeds[link];
+    const bool follows = next.rank == last.rank && next.link == last.link &&
+                         next.last_action >= last.last_action &&
+                         next.last_transfer >= last.last_transfer;
+    if (fed[link] && !follows) one_order[link] = false;
+    feeds[link] = next;
+    fed[link] = true;
+  }
+  return one_order;
 }
 
 std::string task_text(const Plan& plan, TaskId task) {

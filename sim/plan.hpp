@@ -14,11 +14,6 @@ namespace penstock {
 using TaskId = std::uint32_t;
 constexpr TaskId no_task = UINT32_MAX;
 
-/// Ends of links that are no rank of the pipeline: the memory of the host of the rank at the other
-/// end, and that rank's copies in the other data replicas.
-constexpr Rank host_memory{UINT32_MAX};
-constexpr Rank data_replicas{UINT32_MAX - 1};
-
 /// A directed connection that carries tensors from one rank to another, or from or to one of the
 /// ends above.
 struct Link {
@@ -126,8 +121,14 @@ struct ResourceOrders {
 };
 ResourceOrders resource_orders(const Plan& plan);
 
-/// "rank 3", or what else a link can lead to.
+/// An end of a link: "3", "host" or "data"; and in words: "rank 3", "the host's memory".
 std::string end_text(Rank end);
+std::string end_phrase(Rank end);
+
+/// Of which links the transfers become ready in plan order, whatever things cost: one rank asks for
+/// all of them, and where they wait for other transfers besides, these come in the same order over
+/// one link. Only then is to serve them in plan order to serve them first come first served.
+std::vector<bool> links_in_one_order(const Plan& plan);
 
 /// "2F5", or "2SEND_F5" for a transfer.
 std::string task_text(const Plan& plan, TaskId task);

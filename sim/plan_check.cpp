@@ -49,9 +49,6 @@ void check_sizes(const Plan& plan) {
   }
 }
 
-/// Whether one end of a link is no rank of the pipeline.
-bool is_outside(Rank end) { return end == host_memory || end == data_replicas; }
-
 void check_small_tables(const Plan& plan) {
   const std::size_t stages = plan.model_stage.size();
   for (std::size_t s = 0; s < stages; ++s) {
@@ -59,10 +56,8 @@ void check_small_tables(const Plan& plan) {
   }
   for (std::size_t l = 0; l < plan.links.size(); ++l) {
     const auto [from, to] = plan.links[l];
-    if (!is_outside(from) || is_outside(to)) {
-      check_below(index(from), plan.ranks, "link", l, "sender");
-    }
-    if (!is_outside(to)) check_below(index(to), plan.ranks, "link", l, "receiver");
+    if (is_rank(from) || !is_rank(to)) check_below(index(from), plan.ranks, "link", l, "sender");
+    if (is_rank(to)) check_below(index(to), plan.ranks, "link", l, "receiver");
   }
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     check_below(static_cast<std::size_t>(plan.buffers[b].kind), buffer_kinds, "buffer class", b,
@@ -75,11 +70,6 @@ void check_small_tables(const Plan& plan) {
 void check_effects(const Plan& plan, std::size_t c) {
   for (const MemoryEffect& effect : plan.classes[c].effects) {
     check_below(effect.buffer, plan.buffers.size(), "work class", c, "buffer class");
-    // Activations held are counted on the rank that runs the class, so it must be a rank.
-    const bool stash = plan.buffers[effect.buffer].kind == BufferKind::stash;
-    if (stash && is_transfer(plan.classes[c].pass)) {
-      refuse("work class {}: a transfer has an effect on a stash; only ranks have", c);
-    }
   }
 }
 
@@ -109,10 +99,10 @@ class InputCheck {
 
   void check(TaskId task) {
     const TaskId input = plan_.input[task];
-    if (is_transfer(plan_.class_of(task).pass) && (input & Plan::several) != 0) {
-      refuse("task {}: a transfer must have exactly one input", task);
+    if (input == no_task) {
+      if (!is_transfer(plan_.class_of(task).pass)) return;
+      refuse("task {}: a transfer must have an input", task);
     }
-    if (input == no_task) return;
     if ((input & Plan::several) != 0) check_list(task, input & ~Plan::several);
     plan_.for_each_input(task, [&](TaskId one) { check_below(one, task, "task", task, "input"); });
   }

@@ -57,7 +57,7 @@ Report summarize(const Plan& plan, const Costs& costs, const Timeline& timeline)
   }
   report.makespan = makespan(plan, timeline);
   const std::vector<MemoryPeak> memory = memory_peaks(plan, costs, timeline);
-  const std::vector<std::uint32_t> activations = peak_activations(plan);
+  const std::vector<std::uint32_t> activations = peak_activations(plan, timeline);
   const std::vector<IdleCauses> causes = idle_causes(plan, timeline);
   for (std::size_t r = 0; r < report.ranks.size(); ++r) {
     RankReport& rank = report.ranks[r];

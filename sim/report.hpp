@@ -9,6 +9,7 @@
 #include "sim/network_use.hpp"
 #include "sim/plan.hpp"
 #include "sim/timeline.hpp"
+#include "sim/weight_versions.hpp"
 
 namespace penstock {
 
@@ -21,6 +22,7 @@ struct RankReport {
   IdleCauses idle_by_cause;
   std::uint32_t actions = 0;
   std::uint32_t peak_activations = 0;
+  WeightVersions weights;  // the caller's, who knows the order
   MemoryPeak memory;
 };
 

@@ -18,12 +18,14 @@ std::string text(const Action& action) {
   return fmt::format("{}{}{}", index(action.stage), letters(action.pass), index(action.microbatch));
 }
 
-bool Schedule::has_backward() const {
-  return std::any_of(orders_.begin(), orders_.end(), [](const std::vector<Action>& order) {
+bool Schedule::has(Pass pass) const {
+  return std::any_of(orders_.begin(), orders_.end(), [&](const std::vector<Action>& order) {
     return std::any_of(order.begin(), order.end(),
-                       [](const Action& action) { return gives_gradient(action.pass); });
+                       [&](const Action& action) { return action.pass == pass; });
   });
 }
+
+bool Schedule::has_backward() const { return has(Pass::backward) || has(Pass::backward_input); }
 
 std::uint64_t Schedule::actions() const {
   std::uint64_t count = 0;

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/numbers.hpp"
@@ -40,6 +42,13 @@ constexpr bool ends_activation(Pass pass) {
   return pass == Pass::backward || pass == Pass::backward_weight;
 }
 
+/// E or L: what asks for a transfer of an activation that was kept.
+constexpr bool moves_stash(Pass pass) { return pass == Pass::evict || pass == Pass::load; }
+/// R, B or I: what reads the activation that F kept.
+constexpr bool reads_activation(Pass pass) {
+  return pass == Pass::recompute || gives_gradient(pass);
+}
+
 /// "F", "B", "I", "W", "R", "U", "E", "L", "SEND_F", "SEND_B", "SEND_E", "SEND_L", "REDUCE",
 /// "GATHER", "TIE": PyTorch's letters where it has them.
 std::string_view letters(Pass pass);
@@ -59,6 +68,24 @@ struct Action {
 /// "2F5": stage, pass, microbatch.
 std::string text(const Action& action);
 
+/// Which version of its weights a microbatch uses, in its backward as in its forward.
+enum class WeightUse : std::uint8_t {
+  flushed,  // there is one: weights change when no microbatch is in flight
+  newest,   // the newest that there is when its F starts
+  delayed,  // the one so many updates older than what its own update starts from
+};
+constexpr std::string_view name(WeightUse use) {
+  constexpr std::array<std::string_view, 3> names{"flushed", "newest", "delayed"};
+  return names[static_cast<std::size_t>(use)];
+}
+
+/// How an order uses weights.
+struct WeightRule {
+  WeightUse use = WeightUse::flushed;
+  std::uint32_t delay = 0;  // of `delayed`: how many updates
+  friend bool operator==(const WeightRule&, const WeightRule&) = default;
+};
+
 /// For each rank its actions in order.
 class Schedule {
  public:
@@ -71,11 +98,23 @@ class Schedule {
   std::uint64_t actions() const;
   /// Whether any rank has a B or an I.
   bool has_backward() const;
+  /// Whether any rank runs such a pass.
+  bool has(Pass pass) const;
+
+  /// Where what a rank evicts is kept: on another rank, or in its host's memory.
+  Rank keeper_of(Rank rank) const { return keepers_.empty() ? host_memory : keepers_[index(rank)]; }
+  /// One keeper a rank.
+  void set_keepers(std::vector<Rank> keepers) { keepers_ = std::move(keepers); }
+
+  const WeightRule& weights() const { return weights_; }
+  void set_weights(WeightRule weights) { weights_ = weights; }
 
   friend bool operator==(const Schedule&, const Schedule&) = default;
 
  private:
   std::vector<std::vector<Action>> orders_;
+  std::vector<Rank> keepers_;  // empty: the host's memory for every rank
+  WeightRule weights_;
 };
 
 /// How the two parts of an overlap cell run: one after the other in listed order, or as one unit as

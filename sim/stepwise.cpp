@@ -468,8 +468,8 @@ Standstill Stepwise::standstill() const {
     const bool memory = room_ && !room_->fits({&transfer, 1});
     halt.stuck.push_back(
         {plan_.ranks + link, transfer,
-         memory ? fmt::format("memory of {}", end_text(plan_.links[link].to))
-                : fmt::format("{} to be ready to receive it", end_text(plan_.links[link].to))});
+         memory ? fmt::format("memory of {}", end_phrase(plan_.links[link].to))
+                : fmt::format("{} to be ready to receive it", end_phrase(plan_.links[link].to))});
   }
   return halt;
 }

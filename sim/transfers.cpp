@@ -19,16 +19,6 @@ std::vector<std::uint32_t> without_repetitions(std::vector<std::uint32_t> route)
   return route;
 }
 
-/// The rank that makes a transfer; that of an action which another waits for.
-std::uint32_t maker_of(const Plan& plan, TaskId transfer) {
-  std::uint32_t maker = plan.ranks;
-  plan.for_each_input(transfer, [&](TaskId input) {
-    const std::uint32_t resource = plan.class_of(input).resource;
-    if (!plan.is_link(resource)) maker = resource;
-  });
-  return maker;
-}
-
 /// The order in which transfers that are ready at one moment get in line: the parts of a cell as
 /// listed, then the lower stage.
 bool goes_first(const Plan& plan, TaskId a, TaskId b) {
@@ -43,22 +33,13 @@ bool goes_first(const Plan& plan, TaskId a, TaskId b) {
 }  // namespace
 
 std::vector<bool> private_links(const Plan& plan, const Network& network) {
-  std::vector<bool> is_private(plan.links.size(), true);
+  std::vector<bool> is_private = links_in_one_order(plan);
   std::vector<std::uint32_t> user(network.links.size(), UINT32_MAX);
   for (std::uint32_t link = 0; link < network.routes.size(); ++link) {
     for (const std::uint32_t physical : network.routes[link]) {
       if (user[physical] == UINT32_MAX) user[physical] = link;
       if (user[physical] != link) is_private[link] = is_private[user[physical]] = false;
     }
-  }
-  std::vector<std::uint32_t> maker(plan.links.size(), UINT32_MAX);
-  for (TaskId task = 0; task < plan.tasks(); ++task) {
-    const std::uint32_t resource = plan.class_of(task).resource;
-    if (!plan.is_link(resource)) continue;
-    std::uint32_t& known = maker[resource - plan.ranks];
-    const std::uint32_t made_by = maker_of(plan, task);
-    if (known == UINT32_MAX) known = made_by;
-    if (known != made_by) is_private[resource - plan.ranks] = false;
   }
   return is_private;
 }

@@ -15,9 +15,8 @@
 
 namespace penstock {
 
-/// Whether every transfer of each link can be put in line as soon as the rank it comes from has
-/// made it, without looking at other links: no other link of the plan shares its route, and one
-/// rank alone makes all its transfers.
+/// Which links of the plan serve their transfers in plan order whatever happens elsewhere: no other
+/// link shares their route, and the transfers become ready in that order.
 std::vector<bool> private_links(const Plan& plan, const Network& network);
 
 /// The transfers of a run from the moment their inputs are there until they have left their links.

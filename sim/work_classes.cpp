@@ -11,6 +11,8 @@ WorkClasses::WorkClasses(const Placement& placement, bool has_backward, Plan& pl
       plan_(plan),
       compute_(std::size_t{placement.slots()} * pass_count * 2, unnamed),
       receive_(std::size_t{placement.slots()} * 2, unnamed),
+      kept_(placement.slots(), unnamed),
+      away_(std::size_t{placement.slots()} * 2, unnamed),
       transfer_(std::size_t{placement.slots()} * 2) {
   for (Stage stage : placement.stages()) {
     for (Microbatch replica : Numbers<Microbatch>(placement.replicas(stage))) {
@@ -94,6 +96,40 @@ std::uint32_t WorkClasses::transfer(const Action& action, Stage to) {
   if (!gradient) work.effects.push_back({buffer, /*at_end=*/true, /*takes=*/true});
   targets.emplace_back(receiver, add(std::move(work)));
   return targets.back().second;
+}
+
+std::uint32_t WorkClasses::kept_buffer(std::uint32_t slot, Rank keeper) {
+  std::uint32_t& known = kept_[slot];
+  if (known == unnamed)
+    known = add_buffer(BufferKind::stash, plan_.buffers[stash_[slot]].stage, keeper);
+  return known;
+}
+
+std::uint32_t WorkClasses::stash_transfer(const Action& action, Rank keeper) {
+  const bool returns = action.pass == Pass::load;
+  const std::uint32_t slot = placement_.slot_of(action.stage, action.microbatch);
+  std::uint32_t& known = away_[slot * 2 + (returns ? 1 : 0)];
+  if (known != unnamed) return known;
+  const Rank home = placement_.rank_of_slot(slot);
+  WorkClass work{.pass = returns ? Pass::send_loaded : Pass::send_evicted,
+                 .stage = action.stage,
+                 .resource = returns ? link_between(keeper, home) : link_between(home, keeper),
+                 .buffer = stash_[slot],
+                 .effects = {}};
+  // Where it goes there is room from the start of the transfer; where it was, from its end.
+  work.effects.push_back({stash_[slot], /*at_end=*/!returns, /*takes=*/returns});
+  if (is_rank(keeper)) {
+    work.effects.push_back({kept_buffer(slot, keeper), /*at_end=*/returns, /*takes=*/!returns});
+  }
+  known = add(std::move(work));
+  return known;
+}
+
+void WorkClasses::keep_versions(std::uint32_t slot, std::uint32_t versions) {
+  const BufferClass weights = plan_.buffers[stash_[slot]];
+  for (std::uint32_t v = 1; v < versions; ++v) {
+    add_buffer(BufferKind::versions, weights.stage, weights.rank);
+  }
 }
 
 std::pair<std::uint32_t, std::uint32_t> WorkClasses::fused(std::uint32_t first,

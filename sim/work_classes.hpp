@@ -21,6 +21,11 @@ class WorkClasses {
   std::uint32_t compute(const Action& action, bool crosses);
   /// The class of the transfer that takes the output of `action` to stage `to`.
   std::uint32_t transfer(const Action& action, Stage to);
+  /// The class of the transfer that takes the activation of an E to its keeper, or brings that of
+  /// an L back.
+  std::uint32_t stash_transfer(const Action& action, Rank keeper);
+  /// Adds the buffers of the versions of a slot's weights beside the one that every slot has.
+  void keep_versions(std::uint32_t slot, std::uint32_t versions);
   /// The classes of the two parts of a fused overlap cell.
   std::pair<std::uint32_t, std::uint32_t> fused(std::uint32_t first, std::uint32_t second);
 
@@ -28,6 +33,7 @@ class WorkClasses {
   std::uint32_t add(WorkClass work);
   std::uint32_t add_buffer(BufferKind kind, Stage stage, Rank rank);
   std::uint32_t receive_buffer(std::uint32_t slot, Stage holds, BufferKind kind);
+  std::uint32_t kept_buffer(std::uint32_t slot, Rank keeper);
   std::uint32_t link_between(Rank from, Rank to);
   std::vector<MemoryEffect> effects_of(const Action& action, std::uint32_t slot, bool crosses);
 
@@ -37,6 +43,8 @@ class WorkClasses {
   std::vector<std::uint32_t> compute_;  // by slot, pass, crosses
   std::vector<std::uint32_t> stash_;    // by slot
   std::vector<std::uint32_t> receive_;  // by slot, gradient
+  std::vector<std::uint32_t> kept_;     // by slot: its activations that another rank keeps
+  std::vector<std::uint32_t> away_;     // by slot, and whether the activation comes back
   // By sending slot and direction: the slots sent to, one but for replicas, and their classes.
   std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> transfer_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> links_;

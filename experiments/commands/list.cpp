@@ -38,6 +38,7 @@ json schedules() {
                    {"needs", entry->needs},
                    {"bubble", entry->bubble},
                    {"peak_activations", entry->peak},
+                   {"weights", name(entry->weights)},
                    {"options", std::move(options)}});
   }
   return all;

@@ -49,14 +49,11 @@ int print_schedule(const Options& options) {
         within("--chunks", options.chunks.value_or(usual_chunks(*entry, rule_options)),
                Limits::stages / ranks);
     const Placement placement = entry->place(ranks, chunks);
-    const Schedule schedule = make_schedule(*entry, placement, rule_options);
-    if (options.comms || options.fsdp) {
-      fmt::print("{}", write_torch_comms(schedule, placement, options.fsdp));
-      return ExitCode::done;
-    }
-    const TorchCsv csv = write_torch_csv(schedule);
-    fmt::print("{}", csv.text);
-    for (const std::string& action : csv.left_out) {
+    const TorchOrder order = torch_order(make_schedule(*entry, placement, rule_options));
+    const bool with_comms = options.comms || options.fsdp;
+    fmt::print("{}", with_comms ? write_torch_comms(order.schedule, placement, options.fsdp)
+                                : write_torch_csv(order.schedule).text);
+    for (const std::string& action : order.left_out) {
       say("left out, since the notation cannot carry it: " + action);
     }
   } catch (const RuleError& error) {
@@ -83,7 +80,8 @@ constinit extern const CommandEntry schedule_entry{
     .name = "schedule",
     .summary = "print the order of a named schedule as PyTorch CSV",
     .details =
-        "One row a rank; a cell is STAGE, F B I or W, MICROBATCH.\n"
+        "One row a rank; a cell is STAGE, F B I or W, MICROBATCH. What the notation has no word for,\n"
+        "updates and activations that move away and back, is named on stderr.\n"
         "\n"
         "Example: penstock schedule 1f1b --ranks 4 --microbatches 8 > order.csv",
     .declare = declare,

@@ -137,6 +137,11 @@ void Writer::write(const TraceEvent& event) {
 }
 
 /// Viewers colour a slice by its name without the numbers, so all forward passes look alike.
+/// The number of a rank, or the name of an end that is none, as JSON.
+std::string end_json(Rank end) {
+  return is_rank(end) ? end_text(end) : fmt::format("\"{}\"", end_text(end));
+}
+
 void Writer::write_slice(const TraceEvent& event) {
   const WorkClass& work = plan_.class_of(event.task);
   const std::uint32_t microbatch = index(plan_.microbatch[event.task]);
@@ -154,7 +159,7 @@ void Writer::write_slice(const TraceEvent& event) {
          microbatch);
   if (event.kind != TraceKind::compute) {
     const Link& link = plan_.link(work.resource);
-    append(R"(,"from":{},"to":{},"bytes":{})", index(link.from), index(link.to),
+    append(R"(,"from":{},"to":{},"bytes":{})", end_json(link.from), end_json(link.to),
            costs_.bytes[work.buffer]);
   }
   out_ += "}}";

@@ -295,16 +295,27 @@ std::uint32_t column_of(const OrderFile& order, Rank rank, std::uint32_t action)
   return columns.empty() ? 0 : columns.back() + 1;
 }
 
+TorchOrder torch_order(const Schedule& schedule) {
+  TorchOrder order{Schedule(schedule.ranks()), {}};
+  for (Rank rank : Numbers<Rank>(schedule.ranks())) {
+    for (const Action& action : schedule.on(rank)) {
+      if (action.pass <= Pass::backward_weight) {
+        order.schedule.on(rank).push_back(action);
+      } else {
+        order.left_out.push_back(fmt::format("{} of rank {}", text(action), index(rank)));
+      }
+    }
+  }
+  return order;
+}
+
 TorchCsv write_torch_csv(const Schedule& schedule) {
-  TorchCsv csv;
+  const TorchOrder order = torch_order(schedule);
+  TorchCsv csv{"", order.left_out};
   for (Rank rank : Numbers<Rank>(schedule.ranks())) {
     bool first = true;
     bool inside = false;
-    for (const Action& action : schedule.on(rank)) {
-      if (action.pass > Pass::backward_weight) {
-        csv.left_out.push_back(fmt::format("{} of rank {}", text(action), index(rank)));
-        continue;
-      }
+    for (const Action& action : order.schedule.on(rank)) {
       if (inside) {
         csv.text += ';';
       } else if (!first) {

@@ -79,6 +79,14 @@ Placement placement_of(const OrderFile& order, std::vector<std::vector<Stage>> c
 /// The column of an action of a rank; the end of the row for an action past its last.
 std::uint32_t column_of(const OrderFile& order, Rank rank, std::uint32_t action);
 
+/// The part of an order that PyTorch's notation can carry, and the actions that it cannot: "0U3 of
+/// rank 0".
+struct TorchOrder {
+  Schedule schedule;
+  std::vector<std::string> left_out;
+};
+TorchOrder torch_order(const Schedule& schedule);
+
 /// An order in PyTorch's notation, and the actions that the notation cannot carry, which it lacks.
 struct TorchCsv {
   std::string text;

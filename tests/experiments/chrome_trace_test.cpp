@@ -291,7 +291,7 @@ TEST_CASE("counters change with every event and end at what is left") {
   }
   const auto memory = memory_peaks(run.plan, run.costs, run.timeline);
   for (std::uint32_t rank : {0u, 1u, 2u, 3u}) {
-    CHECK(peak.at({rank, "activations"}) == peak_activations(run.plan)[rank]);
+    CHECK(peak.at({rank, "activations"}) == peak_activations(run.plan, run.timeline)[rank]);
     CHECK(value.at({rank, "activations"}) == 0);
     CHECK(peak.at({rank, "memory"}) == memory[rank].bytes);
     CHECK(value.at({rank, "memory"}) == 100);

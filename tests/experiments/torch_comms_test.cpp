@@ -37,7 +37,7 @@ std::uint32_t from_to(std::uint32_t first, std::uint32_t last) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(first, last + 1));
 }
 
-/// A rule at random sizes that it allows.
+/// A rule at random sizes that it allows; of its order what the notation can carry.
 Example random_example(const ScheduleEntry& entry) {
   const std::uint32_t ranks = from_to(1, 5);
   const std::uint32_t chunks = entry.default_chunks * from_to(1, 2);
@@ -45,6 +45,7 @@ Example random_example(const ScheduleEntry& entry) {
   const std::uint32_t microbatches = from_to(0, 1) == 0 ? from_to(1, 12) : ranks * from_to(1, 3);
   auto example = example_of(entry, ranks, chunks, {microbatches, {}});
   if (!example) example = example_of(entry, 2 * ranks, entry.default_chunks, {4 * ranks, {}});
+  example->schedule = torch_order(example->schedule).schedule;
   return std::move(example).value();
 }
 

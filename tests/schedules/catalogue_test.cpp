@@ -353,7 +353,8 @@ TEST_CASE("hanayo of W waves has 2W chunks a rank") {
 
 TEST_CASE("rules of one stage a rank, or two, take no other number of chunks") {
   for (const char* name :
-       {"naive", "forward-only", "gpipe", "1f1b", "eager-1f1b", "seq-1f1b", "zb-h1", "zb-h2"}) {
+       {"naive", "forward-only", "gpipe", "1f1b", "eager-1f1b", "seq-1f1b", "zb-h1", "zb-h2",
+        "pipedream", "pipedream-2bw", "bpipe"}) {
     CAPTURE(name);
     CHECK(refusal(name, {4, 1, 8}) == "allowed");
     CHECK(refusal(name, {4, 2, 8}) == "there are 2 chunks a rank; this schedule has one");
@@ -420,7 +421,8 @@ TEST_CASE("rules refuse stages that do not lie where they need them") {
         refusal(name, vee) ==
         fmt::format("{} needs two copies of the model in opposite directions of the ranks", name));
   }
-  for (const char* name : {"1f1b", "eager-1f1b", "seq-1f1b", "zb-h1", "zb-h2"}) {
+  for (const char* name : {"1f1b", "eager-1f1b", "seq-1f1b", "zb-h1", "zb-h2", "pipedream",
+                           "pipedream-2bw", "bpipe"}) {
     CHECK(refusal(name, loop) ==
           fmt::format("rank 0 holds several stages; {} has one a rank", name));
   }
@@ -430,7 +432,7 @@ TEST_CASE("rules that are defined for one replica of a stage refuse several") {
   const Placement placement =
       Placement::given(3, {{Rank{0}}, {Rank{1}, Rank{2}}}, {{Stage{0}, Stage{1}}});
   for (const char* name : {"eager-1f1b", "seq-1f1b", "zb-h1", "zb-h2", "interleaved-1f1b",
-                           "interleaved-zb", "looped-bfs"}) {
+                           "interleaved-zb", "looped-bfs", "pipedream-2bw", "bpipe"}) {
     CHECK(refusal(name, placement) ==
           fmt::format("stage 1 has 2 replicas; {} is defined for one", name));
   }
@@ -464,6 +466,8 @@ TEST_CASE("what the catalogue says of chunks, copies and slices is what the rule
     const std::uint32_t slices = entry->slices_for == nullptr ? 1 : entry->slices_for(options);
     const Schedule schedule = make_schedule(*entry, placement, options);
     CHECK(MicrobatchColumns(schedule).count() == 8 * slices);
+    CHECK(schedule.weights().use == entry->weights);
+    CHECK(schedule.has(Pass::update) == (entry->weights != WeightUse::flushed));
   }
 }
 

@@ -126,6 +126,62 @@ TEST_CASE("an overlap cell lists the inputs of both parts at its first") {
   CHECK(fused.work[first] != fused.work[task_of(fused, "1F0")]);
 }
 
+TEST_CASE("an evicted activation goes to its keeper and comes back to the backward that reads it") {
+  // Two ranks; rank 0 has its first activation kept by rank 1, for lack of a better example.
+  System system{Placement::loop(2, 1), order_of("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1"), {}};
+  auto& row = system.schedule.on(Rank{0});
+  row.insert(row.begin() + 1, Action(Pass::evict, Stage{0}, Microbatch{0}));
+  row.insert(row.begin() + 3, Action(Pass::load, Stage{0}, Microbatch{0}));
+  system.schedule.set_keepers({Rank{1}, Rank{0}});
+  const Plan plan = lowered(system);
+  CHECK(plan.tasks() == 8 + 4 + 4);
+  CHECK(row_text(plan, 0) == "0F0 0E0 0F1 0L0 0B0 0B1");
+  CHECK(inputs_text(plan, "0SEND_E0") == "0E0");
+  CHECK(inputs_text(plan, "0SEND_L0") == "0L0 0SEND_E0");
+  CHECK(inputs_text(plan, "0B0") == "1SEND_B0 0SEND_L0");
+  CHECK(inputs_text(plan, "0B1") == "1SEND_B1");
+  // Rank 0 asks for what rank 1 sends beside its own gradients: who is first depends on the costs.
+  CHECK(row_text(plan, plan.class_of(task_of(plan, "0SEND_L0")).resource) ==
+        "0SEND_L0 1SEND_B0 1SEND_B1");
+  CHECK_FALSE(links_in_one_order(plan)[plan.class_of(task_of(plan, "0SEND_L0")).resource - 2]);
+}
+
+TEST_CASE(
+    "what leaves for the host has links of its own; they have one order if it comes back in it") {
+  const auto plan_with = [](const std::vector<Action>& row) {
+    System system{Placement::loop(1, 1), Schedule(1), {}};
+    system.schedule.on(Rank{0}) = row;
+    return lowered(system);
+  };
+  const auto action = [](Pass pass, std::uint32_t m) {
+    return Action(pass, Stage{0}, Microbatch{m});
+  };
+  std::vector<Action> row{action(Pass::forward, 0), action(Pass::forward, 1),
+                          action(Pass::evict, 0),   action(Pass::evict, 1),
+                          action(Pass::load, 0),    action(Pass::backward, 0),
+                          action(Pass::load, 1),    action(Pass::backward, 1)};
+  const Plan same = plan_with(row);
+  REQUIRE(same.links.size() == 2);
+  CHECK(same.links[0] == Link{Rank{0}, host_memory});
+  CHECK(same.links[1] == Link{host_memory, Rank{0}});
+  CHECK(links_in_one_order(same) == std::vector<bool>{true, true});
+  // 1 left last and is wanted first: while it is still on its way out, 0 could come back.
+  std::swap(row[2], row[3]);
+  CHECK(links_in_one_order(plan_with(row)) == std::vector<bool>{true, false});
+}
+
+TEST_CASE("an update is an action of its rank with a class of its own, and each version a buffer") {
+  System system{Placement::loop(1, 1), order_of("0F0,0F1,0B0,0B1"), {}};
+  auto& row = system.schedule.on(Rank{0});
+  row.insert(row.begin() + 3, Action(Pass::update, Stage{0}, Microbatch{0}));
+  row.emplace_back(Pass::update, Stage{0}, Microbatch{1});
+  const Plan flushed = lowered(system);
+  CHECK(row_text(flushed, 0) == "0F0 0F1 0B0 0U0 0B1 0U1");
+  CHECK(flushed.work[task_of(flushed, "0U0")] == flushed.work[task_of(flushed, "0U1")]);
+  system.schedule.set_weights({WeightUse::newest});
+  CHECK(lowered(system).buffers.size() == flushed.buffers.size() + 1);
+}
+
 TEST_CASE("numbers of microbatches may have gaps; their count is how many there are") {
   const char* narrow = "0F0,0F2,0B0,0B2\n1F0,1B0,1F2,1B2";
   const char* wide = "0F5,0F16000000,0B5,0B16000000\n1F5,1B5,1F16000000,1B16000000";

@@ -67,6 +67,26 @@ TEST_CASE("W needs its I before it, and B goes with neither") {
         "and W");
 }
 
+TEST_CASE("E, L and U stand behind what they are about, L in front of the backward that reads it") {
+  const auto fault_with = [](std::initializer_list<Pass> passes) {
+    Schedule schedule(1);
+    for (const Pass pass : passes) schedule.on(Rank{0}).emplace_back(pass, Stage{0}, Microbatch{0});
+    return fault_text(Placement::loop(1, 1), schedule);
+  };
+  constexpr Pass f = Pass::forward, b = Pass::backward, i = Pass::backward_input,
+                 w = Pass::backward_weight, e = Pass::evict, l = Pass::load, u = Pass::update;
+  CHECK(fault_with({f, e, l, b, u}) == "none");
+  CHECK(fault_with({f, e, l, i, w, u}) == "none");
+  CHECK(fault_with({e, f, l, b}) == "rank 0, action 0: 0E0 stands before 0F0");
+  CHECK(fault_with({f, l, e, b}) == "rank 0, action 1: 0L0 stands before 0E0");
+  CHECK(fault_with({f, e, b, l}) == "rank 0, action 2: 0B0 stands before 0L0");
+  CHECK(fault_with({f, e, e, l, b}) == "rank 0, action 2: 0E0 stands twice");
+  CHECK(fault_with({f, b, e}) ==
+        "rank 0, action 2: 0E0 stands behind the backward that reads the activation");
+  CHECK(fault_with({f, u, b}) == "rank 0, action 1: 0U0 stands before 0B0");
+  CHECK(fault_with({f, i, u, w}) == "rank 0, action 2: 0U0 stands before 0B0");
+}
+
 TEST_CASE("what is missing is named behind the last action of its rank") {
   CHECK(fault_of("0F0,0F1,0B0\n1F0,1B0,1F1,1B1") == "rank 0, action 3: 0B1 is missing");
   CHECK(fault_of("0F0,0F1,0B0,0B1\n1F0,1B0") == "rank 1, action 2: 1F1 is missing");

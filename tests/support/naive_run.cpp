@@ -81,6 +81,10 @@ class NaiveRunner {
         return from_us(*costs.backward_input_us + costs.recompute_us);
       case Pass::backward_weight:
         return from_us(*costs.backward_weight_us);
+      case Pass::update:
+      case Pass::evict:
+      case Pass::load:
+        return {};
       default:
         break;
     }
@@ -102,7 +106,8 @@ class NaiveRunner {
   bool may_start(const Action& action) const {
     const auto input = read_by(action);
     if (input && there_.count(*input) == 0) return false;
-    if (action.pass == Pass::forward) return true;
+    if (reads_activation(action.pass) && away_.count(activation_of(action)) != 0) return false;
+    if (action.pass == Pass::forward || action.pass > Pass::recompute) return true;
     const Pass needs = action.pass == Pass::backward_weight ? Pass::backward_input : Pass::forward;
     return done_.count(text(Action(needs, action.stage, action.microbatch))) != 0;
   }
@@ -140,6 +145,7 @@ class NaiveRunner {
     done_.insert(text(action));
     result_.makespan = std::max(result_.makespan, now_);
     if (last_of_cell) busy_[rank] = false;
+    if (moves_stash(action.pass)) move_stash(rank, action);
     std::optional<Stage> to;
     if (action.pass == Pass::forward) to = system_.placement.after(action.stage);
     if (gives_gradient(action.pass)) to = system_.placement.before(action.stage);
@@ -153,8 +159,8 @@ class NaiveRunner {
     }
   }
 
-  void send(const Output& output, Rank from, Rank to, Stage reader) {
-    const double bytes = costs_of(output.gradient ? reader : output.stage).activation_bytes;
+  /// When a tensor travels that could leave at some time.
+  Span travels(double bytes, Rank from, Rank to, Time ready) {
     const HardwareSpec& hardware = system_.hardware;
     Time occupies{};
     if (hardware.bandwidth_bytes_per_s) {
@@ -162,9 +168,35 @@ class NaiveRunner {
     }
     const Time late = from_us(hardware.latency_us.value_or(hardware.transfer_us));
     Time& free = link_free_[{from, to}];
-    const Time begin = std::max(now_, free);
+    const Time begin = std::max(ready, free);
     free = begin + occupies;
-    const Time arrives = free + late;
+    return {begin, free + late};
+  }
+
+  static Output activation_of(const Action& action) {
+    return {action.stage, false, action.microbatch};
+  }
+
+  /// An activation goes to the host, or comes back once it is there and asked for.
+  void move_stash(Rank rank, const Action& action) {
+    const Output key = activation_of(action);
+    const double bytes = costs_of(action.stage).stash_bytes;
+    if (action.pass == Pass::evict) {
+      const Span out = travels(bytes, rank, host_memory, now_);
+      away_[key] = out.end;
+      changes_[rank].push_back({out.end, 0, -std::llrint(bytes)});
+      result_.span[text(Action(Pass::send_evicted, action.stage, action.microbatch))] = out;
+      return;
+    }
+    const Span back = travels(bytes, host_memory, rank, std::max(now_, away_[key]));
+    changes_[rank].push_back({back.begin, 4, std::llrint(bytes)});
+    result_.span[text(Action(Pass::send_loaded, action.stage, action.microbatch))] = back;
+    agenda_.emplace(back.end, [=, this] { away_.erase(key); });
+  }
+
+  void send(const Output& output, Rank from, Rank to, Stage reader) {
+    const double bytes = costs_of(output.gradient ? reader : output.stage).activation_bytes;
+    const auto [begin, arrives] = travels(bytes, from, to, now_);
     const Pass pass = output.gradient ? Pass::send_gradient : Pass::send_activation;
     result_.span[text(Action(pass, output.stage, output.microbatch))] = {begin, arrives};
     agenda_.emplace(arrives, [=, this] { there_.insert(output); });
@@ -220,7 +252,8 @@ class NaiveRunner {
   std::map<Rank, std::size_t> next_;
   std::map<Rank, bool> busy_;
   std::set<std::string> done_;
-  std::set<Output> there_;  // on the rank that reads it
+  std::set<Output> there_;       // on the rank that reads it
+  std::map<Output, Time> away_;  // activations, since when they are at the host
   std::map<std::pair<Rank, Rank>, Time> link_free_;
   std::map<std::pair<Rank, Output>, std::pair<Time, std::int64_t>> received_;
   std::map<Rank, std::vector<Change>> changes_;

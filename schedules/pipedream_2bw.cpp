@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "schedules/alternation.hpp"
+#include "schedules/registry.hpp"
+#include "schedules/rules.hpp"
+
+namespace penstock {
+namespace {
+
+std::uint32_t versions_of(const ScheduleOptions& options) {
+  const std::uint32_t versions = options.number("versions", 2);
+  if (versions >= 2) return versions;
+  throw RuleError("versions is 1; without a flush there must be at least 2");
+}
+
+/// The order of 1F1B for a whole epoch without a flush. Weights change after each group of
+/// microbatches; a group uses the version that was there `versions` - 1 groups before it, which has
+/// to exist when its first forward starts.
+Schedule make(const Placement& placement, const ScheduleOptions& options) {
+  const std::uint32_t stages = placement.stage_count();
+  const std::uint32_t versions = versions_of(options);
+  const std::uint32_t group = options.number("group", stages);
+  if (std::uint64_t{group} * (versions - 1) < stages - 1) {
+    throw RuleError(
+        fmt::format("group {} is too small for {} stages and {} versions; group * (versions - 1) "
+                    "must be at least p-1",
+                    group, stages, versions));
+  }
+  Schedule schedule =
+      one_f_one_b_order("pipedream-2bw", placement, options.microbatch_count, group);
+  schedule.set_weights({WeightUse::delayed, versions - 1});
+  return schedule;
+}
+
+constexpr std::array two_bw_options{
+    ScheduleOption{"versions", "versions of the weights that a rank keeps, at least 2, default 2"},
+    ScheduleOption{"group", "microbatches from one update to the next, default p"},
+};
+
+}  // namespace
+
+constinit extern const ScheduleEntry pipedream_2bw_entry{
+    .name = "pipedream-2bw",
+    .summary = "asynchronous 1f1b that updates once a group: two weight versions, staleness 1",
+    .needs = "group * (versions-1) >= p-1",
+    .bubble = "(p-1)(f+b) once an epoch",
+    .peak = "min(m, p-r)",
+    .weights = WeightUse::delayed,
+    .options = two_bw_options,
+    .place = one_stage_a_rank,
+    .make = make,
+    .bubble_of_makespan = fill_and_drain_bubble,
+};
+
+}  // namespace penstock
