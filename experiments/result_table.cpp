@@ -101,6 +101,7 @@ std::string result_table(const RunResult& result) {
     const TimeUnit unit = unit_for(result.report->makespan);
     text += summary(result, unit);
     text += fmt::format("\ntimes in {}\n{}", unit.name, rank_table(*result.report, unit));
+    if (result.repeated) text += "\n" + distribution_text(*result.repeated);
   }
   for (const Finding& finding : result.findings) {
     const bool says_kind = finding.text.starts_with(finding.kind + ":");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hardware_models/registry.hpp"
+#include "sim/chance.hpp"
 #include "sim/model_graph.hpp"
 #include "sim/schedule.hpp"
 
@@ -45,6 +46,13 @@ struct Scenario {
   std::map<std::string, std::string, std::less<>> schedule_settings;
 
   std::optional<std::uint64_t> capacity_bytes;
+
+  double launch_us = 0;
+  double issue_us = 0;
+  double compute_slowdown_by_transfer = 1;
+  double transfer_slowdown_by_compute = 1;
+
+  Chance chance;
 
   std::string expect;  // JSON text; empty when nothing is expected
 };

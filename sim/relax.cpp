@@ -39,7 +39,8 @@ template <bool by_task, bool launches>
 void run_tasks(const Plan& plan, const Costs& costs, Timeline& timeline) {
   const std::vector<ClassCost> class_cost = class_costs(plan, costs);
   std::vector<Time> free_at(plan.resources());
-  std::vector<Time> launched_at(launches ? plan.ranks : 0, costs.launch);  // the last action
+  // By rank: when its last action could start as far as the host has a say.
+  std::vector<Time> launched_at(launches ? plan.ranks : 0, costs.launch);
   // Plain pointers: the compiler cannot see that the arrays do not alias.
   Time* const begin = timeline.begin.data();
   Time* const end = timeline.end.data();
