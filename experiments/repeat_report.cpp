@@ -27,10 +27,12 @@ std::string histogram(const std::vector<Time>& sorted, TimeUnit unit) {
   constexpr std::size_t bars = 10;
   constexpr std::size_t longest_bar = 50;
   const std::int64_t shortest = sorted.front().picoseconds;
-  const std::int64_t width = (sorted.back().picoseconds - shortest) / bars + 1;
+  const std::int64_t width =
+      std::max<std::int64_t>(1, (sorted.back().picoseconds - shortest) / bars);
   std::array<std::size_t, bars> counts{};
   for (const Time time : sorted) {
-    ++counts[static_cast<std::size_t>((time.picoseconds - shortest) / width)];
+    const auto bar = static_cast<std::size_t>((time.picoseconds - shortest) / width);
+    ++counts[std::min(bar, bars - 1)];
   }
   const std::size_t most = *std::max_element(counts.begin(), counts.end());
   std::vector<std::vector<std::string>> rows{{"from", "draws"}};

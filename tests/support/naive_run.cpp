@@ -33,7 +33,8 @@ struct Change {
 
 class NaiveRunner {
  public:
-  explicit NaiveRunner(const System& system) : system_(system) {}
+  NaiveRunner(const System& system, const Disturbance& disturbance)
+      : system_(system), disturbance_(disturbance) {}
 
   NaiveRun run() {
     for (Rank rank : ranks()) cells_[rank] = cells_of(rank);
@@ -72,7 +73,17 @@ class NaiveRunner {
     return system_.stages[system_.placement.position(stage)];
   }
 
+  static Time disturbed(const std::map<std::string, Time>& times, const std::string& task,
+                        Time otherwise) {
+    const auto found = times.find(task);
+    return found == times.end() ? otherwise : found->second;
+  }
+
   Time length_of(const Action& action) const {
+    return disturbed(disturbance_.duration, text(action), stated_length_of(action));
+  }
+
+  Time stated_length_of(const Action& action) const {
     const Layer& costs = costs_of(action.stage);
     switch (action.pass) {
       case Pass::forward:
@@ -112,10 +123,21 @@ class NaiveRunner {
       const std::size_t next = next_[rank];
       if (busy_[rank] || next == cells_[rank].size()) continue;
       const Cell& cell = cells_[rank][next];
+      if (const Time launched = next_launch(rank); launched > now_) {
+        agenda_.emplace(launched, [] {});
+        continue;
+      }
       if (std::all_of(cell.begin(), cell.end(), [&](const Action& a) { return may_start(a); })) {
         start(rank, cell);
       }
     }
+  }
+
+  /// When the host of a rank will have launched the next of its actions.
+  Time next_launch(Rank rank) {
+    Time at = disturbance_.launch;
+    for (std::uint32_t k = 0; k <= launches_[rank]; ++k) at += disturbance_.issue;
+    return at;
   }
 
   void start(Rank rank, const Cell& cell) {
@@ -127,6 +149,10 @@ class NaiveRunner {
     for (std::size_t part = 0; part < cell.size(); ++part) {
       const Action action = cell[part];
       const bool fused = cell.size() == 2 && system_.overlap == Overlap::fused;
+      if (!fused || part == 0) {
+        at = std::max(at, next_launch(rank));
+        ++launches_[rank];
+      }
       const Span span{fused ? now_ : at, fused ? now_ + longest : at + length_of(action)};
       at = span.end;
       result_.span[text(action)] = span;
@@ -160,13 +186,16 @@ class NaiveRunner {
     if (hardware.bandwidth_bytes_per_s) {
       occupies = from_us(bytes / *hardware.bandwidth_bytes_per_s * 1e6);
     }
-    const Time late = from_us(hardware.latency_us.value_or(hardware.transfer_us));
+    Time late = from_us(hardware.latency_us.value_or(hardware.transfer_us));
+    const Pass pass = output.gradient ? Pass::send_gradient : Pass::send_activation;
+    const std::string name = text(Action(pass, output.stage, output.microbatch));
+    occupies = disturbed(disturbance_.duration, name, occupies);
+    late = disturbed(disturbance_.latency, name, late);
     Time& free = link_free_[{from, to}];
     const Time begin = std::max(now_, free);
     free = begin + occupies;
     const Time arrives = free + late;
-    const Pass pass = output.gradient ? Pass::send_gradient : Pass::send_activation;
-    result_.span[text(Action(pass, output.stage, output.microbatch))] = {begin, arrives};
+    result_.span[name] = {begin, arrives};
     agenda_.emplace(arrives, [=, this] { there_.insert(output); });
     if (!output.gradient) received_[{to, output}] = {arrives, std::llrint(bytes)};
   }
@@ -213,12 +242,14 @@ class NaiveRunner {
   }
 
   const System& system_;
+  const Disturbance& disturbance_;
   NaiveRun result_;
   Time now_{};
   std::multimap<Time, std::function<void()>> agenda_;  // of one moment in the order they were added
   std::map<Rank, std::vector<Cell>> cells_;
   std::map<Rank, std::size_t> next_;
   std::map<Rank, bool> busy_;
+  std::map<Rank, std::uint32_t> launches_;  // so far
   std::set<std::string> done_;
   std::set<Output> there_;  // on the rank that reads it
   std::map<std::pair<Rank, Rank>, Time> link_free_;
@@ -228,6 +259,8 @@ class NaiveRunner {
 
 }  // namespace
 
-NaiveRun run_naively(const System& system) { return NaiveRunner(system).run(); }
+NaiveRun run_naively(const System& system, const Disturbance& disturbance) {
+  return NaiveRunner(system, disturbance).run();
+}
 
 }  // namespace penstock::testing
