@@ -11,6 +11,9 @@ target_include_directories(penstock_settings INTERFACE ${CMAKE_SOURCE_DIR})
 # A designated initialiser leaves the rest at its default on purpose.
 target_compile_options(penstock_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
                                                    -Wno-missing-field-initializers)
+# a * b + c is rounded twice everywhere, also where a machine could do it at once: equal inputs give
+# equal bytes on every machine.
+target_compile_options(penstock_settings INTERFACE -ffp-contract=off)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # g++ 12 sees overlap in "text" + std::string where there is none.
   target_compile_options(penstock_settings INTERFACE -Wno-restrict)

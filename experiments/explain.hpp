@@ -31,6 +31,7 @@ struct PathShare {
 struct Explanation {
   std::vector<PathStretch> path;
   std::vector<PathShare> shares;    // of the critical path, largest first
+  Time path_launches{};             // how long the path runs nothing and waits to be launched
   std::vector<IdleGap> gaps;        // longest first
   IdleCauses idle;                  // of all ranks
   std::vector<std::string> advice;  // what to change first

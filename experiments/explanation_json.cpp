@@ -44,6 +44,7 @@ json explanation_json(const RunResult& result, const Explanation& explanation) {
       {"makespan_us", to_us(result.report->makespan)},
       {"critical_path", critical_path_json(plan, result.timeline, result.report->critical_path)},
       {"critical_path_by_stage", std::move(shares)},
+      {"critical_path_launch_us", to_us(explanation.path_launches)},
       {"idle_us", to_us(explanation.idle.total())},
       {"idle_by_cause_us", causes_json(explanation.idle)},
       {"gaps", std::move(gaps)},

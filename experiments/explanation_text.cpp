@@ -58,6 +58,11 @@ std::string shares_text(const RunResult& result, const Explanation& explanation,
                     fmt::format("{} of stage {}", letters(share.pass), index(share.stage)),
                     fmt::format("{}", share.tasks)});
   }
+  if (explanation.path_launches > Time{}) {
+    rows.push_back({time_text(explanation.path_launches, unit),
+                    percent_text(to_us(explanation.path_launches) / to_us(result.report->makespan)),
+                    "waiting to be launched"});
+  }
   return "what the critical path is made of\n" + aligned(rows, {2}) +
          lines_left_out(explanation.shares.size(), "kinds");
 }
@@ -66,7 +71,9 @@ std::string shares_text(const RunResult& result, const Explanation& explanation,
 std::string waited_for(const Plan& plan, const IdleGap& gap) {
   if (gap.next == no_task) return "nothing left to do";
   std::string text = task_text(plan, gap.next);
-  if (gap.producer == no_task) return text + " came first";
+  if (gap.producer == no_task) {
+    return text + (gap.causes.launch > Time{} ? " waited to be launched" : " came first");
+  }
   text += fmt::format(" waited for {} of rank {}", task_text(plan, gap.producer),
                       plan.class_of(gap.producer).resource);
   if (gap.input != gap.producer) text += fmt::format(", by {}", task_text(plan, gap.input));

@@ -159,6 +159,7 @@ json result_json(const RunResult& result) {
   }
   document["critical_path"] =
       critical_path_json(*result.plan, result.timeline, report.critical_path);
+  if (result.repeated) document["repeat"] = distribution_json(*result.repeated);
   document["findings"] = findings_json(result.findings);
   return document;
 }

@@ -136,6 +136,7 @@ std::string result_table(const RunResult& result) {
     if (!result.report->network.empty()) {
       text += fmt::format("\nnetwork\n{}", network_table(result.report->network));
     }
+    if (result.repeated) text += "\n" + distribution_text(*result.repeated);
   }
   for (const Finding& finding : result.findings) {
     const bool says_kind = finding.text.starts_with(finding.kind + ":");

@@ -34,15 +34,44 @@ std::unique_ptr<HardwareModel> hardware_of(const Scenario& scenario, const Plan&
   return entry->make(hardware_spec_of(scenario, plan));
 }
 
-/// Fills in what the plan costs on the scenario's hardware, and the network it meets with there.
-void price_on_hardware(const Scenario& scenario, const Partition& partition, RunResult& result) {
-  try {
-    const auto hardware = hardware_of(scenario, *result.plan);
-    result.costs = price(*result.plan, scenario.model, partition, *hardware);
-    result.conditions.network = network_of(*result.plan, *hardware);
-  } catch (const InputError& error) {
-    throw in_file(scenario.source, error);
+Costs costs_of(const Scenario& scenario, const Plan& plan, const Partition& partition,
+               const HardwareModel& hardware) {
+  Costs costs = price(plan, scenario.model, partition, hardware);
+  costs.launch = from_us(scenario.launch_us);
+  costs.issue = from_us(scenario.issue_us);
+  if (costs.has_launches()) check_clock(plan, costs, "/overheads");
+  return costs;
+}
+
+/// The one place that simulates: every draw of a run comes through here.
+void simulate_with(const Plan& plan, const Costs& costs, Timeline& timeline) {
+  relax(plan, costs, timeline);
+}
+
+/// Throws UsageError where the longest path is not what a run would take.
+void check_relax_applies(const Scenario& scenario) {
+  if (scenario.compute_slowdown_by_transfer == 1 && scenario.transfer_slowdown_by_compute == 1) {
+    return;
   }
+  throw UsageError("relax does not apply: actions and transfers slow each other down (/overheads)");
+}
+
+/// Prices the plan and simulates its draws, all of one pricing.
+void simulate_draws(const Scenario& scenario, const Partition& partition, std::uint32_t repeat,
+                    RunResult& result) {
+  const Plan& plan = *result.plan;
+  const auto hardware = hardware_of(scenario, plan);
+  const Costs priced = costs_of(scenario, plan, partition, *hardware);
+  result.conditions.network = network_of(plan, *hardware);
+  result.costs = draw(plan, priced, scenario.chance, 0);
+  simulate_with(plan, result.costs, result.timeline);
+  if (repeat == 0) return;
+  Timeline timeline;
+  result.repeated = distribution_of(
+      makespans_of_draws(plan, priced, scenario.chance, repeat, [&](const Costs& costs) {
+        simulate_with(plan, costs, timeline);
+        return makespan(plan, timeline);
+      }));
 }
 
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
@@ -101,7 +130,8 @@ void add_weights(const Layout& layout, RunResult& result) {
 
 }  // namespace
 
-RunResult run(const Scenario& scenario) {
+RunResult run(const Scenario& scenario, const RunOptions& options) {
+  check_relax_applies(scenario);
   Layout layout = settle(scenario);
   RunResult result;
   result.title = title_of(layout);
@@ -113,8 +143,11 @@ RunResult run(const Scenario& scenario) {
   }
   result.plan = std::move(std::get<Plan>(lowered));
   result.plan->schedule = layout.name;
-  price_on_hardware(scenario, layout.partition, result);
-  relax(*result.plan, result.costs, result.timeline);
+  try {
+    simulate_draws(scenario, layout.partition, options.repeat, result);
+  } catch (const InputError& error) {
+    throw in_file(scenario.source, error);
+  }
   result.report = summarize(*result.plan, result.costs, result.timeline);
   result.report->network =
       network_use(*result.plan, result.costs, result.conditions.network, result.report->makespan);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/repeat.hpp"
 #include "experiments/scenario.hpp"
 #include "sim/conditions.hpp"
 #include "sim/costs.hpp"
@@ -21,6 +22,11 @@ struct Finding {
   std::string text;
 };
 
+/// How to run a scenario.
+struct RunOptions {
+  std::uint32_t repeat = 0;  // how many draws to make for a distribution; 0: none
+};
+
 /// A finished run, or why it could not finish.
 struct RunResult {
   std::string title;     // "1f1b, 4 ranks, 8 microbatches"
@@ -35,10 +41,12 @@ struct RunResult {
   std::optional<Report> report;
   double samples_per_s = 0;
   std::optional<double> steady_interval_us;  // of an asynchronous schedule, where it settles
+  std::optional<Distribution> repeated;
 };
 
-/// Wires a whole run: settle, lower, price, simulate, summarize. Command line, viewer and tests all
-/// come through here. Throws InputError with the name of the file at fault in front.
-RunResult run(const Scenario& scenario);
+/// Wires a whole run: settle, lower, price, draw, simulate, summarize. Command line, viewer and
+/// tests all come through here. Of several draws the first is the one reported. Throws InputError
+/// with the name of the file at fault in front, and UsageError where the engine does not apply.
+RunResult run(const Scenario& scenario, const RunOptions& options = {});
 
 }  // namespace penstock

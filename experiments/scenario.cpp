@@ -161,6 +161,52 @@ void read_memory(const json& memory, Scenario& scenario) {
       static_cast<std::uint64_t>(std::floor(memory["capacity_bytes"].get<double>()));
 }
 
+void read_overheads(const json& overheads, Scenario& scenario) {
+  take(overheads, "launch_us", scenario.launch_us);
+  take(overheads, "issue_us", scenario.issue_us);
+  take(overheads, "compute_slowdown_by_transfer", scenario.compute_slowdown_by_transfer);
+  take(overheads, "transfer_slowdown_by_compute", scenario.transfer_slowdown_by_compute);
+}
+
+void read_stragglers(const json& stragglers, Chance& chance) {
+  for (const json& one : stragglers) {
+    Straggler straggler{Rank{one["rank"].get<std::uint32_t>()}, one["factor"]};
+    straggler.from = Microbatch{one.value("from", index(straggler.from))};
+    straggler.until = Microbatch{one.value("until", index(straggler.until))};
+    if (straggler.from >= straggler.until) {
+      throw InputError(fmt::format("/chance/stragglers/{}/until", chance.stragglers.size()),
+                       fmt::format("{} ends before it begins; it must be above \"from\", {}",
+                                   index(straggler.until), index(straggler.from)));
+    }
+    chance.stragglers.push_back(straggler);
+  }
+}
+
+void read_slow_links(const json& links, Chance& chance) {
+  for (const json& one : links) {
+    const Rank from{one["from"].get<std::uint32_t>()}, to{one["to"].get<std::uint32_t>()};
+    if (from == to) {
+      throw InputError(
+          fmt::format("/chance/slow_links/{}/to", chance.slow_links.size()),
+          fmt::format("rank {} has no link to itself; a link leads to another rank", index(to)));
+    }
+    chance.slow_links.push_back({from, to, one["factor"]});
+  }
+}
+
+void read_chance(const json& section, Scenario& scenario) {
+  Chance& chance = scenario.chance;
+  take(section, "seed", chance.seed);
+  take(section, "jitter", chance.jitter);
+  take(section, "samples", chance.samples);
+  take(section, "transfer_jitter", chance.transfer_jitter);
+  if (chance.jitter != 0 && !chance.samples.empty()) {
+    throw InputError("/chance/samples", "\"samples\" stands beside \"jitter\"; give one of them");
+  }
+  read_stragglers(section.value("stragglers", json::array()), chance);
+  read_slow_links(section.value("slow_links", json::array()), chance);
+}
+
 /// The keys of "expect" are names or pointers into the result.
 void check_expectations(const json& expect) {
   for (const auto& [key, value] : expect.items()) {
@@ -187,6 +233,8 @@ Scenario read_document(const json& document) {
   section("recompute", read_recompute);
   section("offload", read_offload);
   section("memory", read_memory);
+  section("overheads", read_overheads);
+  section("chance", read_chance);
   if (document.contains("expect")) {
     check_expectations(document["expect"]);
     scenario.expect = document["expect"].dump();

@@ -9,6 +9,7 @@
 
 #include "hardware_models/registry.hpp"
 #include "schedules/offload.hpp"
+#include "sim/chance.hpp"
 #include "sim/model_graph.hpp"
 #include "sim/schedule.hpp"
 
@@ -47,6 +48,13 @@ struct Scenario {
 
   std::optional<Offload> offload;
   std::optional<std::uint64_t> capacity_bytes;
+
+  double launch_us = 0;
+  double issue_us = 0;
+  double compute_slowdown_by_transfer = 1;
+  double transfer_slowdown_by_compute = 1;
+
+  Chance chance;
 
   std::string expect;  // JSON text; empty when nothing is expected
 };

@@ -80,15 +80,15 @@ void fuse_durations(const Plan& plan, std::vector<Time>& duration) {
 constexpr double most_picoseconds = 9e18;
 constexpr double most_bytes = 9e18;
 
-[[noreturn]] void too_long() {
-  throw InputError("/model",
+[[noreturn]] void too_long(const std::string& where) {
+  throw InputError(where,
                    "the times of all actions add up to more than 104 days, which is as long "
                    "as the clock runs");
 }
 
 /// Rounds to the clock, if the clock can hold it.
 Time checked_time(double microseconds) {
-  if (microseconds * 1e6 > most_picoseconds) too_long();
+  if (microseconds * 1e6 > most_picoseconds) too_long("/model");
   return from_us(microseconds);
 }
 
@@ -106,7 +106,7 @@ void check_totals(const Plan& plan, const Costs& costs) {
       if (effect.takes) bytes += count[c] * static_cast<double>(costs.bytes[effect.buffer]);
     }
   }
-  if (picoseconds > most_picoseconds) too_long();
+  if (picoseconds > most_picoseconds) too_long("/model");
   if (bytes > most_bytes) {
     throw InputError("/model",
                      "the buffers of all actions add up to more than 9e18 bytes, which is as "
@@ -142,6 +142,17 @@ Costs price(const Plan& plan, const ModelGraph& model, const Partition& partitio
   fuse_durations(plan, costs.duration);
   check_totals(plan, costs);
   return costs;
+}
+
+void check_clock(const Plan& plan, const Costs& costs, const std::string& where) {
+  // No more launches stand in front of a task than there are tasks.
+  double picoseconds = static_cast<double>(costs.launch.picoseconds) +
+                       static_cast<double>(costs.issue.picoseconds) * plan.tasks();
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    picoseconds += static_cast<double>(costs.duration_of(plan, task).picoseconds) +
+                   static_cast<double>(costs.latency_of(plan, task).picoseconds);
+  }
+  if (picoseconds > most_picoseconds) too_long(where);
 }
 
 }  // namespace penstock

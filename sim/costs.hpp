@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "sim/hardware_model.hpp"
@@ -19,6 +20,7 @@ struct Costs {
 
   // By task, where chance makes tasks of a class differ; else empty.
   std::vector<Time> task_duration;
+  std::vector<Time> task_latency;
 
   // The host issues the actions of its rank one after the other, each taking `issue`; an action
   // can start `launch` after it was issued.
@@ -28,12 +30,20 @@ struct Costs {
   Time duration_of(const Plan& plan, TaskId task) const {
     return task_duration.empty() ? duration[plan.work[task]] : task_duration[task];
   }
+  Time latency_of(const Plan& plan, TaskId task) const {
+    return task_latency.empty() ? latency[plan.work[task]] : task_latency[task];
+  }
+  bool has_launches() const { return issue > Time{} || launch > Time{}; }
 };
 
 /// Prices every class of a plan, each duration rounded once. Recomputation stands in front of B or
 /// I. Throws InputError when a layer lacks a time that the order needs, when a stage has no layers,
-/// or when the sum of all durations would not fit the clock (106 days).
+/// or when the sum of all durations would not fit the clock (104 days).
 Costs price(const Plan& plan, const ModelGraph& model, const Partition& partition,
             const HardwareModel& hardware);
+
+/// Throws InputError, at `where`, unless the clock can hold all launches and tasks of a plan one
+/// after the other: nothing that adds times up later can overflow then.
+void check_clock(const Plan& plan, const Costs& costs, const std::string& where);
 
 }  // namespace penstock

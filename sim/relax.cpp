@@ -10,13 +10,16 @@ struct ClassCost {
   Time duration;
   Time latency;
   std::uint32_t resource;
+  bool launched;  // by the host of its rank; the second part of a fused cell comes with the first
 };
 
 std::vector<ClassCost> class_costs(const Plan& plan, const Costs& costs) {
   std::vector<ClassCost> all;
   all.reserve(plan.classes.size());
   for (std::size_t c = 0; c < plan.classes.size(); ++c) {
-    all.push_back({costs.duration[c], costs.latency[c], plan.classes[c].resource});
+    const WorkClass& work = plan.classes[c];
+    all.push_back({costs.duration[c], costs.latency[c], work.resource,
+                   !plan.is_link(work.resource) && !work.follows_partner});
   }
   return all;
 }
@@ -30,22 +33,19 @@ TaskId last_of(const Plan& plan, TaskId task, const Time* end) {
   return last;
 }
 
-}  // namespace
-
-void relax(const Plan& plan, const Costs& costs, Timeline& timeline) {
-  const std::uint32_t tasks = plan.tasks();
-  timeline.begin.resize(tasks);
-  timeline.end.resize(tasks);
-  timeline.last_input.resize(tasks);
-  timeline.slowed.clear();
-  timeline.memory_wait.clear();
-  timeline.memory.clear();
+/// The one pass over the tasks. What most runs do not have costs them nothing: `by_task` when tasks
+/// of a class differ, `launches` when actions wait for their host.
+template <bool by_task, bool launches>
+void run_tasks(const Plan& plan, const Costs& costs, Timeline& timeline) {
   const std::vector<ClassCost> class_cost = class_costs(plan, costs);
   std::vector<Time> free_at(plan.resources());
+  // By rank: when its last action could start as far as the host has a say.
+  std::vector<Time> launched_at(launches ? plan.ranks : 0, costs.launch);
   // Plain pointers: the compiler cannot see that the arrays do not alias.
   Time* const begin = timeline.begin.data();
   Time* const end = timeline.end.data();
   TaskId* const last_input = timeline.last_input.data();
+  const std::uint32_t tasks = plan.tasks();
   for (TaskId task = 0; task < tasks; ++task) {
     const ClassCost& cost = class_cost[plan.work[task]];
     Time& free = free_at[cost.resource];
@@ -55,12 +55,31 @@ void relax(const Plan& plan, const Costs& costs, Timeline& timeline) {
       if ((input & Plan::several) != 0) input = last_of(plan, task, end);
       start = std::max(start, end[input]);
     }
+    if constexpr (launches) {
+      if (cost.launched) start = std::max(start, launched_at[cost.resource] += costs.issue);
+    }
     begin[task] = start;
-    free = start + cost.duration;
-    end[task] = free + cost.latency;
+    free = start + (by_task ? costs.duration_of(plan, task) : cost.duration);
+    end[task] = free + (by_task ? costs.latency_of(plan, task) : cost.latency);
     last_input[task] = input;
   }
-  for (const TaskId task : plan.followers) begin[task] = begin[task - 1];
+}
+
+}  // namespace
+
+void relax(const Plan& plan, const Costs& costs, Timeline& timeline) {
+  timeline.begin.resize(plan.tasks());
+  timeline.end.resize(plan.tasks());
+  timeline.last_input.resize(plan.tasks());
+  timeline.slowed.clear();
+  timeline.memory_wait.clear();
+  timeline.memory.clear();
+  const bool by_task = !costs.task_duration.empty() || !costs.task_latency.empty();
+  const auto run = costs.has_launches()
+                       ? (by_task ? run_tasks<true, true> : run_tasks<false, true>)
+                       : (by_task ? run_tasks<true, false> : run_tasks<false, false>);
+  run(plan, costs, timeline);
+  for (const TaskId task : plan.followers) timeline.begin[task] = timeline.begin[task - 1];
 }
 
 }  // namespace penstock

@@ -17,10 +17,9 @@ void add_action(const Timeline& timeline, TaskId task, RankReport& rank) {
 }
 
 void add_transfer(const Plan& plan, const Costs& costs, TaskId task, LinkReport& link) {
-  const std::uint32_t work = plan.work[task];
   ++link.transfers;
-  link.bytes += costs.bytes[plan.classes[work].buffer];
-  link.busy += costs.duration[work];
+  link.bytes += costs.bytes[plan.class_of(task).buffer];
+  link.busy += costs.duration_of(plan, task);
 }
 
 Bubble bubble_of(const Report& report) {

@@ -113,7 +113,7 @@ bool RunAhead::place(Row& row, TaskId task) {
   }
   timeline_.begin[task] = start;
   row.free = start + costs_.duration_of(plan_, task);
-  timeline_.end[task] = row.free + costs_.latency[plan_.work[task]];
+  timeline_.end[task] = row.free + costs_.latency_of(plan_, task);
   timeline_.last_input[task] = last;
   return true;
 }
@@ -154,7 +154,7 @@ void RunAhead::send(TaskId transfer, Time ready) {
   const Time begin = std::max(link_free_[link], ready);
   link_free_[link] = begin + costs_.duration_of(plan_, transfer);
   timeline_.begin[transfer] = begin;
-  timeline_.end[transfer] = link_free_[link] + costs_.latency[plan_.work[transfer]];
+  timeline_.end[transfer] = link_free_[link] + costs_.latency_of(plan_, transfer);
   known(transfer);
 }
 

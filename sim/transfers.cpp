@@ -188,7 +188,7 @@ std::optional<TaskId> Transfers::leave(const Event& event) {
   if (event.stamp != line.stamp || line.active == no_task) return std::nullopt;
   const TaskId transfer = line.active;
   const Time duration = costs_.duration_of(plan_, transfer);
-  timeline_.end[transfer] = event.time + costs_.latency[plan_.work[transfer]];
+  timeline_.end[transfer] = event.time + costs_.latency_of(plan_, transfer);
   timeline_.slowed[transfer] = event.time - timeline_.begin[transfer] - duration;
   line.active = no_task;
   if (shares_fairly(line) && duration > Time{}) share_.stop(event.id);

@@ -60,7 +60,7 @@ constinit extern const CommandEntry explain_entry{
         "  contention  the transfer of that input was queued behind others\n"
         "  transfer    it was on its way\n"
         "  memory      everything was there but memory\n"
-        "  launch      everything was there, and the rank had not started yet\n"
+        "  launch      everything was there, and the host had not launched it yet\n"
         "  drain       after the rank's last action\n"
         "\n"
         "Example: penstock explain experiments/scenarios/first_run.json --svg why.svg",

@@ -23,6 +23,7 @@ struct Options {
   std::string scenario;
   std::vector<std::string> settings;
   std::string engine = "auto";
+  std::optional<std::uint32_t> repeat;
   bool json = false;
   std::string trace;
   std::string timeline;
@@ -66,8 +67,9 @@ bool report_wanted(const Options& options) {
 
 int run_scenario(const Options& options) {
   outputs_of(options);  // refuses a wrong call before the work is done
+  const std::uint32_t repeat = options.repeat ? within("--repeat", options.repeat, most_draws) : 0;
   const Scenario scenario = read_scenario(options.scenario, options.settings);
-  RunResult result = run(scenario);
+  RunResult result = run(scenario, {.repeat = repeat});
   for (Finding& finding : unmet_expectations(scenario.expect, result)) {
     result.findings.push_back(std::move(finding));
   }
@@ -85,6 +87,8 @@ Runner declare(CommandLine& line) {
   line.flag("--json", options->json, "print the result as JSON");
   line.choice("--engine", options->engine, {"auto", "relax"},
               "how to simulate: longest path is right for every plan of this version");
+  line.option("--repeat", options->repeat,
+              "simulate N draws of chance, and tell how the makespan is distributed");
   line.option("--timeline", options->timeline, "write the timeline", "FILE");
   line.option("--trace", options->trace, "write a Chrome trace (.json or .json.gz)", "FILE");
   declare(line, options->pictures);
@@ -104,7 +108,12 @@ constinit extern const CommandEntry run_entry{
         "The causes of a rank's idle time add up to it exactly: warm-up before its first action,\n"
         "drain after its last, and in between dependency (the producer of the input that came "
         "last\n"
-        "was not finished), contention (its transfer was queued), transfer (it was on its way).\n"
+        "was not finished), contention (its transfer was queued), transfer (it was on its way),\n"
+        "launch (the host of the rank had not launched the action yet).\n"
+        "\n"
+        "Where the scenario has \"chance\", the run reported is draw 0; --repeat 1000 makes 1000\n"
+        "draws. The same seed gives the same draws on every machine.\n"
+        "\n"
         "Of a schedule that is never flushed, steady is the time from one microbatch to the next "
         "between\n"
         "fill and drain (steady_interval_us; null for others); versions are those of its weights "

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "schedules/registry.hpp"
@@ -38,6 +39,10 @@ Scenario random_costs(const ScheduleEntry& entry, std::uint32_t ranks, std::uint
   scenario.model.connect_as_chain();
   scenario.hardware_spec = from_to(0, 1) == 0 ? delay(tenths(0, 30)) : link(tenths(0, 20), 0.7e9);
   if (from_to(0, 1) == 0) scenario.overlap = Overlap::fused;
+  if (from_to(0, 1) == 0) scenario.issue_us = tenths(0, 20);
+  scenario.launch_us = tenths(0, 1);
+  scenario.chance.jitter = tenths(0, 2);
+  scenario.chance.transfer_jitter = tenths(0, 2);
   return scenario;
 }
 
@@ -141,7 +146,7 @@ TEST_CASE("the JSON of a contended run has its path, its shares and its gaps, to
       {"pass": "SEND_F", "stage": 0, "time_us": 7, "count": 2},
       {"pass": "F", "stage": 0, "time_us": 2, "count": 1},
       {"pass": "F", "stage": 1, "time_us": 2, "count": 2}],
-    "idle_us": 13,
+    "critical_path_launch_us": 0, "idle_us": 13,
     "gaps": [
       {"rank": 0, "start_us": 4, "end_us": 11, "next": null, "waits_for": null,
        "waits_for_rank": null, "transfer": null},
@@ -202,8 +207,10 @@ TEST_CASE("in any run of any rule no rank is busy in a gap, and the longest gap 
   });
 }
 
-TEST_CASE("in any run of any rule the critical path leads from 0 to the makespan without a gap") {
+TEST_CASE(
+    "in any run of any rule the path leads from 0 to the makespan without a gap but launches") {
   for_random_runs([](const RunResult& result, const Explanation& explanation) {
+    if (explanation.path_launches > Time{}) return;
     Time at{};
     for (const PathStretch& stretch : explanation.path) {
       RC_ASSERT(stretch.begin == at);
@@ -214,9 +221,9 @@ TEST_CASE("in any run of any rule the critical path leads from 0 to the makespan
   });
 }
 
-TEST_CASE("in any run of any rule the shares of the critical path add up to the makespan") {
+TEST_CASE("in any run of any rule the shares of the path and its launches add up to the makespan") {
   for_random_runs([](const RunResult& result, const Explanation& explanation) {
-    Time all{};
+    Time all = explanation.path_launches;
     for (const PathShare& share : explanation.shares) all += share.time;
     RC_ASSERT(all == result.report->makespan);
   });
@@ -231,6 +238,46 @@ TEST_CASE("the shares of queued transfers do not count the latency in which both
   CHECK(to_us(explanation.shares[0].time) == 7);
   CHECK(to_us(explanation.shares[1].time) == 2);
   CHECK(to_us(explanation.shares[2].time) == 2);
+}
+
+TEST_CASE("a run dominated by launches is told so, in the path, in its gaps and in the advice") {
+  // One rank, two actions of 1 us, issued every 4 us: 4-5 and 8-9. The path waits for 4 and 3.
+  const RunResult result = run(parse_scenario(R"({
+    "model":     { "stages": [ {"forward_us": 1, "backward_us": 1} ] },
+    "schedule":  { "name": "1f1b", "microbatches": 1 },
+    "overheads": { "issue_us": 4 } })",
+                                              "s.json"));
+  const Explanation explanation = explain(result);
+  CHECK(to_us(explanation.path_launches) == 7);
+  CHECK(to_us(explanation.idle.launch) == 3);
+  CHECK(to_us(explanation.idle.warmup) == 4);
+  REQUIRE(!explanation.advice.empty());
+  CHECK(explanation.advice[0] ==
+        "the critical path waits 77.8 % of the run to be launched: fewer and longer actions, or a "
+        "captured graph of them, would save that");
+  const std::string text = explanation_text(result, explanation);
+  CHECK(text.find("   7  77.8 %  waiting to be launched\n") != std::string::npos);
+  CHECK(text.find("launch 3   0B0 waited to be launched\n") != std::string::npos);
+  CHECK(explanation_json(result, explanation)["critical_path_launch_us"] == 7.0);
+}
+
+TEST_CASE("a rank that is slower than the model says is named") {
+  // Rank 1 takes 1.5 times as long as it should: 18 of 21 us, of which it loses a third.
+  const std::string scenario = R"({
+    "model":    { "stages": [ {"forward_us": 1, "backward_us": 2},
+                              {"forward_us": 1, "backward_us": 2} ] },
+    "schedule": { "name": "1f1b", "microbatches": 4 } })";
+  const auto advice = [&](const std::vector<std::string>& settings) {
+    return explain(run(parse_scenario(scenario, "s.json", settings))).advice;
+  };
+  const std::string slow =
+      "the actions of rank 1 take 1.5 times as long as the model says, those of the median rank 1 "
+      "times: find out what slows it down";
+  const auto told = advice({"/chance={\"stragglers\": [{\"rank\": 1, \"factor\": 1.5}]}"});
+  CHECK(std::count(told.begin(), told.end(), slow) == 1);
+  // The same times, but as the model has them.
+  const auto uneven = advice({"/model/stages/1={\"forward_us\": 1.5, \"backward_us\": 3}"});
+  for (const std::string& one : uneven) CHECK(one.find("find out") == std::string::npos);
 }
 
 }  // namespace penstock::testing

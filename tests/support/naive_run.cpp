@@ -33,7 +33,8 @@ struct Change {
 
 class NaiveRunner {
  public:
-  explicit NaiveRunner(const System& system) : system_(system) {}
+  NaiveRunner(const System& system, const Disturbance& disturbance)
+      : system_(system), disturbance_(disturbance) {}
 
   NaiveRun run() {
     for (Rank rank : ranks()) cells_[rank] = cells_of(rank);
@@ -72,7 +73,17 @@ class NaiveRunner {
     return system_.stages[system_.placement.position(stage)];
   }
 
+  static Time disturbed(const std::map<std::string, Time>& times, const std::string& task,
+                        Time otherwise) {
+    const auto found = times.find(task);
+    return found == times.end() ? otherwise : found->second;
+  }
+
   Time length_of(const Action& action) const {
+    return disturbed(disturbance_.duration, text(action), stated_length_of(action));
+  }
+
+  Time stated_length_of(const Action& action) const {
     const Layer& costs = costs_of(action.stage);
     switch (action.pass) {
       case Pass::forward:
@@ -117,10 +128,21 @@ class NaiveRunner {
       const std::size_t next = next_[rank];
       if (busy_[rank] || next == cells_[rank].size()) continue;
       const Cell& cell = cells_[rank][next];
+      if (const Time launched = next_launch(rank); launched > now_) {
+        agenda_.emplace(launched, [] {});
+        continue;
+      }
       if (std::all_of(cell.begin(), cell.end(), [&](const Action& a) { return may_start(a); })) {
         start(rank, cell);
       }
     }
+  }
+
+  /// When the host of a rank will have launched the next of its actions.
+  Time next_launch(Rank rank) {
+    Time at = disturbance_.launch;
+    for (std::uint32_t k = 0; k <= launches_[rank]; ++k) at += disturbance_.issue;
+    return at;
   }
 
   void start(Rank rank, const Cell& cell) {
@@ -132,6 +154,10 @@ class NaiveRunner {
     for (std::size_t part = 0; part < cell.size(); ++part) {
       const Action action = cell[part];
       const bool fused = cell.size() == 2 && system_.overlap == Overlap::fused;
+      if (!fused || part == 0) {
+        at = std::max(at, next_launch(rank));
+        ++launches_[rank];
+      }
       const Span span{fused ? now_ : at, fused ? now_ + longest : at + length_of(action)};
       at = span.end;
       result_.span[text(action)] = span;
@@ -160,13 +186,15 @@ class NaiveRunner {
   }
 
   /// When a tensor travels that could leave at some time.
-  Span travels(double bytes, Rank from, Rank to, Time ready) {
+  Span travels(const std::string& name, double bytes, Rank from, Rank to, Time ready) {
     const HardwareSpec& hardware = system_.hardware;
     Time occupies{};
     if (hardware.bandwidth_bytes_per_s) {
       occupies = from_us(bytes / *hardware.bandwidth_bytes_per_s * 1e6);
     }
-    const Time late = from_us(hardware.latency_us.value_or(hardware.transfer_us));
+    Time late = from_us(hardware.latency_us.value_or(hardware.transfer_us));
+    occupies = disturbed(disturbance_.duration, name, occupies);
+    late = disturbed(disturbance_.latency, name, late);
     Time& free = link_free_[{from, to}];
     const Time begin = std::max(ready, free);
     free = begin + occupies;
@@ -182,23 +210,26 @@ class NaiveRunner {
     const Output key = activation_of(action);
     const double bytes = costs_of(action.stage).stash_bytes;
     if (action.pass == Pass::evict) {
-      const Span out = travels(bytes, rank, host_memory, now_);
+      const std::string name = text(Action(Pass::send_evicted, action.stage, action.microbatch));
+      const Span out = travels(name, bytes, rank, host_memory, now_);
       away_[key] = out.end;
       changes_[rank].push_back({out.end, 0, -std::llrint(bytes)});
-      result_.span[text(Action(Pass::send_evicted, action.stage, action.microbatch))] = out;
+      result_.span[name] = out;
       return;
     }
-    const Span back = travels(bytes, host_memory, rank, std::max(now_, away_[key]));
+    const std::string name = text(Action(Pass::send_loaded, action.stage, action.microbatch));
+    const Span back = travels(name, bytes, host_memory, rank, std::max(now_, away_[key]));
     changes_[rank].push_back({back.begin, 4, std::llrint(bytes)});
-    result_.span[text(Action(Pass::send_loaded, action.stage, action.microbatch))] = back;
+    result_.span[name] = back;
     agenda_.emplace(back.end, [=, this] { away_.erase(key); });
   }
 
   void send(const Output& output, Rank from, Rank to, Stage reader) {
     const double bytes = costs_of(output.gradient ? reader : output.stage).activation_bytes;
-    const auto [begin, arrives] = travels(bytes, from, to, now_);
     const Pass pass = output.gradient ? Pass::send_gradient : Pass::send_activation;
-    result_.span[text(Action(pass, output.stage, output.microbatch))] = {begin, arrives};
+    const std::string name = text(Action(pass, output.stage, output.microbatch));
+    const auto [begin, arrives] = travels(name, bytes, from, to, now_);
+    result_.span[name] = {begin, arrives};
     agenda_.emplace(arrives, [=, this] { there_.insert(output); });
     if (!output.gradient) received_[{to, output}] = {arrives, std::llrint(bytes)};
   }
@@ -245,12 +276,14 @@ class NaiveRunner {
   }
 
   const System& system_;
+  const Disturbance& disturbance_;
   NaiveRun result_;
   Time now_{};
   std::multimap<Time, std::function<void()>> agenda_;  // of one moment in the order they were added
   std::map<Rank, std::vector<Cell>> cells_;
   std::map<Rank, std::size_t> next_;
   std::map<Rank, bool> busy_;
+  std::map<Rank, std::uint32_t> launches_;  // so far
   std::set<std::string> done_;
   std::set<Output> there_;       // on the rank that reads it
   std::map<Output, Time> away_;  // activations, since when they are at the host
@@ -261,6 +294,8 @@ class NaiveRunner {
 
 }  // namespace
 
-NaiveRun run_naively(const System& system) { return NaiveRunner(system).run(); }
+NaiveRun run_naively(const System& system, const Disturbance& disturbance) {
+  return NaiveRunner(system, disturbance).run();
+}
 
 }  // namespace penstock::testing

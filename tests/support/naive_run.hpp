@@ -25,8 +25,16 @@ struct NaiveRun {
   std::vector<std::uint64_t> peak_bytes;  // by rank
 };
 
+/// How a run differs from what the stages and links of its system cost.
+struct Disturbance {
+  std::map<std::string, Time> duration;  // of tasks, by text; the second part of a fused cell has 0
+  std::map<std::string, Time> latency;   // of transfers
+  Time issue{};                          // see Costs
+  Time launch{};
+};
+
 /// Runs a system event by event, straight from the rules and as slowly as that is: it shares
 /// neither plan nor engine with the program, so that the two can be held against each other.
-NaiveRun run_naively(const System& system);
+NaiveRun run_naively(const System& system, const Disturbance& disturbance = {});
 
 }  // namespace penstock::testing
