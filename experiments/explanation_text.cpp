@@ -18,7 +18,7 @@ std::string lines_left_out(std::size_t all, const char* what) {
 std::string resource_text(const Plan& plan, std::uint32_t resource) {
   if (!plan.is_link(resource)) return fmt::format("rank {}", resource);
   const Link& link = plan.link(resource);
-  return fmt::format("link {}>{}", index(link.from), index(link.to));
+  return fmt::format("link {}>{}", end_text(link.from), end_text(link.to));
 }
 
 /// "dependency 7.7, transfer 0.34": the causes that are there.

@@ -15,7 +15,7 @@ json memory_json(const BytesByKind& bytes) {
   return {{"parameters", of(BufferKind::parameters)},
           {"gradients", of(BufferKind::weight_gradients)},
           {"optimizer", of(BufferKind::optimizer)},
-          {"stash", of(BufferKind::stash)},
+          {"stash", of(BufferKind::stash) + of(BufferKind::recomputed)},
           {"pending_weight", of(BufferKind::pending_weight)},
           {"receive", of(BufferKind::receive) + of(BufferKind::gradient)},
           {"versions", of(BufferKind::versions)},
@@ -36,9 +36,19 @@ json rank_json(std::size_t number, const RankReport& rank) {
           {"staleness", 0}};
 }
 
+/// The number of a rank, or the name of another end.
+json end_json(Rank end) { return is_outside(end) ? json(end_text(end)) : json(index(end)); }
+
+/// The rank that runs an action, or that a transfer leaves or, from outside, comes to.
+std::uint32_t rank_of(const Plan& plan, std::uint32_t resource) {
+  if (!plan.is_link(resource)) return resource;
+  const Link& link = plan.link(resource);
+  return index(is_outside(link.from) ? link.to : link.from);
+}
+
 json link_json(const LinkReport& link) {
-  return {{"from", index(link.link.from)},
-          {"to", index(link.link.to)},
+  return {{"from", end_json(link.link.from)},
+          {"to", end_json(link.link.to)},
           {"transfers", link.transfers},
           {"bytes", link.bytes},
           {"busy_us", to_us(link.busy)}};
@@ -96,7 +106,7 @@ json critical_path_json(const Plan& plan, const Timeline& timeline,
     const std::uint32_t resource = plan.class_of(task).resource;
     const bool transfer = plan.is_link(resource);
     if (transfer && timeline.begin[task] == timeline.end[task]) continue;
-    steps.push_back({{"rank", transfer ? index(plan.link(resource).from) : resource},
+    steps.push_back({{"rank", rank_of(plan, resource)},
                      {"action", task_text(plan, task)},
                      {"start_us", to_us(timeline.begin[task])},
                      {"end_us", to_us(timeline.end[task])}});

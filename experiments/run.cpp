@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "experiments/files.hpp"
 #include "experiments/layout.hpp"
+#include "experiments/training.hpp"
 #include "hardware_models/registry.hpp"
 #include "sim/error.hpp"
 #include "sim/lower.hpp"
@@ -25,7 +28,7 @@ std::unique_ptr<HardwareModel> hardware_of(const Scenario& scenario) {
 
 Costs costs_of(const Scenario& scenario, const Plan& plan, const Partition& partition) {
   try {
-    return price(plan, scenario.model, partition, *hardware_of(scenario));
+    return price(plan, scenario.model, partition, *hardware_of(scenario), training_of(scenario));
   } catch (const InputError& error) {
     throw in_file(scenario.source, error);
   }
@@ -43,29 +46,40 @@ std::string title_of(const Layout& layout) {
   return title + ", " + counted(layout.microbatches, "microbatch", "microbatches");
 }
 
-/// A rank that needs more than it has, with what it held at its peak.
-Finding out_of_memory(Rank rank, const MemoryPeak& peak, std::uint64_t capacity) {
-  constexpr const char* kinds[buffer_kinds] = {
-      "parameters", "stash",    "receive",        "gradient", "weight gradients",
-      "optimizer",  "versions", "pending weight", "workspace"};
+/// "parameters 5, stash 30": what is there.
+std::string held_text(const BytesByKind& by_kind) {
+  constexpr std::array<const char*, buffer_kinds> kinds{
+      "parameters", "stash",    "receive",        "gradient",  "weight gradients",
+      "optimizer",  "versions", "pending weight", "workspace", "recomputed"};
   std::string held;
   for (std::size_t kind = 0; kind < buffer_kinds; ++kind) {
-    if (peak.by_kind[kind] == 0) continue;
-    held += fmt::format("{}{} {}", held.empty() ? "" : ", ", kinds[kind], peak.by_kind[kind]);
+    if (by_kind[kind] == 0) continue;
+    held += fmt::format("{}{} {}", held.empty() ? "" : ", ", kinds[kind], by_kind[kind]);
   }
-  return {"out_of_memory", rank, peak.time,
-          fmt::format("rank {} holds {} bytes at {} us, {} over its capacity of {} bytes: {}",
-                      index(rank), peak.bytes, text_us(peak.time), peak.bytes - capacity, capacity,
-                      held)};
+  return held;
+}
+
+/// A rank that needs more than it has: when it did first, and what it held at its peak.
+Finding out_of_memory(const RunResult& result, Rank rank, Time first, std::uint64_t capacity) {
+  const MemoryPeak& peak = result.report->ranks[index(rank)].memory;
+  const std::string maker = peak.task == no_task
+                                ? "before any action"
+                                : "when it came to " + task_text(*result.plan, peak.task);
+  return {"out_of_memory", rank, first,
+          fmt::format("rank {} exceeds its capacity of {} bytes from {} us on; at its peak, at {} "
+                      "us {}, it holds {} bytes, {} too many: {}",
+                      index(rank), capacity, text_us(first), text_us(peak.time), maker, peak.bytes,
+                      peak.bytes - capacity, held_text(peak.by_kind))};
 }
 
 void add_memory_findings(const Scenario& scenario, RunResult& result) {
   if (!scenario.capacity_bytes) return;
+  const auto first =
+      first_above(*result.plan, result.costs, result.timeline, *scenario.capacity_bytes);
   for (Rank rank : Numbers<Rank>(result.plan->ranks)) {
-    const MemoryPeak& peak = result.report->ranks[index(rank)].memory;
-    if (peak.bytes > *scenario.capacity_bytes) {
-      result.findings.push_back(out_of_memory(rank, peak, *scenario.capacity_bytes));
-    }
+    if (!first[index(rank)]) continue;
+    result.findings.push_back(
+        out_of_memory(result, rank, *first[index(rank)], *scenario.capacity_bytes));
   }
 }
 
@@ -83,7 +97,8 @@ RunResult run(const Scenario& scenario) {
   RunResult result;
   result.title = title_of(layout);
   result.schedule = layout.name;
-  auto lowered = lower(layout.schedule, layout.placement, scenario.overlap);
+  auto lowered = lower(layout.schedule, layout.placement, scenario.overlap,
+                       extras_of(scenario, layout.partition));
   if (const auto* deadlock = std::get_if<Deadlock>(&lowered)) {
     result.findings.push_back({"deadlock", deadlock->circle.front().rank, {}, text(*deadlock)});
     return result;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -37,6 +39,12 @@ Layer read_layer(const json& object, const std::string& source) {
   take(object, "activation_bytes", layer.activation_bytes);
   take(object, "stash_bytes", layer.stash_bytes);
   take(object, "parameter_bytes", layer.parameter_bytes);
+  take(object, "recomputed_bytes", layer.recomputed_bytes);
+  take(object, "workspace_bytes", layer.workspace_bytes);
+  take(object, "pending_weight_bytes", layer.pending_weight_bytes);
+  take(object, "selective_recompute_us", layer.selective_recompute_us);
+  take(object, "selective_stash_bytes", layer.selective_stash_bytes);
+  take(object, "selective_recomputed_bytes", layer.selective_recomputed_bytes);
   return layer;
 }
 
@@ -58,6 +66,7 @@ void read_model(const json& model, Scenario& scenario) {
   if (model.contains("stages") == model.contains("layers")) {
     throw InputError("/model", "it must have either \"stages\" or \"layers\"");
   }
+  take(model, "tied_embedding_bytes", scenario.tied_embedding_bytes);
   scenario.stages_given = model.contains("stages");
   const std::string key = scenario.stages_given ? "stages" : "layers";
   const json& parts = model[key];
@@ -142,16 +151,51 @@ void read_schedule(const json& schedule, Scenario& scenario) {
   }
 }
 
-/// Without recomputation, what stages say of its cost is not spent.
+/// The enumerator of a name, in the order in which the schema lists them.
+template <class Enum, std::size_t count>
+Enum enumerator(const json& value, const std::array<const char*, count>& names) {
+  const auto at = std::find(names.begin(), names.end(), value.get<std::string>());
+  return Enum{static_cast<std::uint8_t>(at - names.begin())};
+}
+
+/// From here on a layer costs what it does with selective recomputation.
+void make_selective(Layer& layer) {
+  layer.recompute_us = layer.selective_recompute_us.value_or(layer.recompute_us);
+  layer.stash_bytes = layer.selective_stash_bytes.value_or(layer.stash_bytes);
+  layer.recomputed_bytes = layer.selective_recomputed_bytes.value_or(layer.recomputed_bytes);
+}
+
 void read_recompute(const json& recompute, Scenario& scenario) {
-  if (recompute.value("mode", "full") != "none") return;
-  for (Layer& layer : scenario.model.layers) layer.recompute_us = 0;
+  constexpr std::array names{"none", "full", "selective", "except_last"};
+  take(recompute, "early", scenario.recompute_early);
+  if (!recompute.contains("mode")) return;
+  scenario.recompute = enumerator<RecomputeMode>(recompute["mode"], names);
+  if (scenario.recompute != RecomputeMode::selective) return;
+  for (Layer& layer : scenario.model.layers) make_selective(layer);
 }
 
 void read_memory(const json& memory, Scenario& scenario) {
-  if (!memory.contains("capacity_bytes")) return;
-  scenario.capacity_bytes =
-      static_cast<std::uint64_t>(std::floor(memory["capacity_bytes"].get<double>()));
+  if (memory.contains("capacity_bytes")) {
+    scenario.capacity_bytes =
+        static_cast<std::uint64_t>(std::floor(memory["capacity_bytes"].get<double>()));
+  }
+  if (memory.value("policy", "finding") == "stall") scenario.memory_policy = MemoryPolicy::stall;
+  if (memory.contains("optimizer")) {
+    constexpr std::array names{"none", "sgd", "momentum", "adam"};
+    scenario.optimizer = enumerator<Optimizer>(memory["optimizer"], names);
+  }
+  take(memory, "zero", scenario.zero);
+  if (scenario.zero > 1) {
+    throw InputError("/memory/zero",
+                     fmt::format("level {} shards the gradients too, but a pipeline adds those up "
+                                 "over its microbatches and keeps them whole until then; 0 and 1 "
+                                 "are right",
+                                 scenario.zero));
+  }
+}
+
+void read_overheads(const json& overheads, Scenario& scenario) {
+  take(overheads, "optimizer_us", scenario.optimizer_us);
 }
 
 /// The keys of "expect" are names or pointers into the result.
@@ -179,6 +223,7 @@ Scenario read_document(const json& document) {
   section("schedule", read_schedule);
   section("recompute", read_recompute);
   section("memory", read_memory);
+  section("overheads", read_overheads);
   if (document.contains("expect")) {
     check_expectations(document["expect"]);
     scenario.expect = document["expect"].dump();

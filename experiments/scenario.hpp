@@ -10,8 +10,15 @@
 #include "hardware_models/registry.hpp"
 #include "sim/model_graph.hpp"
 #include "sim/schedule.hpp"
+#include "sim/training.hpp"
 
 namespace penstock {
+
+/// Which activations are made again in front of their backward.
+enum class RecomputeMode : std::uint8_t { none, full, selective, except_last };
+
+/// What happens when a rank needs more memory than it has.
+enum class MemoryPolicy : std::uint8_t { finding, stall };
 
 /// What the user asked for, checked against the schema but not yet against itself.
 struct Scenario {
@@ -44,7 +51,16 @@ struct Scenario {
   Overlap overlap = Overlap::serial;
   std::map<std::string, std::string, std::less<>> schedule_settings;
 
+  std::optional<RecomputeMode> recompute;  // not stated: full
+  bool recompute_early = false;
+
   std::optional<std::uint64_t> capacity_bytes;
+  MemoryPolicy memory_policy = MemoryPolicy::finding;
+  Optimizer optimizer = Optimizer::none;
+  std::uint32_t zero = 0;
+
+  double tied_embedding_bytes = 0;
+  double optimizer_us = 0;
 
   std::string expect;  // JSON text; empty when nothing is expected
 };

@@ -85,8 +85,10 @@ TaskId producer_of(const Plan& plan, TaskId transfer) {
   return task;
 }
 
-/// The action that reads a transfer: the first part of an overlap cell lists the inputs of both.
+/// The action that reads a transfer: the first part of an overlap cell lists the inputs of both,
+/// and an R that of its B.
 TaskId reader_of(const Plan& plan, TaskId transfer, TaskId cell) {
+  if (is_tail(plan.class_of(transfer).pass)) return cell;
   const bool gradient = plan.class_of(transfer).pass == Pass::send_gradient;
   const auto reads = [&](TaskId task) {
     const Pass pass = plan.class_of(task).pass;
@@ -150,12 +152,13 @@ void Collector::add_slices(TaskId task) {
   if (!is_transfer(work.pass)) return events_.push_back(slice);
   if (slice.length == Time{}) return;
   const Link& link = plan_.link(work.resource);
-  slice.kind = TraceKind::send;
-  slice.rank = index(link.from);
-  events_.push_back(slice);
-  slice.kind = TraceKind::receive;
-  slice.rank = index(link.to);
-  events_.push_back(slice);
+  for (const auto& [kind, end] :
+       {std::pair{TraceKind::send, link.from}, std::pair{TraceKind::receive, link.to}}) {
+    if (is_outside(end)) continue;
+    slice.kind = kind;
+    slice.rank = index(end);
+    events_.push_back(slice);
+  }
 }
 
 void Collector::take_lanes() {

@@ -18,10 +18,10 @@ struct OrderFault {
 };
 
 /// The first fault of an order, cells first (by rank, then position), then what is missing: an
-/// action on another rank's stage or done twice, B before F, W without I, B mixed with I and W, a
-/// microbatch in two chains, stages of a chain with different microbatches, a forward without its
-/// backward in an order that has backwards. Deadlock between ranks is not looked for; `lower` finds
-/// it.
+/// action on another rank's stage or done twice, B before F, W without I, B mixed with I and W, R
+/// before F or behind B or I, a microbatch in two chains, stages of a chain with different
+/// microbatches, a forward without its backward in an order that has backwards. Deadlock between
+/// ranks is not looked for; `lower` finds it.
 std::optional<OrderFault> find_order_fault(const Schedule& schedule, const Placement& placement);
 
 }  // namespace penstock

@@ -1,5 +1,7 @@
 #include "sim/plan.hpp"
 
+#include <fmt/format.h>
+
 namespace penstock {
 namespace {
 
@@ -19,6 +21,19 @@ class Hash {
 };
 
 }  // namespace
+
+std::string end_text(Rank end) {
+  if (end == host_memory) return "host";
+  if (end == data_replicas) return "data replicas";
+  return fmt::format("{}", index(end));
+}
+
+TaskId add_task(Plan& plan, std::uint32_t work, Microbatch microbatch, TaskId input) {
+  plan.work.push_back(work);
+  plan.microbatch.push_back(microbatch);
+  plan.input.push_back(input);
+  return plan.tasks() - 1;
+}
 
 ResourceOrders resource_orders(const Plan& plan) {
   ResourceOrders orders;
@@ -47,7 +62,7 @@ std::uint64_t plan_hash(const Plan& plan) {
     hash.add(index(link.to));
   }
   for (const WorkClass& work : plan.classes) {
-    hash.add(static_cast<std::uint32_t>(work.pass));
+    hash.add(static_cast<std::uint32_t>(work.pass) + (work.recomputes ? 0x100U : 0U));
     hash.add(index(work.stage));
     hash.add(work.resource);
     hash.add(work.buffer);

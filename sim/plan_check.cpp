@@ -49,9 +49,6 @@ void check_sizes(const Plan& plan) {
   }
 }
 
-/// Whether one end of a link is no rank of the pipeline.
-bool is_outside(Rank end) { return end == host_memory || end == data_replicas; }
-
 void check_small_tables(const Plan& plan) {
   const std::size_t stages = plan.model_stage.size();
   for (std::size_t s = 0; s < stages; ++s) {

@@ -51,6 +51,18 @@ std::string json_text(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+/// The number of a rank, or the name of another end.
+std::string end_json(Rank end) {
+  return is_outside(end) ? fmt::format("\"{}\"", end_text(end)) : end_text(end);
+}
+
+/// What an arrow brings.
+std::string_view tensor_name(Pass transfer) {
+  const bool activation = transfer == Pass::send_activation || transfer == Pass::send_evicted ||
+                          transfer == Pass::send_loaded;
+  return activation ? "activation" : transfer == Pass::gather_weights ? "weights" : "gradient";
+}
+
 class Writer {
  public:
   Writer(const Plan& plan, const Costs& costs, const TraceEvents& trace);
@@ -141,7 +153,7 @@ void Writer::write_slice(const TraceEvent& event) {
   const WorkClass& work = plan_.class_of(event.task);
   const std::uint32_t microbatch = index(plan_.microbatch[event.task]);
   std::string name(letters(work.pass));
-  if (event.kind == TraceKind::receive) name.replace(0, 4, "RECV");
+  if (event.kind == TraceKind::receive && name.starts_with("SEND")) name.replace(0, 4, "RECV");
   if (several_stages_) {
     name += fmt::format(" {} s{}", microbatch, index(work.stage));
   } else {
@@ -154,7 +166,7 @@ void Writer::write_slice(const TraceEvent& event) {
          microbatch);
   if (event.kind != TraceKind::compute) {
     const Link& link = plan_.link(work.resource);
-    append(R"(,"from":{},"to":{},"bytes":{})", index(link.from), index(link.to),
+    append(R"(,"from":{},"to":{},"bytes":{})", end_json(link.from), end_json(link.to),
            costs_.bytes[work.buffer]);
   }
   out_ += "}}";
@@ -162,10 +174,9 @@ void Writer::write_slice(const TraceEvent& event) {
 
 void Writer::write_arrow(const TraceEvent& event, std::string_view phase,
                          std::string_view binding) {
-  const bool gradient = plan_.class_of(event.task).pass == Pass::send_gradient;
   open(phase, event.rank, threads_.of(TraceKind::compute, event.lane));
   append(R"(,"ts":{},"cat":"transfer","name":"{}","id":{}{}}})", text_us(event.at),
-         gradient ? "gradient" : "activation", event.value, binding);
+         tensor_name(plan_.class_of(event.task).pass), event.value, binding);
 }
 
 void Writer::write_counter(const TraceEvent& event, std::string_view name, std::string_view unit) {

@@ -66,12 +66,13 @@ TEST_CASE("a scenario runs, and what it does not say has its default") {
 
 TEST_CASE("unknown keys are refused with those that are known there") {
   CHECK(with("/modle=1") ==
-        "s.json: /modle: unknown key \"modle\"; known: expect, hardware, memory, model, parallel, "
+        "s.json: /modle: unknown key \"modle\"; known: expect, hardware, memory, model, overheads, parallel, "
         "partition, penstock, recompute, schedule");
   CHECK(with("/model/stages/1/forwad_us=1") ==
         "s.json: /model/stages/1/forwad_us: unknown key \"forwad_us\"; known: activation_bytes, "
         "backward_input_us, backward_us, backward_weight_us, forward_us, name, parameter_bytes, "
-        "recompute_us, stash_bytes");
+        "pending_weight_bytes, recompute_us, recomputed_bytes, selective_recompute_us, "
+        "selective_recomputed_bytes, selective_stash_bytes, stash_bytes, workspace_bytes");
   CHECK(with("/parallel/pipelines=2") ==
         "s.json: /parallel/pipelines: unknown key \"pipelines\"; known: chunks, context, data, "
         "expert, pipeline, tensor");

@@ -264,7 +264,7 @@ TEST_CASE("a plan that is not sound is refused") {
       {"a link less", [](Plan& plan) { plan.links.pop_back(); }},
       {"stage place", [](Plan& plan) { plan.model_stage[1] = 3; }},
       {"a stage less", [](Plan& plan) { plan.model_stage.pop_back(); }},
-      {"buffer kind", [](Plan& plan) { plan.buffers[0].kind = BufferKind{9}; }},
+      {"buffer kind", [](Plan& plan) { plan.buffers[0].kind = BufferKind{buffer_kinds}; }},
       {"buffer stage", [](Plan& plan) { plan.buffers[0].stage = Stage{3}; }},
       {"buffer rank", [](Plan& plan) { plan.buffers[0].rank = Rank{3}; }},
       {"pass", [](Plan& plan) { plan.classes[0].pass = Pass{10}; }},
