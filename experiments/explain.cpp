@@ -14,10 +14,10 @@ std::vector<PathStretch> stretches_of(const Plan& plan, const Timeline& timeline
   for (const TaskId task : path) {
     const std::uint32_t resource = plan.class_of(task).resource;
     const Time begin = timeline.begin[task], end = timeline.end[task];
-    if (plan.is_link(resource) && begin == end) continue;  // a free transfer decides nothing
-    if (stretches.empty() || stretches.back().resource != resource) {
-      stretches.push_back({resource, task, task, 0, begin, end});
-    }
+    const bool opens = stretches.empty() || stretches.back().resource != resource;
+    // What takes no time decides nothing.
+    if (begin == end && (opens || plan.is_link(resource))) continue;
+    if (opens) stretches.push_back({resource, task, task, 0, begin, end});
     PathStretch& stretch = stretches.back();
     stretch.last = task;
     stretch.end = end;

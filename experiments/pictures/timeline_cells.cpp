@@ -74,7 +74,7 @@ std::vector<Lane> lanes(const Plan& plan, const Timeline& timeline) {
 }
 
 std::vector<Lane> tail_strips(const Plan& plan, const Timeline& timeline) {
-  constexpr double top = 0.78;
+  constexpr double height = 0.14;
   std::vector<Lane> strips(plan.ranks);
   if (timeline.begin.empty()) return strips;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
@@ -82,8 +82,11 @@ std::vector<Lane> tail_strips(const Plan& plan, const Timeline& timeline) {
     if (!is_tail(work.pass) || !has_length(timeline, task)) continue;
     const Rank from = plan.link(work.resource).from;
     if (is_outside(from)) continue;
+    // Ties run beside the other transfers, on links of their own.
+    const double bottom = work.pass == Pass::tie_gradient ? 1 - height : 1;
     strips[index(from)].push_back({timeline.begin[task], timeline.end[task],
-                                   ActionKind{work.pass, 0}, top, 1, plan.microbatch[task]});
+                                   ActionKind{work.pass, 0}, bottom - height, bottom,
+                                   plan.microbatch[task]});
   }
   return strips;
 }
