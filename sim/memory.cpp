@@ -21,9 +21,11 @@ struct Event {
   }
 };
 
+/// The turns of a task, and of what it reads, in its place of the row.
 constexpr std::uint64_t arrival = 0;
-constexpr std::uint64_t at_start = 1;
-constexpr std::uint64_t at_end = 2;
+constexpr std::uint64_t at_read = 1;  // what was received is given back
+constexpr std::uint64_t at_start = 2;
+constexpr std::uint64_t at_end = 3;
 
 /// Collects the events of every rank; classes that touch only empty buffers are passed over.
 class Events {
@@ -34,9 +36,9 @@ class Events {
     for (TaskId task = 0; task < plan.tasks(); ++task) {
       if (plan.class_of(task).resource >= plan.ranks) continue;
       plan.for_each_input(task, [&](TaskId input) {
-        add(input, std::uint64_t{task} * 4 + arrival, std::uint64_t{task} * 4 + arrival);
+        add(input, [&](const MemoryEffect&) { return std::uint64_t{task} * 4 + arrival; });
       });
-      add(task, std::uint64_t{task} * 4 + at_start, std::uint64_t{task} * 4 + at_end);
+      add(task, [&](const MemoryEffect& effect) { return place_of(task, effect); });
     }
     // Stable: a task gives back before it takes, as its class lists the effects.
     for (auto& events : by_rank_) std::stable_sort(events.begin(), events.end());
@@ -44,12 +46,21 @@ class Events {
   const std::vector<Event>& on(std::uint32_t rank) const { return by_rank_[rank]; }
 
  private:
-  void add(TaskId task, std::uint64_t start_place, std::uint64_t end_place) {
+  std::uint64_t place_of(TaskId task, const MemoryEffect& effect) const {
+    if (effect.at_end) return std::uint64_t{task} * 4 + at_end;
+    if (effect.takes) return std::uint64_t{task} * 4 + at_start;
+    // Both parts of a fused cell read before either takes.
+    const TaskId reader = plan_.class_of(task).follows_partner ? task - 1 : task;
+    return std::uint64_t{reader} * 4 + at_read;
+  }
+
+  template <class PlaceOf>
+  void add(TaskId task, PlaceOf place) {
     for (const MemoryEffect& effect : plan_.class_of(task).effects) {
       if (costs_.bytes[effect.buffer] == 0) continue;
       by_rank_[index(plan_.buffers[effect.buffer].rank)].push_back(
-          {effect.at_end ? timeline_.end[task] : timeline_.begin[task],
-           effect.at_end ? end_place : start_place, effect.buffer, effect.takes, task});
+          {effect.at_end ? timeline_.end[task] : timeline_.begin[task], place(effect),
+           effect.buffer, effect.takes, task});
     }
   }
 
