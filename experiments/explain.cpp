@@ -14,12 +14,11 @@ std::vector<PathStretch> stretches_of(const Plan& plan, const Timeline& timeline
   for (const TaskId task : path) {
     const std::uint32_t resource = plan.class_of(task).resource;
     const Time begin = timeline.begin[task], end = timeline.end[task];
-    // What moves a tensor for free decides nothing.
+    const bool opens = stretches.empty() || stretches.back().resource != resource;
+    // What moves a tensor for free, and what takes no time, decides nothing.
     const bool moves = plan.is_link(resource) || moves_stash(plan.class_of(task).pass);
-    if (moves && begin == end) continue;
-    if (stretches.empty() || stretches.back().resource != resource) {
-      stretches.push_back({resource, task, task, 0, begin, end});
-    }
+    if (begin == end && (opens || moves)) continue;
+    if (opens) stretches.push_back({resource, task, task, 0, begin, end});
     PathStretch& stretch = stretches.back();
     stretch.last = task;
     stretch.end = end;

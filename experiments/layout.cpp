@@ -71,7 +71,7 @@ std::uint32_t chunks_for_rule(const Scenario& scenario, const ScheduleEntry& ent
 }
 
 /// How many pipeline ranks a rule gets, as the contract orders the sources.
-std::uint32_t ranks_for_rule(const Scenario& scenario, const ScheduleEntry& entry) {
+std::uint32_t ranks_for_rule(const Scenario& scenario, std::uint32_t chunks, std::uint32_t copies) {
   if (scenario.pipeline) return *scenario.pipeline;
   if (scenario.devices) return ranks_by_devices(scenario);
   if (!scenario.partition_ranks.empty()) {
@@ -87,8 +87,7 @@ std::uint32_t ranks_for_rule(const Scenario& scenario, const ScheduleEntry& entr
                      "it is missing; a model given by layers needs the number "
                      "of pipeline ranks, or \"devices\" under /hardware");
   }
-  const std::uint32_t chunks = chunks_for_rule(scenario, entry);
-  const std::uint64_t all = std::uint64_t{*stages} * entry.copies;
+  const std::uint64_t all = std::uint64_t{*stages} * copies;
   if (all % chunks != 0) {
     throw InputError("/parallel/chunks",
                      fmt::format("{} stages do not divide by {} chunks a rank", all, chunks));
@@ -150,7 +149,8 @@ Layout layout_by_rule(const Scenario& scenario) {
   layout.name = scenario.schedule;
   layout.microbatches = *scenario.microbatches;
   try {
-    const std::uint32_t ranks = ranks_for_rule(scenario, *entry);
+    const std::uint32_t chunks = chunks_for_rule(scenario, *entry);
+    const std::uint32_t ranks = ranks_for_rule(scenario, chunks, entry->copies);
     check_devices(scenario, ranks);
     layout.placement = placement_for_rule(scenario, *entry, ranks);
     layout.schedule = make_schedule(*entry, layout.placement, options_for_rule(scenario));
@@ -158,6 +158,39 @@ Layout layout_by_rule(const Scenario& scenario) {
     throw InputError(option_pointer(error.name()), error.what());
   } catch (const RuleError& error) {
     throw InputError("/schedule", fmt::format("{}: {}", entry->name, error.what()));
+  }
+  return layout;
+}
+
+Placement placement_for_policy(const Scenario& scenario, std::uint32_t ranks) {
+  if (!scenario.partition_ranks.empty()) return given_placement(scenario, ranks);
+  const auto stages = stages_given(scenario);
+  const bool divides = stages && *stages % ranks == 0 && !scenario.chunks;
+  const std::uint32_t chunks = divides ? *stages / ranks : scenario.chunks.value_or(1);
+  check_sizes(ranks, chunks);
+  return policy_placement(ranks, chunks, options_for_rule(scenario));
+}
+
+Layout layout_by_policy(const Scenario& scenario) {
+  Layout layout;
+  layout.policy = find_named(policy_entries(), scenario.policy);
+  if (layout.policy == nullptr) {
+    throw InputError("/schedule/policy", fmt::format("unknown name \"{}\"; known: {}",
+                                                     scenario.policy, names_of(policy_entries())));
+  }
+  layout.name = scenario.policy;
+  layout.microbatches = *scenario.microbatches;
+  layout.policy_options = options_for_rule(scenario);
+  try {
+    const std::uint32_t ranks = ranks_for_rule(scenario, scenario.chunks.value_or(1), 1);
+    check_devices(scenario, ranks);
+    layout.placement = placement_for_policy(scenario, ranks);
+    make_policy(*layout.policy, layout.placement, layout.policy_options);  // refuses its options
+    layout.schedule = policy_work(layout.placement, layout.policy_options);
+  } catch (const UnknownOption& error) {
+    throw InputError(option_pointer(error.name()), error.what());
+  } catch (const RuleError& error) {
+    throw InputError("/schedule", fmt::format("{}: {}", layout.policy->name, error.what()));
   }
   return layout;
 }
@@ -286,7 +319,7 @@ Layout settle(const Scenario& scenario) {
     if (by_file) {
       check_against_order(scenario, layout);
     } else {
-      layout = layout_by_rule(scenario);
+      layout = scenario.policy.empty() ? layout_by_rule(scenario) : layout_by_policy(scenario);
     }
     apply_offload(scenario, layout);
     check_partitioner(scenario);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "experiments/scenario.hpp"
+#include "schedules/policies/registry.hpp"
 #include "sim/partition.hpp"
 #include "sim/placement.hpp"
 #include "sim/schedule.hpp"
@@ -18,6 +19,9 @@ struct Layout {
   Partition partition;
   Schedule schedule;
   std::uint32_t microbatches = 0;
+
+  const PolicyEntry* policy = nullptr;  // decides the order; the schedule tells only what there is
+  ScheduleOptions policy_options;
 };
 
 /// Settles the degrees, the placement, the order and the partition of a scenario. Throws InputError

@@ -40,14 +40,13 @@ void find_mean(Distribution& distribution) {
 
 }  // namespace
 
-std::vector<std::optional<Time>> makespans_of_draws(const Plan& plan, const Costs& costs,
-                                                    const Chance& chance, std::uint32_t count,
+std::vector<std::optional<Time>> makespans_of_draws(std::uint32_t count, bool vary,
                                                     const MakespanOf& makespan_of) {
   std::vector<std::optional<Time>> makespans;
   // Draws without anything to draw are all the same.
-  const std::uint32_t different = chance.varies() ? count : std::min(count, 1U);
+  const std::uint32_t different = vary ? count : std::min(count, 1U);
   for (std::uint32_t number = 0; number < different; ++number) {
-    makespans.push_back(makespan_of(draw(plan, costs, chance, number)));
+    makespans.push_back(makespan_of(number));
   }
   if (different < count) makespans.resize(count, makespans.front());
   return makespans;

@@ -8,9 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "sim/chance.hpp"
-#include "sim/costs.hpp"
-#include "sim/plan.hpp"
 #include "sim/time.hpp"
 
 namespace penstock {
@@ -18,12 +15,11 @@ namespace penstock {
 /// The most draws of one run.
 constexpr std::uint32_t most_draws = 1'000'000;
 
-/// Runs the plan with some costs; nothing when it does not finish with them.
-using MakespanOf = std::function<std::optional<Time>(const Costs&)>;
+/// Runs a draw; nothing when it does not finish.
+using MakespanOf = std::function<std::optional<Time>(std::uint32_t draw)>;
 
-/// The makespans of draws 0 to count - 1, in order.
-std::vector<std::optional<Time>> makespans_of_draws(const Plan& plan, const Costs& costs,
-                                                    const Chance& chance, std::uint32_t count,
+/// The makespans of draws 0 to count - 1, in order; all that of the first unless they vary.
+std::vector<std::optional<Time>> makespans_of_draws(std::uint32_t count, bool vary,
                                                     const MakespanOf& makespan_of);
 
 /// How the makespans of many draws are distributed.

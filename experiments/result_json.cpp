@@ -15,7 +15,7 @@ json memory_json(const BytesByKind& bytes) {
   return {{"parameters", of(BufferKind::parameters)},
           {"gradients", of(BufferKind::weight_gradients)},
           {"optimizer", of(BufferKind::optimizer)},
-          {"stash", of(BufferKind::stash)},
+          {"stash", of(BufferKind::stash) + of(BufferKind::recomputed)},
           {"pending_weight", of(BufferKind::pending_weight)},
           {"receive", of(BufferKind::receive) + of(BufferKind::gradient)},
           {"versions", of(BufferKind::versions)},
@@ -39,6 +39,13 @@ json rank_json(std::size_t number, const RankReport& rank) {
 /// The number of a rank, or the name of an end that is none.
 json end_json(Rank end) { return is_rank(end) ? json(index(end)) : json(end_text(end)); }
 
+/// The rank that runs an action, or that a transfer leaves or, from outside, comes to.
+std::uint32_t rank_of(const Plan& plan, std::uint32_t resource) {
+  if (!plan.is_link(resource)) return resource;
+  const Link& link = plan.link(resource);
+  return index(is_rank(link.from) ? link.from : link.to);
+}
+
 json link_json(const LinkReport& link) {
   return {{"from", end_json(link.link.from)},
           {"to", end_json(link.link.to)},
@@ -60,9 +67,6 @@ json list_json(const Items& items, Make make) {
   for (const auto& item : items) all.push_back(make(item));
   return all;
 }
-
-/// The rank that a transfer is told with: its sender, or who receives from the host.
-Rank rank_end(const Link& link) { return is_rank(link.from) ? link.from : link.to; }
 
 bool close(double value, double wanted, double within) {
   return std::abs(value - wanted) <= within * std::abs(wanted);
@@ -110,7 +114,7 @@ json critical_path_json(const Plan& plan, const Timeline& timeline,
     const bool transfer = plan.is_link(resource);
     const bool moves = transfer || moves_stash(plan.class_of(task).pass);
     if (moves && timeline.begin[task] == timeline.end[task]) continue;
-    steps.push_back({{"rank", transfer ? index(rank_end(plan.link(resource))) : resource},
+    steps.push_back({{"rank", rank_of(plan, resource)},
                      {"action", task_text(plan, task)},
                      {"start_us", to_us(timeline.begin[task])},
                      {"end_us", to_us(timeline.end[task])}});

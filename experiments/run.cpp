@@ -2,77 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "experiments/files.hpp"
 #include "experiments/layout.hpp"
-#include "hardware_models/registry.hpp"
+#include "experiments/simulation.hpp"
+#include "sim/chance.hpp"
 #include "sim/error.hpp"
-#include "sim/lower.hpp"
-#include "sim/named.hpp"
-#include "sim/relax.hpp"
 #include "sim/steady_interval.hpp"
 #include "sim/weight_versions.hpp"
 
 namespace penstock {
 namespace {
-
-/// What the scenario says of its hardware, with the devices of a rank.
-HardwareSpec hardware_spec_of(const Scenario& scenario, const Plan& plan) {
-  HardwareSpec spec = scenario.hardware_spec;
-  spec.ranks = plan.ranks;
-  spec.devices_per_replica = std::uint64_t{scenario.tensor} * scenario.context * scenario.expert;
-  spec.devices_per_rank = spec.devices_per_replica * scenario.data;
-  return spec;
-}
-
-std::unique_ptr<HardwareModel> hardware_of(const Scenario& scenario, const Plan& plan) {
-  const CostModelEntry* entry = find_named(cost_model_entries(), scenario.hardware);
-  if (entry == nullptr) {
-    throw InputError("/hardware/name",
-                     fmt::format("unknown name \"{}\"; known: {}", scenario.hardware,
-                                 names_of(cost_model_entries())));
-  }
-  return entry->make(hardware_spec_of(scenario, plan));
-}
-
-Costs costs_of(const Scenario& scenario, const Plan& plan, const Partition& partition,
-               const HardwareModel& hardware) {
-  Costs costs = price(plan, scenario.model, partition, hardware);
-  costs.launch = from_us(scenario.launch_us);
-  costs.issue = from_us(scenario.issue_us);
-  if (costs.has_launches()) check_clock(plan, costs, "/overheads");
-  return costs;
-}
-
-/// The one place that simulates: every draw of a run comes through here.
-void simulate_with(const Plan& plan, const Costs& costs, Timeline& timeline) {
-  relax(plan, costs, timeline);
-}
-
-/// Throws UsageError where the longest path is not what a run would take.
-void check_relax_applies(const Scenario& scenario) {
-  if (scenario.compute_slowdown_by_transfer == 1 && scenario.transfer_slowdown_by_compute == 1) {
-    return;
-  }
-  throw UsageError("relax does not apply: actions and transfers slow each other down (/overheads)");
-}
-
-/// Prices the plan and simulates its draws, all of one pricing.
-void simulate_draws(const Scenario& scenario, const Partition& partition, std::uint32_t repeat,
-                    RunResult& result) {
-  const Plan& plan = *result.plan;
-  const auto hardware = hardware_of(scenario, plan);
-  const Costs priced = costs_of(scenario, plan, partition, *hardware);
-  result.conditions.network = network_of(plan, *hardware);
-  result.costs = draw(plan, priced, scenario.chance, 0);
-  simulate_with(plan, result.costs, result.timeline);
-  if (repeat == 0) return;
-  Timeline timeline;
-  result.repeated = distribution_of(
-      makespans_of_draws(plan, priced, scenario.chance, repeat, [&](const Costs& costs) {
-        simulate_with(plan, costs, timeline);
-        return makespan(plan, timeline);
-      }));
-}
 
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
@@ -86,29 +27,40 @@ std::string title_of(const Layout& layout) {
   return title + ", " + counted(layout.microbatches, "microbatch", "microbatches");
 }
 
-/// A rank that needs more than it has, with what it held at its peak.
-Finding out_of_memory(Rank rank, const MemoryPeak& peak, std::uint64_t capacity) {
-  constexpr const char* kinds[buffer_kinds] = {
-      "parameters", "stash",    "receive",        "gradient", "weight gradients",
-      "optimizer",  "versions", "pending weight", "workspace"};
+/// "parameters 5, stash 30": what is there.
+std::string held_text(const BytesByKind& by_kind) {
+  constexpr std::array<const char*, buffer_kinds> kinds{
+      "parameters", "stash",    "receive",        "gradient",  "weight gradients",
+      "optimizer",  "versions", "pending weight", "workspace", "recomputed"};
   std::string held;
   for (std::size_t kind = 0; kind < buffer_kinds; ++kind) {
-    if (peak.by_kind[kind] == 0) continue;
-    held += fmt::format("{}{} {}", held.empty() ? "" : ", ", kinds[kind], peak.by_kind[kind]);
+    if (by_kind[kind] == 0) continue;
+    held += fmt::format("{}{} {}", held.empty() ? "" : ", ", kinds[kind], by_kind[kind]);
   }
-  return {"out_of_memory", rank, peak.time,
-          fmt::format("rank {} holds {} bytes at {} us, {} over its capacity of {} bytes: {}",
-                      index(rank), peak.bytes, text_us(peak.time), peak.bytes - capacity, capacity,
-                      held)};
+  return held;
+}
+
+/// A rank that needs more than it has: when it did first, and what it held at its peak.
+Finding out_of_memory(const RunResult& result, Rank rank, Time first, std::uint64_t capacity) {
+  const MemoryPeak& peak = result.report->ranks[index(rank)].memory;
+  const std::string maker = peak.task == no_task
+                                ? "before any action"
+                                : "when it came to " + task_text(*result.plan, peak.task);
+  return {"out_of_memory", rank, first,
+          fmt::format("rank {} exceeds its capacity of {} bytes from {} us on; at its peak, at {} "
+                      "us {}, it holds {} bytes, {} too many: {}",
+                      index(rank), capacity, text_us(first), text_us(peak.time), maker, peak.bytes,
+                      peak.bytes - capacity, held_text(peak.by_kind))};
 }
 
 void add_memory_findings(const Scenario& scenario, RunResult& result) {
   if (!scenario.capacity_bytes) return;
+  const auto first =
+      first_above(*result.plan, result.costs, result.timeline, *scenario.capacity_bytes);
   for (Rank rank : Numbers<Rank>(result.plan->ranks)) {
-    const MemoryPeak& peak = result.report->ranks[index(rank)].memory;
-    if (peak.bytes > *scenario.capacity_bytes) {
-      result.findings.push_back(out_of_memory(rank, peak, *scenario.capacity_bytes));
-    }
+    if (!first[index(rank)]) continue;
+    result.findings.push_back(
+        out_of_memory(result, rank, *first[index(rank)], *scenario.capacity_bytes));
   }
 }
 
@@ -128,32 +80,53 @@ void add_weights(const Layout& layout, RunResult& result) {
   result.steady_interval_us = steady_interval_us(*result.plan, result.timeline);
 }
 
-}  // namespace
+/// Simulates the first draw, and more where they are asked for. Returns why the run cannot finish.
+std::optional<Finding> simulate(const Scenario& scenario, const Layout& layout,
+                                const RunOptions& options, RunResult& result) {
+  const Simulation simulation(scenario, layout, options.engine);
+  auto order = simulation.order(0);
+  if (auto* finding = std::get_if<Finding>(&order)) return std::move(*finding);
+  result.order = std::get<Schedule>(std::move(order));
+  auto lowered = simulation.price_order(result.order);
+  if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
+  PricedPlan& priced = std::get<PricedPlan>(lowered);
+  result.costs = draw(priced.plan, priced.costs, scenario.chance, 0);
+  if (auto finding = simulation.run(priced, result.costs, result.timeline)) return finding;
+  if (options.repeat > 0) {
+    result.repeated = distribution_of(makespans_of_draws(
+        options.repeat, scenario.chance.varies(),
+        [&](std::uint32_t draw) { return simulation.makespan_of_draw(priced, draw); }));
+  }
+  result.plan = std::move(priced.plan);
+  result.conditions = std::move(priced.conditions);
+  return std::nullopt;
+}
 
-RunResult run(const Scenario& scenario, const RunOptions& options) {
-  check_relax_applies(scenario);
-  Layout layout = settle(scenario);
-  RunResult result;
-  result.title = title_of(layout);
-  result.schedule = layout.name;
-  auto lowered = lower(layout.schedule, layout.placement, scenario.overlap);
-  if (const auto* deadlock = std::get_if<Deadlock>(&lowered)) {
-    result.findings.push_back({"deadlock", deadlock->circle.front().rank, {}, text(*deadlock)});
-    return result;
-  }
-  result.plan = std::move(std::get<Plan>(lowered));
-  result.plan->schedule = layout.name;
-  try {
-    simulate_draws(scenario, layout.partition, options.repeat, result);
-  } catch (const InputError& error) {
-    throw in_file(scenario.source, error);
-  }
+void report(const Scenario& scenario, const Layout& layout, RunResult& result) {
   result.report = summarize(*result.plan, result.costs, result.timeline);
   result.report->network =
       network_use(*result.plan, result.costs, result.conditions.network, result.report->makespan);
   result.samples_per_s = samples_per_s(scenario, layout, result.report->makespan);
   add_weights(layout, result);
   add_memory_findings(scenario, result);
+}
+
+}  // namespace
+
+RunResult run(const Scenario& scenario, const RunOptions& options) {
+  const Layout layout = settle(scenario);
+  RunResult result;
+  result.title = title_of(layout);
+  result.schedule = layout.name;
+  try {
+    if (auto finding = simulate(scenario, layout, options, result)) {
+      result.findings.push_back(std::move(*finding));
+      return result;
+    }
+  } catch (const InputError& error) {
+    throw in_file(scenario.source, error);
+  }
+  report(scenario, layout, result);
   return result;
 }
 

@@ -4,8 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "experiments/finding.hpp"
 #include "experiments/repeat.hpp"
 #include "experiments/scenario.hpp"
+#include "experiments/simulation.hpp"
 #include "sim/conditions.hpp"
 #include "sim/costs.hpp"
 #include "sim/plan.hpp"
@@ -14,16 +16,9 @@
 
 namespace penstock {
 
-/// Something the user must know, for which the program exits with 1.
-struct Finding {
-  std::string kind;  // "deadlock", "out_of_memory", "expectation"
-  std::optional<Rank> rank;
-  std::optional<Time> time;
-  std::string text;
-};
-
 /// How to run a scenario.
 struct RunOptions {
+  Engine engine = Engine::automatic;
   std::uint32_t repeat = 0;  // how many draws to make for a distribution; 0: none
 };
 
@@ -33,7 +28,8 @@ struct RunResult {
   std::string schedule;  // its name, or the order's file
   std::vector<Finding> findings;
 
-  // Without a value when the order deadlocks.
+  Schedule order;  // that of the first draw, where a policy decides
+  // Without a value when the run cannot finish.
   std::optional<Plan> plan;
   Costs costs;
   Conditions conditions;

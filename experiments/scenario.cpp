@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -38,6 +40,12 @@ Layer read_layer(const json& object, const std::string& source) {
   take(object, "activation_bytes", layer.activation_bytes);
   take(object, "stash_bytes", layer.stash_bytes);
   take(object, "parameter_bytes", layer.parameter_bytes);
+  take(object, "recomputed_bytes", layer.recomputed_bytes);
+  take(object, "workspace_bytes", layer.workspace_bytes);
+  take(object, "pending_weight_bytes", layer.pending_weight_bytes);
+  take(object, "selective_recompute_us", layer.selective_recompute_us);
+  take(object, "selective_stash_bytes", layer.selective_stash_bytes);
+  take(object, "selective_recomputed_bytes", layer.selective_recomputed_bytes);
   return layer;
 }
 
@@ -59,6 +67,7 @@ void read_model(const json& model, Scenario& scenario) {
   if (model.contains("stages") == model.contains("layers")) {
     throw InputError("/model", "it must have either \"stages\" or \"layers\"");
   }
+  take(model, "tied_embedding_bytes", scenario.tied_embedding_bytes);
   scenario.stages_given = model.contains("stages");
   const std::string key = scenario.stages_given ? "stages" : "layers";
   const json& parts = model[key];
@@ -72,6 +81,12 @@ void read_model(const json& model, Scenario& scenario) {
   read_edges(model["edges"], scenario.model);
 }
 
+void read_transfers(const json& transfers, Conditions& conditions) {
+  take(transfers, "blocking", conditions.blocking_sends);
+  take(transfers, "rendezvous", conditions.rendezvous);
+  take(transfers, "in_flight", conditions.in_flight);
+}
+
 void read_hardware(const json& hardware, Scenario& scenario) {
   take(hardware, "name", scenario.hardware);
   take(hardware, "devices", scenario.devices);
@@ -79,6 +94,7 @@ void read_hardware(const json& hardware, Scenario& scenario) {
   take(hardware, "latency_us", scenario.hardware_spec.latency_us);
   take(hardware, "bandwidth_bytes_per_s", scenario.hardware_spec.bandwidth_bytes_per_s);
   read_network(hardware, scenario.hardware_spec);
+  if (hardware.contains("transfers")) read_transfers(hardware["transfers"], scenario.conditions);
 }
 
 template <class Number>
@@ -114,15 +130,18 @@ void read_parallel(const json& parallel, Scenario& scenario) {
 }
 
 void read_schedule(const json& schedule, Scenario& scenario) {
-  if (schedule.contains("name") == schedule.contains("file")) {
-    throw InputError("/schedule", "it must have either a \"name\" or a \"file\"");
+  const auto has = [&](const char* key) { return schedule.contains(key) ? 1 : 0; };
+  if (has("name") + has("file") + has("policy") != 1) {
+    throw InputError("/schedule", "it must have one of \"name\", \"policy\" and \"file\"");
   }
-  if (schedule.contains("chains") && schedule.contains("name")) {
+  if (schedule.contains("chains") && !schedule.contains("file")) {
     throw InputError("/schedule/chains", "chains go with a \"file\"; a rule brings its own");
   }
   for (const auto& [key, value] : schedule.items()) {
     if (key == "name") {
       scenario.schedule = value;
+    } else if (key == "policy") {
+      scenario.policy = value;
     } else if (key == "file") {
       scenario.order_file = value;
     } else if (key == "chains") {
@@ -137,17 +156,34 @@ void read_schedule(const json& schedule, Scenario& scenario) {
       scenario.schedule_settings[key] = value.is_string() ? value.get<std::string>() : value.dump();
     }
   }
-  if (!scenario.schedule.empty() && !scenario.microbatches) {
+  if (scenario.order_file.empty() && !scenario.microbatches) {
     throw InputError("/schedule/microbatches",
                      "\"microbatches\" is missing; a rule needs their "
                      "number");
   }
 }
 
-/// Without recomputation, what stages say of its cost is not spent.
+/// The enumerator of a name, in the order in which the schema lists them.
+template <class Enum, std::size_t count>
+Enum enumerator(const json& value, const std::array<const char*, count>& names) {
+  const auto at = std::find(names.begin(), names.end(), value.get<std::string>());
+  return Enum{static_cast<std::uint8_t>(at - names.begin())};
+}
+
+/// From here on a layer costs what it does with selective recomputation.
+void make_selective(Layer& layer) {
+  layer.recompute_us = layer.selective_recompute_us.value_or(layer.recompute_us);
+  layer.stash_bytes = layer.selective_stash_bytes.value_or(layer.stash_bytes);
+  layer.recomputed_bytes = layer.selective_recomputed_bytes.value_or(layer.recomputed_bytes);
+}
+
 void read_recompute(const json& recompute, Scenario& scenario) {
-  if (recompute.value("mode", "full") != "none") return;
-  for (Layer& layer : scenario.model.layers) layer.recompute_us = 0;
+  constexpr std::array names{"none", "full", "selective", "except_last"};
+  take(recompute, "early", scenario.recompute_early);
+  if (!recompute.contains("mode")) return;
+  scenario.recompute = enumerator<RecomputeMode>(recompute["mode"], names);
+  if (scenario.recompute != RecomputeMode::selective) return;
+  for (Layer& layer : scenario.model.layers) make_selective(layer);
 }
 
 void read_offload(const json& offload, Scenario& scenario) {
@@ -156,16 +192,31 @@ void read_offload(const json& offload, Scenario& scenario) {
 }
 
 void read_memory(const json& memory, Scenario& scenario) {
-  if (!memory.contains("capacity_bytes")) return;
-  scenario.capacity_bytes =
-      static_cast<std::uint64_t>(std::floor(memory["capacity_bytes"].get<double>()));
+  if (memory.contains("capacity_bytes")) {
+    scenario.capacity_bytes =
+        static_cast<std::uint64_t>(std::floor(memory["capacity_bytes"].get<double>()));
+  }
+  if (memory.value("policy", "finding") == "stall") scenario.memory_policy = MemoryPolicy::stall;
+  if (memory.contains("optimizer")) {
+    constexpr std::array names{"none", "sgd", "momentum", "adam"};
+    scenario.optimizer = enumerator<Optimizer>(memory["optimizer"], names);
+  }
+  take(memory, "zero", scenario.zero);
+  if (scenario.zero > 1) {
+    throw InputError("/memory/zero",
+                     fmt::format("level {} shards the gradients too, but a pipeline adds those up "
+                                 "over its microbatches and keeps them whole until then; 0 and 1 "
+                                 "are right",
+                                 scenario.zero));
+  }
 }
 
 void read_overheads(const json& overheads, Scenario& scenario) {
+  take(overheads, "optimizer_us", scenario.optimizer_us);
   take(overheads, "launch_us", scenario.launch_us);
   take(overheads, "issue_us", scenario.issue_us);
-  take(overheads, "compute_slowdown_by_transfer", scenario.compute_slowdown_by_transfer);
-  take(overheads, "transfer_slowdown_by_compute", scenario.transfer_slowdown_by_compute);
+  take(overheads, "compute_slowdown_by_transfer", scenario.conditions.compute_slowdown);
+  take(overheads, "transfer_slowdown_by_compute", scenario.conditions.transfer_slowdown);
 }
 
 void read_stragglers(const json& stragglers, Chance& chance) {

@@ -10,10 +10,18 @@
 #include "hardware_models/registry.hpp"
 #include "schedules/offload.hpp"
 #include "sim/chance.hpp"
+#include "sim/conditions.hpp"
 #include "sim/model_graph.hpp"
 #include "sim/schedule.hpp"
+#include "sim/training.hpp"
 
 namespace penstock {
+
+/// Which activations are made again in front of their backward.
+enum class RecomputeMode : std::uint8_t { none, full, selective, except_last };
+
+/// What happens when a rank needs more memory than it has.
+enum class MemoryPolicy : std::uint8_t { finding, stall };
 
 /// What the user asked for, checked against the schema but not yet against itself.
 struct Scenario {
@@ -39,6 +47,7 @@ struct Scenario {
   std::uint32_t expert = 1;
 
   std::string schedule;    // a rule, or
+  std::string policy;      // what decides while it runs, or
   std::string order_file;  // a file as the scenario names it
   std::vector<std::vector<Stage>> chains;
   std::optional<std::uint32_t> microbatches;
@@ -47,12 +56,20 @@ struct Scenario {
   std::map<std::string, std::string, std::less<>> schedule_settings;
 
   std::optional<Offload> offload;
+  std::optional<RecomputeMode> recompute;  // not stated: full
+  bool recompute_early = false;
+
   std::optional<std::uint64_t> capacity_bytes;
+  MemoryPolicy memory_policy = MemoryPolicy::finding;
+  Optimizer optimizer = Optimizer::none;
+  std::uint32_t zero = 0;
+
+  double tied_embedding_bytes = 0;
+  double optimizer_us = 0;
 
   double launch_us = 0;
   double issue_us = 0;
-  double compute_slowdown_by_transfer = 1;
-  double transfer_slowdown_by_compute = 1;
+  Conditions conditions;  // but for the network and what memory there is
 
   Chance chance;
 

@@ -89,8 +89,10 @@ TaskId producer_of(const Plan& plan, TaskId transfer) {
   return task;
 }
 
-/// The action that reads a transfer: the first part of an overlap cell lists the inputs of both.
+/// The action that reads a transfer: the first part of an overlap cell lists the inputs of both,
+/// and an R that of its B.
 TaskId reader_of(const Plan& plan, TaskId transfer, TaskId cell) {
+  if (is_tail(plan.class_of(transfer).pass)) return cell;
   const bool gradient = plan.class_of(transfer).pass == Pass::send_gradient;
   const auto reads = [&](TaskId task) {
     const Pass pass = plan.class_of(task).pass;
@@ -156,14 +158,13 @@ void Collector::add_slices(TaskId task) {
   if (slice.length == Time{} && work.pass > Pass::recompute) return;
   if (!is_transfer(work.pass)) return events_.push_back(slice);
   const Link& link = plan_.link(work.resource);
-  const auto add = [&](TraceKind kind, Rank end) {
-    if (!is_rank(end)) return;
+  for (const auto& [kind, end] :
+       {std::pair{TraceKind::send, link.from}, std::pair{TraceKind::receive, link.to}}) {
+    if (!is_rank(end)) continue;
     slice.kind = kind;
     slice.rank = index(end);
     events_.push_back(slice);
-  };
-  add(TraceKind::send, link.from);
-  add(TraceKind::receive, link.to);
+  }
 }
 
 void Collector::take_lanes() {

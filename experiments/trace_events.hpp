@@ -12,7 +12,7 @@ namespace penstock {
 /// What an event of a trace shows. Of one moment, slices come before the arrows bound to them.
 enum class TraceKind : std::uint8_t {
   compute,      // a slice: an action of a rank
-  send,         // a slice: a transfer, on the rank that sends
+  send,         // a slice: a transfer, on the rank that sends, if a rank does
   receive,      // the same on the rank that receives
   arrow_start,  // in the slice that made a tensor
   arrow_end,    // in the slice that reads it

@@ -12,6 +12,32 @@
 namespace penstock {
 namespace {
 
+constexpr double most_picoseconds = 9e18;
+constexpr double most_bytes = 9e18;
+
+[[noreturn]] void too_long(const std::string& where) {
+  throw InputError(where,
+                   "the times of all actions add up to more than 104 days, which is as long "
+                   "as the clock runs");
+}
+
+[[noreturn]] void too_large() {
+  throw InputError("/model",
+                   "the buffers of all actions add up to more than 9e18 bytes, which is as "
+                   "much as is counted");
+}
+
+/// Rounds to the clock, if the clock can hold it.
+Time checked_time(double microseconds) {
+  if (microseconds * 1e6 > most_picoseconds) too_long("/model");
+  return from_us(microseconds);
+}
+
+std::uint64_t checked_bytes(double bytes) {
+  if (bytes > most_bytes) too_large();
+  return static_cast<std::uint64_t>(std::llrint(bytes));
+}
+
 /// The field of a layer that would have told how long a pass takes.
 std::string_view field_for(Pass pass) {
   switch (pass) {
@@ -26,43 +52,103 @@ std::string_view field_for(Pass pass) {
   }
 }
 
-/// How long an action takes that passes over no layer; nothing for those that do. The optimiser
-/// step is free, and E and L only ask for a transfer.
-std::optional<double> without_layers_us(Pass pass) {
-  if (pass == Pass::update || moves_stash(pass)) return 0;
-  return std::nullopt;
+/// How long an action of a stage takes on one of its layers.
+double layer_us(const WorkClass& work, const Layer& layer, const HardwareModel& hardware) {
+  const bool again = work.recomputes || work.pass == Pass::recompute;
+  const double again_us = again ? hardware.compute_us(layer, Pass::recompute).value_or(0) : 0;
+  if (work.pass == Pass::recompute) return again_us;
+  const auto time = hardware.compute_us(layer, work.pass);
+  if (!time) {
+    throw InputError(layer.source,
+                     fmt::format("{} is missing; the order runs {} of stage {}",
+                                 field_for(work.pass), letters(work.pass), index(work.stage)));
+  }
+  return *time + again_us;
 }
 
-double compute_us(const WorkClass& work, std::span<const LayerIndex> layers,
-                  const ModelGraph& model, const HardwareModel& hardware) {
-  if (const auto time = without_layers_us(work.pass)) return *time;
-  double sum = 0;
-  for (LayerIndex index_of_layer : layers) {
-    const Layer& layer = model.layers[index(index_of_layer)];
-    const auto time = hardware.compute_us(layer, work.pass);
-    if (!time) {
-      throw InputError(layer.source,
-                       fmt::format("{} is missing; the order runs {} of stage {}",
-                                   field_for(work.pass), letters(work.pass), index(work.stage)));
-    }
-    sum += *time;
-    if (gives_gradient(work.pass)) {
-      sum += hardware.compute_us(layer, Pass::recompute).value_or(0);
-    }
+/// How much of each model stage there is.
+struct StageShare {
+  StageSizes sizes;
+  double copies = 0;  // over all chains, replicas and data replicas
+};
+
+std::vector<StageShare> stage_shares(const Plan& plan, const ModelGraph& model,
+                                     const Partition& partition, const Training& training) {
+  std::vector<StageShare> shares;
+  for (const StageSizes& sizes : stage_sizes(model, partition)) shares.push_back({sizes});
+  for (const BufferClass& buffer : plan.buffers) {
+    if (buffer.kind != BufferKind::parameters) continue;
+    shares[plan.model_stage[index(buffer.stage)]].copies += training.data;
   }
+  return shares;
+}
+
+double bytes_of(BufferKind kind, const StageShare& stage, const Training& training) {
+  const StageSizes& sizes = stage.sizes;
+  switch (kind) {
+    case BufferKind::parameters:
+    case BufferKind::versions:
+      return sizes.parameter_bytes;
+    case BufferKind::weight_gradients:
+      return sizes.parameter_bytes * gradient_factor(training.optimizer);
+    case BufferKind::optimizer:
+      return sizes.parameter_bytes * optimizer_factor(training.optimizer) /
+             (training.shards_optimizer ? stage.copies : 1);
+    case BufferKind::stash:
+      return sizes.stash_bytes;
+    case BufferKind::recomputed:
+      return sizes.recomputed_bytes;
+    case BufferKind::pending_weight:
+      return sizes.pending_weight_bytes;
+    case BufferKind::workspace:
+      return sizes.workspace_bytes;
+    case BufferKind::receive:
+    case BufferKind::gradient:
+      break;
+  }
+  return sizes.activation_bytes;
+}
+
+/// What a transfer puts on its link, and how many latencies it takes one after the other.
+struct Carried {
+  double bytes;
+  double steps;
+};
+
+/// The same for transfers of the tail: a ring of n sums in n - 1 steps, each with a share of the
+/// whole, and hands results round in as many.
+Carried carried_by_tail(Pass pass, const StageShare& stage, const Training& training) {
+  if (pass == Pass::tie_gradient) return {training.tied_embedding_bytes, 1};
+  const double steps = stage.copies - 1;
+  const double parameters = stage.sizes.parameter_bytes;
+  if (pass == Pass::gather_weights) return {parameters * steps / stage.copies, steps};
+  const double gradients = parameters * gradient_factor(training.optimizer);
+  const double rounds = training.shards_optimizer ? 1 : 2;
+  return {rounds * gradients * steps / stage.copies, rounds * steps};
+}
+
+double action_us(const WorkClass& work, std::span<const LayerIndex> layers, const ModelGraph& model,
+                 const HardwareModel& hardware, const Training& training) {
+  if (work.pass == Pass::update) return training.optimizer_us;
+  if (moves_stash(work.pass)) return 0;  // they only ask for a transfer
+  double sum = 0;
+  for (LayerIndex layer : layers) sum += layer_us(work, model.layers[index(layer)], hardware);
   return sum;
 }
 
-std::uint64_t bytes_of(const BufferClass& buffer, const StageSizes& sizes) {
-  switch (buffer.kind) {
-    case BufferKind::parameters:
-    case BufferKind::versions:
-      return static_cast<std::uint64_t>(std::llrint(sizes.parameter_bytes));
-    case BufferKind::stash:
-      return static_cast<std::uint64_t>(std::llrint(sizes.stash_bytes));
-    default:
-      return static_cast<std::uint64_t>(std::llrint(sizes.activation_bytes));
+/// The time of a transfer; fills in the size of its buffer where the tail decides it.
+TransferTime transfer_time(const Plan& plan, const WorkClass& work, const StageShare& stage,
+                           const HardwareModel& hardware, const Training& training, Costs& costs) {
+  double steps = 1;
+  if (is_tail(work.pass)) {
+    const Carried carried = carried_by_tail(work.pass, stage, training);
+    costs.bytes[work.buffer] = checked_bytes(carried.bytes);
+    steps = carried.steps;
   }
+  const Link& link = plan.link(work.resource);
+  const auto bytes = static_cast<double>(costs.bytes[work.buffer]);
+  const TransferTime time = hardware.transfer(bytes, link.from, link.to);
+  return {time.occupies_us, steps * time.latency_us};
 }
 
 /// A fused cell lasts as long as its longer part; the second part adds nothing to the first.
@@ -75,21 +161,6 @@ void fuse_durations(const Plan& plan, std::vector<Time>& duration) {
   for (std::size_t c = 0; c < plan.classes.size(); ++c) {
     if (plan.classes[c].follows_partner) duration[c] = {};
   }
-}
-
-constexpr double most_picoseconds = 9e18;
-constexpr double most_bytes = 9e18;
-
-[[noreturn]] void too_long(const std::string& where) {
-  throw InputError(where,
-                   "the times of all actions add up to more than 104 days, which is as long "
-                   "as the clock runs");
-}
-
-/// Rounds to the clock, if the clock can hold it.
-Time checked_time(double microseconds) {
-  if (microseconds * 1e6 > most_picoseconds) too_long("/model");
-  return from_us(microseconds);
 }
 
 /// Nothing that adds durations or sizes up later can overflow after this.
@@ -107,37 +178,30 @@ void check_totals(const Plan& plan, const Costs& costs) {
     }
   }
   if (picoseconds > most_picoseconds) too_long("/model");
-  if (bytes > most_bytes) {
-    throw InputError("/model",
-                     "the buffers of all actions add up to more than 9e18 bytes, which is as "
-                     "much as is counted");
-  }
+  if (bytes > most_bytes) too_large();
 }
 
 }  // namespace
 
 Costs price(const Plan& plan, const ModelGraph& model, const Partition& partition,
-            const HardwareModel& hardware) {
-  const std::vector<StageSizes> sizes = stage_sizes(model, partition);
-  const auto sizes_of = [&](Stage stage) { return sizes[plan.model_stage[index(stage)]]; };
+            const HardwareModel& hardware, const Training& training) {
+  const std::vector<StageShare> shares = stage_shares(plan, model, partition, training);
+  const auto model_stage = [&](const auto& of) { return plan.model_stage[index(of.stage)]; };
   Costs costs;
-  costs.duration.resize(plan.classes.size());
-  costs.latency.resize(plan.classes.size());
   for (const BufferClass& buffer : plan.buffers) {
-    costs.bytes.push_back(bytes_of(buffer, sizes_of(buffer.stage)));
+    costs.bytes.push_back(
+        checked_bytes(bytes_of(buffer.kind, shares[model_stage(buffer)], training)));
   }
-  for (std::size_t c = 0; c < plan.classes.size(); ++c) {
-    const WorkClass& work = plan.classes[c];
+  for (const WorkClass& work : plan.classes) {
+    TransferTime time;
     if (is_transfer(work.pass)) {
-      const Link& link = plan.link(work.resource);
-      const TransferTime time =
-          hardware.transfer(static_cast<double>(costs.bytes[work.buffer]), link.from, link.to);
-      costs.duration[c] = checked_time(time.occupies_us);
-      costs.latency[c] = checked_time(time.latency_us);
+      time = transfer_time(plan, work, shares[model_stage(work)], hardware, training, costs);
     } else {
-      const auto& layers = partition.stages[plan.model_stage[index(work.stage)]];
-      costs.duration[c] = checked_time(compute_us(work, layers, model, hardware));
+      time.occupies_us =
+          action_us(work, partition.stages[model_stage(work)], model, hardware, training);
     }
+    costs.duration.push_back(checked_time(time.occupies_us));
+    costs.latency.push_back(checked_time(time.latency_us));
   }
   fuse_durations(plan, costs.duration);
   check_totals(plan, costs);

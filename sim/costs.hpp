@@ -9,6 +9,7 @@
 #include "sim/partition.hpp"
 #include "sim/plan.hpp"
 #include "sim/time.hpp"
+#include "sim/training.hpp"
 
 namespace penstock {
 
@@ -39,8 +40,12 @@ struct Costs {
 /// Prices every class of a plan, each duration rounded once. Recomputation stands in front of B or
 /// I. Throws InputError when a layer lacks a time that the order needs, when a stage has no layers,
 /// or when the sum of all durations would not fit the clock (104 days).
+/// Prices every class of a plan, each duration rounded once. Collectives of the tail go round a
+/// ring of all copies of a stage: its replicas in all chains, times the data replicas. Throws
+/// InputError when a layer lacks a time that the order needs, when a stage has no layers, or when
+/// the sum of all durations would not fit the clock (106 days).
 Costs price(const Plan& plan, const ModelGraph& model, const Partition& partition,
-            const HardwareModel& hardware);
+            const HardwareModel& hardware, const Training& training = {});
 
 /// Throws InputError, at `where`, unless the clock can hold all launches and tasks of a plan one
 /// after the other: nothing that adds times up later can overflow then.

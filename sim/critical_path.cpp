@@ -15,14 +15,14 @@ std::vector<TaskId> previous_on_resource(const Plan& plan) {
   return previous;
 }
 
-/// The task of a rank that ends last; of equals, that of the lowest rank.
+/// The task that ends last; of equals, that of the lowest rank, and no transfer if there is an
+/// action.
 TaskId last_to_end(const Plan& plan, const Timeline& timeline) {
   TaskId latest = no_task;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
-    const std::uint32_t rank = plan.class_of(task).resource;
-    if (plan.is_link(rank)) continue;
+    const std::uint32_t resource = plan.class_of(task).resource;
     if (latest == no_task || timeline.end[task] > timeline.end[latest] ||
-        (timeline.end[task] == timeline.end[latest] && rank < plan.class_of(latest).resource)) {
+        (timeline.end[task] == timeline.end[latest] && resource < plan.class_of(latest).resource)) {
       latest = task;
     }
   }

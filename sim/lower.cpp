@@ -11,6 +11,8 @@
 
 #include "sim/error.hpp"
 #include "sim/microbatch_columns.hpp"
+#include "sim/recomputation.hpp"
+#include "sim/tail.hpp"
 #include "sim/weight_versions.hpp"
 #include "sim/work_classes.hpp"
 
@@ -24,9 +26,12 @@ struct Missing {
   Action reader;
 };
 
+constexpr std::size_t nothing = SIZE_MAX;
+
 class Lowering {
  public:
-  Lowering(const Schedule& schedule, const Placement& placement, Overlap overlap);
+  Lowering(const Schedule& schedule, const Placement& placement, Overlap overlap,
+           const Extras& extras);
   std::variant<Plan, Deadlock> run();
 
  private:
@@ -37,12 +42,14 @@ class Lowering {
   std::optional<Missing> missing(std::span<const Action> cell) const;
 
   void advance(Rank rank);
+  void recompute_early(Rank rank, std::span<const Action> cell);
+  TaskId recompute_in_front(std::span<const Action> cell, TaskId input);
   void place(Rank rank, std::span<const Action> cell);
+  std::uint32_t class_of(const Action& action, bool in_cell);
   void hand_over(Rank rank, const Action& action, TaskId producer);
   void move_stash(Rank rank, const Action& action, TaskId producer);
   TaskId take_loaded(const Action& action);
   TaskId list_of(std::span<const TaskId> inputs);
-  TaskId add_task(std::uint32_t work, Microbatch microbatch, TaskId input);
   TaskId input_of(std::span<const Action> cell);
   void reserve();
   Deadlock deadlock() const;
@@ -58,24 +65,29 @@ class Lowering {
   Overlap overlap_;
   MicrobatchColumns columns_;
   Plan plan_;
-  WorkClasses classes_;                 // writes into the plan
+  WorkClasses classes_;  // writes into the plan
+  Recomputation recomputation_;
+  TailTasks tail_;
   std::vector<std::uint32_t> arrived_;  // by output: (activation or gradient, stage, microbatch)
   std::vector<TaskId> stash_moved_;     // by (stage, microbatch): the last transfer of its stash
   std::vector<std::size_t> cursor_;     // by rank: the next action
+  std::vector<std::size_t> ahead_;      // by rank: its next action when early R's were placed last
   std::vector<std::size_t> waits_for_;  // by rank: the output it was last stopped by
   std::deque<Rank> runnable_;
 };
 
-constexpr std::size_t nothing = SIZE_MAX;
-
-Lowering::Lowering(const Schedule& schedule, const Placement& placement, Overlap overlap)
+Lowering::Lowering(const Schedule& schedule, const Placement& placement, Overlap overlap,
+                   const Extras& extras)
     : schedule_(schedule),
       placement_(placement),
       overlap_(overlap),
       columns_(schedule),
-      classes_(placement, schedule.has_backward(), plan_),
+      classes_(placement, schedule.has_backward(), extras, plan_),
+      recomputation_(schedule, placement, columns_, extras.recomputing),
+      tail_(schedule, placement, extras.tail, plan_, classes_),
       arrived_(std::size_t{2} * placement.stage_count() * columns_.count(), not_yet),
       cursor_(schedule.ranks(), 0),
+      ahead_(schedule.ranks(), nothing),
       waits_for_(schedule.ranks(), nothing) {
   plan_.ranks = placement.ranks();
   plan_.microbatches = columns_.count();
@@ -136,6 +148,7 @@ std::variant<Plan, Deadlock> Lowering::run() {
   for (Rank rank : Numbers<Rank>(schedule_.ranks())) {
     if (!next_cell(rank).empty()) return deadlock();
   }
+  tail_.finish();
   return std::move(plan_);
 }
 
@@ -143,6 +156,7 @@ std::variant<Plan, Deadlock> Lowering::run() {
 void Lowering::advance(Rank rank) {
   waits_for_[index(rank)] = nothing;
   for (auto cell = next_cell(rank); !cell.empty(); cell = next_cell(rank)) {
+    if (recomputation_.early()) recompute_early(rank, cell);
     if (const auto wanted = missing(cell)) {
       waits_for_[index(rank)] = wanted->key;
       return;
@@ -152,15 +166,51 @@ void Lowering::advance(Rank rank) {
   }
 }
 
-void Lowering::place(Rank rank, std::span<const Action> cell) {
-  const bool fused = cell.size() == 2 && overlap_ == Overlap::fused;
-  const TaskId first = plan_.tasks();
-  TaskId input = input_of(cell);
+/// Puts the R's of a cell onto its rank as soon as the rank comes to the cell. They wait for
+/// nothing but their activations, where these were away.
+void Lowering::recompute_early(Rank rank, std::span<const Action> cell) {
+  if (ahead_[index(rank)] == cursor_[index(rank)]) return;
+  ahead_[index(rank)] = cursor_[index(rank)];
+  std::array<TaskId, 2> loaded;
+  std::size_t count = 0;
   for (const Action& action : cell) {
-    const auto from = source(action);
-    const bool crosses =
-        from && arrived_[key(*from, gives_gradient(action.pass), action.microbatch)] >= first_task;
-    add_task(classes_.compute(action, crosses), action.microbatch, input);
+    if (!recomputation_.adds(action)) continue;
+    if (const TaskId one = take_loaded(action); one != no_task) loaded[count++] = one;
+  }
+  recompute_in_front(cell, list_of({loaded.data(), count}));
+}
+
+/// Adds the R's that a cell needs, the first with this input. Returns what is left of the input for
+/// the cell itself.
+TaskId Lowering::recompute_in_front(std::span<const Action> cell, TaskId input) {
+  for (const Action& action : cell) {
+    if (!recomputation_.adds(action)) continue;
+    const Action again(Pass::recompute, action.stage, action.microbatch);
+    add_task(plan_, classes_.compute(again, /*crosses=*/false), action.microbatch, input);
+    input = no_task;
+  }
+  return input;
+}
+
+std::uint32_t Lowering::class_of(const Action& action, bool in_cell) {
+  const auto from = source(action);
+  const bool crosses =
+      from && arrived_[key(*from, gives_gradient(action.pass), action.microbatch)] >= first_task;
+  const bool within = in_cell && !recomputation_.early() && recomputation_.adds(action);
+  return classes_.compute(action, crosses,
+                          within                      ? Recompute::within
+                          : recomputation_.of(action) ? Recompute::before
+                                                      : Recompute::none);
+}
+
+void Lowering::place(Rank rank, std::span<const Action> cell) {
+  const bool overlaps = cell.size() == 2;
+  const bool fused = overlaps && overlap_ == Overlap::fused;
+  TaskId input = input_of(cell);
+  if (!overlaps && !recomputation_.early()) input = recompute_in_front(cell, input);
+  const TaskId first = plan_.tasks();
+  for (const Action& action : cell) {
+    add_task(plan_, class_of(action, overlaps), action.microbatch, input);
     // The second part of a cell stands behind the first on its rank, which waits for both.
     input = no_task;
   }
@@ -171,7 +221,9 @@ void Lowering::place(Rank rank, std::span<const Action> cell) {
     plan_.followers.push_back(first + 1);
   }
   for (std::size_t part = 0; part < cell.size(); ++part) {
-    hand_over(rank, cell[part], first + static_cast<TaskId>(part));
+    const TaskId task = first + static_cast<TaskId>(part);
+    hand_over(rank, cell[part], task);
+    tail_.follow(cell[part], task);
   }
 }
 
@@ -205,7 +257,7 @@ void Lowering::move_stash(Rank rank, const Action& action, TaskId producer) {
   const std::uint32_t work = classes_.stash_transfer(action, schedule_.keeper_of(rank));
   const std::array<TaskId, 2> inputs{producer, moved};
   const bool returns = action.pass == Pass::load;
-  moved = add_task(work, action.microbatch, list_of({inputs.data(), returns ? 2U : 1U}));
+  moved = add_task(plan_, work, action.microbatch, list_of({inputs.data(), returns ? 2U : 1U}));
 }
 
 /// The transfer that brings an activation back to the first action that reads it.
@@ -226,7 +278,8 @@ void Lowering::hand_over(Rank rank, const Action& action, TaskId producer) {
     arrived_[output] = same_rank;
     return;
   }
-  const TaskId transfer = add_task(classes_.transfer(action, *to), action.microbatch, producer);
+  const TaskId transfer =
+      add_task(plan_, classes_.transfer(action, *to), action.microbatch, producer);
   arrived_[output] = first_task + transfer;
   if (waits_for_[index(target)] == output) {
     waits_for_[index(target)] = nothing;
@@ -234,21 +287,15 @@ void Lowering::hand_over(Rank rank, const Action& action, TaskId producer) {
   }
 }
 
-TaskId Lowering::add_task(std::uint32_t work, Microbatch microbatch, TaskId input) {
-  plan_.work.push_back(work);
-  plan_.microbatch.push_back(microbatch);
-  plan_.input.push_back(input);
-  return plan_.tasks() - 1;
-}
-
 /// Counts the tasks first, so that the arrays are allocated once and no larger than needed.
 void Lowering::reserve() {
-  std::uint64_t tasks = schedule_.actions();
+  std::uint64_t tasks = schedule_.actions() + tail_.most_tasks();
   for (Rank rank : Numbers<Rank>(schedule_.ranks())) {
     for (const Action& action : schedule_.on(rank)) {
       const auto to = reader(action);
       const bool sends = to && placement_.rank_of(*to, action.microbatch) != rank;
       if (sends || moves_stash(action.pass)) ++tasks;
+      if (recomputation_.adds(action)) ++tasks;
     }
   }
   plan_.work.reserve(tasks);
@@ -306,8 +353,8 @@ std::string text(const Deadlock& deadlock) {
 }
 
 std::variant<Plan, Deadlock> lower(const Schedule& schedule, const Placement& placement,
-                                   Overlap overlap) {
-  return Lowering(schedule, placement, overlap).run();
+                                   Overlap overlap, const Extras& extras) {
+  return Lowering(schedule, placement, overlap, extras).run();
 }
 
 }  // namespace penstock

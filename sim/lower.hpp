@@ -4,6 +4,7 @@
 #include <variant>
 #include <vector>
 
+#include "sim/extras.hpp"
 #include "sim/placement.hpp"
 #include "sim/plan.hpp"
 #include "sim/schedule.hpp"
@@ -28,10 +29,14 @@ struct Deadlock {
 /// …".
 std::string text(const Deadlock& deadlock);
 
-/// Turns an order into a plan: adds the transfers, numbers the tasks topologically, names classes.
+/// Turns an order into a plan: adds the transfers and the extras, numbers the tasks topologically,
+/// names classes. An R that is added stands directly in front of its B or I and waits for the same
+/// gradient, or for its rank alone when it is early; in an overlap cell it is part of the B or I,
+/// or, early, stands in front of the cell. An R of the order waits for its rank alone.
+///
 /// The order must be without faults (`find_order_fault`). Returns the circle when ranks wait for
 /// each other for ever. Takes O(actions) time.
 std::variant<Plan, Deadlock> lower(const Schedule& schedule, const Placement& placement,
-                                   Overlap overlap = Overlap::serial);
+                                   Overlap overlap = Overlap::serial, const Extras& extras = {});
 
 }  // namespace penstock

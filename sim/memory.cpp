@@ -21,9 +21,11 @@ struct Event {
   }
 };
 
+/// The turns of a task, and of what it reads, in its place of the row.
 constexpr std::uint64_t arrival = 0;
-constexpr std::uint64_t at_start = 1;
-constexpr std::uint64_t at_end = 2;
+constexpr std::uint64_t at_read = 1;  // what was received is given back
+constexpr std::uint64_t at_start = 2;
+constexpr std::uint64_t at_end = 3;
 
 /// Collects the events of every rank that concern some of the buffer classes.
 class Events {
@@ -36,9 +38,9 @@ class Events {
       if (plan.class_of(task).pass == Pass::send_evicted) add_behind(plan.input[task], task);
       if (plan.class_of(task).resource >= plan.ranks) continue;
       plan.for_each_input(task, [&](TaskId input) {
-        add(input, std::uint64_t{task} * 4 + arrival, std::uint64_t{task} * 4 + arrival);
+        add(input, [&](const MemoryEffect&) { return std::uint64_t{task} * 4 + arrival; });
       });
-      add(task, std::uint64_t{task} * 4 + at_start, std::uint64_t{task} * 4 + at_end);
+      add(task, [&](const MemoryEffect& effect) { return place_of(task, effect); });
     }
     // Stable: a task gives back before it takes, as its class lists the effects.
     for (auto& events : by_rank_) std::stable_sort(events.begin(), events.end());
@@ -46,15 +48,25 @@ class Events {
   const std::vector<Event>& on(std::uint32_t rank) const { return by_rank_[rank]; }
 
  private:
+  /// With the end of an action.
   void add_behind(TaskId action, TaskId transfer) {
-    add(transfer, std::uint64_t{action} * 4 + at_end, std::uint64_t{action} * 4 + at_end);
+    add(transfer, [&](const MemoryEffect&) { return std::uint64_t{action} * 4 + at_end; });
   }
-  void add(TaskId task, std::uint64_t start_place, std::uint64_t end_place) {
+  std::uint64_t place_of(TaskId task, const MemoryEffect& effect) const {
+    if (effect.at_end) return std::uint64_t{task} * 4 + at_end;
+    if (effect.takes) return std::uint64_t{task} * 4 + at_start;
+    // Both parts of a fused cell read before either takes.
+    const TaskId reader = plan_.class_of(task).follows_partner ? task - 1 : task;
+    return std::uint64_t{reader} * 4 + at_read;
+  }
+
+  template <class PlaceOf>
+  void add(TaskId task, PlaceOf place) {
     for (const MemoryEffect& effect : plan_.class_of(task).effects) {
       if (!counted_[effect.buffer]) continue;
       by_rank_[index(plan_.buffers[effect.buffer].rank)].push_back(
-          {effect.at_end ? timeline_.end[task] : timeline_.begin[task],
-           effect.at_end ? end_place : start_place, effect.buffer, effect.takes, task});
+          {effect.at_end ? timeline_.end[task] : timeline_.begin[task], place(effect),
+           effect.buffer, effect.takes, task});
     }
   }
 
@@ -95,6 +107,44 @@ std::vector<BytesByKind> bytes_for_whole_run(const Plan& plan, const Costs& cost
   return bytes;
 }
 
+/// What a rank holds after each event, from the start of the run on.
+struct Holding {
+  std::uint64_t bytes;
+  BytesByKind by_kind;
+  Time time{};
+  TaskId task = no_task;  // whose event it was
+  bool takes = true;
+};
+
+/// Calls `visit` with what a rank holds at the start and after each of its events.
+template <class Visitor>
+void for_each_holding(const Plan& plan, const Costs& costs, const BytesByKind& whole_run,
+                      const std::vector<Event>& events, Visitor visit) {
+  Holding holding{std::accumulate(whole_run.begin(), whole_run.end(), std::uint64_t{0}), whole_run};
+  visit(holding);
+  for (const Event& event : events) {
+    // Unsigned arithmetic: a buffer given back in the moment it came may pass through zero.
+    const std::uint64_t change =
+        event.takes ? costs.bytes[event.buffer] : 0 - costs.bytes[event.buffer];
+    holding.bytes += change;
+    holding.by_kind[static_cast<std::size_t>(plan.buffers[event.buffer].kind)] += change;
+    holding.time = event.time;
+    holding.task = event.task;
+    holding.takes = event.takes;
+    visit(holding);
+  }
+}
+
+void add_sample(std::vector<MemorySample>& samples, Rank rank, const Holding& holding) {
+  const bool same_moment =
+      !samples.empty() && samples.back().rank == rank && samples.back().time == holding.time;
+  if (same_moment && holding.task != no_task) {
+    samples.back().bytes = holding.bytes;
+  } else {
+    samples.push_back({rank, holding.time, holding.bytes});
+  }
+}
+
 }  // namespace
 
 std::vector<MemoryPeak> memory_peaks(const Plan& plan, const Costs& costs, const Timeline& timeline,
@@ -105,30 +155,29 @@ std::vector<MemoryPeak> memory_peaks(const Plan& plan, const Costs& costs, const
   std::vector<MemoryPeak> peaks(plan.ranks);
   for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
     MemoryPeak& peak = peaks[rank];
-    BytesByKind held = whole_run[rank];
-    std::uint64_t total = std::accumulate(held.begin(), held.end(), std::uint64_t{0});
-    peak.bytes = total;
-    peak.by_kind = held;
-    if (samples != nullptr) samples->push_back({Rank{rank}, {}, total});
-    for (const Event& event : events.on(rank)) {
-      const std::uint64_t bytes = costs.bytes[event.buffer];
-      auto& of_kind = held[static_cast<std::size_t>(plan.buffers[event.buffer].kind)];
-      // Unsigned arithmetic: a buffer given back in the moment it came may pass through zero.
-      of_kind += event.takes ? bytes : 0 - bytes;
-      total += event.takes ? bytes : 0 - bytes;
-      if (event.takes && total > peak.bytes) {
-        peak = {total, held, event.time, event.task};
+    for_each_holding(plan, costs, whole_run[rank], events.on(rank), [&](const Holding& holding) {
+      const bool first = holding.task == no_task;
+      if (first || (holding.takes && holding.bytes > peak.bytes)) {
+        peak = {holding.bytes, holding.by_kind, holding.time, holding.task};
       }
-      if (samples == nullptr) continue;
-      MemorySample& last = samples->back();
-      if (last.rank == Rank{rank} && last.time == event.time) {
-        last.bytes = total;
-      } else {
-        samples->push_back({Rank{rank}, event.time, total});
-      }
-    }
+      if (samples != nullptr) add_sample(*samples, Rank{rank}, holding);
+    });
   }
   return peaks;
+}
+
+std::vector<std::optional<Time>> first_above(const Plan& plan, const Costs& costs,
+                                             const Timeline& timeline, std::uint64_t bytes) {
+  const std::vector<bool> counted = that_weigh(costs);
+  const Events events(plan, timeline, counted);
+  const std::vector<BytesByKind> whole_run = bytes_for_whole_run(plan, costs);
+  std::vector<std::optional<Time>> first(plan.ranks);
+  for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
+    for_each_holding(plan, costs, whole_run[rank], events.on(rank), [&](const Holding& holding) {
+      if (holding.takes && holding.bytes > bytes && !first[rank]) first[rank] = holding.time;
+    });
+  }
+  return first;
 }
 
 std::vector<std::uint32_t> peak_activations(const Plan& plan) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/costs.hpp"
@@ -23,6 +24,10 @@ struct MemoryPeak {
 /// The peak of each rank. With `samples`, also how much each rank held over time.
 std::vector<MemoryPeak> memory_peaks(const Plan& plan, const Costs& costs, const Timeline& timeline,
                                      std::vector<MemorySample>* samples = nullptr);
+
+/// For each rank the first moment at which it holds more than so many bytes, if there is one.
+std::vector<std::optional<Time>> first_above(const Plan& plan, const Costs& costs,
+                                             const Timeline& timeline, std::uint64_t bytes);
 
 /// For each rank the most (stage, microbatch) activations held at once: from the start of F to the
 /// end of B, or of W where the backward is split, or of F itself where there is no backward at all.

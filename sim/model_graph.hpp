@@ -22,6 +22,14 @@ struct Layer {
   double activation_bytes = 0;  // what it hands to the layers after it
   double stash_bytes = 0;       // what it keeps from its forward to the end of its backward
   double parameter_bytes = 0;
+  double recomputed_bytes = 0;      // what recomputation brings back, or would have to
+  double workspace_bytes = 0;       // what any of its passes needs while it runs
+  double pending_weight_bytes = 0;  // what its input gradient keeps for its weight gradient
+
+  // With selective recomputation, where that differs from making everything again.
+  std::optional<double> selective_recompute_us;
+  std::optional<double> selective_stash_bytes;
+  std::optional<double> selective_recomputed_bytes;
 };
 
 /// Layers and the tensors between them: a directed acyclic graph.

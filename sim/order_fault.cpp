@@ -79,10 +79,19 @@ std::string fault_of_upkeep(const Action& action, const Seen& seen) {
   return fmt::format("{} stands behind the backward that reads the activation", text(action));
 }
 
+/// An activation is made again for the backward that follows.
+std::string recompute_fault(const Action& action, const Seen& seen) {
+  for (const Pass backward : {Pass::backward, Pass::backward_input}) {
+    if (!seen.has(action, backward)) continue;
+    return fmt::format("{} stands behind {}, for which it is made", text(action),
+                       named(backward, action));
+  }
+  return {};
+}
+
 /// What is wrong with an action after those before it in its row; empty when nothing is.
 std::string fault_of(const Action& action, const Seen& seen) {
   const Pass pass = action.pass;
-  if (pass == Pass::recompute) return {};
   if (seen.has(action, pass)) return fmt::format("{} stands twice", text(action));
   if (pass == Pass::forward) return {};
   if (pass > Pass::recompute) return fault_of_upkeep(action, seen);
@@ -90,6 +99,7 @@ std::string fault_of(const Action& action, const Seen& seen) {
   if (seen.has(action, Pass::evict) && !seen.has(action, Pass::load)) {
     return before(action, Pass::load);
   }
+  if (pass == Pass::recompute) return recompute_fault(action, seen);
   const Pass other = pass == Pass::backward ? Pass::backward_input : Pass::backward;
   if (seen.has(action, other)) {
     return fmt::format(
@@ -147,7 +157,8 @@ std::optional<OrderFault> fault_in_cells(const Schedule& schedule, const Placeme
 /// The pass that (stage, column) lacks, if any.
 std::optional<Pass> missing(const Seen& seen, Stage stage, std::uint32_t column, bool backward) {
   if (!seen.has(stage, column, Pass::forward)) return Pass::forward;
-  if (!backward || seen.has(stage, column, Pass::backward)) return std::nullopt;
+  const bool needed = backward || seen.has(stage, column, Pass::recompute);
+  if (!needed || seen.has(stage, column, Pass::backward)) return std::nullopt;
   if (!seen.has(stage, column, Pass::backward_input)) return Pass::backward;
   if (!seen.has(stage, column, Pass::backward_weight)) return Pass::backward_weight;
   return std::nullopt;

@@ -66,8 +66,12 @@ std::vector<StageSizes> stage_sizes(const ModelGraph& model, const Partition& pa
   }
   for (std::uint32_t layer = 0; layer < stage_of.size(); ++layer) {
     const Layer& costs = model.layers[layer];
-    sizes[stage_of[layer]].stash_bytes += costs.stash_bytes;
-    sizes[stage_of[layer]].parameter_bytes += costs.parameter_bytes;
+    StageSizes& own = sizes[stage_of[layer]];
+    own.stash_bytes += costs.stash_bytes;
+    own.parameter_bytes += costs.parameter_bytes;
+    own.recomputed_bytes += costs.recomputed_bytes;
+    own.pending_weight_bytes += costs.pending_weight_bytes;
+    own.workspace_bytes = std::max(own.workspace_bytes, costs.workspace_bytes);
     for (std::uint32_t stage = stage_of[layer]; stage < last_reader[layer]; ++stage) {
       sizes[stage].activation_bytes += costs.activation_bytes;
     }

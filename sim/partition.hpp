@@ -15,11 +15,14 @@ struct Partition {
   std::vector<std::vector<Rank>> ranks;  // empty: the schedule's own placement decides
 };
 
-/// What one model stage costs, summed over its layers. Times in microseconds, not yet rounded.
+/// What one model stage holds and sends, over all its layers. Not yet rounded.
 struct StageSizes {
   double activation_bytes = 0;  // all tensors that leave for later stages, each once
   double stash_bytes = 0;
   double parameter_bytes = 0;
+  double recomputed_bytes = 0;
+  double pending_weight_bytes = 0;
+  double workspace_bytes = 0;  // layers run in turn, so the largest decides
 };
 
 /// Sizes of every stage. A tensor that a later stage needs is forwarded hop by hop, so it counts at

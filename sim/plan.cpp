@@ -43,6 +43,13 @@ Feed feed_of(const Plan& plan, TaskId transfer) {
 
 std::string text(const Link& link) { return end_text(link.from) + ">" + end_text(link.to); }
 
+TaskId add_task(Plan& plan, std::uint32_t work, Microbatch microbatch, TaskId input) {
+  plan.work.push_back(work);
+  plan.microbatch.push_back(microbatch);
+  plan.input.push_back(input);
+  return plan.tasks() - 1;
+}
+
 ResourceOrders resource_orders(const Plan& plan) {
   ResourceOrders orders;
   orders.first.assign(std::size_t{plan.resources()} + 1, 0);
@@ -101,7 +108,7 @@ std::uint64_t plan_hash(const Plan& plan) {
     hash.add(index(link.to));
   }
   for (const WorkClass& work : plan.classes) {
-    hash.add(static_cast<std::uint32_t>(work.pass));
+    hash.add(static_cast<std::uint32_t>(work.pass) + (work.recomputes ? 0x100U : 0U));
     hash.add(index(work.stage));
     hash.add(work.resource);
     hash.add(work.buffer);

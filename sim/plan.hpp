@@ -30,14 +30,16 @@ enum class BufferKind : std::uint8_t {
   parameters,        // for the whole run
   stash,             // an activation kept from F to the end of B or W
   receive,           // an activation that came over a link, until the F that reads it starts
-  gradient,          // a gradient on its way; its size is that of the activation that came
+  gradient,          // on its way and in no memory: a gradient, of the size of the activation
+                     // that came, or what a transfer of the tail puts on its link
   weight_gradients,  // for the whole run: the sums of the weight gradients
   optimizer,         // for the whole run: what the optimiser keeps
   versions,          // for the whole run: a further version of the parameters
   pending_weight,    // what I keeps for its W
   workspace,         // what an action needs while it runs
+  recomputed,        // what R brings back, to the end of B or W; from F on where there is no R
 };
-constexpr std::size_t buffer_kinds = 9;
+constexpr std::size_t buffer_kinds = 10;
 
 /// Held from the start of the run to its end.
 constexpr bool for_whole_run(BufferKind kind) {
@@ -67,6 +69,7 @@ struct WorkClass {
   std::uint32_t buffer = UINT32_MAX;   // of a transfer: the buffer class that it moves
   std::uint32_t partner = UINT32_MAX;  // of a part of a fused overlap cell: the other's own class
   bool follows_partner = false;        // the second part of a fused cell: runs inside the first
+  bool recomputes = false;             // of B and I: begins by making its activation again
   std::vector<MemoryEffect> effects;
 };
 
@@ -112,6 +115,9 @@ struct Plan {
     for (std::uint32_t i = 1; i <= *list; ++i) visit(list[i]);
   }
 };
+
+/// Adds a task behind all others; `input` as `Plan::input` has it.
+TaskId add_task(Plan& plan, std::uint32_t work, Microbatch microbatch, TaskId input);
 
 /// The tasks of every resource in the order they run: those of resource r are
 /// `tasks[first[r] … first[r + 1])`.

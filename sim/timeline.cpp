@@ -4,12 +4,9 @@
 
 namespace penstock {
 
-Time makespan(const Plan& plan, const Timeline& timeline) {
-  Time latest{};
-  for (TaskId task = 0; task < plan.tasks(); ++task) {
-    if (plan.class_of(task).resource < plan.ranks) latest = std::max(latest, timeline.end[task]);
-  }
-  return latest;
+Time makespan(const Plan& /*plan*/, const Timeline& timeline) {
+  return timeline.end.empty() ? Time{}
+                              : *std::max_element(timeline.end.begin(), timeline.end.end());
 }
 
 }  // namespace penstock

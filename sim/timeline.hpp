@@ -34,7 +34,7 @@ struct Timeline {
   std::map<std::string, std::string> environment;  // of a measured run: device, driver, host …
 };
 
-/// The end of the last task that a rank runs.
+/// The end of the last task, transfers of the tail included.
 Time makespan(const Plan& plan, const Timeline& timeline);
 
 }  // namespace penstock

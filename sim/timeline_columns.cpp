@@ -17,6 +17,7 @@ void take_apart_classes(const Plan& plan, TimelineColumns& columns) {
     columns.class_buffer.push_back(work.buffer);
     columns.class_partner.push_back(work.partner);
     columns.class_follows.push_back(work.follows_partner ? 1 : 0);
+    columns.class_recomputes.push_back(work.recomputes ? 1 : 0);
     columns.class_effects.push_back(static_cast<std::uint32_t>(work.effects.size()));
     for (const MemoryEffect& effect : work.effects) {
       columns.effect_buffer.push_back(effect.buffer);
@@ -61,10 +62,10 @@ std::vector<MemoryEffect> effects_from(const TimelineColumns& columns, std::size
 
 std::vector<WorkClass> classes_from(const TimelineColumns& columns) {
   const std::size_t effects = columns.effect_buffer.size();
-  check_equal("class_pass",
-              {columns.class_pass.size(), columns.class_stage.size(), columns.class_resource.size(),
-               columns.class_buffer.size(), columns.class_partner.size(),
-               columns.class_follows.size(), columns.class_effects.size()});
+  check_equal("class_pass", {columns.class_pass.size(), columns.class_stage.size(),
+                             columns.class_resource.size(), columns.class_buffer.size(),
+                             columns.class_partner.size(), columns.class_follows.size(),
+                             columns.class_recomputes.size(), columns.class_effects.size()});
   check_equal("effect_buffer",
               {effects, columns.effect_at_end.size(), columns.effect_takes.size()});
   std::vector<WorkClass> classes;
@@ -79,6 +80,7 @@ std::vector<WorkClass> classes_from(const TimelineColumns& columns) {
                        .buffer = columns.class_buffer[c],
                        .partner = columns.class_partner[c],
                        .follows_partner = flag("class_follows", columns.class_follows[c]),
+                       .recomputes = flag("class_recomputes", columns.class_recomputes[c]),
                        .effects = effects_from(columns, first, effect)});
   }
   if (effect != effects)

@@ -21,7 +21,7 @@ struct TimelineColumns {
   std::vector<std::uint32_t> link_from, link_to;
   std::vector<std::uint8_t> class_pass;
   std::vector<std::uint32_t> class_stage, class_resource, class_buffer, class_partner;
-  std::vector<std::uint8_t> class_follows;
+  std::vector<std::uint8_t> class_follows, class_recomputes;
   std::vector<std::uint32_t> class_effects;
   std::vector<std::uint32_t> effect_buffer;
   std::vector<std::uint8_t> effect_at_end, effect_takes;
@@ -53,6 +53,7 @@ void for_each_section(ColumnsType& columns, PlanType& plan, TimelineType& timeli
   visit("class_buffer", columns.class_buffer);
   visit("class_partner", columns.class_partner);
   visit("class_follows", columns.class_follows);
+  visit("class_recomputes", columns.class_recomputes);
   visit("class_effects", columns.class_effects);
   visit("effect_buffer", columns.effect_buffer);
   visit("effect_at_end", columns.effect_at_end);

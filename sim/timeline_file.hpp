@@ -45,13 +45,14 @@ struct Recording {
 ///   class_buffer         u32  of a transfer: the buffer class that it moves; else none
 ///   class_partner        u32  of a part of a fused cell: the class of the other part; else none
 ///   class_follows        u8   1: the second part of a fused cell
+///   class_recomputes     u8   1: begins by making its activation again
 ///   class_effects        u32  how many of the next columns' elements are this class's, in order
 ///   effect_buffer        u32  by memory effect: a buffer class
 ///   effect_at_end        u8   1: when the task ends; 0: when it starts
 ///   effect_takes         u8   1: a buffer is taken; 0: given back
 ///   buffer_kind          u8   by buffer class: 0 parameters, 1 stash, 2 receive, 3 gradient,
 ///                             4 weight gradients, 5 optimiser, 6 versions, 7 pending weight,
-///                             8 workspace
+///                             8 workspace, 9 what recomputation brings back
 ///   buffer_stage         u32  a stage
 ///   buffer_rank          u32  a rank
 ///   model_stage          u32  by stage: its place in its chain

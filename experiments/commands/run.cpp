@@ -10,6 +10,7 @@
 #include "experiments/commands/registry.hpp"
 #include "experiments/files.hpp"
 #include "experiments/formats/chrome_trace.hpp"
+#include "experiments/formats/torch_csv.hpp"
 #include "experiments/result_json.hpp"
 #include "experiments/result_table.hpp"
 #include "sim/error.hpp"
@@ -25,6 +26,7 @@ struct Options {
   std::string engine = "auto";
   std::optional<std::uint32_t> repeat;
   bool json = false;
+  std::string order;
   std::string trace;
   std::string timeline;
   PictureFiles pictures;
@@ -32,13 +34,20 @@ struct Options {
 
 /// The files asked for beside the report. Throws UsageError when two are one.
 std::vector<std::string> outputs_of(const Options& options) {
-  std::vector<std::string> paths{options.trace, options.timeline, options.pictures.svg,
-                                 options.pictures.png, options.pictures.pdf};
+  std::vector<std::string> paths{options.order,        options.trace,        options.timeline,
+                                 options.pictures.svg, options.pictures.png, options.pictures.pdf};
   std::erase(paths, "");
   std::sort(paths.begin(), paths.end());
   const auto twice = std::adjacent_find(paths.begin(), paths.end());
   if (twice == paths.end()) return paths;
   throw UsageError(fmt::format("{}: two outputs cannot be one file", *twice));
+}
+
+void write_order(const std::string& path, const Schedule& order) {
+  const TorchCsv csv = write_torch_csv(order);
+  for (const std::string& action : csv.left_out)
+    say("left out, since the notation cannot carry it: " + action);
+  write_file(path, csv.text);
 }
 
 /// A run that did not finish has nothing to draw.
@@ -47,6 +56,7 @@ void write_outputs(const Options& options, RunResult& result) {
     if (!outputs_of(options).empty()) say("the run did not finish: nothing was drawn or written");
     return;
   }
+  if (!options.order.empty()) write_order(options.order, result.order);
   if (!options.trace.empty() || !options.timeline.empty()) {
     memory_peaks(*result.plan, result.costs, result.timeline, &result.timeline.memory);
   }
@@ -62,14 +72,20 @@ void write_outputs(const Options& options, RunResult& result) {
 
 /// With an output on standard output, the report would end up in the middle of it.
 bool report_wanted(const Options& options) {
-  return options.trace != "-" && options.timeline != "-" && !on_standard_output(options.pictures);
+  return options.order != "-" && options.trace != "-" && options.timeline != "-" &&
+         !on_standard_output(options.pictures);
+}
+
+Engine engine_of(const Options& options) {
+  if (options.engine == "relax") return Engine::relax;
+  return options.engine == "events" ? Engine::events : Engine::automatic;
 }
 
 int run_scenario(const Options& options) {
   outputs_of(options);  // refuses a wrong call before the work is done
   const std::uint32_t repeat = options.repeat ? within("--repeat", options.repeat, most_draws) : 0;
   const Scenario scenario = read_scenario(options.scenario, options.settings);
-  RunResult result = run(scenario, {.repeat = repeat});
+  RunResult result = run(scenario, {.engine = engine_of(options), .repeat = repeat});
   for (Finding& finding : unmet_expectations(scenario.expect, result)) {
     result.findings.push_back(std::move(finding));
   }
@@ -85,10 +101,12 @@ Runner declare(CommandLine& line) {
   line.required("SCENARIO", options->scenario, "scenario file (JSON), - for standard input");
   line.option("--set", options->settings, "change the scenario first", "/POINTER=VALUE");
   line.flag("--json", options->json, "print the result as JSON");
-  line.choice("--engine", options->engine, {"auto", "relax"},
-              "how to simulate: longest path is right for every plan of this version");
+  line.choice(
+      "--engine", options->engine, {"auto", "relax", "events"},
+      "how to simulate: by longest path, event by event, or by the first where it is right");
   line.option("--repeat", options->repeat,
               "simulate N draws of chance, and tell how the makespan is distributed");
+  line.option("--order", options->order, "write the order that was run as PyTorch CSV", "FILE");
   line.option("--timeline", options->timeline, "write the timeline", "FILE");
   line.option("--trace", options->trace, "write a Chrome trace (.json or .json.gz)", "FILE");
   declare(line, options->pictures);

@@ -51,6 +51,13 @@ std::string json_text(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+/// What an arrow brings.
+std::string_view tensor_name(Pass transfer) {
+  const bool activation = transfer == Pass::send_activation || transfer == Pass::send_evicted ||
+                          transfer == Pass::send_loaded;
+  return activation ? "activation" : transfer == Pass::gather_weights ? "weights" : "gradient";
+}
+
 class Writer {
  public:
   Writer(const Plan& plan, const Costs& costs, const TraceEvents& trace);
@@ -136,17 +143,17 @@ void Writer::write(const TraceEvent& event) {
   }
 }
 
-/// Viewers colour a slice by its name without the numbers, so all forward passes look alike.
 /// The number of a rank, or the name of an end that is none, as JSON.
 std::string end_json(Rank end) {
   return is_rank(end) ? end_text(end) : fmt::format("\"{}\"", end_text(end));
 }
 
+/// Viewers colour a slice by its name without the numbers, so all forward passes look alike.
 void Writer::write_slice(const TraceEvent& event) {
   const WorkClass& work = plan_.class_of(event.task);
   const std::uint32_t microbatch = index(plan_.microbatch[event.task]);
   std::string name(letters(work.pass));
-  if (event.kind == TraceKind::receive) name.replace(0, 4, "RECV");
+  if (event.kind == TraceKind::receive && name.starts_with("SEND")) name.replace(0, 4, "RECV");
   if (several_stages_) {
     name += fmt::format(" {} s{}", microbatch, index(work.stage));
   } else {
@@ -167,10 +174,9 @@ void Writer::write_slice(const TraceEvent& event) {
 
 void Writer::write_arrow(const TraceEvent& event, std::string_view phase,
                          std::string_view binding) {
-  const bool gradient = plan_.class_of(event.task).pass == Pass::send_gradient;
   open(phase, event.rank, threads_.of(TraceKind::compute, event.lane));
   append(R"(,"ts":{},"cat":"transfer","name":"{}","id":{}{}}})", text_us(event.at),
-         gradient ? "gradient" : "activation", event.value, binding);
+         tensor_name(plan_.class_of(event.task).pass), event.value, binding);
 }
 
 void Writer::write_counter(const TraceEvent& event, std::string_view name, std::string_view unit) {

@@ -13,6 +13,8 @@ constexpr Colour sky{86, 180, 233};
 constexpr Colour purple{204, 121, 167};
 constexpr Colour orange{230, 159, 0};
 constexpr Colour deep_orange{230, 134, 20};  // half-way between both, to carry dark numbers
+constexpr Colour brown{122, 68, 30};
+constexpr Colour violet{116, 62, 150};
 constexpr Colour slate{48, 53, 62};
 constexpr Colour grey{105, 114, 128};
 
@@ -20,8 +22,9 @@ constexpr Colour grey{105, 114, 128};
 constexpr double palest = 0.55;
 
 // By pass. A transfer has a colour akin to that of the pass whose result it carries.
-constexpr std::array<Colour, pass_count> pass_colours{blue,   deep_orange, green, yellow, sky,
-                                                      purple, slate,       grey,  sky,    orange};
+constexpr std::array<Colour, pass_count> pass_colours{
+    blue, deep_orange, green, yellow, sky,   purple,    slate, grey,
+    sky,  orange,      slate, grey,   brown, vermilion, violet};
 
 // By cause. They stay apart from each other and from the passes under colour blindness.
 constexpr std::array<Colour, idle_cause_count> idle_colours{

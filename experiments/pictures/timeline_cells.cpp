@@ -73,6 +73,24 @@ std::vector<Lane> lanes(const Plan& plan, const Timeline& timeline) {
   return lanes;
 }
 
+std::vector<Lane> tail_strips(const Plan& plan, const Timeline& timeline) {
+  constexpr double height = 0.14;
+  std::vector<Lane> strips(plan.ranks);
+  if (timeline.begin.empty()) return strips;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    if (!is_tail(work.pass) || !has_length(timeline, task)) continue;
+    const Rank from = plan.link(work.resource).from;
+    if (!is_rank(from)) continue;
+    // Ties run beside the other transfers, on links of their own.
+    const double bottom = work.pass == Pass::tie_gradient ? 1 - height : 1;
+    strips[index(from)].push_back({timeline.begin[task], timeline.end[task],
+                                   ActionKind{work.pass, 0}, bottom - height, bottom,
+                                   plan.microbatch[task]});
+  }
+  return strips;
+}
+
 Time last_end(const std::vector<Lane>& lanes) {
   Time last{};
   for (const Lane& lane : lanes) {

@@ -45,6 +45,10 @@ std::uint32_t most_chunks(const Plan& plan);
 /// another plan.
 std::vector<Lane> lanes(const Plan& plan, const Timeline& timeline);
 
+/// For each rank the transfers that it sends when a stage has its weight gradients, as strips along
+/// the bottom of its lane: they run beside its actions. Those of one rank may overlap.
+std::vector<Lane> tail_strips(const Plan& plan, const Timeline& timeline);
+
 /// The end of the last cell; zero when there is none.
 Time last_end(const std::vector<Lane>& lanes);
 

@@ -47,8 +47,9 @@ double snapped(double place) { return std::round(place * 4) / 4; }
 
 std::string pass_name(Pass pass) {
   constexpr std::array<const char*, pass_count> names{
-      "forward", "backward", "input gradient", "weight gradient", "recompute",
-      "update",  "evict",    "load",           "send activation", "send gradient"};
+      "forward",      "backward",    "input gradient", "weight gradient", "recompute",
+      "update",       "evict",       "load",           "send activation", "send gradient",
+      "send evicted", "send loaded", "sum gradients",  "gather weights",  "tie gradients"};
   return names[static_cast<std::size_t>(pass)];
 }
 
@@ -67,6 +68,7 @@ class TimelineDrawing {
   void draw_legends(Canvas& canvas) const;
   void draw_ground(Canvas& canvas) const;
   void draw_cells(Canvas& canvas) const;
+  void draw_strips(Canvas& canvas) const;
   void draw_idle(Canvas& canvas, IdleCause cause, const std::vector<Rectangle>& boxes) const;
   void draw_path(Canvas& canvas) const;
   void draw_numbers(Canvas& canvas) const;
@@ -85,6 +87,7 @@ class TimelineDrawing {
   const Timeline& timeline_;
   const TimelinePicture& picture_;
   std::vector<Lane> lanes_;
+  std::vector<Lane> strips_;
   std::uint32_t last_microbatch_ = 0;
   std::set<Pass> passes_;       // that occur
   std::set<IdleCause> causes_;  // that occur and are to be told apart
@@ -105,8 +108,9 @@ TimelineDrawing::TimelineDrawing(const Plan& plan, const Timeline& timeline,
       timeline_(timeline),
       picture_(picture),
       lanes_(lanes(plan, timeline)),
+      strips_(tail_strips(plan, timeline)),
       chunks_(most_chunks(plan)),
-      end_(last_end(lanes_)),
+      end_(std::max(last_end(lanes_), last_end(strips_))),
       unit_(unit_for(end_)),
       lanes_top_(heading_bottom(picture.title, picture.subtitle) + legend_height()),
       pitch_(lane_pitch(plan.ranks)),
@@ -123,6 +127,9 @@ TimelineDrawing::TimelineDrawing(const Plan& plan, const Timeline& timeline,
       last_microbatch_ = std::max(last_microbatch_, index(*cell.microbatch));
     }
   }
+  for (const Lane& strips : strips_) {
+    for (const Cell& strip : strips) passes_.insert(std::get<ActionKind>(strip.kind).pass);
+  }
 }
 
 void TimelineDrawing::draw(Canvas& canvas) {
@@ -137,6 +144,7 @@ void TimelineDrawing::draw(Canvas& canvas) {
   draw_ground(canvas);
   draw_cells(canvas);
   draw_numbers(canvas);
+  draw_strips(canvas);
   draw_path(canvas);
   draw_rank_names(canvas);
   draw_axis(canvas);
@@ -170,8 +178,9 @@ void TimelineDrawing::draw_legends(Canvas& canvas) const {
 std::vector<LegendEntry> TimelineDrawing::legend() const {
   std::vector<LegendEntry> entries;
   for (const Pass pass : passes_) {
-    LegendEntry entry{{}, std::string(letters(pass)), pass_name(pass)};
-    for (std::uint32_t c = 0; c < chunks_; ++c) entry.colours.push_back(colour_of({pass, c}));
+    LegendEntry entry{{}, is_tail(pass) ? "" : std::string(letters(pass)), pass_name(pass)};
+    const std::uint32_t shades = is_tail(pass) ? 1 : chunks_;
+    for (std::uint32_t c = 0; c < shades; ++c) entry.colours.push_back(colour_of({pass, c}));
     entries.push_back(std::move(entry));
   }
   if (causes_.empty()) entries.push_back({{idle_ground}, "", "idle", idle_hatch});
@@ -222,6 +231,18 @@ void TimelineDrawing::draw_cells(Canvas& canvas) const {
   for (const auto& [kind, rectangles] : boxes) {
     if (const auto* action = std::get_if<ActionKind>(&kind)) {
       canvas.fill(rectangles, colour_of(*action));
+    }
+  }
+}
+
+/// Transfers beside the actions of a rank, set off from these by a line of paper.
+void TimelineDrawing::draw_strips(Canvas& canvas) const {
+  for (std::size_t rank = 0; rank < strips_.size(); ++rank) {
+    for (const Cell& strip : strips_[rank]) {
+      const Rectangle box = box_of(rank, strip);
+      const double line = std::min(1.0, box.height / 3);
+      canvas.fill(Rectangle{box.x, box.y - line, box.width, box.height + line}, paper);
+      canvas.fill(box, colour_of(std::get<ActionKind>(strip.kind)));
     }
   }
 }

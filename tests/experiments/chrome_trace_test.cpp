@@ -1,6 +1,7 @@
 #include "experiments/formats/chrome_trace.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -33,9 +34,9 @@ struct Picoseconds {
 };
 
 Run run_order(const Schedule& schedule, const Placement& placement, const Picoseconds& cost,
-              Overlap overlap = Overlap::serial) {
+              Overlap overlap = Overlap::serial, const Extras& extras = {}) {
   Run run;
-  run.plan = std::get<Plan>(lower(schedule, placement, overlap));
+  run.plan = std::get<Plan>(lower(schedule, placement, overlap, extras));
   run.plan.schedule = "1f1b";
   for (const WorkClass& work : run.plan.classes) {
     const bool moves = is_transfer(work.pass);
@@ -204,6 +205,24 @@ TEST_CASE("each action is one slice, and each transfer one on either side") {
           return slice["name"] == "RECV_F 3" && slice["args"]["from"] == 0 && slice["pid"] == 1 &&
                  slice["args"]["bytes"] == 100 && slice["dur"] == 1.75;
         }) == 1);
+}
+
+TEST_CASE("a transfer to the data replicas is one slice, of the rank that sends") {
+  Extras extras;
+  extras.tail = {.reduces = {true, true}, .updates = true, .ties = true};
+  const json trace = json::parse(
+      text_of(run_order(one_f_one_b(2, 1), Placement::loop(2, 1), {}, Overlap::serial, extras)));
+  std::vector<std::string> found;
+  for (const json& slice : of_phase(trace, "X")) {
+    const std::string name = slice["name"];
+    if (!name.starts_with("REDUCE") && !name.starts_with("TIE")) continue;
+    found.push_back(
+        fmt::format("{} on {} to {}", name, slice["pid"].dump(), slice["args"]["to"].dump()));
+  }
+  std::sort(found.begin(), found.end());
+  CHECK(found == std::vector<std::string>{"REDUCE 0 on 0 to \"data\"",
+                                          "REDUCE 0 on 1 to \"data\"", "TIE 0 on 0 to 0",
+                                          "TIE 0 on 0 to 1", "TIE 0 on 1 to 0", "TIE 0 on 1 to 1"});
 }
 
 TEST_CASE("slices of one thread never overlap and arrows are bound at both ends") {

@@ -23,7 +23,19 @@ double tenths(std::uint32_t first, std::uint32_t last) { return from_to(first, l
 Layer random_stage() {
   Layer stage = stage_of(tenths(1, 30), tenths(1, 30), tenths(1, 30));
   stage.activation_bytes = from_to(0, 3) * 1000;
+  stage.parameter_bytes = from_to(0, 3) * 1000;
+  if (from_to(0, 1) == 0) stage.recompute_us = tenths(1, 30);
   return stage;
+}
+
+/// What an iteration has besides the passes: recomputation, and a tail of transfers and updates.
+void add_training(Scenario& scenario) {
+  scenario.recompute_early = from_to(0, 1) == 0;
+  if (from_to(0, 2) == 0) scenario.recompute = RecomputeMode::except_last;
+  scenario.data = from_to(1, 3);
+  scenario.zero = from_to(0, 1);
+  if (from_to(0, 1) == 0) scenario.optimizer_us = tenths(1, 30);
+  if (from_to(0, 1) == 0) scenario.tied_embedding_bytes = 2000;
 }
 
 /// A rule on uneven stages and slow links, at sizes that the caller chose.
@@ -43,6 +55,7 @@ Scenario random_costs(const ScheduleEntry& entry, std::uint32_t ranks, std::uint
   scenario.launch_us = tenths(0, 1);
   scenario.chance.jitter = tenths(0, 2);
   scenario.chance.transfer_jitter = tenths(0, 2);
+  if (from_to(0, 1) == 0) add_training(scenario);
   return scenario;
 }
 

@@ -196,6 +196,31 @@ TEST_CASE("the actions of each rank become cells in their order; transfers do no
   CHECK(last_end(found) == Time{9});
 }
 
+TEST_CASE("transfers of the tail are strips of the rank that sends them, ties above the others") {
+  // One rank: F 0-1, B 1-3 in picoseconds; the sum takes as long as B.
+  Schedule schedule(1);
+  schedule.on(Rank{0}) = {{Pass::forward, Stage{0}, Microbatch{0}},
+                          {Pass::backward, Stage{0}, Microbatch{0}}};
+  Extras extras;
+  extras.tail.reduces = {true};
+  const Plan plan = std::get<Plan>(lower(schedule, Placement::loop(1, 1), Overlap::serial, extras));
+  Costs costs;
+  for (const WorkClass& work : plan.classes) {
+    costs.duration.push_back({work.pass == Pass::forward ? 1 : 2});
+    costs.latency.push_back({});
+  }
+  Timeline timeline;
+  relax(plan, costs, timeline);
+  CHECK(lanes(plan, timeline)[0].size() == 2);
+  const std::vector<Lane> strips = tail_strips(plan, timeline);
+  REQUIRE(strips.size() == 1);
+  REQUIRE(strips[0].size() == 1);
+  CHECK(strips[0][0].begin == Time{3});
+  CHECK(strips[0][0].end == Time{5});
+  CHECK(strips[0][0].bottom == 1);
+  CHECK(std::get<ActionKind>(strips[0][0].kind).pass == Pass::reduce_gradient);
+}
+
 TEST_CASE("actions without length are not drawn") {
   const Run two = one_f_one_b(2, 2, 0, 2e-6);
   CHECK(lanes(two.plan, two.timeline)[1] == Lane{cell(0, 2, b, 0), cell(2, 4, b, 1)});

@@ -137,8 +137,10 @@ TEST_CASE("a rank that holds more than its capacity is a finding with what it he
   CHECK(result.findings[0].kind == "out_of_memory");
   CHECK(result.findings[0].rank == Rank{0});
   CHECK(result.findings[0].time == Time{1'000'000});
-  CHECK(result.findings[0].text ==
-        "rank 0 holds 25 bytes at 1 us, 1 over its capacity of 24 bytes: parameters 5, stash 20");
+  CHECK(
+      result.findings[0].text ==
+      "rank 0 exceeds its capacity of 24 bytes from 1 us on; at its peak, at 1 us when it came to "
+      "0F1, it holds 25 bytes, 1 too many: parameters 5, stash 20");
   CHECK(result_of({"/model/stages/0/stash_bytes=10", "/model/stages/0/parameter_bytes=5",
                    "/memory/capacity_bytes=25"})
             .findings.empty());

@@ -71,7 +71,8 @@ TEST_CASE("unknown keys are refused with those that are known there") {
   CHECK(with("/model/stages/1/forwad_us=1") ==
         "s.json: /model/stages/1/forwad_us: unknown key \"forwad_us\"; known: activation_bytes, "
         "backward_input_us, backward_us, backward_weight_us, forward_us, name, parameter_bytes, "
-        "recompute_us, stash_bytes");
+        "pending_weight_bytes, recompute_us, recomputed_bytes, selective_recompute_us, "
+        "selective_recomputed_bytes, selective_stash_bytes, stash_bytes, workspace_bytes");
   CHECK(with("/parallel/pipelines=2") ==
         "s.json: /parallel/pipelines: unknown key \"pipelines\"; known: chunks, context, data, "
         "expert, pipeline, tensor");
@@ -121,9 +122,9 @@ TEST_CASE("what must be there and is not, is named") {
         "s.json: /model: it must have either \"stages\" or \"layers\"");
   CHECK(with("/schedule={\"name\":\"1f1b\"}") ==
         "s.json: /schedule/microbatches: \"microbatches\" is missing; a rule needs their number");
-  CHECK(with("/schedule={}") == "s.json: /schedule: it must have either a \"name\" or a \"file\"");
+  CHECK(with("/schedule={}") == "s.json: /schedule: it must have one of \"name\", \"policy\" and \"file\"");
   CHECK(with("/schedule/file=o.csv") ==
-        "s.json: /schedule: it must have either a \"name\" or a \"file\"");
+        "s.json: /schedule: it must have one of \"name\", \"policy\" and \"file\"");
   CHECK(with("/schedule/chains=[[0,1]]") ==
         "s.json: /schedule/chains: chains go with a \"file\"; a rule brings its own");
 }

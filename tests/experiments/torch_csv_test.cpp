@@ -82,7 +82,7 @@ TEST_CASE("both parts of an overlap cell stand in its column, joined in listed o
 
 TEST_CASE("what is written reads back as it was") {
   CHECK(rc::check([] {
-    const Schedule schedule = random_system().schedule;
+    const Schedule schedule = random_system({.recompute = false}).schedule;
     // A last rank without actions is an empty line, which reads as the end of the file.
     RC_PRE(!schedule.on(Rank{schedule.ranks() - 1}).empty());
     const TorchCsv csv = write_torch_csv(schedule);

@@ -29,6 +29,12 @@ System one_rank(const char* csv, Layer stage) {
   return {Placement::loop(1, 1), order_of(csv), {stage}};
 }
 
+System recomputing(const char* csv, Layer stage) {
+  System system = one_rank(csv, std::move(stage));
+  system.extras.recomputing.stages = {true};
+  return system;
+}
+
 }  // namespace
 
 TEST_CASE("B costs its own time where given, else the sum of its halves") {
@@ -40,21 +46,29 @@ TEST_CASE("B costs its own time where given, else the sum of its halves") {
   CHECK(length_of(one_rank("0F0,0I0,0W0", stage), "0W0") == 3);
 }
 
-TEST_CASE("recomputation stands in front of B or I, and W has none") {
+TEST_CASE("recomputation is an action in front of B or I, and in an overlap cell a part of it") {
+  // W 3, I 7, B 10; recomputation 4 makes a B of 14 out of that of an overlap cell.
   Layer stage = stage_of(4, 7, 3);
   stage.recompute_us = 4;
-  CHECK(length_of(one_rank("0F0,0B0", stage), "0B0") == 14);
-  CHECK(length_of(one_rank("0F0,0I0,0W0", stage), "0I0") == 11);
-  CHECK(length_of(one_rank("0F0,0I0,0W0", stage), "0W0") == 3);
-  CHECK(length_of(one_rank("0F0,0B0", stage), "0F0") == 4);
+  CHECK(length_of(recomputing("0F0,0B0", stage), "0R0") == 4);
+  CHECK(length_of(recomputing("0F0,0B0", stage), "0B0") == 10);
+  CHECK(length_of(recomputing("0F0,0I0,0W0", stage), "0R0") == 4);
+  CHECK(length_of(recomputing("0F0,0I0,0W0", stage), "0I0") == 7);
+  const System cell = recomputing("0F0,(0F1;0B0)OVERLAP_F_B,0B1", stage);
+  CHECK(length_of(cell, "0B0") == 14);
+  CHECK(length_of(cell, "0F1") == 4);
+  CHECK(length_of(cell, "0B1") == 10);
 }
 
 TEST_CASE("a sum is rounded once, not part by part") {
   // 0.4 ps of input half, 0.4 of weight half, 0.4 of recomputation: 1.2 ps, that is 1; each alone
-  // 0.
+  // 0. Apart from an overlap cell the recomputation is rounded alone.
   Layer stage = stage_of(1, 0.4e-6, 0.4e-6);
   stage.recompute_us = 0.4e-6;
-  CHECK(length_of(one_rank("0F0,0B0", stage), "0B0") == 1e-6);
+  const System cell = recomputing("0F0,(0F1;0B0)OVERLAP_F_B,0B1", stage);
+  CHECK(length_of(cell, "0B0") == 1e-6);
+  CHECK(length_of(cell, "0B1") == 1e-6);
+  CHECK(length_of(cell, "0R1") == 0);
 }
 
 TEST_CASE("a stage of a chain costs what its place in the chain says") {

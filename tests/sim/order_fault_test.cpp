@@ -87,6 +87,31 @@ TEST_CASE("E, L and U stand behind what they are about, L in front of the backwa
   CHECK(fault_with({f, i, u, w}) == "rank 0, action 2: 0U0 stands before 0B0");
 }
 
+TEST_CASE("R stands once, between F and the backward it is made for") {
+  const auto with_recompute = [](const char* csv, std::size_t at) {
+    Schedule schedule = order_of(csv);
+    auto& order = schedule.on(Rank{0});
+    order.insert(order.begin() + static_cast<std::ptrdiff_t>(at),
+                 Action(Pass::recompute, Stage{0}, Microbatch{0}));
+    return schedule;
+  };
+  const auto fault = [](const Schedule& schedule) {
+    return fault_text(Placement::loop(1, 1), schedule);
+  };
+  CHECK(fault(with_recompute("0F0,0B0", 1)) == "none");
+  CHECK(fault(with_recompute("0F0,0I0,0W0", 1)) == "none");
+  CHECK(fault(with_recompute("0F0,0B0", 0)) == "rank 0, action 0: 0R0 stands before 0F0");
+  CHECK(fault(with_recompute("0F0,0B0", 2)) ==
+        "rank 0, action 2: 0R0 stands behind 0B0, for which it is made");
+  CHECK(fault(with_recompute("0F0,0I0,0W0", 2)) ==
+        "rank 0, action 2: 0R0 stands behind 0I0, for which it is made");
+  CHECK(fault(with_recompute("0F0,0F1", 2)) == "rank 0, action 3: 0B0 is missing");
+  Schedule twice = with_recompute("0F0,0B0", 1);
+  twice.on(Rank{0}).insert(twice.on(Rank{0}).begin() + 1,
+                           Action(Pass::recompute, Stage{0}, Microbatch{0}));
+  CHECK(fault(twice) == "rank 0, action 2: 0R0 stands twice");
+}
+
 TEST_CASE("what is missing is named behind the last action of its rank") {
   CHECK(fault_of("0F0,0F1,0B0\n1F0,1B0,1F1,1B1") == "rank 0, action 3: 0B1 is missing");
   CHECK(fault_of("0F0,0F1,0B0,0B1\n1F0,1B0") == "rank 1, action 2: 1F1 is missing");

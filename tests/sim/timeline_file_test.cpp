@@ -143,6 +143,38 @@ TEST_CASE("a timeline file gives back the whole recording") {
   CHECK(after.timeline.environment == before.timeline.environment);
 }
 
+TEST_CASE("a timeline file gives back recomputation and the tail") {
+  Extras extras;
+  extras.recomputing.stages = {true};
+  extras.tail = {.reduces = {true}, .updates = true, .gathers = true};
+  extras.holds.fill(true);
+  Schedule schedule(1);
+  schedule.on(Rank{0}) = {{Pass::forward, Stage{0}, Microbatch{0}},
+                          {Pass::forward, Stage{0}, Microbatch{1}, /*joined=*/true},
+                          {Pass::backward, Stage{0}, Microbatch{0}},
+                          {Pass::backward, Stage{0}, Microbatch{1}}};
+  Recording before;
+  before.plan = std::get<Plan>(lower(schedule, Placement::loop(1, 1), Overlap::serial, extras));
+  Costs costs;
+  costs.duration.assign(before.plan.classes.size(), Time{1'000'000});
+  costs.latency.resize(before.plan.classes.size());
+  costs.bytes.assign(before.plan.buffers.size(), 100);
+  relax(before.plan, costs, before.timeline);
+  const Recording after = read_timeline(written(before));
+  const auto text = [](const Recording& recording) {
+    std::string all;
+    for (TaskId task = 0; task < recording.plan.tasks(); ++task) {
+      all +=
+          task_text(recording.plan, task) + (recording.plan.class_of(task).recomputes ? "* " : " ");
+    }
+    return all;
+  };
+  CHECK(text(before) == "0F0 0F1 0B0* 0R1 0B1 0REDUCE1 0U1 0GATHER1 ");
+  CHECK(text(after) == text(before));
+  CHECK(plan_hash(after.plan) == plan_hash(before.plan));
+  CHECK(makespan(after.plan, after.timeline) == makespan(before.plan, before.timeline));
+}
+
 TEST_CASE("a timeline file gives back classes, buffers and memory samples") {
   const Recording before = small_recording();
   const Recording after = read_timeline(written(before));
@@ -264,7 +296,7 @@ TEST_CASE("a plan that is not sound is refused") {
       {"a link less", [](Plan& plan) { plan.links.pop_back(); }},
       {"stage place", [](Plan& plan) { plan.model_stage[1] = 3; }},
       {"a stage less", [](Plan& plan) { plan.model_stage.pop_back(); }},
-      {"buffer kind", [](Plan& plan) { plan.buffers[0].kind = BufferKind{9}; }},
+      {"buffer kind", [](Plan& plan) { plan.buffers[0].kind = BufferKind{buffer_kinds}; }},
       {"buffer stage", [](Plan& plan) { plan.buffers[0].stage = Stage{3}; }},
       {"buffer rank", [](Plan& plan) { plan.buffers[0].rank = Rank{3}; }},
       {"pass", [](Plan& plan) { plan.classes[0].pass = Pass{10}; }},

@@ -21,12 +21,13 @@ struct Output {
 
 using Cell = std::vector<Action>;
 
-/// A change of what a rank holds. Within one moment: what ended gives back (0), what is read in
-/// this very moment arrives (1), the reader swaps it for its activation (2, 3), other arrivals
-/// follow (4).
+/// A change of what a rank holds. Within one moment: what ended gives back and then takes (0), one
+/// part of a cell after the other; what is read in this very moment arrives (1), the reader swaps
+/// it for its activation (2, 3), other arrivals follow (4).
 struct Change {
   Time time;
   int turn;
+  std::size_t part;
   std::int64_t bytes;
   friend auto operator<=>(const Change&, const Change&) = default;
 };
@@ -34,7 +35,17 @@ struct Change {
 class NaiveRunner {
  public:
   NaiveRunner(const System& system, const Disturbance& disturbance)
-      : system_(system), disturbance_(disturbance) {}
+      : system_(system), disturbance_(disturbance) {
+    for (Rank rank : ranks()) {
+      for (const Action& action : system.schedule.on(rank)) {
+        if (action.pass == Pass::recompute) listed_again_.insert(text(action));
+        std::uint32_t& last = last_of_chain_[chain_of(action)];
+        last = std::max(last, index(action.microbatch));
+        if (ends_activation(action.pass)) ++gradients_left_[slot_of(action)];
+      }
+    }
+    makes_gradients_ = gradients_left_;
+  }
 
   NaiveRun run() {
     for (Rank rank : ranks()) cells_[rank] = cells_of(rank);
@@ -66,7 +77,38 @@ class NaiveRunner {
       cells.back().push_back(action);
       open = action.with_next;
     }
-    return cells;
+    std::vector<Cell> with_again;
+    for (const Cell& cell : cells) {
+      for (const Action& action : cell) {
+        if (!again_is_added(action) || (cell.size() == 2 && !early())) continue;
+        with_again.push_back({Action(Pass::recompute, action.stage, action.microbatch)});
+      }
+      with_again.push_back(cell);
+    }
+    return with_again;
+  }
+
+  bool early() const { return system_.extras.recomputing.early; }
+  std::uint32_t chain_of(const Action& action) const {
+    return system_.placement.chain_of(action.stage);
+  }
+  std::uint32_t slot_of(const Action& action) const {
+    return system_.placement.slot_of(action.stage, action.microbatch);
+  }
+  bool again_is_listed(const Action& action) const {
+    return listed_again_.count(text(Action(Pass::recompute, action.stage, action.microbatch))) != 0;
+  }
+  /// Whether the activation of an action is made again, by whatever.
+  bool is_made_again(const Action& action) const {
+    if (again_is_listed(action)) return true;
+    const Recomputing& recomputing = system_.extras.recomputing;
+    const bool last = last_of_chain_.at(chain_of(action)) == index(action.microbatch);
+    return has_backward() && !recomputing.stages.empty() &&
+           recomputing.stages[system_.placement.position(action.stage)] &&
+           !(recomputing.except_last && last);
+  }
+  bool again_is_added(const Action& action) const {
+    return gives_gradient(action.pass) && is_made_again(action) && !again_is_listed(action);
   }
 
   const Layer& costs_of(Stage stage) const {
@@ -79,20 +121,25 @@ class NaiveRunner {
     return found == times.end() ? otherwise : found->second;
   }
 
-  Time length_of(const Action& action) const {
-    return disturbed(disturbance_.duration, text(action), stated_length_of(action));
+  Time length_of(const Action& action, bool in_cell) const {
+    return disturbed(disturbance_.duration, text(action), stated_length_of(action, in_cell));
   }
 
-  Time stated_length_of(const Action& action) const {
+  Time stated_length_of(const Action& action, bool in_cell) const {
     const Layer& costs = costs_of(action.stage);
+    const bool again_within = in_cell && !early() && again_is_added(action);
+    const double again = again_within ? costs.recompute_us : 0;
     switch (action.pass) {
+      case Pass::recompute:
+        return from_us(costs.recompute_us);
+      case Pass::update:
+        return from_us(system_.training.optimizer_us);
       case Pass::forward:
         return from_us(*costs.forward_us);
       case Pass::backward_input:
-        return from_us(*costs.backward_input_us + costs.recompute_us);
+        return from_us(*costs.backward_input_us + again);
       case Pass::backward_weight:
         return from_us(*costs.backward_weight_us);
-      case Pass::update:
       case Pass::evict:
       case Pass::load:
         return {};
@@ -102,7 +149,7 @@ class NaiveRunner {
     const double backward = costs.backward_us
                                 ? *costs.backward_us
                                 : *costs.backward_input_us + *costs.backward_weight_us;
-    return from_us(backward + costs.recompute_us);
+    return from_us(backward + again);
   }
 
   /// What an action reads from another stage.
@@ -115,6 +162,11 @@ class NaiveRunner {
   }
 
   bool may_start(const Action& action) const {
+    if (action.pass == Pass::update) return arriving_.at(slot_of(action)) == 0;
+    if (action.pass == Pass::recompute && !early() && !again_is_listed(action)) {
+      const auto gradient = read_by(Action(Pass::backward, action.stage, action.microbatch));
+      if (gradient && there_.count(*gradient) == 0) return false;
+    }
     const auto input = read_by(action);
     if (input && there_.count(*input) == 0) return false;
     if (reads_activation(action.pass) && away_.count(activation_of(action)) != 0) return false;
@@ -148,20 +200,21 @@ class NaiveRunner {
   void start(Rank rank, const Cell& cell) {
     busy_[rank] = true;
     ++next_[rank];
+    const bool in_cell = cell.size() == 2;
     Time longest{};
-    for (const Action& action : cell) longest = std::max(longest, length_of(action));
+    for (const Action& action : cell) longest = std::max(longest, length_of(action, in_cell));
     Time at = now_;
     for (std::size_t part = 0; part < cell.size(); ++part) {
       const Action action = cell[part];
-      const bool fused = cell.size() == 2 && system_.overlap == Overlap::fused;
+      const bool fused = in_cell && system_.overlap == Overlap::fused;
       if (!fused || part == 0) {
         at = std::max(at, next_launch(rank));
         ++launches_[rank];
       }
-      const Span span{fused ? now_ : at, fused ? now_ + longest : at + length_of(action)};
+      const Span span{fused ? now_ : at, fused ? now_ + longest : at + length_of(action, in_cell)};
       at = span.end;
       result_.span[text(action)] = span;
-      take_memory(rank, action, span);
+      take_memory(rank, action, span, part, in_cell);
       const bool last = part + 1 == cell.size();
       agenda_.emplace(span.end, [=, this] { finish(rank, action, last); });
     }
@@ -172,6 +225,18 @@ class NaiveRunner {
     result_.makespan = std::max(result_.makespan, now_);
     if (last_of_cell) busy_[rank] = false;
     if (moves_stash(action.pass)) move_stash(rank, action);
+    hand_over(rank, action);
+    if (ends_activation(action.pass) && --gradients_left_[slot_of(action)] == 0) {
+      begin_tail(rank, action);
+    }
+    if (action.pass == Pass::update && system_.extras.tail.gathers && reduces(action.stage)) {
+      gather(rank, action);
+    }
+    if (next_[rank] < cells_[rank].size() || busy_[rank]) return;
+    for (const Action& update : std::exchange(updates_[rank], {})) cells_[rank].push_back({update});
+  }
+
+  void hand_over(Rank rank, const Action& action) {
     std::optional<Stage> to;
     if (action.pass == Pass::forward) to = system_.placement.after(action.stage);
     if (gives_gradient(action.pass)) to = system_.placement.before(action.stage);
@@ -185,19 +250,31 @@ class NaiveRunner {
     }
   }
 
-  /// When a tensor travels that could leave at some time.
-  Span travels(const std::string& name, double bytes, Rank from, Rank to, Time ready) {
+  void send(const Output& output, Rank from, Rank to, Stage reader) {
+    const double bytes = costs_of(output.gradient ? reader : output.stage).activation_bytes;
+    const Pass pass = output.gradient ? Pass::send_gradient : Pass::send_activation;
+    const Action what(pass, output.stage, output.microbatch);
+    const Time arrives = travel(what, from, to, bytes, 1, now_).end;
+    agenda_.emplace(arrives, [=, this] { there_.insert(output); });
+    if (!output.gradient) received_[{to, output}] = {arrives, std::llrint(bytes)};
+  }
+
+  /// Puts something on a link that could leave at some time, and says when it travels until it has
+  /// come after so many latencies.
+  Span travel(const Action& what, Rank from, Rank to, double bytes, double latencies, Time ready) {
     const HardwareSpec& hardware = system_.hardware;
     Time occupies{};
     if (hardware.bandwidth_bytes_per_s) {
       occupies = from_us(bytes / *hardware.bandwidth_bytes_per_s * 1e6);
     }
-    Time late = from_us(hardware.latency_us.value_or(hardware.transfer_us));
-    occupies = disturbed(disturbance_.duration, name, occupies);
-    late = disturbed(disturbance_.latency, name, late);
+    Time late = from_us(latencies * hardware.latency_us.value_or(hardware.transfer_us));
+    occupies = disturbed(disturbance_.duration, text(what), occupies);
+    late = disturbed(disturbance_.latency, text(what), late);
     Time& free = link_free_[{from, to}];
     const Time begin = std::max(ready, free);
     free = begin + occupies;
+    result_.span[text(what)] = {begin, free + late};
+    result_.makespan = std::max(result_.makespan, free + late);
     return {begin, free + late};
   }
 
@@ -210,45 +287,117 @@ class NaiveRunner {
     const Output key = activation_of(action);
     const double bytes = costs_of(action.stage).stash_bytes;
     if (action.pass == Pass::evict) {
-      const std::string name = text(Action(Pass::send_evicted, action.stage, action.microbatch));
-      const Span out = travels(name, bytes, rank, host_memory, now_);
-      away_[key] = out.end;
-      changes_[rank].push_back({out.end, 0, -std::llrint(bytes)});
-      result_.span[name] = out;
+      const Action away(Pass::send_evicted, action.stage, action.microbatch);
+      away_[key] = travel(away, rank, host_memory, bytes, 1, now_).end;
+      changes_[rank].push_back({away_[key], 0, 0, -std::llrint(bytes)});
       return;
     }
-    const std::string name = text(Action(Pass::send_loaded, action.stage, action.microbatch));
-    const Span back = travels(name, bytes, host_memory, rank, std::max(now_, away_[key]));
-    changes_[rank].push_back({back.begin, 4, std::llrint(bytes)});
-    result_.span[name] = back;
+    const Action home(Pass::send_loaded, action.stage, action.microbatch);
+    const Time ready = std::max(now_, away_[key]);
+    const Span back = travel(home, host_memory, rank, bytes, 1, ready);
+    changes_[rank].push_back({back.begin, 4, 0, std::llrint(bytes)});
     agenda_.emplace(back.end, [=, this] { away_.erase(key); });
   }
 
-  void send(const Output& output, Rank from, Rank to, Stage reader) {
-    const double bytes = costs_of(output.gradient ? reader : output.stage).activation_bytes;
-    const Pass pass = output.gradient ? Pass::send_gradient : Pass::send_activation;
-    const std::string name = text(Action(pass, output.stage, output.microbatch));
-    const auto [begin, arrives] = travels(name, bytes, from, to, now_);
-    result_.span[name] = {begin, arrives};
-    agenda_.emplace(arrives, [=, this] { there_.insert(output); });
-    if (!output.gradient) received_[{to, output}] = {arrives, std::llrint(bytes)};
+  bool reduces(Stage stage) const {
+    const auto& stages = system_.extras.tail.reduces;
+    return !stages.empty() && stages[system_.placement.position(stage)];
+  }
+  double copies_of(Stage stage) const {
+    double copies = 0;
+    for (Stage other : system_.placement.stages()) {
+      if (system_.placement.position(other) != system_.placement.position(stage)) continue;
+      copies += system_.placement.replicas(other) * system_.training.data;
+    }
+    return copies;
+  }
+  double gradient_bytes(Stage stage) const {
+    return costs_of(stage).parameter_bytes *
+           (system_.training.optimizer == Optimizer::none ? 1 : 2);
   }
 
-  void take_memory(Rank rank, const Action& action, const Span& span) {
-    const std::int64_t stash = std::llrint(costs_of(action.stage).stash_bytes);
+  /// The place at the other end of the chain that shares tied weights with this one; only for ends
+  /// with as many replicas as each other.
+  std::optional<Action> tied_with(const Action& action) const {
+    const auto& chain = system_.placement.chains()[chain_of(action)];
+    if (!system_.extras.tail.ties || chain.size() == 1) return std::nullopt;
+    if (action.stage == chain.front()) return Action(Pass::update, chain.back(), action.microbatch);
+    if (action.stage == chain.back()) return Action(Pass::update, chain.front(), action.microbatch);
+    return std::nullopt;
+  }
+
+  void begin_tail(Rank rank, const Action& action) {
+    const Microbatch last = action.microbatch;
+    const std::uint32_t slot = slot_of(action);
+    arriving_.emplace(slot, 0);
+    if (reduces(action.stage)) {
+      const double n = copies_of(action.stage);
+      const double rounds = system_.training.shards_optimizer ? 1 : 2;
+      const auto bytes =
+          static_cast<double>(std::llrint(rounds * (n - 1) / n * gradient_bytes(action.stage)));
+      const Time there = travel(Action(Pass::reduce_gradient, action.stage, last), rank,
+                                data_replicas, bytes, rounds * (n - 1), now_)
+                             .end;
+      ++arriving_[slot];
+      agenda_.emplace(there, [=, this] { --arriving_[slot]; });
+    }
+    if (const auto other = tied_with(action)) {
+      const Rank to = system_.placement.rank_of(other->stage, last);
+      if (to != rank) {
+        const Time there = travel(Action(Pass::tie_gradient, action.stage, last), rank, to,
+                                  system_.training.tied_embedding_bytes, 1, now_)
+                               .end;
+        agenda_.emplace(there, [=, this] { --arriving_[slot_of(*other)]; });
+        if (makes_gradients_[slot_of(*other)] != 0) ++arriving_[slot];
+      }
+    }
+    if (system_.extras.tail.updates) updates_[rank].emplace_back(Pass::update, action.stage, last);
+  }
+
+  void gather(Rank rank, const Action& update) {
+    const double n = copies_of(update.stage);
+    const auto bytes =
+        static_cast<double>(std::llrint((n - 1) / n * costs_of(update.stage).parameter_bytes));
+    travel(Action(Pass::gather_weights, update.stage, update.microbatch), rank, data_replicas,
+           bytes, n - 1, now_);
+  }
+
+  bool has(BufferKind kind) const { return system_.extras.has(kind); }
+
+  void take_memory(Rank rank, const Action& action, const Span& span, std::size_t part,
+                   bool in_cell) {
+    const Layer& costs = costs_of(action.stage);
+    const std::int64_t stash = std::llrint(costs.stash_bytes);
+    const std::int64_t again =
+        has(BufferKind::recomputed) ? std::llrint(costs.recomputed_bytes) : 0;
+    const std::int64_t workspace =
+        has(BufferKind::workspace) ? std::llrint(costs.workspace_bytes) : 0;
+    const std::int64_t pending =
+        has(BufferKind::pending_weight) ? std::llrint(costs.pending_weight_bytes) : 0;
     auto& changes = changes_[rank];
+    changes.push_back({span.begin, 3, 0, workspace});
+    changes.push_back({span.end, 0, part, -workspace});
+    if (action.pass == Pass::recompute) changes.push_back({span.begin, 3, 0, again});
+    if (in_cell && !early() && again_is_added(action)) {
+      changes.push_back({span.begin, 3, 0, again});
+    }
+    if (action.pass == Pass::forward && !is_made_again(action)) {
+      changes.push_back({span.begin, 3, 0, again});
+    }
+    if (action.pass == Pass::backward_input) changes.push_back({span.end, 0, part, pending});
+    if (action.pass == Pass::backward_weight) changes.push_back({span.end, 0, part, -pending});
     if (action.pass == Pass::forward) {
-      changes.push_back({span.begin, 3, stash});
+      changes.push_back({span.begin, 3, 0, stash});
       const auto input = read_by(action);
       const auto received = input ? received_.find({rank, *input}) : received_.end();
       if (received != received_.end()) {
         const auto [arrived, bytes] = received->second;
-        changes.push_back({arrived, arrived == span.begin ? 1 : 4, bytes});
-        changes.push_back({span.begin, 2, -bytes});
+        changes.push_back({arrived, arrived == span.begin ? 1 : 4, 0, bytes});
+        changes.push_back({span.begin, 2, 0, -bytes});
       }
     }
     const bool ends = has_backward() ? ends_activation(action.pass) : action.pass == Pass::forward;
-    if (ends) changes.push_back({span.end, 0, -stash});
+    if (ends) changes.push_back({span.end, 0, part, -stash - again});
   }
 
   bool has_backward() const {
@@ -260,10 +409,28 @@ class NaiveRunner {
     return false;
   }
 
+  /// Gradients and state, by bytes a parameter of two bytes.
+  double bytes_of_optimizer(Stage stage) const {
+    const double parameters = costs_of(stage).parameter_bytes / 2;
+    const double share = system_.training.shards_optimizer ? 1 / copies_of(stage) : 1;
+    switch (system_.training.optimizer) {
+      case Optimizer::none:
+        return 0;
+      case Optimizer::sgd:
+        return parameters * (4 + 4 * share);
+      case Optimizer::momentum:
+        return parameters * (4 + 8 * share);
+      case Optimizer::adam:
+        return parameters * (4 + 12 * share);
+    }
+    return 0;
+  }
+
   std::uint64_t peak_of(Rank rank) {
     std::int64_t held = 0;
     for (Stage stage : system_.placement.stages_of(rank)) {
       held += std::llrint(costs_of(stage).parameter_bytes);
+      held += std::llrint(bytes_of_optimizer(stage));
     }
     auto& changes = changes_[rank];
     std::sort(changes.begin(), changes.end());
@@ -285,7 +452,13 @@ class NaiveRunner {
   std::map<Rank, bool> busy_;
   std::map<Rank, std::uint32_t> launches_;  // so far
   std::set<std::string> done_;
-  std::set<Output> there_;       // on the rank that reads it
+  std::set<Output> there_;              // on the rank that reads it
+  std::set<std::string> listed_again_;  // R's of the order
+  std::map<std::uint32_t, std::uint32_t> last_of_chain_;
+  std::map<std::uint32_t, std::uint32_t> gradients_left_;   // by slot
+  std::map<std::uint32_t, std::uint32_t> makes_gradients_;  // by slot
+  std::map<std::uint32_t, std::int64_t> arriving_;          // by slot: what its update waits for
+  std::map<Rank, std::vector<Action>> updates_;
   std::map<Output, Time> away_;  // activations, since when they are at the host
   std::map<std::pair<Rank, Rank>, Time> link_free_;
   std::map<std::pair<Rank, Output>, std::pair<Time, std::int64_t>> received_;

@@ -43,7 +43,7 @@ Placement random_placement() {
 }
 
 /// Everything there is to do, before it has an order.
-std::vector<Action> random_work(const Placement& placement) {
+std::vector<Action> random_work(const Placement& placement, Wildness wildness) {
   const bool backward = !one_in(5);
   const std::uint32_t gap = one_in(4) ? 3 : 1;
   const std::uint32_t microbatches = from_to(1, 8);
@@ -54,6 +54,9 @@ std::vector<Action> random_work(const Placement& placement) {
     for (Stage stage : placement.chains()[chain]) {
       work.emplace_back(Pass::forward, stage, microbatch);
       if (!backward) continue;
+      if (wildness.recompute && one_in(8)) {
+        work.emplace_back(Pass::recompute, stage, microbatch);
+      }
       if (one_in(3)) {
         work.emplace_back(Pass::backward_input, stage, microbatch);
         work.emplace_back(Pass::backward_weight, stage, microbatch);
@@ -101,8 +104,11 @@ class Sequence {
       const auto before = placement_.before(stage);
       return !before || is_done(Pass::forward, *before, microbatch);
     }
+    if (pass == Pass::recompute) return is_done(Pass::forward, stage, microbatch);
     const auto after = placement_.after(stage);
+    const Action again(Pass::recompute, stage, microbatch);
     return is_done(Pass::forward, stage, microbatch) &&
+           std::find(work_.begin(), work_.end(), again) == work_.end() &&
            (!after || is_done(Pass::backward, *after, microbatch) ||
             is_done(Pass::backward_input, *after, microbatch));
   }
@@ -119,7 +125,8 @@ class Sequence {
   std::optional<std::size_t> partner_of(std::size_t chosen,
                                         const std::vector<std::size_t>& ready) const {
     const Action& action = work_[chosen];
-    if (action.pass == Pass::backward_weight || !one_in(3)) return std::nullopt;
+    const bool joins = action.pass == Pass::forward || gives_gradient(action.pass);
+    if (!joins || !one_in(3)) return std::nullopt;
     for (const std::size_t other : ready) {
       if (rank_of(work_[other]) != rank_of(action)) continue;
       if (action.pass == Pass::forward ? gives_gradient(work_[other].pass)
@@ -153,11 +160,56 @@ double random_us(Wildness wildness) {
 Layer random_stage(Wildness wildness) {
   Layer stage = stage_of(random_us(wildness), random_us(wildness), random_us(wildness));
   if (one_in(2)) stage.backward_us = random_us(wildness);
-  if (one_in(4)) stage.recompute_us = random_us(wildness);
+  stage.recompute_us = random_us(wildness);
   stage.activation_bytes = below(4) * 1000;
   stage.stash_bytes = below(4) * 700;
   stage.parameter_bytes = below(3) * 5000;
+  stage.recomputed_bytes = below(3) * 900;
+  stage.workspace_bytes = below(3) * 300;
+  stage.pending_weight_bytes = below(3) * 400;
   return stage;
+}
+
+std::vector<bool> random_stages(std::size_t count) {
+  std::vector<bool> stages;
+  for (std::size_t s = 0; s < count; ++s) stages.push_back(one_in(2));
+  return stages;
+}
+
+/// Ends of a chain pair their replicas off only when they have as many.
+bool can_tie(const Placement& placement) {
+  return std::all_of(placement.chains().begin(), placement.chains().end(), [&](const auto& chain) {
+    return placement.replicas(chain.front()) == placement.replicas(chain.back());
+  });
+}
+
+Extras random_extras(const Placement& placement, std::size_t stages) {
+  Extras extras;
+  if (one_in(2)) extras.recomputing = {random_stages(stages), one_in(3), one_in(3)};
+  for (const BufferKind kind : {BufferKind::pending_weight, BufferKind::workspace,
+                                BufferKind::recomputed, BufferKind::weight_gradients}) {
+    extras.holds[static_cast<std::size_t>(kind)] = one_in(2);
+  }
+  extras.holds[static_cast<std::size_t>(BufferKind::optimizer)] =
+      extras.has(BufferKind::weight_gradients);
+  if (one_in(2)) return extras;
+  if (one_in(2)) extras.tail.reduces = random_stages(stages);
+  extras.tail.updates = one_in(2);
+  extras.tail.gathers = one_in(2);
+  extras.tail.ties = can_tie(placement) && one_in(2);
+  return extras;
+}
+
+Training random_training(const Extras& extras, Wildness wildness) {
+  Training training;
+  training.data = from_to(1, 4);
+  if (extras.has(BufferKind::optimizer)) {
+    training.optimizer = static_cast<Optimizer>(from_to(1, 3));
+  }
+  training.shards_optimizer = extras.tail.gathers;
+  training.optimizer_us = random_us(wildness);
+  training.tied_embedding_bytes = below(3) * 1100;
+  return training;
 }
 
 HardwareSpec random_links() {
@@ -169,10 +221,12 @@ HardwareSpec random_links() {
 
 System random_system(Wildness wildness) {
   System system{random_placement(), {}, {}};
-  system.schedule = Sequence(system.placement, random_work(system.placement)).drawn();
+  system.schedule = Sequence(system.placement, random_work(system.placement, wildness)).drawn();
   for (std::size_t s = 0; s < system.placement.chains().front().size(); ++s) {
     system.stages.push_back(random_stage(wildness));
   }
+  system.extras = random_extras(system.placement, system.stages.size());
+  system.training = random_training(system.extras, wildness);
   system.hardware = random_links();
   if (one_in(2)) system.overlap = Overlap::fused;
   RC_LOG() << '\n' << system.schedule;

@@ -9,6 +9,7 @@ namespace penstock::testing {
 /// What random systems may hold besides the usual.
 struct Wildness {
   bool zero_times = true;  // actions that take no time
+  bool recompute = true;   // R's in the order, which PyTorch's notation does not know
 };
 
 /// Draws a small system from RapidCheck, so that a failing one shrinks; to be called inside

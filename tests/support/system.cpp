@@ -46,7 +46,7 @@ Plan lowered(const System& system) {
   if (const auto fault = find_order_fault(system.schedule, system.placement)) {
     throw std::logic_error("the order has a fault: " + fault->text);
   }
-  auto result = lower(system.schedule, system.placement, system.overlap);
+  auto result = lower(system.schedule, system.placement, system.overlap, system.extras);
   if (const auto* deadlock = std::get_if<Deadlock>(&result)) {
     throw std::logic_error(text(*deadlock));
   }
@@ -61,7 +61,7 @@ Costs priced(const System& system, const Plan& plan) {
   const auto count = static_cast<std::uint32_t>(system.stages.size());
   for (LayerIndex layer : Numbers<LayerIndex>(count)) partition.stages.push_back({layer});
   const auto* ideal = find_named(cost_model_entries(), "ideal");
-  return price(plan, model, partition, *ideal->make(system.hardware));
+  return price(plan, model, partition, *ideal->make(system.hardware), system.training);
 }
 
 Outcome simulated(const System& system) {

@@ -6,12 +6,14 @@
 
 #include "hardware_models/registry.hpp"
 #include "sim/costs.hpp"
+#include "sim/extras.hpp"
 #include "sim/model_graph.hpp"
 #include "sim/placement.hpp"
 #include "sim/plan.hpp"
 #include "sim/report.hpp"
 #include "sim/schedule.hpp"
 #include "sim/timeline.hpp"
+#include "sim/training.hpp"
 
 namespace penstock::testing {
 
@@ -22,6 +24,8 @@ struct System {
   std::vector<Layer> stages;  // what each model stage costs
   HardwareSpec hardware = {};
   Overlap overlap = Overlap::serial;
+  Extras extras = {};
+  Training training = {};
 };
 
 /// What became of a system.

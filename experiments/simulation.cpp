@@ -1,0 +1,144 @@
+#include "experiments/simulation.hpp"
+
+#include <fmt/format.h>
+
+#include "experiments/training.hpp"
+#include "hardware_models/registry.hpp"
+#include "schedules/policies/registry.hpp"
+#include "sim/chance.hpp"
+#include "sim/error.hpp"
+#include "sim/events.hpp"
+#include "sim/lower.hpp"
+#include "sim/named.hpp"
+#include "sim/order_by_policy.hpp"
+#include "sim/relax.hpp"
+
+namespace penstock {
+namespace {
+
+/// What the scenario says of its hardware, with the devices of a rank.
+HardwareSpec hardware_spec_of(const Scenario& scenario, const Layout& layout) {
+  HardwareSpec spec = scenario.hardware_spec;
+  spec.ranks = layout.placement.ranks();
+  spec.devices_per_replica = std::uint64_t{scenario.tensor} * scenario.context * scenario.expert;
+  spec.devices_per_rank = spec.devices_per_replica * scenario.data;
+  return spec;
+}
+
+std::unique_ptr<HardwareModel> hardware_of(const Scenario& scenario, const Layout& layout) {
+  const CostModelEntry* entry = find_named(cost_model_entries(), scenario.hardware);
+  if (entry == nullptr) {
+    throw InputError("/hardware/name",
+                     fmt::format("unknown name \"{}\"; known: {}", scenario.hardware,
+                                 names_of(cost_model_entries())));
+  }
+  return entry->make(hardware_spec_of(scenario, layout));
+}
+
+Finding deadlock_finding(const Deadlock& deadlock) {
+  return {"deadlock", deadlock.circle.front().rank, {}, text(deadlock)};
+}
+
+Finding standstill_finding(const Plan& plan, const Standstill& halt) {
+  const std::uint32_t first = halt.stuck.front().resource;
+  const std::optional<Rank> rank =
+      plan.is_link(first) ? std::nullopt : std::optional<Rank>(Rank{first});
+  return {"deadlock", rank, halt.time, text(plan, halt)};
+}
+
+}  // namespace
+
+Simulation::Simulation(const Scenario& scenario, const Layout& layout, Engine engine)
+    : scenario_(scenario),
+      layout_(layout),
+      engine_(engine),
+      hardware_(hardware_of(scenario, layout)) {
+  if (layout.policy != nullptr) {
+    policy_ = make_policy(*layout.policy, layout.placement, layout.policy_options);
+  }
+  if (scenario.memory_policy == MemoryPolicy::stall && !scenario.capacity_bytes) {
+    throw InputError("/memory/policy", "to stall needs a capacity; give \"capacity_bytes\" too");
+  }
+}
+
+std::variant<Schedule, Finding> Simulation::order(std::uint32_t number) const {
+  if (!policy_) return layout_.schedule;
+  // A policy decides over forwards and backwards; what follows them has its place by rule.
+  Extras extras = extras_of(scenario_, layout_);
+  extras.tail = {};
+  auto all = price_with(layout_.schedule, extras);
+  if (auto* finding = std::get_if<Finding>(&all)) return std::move(*finding);
+  const PricedPlan& work = std::get<PricedPlan>(all);
+  const Costs costs = draw(work.plan, work.costs, scenario_.chance, number);
+  Timeline timeline;
+  auto decided =
+      order_by_policy(work.plan, layout_.placement, costs, work.conditions, *policy_, timeline);
+  if (const auto* halt = std::get_if<Standstill>(&decided)) {
+    return standstill_finding(work.plan, *halt);
+  }
+  return std::get<Schedule>(std::move(decided));
+}
+
+std::variant<PricedPlan, Finding> Simulation::price_order(const Schedule& order) const {
+  return price_with(order, extras_of(scenario_, layout_));
+}
+
+std::variant<PricedPlan, Finding> Simulation::price_with(const Schedule& order,
+                                                         const Extras& extras) const {
+  auto lowered = lower(order, layout_.placement, scenario_.overlap, extras);
+  if (const auto* deadlock = std::get_if<Deadlock>(&lowered)) return deadlock_finding(*deadlock);
+  PricedPlan priced{.plan = std::get<Plan>(std::move(lowered)), .costs = {}, .conditions = {}};
+  priced.plan.schedule = layout_.name;
+  priced.costs =
+      price(priced.plan, scenario_.model, layout_.partition, *hardware_, training_of(scenario_));
+  priced.costs.launch = from_us(scenario_.launch_us);
+  priced.costs.issue = from_us(scenario_.issue_us);
+  if (priced.costs.has_launches()) check_clock(priced.plan, priced.costs, "/overheads");
+  priced.conditions = conditions_for(priced.plan);
+  return priced;
+}
+
+Conditions Simulation::conditions_for(const Plan& plan) const {
+  Conditions conditions = scenario_.conditions;
+  conditions.network = network_of(plan, *hardware_);
+  if (scenario_.memory_policy == MemoryPolicy::stall) {
+    conditions.stall_above_bytes = scenario_.capacity_bytes;
+  }
+  return conditions;
+}
+
+std::optional<Finding> Simulation::run(const PricedPlan& priced, const Costs& costs,
+                                       Timeline& timeline) const {
+  const auto why_not = engine_ == Engine::events ? std::optional<std::string>("")
+                                                 : why_not_relax(priced.plan, priced.conditions);
+  if (!why_not) {
+    relax(priced.plan, costs, timeline);
+    return std::nullopt;
+  }
+  if (engine_ == Engine::relax) {
+    throw UsageError(
+        fmt::format("--engine relax does not apply: {}; auto or events is right", *why_not));
+  }
+  const auto halt = run_events(priced.plan, costs, priced.conditions, timeline);
+  if (!halt) return std::nullopt;
+  return standstill_finding(priced.plan, *halt);
+}
+
+std::optional<Time> Simulation::makespan_of_draw(const PricedPlan& priced,
+                                                 std::uint32_t number) const {
+  std::variant<PricedPlan, Finding> own;
+  const PricedPlan* plan = &priced;
+  if (policy_) {
+    const auto decided = order(number);
+    if (std::holds_alternative<Finding>(decided)) return std::nullopt;
+    own = price_order(std::get<Schedule>(decided));
+    plan = std::get_if<PricedPlan>(&own);
+    if (plan == nullptr) return std::nullopt;
+  }
+  Timeline timeline;
+  const Costs costs = draw(plan->plan, plan->costs, scenario_.chance, number);
+  if (run(*plan, costs, timeline)) return std::nullopt;
+  return makespan(plan->plan, timeline);
+}
+
+}  // namespace penstock

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <variant>
+
+#include "experiments/finding.hpp"
+#include "experiments/layout.hpp"
+#include "experiments/scenario.hpp"
+#include "sim/conditions.hpp"
+#include "sim/costs.hpp"
+#include "sim/extras.hpp"
+#include "sim/hardware_model.hpp"
+#include "sim/plan.hpp"
+#include "sim/policy.hpp"
+#include "sim/timeline.hpp"
+
+namespace penstock {
+
+/// Which engine runs a plan; automatic: relax where it is right.
+enum class Engine : std::uint8_t { automatic, relax, events };
+
+/// A plan with what it costs before chance has its say, and what it meets with.
+struct PricedPlan {
+  Plan plan;
+  Costs costs;
+  Conditions conditions;
+};
+
+/// Everything that the runs of one scenario share. Throws InputError without a file's name in
+/// front, and UsageError where the engine asked for is not right.
+class Simulation {
+ public:
+  Simulation(const Scenario& scenario, const Layout& layout, Engine engine);
+
+  /// The order of a draw: the layout's, unless a policy decides it while that draw runs.
+  std::variant<Schedule, Finding> order(std::uint32_t draw) const;
+  /// Lowers and prices an order.
+  std::variant<PricedPlan, Finding> price_order(const Schedule& order) const;
+  /// Runs a plan with the costs of a draw. Returns why it cannot finish, where it cannot.
+  std::optional<Finding> run(const PricedPlan& priced, const Costs& costs,
+                             Timeline& timeline) const;
+
+  /// The makespan of a draw, nothing where it does not finish. `priced` is the plan of an order
+  /// that all draws share.
+  std::optional<Time> makespan_of_draw(const PricedPlan& priced, std::uint32_t draw) const;
+
+ private:
+  std::variant<PricedPlan, Finding> price_with(const Schedule& order, const Extras& extras) const;
+  Conditions conditions_for(const Plan& plan) const;
+
+  const Scenario& scenario_;
+  const Layout& layout_;
+  Engine engine_;
+  std::unique_ptr<HardwareModel> hardware_;
+  std::unique_ptr<Policy> policy_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "experiments/layout.hpp"
+#include "experiments/scenario.hpp"
+#include "sim/extras.hpp"
+#include "sim/training.hpp"
+
+namespace penstock {
+
+/// What the plan of a scenario has beyond the actions of its order.
+Extras extras_of(const Scenario& scenario, const Layout& layout);
+
+/// The numbers that go with it.
+Training training_of(const Scenario& scenario);
+
+}  // namespace penstock

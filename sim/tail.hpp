@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/extras.hpp"
+#include "sim/placement.hpp"
+#include "sim/plan.hpp"
+#include "sim/schedule.hpp"
+#include "sim/work_classes.hpp"
+
+namespace penstock {
+
+/// Adds to a plan what follows the last weight gradient of each stage on each of its ranks, which
+/// may overlap with what the rank still does: the sum over data replicas, the exchange of tied
+/// gradients, and at the end of the row the update.
+///
+/// Tasks of the tail carry the microbatch of that last gradient: with the stage it tells the rank,
+/// as everywhere.
+class TailTasks {
+ public:
+  TailTasks(const Schedule& schedule, const Placement& placement, const Tail& tail, Plan& plan,
+            WorkClasses& classes);
+
+  /// No fewer than will be added.
+  std::uint64_t most_tasks() const;
+  /// To be told of every action, right after its outputs were sent.
+  void follow(const Action& action, TaskId task);
+  /// To be called when all rows are placed.
+  void finish();
+
+ private:
+  /// A stage on one rank whose weight gradients are all there.
+  struct Finished {
+    Stage stage;
+    std::uint32_t slot;
+    Microbatch last;
+    TaskId reduce = no_task;
+  };
+
+  void reduce(Finished& finished, TaskId producer);
+  void tie(const Finished& finished, TaskId producer);
+  void update(const Finished& finished);
+  TaskId inputs_of_update(std::uint32_t slot);
+
+  const Placement& placement_;
+  const Tail& tail_;
+  Plan& plan_;
+  WorkClasses& classes_;
+  std::vector<std::uint32_t> left_;              // by slot: weight gradients to come
+  std::vector<std::vector<Finished>> finished_;  // by rank, in order
+  std::vector<std::vector<TaskId>> arriving_;    // by slot: what its update waits for
+};
+
+}  // namespace penstock

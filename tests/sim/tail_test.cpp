@@ -1,0 +1,143 @@
+#include "sim/tail.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/system.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// Two ranks, f = 1, b = 2, and so many bytes of parameters a stage; a byte takes 1 us on its link.
+/// Without a tail: rank 0 F0 0-1, F1 1-2, B0 4-6, B1 7-9; rank 1 F0 1-2, B0 2-4, F1 4-5, B1 5-7.
+System pipeline(double parameter_bytes, Tail tail, Training training) {
+  Layer stage = stage_of(1, 2);
+  stage.parameter_bytes = parameter_bytes;
+  System system{Placement::loop(2, 1),
+                order_of("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1"),
+                {stage, stage},
+                link(0, 1e6)};
+  system.extras.tail = std::move(tail);
+  system.training = training;
+  return system;
+}
+
+/// The tail of an outcome: "1REDUCE1 7-9, …", in the order of the plan.
+std::string tail_text(const Outcome& outcome) {
+  std::string text;
+  for (TaskId task = 0; task < outcome.plan.tasks(); ++task) {
+    const Pass pass = outcome.plan.class_of(task).pass;
+    if (!is_tail(pass) && pass != Pass::update) continue;
+    text += (text.empty() ? "" : ", ") + span_text(outcome, task_text(outcome.plan, task));
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("gradients are summed over data replicas behind the last backward of each stage") {
+  // All-reduce of 4 bytes over two: 2 * 1/2 * 4 = 4 us. The makespan is that of the links.
+  const Outcome outcome = simulated(pipeline(4, {.reduces = {true, true}}, {.data = 2}));
+  CHECK(tail_text(outcome) == "1REDUCE1 7-11, 0REDUCE1 9-13");
+  CHECK(to_us(outcome.report.makespan) == 13);
+  CHECK(to_us(outcome.report.ranks[1].idle_by_cause.drain) == 6);
+  CHECK(task_text(outcome.plan, outcome.report.critical_path.back()) == "0REDUCE1");
+}
+
+TEST_CASE("with a split backward the last W makes the gradient complete") {
+  System system = pipeline(4, {.reduces = {true}}, {.data = 2});
+  system.placement = Placement::loop(1, 1);
+  system.stages = {stage_of(1, 1, 1)};
+  system.stages[0].parameter_bytes = 4;
+  system.schedule = order_of("0F0,0I0,0F1,0I1,0W1,0W0");
+  CHECK(tail_text(simulated(system)) == "0REDUCE0 6-10");
+}
+
+TEST_CASE("updates wait for the sum and stand at the end of the row as stages finished") {
+  // Stages 0 and 1 on one rank, f = 1, b = 2: B1 2-4, B0 4-6. Stage 1 is summed 4-8, stage 0
+  // 8-12 on the same link; U takes 3.
+  System system =
+      pipeline(4, {.reduces = {true, true}, .updates = true}, {.data = 2, .optimizer_us = 3});
+  system.placement = Placement::loop(1, 2);
+  system.schedule = order_of("0F0,1F0,1B0,0B0");
+  CHECK(tail_text(simulated(system)) == "1REDUCE0 4-8, 0REDUCE0 8-12, 1U0 8-11, 0U0 12-15");
+}
+
+TEST_CASE("without data replicas an update waits for nothing but its rank") {
+  const Outcome outcome = simulated(pipeline(4, {.updates = true}, {.optimizer_us = 3}));
+  CHECK(tail_text(outcome) == "0U1 9-12, 1U1 7-10");
+}
+
+TEST_CASE("with ZeRO-1 each replica sums and updates its share, and gathers the others'") {
+  // Adam's gradients are twice as large as 4 bytes of parameters; of four copies. Reduce-scatter:
+  // 3/4 * 8 = 6 us, all-gather: 3/4 * 4 = 3 us.
+  const Outcome outcome = simulated(pipeline(
+      4, {.reduces = {false, true}, .updates = true, .gathers = true},
+      {.data = 4, .optimizer = Optimizer::adam, .shards_optimizer = true, .optimizer_us = 1}));
+  CHECK(tail_text(outcome) == "1REDUCE1 7-13, 0U1 9-10, 1U1 13-14, 1GATHER1 14-17");
+}
+
+TEST_CASE("a sum takes two latencies a step of the ring, its halves one") {
+  // Four copies, latency 1, no bandwidth to wait for: 6 for the sum, 3 for a half.
+  System system = pipeline(4, {.reduces = {false, true}}, {.data = 4});
+  system.hardware = delay(1);
+  // Rank 1 ends one delay later than without: at 8.
+  CHECK(tail_text(simulated(system)) == "1REDUCE1 8-14");
+  system.training.shards_optimizer = true;
+  CHECK(tail_text(simulated(system)) == "1REDUCE1 8-11");
+}
+
+TEST_CASE("both ends of a chain send each other the gradient of a tied embedding") {
+  // 3 bytes: rank 1 sends 7-10, rank 0 9-12, and each updates when the other's has come.
+  const Outcome outcome = simulated(
+      pipeline(0, {.updates = true, .ties = true}, {.optimizer_us = 1, .tied_embedding_bytes = 3}));
+  CHECK(tail_text(outcome) == "1TIE1 7-10, 0TIE1 9-12, 0U1 10-11, 1U1 12-13");
+}
+
+TEST_CASE("an update that waits for sum and tie lists both") {
+  const Plan plan = lowered(pipeline(4, {.reduces = {true, true}, .updates = true, .ties = true},
+                                     {.data = 2, .tied_embedding_bytes = 3}));
+  std::string inputs;
+  plan.for_each_input(task_of(plan, "0U1"),
+                      [&](TaskId input) { inputs += task_text(plan, input) + " "; });
+  CHECK(inputs == "1TIE1 0REDUCE1 ");
+}
+
+TEST_CASE("ends on one rank share their embedding without a transfer") {
+  System system = pipeline(0, {.ties = true}, {.tied_embedding_bytes = 3});
+  system.placement = Placement::vee(1, 2);
+  system.schedule = order_of("0F0,1F0,1B0,0B0");
+  CHECK(tail_text(simulated(system)).empty());
+}
+
+TEST_CASE("replicas of an end pair off with those of the other end") {
+  // Stage 0 on rank 0, stage 1 on ranks 1 and 2: each of these has rank 0 as its partner.
+  System system = pipeline(0, {.ties = true}, {.tied_embedding_bytes = 3});
+  system.placement = Placement::given(3, {{Rank{0}}, {Rank{1}, Rank{2}}}, {{Stage{0}, Stage{1}}});
+  system.schedule = order_of("0F0,0F1,0B0,0B1\n1F0,1B0\n1F1,1B1");
+  const Plan plan = lowered(system);
+  std::string ties;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (plan.class_of(task).pass != Pass::tie_gradient) continue;
+    const Link& link = plan.link(plan.class_of(task).resource);
+    ties += end_text(link.from) + ">" + end_text(link.to) + " ";
+  }
+  CHECK(ties == "1>0 2>0 0>1 0>2 ");
+}
+
+TEST_CASE("an order without backward has no tail") {
+  System system = pipeline(4, {.reduces = {true, true}, .updates = true, .ties = true},
+                           {.data = 2, .optimizer_us = 1, .tied_embedding_bytes = 3});
+  system.schedule = order_of("0F0,0F1\n1F0,1F1");
+  CHECK(tail_text(simulated(system)).empty());
+}
+
+TEST_CASE("all copies of a model stage sum together: data replicas, replicas, and other chains") {
+  // Two chains over two ranks, two data replicas: four copies of each stage, 2 * 3/4 * 4 = 6 us.
+  System system = pipeline(4, {.reduces = {true, false}}, {.data = 2});
+  system.placement = Placement::bidirectional(2);
+  system.schedule = order_of("0F0,3F1,3B1,0B0\n2F1,1F0,1B0,2B1");
+  // Rank 0 ends with 0B0 at 6, rank 1 with 2B1 at 6.
+  CHECK(tail_text(simulated(system)) == "0REDUCE0 6-12, 2REDUCE1 6-12");
+}
+
+}  // namespace penstock::testing
