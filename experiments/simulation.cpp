@@ -63,9 +63,10 @@ Simulation::Simulation(const Scenario& scenario, const Layout& layout, Engine en
 
 std::variant<Schedule, Finding> Simulation::order(std::uint32_t number) const {
   if (!policy_) return layout_.schedule;
-  // A policy decides over forwards and backwards; what follows them has its place by rule.
+  // A policy decides over forwards and backwards; what goes with them has its place by rule.
   Extras extras = extras_of(scenario_, layout_);
   extras.tail = {};
+  extras.recomputing.early = false;
   auto all = price_with(layout_.schedule, extras);
   if (auto* finding = std::get_if<Finding>(&all)) return std::move(*finding);
   const PricedPlan& work = std::get<PricedPlan>(all);

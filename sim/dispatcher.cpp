@@ -50,7 +50,8 @@ Dispatcher::Dispatcher(const Plan& plan, const Placement& placement, const Polic
       missing_(plan.tasks()),
       first_reader_(std::size_t{plan.tasks()} + 2),
       ready_(plan.ranks),
-      activations_(plan.ranks) {
+      activations_(plan.ranks),
+      next_(plan.ranks, no_task) {
   std::vector<std::pair<TaskId, TaskId>> needs;
   for_each_need(placement, [&](TaskId needed, TaskId task) { needs.emplace_back(needed, task); });
   for (const auto& [needed, task] : needs) {
@@ -81,7 +82,7 @@ void Dispatcher::for_each_need(const Placement& placement, Visitor visit) const 
     // What another stage of the same rank hands over needs no transfer.
     if (work.pass == Pass::forward) {
       if (const auto before = placement.before(work.stage)) need(*before, Pass::forward);
-    } else if (gives_gradient(work.pass)) {
+    } else if (gives_gradient(work.pass) || work.pass == Pass::recompute) {
       const auto after = placement.after(work.stage);
       if (!after) continue;
       need(*after, Pass::backward);
@@ -109,8 +110,10 @@ std::optional<TaskId> Dispatcher::choose(Rank rank, const std::function<bool(Tas
   auto& ready = ready_[index(rank)];
   std::vector<Candidate> candidates;
   std::vector<std::size_t> places;
+  const TaskId next = next_[index(rank)];
   for (std::size_t at = 0; at < ready.size(); ++at) {
     const TaskId task = ready[at].task;
+    if (next != no_task && task != next) continue;
     if (!may_start(task)) continue;
     const WorkClass& work = plan_.class_of(task);
     candidates.push_back({{work.pass, work.stage, plan_.microbatch[task]}, ready[at].since});
@@ -119,9 +122,18 @@ std::optional<TaskId> Dispatcher::choose(Rank rank, const std::function<bool(Tas
   if (candidates.empty()) return std::nullopt;
   const auto chosen = policy_.choose({rank, activations_[index(rank)]}, candidates);
   if (!chosen) return std::nullopt;
-  const TaskId task = ready[places[*chosen]].task;
-  ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(places[*chosen]));
+  return take(rank, places[*chosen]);
+}
+
+/// The candidate at some place, which is one no more.
+TaskId Dispatcher::take(Rank rank, std::size_t place) {
+  auto& ready = ready_[index(rank)];
+  const TaskId task = ready[place].task;
+  ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(place));
   count_activation(task, /*at_end=*/false);
+  // A plan has the backward for which an activation is made again directly behind.
+  const bool again = plan_.class_of(task).pass == Pass::recompute;
+  next_[index(rank)] = again ? task + 1 : no_task;
   return task;
 }
 

@@ -32,6 +32,7 @@ class Dispatcher {
   template <class Visitor>
   void for_each_need(const Placement& placement, Visitor visit) const;
   void count_activation(TaskId task, bool at_end);
+  TaskId take(Rank rank, std::size_t place);
 
   const Plan& plan_;
   const Policy& policy_;
@@ -40,6 +41,7 @@ class Dispatcher {
   std::vector<TaskId> readers_;
   std::vector<std::vector<Ready>> ready_;   // by rank
   std::vector<std::uint32_t> activations_;  // by rank
+  std::vector<TaskId> next_;  // by rank: the backward behind the R that it chose last, or no_task
 };
 
 }  // namespace penstock

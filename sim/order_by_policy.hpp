@@ -15,7 +15,8 @@ namespace penstock {
 Schedule all_work(const Placement& placement, std::uint32_t microbatches, bool split_backward);
 
 /// Runs the tasks of a plan in whatever order `policy` chooses, and returns that order: lowered, it
-/// runs with the same times. Returns the standstill when the policy waits for ever. `timeline` has
+/// runs with the same times. An R is run directly in front of its backward; the plan must not have
+/// early ones, nor a tail. Returns the standstill when the policy waits for ever. `timeline` has
 /// the tasks as `plan` numbers them.
 std::variant<Schedule, Standstill> order_by_policy(const Plan& plan, const Placement& placement,
                                                    const Costs& costs, const Conditions& conditions,
