@@ -30,15 +30,40 @@ std::uint32_t maker_of(const Plan& plan, TaskId transfer) {
   return maker;
 }
 
-/// The order in which transfers that are ready at one moment get in line: the parts of a cell as
-/// listed, then the lower stage.
-bool goes_first(const Plan& plan, TaskId a, TaskId b) {
-  const auto key = [&](TaskId transfer) {
+/// A transfer that is ready, and what decides when it gets in line.
+struct Arrival {
+  std::uint32_t cells_before;  // of its rank that have made something at the same moment
+  bool second_part;
+  Stage stage;
+  TaskId transfer;
+  TaskId cell;
+
+  friend bool operator<(const Arrival& a, const Arrival& b) {
+    return std::tie(a.cells_before, a.second_part, a.stage, a.transfer) <
+           std::tie(b.cells_before, b.second_part, b.stage, b.transfer);
+  }
+};
+
+/// Transfers that are ready at one moment get in line by the parts of a cell as listed, then the
+/// lower stage first. What a rank makes in several cells, which take no time then, keeps its order.
+std::vector<Arrival> in_order(const Plan& plan, std::vector<TaskId> ready) {
+  const auto sender = [&](TaskId task) { return plan.link(plan.class_of(task).resource).from; };
+  std::sort(ready.begin(), ready.end(), [&](TaskId a, TaskId b) {
+    return std::tuple(sender(a), a) < std::tuple(sender(b), b);
+  });
+  std::vector<Arrival> arrivals;
+  for (const TaskId transfer : ready) {
     const TaskId maker = plan.input[transfer];
     const bool second = maker < plan.tasks() && plan.class_of(maker).follows_partner;
-    return std::tuple(second, plan.class_of(transfer).stage, transfer);
-  };
-  return key(a) < key(b);
+    const TaskId cell = second ? maker - 1 : maker;
+    std::uint32_t before = 0;
+    if (!arrivals.empty() && sender(arrivals.back().transfer) == sender(transfer)) {
+      before = arrivals.back().cells_before + (arrivals.back().cell == cell ? 0 : 1);
+    }
+    arrivals.push_back({before, second, plan.class_of(transfer).stage, transfer, cell});
+  }
+  std::sort(arrivals.begin(), arrivals.end());
+  return arrivals;
 }
 
 /// So many picoseconds after a moment. What lies beyond the clock is at its end: it will be said
@@ -127,19 +152,17 @@ void Transfers::set_slowed(std::uint32_t link, bool slowed) {
 /// Puts what has become ready in line, at its own link and, first come first served, at every
 /// physical one.
 void Transfers::queue_up() {
-  std::sort(arrived_.begin(), arrived_.end(),
-            [&](TaskId a, TaskId b) { return goes_first(plan_, a, b); });
-  for (const TaskId transfer : arrived_) {
-    const std::uint32_t link = line_of(transfer);
-    lines_[link].waiting.push_back({transfer, came_++});
+  if (arrived_.empty()) return;
+  for (const Arrival& arrival : in_order(plan_, std::exchange(arrived_, {}))) {
+    const std::uint32_t link = line_of(arrival.transfer);
+    lines_[link].waiting.push_back({arrival.transfer, came_++});
     if (fifo_) {
       for (const std::uint32_t physical : lines_[link].route) {
-        in_line_[physical].push_back(transfer);
+        in_line_[physical].push_back(arrival.transfer);
       }
     }
     consider(link);
   }
-  arrived_.clear();
 }
 
 /// Looks at who may go next over the physical links of a line.
