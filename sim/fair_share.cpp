@@ -5,7 +5,7 @@
 
 namespace penstock {
 
-FairShare::FairShare(std::vector<double> capacities, std::uint32_t flows) : flows_(flows) {
+FairShare::FairShare(const std::vector<double>& capacities, std::uint32_t flows) : flows_(flows) {
   links_.reserve(capacities.size());
   for (const double capacity : capacities) links_.push_back({.capacity = capacity, .flows = {}});
 }

@@ -14,7 +14,7 @@ class FairShare {
   using Flow = std::uint32_t;  // below the number of flows
   using Rate = std::pair<Flow, double>;
 
-  FairShare(std::vector<double> capacities, std::uint32_t flows);
+  FairShare(const std::vector<double>& capacities, std::uint32_t flows);
 
   /// A flow begins. It goes over every link of `route`, each once, at no more than `limit`.
   void start(Flow flow, std::span<const std::uint32_t> route, double limit);

@@ -47,9 +47,13 @@ struct Arrival {
 /// Transfers that are ready at one moment get in line by the parts of a cell as listed, then the
 /// lower stage first. What a rank makes in several cells, which take no time then, keeps its order.
 std::vector<Arrival> in_order(const Plan& plan, std::vector<TaskId> ready) {
-  const auto sender = [&](TaskId task) { return plan.link(plan.class_of(task).resource).from; };
+  // The rank that made it; of a transfer that waits for several tasks, its own link.
+  const auto made_on = [&](TaskId transfer) {
+    const TaskId maker = plan.input[transfer];
+    return plan.class_of(maker < plan.tasks() ? maker : transfer).resource;
+  };
   std::sort(ready.begin(), ready.end(), [&](TaskId a, TaskId b) {
-    return std::tuple(sender(a), a) < std::tuple(sender(b), b);
+    return std::tuple(made_on(a), a) < std::tuple(made_on(b), b);
   });
   std::vector<Arrival> arrivals;
   for (const TaskId transfer : ready) {
@@ -57,7 +61,7 @@ std::vector<Arrival> in_order(const Plan& plan, std::vector<TaskId> ready) {
     const bool second = maker < plan.tasks() && plan.class_of(maker).follows_partner;
     const TaskId cell = second ? maker - 1 : maker;
     std::uint32_t before = 0;
-    if (!arrivals.empty() && sender(arrivals.back().transfer) == sender(transfer)) {
+    if (!arrivals.empty() && made_on(arrivals.back().transfer) == made_on(transfer)) {
       before = arrivals.back().cells_before + (arrivals.back().cell == cell ? 0 : 1);
     }
     arrivals.push_back({before, second, plan.class_of(transfer).stage, transfer, cell});

@@ -122,8 +122,8 @@ void running_stepwise(benchmark::State& state) {
   count_ops(state, plan.tasks());
 }
 
-/// All transfers share one link that carries an eighth of what all links to one side would: about
-/// that many share it at a time. An event is a transfer's start or end.
+/// All transfers go over one link of 25e9 bytes/s, which is far too little for them, so that most
+/// pairs of ranks share it at any time. An event is the start or end of a transfer.
 void sharing_one_link(benchmark::State& state) {
   const Case of = case_of(state);
   const Plan plan = lowered(of);

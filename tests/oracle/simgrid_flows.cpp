@@ -85,8 +85,8 @@ bool read_set(const sg::NetZone* world, std::vector<Flow>& flows) {
 
 /// Starts each flow in its time and waits for all.
 void run(std::vector<Flow>& flows) {
-  std::vector<Flow*> by_start;
-  for (Flow& flow : flows) by_start.push_back(&flow);
+  std::vector<Flow*> by_start(flows.size());
+  std::transform(flows.begin(), flows.end(), by_start.begin(), [](Flow& flow) { return &flow; });
   std::stable_sort(by_start.begin(), by_start.end(),
                    [](const Flow* a, const Flow* b) { return a->start < b->start; });
   for (Flow* flow : by_start) {
