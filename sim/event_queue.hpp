@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "sim/leave_times.hpp"
 #include "sim/time.hpp"
 
 namespace penstock {
@@ -28,14 +29,17 @@ struct Event {
 /// Events by time; those of one moment by kind, then number.
 class EventQueue {
  public:
-  bool empty() const { return heap_.empty(); }
-  const Event& next() const { return heap_.top(); }
-  void push(const Event& event) { heap_.push(event); }
+  bool empty() const { return heap_.empty() && leaves_.empty(); }
+  Event next() const { return leave_is_next() ? event_of(leaves_.next()) : heap_.top(); }
   Event pop() {
+    if (leave_is_next()) return event_of(leaves_.pop());
     const Event event = heap_.top();
     heap_.pop();
     return event;
   }
+  void push(const Event& event) { heap_.push(event); }
+  /// The transfer of a link leaves at `time`, and not when it was last said to.
+  void set_leave(std::uint32_t link, Time time) { leaves_.set(link, time); }
 
  private:
   struct Later {
@@ -43,7 +47,15 @@ class EventQueue {
       return std::tie(a.time, a.kind, a.id) > std::tie(b.time, b.kind, b.id);
     }
   };
+  static Event event_of(const LeaveTimes::Leave& leave) {
+    return {leave.time, EventKind::leaves, leave.link};
+  }
+  bool leave_is_next() const {
+    return !leaves_.empty() && (heap_.empty() || leaves_.next().time <= heap_.top().time);
+  }
+
   std::priority_queue<Event, std::vector<Event>, Later> heap_;
+  LeaveTimes leaves_;
 };
 
 }  // namespace penstock

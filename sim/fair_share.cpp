@@ -5,7 +5,7 @@
 
 namespace penstock {
 
-FairShare::FairShare(std::vector<double> capacities, std::uint32_t flows) : flows_(flows) {
+FairShare::FairShare(const std::vector<double>& capacities, std::uint32_t flows) : flows_(flows) {
   links_.reserve(capacities.size());
   for (const double capacity : capacities) links_.push_back({.capacity = capacity, .flows = {}});
 }
@@ -39,13 +39,7 @@ const std::vector<FairShare::Rate>& FairShare::solve() {
   rates_.clear();
   if (touched_.empty()) return rates_;
   collect_component();
-  std::size_t left = component_flows_.size();
-  while (left > 0) {
-    fix_all_at(smallest_share());
-    left = static_cast<std::size_t>(std::count_if(component_flows_.begin(), component_flows_.end(),
-                                                  [&](Flow flow) { return !flows_[flow].fixed; }));
-  }
-  for (const Flow flow : component_flows_) rates_.emplace_back(flow, flows_[flow].rate);
+  while (rates_.size() < component_flows_.size()) fix_all_at(smallest_share());
   return rates_;
 }
 
@@ -58,61 +52,65 @@ void FairShare::visit_link(std::uint32_t link) {
   component_links_.push_back(link);
 }
 
-/// Everything that hangs together with the touched links, in an order that depends on nothing else.
+/// Everything that hangs together with the touched links.
 void FairShare::collect_component() {
   ++solution_;
   component_links_.clear();
   component_flows_.clear();
+  limited_.clear();
   for (const std::uint32_t link : touched_) visit_link(link);
   touched_.clear();
   for (std::size_t at = 0; at < component_links_.size(); ++at) {
-    for (const Flow flow : links_[component_links_[at]].flows) {
-      FlowState& state = flows_[flow];
-      if (state.visited == solution_) continue;
-      state.visited = solution_;
-      state.fixed = false;
-      component_flows_.push_back(flow);
-      for (const std::uint32_t link : state.route) visit_link(link);
-    }
+    for (const Flow flow : links_[component_links_[at]].flows) visit_flow(flow);
   }
-  std::sort(component_flows_.begin(), component_flows_.end());
+  std::sort(limited_.begin(), limited_.end(),
+            [&](Flow a, Flow b) { return flows_[a].limit > flows_[b].limit; });
+}
+
+void FairShare::visit_flow(Flow flow) {
+  FlowState& state = flows_[flow];
+  if (state.visited == solution_) return;
+  state.visited = solution_;
+  state.fixed = false;
+  component_flows_.push_back(flow);
+  double most = std::numeric_limits<double>::infinity();
+  for (const std::uint32_t link : state.route) {
+    visit_link(link);
+    most = std::min(most, links_[link].capacity);
+  }
+  if (state.limit < most) limited_.push_back(flow);
 }
 
 /// The rate at which, all growing alike, the next link is full or the next flow at its limit.
-double FairShare::smallest_share() const {
+double FairShare::smallest_share() {
   double smallest = std::numeric_limits<double>::infinity();
+  std::erase_if(component_links_, [&](std::uint32_t link) { return links_[link].unfixed == 0; });
   for (const std::uint32_t link : component_links_) {
-    const LinkState& state = links_[link];
-    if (state.unfixed > 0) smallest = std::min(smallest, state.left / state.unfixed);
+    LinkState& state = links_[link];
+    state.share = state.left / state.unfixed;
+    smallest = std::min(smallest, state.share);
   }
-  for (const Flow flow : component_flows_) {
-    if (!flows_[flow].fixed) smallest = std::min(smallest, flows_[flow].limit);
-  }
-  return smallest;
+  while (!limited_.empty() && flows_[limited_.back()].fixed) limited_.pop_back();
+  return limited_.empty() ? smallest : std::min(smallest, flows_[limited_.back()].limit);
 }
 
-/// Fixes the flows at their limit and those of full links. Which those are is settled before any is
-/// taken off its links, so that the order of the flows decides nothing.
+/// Fixes the flows at their limit and those of full links. Which links are full was settled before
+/// any flow is taken off, and all are taken off alike, so that their order decides nothing.
 void FairShare::fix_all_at(double rate) {
-  const auto full = [&](std::uint32_t link) {
-    const LinkState& state = links_[link];
-    return state.unfixed > 0 && state.left / state.unfixed <= rate;
-  };
-  std::vector<Flow> reached;
-  for (const Flow flow : component_flows_) {
-    const FlowState& state = flows_[flow];
-    if (state.fixed) continue;
-    if (state.limit <= rate || std::any_of(state.route.begin(), state.route.end(), full)) {
-      reached.push_back(flow);
-    }
+  for (; !limited_.empty() && flows_[limited_.back()].limit <= rate; limited_.pop_back()) {
+    fix(limited_.back(), rate);
   }
-  for (const Flow flow : reached) fix(flow, rate);
+  for (const std::uint32_t link : component_links_) {
+    if (links_[link].share > rate) continue;
+    for (const Flow flow : links_[link].flows) fix(flow, rate);
+  }
 }
 
 void FairShare::fix(Flow flow, double rate) {
   FlowState& state = flows_[flow];
+  if (state.fixed) return;
   state.fixed = true;
-  state.rate = rate;
+  rates_.emplace_back(flow, rate);
   for (const std::uint32_t link : state.route) {
     links_[link].left = std::max(0.0, links_[link].left - rate);
     --links_[link].unfixed;

@@ -174,7 +174,7 @@ void RunAhead::wake(Rank rank, TaskId transfer) {
 
 void RunAhead::happen(const Event& event) {
   if (event.kind == EventKind::ready) return transfers_.ready(event.id);
-  if (const auto transfer = transfers_.leave(event)) known(*transfer);
+  known(transfers_.leave(event));
 }
 
 Standstill RunAhead::standstill() const {

@@ -165,8 +165,7 @@ std::optional<Standstill> Stepwise::run() {
 void Stepwise::happen(const Event& event) {
   switch (event.kind) {
     case EventKind::leaves:
-      if (const auto transfer = transfers_.leave(event)) leave(*transfer);
-      return;
+      return leave(transfers_.leave(event));
     case EventKind::arrives:
       return arrive(event.id);
     case EventKind::ends:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -19,15 +20,52 @@ std::vector<std::uint32_t> without_repetitions(std::vector<std::uint32_t> route)
   return route;
 }
 
-/// The order in which transfers that are ready at one moment get in line: the parts of a cell as
-/// listed, then the lower stage.
-bool goes_first(const Plan& plan, TaskId a, TaskId b) {
-  const auto key = [&](TaskId transfer) {
+/// A transfer that is ready, and what decides when it gets in line.
+struct Arrival {
+  std::uint32_t cells_before;  // of its rank that have made something at the same moment
+  bool second_part;
+  Stage stage;
+  TaskId transfer;
+  TaskId cell;
+
+  friend bool operator<(const Arrival& a, const Arrival& b) {
+    return std::tie(a.cells_before, a.second_part, a.stage, a.transfer) <
+           std::tie(b.cells_before, b.second_part, b.stage, b.transfer);
+  }
+};
+
+/// Transfers that are ready at one moment get in line by the parts of a cell as listed, then the
+/// lower stage first. What a rank makes in several cells, which take no time then, keeps its order.
+std::vector<Arrival> in_order(const Plan& plan, std::vector<TaskId> ready) {
+  // The rank that made it; of a transfer that waits for several tasks, its own link.
+  const auto made_on = [&](TaskId transfer) {
+    const TaskId maker = plan.input[transfer];
+    return plan.class_of(maker < plan.tasks() ? maker : transfer).resource;
+  };
+  std::sort(ready.begin(), ready.end(), [&](TaskId a, TaskId b) {
+    return std::tuple(made_on(a), a) < std::tuple(made_on(b), b);
+  });
+  std::vector<Arrival> arrivals;
+  for (const TaskId transfer : ready) {
     const TaskId maker = plan.input[transfer];
     const bool second = maker < plan.tasks() && plan.class_of(maker).follows_partner;
-    return std::tuple(second, plan.class_of(transfer).stage, transfer);
-  };
-  return key(a) < key(b);
+    const TaskId cell = second ? maker - 1 : maker;
+    std::uint32_t before = 0;
+    if (!arrivals.empty() && made_on(arrivals.back().transfer) == made_on(transfer)) {
+      before = arrivals.back().cells_before + (arrivals.back().cell == cell ? 0 : 1);
+    }
+    arrivals.push_back({before, second, plan.class_of(transfer).stage, transfer, cell});
+  }
+  std::sort(arrivals.begin(), arrivals.end());
+  return arrivals;
+}
+
+/// So many picoseconds after a moment. What lies beyond the clock is at its end: it will be said
+/// anew before, since all transfers together take no longer than each alone, one after the other.
+Time later(Time now, double picoseconds) {
+  constexpr double end = 9.2e18;
+  if (static_cast<double>(now.picoseconds) + picoseconds > end) return max_time;
+  return now + Time{std::llrint(picoseconds)};
 }
 
 }  // namespace
@@ -75,7 +113,7 @@ double Transfers::limit_of(const Line& line) const {
 }
 
 TaskId Transfers::first_waiting(std::uint32_t link) const {
-  return lines_[link].waiting.empty() ? no_task : lines_[link].waiting.front();
+  return lines_[link].waiting.empty() ? no_task : lines_[link].waiting.front().transfer;
 }
 
 void Transfers::consider(std::uint32_t link) {
@@ -84,7 +122,10 @@ void Transfers::consider(std::uint32_t link) {
   to_consider_.push_back(link);
 }
 
-void Transfers::reconsider(std::uint32_t link) { consider(link); }
+void Transfers::reconsider(std::uint32_t link) {
+  lines_[link].gives_way = false;
+  consider(link);
+}
 
 void Transfers::set_slowed(std::uint32_t link, bool slowed) {
   Line& line = lines_[link];
@@ -96,27 +137,40 @@ void Transfers::set_slowed(std::uint32_t link, bool slowed) {
 /// Puts what has become ready in line, at its own link and, first come first served, at every
 /// physical one.
 void Transfers::queue_up() {
-  std::sort(arrived_.begin(), arrived_.end(),
-            [&](TaskId a, TaskId b) { return goes_first(plan_, a, b); });
-  for (const TaskId transfer : arrived_) {
-    const std::uint32_t link = line_of(transfer);
-    lines_[link].waiting.push_back(transfer);
+  if (arrived_.empty()) return;
+  for (const Arrival& arrival : in_order(plan_, std::exchange(arrived_, {}))) {
+    const std::uint32_t link = line_of(arrival.transfer);
+    lines_[link].waiting.push_back({arrival.transfer, came_++});
     if (fifo_) {
       for (const std::uint32_t physical : lines_[link].route) {
-        in_line_[physical].push_back(transfer);
+        in_line_[physical].push_back(arrival.transfer);
       }
     }
     consider(link);
   }
-  arrived_.clear();
 }
 
-/// Whether nothing that came before is in the way.
+/// Looks at who may go next over the physical links of a line.
+void Transfers::consider_next(const Line& line) {
+  if (!fifo_) return;
+  for (const std::uint32_t physical : line.route) {
+    for (const TaskId transfer : in_line_[physical]) {
+      consider(line_of(transfer));
+      if (!lines_[line_of(transfer)].gives_way) break;
+    }
+  }
+}
+
+/// Whether nothing is in the way that came before and insists on its turn.
 bool Transfers::is_first(TaskId transfer) const {
   const Line& line = lines_[line_of(transfer)];
   if (line.active != no_task) return false;
-  return !fifo_ || std::all_of(line.route.begin(), line.route.end(), [&](std::uint32_t physical) {
-    return in_line_[physical].front() == transfer;
+  if (!fifo_) return true;
+  return std::all_of(line.route.begin(), line.route.end(), [&](std::uint32_t physical) {
+    const auto first = std::find_if(
+        in_line_[physical].begin(), in_line_[physical].end(),
+        [&](TaskId other) { return other == transfer || !lines_[line_of(other)].gives_way; });
+    return *first == transfer;
   });
 }
 
@@ -138,21 +192,31 @@ void Transfers::settle(Time now, const Gate& gate) {
   }
 }
 
+/// First come first served, also where a rank can only send or receive so many at a time.
 void Transfers::start_what_can(Time now, const Gate& gate) {
-  std::sort(to_consider_.begin(), to_consider_.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return goes_first(plan_, lines_[a].waiting.front(), lines_[b].waiting.front());
-  });
-  for (const std::uint32_t link : to_consider_) {
-    Line& line = lines_[link];
-    line.to_consider = false;
-    const TaskId transfer = line.waiting.front();
-    if (!is_first(transfer)) continue;
-    if (gate.may_start && !gate.may_start(transfer)) continue;
-    line.waiting.pop_front();
-    start(transfer, now);
-    if (gate.started) gate.started(transfer);
+  while (!to_consider_.empty()) {
+    considered_.clear();
+    std::swap(considered_, to_consider_);
+    std::sort(considered_.begin(), considered_.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return lines_[a].waiting.front().number < lines_[b].waiting.front().number;
+    });
+    for (const std::uint32_t link : considered_) try_start(link, now, gate);
   }
-  to_consider_.clear();
+}
+
+void Transfers::try_start(std::uint32_t link, Time now, const Gate& gate) {
+  Line& line = lines_[link];
+  line.to_consider = false;
+  const TaskId transfer = line.waiting.front().transfer;
+  if (!is_first(transfer)) return;
+  if (gate.may_start && !gate.may_start(transfer)) {
+    if (!std::exchange(line.gives_way, true)) consider_next(line);
+    return;
+  }
+  line.gives_way = false;
+  line.waiting.pop_front();
+  start(transfer, now);
+  if (gate.started) gate.started(transfer);
 }
 
 void Transfers::start(TaskId transfer, Time now) {
@@ -178,28 +242,33 @@ void Transfers::set_speed(std::uint32_t link, double speed, Time now) {
   line.since = now;
   line.speed = speed;
   const Time duration = costs_.duration_of(plan_, line.active);
+  const Time alone = timeline_.begin[line.active] + duration;
   const bool undisturbed = now == timeline_.begin[line.active] && speed == 1;
-  const Time rest = undisturbed ? duration : Time{std::llrint(line.left / speed)};
-  events_.push({now + rest, EventKind::leaves, link, ++line.stamp});
+  // Doubles do not know long times to the picosecond; still nobody is faster than alone.
+  events_.set_leave(link, undisturbed ? alone : std::max(alone, later(now, line.left / speed)));
 }
 
-std::optional<TaskId> Transfers::leave(const Event& event) {
+TaskId Transfers::leave(const Event& event) {
   Line& line = lines_[event.id];
-  if (event.stamp != line.stamp || line.active == no_task) return std::nullopt;
   const TaskId transfer = line.active;
   const Time duration = costs_.duration_of(plan_, transfer);
   timeline_.end[transfer] = event.time + costs_.latency_of(plan_, transfer);
   timeline_.slowed[transfer] = event.time - timeline_.begin[transfer] - duration;
   line.active = no_task;
   if (shares_fairly(line) && duration > Time{}) share_.stop(event.id);
-  if (fifo_) {
-    for (const std::uint32_t physical : line.route) {
-      in_line_[physical].pop_front();
-      if (!in_line_[physical].empty()) consider(line_of(in_line_[physical].front()));
-    }
-  }
+  leave_lines(line, transfer);
   consider(event.id);
   return transfer;
+}
+
+/// Seldom is anybody in front of it, and then few: those that give way.
+void Transfers::leave_lines(const Line& line, TaskId transfer) {
+  if (!fifo_) return;
+  for (const std::uint32_t physical : line.route) {
+    std::deque<TaskId>& queue = in_line_[physical];
+    queue.erase(std::find(queue.begin(), queue.end(), transfer));
+  }
+  consider_next(line);
 }
 
 }  // namespace penstock

@@ -57,6 +57,7 @@ const std::vector<Home>& homes() {
       {std::regex("valijson/.*"), std::regex("experiments/schema_check\\.cpp")},
       {std::regex("zlib\\.h"), std::regex("experiments/formats/.*")},
       {std::regex("benchmark/.*"), std::regex("experiments/bench/.*")},
+      {std::regex("(simgrid|xbt)/.*"), std::regex("tests/oracle/.*")},
       {std::regex("Q[A-Z].*|Qt.*"), std::regex("gui/.*")},
       {std::regex("(doctest|rapidcheck).*"), std::regex("tests/.*")},
   };
@@ -251,6 +252,7 @@ TEST_CASE("tree rules: a library away from home is a fault, whichever way it is 
            {"valijson/schema.hpp", "experiments/schema_check.cpp", "experiments/scenario.cpp"},
            {"zlib.h", "experiments/formats/gzip.cpp", "experiments/files.cpp"},
            {"benchmark/benchmark.h", "experiments/bench/heap.cpp", "tests/main.cpp"},
+           {"simgrid/s4u.hpp", "tests/oracle/flows.cpp", "sim/fair_share.cpp"},
            {"QWidget", "gui/views/lanes.cpp", "experiments/run.cpp"},
            {"QtCore/QString", "gui/models/rows.hpp", "tests/gui/rows_test.cpp"},
            {"doctest/doctest.h", "tests/main.cpp", "sim/plan.cpp"},

@@ -122,6 +122,27 @@ void running_stepwise(benchmark::State& state) {
   count_ops(state, plan.tasks());
 }
 
+/// All transfers go over one link of 25e9 bytes/s, which is far too little for them, so that most
+/// pairs of ranks share it at any time. An event is the start or end of a transfer.
+void sharing_one_link(benchmark::State& state) {
+  const Case of = case_of(state);
+  const Plan plan = lowered(of);
+  const Costs costs = priced(of, plan);
+  Conditions conditions;
+  conditions.network.links = {{"spine", 25e9, 2}};
+  conditions.network.routes.assign(plan.links.size(), {0});
+  Timeline timeline;
+  for (auto _ : state) {
+    run_events(plan, costs, conditions, timeline);
+    benchmark::DoNotOptimize(timeline.end.data());
+  }
+  count_ops(state, plan.tasks());
+  const double transfers = plan.tasks() - 2.0 * plan.ranks * plan.microbatches;
+  state.counters["events_per_s"] = benchmark::Counter(
+      2 * transfers * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+  state.counters["makespan_s"] = to_us(makespan(plan, timeline)) * 1e-6;
+}
+
 void summarizing(benchmark::State& state) {
   const Case of = case_of(state);
   const Plan plan = lowered(of);
@@ -162,6 +183,7 @@ BENCHMARK(pricing)->Apply(sizes);
 BENCHMARK(relaxing)->Apply(sizes_to_ten_million);
 BENCHMARK(running_events)->Apply(sizes_to_ten_million);
 BENCHMARK(running_stepwise)->Apply(sizes);
+BENCHMARK(sharing_one_link)->Args({16, 256})->Args({64, 256})->Unit(benchmark::kMillisecond);
 BENCHMARK(summarizing)->Apply(sizes);
 BENCHMARK(all_three)->Apply(sizes_to_ten_million);
 
