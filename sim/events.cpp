@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/relax.hpp"
 #include "sim/run_ahead.hpp"
 #include "sim/stepwise.hpp"
 #include "sim/transfers.hpp"
@@ -25,6 +26,13 @@ std::optional<Standstill> run_events(const Plan& plan, const Costs& costs,
   prepare(plan, timeline);
   return may_run_ahead(conditions) ? run_ahead(plan, costs, conditions, timeline)
                                    : run_stepwise(plan, costs, conditions, timeline);
+}
+
+std::optional<Standstill> simulate(const Plan& plan, const Costs& costs,
+                                   const Conditions& conditions, Timeline& timeline) {
+  if (why_not_relax(plan, conditions)) return run_events(plan, costs, conditions, timeline);
+  relax(plan, costs, timeline);
+  return std::nullopt;
 }
 
 std::optional<std::string> why_not_relax(const Plan& plan, const Conditions& conditions) {

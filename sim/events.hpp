@@ -35,6 +35,10 @@ std::string text(const Plan& plan, const Standstill& standstill);
 std::optional<Standstill> run_events(const Plan& plan, const Costs& costs,
                                      const Conditions& conditions, Timeline& timeline);
 
+/// Runs a plan with the engine that is right for it: `relax` where it can be, else the event engine.
+std::optional<Standstill> simulate(const Plan& plan, const Costs& costs,
+                                   const Conditions& conditions, Timeline& timeline);
+
 /// Makes a timeline in which nothing has begun or ended: both are -1 ps.
 void prepare(const Plan& plan, Timeline& timeline);
 
