@@ -11,7 +11,6 @@
 #include "sim/lower.hpp"
 #include "sim/named.hpp"
 #include "sim/order_by_policy.hpp"
-#include "sim/relax.hpp"
 
 namespace penstock {
 namespace {
@@ -94,8 +93,11 @@ std::variant<PricedPlan, Finding> Simulation::price_with(const Schedule& order,
       price(priced.plan, scenario_.model, layout_.partition, *hardware_, training_of(scenario_));
   priced.costs.launch = from_us(scenario_.launch_us);
   priced.costs.issue = from_us(scenario_.issue_us);
-  if (priced.costs.has_launches()) check_clock(priced.plan, priced.costs, "/overheads");
   priced.conditions = conditions_for(priced.plan);
+  const double stretch = priced.conditions.compute_slowdown * priced.conditions.transfer_slowdown;
+  if (priced.costs.has_launches() || stretch != 1) {
+    check_clock(priced.plan, priced.costs, "/overheads", stretch);
+  }
   return priced;
 }
 
@@ -110,17 +112,15 @@ Conditions Simulation::conditions_for(const Plan& plan) const {
 
 std::optional<Finding> Simulation::run(const PricedPlan& priced, const Costs& costs,
                                        Timeline& timeline) const {
-  const auto why_not = engine_ == Engine::events ? std::optional<std::string>("")
-                                                 : why_not_relax(priced.plan, priced.conditions);
-  if (!why_not) {
-    relax(priced.plan, costs, timeline);
-    return std::nullopt;
-  }
   if (engine_ == Engine::relax) {
-    throw UsageError(
-        fmt::format("--engine relax does not apply: {}; auto or events is right", *why_not));
+    if (const auto why_not = why_not_relax(priced.plan, priced.conditions)) {
+      throw UsageError(
+          fmt::format("--engine relax does not apply: {}; auto or events is right", *why_not));
+    }
   }
-  const auto halt = run_events(priced.plan, costs, priced.conditions, timeline);
+  const auto halt = engine_ == Engine::events
+                        ? run_events(priced.plan, costs, priced.conditions, timeline)
+                        : simulate(priced.plan, costs, priced.conditions, timeline);
   if (!halt) return std::nullopt;
   return standstill_finding(priced.plan, *halt);
 }

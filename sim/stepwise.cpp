@@ -48,6 +48,9 @@ class Stepwise {
   };
 
   // What happens.
+  bool is_overtaken(const Event& event) const {
+    return event.kind == EventKind::ends && event.stamp != rows_[event.id].stamp;
+  }
   bool happens_now() const { return !events_.empty() && events_.next().time == now_; }
   void happen(const Event& event);
   void end_cell(std::uint32_t rank);
@@ -148,6 +151,10 @@ std::optional<Standstill> Stepwise::run() {
   }
   settle();
   while (!events_.empty()) {
+    if (is_overtaken(events_.next())) {
+      events_.pop();
+      continue;
+    }
     now_ = events_.next().time;
     while (happens_now()) happen(events_.pop());
     if (dispatcher_ != nullptr) {
@@ -169,7 +176,7 @@ void Stepwise::happen(const Event& event) {
     case EventKind::arrives:
       return arrive(event.id);
     case EventKind::ends:
-      if (event.stamp == rows_[event.id].stamp && rows_[event.id].runs) end_cell(event.id);
+      if (!is_overtaken(event)) end_cell(event.id);
       return;
     case EventKind::ready:
       return;
@@ -351,8 +358,8 @@ void Stepwise::set_speed(std::uint32_t rank) {
   row.left -= static_cast<double>((now_ - row.since).picoseconds) * row.speed;
   row.since = now_;
   row.speed = speed;
-  const Time rest{std::llrint(std::max(row.left, 0.0) / speed)};
-  events_.push({now_ + rest, EventKind::ends, rank, ++row.stamp});
+  const Time end = later(now_, std::max(row.left, 0.0) / speed);
+  events_.push({end, EventKind::ends, rank, ++row.stamp});
 }
 
 bool Stepwise::may_start(TaskId transfer) {
