@@ -60,8 +60,7 @@ Simulation::Simulation(const Scenario& scenario, const Layout& layout, Engine en
   }
 }
 
-std::variant<Schedule, Finding> Simulation::order(std::uint32_t number) const {
-  if (!policy_) return layout_.schedule;
+std::variant<Schedule, Finding> Simulation::decide(std::uint32_t number) const {
   // A policy decides over forwards and backwards; what goes with them has its place by rule.
   Extras extras = extras_of(scenario_, layout_);
   extras.tail = {};
@@ -130,7 +129,7 @@ std::optional<Time> Simulation::makespan_of_draw(const PricedPlan& priced,
   std::variant<PricedPlan, Finding> own;
   const PricedPlan* plan = &priced;
   if (policy_) {
-    const auto decided = order(number);
+    const auto decided = decide(number);
     if (std::holds_alternative<Finding>(decided)) return std::nullopt;
     own = price_order(std::get<Schedule>(decided));
     plan = std::get_if<PricedPlan>(&own);
