@@ -1,6 +1,5 @@
 #include "sim/plan.hpp"
 
-#include <algorithm>
 #include <string>
 
 namespace penstock {
@@ -79,11 +78,6 @@ std::vector<bool> links_in_one_order(const Plan& plan) {
   std::vector<Feed> feeds(plan.links.size());
   std::vector<bool> fed(plan.links.size());
   std::vector<bool> one_order(plan.links.size(), true);
-  // All others are made by the rank that sends them, and follow its order.
-  const bool asked_for =
-      std::any_of(plan.classes.begin(), plan.classes.end(),
-                  [](const WorkClass& work) { return work.pass == Pass::send_loaded; });
-  if (!asked_for) return one_order;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const std::uint32_t resource = plan.class_of(task).resource;
     if (!plan.is_link(resource)) continue;
