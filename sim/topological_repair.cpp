@@ -14,48 +14,10 @@ struct Window {
   bool holds(TaskId task) const { return task != no_task && first <= task && task <= last; }
 };
 
-/// The rank that makes a transfer.
-std::uint32_t maker_of(const Plan& plan, TaskId transfer) {
-  std::uint32_t maker = plan.ranks;
-  plan.for_each_input(transfer, [&](TaskId input) {
-    const std::uint32_t resource = plan.class_of(input).resource;
-    if (!plan.is_link(resource)) maker = resource;
-  });
-  return maker;
-}
-
-/// What a task must stay behind, and what must stay behind it, on its rank or link.
-class Neighbours {
- public:
-  Neighbours(const Plan& plan, const TaskGraph& graph, const std::vector<bool>& several_makers)
-      : plan_(plan), graph_(graph), several_makers_(several_makers) {}
-
-  TaskId before(TaskId task) const {
-    return next_of_maker(task, [this](TaskId from) { return graph_.before(from); });
-  }
-  TaskId behind(TaskId task) const {
-    return next_of_maker(task, [this](TaskId from) { return graph_.behind(from); });
-  }
-
- private:
-  template <class Step>
-  TaskId next_of_maker(TaskId task, Step step) const {
-    TaskId next = step(task);
-    const std::uint32_t resource = plan_.class_of(task).resource;
-    if (!plan_.is_link(resource) || !several_makers_[resource - plan_.ranks]) return next;
-    const std::uint32_t maker = maker_of(plan_, task);
-    while (next != no_task && maker_of(plan_, next) != maker) next = step(next);
-    return next;
-  }
-
-  const Plan& plan_;
-  const TaskGraph& graph_;
-  const std::vector<bool>& several_makers_;
-};
-
 class Repair {
  public:
-  Repair(const Plan& plan, const TaskGraph& graph, const Neighbours& neighbours, Window window);
+  Repair(const Plan& plan, const TaskGraph& graph, const OrderNeighbours& neighbours,
+         Window window);
   std::variant<std::optional<Renumbering>, Deadlock> run();
 
  private:
@@ -73,7 +35,7 @@ class Repair {
 
   const Plan& plan_;
   const TaskGraph& graph_;
-  const Neighbours& neighbours_;
+  const OrderNeighbours& neighbours_;
   Window window_;
   std::vector<std::uint32_t> missing_;  // by number: what stands before it in the window
   std::vector<bool> placed_;            // by number
@@ -81,7 +43,7 @@ class Repair {
   std::vector<TaskId> order_;
 };
 
-Repair::Repair(const Plan& plan, const TaskGraph& graph, const Neighbours& neighbours,
+Repair::Repair(const Plan& plan, const TaskGraph& graph, const OrderNeighbours& neighbours,
                Window window)
     : plan_(plan),
       graph_(graph),
@@ -202,24 +164,10 @@ Wait Repair::wait_of(TaskId head, TaskId transfer) const {
 
 }  // namespace
 
-std::vector<bool> links_with_several_makers(const Plan& plan) {
-  std::vector<std::uint32_t> maker(plan.links.size(), UINT32_MAX);
-  std::vector<bool> several(plan.links.size());
-  for (TaskId task = 0; task < plan.tasks(); ++task) {
-    const std::uint32_t resource = plan.class_of(task).resource;
-    if (!plan.is_link(resource)) continue;
-    std::uint32_t& known = maker[resource - plan.ranks];
-    const std::uint32_t made_by = maker_of(plan, task);
-    if (known == UINT32_MAX) known = made_by;
-    if (known != made_by) several[resource - plan.ranks] = true;
-  }
-  return several;
-}
-
 std::variant<std::optional<Renumbering>, Deadlock> repair_numbers(
     const Plan& plan, const TaskGraph& graph, const std::vector<bool>& several_makers,
     std::span<const TaskId> moved) {
-  const Neighbours neighbours(plan, graph, several_makers);
+  const OrderNeighbours neighbours(plan, graph, several_makers);
   Window window;
   const auto check = [&](TaskId earlier, TaskId later) {
     if (earlier == no_task || later == no_task || earlier < later) return;

@@ -6,15 +6,12 @@
 #include <vector>
 
 #include "sim/lower.hpp"
+#include "sim/order_neighbours.hpp"
 #include "sim/plan.hpp"
 #include "sim/renumbering.hpp"
 #include "sim/task_graph.hpp"
 
 namespace penstock {
-
-/// Links over which more than one rank sends. Of each only the transfers of one rank have an order
-/// among themselves.
-std::vector<bool> links_with_several_makers(const Plan& plan);
 
 /// Numbers that are topological again after tasks of `graph` were put at other places: `moved` are
 /// these tasks. Nothing when the numbers are right as they are; a circle of waiting when there are
