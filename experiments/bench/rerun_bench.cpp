@@ -2,7 +2,7 @@
 /// `times_quicker` says how many full passes of `relax` one change takes the time of.
 #include <benchmark/benchmark.h>
 
-#include <array>
+#include <algorithm>
 #include <chrono>
 #include <stdexcept>
 #include <utility>
