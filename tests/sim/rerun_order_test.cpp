@@ -158,7 +158,11 @@ bool shuffle_both(Rerun& rerun, System& system) {
   RC_ASSERT(done == timeline.has_value());
   if (!timeline) return true;
   system = next;
-  RC_ASSERT(spans_by_text(rerun.plan(), rerun.timeline()) == spans_by_text(*plan, *timeline));
+  // Of sends that leave at one moment, the numbers of their links say which a rank waited for last,
+  // and lowering numbers links in the order it comes upon them.
+  const bool inputs = !rerun.conditions().blocking_sends;
+  RC_ASSERT(spans_by_text(rerun.plan(), rerun.timeline(), inputs) ==
+            spans_by_text(*plan, *timeline, inputs));
   check_same_report(rerun, *plan, costs, *timeline);
   return true;
 }

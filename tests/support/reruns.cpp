@@ -1,6 +1,5 @@
 #include "tests/support/reruns.hpp"
 
-#include <fmt/format.h>
 #include <rapidcheck.h>
 
 #include <algorithm>
@@ -69,13 +68,14 @@ Conditions conditions_for(const Plan& plan, Conditions conditions) {
   return conditions;
 }
 
-std::map<std::string, std::string> spans_by_text(const Plan& plan, const Timeline& timeline) {
+std::map<std::string, std::string> spans_by_text(const Plan& plan, const Timeline& timeline,
+                                                 bool with_inputs) {
   std::map<std::string, std::string> spans;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
+    std::string& span = spans[task_text(plan, task)];
+    span = text_us(timeline.begin[task]) + "-" + text_us(timeline.end[task]);
     const TaskId last = timeline.last_input[task];
-    spans[task_text(plan, task)] =
-        fmt::format("{}-{} after {}", text_us(timeline.begin[task]), text_us(timeline.end[task]),
-                    last == no_task ? "nothing" : task_text(plan, last));
+    if (with_inputs && last != no_task) span += " after " + task_text(plan, last);
   }
   return spans;
 }

@@ -29,7 +29,8 @@ Conditions random_conditions(const Plan& plan, const Costs& costs);
 /// The same conditions for a plan whose links are numbered otherwise.
 Conditions conditions_for(const Plan& plan, Conditions conditions);
 
-/// For each task by its text, when it ran and what it waited for.
-std::map<std::string, std::string> spans_by_text(const Plan& plan, const Timeline& timeline);
+/// For each task by its text, when it ran; and by which input it was held up, if asked for.
+std::map<std::string, std::string> spans_by_text(const Plan& plan, const Timeline& timeline,
+                                                 bool with_inputs);
 
 }  // namespace penstock::testing
