@@ -1,6 +1,4 @@
-#include <algorithm>
 #include <array>
-#include <limits>
 #include <utility>
 
 #include "hardware_models/registry.hpp"
@@ -23,13 +21,10 @@ class Custom final : public HardwareModel {
 
   /// The slowest link of the route sets the pace, and all latencies of the route add up.
   TransferTime transfer(double bytes, Rank from, Rank to) const override {
-    double bandwidth = std::numeric_limits<double>::infinity();
+    const Route route = wiring_.route({from, to});
     double latency_us = 0;
-    for (const std::uint32_t number : wiring_.route({from, to})) {
-      bandwidth = std::min(bandwidth, wiring_.links[number].bandwidth_bytes_per_s);
-      latency_us += wiring_.links[number].latency_us;
-    }
-    return {bytes / bandwidth * 1e6, latency_us};
+    for (const std::uint32_t number : route) latency_us += wiring_.links[number].latency_us;
+    return {occupied_us(bytes, wiring_.links, route), latency_us};
   }
 
   Network network() const override { return {wiring_.links, {}, sharing_}; }

@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "sim/needs_on_rank.hpp"
+
 namespace penstock {
 namespace {
 
@@ -26,21 +28,6 @@ class TaskFinder {
  private:
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, Pass>, TaskId> tasks_;
 };
-
-/// The passes of the same stage whose result an action uses.
-std::vector<Pass> own_needs(Pass pass) {
-  switch (pass) {
-    case Pass::backward:
-    case Pass::backward_input:
-      return {Pass::forward, Pass::recompute};
-    case Pass::recompute:
-      return {Pass::forward};
-    case Pass::backward_weight:
-      return {Pass::backward_input};
-    default:
-      return {};
-  }
-}
 
 }  // namespace
 
@@ -79,15 +66,9 @@ void Dispatcher::for_each_need(const Placement& placement, Visitor visit) const 
       if (found != no_task) visit(found, task);
     };
     for (const Pass pass : own_needs(work.pass)) need(work.stage, pass);
-    // What another stage of the same rank hands over needs no transfer.
-    if (work.pass == Pass::forward) {
-      if (const auto before = placement.before(work.stage)) need(*before, Pass::forward);
-    } else if (gives_gradient(work.pass) || work.pass == Pass::recompute) {
-      const auto after = placement.after(work.stage);
-      if (!after) continue;
-      need(*after, Pass::backward);
-      need(*after, Pass::backward_input);
-    }
+    // R waits for what its backward waits for.
+    const bool again = work.pass == Pass::recompute;
+    for_each_handed_over(placement, work.stage, again ? Pass::backward : work.pass, need);
   }
 }
 

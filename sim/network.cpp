@@ -1,9 +1,20 @@
 #include "sim/network.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include "sim/hardware_model.hpp"
 #include "sim/plan.hpp"
 
 namespace penstock {
+
+double occupied_us(double bytes, const std::vector<NetworkLink>& links, const Route& route) {
+  double bandwidth = std::numeric_limits<double>::infinity();
+  for (const std::uint32_t link : route) {
+    bandwidth = std::min(bandwidth, links[link].bandwidth_bytes_per_s);
+  }
+  return bytes / bandwidth * 1e6;
+}
 
 Network network_of(const Plan& plan, const HardwareModel& hardware) {
   Network network = hardware.network();

@@ -26,6 +26,10 @@ struct Network {
   Sharing sharing = Sharing::fair;
 };
 
+/// How long a tensor that travels alone holds its route, in microseconds: the slowest link sets the
+/// pace.
+double occupied_us(double bytes, const std::vector<NetworkLink>& links, const Route& route);
+
 struct Plan;
 class HardwareModel;
 

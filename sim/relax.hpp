@@ -13,4 +13,7 @@ namespace penstock {
 /// reused, so that a sweep allocates once.
 void relax(const Plan& plan, const Costs& costs, Timeline& timeline);
 
+/// The same from task `first` on, for a timeline in which the tasks before it are right.
+void relax_from(TaskId first, const Plan& plan, const Costs& costs, Timeline& timeline);
+
 }  // namespace penstock

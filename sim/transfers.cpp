@@ -25,25 +25,36 @@ struct Arrival {
   std::uint32_t cells_before;  // of its rank that have made something at the same moment
   bool second_part;
   Stage stage;
+  Pass pass;
+  Link link;
   TaskId transfer;
   TaskId cell;
 
-  friend bool operator<(const Arrival& a, const Arrival& b) {
-    return std::tie(a.cells_before, a.second_part, a.stage, a.transfer) <
-           std::tie(b.cells_before, b.second_part, b.stage, b.transfer);
+  friend bool operator<(const Arrival& a, const Arrival& b) { return a.key() < b.key(); }
+
+ private:
+  /// Numbers of tasks decide within one link alone: between links they are no more than the way a
+  /// plan was made.
+  std::tuple<std::uint32_t, bool, Stage, Pass, Rank, Rank, TaskId> key() const {
+    return {cells_before, second_part, stage, pass, link.from, link.to, transfer};
   }
 };
 
 /// Transfers that are ready at one moment get in line by the parts of a cell as listed, then the
-/// lower stage first. What a rank makes in several cells, which take no time then, keeps its order.
+/// lower stage first, then the lower ranks. What a rank makes in several cells, which take no time
+/// then, keeps its order.
 std::vector<Arrival> in_order(const Plan& plan, std::vector<TaskId> ready) {
+  const auto maker_or_self = [&](TaskId transfer) {
+    const TaskId maker = plan.input[transfer];
+    return maker < plan.tasks() ? maker : transfer;
+  };
   // The rank that made it; of a transfer that waits for several tasks, its own link.
   const auto made_on = [&](TaskId transfer) {
-    const TaskId maker = plan.input[transfer];
-    return plan.class_of(maker < plan.tasks() ? maker : transfer).resource;
+    return plan.class_of(maker_or_self(transfer)).resource;
   };
   std::sort(ready.begin(), ready.end(), [&](TaskId a, TaskId b) {
-    return std::tuple(made_on(a), a) < std::tuple(made_on(b), b);
+    return std::tuple(made_on(a), maker_or_self(a), a) <
+           std::tuple(made_on(b), maker_or_self(b), b);
   });
   std::vector<Arrival> arrivals;
   for (const TaskId transfer : ready) {
@@ -54,7 +65,9 @@ std::vector<Arrival> in_order(const Plan& plan, std::vector<TaskId> ready) {
     if (!arrivals.empty() && made_on(arrivals.back().transfer) == made_on(transfer)) {
       before = arrivals.back().cells_before + (arrivals.back().cell == cell ? 0 : 1);
     }
-    arrivals.push_back({before, second, plan.class_of(transfer).stage, transfer, cell});
+    const WorkClass& work = plan.class_of(transfer);
+    arrivals.push_back(
+        {before, second, work.stage, work.pass, plan.link(work.resource), transfer, cell});
   }
   std::sort(arrivals.begin(), arrivals.end());
   return arrivals;
