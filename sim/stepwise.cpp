@@ -38,6 +38,7 @@ class Stepwise {
     std::uint32_t unsent = 0;  // blocking sends: what has not left yet
     TaskId sent_last = no_task;
     Time sent_at{};
+    Time free_at{};             // when its last cell ended
     Time lacks_memory = never;  // since when the next cell waits for nothing else
 
     // Of the running cell: what is left of it at `since`, as time at full speed.
@@ -182,6 +183,7 @@ void Stepwise::end_cell(std::uint32_t rank) {
   Row& row = rows_[rank];
   const std::span<const TaskId> cell = first_cell(row.rest);
   row.runs = false;
+  row.free_at = now_;
   row.rest = row.rest.subspan(cell.size());
   row.issued += costs_.issue;
   timeline_.slowed[cell.front()] =
@@ -328,7 +330,8 @@ TaskId Stepwise::last_input(const Row& row, TaskId task) const {
   plan_.for_each_input(task, [&](TaskId input) {
     if (last == no_task || end_[input] > end_[last]) last = input;
   });
-  const bool held_up = row.sent_last != no_task && (last == no_task || row.sent_at > end_[last]);
+  const bool held_up = row.sent_last != no_task && row.sent_at > row.free_at &&
+                       (last == no_task || row.sent_at > end_[last]);
   return held_up ? row.sent_last : last;
 }
 

@@ -124,6 +124,12 @@ time   share  what               times
    2  18.2 %  F of stage 0           1
    2  18.2 %  F of stage 1           2
 
+what 1 % less would gain
+what      on the path  predicted  of the run  run again  of the run
+link 0>1            7       0.07     0.636 %       0.07     0.636 %
+stage 0             2       0.02     0.182 %       0.02     0.182 %
+stage 1             2       0.02     0.182 %       0.02     0.182 %
+
 idle gaps of all ranks: 13, longest first
 dependency 1, contention 1, transfer 4, drain 7
 rank  from  to  length  causes                                  why
@@ -134,6 +140,7 @@ what to change first
 1. transfers take 63.6 % of the critical path: faster links, smaller activations, or an order with a longer warm-up would hide them
 2. warm-up and drain idle 31.8 % of all ranks' time: more microbatches, or more chunks a rank, would thin them out
 3. rank 1 is busy 4.5 % of the run longer than the mean: move work off it, or make it shorter
+4. contention idles 4.5 % of all ranks' time and is 0.0 % of the critical path; link 0>1 is busy 54.5 % of the run: more bandwidth there, or smaller activations, would ease it
 )");
 }
 
@@ -159,7 +166,8 @@ TEST_CASE("the JSON of a contended run has its path, its shares and its gaps, to
       {"pass": "SEND_F", "stage": 0, "time_us": 7, "count": 2},
       {"pass": "F", "stage": 0, "time_us": 2, "count": 1},
       {"pass": "F", "stage": 1, "time_us": 2, "count": 2}],
-    "critical_path_launch_us": 0, "idle_us": 13,
+    "critical_path_memory_us": 0, "critical_path_launch_us": 0,
+    "critical_path_contention_us": 0, "critical_path_slowdown_us": 0, "idle_us": 13,
     "gaps": [
       {"rank": 0, "start_us": 4, "end_us": 11, "next": null, "waits_for": null,
        "waits_for_rank": null, "transfer": null},
@@ -167,12 +175,22 @@ TEST_CASE("the JSON of a contended run has its path, its shares and its gaps, to
        "waits_for_rank": 0, "transfer": "0SEND_F1"}],
     "findings": []})"_json;
   expected["advice"] = explanation.advice;
+  const auto document = nlohmann::json::parse(explanation_json(result, explanation).dump());
+  // 1 % of the 7 us of both transfers.
+  const auto share = document["sensitivity"][0]["predicted_share"];
+  CHECK(share.get<double>() == doctest::Approx(0.07 / 11));
+  nlohmann::json best = R"({"what": "link 0>1", "on_path_us": 7, "predicted_us": 0.07,
+                            "rerun_us": 0.07})"_json;
+  best["predicted_share"] = best["rerun_share"] = share;
+  CHECK(document["sensitivity"][0] == best);
+  CHECK(document["sensitivity"].size() == 5);
+  expected["sensitivity"] = document["sensitivity"];
   expected["idle_by_cause_us"] =
       causes(R"({"drain": 7, "dependency": 1, "contention": 1, "transfer": 4})");
   expected["gaps"][0]["idle_by_cause_us"] = causes(R"({"drain": 7})");
   expected["gaps"][1]["idle_by_cause_us"] =
       causes(R"({"dependency": 1, "contention": 1, "transfer": 4})");
-  CHECK(nlohmann::json::parse(explanation_json(result, explanation).dump()) == expected);
+  CHECK(document == expected);
 }
 
 TEST_CASE("of two transfers that queue on a link, a gap waits for the one that its action reads") {
@@ -223,7 +241,7 @@ TEST_CASE("in any run of any rule no rank is busy in a gap, and the longest gap 
 TEST_CASE(
     "in any run of any rule the path leads from 0 to the makespan without a gap but launches") {
   for_random_runs([](const RunResult& result, const Explanation& explanation) {
-    if (explanation.path_launches > Time{}) return;
+    if (explanation.waits.launch > Time{}) return;
     Time at{};
     for (const PathStretch& stretch : explanation.path) {
       RC_ASSERT(stretch.begin == at);
@@ -236,7 +254,7 @@ TEST_CASE(
 
 TEST_CASE("in any run of any rule the shares of the path and its launches add up to the makespan") {
   for_random_runs([](const RunResult& result, const Explanation& explanation) {
-    Time all = explanation.path_launches;
+    Time all = explanation.waits.launch;
     for (const PathShare& share : explanation.shares) all += share.time;
     RC_ASSERT(all == result.report->makespan);
   });
@@ -261,7 +279,7 @@ TEST_CASE("a run dominated by launches is told so, in the path, in its gaps and 
     "overheads": { "issue_us": 4 } })",
                                               "s.json"));
   const Explanation explanation = explain(result);
-  CHECK(to_us(explanation.path_launches) == 7);
+  CHECK(to_us(explanation.waits.launch) == 7);
   CHECK(to_us(explanation.idle.launch) == 3);
   CHECK(to_us(explanation.idle.warmup) == 4);
   REQUIRE(!explanation.advice.empty());
