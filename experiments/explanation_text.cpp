@@ -134,7 +134,7 @@ std::string awaited_text(const Plan& plan, const IdleGap& gap) {
   return text;
 }
 
-/// What a gap waited for: "1F0 waited for 0F0 of rank 0, by 0SEND_F0, then for memory".
+/// What a gap waited for: "1F0 waited for 0F0 of rank 0, by 0SEND_F0, and for memory".
 std::string waited_for(const Plan& plan, const IdleGap& gap) {
   if (gap.next == no_task) return "nothing left to do";
   std::vector<std::string> awaited;
@@ -144,7 +144,7 @@ std::string waited_for(const Plan& plan, const IdleGap& gap) {
   if (causes.memory > Time{}) awaited.emplace_back("for memory");
   if (causes.launch > Time{}) awaited.emplace_back("to be launched");
   if (awaited.empty()) return task_text(plan, gap.next) + " came first";
-  return fmt::format("{} waited {}", task_text(plan, gap.next), fmt::join(awaited, ", then "));
+  return fmt::format("{} waited {}", task_text(plan, gap.next), fmt::join(awaited, ", and "));
 }
 
 std::string gaps_text(const RunResult& result, const Explanation& explanation, TimeUnit unit) {

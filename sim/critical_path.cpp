@@ -110,8 +110,14 @@ void Causes::find_readers() {
   sent_by_.emplace(plan_);
   reader_.assign(plan_.tasks(), no_task);
   for (TaskId task = plan_.tasks(); task-- > 0;) {
-    if (is_transfer_task(task)) continue;
-    plan_.for_each_input(task, [&](TaskId input) { reader_[input] = task; });
+    const WorkClass& work = plan_.class_of(task);
+    if (plan_.is_link(work.resource)) continue;
+    plan_.for_each_input(task, [&](TaskId input) {
+      // What goes to data replicas or hosts waits for nobody.
+      const bool receives = is_transfer_task(input) &&
+                            plan_.link(plan_.class_of(input).resource).to == Rank{work.resource};
+      if (receives) reader_[input] = task;
+    });
   }
 }
 

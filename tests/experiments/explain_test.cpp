@@ -328,4 +328,96 @@ TEST_CASE("a rank that is slower than the model says is named") {
   for (const std::string& one : uneven) CHECK(one.find("find out") == std::string::npos);
 }
 
+TEST_CASE("of links that several pairs share, the busiest is named where transfers contend") {
+  // Ranks 0 and 2 send 4,000 bytes to 1 and 3 at once, 1-9 instead of 1-5 us: 8 of 10 us of the
+  // spine, which it fills, and half of that is contention. Each receiver waits for it before its
+  // first action, which is its warm-up.
+  const RunResult result = run(parse_scenario(R"({
+    "model":     { "stages": [ {"forward_us": 1, "activation_bytes": 4000}, {"forward_us": 1} ] },
+    "hardware":  { "name": "custom", "devices": 4,
+                   "links":  [ {"name": "spine", "bandwidth_bytes_per_s": 1e9},
+                               {"name": "rail", "bandwidth_bytes_per_s": 1e9} ],
+                   "routes": { "0>1": ["rail", "spine"], "2>3": ["spine"] } },
+    "partition": { "stages": [[0], [1]], "ranks": [[0, 2], [1, 3]] },
+    "parallel":  { "pipeline": 4 },
+    "schedule":  { "name": "forward-only", "microbatches": 2 } })",
+                                              "s.json"));
+  const Explanation explanation = explain(result);
+  CHECK(to_us(explanation.waits.contention) == 4);
+  const std::string told =
+      "contention idles 0.0 % of all ranks' time and is 40.0 % of the critical path; network link "
+      "spine carries 80.0 % of what it could in the time of the run: more bandwidth there, or "
+      "smaller activations, would ease it";
+  CHECK(std::count(explanation.advice.begin(), explanation.advice.end(), told) == 1);
+  const std::string text = explanation_text(result, explanation);
+  CHECK(text.find("   1   9       8  link 0>1  0SEND_F0, of it contention 4\n") !=
+        std::string::npos);
+  CHECK(text.find("   4  40.0 %  transfers queued or slowed by others (contention)\n") !=
+        std::string::npos);
+  CHECK(explanation_json(result, explanation)["critical_path_contention_us"] == 4.0);
+}
+
+TEST_CASE("the rank that waits longest for memory is named, and what the path waited for it") {
+  // Room for one tensor on rank 1: the second leaves its link 4 us after the first is read at 10.
+  //   rank 1: 1F0 10-11, 8 idle (memory 0: the wait was over at 10; transfer 8), 1F1 19-20
+  System system{Placement::loop(2, 1), order_of("0F0,0F1\n1F0,1F1"), {}, link(5, 1e9)};
+  system.stages = {stage_of(1, 0), stage_of(1, 0)};
+  system.stages[0].activation_bytes = 4000;
+  Conditions conditions;
+  conditions.stall_above_bytes = 4000;
+  const RunResult result = finished(system, conditions);
+  const Explanation explanation = explain(result);
+  CHECK(to_us(explanation.waits.memory) == 5);
+  const std::string told =
+      "waits for memory idle 0.0 % of all ranks' time and are 25.0 % of the critical path";
+  const auto is_told = [&](const std::string& advice) { return advice.starts_with(told); };
+  CHECK(std::count_if(explanation.advice.begin(), explanation.advice.end(), is_told) == 1);
+  CHECK(explanation_json(result, explanation)["critical_path_memory_us"] == 5.0);
+}
+
+TEST_CASE("a rank that evicts too slowly is told how long it waits for memory") {
+  // f = 1, b = 2, room for one activation: 0E0 takes until 5 to leave, and 0F1 waits from 1 on;
+  // 0B0 waits for its activation to come back, 8-12. 14 us in all.
+  System system{Placement::loop(1, 1), order_of("0F0,0F1,0B1,0B0"), {stage_of(1, 2)}, link(0, 1e9)};
+  system.stages.front().stash_bytes = 4000;
+  auto& row = system.schedule.on(Rank{0});
+  row.insert(row.begin() + 3, Action(Pass::load, Stage{0}, Microbatch{0}));
+  row.insert(row.begin() + 1, Action(Pass::evict, Stage{0}, Microbatch{0}));
+  Conditions conditions;
+  conditions.stall_above_bytes = 4000;
+  const RunResult result = finished(system, conditions);
+  const Explanation explanation = explain(result);
+  const std::string told =
+      "waits for memory idle 28.6 % of all ranks' time and are 28.6 % of the critical path; rank 0 "
+      "waits longest, 4 µs: more room there, recomputation, or fewer activations at a time would "
+      "shorten them";
+  CHECK(std::count(explanation.advice.begin(), explanation.advice.end(), told) == 1);
+  const std::string text = explanation_text(result, explanation);
+  CHECK(text.find("memory 4    0F1 waited for memory\n") != std::string::npos);
+  CHECK(text.find("   4  28.6 %  waiting for memory\n") != std::string::npos);
+}
+
+TEST_CASE("a rank that waits for what it sends is told so") {
+  // F takes 1 us, a transfer 4: with blocking sends 0F1 starts at 5.
+  const RunResult result = run(parse_scenario(R"({
+    "model":    { "stages": [ {"forward_us": 1, "activation_bytes": 4000}, {"forward_us": 1} ] },
+    "hardware": { "latency_us": 0, "bandwidth_bytes_per_s": 1e9, "transfers": {"blocking": true} },
+    "schedule": { "name": "forward-only", "microbatches": 2 } })",
+                                              "s.json"));
+  CHECK(explanation_text(result, explain(result))
+            .find("transfer 4  0F1 waited for its own 0SEND_F0 to leave\n") != std::string::npos);
+}
+
+TEST_CASE("a change with which the run comes to a halt has no gain") {
+  const RunResult result = queued();
+  Explanation explanation = explain(result);
+  explanation.sensitivity.front().gain.reset();
+  CHECK(explanation_text(result, explanation)
+            .find("link 0>1            7       0.07     0.636 %   deadlock\n") !=
+        std::string::npos);
+  const auto document = explanation_json(result, explanation);
+  CHECK(document["sensitivity"][0]["rerun_us"].is_null());
+  CHECK(document["sensitivity"][0]["rerun_share"].is_null());
+}
+
 }  // namespace penstock::testing

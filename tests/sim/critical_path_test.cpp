@@ -143,6 +143,20 @@ TEST_CASE("with rendezvous the path goes through what its reader does before") {
         "0F0 0-1, 0SEND_F0 1-5, 1F0 5-15, 0SEND_F1 15-19, 1F1 19-29");
 }
 
+TEST_CASE("with rendezvous, too, the sum over data replicas waits for nobody") {
+  // Stages 0 and 1 on one rank, f = 1, b = 2: 1B0 2-4, 0B0 4-6. Only stage 1 is summed, 4-8: its
+  // update, behind 0B0 on the rank, follows that.
+  System system{Placement::loop(1, 2), order_of("0F0,1F0,1B0,0B0"), {}, link(0, 1e6)};
+  system.stages = {stage_of(1, 2), stage_of(1, 2)};
+  system.stages[1].parameter_bytes = 4;
+  system.extras.tail = {.reduces = {false, true}, .updates = true};
+  system.training = {.data = 2, .optimizer_us = 3};
+  Conditions conditions;
+  conditions.rendezvous = true;
+  CHECK(path_of(system, conditions) ==
+        "0F0 0-1, 1F0 1-2, 1B0 2-4, 1REDUCE0 4-8, 1U0 8-11, 0U0 11-14");
+}
+
 TEST_CASE("what transfers make longer of an action is told apart from the action") {
   // F and transfers take 4 us, an action beside a transfer twice as long: 1F0 does 2 us of its work
   // by 10, when the second transfer starts, and the other 2 by 14.
