@@ -272,6 +272,10 @@ void check_against_order(const Scenario& scenario, const Layout& layout) {
 /// Activations beyond what each rank keeps go to its host and come back.
 void apply_offload(const Scenario& scenario, Layout& layout) {
   if (!scenario.offload) return;
+  if (layout.policy != nullptr) {
+    throw InputError("/offload",
+                     "it goes with an order that is known before; a policy decides as it runs");
+  }
   try {
     layout.schedule = offloaded(layout.schedule, *scenario.offload);
   } catch (const RuleError& error) {

@@ -22,7 +22,7 @@ json memory_json(const BytesByKind& bytes) {
           {"workspace", of(BufferKind::workspace)}};
 }
 
-json rank_json(std::size_t number, const RankReport& rank) {
+json rank_json(const Plan& plan, std::size_t number, const RankReport& rank) {
   return {{"rank", number},
           {"start_us", to_us(rank.start)},
           {"end_us", to_us(rank.end)},
@@ -31,6 +31,9 @@ json rank_json(std::size_t number, const RankReport& rank) {
           {"idle_by_cause_us", causes_json(rank.idle_by_cause)},
           {"peak_activations", rank.peak_activations},
           {"peak_memory_bytes", rank.memory.bytes},
+          {"peak_memory_time_us", to_us(rank.memory.time)},
+          {"peak_memory_action",
+           rank.memory.task == no_task ? json() : json(task_text(plan, rank.memory.task))},
           {"memory_by_kind_bytes", memory_json(rank.memory.by_kind)},
           {"weight_versions", rank.weights.versions},
           {"staleness", rank.weights.staleness}};
@@ -152,7 +155,7 @@ json result_json(const RunResult& result) {
                             {"model_flops_utilization", nullptr}};
   json ranks = json::array();
   for (std::size_t r = 0; r < report.ranks.size(); ++r) {
-    ranks.push_back(rank_json(r, report.ranks[r]));
+    ranks.push_back(rank_json(*result.plan, r, report.ranks[r]));
   }
   document["ranks"] = std::move(ranks);
   // Of synchronous schedules it is null: they have no steady state beyond one iteration.

@@ -84,10 +84,12 @@ void add_weights(const Layout& layout, RunResult& result) {
 std::optional<Finding> simulate(const Scenario& scenario, const Layout& layout,
                                 const RunOptions& options, RunResult& result) {
   const Simulation simulation(scenario, layout, options.engine);
-  auto order = simulation.order(0);
-  if (auto* finding = std::get_if<Finding>(&order)) return std::move(*finding);
-  result.order = std::get<Schedule>(std::move(order));
-  auto lowered = simulation.price_order(result.order);
+  if (layout.policy != nullptr) {
+    auto decided = simulation.decide(0);
+    if (auto* finding = std::get_if<Finding>(&decided)) return std::move(*finding);
+    result.order = std::get<Schedule>(std::move(decided));
+  }
+  auto lowered = simulation.price_order(layout.policy != nullptr ? result.order : layout.schedule);
   if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
   PricedPlan& priced = std::get<PricedPlan>(lowered);
   result.costs = draw(priced.plan, priced.costs, scenario.chance, 0);
@@ -114,7 +116,7 @@ void report(const Scenario& scenario, const Layout& layout, RunResult& result) {
 }  // namespace
 
 RunResult run(const Scenario& scenario, const RunOptions& options) {
-  const Layout layout = settle(scenario);
+  Layout layout = settle(scenario);
   RunResult result;
   result.title = title_of(layout);
   result.schedule = layout.name;
@@ -127,6 +129,7 @@ RunResult run(const Scenario& scenario, const RunOptions& options) {
     throw in_file(scenario.source, error);
   }
   report(scenario, layout, result);
+  if (layout.policy == nullptr) result.order = std::move(layout.schedule);
   return result;
 }
 

@@ -11,7 +11,6 @@
 #include "sim/lower.hpp"
 #include "sim/named.hpp"
 #include "sim/order_by_policy.hpp"
-#include "sim/relax.hpp"
 
 namespace penstock {
 namespace {
@@ -61,8 +60,7 @@ Simulation::Simulation(const Scenario& scenario, const Layout& layout, Engine en
   }
 }
 
-std::variant<Schedule, Finding> Simulation::order(std::uint32_t number) const {
-  if (!policy_) return layout_.schedule;
+std::variant<Schedule, Finding> Simulation::decide(std::uint32_t number) const {
   // A policy decides over forwards and backwards; what goes with them has its place by rule.
   Extras extras = extras_of(scenario_, layout_);
   extras.tail = {};
@@ -94,8 +92,11 @@ std::variant<PricedPlan, Finding> Simulation::price_with(const Schedule& order,
       price(priced.plan, scenario_.model, layout_.partition, *hardware_, training_of(scenario_));
   priced.costs.launch = from_us(scenario_.launch_us);
   priced.costs.issue = from_us(scenario_.issue_us);
-  if (priced.costs.has_launches()) check_clock(priced.plan, priced.costs, "/overheads");
   priced.conditions = conditions_for(priced.plan);
+  const double stretch = priced.conditions.compute_slowdown * priced.conditions.transfer_slowdown;
+  if (priced.costs.has_launches() || stretch != 1) {
+    check_clock(priced.plan, priced.costs, "/overheads", stretch);
+  }
   return priced;
 }
 
@@ -110,17 +111,15 @@ Conditions Simulation::conditions_for(const Plan& plan) const {
 
 std::optional<Finding> Simulation::run(const PricedPlan& priced, const Costs& costs,
                                        Timeline& timeline) const {
-  const auto why_not = engine_ == Engine::events ? std::optional<std::string>("")
-                                                 : why_not_relax(priced.plan, priced.conditions);
-  if (!why_not) {
-    relax(priced.plan, costs, timeline);
-    return std::nullopt;
-  }
   if (engine_ == Engine::relax) {
-    throw UsageError(
-        fmt::format("--engine relax does not apply: {}; auto or events is right", *why_not));
+    if (const auto why_not = why_not_relax(priced.plan, priced.conditions)) {
+      throw UsageError(
+          fmt::format("--engine relax does not apply: {}; auto or events is right", *why_not));
+    }
   }
-  const auto halt = run_events(priced.plan, costs, priced.conditions, timeline);
+  const auto halt = engine_ == Engine::events
+                        ? run_events(priced.plan, costs, priced.conditions, timeline)
+                        : simulate(priced.plan, costs, priced.conditions, timeline);
   if (!halt) return std::nullopt;
   return standstill_finding(priced.plan, *halt);
 }
@@ -130,7 +129,7 @@ std::optional<Time> Simulation::makespan_of_draw(const PricedPlan& priced,
   std::variant<PricedPlan, Finding> own;
   const PricedPlan* plan = &priced;
   if (policy_) {
-    const auto decided = order(number);
+    const auto decided = decide(number);
     if (std::holds_alternative<Finding>(decided)) return std::nullopt;
     own = price_order(std::get<Schedule>(decided));
     plan = std::get_if<PricedPlan>(&own);

@@ -34,8 +34,8 @@ class Simulation {
  public:
   Simulation(const Scenario& scenario, const Layout& layout, Engine engine);
 
-  /// The order of a draw: the layout's, unless a policy decides it while that draw runs.
-  std::variant<Schedule, Finding> order(std::uint32_t draw) const;
+  /// The order that the layout's policy decides while a draw runs.
+  std::variant<Schedule, Finding> decide(std::uint32_t draw) const;
   /// Lowers and prices an order.
   std::variant<PricedPlan, Finding> price_order(const Schedule& order) const;
   /// Runs a plan with the costs of a draw. Returns why it cannot finish, where it cannot.

@@ -208,12 +208,12 @@ Costs price(const Plan& plan, const ModelGraph& model, const Partition& partitio
   return costs;
 }
 
-void check_clock(const Plan& plan, const Costs& costs, const std::string& where) {
+void check_clock(const Plan& plan, const Costs& costs, const std::string& where, double stretch) {
   // No more launches stand in front of a task than there are tasks.
   double picoseconds = static_cast<double>(costs.launch.picoseconds) +
                        static_cast<double>(costs.issue.picoseconds) * plan.tasks();
   for (TaskId task = 0; task < plan.tasks(); ++task) {
-    picoseconds += static_cast<double>(costs.duration_of(plan, task).picoseconds) +
+    picoseconds += static_cast<double>(costs.duration_of(plan, task).picoseconds) * stretch +
                    static_cast<double>(costs.latency_of(plan, task).picoseconds);
   }
   if (picoseconds > most_picoseconds) too_long(where);

@@ -48,7 +48,9 @@ Costs price(const Plan& plan, const ModelGraph& model, const Partition& partitio
             const HardwareModel& hardware, const Training& training = {});
 
 /// Throws InputError, at `where`, unless the clock can hold all launches and tasks of a plan one
-/// after the other: nothing that adds times up later can overflow then.
-void check_clock(const Plan& plan, const Costs& costs, const std::string& where);
+/// after the other, each `stretch` times as long: nothing that adds times up later can overflow
+/// then.
+void check_clock(const Plan& plan, const Costs& costs, const std::string& where,
+                 double stretch = 1);
 
 }  // namespace penstock

@@ -51,7 +51,7 @@ std::optional<std::string> why_not_relax(const Plan& plan, const Conditions& con
 }
 
 std::string text(const Plan& plan, const Standstill& standstill) {
-  std::string all = fmt::format("deadlock at {} us: ", text_us(standstill.time));
+  std::string all = fmt::format("deadlock: at {} us ", text_us(standstill.time));
   for (std::size_t i = 0; i < standstill.stuck.size(); ++i) {
     const Stuck& stuck = standstill.stuck[i];
     all += fmt::format("{}{} waits for {}", i == 0 ? "" : "; ", task_text(plan, stuck.task),

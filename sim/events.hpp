@@ -25,7 +25,7 @@ struct Standstill {
   std::vector<Stuck> stuck;
 };
 
-/// "deadlock at 12 us: rank 0 waits with 0F3 for memory, …; rank 1 …".
+/// "deadlock: at 12 us 1F0 waits for 0SEND_F0; 0SEND_F0 waits for memory of rank 1".
 std::string text(const Plan& plan, const Standstill& standstill);
 
 /// Runs a plan event by event under conditions that `relax` knows nothing of: shared links, memory
@@ -35,7 +35,8 @@ std::string text(const Plan& plan, const Standstill& standstill);
 std::optional<Standstill> run_events(const Plan& plan, const Costs& costs,
                                      const Conditions& conditions, Timeline& timeline);
 
-/// Runs a plan with the engine that is right for it: `relax` where it can be, else the event engine.
+/// Runs a plan with the engine that is right for it: `relax` where it can be, else the event
+/// engine.
 std::optional<Standstill> simulate(const Plan& plan, const Costs& costs,
                                    const Conditions& conditions, Timeline& timeline);
 

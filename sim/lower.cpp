@@ -19,14 +19,21 @@
 namespace penstock {
 namespace {
 
-/// What a rank that cannot go on waits for: the output of `stage` for one microbatch.
-struct Missing {
-  std::size_t key;
-  Stage stage;
-  Action reader;
-};
-
 constexpr std::size_t nothing = SIZE_MAX;
+
+/// The stage whose output an action reads, if it is another stage's.
+std::optional<Stage> source(const Placement& placement, const Action& action) {
+  if (action.pass == Pass::forward) return placement.before(action.stage);
+  if (gives_gradient(action.pass)) return placement.after(action.stage);
+  return std::nullopt;
+}
+
+/// The stage that reads an action's output, if any does.
+std::optional<Stage> reader(const Placement& placement, const Action& action) {
+  if (action.pass == Pass::forward) return placement.after(action.stage);
+  if (gives_gradient(action.pass)) return placement.before(action.stage);
+  return std::nullopt;
+}
 
 class Lowering {
  public:
@@ -36,10 +43,9 @@ class Lowering {
 
  private:
   std::span<const Action> next_cell(Rank rank) const;
-  std::optional<Stage> source(const Action& action) const;
-  std::optional<Stage> reader(const Action& action) const;
   std::size_t key(Stage stage, bool gradient, Microbatch microbatch) const;
-  std::optional<Missing> missing(std::span<const Action> cell) const;
+  std::size_t read_by(const Action& action) const;
+  const Action* stopped(std::span<const Action> cell) const;
 
   void advance(Rank rank);
   void recompute_early(Rank rank, std::span<const Action> cell);
@@ -53,7 +59,7 @@ class Lowering {
   TaskId input_of(std::span<const Action> cell);
   void reserve();
   Deadlock deadlock() const;
-  Action producer_of(const Missing& wanted, Rank rank) const;
+  Action producer_for(const Action& action, Stage stage, Rank rank) const;
 
   // What `arrived_` holds: not yet, on the rank that reads it already, or first_task + a transfer.
   static constexpr std::uint32_t not_yet = 0;
@@ -108,33 +114,24 @@ std::span<const Action> Lowering::next_cell(Rank rank) const {
   return {&order[at], order[at].with_next ? std::size_t{2} : std::size_t{1}};
 }
 
-/// The stage whose output an action reads, if it is another stage's.
-std::optional<Stage> Lowering::source(const Action& action) const {
-  if (action.pass == Pass::forward) return placement_.before(action.stage);
-  if (gives_gradient(action.pass)) return placement_.after(action.stage);
-  return std::nullopt;
-}
-
-/// The stage that reads an action's output, if any does.
-std::optional<Stage> Lowering::reader(const Action& action) const {
-  if (action.pass == Pass::forward) return placement_.after(action.stage);
-  if (gives_gradient(action.pass)) return placement_.before(action.stage);
-  return std::nullopt;
-}
-
 std::size_t Lowering::key(Stage stage, bool gradient, Microbatch microbatch) const {
   const std::size_t row = index(stage) + (gradient ? placement_.stage_count() : 0);
   return row * columns_.count() + columns_.column_of(microbatch);
 }
 
-std::optional<Missing> Lowering::missing(std::span<const Action> cell) const {
+/// The output of another stage that an action reads, or `nothing`.
+std::size_t Lowering::read_by(const Action& action) const {
+  const auto from = source(placement_, action);
+  return from ? key(*from, gives_gradient(action.pass), action.microbatch) : nothing;
+}
+
+/// The first action of a cell whose input is not there yet; null when all are.
+const Action* Lowering::stopped(std::span<const Action> cell) const {
   for (const Action& action : cell) {
-    const auto stage = source(action);
-    if (!stage) continue;
-    const std::size_t wanted = key(*stage, gives_gradient(action.pass), action.microbatch);
-    if (arrived_[wanted] == not_yet) return Missing{wanted, *stage, action};
+    const std::size_t input = read_by(action);
+    if (input != nothing && arrived_[input] == not_yet) return &action;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 std::variant<Plan, Deadlock> Lowering::run() {
@@ -157,8 +154,8 @@ void Lowering::advance(Rank rank) {
   waits_for_[index(rank)] = nothing;
   for (auto cell = next_cell(rank); !cell.empty(); cell = next_cell(rank)) {
     if (recomputation_.early()) recompute_early(rank, cell);
-    if (const auto wanted = missing(cell)) {
-      waits_for_[index(rank)] = wanted->key;
+    if (const Action* waits = stopped(cell)) {
+      waits_for_[index(rank)] = read_by(*waits);
       return;
     }
     place(rank, cell);
@@ -183,6 +180,7 @@ void Lowering::recompute_early(Rank rank, std::span<const Action> cell) {
 /// Adds the R's that a cell needs, the first with this input. Returns what is left of the input for
 /// the cell itself.
 TaskId Lowering::recompute_in_front(std::span<const Action> cell, TaskId input) {
+  if (!recomputation_.any()) return input;
   for (const Action& action : cell) {
     if (!recomputation_.adds(action)) continue;
     const Action again(Pass::recompute, action.stage, action.microbatch);
@@ -193,9 +191,9 @@ TaskId Lowering::recompute_in_front(std::span<const Action> cell, TaskId input) 
 }
 
 std::uint32_t Lowering::class_of(const Action& action, bool in_cell) {
-  const auto from = source(action);
-  const bool crosses =
-      from && arrived_[key(*from, gives_gradient(action.pass), action.microbatch)] >= first_task;
+  const std::size_t input = read_by(action);
+  const bool crosses = input != nothing && arrived_[input] >= first_task;
+  if (!recomputation_.any()) return classes_.compute(action, crosses);
   const bool within = in_cell && !recomputation_.early() && recomputation_.adds(action);
   return classes_.compute(action, crosses,
                           within                      ? Recompute::within
@@ -232,10 +230,9 @@ TaskId Lowering::input_of(std::span<const Action> cell) {
   std::array<TaskId, 4> found;  // each part reads one tensor, and its activation if that was away
   std::size_t count = 0;
   for (const Action& action : cell) {
-    if (const auto from = source(action)) {
-      const std::uint32_t state =
-          arrived_[key(*from, gives_gradient(action.pass), action.microbatch)];
-      if (state >= first_task) found[count++] = state - first_task;
+    const std::size_t input = read_by(action);
+    if (input != nothing && arrived_[input] >= first_task) {
+      found[count++] = arrived_[input] - first_task;
     }
     if (const TaskId loaded = take_loaded(action); loaded != no_task) found[count++] = loaded;
   }
@@ -270,7 +267,7 @@ TaskId Lowering::take_loaded(const Action& action) {
 /// Makes an action's output available to its reader, by a transfer when that is on another rank.
 void Lowering::hand_over(Rank rank, const Action& action, TaskId producer) {
   if (moves_stash(action.pass)) return move_stash(rank, action, producer);
-  const auto to = reader(action);
+  const auto to = reader(placement_, action);
   if (!to) return;
   const std::size_t output = key(action.stage, gives_gradient(action.pass), action.microbatch);
   const Rank target = placement_.rank_of(*to, action.microbatch);
@@ -292,10 +289,10 @@ void Lowering::reserve() {
   std::uint64_t tasks = schedule_.actions() + tail_.most_tasks();
   for (Rank rank : Numbers<Rank>(schedule_.ranks())) {
     for (const Action& action : schedule_.on(rank)) {
-      const auto to = reader(action);
+      const auto to = reader(placement_, action);
       const bool sends = to && placement_.rank_of(*to, action.microbatch) != rank;
       if (sends || moves_stash(action.pass)) ++tasks;
-      if (recomputation_.adds(action)) ++tasks;
+      if (recomputation_.any() && recomputation_.adds(action)) ++tasks;
     }
   }
   plan_.work.reserve(tasks);
@@ -303,18 +300,18 @@ void Lowering::reserve() {
   plan_.input.reserve(tasks);
 }
 
-/// The action of `rank` that would produce what is wanted; that it exists is what
-/// `find_order_fault` makes sure of.
-Action Lowering::producer_of(const Missing& wanted, Rank rank) const {
-  const bool gradient = gives_gradient(wanted.reader.pass);
-  for (const Action& action : schedule_.on(rank)) {
-    if (action.stage == wanted.stage && action.microbatch == wanted.reader.microbatch &&
-        (gradient ? gives_gradient(action.pass) : action.pass == Pass::forward)) {
-      return action;
+/// The action of `rank`, which holds `stage`, that would produce what an action waits for; that it
+/// exists is what `find_order_fault` makes sure of.
+Action Lowering::producer_for(const Action& action, Stage stage, Rank rank) const {
+  const bool gradient = gives_gradient(action.pass);
+  for (const Action& other : schedule_.on(rank)) {
+    if (other.stage == stage && other.microbatch == action.microbatch &&
+        (gradient ? gives_gradient(other.pass) : other.pass == Pass::forward)) {
+      return other;
     }
   }
-  throw InputError(fmt::format("{} needs {} of stage {}, which no rank runs", text(wanted.reader),
-                               gradient ? "the gradient" : "the activation", index(wanted.stage)));
+  throw InputError(fmt::format("{} needs {} of stage {}, which no rank runs", text(action),
+                               gradient ? "the gradient" : "the activation", index(stage)));
 }
 
 /// Follows who waits for whom from the first stuck rank until a rank comes up again.
@@ -326,9 +323,10 @@ Deadlock Lowering::deadlock() const {
     return std::find_if(path.begin(), path.end(), [&](const Wait& w) { return w.rank == wanted; });
   };
   while (seen_at(rank) == path.end()) {
-    const auto wanted = missing(next_cell(rank));
-    const Rank other = placement_.rank_of(wanted->stage, wanted->reader.microbatch);
-    path.push_back({rank, wanted->reader, producer_of(*wanted, other), other});
+    const Action& waits = *stopped(next_cell(rank));
+    const Stage wanted = *source(placement_, waits);
+    const Rank other = placement_.rank_of(wanted, waits.microbatch);
+    path.push_back({rank, waits, producer_for(waits, wanted, other), other});
     rank = other;
   }
   return {{seen_at(rank), path.end()}};

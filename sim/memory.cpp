@@ -12,14 +12,15 @@ namespace {
 struct Event {
   Time time;
   std::uint64_t place;
-  std::uint32_t buffer;
-  bool takes;
   TaskId task;
+  std::uint32_t buffer : 31;
+  std::uint32_t takes : 1;
 
   friend bool operator<(const Event& a, const Event& b) {
     return a.time != b.time ? a.time < b.time : a.place < b.place;
   }
 };
+static_assert(sizeof(Event) == 24, "there are many of them");
 
 /// The turns of a task, and of what it reads, in its place of the row.
 constexpr std::uint64_t arrival = 0;
@@ -27,30 +28,69 @@ constexpr std::uint64_t at_read = 1;  // what was received is given back
 constexpr std::uint64_t at_start = 2;
 constexpr std::uint64_t at_end = 3;
 
-/// Collects the events of every rank that concern some of the buffer classes.
+/// The events of every rank that concern some of the buffer classes. Those of the rank's own
+/// actions and those of transfers are kept apart: each for itself, they mostly come in order.
 class Events {
  public:
   Events(const Plan& plan, const Timeline& timeline, const std::vector<bool>& counted)
-      : plan_(plan), timeline_(timeline), counted_(counted), by_rank_(plan.ranks) {
+      : plan_(plan), timeline_(timeline), counted_(counted), own_(plan.ranks), moved_(plan.ranks) {
+    reserve();
     // Arrivals of a task come before it in the plan; they are added with the task that reads them.
     for (TaskId task = 0; task < plan.tasks(); ++task) {
-      // No action reads what goes away: that belongs to the E that asked for it.
-      if (plan.class_of(task).pass == Pass::send_evicted) add_behind(plan.input[task], task);
-      if (plan.class_of(task).resource >= plan.ranks) continue;
-      plan.for_each_input(task, [&](TaskId input) {
-        add(input, [&](const MemoryEffect&) { return std::uint64_t{task} * 4 + arrival; });
-      });
-      add(task, [&](const MemoryEffect& effect) { return place_of(task, effect); });
+      const std::uint32_t work = plan.work[task];
+      if (is_action_[work] == 0) {
+        // No action reads what goes away: that belongs to the E that asked for it.
+        const bool evicted = plan.classes[work].pass == Pass::send_evicted;
+        if (evicted) add_moved(task, plan.input[task], at_end);
+        continue;
+      }
+      plan.for_each_input(task, [&](TaskId input) { add_moved(input, task, arrival); });
+      add(task, own_, [&](const MemoryEffect& effect) { return place_of(task, effect); });
     }
-    // Stable: a task gives back before it takes, as its class lists the effects.
-    for (auto& events : by_rank_) std::stable_sort(events.begin(), events.end());
+    for (auto* lists : {&own_, &moved_}) {
+      for (auto& events : *lists) {
+        // Stable: a task gives back before it takes, as its class lists the effects.
+        if (!std::is_sorted(events.begin(), events.end())) {
+          std::stable_sort(events.begin(), events.end());
+        }
+      }
+    }
   }
-  const std::vector<Event>& on(std::uint32_t rank) const { return by_rank_[rank]; }
+  /// Calls `visit` with the events of a rank in order; of equals, what moves comes first.
+  template <class Visitor>
+  void for_each(std::uint32_t rank, Visitor visit) const {
+    const std::vector<Event>& own = own_[rank];
+    const std::vector<Event>& moved = moved_[rank];
+    auto next_moved = moved.begin();
+    for (const Event& event : own) {
+      for (; next_moved != moved.end() && !(event < *next_moved); ++next_moved) visit(*next_moved);
+      visit(event);
+    }
+    for (; next_moved != moved.end(); ++next_moved) visit(*next_moved);
+  }
 
  private:
-  /// With the end of an action.
-  void add_behind(TaskId action, TaskId transfer) {
-    add(transfer, [&](const MemoryEffect&) { return std::uint64_t{action} * 4 + at_end; });
+  using ByRank = std::vector<std::vector<Event>>;
+
+  /// Tells classes apart, and makes room for what there will be.
+  void reserve() {
+    std::vector<std::uint32_t> tasks(plan_.classes.size());
+    for (const std::uint32_t work : plan_.work) ++tasks[work];
+    std::vector<std::size_t> own(plan_.ranks), moved(plan_.ranks);
+    for (std::size_t c = 0; c < plan_.classes.size(); ++c) {
+      is_action_.push_back(is_transfer(plan_.classes[c].pass) ? 0 : 1);
+      concerns_.push_back(0);
+      auto& events = is_action_[c] == 0 ? moved : own;
+      for (const MemoryEffect& effect : plan_.classes[c].effects) {
+        if (!counted_[effect.buffer]) continue;
+        concerns_[c] = 1;
+        events[index(plan_.buffers[effect.buffer].rank)] += tasks[c];
+      }
+    }
+    for (std::size_t rank = 0; rank < plan_.ranks; ++rank) {
+      own_[rank].reserve(own[rank]);
+      moved_[rank].reserve(moved[rank]);
+    }
   }
   std::uint64_t place_of(TaskId task, const MemoryEffect& effect) const {
     if (effect.at_end) return std::uint64_t{task} * 4 + at_end;
@@ -59,21 +99,29 @@ class Events {
     const TaskId reader = plan_.class_of(task).follows_partner ? task - 1 : task;
     return std::uint64_t{reader} * 4 + at_read;
   }
+  /// What a transfer does has its turn with an action.
+  void add_moved(TaskId transfer, TaskId action, std::uint64_t turn) {
+    add(transfer, moved_, [&](const MemoryEffect&) { return std::uint64_t{action} * 4 + turn; });
+  }
 
   template <class PlaceOf>
-  void add(TaskId task, PlaceOf place) {
+  void add(TaskId task, ByRank& events, PlaceOf place) {
+    if (concerns_[plan_.work[task]] == 0) return;
     for (const MemoryEffect& effect : plan_.class_of(task).effects) {
       if (!counted_[effect.buffer]) continue;
-      by_rank_[index(plan_.buffers[effect.buffer].rank)].push_back(
-          {effect.at_end ? timeline_.end[task] : timeline_.begin[task], place(effect),
-           effect.buffer, effect.takes, task});
+      events[index(plan_.buffers[effect.buffer].rank)].push_back(
+          {effect.at_end ? timeline_.end[task] : timeline_.begin[task], place(effect), task,
+           effect.buffer, effect.takes});
     }
   }
 
   const Plan& plan_;
   const Timeline& timeline_;
-  const std::vector<bool>& counted_;  // by buffer class
-  std::vector<std::vector<Event>> by_rank_;
+  const std::vector<bool>& counted_;     // by buffer class
+  std::vector<std::uint8_t> is_action_;  // by work class
+  std::vector<std::uint8_t> concerns_;   // by work class: has effects that are counted
+  ByRank own_;
+  ByRank moved_;
 };
 
 /// The buffer classes that are not empty.
@@ -119,10 +167,10 @@ struct Holding {
 /// Calls `visit` with what a rank holds at the start and after each of its events.
 template <class Visitor>
 void for_each_holding(const Plan& plan, const Costs& costs, const BytesByKind& whole_run,
-                      const std::vector<Event>& events, Visitor visit) {
+                      const Events& events, std::uint32_t rank, Visitor visit) {
   Holding holding{std::accumulate(whole_run.begin(), whole_run.end(), std::uint64_t{0}), whole_run};
   visit(holding);
-  for (const Event& event : events) {
+  events.for_each(rank, [&](const Event& event) {
     // Unsigned arithmetic: a buffer given back in the moment it came may pass through zero.
     const std::uint64_t change =
         event.takes ? costs.bytes[event.buffer] : 0 - costs.bytes[event.buffer];
@@ -132,7 +180,7 @@ void for_each_holding(const Plan& plan, const Costs& costs, const BytesByKind& w
     holding.task = event.task;
     holding.takes = event.takes;
     visit(holding);
-  }
+  });
 }
 
 void add_sample(std::vector<MemorySample>& samples, Rank rank, const Holding& holding) {
@@ -155,7 +203,7 @@ std::vector<MemoryPeak> memory_peaks(const Plan& plan, const Costs& costs, const
   std::vector<MemoryPeak> peaks(plan.ranks);
   for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
     MemoryPeak& peak = peaks[rank];
-    for_each_holding(plan, costs, whole_run[rank], events.on(rank), [&](const Holding& holding) {
+    for_each_holding(plan, costs, whole_run[rank], events, rank, [&](const Holding& holding) {
       const bool first = holding.task == no_task;
       if (first || (holding.takes && holding.bytes > peak.bytes)) {
         peak = {holding.bytes, holding.by_kind, holding.time, holding.task};
@@ -173,7 +221,7 @@ std::vector<std::optional<Time>> first_above(const Plan& plan, const Costs& cost
   const std::vector<BytesByKind> whole_run = bytes_for_whole_run(plan, costs);
   std::vector<std::optional<Time>> first(plan.ranks);
   for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
-    for_each_holding(plan, costs, whole_run[rank], events.on(rank), [&](const Holding& holding) {
+    for_each_holding(plan, costs, whole_run[rank], events, rank, [&](const Holding& holding) {
       if (holding.takes && holding.bytes > bytes && !first[rank]) first[rank] = holding.time;
     });
   }
@@ -209,10 +257,10 @@ std::vector<std::uint32_t> peak_activations(const Plan& plan, const Timeline& ti
   std::vector<std::uint32_t> peak(plan.ranks);
   for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
     std::int64_t held = 0, most = 0;
-    for (const Event& event : events.on(rank)) {
+    events.for_each(rank, [&](const Event& event) {
       held += event.takes ? 1 : -1;
       most = std::max(most, held);
-    }
+    });
     peak[rank] = static_cast<std::uint32_t>(most);
   }
   return peak;

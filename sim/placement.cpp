@@ -50,6 +50,8 @@ Placement Placement::given(std::uint32_t ranks,
   }
   placement.chain_.assign(stages, no_chain);
   placement.position_.assign(stages, 0);
+  placement.before_.assign(stages, no_stage);
+  placement.after_.assign(stages, no_stage);
   for (std::uint32_t chain = 0; chain < chains.size(); ++chain) {
     for (std::uint32_t place = 0; place < chains[chain].size(); ++place) {
       const Stage stage = chains[chain][place];
@@ -63,6 +65,10 @@ Placement Placement::given(std::uint32_t ranks,
       }
       placement.chain_[index(stage)] = chain;
       placement.position_[index(stage)] = place;
+      if (place == 0) continue;
+      const Stage previous = chains[chain][place - 1];
+      placement.before_[index(stage)] = previous;
+      placement.after_[index(previous)] = stage;
     }
   }
   for (Stage stage : Numbers<Stage>(stages)) {
@@ -97,19 +103,6 @@ Placement Placement::bidirectional(std::uint32_t ranks) {
     on[ranks + s] = {Rank{ranks - 1 - s}};
   }
   return given(ranks, on, {ascending(0, ranks), ascending(ranks, ranks)});
-}
-
-std::optional<Stage> Placement::before(Stage stage) const {
-  const std::uint32_t place = position(stage);
-  if (place == 0) return std::nullopt;
-  return chains_[chain_of(stage)][place - 1];
-}
-
-std::optional<Stage> Placement::after(Stage stage) const {
-  const auto& chain = chains_[chain_of(stage)];
-  const std::uint32_t place = position(stage);
-  if (place + 1 == chain.size()) return std::nullopt;
-  return chain[place + 1];
 }
 
 }  // namespace penstock

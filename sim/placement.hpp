@@ -48,9 +48,9 @@ class Placement {
   const std::vector<Stage>& stages_of(Rank rank) const { return stages_of_rank_[index(rank)]; }
 
   /// The stage that activations come from; nothing for the first of a chain.
-  std::optional<Stage> before(Stage stage) const;
+  std::optional<Stage> before(Stage stage) const { return known(before_[index(stage)]); }
   /// The stage that activations go to; nothing for the last of a chain.
-  std::optional<Stage> after(Stage stage) const;
+  std::optional<Stage> after(Stage stage) const { return known(after_[index(stage)]); }
   /// Which model stage it is: its place in its chain.
   std::uint32_t position(Stage stage) const { return position_[index(stage)]; }
   std::uint32_t chain_of(Stage stage) const { return chain_[index(stage)]; }
@@ -58,6 +58,11 @@ class Placement {
   friend bool operator==(const Placement&, const Placement&) = default;
 
  private:
+  static constexpr Stage no_stage{UINT32_MAX};
+  static std::optional<Stage> known(Stage stage) {
+    return stage == no_stage ? std::nullopt : std::optional<Stage>(stage);
+  }
+
   std::uint32_t ranks_ = 0;
   std::vector<std::uint32_t> first_slot_;
   std::vector<Rank> rank_of_slot_;
@@ -65,6 +70,8 @@ class Placement {
   std::vector<std::vector<Stage>> chains_;
   std::vector<std::uint32_t> chain_;
   std::vector<std::uint32_t> position_;
+  std::vector<Stage> before_;  // by stage: its neighbours in its chain
+  std::vector<Stage> after_;
 };
 
 }  // namespace penstock

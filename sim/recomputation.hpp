@@ -30,6 +30,8 @@ class Recomputation {
   /// R.
   bool adds(const Action& action) const;
   bool early() const { return recomputing_.early; }
+  /// Whether any activation is made again at all.
+  bool any() const { return !recomputing_.stages.empty() || !in_order_.empty(); }
 
  private:
   bool in_order(const Action& action) const;

@@ -12,6 +12,12 @@ Time from_us(double microseconds) {
   return {std::llrint(microseconds * 1e6)};
 }
 
+Time later(Time moment, double picoseconds) {
+  constexpr double end = 9.2e18;
+  if (static_cast<double>(moment.picoseconds) + picoseconds > end) return max_time;
+  return moment + Time{std::llrint(picoseconds)};
+}
+
 std::string text_us(Time time) {
   constexpr std::int64_t per_us = 1'000'000;
   const bool negative = time.picoseconds < 0;

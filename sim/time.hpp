@@ -31,6 +31,10 @@ constexpr Time max_time{std::numeric_limits<std::int64_t>::max()};
 /// Rounds once to picoseconds, half to even. `microseconds` must be finite and below 9e12.
 Time from_us(double microseconds);
 
+/// So many picoseconds after a moment, rounded half to even; what lies beyond the clock is at its
+/// end. For what may be overtaken before it comes.
+Time later(Time moment, double picoseconds);
+
 /// The nearest double; a division, because 1e-6 itself is not exact.
 constexpr double to_us(Time time) { return static_cast<double>(time.picoseconds) / 1e6; }
 

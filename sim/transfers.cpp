@@ -60,14 +60,6 @@ std::vector<Arrival> in_order(const Plan& plan, std::vector<TaskId> ready) {
   return arrivals;
 }
 
-/// So many picoseconds after a moment. What lies beyond the clock is at its end: it will be said
-/// anew before, since all transfers together take no longer than each alone, one after the other.
-Time later(Time now, double picoseconds) {
-  constexpr double end = 9.2e18;
-  if (static_cast<double>(now.picoseconds) + picoseconds > end) return max_time;
-  return now + Time{std::llrint(picoseconds)};
-}
-
 }  // namespace
 
 std::vector<bool> private_links(const Plan& plan, const Network& network) {

@@ -9,6 +9,7 @@
 #include "hardware_models/registry.hpp"
 #include "hardware_models/topologies/registry.hpp"
 #include "schedules/partitioners/registry.hpp"
+#include "schedules/policies/registry.hpp"
 #include "schedules/registry.hpp"
 
 namespace penstock {
@@ -26,26 +27,41 @@ json names_and_summaries(std::span<const Entry* const> entries) {
   return all;
 }
 
+json options_of(std::span<const ScheduleOption> options) {
+  json all = json::array();
+  for (const ScheduleOption& option : options) {
+    all.push_back({{"name", option.name}, {"summary", option.summary}});
+  }
+  return all;
+}
+
 json schedules() {
   json all = json::array();
   for (const ScheduleEntry* entry : schedule_entries()) {
-    json options = json::array();
-    for (const ScheduleOption& option : entry->options) {
-      options.push_back({{"name", option.name}, {"summary", option.summary}});
-    }
     all.push_back({{"name", entry->name},
                    {"summary", entry->summary},
                    {"needs", entry->needs},
                    {"bubble", entry->bubble},
                    {"peak_activations", entry->peak},
                    {"weights", name(entry->weights)},
-                   {"options", std::move(options)}});
+                   {"options", options_of(entry->options)}});
+  }
+  return all;
+}
+
+json policies() {
+  json all = json::array();
+  for (const PolicyEntry* entry : policy_entries()) {
+    all.push_back({{"name", entry->name},
+                   {"summary", entry->summary},
+                   {"options", options_of(options_of_policy(*entry))}});
   }
   return all;
 }
 
 json partitioners() { return names_and_summaries(partitioner_entries()); }
 json cost_models() { return names_and_summaries(cost_model_entries()); }
+
 /// Cost models, and the kinds of topology that the one named custom takes.
 json hardware() {
   json all = cost_models();
@@ -71,7 +87,8 @@ struct Kind {
   const char* name;
   json (*list)();
 };
-constexpr std::array<Kind, 5> kinds{{{"schedules", schedules},
+constexpr std::array<Kind, 6> kinds{{{"schedules", schedules},
+                                     {"policies", policies},
                                      {"partitioners", partitioners},
                                      {"hardware", hardware},
                                      {"cost-models", cost_models},

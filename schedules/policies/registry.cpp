@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
 #include "sim/order_by_policy.hpp"
 
@@ -17,11 +16,15 @@ constexpr std::array<ScheduleOption, 2> common_options{{
 
 }  // namespace
 
+std::vector<ScheduleOption> options_of_policy(const PolicyEntry& entry) {
+  std::vector<ScheduleOption> options(common_options.begin(), common_options.end());
+  options.insert(options.end(), entry.options.begin(), entry.options.end());
+  return options;
+}
+
 std::unique_ptr<Policy> make_policy(const PolicyEntry& entry, const Placement& placement,
                                     const ScheduleOptions& options) {
-  std::vector<ScheduleOption> known(common_options.begin(), common_options.end());
-  known.insert(known.end(), entry.options.begin(), entry.options.end());
-  check_options(entry.name, known, options);
+  check_options(entry.name, options_of_policy(entry), options);
   return entry.make(placement, options);
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "schedules/registry.hpp"
 #include "sim/policy.hpp"
@@ -21,6 +22,9 @@ struct PolicyEntry {
 
 /// All policies, by name.
 std::span<const PolicyEntry* const> policy_entries();
+
+/// The options that a policy takes: those of all policies and its own.
+std::vector<ScheduleOption> options_of_policy(const PolicyEntry& entry);
 
 /// Makes a policy after checking that it takes every option given. Throws RuleError.
 std::unique_ptr<Policy> make_policy(const PolicyEntry& entry, const Placement& placement,

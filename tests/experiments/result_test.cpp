@@ -72,8 +72,9 @@ TEST_CASE("the document of run --json has every key of its contract, in order") 
         Names{"samples_per_s", "tokens_per_s", "model_flops_utilization"});
   const json& rank = document["ranks"][1];
   CHECK(keys(rank) == Names{"rank", "start_us", "end_us", "busy_us", "idle_us", "idle_by_cause_us",
-                            "peak_activations", "peak_memory_bytes", "memory_by_kind_bytes",
-                            "weight_versions", "staleness"});
+                            "peak_activations", "peak_memory_bytes", "peak_memory_time_us",
+                            "peak_memory_action", "memory_by_kind_bytes", "weight_versions",
+                            "staleness"});
   CHECK(keys(rank["idle_by_cause_us"]) ==
         Names{"warmup", "drain", "dependency", "contention", "transfer", "memory", "launch"});
   CHECK(keys(rank["memory_by_kind_bytes"]) == Names{"parameters", "gradients", "optimizer", "stash",

@@ -12,6 +12,7 @@
 #include "experiments/formats/torch_csv.hpp"
 #include "schedules/registry.hpp"
 #include "sim/error.hpp"
+#include "sim/events.hpp"
 #include "sim/named.hpp"
 #include "tests/support/system.hpp"
 
@@ -175,6 +176,23 @@ std::string order_difference(const json& entry, const ScheduleEntry& rule, const
   }
 }
 
+/// Whether the event engine gives the same timeline to the byte, running ahead of the clock and
+/// with every start and end as an event.
+bool events_agree(const Outcome& outcome) {
+  Conditions every_event;
+  every_event.in_flight = UINT32_MAX;
+  for (const Conditions& conditions : {Conditions{}, every_event}) {
+    Timeline timeline;
+    if (run_events(outcome.plan, outcome.costs, conditions, timeline)) return false;
+    const Timeline& relaxed = outcome.timeline;
+    if (timeline.begin != relaxed.begin || timeline.end != relaxed.end ||
+        timeline.last_input != relaxed.last_input) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 TEST_CASE("every recorded order runs as it was recorded, with uneven costs and delays") {
@@ -190,6 +208,7 @@ TEST_CASE("every recorded order runs as it was recorded, with uneven costs and d
     const std::string fault =
         difference(outcome.report, expected, /*peaks_recorded=*/family != "alpa_inference");
     CHECK_MESSAGE(fault.empty(), file << ": " << fault);
+    CHECK_MESSAGE(events_agree(outcome), file << ": the event engine gives another timeline");
     ++ran;
   }
   MESSAGE(ran << " orders");

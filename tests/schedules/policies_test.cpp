@@ -123,7 +123,7 @@ TEST_CASE("a policy that waits for ever comes to a halt that says for what") {
                 all_work(Placement::loop(1, 2), 1, false),
                 {stage_of(1, 1), stage_of(1, 1)}};
   CHECK_THROWS_WITH_AS(decide(system, "memory-bounded", {1, {{"activations", "1"}}}),
-                       doctest::Contains("deadlock at 1 us"), std::logic_error);
+                       doctest::Contains("deadlock: at 1 us"), std::logic_error);
 }
 
 TEST_CASE("a policy refuses options that it does not take") {

@@ -213,7 +213,7 @@ TEST_CASE("two ranks that send to each other, block and wait for their readers n
   const auto halt = run_events(plan, priced(system, plan), conditions, timeline);
   REQUIRE(halt);
   CHECK(text(plan, *halt) ==
-        "deadlock at 1 us: 3F1 waits for 2SEND_F1; 1F0 waits for 0SEND_F0; "
+        "deadlock: at 1 us 3F1 waits for 2SEND_F1; 1F0 waits for 0SEND_F0; "
         "0SEND_F0 waits for rank 1 to be ready to receive it; "
         "2SEND_F1 waits for rank 0 to be ready to receive it");
 }
@@ -259,7 +259,7 @@ TEST_CASE("with one byte less than it ever needs, a run comes to a halt that say
   const auto halt = run_events(plan, priced(system, plan), conditions, timeline);
   REQUIRE(halt);
   CHECK(text(plan, *halt) ==
-        "deadlock at 2 us: 1F0 waits for 0SEND_F0; 0SEND_F0 waits for memory of rank 1");
+        "deadlock: at 2 us 1F0 waits for 0SEND_F0; 0SEND_F0 waits for memory of rank 1");
 }
 
 TEST_CASE("an action that can never have its memory is named with what it lacks") {
@@ -274,7 +274,7 @@ TEST_CASE("an action that can never have its memory is named with what it lacks"
   const auto halt = run_events(plan, priced(system, plan), conditions, timeline);
   REQUIRE(halt);
   CHECK(text(plan, *halt) ==
-        "deadlock at 1 us: 0F1 waits for memory of rank 0: it takes 100 bytes more, and 100 of "
+        "deadlock: at 1 us 0F1 waits for memory of rank 0: it takes 100 bytes more, and 100 of "
         "150 are held");
 }
 

@@ -1,0 +1,40 @@
+#include <fmt/format.h>
+
+#include "sim/stepwise_run.hpp"
+
+namespace penstock {
+
+Standstill Stepwise::standstill() const {
+  Standstill halt{.time = now_, .stuck = {}};
+  for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
+    const Row& row = rows_[rank];
+    if (!row.rest.empty()) halt.stuck.push_back({rank, row.rest.front(), needs_of(row)});
+  }
+  for (std::uint32_t link = 0; link < plan_.links.size(); ++link) {
+    const TaskId transfer = transfers_.first_waiting(link);
+    if (transfer == no_task) continue;
+    const bool memory = room_ && !room_->fits({&transfer, 1});
+    halt.stuck.push_back(
+        {plan_.ranks + link, transfer,
+         memory ? fmt::format("memory of {}", end_phrase(plan_.links[link].to))
+                : fmt::format("{} to be ready to receive it", end_phrase(plan_.links[link].to))});
+  }
+  return halt;
+}
+
+/// What the next cell of a rank lacks.
+std::string Stepwise::needs_of(const Row& row) const {
+  const TaskId task = row.rest.front();
+  TaskId missing = no_task;
+  plan_.for_each_input(task, [&](TaskId input) {
+    if (missing == no_task && !is_there(input)) missing = input;
+  });
+  if (missing != no_task) return task_text(plan_, missing);
+  if (conditions_.blocking_sends && row.unsent > 0) return "what its rank has sent to leave";
+  if (!room_) return "its policy to start it";
+  const Rank rank{plan_.class_of(task).resource};
+  return fmt::format("memory of rank {}: it takes {} bytes more, and {} of {} are held",
+                     index(rank), room_->need(task, rank), room_->held(rank), room_->capacity());
+}
+
+}  // namespace penstock
