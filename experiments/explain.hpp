@@ -5,11 +5,13 @@
 #include <vector>
 
 #include "experiments/run.hpp"
+#include "experiments/sensitivity.hpp"
+#include "sim/critical_path.hpp"
 #include "sim/idle.hpp"
 
 namespace penstock {
 
-/// A stretch of the critical path on one rank or link.
+/// A stretch of the critical path on one rank or link, what its tasks waited for included.
 struct PathStretch {
   std::uint32_t resource;
   TaskId first;
@@ -17,9 +19,10 @@ struct PathStretch {
   std::uint32_t tasks = 0;
   Time begin{};
   Time end{};
+  PathWaits waits{};
 };
 
-/// How long the critical path runs one pass of one stage.
+/// How long the critical path runs one pass of one stage, without what this waited for.
 struct PathShare {
   Pass pass;
   Stage stage;
@@ -30,8 +33,9 @@ struct PathShare {
 /// Where the time of a finished run went.
 struct Explanation {
   std::vector<PathStretch> path;
-  std::vector<PathShare> shares;    // of the critical path, largest first
-  Time path_launches{};             // how long the path runs nothing and waits to be launched
+  std::vector<PathShare> shares;  // of the critical path, largest first
+  PathWaits waits;                // of the path: with the shares they add up to the makespan
+  std::vector<Sensitivity> sensitivity;
   std::vector<IdleGap> gaps;        // longest first
   IdleCauses idle;                  // of all ranks
   std::vector<std::string> advice;  // what to change first

@@ -24,6 +24,16 @@ json gap_json(const Plan& plan, const IdleGap& gap) {
   return all;
 }
 
+json sensitivity_json(const Sensitivity& one, double makespan_us) {
+  const auto share = [&](double us) { return makespan_us > 0 ? us / makespan_us : 0; };
+  return {{"what", one.what},
+          {"on_path_us", to_us(one.on_path)},
+          {"predicted_us", to_us(one.predicted)},
+          {"rerun_us", one.gain ? json(to_us(*one.gain)) : json()},
+          {"predicted_share", share(to_us(one.predicted))},
+          {"rerun_share", one.gain ? json(share(to_us(*one.gain))) : json()}};
+}
+
 }  // namespace
 
 json explanation_json(const RunResult& result, const Explanation& explanation) {
@@ -35,6 +45,10 @@ json explanation_json(const RunResult& result, const Explanation& explanation) {
                       {"time_us", to_us(share.time)},
                       {"count", share.tasks}});
   }
+  json sensitivity = json::array();
+  for (const Sensitivity& one : explanation.sensitivity) {
+    sensitivity.push_back(sensitivity_json(one, to_us(result.report->makespan)));
+  }
   json gaps = json::array();
   for (const IdleGap& gap : explanation.gaps) gaps.push_back(gap_json(plan, gap));
   return {
@@ -44,7 +58,11 @@ json explanation_json(const RunResult& result, const Explanation& explanation) {
       {"makespan_us", to_us(result.report->makespan)},
       {"critical_path", critical_path_json(plan, result.timeline, result.report->critical_path)},
       {"critical_path_by_stage", std::move(shares)},
-      {"critical_path_launch_us", to_us(explanation.path_launches)},
+      {"critical_path_memory_us", to_us(explanation.waits.memory)},
+      {"critical_path_launch_us", to_us(explanation.waits.launch)},
+      {"critical_path_contention_us", to_us(explanation.waits.contention)},
+      {"critical_path_slowdown_us", to_us(explanation.waits.slowdown)},
+      {"sensitivity", std::move(sensitivity)},
       {"idle_us", to_us(explanation.idle.total())},
       {"idle_by_cause_us", causes_json(explanation.idle)},
       {"gaps", std::move(gaps)},

@@ -110,9 +110,10 @@ json causes_json(const IdleCauses& causes) {
 }
 
 json critical_path_json(const Plan& plan, const Timeline& timeline,
-                        const std::vector<TaskId>& path) {
+                        const std::vector<PathStep>& path) {
   json steps = json::array();
-  for (const TaskId task : path) {
+  for (const PathStep& step : path) {
+    const TaskId task = step.task;
     const std::uint32_t resource = plan.class_of(task).resource;
     const bool transfer = plan.is_link(resource);
     const bool moves = transfer || moves_stash(plan.class_of(task).pass);

@@ -15,7 +15,7 @@ nlohmann::ordered_json result_json(const RunResult& result);
 /// passed over: they decide nothing.
 nlohmann::ordered_json causes_json(const IdleCauses& causes);
 nlohmann::ordered_json critical_path_json(const Plan& plan, const Timeline& timeline,
-                                          const std::vector<TaskId>& path);
+                                          const std::vector<PathStep>& path);
 nlohmann::ordered_json findings_json(const std::vector<Finding>& findings);
 
 /// What of an "expect" section (JSON text; names or pointers into the document of `run --json`) the

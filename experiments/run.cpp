@@ -105,7 +105,7 @@ std::optional<Finding> simulate(const Scenario& scenario, const Layout& layout,
 }
 
 void report(const Scenario& scenario, const Layout& layout, RunResult& result) {
-  result.report = summarize(*result.plan, result.costs, result.timeline);
+  result.report = summarize(*result.plan, result.costs, result.timeline, result.conditions);
   result.report->network =
       network_use(*result.plan, result.costs, result.conditions.network, result.report->makespan);
   result.samples_per_s = samples_per_s(scenario, layout, result.report->makespan);

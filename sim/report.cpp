@@ -42,7 +42,8 @@ Bubble bubble_of(const Report& report) {
 
 }  // namespace
 
-Report summarize(const Plan& plan, const Costs& costs, const Timeline& timeline) {
+Report summarize(const Plan& plan, const Costs& costs, const Timeline& timeline,
+                 const Conditions& conditions) {
   Report report;
   report.ranks.resize(plan.ranks);
   for (const Link& link : plan.links) report.links.push_back({.link = link});
@@ -66,7 +67,7 @@ Report summarize(const Plan& plan, const Costs& costs, const Timeline& timeline)
     rank.memory = memory[r];
   }
   report.bubble = bubble_of(report);
-  report.critical_path = critical_path(plan, timeline);
+  report.critical_path = critical_path(plan, costs, timeline, conditions);
   return report;
 }
 

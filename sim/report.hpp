@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/conditions.hpp"
 #include "sim/costs.hpp"
+#include "sim/critical_path.hpp"
 #include "sim/idle.hpp"
 #include "sim/memory.hpp"
 #include "sim/network_use.hpp"
@@ -48,13 +50,10 @@ struct Report {
   std::vector<RankReport> ranks;
   std::vector<LinkReport> links;
   std::vector<NetworkLinkUse> network;  // filled in for a run that met with a network
-  std::vector<TaskId> critical_path;    // from the start of the run to its end
+  std::vector<PathStep> critical_path;  // from the start of the run to its end
 };
 
-Report summarize(const Plan& plan, const Costs& costs, const Timeline& timeline);
-
-/// The tasks that decided the makespan, first to last: each could not start before the one in front
-/// of it had ended. Between equals the task before on the same rank is taken.
-std::vector<TaskId> critical_path(const Plan& plan, const Timeline& timeline);
+Report summarize(const Plan& plan, const Costs& costs, const Timeline& timeline,
+                 const Conditions& conditions = {});
 
 }  // namespace penstock

@@ -88,6 +88,7 @@ void Stepwise::end_cell(std::uint32_t rank) {
   Row& row = rows_[rank];
   const std::span<const TaskId> cell = first_cell(row.rest);
   row.runs = false;
+  row.free_at = now_;
   row.rest = row.rest.subspan(cell.size());
   row.issued += costs_.issue;
   timeline_.slowed[cell.front()] =

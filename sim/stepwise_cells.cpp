@@ -76,7 +76,8 @@ TaskId Stepwise::last_input(const Row& row, TaskId task) const {
   plan_.for_each_input(task, [&](TaskId input) {
     if (last == no_task || end_[input] > end_[last]) last = input;
   });
-  const bool held_up = row.sent_last != no_task && (last == no_task || row.sent_at > end_[last]);
+  const bool held_up = row.sent_last != no_task && row.sent_at > row.free_at &&
+                       (last == no_task || row.sent_at > end_[last]);
   return held_up ? row.sent_last : last;
 }
 

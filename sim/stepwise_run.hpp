@@ -44,6 +44,7 @@ class Stepwise {
     std::uint32_t unsent = 0;  // blocking sends: what has not left yet
     TaskId sent_last = no_task;
     Time sent_at{};
+    Time free_at{};             // when its last cell ended
     Time lacks_memory = never;  // since when the next cell waits for nothing else
 
     // Of the running cell: what is left of it at `since`, as time at full speed.

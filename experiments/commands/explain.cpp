@@ -28,7 +28,8 @@ int explain_scenario(const Options& options) {
     return code;
   }
   const Explanation explanation = explain(result);
-  write_pictures(options.pictures, result, {explanation.gaps, result.report->critical_path});
+  write_pictures(options.pictures, result,
+                 {explanation.gaps, tasks_of(result.report->critical_path)});
   if (on_standard_output(options.pictures)) return code;
   fmt::print("{}", options.json ? explanation_json(result, explanation).dump(2) + "\n"
                                 : explanation_text(result, explanation));
@@ -51,13 +52,28 @@ constinit extern const CommandEntry explain_entry{
     .summary = "where the time goes: critical path, idle gaps and their causes, what to change",
     .details =
         "Each action of the critical path could not start before the one in front of it\n"
-        "had ended. The causes of a gap add up to it, the gaps of a rank to its idle time.\n"
+        "had ended. What the path is made of adds up to the makespan: actions, transfers,\n"
+        "waits for memory or to be launched, and what transfers lost to others\n"
+        "(contention). The causes of a gap add up to it, the gaps of a rank to its idle\n"
+        "time.\n"
+        "\n"
+        "What 1 % less would gain: for a stage, one of its passes (\"2F\"), the transfers\n"
+        "between two ranks, latency included (\"link 0>1\"), or a physical link with 1 %\n"
+        "less time for each byte (\"network link spine\"). Predicted is 1 % of its time on\n"
+        "the critical path, behind the last wait to be launched; then the run is\n"
+        "simulated again with that change, in the same order. The gain is smaller where\n"
+        "another path becomes the critical one. Where ranks share links or wait for\n"
+        "memory it may be anything, even a loss.\n"
+        "\n"
+        "--json has these as \"sensitivity\", and \"critical_path_memory_us\", …_launch_us,\n"
+        "…_contention_us and …_slowdown_us (actions slowed by transfers) beside\n"
+        "\"critical_path_by_stage\"; a rerun that comes to a halt has null.\n"
         "\n"
         "In a picture the actions of the critical path have a dark outline, and a thin\n"
         "line leads from one to the next. Idle time is hatched in the colour of its cause:\n"
         "  warm-up     before the rank's first action\n"
         "  dependency  the producer of the input that came last was not finished\n"
-        "  contention  the transfer of that input was queued behind others\n"
+        "  contention  the transfer of that input was queued behind others or slowed\n"
         "  transfer    it was on its way\n"
         "  memory      everything was there but memory\n"
         "  launch      everything was there, and the host had not launched it yet\n"

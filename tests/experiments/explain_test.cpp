@@ -8,7 +8,7 @@
 
 #include "schedules/registry.hpp"
 #include "sim/error.hpp"
-#include "tests/support/system.hpp"
+#include "tests/support/finished_run.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -95,14 +95,9 @@ RunResult queued() {
                 {stage_of(2, 0), stage_of(1, 0)},
                 link(1, 1e9)};
   for (Layer& stage : system.stages) stage.activation_bytes = 3000;
-  Outcome outcome = simulated(system);
-  RunResult result;
+  RunResult result = finished(system);
   result.title = "queued";
   result.schedule = "queued.csv";
-  result.plan = std::move(outcome.plan);
-  result.costs = std::move(outcome.costs);
-  result.timeline = std::move(outcome.timeline);
-  result.report = std::move(outcome.report);
   return result;
 }
 
@@ -124,6 +119,12 @@ time   share  what               times
    2  18.2 %  F of stage 0           1
    2  18.2 %  F of stage 1           2
 
+what 1 % less would gain
+what      on the path  predicted  of the run  run again  of the run
+link 0>1            7       0.07     0.636 %       0.07     0.636 %
+stage 0             2       0.02     0.182 %       0.02     0.182 %
+stage 1             2       0.02     0.182 %       0.02     0.182 %
+
 idle gaps of all ranks: 13, longest first
 dependency 1, contention 1, transfer 4, drain 7
 rank  from  to  length  causes                                  why
@@ -134,6 +135,7 @@ what to change first
 1. transfers take 63.6 % of the critical path: faster links, smaller activations, or an order with a longer warm-up would hide them
 2. warm-up and drain idle 31.8 % of all ranks' time: more microbatches, or more chunks a rank, would thin them out
 3. rank 1 is busy 4.5 % of the run longer than the mean: move work off it, or make it shorter
+4. contention idles 4.5 % of all ranks' time and is 0.0 % of the critical path; link 0>1 is busy 54.5 % of the run: more bandwidth there, or smaller activations, would ease it
 )");
 }
 
@@ -159,7 +161,8 @@ TEST_CASE("the JSON of a contended run has its path, its shares and its gaps, to
       {"pass": "SEND_F", "stage": 0, "time_us": 7, "count": 2},
       {"pass": "F", "stage": 0, "time_us": 2, "count": 1},
       {"pass": "F", "stage": 1, "time_us": 2, "count": 2}],
-    "critical_path_launch_us": 0, "idle_us": 13,
+    "critical_path_memory_us": 0, "critical_path_launch_us": 0,
+    "critical_path_contention_us": 0, "critical_path_slowdown_us": 0, "idle_us": 13,
     "gaps": [
       {"rank": 0, "start_us": 4, "end_us": 11, "next": null, "waits_for": null,
        "waits_for_rank": null, "transfer": null},
@@ -167,12 +170,22 @@ TEST_CASE("the JSON of a contended run has its path, its shares and its gaps, to
        "waits_for_rank": 0, "transfer": "0SEND_F1"}],
     "findings": []})"_json;
   expected["advice"] = explanation.advice;
+  const auto document = nlohmann::json::parse(explanation_json(result, explanation).dump());
+  // 1 % of the 7 us of both transfers.
+  const auto share = document["sensitivity"][0]["predicted_share"];
+  CHECK(share.get<double>() == doctest::Approx(0.07 / 11));
+  nlohmann::json best = R"({"what": "link 0>1", "on_path_us": 7, "predicted_us": 0.07,
+                            "rerun_us": 0.07})"_json;
+  best["predicted_share"] = best["rerun_share"] = share;
+  CHECK(document["sensitivity"][0] == best);
+  CHECK(document["sensitivity"].size() == 5);
+  expected["sensitivity"] = document["sensitivity"];
   expected["idle_by_cause_us"] =
       causes(R"({"drain": 7, "dependency": 1, "contention": 1, "transfer": 4})");
   expected["gaps"][0]["idle_by_cause_us"] = causes(R"({"drain": 7})");
   expected["gaps"][1]["idle_by_cause_us"] =
       causes(R"({"dependency": 1, "contention": 1, "transfer": 4})");
-  CHECK(nlohmann::json::parse(explanation_json(result, explanation).dump()) == expected);
+  CHECK(document == expected);
 }
 
 TEST_CASE("of two transfers that queue on a link, a gap waits for the one that its action reads") {
@@ -220,10 +233,8 @@ TEST_CASE("in any run of any rule no rank is busy in a gap, and the longest gap 
   });
 }
 
-TEST_CASE(
-    "in any run of any rule the path leads from 0 to the makespan without a gap but launches") {
+TEST_CASE("in any run of any rule the path leads from 0 to the makespan without a gap") {
   for_random_runs([](const RunResult& result, const Explanation& explanation) {
-    if (explanation.path_launches > Time{}) return;
     Time at{};
     for (const PathStretch& stretch : explanation.path) {
       RC_ASSERT(stretch.begin == at);
@@ -234,12 +245,36 @@ TEST_CASE(
   });
 }
 
-TEST_CASE("in any run of any rule the shares of the path and its launches add up to the makespan") {
+TEST_CASE("in any run of any rule the shares of the path and its waits add up to the makespan") {
   for_random_runs([](const RunResult& result, const Explanation& explanation) {
-    Time all = explanation.path_launches;
+    Time all = explanation.waits.total();
     for (const PathShare& share : explanation.shares) all += share.time;
     RC_ASSERT(all == result.report->makespan);
   });
+}
+
+TEST_CASE("under any conditions path, shares, waits and the causes of gaps add up exactly") {
+  CHECK(rc::check([] {
+    const auto result = random_run();
+    if (!result) return;
+    const Explanation explanation = explain(*result);
+    Time on_path = explanation.waits.total(), idle{}, at{};
+    for (const PathShare& share : explanation.shares) on_path += share.time;
+    RC_ASSERT(on_path == result->report->makespan);
+    for (const PathStretch& stretch : explanation.path) {
+      RC_ASSERT(stretch.begin == at);
+      at = stretch.end;
+    }
+    RC_ASSERT(at == result->report->makespan);
+    for (const IdleGap& gap : explanation.gaps) {
+      RC_ASSERT(gap.causes.total() == gap.end - gap.begin);
+    }
+    for (const RankReport& rank : result->report->ranks) {
+      RC_ASSERT(rank.idle_by_cause.total() == rank.idle);
+      idle += rank.idle;
+    }
+    RC_ASSERT(explanation.idle.total() == idle);
+  }));
 }
 
 TEST_CASE("the shares of queued transfers do not count the latency in which both are under way") {
@@ -261,7 +296,7 @@ TEST_CASE("a run dominated by launches is told so, in the path, in its gaps and 
     "overheads": { "issue_us": 4 } })",
                                               "s.json"));
   const Explanation explanation = explain(result);
-  CHECK(to_us(explanation.path_launches) == 7);
+  CHECK(to_us(explanation.waits.launch) == 7);
   CHECK(to_us(explanation.idle.launch) == 3);
   CHECK(to_us(explanation.idle.warmup) == 4);
   REQUIRE(!explanation.advice.empty());
@@ -291,6 +326,98 @@ TEST_CASE("a rank that is slower than the model says is named") {
   // The same times, but as the model has them.
   const auto uneven = advice({"/model/stages/1={\"forward_us\": 1.5, \"backward_us\": 3}"});
   for (const std::string& one : uneven) CHECK(one.find("find out") == std::string::npos);
+}
+
+TEST_CASE("of links that several pairs share, the busiest is named where transfers contend") {
+  // Ranks 0 and 2 send 4,000 bytes to 1 and 3 at once, 1-9 instead of 1-5 us: 8 of 10 us of the
+  // spine, which it fills, and half of that is contention. Each receiver waits for it before its
+  // first action, which is its warm-up.
+  const RunResult result = run(parse_scenario(R"({
+    "model":     { "stages": [ {"forward_us": 1, "activation_bytes": 4000}, {"forward_us": 1} ] },
+    "hardware":  { "name": "custom", "devices": 4,
+                   "links":  [ {"name": "spine", "bandwidth_bytes_per_s": 1e9},
+                               {"name": "rail", "bandwidth_bytes_per_s": 1e9} ],
+                   "routes": { "0>1": ["rail", "spine"], "2>3": ["spine"] } },
+    "partition": { "stages": [[0], [1]], "ranks": [[0, 2], [1, 3]] },
+    "parallel":  { "pipeline": 4 },
+    "schedule":  { "name": "forward-only", "microbatches": 2 } })",
+                                              "s.json"));
+  const Explanation explanation = explain(result);
+  CHECK(to_us(explanation.waits.contention) == 4);
+  const std::string told =
+      "contention idles 0.0 % of all ranks' time and is 40.0 % of the critical path; network link "
+      "spine carries 80.0 % of what it could in the time of the run: more bandwidth there, or "
+      "smaller activations, would ease it";
+  CHECK(std::count(explanation.advice.begin(), explanation.advice.end(), told) == 1);
+  const std::string text = explanation_text(result, explanation);
+  CHECK(text.find("   1   9       8  link 0>1  0SEND_F0, of it contention 4\n") !=
+        std::string::npos);
+  CHECK(text.find("   4  40.0 %  transfers queued or slowed by others (contention)\n") !=
+        std::string::npos);
+  CHECK(explanation_json(result, explanation)["critical_path_contention_us"] == 4.0);
+}
+
+TEST_CASE("the rank that waits longest for memory is named, and what the path waited for it") {
+  // Room for one tensor on rank 1: the second leaves its link 4 us after the first is read at 10.
+  //   rank 1: 1F0 10-11, 8 idle (memory 0: the wait was over at 10; transfer 8), 1F1 19-20
+  System system{Placement::loop(2, 1), order_of("0F0,0F1\n1F0,1F1"), {}, link(5, 1e9)};
+  system.stages = {stage_of(1, 0), stage_of(1, 0)};
+  system.stages[0].activation_bytes = 4000;
+  Conditions conditions;
+  conditions.stall_above_bytes = 4000;
+  const RunResult result = finished(system, conditions);
+  const Explanation explanation = explain(result);
+  CHECK(to_us(explanation.waits.memory) == 5);
+  const std::string told =
+      "waits for memory idle 0.0 % of all ranks' time and are 25.0 % of the critical path";
+  const auto is_told = [&](const std::string& advice) { return advice.starts_with(told); };
+  CHECK(std::count_if(explanation.advice.begin(), explanation.advice.end(), is_told) == 1);
+  CHECK(explanation_json(result, explanation)["critical_path_memory_us"] == 5.0);
+}
+
+TEST_CASE("a rank that evicts too slowly is told how long it waits for memory") {
+  // f = 1, b = 2, room for one activation: 0E0 takes until 5 to leave, and 0F1 waits from 1 on;
+  // 0B0 waits for its activation to come back, 8-12. 14 us in all.
+  System system{Placement::loop(1, 1), order_of("0F0,0F1,0B1,0B0"), {stage_of(1, 2)}, link(0, 1e9)};
+  system.stages.front().stash_bytes = 4000;
+  auto& row = system.schedule.on(Rank{0});
+  row.insert(row.begin() + 3, Action(Pass::load, Stage{0}, Microbatch{0}));
+  row.insert(row.begin() + 1, Action(Pass::evict, Stage{0}, Microbatch{0}));
+  Conditions conditions;
+  conditions.stall_above_bytes = 4000;
+  const RunResult result = finished(system, conditions);
+  const Explanation explanation = explain(result);
+  const std::string told =
+      "waits for memory idle 28.6 % of all ranks' time and are 28.6 % of the critical path; rank 0 "
+      "waits longest, 4 µs: more room there, recomputation, or fewer activations at a time would "
+      "shorten them";
+  CHECK(std::count(explanation.advice.begin(), explanation.advice.end(), told) == 1);
+  const std::string text = explanation_text(result, explanation);
+  CHECK(text.find("memory 4    0F1 waited for memory\n") != std::string::npos);
+  CHECK(text.find("   4  28.6 %  waiting for memory\n") != std::string::npos);
+}
+
+TEST_CASE("a rank that waits for what it sends is told so") {
+  // F takes 1 us, a transfer 4: with blocking sends 0F1 starts at 5.
+  const RunResult result = run(parse_scenario(R"({
+    "model":    { "stages": [ {"forward_us": 1, "activation_bytes": 4000}, {"forward_us": 1} ] },
+    "hardware": { "latency_us": 0, "bandwidth_bytes_per_s": 1e9, "transfers": {"blocking": true} },
+    "schedule": { "name": "forward-only", "microbatches": 2 } })",
+                                              "s.json"));
+  CHECK(explanation_text(result, explain(result))
+            .find("transfer 4  0F1 waited for its own 0SEND_F0 to leave\n") != std::string::npos);
+}
+
+TEST_CASE("a change with which the run comes to a halt has no gain") {
+  const RunResult result = queued();
+  Explanation explanation = explain(result);
+  explanation.sensitivity.front().gain.reset();
+  CHECK(explanation_text(result, explanation)
+            .find("link 0>1            7       0.07     0.636 %   deadlock\n") !=
+        std::string::npos);
+  const auto document = explanation_json(result, explanation);
+  CHECK(document["sensitivity"][0]["rerun_us"].is_null());
+  CHECK(document["sensitivity"][0]["rerun_share"].is_null());
 }
 
 }  // namespace penstock::testing

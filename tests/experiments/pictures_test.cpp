@@ -31,13 +31,14 @@ namespace {
 struct Run {
   Plan plan;
   Timeline timeline;
+  Costs costs;
 };
 
 /// Lowers an order and runs it over free links.
 Run run(const Schedule& schedule, const Placement& placement, double forward_us, double backward_us,
         Overlap overlap = Overlap::serial) {
-  Run result{std::get<Plan>(lower(schedule, placement, overlap)), {}};
-  Costs costs;
+  Run result{std::get<Plan>(lower(schedule, placement, overlap)), {}, {}};
+  Costs& costs = result.costs;
   for (const WorkClass& work : result.plan.classes) {
     double us = work.pass == Pass::forward ? forward_us : backward_us;
     if (work.partner != UINT32_MAX) us = std::max(forward_us, backward_us);
@@ -79,8 +80,12 @@ std::string timeline_picture(PictureFormat format, const Run& run,
   return draw_timeline(format, run.plan, run.timeline, picture);
 }
 
+std::vector<TaskId> path_of(const Run& run) {
+  return tasks_of(critical_path(run.plan, run.costs, run.timeline));
+}
+
 TimelineExplanation explanation_of(const Run& run) {
-  return {idle_gaps(run.plan, run.timeline), critical_path(run.plan, run.timeline)};
+  return {idle_gaps(run.plan, run.timeline), path_of(run)};
 }
 
 constexpr ActionKind f{Pass::forward, 0};
@@ -449,7 +454,7 @@ TEST_CASE("the causes of idle time are muted, the passes are not, and no two cau
 
 TEST_CASE("the boxes of the critical path are its actions, without the transfers between them") {
   const Run two = one_f_one_b(2, 2, 1e-6, 2e-6);
-  const std::vector<TaskId> path = critical_path(two.plan, two.timeline);
+  const std::vector<TaskId> path = path_of(two);
   const auto boxes = [&](std::int64_t shortest) {
     return path_boxes(two.plan, two.timeline, path, Time{shortest});
   };
@@ -467,7 +472,7 @@ TEST_CASE("a fused cell is one box of the critical path, as long as both parts")
   Run fused = one_fused_cell(1e-6, 2e-6);
   fused.timeline.end[1] = Time{2};  // its forward ends before its backward
   const std::vector<PathBox> boxes =
-      path_boxes(fused.plan, fused.timeline, critical_path(fused.plan, fused.timeline), Time{1});
+      path_boxes(fused.plan, fused.timeline, path_of(fused), Time{1});
   CHECK(boxes ==
         std::vector<PathBox>{{0, Time{0}, Time{1}}, {0, Time{1}, Time{3}}, {0, Time{3}, Time{5}}});
 }

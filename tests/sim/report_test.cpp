@@ -28,7 +28,7 @@ std::string causes_text(const IdleCauses& causes) {
 
 std::string path_text(const Outcome& outcome) {
   std::string text;
-  for (const TaskId task : outcome.report.critical_path) {
+  for (const TaskId task : tasks_of(outcome.report.critical_path)) {
     text += (text.empty() ? "" : " ") + task_text(outcome.plan, task);
   }
   return text;
@@ -44,7 +44,7 @@ Time let_go(const Outcome& outcome, TaskId task) {
 bool is_contiguous(const Outcome& outcome) {
   Time at{};
   TaskId before = no_task;
-  for (const TaskId task : outcome.report.critical_path) {
+  for (const TaskId task : tasks_of(outcome.report.critical_path)) {
     const auto resource_of = [&](TaskId of) { return outcome.plan.class_of(of).resource; };
     const bool queued = before != no_task && outcome.plan.is_link(resource_of(task)) &&
                         resource_of(task) == resource_of(before);

@@ -40,7 +40,7 @@ TEST_CASE("gradients are summed over data replicas behind the last backward of e
   CHECK(tail_text(outcome) == "1REDUCE1 7-11, 0REDUCE1 9-13");
   CHECK(to_us(outcome.report.makespan) == 13);
   CHECK(to_us(outcome.report.ranks[1].idle_by_cause.drain) == 6);
-  CHECK(task_text(outcome.plan, outcome.report.critical_path.back()) == "0REDUCE1");
+  CHECK(task_text(outcome.plan, outcome.report.critical_path.back().task) == "0REDUCE1");
 }
 
 TEST_CASE("with a split backward the last W makes the gradient complete") {

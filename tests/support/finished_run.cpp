@@ -1,0 +1,109 @@
+#include "tests/support/finished_run.hpp"
+
+#include <rapidcheck.h>
+
+#include <algorithm>
+
+#include "sim/chance.hpp"
+#include "sim/events.hpp"
+#include "sim/relax.hpp"
+#include "tests/support/random_system.hpp"
+
+namespace penstock::testing {
+namespace {
+
+std::uint32_t below(std::uint32_t end) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::uint32_t>(0, end));
+}
+bool one_in(std::uint32_t count) { return below(count) == 0; }
+
+/// Routes over up to three of four links for whatever the plan sends.
+Network random_network(const Plan& plan) {
+  Network network;
+  network.sharing = one_in(2) ? Sharing::fair : Sharing::fifo;
+  for (const char* name : {"a", "b", "c", "d"}) {
+    network.links.push_back({name, 1e8 * (1 + below(3)), 0});
+  }
+  for (std::size_t link = 0; link < plan.links.size(); ++link) {
+    network.routes.emplace_back();
+    for (std::uint32_t hop = 0; hop < 1 + below(3); ++hop)
+      network.routes.back().push_back(below(4));
+  }
+  return network;
+}
+
+/// Some tenths of what the ranks hold where nothing stalls.
+std::uint64_t random_capacity(const Plan& plan, const Costs& costs) {
+  Timeline timeline;
+  relax(plan, costs, timeline);
+  std::uint64_t most = 0;
+  for (const MemoryPeak& peak : memory_peaks(plan, costs, timeline)) {
+    most = std::max(most, peak.bytes);
+  }
+  return most * (6 + below(6)) / 10;
+}
+
+Conditions random_conditions(const Plan& plan, const Costs& costs) {
+  Conditions conditions;
+  if (one_in(2)) conditions.network = random_network(plan);
+  if (one_in(2)) conditions.stall_above_bytes = random_capacity(plan, costs);
+  if (one_in(3)) conditions.compute_slowdown = 1.5;
+  if (one_in(3)) conditions.transfer_slowdown = 1.25;
+  conditions.blocking_sends = one_in(3);
+  conditions.rendezvous = one_in(3);
+  if (one_in(3)) conditions.in_flight = 1 + below(2);
+  return conditions;
+}
+
+Costs random_costs(const System& system, const Plan& plan) {
+  Chance chance;
+  if (one_in(3)) chance.jitter = chance.transfer_jitter = 0.2;
+  Costs costs = draw(plan, priced(system, plan), chance, 0);
+  if (one_in(3)) costs.issue = from_us(below(4) * 0.5);
+  if (one_in(3)) costs.launch = from_us(below(4) * 0.5);
+  return costs;
+}
+
+RunResult result_of(Plan plan, Costs costs, Conditions conditions, Timeline timeline) {
+  RunResult result;
+  result.title = result.schedule = "random";
+  result.report = summarize(plan, costs, timeline, conditions);
+  result.report->network = network_use(plan, costs, conditions.network, result.report->makespan);
+  result.plan = std::move(plan);
+  result.costs = std::move(costs);
+  result.conditions = std::move(conditions);
+  result.timeline = std::move(timeline);
+  return result;
+}
+
+/// Nothing when it comes to a halt.
+std::optional<RunResult> simulated_with(Plan plan, Costs costs, Conditions conditions) {
+  Timeline timeline;
+  if (simulate(plan, costs, conditions, timeline)) return std::nullopt;
+  return result_of(std::move(plan), std::move(costs), std::move(conditions), std::move(timeline));
+}
+
+}  // namespace
+
+RunResult finished(const System& system, const Conditions& conditions) {
+  Plan plan = lowered(system);
+  Costs costs = priced(system, plan);
+  return simulated_with(std::move(plan), std::move(costs), conditions).value();
+}
+
+std::optional<RunResult> random_run() {
+  const System system = random_system();
+  Plan plan = lowered(system);
+  Costs costs = random_costs(system, plan);
+  Conditions conditions = random_conditions(plan, costs);
+  return simulated_with(std::move(plan), std::move(costs), std::move(conditions));
+}
+
+RunResult random_relaxed_run() {
+  const System system = random_system();
+  Plan plan = lowered(system);
+  Costs costs = random_costs(system, plan);
+  return simulated_with(std::move(plan), std::move(costs), {}).value();
+}
+
+}  // namespace penstock::testing
