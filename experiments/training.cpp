@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/error.hpp"
+
 namespace penstock {
 namespace {
 
@@ -42,12 +44,31 @@ Tail tail_of(const Scenario& scenario, const Partition& partition) {
   return tail;
 }
 
+/// Throws InputError for what a run of an order without flushes could only leave out.
+void check_no_tail(const Scenario& scenario, const Layout& layout) {
+  const Tail tail = tail_of(scenario, layout.partition);
+  const bool sums = std::find(tail.reduces.begin(), tail.reduces.end(), true) != tail.reduces.end();
+  if (sums) {
+    throw InputError("/parallel/data",
+                     "an order that updates as it goes has no moment at which data replicas could "
+                     "sum their gradients; 1 is right, or replicas of stages by /partition/ranks");
+  }
+  if (tail.ties) {
+    throw InputError("/model/tied_embedding_bytes",
+                     "an order that updates as it goes has no moment at which the ends could "
+                     "exchange their gradients; leave it out");
+  }
+}
+
 }  // namespace
 
 Extras extras_of(const Scenario& scenario, const Layout& layout) {
   Extras extras{recomputing_of(scenario, layout.partition), {}, {}};
-  // An order that updates as it goes has no end at which all gradients would be there.
-  if (!layout.schedule.has(Pass::update)) extras.tail = tail_of(scenario, layout.partition);
+  if (layout.schedule.has(Pass::update)) {
+    check_no_tail(scenario, layout);
+  } else {
+    extras.tail = tail_of(scenario, layout.partition);
+  }
   const auto hold = [&](BufferKind kind) { extras.holds[static_cast<std::size_t>(kind)] = true; };
   if (scenario.optimizer != Optimizer::none) {
     hold(BufferKind::weight_gradients);

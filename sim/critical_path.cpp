@@ -43,7 +43,7 @@ class Causes {
   /// Whether its sender waits for it, where ranks wait for what they send.
   bool blocks(TaskId task) const {
     const Pass pass = plan_.class_of(task).pass;
-    return pass == Pass::send_activation || pass == Pass::send_gradient;
+    return passes_on(pass);
   }
   /// Transfers of one link stand in this order.
   std::pair<Time, Time> served(TaskId transfer) const {

@@ -1,6 +1,7 @@
 #include "sim/dispatcher.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 
@@ -36,7 +37,7 @@ Dispatcher::Dispatcher(const Plan& plan, const Placement& placement, const Polic
       policy_(policy),
       missing_(plan.tasks()),
       first_reader_(std::size_t{plan.tasks()} + 2),
-      ready_(plan.ranks),
+      lines_(plan.ranks),
       activations_(plan.ranks),
       next_(plan.ranks, no_task) {
   std::vector<std::pair<TaskId, TaskId>> needs;
@@ -50,7 +51,7 @@ Dispatcher::Dispatcher(const Plan& plan, const Placement& placement, const Polic
   for (const auto& [needed, task] : needs) readers_[first_reader_[needed + 1]++] = task;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const WorkClass& work = plan.class_of(task);
-    if (!is_transfer(work.pass) && missing_[task] == 0) ready_[work.resource].push_back({task, {}});
+    if (!is_transfer(work.pass) && missing_[task] == 0) add(task, {});
   }
 }
 
@@ -75,42 +76,63 @@ void Dispatcher::for_each_need(const Placement& placement, Visitor visit) const 
 void Dispatcher::ended(TaskId task, Time now) {
   count_activation(task, /*at_end=*/true);
   for (std::uint32_t at = first_reader_[task]; at < first_reader_[task + 1]; ++at) {
-    const TaskId reader = readers_[at];
-    if (--missing_[reader] > 0) continue;
-    auto& ready = ready_[plan_.class_of(reader).resource];
-    // What becomes ready at one moment is shown in the order of the plan.
-    const auto place = std::upper_bound(
-        ready.begin(), ready.end(), Ready{reader, now}, [](const Ready& a, const Ready& b) {
-          return std::tie(a.since, a.task) < std::tie(b.since, b.task);
-        });
-    ready.insert(place, {reader, now});
+    if (--missing_[readers_[at]] == 0) add(readers_[at], now);
   }
+}
+
+/// The line of a task's like.
+Dispatcher::Line& Dispatcher::line_of(TaskId task) {
+  auto& lines = lines_[plan_.class_of(task).resource];
+  auto line = std::find_if(lines.begin(), lines.end(),
+                           [&](const Line& one) { return one.work == plan_.work[task]; });
+  if (line == lines.end()) line = lines.insert(line, {plan_.work[task], {}});
+  return *line;
+}
+
+/// Puts a task in line with its like. What becomes ready at one moment stands in the order of the
+/// plan.
+void Dispatcher::add(TaskId task, Time now) {
+  std::deque<Ready>& ready = line_of(task).ready;
+  auto place = ready.end();
+  while (place != ready.begin() && std::prev(place)->since == now &&
+         std::prev(place)->task > task) {
+    --place;
+  }
+  ready.insert(place, {task, now});
 }
 
 std::optional<TaskId> Dispatcher::choose(Rank rank, const std::function<bool(TaskId)>& may_start) {
-  auto& ready = ready_[index(rank)];
-  std::vector<Candidate> candidates;
-  std::vector<std::size_t> places;
   const TaskId next = next_[index(rank)];
-  for (std::size_t at = 0; at < ready.size(); ++at) {
-    const TaskId task = ready[at].task;
-    if (next != no_task && task != next) continue;
-    if (!may_start(task)) continue;
-    const WorkClass& work = plan_.class_of(task);
-    candidates.push_back({{work.pass, work.stage, plan_.microbatch[task]}, ready[at].since});
-    places.push_back(at);
+  if (next != no_task) {
+    const bool is_ready = missing_[next] == 0 && may_start(next);
+    return is_ready ? std::optional(take(rank, next)) : std::nullopt;
   }
-  if (candidates.empty()) return std::nullopt;
+  // The first of each class will do: they are alike, and it has waited longest.
+  std::vector<Ready> firsts;
+  for (const Line& line : lines_[index(rank)]) {
+    if (!line.ready.empty() && may_start(line.ready.front().task)) {
+      firsts.push_back(line.ready.front());
+    }
+  }
+  if (firsts.empty()) return std::nullopt;
+  std::sort(firsts.begin(), firsts.end(), [](const Ready& a, const Ready& b) {
+    return std::tie(a.since, a.task) < std::tie(b.since, b.task);
+  });
+  std::vector<Candidate> candidates;
+  for (const Ready& first : firsts) {
+    const WorkClass& work = plan_.class_of(first.task);
+    candidates.push_back({{work.pass, work.stage, plan_.microbatch[first.task]}, first.since});
+  }
   const auto chosen = policy_.choose({rank, activations_[index(rank)]}, candidates);
   if (!chosen) return std::nullopt;
-  return take(rank, places[*chosen]);
+  return take(rank, firsts[*chosen].task);
 }
 
-/// The candidate at some place, which is one no more.
-TaskId Dispatcher::take(Rank rank, std::size_t place) {
-  auto& ready = ready_[index(rank)];
-  const TaskId task = ready[place].task;
-  ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(place));
+/// A task that is chosen is a candidate no more.
+TaskId Dispatcher::take(Rank rank, TaskId task) {
+  std::deque<Ready>& ready = line_of(task).ready;
+  ready.erase(
+      std::find_if(ready.begin(), ready.end(), [&](const Ready& one) { return one.task == task; }));
   count_activation(task, /*at_end=*/false);
   // A plan has the backward for which an activation is made again directly behind.
   const bool again = plan_.class_of(task).pass == Pass::recompute;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -28,18 +29,25 @@ class Dispatcher {
     TaskId task;
     Time since;
   };
+  /// The actions of one class that are ready, ascending by `since`, then task.
+  struct Line {
+    std::uint32_t work;
+    std::deque<Ready> ready;
+  };
   /// Calls `visit(needed, task)` for everything that an action of a rank needs.
   template <class Visitor>
   void for_each_need(const Placement& placement, Visitor visit) const;
   void count_activation(TaskId task, bool at_end);
-  TaskId take(Rank rank, std::size_t place);
+  void add(TaskId task, Time now);
+  Line& line_of(TaskId task);
+  TaskId take(Rank rank, TaskId task);
 
   const Plan& plan_;
   const Policy& policy_;
   std::vector<std::uint32_t> missing_;       // by task: how much of what it needs is not there
   std::vector<std::uint32_t> first_reader_;  // by task: where its readers begin
   std::vector<TaskId> readers_;
-  std::vector<std::vector<Ready>> ready_;   // by rank
+  std::vector<std::vector<Line>> lines_;    // by rank
   std::vector<std::uint32_t> activations_;  // by rank
   std::vector<TaskId> next_;  // by rank: the backward behind the R that it chose last, or no_task
 };

@@ -28,8 +28,8 @@ class Policy {
  public:
   virtual ~Policy() = default;
 
-  /// Which of the candidates, ascending by `since`, the rank starts; nothing when it rather waits
-  /// for another one.
+  /// Which of the candidates the rank starts, nothing when it rather waits for another one. Of each
+  /// stage and pass that is shown which has waited longest; they ascend by `since`.
   virtual std::optional<std::size_t> choose(const FreeRank& rank,
                                             std::span<const Candidate> candidates) const = 0;
 };

@@ -35,6 +35,11 @@ constexpr std::size_t pass_count = 15;
 constexpr bool is_transfer(Pass pass) { return pass >= Pass::send_activation; }
 /// A transfer that follows the last weight gradient of a stage.
 constexpr bool is_tail(Pass pass) { return pass >= Pass::reduce_gradient; }
+/// What a stage hands to its neighbour, which reads it at once: what blocking sends and rendezvous
+/// are about.
+constexpr bool passes_on(Pass pass) {
+  return pass == Pass::send_activation || pass == Pass::send_gradient;
+}
 /// B or I: what hands a gradient to the stage before.
 constexpr bool gives_gradient(Pass pass) {
   return pass == Pass::backward || pass == Pass::backward_input;

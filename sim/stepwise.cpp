@@ -112,8 +112,7 @@ void Stepwise::leave(TaskId transfer) {
   }
   const Pass pass = plan_.class_of(transfer).pass;
   const Rank from = plan_.link(plan_.class_of(transfer).resource).from;
-  const bool blocks = pass == Pass::send_activation || pass == Pass::send_gradient;
-  if (!conditions_.blocking_sends || !blocks) return;
+  if (!conditions_.blocking_sends || !passes_on(pass)) return;
   Row& row = rows_[index(from)];
   row.sent_last = transfer;
   row.sent_at = now_;
@@ -142,7 +141,7 @@ void Stepwise::hand_over(TaskId task) {
     timeline_.last_input[transfer] = task;
     transfers_.ready(transfer);
     const Pass pass = plan_.class_of(transfer).pass;
-    if (pass == Pass::send_activation || pass == Pass::send_gradient) {
+    if (passes_on(pass)) {
       ++rows_[plan_.class_of(task).resource].unsent;
     }
   }

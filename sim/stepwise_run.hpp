@@ -93,6 +93,7 @@ class Stepwise {
   void for_each_end(TaskId transfer, Visitor visit);
   Standstill standstill() const;
   std::string needs_of(const Row& row) const;
+  std::string behind_text(TaskId transfer) const;
 
   const Plan& plan_;
   const Costs& costs_;

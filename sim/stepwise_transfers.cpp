@@ -21,7 +21,8 @@ bool Stepwise::may_start(TaskId transfer) {
       free_place = free_place && (sends ? row.sends : row.receives) < conditions_.in_flight;
     });
   }
-  if (!free_place || (conditions_.rendezvous && !is_awaited(transfer))) return false;
+  const bool meets = conditions_.rendezvous && passes_on(plan_.class_of(transfer).pass);
+  if (!free_place || (meets && !is_awaited(transfer))) return false;
   if (!room_) return true;
   Time& wait = timeline_.memory_wait[transfer];
   if (fits_beside_next(transfer)) {

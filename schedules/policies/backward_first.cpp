@@ -7,7 +7,7 @@ class BackwardFirst final : public Policy {
  public:
   std::optional<std::size_t> choose(const FreeRank& /*rank*/,
                                     std::span<const Candidate> candidates) const override {
-    return most_urgent(candidates, [](Pass) { return true; });
+    return most_urgent(candidates, [](const Action&) { return true; });
   }
 };
 

@@ -1,22 +1,30 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "schedules/policies/registry.hpp"
 
 namespace penstock {
 namespace {
 
-/// Begins a forward only while the rank holds fewer activations than it may.
+/// Begins a forward only where that leaves room for what must follow it on the same rank before
+/// anything is given back: the forwards of the stages behind it. One microbatch can always go on.
 class MemoryBounded final : public Policy {
  public:
-  explicit MemoryBounded(std::vector<std::uint32_t> most) : most_(std::move(most)) {}
+  MemoryBounded(std::vector<std::uint32_t> most, std::vector<std::uint32_t> takes)
+      : most_(std::move(most)), takes_(std::move(takes)) {}
 
   std::optional<std::size_t> choose(const FreeRank& rank,
                                     std::span<const Candidate> candidates) const override {
-    return most_urgent(candidates, [&](Pass pass) {
-      return pass != Pass::forward || rank.activations < most_[index(rank.rank)];
+    return most_urgent(candidates, [&](const Action& action) {
+      return action.pass != Pass::forward ||
+             rank.activations + takes_[index(action.stage)] <= most_[index(rank.rank)];
     });
   }
 
  private:
-  std::vector<std::uint32_t> most_;  // by rank
+  std::vector<std::uint32_t> most_;   // by rank
+  std::vector<std::uint32_t> takes_;  // by stage: with those behind it on its rank
 };
 
 /// As many as 1f1b needs: one for each rank behind and for itself, and p more for each further
@@ -26,12 +34,30 @@ std::uint32_t usual(const Placement& placement, Rank rank) {
   return placement.ranks() * stages - index(rank);
 }
 
+std::vector<std::uint32_t> activations_taken(const Placement& placement) {
+  std::vector<std::uint32_t> takes(placement.stage_count());
+  for (Rank rank : Numbers<Rank>(placement.ranks())) {
+    for (Stage one : placement.stages_of(rank)) {
+      std::uint32_t behind = 0;
+      for (Stage other : placement.stages_of(rank)) {
+        if (placement.position(other) >= placement.position(one)) ++behind;
+      }
+      takes[index(one)] = std::max(takes[index(one)], behind);
+    }
+  }
+  return takes;
+}
+
 std::unique_ptr<Policy> make(const Placement& placement, const ScheduleOptions& options) {
   std::vector<std::uint32_t> most;
   for (Rank rank : Numbers<Rank>(placement.ranks())) {
     most.push_back(options.number("activations", usual(placement, rank)));
+    const std::size_t stages = placement.stages_of(rank).size();
+    if (most.back() >= stages) continue;
+    throw RuleError(fmt::format("activations is {}, but rank {} holds {} stages, each with one",
+                                most.back(), index(rank), stages));
   }
-  return std::make_unique<MemoryBounded>(std::move(most));
+  return std::make_unique<MemoryBounded>(std::move(most), activations_taken(placement));
 }
 
 constexpr ScheduleOption options[] = {

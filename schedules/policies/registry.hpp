@@ -45,9 +45,9 @@ template <class Allowed>
 std::optional<std::size_t> most_urgent(std::span<const Candidate> candidates, Allowed allowed) {
   std::optional<std::size_t> best;
   for (std::size_t c = 0; c < candidates.size(); ++c) {
-    const Pass pass = candidates[c].action.pass;
-    if (!allowed(pass)) continue;
-    if (!best || urgency(pass) < urgency(candidates[*best].action.pass)) best = c;
+    const Action& action = candidates[c].action;
+    if (!allowed(action)) continue;
+    if (!best || urgency(action.pass) < urgency(candidates[*best].action.pass)) best = c;
   }
   return best;
 }

@@ -29,9 +29,10 @@ Layer random_stage() {
 }
 
 /// What an iteration has besides the passes: recomputation, and a tail of transfers and updates.
-void add_training(Scenario& scenario) {
+void add_training(const ScheduleEntry& entry, Scenario& scenario) {
   scenario.recompute_early = from_to(0, 1) == 0;
   if (from_to(0, 2) == 0) scenario.recompute = RecomputeMode::except_last;
+  if (entry.weights != WeightUse::flushed) return;  // there is no end at which to sum
   scenario.data = from_to(1, 3);
   scenario.zero = from_to(0, 1);
   if (from_to(0, 1) == 0) scenario.optimizer_us = tenths(1, 30);
@@ -55,7 +56,7 @@ Scenario random_costs(const ScheduleEntry& entry, std::uint32_t ranks, std::uint
   scenario.launch_us = tenths(0, 1);
   scenario.chance.jitter = tenths(0, 2);
   scenario.chance.transfer_jitter = tenths(0, 2);
-  if (from_to(0, 1) == 0) add_training(scenario);
+  if (from_to(0, 1) == 0) add_training(entry, scenario);
   return scenario;
 }
 

@@ -118,12 +118,44 @@ TEST_CASE("weight gradients fill the time that nothing else needs") {
 }
 
 TEST_CASE("a policy that waits for ever comes to a halt that says for what") {
-  // Two stages on one rank and room for one activation: 1F0 would be the second.
-  System system{Placement::loop(1, 2),
-                all_work(Placement::loop(1, 2), 1, false),
-                {stage_of(1, 1), stage_of(1, 1)}};
-  CHECK_THROWS_WITH_AS(decide(system, "memory-bounded", {1, {{"activations", "1"}}}),
-                       doctest::Contains("deadlock: at 1 us"), std::logic_error);
+  class NoBackward final : public Policy {
+    std::optional<std::size_t> choose(const FreeRank&,
+                                      std::span<const Candidate> candidates) const override {
+      if (candidates.front().action.pass == Pass::forward) return 0;
+      return std::nullopt;
+    }
+  };
+  const System system = equal_stages(1, 1);
+  const Plan plan = lowered(system);
+  Timeline timeline;
+  const auto order =
+      order_by_policy(plan, system.placement, priced(system, plan), {}, NoBackward(), timeline);
+  REQUIRE(std::holds_alternative<Standstill>(order));
+  CHECK(text(plan, std::get<Standstill>(order)) ==
+        "deadlock: at 1 us 0B0 waits for its policy to start it");
+}
+
+TEST_CASE("however little a rank may hold, one microbatch can always go on") {
+  // From one activation for each of its stages up, on every placement.
+  for (const char* placement : {"loop", "vee"}) {
+    for (const std::uint32_t ranks : {1U, 2U, 3U, 4U}) {
+      for (const std::uint32_t chunks : {1U, 2U, 3U}) {
+        for (std::uint32_t most = chunks; most < chunks + 4; ++most) {
+          CAPTURE(placement);
+          CAPTURE(ranks);
+          CAPTURE(chunks);
+          CAPTURE(most);
+          const ScheduleOptions options{
+              8, {{"activations", std::to_string(most)}, {"placement", placement}}};
+          const Placement laid = policy_placement(ranks, chunks, options);
+          const System system{laid, policy_work(laid, options),
+                              std::vector<Layer>(laid.stage_count(), stage_of(1, 2))};
+          const Outcome outcome = simulated(decide(system, "memory-bounded", options).system);
+          for (const RankReport& rank : outcome.report.ranks) CHECK(rank.peak_activations <= most);
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("a policy refuses options that it does not take") {
@@ -134,6 +166,8 @@ TEST_CASE("a policy refuses options that it does not take") {
                        "activations",
                        UnknownOption);
   CHECK_THROWS_AS(make_policy(entry, placement, {1, {{"activations", "none"}}}), RuleError);
+  CHECK_THROWS_WITH_AS(make_policy(entry, Placement::loop(2, 2), {1, {{"activations", "1"}}}),
+                       "activations is 1, but rank 0 holds 2 stages, each with one", RuleError);
 }
 
 }  // namespace penstock::testing
