@@ -26,7 +26,10 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
 
 constinit extern const ScheduleEntry bpipe_entry{
     .name = "bpipe",
-    .summary = "1f1b that moves activations from the first ranks to the last and back",
+    .summary =
+        "1f1b that moves activations from the first ranks to the last and back; on slow links "
+        "ranks "
+        "hold what is still on its way, too",
     .bubble = "(p-1)(f+b)",
     .peak = "at most min(m, ceil((p+2)/2))",
     .place = one_stage_a_rank,

@@ -45,8 +45,10 @@ std::vector<std::string> outputs_of(const Options& options) {
 
 void write_order(const std::string& path, const Schedule& order) {
   const TorchCsv csv = write_torch_csv(order);
-  for (const std::string& action : csv.left_out)
-    say("left out, since the notation cannot carry it: " + action);
+  if (!csv.left_out.empty()) {
+    say(fmt::format("left out {} actions, since the notation cannot carry them: {} …",
+                    csv.left_out.size(), csv.left_out.front()));
+  }
   write_file(path, csv.text);
 }
 
@@ -126,8 +128,11 @@ constinit extern const CommandEntry run_entry{
         "The causes of a rank's idle time add up to it exactly: warm-up before its first action,\n"
         "drain after its last, and in between dependency (the producer of the input that came "
         "last\n"
-        "was not finished), contention (its transfer was queued), transfer (it was on its way),\n"
-        "launch (the host of the rank had not launched the action yet).\n"
+        "was not finished), contention (its transfer was queued, or slowed by others), transfer "
+        "(it\n"
+        "was on its way), memory (there was no room), launch (the host had not launched the "
+        "action\n"
+        "yet).\n"
         "\n"
         "Where the scenario has \"chance\", the run reported is draw 0; --repeat 1000 makes 1000\n"
         "draws. The same seed gives the same draws on every machine.\n"

@@ -8,6 +8,7 @@
 #include "experiments/result_json.hpp"
 #include "experiments/run.hpp"
 #include "sim/error.hpp"
+#include "sim/timeline_file.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -63,6 +64,23 @@ TEST_CASE("a policy decides anew in every draw of chance") {
   CHECK(result.repeated->sorted.size() == 20);
   CHECK(result.repeated->makespans.front() == result.report->makespan);
   CHECK(result.repeated->sorted.front() < result.repeated->sorted.back());
+}
+
+TEST_CASE("a timeline is read back whatever the ranks waited for") {
+  for (const char* setting :
+       {R"(/hardware/transfers={"blocking": true})", R"(/hardware/transfers={"rendezvous": true})",
+        R"(/hardware/transfers={"in_flight": 1})",
+        R"(/memory={"capacity_bytes": 100000, "policy": "stall"})",
+        R"(/overheads={"compute_slowdown_by_transfer": 1.5})"}) {
+    CAPTURE(setting);
+    const RunResult result = ran("s.json", {setting});
+    REQUIRE(result.plan);
+    const Recording recording =
+        read_timeline(write_timeline(*result.plan, result.timeline, result.title));
+    CHECK(recording.timeline.last_input == result.timeline.last_input);
+    CHECK(recording.timeline.slowed == result.timeline.slowed);
+    CHECK(recording.timeline.memory_wait == result.timeline.memory_wait);
+  }
 }
 
 TEST_CASE("to stall, a run needs a capacity; to offload, an order that is known before") {
