@@ -73,24 +73,6 @@ Outcome run(const System& system, const Conditions& conditions) {
   return outcome;
 }
 
-/// "drain 6, transfer 4"
-std::string causes_text(const Outcome& outcome, Rank rank) {
-  const IdleCauses& causes = outcome.report.ranks[index(rank)].idle_by_cause;
-  std::string text;
-  const auto add = [&](const char* name, Time time) {
-    if (time == Time{}) return;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, text_us(time));
-  };
-  add("warm-up", causes.warmup);
-  add("drain", causes.drain);
-  add("dependency", causes.dependency);
-  add("contention", causes.contention);
-  add("transfer", causes.transfer);
-  add("memory", causes.memory);
-  add("launch", causes.launch);
-  return text;
-}
-
 }  // namespace
 
 TEST_CASE("without contention, the event engine runs any order to the byte as relax does") {
@@ -181,7 +163,7 @@ TEST_CASE("with blocking sends a rank goes on when what it sends has left") {
   CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 1-6");
   CHECK(span_text(outcome, "0F1") == "0F1 5-6");
   CHECK(span_text(outcome, "1F1") == "1F1 11-12");
-  CHECK(causes_text(outcome, Rank{0}) == "drain 6, transfer 4");
+  CHECK(causes_text(outcome.report.ranks[0].idle_by_cause) == "drain 6 transfer 4");
 }
 
 TEST_CASE("with rendezvous a transfer starts only when its reader waits for it") {

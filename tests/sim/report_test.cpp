@@ -9,23 +9,6 @@
 namespace penstock::testing {
 namespace {
 
-/// "warmup 1 drain 2 dependency 3 contention 4 transfer 5 memory 6 launch 7", without the zeros.
-std::string causes_text(const IdleCauses& causes) {
-  std::string text;
-  const auto add = [&](const char* name, Time time) {
-    if (time != Time{})
-      text += fmt::format("{}{} {}", text.empty() ? "" : " ", name, text_us(time));
-  };
-  add("warmup", causes.warmup);
-  add("drain", causes.drain);
-  add("dependency", causes.dependency);
-  add("contention", causes.contention);
-  add("transfer", causes.transfer);
-  add("memory", causes.memory);
-  add("launch", causes.launch);
-  return text;
-}
-
 std::string path_text(const Outcome& outcome) {
   std::string text;
   for (const TaskId task : tasks_of(outcome.report.critical_path)) {

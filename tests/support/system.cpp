@@ -80,6 +80,22 @@ TaskId task_of(const Plan& plan, std::string_view text) {
   throw std::logic_error(fmt::format("no task reads {}", text));
 }
 
+std::string causes_text(const IdleCauses& causes) {
+  std::string text;
+  const auto add = [&](const char* name, Time time) {
+    if (time != Time{})
+      text += fmt::format("{}{} {}", text.empty() ? "" : " ", name, text_us(time));
+  };
+  add("warmup", causes.warmup);
+  add("drain", causes.drain);
+  add("dependency", causes.dependency);
+  add("contention", causes.contention);
+  add("transfer", causes.transfer);
+  add("memory", causes.memory);
+  add("launch", causes.launch);
+  return text;
+}
+
 std::string span_text(const Outcome& outcome, std::string_view task) {
   const TaskId found = task_of(outcome.plan, task);
   return fmt::format("{} {}-{}", task, text_us(outcome.timeline.begin[found]),

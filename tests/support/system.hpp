@@ -56,6 +56,9 @@ Outcome simulated(const System& system);
 /// The task that reads like this, "2F5" or "2SEND_F5"; fails the test when there is none.
 TaskId task_of(const Plan& plan, std::string_view text);
 
+/// "warmup 1 drain 2 dependency 3 contention 4 transfer 5 memory 6 launch 7", without the zeros.
+std::string causes_text(const IdleCauses& causes);
+
 /// When a task began and ended, in microseconds: "0F1 1-2".
 std::string span_text(const Outcome& outcome, std::string_view task);
 
