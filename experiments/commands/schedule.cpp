@@ -80,7 +80,8 @@ constinit extern const CommandEntry schedule_entry{
     .name = "schedule",
     .summary = "print the order of a named schedule as PyTorch CSV",
     .details =
-        "One row a rank; a cell is STAGE, F B I or W, MICROBATCH. What the notation has no word for,\n"
+        "One row a rank; a cell is STAGE, F B I or W, MICROBATCH. What the notation has no word "
+        "for,\n"
         "updates and activations that move away and back, is named on stderr.\n"
         "\n"
         "Example: penstock schedule 1f1b --ranks 4 --microbatches 8 > order.csv",

@@ -220,9 +220,9 @@ TEST_CASE("a transfer to the data replicas is one slice, of the rank that sends"
         fmt::format("{} on {} to {}", name, slice["pid"].dump(), slice["args"]["to"].dump()));
   }
   std::sort(found.begin(), found.end());
-  CHECK(found == std::vector<std::string>{"REDUCE 0 on 0 to \"data\"",
-                                          "REDUCE 0 on 1 to \"data\"", "TIE 0 on 0 to 0",
-                                          "TIE 0 on 0 to 1", "TIE 0 on 1 to 0", "TIE 0 on 1 to 1"});
+  CHECK(found == std::vector<std::string>{"REDUCE 0 on 0 to \"data\"", "REDUCE 0 on 1 to \"data\"",
+                                          "TIE 0 on 0 to 0", "TIE 0 on 0 to 1", "TIE 0 on 1 to 0",
+                                          "TIE 0 on 1 to 1"});
 }
 
 TEST_CASE("slices of one thread never overlap and arrows are bound at both ends") {

@@ -66,7 +66,8 @@ TEST_CASE("a scenario runs, and what it does not say has its default") {
 
 TEST_CASE("unknown keys are refused with those that are known there") {
   CHECK(with("/modle=1") ==
-        "s.json: /modle: unknown key \"modle\"; known: chance, description, expect, hardware, memory, model, "
+        "s.json: /modle: unknown key \"modle\"; known: chance, description, expect, hardware, "
+        "memory, model, "
         "offload, overheads, parallel, partition, penstock, recompute, schedule");
   CHECK(with("/model/stages/1/forwad_us=1") ==
         "s.json: /model/stages/1/forwad_us: unknown key \"forwad_us\"; known: activation_bytes, "
@@ -122,7 +123,8 @@ TEST_CASE("what must be there and is not, is named") {
         "s.json: /model: it must have either \"stages\" or \"layers\"");
   CHECK(with("/schedule={\"name\":\"1f1b\"}") ==
         "s.json: /schedule/microbatches: \"microbatches\" is missing; a rule needs their number");
-  CHECK(with("/schedule={}") == "s.json: /schedule: it must have one of \"name\", \"policy\" and \"file\"");
+  CHECK(with("/schedule={}") ==
+        "s.json: /schedule: it must have one of \"name\", \"policy\" and \"file\"");
   CHECK(with("/schedule/file=o.csv") ==
         "s.json: /schedule: it must have one of \"name\", \"policy\" and \"file\"");
   CHECK(with("/schedule/chains=[[0,1]]") ==

@@ -352,9 +352,8 @@ TEST_CASE("hanayo of W waves has 2W chunks a rank") {
 }
 
 TEST_CASE("rules of one stage a rank, or two, take no other number of chunks") {
-  for (const char* name :
-       {"naive", "forward-only", "gpipe", "1f1b", "eager-1f1b", "seq-1f1b", "zb-h1", "zb-h2",
-        "pipedream", "pipedream-2bw", "bpipe"}) {
+  for (const char* name : {"naive", "forward-only", "gpipe", "1f1b", "eager-1f1b", "seq-1f1b",
+                           "zb-h1", "zb-h2", "pipedream", "pipedream-2bw", "bpipe"}) {
     CAPTURE(name);
     CHECK(refusal(name, {4, 1, 8}) == "allowed");
     CHECK(refusal(name, {4, 2, 8}) == "there are 2 chunks a rank; this schedule has one");
