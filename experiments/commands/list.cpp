@@ -153,7 +153,8 @@ Runner declare(CommandLine& line) {
 
 constinit extern const CommandEntry list_entry{
     .name = "list",
-    .summary = "show what there is: schedules, partitioners, hardware, cost models, formats",
+    .summary =
+        "show what there is: schedules, policies, partitioners, hardware, cost models, formats",
     .details =
         "Symbols: p ranks, r a rank, m microbatches, v chunks a rank, k slices, W waves; f, b, i\n"
         "and w are the times of F, B, I and W of one stage. The bubble is what the makespan\n"
