@@ -200,6 +200,41 @@ TEST_CASE("two ranks that send to each other, block and wait for their readers n
         "2SEND_F1 waits for rank 0 to be ready to receive it");
 }
 
+TEST_CASE("with rendezvous, a reader that wants the second of two transfers first waits for ever") {
+  // Rank 0 sends 0F0, then 2F1, over one link; rank 1 would first read the second.
+  Conditions conditions;
+  conditions.rendezvous = true;
+  const System system{Placement::given(2, {{Rank{0}}, {Rank{1}}, {Rank{0}}, {Rank{1}}},
+                                       {{Stage{0}, Stage{1}}, {Stage{2}, Stage{3}}}),
+                      order_of("0F0,2F1\n3F1,1F0"),
+                      {stage_of(1, 0), stage_of(1, 0)},
+                      link(0, 1e9)};
+  const Plan plan = lowered(system);
+  Timeline timeline;
+  const auto halt = run_events(plan, priced(system, plan), conditions, timeline);
+  REQUIRE(halt);
+  CHECK(text(plan, *halt) ==
+        "deadlock: at 2 us 3F1 waits for 2SEND_F1, which stands behind 0SEND_F0; "
+        "0SEND_F0 waits for rank 1 to be ready to receive it");
+}
+
+TEST_CASE("a run halts when the last thing has happened, not when something was once expected") {
+  // F takes 4 us, a transfer 4 us, factor 2. While the first output travels 4-8, F1 of rank 0 was
+  // to end at 12; from then on it is faster, and ends at 10. Rank 1 has no room for its F0.
+  System system = two_ranks(4, 4);
+  system.stages[1].stash_bytes = 5000;
+  Conditions conditions;
+  conditions.compute_slowdown = 2;
+  conditions.stall_above_bytes = 4500;
+  const Plan plan = lowered(system);
+  Timeline timeline;
+  const auto halt = run_events(plan, priced(system, plan), conditions, timeline);
+  REQUIRE(halt);
+  CHECK(text(plan, *halt) ==
+        "deadlock: at 10 us 1F0 waits for memory of rank 1: it takes 1000 bytes more, and 4000 of "
+        "4500 are held; 0SEND_F1 waits for memory of rank 1");
+}
+
 TEST_CASE("a rank with one transfer in flight at a time sends to two others in turn") {
   // Rank 0 makes outputs for ranks 1 and 2 at 1 and 2 us; each travels 4 us, the second after the
   // first though its link is free.
