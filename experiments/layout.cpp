@@ -283,7 +283,24 @@ void apply_offload(const Scenario& scenario, Layout& layout) {
   }
 }
 
-Partition partition_of(const Scenario& scenario, const Placement& placement) {
+/// From here on a layer costs what it does with selective recomputation.
+void make_selective(Layer& layer) {
+  layer.recompute_us = layer.selective_recompute_us.value_or(layer.recompute_us);
+  layer.stash_bytes = layer.selective_stash_bytes.value_or(layer.stash_bytes);
+  layer.recomputed_bytes = layer.selective_recomputed_bytes.value_or(layer.recomputed_bytes);
+}
+
+/// The layers of a scenario with what they cost the way it recomputes them.
+ModelGraph model_of(const Scenario& scenario) {
+  ModelGraph model = scenario.model;
+  if (scenario.recompute == RecomputeMode::selective) {
+    for (Layer& layer : model.layers) make_selective(layer);
+  }
+  return model;
+}
+
+Partition partition_of(const Scenario& scenario, const ModelGraph& model,
+                       const Placement& placement) {
   const std::uint32_t stages = model_stages(placement);
   if (const auto given = stages_given(scenario); given && *given != stages) {
     throw InputError(scenario.partition_stages.empty() ? "/model/stages" : "/partition/stages",
@@ -294,7 +311,7 @@ Partition partition_of(const Scenario& scenario, const Placement& placement) {
   Partition partition;
   if (!scenario.partition_stages.empty()) {
     partition.stages = scenario.partition_stages;
-    check_partition(scenario.model, partition);
+    check_partition(model, partition);
     return partition;
   }
   if (scenario.stages_given) {
@@ -302,7 +319,7 @@ Partition partition_of(const Scenario& scenario, const Placement& placement) {
     return partition;
   }
   const PartitionerEntry* entry = find_named(partitioner_entries(), scenario.partitioner);
-  return entry->cut(scenario.model, stages);
+  return entry->cut(model, stages);
 }
 
 void check_partitioner(const Scenario& scenario) {
@@ -327,7 +344,8 @@ Layout settle(const Scenario& scenario) {
     }
     apply_offload(scenario, layout);
     check_partitioner(scenario);
-    layout.partition = partition_of(scenario, layout.placement);
+    layout.model = model_of(scenario);
+    layout.partition = partition_of(scenario, layout.model, layout.placement);
     layout.partition.ranks = scenario.partition_ranks;
     return layout;
   } catch (const InputError& error) {

@@ -16,6 +16,7 @@ namespace penstock {
 struct Layout {
   std::string name;  // of the schedule, or of the order's file
   Placement placement;
+  ModelGraph model;  // with what its layers cost here
   Partition partition;
   Schedule schedule;
   std::uint32_t microbatches = 0;

@@ -170,20 +170,11 @@ Enum enumerator(const json& value, const std::array<const char*, count>& names) 
   return Enum{static_cast<std::uint8_t>(at - names.begin())};
 }
 
-/// From here on a layer costs what it does with selective recomputation.
-void make_selective(Layer& layer) {
-  layer.recompute_us = layer.selective_recompute_us.value_or(layer.recompute_us);
-  layer.stash_bytes = layer.selective_stash_bytes.value_or(layer.stash_bytes);
-  layer.recomputed_bytes = layer.selective_recomputed_bytes.value_or(layer.recomputed_bytes);
-}
-
 void read_recompute(const json& recompute, Scenario& scenario) {
   constexpr std::array names{"none", "full", "selective", "except_last"};
   take(recompute, "early", scenario.recompute_early);
   if (!recompute.contains("mode")) return;
   scenario.recompute = enumerator<RecomputeMode>(recompute["mode"], names);
-  if (scenario.recompute != RecomputeMode::selective) return;
-  for (Layer& layer : scenario.model.layers) make_selective(layer);
 }
 
 void read_offload(const json& offload, Scenario& scenario) {

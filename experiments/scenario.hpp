@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/recompute_mode.hpp"
 #include "hardware_models/registry.hpp"
 #include "schedules/offload.hpp"
 #include "sim/chance.hpp"
@@ -16,9 +17,6 @@
 #include "sim/training.hpp"
 
 namespace penstock {
-
-/// Which activations are made again in front of their backward.
-enum class RecomputeMode : std::uint8_t { none, full, selective, except_last };
 
 /// What happens when a rank needs more memory than it has.
 enum class MemoryPolicy : std::uint8_t { finding, stall };

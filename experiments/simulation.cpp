@@ -89,7 +89,7 @@ std::variant<PricedPlan, Finding> Simulation::price_with(const Schedule& order,
   PricedPlan priced{.plan = std::get<Plan>(std::move(lowered)), .costs = {}, .conditions = {}};
   priced.plan.schedule = layout_.name;
   priced.costs =
-      price(priced.plan, scenario_.model, layout_.partition, *hardware_, training_of(scenario_));
+      price(priced.plan, layout_.model, layout_.partition, *hardware_, training_of(scenario_));
   priced.costs.launch = from_us(scenario_.launch_us);
   priced.costs.issue = from_us(scenario_.issue_us);
   priced.conditions = conditions_for(priced.plan);

@@ -20,21 +20,21 @@ std::vector<bool> stages_with(const ModelGraph& model, const Partition& partitio
 }
 
 /// Where a mode is asked for, a layer may also be made again in no time.
-Recomputing recomputing_of(const Scenario& scenario, const Partition& partition) {
+Recomputing recomputing_of(const Scenario& scenario, const Layout& layout) {
   if (scenario.recompute == RecomputeMode::none) return {};
   const auto again = [&](const Layer& layer) {
     return layer.recompute_us > 0 || (scenario.recompute && layer.recomputed_bytes > 0);
   };
-  return {.stages = stages_with(scenario.model, partition, again),
+  return {.stages = stages_with(layout.model, layout.partition, again),
           .early = scenario.recompute_early,
           .except_last = scenario.recompute == RecomputeMode::except_last};
 }
 
 /// Without data replicas there is nothing to sum and nothing to share.
-Tail tail_of(const Scenario& scenario, const Partition& partition) {
+Tail tail_of(const Scenario& scenario, const Layout& layout) {
   Tail tail;
   if (scenario.data > 1) {
-    tail.reduces = stages_with(scenario.model, partition,
+    tail.reduces = stages_with(layout.model, layout.partition,
                                [](const Layer& layer) { return layer.parameter_bytes > 0; });
     tail.gathers = scenario.zero == 1;
   }
@@ -46,7 +46,7 @@ Tail tail_of(const Scenario& scenario, const Partition& partition) {
 
 /// Throws InputError for what a run of an order without flushes could only leave out.
 void check_no_tail(const Scenario& scenario, const Layout& layout) {
-  const Tail tail = tail_of(scenario, layout.partition);
+  const Tail tail = tail_of(scenario, layout);
   const bool sums = std::find(tail.reduces.begin(), tail.reduces.end(), true) != tail.reduces.end();
   if (sums) {
     throw InputError("/parallel/data",
@@ -63,18 +63,18 @@ void check_no_tail(const Scenario& scenario, const Layout& layout) {
 }  // namespace
 
 Extras extras_of(const Scenario& scenario, const Layout& layout) {
-  Extras extras{recomputing_of(scenario, layout.partition), {}, {}};
+  Extras extras{recomputing_of(scenario, layout), {}, {}};
   if (layout.schedule.has(Pass::update)) {
     check_no_tail(scenario, layout);
   } else {
-    extras.tail = tail_of(scenario, layout.partition);
+    extras.tail = tail_of(scenario, layout);
   }
   const auto hold = [&](BufferKind kind) { extras.holds[static_cast<std::size_t>(kind)] = true; };
   if (scenario.optimizer != Optimizer::none) {
     hold(BufferKind::weight_gradients);
     hold(BufferKind::optimizer);
   }
-  for (const Layer& layer : scenario.model.layers) {
+  for (const Layer& layer : layout.model.layers) {
     if (layer.pending_weight_bytes > 0) hold(BufferKind::pending_weight);
     if (layer.workspace_bytes > 0) hold(BufferKind::workspace);
     if (layer.recomputed_bytes > 0) hold(BufferKind::recomputed);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/numbers.hpp"
+#include "sim/work.hpp"
 
 namespace penstock {
 
@@ -30,6 +31,22 @@ struct Layer {
   std::optional<double> selective_recompute_us;
   std::optional<double> selective_stash_bytes;
   std::optional<double> selective_recomputed_bytes;
+
+  // What one device of its group runs, where the layer is known by its work and not by its times.
+  std::string kind;  // of layer, for a profile to find it by
+  std::vector<Kernel> kernels;
+  std::vector<Collective> collectives;
+  bool recomputes_selected = false;  // recomputation runs the selective ones only
+  double examples = 0;               // of a cell, for a profile to find its times by
+  double forward_flops = 0;          // of the model, for one device, however it is run
+  double backward_flops = 0;
+
+  // Of parameter_bytes, those of experts; and how many devices of the group hold the same ones.
+  double expert_parameter_bytes = 0;
+  double copies = 1;
+  double expert_copies = 1;
+
+  double share = 1;  // of a layer in an even cut; layers without one go with a neighbour
 };
 
 /// Layers and the tensors between them: a directed acyclic graph.

@@ -1,0 +1,32 @@
+#include <array>
+
+#include "hardware_models/layers/registry.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::array parameters{
+    LayerParameter{"hidden", "numbers of a token", std::nullopt},
+    LayerParameter{"bias", "1: LayerNorm, with a bias; 0: RMSNorm", 0, 0, 1}};
+
+/// Reads and writes its tokens, and does next to nothing with them.
+LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
+  const double hidden = numbers["hidden"];
+  const double bytes = shape.tokens_outside_tensor() * hidden * shape.activation_size;
+  LayerWork work;
+  work.parameters = hidden * (numbers.is("bias") ? 2 : 1);
+  work.active_parameters = work.parameters;
+  work.held_parameters = work.parameters;
+  work.input_bytes = work.output_bytes = bytes;
+  work.kept_bytes = work.kept_selective_bytes = bytes;
+  work.kernels = {{.pass = Pass::forward, .bytes = 2 * bytes},
+                  {.pass = Pass::backward_input, .bytes = 3 * bytes}};
+  return work;
+}
+
+}  // namespace
+
+constinit extern const LayerKindEntry norm_entry{"norm", "RMSNorm or LayerNorm: bound by memory",
+                                                 parameters, work};
+
+}  // namespace penstock

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hardware_models/model_spec.hpp"
+#include "sim/work.hpp"
+
+namespace penstock {
+
+/// What one layer has, keeps and runs. Bytes, kernels and collectives are those of one device and
+/// one cell; parameters and FLOPs are those of the whole layer.
+struct LayerWork {
+  double parameters = 0;
+  double active_parameters = 0;       // that one token meets
+  double held_parameters = 0;         // on one device, without experts
+  double held_expert_parameters = 0;  // on one device
+  double forward_flops = 0;           // of a cell, over all devices that share it
+  double backward_flops = 0;          // I and W
+  double full_attention_flops = 0;    // what forward_flops has more where a mask saves nothing
+
+  double input_bytes = 0;           // all that full recomputation keeps of a layer
+  double output_bytes = 0;          // what goes on to the next layer
+  double kept_bytes = 0;            // from F to the end of B, input included
+  double kept_selective_bytes = 0;  // the same with selective recomputation
+  double pending_weight_bytes = 0;  // gradients of outputs that wait for W
+  double workspace_bytes = 0;       // while any pass runs
+
+  std::vector<Kernel> kernels;
+  std::vector<Collective> collectives;
+};
+
+/// A number that a kind of layer takes.
+struct LayerParameter {
+  std::string_view name;
+  std::string_view summary;
+  std::optional<double> otherwise;  // what it is when it is not given; without: it must be given
+  double least = 1;
+  double most = 1e15;
+  bool whole = true;
+};
+
+/// The numbers of a layer, defaults filled in.
+class LayerNumbers {
+ public:
+  explicit LayerNumbers(std::map<std::string, double, std::less<>> values)
+      : values_(std::move(values)) {}
+
+  double operator[](std::string_view name) const;
+  bool is(std::string_view name) const { return (*this)[name] != 0; }
+
+ private:
+  std::map<std::string, double, std::less<>> values_;
+};
+
+/// One kind of layer. A kind is one .cpp of this folder.
+struct LayerKindEntry {
+  std::string_view name;
+  std::string_view summary;
+  std::span<const LayerParameter> parameters;
+  /// Throws InputError, its place a pointer below the layer, for numbers that do not go together.
+  LayerWork (*work)(const LayerNumbers& numbers, const CellShape& shape);
+};
+
+/// All kinds of layer, by name.
+std::span<const LayerKindEntry* const> layer_kind_entries();
+
+/// Calls a layer's kind after checking its numbers. Throws InputError with a JSON pointer below the
+/// layer's source.
+LayerWork work_of(const LayerSpec& spec, const CellShape& shape);
+
+}  // namespace penstock
