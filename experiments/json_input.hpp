@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,5 +19,16 @@ void apply_settings(nlohmann::json& document, const std::vector<std::string>& se
 /// Throws InputError, with the JSON pointer of the fault and what would be right there, unless the
 /// document fits the schema.
 void check_schema(const nlohmann::json& document, const nlohmann::json& schema);
+
+/// Stores the value of a key when it is there; the schema has checked its type. (A template, since
+/// a header knows the name of the JSON type only.)
+template <class Json, class Target>
+void take(const Json& object, const char* key, Target& target) {
+  if (object.contains(key)) target = object[key].template get<Target>();
+}
+template <class Json, class Value>
+void take(const Json& object, const char* key, std::optional<Value>& target) {
+  if (object.contains(key)) target = object[key].template get<Value>();
+}
 
 }  // namespace penstock

@@ -6,6 +6,7 @@
 
 #include "experiments/files.hpp"
 #include "experiments/formats/torch_csv.hpp"
+#include "experiments/layout_model.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "schedules/registry.hpp"
 #include "sim/error.hpp"
@@ -154,6 +155,7 @@ Layout layout_by_rule(const Scenario& scenario) {
     check_devices(scenario, ranks);
     layout.placement = placement_for_rule(scenario, *entry, ranks);
     layout.schedule = make_schedule(*entry, layout.placement, options_for_rule(scenario));
+    if (entry->slices_for != nullptr) layout.slices = entry->slices_for(options_for_rule(scenario));
   } catch (const UnknownOption& error) {
     throw InputError(option_pointer(error.name()), error.what());
   } catch (const RuleError& error) {
@@ -283,22 +285,6 @@ void apply_offload(const Scenario& scenario, Layout& layout) {
   }
 }
 
-/// From here on a layer costs what it does with selective recomputation.
-void make_selective(Layer& layer) {
-  layer.recompute_us = layer.selective_recompute_us.value_or(layer.recompute_us);
-  layer.stash_bytes = layer.selective_stash_bytes.value_or(layer.stash_bytes);
-  layer.recomputed_bytes = layer.selective_recomputed_bytes.value_or(layer.recomputed_bytes);
-}
-
-/// The layers of a scenario with what they cost the way it recomputes them.
-ModelGraph model_of(const Scenario& scenario) {
-  ModelGraph model = scenario.model;
-  if (scenario.recompute == RecomputeMode::selective) {
-    for (Layer& layer : model.layers) make_selective(layer);
-  }
-  return model;
-}
-
 Partition partition_of(const Scenario& scenario, const ModelGraph& model,
                        const Placement& placement) {
   const std::uint32_t stages = model_stages(placement);
@@ -344,9 +330,10 @@ Layout settle(const Scenario& scenario) {
     }
     apply_offload(scenario, layout);
     check_partitioner(scenario);
-    layout.model = model_of(scenario);
+    layout.model = model_of(scenario, layout.slices);
     layout.partition = partition_of(scenario, layout.model, layout.placement);
     layout.partition.ranks = scenario.partition_ranks;
+    fit_model(scenario, layout);
     return layout;
   } catch (const InputError& error) {
     throw in_file(scenario.source, error);

@@ -20,6 +20,8 @@ struct Layout {
   Partition partition;
   Schedule schedule;
   std::uint32_t microbatches = 0;
+  std::uint32_t slices = 1;         // cells that share a microbatch
+  double tied_embedding_bytes = 0;  // gradient that first and last stage exchange
 
   const PolicyEntry* policy = nullptr;  // decides the order; the schedule tells only what there is
   ScheduleOptions policy_options;

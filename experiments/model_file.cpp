@@ -35,7 +35,79 @@ const FormatEntry& format_of(const std::string& text, const ModelFileOptions& op
                                    known_formats()));
 }
 
+/// The layers of a profile with what they take for so many examples.
+ModelGraph graph_of(const Profile& profile, double examples) {
+  ModelGraph model;
+  for (const ProfileEntry& entry : profile.entries) {
+    const ProfilePoint point = at(entry, examples);
+    model.layers.push_back({.name = entry.layer,
+                            .source = "",
+                            .forward_us = point.forward_us,
+                            .backward_us = point.backward_us,
+                            .backward_input_us = point.backward_input_us,
+                            .backward_weight_us = point.backward_weight_us,
+                            .activation_bytes = point.activation_bytes.value_or(0),
+                            .stash_bytes = point.stash_bytes.value_or(0),
+                            .parameter_bytes = entry.parameter_bytes,
+                            .examples = examples});
+  }
+  return model;
+}
+
+/// The fewest examples that every layer was measured at, or more.
+double usual_examples(const Profile& profile) {
+  double examples = 0;
+  for (const ProfileEntry& entry : profile.entries) {
+    examples = std::max(examples, entry.points.front().examples);
+  }
+  return examples;
+}
+
+void scale(std::optional<double>& value, double factor) {
+  if (value) *value *= factor;
+}
+
+/// Costs in proportion to the examples of a microbatch.
+void scale(ModelGraph& model, double factor) {
+  for (Layer& layer : model.layers) {
+    for (auto* time : {&layer.forward_us, &layer.backward_us, &layer.backward_input_us,
+                       &layer.backward_weight_us}) {
+      scale(*time, factor);
+    }
+    for (double* bytes : {&layer.activation_bytes, &layer.stash_bytes, &layer.workspace_bytes}) {
+      *bytes *= factor;
+    }
+  }
+}
+
 }  // namespace
+
+double usual_sequence(std::optional<double> max_sequence) {
+  constexpr double usual = 4096;
+  return std::min(usual, max_sequence.value_or(usual));
+}
+
+bool has_tokens(const ModelSpec& spec) {
+  for (const BlockSpec& block : spec.blocks) {
+    for (const LayerSpec& part : block.parts) {
+      if (part.kind == "embedding" || part.kind == "attention" || part.kind == "mla") return true;
+    }
+  }
+  return false;
+}
+
+ModelGraph graph_by_times(const ModelFile& file, std::optional<double> microbatch,
+                          std::optional<double> profiled_microbatch) {
+  if (file.profile.entries.empty()) {
+    ModelGraph model = file.graph;
+    if (profiled_microbatch && microbatch) scale(model, *microbatch / *profiled_microbatch);
+    return model;
+  }
+  ModelGraph model = graph_of(file.profile, microbatch.value_or(usual_examples(file.profile)));
+  model.edges = file.graph.edges;
+  if (model.edges.empty()) model.connect_as_chain();
+  return model;
+}
 
 ModelFile parse_model_file(const std::string& text, const ModelFileOptions& options) {
   const FormatEntry& format = format_of(text, options);

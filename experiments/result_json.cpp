@@ -71,6 +71,17 @@ json list_json(const Items& items, Make make) {
   return all;
 }
 
+/// A model given by times has no tokens and no FLOPs.
+json throughput_json(const Throughput& throughput) {
+  const auto known = [](const std::optional<double>& value) {
+    return value ? json(*value) : json();
+  };
+  return {{"samples_per_s", throughput.samples_per_s},
+          {"tokens_per_s", known(throughput.tokens_per_s)},
+          {"model_flops_utilization", known(throughput.model_flops_utilization)},
+          {"hardware_flops_utilization", known(throughput.hardware_flops_utilization)}};
+}
+
 bool close(double value, double wanted, double within) {
   return std::abs(value - wanted) <= within * std::abs(wanted);
 }
@@ -149,10 +160,7 @@ json result_json(const RunResult& result) {
   document["bubble"] = {{"of_makespan", report.bubble.of_makespan},
                         {"over_ideal", report.bubble.over_ideal},
                         {"of_longest_span", report.bubble.of_longest_span}};
-  // A model given by numbers has no tokens and no FLOPs.
-  document["throughput"] = {{"samples_per_s", result.samples_per_s},
-                            {"tokens_per_s", nullptr},
-                            {"model_flops_utilization", nullptr}};
+  document["throughput"] = throughput_json(result.throughput);
   json ranks = json::array();
   for (std::size_t r = 0; r < report.ranks.size(); ++r) {
     ranks.push_back(rank_json(*result.plan, r, report.ranks[r]));
@@ -168,6 +176,7 @@ json result_json(const RunResult& result) {
   document["critical_path"] =
       critical_path_json(*result.plan, result.timeline, report.critical_path);
   if (result.repeated) document["repeat"] = distribution_json(*result.repeated);
+  document["notes"] = result.notes;
   document["findings"] = findings_json(result.findings);
   return document;
 }

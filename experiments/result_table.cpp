@@ -148,6 +148,21 @@ std::string memory_table(const Report& report) {
          });
 }
 
+std::string throughput_text(const Throughput& throughput) {
+  std::string text = fmt::format("throughput  {} samples/s", number_text(throughput.samples_per_s));
+  if (throughput.tokens_per_s) {
+    text += fmt::format(", {} tokens/s", number_text(*throughput.tokens_per_s));
+  }
+  text += "\n";
+  if (throughput.model_flops_utilization) {
+    text +=
+        fmt::format("utilization {} of the peak for the model (MFU), {} with recomputation (HFU)\n",
+                    percent_text(*throughput.model_flops_utilization),
+                    percent_text(*throughput.hardware_flops_utilization));
+  }
+  return text;
+}
+
 std::string summary(const RunResult& result, TimeUnit unit) {
   const Report& report = *result.report;
   std::string text;
@@ -156,7 +171,7 @@ std::string summary(const RunResult& result, TimeUnit unit) {
       fmt::format("bubble      {} of makespan, {} over ideal, {} of the longest span\n",
                   percent_text(report.bubble.of_makespan), percent_text(report.bubble.over_ideal),
                   percent_text(report.bubble.of_longest_span));
-  text += fmt::format("throughput  {} samples/s\n", number_text(result.samples_per_s));
+  text += throughput_text(result.throughput);
   if (result.steady_interval_us) {
     const double interval =
         *result.steady_interval_us * 1e6 / static_cast<double>(unit.picoseconds);
@@ -179,6 +194,7 @@ std::string result_table(const RunResult& result) {
     }
     if (result.repeated) text += "\n" + distribution_text(*result.repeated);
   }
+  for (const std::string& note : result.notes) text += fmt::format("\nnote: {}\n", note);
   for (const Finding& finding : result.findings) {
     const bool says_kind = finding.text.starts_with(finding.kind + ":");
     text += fmt::format("\nfinding: {}{}\n", says_kind ? "" : finding.kind + ": ", finding.text);

@@ -64,13 +64,6 @@ void add_memory_findings(const Scenario& scenario, RunResult& result) {
   }
 }
 
-double samples_per_s(const Scenario& scenario, const Layout& layout, Time makespan) {
-  if (makespan == Time{}) return 0;
-  const double samples =
-      static_cast<double>(layout.microbatches) * scenario.samples_per_microbatch * scenario.data;
-  return samples / (to_us(makespan) * 1e-6);
-}
-
 /// What only the order tells: how old the weights get, and how quickly a pipeline without flushes
 /// goes on.
 void add_weights(const Layout& layout, RunResult& result) {
@@ -84,6 +77,7 @@ void add_weights(const Layout& layout, RunResult& result) {
 std::optional<Finding> simulate(const Scenario& scenario, const Layout& layout,
                                 const RunOptions& options, RunResult& result) {
   const Simulation simulation(scenario, layout, options.engine);
+  result.peak_flops = simulation.hardware().peak_flops();
   if (layout.policy != nullptr) {
     auto decided = simulation.decide(0);
     if (auto* finding = std::get_if<Finding>(&decided)) return std::move(*finding);
@@ -108,7 +102,9 @@ void report(const Scenario& scenario, const Layout& layout, RunResult& result) {
   result.report = summarize(*result.plan, result.costs, result.timeline, result.conditions);
   result.report->network =
       network_use(*result.plan, result.costs, result.conditions.network, result.report->makespan);
-  result.samples_per_s = samples_per_s(scenario, layout, result.report->makespan);
+  result.throughput =
+      throughput_of(scenario, layout, *result.plan, result.report->makespan, result.peak_flops);
+  result.notes = scenario.notes;
   add_weights(layout, result);
   add_memory_findings(scenario, result);
 }

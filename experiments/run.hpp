@@ -8,6 +8,7 @@
 #include "experiments/repeat.hpp"
 #include "experiments/scenario.hpp"
 #include "experiments/simulation.hpp"
+#include "experiments/throughput.hpp"
 #include "sim/conditions.hpp"
 #include "sim/costs.hpp"
 #include "sim/plan.hpp"
@@ -35,7 +36,9 @@ struct RunResult {
   Conditions conditions;
   Timeline timeline;
   std::optional<Report> report;
-  double samples_per_s = 0;
+  std::optional<double> peak_flops;  // of one device, where the hardware has one
+  Throughput throughput;
+  std::vector<std::string> notes;            // what reading the model took for granted
   std::optional<double> steady_interval_us;  // of an asynchronous schedule, where it settles
   std::optional<Distribution> repeated;
 };

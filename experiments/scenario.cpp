@@ -10,6 +10,7 @@
 
 #include "experiments/files.hpp"
 #include "experiments/json_input.hpp"
+#include "experiments/model_input.hpp"
 #include "experiments/network_input.hpp"
 #include "sim/error.hpp"
 
@@ -17,69 +18,6 @@ namespace penstock {
 namespace {
 
 using nlohmann::json;
-
-/// Stores the value of a key when it is there; the schema has checked its type.
-template <class Target>
-void take(const json& object, const char* key, Target& target) {
-  if (object.contains(key)) target = object[key].get<Target>();
-}
-template <class Value>
-void take(const json& object, const char* key, std::optional<Value>& target) {
-  if (object.contains(key)) target = object[key].get<Value>();
-}
-
-Layer read_layer(const json& object, const std::string& source) {
-  Layer layer;
-  layer.source = source;
-  take(object, "name", layer.name);
-  take(object, "forward_us", layer.forward_us);
-  take(object, "backward_us", layer.backward_us);
-  take(object, "backward_input_us", layer.backward_input_us);
-  take(object, "backward_weight_us", layer.backward_weight_us);
-  take(object, "recompute_us", layer.recompute_us);
-  take(object, "activation_bytes", layer.activation_bytes);
-  take(object, "stash_bytes", layer.stash_bytes);
-  take(object, "parameter_bytes", layer.parameter_bytes);
-  take(object, "recomputed_bytes", layer.recomputed_bytes);
-  take(object, "workspace_bytes", layer.workspace_bytes);
-  take(object, "pending_weight_bytes", layer.pending_weight_bytes);
-  take(object, "selective_recompute_us", layer.selective_recompute_us);
-  take(object, "selective_stash_bytes", layer.selective_stash_bytes);
-  take(object, "selective_recomputed_bytes", layer.selective_recomputed_bytes);
-  return layer;
-}
-
-void read_edges(const json& edges, ModelGraph& model) {
-  for (std::size_t i = 0; i < edges.size(); ++i) {
-    for (const json& end : edges[i]) {
-      if (end.get<std::uint32_t>() < model.layers.size()) continue;
-      throw InputError(fmt::format("/model/edges/{}", i),
-                       fmt::format("there is no layer {}; layers are 0 to {}",
-                                   end.get<std::uint32_t>(), model.layers.size() - 1));
-    }
-    model.edges.emplace_back(LayerIndex{edges[i][0].get<std::uint32_t>()},
-                             LayerIndex{edges[i][1].get<std::uint32_t>()});
-  }
-  topological_order(model);  // refuses a cycle
-}
-
-void read_model(const json& model, Scenario& scenario) {
-  if (model.contains("stages") == model.contains("layers")) {
-    throw InputError("/model", "it must have either \"stages\" or \"layers\"");
-  }
-  take(model, "tied_embedding_bytes", scenario.tied_embedding_bytes);
-  scenario.stages_given = model.contains("stages");
-  const std::string key = scenario.stages_given ? "stages" : "layers";
-  const json& parts = model[key];
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    scenario.model.layers.push_back(read_layer(parts[i], fmt::format("/model/{}/{}", key, i)));
-  }
-  if (!model.contains("edges")) return scenario.model.connect_as_chain();
-  if (scenario.stages_given) {
-    throw InputError("/model/edges", "stages are a chain; edges go with \"layers\"");
-  }
-  read_edges(model["edges"], scenario.model);
-}
 
 void read_transfers(const json& transfers, Conditions& conditions) {
   take(transfers, "blocking", conditions.blocking_sends);
@@ -127,9 +65,11 @@ void read_parallel(const json& parallel, Scenario& scenario) {
   take(parallel, "data", scenario.data);
   take(parallel, "context", scenario.context);
   take(parallel, "expert", scenario.expert);
+  take(parallel, "sequence", scenario.sequence_parallel);
 }
 
 void read_schedule(const json& schedule, Scenario& scenario) {
+  scenario.schedule.clear();  // also what a training command said
   const auto has = [&](const char* key) { return schedule.contains(key) ? 1 : 0; };
   if (has("name") + has("file") + has("policy") != 1) {
     throw InputError("/schedule", "it must have one of \"name\", \"policy\" and \"file\"");
@@ -156,11 +96,6 @@ void read_schedule(const json& schedule, Scenario& scenario) {
       scenario.schedule_settings[key] = value.is_string() ? value.get<std::string>() : value.dump();
     }
   }
-  if (scenario.order_file.empty() && !scenario.microbatches) {
-    throw InputError("/schedule/microbatches",
-                     "\"microbatches\" is missing; a rule needs their "
-                     "number");
-  }
 }
 
 /// The enumerator of a name, in the order in which the schema lists them.
@@ -173,6 +108,10 @@ Enum enumerator(const json& value, const std::array<const char*, count>& names) 
 void read_recompute(const json& recompute, Scenario& scenario) {
   constexpr std::array names{"none", "full", "selective", "except_last"};
   take(recompute, "early", scenario.recompute_early);
+  if (recompute.contains("unit")) {
+    scenario.recompute_unit =
+        recompute["unit"] == "stage" ? RecomputeUnit::stage : RecomputeUnit::layer;
+  }
   if (!recompute.contains("mode")) return;
   scenario.recompute = enumerator<RecomputeMode>(recompute["mode"], names);
 }
@@ -262,8 +201,9 @@ void check_expectations(const json& expect) {
   }
 }
 
-Scenario read_document(const json& document) {
+Scenario read_document(const json& document, ModelFile file) {
   Scenario scenario;
+  use_command(file.command, scenario);
   const auto section = [&](const char* name, void (*read)(const json&, Scenario&)) {
     if (document.contains(name)) read(document[name], scenario);
   };
@@ -277,6 +217,8 @@ Scenario read_document(const json& document) {
   section("memory", read_memory);
   section("overheads", read_overheads);
   section("chance", read_chance);
+  if (document["model"].contains("file")) use_model(std::move(file), scenario);
+  settle_batch(scenario);
   if (document.contains("expect")) {
     check_expectations(document["expect"]);
     scenario.expect = document["expect"].dump();
@@ -291,22 +233,42 @@ void check_version(const json& document) {
                                             document["penstock"].dump()));
 }
 
+/// The model's file that a scenario names, if it does. Errors have that file's name in front.
+ModelFile read_named_model(const json& document, const std::string& folder) {
+  const json& model = document["model"];
+  if (!model.contains("file")) return {};
+  return read_model_file(resolve(folder, model["file"]), {.format = model.value("format", ""),
+                                                          .architecture = model.value("arch", "")});
+}
+
+/// Runs a step whose errors are about the scenario's own text.
+template <class Step>
+auto about(const std::string& source, Step step) {
+  try {
+    return step();
+  } catch (const InputError& error) {
+    throw in_file(source, error);
+  }
+}
+
 }  // namespace
 
 Scenario parse_scenario(const std::string& text, const std::string& source,
                         const std::vector<std::string>& settings) {
-  try {
-    json document = parse_json(text);
-    apply_settings(document, settings);
-    check_version(document);
-    check_schema(document, json::parse(scenario_schema()));
-    Scenario scenario = read_document(document);
-    scenario.source = source;
-    scenario.folder = source == "-" ? "." : std::filesystem::path(source).parent_path().string();
-    return scenario;
-  } catch (const InputError& error) {
-    throw in_file(source, error);
-  }
+  const std::string folder =
+      source == "-" ? "." : std::filesystem::path(source).parent_path().string();
+  const json document = about(source, [&] {
+    json read = parse_json(text);
+    apply_settings(read, settings);
+    check_version(read);
+    check_schema(read, json::parse(scenario_schema()));
+    return read;
+  });
+  ModelFile model = read_named_model(document, folder);
+  Scenario scenario = about(source, [&] { return read_document(document, std::move(model)); });
+  scenario.source = source;
+  scenario.folder = folder;
+  return scenario;
 }
 
 Scenario read_scenario(const std::string& path, const std::vector<std::string>& settings) {

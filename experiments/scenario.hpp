@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "experiments/recompute_mode.hpp"
+#include "hardware_models/model_spec.hpp"
 #include "hardware_models/registry.hpp"
 #include "schedules/offload.hpp"
 #include "sim/chance.hpp"
@@ -26,8 +27,15 @@ struct Scenario {
   std::string source;  // the file it came from, for titles and error texts; "-" for standard input
   std::string folder;  // what its relative paths are seen from
 
-  ModelGraph model;
-  bool stages_given = false;  // each layer of the model is one model stage
+  ModelGraph model;                // by times, or
+  ModelSpec model_spec;            // by kinds of layers
+  bool stages_given = false;       // each layer of the model is one model stage
+  std::optional<double> sequence;  // tokens of one example
+  std::optional<double> max_sequence;
+  std::optional<double> microbatch;  // examples that a device works on at a time
+  std::optional<double> profiled_microbatch;
+  std::optional<std::string> dtype;
+  std::vector<std::string> notes;  // of the model's file: what was assumed
 
   std::string hardware = "ideal";
   HardwareSpec hardware_spec;
@@ -43,19 +51,22 @@ struct Scenario {
   std::uint32_t data = 1;
   std::uint32_t context = 1;
   std::uint32_t expert = 1;
+  bool sequence_parallel = false;
 
   std::string schedule;    // a rule, or
   std::string policy;      // what decides while it runs, or
   std::string order_file;  // a file as the scenario names it
   std::vector<std::vector<Stage>> chains;
   std::optional<std::uint32_t> microbatches;
-  std::uint32_t samples_per_microbatch = 1;
+  std::optional<std::uint32_t> global_batch;     // examples of an iteration
+  std::optional<double> samples_per_microbatch;  // settled once the scenario has been read
   Overlap overlap = Overlap::serial;
   std::map<std::string, std::string, std::less<>> schedule_settings;
 
   std::optional<Offload> offload;
   std::optional<RecomputeMode> recompute;  // not stated: full
   bool recompute_early = false;
+  std::optional<RecomputeUnit> recompute_unit;
 
   std::optional<std::uint64_t> capacity_bytes;
   MemoryPolicy memory_policy = MemoryPolicy::finding;

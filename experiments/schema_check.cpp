@@ -32,12 +32,28 @@ const json& resolved(const json& schema, const json& node) {
   return schema.at(Pointer(reference.substr(1)));  // "#/definitions/…"
 }
 
+bool fits(const json& value, const json& schema) {
+  valijson::Schema parsed;
+  valijson::adapters::NlohmannJsonAdapter adapter(schema);
+  valijson::SchemaParser().populateSchema(adapter, parsed);
+  valijson::Validator validator;
+  return validator.validate(parsed, valijson::adapters::NlohmannJsonAdapter(value), nullptr);
+}
+
+/// What speaks of a value: a node as it stands, what it refers to, or the side of an "if" on which
+/// the value is.
+const json& speaking_of(const json& schema, const json& node, const json& value) {
+  if (!node.is_object() || !node.contains("if")) return resolved(schema, node);
+  return resolved(schema, node[fits(value, node["if"]) ? "then" : "else"]);
+}
+
 /// The part of the schema that speaks of a place of the document.
-const json& schema_at(const json& schema, const Pointer& place) {
+const json& schema_at(const json& schema, const json& document, const Pointer& place) {
   static const json anything = json::object();
   std::vector<std::string> steps;
   for (Pointer rest = place; !rest.empty(); rest.pop_back()) steps.push_back(rest.back());
   const json* node = &schema;
+  Pointer here;
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     if (node->contains("properties") && (*node)["properties"].contains(*step)) {
       node = &(*node)["properties"][*step];
@@ -48,7 +64,8 @@ const json& schema_at(const json& schema, const Pointer& place) {
     } else {
       return anything;
     }
-    node = &resolved(schema, *node);
+    here /= *step;
+    node = &speaking_of(schema, *node, document.at(here));
   }
   return *node;
 }
@@ -128,7 +145,7 @@ void check_schema(const json& document, const json& schema) {
     depth = error.context.size();
     place = pointer_of(error.context);
   }
-  report(place, document.at(place), schema_at(schema, place));
+  report(place, document.at(place), schema_at(schema, document, place));
 }
 
 }  // namespace penstock

@@ -34,6 +34,8 @@ class Simulation {
  public:
   Simulation(const Scenario& scenario, const Layout& layout, Engine engine);
 
+  const HardwareModel& hardware() const { return *hardware_; }
+
   /// The order that the layout's policy decides while a draw runs.
   std::variant<Schedule, Finding> decide(std::uint32_t draw) const;
   /// Lowers and prices an order.

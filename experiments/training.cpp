@@ -40,7 +40,7 @@ Tail tail_of(const Scenario& scenario, const Layout& layout) {
   }
   // New weights can be gathered only once there are some, even where making them takes no time.
   tail.updates = scenario.optimizer_us > 0 || tail.gathers;
-  tail.ties = scenario.tied_embedding_bytes > 0;
+  tail.ties = layout.tied_embedding_bytes > 0;
   return tail;
 }
 
@@ -82,12 +82,12 @@ Extras extras_of(const Scenario& scenario, const Layout& layout) {
   return extras;
 }
 
-Training training_of(const Scenario& scenario) {
+Training training_of(const Scenario& scenario, const Layout& layout) {
   return {.data = scenario.data,
           .optimizer = scenario.optimizer,
           .shards_optimizer = scenario.zero == 1 && scenario.data > 1,
           .optimizer_us = scenario.optimizer_us,
-          .tied_embedding_bytes = scenario.tied_embedding_bytes};
+          .tied_embedding_bytes = layout.tied_embedding_bytes};
 }
 
 }  // namespace penstock

@@ -11,6 +11,6 @@ namespace penstock {
 Extras extras_of(const Scenario& scenario, const Layout& layout);
 
 /// The numbers that go with it.
-Training training_of(const Scenario& scenario);
+Training training_of(const Scenario& scenario, const Layout& layout);
 
 }  // namespace penstock

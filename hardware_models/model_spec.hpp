@@ -18,7 +18,7 @@ struct LayerSpec {
 struct BlockSpec {
   std::string name;
   std::vector<LayerSpec> parts;
-  double share = 1;               // of an even cut; 0: goes with a neighbour
+  bool cut_evenly = true;         // counts in an even cut; else it goes with a neighbour
   bool predicts_further = false;  // of multi-token prediction: not among the model's parameters
 };
 

@@ -46,7 +46,7 @@ struct Layer {
   double copies = 1;
   double expert_copies = 1;
 
-  double share = 1;  // of a layer in an even cut; layers without one go with a neighbour
+  bool cut_evenly = true;  // counts in an even cut; else it goes with a neighbour
 };
 
 /// Layers and the tensors between them: a directed acyclic graph.

@@ -19,6 +19,7 @@ struct LayerWork {
   double active_parameters = 0;       // that one token meets
   double held_parameters = 0;         // on one device, without experts
   double held_expert_parameters = 0;  // on one device
+  double tied_parameters = 0;         // of those held, what another layer has too
   double forward_flops = 0;           // of a cell, over all devices that share it
   double backward_flops = 0;          // I and W
   double full_attention_flops = 0;    // what forward_flops has more where a mask saves nothing

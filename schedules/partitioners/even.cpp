@@ -1,26 +1,43 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "schedules/partitioners/registry.hpp"
 #include "sim/error.hpp"
 
 namespace penstock {
 namespace {
 
-/// As many layers in each stage, in topological order; the first stages take what is left over.
+/// Which layers count. Where too few do, all count.
+std::vector<bool> counted(const ModelGraph& model, std::uint32_t stages) {
+  std::vector<bool> counts;
+  for (const Layer& layer : model.layers) counts.push_back(layer.cut_evenly);
+  const auto many = std::count(counts.begin(), counts.end(), true);
+  if (static_cast<std::uint32_t>(many) < stages) counts.assign(counts.size(), true);
+  return counts;
+}
+
+/// As many layers that count in each stage, in topological order; the first stages take what is
+/// left over. A layer that does not count goes with the one before it, the first ones with the one
+/// after them.
 Partition cut(const ModelGraph& model, std::uint32_t stages) {
-  const auto layers = static_cast<std::uint32_t>(model.layers.size());
+  const std::vector<bool> counts = counted(model, stages);
+  const auto layers = static_cast<std::uint32_t>(std::count(counts.begin(), counts.end(), true));
   if (layers < stages) {
     throw InputError("/model", fmt::format("{} layers cannot fill {} stages; each stage needs at "
                                            "least one layer",
                                            layers, stages));
   }
-  const std::vector<LayerIndex> order = topological_order(model);
-  Partition partition;
-  auto next = order.begin();
-  for (std::uint32_t stage = 0; stage < stages; ++stage) {
-    const auto end = next + layers / stages + (stage < layers % stages ? 1 : 0);
-    partition.stages.emplace_back(next, end);
-    next = end;
+  Partition partition{.stages = {{}}, .ranks = {}};
+  std::uint32_t in_stage = 0;
+  for (const LayerIndex layer : topological_order(model)) {
+    const auto stage = static_cast<std::uint32_t>(partition.stages.size() - 1);
+    const std::uint32_t full = layers / stages + (stage < layers % stages ? 1 : 0);
+    if (counts[index(layer)] && in_stage++ == full) {
+      partition.stages.emplace_back();
+      in_stage = 1;
+    }
+    partition.stages.back().push_back(layer);
   }
   return partition;
 }

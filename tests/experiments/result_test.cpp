@@ -68,8 +68,9 @@ TEST_CASE("the document of run --json has every key of its contract, in order") 
   CHECK(document["penstock"] == 1);
   CHECK(document["schedule"] == "1f1b");
   CHECK(keys(document["bubble"]) == Names{"of_makespan", "over_ideal", "of_longest_span"});
-  CHECK(keys(document["throughput"]) ==
-        Names{"samples_per_s", "tokens_per_s", "model_flops_utilization"});
+  CHECK(keys(document["throughput"]) == Names{"samples_per_s", "tokens_per_s",
+                                              "model_flops_utilization",
+                                              "hardware_flops_utilization"});
   const json& rank = document["ranks"][1];
   CHECK(keys(rank) == Names{"rank", "start_us", "end_us", "busy_us", "idle_us", "idle_by_cause_us",
                             "peak_activations", "peak_memory_bytes", "peak_memory_time_us",
@@ -113,7 +114,7 @@ TEST_CASE(
 
 TEST_CASE("samples count per microbatch and per data replica") {
   const std::vector<std::string> settings{"/schedule/samples_per_microbatch=8", "/parallel/data=2"};
-  CHECK(result_of(settings).samples_per_s == doctest::Approx(4 * 8 * 2 / 15e-6));
+  CHECK(result_of(settings).throughput.samples_per_s == doctest::Approx(4 * 8 * 2 / 15e-6));
 }
 
 TEST_CASE("a deadlock has no makespan, and the circle as its finding") {

@@ -1,0 +1,76 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "experiments/commands/registry.hpp"
+#include "experiments/description.hpp"
+#include "experiments/files.hpp"
+#include "sim/error.hpp"
+
+namespace penstock {
+namespace {
+
+struct Options {
+  std::string model;
+  ModelFileOptions file;
+  std::optional<std::uint32_t> sequence, microbatch, tensor, context, expert;
+  bool json = false;
+};
+
+std::optional<double> degree(const char* option, std::optional<std::uint32_t> value) {
+  constexpr std::uint32_t most = 1'000'000'000;
+  if (!value) return std::nullopt;
+  return within(option, value, most);
+}
+
+int describe_model(const Options& options) {
+  const ModelFile file = read_model_file(options.model, options.file);
+  const DescriptionOptions shape{.sequence = degree("--sequence", options.sequence),
+                                 .microbatch = degree("--microbatch", options.microbatch),
+                                 .tensor = degree("--tensor", options.tensor),
+                                 .context = degree("--context", options.context),
+                                 .expert = degree("--expert", options.expert)};
+  try {
+    const ModelDescription model = describe(file, shape);
+    fmt::print("{}",
+               options.json ? description_json(model).dump(2) + "\n" : description_text(model));
+  } catch (const InputError& error) {
+    throw in_file(options.model, error);
+  }
+  return ExitCode::done;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.required("MODEL", options->model, "a model's file, - for standard input");
+  line.option("--sequence", options->sequence, "tokens of an example");
+  line.option("--microbatch", options->microbatch, "examples of a microbatch");
+  line.option("--tensor", options->tensor, "degree of tensor parallelism");
+  line.option("--context", options->context, "degree of context parallelism");
+  line.option("--expert", options->expert, "degree of expert parallelism");
+  line.option("--format", options->file.format, "of the file, where its text does not show it",
+              "NAME");
+  line.option("--arch", options->file.architecture, "architecture, instead of what the file says",
+              "NAME");
+  line.flag("--json", options->json, "print it as JSON");
+  return [options] { return describe_model(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry describe_entry{
+    .name = "describe",
+    .summary = "what a model is: parameters, FLOPs, and what each layer holds and keeps",
+    .details =
+        "Reads Hugging Face configs, Megatron-LM arguments, PipeDream and other profiles: see\n"
+        "penstock list formats. Parameters are those of the whole model; what layers hold,\n"
+        "put out and keep until their backward is counted on one device, for one\n"
+        "microbatch: without recomputation, with selective and with full recomputation.\n"
+        "FLOPs of causal attention count half of the square where the kernel can skip the\n"
+        "rest; the other way of counting stands beside it.\n"
+        "\n"
+        "Example: penstock describe config.json --sequence 8192 --tensor 8",
+    .declare = declare,
+};
+
+}  // namespace penstock

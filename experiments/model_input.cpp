@@ -1,0 +1,276 @@
+#include "experiments/model_input.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "experiments/json_input.hpp"
+#include "hardware_models/model_layers.hpp"
+#include "sim/error.hpp"
+#include "sim/limits.hpp"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+
+Layer read_layer(const json& object, const std::string& source) {
+  Layer layer;
+  layer.source = source;
+  take(object, "name", layer.name);
+  take(object, "forward_us", layer.forward_us);
+  take(object, "backward_us", layer.backward_us);
+  take(object, "backward_input_us", layer.backward_input_us);
+  take(object, "backward_weight_us", layer.backward_weight_us);
+  take(object, "recompute_us", layer.recompute_us);
+  take(object, "activation_bytes", layer.activation_bytes);
+  take(object, "stash_bytes", layer.stash_bytes);
+  take(object, "parameter_bytes", layer.parameter_bytes);
+  take(object, "recomputed_bytes", layer.recomputed_bytes);
+  take(object, "workspace_bytes", layer.workspace_bytes);
+  take(object, "pending_weight_bytes", layer.pending_weight_bytes);
+  take(object, "selective_recompute_us", layer.selective_recompute_us);
+  take(object, "selective_stash_bytes", layer.selective_stash_bytes);
+  take(object, "selective_recomputed_bytes", layer.selective_recomputed_bytes);
+  return layer;
+}
+
+void read_edges(const json& edges, ModelGraph& model) {
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    for (const json& end : edges[i]) {
+      if (end.get<std::uint32_t>() < model.layers.size()) continue;
+      throw InputError(fmt::format("/model/edges/{}", i),
+                       fmt::format("there is no layer {}; layers are 0 to {}",
+                                   end.get<std::uint32_t>(), model.layers.size() - 1));
+    }
+    model.edges.emplace_back(LayerIndex{edges[i][0].get<std::uint32_t>()},
+                             LayerIndex{edges[i][1].get<std::uint32_t>()});
+  }
+  topological_order(model);  // refuses a cycle
+}
+
+/// A layer by its kind: every other key is one of the kind's numbers.
+LayerSpec read_part(const json& object, std::string source) {
+  LayerSpec spec{.kind = object["kind"], .numbers = {}, .source = std::move(source)};
+  constexpr std::array<std::string_view, 4> others{"kind", "name", "repeat", "even"};
+  for (const auto& [key, value] : object.items()) {
+    if (std::find(others.begin(), others.end(), key) != others.end()) continue;
+    spec.numbers[key] = value.is_boolean() ? (value.get<bool>() ? 1.0 : 0.0) : value.get<double>();
+  }
+  return spec;
+}
+
+/// A layer by its kind, or several that stay together.
+BlockSpec read_block(const json& object, const std::string& source) {
+  if (object.contains("kind") == object.contains("parts")) {
+    throw InputError(source, "a layer has either a \"kind\" or, of several kinds, \"parts\"");
+  }
+  BlockSpec block;
+  take(object, "name", block.name);
+  take(object, "even", block.cut_evenly);
+  if (object.contains("kind")) {
+    block.parts.push_back(read_part(object, source));
+    if (block.name.empty()) block.name = block.parts.front().kind;
+    return block;
+  }
+  const json& parts = object["parts"];
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    block.parts.push_back(read_part(parts[i], fmt::format("{}/parts/{}", source, i)));
+  }
+  if (block.name.empty()) block.name = "block";
+  return block;
+}
+
+void read_blocks(const json& layers, ModelSpec& spec) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const std::string source = fmt::format("/model/layers/{}", i);
+    const BlockSpec block = read_block(layers[i], source);
+    const auto times = layers[i].value("repeat", std::uint32_t{1});
+    if (spec.blocks.size() + times > Limits::layers) {
+      throw InputError(source + "/repeat", fmt::format("these are more than {} layers in all, "
+                                                       "which is the most there can be",
+                                                       Limits::layers));
+    }
+    for (std::uint32_t copy = 0; copy < times; ++copy) {
+      spec.blocks.push_back(block);
+      if (times > 1) spec.blocks.back().name += fmt::format(" {}", copy);
+    }
+  }
+}
+
+bool is_block(const json& layer) { return layer.contains("kind") || layer.contains("parts"); }
+
+void read_layers(const json& model, Scenario& scenario) {
+  const json& layers = model["layers"];
+  const auto by_kind = std::count_if(layers.begin(), layers.end(), is_block);
+  if (by_kind == 0) {
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      scenario.model.layers.push_back(read_layer(layers[i], fmt::format("/model/layers/{}", i)));
+    }
+    if (!model.contains("edges")) return scenario.model.connect_as_chain();
+    return read_edges(model["edges"], scenario.model);
+  }
+  if (static_cast<std::size_t>(by_kind) < layers.size()) {
+    throw InputError("/model/layers",
+                     "some layers state their times and others their kind; a layer of the kind "
+                     "\"measured\" states times among others by kind");
+  }
+  if (model.contains("edges")) {
+    throw InputError("/model/edges", "layers by kind are a chain; edges go with layers by times");
+  }
+  read_blocks(layers, scenario.model_spec);
+}
+
+void read_stages(const json& stages, Scenario& scenario) {
+  scenario.stages_given = true;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    scenario.model.layers.push_back(read_layer(stages[i], fmt::format("/model/stages/{}", i)));
+  }
+  scenario.model.connect_as_chain();
+}
+
+/// Keys that say how large a cell is have no meaning where costs are stated.
+void refuse_shape(const json& model) {
+  for (const char* key : {"sequence", "microbatch", "dtype", "profiled_microbatch"}) {
+    if (!model.contains(key)) continue;
+    throw InputError(std::string("/model/") + key,
+                     "what is stated in times and bytes has its size already; this goes with "
+                     "layers by kind, or with a file");
+  }
+}
+
+/// Each device of an expert group works on examples of its own.
+void settle_examples(Scenario& scenario) {
+  const double members = scenario.model_spec.blocks.empty() ? 1 : scenario.expert;
+  auto& examples = scenario.microbatch;
+  auto& samples = scenario.samples_per_microbatch;
+  if (examples && samples && *samples != *examples * members) {
+    throw InputError("/schedule/samples_per_microbatch",
+                     fmt::format("it is {}, but a microbatch of {} on each of {} devices of an "
+                                 "expert group has {}; leave it out",
+                                 *samples, *examples, members, *examples * members));
+  }
+  if (!examples && !scenario.model_spec.blocks.empty())
+    examples = samples.value_or(members) / members;
+  if (!samples) samples = examples.value_or(1) * members;
+  if (!has_tokens(scenario.model_spec) || scenario.sequence) return;
+  scenario.sequence = usual_sequence(scenario.max_sequence);
+}
+
+/// A training command leaves data replicas to the number of devices.
+void settle_replicas(Scenario& scenario) {
+  if (scenario.data != 0) return;
+  scenario.data = 1;
+  if (!scenario.devices || !scenario.pipeline) return;
+  const std::uint64_t others =
+      std::uint64_t{*scenario.pipeline} * scenario.tensor * scenario.context * scenario.expert;
+  if (others == 0 || *scenario.devices % others != 0) {
+    throw InputError("/hardware/devices",
+                     fmt::format("{} devices do not divide by the {} that one copy of the pipeline "
+                                 "takes",
+                                 *scenario.devices, others));
+  }
+  scenario.data = static_cast<std::uint32_t>(*scenario.devices / others);
+}
+
+std::optional<std::uint32_t> microbatches_of_batch(const Scenario& scenario) {
+  if (!scenario.global_batch) return std::nullopt;
+  const double each = *scenario.samples_per_microbatch * scenario.data;
+  const double count = *scenario.global_batch / each;
+  if (count >= 1 && count <= Limits::microbatches && count == std::floor(count)) {
+    return static_cast<std::uint32_t>(count);
+  }
+  throw InputError("/schedule/microbatches",
+                   fmt::format("a batch of {} does not divide by the {} examples that all replicas "
+                               "work on at a time; give the number of microbatches",
+                               *scenario.global_batch, each));
+}
+
+/// Stands in for a value that the scenario does not state.
+template <class Value>
+void stand_in(std::optional<Value>& stated, const std::optional<Value>& other) {
+  if (!stated) stated = other;
+}
+
+}  // namespace
+
+void read_model(const json& model, Scenario& scenario) {
+  const int ways = static_cast<int>(model.contains("stages")) +
+                   static_cast<int>(model.contains("layers")) +
+                   static_cast<int>(model.contains("file"));
+  if (ways != 1) {
+    throw InputError("/model", "it must have one of \"stages\", \"layers\" and \"file\"");
+  }
+  take(model, "tied_embedding_bytes", scenario.tied_embedding_bytes);
+  take(model, "sequence", scenario.sequence);
+  take(model, "microbatch", scenario.microbatch);
+  take(model, "profiled_microbatch", scenario.profiled_microbatch);
+  take(model, "dtype", scenario.dtype);
+  if (model.contains("edges") && !model.contains("layers")) {
+    throw InputError("/model/edges", "stages are a chain; edges go with \"layers\"");
+  }
+  if (model.contains("stages")) read_stages(model["stages"], scenario);
+  if (model.contains("layers")) read_layers(model, scenario);
+  if (!model.contains("file") && scenario.model_spec.blocks.empty()) refuse_shape(model);
+}
+
+void use_command(const TrainingCommand& command, Scenario& scenario) {
+  scenario.tensor = command.tensor.value_or(1);
+  scenario.context = command.context.value_or(1);
+  scenario.expert = command.expert.value_or(1);
+  scenario.sequence_parallel = command.sequence_parallel.value_or(false);
+  scenario.pipeline = command.pipeline;
+  scenario.chunks = command.chunks;
+  scenario.devices = command.devices;
+  scenario.recompute = command.recompute;
+  if (command.tensor || command.pipeline) scenario.data = 0;  // settled by the devices
+  scenario.zero = command.distributed_optimizer.value_or(false) ? 1 : 0;
+  if (!command.pipeline) return;
+  scenario.schedule = command.chunks.value_or(1) > 1 ? "interleaved-1f1b" : "1f1b";
+}
+
+void use_model(ModelFile file, Scenario& scenario) {
+  scenario.notes.insert(scenario.notes.end(), file.notes.begin(), file.notes.end());
+  const TrainingCommand& command = file.command;
+  stand_in(scenario.sequence, command.sequence);
+  if (command.microbatch) stand_in(scenario.microbatch, std::optional<double>(*command.microbatch));
+  stand_in(scenario.dtype, command.dtype);
+  scenario.global_batch = command.global_batch;
+  scenario.max_sequence = file.max_sequence;
+  if (scenario.partition_stages.empty()) scenario.partition_stages = std::move(file.stages);
+  if (scenario.partition_ranks.empty()) scenario.partition_ranks = std::move(file.ranks);
+  if (!file.spec.blocks.empty()) {
+    scenario.model_spec = std::move(file.spec);
+    return;
+  }
+  const bool sized = !file.profile.entries.empty() || scenario.profiled_microbatch.has_value();
+  if (scenario.microbatch && !sized) {
+    throw InputError("/model/microbatch",
+                     "the times of this file are those of a minibatch of unknown size; say that "
+                     "with \"profiled_microbatch\" too");
+  }
+  scenario.model = graph_by_times(file, scenario.microbatch, scenario.profiled_microbatch);
+  if (!scenario.model.layers.empty()) return;
+  throw InputError("/model/file",
+                   "this file says how layers are cut but not what they are; it goes under "
+                   "/partition/file");
+}
+
+void settle_batch(Scenario& scenario) {
+  if (scenario.schedule.empty() && scenario.policy.empty() && scenario.order_file.empty()) {
+    throw InputError("/schedule", "\"schedule\" is missing");
+  }
+  settle_examples(scenario);
+  settle_replicas(scenario);
+  if (!scenario.microbatches) scenario.microbatches = microbatches_of_batch(scenario);
+  if (scenario.order_file.empty() && !scenario.microbatches) {
+    throw InputError("/schedule/microbatches",
+                     "\"microbatches\" is missing; a rule needs their number");
+  }
+}
+
+}  // namespace penstock

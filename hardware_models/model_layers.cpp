@@ -1,0 +1,99 @@
+#include "hardware_models/model_layers.hpp"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+/// Adds a part behind those of a block: sizes add up, but the block has one input and one output,
+/// and its parts run in turn.
+void append(LayerWork& block, LayerWork part) {
+  block.parameters += part.parameters;
+  block.active_parameters += part.active_parameters;
+  block.held_parameters += part.held_parameters;
+  block.held_expert_parameters += part.held_expert_parameters;
+  block.tied_parameters += part.tied_parameters;
+  block.forward_flops += part.forward_flops;
+  block.backward_flops += part.backward_flops;
+  block.full_attention_flops += part.full_attention_flops;
+  block.output_bytes = part.output_bytes;
+  block.kept_bytes += part.kept_bytes;
+  block.kept_selective_bytes += part.kept_selective_bytes;
+  block.pending_weight_bytes += part.pending_weight_bytes;
+  block.workspace_bytes = std::max(block.workspace_bytes, part.workspace_bytes);
+  block.kernels.insert(block.kernels.end(), part.kernels.begin(), part.kernels.end());
+  block.collectives.insert(block.collectives.end(), part.collectives.begin(),
+                           part.collectives.end());
+}
+
+/// What stays from F to B, and what comes back before B.
+void keep(Layer& layer, const LayerWork& work, Remaking remaking) {
+  const double kept = remaking == Remaking::nothing ? work.kept_bytes
+                      : remaking == Remaking::selected
+                          ? work.kept_selective_bytes
+                          : std::min(work.input_bytes, work.kept_bytes);
+  const double again = work.kept_bytes - kept;
+  layer.stash_bytes = kept;
+  layer.workspace_bytes = work.workspace_bytes;
+  if (remaking == Remaking::whole_stages) {
+    layer.recomputed_bytes = again;
+  } else {
+    layer.workspace_bytes += again;  // of one block at a time
+  }
+}
+
+Layer layer_of(const BlockSpec& block, const CellShape& shape, Remaking remaking) {
+  LayerWork work = work_of(block, shape);
+  const double devices = shape.tensor * shape.context;
+  Layer layer;
+  layer.name = block.name;
+  layer.source = block.parts.front().source;
+  layer.kind = block.parts.size() == 1 ? block.parts.front().kind : "block";
+  layer.activation_bytes = work.output_bytes;
+  layer.expert_parameter_bytes = work.held_expert_parameters * shape.parameter_size;
+  layer.parameter_bytes =
+      work.held_parameters * shape.parameter_size + layer.expert_parameter_bytes;
+  layer.pending_weight_bytes = work.pending_weight_bytes;
+  keep(layer, work, remaking);
+  layer.kernels = std::move(work.kernels);
+  layer.collectives = std::move(work.collectives);
+  layer.recomputes_selected = remaking == Remaking::selected;
+  layer.examples = shape.microbatch / shape.slices;
+  layer.forward_flops = work.forward_flops / devices;
+  layer.backward_flops = work.backward_flops / devices;
+  layer.copies = shape.context * shape.expert;
+  layer.expert_copies = shape.context;
+  layer.cut_evenly = block.cut_evenly;
+  return layer;
+}
+
+}  // namespace
+
+LayerWork work_of(const BlockSpec& block, const CellShape& shape) {
+  LayerWork work = work_of(block.parts.front(), shape);
+  for (std::size_t part = 1; part < block.parts.size(); ++part) {
+    append(work, work_of(block.parts[part], shape));
+  }
+  return work;
+}
+
+ModelGraph graph_of(const ModelSpec& spec, const CellShape& shape, Remaking remaking) {
+  ModelGraph model;
+  for (const BlockSpec& block : spec.blocks) {
+    model.layers.push_back(layer_of(block, shape, remaking));
+  }
+  model.connect_as_chain();
+  return model;
+}
+
+void keep_inputs_of_stages(ModelGraph& model, const Partition& partition) {
+  for (const std::vector<LayerIndex>& stage : partition.stages) {
+    for (std::size_t i = 1; i < stage.size(); ++i) {
+      Layer& layer = model.layers[index(stage[i])];
+      layer.recomputed_bytes += layer.stash_bytes;
+      layer.stash_bytes = 0;
+    }
+  }
+}
+
+}  // namespace penstock
