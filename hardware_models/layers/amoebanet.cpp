@@ -1,9 +1,13 @@
 #include "hardware_models/layers/amoebanet.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
 #include <vector>
 
 #include "hardware_models/layers/building.hpp"
 #include "hardware_models/layers/convolution.hpp"
+#include "sim/error.hpp"
 
 namespace penstock {
 namespace {
@@ -22,7 +26,10 @@ class Cell {
  public:
   Cell(const LayerNumbers& numbers, const CellShape& shape)
       : shape_(shape), images_(images_of(shape)), channels_(numbers["channels"]) {
-    numbers.share("channels", 4 * shape.tensor);
+    if (std::fmod(channels_, 4 * shape.tensor) == 0) return;
+    throw InputError("/channels", fmt::format("{} is no multiple of {}; each of {} devices must "
+                                              "have a whole fourth of them",
+                                              channels_, 4 * shape.tensor, shape.tensor));
   }
 
   /// A state of `channels` from images that may have more or fewer.

@@ -48,6 +48,16 @@ double own_keys(double keys, double tensor) {
                                keys, tensor));
 }
 
+double head_size(const LayerNumbers& numbers) {
+  if (const auto stated = numbers.given("head_dim")) return *stated;
+  const double hidden = numbers["hidden"];
+  const double heads = numbers["heads"];
+  if (std::fmod(hidden, heads) == 0) return hidden / heads;
+  throw InputError("/head_dim", fmt::format("\"head_dim\" is missing, and hidden {} over {} heads "
+                                            "is no whole number",
+                                            hidden, heads));
+}
+
 Heads heads_of(const LayerNumbers& numbers, const CellShape& shape) {
   Heads heads;
   heads.hidden = numbers["hidden"];
@@ -57,8 +67,7 @@ Heads heads_of(const LayerNumbers& numbers, const CellShape& shape) {
     throw InputError("/kv_heads", fmt::format("{} does not divide the {} heads; it must",
                                               heads.keys, heads.queries));
   }
-  const auto size = numbers.given("head_dim");
-  heads.size = size ? *size : numbers.share("hidden", heads.queries);
+  heads.size = head_size(numbers);
   heads.own_queries = numbers.share("heads", shape.tensor);
   heads.own_keys = own_keys(heads.keys, shape.tensor);
   return heads;

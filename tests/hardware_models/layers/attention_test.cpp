@@ -135,6 +135,9 @@ TEST_CASE("attention: heads that do not come out even are refused where they sta
   CHECK(refused({{"kv_heads", 3}}, 1) == "/layer/kv_heads: 3 does not divide the 4 heads; it must");
   CHECK(refused({{"heads", 6}, {"kv_heads", 3}}, 2) ==
         "/layer/kv_heads: 3 cannot be shared by 2 devices; one of these must divide the other");
+  CHECK_THROWS_WITH_AS(work_of("attention", {{"hidden", 10}, {"heads", 4}}),
+                       "\"head_dim\" is missing, and hidden 10 over 4 heads is no whole number",
+                       InputError);
 }
 
 }  // namespace penstock::testing

@@ -117,6 +117,15 @@ TEST_CASE("amoebanet_reduction: it halves sides, and reads larger images behind 
   CHECK(work.input_bytes == 2 * (16 * 16 + 64 * 12));
 }
 
+TEST_CASE("amoebanet_normal: channels of which a device has no whole fourth are refused") {
+  const Numbers numbers = {
+      {"channels_before", 12}, {"channels_in", 16}, {"channels", 12}, {"height", 4}, {"width", 4}};
+  CHECK(work_of("amoebanet_normal", numbers).parameters > 0);
+  CHECK_THROWS_WITH_AS(work_of("amoebanet_normal", numbers, CellShape{.tensor = 2}),
+                       "12 is no multiple of 8; each of 2 devices must have a whole fourth of them",
+                       InputError);
+}
+
 TEST_CASE(
     "AmoebaNet-D runs forward once and backward twice in FLOPs, and its layers fit together") {
   const Layers layers = amoebanet(18, 256);
