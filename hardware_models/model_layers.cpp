@@ -1,9 +1,30 @@
 #include "hardware_models/model_layers.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "sim/error.hpp"
 
 namespace penstock {
 namespace {
+
+bool has_times(const LayerWork& work) { return work.forward_us.has_value(); }
+
+/// A block is known by its times or by its kernels, not by some of either.
+void check_alike(const BlockSpec& block, const LayerWork& work, const LayerSpec& spec,
+                 const LayerWork& part) {
+  if (has_times(work) == has_times(part)) return;
+  throw InputError(spec.source + "/kind",
+                   fmt::format("in \"{}\" parts that were measured stand beside parts that were "
+                               "not; a measured layer is one of its own",
+                               block.name));
+}
+
+void add(std::optional<double>& sum, const std::optional<double>& part) {
+  if (!part) sum.reset();
+  if (sum) *sum += *part;
+}
 
 /// Adds a part behind those of a block: sizes add up, but the block has one input and one output,
 /// and its parts run in turn.
@@ -24,6 +45,10 @@ void append(LayerWork& block, LayerWork part) {
   block.kernels.insert(block.kernels.end(), part.kernels.begin(), part.kernels.end());
   block.collectives.insert(block.collectives.end(), part.collectives.begin(),
                            part.collectives.end());
+  add(block.forward_us, part.forward_us);
+  add(block.backward_us, part.backward_us);
+  add(block.backward_input_us, part.backward_input_us);
+  add(block.backward_weight_us, part.backward_weight_us);
 }
 
 /// What stays from F to B, and what comes back before B.
@@ -55,6 +80,12 @@ Layer layer_of(const BlockSpec& block, const CellShape& shape, Remaking remaking
       work.held_parameters * shape.parameter_size + layer.expert_parameter_bytes;
   layer.pending_weight_bytes = work.pending_weight_bytes;
   keep(layer, work, remaking);
+  layer.forward_us = work.forward_us;
+  layer.backward_us = work.backward_us;
+  layer.backward_input_us = work.backward_input_us;
+  layer.backward_weight_us = work.backward_weight_us;
+  const bool all_again = remaking == Remaking::blocks || remaking == Remaking::whole_stages;
+  if (all_again) layer.recompute_us = work.forward_us.value_or(0);
   layer.kernels = std::move(work.kernels);
   layer.collectives = std::move(work.collectives);
   layer.recomputes_selected = remaking == Remaking::selected;
@@ -72,7 +103,9 @@ Layer layer_of(const BlockSpec& block, const CellShape& shape, Remaking remaking
 LayerWork work_of(const BlockSpec& block, const CellShape& shape) {
   LayerWork work = work_of(block.parts.front(), shape);
   for (std::size_t part = 1; part < block.parts.size(); ++part) {
-    append(work, work_of(block.parts[part], shape));
+    LayerWork next = work_of(block.parts[part], shape);
+    check_alike(block, work, block.parts[part], next);
+    append(work, std::move(next));
   }
   return work;
 }

@@ -51,6 +51,19 @@ const LayerKindEntry& kind_of(const LayerSpec& spec) {
 
 double LayerNumbers::operator[](std::string_view name) const { return values_.find(name)->second; }
 
+std::optional<double> LayerNumbers::given(std::string_view name) const {
+  const double value = (*this)[name];
+  return std::isnan(value) ? std::nullopt : std::optional(value);
+}
+
+double LayerNumbers::share(std::string_view name, double degree) const {
+  const double value = (*this)[name];
+  if (std::fmod(value, degree) == 0) return value / degree;
+  throw InputError(pointer_step(name),
+                   fmt::format("{} cannot be shared by {} devices; it must be a multiple of that",
+                               value, degree));
+}
+
 LayerWork work_of(const LayerSpec& spec, const CellShape& shape) {
   try {
     const LayerKindEntry& entry = kind_of(spec);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -19,10 +20,10 @@ struct LayerWork {
   double active_parameters = 0;       // that one token meets
   double held_parameters = 0;         // on one device, without experts
   double held_expert_parameters = 0;  // on one device
-  double tied_parameters = 0;         // of those held, what another layer has too
-  double forward_flops = 0;           // of a cell, over all devices that share it
-  double backward_flops = 0;          // I and W
-  double full_attention_flops = 0;    // what forward_flops has more where a mask saves nothing
+  double tied_parameters = 0;       // of those held, what an embedding on the same device holds too
+  double forward_flops = 0;         // of a cell, over all devices that share it
+  double backward_flops = 0;        // I and W
+  double full_attention_flops = 0;  // what forward_flops has more where a mask saves nothing
 
   double input_bytes = 0;           // all that full recomputation keeps of a layer
   double output_bytes = 0;          // what goes on to the next layer
@@ -33,7 +34,16 @@ struct LayerWork {
 
   std::vector<Kernel> kernels;
   std::vector<Collective> collectives;
+
+  // Times of a cell, where the layer is known by them and not by its kernels.
+  std::optional<double> forward_us;
+  std::optional<double> backward_us;
+  std::optional<double> backward_input_us;
+  std::optional<double> backward_weight_us;
 };
+
+/// What a number is otherwise, where not giving it means something of its own.
+constexpr double absent = std::numeric_limits<double>::quiet_NaN();
 
 /// A number that a kind of layer takes.
 struct LayerParameter {
@@ -45,6 +55,11 @@ struct LayerParameter {
   bool whole = true;
 };
 
+/// A number that says whether something is there.
+constexpr LayerParameter flag(std::string_view name, std::string_view summary, double otherwise) {
+  return {name, summary, otherwise, 0, 1};
+}
+
 /// The numbers of a layer, defaults filled in.
 class LayerNumbers {
  public:
@@ -53,6 +68,10 @@ class LayerNumbers {
 
   double operator[](std::string_view name) const;
   bool is(std::string_view name) const { return (*this)[name] != 0; }
+  /// The number, unless it is absent.
+  std::optional<double> given(std::string_view name) const;
+  /// What each of `degree` devices has of it. Throws InputError unless it comes out even.
+  double share(std::string_view name, double degree) const;
 
  private:
   std::map<std::string, double, std::less<>> values_;

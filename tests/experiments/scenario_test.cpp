@@ -76,7 +76,7 @@ TEST_CASE("unknown keys are refused with those that are known there") {
         "selective_recomputed_bytes, selective_stash_bytes, stash_bytes, workspace_bytes");
   CHECK(with("/parallel/pipelines=2") ==
         "s.json: /parallel/pipelines: unknown key \"pipelines\"; known: chunks, context, data, "
-        "expert, pipeline, tensor");
+        "expert, pipeline, sequence, tensor");
 }
 
 TEST_CASE("a value of the wrong type or size is refused with what would be right") {
@@ -118,9 +118,9 @@ TEST_CASE("what must be there and is not, is named") {
   CHECK(outcome_of(R"({"model": {"stages": [{"backward_us": 1}]},
                        "schedule": {"name": "1f1b", "microbatches": 1}})") ==
         "s.json: /model/stages/0/forward_us: \"forward_us\" is missing");
-  CHECK(with("/model={}") == "s.json: /model: it must have either \"stages\" or \"layers\"");
+  CHECK(with("/model={}") == "s.json: /model: it must have one of \"stages\", \"layers\" and \"file\"");
   CHECK(with("/model/layers=[{\"forward_us\":1}]") ==
-        "s.json: /model: it must have either \"stages\" or \"layers\"");
+        "s.json: /model: it must have one of \"stages\", \"layers\" and \"file\"");
   CHECK(with("/schedule={\"name\":\"1f1b\"}") ==
         "s.json: /schedule/microbatches: \"microbatches\" is missing; a rule needs their number");
   CHECK(with("/schedule={}") ==

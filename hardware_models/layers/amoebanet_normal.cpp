@@ -1,0 +1,32 @@
+#include "hardware_models/layers/amoebanet.hpp"
+
+namespace penstock {
+namespace {
+
+/// As torchgpipe builds it (benchmarks/models/amoebanet/genotype.py), which follows what TensorFlow
+/// joins and not what the paper does.
+constexpr std::array<std::size_t, 4> joined{0, 3, 4, 6};
+constexpr CellTable table{{{{1, CellOperation::conv_1x1},
+                            {1, CellOperation::max_pool_3x3},
+                            {1, CellOperation::none},
+                            {0, CellOperation::conv_1x7_7x1},
+                            {0, CellOperation::conv_1x1},
+                            {0, CellOperation::conv_1x7_7x1},
+                            {2, CellOperation::max_pool_3x3},
+                            {2, CellOperation::none},
+                            {1, CellOperation::avg_pool_3x3},
+                            {5, CellOperation::conv_1x1}}},
+                          joined,
+                          1};
+
+LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
+  return cell_work(table, numbers, shape);
+}
+
+}  // namespace
+
+constinit extern const LayerKindEntry amoebanet_normal_entry{
+    "amoebanet_normal", "a cell of AmoebaNet-D that leaves images as large as they come",
+    cell_parameters, work};
+
+}  // namespace penstock

@@ -1,0 +1,73 @@
+#include <algorithm>
+#include <array>
+
+#include "hardware_models/layers/building.hpp"
+#include "hardware_models/layers/convolution_numbers.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::array parameters = [] {
+  std::array<LayerParameter, convolution_parameters.size() + 1> all{};
+  std::copy(convolution_parameters.begin(), convolution_parameters.end(), all.begin());
+  all.back() = {"kernels", "that are mixed into one for each example", std::nullopt};
+  return all;
+}();
+
+/// What weighs the kernels: the mean of each channel, and a dense layer with a bias. Each device of
+/// a tensor group does all of it, and sums the gradients of the weights.
+void add_routing(LayerWork& work, const Convolution& convolution, double kernels,
+                 const CellShape& shape) {
+  const double image_bytes = convolution.numbers_in() * shape.activation_size;
+  const double means = convolution.examples * convolution.channels_in * shape.activation_size;
+  const double weights = convolution.examples * kernels * shape.activation_size;
+  work.kernels.push_back(vector_kernel(Pass::forward, image_bytes + means));
+  work.kernels.push_back(vector_kernel(Pass::backward_input, image_bytes + means));
+  add_dense(work, {convolution.examples, convolution.channels_in, kernels}, shape.activation_size);
+  count_dense_flops(work, convolution.channels_in * kernels, convolution.examples);
+  work.parameters += (convolution.channels_in + 1) * kernels;
+  work.held_parameters += (convolution.channels_in + 1) * kernels;
+  work.kept_bytes += means + weights;
+  work.pending_weight_bytes += weights;
+  if (shape.tensor == 1) return;
+  work.collectives.push_back({.pass = Pass::backward_input,
+                              .kind = CollectiveKind::all_reduce,
+                              .group = Group::tensor,
+                              .bytes = weights});
+}
+
+/// Sums the kernels before the one convolution: a product of weights by kernels, one row for each
+/// example.
+void add_mixing(LayerWork& work, const Convolution& convolution, double kernels,
+                const CellShape& shape) {
+  const double weights = convolution.weights() / shape.tensor;
+  add_dense(work, {convolution.examples, kernels, weights}, shape.activation_size);
+  count_dense_flops(work, convolution.weights() * kernels, convolution.examples);
+  work.parameters += kernels * convolution.weights();
+  work.held_parameters += kernels * weights;
+  const double mixed = convolution.examples * weights * shape.activation_size;
+  work.kept_bytes += mixed;
+  work.pending_weight_bytes += mixed;
+}
+
+LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
+  Convolution convolution = convolution_of(numbers, shape);
+  convolution.weights_by_example = true;
+  LayerWork work;
+  work.input_bytes = convolution.numbers_in() * shape.activation_size;
+  work.output_bytes = convolution.numbers_out() * shape.activation_size;
+  add_routing(work, convolution, numbers["kernels"], shape);
+  add_mixing(work, convolution, numbers["kernels"], shape);
+  add_convolution(work, convolution, shape);
+  work.active_parameters = work.parameters;
+  work.kept_selective_bytes = work.kept_bytes;
+  return work;
+}
+
+}  // namespace
+
+constinit extern const LayerKindEntry conditional_conv_entry{
+    "conditional_conv", "convolution by kernels that each example mixes for itself", parameters,
+    work};
+
+}  // namespace penstock

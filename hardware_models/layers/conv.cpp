@@ -1,0 +1,21 @@
+#include "hardware_models/layers/convolution_numbers.hpp"
+
+namespace penstock {
+namespace {
+
+LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
+  const Convolution convolution = convolution_of(numbers, shape);
+  LayerWork work;
+  work.input_bytes = convolution.numbers_in() * shape.activation_size;
+  work.output_bytes = convolution.numbers_out() * shape.activation_size;
+  add_convolution(work, convolution, shape);
+  return work;
+}
+
+}  // namespace
+
+constinit extern const LayerKindEntry conv_entry{
+    "conv", "convolution of images, perhaps behind a ReLU and with a batch norm",
+    convolution_parameters, work};
+
+}  // namespace penstock

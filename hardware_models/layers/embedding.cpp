@@ -1,0 +1,59 @@
+#include <array>
+
+#include "hardware_models/layers/building.hpp"
+#include "hardware_models/layers/tensor_group.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::array parameters{
+    LayerParameter{"vocab", "different tokens", std::nullopt},
+    LayerParameter{"hidden", "numbers of a token", std::nullopt},
+    LayerParameter{"positions", "places that have learned numbers of their own; 0: none", 0, 0},
+    LayerParameter{"dropout", "share dropped; 0: no dropout", 0, 0, 1, false}};
+
+constexpr double token_number_bytes = 8;
+
+/// Looks rows up, and for W adds gradients to them; there is no input gradient.
+void add_kernels(LayerWork& work, const LayerNumbers& numbers, const CellShape& shape) {
+  const double rows = shape.tokens() * numbers["hidden"] * shape.activation_size;
+  work.kernels = {vector_kernel(Pass::forward, 2 * rows),
+                  vector_kernel(Pass::backward_weight, 3 * rows)};
+  const double outside = shape.tokens_outside_tensor() * numbers["hidden"];
+  if (numbers.is("positions")) {
+    work.kernels.push_back(vector_kernel(Pass::forward, 3 * outside * shape.activation_size));
+    work.kernels.push_back(
+        vector_kernel(Pass::backward_weight, 3 * outside * shape.activation_size));
+  }
+  if (numbers.is("dropout")) {
+    const double bytes = outside * (2 * shape.activation_size + 1);
+    work.kernels.push_back(vector_kernel(Pass::forward, bytes));
+    work.kernels.push_back(vector_kernel(Pass::backward_weight, bytes));
+  }
+}
+
+LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
+  const double hidden = numbers["hidden"];
+  const double positions = numbers["positions"] * hidden;
+  const double outside = shape.tokens_outside_tensor() * hidden;
+  LayerWork work;
+  work.parameters = numbers["vocab"] * hidden + positions;
+  work.active_parameters = work.parameters;
+  work.held_parameters = padded_share(numbers["vocab"], shape.tensor) * hidden + positions;
+  work.input_bytes = token_number_bytes * shape.tokens();
+  work.output_bytes = outside * shape.activation_size;
+  work.kept_bytes = work.input_bytes + (numbers.is("dropout") ? outside : 0);
+  work.kept_selective_bytes = work.kept_bytes;
+  work.pending_weight_bytes = work.output_bytes;
+  add_kernels(work, numbers, shape);
+  leave_tensor_group(work, shape, hidden, Pass::backward_weight);
+  return work;
+}
+
+}  // namespace
+
+constinit extern const LayerKindEntry embedding_entry{
+    "embedding", "a row of numbers for each token, and for its place: bound by memory", parameters,
+    work};
+
+}  // namespace penstock

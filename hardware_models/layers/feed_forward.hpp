@@ -1,0 +1,24 @@
+#pragma once
+
+#include "hardware_models/layers/registry.hpp"
+
+namespace penstock {
+
+/// Two dense layers with an activation between them, or several such networks that share tokens,
+/// as one device runs them.
+struct FeedForward {
+  double hidden = 1;
+  double intermediate = 1;
+  bool gated = false;  // the activation multiplies two halves of the first one's outputs
+  double tokens = 0;
+  double networks = 1;
+};
+
+/// The weights of one network.
+double weights_of(const FeedForward& network);
+
+/// Adds kernels, and what is kept between the dense layers; neither FLOPs of the model nor what
+/// comes in.
+void add_feed_forward(LayerWork& work, const FeedForward& network, const CellShape& shape);
+
+}  // namespace penstock

@@ -1,0 +1,62 @@
+#include <array>
+
+#include "hardware_models/layers/building.hpp"
+#include "hardware_models/layers/tensor_group.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::array parameters{
+    LayerParameter{"hidden", "numbers of a token", std::nullopt},
+    LayerParameter{"vocab", "different tokens", std::nullopt},
+    flag("tied", "1: the weights are those of the embedding", 0),
+    flag("bias", "1: each token of the vocabulary has a bias", 0),
+    flag("fp32_logits", "1: softmax and loss work on a copy in four bytes", 1)};
+
+constexpr double float_bytes = 4;
+
+/// The softmax is made in place of the copy, or of the logits themselves.
+void add_loss(LayerWork& work, const LayerNumbers& numbers, const CellShape& shape, double logits) {
+  const double copied = numbers.is("fp32_logits") ? logits * float_bytes : 0;
+  const double stated = logits * shape.activation_size;
+  const double softmax = numbers.is("fp32_logits") ? copied : stated;
+  work.kernels.push_back(vector_kernel(Pass::forward, stated + copied + 2 * softmax));
+  work.kernels.push_back(vector_kernel(Pass::backward_input, softmax + stated));
+  work.kept_bytes += stated + copied;
+  work.pending_weight_bytes = stated;
+  work.workspace_bytes += stated;  // the gradient of the logits
+  if (shape.tensor == 1) return;
+  // The greatest logit, the sum of exponentials, and the logit of the right token.
+  work.collectives.push_back({.pass = Pass::forward,
+                              .kind = CollectiveKind::all_reduce,
+                              .group = Group::tensor,
+                              .bytes = shape.tokens() * float_bytes,
+                              .count = 3});
+}
+
+LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
+  const double hidden = numbers["hidden"];
+  const double columns = padded_share(numbers["vocab"], shape.tensor);
+  const bool tied = numbers.is("tied");
+  const double inputs = hidden + (numbers.is("bias") ? 1 : 0);
+  LayerWork work;
+  work.parameters = numbers["vocab"] * (tied ? inputs - hidden : inputs);
+  work.active_parameters = work.parameters;
+  work.held_parameters = columns * inputs;
+  work.tied_parameters = tied ? columns * hidden : 0;
+  work.input_bytes = shape.tokens_outside_tensor() * hidden * shape.activation_size;
+  work.kept_bytes = work.input_bytes;
+  count_dense_flops(work, numbers["vocab"] * hidden, tokens_of_all(shape));
+  add_dense(work, {shape.tokens(), hidden, columns}, shape.activation_size);
+  add_loss(work, numbers, shape, shape.tokens() * columns);
+  work.kept_selective_bytes = work.kept_bytes;
+  enter_tensor_group(work, shape, hidden);
+  return work;
+}
+
+}  // namespace
+
+constinit extern const LayerKindEntry head_entry{"head", "logits of the vocabulary, and the loss",
+                                                 parameters, work};
+
+}  // namespace penstock

@@ -1,0 +1,111 @@
+#include <array>
+
+#include "hardware_models/layers/building.hpp"
+#include "hardware_models/layers/core_attention.hpp"
+#include "hardware_models/layers/tensor_group.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::array parameters{
+    LayerParameter{"hidden", "numbers of a token", std::nullopt},
+    LayerParameter{"heads", "of queries, and as many of keys and values", std::nullopt},
+    LayerParameter{"q_lora_rank", "numbers that queries are made from; 0: from the token itself", 0,
+                   0},
+    LayerParameter{"kv_lora_rank", "numbers that keys and values are made from", std::nullopt},
+    LayerParameter{"nope", "numbers of a key's head without position", std::nullopt},
+    LayerParameter{"rope", "numbers of a key's head with position, which all heads share",
+                   std::nullopt, 0},
+    LayerParameter{"value", "numbers of a value's head", std::nullopt},
+    flag("causal", "1: a token sees those before it only", 1),
+    flag("flash", "1: one kernel that keeps no scores; 0: scores are kept, masked ones too", 1)};
+
+/// Sizes of a layer: how many numbers a token, or a head of it, has in each tensor.
+struct Latent {
+  double hidden = 0;
+  double queries = 0;  // latent; 0: none
+  double keys = 0;     // latent
+  double rope = 0;
+  double key = 0;  // of a head
+  double nope = 0;
+  double value = 0;
+
+  /// Weights of the projections into latents, which every device of a tensor group holds.
+  double down() const { return hidden * (queries + keys + rope); }
+  double up(double heads) const {
+    const double from = queries > 0 ? queries : hidden;
+    return heads * (from * key + keys * (nope + value) + value * hidden);
+  }
+  double norms() const { return queries + keys; }
+};
+
+Latent latent_of(const LayerNumbers& numbers) {
+  return {.hidden = numbers["hidden"],
+          .queries = numbers["q_lora_rank"],
+          .keys = numbers["kv_lora_rank"],
+          .rope = numbers["rope"],
+          .key = numbers["nope"] + numbers["rope"],
+          .nope = numbers["nope"],
+          .value = numbers["value"]};
+}
+
+/// The projections into latents run outside the tensor group: each device for its own tokens.
+void add_down(LayerWork& work, const Latent& latent, const CellShape& shape) {
+  const double tokens = shape.tokens_outside_tensor();
+  const double number = tokens * shape.activation_size;
+  const double latents = latent.queries + latent.keys + latent.rope;
+  add_dense(work, {tokens, latent.hidden, latents}, shape.activation_size);
+  work.kernels.push_back(vector_kernel(Pass::forward, 2 * number * latent.norms()));
+  work.kernels.push_back(vector_kernel(Pass::backward_input, 3 * number * latent.norms()));
+  work.kept_bytes += number * (latents + latent.norms());
+  work.pending_weight_bytes += number * latents;
+}
+
+void add_up(LayerWork& work, const Latent& latent, double heads, const CellShape& shape) {
+  const double tokens = shape.tokens();
+  const double number = tokens * shape.activation_size;
+  const double from = latent.queries > 0 ? latent.queries : latent.hidden;
+  const double expanded = latent.nope + latent.value;
+  add_dense(work, {tokens, from, heads * latent.key}, shape.activation_size);
+  add_dense(work, {tokens, latent.keys, heads * expanded}, shape.activation_size);
+  add_dense(work, {tokens, heads * latent.value, latent.hidden}, shape.activation_size);
+  work.kept_bytes += number * heads * (2 * latent.key + 2 * latent.value);
+  work.pending_weight_bytes += number * (heads * (latent.key + expanded) + latent.hidden);
+  work.workspace_bytes += number * heads * (latent.key + expanded);
+}
+
+LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
+  const Latent latent = latent_of(numbers);
+  const double heads = numbers.share("heads", shape.tensor);
+  LayerWork work;
+  work.parameters = latent.down() + latent.norms() + latent.up(numbers["heads"]);
+  work.active_parameters = work.parameters;
+  work.held_parameters = latent.down() + latent.norms() + latent.up(heads);
+  work.input_bytes = work.output_bytes = work.kept_bytes =
+      shape.tokens_outside_tensor() * latent.hidden * shape.activation_size;
+  count_dense_flops(work, latent.down() + latent.up(numbers["heads"]), tokens_of_all(shape));
+  add_down(work, latent, shape);
+  add_up(work, latent, heads, shape);
+  work.kept_selective_bytes = work.kept_bytes;
+  add_core_attention(work,
+                     {.heads = heads,
+                      .kv_heads = heads,
+                      .query_size = latent.key,
+                      .value_size = latent.value,
+                      .causal = numbers.is("causal"),
+                      .flash = numbers.is("flash")},
+                     shape);
+  add_residual(work, shape, latent.hidden, false);
+  const double direct = latent.queries > 0 ? 0 : latent.hidden;
+  enter_tensor_group(work, shape, latent.queries + latent.keys + latent.rope + direct);
+  leave_tensor_group(work, shape, latent.hidden);
+  return work;
+}
+
+}  // namespace
+
+constinit extern const LayerKindEntry mla_entry{
+    "mla", "multi-head latent attention: keys and values come from a few numbers of a token",
+    parameters, work};
+
+}  // namespace penstock

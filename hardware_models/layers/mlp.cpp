@@ -1,0 +1,48 @@
+#include <array>
+
+#include "hardware_models/layers/building.hpp"
+#include "hardware_models/layers/feed_forward.hpp"
+#include "hardware_models/layers/tensor_group.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::array parameters{
+    LayerParameter{"hidden", "numbers of a token", std::nullopt},
+    LayerParameter{"intermediate", "numbers of a token between the dense layers", std::nullopt},
+    flag("gated", "1: two dense layers multiplied, as in SwiGLU", 0),
+    flag("bias", "1: the dense layers have biases", 0),
+    LayerParameter{"dropout", "share dropped of outputs; 0: no dropout", 0, 0, 1, false}};
+
+/// The parameters of a network of which one device has so much.
+double parameters_of(const FeedForward& network, bool bias) {
+  const double inside = network.intermediate * (network.gated ? 2 : 1);
+  return weights_of(network) + (bias ? inside + network.hidden : 0);
+}
+
+LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
+  const FeedForward whole{numbers["hidden"], numbers["intermediate"], numbers.is("gated")};
+  FeedForward own = whole;
+  own.intermediate = numbers.share("intermediate", shape.tensor);
+  own.tokens = shape.tokens();
+  LayerWork work;
+  work.parameters = parameters_of(whole, numbers.is("bias"));
+  work.active_parameters = work.parameters;
+  work.held_parameters = parameters_of(own, numbers.is("bias"));
+  const double bytes = shape.tokens_outside_tensor() * whole.hidden * shape.activation_size;
+  work.input_bytes = work.output_bytes = bytes;
+  work.kept_bytes = work.kept_selective_bytes = bytes;
+  count_dense_flops(work, weights_of(whole), tokens_of_all(shape));
+  add_feed_forward(work, own, shape);
+  add_residual(work, shape, whole.hidden, numbers.is("dropout"));
+  enter_tensor_group(work, shape, whole.hidden);
+  leave_tensor_group(work, shape, whole.hidden);
+  return work;
+}
+
+}  // namespace
+
+constinit extern const LayerKindEntry mlp_entry{
+    "mlp", "two dense layers with an activation between them, plain or gated", parameters, work};
+
+}  // namespace penstock

@@ -1,0 +1,151 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "hardware_models/layers/building.hpp"
+#include "hardware_models/layers/feed_forward.hpp"
+#include "hardware_models/layers/tensor_group.hpp"
+#include "sim/error.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::array parameters{
+    LayerParameter{"hidden", "numbers of a token", std::nullopt},
+    LayerParameter{"experts", "networks to choose from", std::nullopt},
+    LayerParameter{"chosen", "experts that each token goes to", std::nullopt},
+    LayerParameter{"expert_intermediate", "numbers of a token inside an expert", std::nullopt},
+    flag("gated", "1: experts are gated, as in SwiGLU", 1),
+    LayerParameter{"shared_intermediate", "numbers of a token inside the experts that all share", 0,
+                   0},
+    flag("shared_gate", "1: the shared experts have a gate of their own", 0),
+    LayerParameter{"capacity_factor",
+                   "tokens that experts are padded or cut to, over the mean; 0: none is dropped", 0,
+                   0, 1e6, false},
+    LayerParameter{"imbalance", "tokens of the busiest device over the mean, where none is dropped",
+                   1, 1, 1e6, false}};
+
+/// One layer: the experts of a device with the tokens that come to it, the shared ones, and what
+/// each token passes.
+struct Mixture {
+  FeedForward experts;  // on a device
+  FeedForward shared;   // on a device
+  double hidden = 0;
+  double all = 0;       // experts of the layer
+  double arriving = 0;  // times that one of a device's tokens stands in an expert's input
+  bool shared_gate = false;
+  double outside = 0;  // tokens of a device where only sequence parallelism cuts them
+
+  double gates() const { return hidden * (all + (shared_gate ? 1 : 0)); }
+};
+
+Mixture mixture_of(const LayerNumbers& numbers, const CellShape& shape) {
+  if (numbers["chosen"] > numbers["experts"]) {
+    throw InputError("/chosen", fmt::format("{} experts cannot be chosen among {}; it must be at "
+                                            "most as many",
+                                            numbers["chosen"], numbers["experts"]));
+  }
+  const double hidden = numbers["hidden"];
+  const bool gated = numbers.is("gated");
+  const bool bounded = numbers["capacity_factor"] > 0;
+  const double arriving =
+      numbers["chosen"] * (bounded ? numbers["capacity_factor"] : numbers["imbalance"]);
+  Mixture mixture;
+  mixture.hidden = hidden;
+  mixture.all = numbers["experts"];
+  mixture.arriving = arriving;
+  mixture.shared_gate = numbers.is("shared_gate");
+  mixture.outside = shape.tokens_outside_tensor();
+  mixture.experts = {hidden, numbers.share("expert_intermediate", shape.tensor), gated,
+                     shape.tokens() * arriving, numbers.share("experts", shape.expert)};
+  mixture.shared = {hidden, numbers.share("shared_intermediate", shape.tensor), gated,
+                    shape.tokens()};
+  return mixture;
+}
+
+void count(LayerWork& work, const LayerNumbers& numbers, const Mixture& mixture,
+           const CellShape& shape) {
+  const double expert = weights_of(mixture.experts) * shape.tensor;
+  const double dense = weights_of(mixture.shared) * shape.tensor + mixture.gates();
+  work.parameters = dense + mixture.all * expert;
+  work.active_parameters = dense + numbers["chosen"] * expert;
+  work.held_parameters = weights_of(mixture.shared) + mixture.gates();
+  work.held_expert_parameters = mixture.experts.networks * weights_of(mixture.experts);
+  count_dense_flops(work, work.active_parameters, tokens_of_all(shape));
+}
+
+void keep(LayerWork& work, double bytes) {
+  work.kept_bytes += bytes;
+  work.kept_selective_bytes += bytes;
+}
+
+/// Scores of all experts in four bytes each, of which the gradient of the choice needs all.
+void add_router(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
+  const double scores = 4 * mixture.outside * mixture.all;
+  add_dense(work, {mixture.outside, mixture.hidden, mixture.all}, shape.activation_size);
+  work.kernels.push_back(vector_kernel(Pass::forward, 2 * scores));
+  work.kernels.push_back(vector_kernel(Pass::backward_input, 3 * scores));
+  work.pending_weight_bytes += scores;
+  keep(work, scores);
+}
+
+/// Tokens in the order of their experts, and back, weighted: what comes and what goes is kept.
+void add_dispatch(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
+  const double number = mixture.outside * shape.activation_size;
+  const double bytes = number * mixture.arriving * mixture.hidden;
+  for (const Pass pass : {Pass::forward, Pass::backward_input}) {
+    work.kernels.push_back(vector_kernel(pass, 2 * bytes));
+    work.kernels.push_back(vector_kernel(pass, bytes + number * mixture.hidden));
+    if (shape.expert == 1) continue;
+    work.collectives.push_back({.pass = pass,
+                                .kind = CollectiveKind::all_to_all,
+                                .group = Group::expert,
+                                .bytes = bytes,
+                                .count = 2});
+  }
+  keep(work, 2 * bytes);
+}
+
+void add_shared(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
+  if (mixture.shared.intermediate == 0) return;
+  add_feed_forward(work, mixture.shared, shape);
+  if (!mixture.shared_gate) return;
+  add_dense(work, {mixture.outside, mixture.hidden, 1}, shape.activation_size);
+  // The gradient of the gate needs what it lets through.
+  keep(work, mixture.outside * mixture.hidden * shape.activation_size);
+}
+
+/// With sequence parallelism the devices of a tensor group gather what the experts of each get;
+/// without it they have it all, and sum what experts and shared ones make together.
+void add_tensor_group(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
+  if (shape.sequence_parallel) {
+    enter_tensor_group(work, shape, mixture.hidden * mixture.arriving);
+    leave_tensor_group(work, shape, mixture.hidden * mixture.arriving);
+    if (mixture.shared.intermediate == 0) return;
+  }
+  enter_tensor_group(work, shape, mixture.hidden);
+  leave_tensor_group(work, shape, mixture.hidden);
+}
+
+LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
+  const Mixture mixture = mixture_of(numbers, shape);
+  LayerWork work;
+  count(work, numbers, mixture, shape);
+  work.input_bytes = work.output_bytes = mixture.outside * mixture.hidden * shape.activation_size;
+  keep(work, work.input_bytes);
+  add_router(work, mixture, shape);
+  add_dispatch(work, mixture, shape);
+  add_feed_forward(work, mixture.experts, shape);
+  add_shared(work, mixture, shape);
+  add_residual(work, shape, mixture.hidden, false);
+  add_tensor_group(work, mixture, shape);
+  return work;
+}
+
+}  // namespace
+
+constinit extern const LayerKindEntry moe_entry{
+    "moe", "mixture of experts: a router sends each token to some of many networks", parameters,
+    work};
+
+}  // namespace penstock

@@ -1,0 +1,158 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <map>
+
+#include "sim/error.hpp"
+#include "tests/support/layers.hpp"
+
+namespace penstock::testing {
+namespace {
+
+const std::map<std::string, Numbers, std::less<>>& samples() {
+  const Numbers cell = {
+      {"channels_before", 32}, {"channels_in", 64}, {"channels", 32}, {"height", 8}, {"width", 8}};
+  static const std::map<std::string, Numbers, std::less<>> table = {
+      {"amoebanet_normal", cell},
+      {"amoebanet_reduction", cell},
+      {"attention", {{"hidden", 64}, {"heads", 8}, {"kv_heads", 4}}},
+      {"classifier", {{"channels", 64}, {"classes", 16}, {"height", 7}, {"width", 7}}},
+      {"conditional_conv",
+       {{"channels_in", 8}, {"channels_out", 16}, {"height", 8}, {"width", 8}, {"kernels", 4}}},
+      {"conv", {{"channels_in", 8}, {"channels_out", 16}, {"height", 8}, {"width", 8}}},
+      {"embedding", {{"vocab", 128}, {"hidden", 64}}},
+      {"head", {{"vocab", 128}, {"hidden", 64}}},
+      {"measured", {{"forward_us", 3}, {"backward_us", 6}}},
+      {"mla",
+       {{"hidden", 64},
+        {"heads", 8},
+        {"q_lora_rank", 16},
+        {"kv_lora_rank", 8},
+        {"nope", 8},
+        {"rope", 4},
+        {"value", 8}}},
+      {"mlp", {{"hidden", 64}, {"intermediate", 128}}},
+      {"moe", {{"hidden", 64}, {"experts", 8}, {"chosen", 2}, {"expert_intermediate", 32}}},
+      {"norm", {{"hidden", 64}}}};
+  return table;
+}
+
+double kernel_flops(const LayerWork& work) {
+  return flops_of(work, Pass::forward) + flops_of(work, Pass::backward_input) +
+         flops_of(work, Pass::backward_weight);
+}
+
+std::string refused(std::string_view kind, const Numbers& numbers) {
+  try {
+    work_of(kind, numbers);
+  } catch (const InputError& error) {
+    return error.where() + ": " + error.what();
+  }
+  return "not refused";
+}
+
+}  // namespace
+
+TEST_CASE("every kind of layer: FLOPs of the model are those that its devices run") {
+  for (const LayerKindEntry* kind : layer_kind_entries()) {
+    CAPTURE(kind->name);
+    REQUIRE(samples().count(kind->name) == 1);
+    const Numbers& numbers = samples().find(kind->name)->second;
+    for (const double tensor : {1.0, 2.0, 4.0}) {
+      // Conditional convolutions weigh kernels on each device of a tensor group.
+      if (kind->name == "conditional_conv" && tensor > 1) continue;
+      const CellShape shape{.sequence = 64, .tensor = tensor, .sequence_parallel = true};
+      const LayerWork work = work_of(kind->name, numbers, shape);
+      CHECK(kernel_flops(work) * tensor ==
+            doctest::Approx(work.forward_flops + work.backward_flops));
+      CHECK(work.backward_flops == doctest::Approx(2 * work.forward_flops));
+    }
+  }
+}
+
+TEST_CASE("every kind of layer: what it does is in proportion to its examples") {
+  for (const LayerKindEntry* kind : layer_kind_entries()) {
+    CAPTURE(kind->name);
+    const Numbers& numbers = samples().find(kind->name)->second;
+    const LayerWork one = work_of(kind->name, numbers, {});
+    const LayerWork three = work_of(kind->name, numbers, CellShape{.microbatch = 3});
+    CHECK(kernel_flops(three) == doctest::Approx(3 * kernel_flops(one)));
+    CHECK(three.forward_flops == doctest::Approx(3 * one.forward_flops));
+    CHECK(three.kept_bytes == doctest::Approx(3 * one.kept_bytes));
+    CHECK(three.output_bytes == doctest::Approx(3 * one.output_bytes));
+    CHECK(three.parameters == one.parameters);
+    CHECK(three.held_parameters == one.held_parameters);
+  }
+}
+
+TEST_CASE("every kind of layer: selective recomputation keeps less, or the same, and the input") {
+  for (const LayerKindEntry* kind : layer_kind_entries()) {
+    CAPTURE(kind->name);
+    const LayerWork work = work_of(kind->name, samples().find(kind->name)->second);
+    CHECK(work.kept_selective_bytes <= work.kept_bytes);
+    CHECK(work.kept_selective_bytes >= work.input_bytes);
+    CHECK(work.active_parameters <= work.parameters);
+    CHECK(work.held_parameters + work.held_expert_parameters == work.parameters);
+  }
+}
+
+TEST_CASE("every kind of layer: numbers as large as are allowed give finite sizes") {
+  for (const LayerKindEntry* kind : layer_kind_entries()) {
+    CAPTURE(kind->name);
+    Numbers numbers;
+    for (const LayerParameter& parameter : kind->parameters) {
+      numbers[std::string(parameter.name)] = parameter.most;
+    }
+    const LayerWork work = work_of(kind->name, numbers, CellShape{.sequence = 1e9});
+    CHECK(std::isfinite(work.parameters + work.forward_flops + work.backward_flops));
+    CHECK(std::isfinite(work.kept_bytes + work.output_bytes + kernel_flops(work)));
+  }
+}
+
+TEST_CASE("layers: unknown kinds and keys, missing numbers and such out of range are refused") {
+  CHECK(refused("mlp", {{"hidden", 4}}) ==
+        "/layer/intermediate: \"intermediate\" is missing; mlp needs it (numbers of a token "
+        "between the dense layers)");
+  CHECK(refused("norm", {{"hidden", 4}, {"gain", 1}}) ==
+        "/layer/gain: unknown key \"gain\"; norm takes hidden, bias");
+  CHECK(refused("norm", {{"hidden", 4.5}}) ==
+        "/layer/hidden: 4.5 does not fit; it must be a whole number from 1 to 1000000000000000 "
+        "(numbers of a "
+        "token)");
+  CHECK(refused("mlpp", {}).find("/layer/kind: unknown kind \"mlpp\"; known: amoebanet_normal") ==
+        0);
+  for (const double wrong : {0.0, -1.0, 1e16, double(NAN), double(INFINITY)}) {
+    CAPTURE(wrong);
+    CHECK(refused("norm", {{"hidden", wrong}}) != "not refused");
+    CHECK(refused("attention", {{"hidden", 4}, {"heads", 2}, {"head_dim", wrong}}) !=
+          "not refused");
+  }
+}
+
+TEST_CASE("measured: times are in proportion to the examples that they were measured on") {
+  // 3 and 6 us of 4 examples; a cell has 6 of them, or half as many in two slices.
+  const Numbers numbers = {{"forward_us", 3},
+                           {"backward_us", 6},
+                           {"at_examples", 4},
+                           {"kept_bytes", 8},
+                           {"parameters", 5}};
+  const LayerWork work = work_of("measured", numbers, CellShape{.microbatch = 6});
+  CHECK(work.forward_us == 4.5);
+  CHECK(work.backward_us == 9);
+  CHECK(!work.backward_input_us);
+  CHECK(work.kept_bytes == 12);
+  CHECK(work.parameters == 5);
+  const CellShape sliced{.microbatch = 6, .slices = 2};
+  CHECK(work_of("measured", numbers, sliced).forward_us == 2.25);
+}
+
+TEST_CASE("measured: a backward is stated whole or in both parts") {
+  CHECK(refused("measured", {{"forward_us", 3}}) ==
+        "/layer/backward_us: this is missing; the backward, or both of its parts, must be stated");
+  CHECK(refused("measured", {{"forward_us", 3}, {"backward_input_us", 3}}) ==
+        "/layer/backward_weight_us: this is missing beside the other part of the backward");
+  const Numbers parts = {{"forward_us", 3}, {"backward_input_us", 2}, {"backward_weight_us", 1}};
+  CHECK(work_of("measured", parts).backward_weight_us == 1);
+}
+
+}  // namespace penstock::testing

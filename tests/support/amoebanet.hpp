@@ -1,0 +1,10 @@
+#pragma once
+
+#include "tests/support/layers.hpp"
+
+namespace penstock::testing {
+
+/// AmoebaNet-D (layers, filters) for images of 224 x 224 and a thousand classes, layer by layer.
+Layers amoebanet(double layers, double filters);
+
+}  // namespace penstock::testing

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hardware_models/layers/registry.hpp"
+
+namespace penstock::testing {
+
+using Numbers = std::map<std::string, double, std::less<>>;
+using Layers = std::vector<LayerSpec>;
+
+/// A layer by its kind.
+LayerSpec spec(std::string_view kind, const Numbers& numbers);
+
+/// The work of a layer.
+LayerWork work_of(std::string_view kind, const Numbers& numbers, const CellShape& shape = {});
+
+/// Sums of the work of several layers, kernels and collectives one after the other. What goes in is
+/// that of the first, what goes out that of the last.
+LayerWork work_of(const Layers& layers, const CellShape& shape = {});
+
+/// FLOPs of the kernels of a pass on one device, and bytes of those that are no matrix products.
+double flops_of(const LayerWork& work, Pass pass);
+double vector_bytes_of(const LayerWork& work, Pass pass);
+
+/// The collectives of a pass over a group, in their order: "all_gather 8, reduce_scatter 8".
+std::string collectives_of(const LayerWork& work, Pass pass, Group group);
+
+/// The block of GPT as of 2020: LayerNorms, attention that keeps scores, a plain MLP four times as
+/// wide. `trained`: with biases and dropout.
+Layers classic_block(double hidden, double heads, bool trained = true);
+
+/// A file of the folder that PENSTOCK_ORACLES names. Says so where there is none.
+std::optional<nlohmann::json> oracle(const std::string& file);
+
+}  // namespace penstock::testing
