@@ -182,23 +182,42 @@ void read_offload(const json& offload, Scenario& scenario) {
   take(offload, "ahead", scenario.offload->ahead);
 }
 
+/// How much is kept beside the parameters: by names, or by hand.
+void read_optimizer(const json& memory, Scenario& scenario) {
+  if (memory.contains("optimizer")) {
+    constexpr std::array names{"none", "sgd", "momentum", "adam"};
+    scenario.optimizer = enumerator<Optimizer>(memory["optimizer"], names);
+  }
+  if (memory.contains("precision")) {
+    constexpr std::array names{"bf16", "fp16", "fp32"};
+    scenario.precision = enumerator<Precision>(memory["precision"], names);
+  }
+  if (!memory.contains("bytes_per_parameter")) return;
+  for (const char* key : {"optimizer", "precision"}) {
+    if (!memory.contains(key)) continue;
+    throw InputError(
+        fmt::format("/memory/{}", key),
+        fmt::format("\"{}\" stands beside \"bytes_per_parameter\"; give one of them", key));
+  }
+  const json& bytes = memory["bytes_per_parameter"];
+  scenario.bytes_per_parameter =
+      BytesPerParameter{bytes["parameter"], bytes["gradient"], bytes["optimizer"]};
+}
+
 void read_memory(const json& memory, Scenario& scenario) {
   if (memory.contains("capacity_bytes")) {
     scenario.capacity_bytes =
         static_cast<std::uint64_t>(std::floor(memory["capacity_bytes"].get<double>()));
   }
   if (memory.value("policy", "finding") == "stall") scenario.memory_policy = MemoryPolicy::stall;
-  if (memory.contains("optimizer")) {
-    constexpr std::array names{"none", "sgd", "momentum", "adam"};
-    scenario.optimizer = enumerator<Optimizer>(memory["optimizer"], names);
-  }
+  read_optimizer(memory, scenario);
   take(memory, "zero", scenario.zero);
-  if (scenario.zero > 1) {
-    throw InputError("/memory/zero",
-                     fmt::format("level {} shards the gradients too, but a pipeline adds those up "
-                                 "over its microbatches and keeps them whole until then; 0 and 1 "
-                                 "are right",
-                                 scenario.zero));
+  take(memory, "gathered_bytes", scenario.gathered_bytes);
+  take(memory, "context_bytes", scenario.context_bytes);
+  take(memory, "reserve", scenario.reserve);
+  if (scenario.reserve > 0 && !scenario.capacity_bytes) {
+    throw InputError("/memory/reserve",
+                     "it is a fraction of a capacity; give \"capacity_bytes\" too");
   }
 }
 

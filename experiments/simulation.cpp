@@ -88,8 +88,8 @@ std::variant<PricedPlan, Finding> Simulation::price_with(const Schedule& order,
   if (const auto* deadlock = std::get_if<Deadlock>(&lowered)) return deadlock_finding(*deadlock);
   PricedPlan priced{.plan = std::get<Plan>(std::move(lowered)), .costs = {}, .conditions = {}};
   priced.plan.schedule = layout_.name;
-  priced.costs =
-      price(priced.plan, layout_.model, layout_.partition, *hardware_, training_of(scenario_));
+  priced.costs = price(priced.plan, layout_.model, layout_.partition, *hardware_,
+                       training_of(scenario_, layout_));
   priced.costs.launch = from_us(scenario_.launch_us);
   priced.costs.issue = from_us(scenario_.issue_us);
   priced.conditions = conditions_for(priced.plan);

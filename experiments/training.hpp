@@ -7,10 +7,14 @@
 
 namespace penstock {
 
+/// Whether there are devices besides the ranks themselves that hold the same weights: data
+/// replicas, or others of the group that acts as one rank.
+bool shares_weights(const Scenario& scenario, const Layout& layout);
+
 /// What the plan of a scenario has beyond the actions of its order.
 Extras extras_of(const Scenario& scenario, const Layout& layout);
 
 /// The numbers that go with it.
-Training training_of(const Scenario& scenario);
+Training training_of(const Scenario& scenario, const Layout& layout);
 
 }  // namespace penstock
