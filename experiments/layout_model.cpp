@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "experiments/training.hpp"
 #include "hardware_models/model_layers.hpp"
 #include "sim/error.hpp"
 
@@ -106,7 +107,7 @@ void fit_model(const Scenario& scenario, Layout& layout) {
   if (ends_share_a_rank(layout.placement)) {
     layout.model.layers.back().parameter_bytes -= tied;  // one copy serves both
   } else {
-    layout.tied_embedding_bytes = tied * gradient_factor(scenario.optimizer);
+    layout.tied_embedding_bytes = tied * kept_of(scenario).gradient_factor();
   }
 }
 

@@ -10,18 +10,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-json memory_json(const BytesByKind& bytes) {
-  const auto of = [&](BufferKind kind) { return bytes[static_cast<std::size_t>(kind)]; };
-  return {{"parameters", of(BufferKind::parameters)},
-          {"gradients", of(BufferKind::weight_gradients)},
-          {"optimizer", of(BufferKind::optimizer)},
-          {"stash", of(BufferKind::stash) + of(BufferKind::recomputed)},
-          {"pending_weight", of(BufferKind::pending_weight)},
-          {"receive", of(BufferKind::receive) + of(BufferKind::gradient)},
-          {"versions", of(BufferKind::versions)},
-          {"workspace", of(BufferKind::workspace)}};
-}
-
 json rank_json(const Plan& plan, std::size_t number, const RankReport& rank) {
   return {{"rank", number},
           {"start_us", to_us(rank.start)},
@@ -112,6 +100,20 @@ std::optional<std::string> unmet(const std::string& key, const nlohmann::json& e
 }
 
 }  // namespace
+
+json memory_json(const BytesByKind& bytes) {
+  const auto of = [&](BufferKind kind) { return bytes[static_cast<std::size_t>(kind)]; };
+  return {{"parameters", of(BufferKind::parameters)},
+          {"gradients", of(BufferKind::weight_gradients)},
+          {"optimizer", of(BufferKind::optimizer)},
+          {"stash", of(BufferKind::stash) + of(BufferKind::recomputed)},
+          {"pending_weight", of(BufferKind::pending_weight)},
+          {"receive", of(BufferKind::receive) + of(BufferKind::gradient)},
+          {"versions", of(BufferKind::versions)},
+          {"workspace", of(BufferKind::workspace)},
+          {"context", of(BufferKind::context)},
+          {"reserve", of(BufferKind::reserve)}};
+}
 
 json causes_json(const IdleCauses& causes) {
   return {{"warmup", to_us(causes.warmup)},         {"drain", to_us(causes.drain)},

@@ -13,6 +13,7 @@ nlohmann::ordered_json result_json(const RunResult& result);
 
 /// Parts of it that other documents have too. Of the path, E, L and transfers that take no time are
 /// passed over: they decide nothing.
+nlohmann::ordered_json memory_json(const BytesByKind& bytes);
 nlohmann::ordered_json causes_json(const IdleCauses& causes);
 nlohmann::ordered_json critical_path_json(const Plan& plan, const Timeline& timeline,
                                           const std::vector<PathStep>& path);

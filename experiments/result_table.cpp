@@ -65,28 +65,6 @@ bool shown(const Column& column, const Report& report, TimeUnit unit) {
          });
 }
 
-/// With hundreds of ranks the middle says little that its ends do not.
-constexpr std::size_t most_rows = 64;
-
-/// A table with a row for each rank, of which `cells` gives what stands behind its number.
-template <class Cells>
-std::string table_of_ranks(const Report& report, std::vector<std::string> heads, Cells cells) {
-  heads.insert(heads.begin(), "rank");
-  std::vector<std::vector<std::string>> rows{std::move(heads)};
-  const std::size_t ranks = report.ranks.size();
-  for (std::size_t r = 0; r < ranks; ++r) {
-    if (ranks > most_rows && r == most_rows / 2) r = ranks - most_rows / 2;
-    rows.push_back(cells(report.ranks[r]));
-    rows.back().insert(rows.back().begin(), fmt::format("{}", r));
-  }
-  std::string text = aligned(rows);
-  if (ranks > most_rows) {
-    text +=
-        fmt::format("({} ranks in the middle are left out; --json has all)\n", ranks - most_rows);
-  }
-  return text;
-}
-
 /// The physical links that were used most, first.
 std::string network_table(std::vector<NetworkLinkUse> network) {
   constexpr std::size_t most_links = 16;
@@ -115,34 +93,31 @@ std::string rank_table(const Report& report, TimeUnit unit) {
     said.push_back(&column);
     heads.emplace_back(column.name);
   }
-  return table_of_ranks(report, heads, [&](const RankReport& rank) {
+  return table_of_ranks(report.ranks.size(), heads, [&](std::size_t rank) {
     std::vector<std::string> row;
-    for (const Column* column : said) row.push_back(column->show(rank, unit));
+    for (const Column* column : said) row.push_back(column->show(report.ranks[rank], unit));
     return row;
   });
 }
 
 /// What ranks held at their peaks, by kind; nothing where a sum of two kinds says as much.
 std::string memory_table(const Report& report) {
-  constexpr std::array<const char*, buffer_kinds> names{
-      "parameters", "stash",    "receive",        "gradient",  "gradients",
-      "optimizer",  "versions", "pending weight", "workspace", "recomputed"};
   std::vector<std::size_t> kinds;
   std::vector<std::string> heads;
-  for (std::size_t kind = 0; kind < buffer_kinds; ++kind) {
+  for (std::uint8_t kind = 0; kind < buffer_kinds; ++kind) {
     const bool held =
         std::any_of(report.ranks.begin(), report.ranks.end(),
                     [&](const RankReport& rank) { return rank.memory.by_kind[kind] != 0; });
     if (!held) continue;
     kinds.push_back(kind);
-    heads.emplace_back(names[kind]);
+    heads.emplace_back(name(BufferKind{kind}));
   }
   if (kinds.size() < 3) return "";
   return "\nmemory of each rank at its peak\n" +
-         table_of_ranks(report, heads, [&](const RankReport& rank) {
+         table_of_ranks(report.ranks.size(), heads, [&](std::size_t rank) {
            std::vector<std::string> row;
            for (const std::size_t kind : kinds) {
-             row.push_back(bytes_text(rank.memory.by_kind[kind]));
+             row.push_back(bytes_text(report.ranks[rank].memory.by_kind[kind]));
            }
            return row;
          });

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "experiments/files.hpp"
 #include "experiments/layout.hpp"
 #include "experiments/simulation.hpp"
@@ -29,13 +27,10 @@ std::string title_of(const Layout& layout) {
 
 /// "parameters 5, stash 30": what is there.
 std::string held_text(const BytesByKind& by_kind) {
-  constexpr std::array<const char*, buffer_kinds> kinds{
-      "parameters", "stash",    "receive",        "gradient",  "weight gradients",
-      "optimizer",  "versions", "pending weight", "workspace", "recomputed"};
   std::string held;
-  for (std::size_t kind = 0; kind < buffer_kinds; ++kind) {
+  for (std::uint8_t kind = 0; kind < buffer_kinds; ++kind) {
     if (by_kind[kind] == 0) continue;
-    held += fmt::format("{}{} {}", held.empty() ? "" : ", ", kinds[kind], by_kind[kind]);
+    held += fmt::format("{}{} {}", held.empty() ? "" : ", ", name(BufferKind{kind}), by_kind[kind]);
   }
   return held;
 }

@@ -121,23 +121,42 @@ void read_offload(const json& offload, Scenario& scenario) {
   take(offload, "ahead", scenario.offload->ahead);
 }
 
+/// How much is kept beside the parameters: by names, or by hand.
+void read_optimizer(const json& memory, Scenario& scenario) {
+  if (memory.contains("optimizer")) {
+    constexpr std::array names{"none", "sgd", "momentum", "adam"};
+    scenario.optimizer = enumerator<Optimizer>(memory["optimizer"], names);
+  }
+  if (memory.contains("precision")) {
+    constexpr std::array names{"bf16", "fp16", "fp32"};
+    scenario.precision = enumerator<Precision>(memory["precision"], names);
+  }
+  if (!memory.contains("bytes_per_parameter")) return;
+  for (const char* key : {"optimizer", "precision"}) {
+    if (!memory.contains(key)) continue;
+    throw InputError(
+        fmt::format("/memory/{}", key),
+        fmt::format("\"{}\" stands beside \"bytes_per_parameter\"; give one of them", key));
+  }
+  const json& bytes = memory["bytes_per_parameter"];
+  scenario.bytes_per_parameter =
+      BytesPerParameter{bytes["parameter"], bytes["gradient"], bytes["optimizer"]};
+}
+
 void read_memory(const json& memory, Scenario& scenario) {
   if (memory.contains("capacity_bytes")) {
     scenario.capacity_bytes =
         static_cast<std::uint64_t>(std::floor(memory["capacity_bytes"].get<double>()));
   }
   if (memory.value("policy", "finding") == "stall") scenario.memory_policy = MemoryPolicy::stall;
-  if (memory.contains("optimizer")) {
-    constexpr std::array names{"none", "sgd", "momentum", "adam"};
-    scenario.optimizer = enumerator<Optimizer>(memory["optimizer"], names);
-  }
+  read_optimizer(memory, scenario);
   take(memory, "zero", scenario.zero);
-  if (scenario.zero > 1) {
-    throw InputError("/memory/zero",
-                     fmt::format("level {} shards the gradients too, but a pipeline adds those up "
-                                 "over its microbatches and keeps them whole until then; 0 and 1 "
-                                 "are right",
-                                 scenario.zero));
+  take(memory, "gathered_bytes", scenario.gathered_bytes);
+  take(memory, "context_bytes", scenario.context_bytes);
+  take(memory, "reserve", scenario.reserve);
+  if (scenario.reserve > 0 && !scenario.capacity_bytes) {
+    throw InputError("/memory/reserve",
+                     "it is a fraction of a capacity; give \"capacity_bytes\" too");
   }
 }
 
@@ -201,6 +220,16 @@ void check_expectations(const json& expect) {
   }
 }
 
+/// Layers by kind are trained with Adam, and keep what goes with their precision, unless "memory"
+/// says otherwise.
+void train_as_usual(Scenario& scenario, const TrainingCommand& command) {
+  const std::string dtype = scenario.dtype.value_or(command.dtype.value_or("bf16"));
+  scenario.optimizer = Optimizer::adam;
+  scenario.precision = dtype == "bf16"   ? Precision::bf16
+                       : dtype == "fp16" ? Precision::fp16
+                                         : Precision::fp32;
+}
+
 Scenario read_document(const json& document, ModelFile file) {
   Scenario scenario;
   use_command(file.command, scenario);
@@ -208,6 +237,9 @@ Scenario read_document(const json& document, ModelFile file) {
     if (document.contains(name)) read(document[name], scenario);
   };
   section("model", read_model);
+  if (!file.spec.blocks.empty() || !scenario.model_spec.blocks.empty()) {
+    train_as_usual(scenario, file.command);
+  }
   section("hardware", read_hardware);
   section("partition", read_partition);
   section("parallel", read_parallel);

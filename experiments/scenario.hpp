@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/optimizer.hpp"
 #include "experiments/recompute_mode.hpp"
 #include "hardware_models/model_spec.hpp"
 #include "hardware_models/registry.hpp"
@@ -15,7 +16,6 @@
 #include "sim/conditions.hpp"
 #include "sim/model_graph.hpp"
 #include "sim/schedule.hpp"
-#include "sim/training.hpp"
 
 namespace penstock {
 
@@ -71,7 +71,12 @@ struct Scenario {
   std::optional<std::uint64_t> capacity_bytes;
   MemoryPolicy memory_policy = MemoryPolicy::finding;
   Optimizer optimizer = Optimizer::none;
+  Precision precision = Precision::bf16;
+  std::optional<BytesPerParameter> bytes_per_parameter;  // instead of these two
   std::uint32_t zero = 0;
+  std::optional<double> gathered_bytes;  // of parameters at a time, with ZeRO-3
+  double context_bytes = 0;
+  double reserve = 0;  // of the capacity
 
   double tied_embedding_bytes = 0;
   double optimizer_us = 0;

@@ -48,4 +48,23 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows,
   return text;
 }
 
+std::string table_of_ranks(std::size_t ranks, std::vector<std::string> heads,
+                           const std::function<std::vector<std::string>(std::size_t rank)>& cells) {
+  // With hundreds of ranks the middle says little that its ends do not.
+  constexpr std::size_t most_rows = 64;
+  heads.insert(heads.begin(), "rank");
+  std::vector<std::vector<std::string>> rows{std::move(heads)};
+  for (std::size_t r = 0; r < ranks; ++r) {
+    if (ranks > most_rows && r == most_rows / 2) r = ranks - most_rows / 2;
+    rows.push_back(cells(r));
+    rows.back().insert(rows.back().begin(), fmt::format("{}", r));
+  }
+  std::string text = aligned(rows);
+  if (ranks > most_rows) {
+    text +=
+        fmt::format("({} ranks in the middle are left out; --json has all)\n", ranks - most_rows);
+  }
+  return text;
+}
+
 }  // namespace penstock

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,5 +19,10 @@ std::string bytes_text(std::uint64_t bytes);
 /// text: the numbers of the columns to align to the left.
 std::string aligned(const std::vector<std::vector<std::string>>& rows,
                     const std::vector<std::size_t>& left = {});
+
+/// A table with a row for each rank, of which `cells` gives what stands behind its number. Of
+/// hundreds the middle is left out.
+std::string table_of_ranks(std::size_t ranks, std::vector<std::string> heads,
+                           const std::function<std::vector<std::string>(std::size_t rank)>& cells);
 
 }  // namespace penstock

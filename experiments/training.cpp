@@ -7,6 +7,24 @@
 namespace penstock {
 namespace {
 
+/// How many devices of a rank's group hold the same weights of a layer, or of some part of it.
+double copies_in_group(const Layer& layer) {
+  const bool dense = layer.parameter_bytes > layer.expert_parameter_bytes;
+  const bool experts = layer.expert_parameter_bytes > 0;
+  return std::max(dense ? layer.copies : 1, experts ? layer.expert_copies : 1);
+}
+
+}  // namespace
+
+bool shares_weights(const Scenario& scenario, const Layout& layout) {
+  const std::vector<Layer>& layers = layout.model.layers;
+  return scenario.data > 1 || std::any_of(layers.begin(), layers.end(), [](const Layer& layer) {
+           return copies_in_group(layer) > 1;
+         });
+}
+
+namespace {
+
 /// By model stage: whether `test` holds for any of its layers.
 template <class Test>
 std::vector<bool> stages_with(const ModelGraph& model, const Partition& partition, Test test) {
@@ -19,25 +37,68 @@ std::vector<bool> stages_with(const ModelGraph& model, const Partition& partitio
   return stages;
 }
 
-/// Where a mode is asked for, a layer may also be made again in no time.
+/// Whether a layer is made again: where it says that it takes time, and where a mode is asked for
+/// also in no time, or in that of its kernels.
+bool made_again(const Scenario& scenario, const Layer& layer) {
+  if (layer.recompute_us > 0) return true;
+  if (!scenario.recompute) return false;
+  if (scenario.recompute != RecomputeMode::selective) {
+    return layer.recomputed_bytes > 0 || !layer.kernels.empty();
+  }
+  return layer.recomputed_bytes > 0 ||
+         std::any_of(layer.kernels.begin(), layer.kernels.end(),
+                     [](const Kernel& kernel) { return kernel.selective; });
+}
+
 Recomputing recomputing_of(const Scenario& scenario, const Layout& layout) {
   if (scenario.recompute == RecomputeMode::none) return {};
-  const auto again = [&](const Layer& layer) {
-    return layer.recompute_us > 0 || (scenario.recompute && layer.recomputed_bytes > 0);
-  };
+  const auto again = [&](const Layer& layer) { return made_again(scenario, layer); };
   return {.stages = stages_with(layout.model, layout.partition, again),
           .early = scenario.recompute_early,
           .except_last = scenario.recompute == RecomputeMode::except_last};
 }
 
-/// Without data replicas there is nothing to sum and nothing to share.
-Tail tail_of(const Scenario& scenario, const Layout& layout) {
-  Tail tail;
-  if (scenario.data > 1) {
-    tail.reduces = stages_with(layout.model, layout.partition,
-                               [](const Layer& layer) { return layer.parameter_bytes > 0; });
-    tail.gathers = scenario.zero == 1;
+bool has_parameters(const ModelGraph& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(),
+                     [](const Layer& layer) { return layer.parameter_bytes > 0; });
+}
+
+/// Alone there is nothing to share.
+std::uint32_t zero_level(const Scenario& scenario, const Layout& layout) {
+  return shares_weights(scenario, layout) ? scenario.zero : 0;
+}
+
+/// Over all chains, by model stage: on how many ranks it lies.
+std::vector<double> ranks_by_stage(const Layout& layout) {
+  std::vector<double> ranks(layout.partition.stages.size());
+  for (Stage stage : layout.placement.stages()) {
+    ranks[layout.placement.position(stage)] += layout.placement.replicas(stage);
   }
+  return ranks;
+}
+
+/// By model stage: whether devices that hold the same weights sum their gradients at all.
+std::vector<bool> summed_stages(const Scenario& scenario, const Layout& layout) {
+  if (!shares_weights(scenario, layout)) return {};
+  const std::vector<double> ranks = ranks_by_stage(layout);
+  std::vector<bool> sums;
+  for (std::size_t stage = 0; stage < ranks.size(); ++stage) {
+    const auto& layers = layout.partition.stages[stage];
+    sums.push_back(std::any_of(layers.begin(), layers.end(), [&](LayerIndex number) {
+      const Layer& layer = layout.model.layers[index(number)];
+      return layer.parameter_bytes > 0 && copies_in_group(layer) * scenario.data * ranks[stage] > 1;
+    }));
+  }
+  return sums;
+}
+
+Tail tail_of(const Scenario& scenario, const Layout& layout) {
+  const std::uint32_t zero = zero_level(scenario, layout);
+  Tail tail;
+  // With parameters in shares, passes sum what they make and gather what they need themselves.
+  if (zero < 3) tail.reduces = summed_stages(scenario, layout);
+  tail.each = zero == 2;
+  tail.gathers = zero == 1 || zero == 2;
   // New weights can be gathered only once there are some, even where making them takes no time.
   tail.updates = scenario.optimizer_us > 0 || tail.gathers;
   tail.ties = layout.tied_embedding_bytes > 0;
@@ -46,21 +107,48 @@ Tail tail_of(const Scenario& scenario, const Layout& layout) {
 
 /// Throws InputError for what a run of an order without flushes could only leave out.
 void check_no_tail(const Scenario& scenario, const Layout& layout) {
-  const Tail tail = tail_of(scenario, layout);
-  const bool sums = std::find(tail.reduces.begin(), tail.reduces.end(), true) != tail.reduces.end();
-  if (sums) {
+  if (scenario.data > 1 && has_parameters(layout.model)) {
     throw InputError("/parallel/data",
                      "an order that updates as it goes has no moment at which data replicas could "
                      "sum their gradients; 1 is right, or replicas of stages by /partition/ranks");
   }
-  if (tail.ties) {
+  if (shares_weights(scenario, layout) && has_parameters(layout.model)) {
+    throw InputError("/parallel",
+                     "an order that updates as it goes has no moment at which the devices of a "
+                     "rank could sum the gradients of weights that several of them hold; context "
+                     "and expert degrees of 1 are right");
+  }
+  if (layout.tied_embedding_bytes > 0) {
     throw InputError("/model/tied_embedding_bytes",
                      "an order that updates as it goes has no moment at which the ends could "
-                     "exchange their gradients; leave it out");
+                     "exchange their gradients; an embedding of its own at each is right");
+  }
+}
+
+/// The kinds of buffers that a run holds beside the usual ones.
+void hold_kinds(const Scenario& scenario, const Layout& layout, Extras& extras) {
+  const auto hold = [&](BufferKind kind, bool holds) {
+    if (holds) extras.holds[static_cast<std::size_t>(kind)] = true;
+  };
+  const BytesPerParameter kept = kept_of(scenario);
+  hold(BufferKind::weight_gradients, kept.gradient > 0);
+  hold(BufferKind::optimizer, kept.optimizer > 0);
+  hold(BufferKind::context, scenario.context_bytes > 0);
+  hold(BufferKind::reserve, scenario.reserve > 0);
+  hold(BufferKind::workspace, zero_level(scenario, layout) == 3);
+  for (const Layer& layer : layout.model.layers) {
+    hold(BufferKind::pending_weight, layer.pending_weight_bytes > 0);
+    hold(BufferKind::workspace, layer.workspace_bytes > 0);
+    hold(BufferKind::recomputed, layer.recomputed_bytes > 0);
   }
 }
 
 }  // namespace
+
+BytesPerParameter kept_of(const Scenario& scenario) {
+  if (scenario.bytes_per_parameter) return *scenario.bytes_per_parameter;
+  return bytes_per_parameter(scenario.precision, scenario.optimizer);
+}
 
 Extras extras_of(const Scenario& scenario, const Layout& layout) {
   Extras extras{recomputing_of(scenario, layout), {}, {}};
@@ -69,25 +157,22 @@ Extras extras_of(const Scenario& scenario, const Layout& layout) {
   } else {
     extras.tail = tail_of(scenario, layout);
   }
-  const auto hold = [&](BufferKind kind) { extras.holds[static_cast<std::size_t>(kind)] = true; };
-  if (scenario.optimizer != Optimizer::none) {
-    hold(BufferKind::weight_gradients);
-    hold(BufferKind::optimizer);
-  }
-  for (const Layer& layer : layout.model.layers) {
-    if (layer.pending_weight_bytes > 0) hold(BufferKind::pending_weight);
-    if (layer.workspace_bytes > 0) hold(BufferKind::workspace);
-    if (layer.recomputed_bytes > 0) hold(BufferKind::recomputed);
-  }
+  hold_kinds(scenario, layout, extras);
   return extras;
 }
 
 Training training_of(const Scenario& scenario, const Layout& layout) {
-  return {.data = scenario.data,
-          .optimizer = scenario.optimizer,
-          .shards_optimizer = scenario.zero == 1 && scenario.data > 1,
-          .optimizer_us = scenario.optimizer_us,
-          .tied_embedding_bytes = layout.tied_embedding_bytes};
+  const BytesPerParameter kept = kept_of(scenario);
+  return {
+      .data = scenario.data,
+      .gradient_factor = kept.gradient_factor(),
+      .optimizer_factor = kept.optimizer_factor(),
+      .zero = zero_level(scenario, layout),
+      .gathered_bytes = scenario.gathered_bytes,
+      .optimizer_us = scenario.optimizer_us,
+      .tied_embedding_bytes = layout.tied_embedding_bytes,
+      .context_bytes = scenario.context_bytes,
+      .reserve_bytes = scenario.reserve * static_cast<double>(scenario.capacity_bytes.value_or(0))};
 }
 
 }  // namespace penstock

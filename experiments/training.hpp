@@ -1,11 +1,19 @@
 #pragma once
 
 #include "experiments/layout.hpp"
+#include "experiments/optimizer.hpp"
 #include "experiments/scenario.hpp"
 #include "sim/extras.hpp"
 #include "sim/training.hpp"
 
 namespace penstock {
+
+/// Whether there are devices besides the ranks themselves that hold the same weights: data
+/// replicas, or others of the group that acts as one rank.
+bool shares_weights(const Scenario& scenario, const Layout& layout);
+
+/// What a scenario keeps for each parameter.
+BytesPerParameter kept_of(const Scenario& scenario);
 
 /// What the plan of a scenario has beyond the actions of its order.
 Extras extras_of(const Scenario& scenario, const Layout& layout);

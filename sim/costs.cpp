@@ -8,6 +8,7 @@
 #include <span>
 
 #include "sim/error.hpp"
+#include "sim/stage_share.hpp"
 
 namespace penstock {
 namespace {
@@ -66,74 +67,22 @@ double layer_us(const WorkClass& work, const Layer& layer, const HardwareModel& 
   return *time + again_us;
 }
 
-/// How much of each model stage there is.
-struct StageShare {
-  StageSizes sizes;
-  double copies = 0;  // over all chains, replicas and data replicas
-};
-
-std::vector<StageShare> stage_shares(const Plan& plan, const ModelGraph& model,
-                                     const Partition& partition, const Training& training) {
-  std::vector<StageShare> shares;
-  for (const StageSizes& sizes : stage_sizes(model, partition)) shares.push_back({sizes});
-  for (const BufferClass& buffer : plan.buffers) {
-    if (buffer.kind != BufferKind::parameters) continue;
-    shares[plan.model_stage[index(buffer.stage)]].copies += training.data;
-  }
-  return shares;
+/// How long what a pass carries itself takes.
+double carrying_us(const WorkClass& work, const StageShare& stage, const HardwareModel& hardware,
+                   const Training& training) {
+  const Carried carried = carried_by_pass(work, stage, training);
+  if (carried.steps == 0) return 0;
+  const TransferTime time = hardware.transfer(carried.bytes, Rank{work.resource}, data_replicas);
+  return time.occupies_us + carried.steps * time.latency_us;
 }
 
-double bytes_of(BufferKind kind, const StageShare& stage, const Training& training) {
-  const StageSizes& sizes = stage.sizes;
-  switch (kind) {
-    case BufferKind::parameters:
-    case BufferKind::versions:
-      return sizes.parameter_bytes;
-    case BufferKind::weight_gradients:
-      return sizes.parameter_bytes * gradient_factor(training.optimizer);
-    case BufferKind::optimizer:
-      return sizes.parameter_bytes * optimizer_factor(training.optimizer) /
-             (training.shards_optimizer ? stage.copies : 1);
-    case BufferKind::stash:
-      return sizes.stash_bytes;
-    case BufferKind::recomputed:
-      return sizes.recomputed_bytes;
-    case BufferKind::pending_weight:
-      return sizes.pending_weight_bytes;
-    case BufferKind::workspace:
-      return sizes.workspace_bytes;
-    case BufferKind::receive:
-    case BufferKind::gradient:
-      break;
-  }
-  return sizes.activation_bytes;
-}
-
-/// What a transfer puts on its link, and how many latencies it takes one after the other.
-struct Carried {
-  double bytes;
-  double steps;
-};
-
-/// The same for transfers of the tail: a ring of n sums in n - 1 steps, each with a share of the
-/// whole, and hands results round in as many.
-Carried carried_by_tail(Pass pass, const StageShare& stage, const Training& training) {
-  if (pass == Pass::tie_gradient) return {training.tied_embedding_bytes, 1};
-  const double steps = stage.copies - 1;
-  const double parameters = stage.sizes.parameter_bytes;
-  if (pass == Pass::gather_weights) return {parameters * steps / stage.copies, steps};
-  const double gradients = parameters * gradient_factor(training.optimizer);
-  const double rounds = training.shards_optimizer ? 1 : 2;
-  return {rounds * gradients * steps / stage.copies, rounds * steps};
-}
-
-double action_us(const WorkClass& work, std::span<const LayerIndex> layers, const ModelGraph& model,
-                 const HardwareModel& hardware, const Training& training) {
+double action_us(const WorkClass& work, std::span<const LayerIndex> layers, const StageShare& stage,
+                 const ModelGraph& model, const HardwareModel& hardware, const Training& training) {
   if (work.pass == Pass::update) return training.optimizer_us;
   if (moves_stash(work.pass)) return 0;  // they only ask for a transfer
   double sum = 0;
   for (LayerIndex layer : layers) sum += layer_us(work, model.layers[index(layer)], hardware);
-  return sum;
+  return std::max(sum, carrying_us(work, stage, hardware, training));
 }
 
 /// The time of a transfer; fills in the size of its buffer where the tail decides it.
@@ -197,8 +146,8 @@ Costs price(const Plan& plan, const ModelGraph& model, const Partition& partitio
     if (is_transfer(work.pass)) {
       time = transfer_time(plan, work, shares[model_stage(work)], hardware, training, costs);
     } else {
-      time.occupies_us =
-          action_us(work, partition.stages[model_stage(work)], model, hardware, training);
+      time.occupies_us = action_us(work, partition.stages[model_stage(work)],
+                                   shares[model_stage(work)], model, hardware, training);
     }
     costs.duration.push_back(checked_time(time.occupies_us));
     costs.latency.push_back(checked_time(time.latency_us));

@@ -37,11 +37,10 @@ struct Costs {
   bool has_launches() const { return issue > Time{} || launch > Time{}; }
 };
 
-/// Prices every class of a plan, each duration rounded once. Recomputation stands in front of B or
-/// I. Throws InputError when a layer lacks a time that the order needs, when a stage has no layers,
-/// or when the sum of all durations would not fit the clock (104 days).
 /// Prices every class of a plan, each duration rounded once. Collectives of the tail go round a
-/// ring of all copies of a stage: its replicas in all chains, times the data replicas. Throws
+/// ring of all copies of a stage: its replicas in all chains, times the data replicas, times the
+/// devices of a rank's group that hold the same. With parameters in shares (ZeRO-3) a pass takes as
+/// long as its work or as its own collectives, whichever is longer: one overlaps the other. Throws
 /// InputError when a layer lacks a time that the order needs, when a stage has no layers, or when
 /// the sum of all durations would not fit the clock (106 days).
 Costs price(const Plan& plan, const ModelGraph& model, const Partition& partition,

@@ -19,11 +19,12 @@ struct Recomputing {
   }
 };
 
-/// What follows the last weight gradient of a stage.
+/// What follows the last weight gradient of a stage, or each of them.
 struct Tail {
   std::vector<bool> reduces;  // by model stage: data replicas sum their gradients; empty: none
   bool updates = false;       // U of each stage at the end of its rank's row
   bool gathers = false;       // each replica updates its share, which then goes to all of them
+  bool each = false;          // replicas sum behind each weight gradient, not only behind the last
   bool ties = false;          // first and last stage of a chain exchange a gradient
 
   bool of_stage(std::uint32_t model_stage) const {

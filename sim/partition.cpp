@@ -20,6 +20,25 @@ std::vector<std::uint32_t> stage_of_layers(const ModelGraph& model, const Partit
   return stage_of;
 }
 
+void add_parameters(StageSizes& sizes, double bytes, double copies) {
+  if (bytes <= 0) return;
+  sizes.parameter_bytes += bytes;
+  auto same = std::find_if(sizes.parameters.begin(), sizes.parameters.end(),
+                           [&](const SharedParameters& one) { return one.copies == copies; });
+  if (same == sizes.parameters.end()) same = sizes.parameters.insert(same, {0, copies});
+  same->bytes += bytes;
+}
+
+double largest_in_a_row(const ModelGraph& model, const std::vector<LayerIndex>& layers) {
+  double largest = 0, before = 0;
+  for (const LayerIndex layer : layers) {
+    const double bytes = model.layers[index(layer)].parameter_bytes;
+    largest = std::max(largest, before + bytes);
+    before = bytes;
+  }
+  return largest;
+}
+
 }  // namespace
 
 void check_partition(const ModelGraph& model, const Partition& partition) {
@@ -68,13 +87,17 @@ std::vector<StageSizes> stage_sizes(const ModelGraph& model, const Partition& pa
     const Layer& costs = model.layers[layer];
     StageSizes& own = sizes[stage_of[layer]];
     own.stash_bytes += costs.stash_bytes;
-    own.parameter_bytes += costs.parameter_bytes;
+    add_parameters(own, costs.parameter_bytes - costs.expert_parameter_bytes, costs.copies);
+    add_parameters(own, costs.expert_parameter_bytes, costs.expert_copies);
     own.recomputed_bytes += costs.recomputed_bytes;
     own.pending_weight_bytes += costs.pending_weight_bytes;
     own.workspace_bytes = std::max(own.workspace_bytes, costs.workspace_bytes);
     for (std::uint32_t stage = stage_of[layer]; stage < last_reader[layer]; ++stage) {
       sizes[stage].activation_bytes += costs.activation_bytes;
     }
+  }
+  for (std::size_t stage = 0; stage < sizes.size(); ++stage) {
+    sizes[stage].largest_parameter_bytes = largest_in_a_row(model, partition.stages[stage]);
   }
   return sizes;
 }

@@ -15,11 +15,19 @@ struct Partition {
   std::vector<std::vector<Rank>> ranks;  // empty: the schedule's own placement decides
 };
 
+/// Parameters of which so many devices of the group that acts as one rank hold the same.
+struct SharedParameters {
+  double bytes = 0;  // on one device
+  double copies = 1;
+};
+
 /// What one model stage holds and sends, over all its layers. Not yet rounded.
 struct StageSizes {
   double activation_bytes = 0;  // all tensors that leave for later stages, each once
   double stash_bytes = 0;
   double parameter_bytes = 0;
+  std::vector<SharedParameters> parameters;  // the same, apart by copies
+  double largest_parameter_bytes = 0;        // of two layers in a row, or of the only one
   double recomputed_bytes = 0;
   double pending_weight_bytes = 0;
   double workspace_bytes = 0;  // layers run in turn, so the largest decides

@@ -1,5 +1,6 @@
 #include "sim/plan.hpp"
 
+#include <array>
 #include <string>
 
 namespace penstock {
@@ -40,6 +41,13 @@ Feed feed_of(const Plan& plan, TaskId transfer) {
 }
 
 }  // namespace
+
+std::string_view name(BufferKind kind) {
+  constexpr std::array<std::string_view, buffer_kinds> names{
+      "parameters", "stash",          "receive",   "gradient",   "gradients", "optimizer",
+      "versions",   "pending weight", "workspace", "recomputed", "context",   "reserve"};
+  return names[static_cast<std::size_t>(kind)];
+}
 
 std::string text(const Link& link) { return end_text(link.from) + ">" + end_text(link.to); }
 

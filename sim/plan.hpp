@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/numbers.hpp"
@@ -38,13 +39,23 @@ enum class BufferKind : std::uint8_t {
   pending_weight,    // what I keeps for its W
   workspace,         // what an action needs while it runs
   recomputed,        // what R brings back, to the end of B or W; from F on where there is no R
+  context,           // for the whole run, once a rank: what its device needs to run anything
+  reserve,           // for the whole run, once a rank: what its allocator cannot use
 };
-constexpr std::size_t buffer_kinds = 10;
+constexpr std::size_t buffer_kinds = 12;
+
+/// "parameters", "pending weight".
+std::string_view name(BufferKind kind);
+
+/// Belongs to a rank as a whole; the stage of such a buffer class says nothing.
+constexpr bool is_of_rank(BufferKind kind) {
+  return kind == BufferKind::context || kind == BufferKind::reserve;
+}
 
 /// Held from the start of the run to its end.
 constexpr bool for_whole_run(BufferKind kind) {
   return kind == BufferKind::parameters || kind == BufferKind::weight_gradients ||
-         kind == BufferKind::optimizer || kind == BufferKind::versions;
+         kind == BufferKind::optimizer || kind == BufferKind::versions || is_of_rank(kind);
 }
 
 /// A kind of buffer of one stage on one rank. All buffers of a class have one size.

@@ -6,6 +6,8 @@
 namespace penstock {
 namespace {
 
+constexpr std::uint32_t unnamed = UINT32_MAX;
+
 /// The other end of the chain of a stage that is one of two ends.
 std::optional<Stage> other_end(const Placement& placement, Stage stage) {
   const std::vector<Stage>& chain = placement.chains()[placement.chain_of(stage)];
@@ -24,36 +26,41 @@ TailTasks::TailTasks(const Schedule& schedule, const Placement& placement, const
   left_.resize(placement.slots());
   finished_.resize(placement.ranks());
   arriving_.resize(placement.slots());
+  reduction_.assign(placement.slots(), unnamed);
   for (Rank rank : Numbers<Rank>(schedule.ranks())) {
     for (const Action& action : schedule.on(rank)) {
       if (!ends_activation(action.pass)) continue;
       ++left_[placement.slot_of(action.stage, action.microbatch)];
+      ++gradients_;
     }
   }
 }
 
 std::uint64_t TailTasks::most_tasks() const {
   // A reduction, an update and a gathering each; ends of a chain tie with every replica at most.
-  return left_.empty() ? 0 : std::uint64_t{5} * placement_.slots();
+  if (left_.empty()) return 0;
+  return std::uint64_t{5} * placement_.slots() + (tail_.each ? gradients_ : 0);
 }
 
 void TailTasks::follow(const Action& action, TaskId task) {
   if (left_.empty() || !ends_activation(action.pass)) return;
   const std::uint32_t slot = placement_.slot_of(action.stage, action.microbatch);
-  if (--left_[slot] != 0) return;
-  Finished finished{action.stage, slot, action.microbatch};
-  reduce(finished, task);
+  const bool last = --left_[slot] == 0;
+  const Finished finished{action.stage, slot, action.microbatch};
+  if (last || tail_.each) reduce(finished, task);
+  if (!last) return;
   tie(finished, task);
   finished_[index(placement_.rank_of_slot(slot))].push_back(finished);
 }
 
-void TailTasks::reduce(Finished& finished, TaskId producer) {
-  if (!tail_.of_stage(placement_.position(finished.stage))) return;
-  const std::uint32_t work =
-      classes_.tail_transfer(Pass::reduce_gradient, finished.stage,
-                             {placement_.rank_of_slot(finished.slot), data_replicas});
-  finished.reduce = add_task(plan_, work, finished.last, producer);
-  arriving_[finished.slot].push_back(finished.reduce);
+void TailTasks::reduce(const Finished& finished, TaskId producer) {
+  if (!reduces(finished.stage)) return;
+  std::uint32_t& work = reduction_[finished.slot];
+  if (work == unnamed) {
+    work = classes_.tail_transfer(Pass::reduce_gradient, finished.stage,
+                                  {placement_.rank_of_slot(finished.slot), data_replicas});
+  }
+  arriving_[finished.slot].push_back(add_task(plan_, work, finished.microbatch, producer));
 }
 
 /// Replicas of the two ends pair up; those of the end with more share partners.
@@ -70,7 +77,7 @@ void TailTasks::tie(const Finished& finished, TaskId producer) {
     const std::uint32_t work =
         classes_.tail_transfer(Pass::tie_gradient, finished.stage, {from, to});
     arriving_[placement_.slot_of(*other, pair)].push_back(
-        add_task(plan_, work, finished.last, producer));
+        add_task(plan_, work, finished.microbatch, producer));
   }
 }
 
@@ -82,14 +89,14 @@ void TailTasks::finish() {
 }
 
 void TailTasks::update(const Finished& finished) {
-  const Action action(Pass::update, finished.stage, finished.last);
-  const TaskId updated = add_task(plan_, classes_.compute(action, /*crosses=*/false), finished.last,
-                                  inputs_of_update(finished.slot));
-  if (!tail_.gathers || finished.reduce == no_task) return;
+  const Action action(Pass::update, finished.stage, finished.microbatch);
+  const TaskId updated = add_task(plan_, classes_.compute(action, /*crosses=*/false),
+                                  finished.microbatch, inputs_of_update(finished.slot));
+  if (!tail_.gathers || !reduces(finished.stage)) return;
   const std::uint32_t work =
       classes_.tail_transfer(Pass::gather_weights, finished.stage,
                              {placement_.rank_of_slot(finished.slot), data_replicas});
-  add_task(plan_, work, finished.last, updated);
+  add_task(plan_, work, finished.microbatch, updated);
 }
 
 /// As `Plan::input` writes them.

@@ -15,8 +15,8 @@ namespace penstock {
 /// may overlap with what the rank still does: the sum over data replicas, the exchange of tied
 /// gradients, and at the end of the row the update.
 ///
-/// Tasks of the tail carry the microbatch of that last gradient: with the stage it tells the rank,
-/// as everywhere.
+/// Tasks of the tail carry the microbatch of the gradient that they follow: with the stage it tells
+/// the rank, as everywhere.
 class TailTasks {
  public:
   TailTasks(const Schedule& schedule, const Placement& placement, const Tail& tail, Plan& plan,
@@ -34,11 +34,11 @@ class TailTasks {
   struct Finished {
     Stage stage;
     std::uint32_t slot;
-    Microbatch last;
-    TaskId reduce = no_task;
+    Microbatch microbatch;
   };
 
-  void reduce(Finished& finished, TaskId producer);
+  bool reduces(Stage stage) const { return tail_.of_stage(placement_.position(stage)); }
+  void reduce(const Finished& finished, TaskId producer);
   void tie(const Finished& finished, TaskId producer);
   void update(const Finished& finished);
   TaskId inputs_of_update(std::uint32_t slot);
@@ -47,7 +47,9 @@ class TailTasks {
   const Tail& tail_;
   Plan& plan_;
   WorkClasses& classes_;
+  std::uint64_t gradients_ = 0;                  // over all slots
   std::vector<std::uint32_t> left_;              // by slot: weight gradients to come
+  std::vector<std::uint32_t> reduction_;         // by slot: the class of its sums, once named
   std::vector<std::vector<Finished>> finished_;  // by rank, in order
   std::vector<std::vector<TaskId>> arriving_;    // by slot: what its update waits for
 };

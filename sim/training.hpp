@@ -1,39 +1,24 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace penstock {
 
-/// How weights are updated, which decides what is kept beside them.
-enum class Optimizer : std::uint8_t { none, sgd, momentum, adam };
-
 /// The numbers of a training step that a plan leaves open and `price` fills in.
 struct Training {
-  std::uint32_t data = 1;  // data replicas of the pipeline
-  Optimizer optimizer = Optimizer::none;
-  bool shards_optimizer = false;  // each replica keeps and updates its share (ZeRO-1)
-  double optimizer_us = 0;        // of the U of a stage
+  std::uint32_t data = 1;       // data replicas of the pipeline
+  double gradient_factor = 1;   // bytes of weight gradients for each byte of parameters
+  double optimizer_factor = 0;  // the same of what the optimiser keeps
+  // Of what each of the copies of a stage keeps only its share: 1 what the optimiser keeps, and
+  // updates only that; 2 gradients too, which are summed behind each backward; 3 parameters too,
+  // which are gathered for each pass.
+  std::uint32_t zero = 0;
+  std::optional<double> gathered_bytes;  // of parameters at a time; else two layers in a row
+  double optimizer_us = 0;               // of the U of a stage
   double tied_embedding_bytes = 0;
+  double context_bytes = 0;  // of each rank, whatever it does
+  double reserve_bytes = 0;  // that the allocator of each rank cannot use
 };
-
-/// What goes with one byte of bf16 parameters: fp32 gradients take two, fp32 master weights two
-/// more, and each moment of the optimiser two. Without an optimiser gradients are not kept, but
-/// travel in the format of the parameters.
-constexpr double gradient_factor(Optimizer optimizer) {
-  return optimizer == Optimizer::none ? 1 : 2;
-}
-constexpr double optimizer_factor(Optimizer optimizer) {
-  switch (optimizer) {
-    case Optimizer::none:
-      return 0;
-    case Optimizer::sgd:
-      return 2;
-    case Optimizer::momentum:
-      return 4;
-    case Optimizer::adam:
-      return 6;
-  }
-  return 0;
-}
 
 }  // namespace penstock

@@ -20,10 +20,14 @@ WorkClasses::WorkClasses(const Placement& placement, bool has_backward, const Ex
       for (std::uint8_t k = 0; k < buffer_kinds; ++k) {
         const BufferKind kind{k};
         const bool usual = kind == BufferKind::parameters || kind == BufferKind::stash;
-        if (!usual && !extras.has(kind)) continue;
+        if ((!usual && !extras.has(kind)) || is_of_rank(kind)) continue;
         held_[k].push_back(add_buffer(kind, stage, placement.rank_of(stage, replica)));
       }
     }
+  }
+  for (const BufferKind kind : {BufferKind::context, BufferKind::reserve}) {
+    if (!extras.has(kind)) continue;
+    for (Rank rank : Numbers<Rank>(placement.ranks())) add_buffer(kind, Stage{0}, rank);
   }
 }
 

@@ -26,6 +26,10 @@ inline bool on_standard_output(const PictureFiles& files) {
   return files.svg == "-" || files.png == "-" || files.pdf == "-";
 }
 
+inline bool any(const PictureFiles& files) {
+  return !files.svg.empty() || !files.png.empty() || !files.pdf.empty();
+}
+
 /// The result must have a plan: a run that deadlocked has nothing to draw.
 inline void write_pictures(const PictureFiles& files, const RunResult& result,
                            const TimelineExplanation& explanation = {}) {

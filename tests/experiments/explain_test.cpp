@@ -34,7 +34,7 @@ void add_training(const ScheduleEntry& entry, Scenario& scenario) {
   if (from_to(0, 2) == 0) scenario.recompute = RecomputeMode::except_last;
   if (entry.weights != WeightUse::flushed) return;  // there is no end at which to sum
   scenario.data = from_to(1, 3);
-  scenario.zero = from_to(0, 1);
+  scenario.zero = from_to(0, 3);
   if (from_to(0, 1) == 0) scenario.optimizer_us = tenths(1, 30);
   if (from_to(0, 1) == 0) scenario.tied_embedding_bytes = 2000;
 }

@@ -82,6 +82,29 @@ TEST_CASE("a stage of a chain costs what its place in the chain says") {
   CHECK(length_of(system, "1B0") == 20);
 }
 
+TEST_CASE(
+    "with ZeRO-3 a pass takes as long as its work or its own collectives, if they are longer") {
+  // 8 bytes on 4 devices, 1 us a byte: 6 us to gather them, and as much to sum gradients of the
+  // same size. F and R gather, I gathers, W sums, B does both, all beside their work.
+  Layer stage = stage_of(7, 1, 2);
+  stage.parameter_bytes = 8;
+  stage.recompute_us = 4;
+  System system = recomputing("0F0,0I0,0W0", stage);
+  system.hardware = link(0, 1e6);
+  system.training = {.data = 4, .zero = 3};
+  CHECK(length_of(system, "0F0") == 7);
+  CHECK(length_of(system, "0R0") == 6);
+  CHECK(length_of(system, "0I0") == 6);
+  CHECK(length_of(system, "0W0") == 6);
+  system.schedule = order_of("0F0,(0F1;0B0)OVERLAP_F_B,0B1");
+  CHECK(length_of(system, "0B1") == 12);
+  CHECK(length_of(system, "0B0") == 18);  // with R inside
+  // Three steps of a ring, each with a latency of 1.
+  system.hardware = link(1, 1e6);
+  CHECK(length_of(system, "0R1") == 9);
+  CHECK(length_of(system, "0F0") == 9);
+}
+
 TEST_CASE("a gradient is as large as the activation that came") {
   // Stage 0 puts out 4,000 bytes, stage 1 9,000, at 1e9 bytes/s: 4 us and 9 us, there and back.
   Layer small = stage_of(1, 1), large = stage_of(1, 1), last = stage_of(1, 1);

@@ -153,24 +153,74 @@ TEST_CASE("workspace is held while an action runs, pending weight gradients from
   CHECK(samples_text(samples, Rank{0}) == "0:101 1:102 3:112 4:122 5:111 6:0");
 }
 
-TEST_CASE("an optimiser keeps fp32 gradients, master weights and moments, in shares with ZeRO-1") {
-  // 10 bytes of bf16 parameters: gradients 20, and sgd 20, momentum 40, adam 60; of 4 replicas
-  // adam 15.
+TEST_CASE(
+    "of 10 bytes of parameters, gradients twice and an optimiser six times that, ZeRO shares") {
+  // Four data replicas: level 1 keeps 60 / 4 of the optimizer, 2 also 20 / 4 of gradients, 3 also
+  // 10 / 4 = 2.5 of parameters, rounded to 2, and the stage of one layer whole while it runs.
   Layer stage = stage_of(1, 1);
   stage.parameter_bytes = 10;
   System system{Placement::loop(1, 1), order_of("0F0,0B0"), {stage}};
-  for (const BufferKind kind : {BufferKind::weight_gradients, BufferKind::optimizer}) {
+  for (const BufferKind kind :
+       {BufferKind::weight_gradients, BufferKind::optimizer, BufferKind::workspace}) {
     system.extras.holds[static_cast<std::size_t>(kind)] = true;
   }
-  const auto peak = [&](Training training) {
-    system.training = training;
+  const auto peak = [&](std::uint32_t data, std::uint32_t zero) {
+    system.training = {.data = data, .gradient_factor = 2, .optimizer_factor = 6, .zero = zero};
     return simulated(system).report.ranks[0].memory.bytes;
   };
-  CHECK(peak({.optimizer = Optimizer::sgd}) == 10 + 20 + 20);
-  CHECK(peak({.optimizer = Optimizer::momentum}) == 10 + 20 + 40);
-  CHECK(peak({.optimizer = Optimizer::adam}) == 10 + 20 + 60);
-  CHECK(peak({.data = 4, .optimizer = Optimizer::adam}) == 10 + 20 + 60);
-  CHECK(peak({.data = 4, .optimizer = Optimizer::adam, .shards_optimizer = true}) == 10 + 20 + 15);
+  CHECK(peak(1, 0) == 10 + 20 + 60);
+  CHECK(peak(4, 0) == 10 + 20 + 60);
+  CHECK(peak(4, 1) == 10 + 20 + 15);
+  CHECK(peak(4, 2) == 10 + 5 + 15);
+  CHECK(peak(4, 3) == 2 + 5 + 15 + 10);
+  system.training.gathered_bytes = 7;
+  CHECK(simulated(system).report.ranks[0].memory.bytes == 2 + 5 + 15 + 7);
+}
+
+TEST_CASE("dense parameters and experts are shared by as many devices as hold the same ones") {
+  // 80 bytes of which 60 of experts. The dense 20 lie on 2 devices of each of 2 data replicas, the
+  // experts on 1 of each: the optimizer, once as large, keeps 20 / 4 + 60 / 2 = 35.
+  Layer stage = stage_of(1, 1);
+  stage.parameter_bytes = 80;
+  stage.expert_parameter_bytes = 60;
+  stage.copies = 2;
+  System system{Placement::loop(1, 1), order_of("0F0,0B0"), {stage}};
+  system.extras.holds[static_cast<std::size_t>(BufferKind::optimizer)] = true;
+  system.training = {.data = 2, .optimizer_factor = 1, .zero = 1};
+  const MemoryPeak peak = simulated(system).report.ranks[0].memory;
+  CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::parameters)] == 80);
+  CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::optimizer)] == 35);
+}
+
+TEST_CASE("a further version of the weights is shared as they are, by the same devices") {
+  // PipeDream keeps two versions on the first of two ranks. With ZeRO-3 over 4 data replicas each
+  // holds a quarter of the 40 bytes of either, and has 40 of them whole while an action runs.
+  Layer stage = stage_of(1, 1);
+  stage.parameter_bytes = 40;
+  System system{Placement::loop(2, 1),
+                order_of("0F0,0F1,0B0,0U0,0B1,0U1\n1F0,1B0,1U0,1F1,1B1,1U1"),
+                {stage, stage}};
+  system.schedule.set_weights({WeightUse::newest, 0});
+  system.extras.holds[static_cast<std::size_t>(BufferKind::workspace)] = true;
+  system.training = {.data = 4, .zero = 3};
+  const MemoryPeak peak = simulated(system).report.ranks[0].memory;
+  CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::parameters)] == 10);
+  CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::versions)] == 10);
+  CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::workspace)] == 40);
+}
+
+TEST_CASE("a device's context and what its allocator cannot use are held once a rank") {
+  // Two stages of 5 bytes on one rank: 10, and 100 and 1000 whatever it runs.
+  Layer stage = stage_of(1, 1);
+  stage.parameter_bytes = 5;
+  System system{Placement::loop(1, 2), order_of("0F0,1F0,1B0,0B0"), {stage, stage}};
+  system.extras.holds[static_cast<std::size_t>(BufferKind::context)] = true;
+  system.extras.holds[static_cast<std::size_t>(BufferKind::reserve)] = true;
+  system.training = {.context_bytes = 100, .reserve_bytes = 1000};
+  const MemoryPeak peak = simulated(system).report.ranks[0].memory;
+  CHECK(peak.bytes == 1110);
+  CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::context)] == 100);
+  CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::reserve)] == 1000);
 }
 
 TEST_CASE("what a finished action gives back makes room for what comes in the same moment") {

@@ -70,10 +70,49 @@ TEST_CASE("without data replicas an update waits for nothing but its rank") {
 TEST_CASE("with ZeRO-1 each replica sums and updates its share, and gathers the others'") {
   // Adam's gradients are twice as large as 4 bytes of parameters; of four copies. Reduce-scatter:
   // 3/4 * 8 = 6 us, all-gather: 3/4 * 4 = 3 us.
-  const Outcome outcome = simulated(pipeline(
-      4, {.reduces = {false, true}, .updates = true, .gathers = true},
-      {.data = 4, .optimizer = Optimizer::adam, .shards_optimizer = true, .optimizer_us = 1}));
+  const Outcome outcome =
+      simulated(pipeline(4, {.reduces = {false, true}, .updates = true, .gathers = true},
+                         {.data = 4, .gradient_factor = 2, .zero = 1, .optimizer_us = 1}));
   CHECK(tail_text(outcome) == "1REDUCE1 7-13, 0U1 9-10, 1U1 13-14, 1GATHER1 14-17");
+}
+
+TEST_CASE("with ZeRO-2 replicas sum behind each backward, and an update waits for all the sums") {
+  // Two copies of 4 bytes: each reduce-scatter 1/2 * 4 = 2 us. Rank 1's stand behind B0 (4) and B1
+  // (7), those of rank 0 behind 6 and 9; the gathering of 2 bytes follows the update.
+  const Outcome outcome = simulated(
+      pipeline(4, {.reduces = {true, true}, .updates = true, .gathers = true, .each = true},
+               {.data = 2, .zero = 2, .optimizer_us = 1}));
+  CHECK(tail_text(outcome) ==
+        "1REDUCE0 4-6, 0REDUCE0 6-8, 1REDUCE1 7-9, 0REDUCE1 9-11, 0U1 11-12, 0GATHER1 12-14, "
+        "1U1 9-10, 1GATHER1 10-12");
+  std::string inputs;
+  outcome.plan.for_each_input(task_of(outcome.plan, "0U1"), [&](TaskId input) {
+    inputs += task_text(outcome.plan, input) + " ";
+  });
+  CHECK(inputs == "0REDUCE0 0REDUCE1 ");
+}
+
+TEST_CASE("with ZeRO-2 the exchange of a tied embedding still follows the last backward alone") {
+  // 2 us for each sum, 3 for each tie: rank 1 sums 4-6 and 7-9 and ties 7-10, rank 0 ties 9-12.
+  const Outcome outcome =
+      simulated(pipeline(4, {.reduces = {true, true}, .updates = true, .each = true, .ties = true},
+                         {.data = 2, .zero = 2, .optimizer_us = 1, .tied_embedding_bytes = 3}));
+  CHECK(tail_text(outcome) ==
+        "1REDUCE0 4-6, 0REDUCE0 6-8, 1REDUCE1 7-9, 1TIE1 7-10, 0REDUCE1 9-11, 0TIE1 9-12, "
+        "0U1 11-12, 1U1 12-13");
+}
+
+TEST_CASE("devices of a rank's group that hold the same sum too, experts in a ring of their own") {
+  // 4 dense bytes on 2 devices, 4 of experts on 4, one data replica: around the rings go
+  // 2 * 1/2 * 4 + 2 * 3/4 * 4 = 10 bytes.
+  System system = pipeline(8, {.reduces = {false, true}}, {});
+  system.stages[1].expert_parameter_bytes = 4;
+  system.stages[1].copies = 2;
+  system.stages[1].expert_copies = 4;
+  CHECK(tail_text(simulated(system)) == "1REDUCE1 7-17");
+  // With 1 us of latency instead: 2 * 1 steps of the first ring, 2 * 3 of the second.
+  system.hardware = delay(1);
+  CHECK(tail_text(simulated(system)) == "1REDUCE1 8-16");
 }
 
 TEST_CASE("a sum takes two latencies a step of the ring, its halves one") {
@@ -82,7 +121,7 @@ TEST_CASE("a sum takes two latencies a step of the ring, its halves one") {
   system.hardware = delay(1);
   // Rank 1 ends one delay later than without: at 8.
   CHECK(tail_text(simulated(system)) == "1REDUCE1 8-14");
-  system.training.shards_optimizer = true;
+  system.training.zero = 1;
   CHECK(tail_text(simulated(system)) == "1REDUCE1 8-11");
 }
 

@@ -122,7 +122,15 @@ class NaiveRunner {
   }
 
   Time length_of(const Action& action, bool in_cell) const {
-    return disturbed(disturbance_.duration, text(action), stated_length_of(action, in_cell));
+    return disturbed(disturbance_.duration, text(action),
+                     std::max(stated_length_of(action, in_cell), carries(action, in_cell)));
+  }
+
+  Time carries(const Action& action, bool in_cell) const {
+    if (!in_shares() || action.pass > Pass::recompute) return {};
+    const bool again_within = in_cell && !early() && again_is_added(action);
+    const int gathers = (action.pass == Pass::backward_weight ? 0 : 1) + (again_within ? 1 : 0);
+    return carrying_time(action.stage, gathers, ends_activation(action.pass) ? 1 : 0);
   }
 
   Time stated_length_of(const Action& action, bool in_cell) const {
@@ -226,8 +234,10 @@ class NaiveRunner {
     if (last_of_cell) busy_[rank] = false;
     if (moves_stash(action.pass)) move_stash(rank, action);
     hand_over(rank, action);
-    if (ends_activation(action.pass) && --gradients_left_[slot_of(action)] == 0) {
-      begin_tail(rank, action);
+    if (ends_activation(action.pass)) {
+      const bool last = --gradients_left_[slot_of(action)] == 0;
+      if (last || system_.extras.tail.each) sum_gradients(rank, action);
+      if (last) begin_tail(rank, action);
     }
     if (action.pass == Pass::update && system_.extras.tail.gathers && reduces(action.stage)) {
       gather(rank, action);
@@ -311,9 +321,42 @@ class NaiveRunner {
     }
     return copies;
   }
-  double gradient_bytes(Stage stage) const {
-    return costs_of(stage).parameter_bytes *
-           (system_.training.optimizer == Optimizer::none ? 1 : 2);
+  /// Bytes of parameters on a device by how many devices hold the same.
+  std::map<double, double> holders_of(Stage stage) const {
+    const Layer& costs = costs_of(stage);
+    std::map<double, double> bytes;
+    bytes[costs.copies * copies_of(stage)] += costs.parameter_bytes - costs.expert_parameter_bytes;
+    bytes[costs.expert_copies * copies_of(stage)] += costs.expert_parameter_bytes;
+    std::erase_if(bytes, [](const auto& one) { return one.second == 0; });
+    return bytes;
+  }
+  /// Bytes of a device once around the rings, and steps.
+  std::pair<double, double> around(Stage stage, double factor) const {
+    double bytes = 0, steps = 0;
+    for (const auto& [n, held] : holders_of(stage)) {
+      bytes += factor * held * (n - 1) / n;
+      steps += n - 1;
+    }
+    return {bytes, steps};
+  }
+  double shared(Stage stage, std::uint32_t from_level) const {
+    double kept = 0;
+    for (const auto& [n, held] : holders_of(stage)) {
+      kept += held / (system_.training.zero >= from_level ? n : 1);
+    }
+    return kept;
+  }
+  bool in_shares() const { return system_.training.zero == 3; }
+  /// What a pass takes with parameters in shares, of which it gathers and sums.
+  Time carrying_time(Stage stage, int gathers, int sums) const {
+    const auto [weights, steps] = around(stage, 1);
+    const auto [gradients, same_steps] = around(stage, system_.training.gradient_factor);
+    const HardwareSpec& hardware = system_.hardware;
+    const double bytes = gathers * weights + sums * gradients;
+    const double latency = hardware.latency_us.value_or(hardware.transfer_us);
+    const double on_link =
+        hardware.bandwidth_bytes_per_s ? bytes / *hardware.bandwidth_bytes_per_s * 1e6 : 0;
+    return from_us(on_link + (gathers * steps + sums * same_steps) * latency);
   }
 
   /// The place at the other end of the chain that shares tied weights with this one; only for ends
@@ -326,21 +369,22 @@ class NaiveRunner {
     return std::nullopt;
   }
 
+  void sum_gradients(Rank rank, const Action& action) {
+    if (!reduces(action.stage)) return;
+    const std::uint32_t slot = slot_of(action);
+    const double rounds = system_.training.zero > 0 ? 1 : 2;
+    const auto [once, steps] = around(action.stage, system_.training.gradient_factor);
+    const auto bytes = static_cast<double>(std::llrint(rounds * once));
+    const Action what(Pass::reduce_gradient, action.stage, action.microbatch);
+    const Time there = travel(what, rank, data_replicas, bytes, rounds * steps, now_).end;
+    ++arriving_[slot];
+    agenda_.emplace(there, [=, this] { --arriving_[slot]; });
+  }
+
   void begin_tail(Rank rank, const Action& action) {
     const Microbatch last = action.microbatch;
     const std::uint32_t slot = slot_of(action);
     arriving_.emplace(slot, 0);
-    if (reduces(action.stage)) {
-      const double n = copies_of(action.stage);
-      const double rounds = system_.training.shards_optimizer ? 1 : 2;
-      const auto bytes =
-          static_cast<double>(std::llrint(rounds * (n - 1) / n * gradient_bytes(action.stage)));
-      const Time there = travel(Action(Pass::reduce_gradient, action.stage, last), rank,
-                                data_replicas, bytes, rounds * (n - 1), now_)
-                             .end;
-      ++arriving_[slot];
-      agenda_.emplace(there, [=, this] { --arriving_[slot]; });
-    }
     if (const auto other = tied_with(action)) {
       const Rank to = system_.placement.rank_of(other->stage, last);
       if (to != rank) {
@@ -355,11 +399,9 @@ class NaiveRunner {
   }
 
   void gather(Rank rank, const Action& update) {
-    const double n = copies_of(update.stage);
-    const auto bytes =
-        static_cast<double>(std::llrint((n - 1) / n * costs_of(update.stage).parameter_bytes));
+    const auto [once, steps] = around(update.stage, 1);
     travel(Action(Pass::gather_weights, update.stage, update.microbatch), rank, data_replicas,
-           bytes, n - 1, now_);
+           static_cast<double>(std::llrint(once)), steps, now_);
   }
 
   bool has(BufferKind kind) const { return system_.extras.has(kind); }
@@ -370,8 +412,10 @@ class NaiveRunner {
     const std::int64_t stash = std::llrint(costs.stash_bytes);
     const std::int64_t again =
         has(BufferKind::recomputed) ? std::llrint(costs.recomputed_bytes) : 0;
+    const double whole =
+        in_shares() ? system_.training.gathered_bytes.value_or(costs.parameter_bytes) : 0;
     const std::int64_t workspace =
-        has(BufferKind::workspace) ? std::llrint(costs.workspace_bytes) : 0;
+        has(BufferKind::workspace) ? std::llrint(costs.workspace_bytes + whole) : 0;
     const std::int64_t pending =
         has(BufferKind::pending_weight) ? std::llrint(costs.pending_weight_bytes) : 0;
     auto& changes = changes_[rank];
@@ -409,29 +453,20 @@ class NaiveRunner {
     return false;
   }
 
-  /// Gradients and state, by bytes a parameter of two bytes.
-  double bytes_of_optimizer(Stage stage) const {
-    const double parameters = costs_of(stage).parameter_bytes / 2;
-    const double share = system_.training.shards_optimizer ? 1 / copies_of(stage) : 1;
-    switch (system_.training.optimizer) {
-      case Optimizer::none:
-        return 0;
-      case Optimizer::sgd:
-        return parameters * (4 + 4 * share);
-      case Optimizer::momentum:
-        return parameters * (4 + 8 * share);
-      case Optimizer::adam:
-        return parameters * (4 + 12 * share);
-    }
-    return 0;
-  }
-
   std::uint64_t peak_of(Rank rank) {
     std::int64_t held = 0;
     for (Stage stage : system_.placement.stages_of(rank)) {
-      held += std::llrint(costs_of(stage).parameter_bytes);
-      held += std::llrint(bytes_of_optimizer(stage));
+      const Training& training = system_.training;
+      held += std::llrint(shared(stage, 3));
+      if (has(BufferKind::weight_gradients)) {
+        held += std::llrint(shared(stage, 2) * training.gradient_factor);
+      }
+      if (has(BufferKind::optimizer)) {
+        held += std::llrint(shared(stage, 1) * training.optimizer_factor);
+      }
     }
+    if (has(BufferKind::context)) held += std::llrint(system_.training.context_bytes);
+    if (has(BufferKind::reserve)) held += std::llrint(system_.training.reserve_bytes);
     auto& changes = changes_[rank];
     std::sort(changes.begin(), changes.end());
     std::int64_t peak = held;

@@ -164,6 +164,9 @@ Layer random_stage(Wildness wildness) {
   stage.activation_bytes = below(4) * 1000;
   stage.stash_bytes = below(4) * 700;
   stage.parameter_bytes = below(3) * 5000;
+  if (one_in(3)) stage.expert_parameter_bytes = below(3) * stage.parameter_bytes / 2;
+  stage.copies = from_to(1, 2);
+  stage.expert_copies = from_to(1, 2);
   stage.recomputed_bytes = below(3) * 900;
   stage.workspace_bytes = below(3) * 300;
   stage.pending_weight_bytes = below(3) * 400;
@@ -186,8 +189,9 @@ bool can_tie(const Placement& placement) {
 Extras random_extras(const Placement& placement, std::size_t stages) {
   Extras extras;
   if (one_in(2)) extras.recomputing = {random_stages(stages), one_in(3), one_in(3)};
-  for (const BufferKind kind : {BufferKind::pending_weight, BufferKind::workspace,
-                                BufferKind::recomputed, BufferKind::weight_gradients}) {
+  for (const BufferKind kind :
+       {BufferKind::pending_weight, BufferKind::workspace, BufferKind::recomputed,
+        BufferKind::weight_gradients, BufferKind::context, BufferKind::reserve}) {
     extras.holds[static_cast<std::size_t>(kind)] = one_in(2);
   }
   extras.holds[static_cast<std::size_t>(BufferKind::optimizer)] =
@@ -196,6 +200,7 @@ Extras random_extras(const Placement& placement, std::size_t stages) {
   if (one_in(2)) extras.tail.reduces = random_stages(stages);
   extras.tail.updates = one_in(2);
   extras.tail.gathers = one_in(2);
+  extras.tail.each = extras.tail.gathers && one_in(3);
   extras.tail.ties = can_tie(placement) && one_in(2);
   return extras;
 }
@@ -203,10 +208,12 @@ Extras random_extras(const Placement& placement, std::size_t stages) {
 Training random_training(const Extras& extras, Wildness wildness) {
   Training training;
   training.data = from_to(1, 4);
-  if (extras.has(BufferKind::optimizer)) {
-    training.optimizer = static_cast<Optimizer>(from_to(1, 3));
-  }
-  training.shards_optimizer = extras.tail.gathers;
+  training.gradient_factor = extras.has(BufferKind::weight_gradients) ? 2 : 1;
+  training.optimizer_factor = 2 * from_to(1, 3);
+  training.zero = extras.tail.each ? 2 : extras.tail.gathers ? from_to(1, 3) : 0;
+  if (one_in(2)) training.gathered_bytes = below(3) * 700;
+  training.context_bytes = below(3) * 900;
+  training.reserve_bytes = below(3) * 1300;
   training.optimizer_us = random_us(wildness);
   training.tied_embedding_bytes = below(3) * 1100;
   return training;

@@ -1,0 +1,130 @@
+#include "experiments/memory_changes.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "experiments/training.hpp"
+#include "schedules/registry.hpp"
+#include "sim/named.hpp"
+
+namespace penstock {
+namespace {
+
+/// The changes of a scenario, one after the other.
+class Changes {
+ public:
+  explicit Changes(const Scenario& scenario) : scenario_(scenario) {}
+
+  /// Adds the scenario with what `change` does to it.
+  template <class Change>
+  void add(std::string name, Change change) {
+    Scenario changed = scenario_;
+    change(changed);
+    all_.push_back({std::move(name), std::move(changed)});
+  }
+  std::vector<ChangedScenario> take() { return std::move(all_); }
+
+ private:
+  const Scenario& scenario_;
+  std::vector<ChangedScenario> all_;
+};
+
+void add_zero(const Scenario& scenario, const Layout& layout, Changes& changes) {
+  if (!shares_weights(scenario, layout)) return;
+  for (std::uint32_t zero = 0; zero <= 3; ++zero) {
+    if (zero == scenario.zero) continue;
+    changes.add(fmt::format("/memory/zero={}", zero), [&](Scenario& s) { s.zero = zero; });
+  }
+}
+
+void add_recomputation(const Scenario& scenario, Changes& changes) {
+  constexpr std::array<std::pair<const char*, RecomputeMode>, 4> modes{
+      {{"none", RecomputeMode::none},
+       {"selective", RecomputeMode::selective},
+       {"full", RecomputeMode::full},
+       {"except_last", RecomputeMode::except_last}}};
+  for (const auto& mode : modes) {
+    if (scenario.recompute == mode.second) continue;
+    changes.add(fmt::format("/recompute/mode={}", mode.first),
+                [&](Scenario& s) { s.recompute = mode.second; });
+  }
+}
+
+/// Ranks may keep half of what they hold, or one activation.
+void add_offload(const Scenario& scenario, std::uint32_t most_held, Changes& changes) {
+  if (scenario.offload) {
+    changes.add("without /offload", [](Scenario& s) { s.offload.reset(); });
+    return;
+  }
+  std::uint32_t before = most_held;
+  for (const std::uint32_t keep : {(most_held + 1) / 2, 1U}) {
+    if (keep == 0 || keep >= before) continue;
+    before = keep;
+    changes.add(fmt::format("/offload/keep={}", keep),
+                [&](Scenario& s) { s.offload = Offload{.keep = keep}; });
+  }
+}
+
+std::uint32_t chunks_of(const Layout& layout) {
+  return layout.placement.stage_count() / layout.placement.ranks();
+}
+
+/// Half the chunks a rank, where the model leaves their number open.
+void add_chunks(const Scenario& scenario, const Layout& layout, Changes& changes) {
+  const std::uint32_t chunks = chunks_of(layout);
+  if (scenario.stages_given || scenario.schedule.empty() || chunks < 2) return;
+  changes.add(fmt::format("/parallel/chunks={}", chunks / 2),
+              [&](Scenario& s) { s.chunks = chunks / 2; });
+}
+
+/// Whether another rule would train the same way on cells of the same size.
+bool comparable(const ScheduleEntry& entry, const Scenario& scenario, const Layout& layout) {
+  return entry.name != scenario.schedule && entry.slices_for == nullptr &&
+         entry.weights == layout.schedule.weights().use;
+}
+
+/// As many chunks as there are, where another rule can have them; else it says how many.
+std::optional<std::uint32_t> chunks_under(const ScheduleEntry& entry, const Layout& layout) {
+  try {
+    entry.place(layout.placement.ranks(), chunks_of(layout));
+    return chunks_of(layout);
+  } catch (const RuleError&) {
+    return std::nullopt;
+  }
+}
+
+/// Of an order that no rule made, too.
+void add_schedules(const Scenario& scenario, const Layout& layout, Changes& changes) {
+  const ScheduleEntry* present = find_named(schedule_entries(), scenario.schedule);
+  if (present != nullptr && present->slices_for != nullptr) return;
+  for (const ScheduleEntry* entry : schedule_entries()) {
+    if (!comparable(*entry, scenario, layout)) continue;
+    changes.add(fmt::format("/schedule/name={}", entry->name), [&](Scenario& s) {
+      s.schedule = entry->name;
+      s.policy.clear();
+      s.order_file.clear();
+      s.chains.clear();
+      s.schedule_settings.clear();
+      s.microbatches = layout.microbatches;
+      s.pipeline = layout.placement.ranks();
+      s.chunks = chunks_under(*entry, layout);
+    });
+  }
+}
+
+}  // namespace
+
+std::vector<ChangedScenario> memory_changes(const Scenario& scenario, const Layout& layout,
+                                            std::uint32_t most_held) {
+  Changes changes(scenario);
+  add_zero(scenario, layout, changes);
+  add_recomputation(scenario, changes);
+  add_offload(scenario, most_held, changes);
+  add_chunks(scenario, layout, changes);
+  add_schedules(scenario, layout, changes);
+  return changes.take();
+}
+
+}  // namespace penstock
