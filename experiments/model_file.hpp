@@ -44,6 +44,8 @@ struct ModelFile {
   ModelSpec spec;            // layers by kinds; else
   ModelGraph graph;          // layers by times of one microbatch, edges included; else
   Profile profile;           // layers by times at several sizes, a chain unless `graph` has edges
+  // By what number other files name each layer of `graph`; empty: by its position.
+  std::vector<std::uint32_t> layer_ids;
   std::optional<double> max_sequence;  // that the model was made for
   TrainingCommand command;
 

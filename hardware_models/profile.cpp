@@ -10,14 +10,17 @@ constexpr Value values[] = {&ProfilePoint::forward_us,        &ProfilePoint::bac
                             &ProfilePoint::backward_input_us, &ProfilePoint::backward_weight_us,
                             &ProfilePoint::activation_bytes,  &ProfilePoint::stash_bytes};
 
-std::optional<double> between(std::optional<double> low, std::optional<double> high, double way) {
-  if (!low || !high) return std::nullopt;
-  return std::max(0.0, *low + (*high - *low) * way);
-}
-
-std::optional<double> scaled(std::optional<double> value, double factor) {
-  if (value) *value *= factor;
-  return value;
+/// The line through two neighbouring points where more examples are wanted; below the first point
+/// and beyond the last, never falling as examples grow, and at least in proportion below.
+double on_line(const ProfilePoint& low, const ProfilePoint& high, Value value, double examples) {
+  const double at_low = *(low.*value);
+  const double at_high = *(high.*value);
+  if (high.examples <= low.examples) return at_low;
+  const double way = (examples - low.examples) / (high.examples - low.examples);
+  if (way >= 0 && way <= 1) return at_low + (at_high - at_low) * way;
+  const double rise = std::max(0.0, at_high - at_low);
+  if (way > 1) return at_high + rise * (way - 1);
+  return std::max(at_low + rise * way, at_low * examples / low.examples);
 }
 
 }  // namespace
@@ -25,18 +28,21 @@ std::optional<double> scaled(std::optional<double> value, double factor) {
 ProfilePoint at(const ProfileEntry& entry, double examples) {
   const auto& points = entry.points;
   ProfilePoint point{.examples = examples};
-  if (points.size() == 1) {
-    for (const Value value : values)
-      point.*value = scaled(points[0].*value, examples / points[0].examples);
-    return point;
-  }
+  if (points.empty()) return point;
   auto high = std::lower_bound(
       points.begin(), points.end(), examples,
       [](const ProfilePoint& one, double wanted) { return one.examples < wanted; });
+  if (points.size() == 1) {
+    for (const Value value : values) {
+      if (points[0].*value) point.*value = *(points[0].*value) * examples / points[0].examples;
+    }
+    return point;
+  }
   high = std::clamp(high, points.begin() + 1, points.end() - 1);
   const ProfilePoint& low = *(high - 1);
-  const double way = (examples - low.examples) / (high->examples - low.examples);
-  for (const Value value : values) point.*value = between(low.*value, *high.*value, way);
+  for (const Value value : values) {
+    if (low.*value && *high.*value) point.*value = on_line(low, *high, value, examples);
+  }
   return point;
 }
 

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <optional>
 
+#include "experiments/formats/plain_text.hpp"
 #include "experiments/formats/registry.hpp"
 #include "sim/error.hpp"
 #include "sim/limits.hpp"
@@ -18,20 +19,6 @@ constexpr std::string_view overlap_suffix = "OVERLAP_F_B";
 constexpr std::string_view cell_help =
     "a cell is STAGE, one of F B I W, MICROBATCH, as in 2F0; or (2F1;3B0)OVERLAP_F_B; or blank";
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
-/// Takes everything up to a separator off the front of `rest`.
-std::string_view take_until(std::string_view& rest, char separator) {
-  const std::size_t end = std::min(rest.find(separator), rest.size());
-  const std::string_view part = rest.substr(0, end);
-  rest.remove_prefix(std::min(end + 1, rest.size()));
-  return part;
-}
-
 /// Takes a decimal number below `limit` off the front; nothing when there is none.
 std::optional<std::uint32_t> take_number(std::string_view& text, std::uint32_t limit) {
   std::uint32_t value = 0;
@@ -39,13 +26,6 @@ std::optional<std::uint32_t> take_number(std::string_view& text, std::uint32_t l
   if (error != std::errc{} || value >= limit) return std::nullopt;
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   return value;
-}
-
-/// A cell as it is shown in an error text.
-std::string shortened(std::string_view cell) {
-  constexpr std::size_t longest = 60;
-  if (cell.size() <= longest) return std::string(cell);
-  return std::string(cell.substr(0, longest)) + "…";
 }
 
 std::optional<Pass> pass_of(std::string_view word) {
