@@ -26,6 +26,10 @@ class HardwareModel {
   /// A tensor that travels alone. The ends may be `host_memory` or `data_replicas`.
   virtual TransferTime transfer(double bytes, Rank from, Rank to) const = 0;
 
+  /// Dense peak of one device for matrix products in the precision of the model, a second; nothing
+  /// where the hardware is not known by one.
+  virtual std::optional<double> peak_flops() const { return std::nullopt; }
+
   /// The physical links that transfers share and how; without any, each ordered pair of ranks has
   /// a link of its own. `routes` stays empty: `route` tells them.
   virtual Network network() const { return {}; }
