@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "experiments/model_file.hpp"
+
+namespace penstock {
+
+/// Reads a file of any format that holds a profile. Throws InputError with the file's name in
+/// front, also where the file holds something else.
+Profile read_profile(const std::string& path);
+
+}  // namespace penstock
