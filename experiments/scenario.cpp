@@ -89,6 +89,8 @@ void read_transfers(const json& transfers, Conditions& conditions) {
 
 void read_hardware(const json& hardware, Scenario& scenario) {
   take(hardware, "name", scenario.hardware);
+  scenario.hardware_named = hardware.contains("name");
+  scenario.hardware_choice = read_hardware_choice(hardware);
   take(hardware, "devices", scenario.devices);
   take(hardware, "transfer_us", scenario.hardware_spec.transfer_us);
   take(hardware, "latency_us", scenario.hardware_spec.latency_us);
@@ -295,18 +297,20 @@ void check_version(const json& document) {
 
 Scenario parse_scenario(const std::string& text, const std::string& source,
                         const std::vector<std::string>& settings) {
+  Scenario scenario;
   try {
     json document = parse_json(text);
     apply_settings(document, settings);
     check_version(document);
     check_schema(document, json::parse(scenario_schema()));
-    Scenario scenario = read_document(document);
-    scenario.source = source;
-    scenario.folder = source == "-" ? "." : std::filesystem::path(source).parent_path().string();
-    return scenario;
+    scenario = read_document(document);
   } catch (const InputError& error) {
     throw in_file(source, error);
   }
+  scenario.source = source;
+  scenario.folder = source == "-" ? "." : std::filesystem::path(source).parent_path().string();
+  settle_hardware(scenario);  // errors of files that it names are about those
+  return scenario;
 }
 
 Scenario read_scenario(const std::string& path, const std::vector<std::string>& settings) {

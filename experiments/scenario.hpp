@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/hardware_choice.hpp"
 #include "experiments/recompute_mode.hpp"
 #include "hardware_models/registry.hpp"
 #include "schedules/offload.hpp"
@@ -29,7 +30,9 @@ struct Scenario {
   ModelGraph model;
   bool stages_given = false;  // each layer of the model is one model stage
 
-  std::string hardware = "ideal";
+  std::string hardware = "ideal";  // a cost model, or a machine or device of the catalogue
+  bool hardware_named = false;     // the scenario says so itself
+  HardwareChoice hardware_choice;
   HardwareSpec hardware_spec;
   std::optional<std::uint32_t> devices;
 
@@ -57,7 +60,7 @@ struct Scenario {
   std::optional<RecomputeMode> recompute;  // not stated: full
   bool recompute_early = false;
 
-  std::optional<std::uint64_t> capacity_bytes;
+  std::optional<std::uint64_t> capacity_bytes;  // where not stated, what a machine's device has
   MemoryPolicy memory_policy = MemoryPolicy::finding;
   Optimizer optimizer = Optimizer::none;
   std::uint32_t zero = 0;
