@@ -27,6 +27,8 @@ void read_transfers(const json& transfers, Conditions& conditions) {
 
 void read_hardware(const json& hardware, Scenario& scenario) {
   take(hardware, "name", scenario.hardware);
+  scenario.hardware_named = hardware.contains("name");
+  scenario.hardware_choice = read_hardware_choice(hardware);
   take(hardware, "devices", scenario.devices);
   take(hardware, "transfer_us", scenario.hardware_spec.transfer_us);
   take(hardware, "latency_us", scenario.hardware_spec.latency_us);
@@ -300,6 +302,7 @@ Scenario parse_scenario(const std::string& text, const std::string& source,
   Scenario scenario = about(source, [&] { return read_document(document, std::move(model)); });
   scenario.source = source;
   scenario.folder = folder;
+  settle_hardware(scenario);  // errors of files that it names are about those
   return scenario;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/hardware_choice.hpp"
 #include "experiments/optimizer.hpp"
 #include "experiments/recompute_mode.hpp"
 #include "hardware_models/model_spec.hpp"
@@ -37,7 +38,9 @@ struct Scenario {
   std::optional<std::string> dtype;
   std::vector<std::string> notes;  // of the model's file: what was assumed
 
-  std::string hardware = "ideal";
+  std::string hardware = "ideal";  // a cost model, or a machine or device of the catalogue
+  bool hardware_named = false;     // the scenario says so itself
+  HardwareChoice hardware_choice;
   HardwareSpec hardware_spec;
   std::optional<std::uint32_t> devices;
 
@@ -68,7 +71,7 @@ struct Scenario {
   bool recompute_early = false;
   std::optional<RecomputeUnit> recompute_unit;
 
-  std::optional<std::uint64_t> capacity_bytes;
+  std::optional<std::uint64_t> capacity_bytes;  // where not stated, what a machine's device has
   MemoryPolicy memory_policy = MemoryPolicy::finding;
   Optimizer optimizer = Optimizer::none;
   Precision precision = Precision::bf16;

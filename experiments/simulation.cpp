@@ -21,16 +21,14 @@ HardwareSpec hardware_spec_of(const Scenario& scenario, const Layout& layout) {
   spec.ranks = layout.placement.ranks();
   spec.devices_per_replica = std::uint64_t{scenario.tensor} * scenario.context * scenario.expert;
   spec.devices_per_rank = spec.devices_per_replica * scenario.data;
+  spec.tensor = scenario.tensor;
+  spec.context = scenario.context;
+  spec.expert = scenario.expert;
   return spec;
 }
 
 std::unique_ptr<HardwareModel> hardware_of(const Scenario& scenario, const Layout& layout) {
-  const CostModelEntry* entry = find_named(cost_model_entries(), scenario.hardware);
-  if (entry == nullptr) {
-    throw InputError("/hardware/name",
-                     fmt::format("unknown name \"{}\"; known: {}", scenario.hardware,
-                                 names_of(cost_model_entries())));
-  }
+  const CostModelEntry* entry = find_named(cost_model_entries(), cost_model_of(scenario));
   return entry->make(hardware_spec_of(scenario, layout));
 }
 

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "hardware_models/machine.hpp"
+#include "hardware_models/profile.hpp"
 #include "sim/hardware_model.hpp"
 
 namespace penstock {
@@ -20,12 +22,6 @@ struct LinkSpec {
   std::string to;
   double bandwidth_bytes_per_s = 0;
   double latency_us = 0;
-};
-
-/// A kind of topology with its parameters.
-struct TopologySpec {
-  std::string kind;
-  std::map<std::string, double> parameters;
 };
 
 /// What a scenario says about its hardware.
@@ -41,6 +37,14 @@ struct HardwareSpec {
   std::vector<LinkSpec> links;
   std::map<std::string, std::vector<std::string>> routes;  // "0>1": the names of its links
   std::optional<TopologySpec> topology;
+
+  std::optional<Machine> machine;  // what layers known by their work run on
+  std::string precision = "bf16";  // of their matrix products
+  std::optional<Profile> profile;  // what layers were measured to take
+  // The devices of each group that shares a layer; tensor groups are neighbours, then context.
+  std::uint64_t tensor = 1;
+  std::uint64_t context = 1;
+  std::uint64_t expert = 1;
 
   // Rank r is device r * devices_per_rank and those after it; its next copy among the data
   // replicas is `devices_per_replica` further.

@@ -1,5 +1,7 @@
 #include "hardware_models/stated_times.hpp"
 
+#include "sim/error.hpp"
+
 namespace penstock {
 namespace {
 
@@ -27,6 +29,23 @@ std::optional<double> stated_us(const Layer& layer, Pass pass) {
     default:
       return std::nullopt;
   }
+}
+
+bool states_times(const Layer& layer) {
+  return layer.forward_us || layer.backward_us || layer.backward_input_us ||
+         layer.backward_weight_us;
+}
+
+bool states_work_only(const Layer& layer) {
+  const bool has_work = !layer.kind.empty() || !layer.kernels.empty() || !layer.collectives.empty();
+  return has_work && !states_times(layer);
+}
+
+std::optional<double> only_stated_us(const Layer& layer, Pass pass) {
+  if (!states_work_only(layer)) return stated_us(layer, pass);
+  throw InputError(layer.source,
+                   "this layer is known by its work, and only a machine says how long that takes; "
+                   "give /hardware/name one of penstock list hardware");
 }
 
 }  // namespace penstock

@@ -11,4 +11,14 @@ namespace penstock {
 /// where it does not say.
 std::optional<double> stated_us(const Layer& layer, Pass pass);
 
+/// Whether a layer states any time at all; then it takes these on any hardware.
+bool states_times(const Layer& layer);
+
+/// Whether a layer is known by its kind or its work and states no times.
+bool states_work_only(const Layer& layer);
+
+/// The same as `stated_us` for hardware that knows nothing else. Throws InputError, at the layer,
+/// where it states its work only.
+std::optional<double> only_stated_us(const Layer& layer, Pass pass);
+
 }  // namespace penstock

@@ -4,8 +4,10 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "experiments/catalogue_list.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/formats/registry.hpp"
+#include "hardware_models/layers/registry.hpp"
 #include "hardware_models/registry.hpp"
 #include "hardware_models/topologies/registry.hpp"
 #include "schedules/partitioners/registry.hpp"
@@ -62,21 +64,38 @@ json policies() {
 json partitioners() { return names_and_summaries(partitioner_entries()); }
 json cost_models() { return names_and_summaries(cost_model_entries()); }
 
-/// Cost models, and the kinds of topology that the one named custom takes.
+/// What an entry takes: each parameter with what it is when it is not given.
+template <class Parameter>
+json parameters_of(std::span<const Parameter> parameters) {
+  json all = json::array();
+  for (const Parameter& parameter : parameters) {
+    all.push_back({{"name", parameter.name},
+                   {"summary", parameter.summary},
+                   {"default", parameter.otherwise ? json(*parameter.otherwise) : json()}});
+  }
+  return all;
+}
+
+json layers() {
+  json all = json::array();
+  for (const LayerKindEntry* entry : layer_kind_entries()) {
+    all.push_back({{"name", entry->name},
+                   {"summary", entry->summary},
+                   {"options", parameters_of(entry->parameters)}});
+  }
+  return all;
+}
+
+/// Cost models, what the catalogue has, and kinds of topology.
 json hardware() {
   json all = cost_models();
   for (json& model : all) model["is"] = "cost model";
+  for (json& item : catalogue_json(read_catalogue())) all.push_back(std::move(item));
   for (const TopologyEntry* entry : topology_entries()) {
-    json options = json::array();
-    for (const TopologyParameter& parameter : entry->parameters) {
-      options.push_back({{"name", parameter.name},
-                         {"summary", parameter.summary},
-                         {"default", parameter.otherwise ? json(*parameter.otherwise) : json()}});
-    }
     all.push_back({{"name", entry->name},
                    {"summary", entry->summary},
                    {"is", "topology"},
-                   {"options", std::move(options)}});
+                   {"options", parameters_of(entry->parameters)}});
   }
   return all;
 }
@@ -87,11 +106,12 @@ struct Kind {
   const char* name;
   json (*list)();
 };
-constexpr std::array<Kind, 6> kinds{{{"schedules", schedules},
+constexpr std::array<Kind, 7> kinds{{{"schedules", schedules},
                                      {"policies", policies},
                                      {"partitioners", partitioners},
                                      {"hardware", hardware},
                                      {"cost-models", cost_models},
+                                     {"layers", layers},
                                      {"formats", formats}}};
 
 /// An option with its default, where it has one: "nic_latency_us: of a NIC, default 0".
@@ -113,7 +133,8 @@ void print_lines(const json& entries) {
   const auto text = [](const json& value) { return value.get<std::string>(); };
   for (const json& entry : entries) {
     const std::string is = entry.contains("is") ? text(entry["is"]) + ": " : "";
-    fmt::print("{:<{}}  {}{}\n", text(entry["name"]), width, is, text(entry["summary"]));
+    const std::string numbers = entry.contains("numbers") ? "; " + text(entry["numbers"]) : "";
+    fmt::print("{:<{}}  {}{}{}\n", text(entry["name"]), width, is, text(entry["summary"]), numbers);
     if (entry.contains("needs")) {
       fmt::print("{:{}}  needs {}; bubble {}; peak {}\n", "", width, text(entry["needs"]),
                  text(entry["bubble"]), text(entry["peak_activations"]));
@@ -154,11 +175,14 @@ Runner declare(CommandLine& line) {
 constinit extern const CommandEntry list_entry{
     .name = "list",
     .summary =
-        "show what there is: schedules, policies, partitioners, hardware, cost models, formats",
+        "show what there is: schedules, policies, partitioners, hardware, cost models, layers, "
+        "formats",
     .details =
         "Symbols: p ranks, r a rank, m microbatches, v chunks a rank, k slices, W waves; f, b, i\n"
         "and w are the times of F, B, I and W of one stage. The bubble is what the makespan\n"
         "has beyond the work of one rank; a peak counts activations of one stage.\n"
+        "Peaks are dense; a GB is 1e9 bytes. --json has the source of each fact of the catalogue,\n"
+        "or says that it is an assumption.\n"
         "\n"
         "Example: penstock list schedules",
     .declare = declare,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "sim/error.hpp"
 #include "sim/limits.hpp"
@@ -54,6 +55,23 @@ double value_of(const TopologyEntry& entry, const TopologyParameter& parameter,
   return value;
 }
 
+std::pair<const TopologyEntry*, TopologyParameters> checked(
+    std::string_view kind, const std::map<std::string, double>& parameters) {
+  const TopologyEntry* entry = find_named(topology_entries(), kind);
+  if (entry == nullptr) {
+    refuse("kind", fmt::format("{}; known: {}",
+                               kind.empty() ? "\"kind\" is missing"
+                                            : fmt::format("unknown kind \"{}\"", kind),
+                               names_of(topology_entries())));
+  }
+  check_names(*entry, parameters);
+  std::map<std::string, double, std::less<>> values;
+  for (const TopologyParameter& parameter : entry->parameters) {
+    values[std::string(parameter.name)] = value_of(*entry, parameter, parameters);
+  }
+  return {entry, TopologyParameters(std::move(values))};
+}
+
 }  // namespace
 
 std::uint32_t TopologyParameters::count(std::string_view name) const {
@@ -65,19 +83,14 @@ Speed TopologyParameters::speed(std::string_view link) const {
           values_.find(fmt::format("{}_latency_us", link))->second};
 }
 
+void check_topology(std::string_view kind, const std::map<std::string, double>& parameters) {
+  checked(kind, parameters);
+}
+
 Cluster make_cluster(std::string_view kind, std::uint32_t devices,
                      const std::map<std::string, double>& parameters) {
-  const TopologyEntry* entry = find_named(topology_entries(), kind);
-  if (entry == nullptr) {
-    refuse("kind",
-           fmt::format("unknown kind \"{}\"; known: {}", kind, names_of(topology_entries())));
-  }
-  check_names(*entry, parameters);
-  std::map<std::string, double, std::less<>> values;
-  for (const TopologyParameter& parameter : entry->parameters) {
-    values[std::string(parameter.name)] = value_of(*entry, parameter, parameters);
-  }
-  return entry->make(devices, TopologyParameters(std::move(values)));
+  const auto found = checked(kind, parameters);
+  return found.first->make(devices, found.second);
 }
 
 }  // namespace penstock

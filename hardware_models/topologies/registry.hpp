@@ -56,6 +56,10 @@ struct TopologyEntry {
 /// All kinds of topology, by name.
 std::span<const TopologyEntry* const> topology_entries();
 
+/// Throws InputError, its JSON pointer below /hardware/topology, for an unknown kind and for
+/// parameters that it does not take.
+void check_topology(std::string_view kind, const std::map<std::string, double>& parameters);
+
 /// Calls the kind by its name after checking its parameters. Throws InputError with a JSON pointer
 /// below /hardware/topology.
 Cluster make_cluster(std::string_view kind, std::uint32_t devices,

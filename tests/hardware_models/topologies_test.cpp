@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -89,7 +90,9 @@ Parameters parameters_of(const TopologyEntry& entry) {
                          {"nodes_per_leaf", 2},
                          {"spines", 2},
                          {"devices_per_switch", 4},
-                         {"uplink_bandwidth_bytes_per_s", 25e9}};
+                         {"uplink_bandwidth_bytes_per_s", 25e9},
+                         {"x", 4},
+                         {"y", 3}};
   Parameters needed;
   for (const TopologyParameter& parameter : entry.parameters) {
     if (!parameter.otherwise)
@@ -141,6 +144,94 @@ TEST_CASE("in every kind each link has a name of its own") {
     for (const NetworkLink& link : kind.router.topology().links) names.insert(link.name);
     CHECK(names.size() == kind.router.topology().links.size());
   }
+}
+
+TEST_CASE(
+    "cube-mesh: each device has six links, two to some neighbours, the others two hops away") {
+  const Wired kind = wired(
+      "cube-mesh", 8, {{"link_bandwidth_bytes_per_s", 25e9}, {"pcie_bandwidth_bytes_per_s", 1e9}});
+  CHECK(between(kind, 0, 1) == "0>1");
+  CHECK(slowest(kind, 0, 1) == 25e9);
+  CHECK(slowest(kind, 0, 3) == 50e9);
+  CHECK(slowest(kind, 0, 4) == 50e9);
+  CHECK(slowest(kind, 6, 2) == 25e9);
+  CHECK(links_between(kind, 0, 5).size() == 2);
+  CHECK(links_between(kind, 7, 0).size() == 2);
+  std::map<std::string, double> leaves_to_devices;
+  for (const NetworkLink& link : kind.router.topology().links) {
+    if (link.bandwidth_bytes_per_s == 1e9) continue;
+    leaves_to_devices[link.name.substr(0, link.name.find('>'))] += link.bandwidth_bytes_per_s;
+  }
+  REQUIRE(leaves_to_devices.size() == 8);
+  for (const auto& device : leaves_to_devices) CHECK(device.second == 6 * 25e9);
+}
+
+TEST_CASE("cube-mesh: with four links a device has one to each of its neighbours") {
+  const Wired kind = wired("cube-mesh", 3, {{"links_per_device", 4}});
+  CHECK(kind.devices.size() == 8);
+  for (const std::uint32_t neighbour : {1U, 2U, 3U, 4U}) CHECK(slowest(kind, 0, neighbour) == 25e9);
+  CHECK(refusal("cube-mesh", {{"links_per_device", 5}}) ==
+        "/hardware/topology/links_per_device: 5 does not fit; a cube mesh has 4 or 6");
+}
+
+TEST_CASE("cube-mesh and mesh: devices reach other machines over the NIC that some of them share") {
+  for (const char* name : {"cube-mesh", "mesh"}) {
+    CAPTURE(name);
+    Parameters parameters{{"devices_per_nic", 2}, {"nic_bandwidth_bytes_per_s", 12.5e9}};
+    if (std::string_view(name) == "mesh") parameters["devices_per_node"] = 8;
+    const Wired kind = wired(name, 16, parameters);
+    CHECK(between(kind, 3, 8) == "3>nic2 nic2>network network>nic8 nic8>8");
+    CHECK(slowest(kind, 3, 8) == 12.5e9);
+    CHECK(to_host(kind, 9) == "9>host1");
+  }
+}
+
+TEST_CASE("mesh: in a machine every device is one link away, and none forwards") {
+  const Wired kind = wired(
+      "mesh", 8,
+      {{"devices_per_node", 4}, {"link_bandwidth_bytes_per_s", 64e9}, {"link_latency_us", 2}});
+  CHECK(between(kind, 1, 3) == "1>3");
+  CHECK(slowest(kind, 1, 3) == 64e9);
+  CHECK(latency(kind, 1, 3) == 2);
+  CHECK(between(kind, 1, 4) == "1>nic1 nic1>network network>nic4 nic4>4");
+}
+
+TEST_CASE("torus: rings along each dimension, routes as short as the wrapped grid allows") {
+  // 4 x 4 x 2: device 27 stands at (3, 2, 1); from 0 that is 1 + 2 + 1 links away.
+  const Wired kind = wired("torus", 32, {{"x", 4}, {"y", 4}, {"z", 2}, {"devices_per_host", 8}});
+  const std::array<std::uint32_t, 3> lengths{4, 4, 2};
+  for (std::uint32_t device = 0; device < 32; ++device) {
+    CAPTURE(device);
+    std::size_t far = 0;
+    std::uint32_t rest = device;
+    for (const std::uint32_t length : lengths) {
+      const std::uint32_t place = rest % length;
+      far += std::min(place, length - place);
+      rest /= length;
+    }
+    CHECK(links_between(kind, 0, device).size() == far);
+  }
+  CHECK(between(kind, 0, 3) == "0>3");
+  CHECK(between(kind, 0, 12) == "0>12");
+  CHECK(between(kind, 5, 21) == "5>21");
+  CHECK(to_host(kind, 8) == "8>host1");
+}
+
+TEST_CASE("torus: one dimension may be left out, and a ring of two is one link each way") {
+  const Wired kind = wired("torus", 4, {{"x", 2}, {"y", 2}});
+  // Four neighbours on a square: 8 links between devices, 8 to the host.
+  CHECK(kind.router.topology().links.size() == 16);
+  CHECK(links_between(kind, 0, 3).size() == 2);
+}
+
+TEST_CASE("torus: more devices than it has, and more than can be built, are refused") {
+  CHECK(refusal("torus", {{"x", 3}, {"y", 1}}) ==
+        "/hardware/topology: a torus of 3 x 1 x 1 has 3 devices, but the degrees of /parallel take "
+        "4; give larger x, y or z");
+  CHECK(refusal("torus", {{"x", 65536}, {"y", 65536}, {"z", 65536}}) ==
+        "/hardware/topology: a torus of 65536 x 65536 x 65536 has 281474976710656 devices; at most "
+        "1000000 are accepted");
+  CHECK(refusal("mesh", {{"devices_per_node", 65536}}) == "accepted");  // as many as are asked for
 }
 
 TEST_CASE("nvswitch: up to the switch and down again, each device with links of its own") {

@@ -1,0 +1,230 @@
+#include "experiments/hardware_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "experiments/catalogue.hpp"
+#include "experiments/files.hpp"
+#include "experiments/profile_file.hpp"
+#include "experiments/scenario.hpp"
+#include "sim/error.hpp"
+#include "sim/named.hpp"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+
+template <class Value>
+void take(const json& object, const char* key, Value& target) {
+  if (object.contains(key)) target = object[key].get<Value>();
+}
+void take(const json& object, const char* key, std::optional<double>& target) {
+  if (object.contains(key)) target = object[key].get<double>();
+}
+
+[[noreturn]] void refuse(const Scenario& scenario, const char* key, const std::string& what) {
+  throw in_file(scenario.source, InputError(std::string("/hardware/") + key, what));
+}
+
+bool is_cost_model(const std::string& name) {
+  return find_named(cost_model_entries(), name) != nullptr;
+}
+
+/// Adds the machine or device of a file of the scenario's own, and lets the scenario name it.
+void take_file(Scenario& scenario, Catalogue& catalogue) {
+  const HardwareChoice& choice = scenario.hardware_choice;
+  if (choice.file.empty()) return;
+  CatalogueItem item = read_catalogue_file(resolve(scenario.folder, choice.file));
+  if (item.is == "link") {
+    refuse(scenario, "file",
+           fmt::format("\"{}\" is a link; a machine or a device is needed", item.name));
+  }
+  scenario.hardware = item.name;
+  catalogue[item.name] = std::move(item);
+}
+
+/// What the scenario names as its machine or device; nothing where it names only a cost model.
+const CatalogueItem* machine_item(const Scenario& scenario, const Catalogue& catalogue) {
+  const std::string& device = scenario.hardware_choice.device;
+  if (is_cost_model(scenario.hardware)) {
+    if (device.empty()) return nullptr;
+    if (const CatalogueItem* item = find_item(catalogue, "device", device)) return item;
+    refuse(
+        scenario, "device",
+        fmt::format("unknown name \"{}\"; known: {}", device, names_of_items(catalogue, "device")));
+  }
+  if (!device.empty()) {
+    refuse(scenario, "device",
+           fmt::format("it stands beside \"{}\", which brings its device; it goes with the name "
+                       "\"roofline\" or \"measured\"",
+                       scenario.hardware));
+  }
+  for (const char* is : {"machine", "device"}) {
+    if (const CatalogueItem* item = find_item(catalogue, is, scenario.hardware)) return item;
+  }
+  refuse(scenario, "name",
+         fmt::format("unknown name \"{}\"; known: {}; machines: {}; devices: {}", scenario.hardware,
+                     names_of(cost_model_entries()), names_of_items(catalogue, "machine"),
+                     names_of_items(catalogue, "device")));
+}
+
+/// The link by its name becomes that of every pair of ranks, and of the devices of a group.
+void take_link(Scenario& scenario, const Catalogue& catalogue) {
+  const std::string& name = scenario.hardware_choice.link;
+  HardwareSpec& spec = scenario.hardware_spec;
+  if (name.empty()) return;
+  const CatalogueItem* item = find_item(catalogue, "link", name);
+  if (item == nullptr) {
+    refuse(scenario, "link",
+           fmt::format("unknown name \"{}\"; known: {}", name, names_of_items(catalogue, "link")));
+  }
+  if (spec.machine && spec.machine->topology) {
+    refuse(scenario, "link",
+           fmt::format("{} brings its links; parameters of \"topology\" change "
+                       "them",
+                       spec.machine->name));
+  }
+  const LinkFacts link = link_of(*item);
+  const Speed speed{spec.bandwidth_bytes_per_s.value_or(link.bandwidth_bytes_per_s()),
+                    spec.latency_us.value_or(link.one.latency_us)};
+  if (spec.machine) spec.machine->nic = speed;
+  if (spec.topology || !spec.links.empty()) return;  // between ranks these count
+  spec.bandwidth_bytes_per_s = speed.bandwidth_bytes_per_s;
+  spec.latency_us = speed.latency_us;
+}
+
+/// A machine brings its topology; a device alone needs to be told its links.
+void take_topology(Scenario& scenario) {
+  HardwareSpec& spec = scenario.hardware_spec;
+  if (!spec.machine) return;
+  Machine& machine = *spec.machine;
+  if (machine.topology) {
+    if (!spec.links.empty()) {
+      refuse(scenario, "links",
+             fmt::format("{} brings its links; parameters of \"topology\" "
+                         "change them",
+                         machine.name));
+    }
+    set_topology(machine, spec.topology.value_or(TopologySpec{}));
+    spec.topology = machine.topology;
+    return;
+  }
+  if (spec.bandwidth_bytes_per_s && !machine.nic) {
+    machine.nic = Speed{*spec.bandwidth_bytes_per_s, spec.latency_us.value_or(0)};
+  }
+  if (scenario.hardware_choice.names_links) return;
+  refuse(scenario, "link",
+         fmt::format("\"link\" is missing; {} is a device alone: name its link, one of penstock "
+                     "list hardware, or give \"bandwidth_bytes_per_s\" with \"latency_us\", or a "
+                     "\"topology\"",
+                     machine.name));
+}
+
+/// What the scenario says of the device itself.
+void take_device_settings(Scenario& scenario) {
+  const HardwareChoice& choice = scenario.hardware_choice;
+  auto& machine = scenario.hardware_spec.machine;
+  const std::array<std::pair<const char*, bool>, 4> keys{
+      {{"efficiency", choice.efficiency.has_value()},
+       {"memory_efficiency", choice.memory_efficiency.has_value()},
+       {"kernel_us", choice.kernel_us.has_value()},
+       {"kernel_issue_us", choice.kernel_issue_us.has_value()}}};
+  for (const auto& [key, given] : keys) {
+    if (!given || machine) continue;
+    refuse(scenario, key,
+           "it is about a device; name a machine or device of penstock list hardware");
+  }
+  if (!machine) return;
+  Device& device = machine->device;
+  if (choice.efficiency) {  // all that is lost, so tiles too
+    device.matrix_efficiency = {{1, *choice.efficiency}};
+    device.tile = 1;
+  }
+  if (choice.memory_efficiency) device.memory_efficiency = {{1, *choice.memory_efficiency}};
+  if (choice.kernel_us) device.kernel_us = *choice.kernel_us;
+  if (choice.kernel_issue_us) device.kernel_issue_us = *choice.kernel_issue_us;
+}
+
+void take_capacity(Scenario& scenario) {
+  const auto& machine = scenario.hardware_spec.machine;
+  if (!machine || scenario.capacity_bytes) return;
+  scenario.capacity_bytes = static_cast<std::uint64_t>(std::floor(machine->device.memory_bytes));
+}
+
+void check_choice(const Scenario& scenario) {
+  const HardwareChoice& choice = scenario.hardware_choice;
+  const bool stated_times = scenario.hardware == "ideal" || scenario.hardware == "custom";
+  if (!choice.file.empty() && scenario.hardware_named) {
+    refuse(scenario, "file", "it stands beside \"name\"; give one of them");
+  }
+  if (choice.file.empty() && stated_times && !choice.device.empty()) {
+    refuse(scenario, "device",
+           fmt::format("layers on {} hardware take the times that they state; "
+                       "\"device\" goes with the name \"roofline\"",
+                       scenario.hardware));
+  }
+  if (choice.profile.empty() || (!stated_times && scenario.hardware != "roofline") ||
+      !choice.file.empty()) {
+    return;
+  }
+  refuse(scenario, "profile",
+         fmt::format("{} hardware takes no times from a profile; it goes with "
+                     "the name \"measured\", or that of a machine",
+                     scenario.hardware));
+}
+
+bool uses_catalogue(const Scenario& scenario) {
+  const HardwareChoice& choice = scenario.hardware_choice;
+  return !choice.file.empty() || !choice.device.empty() || !choice.link.empty() ||
+         !is_cost_model(scenario.hardware);
+}
+
+}  // namespace
+
+HardwareChoice read_hardware_choice(const json& hardware) {
+  HardwareChoice choice;
+  take(hardware, "file", choice.file);
+  take(hardware, "device", choice.device);
+  take(hardware, "link", choice.link);
+  take(hardware, "profile", choice.profile);
+  take(hardware, "efficiency", choice.efficiency);
+  take(hardware, "memory_efficiency", choice.memory_efficiency);
+  take(hardware, "kernel_us", choice.kernel_us);
+  take(hardware, "kernel_issue_us", choice.kernel_issue_us);
+  for (const char* key : {"link", "transfer_us", "latency_us", "bandwidth_bytes_per_s", "links",
+                          "routes", "topology"}) {
+    choice.names_links = choice.names_links || hardware.contains(key);
+  }
+  return choice;
+}
+
+void settle_hardware(Scenario& scenario) {
+  check_choice(scenario);
+  const std::string& profile = scenario.hardware_choice.profile;
+  if (!profile.empty()) {
+    scenario.hardware_spec.profile = read_profile(resolve(scenario.folder, profile));
+  }
+  if (uses_catalogue(scenario)) {
+    Catalogue catalogue = read_catalogue();
+    take_file(scenario, catalogue);
+    if (const CatalogueItem* item = machine_item(scenario, catalogue)) {
+      scenario.hardware_spec.machine = machine_of(catalogue, *item);
+    }
+    take_link(scenario, catalogue);
+    take_topology(scenario);
+  }
+  take_device_settings(scenario);
+  take_capacity(scenario);
+}
+
+std::string_view cost_model_of(const Scenario& scenario) {
+  if (is_cost_model(scenario.hardware)) return scenario.hardware;
+  return scenario.hardware_spec.profile ? "measured" : "roofline";
+}
+
+}  // namespace penstock

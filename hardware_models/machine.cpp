@@ -1,0 +1,105 @@
+#include "hardware_models/machine.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "hardware_models/topologies/registry.hpp"
+#include "sim/named.hpp"
+#include "sim/portable_math.hpp"
+
+namespace penstock {
+namespace {
+
+using Values = std::map<std::string, double>;
+
+void add_speed(Values& values, const std::string& link, const std::optional<Speed>& speed) {
+  if (!speed) return;
+  values[link + "_bandwidth_bytes_per_s"] = speed->bandwidth_bytes_per_s;
+  values[link + "_latency_us"] = speed->latency_us;
+}
+
+/// What a machine tells, by the names of the parameters that kinds of topology give it. A switch
+/// sees all links of a device as one.
+Values facts_of(const Machine& machine) {
+  Values values{{"devices_per_node", static_cast<double>(machine.devices)},
+                {"devices_per_nic", machine.devices_per_nic},
+                {"links_per_device", machine.links}};
+  add_speed(values, "nvlink", speed_inside(machine));
+  add_speed(values, "link", machine.link);
+  add_speed(values, "pcie", machine.host);
+  add_speed(values, "nic", machine.nic);
+  return values;
+}
+
+/// The parameters of a kind that a machine knows; none of a kind that is unknown.
+Values known_parameters(const std::string& kind, const Machine& machine) {
+  Values known;
+  const TopologyEntry* entry = find_named(topology_entries(), kind);
+  if (entry == nullptr) return known;
+  const Values facts = facts_of(machine);
+  for (const TopologyParameter& parameter : entry->parameters) {
+    const auto fact = facts.find(std::string(parameter.name));
+    if (fact != facts.end()) known.insert(*fact);
+  }
+  return known;
+}
+
+/// The devices that a topology joins without NICs, if its parameters tell.
+std::uint64_t devices_together(const TopologySpec& topology, std::uint64_t otherwise) {
+  const auto value = [&](const char* name) {
+    const auto found = topology.parameters.find(name);
+    return found == topology.parameters.end() ? 1.0 : found->second;
+  };
+  constexpr double most = 1e15;  // whatever is wrong with them is told when it is built
+  if (topology.parameters.contains("devices_per_node")) {
+    return static_cast<std::uint64_t>(std::clamp(value("devices_per_node"), 1.0, most));
+  }
+  if (!topology.parameters.contains("x")) return otherwise;
+  return static_cast<std::uint64_t>(std::clamp(value("x") * value("y") * value("z"), 1.0, most));
+}
+
+}  // namespace
+
+double efficiency_at(const EfficiencyTable& table, double size) {
+  if (table.empty()) return 1;
+  const auto high = std::find_if(table.begin(), table.end(),
+                                 [&](const EfficiencyPoint& point) { return point.size >= size; });
+  if (high == table.begin()) return high->share;
+  if (high == table.end()) return table.back().share;
+  const EfficiencyPoint& low = *(high - 1);
+  const double way = portable_log(size / low.size) / portable_log(high->size / low.size);
+  return low.share + (high->share - low.share) * way;
+}
+
+std::optional<std::string_view> runs_in(const Device& device, std::string_view precision) {
+  constexpr std::array<std::string_view, 4> wider{"fp8", "bf16", "fp16", "fp32"};
+  if (device.peak_flops.contains(precision)) return precision;
+  if (precision == "tf32") return runs_in(device, "fp32");
+  const auto own = std::find(wider.begin(), wider.end(), precision);
+  const auto found = std::find_if(own, wider.end(), [&](std::string_view candidate) {
+    return device.peak_flops.contains(candidate);
+  });
+  return found == wider.end() ? std::nullopt : std::optional(*found);
+}
+
+void set_topology(Machine& machine, const TopologySpec& given) {
+  TopologySpec topology = machine.topology.value_or(TopologySpec{});
+  if (!given.kind.empty() && given.kind != topology.kind) topology = {given.kind, {}};
+  topology.parameters.merge(known_parameters(topology.kind, machine));
+  for (const auto& [name, value] : given.parameters) topology.parameters[name] = value;
+  machine.devices = devices_together(topology, machine.devices);
+  machine.topology = std::move(topology);
+}
+
+std::optional<Speed> speed_inside(const Machine& machine) {
+  if (!machine.link) return std::nullopt;
+  return Speed{machine.link->bandwidth_bytes_per_s * machine.links, machine.link->latency_us};
+}
+
+std::optional<Speed> speed_outside(const Machine& machine) {
+  if (!machine.nic) return std::nullopt;
+  return Speed{machine.nic->bandwidth_bytes_per_s / machine.devices_per_nic,
+               machine.nic->latency_us};
+}
+
+}  // namespace penstock

@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+
+#include <map>
+
+#include "hardware_models/link_costs.hpp"
+#include "hardware_models/roofline_time.hpp"
+#include "hardware_models/stated_times.hpp"
+#include "sim/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// What a profile says of a pass. Everything made again takes what it took at first.
+std::optional<double> profiled_us(const ProfilePoint& point, Pass pass) {
+  Layer layer;
+  layer.forward_us = point.forward_us;
+  layer.backward_us = point.backward_us;
+  layer.backward_input_us = point.backward_input_us;
+  layer.backward_weight_us = point.backward_weight_us;
+  return stated_us(layer, pass == Pass::recompute ? Pass::forward : pass);
+}
+
+/// Devices on which a layer takes what a profile says of it, by its name or else by its kind. What
+/// the profile lacks takes what roofline says, where a machine is given.
+class Measured final : public LinkedHardware {
+ public:
+  Measured(LinkCosts links, const HardwareSpec& spec)
+      : LinkedHardware(std::move(links)), profile_(*spec.profile) {
+    if (spec.machine) roofline_.emplace(spec);
+    for (const ProfileEntry& entry : profile_.entries) entries_.try_emplace(entry.layer, &entry);
+  }
+
+  std::optional<double> compute_us(const Layer& layer, Pass pass) const override {
+    if (states_times(layer)) return stated_us(layer, pass);
+    const ProfileEntry* entry = entry_of(layer);
+    const bool in_parts = pass == Pass::recompute && layer.recomputes_selected;
+    if (entry == nullptr || in_parts) return beyond_profile_us(layer, pass, in_parts);
+    if (layer.examples <= 0) {
+      throw InputError(layer.source,
+                       "it does not say of how many examples a cell is; a profile "
+                       "has times by their number");
+    }
+    return profiled_us(at(*entry, layer.examples), pass);
+  }
+  std::optional<double> peak_flops() const override {
+    return roofline_ ? std::optional(roofline_->peak_flops()) : std::nullopt;
+  }
+
+ private:
+  const ProfileEntry* entry_of(const Layer& layer) const {
+    for (const std::string* name : {&layer.name, &layer.kind}) {
+      const auto found = entries_.find(*name);
+      if (found != entries_.end() && !found->second->points.empty()) return found->second;
+    }
+    return nullptr;
+  }
+
+  double beyond_profile_us(const Layer& layer, Pass pass, bool in_parts) const {
+    if (roofline_ && states_work_only(layer)) return roofline_->pass_us(layer, pass);
+    const std::string who = fmt::format(
+        "layer \"{}\"{}", layer.name,
+        layer.kind.empty() ? std::string() : fmt::format(" of kind \"{}\"", layer.kind));
+    throw InputError(
+        layer.source,
+        in_parts ? fmt::format("the profile {} has no parts of {} for selective recomputation; "
+                               "name a machine beside it, or recompute all",
+                               profile_.source, who)
+                 : fmt::format("the profile {} has no {}, nor its kind; measure it, or name "
+                               "a machine beside the profile",
+                               profile_.source, who));
+  }
+
+  Profile profile_;
+  std::map<std::string_view, const ProfileEntry*> entries_;
+  std::optional<RooflineTimes> roofline_;
+};
+
+void check_device(const HardwareSpec& spec) {
+  const std::string& measured_on = spec.profile->device;
+  if (measured_on.empty() || !spec.machine || spec.machine->device.name == measured_on) return;
+  throw InputError("/hardware/profile",
+                   fmt::format("{} was measured on \"{}\", not on \"{}\"; give a profile of that "
+                               "device, or the machine that it speaks of",
+                               spec.profile->source, measured_on, spec.machine->device.name));
+}
+
+std::unique_ptr<HardwareModel> make(const HardwareSpec& spec) {
+  if (!spec.profile) {
+    throw InputError("/hardware/profile",
+                     "\"profile\" is missing; measured takes its times from such a file");
+  }
+  check_device(spec);
+  return std::make_unique<Measured>(LinkCosts::links(spec, "measured"), spec);
+}
+
+}  // namespace
+
+constinit extern const CostModelEntry measured_entry{
+    "measured", "layers take what a profile says, else what roofline does; links of any sort",
+    make};
+
+}  // namespace penstock

@@ -1,0 +1,39 @@
+#include "hardware_models/link_costs.hpp"
+#include "hardware_models/roofline_time.hpp"
+#include "hardware_models/stated_times.hpp"
+#include "sim/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// Devices on which a layer that is known by its work takes what the arithmetic and the memory of
+/// the device allow; one that states its times takes these.
+class Roofline final : public LinkedHardware {
+ public:
+  Roofline(LinkCosts links, const HardwareSpec& spec)
+      : LinkedHardware(std::move(links)), times_(spec) {}
+
+  std::optional<double> compute_us(const Layer& layer, Pass pass) const override {
+    return states_work_only(layer) ? times_.pass_us(layer, pass) : stated_us(layer, pass);
+  }
+  std::optional<double> peak_flops() const override { return times_.peak_flops(); }
+
+ private:
+  RooflineTimes times_;
+};
+
+std::unique_ptr<HardwareModel> make(const HardwareSpec& spec) {
+  if (!spec.machine) {
+    throw InputError("/hardware/device",
+                     "\"device\" is missing; roofline needs one of penstock list hardware");
+  }
+  return std::make_unique<Roofline>(LinkCosts::links(spec, "roofline"), spec);
+}
+
+}  // namespace
+
+constinit extern const CostModelEntry roofline_entry{
+    "roofline",
+    "kernels bound by arithmetic or memory of a device of the catalogue; links of any sort", make};
+
+}  // namespace penstock

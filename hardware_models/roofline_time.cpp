@@ -1,0 +1,114 @@
+#include "hardware_models/roofline_time.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "hardware_models/collective_time.hpp"
+#include "sim/error.hpp"
+
+namespace penstock {
+namespace {
+
+double matrix_peak(const Device& device, const std::string& precision) {
+  if (const auto found = runs_in(device, precision)) return device.peak_flops.find(*found)->second;
+  throw InputError("/hardware", fmt::format("{} has no peak for {}, nor for what it could run in; "
+                                            "give its file one under /peak_flops",
+                                            device.name, precision));
+}
+
+/// Those for which vector units are made, where a device says so.
+double vector_peak(const Device& device, double otherwise) {
+  const auto found = device.peak_flops.find("fp32");
+  return found == device.peak_flops.end() ? otherwise : found->second;
+}
+
+/// The share of the tiles of a matrix product that its rows and columns fill.
+double filled_tiles(const Kernel& kernel, double tile) {
+  if (kernel.rows <= 0 || kernel.columns <= 0) return 1;
+  const auto filled = [&](double size) { return size / (std::ceil(size / tile) * tile); };
+  return filled(kernel.rows) * filled(kernel.columns);
+}
+
+}  // namespace
+
+Speed link_of_group(const Machine& machine, std::uint64_t span) {
+  const auto inside = speed_inside(machine), outside = speed_outside(machine);
+  const bool fits = machine.devices % span == 0;
+  if (const auto& first = fits ? inside : outside) return *first;
+  if (const auto& second = fits ? outside : inside) return *second;
+  throw InputError("/hardware/link",
+                   fmt::format("tensor, context and expert parallelism need links between their "
+                               "devices, and {} brings none; name one of penstock list hardware",
+                               machine.name));
+}
+
+RooflineTimes::RooflineTimes(const HardwareSpec& spec)
+    : machine_(*spec.machine),
+      matrix_flops_(matrix_peak(machine_.device, spec.precision)),
+      vector_flops_(vector_peak(machine_.device, matrix_flops_)),
+      tensor_(spec.tensor),
+      context_(spec.context),
+      expert_(spec.expert) {}
+
+double RooflineTimes::pass_us(const Layer& layer, Pass pass) const {
+  switch (pass) {
+    case Pass::backward:
+      return single_pass_us(layer, Pass::backward_input, false) +
+             single_pass_us(layer, Pass::backward_weight, false);
+    case Pass::recompute:
+      return single_pass_us(layer, Pass::forward, layer.recomputes_selected);
+    default:
+      return single_pass_us(layer, pass, false);
+  }
+}
+
+double RooflineTimes::single_pass_us(const Layer& layer, Pass pass, bool selected_only) const {
+  const auto runs = [&](const auto& work) {
+    return work.pass == pass && (work.selective || !selected_only);
+  };
+  double kernels_us = 0, kernels = 0, collectives_us = 0;
+  for (const Kernel& kernel : layer.kernels) {
+    if (!runs(kernel)) continue;
+    kernels_us += kernel.count * kernel_us(kernel);
+    kernels += kernel.count;
+  }
+  for (const Collective& collective : layer.collectives) {
+    if (runs(collective)) collectives_us += collective.count * group_us(collective);
+  }
+  return std::max(kernels_us, kernels * machine_.device.kernel_issue_us) + collectives_us;
+}
+
+double RooflineTimes::kernel_us(const Kernel& kernel) const {
+  const Device& device = machine_.device;
+  double flops_per_s = vector_flops_;
+  if (kernel.kind == KernelKind::matrix) {
+    flops_per_s = matrix_flops_ * efficiency_at(device.matrix_efficiency, kernel.flops * 1e-9) *
+                  filled_tiles(kernel, device.tile);
+  }
+  const double bytes_per_s = device.memory_bandwidth_bytes_per_s *
+                             efficiency_at(device.memory_efficiency, kernel.bytes * 1e-6);
+  const double work_s = std::max(kernel.flops / flops_per_s, kernel.bytes / bytes_per_s);
+  return work_s * 1e6 + device.kernel_us;
+}
+
+/// Tensor groups are neighbours; context groups take one device of each of them, expert groups one
+/// of each of those.
+double RooflineTimes::group_us(const Collective& collective) const {
+  std::uint64_t devices = tensor_;
+  std::uint64_t span = tensor_;
+  if (collective.group != Group::tensor) {
+    devices = context_;
+    span *= context_;
+  }
+  if (collective.group == Group::expert) {
+    devices = expert_;
+    span *= expert_;
+  }
+  if (devices == 1) return 0;
+  return collective_us(collective.kind, collective.bytes, static_cast<double>(devices),
+                       link_of_group(machine_, span));
+}
+
+}  // namespace penstock

@@ -1,0 +1,43 @@
+#include <algorithm>
+#include <array>
+
+#include "hardware_models/topologies/direct_machines.hpp"
+#include "hardware_models/topologies/machines.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::array takes{
+    TopologyParameter{"devices_per_node", "devices of one machine, each joined to all others of it",
+                      Measure::count, std::nullopt},
+    link_bandwidth,
+    link_latency,
+    devices_per_nic,
+    pcie_bandwidth,
+    pcie_latency,
+    nic_bandwidth,
+    nic_latency};
+
+Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
+  const std::uint32_t per_machine = parameters.count("devices_per_node");
+  Cluster cluster = devices_with_hosts(devices, per_machine, /*forward=*/false, parameters);
+  for (std::uint32_t first = 0; first < devices; first += per_machine) {
+    const std::uint32_t end = std::min(devices, first + per_machine);
+    for (std::uint32_t one = first; one < end; ++one) {
+      for (std::uint32_t other = one + 1; other < end; ++other) {
+        cluster.topology.connect_both_ways(cluster.devices[one], cluster.devices[other],
+                                           parameters.speed("link"));
+      }
+    }
+  }
+  join_by_nics(cluster, per_machine, parameters);
+  return cluster;
+}
+
+}  // namespace
+
+constinit extern const TopologyEntry mesh_entry{
+    "mesh", "machines in which every pair of devices has a link each way; NICs at one switch",
+    takes, make};
+
+}  // namespace penstock

@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "hardware_models/topologies/direct_machines.hpp"
+#include "hardware_models/topologies/machines.hpp"
+#include "sim/error.hpp"
+#include "sim/limits.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::array takes{
+    TopologyParameter{"x", "devices along the first dimension, that of neighbouring numbers",
+                      Measure::count, std::nullopt},
+    TopologyParameter{"y", "devices along the second dimension", Measure::count, std::nullopt},
+    TopologyParameter{"z", "devices along the third dimension", Measure::count, 1},
+    link_bandwidth,
+    link_latency,
+    TopologyParameter{"devices_per_host", "devices of one host", Measure::count, 4},
+    pcie_bandwidth,
+    pcie_latency};
+
+/// The devices of a torus of this size.
+std::uint32_t size_of(const std::array<std::uint32_t, 3>& lengths, std::uint32_t devices) {
+  std::uint64_t size = 1;
+  for (const std::uint32_t length : lengths) size *= length;
+  const auto what = [&] {
+    return fmt::format("a torus of {} has {} devices", fmt::join(lengths, " x "), size);
+  };
+  if (size > Limits::network_links) {
+    throw InputError("/hardware/topology",
+                     fmt::format("{}; at most {} are accepted", what(), Limits::network_links));
+  }
+  if (size < devices) {
+    throw InputError("/hardware/topology",
+                     fmt::format("{}, but the degrees of /parallel take {}; give larger x, y or z",
+                                 what(), devices));
+  }
+  return static_cast<std::uint32_t>(size);
+}
+
+/// A ring along each dimension. Of a dimension of two, both directions are the same link.
+Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
+  const std::array lengths{parameters.count("x"), parameters.count("y"), parameters.count("z")};
+  const std::uint32_t size = size_of(lengths, devices);
+  Cluster cluster = devices_with_hosts(size, parameters.count("devices_per_host"),
+                                       /*forward=*/true, parameters);
+  std::uint32_t stride = 1;
+  for (const std::uint32_t length : lengths) {
+    for (std::uint32_t device = 0; device < size; ++device) {
+      const std::uint32_t place = device / stride % length;
+      if (length == 1 || (length == 2 && place == 1)) continue;
+      const std::uint32_t next = device - place * stride + (place + 1) % length * stride;
+      cluster.topology.connect_both_ways(cluster.devices[device], cluster.devices[next],
+                                         parameters.speed("link"));
+    }
+    stride *= length;
+  }
+  return cluster;
+}
+
+}  // namespace
+
+constinit extern const TopologyEntry torus_entry{
+    "torus", "one slice of devices in rings along two or three dimensions, which forward", takes,
+    make};
+
+}  // namespace penstock

@@ -1,0 +1,128 @@
+#include <doctest/doctest.h>
+
+#include "hardware_models/registry.hpp"
+#include "sim/error.hpp"
+#include "sim/named.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// The layer "conv1" on one and three examples, and any layer of the kind "mlp" on two.
+Profile two_layers() {
+  Profile profile;
+  profile.source = "layers.json";
+  profile.entries = {
+      {.layer = "conv1",
+       .points = {{.examples = 1, .forward_us = 10, .backward_us = 30},
+                  {.examples = 3, .forward_us = 20, .backward_us = 50}}},
+      {.layer = "mlp",
+       .points = {
+           {.examples = 2, .forward_us = 8, .backward_input_us = 6, .backward_weight_us = 4}}}};
+  return profile;
+}
+
+HardwareSpec by_profile() {
+  HardwareSpec spec;
+  spec.profile = two_layers();
+  return spec;
+}
+
+/// A device on which a GFLOP takes 100 us.
+Machine machine() {
+  Machine machine;
+  machine.device.name = "made-up";
+  machine.device.peak_flops = {{"bf16", 10e12}};
+  machine.device.memory_bandwidth_bytes_per_s = 1e9;
+  return machine;
+}
+
+Layer layer_of(const char* name, const char* kind, double examples) {
+  Layer layer;
+  layer.name = name;
+  layer.kind = kind;
+  layer.examples = examples;
+  layer.kernels = {{.kind = KernelKind::matrix, .flops = 1e9}};
+  return layer;
+}
+
+std::optional<double> us(const HardwareSpec& spec, const Layer& layer, Pass pass) {
+  return find_named(cost_model_entries(), "measured")->make(spec)->compute_us(layer, pass);
+}
+
+std::string refusal(const HardwareSpec& spec, const Layer& layer) {
+  try {
+    us(spec, layer, Pass::forward);
+  } catch (const InputError& error) {
+    return error.where() + ": " + error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("measured: a layer takes what the profile says of its name, between points a mean") {
+  const Layer layer = layer_of("conv1", "mlp", 2);
+  CHECK(us(by_profile(), layer, Pass::forward) == 15.0);
+  CHECK(us(by_profile(), layer, Pass::backward) == 40.0);
+  CHECK(us(by_profile(), layer, Pass::recompute) == 15.0);
+  CHECK(us(by_profile(), layer, Pass::backward_input) == std::nullopt);
+}
+
+TEST_CASE("measured: else what it says of the layer's kind, in proportion from a single point") {
+  const Layer layer = layer_of("block 7", "mlp", 4);
+  CHECK(us(by_profile(), layer, Pass::forward) == 16.0);
+  CHECK(us(by_profile(), layer, Pass::backward_input) == 12.0);
+  CHECK(us(by_profile(), layer, Pass::backward) == 20.0);
+}
+
+TEST_CASE("measured: a layer that states its times takes these") {
+  Layer layer = layer_of("conv1", "", 1);
+  layer.forward_us = 3;
+  CHECK(us(by_profile(), layer, Pass::forward) == 3.0);
+}
+
+TEST_CASE("measured: what the profile lacks is taken from the machine, if there is one") {
+  HardwareSpec spec = by_profile();
+  const Layer unknown = layer_of("block 7", "attention", 4);
+  CHECK(refusal(spec, unknown) ==
+        ": the profile layers.json has no layer \"block 7\" of kind \"attention\", nor its kind; "
+        "measure it, or name a machine beside the profile");
+  Layer part = layer_of("conv1", "", 1);
+  part.recomputes_selected = true;
+  CHECK_THROWS_AS(us(spec, part, Pass::recompute), InputError);
+  spec.machine = machine();
+  CHECK(us(spec, unknown, Pass::forward).value() == doctest::Approx(100));
+  CHECK(us(spec, layer_of("conv1", "", 1), Pass::forward) == 10.0);
+  CHECK(us(spec, part, Pass::recompute) == 0.0);  // none of its kernels is selective
+}
+
+TEST_CASE("measured: the peak is that of the machine") {
+  HardwareSpec spec = by_profile();
+  const CostModelEntry* measured = find_named(cost_model_entries(), "measured");
+  CHECK(measured->make(spec)->peak_flops() == std::nullopt);
+  spec.machine = machine();
+  CHECK(measured->make(spec)->peak_flops() == 10e12);
+}
+
+TEST_CASE("measured: without a profile, or with one of another device, it says which is needed") {
+  HardwareSpec spec;
+  const Layer layer = layer_of("conv1", "", 1);
+  CHECK(refusal(spec, layer) ==
+        "/hardware/profile: \"profile\" is missing; measured takes its times from such a file");
+  spec = by_profile();
+  spec.profile->device = "made-up";
+  CHECK(refusal(spec, layer) == "accepted");
+  spec.machine = machine();
+  CHECK(refusal(spec, layer) == "accepted");
+  spec.profile->device = "another";
+  CHECK(refusal(spec, layer) ==
+        "/hardware/profile: layers.json was measured on \"another\", not on \"made-up\"; give a "
+        "profile of that device, or the machine that it speaks of");
+}
+
+TEST_CASE("measured: a cell of an unknown number of examples has no times") {
+  CHECK(refusal(by_profile(), layer_of("conv1", "", 0)) ==
+        ": it does not say of how many examples a cell is; a profile has times by their number");
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,261 @@
+#include <doctest/doctest.h>
+
+#include "hardware_models/collective_time.hpp"
+#include "hardware_models/registry.hpp"
+#include "hardware_models/roofline_time.hpp"
+#include "sim/error.hpp"
+#include "sim/named.hpp"
+#include "tests/support/system.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// 10 TFLOP/s in bf16, 1 in fp32, 100 GB/s, nothing lost: a GFLOP takes 100 us, a MB 10.
+Machine made_up() {
+  Machine machine;
+  machine.name = "made-up";
+  machine.device.name = "made-up device";
+  machine.device.peak_flops = {{"bf16", 10e12}, {"fp32", 1e12}};
+  machine.device.memory_bandwidth_bytes_per_s = 100e9;
+  return machine;
+}
+
+/// The same in machines of eight: 10 links of 1 GB/s and 1 us inside, and outside a NIC of 1 GB/s
+/// and 5 us for two of them.
+Machine eight() {
+  Machine machine = made_up();
+  machine.devices = 8;
+  machine.link = Speed{1e9, 1};
+  machine.links = 10;
+  machine.nic = Speed{1e9, 5};
+  machine.devices_per_nic = 2;
+  return machine;
+}
+
+HardwareSpec on(Machine machine) {
+  HardwareSpec spec;
+  spec.machine = std::move(machine);
+  return spec;
+}
+
+std::unique_ptr<HardwareModel> roofline(const HardwareSpec& spec) {
+  return find_named(cost_model_entries(), "roofline")->make(spec);
+}
+
+Kernel matrix(double flops, double bytes) {
+  return {.kind = KernelKind::matrix, .flops = flops, .bytes = bytes};
+}
+
+double forward_us(const HardwareSpec& spec, const Kernel& kernel) {
+  Layer layer;
+  layer.kernels = {kernel};
+  return roofline(spec)->compute_us(layer, Pass::forward).value();
+}
+
+double forward_us(const HardwareSpec& spec, const Collective& collective) {
+  Layer layer;
+  layer.collectives = {collective};
+  return roofline(spec)->compute_us(layer, Pass::forward).value();
+}
+
+/// Forward, two kernels of 1 GFLOP, one of them selective; I two GFLOP, W three.
+Layer all_passes() {
+  Layer layer;
+  layer.kernels = {matrix(1e9, 0), matrix(1e9, 0), matrix(2e9, 0), matrix(3e9, 0)};
+  layer.kernels[1].selective = true;
+  layer.kernels[2].pass = Pass::backward_input;
+  layer.kernels[3].pass = Pass::backward_weight;
+  return layer;
+}
+
+}  // namespace
+
+TEST_CASE("roofline: a kernel takes what arithmetic or memory takes, the longer of both") {
+  const HardwareSpec spec = on(made_up());
+  CHECK(forward_us(spec, matrix(1e9, 1e6)) == doctest::Approx(100));  // 1 GFLOP against 1 MB
+  CHECK(forward_us(spec, matrix(1e9, 20e6)) == doctest::Approx(200));
+  CHECK(forward_us(spec, matrix(0, 20e6)) == doctest::Approx(200));
+  // What is no matrix product runs at the peak of fp32.
+  CHECK(forward_us(spec, Kernel{.flops = 1e9, .bytes = 1e6}) == doctest::Approx(1000));
+  CHECK(forward_us(spec, Kernel{.flops = 1e6, .bytes = 1e6}) == doctest::Approx(10));
+}
+
+TEST_CASE("roofline: each of several kernels pays what the device takes beside its work") {
+  Machine machine = made_up();
+  machine.device.kernel_us = 3;
+  Kernel kernel = matrix(1e9, 0);
+  kernel.count = 5;
+  CHECK(forward_us(on(machine), kernel) == doctest::Approx(5 * (100 + 3)));
+}
+
+TEST_CASE("roofline: tiles that stand over the edge of a product are paid for") {
+  // 100 x 200 in tiles of 64: 2 x 4 tiles, of which 100/128 of the rows and 200/256 of the columns
+  // are filled.
+  Machine machine = made_up();
+  machine.device.tile = 64;
+  Kernel kernel = matrix(1e9, 0);
+  kernel.rows = 100;
+  kernel.columns = 200;
+  CHECK(forward_us(on(machine), kernel) == doctest::Approx(100 * 1.28 * 1.28));
+  kernel.rows = 128;
+  kernel.columns = 64;
+  CHECK(forward_us(on(machine), kernel) == doctest::Approx(100));
+}
+
+TEST_CASE("roofline: efficiency lies on straight lines over the logarithm of the size") {
+  Machine machine = made_up();
+  machine.device.matrix_efficiency = {{1, 0.25}, {100, 0.75}};
+  machine.device.memory_efficiency = {{1, 0.5}, {10, 1}};
+  const HardwareSpec spec = on(machine);
+  CHECK(forward_us(spec, matrix(0.5e9, 0)) == doctest::Approx(50 / 0.25));
+  CHECK(forward_us(spec, matrix(10e9, 0)) == doctest::Approx(1000 / 0.5));  // half way
+  CHECK(forward_us(spec, matrix(500e9, 0)) == doctest::Approx(50000 / 0.75));
+  CHECK(forward_us(spec, matrix(0, 0.1e6)) == doctest::Approx(1 / 0.5));
+  CHECK(forward_us(spec, matrix(0, 10e6)) == doctest::Approx(100));
+}
+
+TEST_CASE("roofline: where the host cannot issue kernels as fast as they run, it sets the pace") {
+  Machine machine = made_up();
+  machine.device.kernel_issue_us = 50;
+  Layer layer;
+  layer.kernels = {matrix(0.1e9, 0), matrix(1e9, 0)};  // 10 us each of three, and 100 us
+  layer.kernels[0].count = 3;
+  CHECK(roofline(on(machine))->compute_us(layer, Pass::forward) == 200.0);
+  machine.device.kernel_issue_us = 30;
+  CHECK(roofline(on(machine))->compute_us(layer, Pass::forward).value() == doctest::Approx(130));
+}
+
+TEST_CASE("roofline: B is I and W, and recomputation is F or what of it is selected") {
+  const auto hardware = roofline(on(made_up()));
+  Layer layer = all_passes();
+  const auto us = [&](Pass pass) { return hardware->compute_us(layer, pass).value(); };
+  CHECK(us(Pass::forward) == doctest::Approx(200));
+  CHECK(us(Pass::backward_input) == doctest::Approx(200));
+  CHECK(us(Pass::backward_weight) == doctest::Approx(300));
+  CHECK(us(Pass::backward) == doctest::Approx(500));
+  CHECK(us(Pass::recompute) == doctest::Approx(200));
+  layer.recomputes_selected = true;
+  CHECK(us(Pass::recompute) == doctest::Approx(100));
+  CHECK(us(Pass::forward) == doctest::Approx(200));
+}
+
+TEST_CASE("collectives go round a ring, an all-reduce twice, each step with its latency") {
+  const Speed link{1e9, 2};  // 1000 bytes take 1 us
+  const auto us = [&](CollectiveKind kind) { return collective_us(kind, 4000, 4, link); };
+  CHECK(us(CollectiveKind::all_reduce) == doctest::Approx(6 * (1 + 2)));
+  CHECK(us(CollectiveKind::all_gather) == doctest::Approx(3 * (1 + 2)));
+  CHECK(us(CollectiveKind::reduce_scatter) == doctest::Approx(3 * (1 + 2)));
+  CHECK(us(CollectiveKind::all_to_all) == doctest::Approx(3 * (1 + 2)));
+  CHECK(us(CollectiveKind::ring_exchange) == doctest::Approx(3 * (4 + 2)));
+  CHECK(collective_us(CollectiveKind::all_reduce, 4000, 1, link) == 0);
+}
+
+TEST_CASE("roofline: collectives come after the kernels, inside a machine if the group fits") {
+  HardwareSpec spec = on(eight());
+  spec.tensor = 4;
+  spec.context = 2;
+  spec.expert = 3;
+  const auto gather = [](Group group, double bytes) {
+    return Collective{.kind = CollectiveKind::all_gather, .group = group, .bytes = bytes};
+  };
+  // Four neighbours: 3 steps of 10 MB at 10 GB/s. Four and two of these fill a machine: one step.
+  CHECK(forward_us(spec, gather(Group::tensor, 40e6)) == doctest::Approx(3 * (1000 + 1)));
+  CHECK(forward_us(spec, gather(Group::context, 20e6)) == doctest::Approx(1000 + 1));
+  // Three times that spans machines: 2 steps of 10 MB at half of a NIC.
+  CHECK(forward_us(spec, gather(Group::expert, 30e6)) == doctest::Approx(2 * (20000 + 5)));
+  spec.expert = 1;
+  CHECK(forward_us(spec, gather(Group::expert, 30e6)) == 0);
+  Layer layer;
+  layer.kernels = {matrix(1e9, 0)};
+  layer.collectives = {gather(Group::context, 20e6)};
+  layer.collectives[0].count = 2;
+  CHECK(roofline(spec)->compute_us(layer, Pass::forward).value() ==
+        doctest::Approx(100 + 2 * (1000 + 1)));
+}
+
+TEST_CASE(
+    "roofline: a group that does not divide a machine has devices in two, and uses the NICs") {
+  CHECK(link_of_group(eight(), 4).bandwidth_bytes_per_s == 10e9);
+  CHECK(link_of_group(eight(), 6).bandwidth_bytes_per_s == 0.5e9);
+  CHECK(link_of_group(eight(), 16).bandwidth_bytes_per_s == 0.5e9);
+  Machine without_nics = eight();
+  without_nics.nic.reset();
+  CHECK(link_of_group(without_nics, 6).bandwidth_bytes_per_s == 10e9);
+}
+
+TEST_CASE("roofline: a device alone needs a link for its groups, and only for these") {
+  HardwareSpec spec = on(made_up());
+  const Collective all_reduce{.bytes = 1};
+  CHECK(forward_us(spec, all_reduce) == 0);
+  spec.tensor = 2;
+  CHECK_THROWS_WITH_AS(forward_us(spec, all_reduce),
+                       "tensor, context and expert parallelism need links between their devices, "
+                       "and made-up brings none; name one of penstock list hardware",
+                       InputError);
+}
+
+TEST_CASE("a device without a precision runs in the next wider one, and is never faster for it") {
+  Device device = made_up().device;
+  CHECK(runs_in(device, "bf16") == "bf16");
+  CHECK(runs_in(device, "fp8") == "bf16");
+  CHECK(runs_in(device, "fp16") == "fp32");
+  CHECK(runs_in(device, "tf32") == "fp32");
+  CHECK(runs_in(device, "int8") == std::nullopt);
+  CHECK(runs_in(device, "fp64") == std::nullopt);
+  CHECK(runs_in(device, "") == std::nullopt);
+  device.peak_flops = {{"tf32", 8e12}, {"fp16", 20e12}};
+  CHECK(runs_in(device, "bf16") == "fp16");
+  CHECK(runs_in(device, "fp32") == std::nullopt);
+  HardwareSpec spec = on(made_up());
+  spec.precision = "fp16";
+  CHECK(forward_us(spec, matrix(1e9, 0)) == doctest::Approx(1000));
+  CHECK(roofline(spec)->peak_flops() == 1e12);
+  spec.precision = "int8";
+  CHECK_THROWS_WITH_AS(roofline(spec),
+                       "made-up device has no peak for int8, nor for what it could run in; give "
+                       "its file one under /peak_flops",
+                       InputError);
+}
+
+TEST_CASE("roofline: a layer that states its times takes these") {
+  Layer layer = stage_of(4, 7, 3);
+  layer.kernels = {matrix(1e9, 0)};
+  const auto hardware = roofline(on(made_up()));
+  CHECK(hardware->compute_us(layer, Pass::forward) == 4.0);
+  CHECK(hardware->compute_us(layer, Pass::backward) == 10.0);
+  CHECK(hardware->compute_us(Layer{}, Pass::forward) == std::nullopt);
+}
+
+TEST_CASE("roofline: its links are private ones or a topology") {
+  HardwareSpec spec = on(made_up());
+  spec.latency_us = 2;
+  spec.bandwidth_bytes_per_s = 1e9;
+  CHECK(roofline(spec)->transfer(8000, Rank{0}, Rank{1}).occupies_us == 8);
+  CHECK(roofline(spec)->network().links.empty());
+  spec = on(made_up());
+  spec.ranks = 2;
+  spec.topology = TopologySpec{"nvswitch", {{"nvlink_bandwidth_bytes_per_s", 2e9}}};
+  CHECK(roofline(spec)->transfer(8000, Rank{0}, Rank{1}).occupies_us == 4);
+  CHECK_THROWS_WITH_AS(roofline({}),
+                       "\"device\" is missing; roofline needs one of penstock list hardware",
+                       InputError);
+}
+
+TEST_CASE("only a machine times layers that are known by their work") {
+  Layer layer;
+  layer.source = "/model/layers/3";
+  layer.kind = "attention";
+  const char* refusal =
+      "this layer is known by its work, and only a machine says how long that takes; give "
+      "/hardware/name one of penstock list hardware";
+  HardwareSpec spec;
+  CHECK_THROWS_WITH_AS(
+      find_named(cost_model_entries(), "ideal")->make(spec)->compute_us(layer, Pass::forward),
+      refusal, InputError);
+  spec.topology = TopologySpec{"nvswitch", {}};
+  CHECK_THROWS_WITH_AS(
+      find_named(cost_model_entries(), "custom")->make(spec)->compute_us(layer, Pass::forward),
+      refusal, InputError);
+}
+
+}  // namespace penstock::testing
