@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "sim/needs_on_rank.hpp"
 #include "sim/stretch.hpp"
@@ -112,22 +113,41 @@ Complaint update_overtaken(const Plan& plan, const Stretch& stretch,
   return std::nullopt;
 }
 
-/// What follows the last weight gradient of a stage must not come before another one.
+bool has_tail(const Plan& plan, const TaskGraph& graph, TaskId task) {
+  bool found = false;
+  graph.for_each_reader(task, [&](TaskId reader) {
+    const Pass pass = plan.class_of(reader).pass;
+    found = found || pass == Pass::reduce_gradient || pass == Pass::tie_gradient;
+  });
+  return found;
+}
+
+/// The last weight gradient of a stage in the row of a rank that makes some.
+TaskId last_gradient(const Plan& plan, std::span<const TaskId> row, Stage stage) {
+  const auto last = std::find_if(row.rbegin(), row.rend(), [&](TaskId task) {
+    const WorkClass& work = plan.class_of(task);
+    return work.stage == stage && ends_activation(work.pass);
+  });
+  return *last;
+}
+
+/// What follows the last weight gradient of a stage must not come before another one. Sums may
+/// follow the others too.
 Complaint last_gradient_overtaken(const Plan& plan, const TaskGraph& graph,
-                                  std::span<const TaskId> tasks) {
-  std::map<Stage, TaskId> last;
+                                  std::span<const TaskId> row, std::span<const TaskId> tasks) {
+  std::map<Stage, TaskId> last;  // of the stages that have a tail, once it is known
+  std::set<Stage> complete;
   for (const TaskId task : tasks) {
     const WorkClass& work = plan.class_of(task);
     if (!ends_activation(work.pass)) continue;
-    const auto found = last.find(work.stage);
-    if (found != last.end()) {
+    if (complete.count(work.stage) != 0) {
       return refused("{} would stand behind {}, after which the gradients of stage {} are complete",
-                     task_text(plan, task), task_text(plan, found->second), index(work.stage));
+                     task_text(plan, task), task_text(plan, last[work.stage]), index(work.stage));
     }
-    graph.for_each_reader(task, [&](TaskId reader) {
-      const Pass pass = plan.class_of(reader).pass;
-      if (pass == Pass::reduce_gradient || pass == Pass::tie_gradient) last[work.stage] = task;
-    });
+    if (!has_tail(plan, graph, task)) continue;
+    const auto known = last.try_emplace(work.stage, no_task).first;
+    if (known->second == no_task) known->second = last_gradient(plan, row, work.stage);
+    if (known->second == task) complete.insert(work.stage);
   }
   return std::nullopt;
 }
@@ -160,7 +180,8 @@ std::variant<std::vector<TaskId>, Refused> edited_tasks(const Plan& plan, const 
   }
   for (const Complaint& complaint :
        {cell_taken_apart(plan, graph, stretch), need_behind(plan, placement, stretch),
-        update_overtaken(plan, stretch, tasks), last_gradient_overtaken(plan, graph, tasks)}) {
+        update_overtaken(plan, stretch, tasks),
+        last_gradient_overtaken(plan, graph, order, tasks)}) {
     if (complaint) return *complaint;
   }
   return tasks;

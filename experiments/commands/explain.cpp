@@ -99,8 +99,8 @@ constinit extern const CommandEntry explain_entry{
         "recomputation, offloading, fewer chunks, every other schedule that accepts the\n"
         "placement and uses weights the same way. Listed is what lowers the worst peak or,\n"
         "where all ranks have room, what is faster and still fits: those that fit first, then\n"
-        "by makespan. Last, what no number of the scenario accounts for: measured runs have\n"
-        "held twice what adding up gave (ROCm/Megatron-LM#162: 39 of 82 GiB).\n"
+        "by makespan. Last, what no number of the scenario accounts for, which may be much:\n"
+        "adding up gave 39 of 82 GiB that were measured in ROCm/Megatron-LM#162.\n"
         "\n"
         "Example: penstock explain experiments/scenarios/first_run.json --svg why.svg",
     .declare = declare,

@@ -80,7 +80,7 @@ TEST_CASE("the document of run --json has every key of its contract, in order") 
         Names{"warmup", "drain", "dependency", "contention", "transfer", "memory", "launch"});
   CHECK(keys(rank["memory_by_kind_bytes"]) == Names{"parameters", "gradients", "optimizer", "stash",
                                                     "pending_weight", "receive", "versions",
-                                                    "workspace"});
+                                                    "workspace", "context", "reserve"});
   CHECK(keys(document["critical_path"][0]) == Names{"rank", "action", "start_us", "end_us"});
   CHECK(keys(document["links"][0]) == Names{"from", "to", "transfers", "bytes", "busy_us"});
   CHECK(document["findings"].empty());

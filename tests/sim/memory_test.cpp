@@ -193,14 +193,17 @@ TEST_CASE("dense parameters and experts are shared by as many devices as hold th
 }
 
 TEST_CASE("a further version of the weights is shared as they are, by the same devices") {
-  // PipeDream keeps two versions on the first of two ranks. With ZeRO-3 over 4 data replicas each
-  // holds a quarter of the 40 bytes of either, and has 40 of them whole while an action runs.
+  // 1F meets the weights before and its B those after the first update: two versions. With ZeRO-3
+  // over 4 data replicas each holds a quarter of the 40 bytes of either, and while an action runs
+  // 40 of them are whole.
   Layer stage = stage_of(1, 1);
   stage.parameter_bytes = 40;
-  System system{Placement::loop(2, 1),
-                order_of("0F0,0F1,0B0,0U0,0B1,0U1\n1F0,1B0,1U0,1F1,1B1,1U1"),
-                {stage, stage}};
-  system.schedule.set_weights({WeightUse::newest, 0});
+  Schedule schedule = order_of("0F0,0F1,0B0,0B1");
+  auto& row = schedule.on(Rank{0});
+  row.insert(row.begin() + 3, {Pass::update, Stage{0}, Microbatch{0}});
+  row.emplace_back(Pass::update, Stage{0}, Microbatch{1});
+  schedule.set_weights({WeightUse::newest});
+  System system{Placement::loop(1, 1), schedule, {stage}};
   system.extras.holds[static_cast<std::size_t>(BufferKind::workspace)] = true;
   system.training = {.data = 4, .zero = 3};
   const MemoryPeak peak = simulated(system).report.ranks[0].memory;

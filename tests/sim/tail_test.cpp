@@ -83,7 +83,7 @@ TEST_CASE("with ZeRO-2 replicas sum behind each backward, and an update waits fo
       pipeline(4, {.reduces = {true, true}, .updates = true, .gathers = true, .each = true},
                {.data = 2, .zero = 2, .optimizer_us = 1}));
   CHECK(tail_text(outcome) ==
-        "1REDUCE0 4-6, 0REDUCE0 6-8, 1REDUCE1 7-9, 0REDUCE1 9-11, 0U1 11-12, 0GATHER1 12-14, "
+        "1REDUCE0 4-6, 1REDUCE1 7-9, 0REDUCE0 6-8, 0REDUCE1 9-11, 0U1 11-12, 0GATHER1 12-14, "
         "1U1 9-10, 1GATHER1 10-12");
   std::string inputs;
   outcome.plan.for_each_input(task_of(outcome.plan, "0U1"), [&](TaskId input) {
@@ -98,7 +98,7 @@ TEST_CASE("with ZeRO-2 the exchange of a tied embedding still follows the last b
       simulated(pipeline(4, {.reduces = {true, true}, .updates = true, .each = true, .ties = true},
                          {.data = 2, .zero = 2, .optimizer_us = 1, .tied_embedding_bytes = 3}));
   CHECK(tail_text(outcome) ==
-        "1REDUCE0 4-6, 0REDUCE0 6-8, 1REDUCE1 7-9, 1TIE1 7-10, 0REDUCE1 9-11, 0TIE1 9-12, "
+        "1REDUCE0 4-6, 1REDUCE1 7-9, 1TIE1 7-10, 0REDUCE0 6-8, 0REDUCE1 9-11, 0TIE1 9-12, "
         "0U1 11-12, 1U1 12-13");
 }
 
