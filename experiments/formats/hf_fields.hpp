@@ -1,0 +1,60 @@
+#pragma once
+
+#include <array>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace penstock {
+
+/// A whole number of a config: its names, the first that is there counting, and its range.
+struct HfField {
+  std::array<std::string_view, 3> names;
+  const char* summary;
+  double most;
+  double least = 1;
+};
+
+/// The fields of a config, those of its text_config where it has one. A field that is null is as
+/// good as absent. All throw InputError with a JSON pointer for a field of a wrong type or size.
+class HfFields {
+ public:
+  /// Keeps references to the document.
+  explicit HfFields(const nlohmann::json& document);
+
+  std::optional<double> number(const HfField& field) const;
+  double needed(const HfField& field) const;
+
+  /// Any number from 0 to `most`.
+  std::optional<double> rate(std::string_view name, double most) const;
+  std::optional<bool> flag(std::string_view name) const;
+  std::optional<std::string> word(std::string_view name) const;
+
+  /// A list of numbers of layers.
+  std::optional<std::vector<std::size_t>> layer_list(std::string_view name, double layers) const;
+  /// A list of a word a layer.
+  std::optional<std::vector<std::string>> layer_words(std::string_view name, double layers) const;
+  /// The first word of a list.
+  std::optional<std::string> first_word(std::string_view name) const;
+
+  /// The JSON pointer of the object that the fields of the model stand in, or of one of them.
+  const std::string& place() const { return place_; }
+  std::string place(std::string_view name) const;
+
+  /// A word of the text_config, else of the config around it.
+  std::optional<std::string> word_anywhere(std::string_view name) const;
+  std::optional<bool> flag_anywhere(std::string_view name) const;
+
+ private:
+  HfFields(const nlohmann::json& object, const nlohmann::json& around, std::string place);
+  HfFields around() const;
+  const nlohmann::json* find(std::string_view name) const;
+
+  const nlohmann::json* object_;
+  const nlohmann::json* around_;
+  std::string place_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,288 @@
+#include "experiments/formats/megatron_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "experiments/formats/shell_script.hpp"
+#include "sim/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// Arguments that something is read from: first those with a value, then flags.
+constexpr std::array<std::string_view, 46> valued{
+    "--attention-backend",
+    "--attention-dropout",
+    "--context-parallel-size",
+    "--decoder-first-pipeline-num-layers",
+    "--decoder-last-pipeline-num-layers",
+    "--expert-model-parallel-size",
+    "--ffn-hidden-size",
+    "--global-batch-size",
+    "--hidden-dropout",
+    "--hidden-size",
+    "--kv-channels",
+    "--kv-lora-rank",
+    "--make-vocab-size-divisible-by",
+    "--max-position-embeddings",
+    "--merge-file",
+    "--micro-batch-size",
+    "--moe-expert-capacity-factor",
+    "--moe-ffn-hidden-size",
+    "--moe-layer-freq",
+    "--moe-router-topk",
+    "--moe-shared-expert-intermediate-size",
+    "--mtp-num-layers",
+    "--nnodes",
+    "--normalization",
+    "--nproc-per-node",
+    "--num-attention-heads",
+    "--num-experts",
+    "--num-layers",
+    "--num-layers-per-virtual-pipeline-stage",
+    "--num-query-groups",
+    "--num-virtual-stages-per-pipeline-rank",
+    "--padded-vocab-size",
+    "--pipeline-model-parallel-layout",
+    "--pipeline-model-parallel-size",
+    "--position-embedding-type",
+    "--q-lora-rank",
+    "--qk-head-dim",
+    "--qk-pos-emb-head-dim",
+    "--recompute-granularity",
+    "--seq-length",
+    "--tensor-model-parallel-size",
+    "--tokenizer-type",
+    "--transformer-impl",
+    "--v-head-dim",
+    "--vocab-size",
+    "--window-size",
+};
+constexpr std::array<std::string_view, 18> flags{
+    "--account-for-embedding-in-pipeline-split",
+    "--account-for-loss-in-pipeline-split",
+    "--add-qkv-bias",
+    "--bf16",
+    "--disable-bias-linear",
+    "--fp16",
+    "--group-query-attention",
+    "--moe-shared-expert-gate",
+    "--multi-latent-attention",
+    "--no-position-embedding",
+    "--qk-layernorm",
+    "--recompute-activations",
+    "--sequence-parallel",
+    "--swiglu",
+    "--untie-embeddings-and-output-weights",
+    "--use-distributed-optimizer",
+    "--use-flash-attn",
+    "--use-rotary-position-embeddings",
+};
+
+template <class Names>
+bool holds(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// The launcher writes its arguments either way.
+std::string canonical(std::string_view name) {
+  if (name == "--nproc_per_node") return "--nproc-per-node";
+  return std::string(name);
+}
+
+bool names_argument(const ShellWord& word) { return word.text.starts_with("--"); }
+
+/// A command in quotes, or arguments with their values in quotes, taken apart.
+ShellWords taken_apart(const ShellWords& words) {
+  ShellFields fields(words.empty() ? 1 : words.front().line);
+  for (const ShellWord& word : words) {
+    const bool several = names_argument(word) || word.text.find(" --") != std::string::npos;
+    several ? fields.add_split(word) : fields.add(word);
+    fields.end_word();
+  }
+  return fields.take();
+}
+
+bool is_training(const ShellWords& words) {
+  const auto has = [&](std::string_view name) {
+    return std::any_of(words.begin(), words.end(), [&](const ShellWord& word) {
+      return word.text == name || word.text.starts_with(std::string(name) + "=");
+    });
+  };
+  return has("--num-layers") && has("--hidden-size");
+}
+
+/// Arguments that stand in a text without a command: in arrays, and one a line.
+ShellWords loose_words(const ShellScript& script) {
+  ShellWords words;
+  const auto append = [&](const ShellWords& more) {
+    const ShellWords parts = taken_apart(more);
+    words.insert(words.end(), parts.begin(), parts.end());
+  };
+  for (const ShellWords& array : script.arrays) append(array);
+  for (const ShellWords& command : script.commands) {
+    if (names_argument(command.front())) append(command);
+  }
+  return words;
+}
+
+std::string shortened(std::string_view text) {
+  constexpr std::size_t longest = 60;
+  return text.size() <= longest ? std::string(text) : std::string(text.substr(0, longest)) + "…";
+}
+
+/// In order, each once.
+std::vector<std::string> sorted(std::vector<std::string> texts) {
+  std::sort(texts.begin(), texts.end());
+  texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+  return texts;
+}
+
+std::optional<double> number_of(const std::string& text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  if (parsed.ec != std::errc{} || parsed.ptr != end || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+MegatronCommand::MegatronCommand(std::string_view text) {
+  const ShellScript script = read_shell_script(text);
+  notes_ = script.notes;
+  std::vector<ShellWords> found;
+  for (const ShellWords& command : script.commands) {
+    ShellWords words = taken_apart(command);
+    if (is_training(words)) found.push_back(std::move(words));
+  }
+  if (found.size() > 1) {
+    notes_.push_back(fmt::format("of {} training commands the last is read", found.size()));
+  }
+  if (found.empty()) {
+    found.push_back(loose_words(script));
+    if (!script.arrays.empty()) {
+      notes_.emplace_back("no command takes --num-layers and --hidden-size; all arrays are read");
+    }
+  }
+  read(found.back());
+}
+
+void MegatronCommand::read(const ShellWords& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (names_argument(words[i])) add(words[i], i + 1 < words.size() ? &words[i + 1] : nullptr);
+    if (!words[i].unknown.empty() && words[i].text.empty() &&
+        (i == 0 || !names_argument(words[i - 1]))) {
+      notes_.push_back(fmt::format("{}: left out: {}", line_text(words[i].line), words[i].unknown));
+    }
+  }
+}
+
+void MegatronCommand::add(const ShellWord& word, const ShellWord* next) {
+  const std::size_t equals = word.text.find('=');
+  const std::string name = canonical(std::string_view(word.text).substr(0, equals));
+  if (!holds(valued, name) && !holds(flags, name)) {
+    ignored_.push_back(shortened(name));
+    return;
+  }
+  Argument argument{.line = word.line, .value = std::nullopt};
+  if (holds(valued, name)) {
+    if (equals != std::string::npos) {
+      argument.value = word;
+      argument.value->text = word.text.substr(equals + 1);
+    } else if (next != nullptr && !names_argument(*next)) {
+      argument.value = *next;
+    }
+  }
+  arguments_[name] = std::move(argument);
+}
+
+const MegatronCommand::Argument* MegatronCommand::find(std::string_view name) const {
+  const auto found = arguments_.find(name);
+  return found == arguments_.end() ? nullptr : &found->second;
+}
+
+std::string MegatronCommand::place(std::string_view name) const {
+  const Argument* argument = find(name);
+  return argument == nullptr ? "" : line_text(argument->line);
+}
+
+void MegatronCommand::fail(std::string_view name, const std::string& what) const {
+  throw InputError(place(name), fmt::format("{}: {}", name, what));
+}
+
+std::optional<std::string> MegatronCommand::word(std::string_view name) const {
+  const Argument* argument = find(name);
+  if (argument == nullptr) return std::nullopt;
+  if (!argument->value) fail(name, "its value is missing");
+  if (!argument->value->unknown.empty()) {
+    fail(name, fmt::format("{}; nothing is run, so write the value out", argument->value->unknown));
+  }
+  if (!argument->value->assumed.empty()) {
+    assumed_.push_back(fmt::format("{}: {}", name, argument->value->assumed));
+  }
+  return argument->value->text;
+}
+
+std::optional<double> MegatronCommand::whole(std::string_view name, double most,
+                                             double least) const {
+  const auto text = word(name);
+  if (!text) return std::nullopt;
+  const auto value = number_of(*text);
+  if (value && *value >= least && *value <= most && std::floor(*value) == *value) return value;
+  fail(name, fmt::format("\"{}\" does not fit; it must be a whole number from {} to {}",
+                         shortened(*text), least, most));
+}
+
+double MegatronCommand::needed(std::string_view name, double most) const {
+  if (const auto value = whole(name, most)) return *value;
+  throw InputError(
+      fmt::format("{} is missing; it must be a whole number from 1 to {}", name, most));
+}
+
+std::optional<double> MegatronCommand::rate(std::string_view name, double most) const {
+  const auto text = word(name);
+  if (!text) return std::nullopt;
+  const auto value = number_of(*text);
+  if (value && *value >= 0 && *value <= most) return value;
+  fail(name, fmt::format("\"{}\" does not fit; it must be a number from 0 to {}", shortened(*text),
+                         most));
+}
+
+std::optional<std::string> MegatronCommand::one_of(
+    std::string_view name, std::initializer_list<std::string_view> words) const {
+  const auto text = word(name);
+  if (!text || holds(words, *text)) return text;
+  fail(name,
+       fmt::format("\"{}\" is not known; known: {}", shortened(*text), fmt::join(words, ", ")));
+}
+
+std::optional<double> MegatronCommand::whole_if_known(std::string_view name, double most) {
+  const Argument* argument = find(name);
+  const bool unknown =
+      argument != nullptr &&
+      (!argument->value || !argument->value->unknown.empty() || !number_of(argument->value->text));
+  if (!unknown) return whole(name, most);
+  notes_.push_back(fmt::format("{}: {} is not known here", place(name), name));
+  return std::nullopt;
+}
+
+std::vector<std::string> MegatronCommand::notes() const {
+  constexpr std::size_t most = 200;
+  std::vector<std::string> all = notes_;
+  const std::vector<std::string> assumed = sorted(assumed_);
+  all.insert(all.end(), assumed.begin(), assumed.end());
+  std::vector<std::string> ignored = sorted(ignored_);
+  if (ignored.size() > most) ignored.resize(most);
+  if (!ignored.empty()) {
+    all.push_back(fmt::format("arguments that are not read: {}", fmt::join(ignored, ", ")));
+  }
+  if (all.size() > most) all.resize(most);
+  return all;
+}
+
+}  // namespace penstock

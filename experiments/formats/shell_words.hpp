@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace penstock {
+
+/// A word as a shell would pass it to a command.
+struct ShellWord {
+  std::string text = {};
+  std::size_t line = 1;
+  std::string unknown = {};  // why the text is not all there; empty: it is
+  std::string assumed = {};  // what was taken for granted, such as a variable's default
+};
+using ShellWords = std::vector<ShellWord>;
+
+/// A plain variable has one word, whatever is in it; an array has any number.
+struct ShellVariable {
+  ShellWords words;
+  bool is_array = false;
+};
+using ShellVariables = std::map<std::string, ShellVariable, std::less<>>;
+
+/// Puts words together out of literal text and the values of variables.
+class ShellFields {
+ public:
+  explicit ShellFields(std::size_t line) : line_(line) {}
+
+  void add(char c);
+  /// A value as it is.
+  void add(const ShellWord& value);
+  /// A value outside quotes: its blanks end words.
+  void add_split(const ShellWord& value);
+  /// The values of an array in quotes: each its own word.
+  void add_each(const ShellWords& values);
+  /// A pair of quotes makes a word even of nothing.
+  void start(std::size_t line);
+  void end_word();
+
+  bool started() const { return started_; }
+  ShellWords take();
+  /// All of it as one word, as in an assignment.
+  ShellWord take_joined();
+
+ private:
+  void count(std::size_t characters);
+
+  std::size_t line_;
+  std::size_t characters_ = 0;
+  bool started_ = false;
+  ShellWord word_;
+  ShellWords words_;
+};
+
+/// Reads words with their quotes and variables the way a shell does. Nothing is run: what a command
+/// or arithmetic would put there is unknown. Throws InputError, its place a line, for a quote or
+/// brace that never closes and for variables that grow beyond measure.
+class ShellWordReader {
+ public:
+  ShellWordReader(std::string_view text, std::size_t line, ShellVariables& variables, int depth = 0)
+      : text_(text), line_(line), variables_(variables), depth_(depth) {}
+
+  bool at_end() const { return at_ >= text_.size(); }
+  char peek(std::size_t ahead = 0) const;
+  bool starts_with(std::string_view word) const { return text_.substr(at_).starts_with(word); }
+  std::size_t line() const { return line_; }
+
+  void skip(std::size_t count);
+  /// Blanks, and ends of lines behind a backslash.
+  void skip_blanks();
+  void skip_line();
+  /// A name of a variable in front, without taking it.
+  std::string_view name_ahead() const;
+
+  /// One word: several where an unquoted variable has blanks, none where it is empty.
+  ShellWords read_word();
+  ShellWord read_value();
+
+ private:
+  void read_into(ShellFields& fields);
+  void read_piece(ShellFields& fields, bool quoted);
+  bool ends_word(bool started, int open) const;
+  void read_escaped(ShellFields& fields, bool quoted);
+  void read_single_quoted(ShellFields& fields);
+  void read_double_quoted(ShellFields& fields);
+  void read_dollar(ShellFields& fields, bool quoted);
+  void read_braces(ShellFields& fields, bool quoted);
+  void read_backquoted(ShellFields& fields);
+  void read_parenthesized(ShellFields& fields);
+  void add_default(ShellFields& fields, const std::string& name, std::string_view value,
+                   bool quoted);
+  void add_variable(ShellFields& fields, const std::string& name, std::string_view selector,
+                    bool quoted);
+  void add_unknown(ShellFields& fields, const std::string& why);
+  std::size_t closing(char open, char close, std::size_t from) const;
+  [[noreturn]] void fail(const std::string& what) const;
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::size_t line_;
+  ShellVariables& variables_;
+  int depth_;
+};
+
+/// "line 12".
+std::string line_text(std::size_t line);
+
+}  // namespace penstock

@@ -1,0 +1,385 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "experiments/formats/megatron_patterns.hpp"
+#include "experiments/model_file.hpp"
+#include "sim/error.hpp"
+#include "tests/support/model_parameters.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// What every command needs.
+const std::string least =
+    "--num-layers 4 --hidden-size 64 --num-attention-heads 8 --max-position-embeddings 128 "
+    "--padded-vocab-size 1000 ";
+
+ModelFile model(const std::string& text) { return parse_model_file(text); }
+
+std::string refusal(const std::string& text) {
+  try {
+    parse_model_file(text, {.format = "megatron-args", .architecture = ""});
+  } catch (const InputError& error) {
+    return error.where().empty() ? error.what() : error.where() + ": " + error.what();
+  }
+  return "accepted";
+}
+
+LayerSpec layer(const ModelFile& file, const std::string& kind) {
+  for (const BlockSpec& block : file.spec.blocks) {
+    for (const LayerSpec& part : block.parts) {
+      if (part.kind == kind) return part;
+    }
+  }
+  throw std::runtime_error("no layer is of kind " + kind);
+}
+
+double number(const std::string& arguments, const std::string& kind, const std::string& name) {
+  const LayerSpec found = layer(model(least + arguments), kind);
+  const auto value = found.numbers.find(name);
+  return value == found.numbers.end() ? 0 : value->second;
+}
+
+/// The layers of each stage: "0 1 | 2 3".
+std::string stages(const std::string& arguments) {
+  std::string text;
+  for (const auto& stage : model(least + arguments).stages) {
+    if (!text.empty()) text += "| ";
+    for (const LayerIndex one : stage) text += fmt::format("{} ", index(one));
+  }
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+std::string expert_layers(const std::string& arguments) {
+  std::string text;
+  for (const BlockSpec& block : model(least + arguments).spec.blocks) {
+    if (block.share == 1) text += block.parts.back().kind == "moe" ? '1' : '0';
+  }
+  return text;
+}
+
+bool has_note(const ModelFile& file, std::string_view part) {
+  for (const std::string& note : file.notes) {
+    if (note.find(part) != std::string::npos) return true;
+  }
+  return false;
+}
+
+std::string layout_text(std::string_view layout) {
+  try {
+    return fmt::format("{}", fmt::join(pipeline_layout_stages(layout), "|"));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+std::string list_text(std::string_view text) {
+  try {
+    return fmt::format("{}", fmt::join(python_list(text), ","));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+/// The GPT of 175 billion parameters as a script of the usual form starts it.
+const std::string script = R"(#!/bin/bash
+# Runs the model; don't mind the quote in this comment
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+GPUS_PER_NODE=8
+NUM_NODES=${SLURM_NNODES:-"128"}
+WORLD_SIZE=$(($GPUS_PER_NODE*$NUM_NODES))
+CHECKPOINT_PATH=$1
+HIDDEN="12288"; HEADS=96
+
+DISTRIBUTED_ARGS=(
+    --nproc_per_node $GPUS_PER_NODE   # on each
+    --nnodes $NUM_NODES
+)
+GPT_MODEL_ARGS=(
+    --num-layers 96
+    --hidden-size $HIDDEN
+    --num-attention-heads ${HEADS}
+    --seq-length 2048 --max-position-embeddings 2048
+    "--position-embedding-type learned_absolute"
+)
+TRAINING_ARGS=( --micro-batch-size 1 \
+    --global-batch-size 1536 \
+    --lr 6.0e-5 --vocab-size 51200 --bf16)
+TRAINING_ARGS+=("--use-distributed-optimizer" '--recompute-activations')
+PARALLEL=" --tensor-model-parallel-size 8 \
+           --pipeline-model-parallel-size=16 "
+if [ -n "${WANDB_API_KEY}" ]; then
+    TRAINING_ARGS+=(--wandb-project ${WANDB_PROJECT:-"GPT"})
+fi
+cat <<EOF > notes.txt
+it's no command: --num-layers 1 --hidden-size 1
+EOF
+torchrun ${DISTRIBUTED_ARGS[@]} pretrain_gpt.py \
+    ${GPT_MODEL_ARGS[@]} "${TRAINING_ARGS[@]}" \
+    $PARALLEL --save "$CHECKPOINT_PATH" 2>&1 | tee log.txt
+)";
+
+}  // namespace
+
+TEST_CASE("a script's arrays and variables come together to the command that it would run") {
+  const ModelFile file = model(script);
+  CHECK(file.format == "megatron-args");
+  // 12 L h² (1 + 13/(12 h)) + (V + s) h + 2 h, the count of GPT-3 with a table of 51,200 tokens.
+  const double h = 12288;
+  CHECK(closed_form_parameters(file.spec) ==
+        96 * (12 * h * h + 13 * h) + (51200 + 2048) * h + 2 * h);
+  const TrainingCommand& command = file.command;
+  CHECK(command.tensor == 8);
+  CHECK(command.pipeline == 16);
+  CHECK(command.chunks == 1);
+  CHECK(command.context == 1);
+  CHECK(command.expert == 1);
+  CHECK(command.devices == 1024);
+  CHECK(command.microbatch == 1);
+  CHECK(command.global_batch == 1536);
+  CHECK(command.sequence == 2048);
+  CHECK(command.dtype == "bf16");
+  CHECK(command.recompute == RecomputeMode::selective);
+  CHECK(command.distributed_optimizer == true);
+  CHECK(command.sequence_parallel == false);
+  CHECK(file.max_sequence == 2048);
+  CHECK(file.stages.empty());  // an even cut
+  CHECK(has_note(file, "--nnodes: NUM_NODES is taken to be 128"));
+  CHECK(has_note(file, "line 28: what a condition adds to TRAINING_ARGS is left out"));
+  CHECK(has_note(file, "arguments that are not read: --lr, --save"));
+}
+
+TEST_CASE("the same arguments alone, on one line or on several, are the same model") {
+  const double expected = closed_form_parameters(model(least).spec);
+  CHECK(closed_form_parameters(model("python pretrain.py " + least).spec) == expected);
+  std::string lines = least;
+  for (std::size_t at = 0; (at = lines.find(" --", at)) != std::string::npos;) lines[at] = '\n';
+  CHECK(closed_form_parameters(model(lines).spec) == expected);
+  CHECK(closed_form_parameters(model("ARGS=(" + least + ")").spec) == expected);
+  CHECK(closed_form_parameters(model("srun sh -c \"python x.py " + least + "\"").spec) == expected);
+  CHECK(closed_form_parameters(
+            model("A='" + least + "'\nB=\"python $A\"\nsrun sh -c \"$B\"").spec) == expected);
+}
+
+TEST_CASE("what nobody says is as Megatron-LM has it: GELU, LayerNorm, biases, tied, dropout") {
+  CHECK(number("", "mlp", "intermediate") == 256);
+  CHECK(number("", "mlp", "gated") == 0);
+  CHECK(number("", "mlp", "bias") == 1);
+  CHECK(number("", "mlp", "dropout") == 0.1);
+  CHECK(number("", "norm", "bias") == 1);
+  CHECK(number("", "head", "tied") == 1);
+  CHECK(number("", "embedding", "positions") == 128);
+  CHECK(number("", "attention", "kv_heads") == 8);
+  CHECK(number("", "attention", "head_dim") == 8);
+  CHECK(number("", "attention", "flash") == 1);
+  CHECK(model(least).command.dtype == "fp32");
+  CHECK(model(least).command.recompute == RecomputeMode::none);
+}
+
+TEST_CASE("each argument of the model changes what it says") {
+  // With a third matrix the width is 2/3 of 4 h, here 170.7, in steps of 64.
+  CHECK(number("--swiglu", "mlp", "intermediate") == 128);
+  CHECK(number("--swiglu --ffn-hidden-size 200", "mlp", "intermediate") == 200);
+  CHECK(number("--disable-bias-linear", "mlp", "bias") == 0);
+  CHECK(number("--disable-bias-linear", "attention", "qkv_bias") == 0);
+  CHECK(number("--disable-bias-linear --add-qkv-bias", "attention", "qkv_bias") == 1);
+  CHECK(number("--disable-bias-linear --add-qkv-bias", "attention", "out_bias") == 0);
+  CHECK(number("--normalization RMSNorm", "norm", "bias") == 0);
+  CHECK(number("--untie-embeddings-and-output-weights", "head", "tied") == 0);
+  CHECK(number("--position-embedding-type rope", "embedding", "positions") == 0);
+  CHECK(number("--group-query-attention --num-query-groups 2", "attention", "kv_heads") == 2);
+  CHECK(number("--kv-channels 16", "attention", "head_dim") == 16);
+  CHECK(number("--qk-layernorm", "attention", "qk_norm") == 1);
+  CHECK(number("--attention-dropout 0 --hidden-dropout 0", "attention", "dropout") == 0);
+  CHECK(number("--window-size '(32,0)'", "attention", "window") == 33);  // its own token too
+  CHECK(number("--window-size -1,0", "attention", "window") == 0);
+  CHECK(number("--transformer-impl local", "attention", "flash") == 0);
+  CHECK(number("--transformer-impl local --use-flash-attn", "attention", "flash") == 1);
+  CHECK(number("--attention-backend unfused", "attention", "flash") == 0);
+}
+
+TEST_CASE("the vocabulary is padded for all devices of a tensor group alike") {
+  const std::string start =
+      "--num-layers 4 --hidden-size 64 --num-attention-heads 8 --max-position-embeddings 128 ";
+  const auto vocab = [&](const std::string& arguments) {
+    return layer(model(start + arguments), "embedding").numbers.at("vocab");
+  };
+  CHECK(vocab("--vocab-size 50257") == 50304);                                 // 393 times 128
+  CHECK(vocab("--vocab-size 50257 --tensor-model-parallel-size 8") == 51200);  // 50 times 1024
+  CHECK(vocab("--vocab-size 50257 --make-vocab-size-divisible-by 1") == 50257);
+  CHECK(vocab("--tokenizer-type GPT2BPETokenizer") == 50304);
+  CHECK(refusal(start).starts_with("--vocab-size is missing"));
+}
+
+TEST_CASE("experts are those of the arguments, on the layers that --moe-layer-freq names") {
+  const std::string experts =
+      "--num-experts 16 --moe-router-topk 4 --moe-ffn-hidden-size 96 "
+      "--moe-shared-expert-intermediate-size 48 --swiglu ";
+  CHECK(number(experts, "moe", "experts") == 16);
+  CHECK(number(experts, "moe", "chosen") == 4);
+  CHECK(number(experts, "moe", "expert_intermediate") == 96);
+  CHECK(number(experts, "moe", "shared_intermediate") == 48);
+  CHECK(number("--num-experts 8", "moe", "expert_intermediate") == 256);
+  CHECK(expert_layers("") == "0000");
+  CHECK(expert_layers(experts) == "1111");
+  CHECK(expert_layers(experts + "--moe-layer-freq 2") == "1010");
+  CHECK(expert_layers(experts + "--moe-layer-freq '([0]*1+[1]*3)'") == "0111");
+  CHECK(expert_layers(experts + "--moe-layer-freq ([0]*1+[1]*3)") == "0111");
+  CHECK(refusal(least + experts + "--moe-layer-freq [1]*5").find("lists 5 layers") !=
+        std::string::npos);
+  CHECK(has_note(model(least + experts + "--expert-model-parallel-size 4"), "data times expert"));
+}
+
+TEST_CASE("latent attention is that of DeepSeek") {
+  const std::string latent =
+      "--multi-latent-attention --q-lora-rank 24 --kv-lora-rank 32 --qk-head-dim 16 "
+      "--qk-pos-emb-head-dim 8 --v-head-dim 12 ";
+  CHECK(number(latent, "mla", "q_lora_rank") == 24);
+  CHECK(number(latent, "mla", "kv_lora_rank") == 32);
+  CHECK(number(latent, "mla", "nope") == 16);
+  CHECK(number(latent, "mla", "rope") == 8);
+  CHECK(number(latent, "mla", "value") == 12);
+}
+
+TEST_CASE("a layout's letters are repeated as Megatron-LM repeats them") {
+  // 61 layers and one of multi-token prediction over 16 ranks of 2 chunks, from its documentation.
+  const auto stages = pipeline_layout_stages("Et*3|(tt|)*29,m|L");
+  REQUIRE(stages.size() == 32);
+  CHECK(stages[0] == "Ettt");
+  CHECK(stages[1] == "tt");
+  CHECK(stages[29] == "tt");
+  CHECK(stages[30] == "m");
+  CHECK(stages[31] == "L");
+  CHECK(layout_text("E|(tt|t)*2,L") == "E|tt|ttt|tL");
+  CHECK(layout_text("Et|*2L") == "Et||L");
+  CHECK(layout_text("E(t*2|)*2L") == "Ett|tt|L");
+}
+
+TEST_CASE("a layout that cannot be read is refused at its character") {
+  CHECK(layout_text("Etx|L").starts_with("at character 3 of \"Etx|L\": a layout holds E, t, m, L"));
+  CHECK(layout_text("E(tt|L").starts_with("at the end of"));
+  CHECK(layout_text("E(tt|)L").starts_with("at character 7 of \"E(tt|)L\": a group needs a count"));
+  CHECK(layout_text("E((t|)*2)*2L").starts_with("at character 3 of"));
+  CHECK(layout_text("Et*L").starts_with("at character 4 of \"Et*L\": a whole number should"));
+  CHECK(layout_text("Et*99999999999999999999L").find("no number is above") != std::string::npos);
+  CHECK(layout_text("E(tttttttttt)*99999L").find("too many layers") != std::string::npos);
+  CHECK(layout_text("E(t*99999)*99999L").find("too many layers") != std::string::npos);
+}
+
+TEST_CASE("lists in Python's notation are worked out within limits") {
+  CHECK(list_text("([0]*3+[1]*2)") == "0,0,0,1,1");
+  CHECK(list_text("([1]*2 + [0])*2") == "1,1,0,1,1,0");
+  CHECK(list_text("[0,1,1]") == "0,1,1");
+  CHECK(list_text("[1]*99999").find("more than 10000 layers") != std::string::npos);
+  CHECK(list_text("[1]*9*9*9*9*9*9").find("more than 10000 layers") != std::string::npos);
+  CHECK(list_text(std::string(1000, '(')).find("nested too deep") != std::string::npos);
+  CHECK(list_text("__import__").starts_with("at character 1 of"));
+  CHECK(list_text("[0]*2)").starts_with("at character 6 of"));
+  CHECK(list_text("").starts_with("at the end of"));
+}
+
+TEST_CASE("a layout cuts embedding, blocks and head into stages") {
+  CHECK(stages("--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout 'Et|(t|)*2tL'") ==
+        "0 1 | 2 | 3 | 4 5");
+  const std::string two = least + "--pipeline-model-parallel-size 2 ";
+  const std::string layout = two + "--pipeline-model-parallel-layout ";
+  const ModelFile file = model(layout + "Et*2|t*2|m|L --mtp-num-layers 1");
+  CHECK(file.command.chunks == 2);
+  REQUIRE(file.stages.size() == 4);
+  CHECK(file.stages[2] == std::vector{LayerIndex{5}});  // "further 0"
+  CHECK(refusal(layout + "'Et|tL'") ==
+        "line 1: --pipeline-model-parallel-layout: it has 2 times t; it needs 4 transformer "
+        "layers, as --num-layers says");
+  CHECK(refusal(layout + "'Et|tt|tL'") ==
+        "line 1: --pipeline-model-parallel-layout: its 3 stages do not divide among 2 pipeline "
+        "ranks");
+  CHECK(refusal(layout + "'tE|tttL'").find("must come as") != std::string::npos);
+  CHECK(refusal(layout + "'E?'")
+            .starts_with("line 1: --pipeline-model-parallel-layout: at character 2 of"));
+}
+
+TEST_CASE("the other ways to cut unevenly give the same kind of stages") {
+  CHECK(stages("--pipeline-model-parallel-size 3 --decoder-first-pipeline-num-layers 1 "
+               "--decoder-last-pipeline-num-layers 1") == "0 1 | 2 3 | 4 5");
+  CHECK(stages("--pipeline-model-parallel-size 2 --decoder-last-pipeline-num-layers 1") ==
+        "0 1 2 3 | 4 5");
+  // Embedding and loss count as a layer each: 6 over 3 ranks.
+  CHECK(stages("--pipeline-model-parallel-size 3 --account-for-embedding-in-pipeline-split "
+               "--account-for-loss-in-pipeline-split") == "0 1 | 2 3 | 4 5");
+  // Chunks of a rank share its layers evenly: 2 and 2 in two chunks.
+  CHECK(stages("--pipeline-model-parallel-size 2 --decoder-first-pipeline-num-layers 2 "
+               "--num-virtual-stages-per-pipeline-rank 2") == "0 1 | 2 | 3 | 4 5");
+  CHECK(refusal(least + "--pipeline-model-parallel-size 3 --decoder-first-pipeline-num-layers 1")
+            .starts_with("line 1: --decoder-first-pipeline-num-layers: the other 3 layers"));
+  CHECK(refusal(least + "--pipeline-model-parallel-size 3") ==
+        "line 1: --pipeline-model-parallel-size: 4 layers do not divide into 3 stages");
+  CHECK(model(least + "--pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 1")
+            .command.chunks == 2);
+}
+
+TEST_CASE("what only a run would tell is refused where it matters, with its line") {
+  const std::string rest = "\npython x.py " + least + "--micro-batch-size $MBS";
+  const auto refused_for = [&](const std::string& first_line, const char* why) {
+    CAPTURE(first_line);
+    CHECK(refusal(first_line + rest).find(why) != std::string::npos);
+  };
+  CHECK(refusal("MBS=$((2*4))" + rest) ==
+        "line 2: --micro-batch-size: $((…)) is not worked out here; nothing is run, so write the "
+        "value out");
+  refused_for("MBS=`nproc`", "`…` is not run here");
+  refused_for("MBS=$(nproc)", "$(…) is not run here");
+  refused_for("MBS=$1", "$1 is only known when the script runs");
+  refused_for("true", "$MBS has no value here");
+  refused_for("if true; then MBS=4; fi", "$MBS changes in a condition in line 1");
+  refused_for("true && MBS=4", "$MBS changes in a condition in line 1");
+  refused_for("for MBS in 1 2; do true; done", "$MBS changes in a loop in line 1");
+  refused_for("MBS=4\nf() { MBS=8; }", "$MBS changes in a condition in line 2");
+  refused_for("MBS=4\nfunction f { MBS=8; }", "$MBS changes in a condition in line 2");
+  CHECK(refusal("MBS=8" + rest) == "accepted");
+  CHECK(refusal("f() { X=8; }\nMBS=8" + rest) == "accepted");
+  CHECK(refusal("X=$(nproc)\npython x.py " + least + " --lr $X") == "accepted");
+}
+
+TEST_CASE("an argument of the model with a bad value is refused with its line") {
+  CHECK(
+      refusal("python x.py \\\n --num-layers 4 \\\n --hidden-size many --num-attention-heads 8") ==
+      "line 3: --hidden-size: \"many\" does not fit; it must be a whole number from 1 to "
+      "10000000");
+  for (const char* wrong : {"0", "-1", "1.5", "1e99", "nan", "inf", "''", "0x10", "1000000000"}) {
+    CAPTURE(wrong);
+    CHECK(refusal(least + "--num-layers " + wrong).starts_with("line 1: --num-layers: "));
+  }
+  CHECK(refusal(least + "--num-layers") == "line 1: --num-layers: its value is missing");
+  CHECK(refusal(least + "--num-layers --bf16") == "line 1: --num-layers: its value is missing");
+  CHECK(refusal(least + "--normalization BatchNorm") ==
+        "line 1: --normalization: \"BatchNorm\" is not known; known: LayerNorm, RMSNorm");
+  CHECK(refusal(least + "--hidden-size 65").find("add --kv-channels") != std::string::npos);
+  CHECK(refusal("--num-layers 4 --num-attention-heads 8").starts_with("--hidden-size is missing"));
+}
+
+TEST_CASE("hostile scripts end with a line, soon and small") {
+  CHECK(refusal("A='" + least).starts_with("line 1: the quote ' that opens here never closes"));
+  CHECK(refusal("\n\nA=\"" + least).starts_with("line 3: the quote \" that opens here never"));
+  CHECK(refusal("A=(" + least).starts_with("line 1: the array that opens here never closes"));
+  CHECK(refusal("A=${B" + least).starts_with("line 1: the ${ that opens here never closes"));
+  CHECK(refusal("A=(|&;#" + least).starts_with("line 1: the array that opens here never"));
+  CHECK(refusal(std::string("\0--num-layers", 13)).find("bytes that no text has") !=
+        std::string::npos);
+  std::string doubling = "A=xxxxxxxxxxxxxxxx\n";
+  for (int i = 0; i < 60; ++i) doubling += "A=$A$A\n";
+  CHECK(refusal(doubling + least).find("expands to more than 1048576 characters") !=
+        std::string::npos);
+  std::string arrays = "A=(x)\n";
+  for (int i = 0; i < 60; ++i) arrays += "A=(\"${A[@]}\" \"${A[@]}\")\n";
+  CHECK(refusal(arrays + least).find("expands to more than") != std::string::npos);
+  std::string many = "A=" + std::string(1'000'000, 'x') + "\n";
+  for (int i = 0; i < 1000; ++i) many += fmt::format("B{}=$A\n", i);
+  CHECK(refusal(many + least).find("the script expands to more than") != std::string::npos);
+  std::string nested;
+  for (int i = 0; i < 10'000; ++i) nested += "${A:-";
+  CHECK(refusal("A=" + nested + std::string(10'000, '}') + "\n" + least)
+            .find("nested more than 16 deep") != std::string::npos);
+}
+
+}  // namespace penstock::testing
