@@ -71,7 +71,7 @@ const HfArchitecture& architecture_of(const HfFields& config, const ModelFileOpt
     const auto type = config.word_anywhere(name);
     if (const auto* row = find_hf_architecture(type.value_or(""))) return *row;
   }
-  const auto class_name = config.first_word("architectures");
+  const auto class_name = config.first_word_anywhere("architectures");
   if (const auto* row = find_hf_architecture(class_name.value_or(""))) return *row;
   const auto type = config.word_anywhere("model_type");
   const std::string where = config.place("model_type");

@@ -130,8 +130,9 @@ std::optional<std::vector<std::string>> HfFields::layer_words(std::string_view n
   return words;
 }
 
-std::optional<std::string> HfFields::first_word(std::string_view name) const {
+std::optional<std::string> HfFields::first_word_anywhere(std::string_view name) const {
   const json* value = find(name);
+  if (value == nullptr && object_ != around_) return around().first_word_anywhere(name);
   if (value == nullptr || !value->is_array() || value->empty()) return std::nullopt;
   if (value->front().is_string()) return value->front().get<std::string>();
   throw InputError(place(name) + "/0", "it must be the name of a class");

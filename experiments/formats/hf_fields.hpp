@@ -36,8 +36,6 @@ class HfFields {
   std::optional<std::vector<std::size_t>> layer_list(std::string_view name, double layers) const;
   /// A list of a word a layer.
   std::optional<std::vector<std::string>> layer_words(std::string_view name, double layers) const;
-  /// The first word of a list.
-  std::optional<std::string> first_word(std::string_view name) const;
 
   /// The JSON pointer of the object that the fields of the model stand in, or of one of them.
   const std::string& place() const { return place_; }
@@ -46,6 +44,8 @@ class HfFields {
   /// A word of the text_config, else of the config around it.
   std::optional<std::string> word_anywhere(std::string_view name) const;
   std::optional<bool> flag_anywhere(std::string_view name) const;
+  /// The first word of a list.
+  std::optional<std::string> first_word_anywhere(std::string_view name) const;
 
  private:
   HfFields(const nlohmann::json& object, const nlohmann::json& around, std::string place);

@@ -117,9 +117,8 @@ class Reader {
                           ? command_.word("--tokenizer-type") == "GPT2BPETokenizer"
                           : command_.has("--merge-file");
     if (!gpt2) {
-      throw InputError(
-          "--vocab-size is missing, and tokenizers are not read; add --vocab-size or "
-          "--padded-vocab-size");
+      command_.fail_missing("--vocab-size",
+                            "tokenizers are not read, so add it or --padded-vocab-size");
     }
     notes_.push_back(fmt::format("the vocabulary is taken to be GPT-2's, {} tokens", gpt2_vocab));
     return gpt2_vocab;

@@ -88,6 +88,8 @@ bool holds(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+constexpr std::size_t most_left_out = 5;  // in an error text
+
 /// The launcher writes its arguments either way.
 std::string canonical(std::string_view name) {
   if (name == "--nproc_per_node") return "--nproc-per-node";
@@ -155,6 +157,8 @@ std::optional<double> number_of(const std::string& text) {
 MegatronCommand::MegatronCommand(std::string_view text) {
   const ShellScript script = read_shell_script(text);
   notes_ = script.notes;
+  left_out_ = script.notes;
+  if (left_out_.size() > most_left_out) left_out_.resize(most_left_out);
   std::vector<ShellWords> found;
   for (const ShellWords& command : script.commands) {
     ShellWords words = taken_apart(command);
@@ -215,6 +219,12 @@ void MegatronCommand::fail(std::string_view name, const std::string& what) const
   throw InputError(place(name), fmt::format("{}: {}", name, what));
 }
 
+void MegatronCommand::fail_missing(std::string_view name, const std::string& what) const {
+  const std::string hidden =
+      left_out_.empty() ? "" : fmt::format(" ({})", fmt::join(left_out_, "; "));
+  throw InputError(fmt::format("{} is missing; {}{}", name, what, hidden));
+}
+
 std::optional<std::string> MegatronCommand::word(std::string_view name) const {
   const Argument* argument = find(name);
   if (argument == nullptr) return std::nullopt;
@@ -240,8 +250,7 @@ std::optional<double> MegatronCommand::whole(std::string_view name, double most,
 
 double MegatronCommand::needed(std::string_view name, double most) const {
   if (const auto value = whole(name, most)) return *value;
-  throw InputError(
-      fmt::format("{} is missing; it must be a whole number from 1 to {}", name, most));
+  fail_missing(name, fmt::format("it must be a whole number from 1 to {}", most));
 }
 
 std::optional<double> MegatronCommand::rate(std::string_view name, double most) const {

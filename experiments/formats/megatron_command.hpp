@@ -33,6 +33,8 @@ class MegatronCommand {
   /// Where an argument stands, "line 12"; "" for one that is not there.
   std::string place(std::string_view name) const;
   [[noreturn]] void fail(std::string_view name, const std::string& what) const;
+  /// For an argument that is not there; says what a condition may have hidden.
+  [[noreturn]] void fail_missing(std::string_view name, const std::string& what) const;
 
   /// What was assumed, left out, or changes nothing.
   std::vector<std::string> notes() const;
@@ -50,6 +52,7 @@ class MegatronCommand {
   std::map<std::string, Argument, std::less<>> arguments_;
   std::vector<std::string> ignored_;
   std::vector<std::string> notes_;
+  std::vector<std::string> left_out_;  // since it depends on a condition
   mutable std::vector<std::string> assumed_;
 };
 

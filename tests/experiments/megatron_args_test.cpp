@@ -145,7 +145,7 @@ TEST_CASE("a script's arrays and variables come together to the command that it 
   CHECK(command.sequence_parallel == false);
   CHECK(file.max_sequence == 2048);
   CHECK(file.stages.empty());  // an even cut
-  CHECK(has_note(file, "--nnodes: NUM_NODES is taken to be 128"));
+  CHECK(has_note(file, "--nnodes: SLURM_NNODES is taken to be 128, its default"));
   CHECK(has_note(file, "line 28: what a condition adds to TRAINING_ARGS is left out"));
   CHECK(has_note(file, "arguments that are not read: --lr, --save"));
 }
@@ -209,7 +209,10 @@ TEST_CASE("the vocabulary is padded for all devices of a tensor group alike") {
   CHECK(vocab("--vocab-size 50257 --tensor-model-parallel-size 8") == 51200);  // 50 times 1024
   CHECK(vocab("--vocab-size 50257 --make-vocab-size-divisible-by 1") == 50257);
   CHECK(vocab("--tokenizer-type GPT2BPETokenizer") == 50304);
-  CHECK(refusal(start).starts_with("--vocab-size is missing"));
+  CHECK(refusal(start) ==
+        "--vocab-size is missing; tokenizers are not read, so add it or --padded-vocab-size");
+  CHECK(refusal("A=()\nif $X; then\nA+=(--vocab-size 9)\nfi\npython x.py ${A[@]} " + start)
+            .ends_with("(line 3: what a condition adds to A is left out)"));
 }
 
 TEST_CASE("experts are those of the arguments, on the layers that --moe-layer-freq names") {
