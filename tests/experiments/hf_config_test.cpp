@@ -79,7 +79,7 @@ std::string windows(const json& config) {
 /// Models whose parameters are known; empty where nobody says where they are.
 json known_models() {
   const char* folder = std::getenv("PENSTOCK_ORACLES");
-  if (folder == nullptr) {
+  if (folder == nullptr || *folder == '\0') {
     MESSAGE("skipped: PENSTOCK_ORACLES does not name a folder with models.json");
     return json::array();
   }
