@@ -9,6 +9,7 @@
 
 #include "experiments/catalogue.hpp"
 #include "experiments/files.hpp"
+#include "experiments/json_input.hpp"
 #include "experiments/profile_file.hpp"
 #include "experiments/scenario.hpp"
 #include "sim/error.hpp"
@@ -18,14 +19,6 @@ namespace penstock {
 namespace {
 
 using nlohmann::json;
-
-template <class Value>
-void take(const json& object, const char* key, Value& target) {
-  if (object.contains(key)) target = object[key].get<Value>();
-}
-void take(const json& object, const char* key, std::optional<double>& target) {
-  if (object.contains(key)) target = object[key].get<double>();
-}
 
 [[noreturn]] void refuse(const Scenario& scenario, const char* key, const std::string& what) {
   throw in_file(scenario.source, InputError(std::string("/hardware/") + key, what));

@@ -6,6 +6,7 @@
 
 #include "experiments/files.hpp"
 #include "experiments/formats/registry.hpp"
+#include "experiments/profile_file.hpp"
 #include "sim/error.hpp"
 #include "sim/named.hpp"
 
@@ -33,25 +34,6 @@ const FormatEntry& format_of(const std::string& text, const ModelFileOptions& op
   }
   throw InputError("", fmt::format("this is none of the formats that a model is read from: {}",
                                    known_formats()));
-}
-
-/// The layers of a profile with what they take for so many examples.
-ModelGraph graph_of(const Profile& profile, double examples) {
-  ModelGraph model;
-  for (const ProfileEntry& entry : profile.entries) {
-    const ProfilePoint point = at(entry, examples);
-    model.layers.push_back({.name = entry.layer,
-                            .source = "",
-                            .forward_us = point.forward_us,
-                            .backward_us = point.backward_us,
-                            .backward_input_us = point.backward_input_us,
-                            .backward_weight_us = point.backward_weight_us,
-                            .activation_bytes = point.activation_bytes.value_or(0),
-                            .stash_bytes = point.stash_bytes.value_or(0),
-                            .parameter_bytes = entry.parameter_bytes,
-                            .examples = examples});
-  }
-  return model;
 }
 
 /// The fewest examples that every layer was measured at, or more.
@@ -103,10 +85,7 @@ ModelGraph graph_by_times(const ModelFile& file, std::optional<double> microbatc
     if (profiled_microbatch && microbatch) scale(model, *microbatch / *profiled_microbatch);
     return model;
   }
-  ModelGraph model = graph_of(file.profile, microbatch.value_or(usual_examples(file.profile)));
-  model.edges = file.graph.edges;
-  if (model.edges.empty()) model.connect_as_chain();
-  return model;
+  return graph_at(file, microbatch.value_or(usual_examples(file.profile)));
 }
 
 ModelFile parse_model_file(const std::string& text, const ModelFileOptions& options) {

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-std::optional<double> take(const JsonView& view, std::string_view key, double most) {
+std::optional<double> optional_number(const JsonView& view, std::string_view key, double most) {
   const auto found = view.find(key);
   if (!found) return std::nullopt;
   return found->number(0, most);
@@ -24,12 +24,12 @@ std::optional<double> take(const JsonView& view, std::string_view key, double mo
 ProfilePoint point_of(const JsonView& view) {
   return {.examples =
               view.at("examples").number(ProfileRange::least_examples, ProfileRange::most_examples),
-          .forward_us = take(view, "forward_us", Limits::time_us),
-          .backward_us = take(view, "backward_us", Limits::time_us),
-          .backward_input_us = take(view, "backward_input_us", Limits::time_us),
-          .backward_weight_us = take(view, "backward_weight_us", Limits::time_us),
-          .activation_bytes = take(view, "activation_bytes", Limits::bytes),
-          .stash_bytes = take(view, "stash_bytes", Limits::bytes)};
+          .forward_us = optional_number(view, "forward_us", Limits::time_us),
+          .backward_us = optional_number(view, "backward_us", Limits::time_us),
+          .backward_input_us = optional_number(view, "backward_input_us", Limits::time_us),
+          .backward_weight_us = optional_number(view, "backward_weight_us", Limits::time_us),
+          .activation_bytes = optional_number(view, "activation_bytes", Limits::bytes),
+          .stash_bytes = optional_number(view, "stash_bytes", Limits::bytes)};
 }
 
 void add_layer(const JsonView& view, ProfileBuilder& builder) {
@@ -38,7 +38,8 @@ void add_layer(const JsonView& view, ProfileBuilder& builder) {
     view.at("name").fail(
         fmt::format("layer {} has this name already; each layer has its own", layer));
   }
-  builder.set_parameter_bytes(layer, take(view, "parameter_bytes", Limits::bytes).value_or(0));
+  builder.set_parameter_bytes(layer,
+                              optional_number(view, "parameter_bytes", Limits::bytes).value_or(0));
   for (const JsonView& item : view.at("points").items()) {
     const ProfilePoint point = point_of(item);
     if (builder.add(layer, point)) continue;
@@ -52,7 +53,7 @@ void add_layer(const JsonView& view, ProfileBuilder& builder) {
 Profile profile_of(const JsonView& view) {
   ProfileBuilder builder;
   for (const JsonView& item : view.at("layers").items()) add_layer(item, builder);
-  Profile profile = std::move(builder).take();
+  Profile profile = std::move(builder).optional_number();
   if (const auto device = view.find("device")) profile.device = device->text();
   return profile;
 }

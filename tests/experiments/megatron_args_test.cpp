@@ -3,6 +3,7 @@
 
 #include "experiments/formats/megatron_patterns.hpp"
 #include "experiments/model_file.hpp"
+#include "hardware_models/layers/registry.hpp"
 #include "sim/error.hpp"
 #include "tests/support/model_parameters.hpp"
 
@@ -148,6 +149,21 @@ TEST_CASE("a script's arrays and variables come together to the command that it 
   CHECK(has_note(file, "--nnodes: SLURM_NNODES is taken to be 128, its default"));
   CHECK(has_note(file, "line 28: what a condition adds to TRAINING_ARGS is left out"));
   CHECK(has_note(file, "arguments that are not read: --lr, --save"));
+}
+
+TEST_CASE("every layer that a command makes is one that its kind takes") {
+  const std::string commands[] = {
+      "", "--transformer-impl local --window-size 8,0 --disable-bias-linear --qk-layernorm",
+      "--num-experts 8 --moe-expert-capacity-factor 1.5 --moe-layer-freq 2 --mtp-num-layers 1",
+      "--multi-latent-attention --kv-lora-rank 32 --swiglu --normalization RMSNorm"};
+  for (const std::string& command : commands) {
+    CAPTURE(command);
+    for (const BlockSpec& block : model(least + command).spec.blocks) {
+      for (const LayerSpec& part : block.parts) {
+        CHECK(work_of(part, CellShape{}).kept_bytes > 0);
+      }
+    }
+  }
 }
 
 TEST_CASE("the same arguments alone, on one line or on several, are the same model") {
