@@ -74,7 +74,8 @@ Layer layer_of(const BlockSpec& block, const CellShape& shape, Remaking remaking
   layer.name = block.name;
   layer.source = block.parts.front().source;
   layer.kind = block.parts.size() == 1 ? block.parts.front().kind : "block";
-  layer.activation_bytes = work.output_bytes;
+  // What predicts further tokens leaves what it was given to the layers behind it.
+  layer.activation_bytes = block.predicts_further ? work.input_bytes : work.output_bytes;
   layer.expert_parameter_bytes = work.held_expert_parameters * shape.parameter_size;
   layer.parameter_bytes =
       work.held_parameters * shape.parameter_size + layer.expert_parameter_bytes;

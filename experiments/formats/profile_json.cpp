@@ -53,7 +53,7 @@ void add_layer(const JsonView& view, ProfileBuilder& builder) {
 Profile profile_of(const JsonView& view) {
   ProfileBuilder builder;
   for (const JsonView& item : view.at("layers").items()) add_layer(item, builder);
-  Profile profile = std::move(builder).optional_number();
+  Profile profile = std::move(builder).take();
   if (const auto device = view.find("device")) profile.device = device->text();
   return profile;
 }
