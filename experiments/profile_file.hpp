@@ -10,4 +10,7 @@ namespace penstock {
 /// front, also where the file holds something else.
 Profile read_profile(const std::string& path);
 
+/// The graph of a profile's layers with what they take in a microbatch of so many examples.
+ModelGraph graph_at(const ModelFile& file, double examples);
+
 }  // namespace penstock
