@@ -7,6 +7,7 @@
 #include "hardware_models/wiring.hpp"
 #include "sim/error.hpp"
 #include "sim/limits.hpp"
+#include "sim/named.hpp"
 
 namespace penstock {
 namespace {
@@ -62,6 +63,18 @@ void check_ends(const HardwareSpec& spec, std::size_t number) {
   }
 }
 
+/// A machine of the catalogue is only as large as it is, where its topology joins no others.
+void check_machine(const HardwareSpec& spec) {
+  const auto& machine = spec.machine;
+  const TopologyEntry* entry = find_named(topology_entries(), spec.topology->kind);
+  if (!machine || !machine->topology || entry == nullptr || !entry->one_machine) return;
+  if (devices_of(spec) <= machine->devices) return;
+  throw InputError("/hardware/topology",
+                   fmt::format("{} has {} devices and {} joins no machines, but the degrees of "
+                               "/parallel take {}; give a kind that does, such as rails",
+                               machine->name, machine->devices, entry->name, devices_of(spec)));
+}
+
 }  // namespace
 
 Wiring wiring_by_ends(const HardwareSpec& spec) {
@@ -101,6 +114,7 @@ Wiring wiring_by_kind(const HardwareSpec& spec) {
                      fmt::format("{} devices are too many for a topology; at most {}",
                                  devices_of(spec), Limits::network_links));
   }
+  check_machine(spec);
   Cluster cluster = make_cluster(spec.topology->kind, static_cast<std::uint32_t>(devices_of(spec)),
                                  spec.topology->parameters);
   return over_graph(std::move(cluster.topology), "/hardware/topology",

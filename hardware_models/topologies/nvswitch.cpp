@@ -16,6 +16,6 @@ Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
 
 constinit extern const TopologyEntry nvswitch_entry{
     "nvswitch", "one machine, each device with a link each way to one switch that blocks nothing",
-    takes, make};
+    takes, make, /*one_machine=*/true};
 
 }  // namespace penstock

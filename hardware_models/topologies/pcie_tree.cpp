@@ -44,6 +44,6 @@ Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
 constinit extern const TopologyEntry pcie_tree_entry{
     "pcie-tree",
     "one machine: devices under PCIe switches, switches and host memory under one root", takes,
-    make};
+    make, /*one_machine=*/true};
 
 }  // namespace penstock

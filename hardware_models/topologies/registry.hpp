@@ -51,6 +51,7 @@ struct TopologyEntry {
   std::span<const TopologyParameter> parameters;
   /// So many devices or more, named "0", "1", …, and all that joins them.
   Cluster (*make)(std::uint32_t devices, const TopologyParameters& parameters);
+  bool one_machine = false;  // however many devices there are
 };
 
 /// All kinds of topology, by name.
