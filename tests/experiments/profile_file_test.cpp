@@ -1,6 +1,7 @@
 #include "experiments/profile_file.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "sim/error.hpp"
 #include "tests/support/scratch.hpp"
@@ -20,7 +21,47 @@ std::string error_of(const std::string& path) {
   return "none";
 }
 
+/// The first block of some kind in a text in Markdown.
+std::string block_of(const std::string& text, const std::string& kind) {
+  const std::string fence = "```";
+  const std::size_t start = text.find(fence + kind + "\n");
+  REQUIRE(start != std::string::npos);
+  const std::size_t inside = start + fence.size() + kind.size() + 1;
+  return text.substr(inside, text.find(fence, inside) - inside);
+}
+
+/// All that a profile says of its layers.
+std::string text_of(const Profile& profile) {
+  std::string text;
+  const auto number = [](std::optional<double> value) {
+    return value ? fmt::format(" {}", *value) : std::string(" -");
+  };
+  for (const ProfileEntry& entry : profile.entries) {
+    text += fmt::format("{} {}\n", entry.layer, entry.parameter_bytes);
+    for (const ProfilePoint& point : entry.points) {
+      text += fmt::format("{}", point.examples) + number(point.forward_us) +
+              number(point.backward_us) + number(point.backward_input_us) +
+              number(point.backward_weight_us) + number(point.activation_bytes) +
+              number(point.stash_bytes) + "\n";
+    }
+  }
+  return text;
+}
+
 }  // namespace
+
+TEST_CASE("the two examples of the documentation of profiles say the same") {
+  const std::string page = content_of(PENSTOCK_ROOT "/experiments/formats/profiles.md");
+  const ModelFile json = parse_model_file(block_of(page, "json"));
+  const ModelFile csv_file = parse_model_file(block_of(page, "csv"));
+  CHECK(json.format == "profile-json");
+  CHECK(csv_file.format == "profile-csv");
+  CHECK(text_of(json.profile) ==
+        "embedding 400000000\n8 16 30 - - 16000000 -\n32 40 90 - - 64000000 -\n"
+        "head 0\n8 5 - 6 7 - 3000000\n");
+  CHECK(text_of(csv_file.profile) == text_of(json.profile));
+  CHECK(csv_file.graph.edges == json.graph.edges);
+}
 
 TEST_CASE("a profile is read from any format that holds one, and knows its file") {
   const Scratch scratch;
