@@ -143,10 +143,19 @@ void take_device_settings(Scenario& scenario) {
   if (choice.kernel_issue_us) device.kernel_issue_us = *choice.kernel_issue_us;
 }
 
-void take_capacity(Scenario& scenario) {
+/// What a machine brings is taken where the scenario does not state it.
+void take_what_is_brought(Scenario& scenario) {
   const auto& machine = scenario.hardware_spec.machine;
-  if (!machine || scenario.capacity_bytes) return;
-  scenario.capacity_bytes = static_cast<std::uint64_t>(std::floor(machine->device.memory_bytes));
+  if (!machine) return;
+  const Device& device = machine->device;
+  if (!scenario.capacity_bytes) {
+    scenario.capacity_bytes = static_cast<std::uint64_t>(std::floor(device.memory_bytes));
+  }
+  if (!scenario.context_bytes) {
+    scenario.context_bytes = device.context_bytes + machine->communication_bytes;
+  }
+  if (!scenario.reserve) scenario.reserve = device.reserve;
+  if (!scenario.warm_up_us) scenario.warm_up_us = machine->warm_up_us;
 }
 
 void check_choice(const Scenario& scenario) {
@@ -212,7 +221,7 @@ void settle_hardware(Scenario& scenario) {
     take_topology(scenario);
   }
   take_device_settings(scenario);
-  take_capacity(scenario);
+  take_what_is_brought(scenario);
 }
 
 std::string_view cost_model_of(const Scenario& scenario) {

@@ -27,8 +27,8 @@ struct HardwareChoice {
 HardwareChoice read_hardware_choice(const nlohmann::json& hardware);
 
 /// Looks up what a scenario names, and fills in its machine, its links, its profile and, where it
-/// states none, its capacity. Throws InputError with the name of the file that is at fault in
-/// front.
+/// states none, its capacity, contexts, reserve and warm-up. Throws InputError with the name of the
+/// file that is at fault in front.
 void settle_hardware(Scenario& scenario);
 
 /// The cost model of a settled scenario: what it names, or that of a machine.

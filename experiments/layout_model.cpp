@@ -57,12 +57,13 @@ bool ends_share_a_rank(const Placement& placement) {
   });
 }
 
-/// The weights of a head that are those of the embedding, on one device.
+/// The weights on one device, at the end of the model, that are those of the embedding: of a head,
+/// or of what predicts further tokens, which reads them at either end.
 double tied_parameters(const Scenario& scenario, const CellShape& shape) {
   double tied = 0;
   for (const BlockSpec& block : scenario.model_spec.blocks) {
     if (block.cut_evenly) continue;
-    tied += work_of(block, shape).tied_parameters;
+    tied = std::max(tied, work_of(block, shape).tied_parameters);
   }
   return tied;
 }
@@ -76,7 +77,7 @@ CellShape shape_of(const Scenario& scenario, std::uint32_t slices) {
           .microbatch = scenario.microbatch.value_or(1),
           .slices = double(slices),
           .activation_size = size,
-          .parameter_size = size,
+          .parameter_size = kept_of(scenario).parameter,
           .tensor = double(scenario.tensor),
           .context = double(scenario.context),
           .expert = double(scenario.expert),

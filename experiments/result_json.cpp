@@ -159,6 +159,8 @@ json result_json(const RunResult& result) {
   }
   const Report& report = *result.report;
   document["makespan_us"] = to_us(report.makespan);
+  document["first_iteration_us"] =
+      result.first_iteration_us ? json(*result.first_iteration_us) : json();
   document["bubble"] = {{"of_makespan", report.bubble.of_makespan},
                         {"over_ideal", report.bubble.over_ideal},
                         {"of_longest_span", report.bubble.of_longest_span}};

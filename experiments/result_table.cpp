@@ -147,6 +147,11 @@ std::string summary(const RunResult& result, TimeUnit unit) {
                   percent_text(report.bubble.of_makespan), percent_text(report.bubble.over_ideal),
                   percent_text(report.bubble.of_longest_span));
   text += throughput_text(result.throughput);
+  if (result.first_iteration_us) {
+    const double first = *result.first_iteration_us * 1e6 / static_cast<double>(unit.picoseconds);
+    text += fmt::format("first       {} {} with the warm-up of the first iteration\n",
+                        number_text(first), unit.name);
+  }
   if (result.steady_interval_us) {
     const double interval =
         *result.steady_interval_us * 1e6 / static_cast<double>(unit.picoseconds);

@@ -100,6 +100,9 @@ void report(const Scenario& scenario, const Layout& layout, RunResult& result) {
   result.throughput =
       throughput_of(scenario, layout, *result.plan, result.report->makespan, result.peak_flops);
   result.notes = scenario.notes;
+  if (scenario.warm_up_us.value_or(0) > 0) {
+    result.first_iteration_us = to_us(result.report->makespan) + *scenario.warm_up_us;
+  }
   add_weights(layout, result);
   add_memory_findings(scenario, result);
 }

@@ -156,14 +156,11 @@ void read_memory(const json& memory, Scenario& scenario) {
   take(memory, "gathered_bytes", scenario.gathered_bytes);
   take(memory, "context_bytes", scenario.context_bytes);
   take(memory, "reserve", scenario.reserve);
-  if (scenario.reserve > 0 && !scenario.capacity_bytes) {
-    throw InputError("/memory/reserve",
-                     "it is a fraction of a capacity; give \"capacity_bytes\" too");
-  }
 }
 
 void read_overheads(const json& overheads, Scenario& scenario) {
   take(overheads, "optimizer_us", scenario.optimizer_us);
+  take(overheads, "warm_up_us", scenario.warm_up_us);
   take(overheads, "launch_us", scenario.launch_us);
   take(overheads, "issue_us", scenario.issue_us);
   take(overheads, "compute_slowdown_by_transfer", scenario.conditions.compute_slowdown);
@@ -267,6 +264,12 @@ void check_version(const json& document) {
                                             document["penstock"].dump()));
 }
 
+void check_reserve(const Scenario& scenario) {
+  if (scenario.reserve.value_or(0) == 0 || scenario.capacity_bytes) return;
+  throw InputError("/memory/reserve",
+                   "it is a fraction of a capacity; give \"capacity_bytes\" too");
+}
+
 /// The model's file that a scenario names, if it does. Errors have that file's name in front.
 ModelFile read_named_model(const json& document, const std::string& folder) {
   const json& model = document["model"];
@@ -302,7 +305,9 @@ Scenario parse_scenario(const std::string& text, const std::string& source,
   Scenario scenario = about(source, [&] { return read_document(document, std::move(model)); });
   scenario.source = source;
   scenario.folder = folder;
+  scenario.hardware_spec.precision = scenario.dtype.value_or("bf16");
   settle_hardware(scenario);  // errors of files that it names are about those
+  about(source, [&] { check_reserve(scenario); });
   return scenario;
 }
 

@@ -78,11 +78,12 @@ struct Scenario {
   std::optional<BytesPerParameter> bytes_per_parameter;  // instead of these two
   std::uint32_t zero = 0;
   std::optional<double> gathered_bytes;  // of parameters at a time, with ZeRO-3
-  double context_bytes = 0;
-  double reserve = 0;  // of the capacity
+  std::optional<double> context_bytes;   // where not stated, what a machine's device takes
+  std::optional<double> reserve;         // of the capacity; the same
 
   double tied_embedding_bytes = 0;
   double optimizer_us = 0;
+  std::optional<double> warm_up_us;  // what the first iteration takes longer; the same
 
   double launch_us = 0;
   double issue_us = 0;

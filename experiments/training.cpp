@@ -133,8 +133,8 @@ void hold_kinds(const Scenario& scenario, const Layout& layout, Extras& extras) 
   const BytesPerParameter kept = kept_of(scenario);
   hold(BufferKind::weight_gradients, kept.gradient > 0);
   hold(BufferKind::optimizer, kept.optimizer > 0);
-  hold(BufferKind::context, scenario.context_bytes > 0);
-  hold(BufferKind::reserve, scenario.reserve > 0);
+  hold(BufferKind::context, scenario.context_bytes.value_or(0) > 0);
+  hold(BufferKind::reserve, scenario.reserve.value_or(0) > 0);
   hold(BufferKind::workspace, zero_level(scenario, layout) == 3);
   for (const Layer& layer : layout.model.layers) {
     hold(BufferKind::pending_weight, layer.pending_weight_bytes > 0);
@@ -163,16 +163,16 @@ Extras extras_of(const Scenario& scenario, const Layout& layout) {
 
 Training training_of(const Scenario& scenario, const Layout& layout) {
   const BytesPerParameter kept = kept_of(scenario);
-  return {
-      .data = scenario.data,
-      .gradient_factor = kept.gradient_factor(),
-      .optimizer_factor = kept.optimizer_factor(),
-      .zero = zero_level(scenario, layout),
-      .gathered_bytes = scenario.gathered_bytes,
-      .optimizer_us = scenario.optimizer_us,
-      .tied_embedding_bytes = layout.tied_embedding_bytes,
-      .context_bytes = scenario.context_bytes,
-      .reserve_bytes = scenario.reserve * static_cast<double>(scenario.capacity_bytes.value_or(0))};
+  return {.data = scenario.data,
+          .gradient_factor = kept.gradient_factor(),
+          .optimizer_factor = kept.optimizer_factor(),
+          .zero = zero_level(scenario, layout),
+          .gathered_bytes = scenario.gathered_bytes,
+          .optimizer_us = scenario.optimizer_us,
+          .tied_embedding_bytes = layout.tied_embedding_bytes,
+          .context_bytes = scenario.context_bytes.value_or(0),
+          .reserve_bytes = scenario.reserve.value_or(0) *
+                           static_cast<double>(scenario.capacity_bytes.value_or(0))};
 }
 
 }  // namespace penstock

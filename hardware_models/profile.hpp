@@ -31,9 +31,10 @@ struct Profile {
   std::vector<ProfileEntry> entries;
 };
 
-/// What a layer takes at so many examples: straight lines between points, and beyond them in
-/// proportion to the nearest two (to one, if there is only one). A time that a neighbouring point
-/// lacks is absent.
+/// What a layer takes at so many examples: what lies on the straight line between its neighbouring
+/// points. Beyond them the nearest line goes on, but never falls as examples grow, and in front of
+/// the first point a layer takes at least its share of it. One point alone scales. A number that
+/// one of the two points lacks is absent.
 ProfilePoint at(const ProfileEntry& entry, double examples);
 
 }  // namespace penstock

@@ -23,7 +23,8 @@ constexpr std::string_view edge_help = "an edge reads \"<tab>FROM -- TO\"";
 }
 
 double number(std::size_t line, std::string_view name, std::string_view text, double most) {
-  const auto value = plain_number(trimmed(text));
+  text = trimmed(text);
+  const auto value = plain_number(text);
   if (value && *value >= 0 && *value <= most) return *value;
   fail(line,
        fmt::format("{} is \"{}\"; it must be a number from 0 to {}", name, shortened(text), most));
@@ -83,7 +84,8 @@ PipedreamNode node_of(std::size_t line, std::string_view text, std::size_t numbe
   node.activation_bytes = sum(line, "activation_size", value("activation_size"), Limits::bytes);
   node.parameter_bytes = number(line, "parameter_size", value("parameter_size"), Limits::bytes);
   if (!trimmed(rest).empty()) {
-    fail(line, fmt::format("\"{}\" stands behind the node; {}", shortened(rest), node_help));
+    fail(line,
+         fmt::format("\"{}\" stands behind the node; {}", shortened(trimmed(rest)), node_help));
   }
   if (node.id.empty()) fail(line, fmt::format("the node has no id; {}", node_help));
   return node;
