@@ -24,12 +24,14 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
                      std::max<std::size_t>(1, before.size() - line_start));
 }
 
-/// The library's text without its prefix "[json.exception…] parse error at line 1, column 2: ".
+/// The library's text without its prefix "[json.exception…] parse error at line 1, column 2: ", and
+/// without most of what it quotes of the input where that is long.
 std::string reason(const std::string& what) {
+  constexpr std::size_t longest = 240;
   const std::size_t syntax = what.find("syntax error");
-  if (syntax != std::string::npos) return what.substr(syntax);
+  if (syntax != std::string::npos) return what.substr(syntax, longest);
   const std::size_t bracket = what.find("] ");
-  return bracket == std::string::npos ? what : what.substr(bracket + 2);
+  return what.substr(bracket == std::string::npos ? 0 : bracket + 2, longest);
 }
 
 /// Reads a text without building anything: knows the place it has come to, and refuses what the

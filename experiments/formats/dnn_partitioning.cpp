@@ -37,6 +37,7 @@ std::vector<double> shares_of(const DnnGraph& graph, const std::vector<std::uint
   double all = 0;
   for (const std::uint32_t node : forward) all += graph.nodes[node].time_us;
   std::vector<double> shares;
+  shares.reserve(forward.size());
   for (const std::uint32_t node : forward) {
     shares.push_back(all > 0 ? graph.nodes[node].time_us / all
                              : 1.0 / static_cast<double>(forward.size()));

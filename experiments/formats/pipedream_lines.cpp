@@ -114,6 +114,7 @@ bool has_pipedream_node(std::string_view text) {
 
 // A line with the numbers of a node is one, however far it is indented; all others are edges.
 PipedreamLines read_pipedream_lines(std::string_view text) {
+  constexpr std::size_t most_edges = std::size_t{4} * Limits::layers;
   PipedreamLines lines;
   for (std::size_t line = 1; !text.empty(); ++line) {
     const std::string_view content = take_line(text);
@@ -124,9 +125,9 @@ PipedreamLines read_pipedream_lines(std::string_view text) {
     } else {
       lines.nodes.push_back(node_of(line, content, numbers_at));
     }
-    if (lines.nodes.size() > Limits::layers || lines.edges.size() > 4 * Limits::layers) {
-      fail(line, fmt::format("there are more than {} nodes or {} edges", Limits::layers,
-                             4 * Limits::layers));
+    if (lines.nodes.size() > Limits::layers || lines.edges.size() > most_edges) {
+      fail(line,
+           fmt::format("there are more than {} nodes or {} edges", Limits::layers, most_edges));
     }
   }
   if (lines.nodes.empty()) throw InputError(fmt::format("there are no nodes; {}", node_help));

@@ -37,9 +37,7 @@ TEST_CASE("formats: every recorded file of a model is recognized by one format, 
 
 TEST_CASE("formats: what is none of them is recognized by none") {
   for (const char* text :
-       {"", " \n", "{", "{}", "[]", "null", "0F0,0B0\n", "node1 -- node2\n",
-        "\x7F"
-        "ELF\x02\x01",
+       {"", " \n", "{", "{}", "[]", "null", "0F0,0B0\n", "node1 -- node2\n", "\177ELF\x02\x01",
         R"({"penstock": 1, "model": {}, "schedule": {"name": "1f1b"}})",
         R"({"notes": {"fpgas": [], "profile": {}, "maxDevices": 1, "maxFPGAs": 1}})",
         R"({"text": "\"profile\": {", "more": ["profile"]})", "layer,times\n"}) {

@@ -87,6 +87,7 @@ TEST_CASE("pipedream-conf: what is no JSON is refused with line and column") {
   CHECK(with("\"1\": [2]", "one: [2]").starts_with("line 3, column "));
   CHECK(with("\"1\": [2]", "1: [2] 3: [4]").starts_with("line 3, column "));
   CHECK(refusal_of_model(hybrid.substr(0, 60)).starts_with("line 3, column "));
+  CHECK(with("[2]", "[" + std::string(100000, '9') + "]").size() < 300);
   CHECK(with("[2]", std::string(1000, '[')).find("nested more than 64 levels") !=
         std::string::npos);
 }
