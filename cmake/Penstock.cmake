@@ -22,6 +22,13 @@ function(penstock_registry target type function header folder)
     if(stem IN_LIST arg_EXCEPT)
       continue()
     endif()
+    # Two entries of one name would link, and one table would read the other's.
+    get_property(taken GLOBAL PROPERTY penstock_entries)
+    if(stem IN_LIST taken)
+      message(FATAL_ERROR "${folder}/${stem}.cpp: another registry has a ${stem}_entry already; "
+                          "give the file another name")
+    endif()
+    set_property(GLOBAL APPEND PROPERTY penstock_entries ${stem})
     string(APPEND declarations "extern const ${type} ${stem}_entry;\n")
     string(APPEND pointers "      &${stem}_entry,\n")
   endforeach()

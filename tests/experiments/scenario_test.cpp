@@ -91,8 +91,8 @@ TEST_CASE("a value of the wrong type or size is refused with what would be right
             .starts_with("s.json: /model/stages/0/forward_us: 10000000000000.0 does not fit"));
   CHECK(
       with("/model=[]") ==
-      "s.json: /model: [] does not fit; it must be of type object (what is trained: either stages "
-      "or layers)");
+      "s.json: /model: [] does not fit; it must be of type object (what is trained: stages, layers "
+      "or a file)");
   CHECK(with("/model/stages=[]")
             .starts_with("s.json: /model/stages: [] does not fit; it must be of type array, with 1 "
                          "items or more"));

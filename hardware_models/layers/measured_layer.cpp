@@ -51,7 +51,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 
 }  // namespace
 
-constinit extern const LayerKindEntry measured_entry{
+constinit extern const LayerKindEntry measured_layer_entry{
     "measured", "a layer by its times, in proportion to the examples that they were measured on",
     parameters, work};
 
