@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "experiments/json_input.hpp"
+#include "experiments/placed_layers.hpp"
 #include "hardware_models/model_layers.hpp"
 #include "sim/error.hpp"
 #include "sim/limits.hpp"
@@ -231,6 +232,23 @@ void use_command(const TrainingCommand& command, Scenario& scenario) {
   scenario.zero = command.distributed_optimizer.value_or(false) ? 1 : 0;
   if (!command.pipeline) return;
   scenario.schedule = command.chunks.value_or(1) > 1 ? "interleaved-1f1b" : "1f1b";
+}
+
+void use_cut(const ModelFile& cut, const ModelFile& model, Scenario& scenario) {
+  if (cut.stages.empty()) {
+    throw InputError(
+        "/partition/file",
+        fmt::format("a file of the format {} that says nothing of stages", cut.format));
+  }
+  const bool named = !model.graph.layers.empty();
+  try {
+    scenario.partition_stages = named ? placed_layers(cut, model) : cut.stages;
+  } catch (const InputError& error) {
+    throw InputError("/partition/file", error.what());
+  }
+  const bool replicates = std::any_of(cut.ranks.begin(), cut.ranks.end(),
+                                      [](const auto& ranks) { return ranks.size() > 1; });
+  if (replicates && scenario.partition_ranks.empty()) scenario.partition_ranks = cut.ranks;
 }
 
 void use_model(ModelFile file, Scenario& scenario) {

@@ -16,6 +16,9 @@ void read_model(const nlohmann::json& model, Scenario& scenario);
 /// be called before the sections of the scenario are read.
 void use_command(const TrainingCommand& command, Scenario& scenario);
 
+/// Cuts the layers of a model as a file says. Throws InputError with a pointer into the scenario.
+void use_cut(const ModelFile& cut, const ModelFile& model, Scenario& scenario);
+
 /// Puts a model that was read from a file in its place; to be called when the scenario has been
 /// read. Throws InputError with a pointer into the scenario.
 void use_model(ModelFile file, Scenario& scenario);

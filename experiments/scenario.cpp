@@ -49,8 +49,9 @@ std::vector<std::vector<Number>> number_lists(const json& lists) {
 
 void read_partition(const json& partition, Scenario& scenario) {
   take(partition, "name", scenario.partitioner);
-  if (partition.contains("name") && partition.contains("stages")) {
-    throw InputError("/partition", "\"name\" stands beside \"stages\"; give one of them");
+  const auto has = [&](const char* key) { return partition.contains(key) ? 1 : 0; };
+  if (has("name") + has("stages") + has("file") > 1) {
+    throw InputError("/partition", "give one of \"name\", \"stages\" and \"file\"");
   }
   if (partition.contains("stages")) {
     scenario.partition_stages = number_lists<LayerIndex>(partition["stages"]);
@@ -229,15 +230,21 @@ void train_as_usual(Scenario& scenario, const TrainingCommand& command) {
                                          : Precision::fp32;
 }
 
-Scenario read_document(const json& document, ModelFile file) {
+/// What a scenario names besides itself.
+struct NamedFiles {
+  ModelFile model;
+  std::optional<ModelFile> cut;  // how its layers are cut into stages
+};
+
+Scenario read_document(const json& document, NamedFiles files) {
   Scenario scenario;
-  use_command(file.command, scenario);
+  use_command(files.model.command, scenario);
   const auto section = [&](const char* name, void (*read)(const json&, Scenario&)) {
     if (document.contains(name)) read(document[name], scenario);
   };
   section("model", read_model);
-  if (!file.spec.blocks.empty() || !scenario.model_spec.blocks.empty()) {
-    train_as_usual(scenario, file.command);
+  if (!files.model.spec.blocks.empty() || !scenario.model_spec.blocks.empty()) {
+    train_as_usual(scenario, files.model.command);
   }
   section("hardware", read_hardware);
   section("partition", read_partition);
@@ -248,7 +255,8 @@ Scenario read_document(const json& document, ModelFile file) {
   section("memory", read_memory);
   section("overheads", read_overheads);
   section("chance", read_chance);
-  if (document["model"].contains("file")) use_model(std::move(file), scenario);
+  if (files.cut) use_cut(*files.cut, files.model, scenario);
+  if (document["model"].contains("file")) use_model(std::move(files.model), scenario);
   settle_batch(scenario);
   if (document.contains("expect")) {
     check_expectations(document["expect"]);
@@ -270,12 +278,20 @@ void check_reserve(const Scenario& scenario) {
                    "it is a fraction of a capacity; give \"capacity_bytes\" too");
 }
 
-/// The model's file that a scenario names, if it does. Errors have that file's name in front.
-ModelFile read_named_model(const json& document, const std::string& folder) {
+/// The files that a scenario names. Errors have the name of the file that is at fault in front.
+NamedFiles read_named_files(const json& document, const std::string& folder) {
+  NamedFiles files;
   const json& model = document["model"];
-  if (!model.contains("file")) return {};
-  return read_model_file(resolve(folder, model["file"]), {.format = model.value("format", ""),
-                                                          .architecture = model.value("arch", "")});
+  if (model.contains("file")) {
+    files.model = read_model_file(
+        resolve(folder, model["file"]),
+        {.format = model.value("format", ""), .architecture = model.value("arch", "")});
+  }
+  const json partition = document.value("partition", json::object());
+  if (partition.contains("file")) {
+    files.cut = read_model_file(resolve(folder, partition["file"]));
+  }
+  return files;
 }
 
 /// Runs a step whose errors are about the scenario's own text.
@@ -301,8 +317,8 @@ Scenario parse_scenario(const std::string& text, const std::string& source,
     check_schema(read, json::parse(scenario_schema()));
     return read;
   });
-  ModelFile model = read_named_model(document, folder);
-  Scenario scenario = about(source, [&] { return read_document(document, std::move(model)); });
+  NamedFiles files = read_named_files(document, folder);
+  Scenario scenario = about(source, [&] { return read_document(document, std::move(files)); });
   scenario.source = source;
   scenario.folder = folder;
   scenario.hardware_spec.precision = scenario.dtype.value_or("bf16");
