@@ -19,8 +19,10 @@ namespace {
 HardwareSpec hardware_spec_of(const Scenario& scenario, const Layout& layout) {
   HardwareSpec spec = scenario.hardware_spec;
   spec.ranks = layout.placement.ranks();
-  spec.devices_per_replica = std::uint64_t{scenario.tensor} * scenario.context * scenario.expert;
-  spec.devices_per_rank = spec.devices_per_replica * scenario.data;
+  const std::uint64_t group = std::uint64_t{scenario.tensor} * scenario.context * scenario.expert;
+  spec.devices_per_rank = group * scenario.data;
+  // Without data replicas the next copy of a weight is inside the group, beyond its tensor group.
+  spec.devices_per_replica = scenario.data > 1 ? group : scenario.tensor;
   spec.tensor = scenario.tensor;
   spec.context = scenario.context;
   spec.expert = scenario.expert;

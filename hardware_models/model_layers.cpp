@@ -67,7 +67,15 @@ void keep(Layer& layer, const LayerWork& work, Remaking remaking) {
   }
 }
 
-Layer layer_of(const BlockSpec& block, const CellShape& shape, Remaking remaking) {
+/// What is made again of one block: embeddings and heads are not among those that are made again
+/// one by one.
+Remaking remaking_of(const BlockSpec& block, Remaking remaking) {
+  const bool outside = !block.cut_evenly && !block.predicts_further;
+  return remaking == Remaking::blocks && outside ? Remaking::selected : remaking;
+}
+
+Layer layer_of(const BlockSpec& block, const CellShape& shape, Remaking of_model) {
+  const Remaking remaking = remaking_of(block, of_model);
   LayerWork work = work_of(block, shape);
   const double devices = shape.tensor * shape.context;
   Layer layer;

@@ -13,7 +13,8 @@ namespace penstock {
 enum class Remaking : std::uint8_t {
   nothing,
   selected,      // what its kinds select, a block at a time
-  blocks,        // all but the input of each block, a block at a time
+  blocks,        // all but the input of each block, a block at a time; embedding and head, which
+                 // stand outside an even cut, keep what `selected` would
   whole_stages,  // all but the input of each stage, all of it before the backward
 };
 

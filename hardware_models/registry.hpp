@@ -46,8 +46,8 @@ struct HardwareSpec {
   std::uint64_t context = 1;
   std::uint64_t expert = 1;
 
-  // Rank r is device r * devices_per_rank and those after it; its next copy among the data
-  // replicas is `devices_per_replica` further.
+  // Rank r is device r * devices_per_rank and those after it; the next one that holds the same
+  // weights is `devices_per_replica` further.
   std::uint32_t ranks = 1;
   std::uint64_t devices_per_rank = 1;
   std::uint64_t devices_per_replica = 1;

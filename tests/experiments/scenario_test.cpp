@@ -118,7 +118,8 @@ TEST_CASE("what must be there and is not, is named") {
   CHECK(outcome_of(R"({"model": {"stages": [{"backward_us": 1}]},
                        "schedule": {"name": "1f1b", "microbatches": 1}})") ==
         "s.json: /model/stages/0/forward_us: \"forward_us\" is missing");
-  CHECK(with("/model={}") == "s.json: /model: it must have one of \"stages\", \"layers\" and \"file\"");
+  CHECK(with("/model={}") ==
+        "s.json: /model: it must have one of \"stages\", \"layers\" and \"file\"");
   CHECK(with("/model/layers=[{\"forward_us\":1}]") ==
         "s.json: /model: it must have one of \"stages\", \"layers\" and \"file\"");
   CHECK(with("/schedule={\"name\":\"1f1b\"}") ==
@@ -238,7 +239,7 @@ TEST_CASE("a partition that does not fit the model or the schedule is refused") 
         "s.json: /partition/stages: there are 3 stages, but the schedule has 2 model stages on 2 "
         "ranks");
   CHECK(outcome_of(layered, {"/partition={\"name\":\"even\",\"stages\":[[0,1],[2,3]]}"}) ==
-        "s.json: /partition: \"name\" stands beside \"stages\"; give one of them");
+        "s.json: /partition: give one of \"name\", \"stages\" and \"file\"");
   CHECK(outcome_of(layered, {"/model/edges=[[0,4]]"}) ==
         "s.json: /model/edges/0: there is no layer 4; layers are 0 to 3");
   CHECK(
