@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "experiments/catalogue_list.hpp"
@@ -69,9 +70,12 @@ template <class Parameter>
 json parameters_of(std::span<const Parameter> parameters) {
   json all = json::array();
   for (const Parameter& parameter : parameters) {
+    // Some mean something of their own when they are not given: these have no number to show.
+    const bool shown = parameter.otherwise && !std::isnan(*parameter.otherwise);
     all.push_back({{"name", parameter.name},
                    {"summary", parameter.summary},
-                   {"default", parameter.otherwise ? json(*parameter.otherwise) : json()}});
+                   {"required", !parameter.otherwise},
+                   {"default", shown ? json(*parameter.otherwise) : json()}});
   }
   return all;
 }
@@ -118,10 +122,9 @@ constexpr std::array<Kind, 7> kinds{{{"schedules", schedules},
 std::string option_text(const json& option) {
   std::string line = fmt::format("{}: {}", option["name"].get<std::string>(),
                                  option["summary"].get<std::string>());
-  if (!option.contains("default")) return line;
-  return line + (option["default"].is_null()
-                     ? ", required"
-                     : fmt::format(", default {}", option["default"].get<double>()));
+  if (option.value("required", false)) return line + ", required";
+  if (!option.contains("default") || option["default"].is_null()) return line;
+  return line + fmt::format(", default {}", option["default"].get<double>());
 }
 
 /// The name and what else is told of an entry, one line each.
