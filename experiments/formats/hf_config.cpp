@@ -6,10 +6,10 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
-#include "experiments/formats/hf_architectures.hpp"
-#include "experiments/formats/hf_fields.hpp"
+#include "experiments/formats/reading/hf_architectures.hpp"
+#include "experiments/formats/reading/hf_fields.hpp"
+#include "experiments/formats/reading/transformer_shape.hpp"
 #include "experiments/formats/registry.hpp"
-#include "experiments/formats/transformer_shape.hpp"
 #include "experiments/json_input.hpp"
 #include "sim/error.hpp"
 

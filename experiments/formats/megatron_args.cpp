@@ -4,11 +4,11 @@
 #include <charconv>
 #include <cmath>
 
-#include "experiments/formats/megatron_command.hpp"
-#include "experiments/formats/megatron_patterns.hpp"
-#include "experiments/formats/megatron_stages.hpp"
+#include "experiments/formats/reading/megatron_command.hpp"
+#include "experiments/formats/reading/megatron_patterns.hpp"
+#include "experiments/formats/reading/megatron_stages.hpp"
+#include "experiments/formats/reading/transformer_shape.hpp"
 #include "experiments/formats/registry.hpp"
-#include "experiments/formats/transformer_shape.hpp"
 #include "sim/error.hpp"
 #include "sim/limits.hpp"
 

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "experiments/formats/json_view.hpp"
+#include "experiments/formats/reading/json_view.hpp"
 #include "experiments/formats/registry.hpp"
 #include "experiments/json_input.hpp"
 #include "sim/error.hpp"

@@ -4,9 +4,9 @@
 #include <charconv>
 #include <unordered_map>
 
-#include "experiments/formats/graph_order.hpp"
-#include "experiments/formats/pipedream_lines.hpp"
-#include "experiments/formats/plain_text.hpp"
+#include "experiments/formats/reading/graph_order.hpp"
+#include "experiments/formats/reading/pipedream_lines.hpp"
+#include "experiments/formats/reading/plain_text.hpp"
 #include "experiments/formats/registry.hpp"
 #include "sim/error.hpp"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "experiments/formats/json_graph.hpp"
-#include "experiments/formats/json_view.hpp"
+#include "experiments/formats/reading/json_graph.hpp"
+#include "experiments/formats/reading/json_view.hpp"
 #include "experiments/formats/registry.hpp"
 #include "experiments/json_input.hpp"
 #include "sim/limits.hpp"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "experiments/formats/csv_cells.hpp"
-#include "experiments/formats/plain_text.hpp"
-#include "experiments/formats/profile_model.hpp"
+#include "experiments/formats/reading/csv_cells.hpp"
+#include "experiments/formats/reading/plain_text.hpp"
+#include "experiments/formats/reading/profile_model.hpp"
 #include "experiments/formats/registry.hpp"
 #include "sim/error.hpp"
 #include "sim/limits.hpp"

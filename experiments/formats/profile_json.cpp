@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "experiments/formats/graph_order.hpp"
-#include "experiments/formats/json_view.hpp"
-#include "experiments/formats/profile_model.hpp"
+#include "experiments/formats/reading/graph_order.hpp"
+#include "experiments/formats/reading/json_view.hpp"
+#include "experiments/formats/reading/profile_model.hpp"
 #include "experiments/formats/registry.hpp"
 #include "experiments/json_input.hpp"
 #include "sim/error.hpp"

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <optional>
 
-#include "experiments/formats/plain_text.hpp"
+#include "experiments/formats/reading/plain_text.hpp"
 #include "experiments/formats/registry.hpp"
 #include "sim/error.hpp"
 #include "sim/limits.hpp"

@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
 #include "experiments/files.hpp"
-#include "experiments/formats/graph_order.hpp"
-#include "experiments/formats/json_view.hpp"
+#include "experiments/formats/reading/graph_order.hpp"
+#include "experiments/formats/reading/json_view.hpp"
 #include "tests/support/model_files.hpp"
 
 namespace penstock::testing {

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "experiments/formats/hf_architectures.hpp"
+#include "experiments/formats/reading/hf_architectures.hpp"
 #include "experiments/model_file.hpp"
 #include "hardware_models/layers/registry.hpp"
 #include "sim/error.hpp"

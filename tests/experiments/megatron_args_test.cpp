@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "experiments/formats/megatron_patterns.hpp"
+#include "experiments/formats/reading/megatron_patterns.hpp"
 #include "experiments/model_file.hpp"
 #include "hardware_models/layers/registry.hpp"
 #include "sim/error.hpp"

@@ -1,8 +1,8 @@
-#include "experiments/formats/json_graph.hpp"
+#include "experiments/formats/reading/json_graph.hpp"
 
 #include <fmt/format.h>
 
-#include "experiments/formats/graph_order.hpp"
+#include "experiments/formats/reading/graph_order.hpp"
 #include "sim/error.hpp"
 
 namespace penstock {

@@ -1,4 +1,4 @@
-#include "experiments/formats/transformer_shape.hpp"
+#include "experiments/formats/reading/transformer_shape.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "experiments/formats/graph_order.hpp"
+#include "experiments/formats/reading/graph_order.hpp"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "experiments/formats/megatron_command.hpp"
+#include "experiments/formats/reading/megatron_command.hpp"
 #include "sim/numbers.hpp"
 
 namespace penstock {

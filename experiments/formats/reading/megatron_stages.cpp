@@ -1,4 +1,4 @@
-#include "experiments/formats/megatron_stages.hpp"
+#include "experiments/formats/reading/megatron_stages.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "experiments/formats/megatron_patterns.hpp"
-#include "experiments/formats/transformer_shape.hpp"
+#include "experiments/formats/reading/megatron_patterns.hpp"
+#include "experiments/formats/reading/transformer_shape.hpp"
 #include "sim/error.hpp"
 #include "sim/limits.hpp"
 

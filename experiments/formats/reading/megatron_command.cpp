@@ -1,4 +1,4 @@
-#include "experiments/formats/megatron_command.hpp"
+#include "experiments/formats/reading/megatron_command.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "experiments/formats/shell_script.hpp"
+#include "experiments/formats/reading/shell_script.hpp"
 #include "sim/error.hpp"
 
 namespace penstock {

@@ -1,10 +1,10 @@
-#include "experiments/formats/json_view.hpp"
+#include "experiments/formats/reading/json_view.hpp"
 
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
-#include "experiments/formats/plain_text.hpp"
+#include "experiments/formats/reading/plain_text.hpp"
 #include "sim/error.hpp"
 #include "sim/limits.hpp"
 

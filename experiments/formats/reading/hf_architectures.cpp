@@ -1,4 +1,4 @@
-#include "experiments/formats/hf_architectures.hpp"
+#include "experiments/formats/reading/hf_architectures.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "experiments/formats/shell_script.hpp"
+#include "experiments/formats/reading/shell_script.hpp"
 
 #include <fmt/format.h>
 

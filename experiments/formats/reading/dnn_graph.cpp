@@ -1,4 +1,4 @@
-#include "experiments/formats/dnn_graph.hpp"
+#include "experiments/formats/reading/dnn_graph.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "experiments/formats/shell_words.hpp"
+#include "experiments/formats/reading/shell_words.hpp"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/formats/json_graph.hpp"
+#include "experiments/formats/reading/json_graph.hpp"
 
 namespace penstock {
 

@@ -1,4 +1,4 @@
-#include "experiments/formats/plain_text.hpp"
+#include "experiments/formats/reading/plain_text.hpp"
 
 #include <fmt/format.h>
 

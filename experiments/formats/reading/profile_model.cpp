@@ -1,4 +1,4 @@
-#include "experiments/formats/profile_model.hpp"
+#include "experiments/formats/reading/profile_model.hpp"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
-#include "experiments/formats/megatron_patterns.hpp"
+#include "experiments/formats/reading/megatron_patterns.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "experiments/formats/transformer_shape.hpp"
+#include "experiments/formats/reading/transformer_shape.hpp"
 #include "sim/error.hpp"
 #include "sim/limits.hpp"
 

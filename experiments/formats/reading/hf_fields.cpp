@@ -1,4 +1,4 @@
-#include "experiments/formats/hf_fields.hpp"
+#include "experiments/formats/reading/hf_fields.hpp"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
-#include "experiments/formats/csv_cells.hpp"
+#include "experiments/formats/reading/csv_cells.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "experiments/formats/plain_text.hpp"
+#include "experiments/formats/reading/plain_text.hpp"
 #include "sim/error.hpp"
 
 namespace penstock {

@@ -1,10 +1,10 @@
-#include "experiments/formats/pipedream_lines.hpp"
+#include "experiments/formats/reading/pipedream_lines.hpp"
 
 #include <fmt/format.h>
 
 #include <charconv>
 
-#include "experiments/formats/plain_text.hpp"
+#include "experiments/formats/reading/plain_text.hpp"
 #include "sim/error.hpp"
 #include "sim/limits.hpp"
 

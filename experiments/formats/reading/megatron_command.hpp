@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/formats/shell_words.hpp"
+#include "experiments/formats/reading/shell_words.hpp"
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "experiments/formats/json_view.hpp"
+#include "experiments/formats/reading/json_view.hpp"
 #include "experiments/model_file.hpp"
 
 namespace penstock {
