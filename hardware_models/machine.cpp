@@ -44,6 +44,22 @@ Values known_parameters(const std::string& kind, const Machine& machine) {
   return known;
 }
 
+/// What the parameters of a topology say of the links of a machine becomes what the machine has:
+/// its groups talk over the same links as its ranks.
+void take_back(const TopologySpec& topology, Machine& machine) {
+  const auto speed = [&](const std::string& link, std::optional<Speed>& own, double share) {
+    const auto bandwidth = topology.parameters.find(link + "_bandwidth_bytes_per_s");
+    const auto latency = topology.parameters.find(link + "_latency_us");
+    if (bandwidth == topology.parameters.end()) return;
+    own = Speed{bandwidth->second * share,
+                latency == topology.parameters.end() ? 0 : latency->second};
+  };
+  speed("nvlink", machine.link, 1 / machine.links);
+  speed("link", machine.link, 1);
+  speed("pcie", machine.host, 1);
+  speed("nic", machine.nic, 1);
+}
+
 /// The devices that a topology joins without NICs, if its parameters tell.
 std::uint64_t devices_together(const TopologySpec& topology, std::uint64_t otherwise) {
   const auto value = [&](const char* name) {
@@ -88,6 +104,7 @@ void set_topology(Machine& machine, const TopologySpec& given) {
   topology.parameters.merge(known_parameters(topology.kind, machine));
   for (const auto& [name, value] : given.parameters) topology.parameters[name] = value;
   machine.devices = devices_together(topology, machine.devices);
+  take_back(topology, machine);
   machine.topology = std::move(topology);
 }
 

@@ -18,8 +18,8 @@ struct LayerSpec {
 struct BlockSpec {
   std::string name;
   std::vector<LayerSpec> parts;
-  // Counts in an even cut, and is made again by full recomputation; an embedding or a head goes with
-  // a neighbour, and keeps what it has.
+  // Counts in an even cut, and is made again by full recomputation; an embedding or a head goes
+  // with a neighbour, and keeps what it has.
   bool cut_evenly = true;
   bool predicts_further = false;  // of multi-token prediction: not among the model's parameters
 };

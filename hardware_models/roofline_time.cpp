@@ -6,7 +6,9 @@
 #include <cmath>
 
 #include "hardware_models/collective_time.hpp"
+#include "hardware_models/topologies/registry.hpp"
 #include "sim/error.hpp"
+#include "sim/named.hpp"
 
 namespace penstock {
 namespace {
@@ -31,11 +33,35 @@ double filled_tiles(const Kernel& kernel, double tile) {
   return filled(kernel.rows) * filled(kernel.columns);
 }
 
+bool lie_inside_machines(const Machine& machine, const GroupPlace& group) {
+  // After a multiple of the machine's devices it all begins anew.
+  for (std::uint64_t first = 0; first < group.all; first += group.span) {
+    if (first % machine.devices + group.span > machine.devices) return false;
+    if ((first + group.span) % machine.devices == 0) break;
+  }
+  return true;
+}
+
+bool has_direct_links(const Machine& machine) {
+  if (!machine.topology) return false;
+  const TopologyEntry* kind = find_named(topology_entries(), machine.topology->kind);
+  return kind != nullptr && kind->direct;
+}
+
+/// What a device has to reach the others of its group in the same machine.
+std::optional<Speed> speed_in_group(const Machine& machine, std::uint64_t devices) {
+  auto speed = speed_inside(machine);
+  if (!speed || !has_direct_links(machine)) return speed;
+  const double links = std::min(machine.links, static_cast<double>(devices - 1));
+  speed->bandwidth_bytes_per_s *= links / machine.links;
+  return speed;
+}
+
 }  // namespace
 
-Speed link_of_group(const Machine& machine, std::uint64_t span) {
-  const auto inside = speed_inside(machine), outside = speed_outside(machine);
-  const bool fits = machine.devices % span == 0;
+Speed link_of_group(const Machine& machine, const GroupPlace& group) {
+  const auto inside = speed_in_group(machine, group.devices), outside = speed_outside(machine);
+  const bool fits = lie_inside_machines(machine, group);
   if (const auto& first = fits ? inside : outside) return *first;
   if (const auto& second = fits ? outside : inside) return *second;
   throw InputError("/hardware/link",
@@ -50,7 +76,8 @@ RooflineTimes::RooflineTimes(const HardwareSpec& spec)
       vector_flops_(vector_peak(machine_.device, matrix_flops_)),
       tensor_(spec.tensor),
       context_(spec.context),
-      expert_(spec.expert) {}
+      expert_(spec.expert),
+      devices_(spec.ranks * spec.devices_per_rank) {}
 
 double RooflineTimes::pass_us(const Layer& layer, Pass pass) const {
   switch (pass) {
@@ -108,7 +135,7 @@ double RooflineTimes::group_us(const Collective& collective) const {
   }
   if (devices == 1) return 0;
   return collective_us(collective.kind, collective.bytes, static_cast<double>(devices),
-                       link_of_group(machine_, span));
+                       link_of_group(machine_, {devices, span, devices_}));
 }
 
 }  // namespace penstock

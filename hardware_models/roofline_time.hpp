@@ -30,11 +30,19 @@ class RooflineTimes {
   std::uint64_t tensor_;
   std::uint64_t context_;
   std::uint64_t expert_;
+  std::uint64_t devices_;  // of all ranks
 };
 
-/// The link over which the devices of a group talk that lies every `span` devices: inside a machine
-/// where each of the groups is in one, else through the NICs. Throws InputError where there is
-/// none.
-Speed link_of_group(const Machine& machine, std::uint64_t span);
+/// A group of devices, and those like it.
+struct GroupPlace {
+  std::uint64_t devices = 1;  // of the group
+  std::uint64_t span = 1;     // from its first device to that of the next group
+  std::uint64_t all = 1;      // devices of all groups
+};
+
+/// The link over which the devices of a group talk: inside a machine where each of the groups is in
+/// one, else through the NICs. Where devices are joined to each other and not to a switch, each
+/// uses the links to the others of its group. Throws InputError where there is no link.
+Speed link_of_group(const Machine& machine, const GroupPlace& group);
 
 }  // namespace penstock

@@ -34,9 +34,9 @@ void add_flash(LayerWork& work, const CoreAttention& core, const CellShape& shap
   kernel.flops *= 1 + core.value_size / core.query_size;
   kernel.bytes = numbers * shape.activation_size + log_sums;
   work.kernels.push_back(kernel);
-  // The scores that it makes again inside count for nothing, as with those who publish FLOPs.
+  // Four products, and the scores once more. That one takes time, but is no FLOPs of the model.
   kernel.pass = Pass::backward_input;
-  kernel.flops *= 2;
+  kernel.flops *= 2 + core.query_size / (core.query_size + core.value_size);
   kernel.bytes = 2 * numbers * shape.activation_size + log_sums;
   work.kernels.push_back(kernel);
   work.kept_bytes += log_sums;

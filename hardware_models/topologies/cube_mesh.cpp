@@ -77,7 +77,11 @@ Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
 }  // namespace
 
 constinit extern const TopologyEntry cube_mesh_entry{
-    "cube-mesh", "machines of eight devices wired as in a DGX-1, which forward; NICs at one switch",
-    takes, make};
+    "cube-mesh",
+    "machines of eight devices wired as in a DGX-1, which forward; NICs at one switch",
+    takes,
+    make,
+    /*one_machine=*/false,
+    /*direct=*/true};
 
 }  // namespace penstock

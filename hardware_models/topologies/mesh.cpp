@@ -37,7 +37,11 @@ Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
 }  // namespace
 
 constinit extern const TopologyEntry mesh_entry{
-    "mesh", "machines in which every pair of devices has a link each way; NICs at one switch",
-    takes, make};
+    "mesh",
+    "machines in which every pair of devices has a link each way; NICs at one switch",
+    takes,
+    make,
+    /*one_machine=*/false,
+    /*direct=*/true};
 
 }  // namespace penstock

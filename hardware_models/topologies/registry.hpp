@@ -52,6 +52,7 @@ struct TopologyEntry {
   /// So many devices or more, named "0", "1", …, and all that joins them.
   Cluster (*make)(std::uint32_t devices, const TopologyParameters& parameters);
   bool one_machine = false;  // however many devices there are
+  bool direct = false;       // devices have links to each other rather than to a switch
 };
 
 /// All kinds of topology, by name.

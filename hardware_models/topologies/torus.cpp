@@ -63,7 +63,11 @@ Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
 }  // namespace
 
 constinit extern const TopologyEntry torus_entry{
-    "torus", "one slice of devices in rings along two or three dimensions, which forward", takes,
-    make};
+    "torus",
+    "one slice of devices in rings along two or three dimensions, which forward",
+    takes,
+    make,
+    /*one_machine=*/false,
+    /*direct=*/true};
 
 }  // namespace penstock

@@ -173,14 +173,32 @@ TEST_CASE("roofline: collectives come after the kernels, inside a machine if the
         doctest::Approx(100 + 2 * (1000 + 1)));
 }
 
-TEST_CASE(
-    "roofline: a group that does not divide a machine has devices in two, and uses the NICs") {
-  CHECK(link_of_group(eight(), 4).bandwidth_bytes_per_s == 10e9);
-  CHECK(link_of_group(eight(), 6).bandwidth_bytes_per_s == 0.5e9);
-  CHECK(link_of_group(eight(), 16).bandwidth_bytes_per_s == 0.5e9);
+TEST_CASE("roofline: groups that lie in one machine each use its links, else the NICs") {
+  const auto bandwidth = [](const Machine& machine, GroupPlace group) {
+    return link_of_group(machine, group).bandwidth_bytes_per_s;
+  };
+  CHECK(bandwidth(eight(), {4, 4, 64}) == 10e9);
+  CHECK(bandwidth(eight(), {16, 16, 64}) == 0.5e9);
+  // Six of eight devices: one group is in a machine, the second one in two.
+  CHECK(bandwidth(eight(), {6, 6, 6}) == 10e9);
+  CHECK(bandwidth(eight(), {6, 6, 12}) == 0.5e9);
+  // Three of eight: the third group begins with device 6.
+  CHECK(bandwidth(eight(), {3, 3, 6}) == 10e9);
+  CHECK(bandwidth(eight(), {3, 3, 9}) == 0.5e9);
   Machine without_nics = eight();
   without_nics.nic.reset();
-  CHECK(link_of_group(without_nics, 6).bandwidth_bytes_per_s == 10e9);
+  CHECK(bandwidth(without_nics, {6, 6, 12}) == 10e9);
+}
+
+TEST_CASE("roofline: without a switch a device reaches others of its group by the links to these") {
+  Machine machine = eight();
+  machine.links = 7;
+  machine.topology = TopologySpec{"mesh", {}};
+  CHECK(link_of_group(machine, {2, 2, 8}).bandwidth_bytes_per_s == doctest::Approx(1e9));
+  CHECK(link_of_group(machine, {4, 4, 8}).bandwidth_bytes_per_s == doctest::Approx(3e9));
+  CHECK(link_of_group(machine, {8, 8, 8}).bandwidth_bytes_per_s == doctest::Approx(7e9));
+  machine.topology = TopologySpec{"rails", {}};
+  CHECK(link_of_group(machine, {2, 2, 8}).bandwidth_bytes_per_s == doctest::Approx(7e9));
 }
 
 TEST_CASE("roofline: a device alone needs a link for its groups, and only for these") {
