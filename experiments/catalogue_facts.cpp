@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "experiments/catalogue.hpp"
 #include "experiments/files.hpp"
 #include "hardware_models/topologies/registry.hpp"
 #include "sim/error.hpp"
+#include "sim/named.hpp"
 
 namespace penstock {
 namespace {
@@ -75,6 +78,26 @@ void take_links(const Catalogue& catalogue, const CatalogueItem& item, const jso
   take(facts, "devices_per_nic", machine.devices_per_nic);
 }
 
+/// A topology has speeds of its own where none are given, which are not those of this machine.
+void check_links(const CatalogueItem& item, const Machine& machine) {
+  const TopologyEntry* kind = find_named(topology_entries(), machine.topology->kind);
+  if (kind == nullptr) return;  // told when it is built
+  constexpr std::array<std::pair<const char*, const char*>, 3> links{
+      {{"nvlink_bandwidth_bytes_per_s", "/link"},
+       {"link_bandwidth_bytes_per_s", "/link"},
+       {"nic_bandwidth_bytes_per_s", "/nic_link"}}};
+  for (const TopologyParameter& parameter : kind->parameters) {
+    const auto link = std::find_if(links.begin(), links.end(),
+                                   [&](const auto& one) { return one.first == parameter.name; });
+    if (link == links.end()) continue;
+    if (machine.topology->parameters.contains(std::string(parameter.name))) continue;
+    throw in_file(item.source,
+                  InputError(link->second, fmt::format("it is missing; machines of the topology {} "
+                                                       "have such links",
+                                                       kind->name)));
+  }
+}
+
 /// The topology as its file says it, filled in and checked.
 void take_topology(const CatalogueItem& item, const json& facts, Machine& machine) {
   TopologySpec topology;
@@ -92,6 +115,7 @@ void take_topology(const CatalogueItem& item, const json& facts, Machine& machin
     constexpr std::string_view above = "/hardware";
     throw in_file(item.source, InputError(error.where().substr(above.size()), error.what()));
   }
+  check_links(item, machine);
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "hardware_models/model_layers.hpp"
+#include "sim/error.hpp"
 
 namespace penstock {
 namespace {
@@ -14,7 +16,8 @@ CellShape shape_for(const ModelFile& file, const DescriptionOptions& options) {
   const auto first = [](std::optional<double> stated, auto otherwise) {
     return stated ? *stated : static_cast<double>(otherwise);
   };
-  const bool wide = command.dtype == "fp32" || command.dtype == "tf32";
+  const std::string dtype = options.dtype.value_or(command.dtype.value_or("bf16"));
+  const bool wide = dtype == "fp32" || dtype == "tf32";
   CellShape shape;
   shape.sequence = options.sequence ? *options.sequence
                                     : command.sequence.value_or(usual_sequence(file.max_sequence));
@@ -23,7 +26,11 @@ CellShape shape_for(const ModelFile& file, const DescriptionOptions& options) {
   shape.tensor = first(options.tensor, command.tensor.value_or(1));
   shape.context = first(options.context, command.context.value_or(1));
   shape.expert = first(options.expert, command.expert.value_or(1));
-  shape.sequence_parallel = command.sequence_parallel.value_or(false);
+  shape.sequence_parallel = options.sequence_parallel || command.sequence_parallel.value_or(false);
+  if (std::fmod(shape.sequence, shape.context) != 0) {
+    throw UsageError(fmt::format("--context {}: a sequence of {} tokens does not divide by it",
+                                 shape.context, shape.sequence));
+  }
   return shape;
 }
 
@@ -44,14 +51,18 @@ LayerFacts facts_of(const BlockSpec& block, const LayerWork& work, const CellSha
           .output_bytes = work.output_bytes,
           .kept_bytes = work.kept_bytes,
           .kept_selective_bytes = work.kept_selective_bytes,
-          .input_bytes = work.input_bytes,
+          .kept_full_bytes = block.cut_evenly || block.predicts_further ? work.input_bytes
+                                                                        : work.kept_selective_bytes,
           .predicts_further = block.predicts_further};
 }
 
-/// Sums of all blocks but those that predict further tokens.
+/// What predicts further tokens is among what devices hold, but not among what the model is said to
+/// be.
 void add_block(ModelDescription& model, const BlockSpec& block) {
   const LayerWork work = work_of(block, model.shape);
   model.layers.push_back(facts_of(block, work, model.shape));
+  model.parameter_bytes += model.layers.back().parameter_bytes;
+  model.activation_bytes += work.output_bytes;
   if (block.predicts_further) {
     model.further_parameters += work.parameters;
     return;
@@ -60,8 +71,6 @@ void add_block(ModelDescription& model, const BlockSpec& block) {
   model.active_parameters += work.active_parameters;
   model.forward_flops_per_example += work.forward_flops / model.shape.microbatch;
   model.full_attention_flops_per_example += work.full_attention_flops / model.shape.microbatch;
-  model.parameter_bytes += model.layers.back().parameter_bytes;
-  model.activation_bytes += work.output_bytes;
 }
 
 void add_layer(ModelDescription& model, const Layer& layer) {
@@ -80,9 +89,22 @@ void add_layer(ModelDescription& model, const Layer& layer) {
   model.backward_us += backward;
 }
 
+/// Times are those of some size on some devices.
+void check_options(const ModelFile& file, const DescriptionOptions& options) {
+  if (!file.spec.blocks.empty()) return;
+  const bool scaled = options.microbatch && file.profile.entries.empty();
+  const bool shaped = options.sequence || options.tensor || options.context || options.expert ||
+                      options.dtype || options.sequence_parallel;
+  if (!scaled && !shaped) return;
+  throw UsageError(
+      fmt::format("a file of the format {} has times of {}: they are shown as they are",
+                  file.format, scaled ? "one size that it does not tell" : "one way to run it"));
+}
+
 }  // namespace
 
 ModelDescription describe(const ModelFile& file, const DescriptionOptions& options) {
+  check_options(file, options);
   ModelDescription model;
   model.format = file.format;
   model.architecture = file.architecture;

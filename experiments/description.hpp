@@ -21,13 +21,13 @@ struct LayerFacts {
   double output_bytes = 0;
   double kept_bytes = 0;            // without recomputation
   double kept_selective_bytes = 0;  // with selective recomputation
-  double input_bytes = 0;           // with full recomputation
+  double kept_full_bytes = 0;       // with full recomputation
   double forward_us = 0;            // of a layer by times
   double backward_us = 0;
   bool predicts_further = false;
 };
 
-/// What a model is, whatever runs it. Sums leave out what predicts further tokens.
+/// What a model is, whatever runs it. Parameters and FLOPs leave out what predicts further tokens.
 struct ModelDescription {
   std::string format;
   std::string architecture;
@@ -59,9 +59,11 @@ struct DescriptionOptions {
   std::optional<double> tensor;
   std::optional<double> context;
   std::optional<double> expert;
+  std::optional<std::string> dtype;
+  bool sequence_parallel = false;
 };
 
-/// Throws InputError with a place inside the model's file.
+/// Throws InputError with a place inside the model's file, UsageError for options that do not fit.
 ModelDescription describe(const ModelFile& file, const DescriptionOptions& options);
 
 std::string description_text(const ModelDescription& model);

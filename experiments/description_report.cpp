@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "experiments/description.hpp"
@@ -18,6 +19,13 @@ std::string count_text(double count) {
     if (count >= size) return fmt::format("{:.4g}{}", count / size, name);
   }
   return number_text(count);
+}
+
+/// Whole numbers without a point behind them.
+json count_json(double count) {
+  constexpr double exact = 9e15;
+  if (count > exact || count != std::floor(count)) return count;
+  return static_cast<std::int64_t>(count);
 }
 
 std::string size_text(double bytes) { return bytes_text(static_cast<std::uint64_t>(bytes)); }
@@ -47,7 +55,7 @@ Row row_by_kind(const LayerFacts& layer) {
           size_text(layer.output_bytes),
           size_text(layer.kept_bytes),
           size_text(layer.kept_selective_bytes),
-          size_text(layer.input_bytes),
+          size_text(layer.kept_full_bytes),
           layer.kinds};
 }
 
@@ -144,20 +152,20 @@ json layer_json(const LayerFacts& layer, bool by_kind) {
   json object{{"name", layer.name}};
   if (by_kind) {
     object["kinds"] = layer.kinds;
-    object["parameters"] = layer.parameters;
-    object["active_parameters"] = layer.active_parameters;
-    object["forward_flops"] = layer.forward_flops;
+    object["parameters"] = count_json(layer.parameters);
+    object["active_parameters"] = count_json(layer.active_parameters);
+    object["forward_flops"] = count_json(layer.forward_flops);
     object["predicts_further"] = layer.predicts_further;
   } else {
     object["forward_us"] = layer.forward_us;
     object["backward_us"] = layer.backward_us;
   }
-  object["parameter_bytes"] = layer.parameter_bytes;
-  object["output_bytes"] = layer.output_bytes;
-  object["kept_bytes"] = layer.kept_bytes;
+  object["parameter_bytes"] = count_json(layer.parameter_bytes);
+  object["output_bytes"] = count_json(layer.output_bytes);
+  object["kept_bytes"] = count_json(layer.kept_bytes);
   if (by_kind) {
-    object["kept_selective_bytes"] = layer.kept_selective_bytes;
-    object["kept_full_bytes"] = layer.input_bytes;
+    object["kept_selective_bytes"] = count_json(layer.kept_selective_bytes);
+    object["kept_full_bytes"] = count_json(layer.kept_full_bytes);
   }
   return object;
 }
@@ -165,7 +173,7 @@ json layer_json(const LayerFacts& layer, bool by_kind) {
 void add_flops(json& document, const ModelDescription& model) {
   const double all = model.forward_flops_per_example;
   const double full = all + model.full_attention_flops_per_example;
-  document["forward_flops_per_example"] = all;
+  document["forward_flops_per_example"] = count_json(all);
   if (!model.has_tokens) return;
   document["forward_flops_per_token"] = all / model.shape.sequence;
   document["forward_flops_per_token_full_attention"] = full / model.shape.sequence;
@@ -201,21 +209,21 @@ std::string description_text(const ModelDescription& model) {
 json description_json(const ModelDescription& model) {
   json document{{"penstock", 1}, {"format", model.format}, {"architecture", model.architecture}};
   if (model.by_kind) {
-    document["parameters"] = model.parameters;
-    document["active_parameters"] = model.active_parameters;
-    document["further_parameters"] = model.further_parameters;
+    document["parameters"] = count_json(model.parameters);
+    document["active_parameters"] = count_json(model.active_parameters);
+    document["further_parameters"] = count_json(model.further_parameters);
     add_flops(document, model);
-    document["sequence"] = model.has_tokens ? json(model.shape.sequence) : json();
-    document["microbatch"] = model.shape.microbatch;
-    document["tensor"] = model.shape.tensor;
-    document["context"] = model.shape.context;
-    document["expert"] = model.shape.expert;
+    document["sequence"] = model.has_tokens ? count_json(model.shape.sequence) : json();
+    document["microbatch"] = count_json(model.shape.microbatch);
+    document["tensor"] = count_json(model.shape.tensor);
+    document["context"] = count_json(model.shape.context);
+    document["expert"] = count_json(model.shape.expert);
   } else {
     document["forward_us"] = model.forward_us;
     document["backward_us"] = model.backward_us;
   }
-  document["parameter_bytes"] = model.parameter_bytes;
-  document["activation_bytes"] = model.activation_bytes;
+  document["parameter_bytes"] = count_json(model.parameter_bytes);
+  document["activation_bytes"] = count_json(model.activation_bytes);
   document["edges"] = model.edges;
   json layers = json::array();
   for (const LayerFacts& layer : model.layers) layers.push_back(layer_json(layer, model.by_kind));

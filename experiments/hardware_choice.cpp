@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -28,6 +29,19 @@ bool is_cost_model(const std::string& name) {
   return find_named(cost_model_entries(), name) != nullptr;
 }
 
+/// What a machine's file names may lie beside it, in files of these names.
+void take_neighbours(const CatalogueItem& item, const std::string& path, Catalogue& catalogue) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  const json facts = json::parse(item.text);
+  for (const char* key : {"device", "link", "host_link", "nic_link"}) {
+    if (!facts.contains(key)) continue;
+    const std::string name = facts[key]["value"];
+    const std::filesystem::path file = folder / (name + ".json");
+    if (std::filesystem::is_regular_file(file))
+      catalogue[name] = read_catalogue_file(file.string());
+  }
+}
+
 /// Adds the machine or device of a file of the scenario's own, and lets the scenario name it.
 void take_file(Scenario& scenario, Catalogue& catalogue) {
   const HardwareChoice& choice = scenario.hardware_choice;
@@ -36,6 +50,9 @@ void take_file(Scenario& scenario, Catalogue& catalogue) {
   if (item.is == "link") {
     refuse(scenario, "file",
            fmt::format("\"{}\" is a link; a machine or a device is needed", item.name));
+  }
+  if (item.is == "machine") {
+    take_neighbours(item, resolve(scenario.folder, choice.file), catalogue);
   }
   scenario.hardware = item.name;
   catalogue[item.name] = std::move(item);
@@ -86,7 +103,11 @@ void take_link(Scenario& scenario, const Catalogue& catalogue) {
   const Speed speed{spec.bandwidth_bytes_per_s.value_or(link.bandwidth_bytes_per_s()),
                     spec.latency_us.value_or(link.one.latency_us)};
   if (spec.machine) spec.machine->nic = speed;
-  if (spec.topology || !spec.links.empty()) return;  // between ranks these count
+  const bool wired = spec.topology || !spec.links.empty();
+  if (wired && !spec.machine) {
+    refuse(scenario, "link", "it stands beside \"topology\" or \"links\"; give one of them");
+  }
+  if (wired) return;  // between ranks these count
   spec.bandwidth_bytes_per_s = speed.bandwidth_bytes_per_s;
   spec.latency_us = speed.latency_us;
 }
@@ -186,6 +207,16 @@ bool uses_catalogue(const Scenario& scenario) {
          !is_cost_model(scenario.hardware);
 }
 
+void note_precision(Scenario& scenario) {
+  const auto& machine = scenario.hardware_spec.machine;
+  if (!machine || scenario.model_spec.blocks.empty()) return;
+  const std::string& precision = scenario.hardware_spec.precision;
+  const auto runs = runs_in(machine->device, precision);
+  if (!runs || *runs == precision) return;
+  scenario.notes.push_back(fmt::format("{} has no {}; products run, and utilisation counts, in {}",
+                                       machine->device.name, precision, *runs));
+}
+
 }  // namespace
 
 HardwareChoice read_hardware_choice(const json& hardware) {
@@ -222,6 +253,7 @@ void settle_hardware(Scenario& scenario) {
   }
   take_device_settings(scenario);
   take_what_is_brought(scenario);
+  note_precision(scenario);
 }
 
 std::string_view cost_model_of(const Scenario& scenario) {

@@ -85,14 +85,32 @@ bool comparable(const ScheduleEntry& entry, const Scenario& scenario, const Layo
          entry.weights == layout.schedule.weights().use;
 }
 
-/// As many chunks as there are, where another rule can have them; else it says how many.
-std::optional<std::uint32_t> chunks_under(const ScheduleEntry& entry, const Layout& layout) {
+ScheduleOptions options_without_settings(const Layout& layout) {
+  return {.microbatch_count = layout.microbatches, .settings = {}};
+}
+
+/// As many chunks as there are, where another rule can have them; else what is usual for it.
+std::uint32_t chunks_under(const ScheduleEntry& entry, const Layout& layout) {
   try {
     entry.place(layout.placement.ranks(), chunks_of(layout));
     return chunks_of(layout);
   } catch (const RuleError&) {
-    return std::nullopt;
+    return usual_chunks(entry, options_without_settings(layout));
   }
+}
+
+/// The settings that make a scenario run by another rule. Options of the present one, an order or a
+/// policy would stay beside a mere name.
+std::string settings_for(const ScheduleEntry& entry, std::uint32_t chunks, const Scenario& scenario,
+                         const Layout& layout) {
+  const bool bare = scenario.schedule_settings.empty() && !scenario.schedule.empty();
+  std::string settings = bare ? fmt::format("/schedule/name={}", entry.name)
+                              : fmt::format("/schedule={{\"name\":\"{}\",\"microbatches\":{}}}",
+                                            entry.name, layout.microbatches);
+  const std::uint32_t otherwise = scenario.chunks.value_or(
+      scenario.stages_given ? chunks : usual_chunks(entry, options_without_settings(layout)));
+  if (chunks != otherwise) settings += fmt::format(" /parallel/chunks={}", chunks);
+  return settings;
 }
 
 /// Of an order that no rule made, too.
@@ -101,7 +119,8 @@ void add_schedules(const Scenario& scenario, const Layout& layout, Changes& chan
   if (present != nullptr && present->slices_for != nullptr) return;
   for (const ScheduleEntry* entry : schedule_entries()) {
     if (!comparable(*entry, scenario, layout)) continue;
-    changes.add(fmt::format("/schedule/name={}", entry->name), [&](Scenario& s) {
+    const std::uint32_t chunks = chunks_under(*entry, layout);
+    changes.add(settings_for(*entry, chunks, scenario, layout), [&](Scenario& s) {
       s.schedule = entry->name;
       s.policy.clear();
       s.order_file.clear();
@@ -109,7 +128,7 @@ void add_schedules(const Scenario& scenario, const Layout& layout, Changes& chan
       s.schedule_settings.clear();
       s.microbatches = layout.microbatches;
       s.pipeline = layout.placement.ranks();
-      s.chunks = chunks_under(*entry, layout);
+      s.chunks = chunks;
     });
   }
 }

@@ -10,7 +10,7 @@ namespace penstock {
 
 /// A scenario with one thing changed.
 struct ChangedScenario {
-  std::string change;  // as --set would have it: "/memory/zero=2"
+  std::string change;  // as --set would have it: "/memory/zero=2"; several with spaces between
   Scenario scenario;
 };
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
 #include "experiments/json_input.hpp"
@@ -55,15 +56,32 @@ void read_edges(const json& edges, ModelGraph& model) {
 }
 
 /// A layer by its kind: every other key is one of the kind's numbers.
-LayerSpec read_part(const json& object, std::string source) {
+LayerSpec read_part(const json& object, std::string source,
+                    std::span<const std::string_view> others) {
   LayerSpec spec{.kind = object["kind"], .numbers = {}, .source = std::move(source)};
-  constexpr std::array<std::string_view, 4> others{"kind", "name", "repeat", "even"};
   for (const auto& [key, value] : object.items()) {
     if (std::find(others.begin(), others.end(), key) != others.end()) continue;
     spec.numbers[key] = value.is_boolean() ? (value.get<bool>() ? 1.0 : 0.0) : value.get<double>();
   }
   return spec;
 }
+
+/// What a layer has besides the numbers of its kind.
+constexpr std::array<std::string_view, 5> keys_of_block{"kind", "name", "repeat", "even", "parts"};
+
+/// The numbers of a block of several kinds stand with its parts.
+void check_keys_of_block(const json& object, const std::string& source) {
+  for (const auto& [key, value] : object.items()) {
+    if (std::find(keys_of_block.begin(), keys_of_block.end(), key) != keys_of_block.end()) continue;
+    throw InputError(source + pointer_step(key),
+                     fmt::format("unknown key \"{}\"; beside \"parts\" there are name, repeat and "
+                                 "even",
+                                 key));
+  }
+}
+
+/// An even cut counts the layers between embedding and head.
+bool stands_at_an_end(const std::string& kind) { return kind == "embedding" || kind == "head"; }
 
 /// A layer by its kind, or several that stay together.
 BlockSpec read_block(const json& object, const std::string& source) {
@@ -74,13 +92,16 @@ BlockSpec read_block(const json& object, const std::string& source) {
   take(object, "name", block.name);
   take(object, "even", block.cut_evenly);
   if (object.contains("kind")) {
-    block.parts.push_back(read_part(object, source));
+    if (!object.contains("even")) block.cut_evenly = !stands_at_an_end(object["kind"]);
+    block.parts.push_back(read_part(object, source, keys_of_block));
     if (block.name.empty()) block.name = block.parts.front().kind;
     return block;
   }
+  check_keys_of_block(object, source);
+  constexpr std::array<std::string_view, 1> kind_only{"kind"};
   const json& parts = object["parts"];
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    block.parts.push_back(read_part(parts[i], fmt::format("{}/parts/{}", source, i)));
+    block.parts.push_back(read_part(parts[i], fmt::format("{}/parts/{}", source, i), kind_only));
   }
   if (block.name.empty()) block.name = "block";
   return block;
@@ -136,7 +157,8 @@ void read_stages(const json& stages, Scenario& scenario) {
 
 /// Keys that say how large a cell is have no meaning where costs are stated.
 void refuse_shape(const json& model) {
-  for (const char* key : {"sequence", "microbatch", "dtype", "profiled_microbatch"}) {
+  for (const char* key :
+       {"sequence", "microbatch", "dtype", "profiled_microbatch", "format", "arch"}) {
     if (!model.contains(key)) continue;
     throw InputError(std::string("/model/") + key,
                      "what is stated in times and bytes has its size already; this goes with "
@@ -150,13 +172,21 @@ void settle_examples(Scenario& scenario) {
   auto& examples = scenario.microbatch;
   auto& samples = scenario.samples_per_microbatch;
   if (examples && samples && *samples != *examples * members) {
+    const std::string each =
+        members > 1 ? fmt::format(" on each of {} devices of an expert group", members) : "";
     throw InputError("/schedule/samples_per_microbatch",
-                     fmt::format("it is {}, but a microbatch of {} on each of {} devices of an "
-                                 "expert group has {}; leave it out",
-                                 *samples, *examples, members, *examples * members));
+                     fmt::format("it is {}, but a microbatch of {}{} has {}; leave it out",
+                                 *samples, *examples, each, *examples * members));
   }
-  if (!examples && !scenario.model_spec.blocks.empty())
+  if (!examples && !scenario.model_spec.blocks.empty()) {
     examples = samples.value_or(members) / members;
+    if (has_tokens(scenario.model_spec) && *examples != std::floor(*examples)) {
+      throw InputError("/schedule/samples_per_microbatch",
+                       fmt::format("{} do not divide by the {} devices of an expert group, each of "
+                                   "which has examples of its own",
+                                   *samples, members));
+    }
+  }
   if (!samples) samples = examples.value_or(1) * members;
   if (!has_tokens(scenario.model_spec) || scenario.sequence) return;
   scenario.sequence = usual_sequence(scenario.max_sequence);
@@ -195,6 +225,36 @@ std::optional<std::uint32_t> microbatches_of_batch(const Scenario& scenario) {
 template <class Value>
 void stand_in(std::optional<Value>& stated, const std::optional<Value>& other) {
   if (!stated) stated = other;
+}
+
+/// Whether stage s is on rank s alone, as schedules place stages themselves.
+bool one_by_one(const std::vector<std::vector<Rank>>& ranks) {
+  for (std::size_t stage = 0; stage < ranks.size(); ++stage) {
+    if (ranks[stage].size() != 1 || index(ranks[stage].front()) != stage) return false;
+  }
+  return true;
+}
+
+/// Layers by times of one microbatch, of the size that was profiled or of that asked for.
+void use_times(const ModelFile& file, Scenario& scenario) {
+  for (const auto& [key, stated] : {std::pair{"/model/dtype", scenario.dtype.has_value()},
+                                    {"/model/sequence", scenario.sequence.has_value()}}) {
+    if (!stated) continue;
+    throw InputError(key, "what this file states in times and bytes has its size already");
+  }
+  const bool sized = !file.profile.entries.empty() || scenario.profiled_microbatch.has_value();
+  if (scenario.microbatch && !sized) {
+    throw InputError("/model/microbatch",
+                     "the times of this file are those of a minibatch of unknown size; say that "
+                     "with \"profiled_microbatch\" too");
+  }
+  stand_in(scenario.microbatch, scenario.profiled_microbatch);
+  scenario.model = graph_by_times(file, scenario.microbatch, scenario.profiled_microbatch);
+  for (Layer& layer : scenario.model.layers) layer.source = "/model/file";
+  if (!scenario.model.layers.empty()) return;
+  throw InputError("/model/file",
+                   "this file says how layers are cut but not what they are; it goes under "
+                   "/partition/file");
 }
 
 }  // namespace
@@ -246,9 +306,9 @@ void use_cut(const ModelFile& cut, const ModelFile& model, Scenario& scenario) {
   } catch (const InputError& error) {
     throw InputError("/partition/file", error.what());
   }
-  const bool replicates = std::any_of(cut.ranks.begin(), cut.ranks.end(),
-                                      [](const auto& ranks) { return ranks.size() > 1; });
-  if (replicates && scenario.partition_ranks.empty()) scenario.partition_ranks = cut.ranks;
+  if (scenario.partition_ranks.empty() && !one_by_one(cut.ranks)) {
+    scenario.partition_ranks = cut.ranks;
+  }
 }
 
 void use_model(ModelFile file, Scenario& scenario) {
@@ -256,26 +316,20 @@ void use_model(ModelFile file, Scenario& scenario) {
   const TrainingCommand& command = file.command;
   stand_in(scenario.sequence, command.sequence);
   if (command.microbatch) stand_in(scenario.microbatch, std::optional<double>(*command.microbatch));
-  stand_in(scenario.dtype, command.dtype);
+  if (!file.spec.blocks.empty()) stand_in(scenario.dtype, command.dtype);
   scenario.global_batch = command.global_batch;
   scenario.max_sequence = file.max_sequence;
-  if (scenario.partition_stages.empty()) scenario.partition_stages = std::move(file.stages);
-  if (scenario.partition_ranks.empty()) scenario.partition_ranks = std::move(file.ranks);
-  if (!file.spec.blocks.empty()) {
-    scenario.model_spec = std::move(file.spec);
-    return;
+  if (!scenario.cut_stated) scenario.partition_stages = std::move(file.stages);
+  if (!scenario.cut_stated && scenario.partition_ranks.empty()) {
+    scenario.partition_ranks = std::move(file.ranks);
   }
-  const bool sized = !file.profile.entries.empty() || scenario.profiled_microbatch.has_value();
-  if (scenario.microbatch && !sized) {
-    throw InputError("/model/microbatch",
-                     "the times of this file are those of a minibatch of unknown size; say that "
-                     "with \"profiled_microbatch\" too");
+  scenario.model_from_file = true;
+  if (file.spec.blocks.empty()) return use_times(file, scenario);
+  if (scenario.profiled_microbatch) {
+    throw InputError("/model/profiled_microbatch",
+                     "this file has no times; it is about those of a profile");
   }
-  scenario.model = graph_by_times(file, scenario.microbatch, scenario.profiled_microbatch);
-  if (!scenario.model.layers.empty()) return;
-  throw InputError("/model/file",
-                   "this file says how layers are cut but not what they are; it goes under "
-                   "/partition/file");
+  scenario.model_spec = std::move(file.spec);
 }
 
 void settle_batch(Scenario& scenario) {

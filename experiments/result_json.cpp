@@ -103,16 +103,17 @@ std::optional<std::string> unmet(const std::string& key, const nlohmann::json& e
 
 json memory_json(const BytesByKind& bytes) {
   const auto of = [&](BufferKind kind) { return bytes[static_cast<std::size_t>(kind)]; };
-  return {{"parameters", of(BufferKind::parameters)},
-          {"gradients", of(BufferKind::weight_gradients)},
-          {"optimizer", of(BufferKind::optimizer)},
-          {"stash", of(BufferKind::stash) + of(BufferKind::recomputed)},
-          {"pending_weight", of(BufferKind::pending_weight)},
-          {"receive", of(BufferKind::receive) + of(BufferKind::gradient)},
-          {"versions", of(BufferKind::versions)},
-          {"workspace", of(BufferKind::workspace)},
-          {"context", of(BufferKind::context)},
-          {"reserve", of(BufferKind::reserve)}};
+  return {
+      {"parameters", of(BufferKind::parameters)},
+      {"gradients", of(BufferKind::weight_gradients)},
+      {"optimizer", of(BufferKind::optimizer)},
+      {"stash", of(BufferKind::stash) + of(BufferKind::input_stash) + of(BufferKind::recomputed)},
+      {"pending_weight", of(BufferKind::pending_weight)},
+      {"receive", of(BufferKind::receive) + of(BufferKind::gradient)},
+      {"versions", of(BufferKind::versions)},
+      {"workspace", of(BufferKind::workspace)},
+      {"context", of(BufferKind::context)},
+      {"reserve", of(BufferKind::reserve)}};
 }
 
 json causes_json(const IdleCauses& causes) {

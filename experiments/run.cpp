@@ -5,6 +5,7 @@
 #include "experiments/files.hpp"
 #include "experiments/layout.hpp"
 #include "experiments/simulation.hpp"
+#include "experiments/training.hpp"
 #include "sim/chance.hpp"
 #include "sim/error.hpp"
 #include "sim/steady_interval.hpp"
@@ -100,6 +101,11 @@ void report(const Scenario& scenario, const Layout& layout, RunResult& result) {
   result.throughput =
       throughput_of(scenario, layout, *result.plan, result.report->makespan, result.peak_flops);
   result.notes = scenario.notes;
+  if (leaves_sums_out(scenario, layout)) {
+    result.notes.emplace_back(
+        "gradients of the copies of a stage on several ranks are not summed: without data replicas "
+        "that is left out, and so is the sharing of weights among these copies");
+  }
   if (scenario.warm_up_us.value_or(0) > 0) {
     result.first_iteration_us = to_us(result.report->makespan) + *scenario.warm_up_us;
   }

@@ -53,6 +53,7 @@ void read_partition(const json& partition, Scenario& scenario) {
   if (has("name") + has("stages") + has("file") > 1) {
     throw InputError("/partition", "give one of \"name\", \"stages\" and \"file\"");
   }
+  scenario.cut_stated = has("name") + has("stages") + has("file") == 1;
   if (partition.contains("stages")) {
     scenario.partition_stages = number_lists<LayerIndex>(partition["stages"]);
   }
@@ -155,6 +156,9 @@ void read_memory(const json& memory, Scenario& scenario) {
   read_optimizer(memory, scenario);
   take(memory, "zero", scenario.zero);
   take(memory, "gathered_bytes", scenario.gathered_bytes);
+  if (scenario.gathered_bytes && scenario.zero != 3) {
+    throw InputError("/memory/gathered_bytes", "parameters are whole but with \"zero\" 3");
+  }
   take(memory, "context_bytes", scenario.context_bytes);
   take(memory, "reserve", scenario.reserve);
 }
@@ -256,7 +260,13 @@ Scenario read_document(const json& document, NamedFiles files) {
   section("overheads", read_overheads);
   section("chance", read_chance);
   if (files.cut) use_cut(*files.cut, files.model, scenario);
-  if (document["model"].contains("file")) use_model(std::move(files.model), scenario);
+  if (document["model"].contains("file")) {
+    if (document["model"].contains("arch") && files.model.architecture.empty()) {
+      throw InputError("/model/arch", fmt::format("a file of the format {} has no architecture",
+                                                  files.model.format));
+    }
+    use_model(std::move(files.model), scenario);
+  }
   settle_batch(scenario);
   if (document.contains("expect")) {
     check_expectations(document["expect"]);

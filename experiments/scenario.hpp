@@ -28,9 +28,10 @@ struct Scenario {
   std::string source;  // the file it came from, for titles and error texts; "-" for standard input
   std::string folder;  // what its relative paths are seen from
 
-  ModelGraph model;                // by times, or
-  ModelSpec model_spec;            // by kinds of layers
-  bool stages_given = false;       // each layer of the model is one model stage
+  ModelGraph model;           // by times, or
+  ModelSpec model_spec;       // by kinds of layers
+  bool stages_given = false;  // each layer of the model is one model stage
+  bool model_from_file = false;
   std::optional<double> sequence;  // tokens of one example
   std::optional<double> max_sequence;
   std::optional<double> microbatch;  // examples that a device works on at a time
@@ -44,6 +45,7 @@ struct Scenario {
   HardwareSpec hardware_spec;
   std::optional<std::uint32_t> devices;
 
+  bool cut_stated = false;  // the scenario says how the model is cut, whatever its file says
   std::string partitioner = "even";
   std::vector<std::vector<LayerIndex>> partition_stages;
   std::vector<std::vector<Rank>> partition_ranks;
@@ -82,8 +84,8 @@ struct Scenario {
   std::optional<double> reserve;         // of the capacity; the same
 
   double tied_embedding_bytes = 0;
-  double optimizer_us = 0;
-  std::optional<double> warm_up_us;  // what the first iteration takes longer; the same
+  std::optional<double> optimizer_us;  // where not stated, what the memory of a machine takes
+  std::optional<double> warm_up_us;    // what the first iteration takes longer; the same
 
   double launch_us = 0;
   double issue_us = 0;

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "experiments/training.hpp"
 #include "hardware_models/registry.hpp"
 #include "schedules/policies/registry.hpp"
@@ -29,7 +32,26 @@ HardwareSpec hardware_spec_of(const Scenario& scenario, const Layout& layout) {
   return spec;
 }
 
+/// A profile that speaks of no layer would be left unread.
+void check_profile(const Scenario& scenario, const Layout& layout) {
+  const auto& profile = scenario.hardware_spec.profile;
+  if (!profile) return;
+  std::set<std::string> known;
+  for (const Layer& layer : layout.model.layers) known.insert({layer.name, layer.kind});
+  const auto& entries = profile->entries;
+  const bool speaks = std::any_of(entries.begin(), entries.end(), [&](const ProfileEntry& entry) {
+    return known.contains(entry.layer);
+  });
+  if (speaks) return;
+  throw InputError("/hardware/profile",
+                   fmt::format("{} speaks of none of the model's layers; the first of these is "
+                               "\"{}\", of the kind \"{}\"",
+                               profile->source, layout.model.layers.front().name,
+                               layout.model.layers.front().kind));
+}
+
 std::unique_ptr<HardwareModel> hardware_of(const Scenario& scenario, const Layout& layout) {
+  check_profile(scenario, layout);
   const CostModelEntry* entry = find_named(cost_model_entries(), cost_model_of(scenario));
   return entry->make(hardware_spec_of(scenario, layout));
 }

@@ -92,15 +92,32 @@ std::vector<bool> summed_stages(const Scenario& scenario, const Layout& layout) 
   return sums;
 }
 
+/// The bytes a second that the update moves through the memory of a device; 0: it takes the time
+/// that the scenario states.
+double update_bytes_per_s(const Scenario& scenario) {
+  const auto& machine = scenario.hardware_spec.machine;
+  if (scenario.optimizer_us || !machine || kept_of(scenario).optimizer == 0) return 0;
+  constexpr double large = 1e9;  // of MB: it streams
+  const Device& device = machine->device;
+  return device.memory_bandwidth_bytes_per_s * efficiency_at(device.memory_efficiency, large);
+}
+
+/// Without gradients there is nothing to sum and nothing to update.
+bool trains(const Layout& layout) {
+  return layout.schedule.has(Pass::backward) || layout.schedule.has(Pass::backward_weight);
+}
+
 Tail tail_of(const Scenario& scenario, const Layout& layout) {
-  const std::uint32_t zero = zero_level(scenario, layout);
   Tail tail;
+  if (!trains(layout)) return tail;
+  const std::uint32_t zero = zero_level(scenario, layout);
   // With parameters in shares, passes sum what they make and gather what they need themselves.
   if (zero < 3) tail.reduces = summed_stages(scenario, layout);
   tail.each = zero == 2;
   tail.gathers = zero == 1 || zero == 2;
   // New weights can be gathered only once there are some, even where making them takes no time.
-  tail.updates = scenario.optimizer_us > 0 || tail.gathers;
+  tail.updates =
+      scenario.optimizer_us.value_or(0) > 0 || update_bytes_per_s(scenario) > 0 || tail.gathers;
   tail.ties = layout.tied_embedding_bytes > 0;
   return tail;
 }
@@ -131,12 +148,13 @@ void hold_kinds(const Scenario& scenario, const Layout& layout, Extras& extras) 
     if (holds) extras.holds[static_cast<std::size_t>(kind)] = true;
   };
   const BytesPerParameter kept = kept_of(scenario);
-  hold(BufferKind::weight_gradients, kept.gradient > 0);
-  hold(BufferKind::optimizer, kept.optimizer > 0);
+  hold(BufferKind::weight_gradients, kept.gradient > 0 && trains(layout));
+  hold(BufferKind::optimizer, kept.optimizer > 0 && trains(layout));
   hold(BufferKind::context, scenario.context_bytes.value_or(0) > 0);
   hold(BufferKind::reserve, scenario.reserve.value_or(0) > 0);
   hold(BufferKind::workspace, zero_level(scenario, layout) == 3);
   for (const Layer& layer : layout.model.layers) {
+    hold(BufferKind::input_stash, layer.freed_by_input_bytes > 0);
     hold(BufferKind::pending_weight, layer.pending_weight_bytes > 0);
     hold(BufferKind::workspace, layer.workspace_bytes > 0);
     hold(BufferKind::recomputed, layer.recomputed_bytes > 0);
@@ -148,6 +166,16 @@ void hold_kinds(const Scenario& scenario, const Layout& layout, Extras& extras) 
 BytesPerParameter kept_of(const Scenario& scenario) {
   if (scenario.bytes_per_parameter) return *scenario.bytes_per_parameter;
   return bytes_per_parameter(scenario.precision, scenario.optimizer);
+}
+
+bool leaves_sums_out(const Scenario& scenario, const Layout& layout) {
+  if (!trains(layout) || shares_weights(scenario, layout) ||
+      layout.schedule.weights().use != WeightUse::flushed) {
+    return false;
+  }
+  const std::vector<double> ranks = ranks_by_stage(layout);
+  return has_parameters(layout.model) &&
+         std::any_of(ranks.begin(), ranks.end(), [](double count) { return count > 1; });
 }
 
 Extras extras_of(const Scenario& scenario, const Layout& layout) {
@@ -168,7 +196,8 @@ Training training_of(const Scenario& scenario, const Layout& layout) {
           .optimizer_factor = kept.optimizer_factor(),
           .zero = zero_level(scenario, layout),
           .gathered_bytes = scenario.gathered_bytes,
-          .optimizer_us = scenario.optimizer_us,
+          .optimizer_us = scenario.optimizer_us.value_or(0),
+          .update_bytes_per_s = update_bytes_per_s(scenario),
           .tied_embedding_bytes = layout.tied_embedding_bytes,
           .context_bytes = scenario.context_bytes.value_or(0),
           .reserve_bytes = scenario.reserve.value_or(0) *

@@ -26,6 +26,10 @@ void add(std::optional<double>& sum, const std::optional<double>& part) {
   if (sum) *sum += *part;
 }
 
+double needed_by_weight(const LayerWork& work) {
+  return work.weight_bytes.value_or(work.kept_bytes);
+}
+
 /// Adds a part behind those of a block: sizes add up, but the block has one input and one output,
 /// and its parts run in turn.
 void append(LayerWork& block, LayerWork part) {
@@ -38,8 +42,9 @@ void append(LayerWork& block, LayerWork part) {
   block.backward_flops += part.backward_flops;
   block.full_attention_flops += part.full_attention_flops;
   block.output_bytes = part.output_bytes;
-  block.kept_bytes += part.kept_bytes;
   block.kept_selective_bytes += part.kept_selective_bytes;
+  block.weight_bytes = needed_by_weight(block) + needed_by_weight(part);
+  block.kept_bytes += part.kept_bytes;
   block.pending_weight_bytes += part.pending_weight_bytes;
   block.workspace_bytes = std::max(block.workspace_bytes, part.workspace_bytes);
   block.kernels.insert(block.kernels.end(), part.kernels.begin(), part.kernels.end());
@@ -51,20 +56,32 @@ void append(LayerWork& block, LayerWork part) {
   add(block.backward_weight_us, part.backward_weight_us);
 }
 
-/// What stays from F to B, and what comes back before B.
+/// What stays from F to B, and what comes back before B. What W needs of it stays until then.
 void keep(Layer& layer, const LayerWork& work, Remaking remaking) {
   const double kept = remaking == Remaking::nothing ? work.kept_bytes
                       : remaking == Remaking::selected
                           ? work.kept_selective_bytes
                           : std::min(work.input_bytes, work.kept_bytes);
   const double again = work.kept_bytes - kept;
+  const double needed = needed_by_weight(work);
   layer.stash_bytes = kept;
+  layer.pending_weight_bytes = work.pending_weight_bytes;
   layer.workspace_bytes = work.workspace_bytes;
   if (remaking == Remaking::whole_stages) {
     layer.recomputed_bytes = again;
-  } else {
-    layer.workspace_bytes += again;  // of one block at a time
+    return;
   }
+  layer.workspace_bytes += again;  // of one block at a time
+  layer.freed_by_input_bytes = std::max(0.0, kept - needed);
+  layer.pending_weight_bytes += std::max(0.0, needed - kept);  // made again for I, and kept
+}
+
+/// "block 3" is one of several that are called "block".
+std::string without_number(const std::string& name) {
+  const std::size_t space = name.rfind(' ');
+  const bool numbered = space != std::string::npos && space + 1 < name.size() &&
+                        name.find_first_not_of("0123456789", space + 1) == std::string::npos;
+  return numbered ? name.substr(0, space) : name;
 }
 
 /// What is made again of one block: embeddings and heads are not among those that are made again
@@ -81,13 +98,13 @@ Layer layer_of(const BlockSpec& block, const CellShape& shape, Remaking of_model
   Layer layer;
   layer.name = block.name;
   layer.source = block.parts.front().source;
-  layer.kind = block.parts.size() == 1 ? block.parts.front().kind : "block";
+  layer.kind = block.parts.size() == 1 ? block.parts.front().kind : without_number(block.name);
   // What predicts further tokens leaves what it was given to the layers behind it.
   layer.activation_bytes = block.predicts_further ? work.input_bytes : work.output_bytes;
   layer.expert_parameter_bytes = work.held_expert_parameters * shape.parameter_size;
-  layer.parameter_bytes =
-      work.held_parameters * shape.parameter_size + layer.expert_parameter_bytes;
-  layer.pending_weight_bytes = work.pending_weight_bytes;
+  // What predicts further tokens reads embedding and head where they are.
+  const double held = work.held_parameters - (block.predicts_further ? work.tied_parameters : 0);
+  layer.parameter_bytes = held * shape.parameter_size + layer.expert_parameter_bytes;
   keep(layer, work, remaking);
   layer.forward_us = work.forward_us;
   layer.backward_us = work.backward_us;

@@ -53,6 +53,10 @@ std::string_view field_for(Pass pass) {
   }
 }
 
+std::string in_layer(const Layer& layer) {
+  return layer.name.empty() ? std::string() : fmt::format(" in layer \"{}\"", layer.name);
+}
+
 /// How long an action of a stage takes on one of its layers.
 double layer_us(const WorkClass& work, const Layer& layer, const HardwareModel& hardware) {
   const bool again = work.recomputes || work.pass == Pass::recompute;
@@ -60,9 +64,9 @@ double layer_us(const WorkClass& work, const Layer& layer, const HardwareModel& 
   if (work.pass == Pass::recompute) return again_us;
   const auto time = hardware.compute_us(layer, work.pass);
   if (!time) {
-    throw InputError(layer.source,
-                     fmt::format("{} is missing; the order runs {} of stage {}",
-                                 field_for(work.pass), letters(work.pass), index(work.stage)));
+    throw InputError(layer.source, fmt::format("{} is missing{}; the order runs {} of stage {}",
+                                               field_for(work.pass), in_layer(layer),
+                                               letters(work.pass), index(work.stage)));
   }
   return *time + again_us;
 }
@@ -76,9 +80,16 @@ double carrying_us(const WorkClass& work, const StageShare& stage, const Hardwar
   return time.occupies_us + carried.steps * time.latency_us;
 }
 
+/// Stated, or as long as memory takes to move what the optimiser reads and writes.
+double update_us(const StageShare& stage, const Training& training) {
+  if (training.update_bytes_per_s == 0) return training.optimizer_us;
+  return training.optimizer_us +
+         moved_by_update(stage, training) / training.update_bytes_per_s * 1e6;
+}
+
 double action_us(const WorkClass& work, std::span<const LayerIndex> layers, const StageShare& stage,
                  const ModelGraph& model, const HardwareModel& hardware, const Training& training) {
-  if (work.pass == Pass::update) return training.optimizer_us;
+  if (work.pass == Pass::update) return update_us(stage, training);
   if (moves_stash(work.pass)) return 0;  // they only ask for a transfer
   double sum = 0;
   for (LayerIndex layer : layers) sum += layer_us(work, model.layers[index(layer)], hardware);

@@ -42,7 +42,7 @@ struct Costs {
 /// devices of a rank's group that hold the same. With parameters in shares (ZeRO-3) a pass takes as
 /// long as its work or as its own collectives, whichever is longer: one overlaps the other. Throws
 /// InputError when a layer lacks a time that the order needs, when a stage has no layers, or when
-/// the sum of all durations would not fit the clock (106 days).
+/// the sum of all durations would not fit the clock (104 days).
 Costs price(const Plan& plan, const ModelGraph& model, const Partition& partition,
             const HardwareModel& hardware, const Training& training = {});
 

@@ -20,8 +20,9 @@ struct Layer {
   std::optional<double> backward_input_us;
   std::optional<double> backward_weight_us;
   double recompute_us = 0;
-  double activation_bytes = 0;  // what it hands to the layers after it
-  double stash_bytes = 0;       // what it keeps from its forward to the end of its backward
+  double activation_bytes = 0;      // what it hands to the layers after it
+  double stash_bytes = 0;           // what it keeps from its forward to the end of its backward
+  double freed_by_input_bytes = 0;  // of stash_bytes, what its weight gradient does not need
   double parameter_bytes = 0;
   double recomputed_bytes = 0;      // what recomputation brings back, or would have to
   double workspace_bytes = 0;       // what any of its passes needs while it runs

@@ -86,7 +86,8 @@ std::vector<StageSizes> stage_sizes(const ModelGraph& model, const Partition& pa
   for (std::uint32_t layer = 0; layer < stage_of.size(); ++layer) {
     const Layer& costs = model.layers[layer];
     StageSizes& own = sizes[stage_of[layer]];
-    own.stash_bytes += costs.stash_bytes;
+    own.stash_bytes += costs.stash_bytes - costs.freed_by_input_bytes;
+    own.input_stash_bytes += costs.freed_by_input_bytes;
     add_parameters(own, costs.parameter_bytes - costs.expert_parameter_bytes, costs.copies);
     add_parameters(own, costs.expert_parameter_bytes, costs.expert_copies);
     own.recomputed_bytes += costs.recomputed_bytes;

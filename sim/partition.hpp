@@ -23,8 +23,9 @@ struct SharedParameters {
 
 /// What one model stage holds and sends, over all its layers. Not yet rounded.
 struct StageSizes {
-  double activation_bytes = 0;  // all tensors that leave for later stages, each once
-  double stash_bytes = 0;
+  double activation_bytes = 0;   // all tensors that leave for later stages, each once
+  double stash_bytes = 0;        // to the end of B or W
+  double input_stash_bytes = 0;  // to the end of B or I
   double parameter_bytes = 0;
   std::vector<SharedParameters> parameters;  // the same, apart by copies
   double largest_parameter_bytes = 0;        // of two layers in a row, or of the only one

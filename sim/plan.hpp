@@ -41,8 +41,9 @@ enum class BufferKind : std::uint8_t {
   recomputed,        // what R brings back, to the end of B or W; from F on where there is no R
   context,           // for the whole run, once a rank: what its device needs to run anything
   reserve,           // for the whole run, once a rank: what its allocator cannot use
+  input_stash,       // of an activation, what only B or I needs: from F to their end
 };
-constexpr std::size_t buffer_kinds = 12;
+constexpr std::size_t buffer_kinds = 13;
 
 /// "parameters", "pending weight".
 std::string_view name(BufferKind kind);

@@ -65,6 +65,8 @@ double bytes_of(BufferKind kind, const StageShare& stage, const Training& traini
       return kept_parameters(stage, training.zero >= 1) * training.optimizer_factor;
     case BufferKind::stash:
       return sizes.stash_bytes;
+    case BufferKind::input_stash:
+      return sizes.input_stash_bytes;
     case BufferKind::recomputed:
       return sizes.recomputed_bytes;
     case BufferKind::pending_weight:
@@ -80,6 +82,11 @@ double bytes_of(BufferKind kind, const StageShare& stage, const Training& traini
       break;
   }
   return sizes.activation_bytes;
+}
+
+double moved_by_update(const StageShare& stage, const Training& training) {
+  return kept_parameters(stage, training.zero >= 1) *
+         (1 + training.gradient_factor + 2 * training.optimizer_factor);
 }
 
 Carried carried_by_tail(Pass pass, const StageShare& stage, const Training& training) {

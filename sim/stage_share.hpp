@@ -22,6 +22,10 @@ std::vector<StageShare> stage_shares(const Plan& plan, const ModelGraph& model,
 /// What a buffer of a stage takes. Not yet rounded.
 double bytes_of(BufferKind kind, const StageShare& stage, const Training& training);
 
+/// The bytes that the update of a stage reads and writes on one device: gradients, parameters, and
+/// what the optimiser keeps, twice. Of all of them the share that is its own.
+double moved_by_update(const StageShare& stage, const Training& training);
+
 /// What one device puts on its link, and how many latencies that takes one after the other.
 struct Carried {
   double bytes = 0;

@@ -15,7 +15,8 @@ struct Training {
   // which are gathered for each pass.
   std::uint32_t zero = 0;
   std::optional<double> gathered_bytes;  // of parameters at a time; else two layers in a row
-  double optimizer_us = 0;               // of the U of a stage
+  double optimizer_us = 0;               // of the U of a stage, whatever its size
+  double update_bytes_per_s = 0;         // that U moves through memory; 0: in no time
   double tied_embedding_bytes = 0;
   double context_bytes = 0;  // of each rank, whatever it does
   double reserve_bytes = 0;  // that the allocator of each rank cannot use

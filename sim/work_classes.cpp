@@ -80,6 +80,7 @@ std::vector<MemoryEffect> WorkClasses::effects_of(const Action& action, std::uin
       effects.push_back({received, at_start, gives_back});
     }
     add_effect(effects, BufferKind::stash, slot, at_start, takes);
+    add_effect(effects, BufferKind::input_stash, slot, at_start, takes);
   }
   if (remakes) add_effect(effects, BufferKind::recomputed, slot, at_start, takes);
   add_effect(effects, BufferKind::workspace, slot, at_start, takes);
@@ -87,6 +88,9 @@ std::vector<MemoryEffect> WorkClasses::effects_of(const Action& action, std::uin
   if (has_backward_ ? ends_activation(action.pass) : action.pass == Pass::forward) {
     add_effect(effects, BufferKind::stash, slot, at_end, gives_back);
     add_effect(effects, BufferKind::recomputed, slot, at_end, gives_back);
+  }
+  if (has_backward_ ? gives_gradient(action.pass) : action.pass == Pass::forward) {
+    add_effect(effects, BufferKind::input_stash, slot, at_end, gives_back);
   }
   if (action.pass == Pass::backward_input || action.pass == Pass::backward_weight) {
     add_effect(effects, BufferKind::pending_weight, slot, at_end,

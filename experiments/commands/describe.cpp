@@ -14,6 +14,8 @@ struct Options {
   std::string model;
   ModelFileOptions file;
   std::optional<std::uint32_t> sequence, microbatch, tensor, context, expert;
+  std::string dtype;
+  bool sequence_parallel = false;
   bool json = false;
 };
 
@@ -25,11 +27,14 @@ std::optional<double> degree(const char* option, std::optional<std::uint32_t> va
 
 int describe_model(const Options& options) {
   const ModelFile file = read_model_file(options.model, options.file);
-  const DescriptionOptions shape{.sequence = degree("--sequence", options.sequence),
-                                 .microbatch = degree("--microbatch", options.microbatch),
-                                 .tensor = degree("--tensor", options.tensor),
-                                 .context = degree("--context", options.context),
-                                 .expert = degree("--expert", options.expert)};
+  const DescriptionOptions shape{
+      .sequence = degree("--sequence", options.sequence),
+      .microbatch = degree("--microbatch", options.microbatch),
+      .tensor = degree("--tensor", options.tensor),
+      .context = degree("--context", options.context),
+      .expert = degree("--expert", options.expert),
+      .dtype = options.dtype.empty() ? std::nullopt : std::optional(options.dtype),
+      .sequence_parallel = options.sequence_parallel};
   try {
     const ModelDescription model = describe(file, shape);
     fmt::print("{}",
@@ -48,6 +53,10 @@ Runner declare(CommandLine& line) {
   line.option("--tensor", options->tensor, "degree of tensor parallelism");
   line.option("--context", options->context, "degree of context parallelism");
   line.option("--expert", options->expert, "degree of expert parallelism");
+  line.flag("--sequence-parallel", options->sequence_parallel,
+            "tensor parallelism cuts along the sequence what it would leave whole");
+  line.choice("--dtype", options->dtype, {"bf16", "fp16", "fp32", "tf32"},
+              "of weights and activations, instead of what the file says");
   line.option("--format", options->file.format, "of the file, where its text does not show it",
               "NAME");
   line.option("--arch", options->file.architecture, "architecture, instead of what the file says",
@@ -66,6 +75,8 @@ constinit extern const CommandEntry describe_entry{
         "penstock list formats. Parameters are those of the whole model; what layers hold,\n"
         "put out and keep until their backward is counted on one device, for one\n"
         "microbatch: without recomputation, with selective and with full recomputation.\n"
+        "What predicts further tokens (MTP) is counted apart from parameters and FLOPs, and\n"
+        "is among what devices hold.\n"
         "FLOPs of causal attention count half of the square where the kernel can skip the\n"
         "rest; the other way of counting stands beside it.\n"
         "\n"

@@ -102,6 +102,7 @@ void add_projections(LayerWork& work, const Heads& heads, const CellShape& shape
   count_dense_flops(work, heads.hidden * (heads.projected() + heads.size * heads.queries),
                     tokens_of_all(shape));
   work.kept_bytes = work.input_bytes + number * (heads.own_projected() + values);
+  work.weight_bytes = work.input_bytes + number * values;
   work.pending_weight_bytes = number * (heads.own_projected() + heads.hidden);
   work.workspace_bytes = number * heads.own_projected();
 }

@@ -76,7 +76,10 @@ void add_scores(LayerWork& work, const CoreAttention& core, const CellShape& sha
 
 void add_ring(LayerWork& work, const CoreAttention& core, const CellShape& shape) {
   if (shape.context == 1) return;
-  const double bytes = keys_and_values(core, shape.tokens()) * shape.activation_size;
+  // A slice needs the keys of those before it too, which lie on all devices of the group.
+  const double keys = shape.microbatch * keys_there(core, shape) / shape.context;
+  const double bytes =
+      keys_and_values(core, shape.slices == 1 ? shape.tokens() : keys) * shape.activation_size;
   Collective ring{.pass = Pass::forward,
                   .kind = CollectiveKind::ring_exchange,
                   .group = Group::context,

@@ -26,6 +26,7 @@ void add_feed_forward(LayerWork& work, const FeedForward& network, const CellSha
   add_dense(work, {rows, intermediate, hidden, networks}, shape.activation_size);
   work.kept_bytes += inside;
   work.kept_selective_bytes += inside;
+  work.weight_bytes = work.weight_bytes.value_or(0) + number * intermediate;
   work.pending_weight_bytes += gradient + number * hidden;
   work.workspace_bytes += gradient;
 }

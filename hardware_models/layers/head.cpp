@@ -46,6 +46,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   work.tied_parameters = tied ? columns * hidden : 0;
   work.input_bytes = shape.tokens_outside_tensor() * hidden * shape.activation_size;
   work.kept_bytes = work.input_bytes;
+  work.weight_bytes = work.input_bytes;
   count_dense_flops(work, numbers["vocab"] * hidden, tokens_of_all(shape));
   add_dense(work, {shape.tokens(), hidden, columns}, shape.activation_size);
   add_loss(work, numbers, shape, shape.tokens() * columns);

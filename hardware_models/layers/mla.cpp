@@ -70,6 +70,8 @@ void add_up(LayerWork& work, const Latent& latent, double heads, const CellShape
   add_dense(work, {tokens, latent.keys, heads * expanded}, shape.activation_size);
   add_dense(work, {tokens, heads * latent.value, latent.hidden}, shape.activation_size);
   work.kept_bytes += number * heads * (2 * latent.key + 2 * latent.value);
+  work.weight_bytes =
+      work.input_bytes + number * (latent.queries + latent.keys + heads * latent.value);
   work.pending_weight_bytes += number * (heads * (latent.key + expanded) + latent.hidden);
   work.workspace_bytes += number * heads * (latent.key + expanded);
 }

@@ -104,6 +104,7 @@ void add_dispatch(LayerWork& work, const Mixture& mixture, const CellShape& shap
                                 .count = 2});
   }
   keep(work, 2 * bytes);
+  work.weight_bytes = work.input_bytes + bytes;
 }
 
 void add_shared(LayerWork& work, const Mixture& mixture, const CellShape& shape) {

@@ -25,12 +25,13 @@ struct LayerWork {
   double backward_flops = 0;        // I and W
   double full_attention_flops = 0;  // what forward_flops has more where a mask saves nothing
 
-  double input_bytes = 0;           // all that full recomputation keeps of a layer
-  double output_bytes = 0;          // what goes on to the next layer
-  double kept_bytes = 0;            // from F to the end of B, input included
-  double kept_selective_bytes = 0;  // the same with selective recomputation
-  double pending_weight_bytes = 0;  // gradients of outputs that wait for W
-  double workspace_bytes = 0;       // while any pass runs
+  double input_bytes = 0;              // all that full recomputation keeps of a layer
+  double output_bytes = 0;             // what goes on to the next layer
+  double kept_bytes = 0;               // from F to the end of B, input included
+  double kept_selective_bytes = 0;     // the same with selective recomputation
+  std::optional<double> weight_bytes;  // of these, what W reads: inputs of products; else all
+  double pending_weight_bytes = 0;     // gradients of outputs that wait for W
+  double workspace_bytes = 0;          // while any pass runs
 
   std::vector<Kernel> kernels;
   std::vector<Collective> collectives;

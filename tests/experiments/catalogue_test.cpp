@@ -370,7 +370,8 @@ TEST_CASE("catalogue: devices have the numbers of the data, with its source or a
     REQUIRE(row != std::end(rows));
     const json facts = json::parse(catalogue.at(row->entry).text);
     const std::string source = device["source"];
-    check_fact(facts["memory_bytes"], device["mem_GB"].get<double>() * 1e9,
+    const double giga = source.find("GiB") == std::string::npos ? 1e9 : 1024.0 * 1024 * 1024;
+    check_fact(facts["memory_bytes"], device["mem_GB"].get<double>() * giga,
                from_memory(device, {"mem_GB", "mem", "rest"}), source);
     check_fact(facts["memory_bandwidth_bytes_per_s"], device["mem_GBps"].get<double>() * 1e9,
                from_memory(device, {"mem_GBps", "mem", "rest"}), source);

@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-/// One norm between two products on one rank, each with FLOPs of its own; times do not matter.
+/// Two networks and an attention on one rank; times do not matter.
 RunResult run_of(const std::string& recompute, const std::string& schedule) {
   const std::string text = R"({
     "model": { "layers": [ { "kind": "mlp", "hidden": 64, "intermediate": 128, "repeat": 2 },
@@ -23,9 +23,8 @@ RunResult run_of(const std::string& recompute, const std::string& schedule) {
 
 double seconds(const RunResult& result) { return to_us(result.report->makespan) * 1e-6; }
 
-// 256 tokens. An mlp: 2 * 2 * 64 * 128 FLOPs a token. Attention: four products of 64 x 64, and 4 *
-// 128
-// * 64 for the whole square of scores.
+// 256 tokens. An mlp: 2 * 2 * 64 * 128 FLOPs a token. Attention: four products of 64 x 64, and
+// 4 * 128 * 64 for the whole square of scores.
 constexpr double mlps = 2 * 256 * 2 * 2 * 64 * 128;
 constexpr double projections = 256 * 2 * 4 * 64 * 64;
 constexpr double scores = 256 * 4 * 128 * 64;

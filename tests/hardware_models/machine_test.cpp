@@ -58,8 +58,19 @@ TEST_CASE("what is given replaces what the machine says, and another kind its ow
   CHECK(parameter(machine, "nic_bandwidth_bytes_per_s") == 1e9);
   CHECK(parameter(machine, "nic_latency_us") == 3);
   set_topology(machine, {"leaf-spine", {{"spines", 2}}});
-  CHECK(parameter(machine, "nic_latency_us") == 1);
+  CHECK(parameter(machine, "nic_latency_us") == 3);  // of the machine itself by now
   CHECK(parameter(machine, "spines") == 2);
+}
+
+TEST_CASE("groups inside a machine talk over the links that its topology is given") {
+  Machine machine = eight();
+  set_topology(machine, {"rails",
+                         {{"nvlink_bandwidth_bytes_per_s", 60e9},
+                          {"nvlink_latency_us", 7},
+                          {"nic_bandwidth_bytes_per_s", 2e9}}});
+  CHECK(speed_inside(machine)->bandwidth_bytes_per_s == doctest::Approx(60e9));
+  CHECK(speed_inside(machine)->latency_us == 7);
+  CHECK(machine.nic->bandwidth_bytes_per_s == 2e9);
 }
 
 TEST_CASE("a machine is as large as its topology") {
