@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "experiments/formats/reading/plain_text.hpp"
 #include "sim/error.hpp"
 
 namespace penstock {
@@ -25,13 +26,13 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
 }
 
 /// The library's text without its prefix "[json.exception…] parse error at line 1, column 2: ", and
-/// without most of what it quotes of the input where that is long.
+/// without most of what it quotes of the input, byte by byte, where that is long.
 std::string reason(const std::string& what) {
   constexpr std::size_t longest = 240;
   const std::size_t syntax = what.find("syntax error");
-  if (syntax != std::string::npos) return what.substr(syntax, longest);
+  if (syntax != std::string::npos) return shortened(what.substr(syntax), longest);
   const std::size_t bracket = what.find("] ");
-  return what.substr(bracket == std::string::npos ? 0 : bracket + 2, longest);
+  return shortened(what.substr(bracket == std::string::npos ? 0 : bracket + 2), longest);
 }
 
 /// Reads a text without building anything: knows the place it has come to, and refuses what the

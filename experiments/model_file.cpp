@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "experiments/files.hpp"
+#include "experiments/formats/reading/plain_text.hpp"
 #include "experiments/formats/registry.hpp"
 #include "experiments/profile_file.hpp"
 #include "sim/error.hpp"
@@ -22,7 +23,7 @@ std::string known_formats() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-const FormatEntry& format_of(const std::string& text, const ModelFileOptions& options) {
+const FormatEntry& format_of(std::string_view text, const ModelFileOptions& options) {
   if (!options.format.empty()) {
     const FormatEntry* entry = find_named(format_entries(), options.format);
     if (entry != nullptr && entry->read_model != nullptr) return *entry;
@@ -89,9 +90,11 @@ ModelGraph graph_by_times(const ModelFile& file, std::optional<double> microbatc
 }
 
 ModelFile parse_model_file(const std::string& text, const ModelFileOptions& options) {
-  const FormatEntry& format = format_of(text, options);
-  ModelFile file = format.read_model(text, options);
+  const std::string_view content = without_byte_order_mark(text);
+  const FormatEntry& format = format_of(content, options);
+  ModelFile file = format.read_model(content, options);
   file.format = format.name;
+  for (std::string& note : file.notes) note = valid_text(note);
   return file;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/optimizer.hpp"
 #include "experiments/recompute_mode.hpp"
 #include "hardware_models/model_spec.hpp"
 #include "hardware_models/profile.hpp"
@@ -33,6 +34,7 @@ struct TrainingCommand {
   std::optional<bool> sequence_parallel;
   std::optional<std::string> dtype;  // "bf16", "fp16", "fp32"
   std::optional<RecomputeMode> recompute;
+  std::optional<Optimizer> optimizer;
   std::optional<bool> distributed_optimizer;  // ZeRO-1
 };
 

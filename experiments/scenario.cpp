@@ -224,11 +224,11 @@ void check_expectations(const json& expect) {
   }
 }
 
-/// Layers by kind are trained with Adam, and keep what goes with their precision, unless "memory"
-/// says otherwise.
+/// Layers by kind are trained with Adam, unless a command names another optimizer, and keep what
+/// goes with their precision, unless "memory" says otherwise.
 void train_as_usual(Scenario& scenario, const TrainingCommand& command) {
   const std::string dtype = scenario.dtype.value_or(command.dtype.value_or("bf16"));
-  scenario.optimizer = Optimizer::adam;
+  scenario.optimizer = command.optimizer.value_or(Optimizer::adam);
   scenario.precision = dtype == "bf16"   ? Precision::bf16
                        : dtype == "fp16" ? Precision::fp16
                                          : Precision::fp32;

@@ -7,6 +7,7 @@
 #include <valijson/schema_parser.hpp>
 #include <valijson/validator.hpp>
 
+#include "experiments/formats/reading/plain_text.hpp"
 #include "experiments/json_input.hpp"
 #include "sim/error.hpp"
 
@@ -99,8 +100,7 @@ std::string wanted(const json& node) {
 /// A value as it is shown in an error text: whole when it is short.
 std::string shown(const json& value) {
   constexpr std::size_t longest = 40;
-  const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
-  return text.size() <= longest ? text : text.substr(0, longest) + "…";
+  return shortened(value.dump(-1, ' ', false, json::error_handler_t::replace), longest);
 }
 
 /// The fault at one place of the document in our own words.

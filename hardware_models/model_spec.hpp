@@ -11,7 +11,8 @@ namespace penstock {
 struct LayerSpec {
   std::string kind;
   std::map<std::string, double, std::less<>> numbers;
-  std::string source;  // where it was stated, a JSON pointer, for error texts
+  // Where it was stated, a JSON pointer, for error texts; empty: error texts name the kind.
+  std::string source;
 };
 
 /// Layers that no cut parts: a transformer block, or a single layer.

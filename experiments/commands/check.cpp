@@ -5,6 +5,7 @@
 
 #include "experiments/commands/registry.hpp"
 #include "experiments/files.hpp"
+#include "experiments/json_output.hpp"
 #include "experiments/order_check.hpp"
 #include "sim/error.hpp"
 #include "sim/limits.hpp"
@@ -81,12 +82,11 @@ int check(const Options& options) {
   const auto chains = parse_chains(options.chains);
   const OrderCheck result = checked(read_file(options.order), chains);
   if (!result.fault) {
-    fmt::print("{}",
-               options.json ? facts_json(*result.facts).dump(2) + "\n" : facts_text(*result.facts));
+    fmt::print("{}", options.json ? printed(facts_json(*result.facts)) : facts_text(*result.facts));
     return ExitCode::done;
   }
   const CellFault& fault = *result.fault;
-  fmt::print("{}", options.json ? fault_json(fault).dump(2) + "\n"
+  fmt::print("{}", options.json ? printed(fault_json(fault))
                                 : fmt::format("{}: row {}, column {}: {}\n", options.order,
                                               fault.rank, fault.column, fault.text));
   return ExitCode::finding;

@@ -5,6 +5,7 @@
 #include "experiments/commands/registry.hpp"
 #include "experiments/description.hpp"
 #include "experiments/files.hpp"
+#include "experiments/json_output.hpp"
 #include "sim/error.hpp"
 
 namespace penstock {
@@ -37,8 +38,7 @@ int describe_model(const Options& options) {
       .sequence_parallel = options.sequence_parallel};
   try {
     const ModelDescription model = describe(file, shape);
-    fmt::print("{}",
-               options.json ? description_json(model).dump(2) + "\n" : description_text(model));
+    fmt::print("{}", options.json ? printed(description_json(model)) : description_text(model));
   } catch (const InputError& error) {
     throw in_file(options.model, error);
   }

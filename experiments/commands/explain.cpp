@@ -7,6 +7,7 @@
 
 #include "experiments/commands/picture_files.hpp"
 #include "experiments/commands/registry.hpp"
+#include "experiments/json_output.hpp"
 #include "experiments/memory_explanation.hpp"
 #include "experiments/result_json.hpp"
 #include "experiments/result_table.hpp"
@@ -24,7 +25,7 @@ struct Options {
 
 void print_memory(const Options& options, const Scenario& scenario, const RunResult& result) {
   const MemoryExplanation explanation = explain_memory(scenario, result);
-  fmt::print("{}", options.json ? memory_explanation_json(result, explanation).dump(2) + "\n"
+  fmt::print("{}", options.json ? printed(memory_explanation_json(result, explanation))
                                 : memory_explanation_text(result, explanation));
 }
 
@@ -33,7 +34,7 @@ int explain_scenario(const Options& options) {
   const RunResult result = options.memory ? run_for_memory(scenario) : run(scenario);
   const int code = result.findings.empty() ? ExitCode::done : ExitCode::finding;
   if (!result.report) {  // a deadlock: its finding is the explanation
-    fmt::print("{}", options.json ? result_json(result).dump(2) + "\n" : result_table(result));
+    fmt::print("{}", options.json ? printed(result_json(result)) : result_table(result));
     return code;
   }
   if (options.memory && !on_standard_output(options.pictures)) {
@@ -44,7 +45,7 @@ int explain_scenario(const Options& options) {
   write_pictures(options.pictures, result,
                  {explanation.gaps, tasks_of(result.report->critical_path)});
   if (options.memory || on_standard_output(options.pictures)) return code;
-  fmt::print("{}", options.json ? explanation_json(result, explanation).dump(2) + "\n"
+  fmt::print("{}", options.json ? printed(explanation_json(result, explanation))
                                 : explanation_text(result, explanation));
   return code;
 }

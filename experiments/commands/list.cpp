@@ -8,6 +8,7 @@
 #include "experiments/catalogue_list.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/formats/registry.hpp"
+#include "experiments/json_output.hpp"
 #include "hardware_models/layers/registry.hpp"
 #include "hardware_models/registry.hpp"
 #include "hardware_models/topologies/registry.hpp"
@@ -165,7 +166,7 @@ Runner declare(CommandLine& line) {
                                    [&](const Kind& k) { return options->kind == k.name; });
     const json entries = kind->list();
     if (options->json) {
-      fmt::print("{}\n", json{{"penstock", 1}, {options->kind, entries}}.dump(2));
+      fmt::print("{}", printed(json{{"penstock", 1}, {options->kind, entries}}));
     } else {
       print_lines(entries);
     }

@@ -11,6 +11,7 @@
 #include "experiments/files.hpp"
 #include "experiments/formats/chrome_trace.hpp"
 #include "experiments/formats/torch_csv.hpp"
+#include "experiments/json_output.hpp"
 #include "experiments/result_json.hpp"
 #include "experiments/result_table.hpp"
 #include "sim/error.hpp"
@@ -93,7 +94,7 @@ int run_scenario(const Options& options) {
   }
   write_outputs(options, result);
   if (report_wanted(options)) {
-    fmt::print("{}", options.json ? result_json(result).dump(2) + "\n" : result_table(result));
+    fmt::print("{}", options.json ? printed(result_json(result)) : result_table(result));
   }
   return result.findings.empty() ? ExitCode::done : ExitCode::finding;
 }

@@ -40,7 +40,8 @@ constexpr HfField shared_width{
     {"shared_expert_intermediate_size"}, "the width of what every token meets", Limit::width, 0};
 constexpr HfField dense_first{
     {"first_k_dense_replace"}, "the first layers, which have no experts", Limit::layers, 0};
-constexpr HfField every{{"moe_layer_freq"}, "of how many layers one has experts", Limit::layers};
+constexpr HfField every{
+    {"moe_layer_freq"}, "of how many layers one has experts, or a list of 0 and 1", Limit::layers};
 constexpr HfField every_last{{"decoder_sparse_step", "interleave_moe_layer_step"},
                              "of how many layers the last has experts",
                              Limit::layers};
@@ -53,6 +54,9 @@ constexpr HfField rope{{"qk_rope_head_dim"}, "the part of a head with positions"
 constexpr HfField value{{"v_head_dim"}, "the width of a head's values", Limit::width};
 
 constexpr HfField window{{"sliding_window"}, "the tokens that one attends to", Limit::positions};
+constexpr HfField period{{"sliding_window_pattern", "_sliding_window_pattern"},
+                         "of how many layers the last has no window",
+                         Limit::layers};
 constexpr HfField full_layers{
     {"max_window_layers"}, "the first layers, which have no window", Limit::layers, 0};
 
@@ -89,7 +93,6 @@ class Reader {
   Reader(const HfFields& config, const HfArchitecture& row) : config_(config), row_(row) {}
 
   TransformerShape read() {
-    shape_.source = config_.place();
     read_sizes();
     read_facts();
     if (row_.latent) {
@@ -125,16 +128,16 @@ class Reader {
   }
 
   void read_facts() {
-    const bool everywhere = fact("linear_bias", row_.linear_bias);
-    const bool attention = fact("attention_bias", everywhere);
+    const bool everywhere = fact("linear_bias", fact("enable_bias", row_.linear_bias));
+    const bool attention = fact("attention_bias", everywhere || row_.attention_bias);
     shape_.qkv_bias = fact("qkv_bias", attention || row_.qkv_bias);
-    shape_.out_bias = attention;
+    shape_.out_bias = attention && row_.out_bias;
     shape_.mlp_bias = fact("mlp_bias", everywhere);
     shape_.gated = fact("gated_mlp", row_.gated);
     shape_.layer_norm = norm_is_layer_norm();
     shape_.norms_after = row_.norms_after;
     shape_.final_norm = fact("do_layer_norm_before", true);
-    shape_.qk_norm = fact("qk_norm", row_.qk_norm);
+    shape_.qk_norm = fact("qk_norm", fact("use_qk_norm", row_.qk_norm));
     shape_.tied = config_.flag_anywhere("tie_word_embeddings").value_or(row_.tied);
     shape_.attention_dropout = dropout({"attn_pdrop", "attention_dropout"});
     shape_.hidden_dropout = dropout({"resid_pdrop", "hidden_dropout", "dropout"});
@@ -196,8 +199,12 @@ class Reader {
     read_layers_with_experts();
   }
 
-  /// A layer has experts where no rule of the config takes them away.
+  /// A layer has experts where no rule of the config takes them away. A list rules alone.
   void read_layers_with_experts() {
+    if (auto flags = config_.layer_flags("moe_layer_freq", shape_.layers)) {
+      shape_.has_experts = *std::move(flags);
+      return;
+    }
     const double from = config_.number(dense_first).value_or(row_.dense_first);
     const double step = config_.number(every).value_or(1);
     const double last = config_.number(every_last).value_or(1);
@@ -235,13 +242,24 @@ class Reader {
     if (!tokens || row_.window == WindowRule::never) return;
     if (row_.window == WindowRule::when_used && !fact("use_sliding_window", false)) return;
     const auto types = config_.layer_words("layer_types", shape_.layers);
-    const double full =
-        row_.window == WindowRule::when_used ? config_.number(full_layers).value_or(0) : 0;
     for (std::size_t layer = 0; layer < static_cast<std::size_t>(shape_.layers); ++layer) {
       const bool slides = types ? (*types)[layer] == "sliding_attention"
-                                : static_cast<double>(layer) >= full &&
-                                      (row_.window != WindowRule::alternate || layer % 2 == 0);
+                                : slides_by_rule(static_cast<double>(layer));
       shape_.window.push_back(slides ? *tokens : 0);
+    }
+  }
+
+  bool slides_by_rule(double layer) const {
+    constexpr double usual_period = 6;
+    switch (row_.window) {
+      case WindowRule::when_used:
+        return layer >= config_.number(full_layers).value_or(0);
+      case WindowRule::alternate:
+        return std::fmod(layer, 2) == 0;
+      case WindowRule::pattern:
+        return std::fmod(layer + 1, config_.number(period).value_or(usual_period)) != 0;
+      default:
+        return true;
     }
   }
 
@@ -265,6 +283,14 @@ std::vector<std::string> notes_on(const HfFields& config, const HfArchitecture& 
   std::vector<std::string> notes{"attention is taken as causal and fused (flash)"};
   if (row.latent && config.flag("attention_bias").value_or(false)) {
     notes.emplace_back("the biases of latent attention are left out");
+  }
+  if (row.name == "gpt_oss") {
+    notes.emplace_back(
+        "the biases of experts and of their router, and the sinks of attention, a "
+        "number a head, are left out");
+  }
+  if (!config.flag("layer_norm_elementwise_affine").value_or(true)) {
+    notes.emplace_back("norms are counted with the weights and biases that they do not have here");
   }
   if (row.name == "llama4_text") {
     notes.emplace_back("chunked attention is taken as attention to the whole sequence");

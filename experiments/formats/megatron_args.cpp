@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include "experiments/formats/reading/megatron_command.hpp"
 #include "experiments/formats/reading/megatron_patterns.hpp"
 #include "experiments/formats/reading/megatron_stages.hpp"
+#include "experiments/formats/reading/megatron_training.hpp"
 #include "experiments/formats/reading/transformer_shape.hpp"
 #include "experiments/formats/registry.hpp"
 #include "sim/error.hpp"
@@ -29,7 +29,6 @@ class Reader {
       : command_(command), notes_(notes) {}
 
   TransformerShape read() {
-    shape_.source = command_.place("--num-layers");
     read_sizes();
     read_facts();
     read_dropout();
@@ -146,7 +145,7 @@ class Reader {
       return command_.whole(name, Limit::width).value_or(usual);
     };
     shape_.latent = LatentShape{.q_lora_rank = width("--q-lora-rank", 0),
-                                .kv_lora_rank = command_.needed("--kv-lora-rank", Limit::width),
+                                .kv_lora_rank = width("--kv-lora-rank", 32),
                                 .nope = width("--qk-head-dim", 128),
                                 .rope = width("--qk-pos-emb-head-dim", 64),
                                 .value = width("--v-head-dim", 128)};
@@ -222,45 +221,6 @@ class Reader {
   TransformerShape shape_;
 };
 
-std::optional<std::uint32_t> count_of(const MegatronCommand& command, const char* name,
-                                      double most) {
-  const auto value = command.whole(name, most);
-  if (!value) return std::nullopt;
-  return static_cast<std::uint32_t>(*value);
-}
-
-std::optional<RecomputeMode> recompute_of(const MegatronCommand& command) {
-  const auto granularity = command.one_of("--recompute-granularity", {"full", "selective"});
-  if (granularity == "full") return RecomputeMode::full;
-  if (granularity || command.has("--recompute-activations")) return RecomputeMode::selective;
-  return RecomputeMode::none;
-}
-
-/// What torchrun starts on all nodes, where the text tells.
-std::optional<std::uint32_t> devices_of(MegatronCommand& command) {
-  const auto per_node = command.whole_if_known("--nproc-per-node", Limits::ranks);
-  const auto nodes = command.whole_if_known("--nnodes", Limits::ranks);
-  if (!per_node || (command.has("--nnodes") && !nodes)) return std::nullopt;
-  return static_cast<std::uint32_t>(std::min(*per_node * nodes.value_or(1), 1e9));
-}
-
-TrainingCommand training_of(MegatronCommand& command) {
-  constexpr double most = 1e9;
-  TrainingCommand training;
-  training.tensor = count_of(command, "--tensor-model-parallel-size", Limits::ranks).value_or(1);
-  training.context = count_of(command, "--context-parallel-size", Limits::ranks).value_or(1);
-  training.expert = count_of(command, "--expert-model-parallel-size", Limits::ranks).value_or(1);
-  training.devices = devices_of(command);
-  training.microbatch = count_of(command, "--micro-batch-size", most);
-  training.global_batch = count_of(command, "--global-batch-size", most);
-  training.sequence = command.whole("--seq-length", Limit::positions);
-  training.sequence_parallel = command.has("--sequence-parallel");
-  training.dtype = command.has("--bf16") ? "bf16" : command.has("--fp16") ? "fp16" : "fp32";
-  training.recompute = recompute_of(command);
-  training.distributed_optimizer = command.has("--use-distributed-optimizer");
-  return training;
-}
-
 bool recognizes(std::string_view text) {
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   return start != std::string_view::npos && text[start] != '{' &&
@@ -274,10 +234,8 @@ ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/)
   file.architecture = "megatron";
   const TransformerShape shape = Reader(command, file.notes).read();
   file.max_sequence = command.whole("--max-position-embeddings", Limit::positions);
-  file.command = training_of(command);
   MegatronStages cut = megatron_stages(command, shape.layers, shape.further);
-  file.command.pipeline = cut.pipeline;
-  file.command.chunks = cut.chunks;
+  file.command = megatron_training(command, cut, file.notes);
   file.stages = std::move(cut.stages);
   file.spec = transformer_spec(shape);
   if (*file.command.expert > 1) {

@@ -135,7 +135,6 @@ void add_row(const Row& row, Parameters& parameters, ProfileBuilder& builder) {
 
 /// A file is a profile if its first row names the columns that matter most.
 bool recognizes(std::string_view text) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   constexpr std::size_t longest = 4096;
   bool layer = false;
   bool forward = false;

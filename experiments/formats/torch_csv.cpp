@@ -168,8 +168,7 @@ class RowReader {
 
 /// The rows of a file; the ends of lines may be those of Windows.
 std::vector<std::string_view> rows_of(std::string_view text) {
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  text = without_byte_order_mark(text);
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
   if (trimmed(text).empty()) throw InputError("the file is empty; an order has a row a rank");
   std::vector<std::string_view> rows;

@@ -42,10 +42,11 @@ struct Heads {
 double own_keys(double keys, double tensor) {
   if (std::fmod(keys, tensor) == 0) return keys / tensor;
   if (std::fmod(tensor, keys) == 0) return 1;
-  throw InputError("/kv_heads",
-                   fmt::format("{} cannot be shared by {} devices; one of these must divide the "
-                               "other",
-                               keys, tensor));
+  throw InputError(
+      "/kv_heads",
+      fmt::format("{} cannot be shared by the {} devices of tensor parallelism; one of "
+                  "these must divide the other",
+                  keys, tensor));
 }
 
 double head_size(const LayerNumbers& numbers) {

@@ -57,7 +57,7 @@ Mixture mixture_of(const LayerNumbers& numbers, const CellShape& shape) {
   mixture.shared_gate = numbers.is("shared_gate");
   mixture.outside = shape.tokens_outside_tensor();
   mixture.experts = {hidden, numbers.share("expert_intermediate", shape.tensor), gated,
-                     shape.tokens() * arriving, numbers.share("experts", shape.expert)};
+                     shape.tokens() * arriving, numbers.share("experts", shape.expert, "expert")};
   mixture.shared = {hidden, numbers.share("shared_intermediate", shape.tensor), gated,
                     shape.tokens()};
   return mixture;

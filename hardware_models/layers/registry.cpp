@@ -47,6 +47,13 @@ const LayerKindEntry& kind_of(const LayerSpec& spec) {
                                         names_of(layer_kind_entries())));
 }
 
+/// The place of an error below a layer that has none itself goes into its text.
+[[noreturn]] void rethrow(const LayerSpec& spec, const InputError& error) {
+  if (!spec.source.empty()) throw InputError(spec.source + error.where(), error.what());
+  const std::string number = error.where().empty() ? "" : ", " + error.where().substr(1);
+  throw InputError(fmt::format("a layer of kind \"{}\"{}: {}", spec.kind, number, error.what()));
+}
+
 }  // namespace
 
 double LayerNumbers::operator[](std::string_view name) const { return values_.find(name)->second; }
@@ -56,12 +63,14 @@ std::optional<double> LayerNumbers::given(std::string_view name) const {
   return std::isnan(value) ? std::nullopt : std::optional(value);
 }
 
-double LayerNumbers::share(std::string_view name, double degree) const {
+double LayerNumbers::share(std::string_view name, double degree, std::string_view group) const {
   const double value = (*this)[name];
   if (std::fmod(value, degree) == 0) return value / degree;
-  throw InputError(pointer_step(name),
-                   fmt::format("{} cannot be shared by {} devices; it must be a multiple of that",
-                               value, degree));
+  throw InputError(
+      pointer_step(name),
+      fmt::format("{} cannot be shared by the {} devices of {} parallelism; it must be "
+                  "a multiple of that",
+                  value, degree, group));
 }
 
 LayerWork work_of(const LayerSpec& spec, const CellShape& shape) {
@@ -74,7 +83,7 @@ LayerWork work_of(const LayerSpec& spec, const CellShape& shape) {
     }
     return entry.work(LayerNumbers(std::move(values)), shape);
   } catch (const InputError& error) {
-    throw InputError(spec.source + error.where(), error.what());
+    rethrow(spec, error);
   }
 }
 

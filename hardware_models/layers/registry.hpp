@@ -71,8 +71,8 @@ class LayerNumbers {
   bool is(std::string_view name) const { return (*this)[name] != 0; }
   /// The number, unless it is absent.
   std::optional<double> given(std::string_view name) const;
-  /// What each of `degree` devices has of it. Throws InputError unless it comes out even.
-  double share(std::string_view name, double degree) const;
+  /// What each device of a group of `degree` has of it. Throws InputError unless it comes out even.
+  double share(std::string_view name, double degree, std::string_view group = "tensor") const;
 
  private:
   std::map<std::string, double, std::less<>> values_;
@@ -91,7 +91,7 @@ struct LayerKindEntry {
 std::span<const LayerKindEntry* const> layer_kind_entries();
 
 /// Calls a layer's kind after checking its numbers. Throws InputError with a JSON pointer below the
-/// layer's source.
+/// layer's source; without a source, its text says which number of which kind.
 LayerWork work_of(const LayerSpec& spec, const CellShape& shape);
 
 }  // namespace penstock

@@ -85,4 +85,24 @@ TEST_CASE("describe: layers that are alike share a row, and a model by times has
   CHECK_FALSE(model.contains("parameters"));
 }
 
+TEST_CASE("describe: a script with any bytes is described as JSON, its excerpts whole") {
+  std::string accents;
+  for (int i = 0; i < 40; ++i) accents += "é";
+  const std::string script =
+      "A=\"--save /donn\xE9"
+      "es/" +
+      accents + " --" + accents + " --x" + accents +
+      " --\xFF\xFE 1\"\n"
+      "torchrun x.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 --vocab-size 1000 "
+      "--max-position-embeddings 64 --optimizer \xE9 ${" +
+      accents + "} $A";
+  const auto model = described(script);
+  CHECK(model["format"] == "megatron-args");
+  const std::string text = model.dump();  // would throw for half a character
+  CHECK(text.find("--" + accents.substr(0, 58) + "…") != std::string::npos);
+  CHECK(text.find("--x" + accents.substr(0, 56) + "…") != std::string::npos);
+  CHECK(text.find("--��") != std::string::npos);
+  CHECK(text.find("--optimizer �: ") != std::string::npos);
+}
+
 }  // namespace penstock

@@ -35,6 +35,26 @@ TEST_CASE("formats: every recorded file of a model is recognized by one format, 
   }
 }
 
+TEST_CASE("formats: a mark in front of a text, as some editors put it there, changes nothing") {
+  for (const char* text :
+       {R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "vocab_size": 100,
+            "num_attention_heads": 2, "intermediate_size": 64})",
+        "--num-layers 2 --hidden-size 64 --num-attention-heads 2 --vocab-size 100 "
+        "--max-position-embeddings 64",
+        "layer,examples,forward_us\na,1,2\n",
+        "node1 -- a -- forward_compute_time=1, backward_compute_time=2, activation_size=4, "
+        "parameter_size=8\n",
+        R"({"penstock": 1, "profile": {"layers": [
+            {"name": "a", "points": [{"examples": 1, "forward_us": 1}]}]}})"}) {
+    CAPTURE(text);
+    const ModelFile plain = parse_model_file(text);
+    const ModelFile marked = parse_model_file(std::string("\xEF\xBB\xBF") + text);
+    CHECK(marked.format == plain.format);
+    CHECK(marked.spec.blocks.size() == plain.spec.blocks.size());
+    CHECK(marked.graph.layers.size() == plain.graph.layers.size());
+  }
+}
+
 TEST_CASE("formats: what is none of them is recognized by none") {
   for (const char* text :
        {"", " \n", "{", "{}", "[]", "null", "0F0,0B0\n", "node1 -- node2\n", "\177ELF\x02\x01",

@@ -221,6 +221,24 @@ TEST_CASE("the architectures beyond those have the parameters that their models 
            "q_lora_rank":null,"kv_lora_rank":512,"qk_nope_head_dim":128,"qk_rope_head_dim":64,
            "v_head_dim":128,"vocab_size":102400,"tie_word_embeddings":false})",
        15706484224},
+      // Gemma-3-1B: 1.0 billion.
+      {R"({"model_type":"gemma3_text","hidden_size":1152,"num_hidden_layers":26,
+           "num_attention_heads":4,"num_key_value_heads":1,"head_dim":256,
+           "intermediate_size":6912,"vocab_size":262144,"sliding_window":512})",
+       999885952},
+      // GLM-4.5-Air: 106 billion.
+      {R"({"model_type":"glm4_moe","hidden_size":4096,"num_hidden_layers":46,
+           "num_attention_heads":96,"num_key_value_heads":8,"head_dim":128,"attention_bias":true,
+           "use_qk_norm":false,"intermediate_size":10944,"moe_intermediate_size":1408,
+           "n_routed_experts":128,"n_shared_experts":1,"num_experts_per_tok":8,
+           "first_k_dense_replace":1,"vocab_size":151552,"tie_word_embeddings":false})",
+       106852245504},
+      // GPT-OSS-20B: 20914757184, of which 6637824 are biases of experts and routers, and sinks.
+      {R"({"model_type":"gpt_oss","hidden_size":2880,"num_hidden_layers":24,
+           "num_attention_heads":64,"num_key_value_heads":8,"head_dim":64,
+           "intermediate_size":2880,"vocab_size":201088,"num_local_experts":32,
+           "num_experts_per_tok":4,"sliding_window":128,"tie_word_embeddings":false})",
+       20914757184 - 6637824},
       // Llama 4 Scout without its vision: 107.8 of 109 billion.
       {R"({"model_type":"llama4","text_config":{"model_type":"llama4_text","hidden_size":5120,
            "num_hidden_layers":48,"num_attention_heads":40,"num_key_value_heads":8,"head_dim":128,
@@ -273,6 +291,48 @@ TEST_CASE("facts that a config states take the place of those of its architectur
   CHECK(layers_of(file, "head")[0].numbers.at("tied") == 1);
 }
 
+TEST_CASE("biases are where a config and the code of its architecture put them") {
+  const auto biases = [](const json& config) {
+    const ModelFile file = model(config);
+    const auto& attention = layers_of(file, "attention")[0].numbers;
+    std::string text = attention.at("qkv_bias") == 1 ? "qkv " : "";
+    if (attention.at("out_bias") == 1) text += "out ";
+    if (file.spec.blocks[1].parts.back().kind == "mlp") {
+      text += layers_of(file, "mlp")[0].numbers.at("bias") == 1 ? "mlp" : "";
+    }
+    return text;
+  };
+  json opt = small();
+  opt.update({{"model_type", "opt"}, {"ffn_dim", 128}, {"num_key_value_heads", 8}});
+  CHECK(biases(small()) == "");
+  CHECK(biases(with(small(), "attention_bias", true)) == "qkv out ");
+  CHECK(biases(opt) == "qkv out mlp");
+  CHECK(biases(with(opt, "enable_bias", false)) == "");
+  CHECK(biases(with(with(small(), "model_type", "glm4_moe"), "attention_bias", true)) == "qkv ");
+  CHECK(biases(with(small(), "model_type", "gpt_oss")) == "qkv out ");
+}
+
+TEST_CASE("what a config has and its layers cannot have is noted") {
+  const auto noted = [](const json& config, const char* what) {
+    const std::vector<std::string> notes = model(config).notes;
+    return fmt::format("{}", fmt::join(notes, "; ")).find(what) != std::string::npos;
+  };
+  CHECK(noted(with(small(), "model_type", "gpt_oss"), "the sinks of attention"));
+  CHECK(noted(with(small(), "layer_norm_elementwise_affine", false), "norms are counted with"));
+  CHECK_FALSE(noted(small(), "norms are counted with"));
+}
+
+TEST_CASE("a number that does not go with a degree is told by its kind, not by a place") {
+  const LayerSpec attention = layers_of(model(small()), "attention")[0];
+  try {
+    (void)work_of(attention, CellShape{.tensor = 3});
+    FAIL("accepted");
+  } catch (const InputError& error) {
+    CHECK(error.where() == "");
+    CHECK(std::string(error.what()).starts_with("a layer of kind \"attention\", heads: 8 cannot"));
+  }
+}
+
 TEST_CASE("the rule of an architecture says which layers have experts") {
   json experts = small();
   experts.update({{"num_experts", 8}, {"num_experts_per_tok", 2}, {"moe_intermediate_size", 32}});
@@ -280,6 +340,7 @@ TEST_CASE("the rule of an architecture says which layers have experts") {
   CHECK(expert_layers(model(experts)) == "1111");
   CHECK(expert_layers(model(with(experts, "first_k_dense_replace", 1))) == "0111");
   CHECK(expert_layers(model(with(experts, "moe_layer_freq", 2))) == "1010");
+  CHECK(expert_layers(model(with(experts, "moe_layer_freq", {0, 1, 1, 0}))) == "0110");
   CHECK(expert_layers(model(with(experts, "decoder_sparse_step", 2))) == "0101");
   CHECK(expert_layers(model(with(experts, "mlp_only_layers", {0, 3}))) == "0110");
   CHECK(expert_layers(model(with(experts, "moe_layers", {1, 3}))) == "0101");
@@ -301,6 +362,10 @@ TEST_CASE("a sliding window is in force where the architecture uses it") {
   CHECK(windows(config) == "0000");
   CHECK(windows(with(config, "model_type", "mistral")) == "4444");
   CHECK(windows(with(config, "model_type", "gemma2")) == "4040");
+  CHECK(windows(with(config, "model_type", "gpt_oss")) == "4040");
+  config["model_type"] = "gemma3_text";
+  CHECK(windows(config) == "4444");  // the sixth of every six would have none
+  CHECK(windows(with(config, "sliding_window_pattern", 3)) == "4404");
   config["model_type"] = "qwen2";
   CHECK(windows(config) == "0000");
   config["use_sliding_window"] = true;
@@ -377,6 +442,11 @@ TEST_CASE("numbers that do not go together are refused") {
   CHECK(refusal_of(with(experts, "mlp_only_layers", {0, 4})) ==
         "/mlp_only_layers/1: 4 is no layer; layers are numbered from 0 to 3");
   CHECK(refusal_of(with(experts, "mlp_only_layers", 0)).starts_with("/mlp_only_layers: "));
+  CHECK(refusal_of(with(experts, "moe_layer_freq", {0, 1})) ==
+        "/moe_layer_freq: it lists 2 layers; it must list 4, as many as there are");
+  CHECK(refusal_of(with(experts, "moe_layer_freq", {0, 1, 2, 1})) ==
+        "/moe_layer_freq/2: 2 does not fit; a layer has experts, 1, or none, 0");
+  CHECK(refusal_of(with(experts, "moe_layer_freq", "all")).starts_with("/moe_layer_freq: \"all\""));
 }
 
 TEST_CASE("what is no config at all is refused with a place") {

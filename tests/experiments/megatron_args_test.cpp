@@ -173,9 +173,60 @@ TEST_CASE("the same arguments alone, on one line or on several, are the same mod
   for (std::size_t at = 0; (at = lines.find(" --", at)) != std::string::npos;) lines[at] = '\n';
   CHECK(closed_form_parameters(model(lines).spec) == expected);
   CHECK(closed_form_parameters(model("ARGS=(" + least + ")").spec) == expected);
+  std::string words = lines;
+  for (char& c : words) c = c == ' ' ? '\n' : c;
+  CHECK(closed_form_parameters(model(words).spec) == expected);  // one word a line
   CHECK(closed_form_parameters(model("srun sh -c \"python x.py " + least + "\"").spec) == expected);
   CHECK(closed_form_parameters(
             model("A='" + least + "'\nB=\"python $A\"\nsrun sh -c \"$B\"").spec) == expected);
+}
+
+TEST_CASE("text that is arguments alone is one command, though a line of it could be one too") {
+  const ModelFile file = model(least + "\n# and how it is cut\n--swiglu --bf16\n\n" +
+                               "--tensor-model-parallel-size 4 --micro-batch-size 2\n");
+  CHECK(layer(file, "mlp").numbers.at("gated") == 1);
+  CHECK(file.command.tensor == 4);
+  CHECK(file.command.microbatch == 2);
+  CHECK(file.command.dtype == "bf16");
+}
+
+TEST_CASE("of arguments in a variable only the word is lost that only a run would tell") {
+  const std::string start =
+      "A=\"" + least + "--swiglu --save $DIR --tensor-model-parallel-size 4\"\n";
+  const auto check = [](const std::string& text) {
+    CAPTURE(text);
+    const ModelFile file = model(text);
+    CHECK(file.command.tensor == 4);
+    CHECK(layer(file, "mlp").numbers.at("gated") == 1);
+    CHECK(has_note(file, "arguments that are not read: --save"));
+  };
+  check(start + "torchrun x.py $A --bf16");
+  check(start + "DIR=`pwd`\nB=\"python -u ${DIR}/x.py $@ ${A}\"\nsrun -l sh -c \"${B}\"");
+  check(start + "python x.py --fp16 \"$A\"");
+  check(start + "ALL=($A)\npython x.py ${ALL[@]}");
+  CHECK(refusal(start + "python x.py $A --num-layers $LAYERS") ==
+        "line 2: --num-layers: $LAYERS has no value here; nothing is run, so write the value out");
+}
+
+TEST_CASE("what may stand for any number of arguments is left out with a note") {
+  const auto file = [](const std::string& arguments) {
+    return model("python x.py " + least + arguments);
+  };
+  CHECK(has_note(file("--bf16 $MORE"), "line 1: left out: $MORE has no value here"));
+  CHECK(has_note(file("--lr 1e-4 $MORE"), "line 1: left out: $MORE has no value here"));
+  CHECK(has_note(file("--$NAME 4"), "line 1: left out: $NAME has no value here"));
+  CHECK_FALSE(has_note(file("--save $DIR --bf16"), "left out"));
+}
+
+TEST_CASE("numbers that a script works out are those of its command") {
+  const ModelFile file = model(
+      "TP=2; PP=2; GPUS=16; MBS=2\nDP=$((GPUS / TP / PP))\nGBS=$((DP*MBS*16))\n"
+      "torchrun --nproc-per-node=$(($GPUS/2)) --nnodes 2 x.py " +
+      least +
+      "--micro-batch-size $MBS --global-batch-size $GBS --tensor-model-parallel-size $TP "
+      "--pipeline-model-parallel-size $PP");
+  CHECK(file.command.global_batch == 128);  // 4 replicas, each 16 microbatches of 2
+  CHECK(file.command.devices == 16);
 }
 
 TEST_CASE("what nobody says is as Megatron-LM has it: GELU, LayerNorm, biases, tied, dropout") {
@@ -259,6 +310,12 @@ TEST_CASE("latent attention is that of DeepSeek") {
   CHECK(number(latent, "mla", "nope") == 16);
   CHECK(number(latent, "mla", "rope") == 8);
   CHECK(number(latent, "mla", "value") == 12);
+  // By default, from Megatron-LM's arguments.py.
+  CHECK(number("--multi-latent-attention", "mla", "q_lora_rank") == 0);
+  CHECK(number("--multi-latent-attention", "mla", "kv_lora_rank") == 32);
+  CHECK(number("--multi-latent-attention", "mla", "nope") == 128);
+  CHECK(number("--multi-latent-attention", "mla", "rope") == 64);
+  CHECK(number("--multi-latent-attention", "mla", "value") == 128);
 }
 
 TEST_CASE("a layout's letters are repeated as Megatron-LM repeats them") {
@@ -271,7 +328,6 @@ TEST_CASE("a layout's letters are repeated as Megatron-LM repeats them") {
   CHECK(stages[30] == "m");
   CHECK(stages[31] == "L");
   CHECK(layout_text("E|(tt|t)*2,L") == "E|tt|ttt|tL");
-  CHECK(layout_text("Et|*2L") == "Et||L");
   CHECK(layout_text("E(t*2|)*2L") == "Ett|tt|L");
 }
 
@@ -284,6 +340,25 @@ TEST_CASE("a layout that cannot be read is refused at its character") {
   CHECK(layout_text("Et*99999999999999999999L").find("no number is above") != std::string::npos);
   CHECK(layout_text("E(tttttttttt)*99999L").find("too many layers") != std::string::npos);
   CHECK(layout_text("E(t*99999)*99999L").find("too many layers") != std::string::npos);
+}
+
+TEST_CASE("a layout with a stage of no layer is refused where that stage ends") {
+  const auto refused = [](const char* layout, const char* place) {
+    CAPTURE(layout);
+    CHECK(
+        layout_text(layout) ==
+        fmt::format("at {} of \"{}\": a stage without a layer ends here; each stage needs one, so "
+                    "take a bar away",
+                    place, layout));
+  };
+  refused("E|(t|)*3,m|m||L", "character 14");  // from Megatron-LM's own help
+  refused("Et|*2L", "character 3");            // the bar that is there twice
+  refused("|EtL", "character 1");
+  refused("E(t||)*2L", "character 5");
+  refused("EtL|", "the end");
+  refused("", "the end");
+  CHECK(refusal(least + "\\\n--pipeline-model-parallel-layout 'E|(t|)*4|L'")
+            .starts_with("line 2: --pipeline-model-parallel-layout: at character 9 of"));
 }
 
 TEST_CASE("lists in Python's notation are worked out within limits") {
@@ -337,15 +412,62 @@ TEST_CASE("the other ways to cut unevenly give the same kind of stages") {
             .command.chunks == 2);
 }
 
+TEST_CASE(
+    "recomputation that is not as Megatron-LM would do it has a note that says how it differs") {
+  const auto file = [](const std::string& arguments) {
+    return model(least + "--pipeline-model-parallel-size 2 " + arguments);
+  };
+  const std::string full = "--recompute-granularity full --recompute-method ";
+  CHECK(file(full + "block --recompute-num-layers 1").command.recompute == RecomputeMode::full);
+  CHECK(has_note(file(full + "block --recompute-num-layers 1"),
+                 "all layers are made again, not only the first 1 of each stage"));
+  // Stages have two layers.
+  CHECK_FALSE(has_note(file(full + "block --recompute-num-layers 2"), "recompute"));
+  CHECK_FALSE(has_note(file(full + "uniform --recompute-num-layers 1"), "recompute"));
+  CHECK(has_note(file(full + "uniform --recompute-num-layers 2"),
+                 "each layer keeps its input and is made again alone, not 2 at a time"));
+  CHECK(refusal(least + full + "some").find("known: uniform, block") != std::string::npos);
+  const std::string selective = "--recompute-granularity selective ";
+  CHECK(has_note(file(selective + "--recompute-modules layernorm moe_act --bf16"),
+                 "--recompute-modules layernorm moe_act: the core of attention is made again"));
+  CHECK_FALSE(has_note(file(selective + "--recompute-modules core_attn"), "recompute"));
+  CHECK_FALSE(has_note(file(selective), "recompute"));
+}
+
+TEST_CASE("the optimizer is the command's; one that is not known keeps what Adam keeps") {
+  const auto optimizer = [](const std::string& arguments) {
+    return model(least + arguments).command.optimizer;
+  };
+  CHECK(optimizer("") == Optimizer::adam);
+  CHECK(optimizer("--optimizer adam") == Optimizer::adam);
+  CHECK(optimizer("--optimizer sgd") == Optimizer::momentum);  // 0.9 by default
+  CHECK(optimizer("--optimizer sgd --sgd-momentum 0.0") == Optimizer::sgd);
+  CHECK(optimizer("--optimizer muon") == Optimizer::adam);
+  CHECK(has_note(model(least + "--optimizer muon"),
+                 "--optimizer muon: it is taken to keep what Adam keeps"));
+}
+
+TEST_CASE("a number that does not go with a degree is told by the kind of its layer") {
+  const ModelFile file = model(least);
+  const LayerSpec attention = layer(file, "attention");
+  CHECK_THROWS_WITH_AS(
+      (void)work_of(attention, CellShape{.tensor = 3}),
+      "a layer of kind \"attention\", heads: 8 cannot be shared by the 3 devices of "
+      "tensor parallelism; it must be a multiple of that",
+      InputError);
+}
+
 TEST_CASE("what only a run would tell is refused where it matters, with its line") {
   const std::string rest = "\npython x.py " + least + "--micro-batch-size $MBS";
   const auto refused_for = [&](const std::string& first_line, const char* why) {
     CAPTURE(first_line);
     CHECK(refusal(first_line + rest).find(why) != std::string::npos);
   };
-  CHECK(refusal("MBS=$((2*4))" + rest) ==
-        "line 2: --micro-batch-size: $((…)) is not worked out here; nothing is run, so write the "
-        "value out");
+  CHECK(refusal("MBS=$((8/X))" + rest) ==
+        "line 2: --micro-batch-size: $((8/X)) in line 1: X has no value here; nothing is run, so "
+        "write the value out");
+  CHECK(refusal("X=0\nMBS=$((8/X))\npython x.py " + least) == "accepted");  // nobody needs it
+  refused_for("X=0; MBS=$((8/X))", "$((8/X)) in line 1: it divides by zero");
   refused_for("MBS=`nproc`", "`…` is not run here");
   refused_for("MBS=$(nproc)", "$(…) is not run here");
   refused_for("MBS=$1", "$1 is only known when the script runs");

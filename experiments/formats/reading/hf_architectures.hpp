@@ -13,6 +13,7 @@ enum class WindowRule : std::uint8_t {
   always,     // on all, where sliding_window is a number
   when_used,  // from max_window_layers on, where use_sliding_window is true
   alternate,  // on every other layer, the first included
+  pattern,    // on all but the last of every sliding_window_pattern, else of every six
 };
 
 /// What the code of an architecture decides and its config.json does not say, and where names of
@@ -24,8 +25,10 @@ struct HfArchitecture {
   bool gated = true;
   bool layer_norm = false;
   bool norms_after = false;
-  bool linear_bias = false;  // of all matrices
-  bool qkv_bias = false;     // of queries, keys and values
+  bool linear_bias = false;     // of all matrices
+  bool attention_bias = false;  // of its matrices, unless the field is there
+  bool qkv_bias = false;        // of queries, keys and values
+  bool out_bias = true;         // of what attention puts out, where attention_bias says so
   bool qk_norm = false;
   bool learned_positions = false;
   double extra_positions = 0;  // rows of the table of positions beyond those counted

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "experiments/formats/reading/plain_text.hpp"
 #include "sim/error.hpp"
 
 namespace penstock {
@@ -16,8 +17,7 @@ using nlohmann::json;
 std::string shown(const json& value) {
   constexpr std::size_t longest = 40;
   if (value.is_structured()) return value.is_array() ? "a list" : "an object";
-  const std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
-  return text.size() <= longest ? text : text.substr(0, longest) + "…";
+  return shortened(value.dump(-1, ' ', true, json::error_handler_t::replace), longest);
 }
 
 std::string range_text(const HfField& field) {
@@ -88,6 +88,26 @@ std::optional<std::string> HfFields::word(std::string_view name) const {
   if (value == nullptr) return std::nullopt;
   if (value->is_string()) return value->get<std::string>();
   throw InputError(place(name), fmt::format("{} does not fit; it must be a text", shown(*value)));
+}
+
+std::optional<std::vector<bool>> HfFields::layer_flags(std::string_view name, double layers) const {
+  const json* value = find(name);
+  if (value == nullptr || !value->is_array()) return std::nullopt;
+  if (static_cast<double>(value->size()) != layers) {
+    throw InputError(place(name), fmt::format("it lists {} layers; it must list {}, as many as "
+                                              "there are",
+                                              value->size(), layers));
+  }
+  std::vector<bool> flags;
+  for (const json& item : *value) {
+    if (item != 0 && item != 1) {
+      throw InputError(
+          fmt::format("{}/{}", place(name), flags.size()),
+          fmt::format("{} does not fit; a layer has experts, 1, or none, 0", shown(item)));
+    }
+    flags.push_back(item == 1);
+  }
+  return flags;
 }
 
 std::optional<std::vector<std::size_t>> HfFields::layer_list(std::string_view name,

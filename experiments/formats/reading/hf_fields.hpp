@@ -32,6 +32,8 @@ class HfFields {
   std::optional<bool> flag(std::string_view name) const;
   std::optional<std::string> word(std::string_view name) const;
 
+  /// A list of 0 or 1 for each layer; nothing where the field is no list.
+  std::optional<std::vector<bool>> layer_flags(std::string_view name, double layers) const;
   /// A list of numbers of layers.
   std::optional<std::vector<std::size_t>> layer_list(std::string_view name, double layers) const;
   /// A list of a word a layer.

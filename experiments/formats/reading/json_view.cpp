@@ -26,8 +26,8 @@ std::size_t behind_string(std::string_view text, std::size_t at) {
 }  // namespace
 
 bool has_outer_key(std::string_view text, std::string_view key) {
-  std::size_t at = text.starts_with("\xEF\xBB\xBF") ? 3 : 0;
-  at = text.find_first_not_of(blanks, at);
+  text = without_byte_order_mark(text);
+  std::size_t at = text.find_first_not_of(blanks);
   if (at == std::string_view::npos || text[at] != '{') return false;
   for (std::size_t depth = 0; (at = text.find_first_of("\"{}[]", at)) != std::string_view::npos;) {
     if (text[at] != '"') {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
+#include "experiments/formats/reading/plain_text.hpp"
 #include "experiments/formats/reading/shell_script.hpp"
 #include "sim/error.hpp"
 
@@ -14,7 +14,7 @@ namespace penstock {
 namespace {
 
 /// Arguments that something is read from: first those with a value, then flags.
-constexpr std::array<std::string_view, 46> valued{
+constexpr std::array<std::string_view, 51> valued{
     "--attention-backend",
     "--attention-dropout",
     "--context-parallel-size",
@@ -46,6 +46,7 @@ constexpr std::array<std::string_view, 46> valued{
     "--num-layers-per-virtual-pipeline-stage",
     "--num-query-groups",
     "--num-virtual-stages-per-pipeline-rank",
+    "--optimizer",
     "--padded-vocab-size",
     "--pipeline-model-parallel-layout",
     "--pipeline-model-parallel-size",
@@ -54,7 +55,11 @@ constexpr std::array<std::string_view, 46> valued{
     "--qk-head-dim",
     "--qk-pos-emb-head-dim",
     "--recompute-granularity",
+    "--recompute-method",
+    "--recompute-modules",
+    "--recompute-num-layers",
     "--seq-length",
+    "--sgd-momentum",
     "--tensor-model-parallel-size",
     "--tokenizer-type",
     "--transformer-impl",
@@ -118,7 +123,12 @@ bool is_training(const ShellWords& words) {
   return has("--num-layers") && has("--hidden-size");
 }
 
-/// Arguments that stand in a text without a command: in arrays, and one a line.
+/// Whether a text is arguments alone, on as many lines as it likes.
+bool is_bare(const ShellScript& script) {
+  return !script.commands.empty() && names_argument(script.commands.front().front());
+}
+
+/// Arguments that stand in a text without a command: in arrays, and on lines of their own.
 ShellWords loose_words(const ShellScript& script) {
   ShellWords words;
   const auto append = [&](const ShellWords& more) {
@@ -127,14 +137,20 @@ ShellWords loose_words(const ShellScript& script) {
   };
   for (const ShellWords& array : script.arrays) append(array);
   for (const ShellWords& command : script.commands) {
-    if (names_argument(command.front())) append(command);
+    if (is_bare(script) || names_argument(command.front())) append(command);
   }
   return words;
 }
 
-std::string shortened(std::string_view text) {
-  constexpr std::size_t longest = 60;
-  return text.size() <= longest ? std::string(text) : std::string(text.substr(0, longest)) + "…";
+/// The commands that train, each in parts.
+std::vector<ShellWords> training_commands(const ShellScript& script) {
+  std::vector<ShellWords> found;
+  if (is_bare(script)) return found;
+  for (const ShellWords& command : script.commands) {
+    ShellWords words = taken_apart(command);
+    if (is_training(words)) found.push_back(std::move(words));
+  }
+  return found;
 }
 
 /// In order, each once.
@@ -144,14 +160,6 @@ std::vector<std::string> sorted(std::vector<std::string> texts) {
   return texts;
 }
 
-std::optional<double> number_of(const std::string& text) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, value);
-  if (parsed.ec != std::errc{} || parsed.ptr != end || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
-
 }  // namespace
 
 MegatronCommand::MegatronCommand(std::string_view text) {
@@ -159,11 +167,7 @@ MegatronCommand::MegatronCommand(std::string_view text) {
   notes_ = script.notes;
   left_out_ = script.notes;
   if (left_out_.size() > most_left_out) left_out_.resize(most_left_out);
-  std::vector<ShellWords> found;
-  for (const ShellWords& command : script.commands) {
-    ShellWords words = taken_apart(command);
-    if (is_training(words)) found.push_back(std::move(words));
-  }
+  std::vector<ShellWords> found = training_commands(script);
   if (found.size() > 1) {
     notes_.push_back(fmt::format("of {} training commands the last is read", found.size()));
   }
@@ -177,32 +181,40 @@ MegatronCommand::MegatronCommand(std::string_view text) {
 }
 
 void MegatronCommand::read(const ShellWords& words) {
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (names_argument(words[i])) add(words[i], i + 1 < words.size() ? &words[i + 1] : nullptr);
-    if (!words[i].unknown.empty() && words[i].text.empty() &&
-        (i == 0 || !names_argument(words[i - 1]))) {
-      notes_.push_back(fmt::format("{}: left out: {}", line_text(words[i].line), words[i].unknown));
+  for (std::size_t i = 0; i < words.size();) {
+    const ShellWord& word = words[i++];
+    if (!names_argument(word)) {
+      if (word.text.empty() && !word.gaps.empty()) leave_out(word);
+      continue;
     }
+    ShellWords values;
+    for (; i < words.size() && !names_argument(words[i]); ++i) values.push_back(words[i]);
+    add(word, std::move(values));
   }
 }
 
-void MegatronCommand::add(const ShellWord& word, const ShellWord* next) {
+/// What stands for nobody knows how many arguments, or for one of unknown name.
+void MegatronCommand::leave_out(const ShellWord& word) {
+  notes_.push_back(
+      fmt::format("{}: left out: {}", line_text(word.line), shortened(word.gaps.front().why, 120)));
+}
+
+void MegatronCommand::add(const ShellWord& word, ShellWords values) {
   const std::size_t equals = word.text.find('=');
   const std::string name = canonical(std::string_view(word.text).substr(0, equals));
+  for (std::size_t i = holds(flags, name) ? 0 : 1; i < values.size(); ++i) {
+    if (values[i].text.empty() && !values[i].gaps.empty()) leave_out(values[i]);
+  }
+  if (!word.gaps.empty() && word.gaps.front().at <= name.size()) return leave_out(word);
   if (!holds(valued, name) && !holds(flags, name)) {
     ignored_.push_back(shortened(name));
     return;
   }
-  Argument argument{.line = word.line, .value = std::nullopt};
-  if (holds(valued, name)) {
-    if (equals != std::string::npos) {
-      argument.value = word;
-      argument.value->text = word.text.substr(equals + 1);
-    } else if (next != nullptr && !names_argument(*next)) {
-      argument.value = *next;
-    }
+  if (equals != std::string::npos) {
+    values = {word};
+    values.front().text = word.text.substr(equals + 1);
   }
-  arguments_[name] = std::move(argument);
+  arguments_[name] = {.line = word.line, .values = std::move(values)};
 }
 
 const MegatronCommand::Argument* MegatronCommand::find(std::string_view name) const {
@@ -228,21 +240,28 @@ void MegatronCommand::fail_missing(std::string_view name, const std::string& wha
 std::optional<std::string> MegatronCommand::word(std::string_view name) const {
   const Argument* argument = find(name);
   if (argument == nullptr) return std::nullopt;
-  if (!argument->value) fail(name, "its value is missing");
-  if (!argument->value->unknown.empty()) {
-    fail(name, fmt::format("{}; nothing is run, so write the value out", argument->value->unknown));
+  if (argument->values.empty()) fail(name, "its value is missing");
+  const ShellWord& value = argument->values.front();
+  if (!value.gaps.empty()) {
+    fail(name, fmt::format("{}; nothing is run, so write the value out", value.gaps.front().why));
   }
-  if (!argument->value->assumed.empty()) {
-    assumed_.push_back(fmt::format("{}: {}", name, argument->value->assumed));
-  }
-  return argument->value->text;
+  if (!value.assumed.empty()) assumed_.push_back(fmt::format("{}: {}", name, value.assumed));
+  return value.text;
+}
+
+std::vector<std::string> MegatronCommand::words(std::string_view name) const {
+  std::vector<std::string> all;
+  const Argument* argument = find(name);
+  if (argument == nullptr) return all;
+  for (const ShellWord& value : argument->values) all.push_back(value.text);
+  return all;
 }
 
 std::optional<double> MegatronCommand::whole(std::string_view name, double most,
                                              double least) const {
   const auto text = word(name);
   if (!text) return std::nullopt;
-  const auto value = number_of(*text);
+  const auto value = plain_number(*text);
   if (value && *value >= least && *value <= most && std::floor(*value) == *value) return value;
   fail(name, fmt::format("\"{}\" does not fit; it must be a whole number from {} to {}",
                          shortened(*text), least, most));
@@ -256,7 +275,7 @@ double MegatronCommand::needed(std::string_view name, double most) const {
 std::optional<double> MegatronCommand::rate(std::string_view name, double most) const {
   const auto text = word(name);
   if (!text) return std::nullopt;
-  const auto value = number_of(*text);
+  const auto value = plain_number(*text);
   if (value && *value >= 0 && *value <= most) return value;
   fail(name, fmt::format("\"{}\" does not fit; it must be a number from 0 to {}", shortened(*text),
                          most));
@@ -273,8 +292,8 @@ std::optional<std::string> MegatronCommand::one_of(
 std::optional<double> MegatronCommand::whole_if_known(std::string_view name, double most) {
   const Argument* argument = find(name);
   const bool unknown =
-      argument != nullptr &&
-      (!argument->value || !argument->value->unknown.empty() || !number_of(argument->value->text));
+      argument != nullptr && (argument->values.empty() || !argument->values.front().gaps.empty() ||
+                              !plain_number(argument->values.front().text));
   if (!unknown) return whole(name, most);
   notes_.push_back(fmt::format("{}: {} is not known here", place(name), name));
   return std::nullopt;

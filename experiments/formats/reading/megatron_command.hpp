@@ -20,6 +20,8 @@ class MegatronCommand {
 
   bool has(std::string_view name) const { return arguments_.count(name) != 0; }
   std::optional<std::string> word(std::string_view name) const;
+  /// All values of an argument that takes several, as they stand.
+  std::vector<std::string> words(std::string_view name) const;
   std::optional<double> whole(std::string_view name, double most, double least = 1) const;
   double needed(std::string_view name, double most) const;
   /// Any number from 0 to `most`.
@@ -42,11 +44,12 @@ class MegatronCommand {
  private:
   struct Argument {
     std::size_t line = 1;
-    std::optional<ShellWord> value;
+    ShellWords values;  // up to the next argument; all but a few take one
   };
 
   void read(const ShellWords& words);
-  void add(const ShellWord& word, const ShellWord* next);
+  void add(const ShellWord& word, ShellWords values);
+  void leave_out(const ShellWord& word);
   const Argument* find(std::string_view name) const;
 
   std::map<std::string, Argument, std::less<>> arguments_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "experiments/formats/reading/plain_text.hpp"
 #include "experiments/formats/reading/transformer_shape.hpp"
 #include "sim/error.hpp"
 #include "sim/limits.hpp"
@@ -14,6 +15,11 @@ namespace {
 constexpr std::size_t largest_count = 100'000;
 constexpr std::size_t most_letters = 2 * Limits::stages;
 constexpr int deepest = 16;
+
+[[noreturn]] void fail_at(std::string_view text, std::size_t at, const std::string& what) {
+  const std::string seen = at == text.size() ? "the end" : fmt::format("character {}", at + 1);
+  throw InputError(fmt::format("at {} of \"{}\": {}", seen, shortened(text), what));
+}
 
 /// A text, read from left to right without the characters that mean nothing.
 class Reader {
@@ -49,10 +55,8 @@ class Reader {
     return number;
   }
 
-  [[noreturn]] void fail(const std::string& what) const {
-    const std::string seen = at_end() ? "the end" : fmt::format("character {}", at_ + 1);
-    throw InputError(fmt::format("at {} of \"{}\": {}", seen, text_.substr(0, 60), what));
-  }
+  std::size_t at() const { return at_; }
+  [[noreturn]] void fail(const std::string& what) const { fail_at(text_, at_, what); }
 
  private:
   void skip_ignored() {
@@ -67,36 +71,52 @@ class Reader {
 constexpr const char* layout_help =
     "a layout holds E, t, m, L, |, groups in parentheses, and *N behind any of them";
 
+/// A layer, or the end of a stage, and where in the layout it stands.
+struct Letter {
+  char letter;
+  std::size_t at;
+};
+using Letters = std::vector<Letter>;
+
 /// The letters of a group, its parentheses taken off. Megatron-LM knows no groups inside groups.
-std::string take_group(Reader& reader) {
-  std::string group;
+Letters take_group(Reader& reader) {
+  Letters group;
   for (reader.take(); reader.peek() != ')';) {
     if (std::string_view("EtmL|").find(reader.peek()) == std::string_view::npos ||
         reader.at_end()) {
       reader.fail(reader.peek() == '(' ? "a group cannot stand in a group" : layout_help);
     }
-    const char letter = reader.take();
+    const Letter letter{reader.peek(), reader.at()};
+    reader.take();
     const std::size_t count = reader.take_if('*') ? reader.take_number() : 1;
     if (group.size() + count > most_letters) reader.fail("there are too many layers");
-    group.append(count, letter);
+    group.insert(group.end(), count, letter);
   }
   reader.take();
   if (reader.peek() != '*') reader.fail("a group needs a count behind it, as in (tt|)*3");
   return group;
 }
 
-std::string unrolled(std::string_view layout) {
+Letters take_letter(Reader& reader) {
+  const Letter letter{reader.peek(), reader.at()};
+  reader.take();
+  return {letter};
+}
+
+Letters unrolled(std::string_view layout) {
   Reader reader(layout, ", \t\r\n");
-  std::string letters;
+  Letters letters;
   while (!reader.at_end()) {
     const char c = reader.peek();
     if (std::string_view("EtmL|(").find(c) == std::string_view::npos) reader.fail(layout_help);
-    const std::string group = c == '(' ? take_group(reader) : std::string(1, reader.take());
+    const Letters group = c == '(' ? take_group(reader) : take_letter(reader);
     const std::size_t count = reader.take_if('*') ? reader.take_number() : 1;
     if (letters.size() + count * group.size() > most_letters) {
       reader.fail("there are too many layers");
     }
-    for (std::size_t i = 0; i < count; ++i) letters += group;
+    for (std::size_t i = 0; i < count; ++i) {
+      letters.insert(letters.end(), group.begin(), group.end());
+    }
   }
   return letters;
 }
@@ -149,14 +169,18 @@ List take_sum(Reader& reader, int depth) {
 }  // namespace
 
 std::vector<std::string> pipeline_layout_stages(std::string_view layout) {
+  constexpr const char* needed =
+      "a stage without a layer ends here; each stage needs one, so take a bar away";
   std::vector<std::string> stages{""};
-  for (const char letter : unrolled(layout)) {
-    if (letter == '|') {
-      stages.emplace_back();
-    } else {
-      stages.back() += letter;
+  for (const Letter& each : unrolled(layout)) {
+    if (each.letter != '|') {
+      stages.back() += each.letter;
+      continue;
     }
+    if (stages.back().empty()) fail_at(layout, each.at, needed);
+    stages.emplace_back();
   }
+  if (stages.back().empty()) fail_at(layout, layout.size(), needed);
   if (stages.size() > Limits::stages) {
     throw InputError(fmt::format("it has more than {} stages", Limits::stages));
   }

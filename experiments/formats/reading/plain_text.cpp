@@ -13,8 +13,16 @@ namespace {
 
 bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
 
+/// Whether the first two bytes of a character are more than a longer way to write another one, and
+/// no half of a pair of UTF-16.
+bool start_fits(unsigned char first, unsigned char second) {
+  if (first == 0xE0) return second >= 0xA0;
+  if (first == 0xED) return second < 0xA0;
+  if (first == 0xF0) return second >= 0x90;
+  return first != 0xF4 || second < 0x90;
+}
+
 /// The bytes that the character at the front of a text takes; 0 if no text holds such a byte.
-/// Overlong forms pass: they do no harm here.
 std::size_t character_size(std::string_view text) {
   const auto first = static_cast<unsigned char>(text.front());
   if (first < 0x20) return first == '\t' || first == '\r' || first == '\n' ? 1 : 0;
@@ -24,7 +32,8 @@ std::size_t character_size(std::string_view text) {
                            : first >= 0xE0 ? 3
                            : first >= 0xC2 ? 2
                                            : 0;
-  if (size > text.size()) return 0;
+  if (size == 0 || size > text.size()) return 0;
+  if (!start_fits(first, static_cast<unsigned char>(text[1]))) return 0;
   return std::all_of(text.begin() + 1, text.begin() + static_cast<std::ptrdiff_t>(size), continues)
              ? size
              : 0;
@@ -45,12 +54,27 @@ std::string_view take_until(std::string_view& rest, char separator) {
   return part;
 }
 
-std::string shortened(std::string_view text) {
-  constexpr std::size_t longest = 60;
-  if (text.size() <= longest) return std::string(text);
+std::string valid_text(std::string_view text) {
+  std::string valid;
+  while (!text.empty()) {
+    const std::size_t size = character_size(text);
+    valid += size == 0 ? "\uFFFD" : text.substr(0, size);
+    text.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return valid;
+}
+
+std::string shortened(std::string_view text, std::size_t longest) {
+  if (text.size() <= longest) return valid_text(text);
   std::size_t end = longest;
-  while (end > 0 && continues(text[end])) --end;
-  return std::string(text.substr(0, end)) + "…";
+  while (end > 0 && longest - end < 3 && continues(text[end])) --end;
+  return valid_text(text.substr(0, end)) + "…";
+}
+
+std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view mark = "\xEF\xBB\xBF";
+  if (text.starts_with(mark)) text.remove_prefix(mark.size());
+  return text;
 }
 
 std::optional<double> plain_number(std::string_view text) {
@@ -68,8 +92,7 @@ std::string_view take_line(std::string_view& rest) {
 }
 
 std::string_view checked_text(std::string_view text) {
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  text = without_byte_order_mark(text);
   std::size_t line = 1;
   for (std::string_view rest = text; !rest.empty();) {
     if (rest.front() == '\n') ++line;

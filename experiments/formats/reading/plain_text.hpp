@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,8 +13,15 @@ std::string_view trimmed(std::string_view text);
 /// Takes everything up to a separator off the front of `rest`, and the separator with it.
 std::string_view take_until(std::string_view& rest, char separator);
 
-/// A text as it is shown in an error: whole when it is short, never in the middle of a character.
-std::string shortened(std::string_view text);
+/// A text with each byte that no UTF-8 text holds replaced by U+FFFD.
+std::string valid_text(std::string_view text);
+
+/// The same as it is shown in an error or note: whole when it is short, and never cut inside a
+/// character.
+std::string shortened(std::string_view text, std::size_t longest = 60);
+
+/// The text without the mark that some editors put in front.
+std::string_view without_byte_order_mark(std::string_view text);
 
 /// The number that a text is, from its first to its last character; nothing for infinities and NaN.
 std::optional<double> plain_number(std::string_view text);

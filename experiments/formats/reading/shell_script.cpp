@@ -11,7 +11,7 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t longest_text = std::size_t{1} << 24;
-constexpr std::size_t most_expanded = std::size_t{1} << 26;
+constexpr std::size_t most_expanded = std::size_t{1} << 27;  // bytes
 
 template <std::size_t count>
 bool is_one_of(std::string_view word, const std::array<std::string_view, count>& words) {
@@ -98,9 +98,7 @@ class ScriptReader {
   }
 
   void take(ShellWords words) {
-    std::size_t size = 0;
-    for (const ShellWord& word : words) size += word.text.size() + 1;
-    spend(size);
+    spend(words);
     for (ShellWord& word : words) {
       if (command_.empty() && take_keyword(word)) continue;
       if (declares_ && command_.empty() && word.text.starts_with('-')) continue;
@@ -135,11 +133,10 @@ class ScriptReader {
   }
 
   void set_unknown(const std::string& name, std::size_t line, const char* why) {
-    ShellWord word{.text = {},
-                   .line = line,
-                   .unknown = fmt::format("${} changes in a {} in line {}", name, why, line),
-                   .assumed = {}};
+    ShellWord word{.line = line,
+                   .gaps = {{0, fmt::format("${} changes in a {} in line {}", name, why, line)}}};
     variables_[name] = {.words = {std::move(word)}, .is_array = false};
+    spend(variables_[name].words);
   }
 
   /// NAME=value, NAME+=value, NAME=( … ) or NAME+=( … ), if one stands here.
@@ -152,7 +149,7 @@ class ScriptReader {
     words_.skip(name.size() + (adds ? 2 : 1));
     const bool array = words_.peek() == '(';
     ShellWords value = array ? read_array() : ShellWords{words_.read_value()};
-    for (const ShellWord& word : value) spend(word.text.size() + 1);
+    spend(value);
     assign(name, {.words = std::move(value), .is_array = array}, adds, line);
     return true;
   }
@@ -170,8 +167,8 @@ class ScriptReader {
       } else if (std::string_view("\n;&|").find(words_.peek()) != std::string_view::npos) {
         words_.skip(1);
       } else if (words_.peek() != ')') {
-        ShellWords more = words_.read_word();
-        for (const ShellWord& word : more) spend(word.text.size() + 1);
+        const ShellWords more = words_.read_word();
+        spend(more);
         items.insert(items.end(), more.begin(), more.end());
       }
     }
@@ -192,24 +189,16 @@ class ScriptReader {
       variable.is_array = true;
       variable.words.insert(variable.words.end(), value.words.begin(), value.words.end());
     } else {
-      append(variable, value.words.front());
+      if (variable.words.empty()) variable.words.push_back({.line = line});
+      append(variable.words.front(), value.words.front());
     }
-    for (const ShellWord& word : variable.words) spend(adds ? word.text.size() : 0);
   }
 
-  static void append(ShellVariable& variable, const ShellWord& more) {
-    if (variable.words.empty()) variable.words.push_back({.line = more.line});
-    ShellWord& word = variable.words.front();
-    word.text += more.text;
-    if (word.unknown.empty()) word.unknown = more.unknown;
-    if (word.assumed.empty()) word.assumed = more.assumed;
-  }
-
-  void spend(std::size_t characters) {
-    expanded_ += characters;
+  void spend(const ShellWords& words) {
+    for (const ShellWord& word : words) expanded_ += bytes_of(word);
     if (expanded_ <= most_expanded) return;
     throw InputError(line_text(words_.line()),
-                     fmt::format("the script expands to more than {} characters", most_expanded));
+                     fmt::format("the script expands to more than {} bytes", most_expanded));
   }
 
   ShellVariables variables_;

@@ -16,7 +16,7 @@ struct ShellScript {
 };
 
 /// Follows assignments and arrays from top to bottom; nothing is run. Conditions and loops are not
-/// worked out: what they assign is unknown, and what they add to an array is left out with a note.
+/// worked out: what they assign is a gap, and what they add to a variable is left out with a note.
 /// Throws InputError, its place a line.
 ShellScript read_shell_script(std::string_view text);
 

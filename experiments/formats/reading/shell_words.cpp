@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "experiments/formats/reading/plain_text.hpp"
+#include "experiments/formats/reading/shell_arithmetic.hpp"
 #include "sim/error.hpp"
 
 namespace penstock {
@@ -39,12 +41,26 @@ const ShellWord* selected(const ShellWords& words, std::string_view selector) {
 
 std::string line_text(std::size_t line) { return fmt::format("line {}", line); }
 
+std::size_t bytes_of(const ShellWord& word) {
+  std::size_t bytes = sizeof(ShellWord) + word.text.size() + word.assumed.size();
+  for (const ShellGap& gap : word.gaps) bytes += sizeof(ShellGap) + gap.why.size();
+  return bytes;
+}
+
+void append(ShellWord& word, const ShellWord& more) {
+  for (const ShellGap& gap : more.gaps) {
+    word.gaps.push_back({word.text.size() + gap.at, gap.why});
+  }
+  word.text += more.text;
+  if (word.assumed.empty()) word.assumed = more.assumed;
+}
+
 void ShellFields::start(std::size_t line) {
   if (!started_) word_.line = line;
   started_ = true;
 }
 
-/// Counts a word's end too, so that words without characters are limited as well.
+/// Counts a word's end and its gaps too, so that words without characters are limited as well.
 void ShellFields::count(std::size_t characters) {
   characters_ += characters;
   if (characters_ <= most_characters) return;
@@ -61,24 +77,24 @@ void ShellFields::add(char c) {
 void ShellFields::add(const ShellWord& value) {
   start(value.line);
   count(value.text.size());
-  word_.text += value.text;
-  if (word_.unknown.empty()) word_.unknown = value.unknown;
-  if (word_.assumed.empty()) word_.assumed = value.assumed;
+  for (const ShellGap& gap : value.gaps) count(gap.why.size());
+  append(word_, value);
 }
 
 void ShellFields::add_split(const ShellWord& value) {
-  if (!value.unknown.empty()) return add(value);
-  ShellWord part{.line = value.line, .assumed = value.assumed};
-  std::string_view rest = value.text;
-  while (!rest.empty()) {
-    if (is_space(rest.front())) {
-      end_word();
-      rest.remove_prefix(front_while(rest, is_space).size());
-      continue;
+  auto gap = value.gaps.begin();
+  for (std::size_t at = 0; at < value.text.size() || gap != value.gaps.end();) {
+    ShellWord part{.line = value.line, .assumed = value.assumed};
+    const std::size_t first = at;
+    while (at < value.text.size() && !is_space(value.text[at])) ++at;
+    part.text = value.text.substr(first, at - first);
+    for (; gap != value.gaps.end() && gap->at <= at; ++gap) {
+      part.gaps.push_back({gap->at - first, gap->why});
     }
-    part.text = front_while(rest, [](char c) { return !is_space(c); });
-    rest.remove_prefix(part.text.size());
-    add(part);
+    if (!part.text.empty() || !part.gaps.empty()) add(part);
+    if (at == value.text.size()) continue;
+    end_word();
+    ++at;
   }
 }
 
@@ -105,9 +121,8 @@ ShellWords ShellFields::take() {
 ShellWord ShellFields::take_joined() {
   ShellWord joined{.line = line_};
   for (const ShellWord& word : take()) {
-    joined.text += (joined.text.empty() ? "" : " ") + word.text;
-    if (joined.unknown.empty()) joined.unknown = word.unknown;
-    if (joined.assumed.empty()) joined.assumed = word.assumed;
+    if (!joined.text.empty()) joined.text += ' ';
+    append(joined, word);
   }
   return joined;
 }
@@ -258,14 +273,30 @@ void ShellWordReader::read_braces(ShellFields& fields, bool quoted) {
     return skip(inside.size() + 3);
   }
   skip(inside.size() + 3);
-  add_unknown(fields, fmt::format("${{{}}} is not worked out here", inside.substr(0, 60)));
+  add_unknown(fields, fmt::format("${{{}}} is not worked out here", shortened(inside)));
 }
 
 void ShellWordReader::read_parenthesized(ShellFields& fields) {
-  const bool arithmetic = peek(2) == '(';
   const std::size_t end = closing('(', ')', at_ + 1);
+  const std::string_view inside = text_.substr(at_ + 2, end - at_ - 2);
+  if (inside.starts_with('(') && closing('(', ')', at_ + 2) == end - 1) {
+    add_arithmetic(fields, inside.substr(1, inside.size() - 2));
+  } else {
+    add_unknown(fields, "$(…) is not run here");
+  }
   skip(end + 1 - at_);
-  add_unknown(fields, arithmetic ? "$((…)) is not worked out here" : "$(…) is not run here");
+}
+
+/// Variables with a dollar are filled in as text, those without one by the rules of arithmetic.
+void ShellWordReader::add_arithmetic(ShellFields& fields, std::string_view expression) {
+  const ShellWord filled = expanded(expression);
+  if (!filled.gaps.empty()) return add_unknown(fields, filled.gaps.front().why);
+  try {
+    fields.add(shell_number(filled, variables_));
+  } catch (const InputError& error) {
+    add_unknown(fields,
+                fmt::format("$(({})) in line {}: {}", shortened(expression), line_, error.what()));
+  }
 }
 
 void ShellWordReader::read_backquoted(ShellFields& fields) {
@@ -281,15 +312,20 @@ void ShellWordReader::add_default(ShellFields& fields, const std::string& name,
   const bool set = found != variables_.end() && !found->second.words.empty() &&
                    !found->second.words.front().text.empty();
   if (set) return add_variable(fields, name, "", quoted);
-  if (depth_ == deepest) fail(fmt::format("defaults are nested more than {} deep", deepest));
-  ShellFields inner(line_);
-  ShellWordReader reader(value, line_, variables_, depth_ + 1);
-  while (!reader.at_end()) reader.read_piece(inner, true);
-  ShellWord word = inner.take_joined();
+  ShellWord word = expanded(value);
   if (word.assumed.empty()) {
-    word.assumed = fmt::format("{} is taken to be {}, its default", name, word.text);
+    word.assumed = fmt::format("{} is taken to be {}, its default", name, shortened(word.text));
   }
   quoted ? fields.add(word) : fields.add_split(word);
+}
+
+/// A text inside braces or parentheses, with its own variables filled in as between quotes.
+ShellWord ShellWordReader::expanded(std::string_view text) const {
+  if (depth_ == deepest) fail(fmt::format("expansions are nested more than {} deep", deepest));
+  ShellFields inner(line_);
+  ShellWordReader reader(text, line_, variables_, depth_ + 1);
+  while (!reader.at_end()) reader.read_piece(inner, true);
+  return inner.take_joined();
 }
 
 void ShellWordReader::add_variable(ShellFields& fields, const std::string& name,
@@ -312,13 +348,13 @@ void ShellWordReader::add_variable(ShellFields& fields, const std::string& name,
   if (word == nullptr && selector.empty()) return;
   if (word == nullptr) {
     return add_unknown(fields,
-                       fmt::format("${{{}{}}} is not known here", name, selector.substr(0, 60)));
+                       fmt::format("${{{}{}}} is not known here", name, shortened(selector)));
   }
   quoted ? fields.add(*word) : fields.add_split(*word);
 }
 
 void ShellWordReader::add_unknown(ShellFields& fields, const std::string& why) {
-  fields.add(ShellWord{.line = line_, .unknown = why});
+  fields.add(ShellWord{.line = line_, .gaps = {{0, why}}});
 }
 
 /// Where what opens at a place closes.

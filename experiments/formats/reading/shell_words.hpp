@@ -8,14 +8,26 @@
 
 namespace penstock {
 
+/// A place in a text where something is missing that only a run would put there.
+struct ShellGap {
+  std::size_t at = 0;  // in front of this character
+  std::string why;
+};
+
 /// A word as a shell would pass it to a command.
 struct ShellWord {
   std::string text = {};
   std::size_t line = 1;
-  std::string unknown = {};  // why the text is not all there; empty: it is
-  std::string assumed = {};  // what was taken for granted, such as a variable's default
+  std::vector<ShellGap> gaps = {};  // from front to back; none: the text is all there
+  std::string assumed = {};         // what was taken for granted, such as a variable's default
 };
 using ShellWords = std::vector<ShellWord>;
+
+/// The memory that a word takes, for limits.
+std::size_t bytes_of(const ShellWord& word);
+
+/// Adds a text and its gaps at the end of a word.
+void append(ShellWord& word, const ShellWord& more);
 
 /// A plain variable has one word, whatever is in it; an array has any number.
 struct ShellVariable {
@@ -32,7 +44,7 @@ class ShellFields {
   void add(char c);
   /// A value as it is.
   void add(const ShellWord& value);
-  /// A value outside quotes: its blanks end words.
+  /// A value outside quotes: its blanks end words. A gap stays in the word that it stands in.
   void add_split(const ShellWord& value);
   /// The values of an array in quotes: each its own word.
   void add_each(const ShellWords& values);
@@ -55,9 +67,9 @@ class ShellFields {
   ShellWords words_;
 };
 
-/// Reads words with their quotes and variables the way a shell does. Nothing is run: what a command
-/// or arithmetic would put there is unknown. Throws InputError, its place a line, for a quote or
-/// brace that never closes and for variables that grow beyond measure.
+/// Reads words with their quotes, variables and whole-number arithmetic the way a shell does.
+/// Nothing is run: what a command would put there is a gap. Throws InputError, its place a line,
+/// for a quote or brace that never closes and for variables that grow beyond measure.
 class ShellWordReader {
  public:
   ShellWordReader(std::string_view text, std::size_t line, ShellVariables& variables, int depth = 0)
@@ -90,8 +102,10 @@ class ShellWordReader {
   void read_braces(ShellFields& fields, bool quoted);
   void read_backquoted(ShellFields& fields);
   void read_parenthesized(ShellFields& fields);
+  void add_arithmetic(ShellFields& fields, std::string_view expression);
   void add_default(ShellFields& fields, const std::string& name, std::string_view value,
                    bool quoted);
+  ShellWord expanded(std::string_view text) const;
   void add_variable(ShellFields& fields, const std::string& name, std::string_view selector,
                     bool quoted);
   void add_unknown(ShellFields& fields, const std::string& why);

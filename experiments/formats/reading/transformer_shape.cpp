@@ -50,7 +50,7 @@ class Builder {
 
  private:
   LayerSpec part(const char* kind, std::initializer_list<Number> numbers) const {
-    LayerSpec layer{.kind = kind, .numbers = {}, .source = shape_.source};
+    LayerSpec layer{.kind = kind, .numbers = {}, .source = {}};
     for (const Number& number : numbers) layer.numbers.insert(number);
     return layer;
   }

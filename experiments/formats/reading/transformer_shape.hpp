@@ -56,8 +56,6 @@ struct TransformerShape {
   std::optional<ExpertShape> experts;
   std::vector<bool> has_experts;  // by layer; empty: as `experts` is there
   std::vector<double> window;     // of attention, by layer, 0: none; empty: none anywhere
-
-  std::string source;  // where it was stated, for error texts
 };
 
 /// Sizes beyond which a number is taken for a mistake, so that nothing large is built from it.
