@@ -289,7 +289,7 @@ Partition partition_of(const Scenario& scenario, const ModelGraph& model,
                        const Placement& placement) {
   const std::uint32_t stages = model_stages(placement);
   if (const auto given = stages_given(scenario); given && *given != stages) {
-    throw InputError(scenario.cut_stated     ? "/partition"
+    throw InputError(scenario.cut_stated     ? "/partition/stages"
                      : scenario.stages_given ? "/model/stages"
                                              : "/model/file",
                      fmt::format("there are {} stages, but the schedule has {} model stages on {} "

@@ -126,7 +126,8 @@ ModelGraph graph_of_file(const Scenario& scenario, const CellShape& shape) {
     for (Layer& layer : model.layers) layer.source = "/model/file";
     return model;
   } catch (const InputError& error) {
-    throw InputError("/model/file", fmt::format("{}: {}", error.where(), error.what()));
+    const std::string place = error.where().empty() ? "" : error.where() + ": ";
+    throw InputError("/model/file", place + error.what());
   }
 }
 
