@@ -82,19 +82,15 @@ void take_links(const Catalogue& catalogue, const CatalogueItem& item, const jso
 void check_links(const CatalogueItem& item, const Machine& machine) {
   const TopologyEntry* kind = find_named(topology_entries(), machine.topology->kind);
   if (kind == nullptr) return;  // told when it is built
-  constexpr std::array<std::pair<const char*, const char*>, 3> links{
-      {{"nvlink_bandwidth_bytes_per_s", "/link"},
-       {"link_bandwidth_bytes_per_s", "/link"},
-       {"nic_bandwidth_bytes_per_s", "/nic_link"}}};
+  constexpr std::array<std::string_view, 2> links{"nvlink_bandwidth_bytes_per_s",
+                                                  "link_bandwidth_bytes_per_s"};
   for (const TopologyParameter& parameter : kind->parameters) {
-    const auto link = std::find_if(links.begin(), links.end(),
-                                   [&](const auto& one) { return one.first == parameter.name; });
-    if (link == links.end()) continue;
+    if (std::find(links.begin(), links.end(), parameter.name) == links.end()) continue;
     if (machine.topology->parameters.contains(std::string(parameter.name))) continue;
     throw in_file(item.source,
-                  InputError(link->second, fmt::format("it is missing; machines of the topology {} "
-                                                       "have such links",
-                                                       kind->name)));
+                  InputError("/link", fmt::format("it is missing; machines of the topology {} "
+                                                  "have such links",
+                                                  kind->name)));
   }
 }
 

@@ -18,7 +18,8 @@ std::string shown(const ShellWord& word) {
 /// The words of the last command of a script, "run|--save|?".
 std::string last_command(const std::string& text) {
   std::vector<std::string> words;
-  for (const ShellWord& word : read_shell_script(text).commands.back()) {
+  const ShellScript script = read_shell_script(text);
+  for (const ShellWord& word : script.commands.back()) {
     words.push_back(shown(word));
   }
   return fmt::format("{}", fmt::join(words, "|"));
