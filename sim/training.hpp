@@ -17,8 +17,9 @@ struct Training {
   std::optional<double> gathered_bytes;  // of parameters at a time; else two layers in a row
   double optimizer_us = 0;               // of the U of a stage
   double tied_embedding_bytes = 0;
-  double context_bytes = 0;  // of each rank, whatever it does
-  double reserve_bytes = 0;  // that the allocator of each rank cannot use
+  double context_bytes = 0;     // of each rank, whatever it does
+  bool codecs_overlap = false;  // encoding and decoding run beside the layers of their pass
+  double reserve_bytes = 0;     // that the allocator of each rank cannot use
 };
 
 }  // namespace penstock
