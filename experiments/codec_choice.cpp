@@ -1,5 +1,7 @@
 #include "experiments/codec_choice.hpp"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -10,6 +12,13 @@ namespace penstock {
 namespace {
 
 using nlohmann::json;
+
+void check_none(const CodecSpec& spec) {
+  if (spec.numbers.empty()) return;
+  const std::string& key = spec.numbers.begin()->first;
+  throw InputError(pointer_step(key),
+                   fmt::format("unknown key \"{}\"; none takes no options", key));
+}
 
 /// A codec by its name alone, or with options.
 CodecSpec read_spec(const json& codec) {
@@ -31,9 +40,12 @@ std::optional<CodecSpec> read_codec(const json& section, const char* key) {
   CodecSpec spec = read_spec(codec);
   const std::string place = std::string("/codec/") + key;
   try {
-    if (spec.name == "none" && spec.numbers.empty()) return std::nullopt;
-    bits_per_value(spec);  // refuses what does not fit
-    return spec;
+    if (spec.name != "none") {
+      bits_per_value(spec);  // refuses what does not fit
+      return spec;
+    }
+    check_none(spec);
+    return std::nullopt;
   } catch (const InputError& error) {
     throw InputError(codec.is_string() ? place : place + error.where(), error.what());
   }

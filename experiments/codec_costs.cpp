@@ -57,8 +57,8 @@ void encode_kept(const Coding& coding, bool whole, Layer& layer) {
   layer.stash_bytes = coding.packed(layer.stash_bytes);
   if (whole) layer.recomputed_bytes = coding.packed(layer.recomputed_bytes);
   layer.workspace_bytes += bytes;
-  const double decode_us = coding.decode_us(bytes);
-  layer.codec.forward_us += coding.encode_us(bytes);
+  const double encode_us = coding.encode_us(bytes), decode_us = coding.decode_us(bytes);
+  layer.codec.forward_us += encode_us;
   layer.codec.backward_us += decode_us;
   layer.codec.backward_weight_us += decode_us;
 }
@@ -76,10 +76,10 @@ void encode_stash(const Coding& coding, const Scenario& scenario, Layout& layout
 /// Whether some microbatch goes over a link from one stage to the other.
 bool on_different_ranks(const Placement& placement, Stage from, Stage to) {
   if (placement.replicas(from) != placement.replicas(to)) return true;
-  const Numbers<Microbatch> replicas(placement.replicas(from));
-  return std::any_of(replicas.begin(), replicas.end(), [&](Microbatch replica) {
-    return placement.rank_of(from, replica) != placement.rank_of(to, replica);
-  });
+  for (const Microbatch replica : Numbers<Microbatch>(placement.replicas(from))) {
+    if (placement.rank_of(from, replica) != placement.rank_of(to, replica)) return true;
+  }
+  return false;
 }
 
 /// By model stage: whether what it hands on crosses ranks.

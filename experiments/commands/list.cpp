@@ -106,7 +106,7 @@ json hardware() {
   return all;
 }
 
-/// With what each does by its defaults to normal values of bf16.
+/// With what each does by its defaults to normal values.
 json codecs() {
   json all = json::array();
   const std::vector<float> values = draw_values({}, std::size_t{1} << 14, 1);
