@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "experiments/codec_costs.hpp"
 #include "experiments/files.hpp"
 #include "experiments/formats/torch_csv.hpp"
 #include "experiments/layout_model.hpp"
@@ -336,6 +337,7 @@ Layout settle(const Scenario& scenario) {
     layout.partition = partition_of(scenario, layout.model, layout.placement);
     layout.partition.ranks = scenario.partition_ranks;
     fit_model(scenario, layout);
+    encode_activations(scenario, layout);
     return layout;
   } catch (const InputError& error) {
     throw in_file(scenario.source, error);

@@ -256,6 +256,7 @@ Scenario read_document(const json& document, NamedFiles files) {
   section("schedule", read_schedule);
   section("recompute", read_recompute);
   section("offload", read_offload);
+  if (document.contains("codec")) scenario.codec = read_codec_choice(document["codec"]);
   section("memory", read_memory);
   section("overheads", read_overheads);
   section("chance", read_chance);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/codec_choice.hpp"
 #include "experiments/hardware_choice.hpp"
 #include "experiments/optimizer.hpp"
 #include "experiments/recompute_mode.hpp"
@@ -72,6 +73,8 @@ struct Scenario {
   std::optional<RecomputeMode> recompute;  // not stated: full
   bool recompute_early = false;
   std::optional<RecomputeUnit> recompute_unit;
+
+  CodecChoice codec;
 
   std::optional<std::uint64_t> capacity_bytes;  // where not stated, what a machine's device has
   MemoryPolicy memory_policy = MemoryPolicy::finding;

@@ -200,6 +200,7 @@ Training training_of(const Scenario& scenario, const Layout& layout) {
           .update_bytes_per_s = update_bytes_per_s(scenario),
           .tied_embedding_bytes = layout.tied_embedding_bytes,
           .context_bytes = scenario.context_bytes.value_or(0),
+          .codecs_overlap = scenario.codec.overlappable,
           .reserve_bytes = scenario.reserve.value_or(0) *
                            static_cast<double>(scenario.capacity_bytes.value_or(0))};
 }

@@ -71,6 +71,22 @@ double layer_us(const WorkClass& work, const Layer& layer, const HardwareModel& 
   return *time + again_us;
 }
 
+/// How long a pass over a layer encodes and decodes. What R needs is decoded by the B or I behind
+/// it.
+double codec_us(Pass pass, const CodecTimes& times) {
+  switch (pass) {
+    case Pass::forward:
+      return times.forward_us;
+    case Pass::backward:
+    case Pass::backward_input:
+      return times.backward_us;
+    case Pass::backward_weight:
+      return times.backward_weight_us;
+    default:
+      return 0;
+  }
+}
+
 /// How long what a pass carries itself takes.
 double carrying_us(const WorkClass& work, const StageShare& stage, const HardwareModel& hardware,
                    const Training& training) {
@@ -91,9 +107,15 @@ double action_us(const WorkClass& work, std::span<const LayerIndex> layers, cons
                  const ModelGraph& model, const HardwareModel& hardware, const Training& training) {
   if (work.pass == Pass::update) return update_us(stage, training);
   if (moves_stash(work.pass)) return 0;  // they only ask for a transfer
-  double sum = 0;
-  for (LayerIndex layer : layers) sum += layer_us(work, model.layers[index(layer)], hardware);
-  return std::max(sum, carrying_us(work, stage, hardware, training));
+  double work_us = 0, coding_us = 0;
+  for (const LayerIndex number : layers) {
+    const Layer& layer = model.layers[index(number)];
+    work_us += layer_us(work, layer, hardware);
+    coding_us += codec_us(work.pass, layer.codec);
+  }
+  const double both_us =
+      training.codecs_overlap ? std::max(work_us, coding_us) : work_us + coding_us;
+  return std::max(both_us, carrying_us(work, stage, hardware, training));
 }
 
 /// The time of a transfer; fills in the size of its buffer where the tail decides it.

@@ -18,8 +18,9 @@ struct Training {
   double optimizer_us = 0;               // of the U of a stage, whatever its size
   double update_bytes_per_s = 0;         // that U moves through memory; 0: in no time
   double tied_embedding_bytes = 0;
-  double context_bytes = 0;  // of each rank, whatever it does
-  double reserve_bytes = 0;  // that the allocator of each rank cannot use
+  double context_bytes = 0;     // of each rank, whatever it does
+  bool codecs_overlap = false;  // encoding and decoding run beside the layers of their pass
+  double reserve_bytes = 0;     // that the allocator of each rank cannot use
 };
 
 }  // namespace penstock

@@ -9,6 +9,8 @@
 #include "experiments/commands/registry.hpp"
 #include "experiments/formats/registry.hpp"
 #include "experiments/json_output.hpp"
+#include "hardware_models/codecs/codec_error.hpp"
+#include "hardware_models/codecs/distribution.hpp"
 #include "hardware_models/layers/registry.hpp"
 #include "hardware_models/registry.hpp"
 #include "hardware_models/topologies/registry.hpp"
@@ -105,18 +107,39 @@ json hardware() {
   return all;
 }
 
+/// With what each does by its defaults to normal values.
+json codecs() {
+  json all = json::array();
+  const std::vector<float> values = draw_values({}, std::size_t{1} << 14, 1);
+  for (const CodecEntry* entry : codec_entries()) {
+    const CodecSpec usual{std::string(entry->name), {}};
+    const double bits = bits_per_value(usual);
+    const CodecError error = codec_error(make_codec(usual), values);
+    all.push_back({{"name", entry->name},
+                   {"summary", entry->summary},
+                   {"numbers",
+                    fmt::format("by default {} bits a value, {:.2f} times less than bf16; normal "
+                                "values {:.1f} dB above their error, {:.0f} % of them lost to zero",
+                                bits, 16 / bits, error.sqnr_db, 100 * error.flushed_share)},
+                   {"bits_per_value", bits},
+                   {"options", parameters_of(entry->parameters)}});
+  }
+  return all;
+}
+
 json formats() { return names_and_summaries(format_entries()); }
 
 struct Kind {
   const char* name;
   json (*list)();
 };
-constexpr std::array<Kind, 7> kinds{{{"schedules", schedules},
+constexpr std::array<Kind, 8> kinds{{{"schedules", schedules},
                                      {"policies", policies},
                                      {"partitioners", partitioners},
                                      {"hardware", hardware},
                                      {"cost-models", cost_models},
                                      {"layers", layers},
+                                     {"codecs", codecs},
                                      {"formats", formats}}};
 
 /// An option with its default, where it has one: "nic_latency_us: of a NIC, default 0".
@@ -180,7 +203,7 @@ constinit extern const CommandEntry list_entry{
     .name = "list",
     .summary =
         "show what there is: schedules, policies, partitioners, hardware, cost models, layers, "
-        "formats",
+        "codecs, formats",
     .details =
         "Symbols: p ranks, r a rank, m microbatches, v chunks a rank, k slices, W waves; f, b, i\n"
         "and w are the times of F, B, I and W of one stage. The bubble is what the makespan\n"

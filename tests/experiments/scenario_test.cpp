@@ -66,7 +66,7 @@ TEST_CASE("a scenario runs, and what it does not say has its default") {
 
 TEST_CASE("unknown keys are refused with those that are known there") {
   CHECK(with("/modle=1") ==
-        "s.json: /modle: unknown key \"modle\"; known: chance, description, expect, hardware, "
+        "s.json: /modle: unknown key \"modle\"; known: chance, codec, description, expect, hardware, "
         "memory, model, "
         "offload, overheads, parallel, partition, penstock, recompute, schedule");
   CHECK(with("/model/stages/1/forwad_us=1") ==

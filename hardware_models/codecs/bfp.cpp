@@ -1,0 +1,28 @@
+#include <array>
+
+#include "hardware_models/codecs/block_parameters.hpp"
+#include "hardware_models/codecs/shared_exponent.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::array parameters{block_parameter, bits_parameter, exponent_parameter,
+                                stride_parameter};
+
+std::uint32_t block_bits(const CodecNumbers& numbers) {
+  return value_bits(numbers.whole("block"), numbers.whole("bits"), numbers.whole("exponent_bits"));
+}
+
+}  // namespace
+
+constinit extern const CodecEntry bfp_entry{
+    .name = "bfp",
+    .summary = "block floating point: neighbours share the exponent of the largest of them",
+    .parameters = parameters,
+    .block_bits = block_bits,
+    .format = shared_format,
+    .encode = put_values,
+    .decode = get_values,
+};
+
+}  // namespace penstock
