@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hardware_models/collective_time.hpp"
 #include "sim/error.hpp"
 
 namespace penstock {
@@ -33,11 +32,16 @@ double filled_tiles(const Kernel& kernel, double tile) {
 
 }  // namespace
 
-Speed link_of_group(const Machine& machine, std::uint64_t span) {
+Members members_of(const Machine& machine, std::uint64_t devices, std::uint64_t stride) {
+  const std::uint64_t span = devices * stride;
+  if (machine.devices % span == 0) return {devices, devices};
+  if (machine.devices % stride != 0 || span % machine.devices != 0) return {devices, 1};
+  return {devices, machine.devices / stride};
+}
+
+Reach reach_of(const Machine& machine) {
   const auto inside = speed_inside(machine), outside = speed_outside(machine);
-  const bool fits = machine.devices % span == 0;
-  if (const auto& first = fits ? inside : outside) return *first;
-  if (const auto& second = fits ? outside : inside) return *second;
+  if (inside || outside) return {inside ? *inside : *outside, outside ? *outside : *inside};
   throw InputError("/hardware/link",
                    fmt::format("tensor, context and expert parallelism need links between their "
                                "devices, and {} brings none; name one of penstock list hardware",
@@ -50,7 +54,8 @@ RooflineTimes::RooflineTimes(const HardwareSpec& spec)
       vector_flops_(vector_peak(machine_.device, matrix_flops_)),
       tensor_(spec.tensor),
       context_(spec.context),
-      expert_(spec.expert) {}
+      expert_(spec.expert),
+      collectives_(spec.collectives) {}
 
 double RooflineTimes::pass_us(const Layer& layer, Pass pass) const {
   switch (pass) {
@@ -97,18 +102,19 @@ double RooflineTimes::kernel_us(const Kernel& kernel) const {
 /// of each of those.
 double RooflineTimes::group_us(const Collective& collective) const {
   std::uint64_t devices = tensor_;
-  std::uint64_t span = tensor_;
+  std::uint64_t stride = 1;
   if (collective.group != Group::tensor) {
     devices = context_;
-    span *= context_;
+    stride = tensor_;
   }
   if (collective.group == Group::expert) {
     devices = expert_;
-    span *= expert_;
+    stride = tensor_ * context_;
   }
   if (devices == 1) return 0;
-  return collective_us(collective.kind, collective.bytes, static_cast<double>(devices),
-                       link_of_group(machine_, span));
+  const CollectiveCall call{collective.kind, collective.bytes,
+                            members_of(machine_, devices, stride), reach_of(machine_)};
+  return collective_us(call, collectives_);
 }
 
 }  // namespace penstock

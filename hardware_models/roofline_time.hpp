@@ -1,5 +1,6 @@
 #pragma once
 
+#include "hardware_models/collectives/registry.hpp"
 #include "hardware_models/registry.hpp"
 
 namespace penstock {
@@ -30,11 +31,16 @@ class RooflineTimes {
   std::uint64_t tensor_;
   std::uint64_t context_;
   std::uint64_t expert_;
+  CollectiveChoice collectives_;
 };
 
-/// The link over which the devices of a group talk that lies every `span` devices: inside a machine
-/// where each of the groups is in one, else through the NICs. Throws InputError where there is
-/// none.
-Speed link_of_group(const Machine& machine, std::uint64_t span);
+/// How so many devices that are `stride` apart lie in machines: in one where each of the groups is
+/// in one, equally many in each of several, or, where groups and machines do not fit, as if in one
+/// each.
+Members members_of(const Machine& machine, std::uint64_t devices, std::uint64_t stride);
+
+/// The links of a device inside its machine, and through its NIC; the others where it lacks one
+/// sort. Throws InputError where there are none.
+Reach reach_of(const Machine& machine);
 
 }  // namespace penstock
