@@ -143,11 +143,12 @@ void take_topology(Scenario& scenario) {
 void take_device_settings(Scenario& scenario) {
   const HardwareChoice& choice = scenario.hardware_choice;
   auto& machine = scenario.hardware_spec.machine;
-  const std::array<std::pair<const char*, bool>, 4> keys{
+  const std::array<std::pair<const char*, bool>, 5> keys{
       {{"efficiency", choice.efficiency.has_value()},
        {"memory_efficiency", choice.memory_efficiency.has_value()},
        {"kernel_us", choice.kernel_us.has_value()},
-       {"kernel_issue_us", choice.kernel_issue_us.has_value()}}};
+       {"kernel_issue_us", choice.kernel_issue_us.has_value()},
+       {"collectives", choice.names_collectives}}};
   for (const auto& [key, given] : keys) {
     if (!given || machine) continue;
     refuse(scenario, key,
@@ -229,6 +230,7 @@ HardwareChoice read_hardware_choice(const json& hardware) {
   take(hardware, "memory_efficiency", choice.memory_efficiency);
   take(hardware, "kernel_us", choice.kernel_us);
   take(hardware, "kernel_issue_us", choice.kernel_issue_us);
+  choice.names_collectives = hardware.contains("collectives");
   for (const char* key : {"link", "transfer_us", "latency_us", "bandwidth_bytes_per_s", "links",
                           "routes", "topology"}) {
     choice.names_links = choice.names_links || hardware.contains(key);

@@ -20,6 +20,7 @@ struct HardwareChoice {
   std::optional<double> memory_efficiency;
   std::optional<double> kernel_us;
   std::optional<double> kernel_issue_us;
+  bool names_collectives = false;
   bool names_links = false;  // says in any way how ranks reach each other
 };
 

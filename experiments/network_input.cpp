@@ -27,6 +27,17 @@ TopologySpec read_topology(const json& topology) {
   return spec;
 }
 
+/// By kind of collective; "auto" leaves it open.
+CollectiveChoice read_collectives(const json& collectives) {
+  CollectiveChoice choice;
+  for (const auto& [key, value] : collectives.items()) {
+    const CollectiveKind kind = *collective_kind(key);
+    const auto algorithm = value.get<std::string>();
+    if (algorithm != "auto") choice[kind] = &collective_algorithm(kind, algorithm);
+  }
+  return choice;
+}
+
 }  // namespace
 
 void read_network(const json& hardware, HardwareSpec& spec) {
@@ -42,6 +53,9 @@ void read_network(const json& hardware, HardwareSpec& spec) {
   }
   if (hardware.contains("routes")) {
     for (const auto& [ends, names] : hardware["routes"].items()) spec.routes[ends] = names;
+  }
+  if (hardware.contains("collectives")) {
+    spec.collectives = read_collectives(hardware["collectives"]);
   }
   if (hardware.contains("topology")) spec.topology = read_topology(hardware["topology"]);
 }

@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-/// Reads what the "hardware" of a scenario says about shared links, routes, topology and host; the
-/// schema has checked it.
+/// Reads what the "hardware" of a scenario says about shared links, routes, topology, collectives
+/// and host; the schema has checked it. Throws InputError for an algorithm that there is not.
 void read_network(const nlohmann::json& hardware, HardwareSpec& spec);
 
 }  // namespace penstock

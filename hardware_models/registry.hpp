@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hardware_models/collectives/registry.hpp"
 #include "hardware_models/machine.hpp"
 #include "hardware_models/profile.hpp"
 #include "sim/hardware_model.hpp"
@@ -45,6 +46,7 @@ struct HardwareSpec {
   std::uint64_t tensor = 1;
   std::uint64_t context = 1;
   std::uint64_t expert = 1;
+  CollectiveChoice collectives;  // by which algorithms these talk
 
   // Rank r is device r * devices_per_rank and those after it; the next one that holds the same
   // weights is `devices_per_replica` further.

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hardware_models/collective_time.hpp"
 #include "hardware_models/topologies/registry.hpp"
 #include "sim/error.hpp"
 #include "sim/named.hpp"
@@ -35,9 +34,10 @@ double filled_tiles(const Kernel& kernel, double tile) {
 
 bool lie_inside_machines(const Machine& machine, const GroupPlace& group) {
   // After a multiple of the machine's devices it all begins anew.
-  for (std::uint64_t first = 0; first < group.all; first += group.span) {
-    if (first % machine.devices + group.span > machine.devices) return false;
-    if ((first + group.span) % machine.devices == 0) break;
+  const std::uint64_t span = group.devices * group.stride;
+  for (std::uint64_t first = 0; first < group.all; first += span) {
+    if (first % machine.devices + span > machine.devices) return false;
+    if ((first + span) % machine.devices == 0) break;
   }
   return true;
 }
@@ -52,18 +52,23 @@ bool has_direct_links(const Machine& machine) {
 std::optional<Speed> speed_in_group(const Machine& machine, std::uint64_t devices) {
   auto speed = speed_inside(machine);
   if (!speed || !has_direct_links(machine)) return speed;
-  const double links = std::min(machine.links, static_cast<double>(devices - 1));
+  const double links = std::min(machine.links, std::max(1.0, static_cast<double>(devices) - 1));
   speed->bandwidth_bytes_per_s *= links / machine.links;
   return speed;
 }
 
 }  // namespace
 
-Speed link_of_group(const Machine& machine, const GroupPlace& group) {
-  const auto inside = speed_in_group(machine, group.devices), outside = speed_outside(machine);
-  const bool fits = lie_inside_machines(machine, group);
-  if (const auto& first = fits ? inside : outside) return *first;
-  if (const auto& second = fits ? outside : inside) return *second;
+Members members_of(const Machine& machine, const GroupPlace& group) {
+  const std::uint64_t span = group.devices * group.stride;
+  if (lie_inside_machines(machine, group)) return {group.devices, group.devices};
+  if (machine.devices % group.stride != 0 || span % machine.devices != 0) return {group.devices, 1};
+  return {group.devices, machine.devices / group.stride};
+}
+
+Reach reach_of(const Machine& machine, std::uint64_t per_machine) {
+  const auto inside = speed_in_group(machine, per_machine), outside = speed_outside(machine);
+  if (inside || outside) return {inside ? *inside : *outside, outside ? *outside : *inside};
   throw InputError("/hardware/link",
                    fmt::format("tensor, context and expert parallelism need links between their "
                                "devices, and {} brings none; name one of penstock list hardware",
@@ -77,7 +82,8 @@ RooflineTimes::RooflineTimes(const HardwareSpec& spec)
       tensor_(spec.tensor),
       context_(spec.context),
       expert_(spec.expert),
-      devices_(spec.ranks * spec.devices_per_rank) {}
+      devices_(spec.ranks * spec.devices_per_rank),
+      collectives_(spec.collectives) {}
 
 double RooflineTimes::pass_us(const Layer& layer, Pass pass) const {
   switch (pass) {
@@ -124,18 +130,20 @@ double RooflineTimes::kernel_us(const Kernel& kernel) const {
 /// of each of those.
 double RooflineTimes::group_us(const Collective& collective) const {
   std::uint64_t devices = tensor_;
-  std::uint64_t span = tensor_;
+  std::uint64_t stride = 1;
   if (collective.group != Group::tensor) {
     devices = context_;
-    span *= context_;
+    stride = tensor_;
   }
   if (collective.group == Group::expert) {
     devices = expert_;
-    span *= expert_;
+    stride = tensor_ * context_;
   }
   if (devices == 1) return 0;
-  return collective_us(collective.kind, collective.bytes, static_cast<double>(devices),
-                       link_of_group(machine_, {devices, span, devices_}));
+  const Members members = members_of(machine_, {devices, stride, devices_});
+  const CollectiveCall call{collective.kind, collective.bytes, members,
+                            reach_of(machine_, members.per_machine)};
+  return collective_us(call, collectives_);
 }
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "hardware_models/collectives/registry.hpp"
 #include "hardware_models/registry.hpp"
 
 namespace penstock {
@@ -31,18 +32,24 @@ class RooflineTimes {
   std::uint64_t context_;
   std::uint64_t expert_;
   std::uint64_t devices_;  // of all ranks
+  CollectiveChoice collectives_;
 };
 
 /// A group of devices, and those like it.
 struct GroupPlace {
   std::uint64_t devices = 1;  // of the group
-  std::uint64_t span = 1;     // from its first device to that of the next group
+  std::uint64_t stride = 1;   // from one of its devices to the next
   std::uint64_t all = 1;      // devices of all groups
 };
 
-/// The link over which the devices of a group talk: inside a machine where each of the groups is in
-/// one, else through the NICs. Where devices are joined to each other and not to a switch, each
-/// uses the links to the others of its group. Throws InputError where there is no link.
-Speed link_of_group(const Machine& machine, const GroupPlace& group);
+/// How the devices of a group lie in machines: in one where each of the groups is in one, equally
+/// many in each of several, or, where groups and machines do not fit, as if in one each.
+Members members_of(const Machine& machine, const GroupPlace& group);
+
+/// What a device has to reach the others of its group: inside its machine, where there are so many,
+/// and through its NIC; the other where it lacks one sort. Devices that are joined to each other
+/// and not to a switch use the links to the others of their group. Throws InputError where there
+/// are none.
+Reach reach_of(const Machine& machine, std::uint64_t per_machine);
 
 }  // namespace penstock

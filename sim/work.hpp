@@ -31,6 +31,7 @@ enum class CollectiveKind : std::uint8_t {
   all_gather,
   reduce_scatter,
   all_to_all,
+  broadcast,
   ring_exchange,  // each device passes what it has to the next, until everyone has seen everything
 };
 

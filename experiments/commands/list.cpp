@@ -11,6 +11,7 @@
 #include "experiments/json_output.hpp"
 #include "hardware_models/codecs/codec_error.hpp"
 #include "hardware_models/codecs/distribution.hpp"
+#include "hardware_models/collectives/registry.hpp"
 #include "hardware_models/layers/registry.hpp"
 #include "hardware_models/registry.hpp"
 #include "hardware_models/topologies/registry.hpp"
@@ -127,6 +128,18 @@ json codecs() {
   return all;
 }
 
+json collectives() {
+  json all = json::array();
+  for (const CollectiveEntry* entry : collective_entries()) {
+    json kinds = json::array();
+    for (const ServedKind& served : entry->kinds) {
+      kinds.push_back({{"name", name(served.kind)}, {"summary", served.formula}});
+    }
+    all.push_back({{"name", entry->name}, {"summary", entry->summary}, {"kinds", kinds}});
+  }
+  return all;
+}
+
 json formats() { return names_and_summaries(format_entries()); }
 
 struct Kind {
@@ -140,6 +153,7 @@ constexpr std::array<Kind, 8> kinds{{{"schedules", schedules},
                                      {"cost-models", cost_models},
                                      {"layers", layers},
                                      {"codecs", codecs},
+                                     {"collectives", collectives},
                                      {"formats", formats}}};
 
 /// An option with its default, where it has one: "nic_latency_us: of a NIC, default 0".
@@ -166,9 +180,10 @@ void print_lines(const json& entries) {
       fmt::print("{:{}}  needs {}; bubble {}; peak {}\n", "", width, text(entry["needs"]),
                  text(entry["bubble"]), text(entry["peak_activations"]));
     }
-    if (!entry.contains("options")) continue;
-    for (const json& option : entry["options"]) {
-      fmt::print("{:{}}  {}\n", "", width, option_text(option));
+    for (const char* key : {"options", "kinds"}) {
+      for (const json& option : entry.value(key, json::array())) {
+        fmt::print("{:{}}  {}\n", "", width, option_text(option));
+      }
     }
   }
 }
@@ -203,11 +218,14 @@ constinit extern const CommandEntry list_entry{
     .name = "list",
     .summary =
         "show what there is: schedules, policies, partitioners, hardware, cost models, layers, "
-        "codecs, formats",
+        "codecs, collectives, formats",
     .details =
         "Symbols: p ranks, r a rank, m microbatches, v chunks a rank, k slices, W waves; f, b, i\n"
         "and w are the times of F, B, I and W of one stage. The bubble is what the makespan\n"
         "has beyond the work of one rank; a peak counts activations of one stage.\n"
+        "Of collectives n is the members, l those of a machine, B the bytes, bw and lat what a "
+        "link\n"
+        "has, k the chunks.\n"
         "Peaks are dense; a GB is 1e9 bytes. --json has the source of each fact of the catalogue,\n"
         "or says that it is an assumption.\n"
         "\n"

@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include "hardware_models/collective_time.hpp"
 #include "hardware_models/registry.hpp"
 #include "hardware_models/roofline_time.hpp"
 #include "sim/error.hpp"
@@ -139,17 +138,6 @@ TEST_CASE("roofline: B is I and W, and recomputation is F or what of it is selec
   CHECK(us(Pass::forward) == doctest::Approx(200));
 }
 
-TEST_CASE("collectives go round a ring, an all-reduce twice, each step with its latency") {
-  const Speed link{1e9, 2};  // 1000 bytes take 1 us
-  const auto us = [&](CollectiveKind kind) { return collective_us(kind, 4000, 4, link); };
-  CHECK(us(CollectiveKind::all_reduce) == doctest::Approx(6 * (1 + 2)));
-  CHECK(us(CollectiveKind::all_gather) == doctest::Approx(3 * (1 + 2)));
-  CHECK(us(CollectiveKind::reduce_scatter) == doctest::Approx(3 * (1 + 2)));
-  CHECK(us(CollectiveKind::all_to_all) == doctest::Approx(3 * (1 + 2)));
-  CHECK(us(CollectiveKind::ring_exchange) == doctest::Approx(3 * (4 + 2)));
-  CHECK(collective_us(CollectiveKind::all_reduce, 4000, 1, link) == 0);
-}
-
 TEST_CASE("roofline: collectives come after the kernels, inside a machine if the group fits") {
   HardwareSpec spec = on(eight());
   spec.tensor = 4;
@@ -173,32 +161,58 @@ TEST_CASE("roofline: collectives come after the kernels, inside a machine if the
         doctest::Approx(100 + 2 * (1000 + 1)));
 }
 
-TEST_CASE("roofline: groups that lie in one machine each use its links, else the NICs") {
-  const auto bandwidth = [](const Machine& machine, GroupPlace group) {
-    return link_of_group(machine, group).bandwidth_bytes_per_s;
+TEST_CASE("roofline: groups lie in one machine, evenly in several, or each member in its own") {
+  const auto lie = [](const GroupPlace& group) {
+    const Members members = members_of(eight(), group);
+    return std::pair(members.count, members.per_machine);
   };
-  CHECK(bandwidth(eight(), {4, 4, 64}) == 10e9);
-  CHECK(bandwidth(eight(), {16, 16, 64}) == 0.5e9);
-  // Six of eight devices: one group is in a machine, the second one in two.
-  CHECK(bandwidth(eight(), {6, 6, 6}) == 10e9);
-  CHECK(bandwidth(eight(), {6, 6, 12}) == 0.5e9);
-  // Three of eight: the third group begins with device 6.
-  CHECK(bandwidth(eight(), {3, 3, 6}) == 10e9);
-  CHECK(bandwidth(eight(), {3, 3, 9}) == 0.5e9);
-  Machine without_nics = eight();
-  without_nics.nic.reset();
-  CHECK(bandwidth(without_nics, {6, 6, 12}) == 10e9);
+  CHECK(lie({4, 1, 64}) == std::pair(4UL, 4UL));
+  CHECK(lie({2, 4, 64}) == std::pair(2UL, 2UL));
+  CHECK(lie({16, 1, 64}) == std::pair(16UL, 8UL));  // two machines, eight in each
+  CHECK(lie({8, 2, 64}) == std::pair(8UL, 4UL));    // every second device of two machines
+  CHECK(lie({4, 8, 64}) == std::pair(4UL, 1UL));
+  // Six of eight devices: one group is in a machine, a second one in two. Likewise the third of
+  // three.
+  CHECK(lie({6, 1, 6}) == std::pair(6UL, 6UL));
+  CHECK(lie({6, 1, 12}) == std::pair(6UL, 1UL));
+  CHECK(lie({3, 1, 6}) == std::pair(3UL, 3UL));
+  CHECK(lie({3, 1, 9}) == std::pair(3UL, 1UL));
+  CHECK(lie({4, 3, 12}) == std::pair(4UL, 1UL));
 }
 
 TEST_CASE("roofline: without a switch a device reaches others of its group by the links to these") {
   Machine machine = eight();
   machine.links = 7;
   machine.topology = TopologySpec{"mesh", {}};
-  CHECK(link_of_group(machine, {2, 2, 8}).bandwidth_bytes_per_s == doctest::Approx(1e9));
-  CHECK(link_of_group(machine, {4, 4, 8}).bandwidth_bytes_per_s == doctest::Approx(3e9));
-  CHECK(link_of_group(machine, {8, 8, 8}).bandwidth_bytes_per_s == doctest::Approx(7e9));
+  CHECK(reach_of(machine, 2).inside.bandwidth_bytes_per_s == doctest::Approx(1e9));
+  CHECK(reach_of(machine, 4).inside.bandwidth_bytes_per_s == doctest::Approx(3e9));
+  CHECK(reach_of(machine, 8).inside.bandwidth_bytes_per_s == doctest::Approx(7e9));
   machine.topology = TopologySpec{"rails", {}};
-  CHECK(link_of_group(machine, {2, 2, 8}).bandwidth_bytes_per_s == doctest::Approx(7e9));
+  CHECK(reach_of(machine, 2).inside.bandwidth_bytes_per_s == doctest::Approx(7e9));
+}
+
+TEST_CASE("roofline: where there are no NICs, or nothing but NICs, all goes over what there is") {
+  CHECK(reach_of(eight(), 8).inside.bandwidth_bytes_per_s == 10e9);
+  CHECK(reach_of(eight(), 8).outside.bandwidth_bytes_per_s == 0.5e9);
+  Machine machine = eight();
+  machine.nic.reset();
+  CHECK(reach_of(machine, 8).outside.bandwidth_bytes_per_s == 10e9);
+  machine = eight();
+  machine.link.reset();
+  CHECK(reach_of(machine, 8).inside.bandwidth_bytes_per_s == 0.5e9);
+}
+
+TEST_CASE("roofline: the devices of a group talk by the algorithm that is chosen for a kind") {
+  // 16 devices in two machines of eight. Hierarchical: 7 steps of 2 MB at 10 GB/s, twice, and 2 of
+  // 1 MB at 0.5 GB/s. A ring: 30 steps of 1 MB at 0.5 GB/s.
+  HardwareSpec spec = on(eight());
+  spec.tensor = 16;
+  const Collective all_reduce{.kind = CollectiveKind::all_reduce, .bytes = 16e6};
+  const double hierarchical_us = 14 * (200 + 1) + 2 * (2000 + 5);
+  CHECK(forward_us(spec, all_reduce) == doctest::Approx(hierarchical_us));
+  spec.collectives[CollectiveKind::all_reduce] =
+      &collective_algorithm(CollectiveKind::all_reduce, "ring");
+  CHECK(forward_us(spec, all_reduce) == doctest::Approx(30 * (2000 + 5)));
 }
 
 TEST_CASE("roofline: a device alone needs a link for its groups, and only for these") {

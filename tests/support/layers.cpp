@@ -8,6 +8,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "hardware_models/collectives/registry.hpp"
+
 namespace penstock::testing {
 namespace {
 
@@ -59,13 +61,11 @@ double vector_bytes_of(const LayerWork& work, Pass pass) {
 }
 
 std::string collectives_of(const LayerWork& work, Pass pass, Group group) {
-  constexpr std::array names{"all_reduce", "all_gather", "reduce_scatter", "all_to_all",
-                             "ring_exchange"};
   std::string text;
   for (const Collective& collective : work.collectives) {
     if (collective.pass != pass || collective.group != group) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
-                        names.at(static_cast<std::size_t>(collective.kind)), collective.bytes);
+    text +=
+        fmt::format("{}{} {}", text.empty() ? "" : ", ", name(collective.kind), collective.bytes);
     if (collective.count != 1) text += fmt::format(" x{}", collective.count);
   }
   return text;

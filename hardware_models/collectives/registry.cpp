@@ -1,0 +1,91 @@
+#include "hardware_models/collectives/registry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/error.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::array<std::pair<CollectiveKind, std::string_view>, 6> kind_names{
+    {{CollectiveKind::all_reduce, "all_reduce"},
+     {CollectiveKind::all_gather, "all_gather"},
+     {CollectiveKind::reduce_scatter, "reduce_scatter"},
+     {CollectiveKind::all_to_all, "all_to_all"},
+     {CollectiveKind::broadcast, "broadcast"},
+     {CollectiveKind::ring_exchange, "ring_exchange"}}};
+
+bool serves(const CollectiveEntry& entry, CollectiveKind kind) {
+  return std::any_of(entry.kinds.begin(), entry.kinds.end(),
+                     [&](const ServedKind& served) { return served.kind == kind; });
+}
+
+std::vector<const CollectiveEntry*> those_for(CollectiveKind kind) {
+  std::vector<const CollectiveEntry*> all;
+  for (const CollectiveEntry* entry : collective_entries()) {
+    if (serves(*entry, kind)) all.push_back(entry);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string_view name(CollectiveKind kind) {
+  return std::find_if(kind_names.begin(), kind_names.end(),
+                      [&](const auto& named) { return named.first == kind; })
+      ->second;
+}
+
+std::optional<CollectiveKind> collective_kind(std::string_view name) {
+  for (const auto& named : kind_names) {
+    if (named.second == name) return named.first;
+  }
+  return std::nullopt;
+}
+
+const CollectiveEntry& collective_algorithm(CollectiveKind kind, std::string_view name) {
+  std::string known = "auto";
+  for (const CollectiveEntry* entry : those_for(kind)) {
+    if (entry->name == name) return *entry;
+    known += fmt::format(", {}", entry->name);
+  }
+  const std::string_view key = penstock::name(kind);
+  throw InputError("/hardware/collectives" + pointer_step(key),
+                   fmt::format("unknown algorithm \"{}\"; known for {}: {}", name, key, known));
+}
+
+const CollectiveEntry& quickest(const CollectiveCall& call) {
+  const std::vector<const CollectiveEntry*> all = those_for(call.kind);
+  return **std::min_element(all.begin(), all.end(),
+                            [&](const CollectiveEntry* a, const CollectiveEntry* b) {
+                              return a->us(call) < b->us(call);
+                            });
+}
+
+double collective_us(const CollectiveCall& call, const CollectiveChoice& choice) {
+  if (call.members.count == 1) return 0;
+  const auto chosen = choice.find(call.kind);
+  return (chosen == choice.end() ? quickest(call) : *chosen->second).us(call);
+}
+
+Speed slowest_way(const CollectiveCall& call) {
+  const Reach& reach = call.reach;
+  if (call.members.machines() == 1) return reach.inside;
+  if (call.members.per_machine == 1) return reach.outside;
+  return {std::min(reach.inside.bandwidth_bytes_per_s, reach.outside.bandwidth_bytes_per_s),
+          std::max(reach.inside.latency_us, reach.outside.latency_us)};
+}
+
+double rounds_us(std::uint64_t rounds, double bytes, const Speed& speed) {
+  if (rounds == 0) return 0;
+  const double round_us = bytes / speed.bandwidth_bytes_per_s * 1e6 + speed.latency_us;
+  return static_cast<double>(rounds) * round_us;
+}
+
+}  // namespace penstock
