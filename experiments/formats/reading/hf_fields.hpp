@@ -39,8 +39,7 @@ class HfFields {
   /// A list of a word a layer.
   std::optional<std::vector<std::string>> layer_words(std::string_view name, double layers) const;
 
-  /// The JSON pointer of the object that the fields of the model stand in, or of one of them.
-  const std::string& place() const { return place_; }
+  /// The JSON pointer of a field.
   std::string place(std::string_view name) const;
 
   /// A word of the text_config, else of the config around it.
