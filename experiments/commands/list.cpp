@@ -146,7 +146,7 @@ struct Kind {
   const char* name;
   json (*list)();
 };
-constexpr std::array<Kind, 8> kinds{{{"schedules", schedules},
+constexpr std::array<Kind, 9> kinds{{{"schedules", schedules},
                                      {"policies", policies},
                                      {"partitioners", partitioners},
                                      {"hardware", hardware},
