@@ -5,10 +5,10 @@
 namespace penstock {
 
 /// Numbers that all codecs with shared exponents take.
-constexpr CodecParameter block_parameter{"block", "values that share an exponent", 16, 1, 256};
-constexpr CodecParameter bits_parameter{"bits", "of a value: its sign and its mantissa", 4, 2, 8};
-constexpr CodecParameter exponent_parameter{"exponent_bits", "of a shared exponent", 8, 2, 8};
-constexpr CodecParameter stride_parameter{
+constexpr Parameter block_parameter{"block", "values that share an exponent", 16, 1, 256};
+constexpr Parameter bits_parameter{"bits", "of a value: its sign and its mantissa", 4, 2, 8};
+constexpr Parameter exponent_parameter{"exponent_bits", "of a shared exponent", 8, 2, 8};
+constexpr Parameter stride_parameter{
     "stride",
     "how far apart the values of a block lie: 1 along the rows of a matrix, the length of a row "
     "down its columns",

@@ -12,10 +12,10 @@ constexpr std::array parameters{
     bits_parameter,
     exponent_parameter,
     stride_parameter,
-    CodecParameter{"tail_share", "share of the normal values it is fitted to that are larger", 0, 0,
-                   1, /*whole=*/false},
-    CodecParameter{"tail_factor", "how many times as large these are", 30, 1, 1e6, /*whole=*/false},
-    CodecParameter{"rectified", "1: it is fitted to values behind a ReLU", 0, 0, 1}};
+    Parameter{"tail_share", "share of the normal values it is fitted to that are larger", 0, 0, 1,
+              /*whole=*/false},
+    Parameter{"tail_factor", "how many times as large these are", 30, 1, 1e6, /*whole=*/false},
+    Parameter{"rectified", "1: it is fitted to values behind a ReLU", 0, 0, 1}};
 
 std::uint32_t block_bits(const CodecNumbers& numbers) {
   return value_bits(numbers.whole("block"), numbers.whole("bits"), numbers.whole("exponent_bits"));

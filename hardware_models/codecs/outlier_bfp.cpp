@@ -19,7 +19,7 @@ constexpr std::uint32_t outlier_index_bits = 8;
 
 constexpr std::array parameters{
     block_parameter, bits_parameter,
-    CodecParameter{"outliers", "the largest values of a block, kept aside as bf16", 1, 1, 255},
+    Parameter{"outliers", "the largest values of a block, kept aside as bf16", 1, 1, 255},
     exponent_parameter, stride_parameter};
 
 std::uint32_t block_bits(const CodecNumbers& numbers) {

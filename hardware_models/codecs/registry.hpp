@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hardware_models/codecs/bits.hpp"
+#include "hardware_models/parameters.hpp"
 
 namespace penstock {
 
@@ -16,16 +17,6 @@ namespace penstock {
 struct CodecSpec {
   std::string name;
   std::map<std::string, double, std::less<>> numbers;
-};
-
-/// A number that a codec takes.
-struct CodecParameter {
-  std::string_view name;
-  std::string_view summary;
-  std::optional<double> otherwise;  // what it is when it is not given; without: it must be given
-  double least = 1;
-  double most = 1;
-  bool whole = true;
 };
 
 /// The numbers of a codec, defaults filled in.
@@ -62,7 +53,7 @@ struct BlockFormat {
 struct CodecEntry {
   std::string_view name;
   std::string_view summary;
-  std::span<const CodecParameter> parameters;
+  std::span<const Parameter> parameters;
   /// Bits of a packed block. Throws InputError, its place a pointer below the codec, for numbers
   /// that do not go together.
   std::uint32_t (*block_bits)(const CodecNumbers& numbers);

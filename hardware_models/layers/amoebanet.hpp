@@ -35,11 +35,11 @@ struct CellTable {
 };
 
 inline constexpr std::array cell_parameters{
-    LayerParameter{"channels_before", "that come from the cell before the last", std::nullopt},
-    LayerParameter{"channels_in", "that come from the cell before", std::nullopt},
-    LayerParameter{"channels", "of each state, a multiple of 4", std::nullopt},
-    LayerParameter{"height", "of images from the cell before", std::nullopt},
-    LayerParameter{"width", "of images from the cell before", std::nullopt},
+    Parameter{"channels_before", "that come from the cell before the last", std::nullopt},
+    Parameter{"channels_in", "that come from the cell before", std::nullopt},
+    Parameter{"channels", "of each state, a multiple of 4", std::nullopt},
+    Parameter{"height", "of images from the cell before", std::nullopt},
+    Parameter{"width", "of images from the cell before", std::nullopt},
     flag("after_reduction",
          "1: the cell before was a reduction; what came before it is twice as "
          "high and wide",

@@ -12,18 +12,17 @@ namespace penstock {
 namespace {
 
 constexpr std::array parameters{
-    LayerParameter{"hidden", "numbers of a token", std::nullopt},
-    LayerParameter{"heads", "of queries", std::nullopt},
-    LayerParameter{"kv_heads", "of keys and of values; otherwise as many as heads", absent},
-    LayerParameter{"head_dim", "numbers of a head; otherwise hidden over heads", absent},
+    Parameter{"hidden", "numbers of a token", std::nullopt},
+    Parameter{"heads", "of queries", std::nullopt},
+    Parameter{"kv_heads", "of keys and of values; otherwise as many as heads", absent},
+    Parameter{"head_dim", "numbers of a head; otherwise hidden over heads", absent},
     flag("causal", "1: a token sees those before it only", 1),
-    LayerParameter{"window", "tokens that one looks back over; 0: all", 0, 0},
+    Parameter{"window", "tokens that one looks back over; 0: all", 0, 0},
     flag("flash", "1: one kernel that keeps no scores; 0: scores are kept, masked ones too", 1),
     flag("qkv_bias", "1: queries, keys and values have a bias", 0),
     flag("out_bias", "1: the output has a bias", 0),
     flag("qk_norm", "1: heads of queries and of keys are normed", 0),
-    LayerParameter{"dropout", "share dropped of scores and outputs; 0: no dropout", 0, 0, 1,
-                   false}};
+    Parameter{"dropout", "share dropped of scores and outputs; 0: no dropout", 0, 0, 1, false}};
 
 /// Sizes of a layer, and of what one device has of it.
 struct Heads {

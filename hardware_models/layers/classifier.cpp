@@ -6,11 +6,10 @@
 namespace penstock {
 namespace {
 
-constexpr std::array parameters{
-    LayerParameter{"channels", "of each image that comes in", std::nullopt},
-    LayerParameter{"classes", "to tell apart", std::nullopt},
-    LayerParameter{"height", "of each image that comes in", std::nullopt},
-    LayerParameter{"width", "of each image that comes in", std::nullopt}};
+constexpr std::array parameters{Parameter{"channels", "of each image that comes in", std::nullopt},
+                                Parameter{"classes", "to tell apart", std::nullopt},
+                                Parameter{"height", "of each image that comes in", std::nullopt},
+                                Parameter{"width", "of each image that comes in", std::nullopt}};
 
 /// A tensor group shares the classes, and sums the gradient of the means.
 LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {

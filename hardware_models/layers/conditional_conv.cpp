@@ -8,7 +8,7 @@ namespace penstock {
 namespace {
 
 constexpr std::array parameters = [] {
-  std::array<LayerParameter, convolution_parameters.size() + 1> all{};
+  std::array<Parameter, convolution_parameters.size() + 1> all{};
   std::copy(convolution_parameters.begin(), convolution_parameters.end(), all.begin());
   all.back() = {"kernels", "that are mixed into one for each example", std::nullopt};
   return all;

@@ -8,13 +8,13 @@ namespace penstock {
 
 // The numbers that kinds of convolution share.
 inline constexpr std::array convolution_parameters{
-    LayerParameter{"channels_in", "of each image that comes in", std::nullopt},
-    LayerParameter{"channels_out", "of each image that goes on", std::nullopt},
-    LayerParameter{"height", "of each image that comes in", std::nullopt},
-    LayerParameter{"width", "of each image that comes in", std::nullopt},
-    LayerParameter{"kernel", "side of the kernel", 1},
-    LayerParameter{"stride", "places from one product to the next", 1},
-    LayerParameter{"groups", "of channels that do not mix", 1},
+    Parameter{"channels_in", "of each image that comes in", std::nullopt},
+    Parameter{"channels_out", "of each image that goes on", std::nullopt},
+    Parameter{"height", "of each image that comes in", std::nullopt},
+    Parameter{"width", "of each image that comes in", std::nullopt},
+    Parameter{"kernel", "side of the kernel", 1},
+    Parameter{"stride", "places from one product to the next", 1},
+    Parameter{"groups", "of channels that do not mix", 1},
     flag("bias", "1: each channel that goes on has a bias", 0),
     flag("relu", "1: a ReLU stands in front", 0),
     flag("batch_norm", "1: a batch norm stands behind", 0)};

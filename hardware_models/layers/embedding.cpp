@@ -7,10 +7,10 @@ namespace penstock {
 namespace {
 
 constexpr std::array parameters{
-    LayerParameter{"vocab", "different tokens", std::nullopt},
-    LayerParameter{"hidden", "numbers of a token", std::nullopt},
-    LayerParameter{"positions", "places that have learned numbers of their own; 0: none", 0, 0},
-    LayerParameter{"dropout", "share dropped; 0: no dropout", 0, 0, 1, false}};
+    Parameter{"vocab", "different tokens", std::nullopt},
+    Parameter{"hidden", "numbers of a token", std::nullopt},
+    Parameter{"positions", "places that have learned numbers of their own; 0: none", 0, 0},
+    Parameter{"dropout", "share dropped; 0: no dropout", 0, 0, 1, false}};
 
 constexpr double token_number_bytes = 8;
 

@@ -7,8 +7,8 @@ namespace penstock {
 namespace {
 
 constexpr std::array parameters{
-    LayerParameter{"hidden", "numbers of a token", std::nullopt},
-    LayerParameter{"vocab", "different tokens", std::nullopt},
+    Parameter{"hidden", "numbers of a token", std::nullopt},
+    Parameter{"vocab", "different tokens", std::nullopt},
     flag("tied", "1: the weights are those of the embedding", 0),
     flag("bias", "1: each token of the vocabulary has a bias", 0),
     flag("fp32_logits", "1: softmax and loss work on a copy in four bytes", 1)};

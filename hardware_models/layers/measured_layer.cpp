@@ -7,15 +7,15 @@ namespace penstock {
 namespace {
 
 constexpr std::array parameters{
-    LayerParameter{"forward_us", "of at_examples", std::nullopt, 0, 1e15, false},
-    LayerParameter{"backward_us", "the same of B; otherwise its two parts", absent, 0, 1e15, false},
-    LayerParameter{"backward_input_us", "the same of I", absent, 0, 1e15, false},
-    LayerParameter{"backward_weight_us", "the same of W", absent, 0, 1e15, false},
-    LayerParameter{"at_examples", "that were measured at once", 1, 1e-9, 1e15, false},
-    LayerParameter{"parameters", "on a device", 0, 0},
-    LayerParameter{"input_bytes", "of at_examples", 0, 0, 1e18, false},
-    LayerParameter{"output_bytes", "of at_examples", 0, 0, 1e18, false},
-    LayerParameter{"kept_bytes", "from F to the end of B, of at_examples", 0, 0, 1e18, false}};
+    Parameter{"forward_us", "of at_examples", std::nullopt, 0, 1e15, false},
+    Parameter{"backward_us", "the same of B; otherwise its two parts", absent, 0, 1e15, false},
+    Parameter{"backward_input_us", "the same of I", absent, 0, 1e15, false},
+    Parameter{"backward_weight_us", "the same of W", absent, 0, 1e15, false},
+    Parameter{"at_examples", "that were measured at once", 1, 1e-9, 1e15, false},
+    Parameter{"parameters", "on a device", 0, 0},
+    Parameter{"input_bytes", "of at_examples", 0, 0, 1e18, false},
+    Parameter{"output_bytes", "of at_examples", 0, 0, 1e18, false},
+    Parameter{"kept_bytes", "from F to the end of B, of at_examples", 0, 0, 1e18, false}};
 
 void check_backward(const LayerNumbers& numbers) {
   const bool input = numbers.given("backward_input_us").has_value();

@@ -8,15 +8,14 @@ namespace penstock {
 namespace {
 
 constexpr std::array parameters{
-    LayerParameter{"hidden", "numbers of a token", std::nullopt},
-    LayerParameter{"heads", "of queries, and as many of keys and values", std::nullopt},
-    LayerParameter{"q_lora_rank", "numbers that queries are made from; 0: from the token itself", 0,
-                   0},
-    LayerParameter{"kv_lora_rank", "numbers that keys and values are made from", std::nullopt},
-    LayerParameter{"nope", "numbers of a key's head without position", std::nullopt},
-    LayerParameter{"rope", "numbers of a key's head with position, which all heads share",
-                   std::nullopt, 0},
-    LayerParameter{"value", "numbers of a value's head", std::nullopt},
+    Parameter{"hidden", "numbers of a token", std::nullopt},
+    Parameter{"heads", "of queries, and as many of keys and values", std::nullopt},
+    Parameter{"q_lora_rank", "numbers that queries are made from; 0: from the token itself", 0, 0},
+    Parameter{"kv_lora_rank", "numbers that keys and values are made from", std::nullopt},
+    Parameter{"nope", "numbers of a key's head without position", std::nullopt},
+    Parameter{"rope", "numbers of a key's head with position, which all heads share", std::nullopt,
+              0},
+    Parameter{"value", "numbers of a value's head", std::nullopt},
     flag("causal", "1: a token sees those before it only", 1),
     flag("flash", "1: one kernel that keeps no scores; 0: scores are kept, masked ones too", 1)};
 

@@ -8,11 +8,11 @@ namespace penstock {
 namespace {
 
 constexpr std::array parameters{
-    LayerParameter{"hidden", "numbers of a token", std::nullopt},
-    LayerParameter{"intermediate", "numbers of a token between the dense layers", std::nullopt},
+    Parameter{"hidden", "numbers of a token", std::nullopt},
+    Parameter{"intermediate", "numbers of a token between the dense layers", std::nullopt},
     flag("gated", "1: two dense layers multiplied, as in SwiGLU", 0),
     flag("bias", "1: the dense layers have biases", 0),
-    LayerParameter{"dropout", "share dropped of outputs; 0: no dropout", 0, 0, 1, false}};
+    Parameter{"dropout", "share dropped of outputs; 0: no dropout", 0, 0, 1, false}};
 
 /// The parameters of a network of which one device has so much.
 double parameters_of(const FeedForward& network, bool bias) {

@@ -11,19 +11,18 @@ namespace penstock {
 namespace {
 
 constexpr std::array parameters{
-    LayerParameter{"hidden", "numbers of a token", std::nullopt},
-    LayerParameter{"experts", "networks to choose from", std::nullopt},
-    LayerParameter{"chosen", "experts that each token goes to", std::nullopt},
-    LayerParameter{"expert_intermediate", "numbers of a token inside an expert", std::nullopt},
+    Parameter{"hidden", "numbers of a token", std::nullopt},
+    Parameter{"experts", "networks to choose from", std::nullopt},
+    Parameter{"chosen", "experts that each token goes to", std::nullopt},
+    Parameter{"expert_intermediate", "numbers of a token inside an expert", std::nullopt},
     flag("gated", "1: experts are gated, as in SwiGLU", 1),
-    LayerParameter{"shared_intermediate", "numbers of a token inside the experts that all share", 0,
-                   0},
+    Parameter{"shared_intermediate", "numbers of a token inside the experts that all share", 0, 0},
     flag("shared_gate", "1: the shared experts have a gate of their own", 0),
-    LayerParameter{"capacity_factor",
-                   "tokens that experts are padded or cut to, over the mean; 0: none is dropped", 0,
-                   0, 1e6, false},
-    LayerParameter{"imbalance", "tokens of the busiest device over the mean, where none is dropped",
-                   1, 1, 1e6, false}};
+    Parameter{"capacity_factor",
+              "tokens that experts are padded or cut to, over the mean; 0: none is dropped", 0, 0,
+              1e6, false},
+    Parameter{"imbalance", "tokens of the busiest device over the mean, where none is dropped", 1,
+              1, 1e6, false}};
 
 /// One layer: the experts of a device with the tokens that come to it, the shared ones, and what
 /// each token passes.

@@ -6,8 +6,8 @@ namespace penstock {
 namespace {
 
 constexpr std::array parameters{
-    LayerParameter{"hidden", "numbers of a token", std::nullopt},
-    LayerParameter{"bias", "1: LayerNorm, with a bias; 0: RMSNorm", 0, 0, 1}};
+    Parameter{"hidden", "numbers of a token", std::nullopt},
+    Parameter{"bias", "1: LayerNorm, with a bias; 0: RMSNorm", 0, 0, 1}};
 
 /// Reads and writes its tokens, and does next to nothing with them.
 LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {

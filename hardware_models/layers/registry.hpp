@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hardware_models/model_spec.hpp"
+#include "hardware_models/parameters.hpp"
 #include "sim/work.hpp"
 
 namespace penstock {
@@ -46,18 +47,8 @@ struct LayerWork {
 /// What a number is otherwise, where not giving it means something of its own.
 constexpr double absent = std::numeric_limits<double>::quiet_NaN();
 
-/// A number that a kind of layer takes.
-struct LayerParameter {
-  std::string_view name;
-  std::string_view summary;
-  std::optional<double> otherwise;  // what it is when it is not given; without: it must be given
-  double least = 1;
-  double most = 1e15;
-  bool whole = true;
-};
-
 /// A number that says whether something is there.
-constexpr LayerParameter flag(std::string_view name, std::string_view summary, double otherwise) {
+constexpr Parameter flag(std::string_view name, std::string_view summary, double otherwise) {
   return {name, summary, otherwise, 0, 1};
 }
 
@@ -82,7 +73,7 @@ class LayerNumbers {
 struct LayerKindEntry {
   std::string_view name;
   std::string_view summary;
-  std::span<const LayerParameter> parameters;
+  std::span<const Parameter> parameters;
   /// Throws InputError, its place a pointer below the layer, for numbers that do not go together.
   LayerWork (*work)(const LayerNumbers& numbers, const CellShape& shape);
 };

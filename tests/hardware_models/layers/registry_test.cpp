@@ -102,7 +102,7 @@ TEST_CASE("every kind of layer: numbers as large as are allowed give finite size
   for (const LayerKindEntry* kind : layer_kind_entries()) {
     CAPTURE(kind->name);
     Numbers numbers;
-    for (const LayerParameter& parameter : kind->parameters) {
+    for (const Parameter& parameter : kind->parameters) {
       numbers[std::string(parameter.name)] = parameter.most;
     }
     const LayerWork work = work_of(kind->name, numbers, CellShape{.sequence = 1e9});
