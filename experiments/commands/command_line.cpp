@@ -17,6 +17,11 @@ void CommandLine::required(const std::string& name, std::string& value, const st
   app_.add_option(name, value, help)->required()->type_name("");
 }
 
+void CommandLine::required(const std::string& name, std::vector<std::string>& values,
+                           const std::string& help) {
+  app_.add_option(name, values, help)->required()->type_name("");
+}
+
 void CommandLine::optional(const std::string& name, std::string& value, const std::string& help) {
   app_.add_option(name, value, help)->type_name("");
 }

@@ -19,6 +19,8 @@ class CommandLine {
   explicit CommandLine(CLI::App& app) : app_(app) {}
 
   void required(const std::string& name, std::string& value, const std::string& help);
+  /// One or more.
+  void required(const std::string& name, std::vector<std::string>& values, const std::string& help);
   void optional(const std::string& name, std::string& value, const std::string& help);
   void option(const std::string& name, std::string& value, const std::string& help,
               const std::string& placeholder);

@@ -1,0 +1,123 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "experiments/commands/registry.hpp"
+#include "experiments/files.hpp"
+#include "experiments/json_output.hpp"
+#include "experiments/reproduction/report.hpp"
+#include "experiments/reproduction/row_simulation.hpp"
+#include "experiments/table.hpp"
+#include "sim/error.hpp"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::vector<std::string> papers;
+  std::string rows, table, output;
+  std::optional<std::uint32_t> scenario_of_row;
+  bool summary = false;
+  bool json = false;
+};
+
+/// A paper is a folder with a paper.json, or such a file.
+std::string file_of(const std::string& paper) {
+  return fs::is_directory(paper) ? (fs::path(paper) / "paper.json").string() : paper;
+}
+
+std::string name_of(const std::string& paper) {
+  return fs::path(file_of(paper)).parent_path().filename().string();
+}
+
+const PaperTable& table_named(const Paper& paper, const std::string& name) {
+  if (name.empty()) return paper.tables.front();
+  const auto found = std::find_if(paper.tables.begin(), paper.tables.end(),
+                                  [&](const PaperTable& table) { return table.name == name; });
+  if (found != paper.tables.end()) return *found;
+  std::vector<std::string> names;
+  for (const PaperTable& table : paper.tables) names.push_back(table.name);
+  throw UsageError(
+      fmt::format("--table: there is no table \"{}\"; tables: {}", name, fmt::join(names, ", ")));
+}
+
+std::optional<OtherRows> other_rows(const Options& options, const Paper& paper) {
+  if (options.rows.empty()) return std::nullopt;
+  const PaperTable& table = table_named(paper, options.table);
+  return OtherRows{table.name, read_paper_rows(options.rows, table)};
+}
+
+/// The scenario of one row, to be run and looked into by itself.
+int print_scenario(const Options& options, const Paper& paper) {
+  const PaperTable& table = table_named(paper, options.table);
+  const std::uint32_t number =
+      within("--scenario", options.scenario_of_row, static_cast<std::uint32_t>(table.rows.size()));
+  Names constants;
+  for (const PaperConstant& constant : paper.constants) {
+    constants[constant.name] = constant.range.start;
+  }
+  fmt::print("{}\n", scenario_of({paper, table, table.rows[number - 1], constants}));
+  return ExitCode::done;
+}
+
+int print_all(const Options& options) {
+  std::vector<std::vector<std::string>> summary{summary_heads()};
+  std::string text;
+  nlohmann::ordered_json documents = nlohmann::ordered_json::array();
+  std::string markdown;
+  bool met = true;
+  for (const std::string& name : options.papers) {
+    const Paper paper = read_paper(file_of(name));
+    const Reproduction reproduction = reproduce(paper, other_rows(options, paper));
+    met = met && reproduction.met();
+    for (auto& row : summary_rows(name_of(name), paper, reproduction)) summary.push_back(row);
+    text += (text.empty() ? "" : "\n") + reproduction_text(paper, reproduction);
+    markdown += (markdown.empty() ? "" : "\n") + reproduction_markdown(paper, reproduction);
+    documents.push_back(reproduction_json(paper, reproduction));
+  }
+  if (!options.output.empty()) write_file(options.output, markdown);
+  if (options.json) {
+    fmt::print("{}", printed(documents.size() == 1 ? documents[0] : documents));
+  } else {
+    fmt::print("{}", options.summary ? aligned(summary, {0, 1, 2, 6, 7}) : text);
+  }
+  return met ? ExitCode::done : ExitCode::finding;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.required("PAPER", options->papers, "folders with a paper.json, or such files");
+  line.option("--rows", options->rows, "other rows of a table to judge, with its columns",
+              "FILE.csv");
+  line.option("--table", options->table, "the table that is meant; otherwise the first", "NAME");
+  line.option("--scenario", options->scenario_of_row, "only print the scenario of a row, from 1");
+  line.option("-o,--output", options->output, "write all tables as Markdown", "F.md");
+  line.flag("--summary", options->summary, "only a line for each judgement");
+  line.flag("--json", options->json, "print it as JSON");
+  return [options] {
+    if (!options->scenario_of_row) return print_all(*options);
+    return print_scenario(*options, read_paper(file_of(options->papers.front())));
+  };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry reproduce_entry{
+    .name = "reproduce",
+    .summary = "published numbers of a paper beside what simulation says",
+    .details =
+        "A paper is a folder with a paper.json: tables typed in as they were published, and\n"
+        "how a row becomes a scenario. Constants that the paper does not give are fitted to\n"
+        "the rows that the file names; a row that they are fitted to is not judged by them,\n"
+        "unless the file says so. Exit 1 when a target is missed. Your own measured runs are\n"
+        "a paper too: copy a folder of experiments/papers and type in your rows.\n"
+        "\n"
+        "Example: penstock reproduce experiments/papers/gpipe -o gpipe.md",
+    .declare = declare,
+};
+
+}  // namespace penstock

@@ -1,0 +1,59 @@
+#include "experiments/reproduction/judging.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace penstock {
+namespace {
+
+bool agree(const PaperTable& table, const PaperRow& a, const PaperRow& b,
+           const std::vector<std::string>& columns) {
+  return std::all_of(columns.begin(), columns.end(), [&](const std::string& name) {
+    const std::size_t column = column_of(table, name);
+    return a[column] == b[column];
+  });
+}
+
+int sign(double value) { return (value > 0) - (value < 0); }
+
+/// Kendall's tau: of all pairs that differ in what was published, those that simulation has in the
+/// same order less those it has in the other, over all of them.
+double ranking_of(const Judgement& judgement, const PaperTable& table,
+                  const std::vector<PaperRow>& rows, const JudgedTable& judged) {
+  double pairs = 0, agreement = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      const ReproducedRow &a = judged.rows[i], &b = judged.rows[k];
+      if (!a.judged || !b.judged || !agree(table, rows[i], rows[k], judgement.ranked_by)) continue;
+      const int published = sign(a.published - b.published);
+      if (published == 0) continue;
+      pairs += 1;
+      agreement += published * sign(a.simulated - b.simulated);
+    }
+  }
+  return pairs == 0 ? 1 : agreement / pairs;
+}
+
+}  // namespace
+
+void sum_up(const Judgement& judgement, const PaperTable& table, const std::vector<PaperRow>& rows,
+            JudgedTable& judged) {
+  for (const ReproducedRow& row : judged.rows) {
+    if (!row.judged) continue;
+    ++judged.judged;
+    judged.mean_error += std::abs(row.error);
+    judged.bias += row.error;
+    if (std::abs(row.error) > std::abs(judged.worst_error)) judged.worst_error = row.error;
+  }
+  const double count = std::max<double>(1, static_cast<double>(judged.judged));
+  judged.mean_error /= count;
+  judged.bias /= count;
+  judged.met = judged.judged > 0;
+  if (judgement.each) judged.met = judged.met && std::abs(judged.worst_error) <= *judgement.each;
+  if (judgement.mean) judged.met = judged.met && judged.mean_error <= *judgement.mean;
+  if (!judgement.ranking) return;
+  judged.ranking = ranking_of(judgement, table, rows, judged);
+  judged.met = judged.met && *judged.ranking >= *judgement.ranking;
+}
+
+}  // namespace penstock

@@ -1,0 +1,56 @@
+#include <nlohmann/json.hpp>
+
+#include "experiments/reproduction/report.hpp"
+
+namespace penstock {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json json_of(const FoundConstants& found) {
+  ordered_json values;
+  for (const auto& [name, value] : found.values) values[name] = value;
+  return {
+      {"apart", found.apart}, {"values", values}, {"misfit", found.misfit}, {"rows", found.rows}};
+}
+
+ordered_json json_of(const ReproducedRow& row) {
+  ordered_json json{{"row", row.label},           {"published", row.published},
+                    {"simulated", row.simulated}, {"error", row.error},
+                    {"judged", row.judged},       {"fitted", row.fitted}};
+  if (!row.finding.empty()) json["finding"] = row.finding;
+  return json;
+}
+
+ordered_json json_of(const JudgedTable& judged) {
+  ordered_json json{{"name", judged.name},     {"met", judged.met},
+                    {"judged", judged.judged}, {"mean_error", judged.mean_error},
+                    {"bias", judged.bias},     {"worst_error", judged.worst_error}};
+  if (judged.ranking) json["ranking"] = *judged.ranking;
+  json["constants"] = ordered_json::array();
+  for (const FoundConstants& found : judged.constants) json["constants"].push_back(json_of(found));
+  json["rows"] = ordered_json::array();
+  for (const ReproducedRow& row : judged.rows) json["rows"].push_back(json_of(row));
+  return json;
+}
+
+}  // namespace
+
+ordered_json reproduction_json(const Paper& paper, const Reproduction& reproduction) {
+  ordered_json document{{"penstock", 1},
+                        {"title", paper.title},
+                        {"source", paper.source},
+                        {"met", reproduction.met()}};
+  document["tables"] = ordered_json::array();
+  for (std::size_t t = 0; t < paper.tables.size(); ++t) {
+    ordered_json table{{"name", paper.tables[t].name}, {"unit", paper.tables[t].unit}};
+    table["judgements"] = ordered_json::array();
+    for (const JudgedTable& judged : reproduction.tables[t].judgements) {
+      table["judgements"].push_back(json_of(judged));
+    }
+    document["tables"].push_back(std::move(table));
+  }
+  return document;
+}
+
+}  // namespace penstock

@@ -1,0 +1,129 @@
+#include "experiments/reproduction/row_simulation.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "experiments/files.hpp"
+#include "experiments/result_json.hpp"
+#include "experiments/run.hpp"
+#include "sim/error.hpp"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+
+std::string label_of(const RowCase& row) {
+  std::string text = row.table.name + ", row";
+  for (const std::string& name : row.table.label) {
+    text += " " + text_of(row.row[column_of(row.table, name)]);
+  }
+  return text;
+}
+
+/// Errors of a step are about the row.
+template <class Step>
+auto about(const RowCase& row, Step step) {
+  try {
+    return step();
+  } catch (const InputError& error) {
+    throw in_file(row.paper.source_file,
+                  InputError(label_of(row),
+                             error.where() + (error.where().empty() ? "" : ": ") + error.what()));
+  }
+}
+
+Names names_of(const RowCase& row) {
+  Names names = row.constants;
+  for (std::size_t i = 0; i < row.row.size(); ++i) {
+    if (row.row[i].number) names[row.table.columns[i]] = *row.row[i].number;
+  }
+  for (const auto& [name, formula] : row.table.names) names[name] = value_of(formula, names);
+  return names;
+}
+
+/// A column as it stands, or what a formula comes to.
+json value_for(const std::string& text, const RowCase& row, const Names& names) {
+  for (std::size_t i = 0; i < row.row.size(); ++i) {
+    if (row.table.columns[i] == text) return json::parse(row.row[i].json);
+  }
+  return json::parse(number_cell(value_of(text, names)).json);
+}
+
+void put(json& scenario, const std::string& pointer, json value) {
+  try {
+    scenario[json::json_pointer(pointer)] = std::move(value);
+  } catch (const json::exception& error) {
+    throw InputError("", fmt::format("\"{}\" under \"set\" leads nowhere in the scenario: {}",
+                                     pointer, error.what()));
+  }
+}
+
+void apply_patches(const RowCase& row, json& scenario) {
+  for (const auto& [column, cases] : row.table.patches) {
+    const std::string value = text_of(row.row[column_of(row.table, column)]);
+    const auto found = cases.find(value);
+    if (found == cases.end()) {
+      throw InputError("", fmt::format("\"patches\" of column {} have none for {}", column, value));
+    }
+    scenario.merge_patch(json::parse(found->second));
+  }
+}
+
+json scenario_with(const RowCase& row, const Names& names) {
+  json scenario = json::parse(row.table.scenario);
+  scenario["penstock"] = 1;
+  apply_patches(row, scenario);
+  for (const auto& [pointer, value] : row.table.set) {
+    put(scenario, pointer, value_for(value, row, names));
+  }
+  return scenario;
+}
+
+double number_at(const nlohmann::ordered_json& document, const std::string& name,
+                 const std::string& pointer) {
+  const nlohmann::ordered_json::json_pointer place(pointer);
+  if (!document.contains(place) || !document.at(place).is_number()) {
+    throw InputError("", fmt::format("the result \"{}\" has no number at {}", name, pointer));
+  }
+  return document.at(place);
+}
+
+/// Runs the scenario of a row and adds its results to the names.
+std::string take_results(const RowCase& row, Names& names) {
+  if (row.table.results.empty()) return "";
+  const RunResult result =
+      run(parse_scenario(scenario_with(row, names).dump(), row.paper.source_file));
+  const nlohmann::ordered_json document = result_json(result);
+  for (const auto& [name, pointer] : row.table.results) {
+    names[name] = number_at(document, name, pointer);
+  }
+  return result.findings.empty() ? "" : result.findings.front().text;
+}
+
+}  // namespace
+
+bool holds(const std::string& formula, const RowCase& row) {
+  return about(row, [&] { return value_of(formula, names_of(row)) != 0; });
+}
+
+std::string scenario_of(const RowCase& row) {
+  return about(row, [&] { return scenario_with(row, names_of(row)).dump(2); });
+}
+
+SimulatedRow simulate_row(const RowCase& row) {
+  return about(row, [&] {
+    SimulatedRow simulated;
+    Names names = names_of(row);
+    simulated.finding = take_results(row, names);
+    simulated.value = value_of(row.table.simulated, names);
+    return simulated;
+  });
+}
+
+double published_by(const RowCase& row) {
+  return about(row, [&] { return value_of(row.table.published, names_of(row)); });
+}
+
+}  // namespace penstock
