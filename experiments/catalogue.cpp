@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -23,12 +24,16 @@ using nlohmann::json;
 
 constexpr std::array<std::string_view, 3> kinds{"device", "link", "machine"};
 
-/// The part of the schema for one kind of item, with what it refers to.
-json schema_of(const std::string& is) {
-  static const json whole = json::parse(catalogue_schema());
-  json schema = whole["definitions"][is];
-  schema["definitions"] = whole["definitions"];
-  return schema;
+/// The parts of the schema, one for each kind of item, with what they refer to.
+std::map<std::string, Schema> schemas() {
+  const json whole = json::parse(catalogue_schema());
+  std::map<std::string, Schema> all;
+  for (const std::string_view kind : kinds) {
+    json schema = whole["definitions"][kind];
+    schema["definitions"] = whole["definitions"];
+    all.emplace(kind, schema);
+  }
+  return all;
 }
 
 std::string kind_of(const json& document) {
@@ -53,7 +58,8 @@ void check_table(const json& document, const char* key) {
 }
 
 void check_item(const json& document, const std::string& is) {
-  check_schema(document, schema_of(is));
+  static const std::map<std::string, Schema> known = schemas();
+  known.at(is).check(document);
   check_table(document, "matrix_efficiency");
   check_table(document, "memory_efficiency");
   const std::string name = document["name"];

@@ -238,14 +238,14 @@ HardwareChoice read_hardware_choice(const json& hardware) {
   return choice;
 }
 
-void settle_hardware(Scenario& scenario) {
+void settle_hardware(Scenario& scenario, const Catalogue* known) {
   check_choice(scenario);
   const std::string& profile = scenario.hardware_choice.profile;
   if (!profile.empty()) {
     scenario.hardware_spec.profile = read_profile(resolve(scenario.folder, profile));
   }
   if (uses_catalogue(scenario)) {
-    Catalogue catalogue = read_catalogue();
+    Catalogue catalogue = known != nullptr ? *known : read_catalogue();
     take_file(scenario, catalogue);
     if (const CatalogueItem* item = machine_item(scenario, catalogue)) {
       scenario.hardware_spec.machine = machine_of(catalogue, *item);

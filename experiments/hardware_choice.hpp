@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "experiments/catalogue.hpp"
+
 namespace penstock {
 
 struct Scenario;
@@ -28,9 +30,9 @@ struct HardwareChoice {
 HardwareChoice read_hardware_choice(const nlohmann::json& hardware);
 
 /// Looks up what a scenario names, and fills in its machine, its links, its profile and, where it
-/// states none, its capacity, contexts, reserve and warm-up. Throws InputError with the name of the
-/// file that is at fault in front.
-void settle_hardware(Scenario& scenario);
+/// states none, its capacity, contexts, reserve and warm-up. The catalogue is read where none is
+/// given. Throws InputError with the name of the file that is at fault in front.
+void settle_hardware(Scenario& scenario, const Catalogue* known = nullptr);
 
 /// The cost model of a settled scenario: what it names, or that of a machine.
 std::string_view cost_model_of(const Scenario& scenario);

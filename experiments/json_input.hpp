@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -16,9 +17,22 @@ nlohmann::json parse_json(std::string_view text);
 /// UsageError for a faulty pointer.
 void apply_settings(nlohmann::json& document, const std::vector<std::string>& settings);
 
-/// Throws InputError, with the JSON pointer of the fault and what would be right there, unless the
-/// document fits the schema.
-void check_schema(const nlohmann::json& document, const nlohmann::json& schema);
+/// A JSON schema, made ready once for any number of documents; several threads may use one.
+class Schema {
+ public:
+  explicit Schema(const nlohmann::json& schema);
+  ~Schema();
+  Schema(Schema&&) noexcept;
+  Schema& operator=(Schema&&) noexcept;
+
+  /// Throws InputError, with the JSON pointer of the fault and what would be right there, unless
+  /// the document fits.
+  void check(const nlohmann::json& document) const;
+
+ private:
+  struct Prepared;
+  std::unique_ptr<const Prepared> prepared_;
+};
 
 /// Stores the value of a key when it is there; the schema has checked its type. (A template, since
 /// a header knows the name of the JSON type only.)

@@ -318,14 +318,15 @@ auto about(const std::string& source, Step step) {
 }  // namespace
 
 Scenario parse_scenario(const std::string& text, const std::string& source,
-                        const std::vector<std::string>& settings) {
+                        const std::vector<std::string>& settings, const Catalogue* catalogue) {
   const std::string folder =
       source == "-" ? "." : std::filesystem::path(source).parent_path().string();
+  static const Schema schema(json::parse(scenario_schema()));
   const json document = about(source, [&] {
     json read = parse_json(text);
     apply_settings(read, settings);
     check_version(read);
-    check_schema(read, json::parse(scenario_schema()));
+    schema.check(read);
     return read;
   });
   NamedFiles files = read_named_files(document, folder);
@@ -333,7 +334,7 @@ Scenario parse_scenario(const std::string& text, const std::string& source,
   scenario.source = source;
   scenario.folder = folder;
   scenario.hardware_spec.precision = scenario.dtype.value_or("bf16");
-  settle_hardware(scenario);  // errors of files that it names are about those
+  settle_hardware(scenario, catalogue);  // errors of files that it names are about those
   about(source, [&] { check_reserve(scenario); });
   return scenario;
 }

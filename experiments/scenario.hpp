@@ -103,9 +103,11 @@ struct Scenario {
 /// schema. Throws InputError with the file's name in front, or UsageError for faulty settings.
 Scenario read_scenario(const std::string& path, const std::vector<std::string>& settings = {});
 
-/// The same for text that is already here.
+/// The same for text that is already here. Whoever reads many scenarios may read the catalogue
+/// once for all of them.
 Scenario parse_scenario(const std::string& text, const std::string& source,
-                        const std::vector<std::string>& settings = {});
+                        const std::vector<std::string>& settings = {},
+                        const Catalogue* catalogue = nullptr);
 
 /// The schema file, as shipped.
 std::string_view scenario_schema();

@@ -129,14 +129,26 @@ std::string shown(const json& value) {
 
 }  // namespace
 
-void check_schema(const json& document, const json& schema) {
+struct Schema::Prepared {
+  explicit Prepared(const json& text) : source(text) {
+    const valijson::adapters::NlohmannJsonAdapter adapter(source);
+    valijson::SchemaParser().populateSchema(adapter, parsed);
+  }
+
+  json source;
   valijson::Schema parsed;
-  valijson::adapters::NlohmannJsonAdapter schema_adapter(schema);
-  valijson::SchemaParser().populateSchema(schema_adapter, parsed);
+};
+
+Schema::Schema(const json& schema) : prepared_(std::make_unique<const Prepared>(schema)) {}
+Schema::~Schema() = default;
+Schema::Schema(Schema&&) noexcept = default;
+Schema& Schema::operator=(Schema&&) noexcept = default;
+
+void Schema::check(const json& document) const {
   valijson::Validator validator;
   valijson::ValidationResults results;
-  const valijson::adapters::NlohmannJsonAdapter document_adapter(document);
-  if (validator.validate(parsed, document_adapter, &results)) return;
+  const valijson::adapters::NlohmannJsonAdapter adapter(document);
+  if (validator.validate(prepared_->parsed, adapter, &results)) return;
   // Of the nested errors the deepest is the cause; of equals the first.
   Pointer place;
   std::size_t depth = 0;
@@ -145,7 +157,7 @@ void check_schema(const json& document, const json& schema) {
     depth = error.context.size();
     place = pointer_of(error.context);
   }
-  report(place, document.at(place), schema_at(schema, document, place));
+  report(place, document.at(place), schema_at(prepared_->source, document, place));
 }
 
 }  // namespace penstock

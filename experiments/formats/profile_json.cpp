@@ -80,9 +80,9 @@ void read_edges(const JsonView& view, ModelGraph& graph) {
 bool recognizes(std::string_view text) { return has_outer_key(text, "profile"); }
 
 ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/) {
-  static const json schema = json::parse(profile_schema());
+  static const Schema schema(json::parse(profile_schema()));
   const json document = parse_json(text);
-  check_schema(document, schema);
+  schema.check(document);
   const JsonView view(document["profile"], "/profile");
   ModelFile file = model_of(profile_of(view));
   for (std::size_t i = 0; i < file.graph.layers.size(); ++i) {

@@ -212,9 +212,9 @@ std::size_t column_of(const PaperTable& table, std::string_view name) {
 Paper read_paper(const std::string& path) {
   const std::string text = read_file(path);
   try {
-    static const json schema = json::parse(paper_schema());
+    static const Schema schema(json::parse(paper_schema()));
     const json document = parse_json(text);
-    check_schema(document, schema);
+    schema.check(document);
     Paper paper = paper_of(document, std::filesystem::path(path).parent_path().string());
     paper.source_file = path;
     return paper;

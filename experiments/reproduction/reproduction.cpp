@@ -32,8 +32,8 @@ struct Values {
 class Judging {
  public:
   Judging(const Paper& paper, const PaperTable& table, const Judgement& judgement,
-          const std::vector<PaperRow>& rows)
-      : paper_(paper), table_(table), judgement_(judgement), rows_(rows) {
+          const std::vector<PaperRow>& rows, const Catalogue& catalogue)
+      : paper_(paper), table_(table), judgement_(judgement), rows_(rows), catalogue_(catalogue) {
     for (const PaperConstant& constant : paper.constants) {
       starts_[constant.name] = constant.range.start;
     }
@@ -204,7 +204,7 @@ class Judging {
     std::vector<std::vector<Values>> values(choices.size(), std::vector<Values>(needed.size()));
     in_parallel(choices.size() * needed.size(), [&](std::size_t number) {
       const std::size_t choice = number / needed.size(), row = number % needed.size();
-      const RowCase one{paper_, table, needed[row], choices[choice]};
+      const RowCase one{paper_, table, needed[row], choices[choice], &catalogue_};
       const SimulatedRow simulated = simulate_row(one);
       values[choice][row] = {published_by(one), simulated.value, simulated.finding};
     });
@@ -245,6 +245,7 @@ class Judging {
   const PaperTable& table_;
   const Judgement& judgement_;
   const std::vector<PaperRow>& rows_;
+  const Catalogue& catalogue_;
   Names starts_;
 };
 
@@ -260,6 +261,7 @@ bool Reproduction::met() const {
 }
 
 Reproduction reproduce(const Paper& paper, const std::optional<OtherRows>& other) {
+  const Catalogue catalogue = read_catalogue();
   Reproduction reproduction;
   for (const PaperTable& table : paper.tables) {
     const bool others = other && other->table == table.name;
@@ -267,7 +269,7 @@ Reproduction reproduce(const Paper& paper, const std::optional<OtherRows>& other
     if (other && !others) continue;
     for (const Judgement& judgement : table.judgements) {
       const std::vector<PaperRow>& rows = others ? other->rows : table.rows;
-      reproduced.judgements.push_back(Judging(paper, table, judgement, rows).run());
+      reproduced.judgements.push_back(Judging(paper, table, judgement, rows, catalogue).run());
     }
   }
   return reproduction;

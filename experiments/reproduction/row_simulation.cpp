@@ -93,8 +93,8 @@ double number_at(const nlohmann::ordered_json& document, const std::string& name
 /// Runs the scenario of a row and adds its results to the names.
 std::string take_results(const RowCase& row, Names& names) {
   if (row.table.results.empty()) return "";
-  const RunResult result =
-      run(parse_scenario(scenario_with(row, names).dump(), row.paper.source_file));
+  const RunResult result = run(
+      parse_scenario(scenario_with(row, names).dump(), row.paper.source_file, {}, row.catalogue));
   const nlohmann::ordered_json document = result_json(result);
   for (const auto& [name, pointer] : row.table.results) {
     names[name] = number_at(document, name, pointer);

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "experiments/catalogue.hpp"
 #include "experiments/reproduction/formula.hpp"
 #include "experiments/reproduction/paper.hpp"
 
@@ -13,6 +14,7 @@ struct RowCase {
   const PaperTable& table;
   const PaperRow& row;
   Names constants;
+  const Catalogue* catalogue = nullptr;  // read anew where there is none
 };
 
 /// What a row comes to when it is simulated.
