@@ -92,7 +92,7 @@ TEST_CASE("inside a device has all its links, outside its share of a NIC") {
 }
 
 TEST_CASE("an efficiency is level beyond its table, and whole without one") {
-  const EfficiencyTable table{{1, 0.2}, {10, 0.4}, {1000, 0.8}};
+  const Efficiency table{{{1, 0.2}, {10, 0.4}, {1000, 0.8}}};
   CHECK(efficiency_at(table, 0) == 0.2);
   CHECK(efficiency_at(table, 1) == 0.2);
   CHECK(efficiency_at(table, 10) == doctest::Approx(0.4));

@@ -103,8 +103,8 @@ TEST_CASE("roofline: tiles that stand over the edge of a product are paid for") 
 
 TEST_CASE("roofline: efficiency lies on straight lines over the logarithm of the size") {
   Machine machine = made_up();
-  machine.device.matrix_efficiency = {{1, 0.25}, {100, 0.75}};
-  machine.device.memory_efficiency = {{1, 0.5}, {10, 1}};
+  machine.device.matrix_efficiency = {{{1, 0.25}, {100, 0.75}}};
+  machine.device.memory_efficiency = {{{1, 0.5}, {10, 1}}};
   const HardwareSpec spec = on(machine);
   CHECK(forward_us(spec, matrix(0.5e9, 0)) == doctest::Approx(50 / 0.25));
   CHECK(forward_us(spec, matrix(10e9, 0)) == doctest::Approx(1000 / 0.5));  // half way
