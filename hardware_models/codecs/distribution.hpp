@@ -12,7 +12,7 @@ namespace penstock {
 /// a ReLU.
 struct ValueDistribution {
   double tail_share = 0;  // of the values that are larger
-  double tail_factor = 1;
+  double tail_factor = 30;
   bool rectified = false;  // what is negative is 0
 };
 
