@@ -168,7 +168,14 @@ std::string encoding_text(const Encoding& encoding) {
 
 nlohmann::ordered_json encoding_json(const CodecSpec& codec) {
   nlohmann::ordered_json document{{"name", codec.name}};
-  for (const auto& number : codec.numbers) document[number.first] = number.second;
+  for (const auto& number : codec.numbers) {
+    const auto whole = static_cast<std::int64_t>(number.second);  // no option is larger than 1e9
+    if (static_cast<double>(whole) == number.second) {
+      document[number.first] = whole;
+    } else {
+      document[number.first] = number.second;
+    }
+  }
   return document;
 }
 

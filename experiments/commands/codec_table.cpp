@@ -18,7 +18,7 @@ namespace {
 using json = nlohmann::ordered_json;
 using Row = std::vector<std::string>;
 
-constexpr std::uint32_t most_values = 1U << 24;
+constexpr std::uint32_t most_values = 1U << 22;
 constexpr double gibibyte = 1U << 30;
 constexpr double plain_bits = 16;
 
