@@ -92,7 +92,7 @@ std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionT
   const auto idle = static_cast<std::uint64_t>(
       std::count_if(trace.ranks.begin(), trace.ranks.end(),
                     [](const RankTrace& rank) { return rank.nodes.empty(); }));
-  say_if(idle > 0, fmt::format("{} nothing: no nodes, which ASTRA-sim refuses",
+  say_if(idle > 0, fmt::format("{} nothing: a trace without nodes, which ASTRA-sim refuses",
                                counted(idle, "rank does", "ranks do")));
   say_if(trace.empty_messages > 0,
          fmt::format("{} no bytes: sent as one byte, for none cannot be sent",
@@ -102,11 +102,10 @@ std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionT
       fmt::format("{} another rank for an activation that it keeps: a message of one byte, which "
                   "the plan does not have",
                   counted(trace.questions, "action asks", "actions ask")));
-  say_if(
-      trace.memory_moves > 0,
-      fmt::format("{} to or from the memory of a host: memory nodes, for which a simulator needs "
-                  "a remote memory",
-                  counted(trace.memory_moves, "activation moves", "activations move")));
+  say_if(trace.memory_moves > 0,
+         fmt::format("{} to or from the memory of a host: memory nodes, for which ASTRA-sim needs "
+                     "a remote memory",
+                     counted(trace.memory_moves, "move of an activation", "moves of activations")));
   say_if(result.costs.has_launches(), "what the host takes to launch actions is left out");
   say_if(conditions.stall_above_bytes.has_value(), "waiting for memory is left out");
   say_if(conditions.compute_slowdown != 1 || conditions.transfer_slowdown != 1,

@@ -336,6 +336,16 @@ TEST_CASE("chakra: what traces cannot carry is named") {
   }
 }
 
+TEST_CASE("chakra: a rank that has nothing to do has a trace all the same, and that is said") {
+  // Two replicas of the second stage share one microbatch: the first runs it.
+  json scenario = scenario_of("gpipe", 2, 1);
+  scenario["partition"] = {{"stages", {{0}, {1}}}, {"ranks", {{0}, {1, 2}}}};
+  const Written all = written(run_of(scenario));
+  REQUIRE(all.devices.size() == 3);
+  CHECK(all.devices[2].nodes.empty());
+  CHECK(says(all, "1 rank does nothing"));
+}
+
 TEST_CASE("chakra: copies of a stage in both directions are summed over replicas alone") {
   json scenario = scenario_of("chimera", 4, 4);
   CHECK(written(run_of(scenario)).missing.empty());
