@@ -68,10 +68,13 @@ const CollectiveEntry& quickest(const CollectiveCall& call) {
                             });
 }
 
+const CollectiveEntry& chosen(const CollectiveCall& call, const CollectiveChoice& choice) {
+  const auto named = choice.find(call.kind);
+  return named == choice.end() ? quickest(call) : *named->second;
+}
+
 double collective_us(const CollectiveCall& call, const CollectiveChoice& choice) {
-  if (call.members.count == 1) return 0;
-  const auto chosen = choice.find(call.kind);
-  return (chosen == choice.end() ? quickest(call) : *chosen->second).us(call);
+  return call.members.count == 1 ? 0 : chosen(call, choice).us(call);
 }
 
 Speed slowest_way(const CollectiveCall& call) {
