@@ -45,11 +45,25 @@ Advice imbalance(const Report& report) {
 Advice transfers(const Explanation& explanation, const Report& report) {
   Time time{};
   for (const PathShare& share : explanation.shares) {
-    if (is_transfer(share.pass)) time += share.time;
+    if (is_transfer(share.pass) && !is_tail(share.pass)) time += share.time;
   }
   const double share = of_makespan(time, report);
   return {share, fmt::format("transfers take {} of the critical path: faster links, smaller "
                              "activations, or an order with a longer warm-up would hide them",
+                             percent(share))};
+}
+
+/// Nothing of the pipeline itself would hide what follows it.
+Advice tail(const Explanation& explanation, const Report& report) {
+  Time time{};
+  for (const PathShare& share : explanation.shares) {
+    if (is_tail(share.pass)) time += share.time;
+  }
+  const double share = of_makespan(time, report);
+  return {share, fmt::format("sums of gradients and gatherings of weights take {} of the critical "
+                             "path: faster links between those that hold the same, fewer of them, "
+                             "or, where they are held back, /parallel/overlap_sums would shorten "
+                             "that",
                              percent(share))};
 }
 
@@ -164,6 +178,7 @@ std::vector<std::string> advice_for(const RunResult& result, const Explanation& 
   constexpr double worth_saying = 0.01;
   std::vector<Advice> all{imbalance(report),
                           transfers(explanation, report),
+                          tail(explanation, report),
                           fill_and_drain(explanation, report),
                           launches(explanation, report),
                           contention(result, explanation),

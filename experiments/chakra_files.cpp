@@ -53,8 +53,7 @@ bool summed_in_groups(const RunResult& result) {
 }
 
 bool summed_along_pipeline(const RunResult& result) {
-  return any_summed(result,
-                    [&](const StageShare& stage) { return stage.copies > result.training.data; });
+  return any_summed(result, [](const StageShare& stage) { return stage.ranks.size() > 1; });
 }
 
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {

@@ -6,8 +6,8 @@
 #include "experiments/layout.hpp"
 #include "experiments/simulation.hpp"
 #include "experiments/training.hpp"
-#include "sim/chance.hpp"
 #include "sim/error.hpp"
+#include "sim/replicas.hpp"
 #include "sim/steady_interval.hpp"
 #include "sim/weight_versions.hpp"
 
@@ -60,6 +60,30 @@ void add_memory_findings(const Scenario& scenario, RunResult& result) {
   }
 }
 
+/// That sums are held back shows in when they start, and deserves its word.
+void note_sums(const Scenario& scenario, const Layout& layout, RunResult& result) {
+  const bool sums = shares_weights(scenario, layout) && layout.schedule.has_backward();
+  if (scenario.overlaps_sums || !sums) return;
+  result.notes.emplace_back(
+      scenario.zero < 2
+          ? "gradients are summed once a rank has done all of its work (/parallel/overlap_sums)"
+          : "each pass waits for its own collectives (/parallel/overlap_sums)");
+}
+
+/// What of data replicas that differ is not in the result.
+void note_replicas(const Scenario& scenario, RunResult& result) {
+  if (scenario.data == 1 || !scenario.chance.differs_among_replicas()) return;
+  if (scenario.zero == 3) {
+    result.notes.emplace_back(
+        "with ZeRO-3 the passes of data replicas would wait for each other; that is left out");
+  } else if (scenario.data > most_drawn_replicas) {
+    result.notes.push_back(
+        fmt::format("sums wait for the slowest of {} data replicas that are "
+                    "drawn; of {} one may be slower still",
+                    most_drawn_replicas, scenario.data));
+  }
+}
+
 /// What only the order tells: how old the weights get, and how quickly a pipeline without flushes
 /// goes on.
 void add_weights(const Layout& layout, RunResult& result) {
@@ -82,7 +106,9 @@ std::optional<Finding> simulate(const Scenario& scenario, const Layout& layout,
   auto lowered = simulation.price_order(layout.policy != nullptr ? result.order : layout.schedule);
   if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
   PricedPlan& priced = std::get<PricedPlan>(lowered);
-  result.costs = draw(priced.plan, priced.costs, scenario.chance, 0);
+  auto costs = simulation.draw_costs(priced, 0);
+  if (auto* finding = std::get_if<Finding>(&costs)) return std::move(*finding);
+  result.costs = std::get<Costs>(std::move(costs));
   if (auto finding = simulation.run(priced, result.costs, result.timeline)) return finding;
   if (options.repeat > 0) {
     result.repeated = distribution_of(makespans_of_draws(
@@ -103,11 +129,8 @@ void report(const Scenario& scenario, const Layout& layout, RunResult& result) {
   result.throughput =
       throughput_of(scenario, layout, *result.plan, result.report->makespan, result.peak_flops);
   result.notes = scenario.notes;
-  if (leaves_sums_out(scenario, layout)) {
-    result.notes.emplace_back(
-        "gradients of the copies of a stage on several ranks are not summed: without data replicas "
-        "that is left out, and so is the sharing of weights among these copies");
-  }
+  note_sums(scenario, layout, result);
+  note_replicas(scenario, result);
   if (scenario.warm_up_us.value_or(0) > 0) {
     result.first_iteration_us = to_us(result.report->makespan) + *scenario.warm_up_us;
   }

@@ -70,6 +70,7 @@ void read_parallel(const json& parallel, Scenario& scenario) {
   take(parallel, "context", scenario.context);
   take(parallel, "expert", scenario.expert);
   take(parallel, "sequence", scenario.sequence_parallel);
+  take(parallel, "overlap_sums", scenario.overlaps_sums);
 }
 
 void read_schedule(const json& schedule, Scenario& scenario) {
@@ -177,6 +178,7 @@ void read_stragglers(const json& stragglers, Chance& chance) {
     Straggler straggler{Rank{one["rank"].get<std::uint32_t>()}, one["factor"]};
     straggler.from = Microbatch{one.value("from", index(straggler.from))};
     straggler.until = Microbatch{one.value("until", index(straggler.until))};
+    take(one, "replica", straggler.replica);
     if (straggler.from >= straggler.until) {
       throw InputError(fmt::format("/chance/stragglers/{}/until", chance.stragglers.size()),
                        fmt::format("{} ends before it begins; it must be above \"from\", {}",

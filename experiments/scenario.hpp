@@ -58,6 +58,7 @@ struct Scenario {
   std::uint32_t context = 1;
   std::uint32_t expert = 1;
   bool sequence_parallel = false;
+  bool overlaps_sums = true;
 
   std::string schedule;    // a rule, or
   std::string policy;      // what decides while it runs, or

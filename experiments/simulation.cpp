@@ -14,6 +14,7 @@
 #include "sim/lower.hpp"
 #include "sim/named.hpp"
 #include "sim/order_by_policy.hpp"
+#include "sim/replicas.hpp"
 
 namespace penstock {
 namespace {
@@ -56,6 +57,17 @@ std::unique_ptr<HardwareModel> hardware_of(const Scenario& scenario, const Layou
   return entry->make(hardware_spec_of(scenario, layout));
 }
 
+void check_replicas(const Scenario& scenario) {
+  const auto& stragglers = scenario.chance.stragglers;
+  for (std::size_t i = 0; i < stragglers.size(); ++i) {
+    const std::uint32_t replica = stragglers[i].replica.value_or(0);
+    if (replica < scenario.data) continue;
+    throw InputError(fmt::format("/chance/stragglers/{}/replica", i),
+                     fmt::format("there is no data replica {}; replicas are 0 to {}", replica,
+                                 scenario.data - 1));
+  }
+}
+
 Finding deadlock_finding(const Deadlock& deadlock) {
   return {"deadlock", deadlock.circle.front().rank, {}, text(deadlock)};
 }
@@ -77,6 +89,7 @@ Simulation::Simulation(const Scenario& scenario, const Layout& layout, Engine en
   if (layout.policy != nullptr) {
     policy_ = make_policy(*layout.policy, layout.placement, layout.policy_options);
   }
+  check_replicas(scenario);
   if (scenario.memory_policy == MemoryPolicy::stall && !scenario.capacity_bytes) {
     throw InputError("/memory/policy", "to stall needs a capacity; give \"capacity_bytes\" too");
   }
@@ -131,6 +144,16 @@ Conditions Simulation::conditions_for(const Plan& plan) const {
   return conditions;
 }
 
+std::variant<Costs, Finding> Simulation::draw_costs(const PricedPlan& priced,
+                                                    std::uint32_t number) const {
+  auto drawn = draw_among_replicas(priced.plan, priced.costs, priced.conditions, scenario_.chance,
+                                   number, scenario_.data);
+  if (const auto* halt = std::get_if<Standstill>(&drawn)) {
+    return standstill_finding(priced.plan, *halt);
+  }
+  return std::get<Costs>(std::move(drawn));
+}
+
 std::optional<Finding> Simulation::run(const PricedPlan& priced, const Costs& costs,
                                        Timeline& timeline) const {
   if (engine_ == Engine::relax) {
@@ -157,9 +180,11 @@ std::optional<Time> Simulation::makespan_of_draw(const PricedPlan& priced,
     plan = std::get_if<PricedPlan>(&own);
     if (plan == nullptr) return std::nullopt;
   }
+  const auto costs = draw_costs(*plan, number);
   Timeline timeline;
-  const Costs costs = draw(plan->plan, plan->costs, scenario_.chance, number);
-  if (run(*plan, costs, timeline)) return std::nullopt;
+  if (std::holds_alternative<Finding>(costs) || run(*plan, std::get<Costs>(costs), timeline)) {
+    return std::nullopt;
+  }
   return makespan(plan->plan, timeline);
 }
 

@@ -40,6 +40,8 @@ class Simulation {
   std::variant<Schedule, Finding> decide(std::uint32_t draw) const;
   /// Lowers and prices an order.
   std::variant<PricedPlan, Finding> price_order(const Schedule& order) const;
+  /// What a plan costs in a draw; its sums wait for the slowest data replica of that draw.
+  std::variant<Costs, Finding> draw_costs(const PricedPlan& priced, std::uint32_t draw) const;
   /// Runs a plan with the costs of a draw. Returns why it cannot finish, where it cannot.
   std::optional<Finding> run(const PricedPlan& priced, const Costs& costs,
                              Timeline& timeline) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/error.hpp"
+#include "sim/placement.hpp"
 
 namespace penstock {
 namespace {
@@ -14,13 +15,39 @@ double copies_in_group(const Layer& layer) {
   return std::max(dense ? layer.copies : 1, experts ? layer.expert_copies : 1);
 }
 
-}  // namespace
-
-bool shares_weights(const Scenario& scenario, const Layout& layout) {
+/// Whether devices of a group hold the same weights, or data replicas do.
+bool shares_beyond_ranks(const Scenario& scenario, const Layout& layout) {
   const std::vector<Layer>& layers = layout.model.layers;
   return scenario.data > 1 || std::any_of(layers.begin(), layers.end(), [](const Layer& layer) {
            return copies_in_group(layer) > 1;
          });
+}
+
+/// By model stage: whether devices that hold the same weights sum their gradients.
+std::vector<bool> summed_stages(const Scenario& scenario, const Layout& layout) {
+  const auto ranks = ranks_by_model_stage(layout.placement);
+  std::vector<bool> sums;
+  for (std::size_t stage = 0; stage < ranks.size(); ++stage) {
+    const auto& layers = layout.partition.stages[stage];
+    const double others = scenario.data * static_cast<double>(ranks[stage].size());
+    sums.push_back(std::any_of(layers.begin(), layers.end(), [&](LayerIndex number) {
+      const Layer& layer = layout.model.layers[index(number)];
+      return layer.parameter_bytes > 0 && copies_in_group(layer) * others > 1;
+    }));
+  }
+  return sums;
+}
+
+bool any_of(const std::vector<bool>& flags) {
+  return std::find(flags.begin(), flags.end(), true) != flags.end();
+}
+
+}  // namespace
+
+bool shares_weights(const Scenario& scenario, const Layout& layout) {
+  // Copies on several ranks that update as they go keep weights of their own.
+  if (shares_beyond_ranks(scenario, layout)) return true;
+  return !layout.schedule.has(Pass::update) && any_of(summed_stages(scenario, layout));
 }
 
 namespace {
@@ -68,30 +95,6 @@ std::uint32_t zero_level(const Scenario& scenario, const Layout& layout) {
   return shares_weights(scenario, layout) ? scenario.zero : 0;
 }
 
-/// Over all chains, by model stage: on how many ranks it lies.
-std::vector<double> ranks_by_stage(const Layout& layout) {
-  std::vector<double> ranks(layout.partition.stages.size());
-  for (Stage stage : layout.placement.stages()) {
-    ranks[layout.placement.position(stage)] += layout.placement.replicas(stage);
-  }
-  return ranks;
-}
-
-/// By model stage: whether devices that hold the same weights sum their gradients at all.
-std::vector<bool> summed_stages(const Scenario& scenario, const Layout& layout) {
-  if (!shares_weights(scenario, layout)) return {};
-  const std::vector<double> ranks = ranks_by_stage(layout);
-  std::vector<bool> sums;
-  for (std::size_t stage = 0; stage < ranks.size(); ++stage) {
-    const auto& layers = layout.partition.stages[stage];
-    sums.push_back(std::any_of(layers.begin(), layers.end(), [&](LayerIndex number) {
-      const Layer& layer = layout.model.layers[index(number)];
-      return layer.parameter_bytes > 0 && copies_in_group(layer) * scenario.data * ranks[stage] > 1;
-    }));
-  }
-  return sums;
-}
-
 /// The bytes a second that the update moves through the memory of a device; 0: it takes the time
 /// that the scenario states.
 double update_bytes_per_s(const Scenario& scenario) {
@@ -107,14 +110,23 @@ bool trains(const Layout& layout) {
   return layout.schedule.has(Pass::backward) || layout.schedule.has(Pass::backward_weight);
 }
 
+Summing summing_of(const Scenario& scenario, std::uint32_t zero) {
+  if (zero == 2) return scenario.overlaps_sums ? Summing::behind_each : Summing::in_passes;
+  // With parameters in shares, passes sum what they make and gather what they need themselves.
+  if (zero == 3) return Summing::in_passes;
+  return scenario.overlaps_sums ? Summing::behind_stage : Summing::behind_row;
+}
+
 Tail tail_of(const Scenario& scenario, const Layout& layout) {
   Tail tail;
   if (!trains(layout)) return tail;
   const std::uint32_t zero = zero_level(scenario, layout);
-  // With parameters in shares, passes sum what they make and gather what they need themselves.
-  if (zero < 3) tail.reduces = summed_stages(scenario, layout);
-  tail.each = zero == 2;
+  if (zero < 3 && shares_weights(scenario, layout)) {
+    tail.reduces = summed_stages(scenario, layout);
+  }
+  tail.summing = summing_of(scenario, zero);
   tail.gathers = zero == 1 || zero == 2;
+  tail.across_ranks = scenario.data == 1;
   // New weights can be gathered only once there are some, even where making them takes no time.
   tail.updates =
       scenario.optimizer_us.value_or(0) > 0 || update_bytes_per_s(scenario) > 0 || tail.gathers;
@@ -129,7 +141,7 @@ void check_no_tail(const Scenario& scenario, const Layout& layout) {
                      "an order that updates as it goes has no moment at which data replicas could "
                      "sum their gradients; 1 is right, or replicas of stages by /partition/ranks");
   }
-  if (shares_weights(scenario, layout) && has_parameters(layout.model)) {
+  if (shares_beyond_ranks(scenario, layout) && has_parameters(layout.model)) {
     throw InputError("/parallel",
                      "an order that updates as it goes has no moment at which the devices of a "
                      "rank could sum the gradients of weights that several of them hold; context "
@@ -168,16 +180,6 @@ BytesPerParameter kept_of(const Scenario& scenario) {
   return bytes_per_parameter(scenario.precision, scenario.optimizer);
 }
 
-bool leaves_sums_out(const Scenario& scenario, const Layout& layout) {
-  if (!trains(layout) || shares_weights(scenario, layout) ||
-      layout.schedule.weights().use != WeightUse::flushed) {
-    return false;
-  }
-  const std::vector<double> ranks = ranks_by_stage(layout);
-  return has_parameters(layout.model) &&
-         std::any_of(ranks.begin(), ranks.end(), [](double count) { return count > 1; });
-}
-
 Extras extras_of(const Scenario& scenario, const Layout& layout) {
   Extras extras{recomputing_of(scenario, layout), {}, {}};
   if (layout.schedule.has(Pass::update)) {
@@ -196,6 +198,7 @@ Training training_of(const Scenario& scenario, const Layout& layout) {
           .optimizer_factor = kept.optimizer_factor(),
           .zero = zero_level(scenario, layout),
           .gathered_bytes = scenario.gathered_bytes,
+          .overlaps_sums = scenario.overlaps_sums,
           .optimizer_us = scenario.optimizer_us.value_or(0),
           .update_bytes_per_s = update_bytes_per_s(scenario),
           .tied_embedding_bytes = layout.tied_embedding_bytes,

@@ -8,16 +8,12 @@
 
 namespace penstock {
 
-/// Whether there are devices besides the ranks themselves that hold the same weights: data
-/// replicas, or others of the group that acts as one rank.
+/// Whether several devices hold the same weights and sum their gradients: data replicas, others of
+/// the group that acts as one rank, or the ranks of a stage that is there several times.
 bool shares_weights(const Scenario& scenario, const Layout& layout);
 
 /// What a scenario keeps for each parameter.
 BytesPerParameter kept_of(const Scenario& scenario);
-
-/// Whether copies of a stage on several ranks have gradients that nothing sums: only data replicas,
-/// and the devices of a group, do.
-bool leaves_sums_out(const Scenario& scenario, const Layout& layout);
 
 /// What the plan of a scenario has beyond the actions of its order.
 Extras extras_of(const Scenario& scenario, const Layout& layout);

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "hardware_models/registry.hpp"
+#include "hardware_models/weight_collectives.hpp"
 #include "hardware_models/wiring.hpp"
 
 namespace penstock {
@@ -37,15 +38,23 @@ class LinkCosts {
 class LinkedHardware : public HardwareModel {
  public:
   explicit LinkedHardware(LinkCosts links) : links_(std::move(links)) {}
+  /// The same with the machine of a spec, if it has one.
+  LinkedHardware(LinkCosts links, const HardwareSpec& spec)
+      : links_(std::move(links)), weights_(spec) {}
 
   TransferTime transfer(double bytes, Rank from, Rank to) const final {
     return links_.transfer(bytes, from, to);
+  }
+  std::optional<TransferTime> collective(CollectiveKind kind, double bytes,
+                                         const Holders& holders) const final {
+    return weights_.time(kind, bytes, holders);
   }
   Network network() const final { return links_.network(); }
   Route route(const Link& link) const final { return links_.route(link); }
 
  private:
   LinkCosts links_;
+  WeightCollectives weights_;
 };
 
 }  // namespace penstock

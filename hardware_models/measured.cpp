@@ -25,7 +25,7 @@ std::optional<double> profiled_us(const ProfilePoint& point, Pass pass) {
 class Measured final : public LinkedHardware {
  public:
   Measured(LinkCosts links, const HardwareSpec& spec)
-      : LinkedHardware(std::move(links)), profile_(*spec.profile) {
+      : LinkedHardware(std::move(links), spec), profile_(*spec.profile) {
     if (spec.machine) roofline_.emplace(spec);
     for (const ProfileEntry& entry : profile_.entries) entries_.try_emplace(entry.layer, &entry);
   }

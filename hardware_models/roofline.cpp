@@ -11,7 +11,7 @@ namespace {
 class Roofline final : public LinkedHardware {
  public:
   Roofline(LinkCosts links, const HardwareSpec& spec)
-      : LinkedHardware(std::move(links)), times_(spec) {}
+      : LinkedHardware(std::move(links), spec), times_(spec) {}
 
   std::optional<double> compute_us(const Layer& layer, Pass pass) const override {
     return states_work_only(layer) ? times_.pass_us(layer, pass) : stated_us(layer, pass);

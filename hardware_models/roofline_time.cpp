@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hardware_models/topologies/registry.hpp"
+#include "hardware_models/groups.hpp"
 #include "sim/error.hpp"
-#include "sim/named.hpp"
 
 namespace penstock {
 namespace {
@@ -39,50 +38,7 @@ bool is_aligned(const Kernel& kernel) {
          std::fmod(kernel.inner, together) == 0;
 }
 
-bool lie_inside_machines(const Machine& machine, const GroupPlace& group) {
-  // After a multiple of the machine's devices it all begins anew.
-  const std::uint64_t span = group.devices * group.stride;
-  for (std::uint64_t first = 0; first < group.all; first += span) {
-    if (first % machine.devices + span > machine.devices) return false;
-    if ((first + span) % machine.devices == 0) break;
-  }
-  return true;
-}
-
-bool has_direct_links(const Machine& machine) {
-  if (!machine.topology) return false;
-  const TopologyEntry* kind = find_named(topology_entries(), machine.topology->kind);
-  return kind != nullptr && kind->direct;
-}
-
-/// What a device has to reach the others of its group in the same machine.
-std::optional<Speed> speed_in_group(const Machine& machine, std::uint64_t devices) {
-  auto speed = speed_inside(machine);
-  if (!speed || !has_direct_links(machine)) return speed;
-  const double links = std::min(machine.links, std::max(1.0, static_cast<double>(devices) - 1));
-  speed->bandwidth_bytes_per_s *= links / machine.links;
-  return speed;
-}
-
 }  // namespace
-
-Members members_of(const Machine& machine, const GroupPlace& group) {
-  const std::uint64_t span = group.devices * group.stride;
-  if (lie_inside_machines(machine, group)) return {group.devices, group.devices};
-  if (machine.devices % group.stride != 0 || span % machine.devices != 0) return {group.devices, 1};
-  return {group.devices, machine.devices / group.stride};
-}
-
-Reach reach_of(const Machine& machine, std::uint64_t per_machine) {
-  const auto inside = speed_in_group(machine, per_machine), outside = speed_outside(machine);
-  if (inside || outside) {
-    return {inside ? *inside : *outside, outside ? *outside : *inside, machine.collective_us};
-  }
-  throw InputError("/hardware/link",
-                   fmt::format("tensor, context and expert parallelism need links between their "
-                               "devices, and {} brings none; name one of penstock list hardware",
-                               machine.name));
-}
 
 RooflineTimes::RooflineTimes(const HardwareSpec& spec)
     : machine_(*spec.machine),

@@ -35,21 +35,4 @@ class RooflineTimes {
   CollectiveChoice collectives_;
 };
 
-/// A group of devices, and those like it.
-struct GroupPlace {
-  std::uint64_t devices = 1;  // of the group
-  std::uint64_t stride = 1;   // from one of its devices to the next
-  std::uint64_t all = 1;      // devices of all groups
-};
-
-/// How the devices of a group lie in machines: in one where each of the groups is in one, equally
-/// many in each of several, or, where groups and machines do not fit, as if in one each.
-Members members_of(const Machine& machine, const GroupPlace& group);
-
-/// What a device has to reach the others of its group: inside its machine, where there are so many,
-/// and through its NIC; the other where it lacks one sort. Devices that are joined to each other
-/// and not to a switch use the links to the others of their group. Throws InputError where there
-/// are none.
-Reach reach_of(const Machine& machine, std::uint64_t per_machine);
-
 }  // namespace penstock

@@ -17,19 +17,38 @@ using NodeAt = std::function<std::optional<Node>(Rank end, Rank other)>;
 std::uint64_t devices_of(const HardwareSpec& spec) { return spec.ranks * spec.devices_per_rank; }
 
 /// The device at an end of a link that is not the host's memory.
-struct DeviceAt {
-  std::uint64_t per_rank;
-  std::uint64_t per_replica;
-
+class DeviceAt {
+ public:
   explicit DeviceAt(const HardwareSpec& spec)
-      : per_rank(spec.devices_per_rank), per_replica(spec.devices_per_replica) {}
+      : per_rank_(spec.devices_per_rank),
+        per_replica_(spec.devices_per_replica),
+        per_machine_(spec.machine && spec.machine->topology ? spec.machine->devices : 0) {}
 
-  /// For data replicas that of the next copy of the rank at the other end, if there is one.
+  /// For data replicas that of another copy of the rank at the other end, if there is one.
   std::optional<std::uint64_t> operator()(Rank end, Rank other) const {
-    if (end != data_replicas) return index(end) * per_rank;
-    if (per_replica == per_rank) return std::nullopt;
-    return index(other) * per_rank + per_replica;
+    if (end != data_replicas) return index(end) * per_rank_;
+    if (per_replica_ == per_rank_) return std::nullopt;
+    return copy_of(index(other) * per_rank_);
   }
+
+ private:
+  /// Sums that leave a machine do so through the NIC of each device, to the same place of another
+  /// machine if a copy is there; others go to the next copy.
+  std::uint64_t copy_of(std::uint64_t device) const {
+    const std::uint64_t next = device + per_replica_;
+    if (per_machine_ == 0) return next;
+    std::optional<std::uint64_t> outside;
+    for (std::uint64_t copy = next; copy < device + per_rank_; copy += per_replica_) {
+      if (copy / per_machine_ == device / per_machine_) continue;
+      if (copy % per_machine_ == device % per_machine_) return copy;
+      if (!outside) outside = copy;
+    }
+    return outside.value_or(next);
+  }
+
+  std::uint64_t per_rank_;
+  std::uint64_t per_replica_;
+  std::uint64_t per_machine_;  // 0: it is not known
 };
 
 Wiring over_graph(Topology topology, std::string where, NodeAt node_at) {

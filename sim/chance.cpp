@@ -51,7 +51,10 @@ class Factors {
 
 Factors::Factors(const Plan& plan, const Chance& chance, std::uint32_t number)
     : plan_(plan), chance_(chance), number_(number), stragglers_(plan.ranks) {
-  for (const Straggler& one : chance.stragglers) stragglers_[index(one.rank)].push_back(one);
+  for (const Straggler& one : chance.stragglers) {
+    if (one.replica.value_or(chance.replica) != chance.replica) continue;
+    stragglers_[index(one.rank)].push_back(one);
+  }
   std::map<std::pair<Rank, Rank>, double> factor;
   for (const SlowLink& one : chance.slow_links) {
     factor.try_emplace({one.from, one.to}, 1).first->second *= one.factor;
@@ -70,16 +73,18 @@ double Factors::of(TaskId task) const {
   return lognormal(task, chance_.transfer_jitter) * slow_links_[work.resource - plan_.ranks];
 }
 
-/// 64 random bits of a task: its key and the number of the draw are the counter.
+/// 64 random bits of a task: its key and the number of the draw are the counter; the key holds the
+/// data replica above the seed.
 std::uint64_t Factors::bits(TaskId task) const {
   const WorkClass& work = plan_.class_of(task);
   const Rank rank =
       plan_.is_link(work.resource) ? plan_.link(work.resource).from : Rank{work.resource};
   static_assert(pass_count <= 16);
-  const auto random = philox(
-      {index(work.stage), index(rank), index(plan_.microbatch[task]),
-       number_ << 4 | static_cast<std::uint32_t>(work.pass)},
-      {static_cast<std::uint32_t>(chance_.seed), static_cast<std::uint32_t>(chance_.seed >> 32)});
+  const std::uint64_t key = chance_.seed ^ (std::uint64_t{chance_.replica} << 53);
+  const auto random =
+      philox({index(work.stage), index(rank), index(plan_.microbatch[task]),
+              number_ << 4 | static_cast<std::uint32_t>(work.pass)},
+             {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)});
   return std::uint64_t{random[0]} << 32 | random[1];
 }
 

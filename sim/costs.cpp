@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <span>
 
+#include "sim/collective_times.hpp"
 #include "sim/error.hpp"
+#include "sim/placement.hpp"
 #include "sim/stage_share.hpp"
 
 namespace penstock {
@@ -87,13 +88,48 @@ double codec_us(Pass pass, const CodecTimes& times) {
   }
 }
 
+/// Where those lie who hold the same as a rank: in other data replicas or its own group, or on the
+/// next rank.
+Rank next_to(Rank rank, const StageShare& stage) {
+  const bool across_ranks = stage.data == 1 && stage.ranks.size() > 1;
+  return across_ranks ? next_holder(stage.ranks, rank) : data_replicas;
+}
+
+/// What prices one plan.
+struct Prices {
+  const Plan& plan;
+  const ModelGraph& model;
+  const Partition& partition;
+  const HardwareModel& hardware;
+  const Training& training;
+  std::vector<StageShare> shares;  // by model stage
+  CollectiveTimes collectives;
+
+  Prices(const Plan& the_plan, const ModelGraph& the_model, const Partition& the_partition,
+         const HardwareModel& the_hardware, const Training& the_training)
+      : plan(the_plan),
+        model(the_model),
+        partition(the_partition),
+        hardware(the_hardware),
+        training(the_training),
+        shares(stage_shares(plan, model, partition, training)),
+        collectives(shares, training, hardware) {}
+
+  std::uint32_t stage_of(const WorkClass& work) const {
+    return plan.model_stage[index(work.stage)];
+  }
+};
+
 /// How long what a pass carries itself takes.
-double carrying_us(const WorkClass& work, const StageShare& stage, const HardwareModel& hardware,
-                   const Training& training) {
-  const Carried carried = carried_by_pass(work, stage, training);
+double carrying_us(const WorkClass& work, Prices& prices) {
+  const std::uint32_t stage = prices.stage_of(work);
+  const std::vector<StageCollective> all = collectives_of(work, prices.training);
+  const Carried carried = carried_by(all, prices.shares[stage], prices.training);
   if (carried.steps == 0) return 0;
-  const TransferTime time = hardware.transfer(carried.bytes, Rank{work.resource}, data_replicas);
-  return time.occupies_us + carried.steps * time.latency_us;
+  const Rank rank{work.resource};
+  const TransferTime time =
+      prices.collectives.of(stage, all, carried, {rank, next_to(rank, prices.shares[stage])});
+  return time.occupies_us + time.latency_us;
 }
 
 /// Stated, or as long as memory takes to move what the optimiser reads and writes.
@@ -103,34 +139,37 @@ double update_us(const StageShare& stage, const Training& training) {
          moved_by_update(stage, training) / training.update_bytes_per_s * 1e6;
 }
 
-double action_us(const WorkClass& work, std::span<const LayerIndex> layers, const StageShare& stage,
-                 const ModelGraph& model, const HardwareModel& hardware, const Training& training) {
-  if (work.pass == Pass::update) return update_us(stage, training);
+double action_us(const WorkClass& work, Prices& prices) {
+  const std::uint32_t stage = prices.stage_of(work);
+  const Training& training = prices.training;
+  if (work.pass == Pass::update) return update_us(prices.shares[stage], training);
   if (moves_stash(work.pass)) return 0;  // they only ask for a transfer
   double work_us = 0, coding_us = 0;
-  for (const LayerIndex number : layers) {
-    const Layer& layer = model.layers[index(number)];
-    work_us += layer_us(work, layer, hardware);
+  for (const LayerIndex number : prices.partition.stages[stage]) {
+    const Layer& layer = prices.model.layers[index(number)];
+    work_us += layer_us(work, layer, prices.hardware);
     coding_us += codec_us(work.pass, layer.codec);
   }
   const double both_us =
       training.codecs_overlap ? std::max(work_us, coding_us) : work_us + coding_us;
-  return std::max(both_us, carrying_us(work, stage, hardware, training));
+  const double own_us = carrying_us(work, prices);
+  return training.overlaps_sums ? std::max(both_us, own_us) : both_us + own_us;
 }
 
 /// The time of a transfer; fills in the size of its buffer where the tail decides it.
-TransferTime transfer_time(const Plan& plan, const WorkClass& work, const StageShare& stage,
-                           const HardwareModel& hardware, const Training& training, Costs& costs) {
-  double steps = 1;
-  if (is_tail(work.pass)) {
-    const Carried carried = carried_by_tail(work.pass, stage, training);
-    costs.bytes[work.buffer] = checked_bytes(carried.bytes);
-    steps = carried.steps;
+TransferTime transfer_time(const WorkClass& work, Prices& prices, Costs& costs) {
+  const Link& link = prices.plan.link(work.resource);
+  std::uint64_t& bytes = costs.bytes[work.buffer];
+  if (work.pass == Pass::tie_gradient) bytes = checked_bytes(prices.training.tied_embedding_bytes);
+  const std::vector<StageCollective> all = collectives_of(work, prices.training);
+  if (all.empty()) {
+    return prices.hardware.transfer(static_cast<double>(bytes), link.from, link.to);
   }
-  const Link& link = plan.link(work.resource);
-  const auto bytes = static_cast<double>(costs.bytes[work.buffer]);
-  const TransferTime time = hardware.transfer(bytes, link.from, link.to);
-  return {time.occupies_us, steps * time.latency_us};
+  const std::uint32_t stage = prices.stage_of(work);
+  Carried carried = carried_by(all, prices.shares[stage], prices.training);
+  bytes = checked_bytes(carried.bytes);
+  carried.bytes = static_cast<double>(bytes);
+  return prices.collectives.of(stage, all, carried, link);
 }
 
 /// A fused cell lasts as long as its longer part; the second part adds nothing to the first.
@@ -167,20 +206,18 @@ void check_totals(const Plan& plan, const Costs& costs) {
 
 Costs price(const Plan& plan, const ModelGraph& model, const Partition& partition,
             const HardwareModel& hardware, const Training& training) {
-  const std::vector<StageShare> shares = stage_shares(plan, model, partition, training);
-  const auto model_stage = [&](const auto& of) { return plan.model_stage[index(of.stage)]; };
+  Prices prices(plan, model, partition, hardware, training);
   Costs costs;
   for (const BufferClass& buffer : plan.buffers) {
-    costs.bytes.push_back(
-        checked_bytes(bytes_of(buffer.kind, shares[model_stage(buffer)], training)));
+    const StageShare& share = prices.shares[plan.model_stage[index(buffer.stage)]];
+    costs.bytes.push_back(checked_bytes(bytes_of(buffer.kind, share, training)));
   }
   for (const WorkClass& work : plan.classes) {
     TransferTime time;
     if (is_transfer(work.pass)) {
-      time = transfer_time(plan, work, shares[model_stage(work)], hardware, training, costs);
+      time = transfer_time(work, prices, costs);
     } else {
-      time.occupies_us = action_us(work, partition.stages[model_stage(work)],
-                                   shares[model_stage(work)], model, hardware, training);
+      time.occupies_us = action_us(work, prices);
     }
     costs.duration.push_back(checked_time(time.occupies_us));
     costs.latency.push_back(checked_time(time.latency_us));

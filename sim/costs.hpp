@@ -37,10 +37,11 @@ struct Costs {
   bool has_launches() const { return issue > Time{} || launch > Time{}; }
 };
 
-/// Prices every class of a plan, each duration rounded once. Collectives of the tail go round a
-/// ring of all copies of a stage: its replicas in all chains, times the data replicas, times the
-/// devices of a rank's group that hold the same. With parameters in shares (ZeRO-3) a pass takes as
-/// long as its work or as its own collectives, whichever is longer: one overlaps the other. Throws
+/// Prices every class of a plan, each duration rounded once. In collectives of the tail all copies
+/// of a stage take part: its replicas in all chains, times the data replicas, times the devices of
+/// a rank's group that hold the same. With parameters in shares (ZeRO-3) a pass takes as long as
+/// its work or as its own collectives, whichever is longer: one overlaps the other, unless
+/// `Training::overlaps_sums` says that they follow each other. Throws
 /// InputError when a layer lacks a time that the order needs, when a stage has no layers, or when
 /// the sum of all durations would not fit the clock (104 days).
 Costs price(const Plan& plan, const ModelGraph& model, const Partition& partition,

@@ -19,13 +19,23 @@ struct Recomputing {
   }
 };
 
+/// When those that hold the same weights sum their gradients.
+enum class Summing : std::uint8_t {
+  behind_stage,  // behind the last weight gradient of a stage, beside what its rank still does
+  behind_each,   // behind each weight gradient
+  behind_row,    // behind the last action of a rank, as exchanged gradients are then
+  in_passes,     // no task of the plan: passes take it upon themselves
+};
+
 /// What follows the last weight gradient of a stage, or each of them.
 struct Tail {
-  std::vector<bool> reduces;  // by model stage: data replicas sum their gradients; empty: none
+  std::vector<bool> reduces;  // by model stage: several hold it, and sum; empty: none
   bool updates = false;       // U of each stage at the end of its rank's row
-  bool gathers = false;       // each replica updates its share, which then goes to all of them
-  bool each = false;          // replicas sum behind each weight gradient, not only behind the last
+  bool gathers = false;       // each updates its share, which then goes to all of them
+  Summing summing = Summing::behind_stage;
   bool ties = false;          // first and last stage of a chain exchange a gradient
+  bool across_ranks = false;  // sums of a stage on several ranks go from rank to rank, since there
+                              // are no data replicas
 
   bool of_stage(std::uint32_t model_stage) const {
     return model_stage < reduces.size() && reduces[model_stage];

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "sim/model_graph.hpp"
 #include "sim/network.hpp"
 #include "sim/numbers.hpp"
 #include "sim/plan.hpp"
 #include "sim/schedule.hpp"
+#include "sim/work.hpp"
 
 namespace penstock {
 
@@ -14,6 +16,16 @@ namespace penstock {
 struct TransferTime {
   double occupies_us = 0;
   double latency_us = 0;
+};
+
+/// The devices that hold the same weights: of each of these ranks so many devices of its group, in
+/// each data replica.
+struct Holders {
+  double copies = 1;  // in the group of a rank
+  double data = 1;
+  std::span<const Rank> ranks;  // ascending
+
+  double count() const { return copies * data * static_cast<double>(ranks.size()); }
 };
 
 /// What work costs on some hardware. Times are returned unrounded; `price` rounds each sum once.
@@ -25,6 +37,13 @@ class HardwareModel {
   virtual std::optional<double> compute_us(const Layer& layer, Pass pass) const = 0;
   /// A tensor that travels alone. The ends may be `host_memory` or `data_replicas`.
   virtual TransferTime transfer(double bytes, Rank from, Rank to) const = 0;
+  /// What those who hold the same weights do together, where nothing else goes on; `bytes` are
+  /// those of the whole tensor. Nothing where no more is known of them than the way from a rank to
+  /// the next: then a ring goes there.
+  virtual std::optional<TransferTime> collective(CollectiveKind /*kind*/, double /*bytes*/,
+                                                 const Holders& /*holders*/) const {
+    return std::nullopt;
+  }
 
   /// What one device can do at most, dense, in the precision that it runs in; nothing where that is
   /// not known.

@@ -105,4 +105,25 @@ Placement Placement::bidirectional(std::uint32_t ranks) {
   return given(ranks, on, {ascending(0, ranks), ascending(ranks, ranks)});
 }
 
+std::vector<std::vector<Rank>> ranks_by_model_stage(const Placement& placement) {
+  std::vector<std::vector<Rank>> ranks;
+  for (const Stage stage : placement.stages()) {
+    const std::uint32_t position = placement.position(stage);
+    if (position >= ranks.size()) ranks.resize(std::size_t{position} + 1);
+    for (const Microbatch replica : Numbers<Microbatch>(placement.replicas(stage))) {
+      ranks[position].push_back(placement.rank_of(stage, replica));
+    }
+  }
+  for (std::vector<Rank>& holders : ranks) {
+    std::sort(holders.begin(), holders.end());
+    holders.erase(std::unique(holders.begin(), holders.end()), holders.end());
+  }
+  return ranks;
+}
+
+Rank next_holder(const std::vector<Rank>& holders, Rank rank) {
+  const auto next = std::upper_bound(holders.begin(), holders.end(), rank);
+  return next == holders.end() ? holders.front() : *next;
+}
+
 }  // namespace penstock

@@ -74,4 +74,9 @@ class Placement {
   std::vector<Stage> after_;
 };
 
+/// By model stage: the ranks that hold it, in whatever chain, ascending, each once.
+std::vector<std::vector<Rank>> ranks_by_model_stage(const Placement& placement);
+/// The one after a rank among those that hold a stage, the first after the last.
+Rank next_holder(const std::vector<Rank>& holders, Rank rank);
+
 }  // namespace penstock

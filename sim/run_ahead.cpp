@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/far_readers.hpp"
 #include "sim/transfer_readers.hpp"
 #include "sim/transfers.hpp"
 
@@ -42,6 +43,7 @@ class RunAhead {
   Timeline& timeline_;
   ResourceOrders orders_;
   TransferReaders readers_;
+  FarReaders far_readers_;
   std::vector<bool> private_;
   std::vector<Row> rows_;
   std::vector<Time> link_free_;  // of private links
@@ -58,6 +60,7 @@ RunAhead::RunAhead(const Plan& plan, const Costs& costs, const Conditions& condi
       timeline_(timeline),
       orders_(resource_orders(plan)),
       readers_(plan),
+      far_readers_(plan),
       private_(private_links(plan, conditions.network)),
       link_free_(plan.links.size()),
       transfers_(plan, costs, conditions, timeline, events_) {
@@ -163,6 +166,7 @@ void RunAhead::known(TaskId transfer) {
   const Link& link = plan_.link(plan_.class_of(transfer).resource);
   wake(link.to, transfer);
   wake(link.from, transfer);
+  far_readers_.for_each_of(transfer, [&](std::uint32_t rank) { wake(Rank{rank}, transfer); });
   hand_over(transfer);
 }
 

@@ -1,31 +1,17 @@
 #include "sim/stage_share.hpp"
 
+#include <algorithm>
+
 namespace penstock {
 namespace {
-
-/// How many devices hold the same of these parameters.
-double holders(const SharedParameters& parameters, const StageShare& stage) {
-  return parameters.copies * stage.copies;
-}
 
 /// The parameters of a stage, or the share of them that one device keeps.
 double kept_parameters(const StageShare& stage, bool shares) {
   if (!shares) return stage.sizes.parameter_bytes;
   double kept = 0;
   for (const SharedParameters& one : stage.sizes.parameters)
-    kept += one.bytes / holders(one, stage);
+    kept += one.bytes / holders_of(one, stage).count();
   return kept;
-}
-
-/// Once round the ring of every group of devices, with `factor` bytes for each of parameters.
-Carried once_round(const StageShare& stage, double factor) {
-  Carried carried;
-  for (const SharedParameters& one : stage.sizes.parameters) {
-    const double steps = holders(one, stage) - 1;
-    carried.bytes += factor * one.bytes * steps / (steps + 1);
-    carried.steps += steps;
-  }
-  return carried;
 }
 
 /// Parameters that are whole for a while, beside the share that stays.
@@ -40,17 +26,50 @@ double gathers(const WorkClass& work) {
   return (reads_weights ? 1 : 0) + (work.recomputes ? 1 : 0);
 }
 
+/// What passes take upon themselves.
+std::vector<StageCollective> collectives_of_pass(const WorkClass& work, const Training& training) {
+  std::vector<StageCollective> all;
+  if (work.pass > Pass::recompute) return all;
+  const double times = training.zero == 3 ? gathers(work) : 0;
+  const bool sums = training.zero == 3 || (training.zero == 2 && !training.overlaps_sums);
+  if (times > 0) all.push_back({CollectiveKind::all_gather, times});
+  if (sums && ends_activation(work.pass)) all.push_back({CollectiveKind::reduce_scatter});
+  return all;
+}
+
+/// Once round the ring of every group of devices that hold the same.
+Carried once_round(CollectiveKind kind, const StageShare& stage, const Training& training) {
+  Carried carried;
+  for (const SharedParameters& one : stage.sizes.parameters) {
+    const double steps = holders_of(one, stage).count() - 1;
+    carried.bytes += bytes_in(kind, one, training) * steps / (steps + 1);
+    carried.steps += steps;
+  }
+  if (kind != CollectiveKind::all_reduce) return carried;
+  return {2 * carried.bytes, 2 * carried.steps};
+}
+
 }  // namespace
 
 std::vector<StageShare> stage_shares(const Plan& plan, const ModelGraph& model,
                                      const Partition& partition, const Training& training) {
   std::vector<StageShare> shares;
-  for (StageSizes& sizes : stage_sizes(model, partition)) shares.push_back({std::move(sizes)});
+  for (StageSizes& sizes : stage_sizes(model, partition)) {
+    shares.push_back({std::move(sizes), static_cast<double>(training.data), {}});
+  }
   for (const BufferClass& buffer : plan.buffers) {
     if (buffer.kind != BufferKind::parameters) continue;
-    shares[plan.model_stage[index(buffer.stage)]].copies += training.data;
+    shares[plan.model_stage[index(buffer.stage)]].ranks.push_back(buffer.rank);
+  }
+  for (StageShare& share : shares) {
+    std::sort(share.ranks.begin(), share.ranks.end());
+    share.ranks.erase(std::unique(share.ranks.begin(), share.ranks.end()), share.ranks.end());
   }
   return shares;
+}
+
+Holders holders_of(const SharedParameters& parameters, const StageShare& stage) {
+  return {parameters.copies, stage.data, stage.ranks};
 }
 
 double bytes_of(BufferKind kind, const StageShare& stage, const Training& training) {
@@ -89,22 +108,31 @@ double moved_by_update(const StageShare& stage, const Training& training) {
          (1 + training.gradient_factor + 2 * training.optimizer_factor);
 }
 
-Carried carried_by_tail(Pass pass, const StageShare& stage, const Training& training) {
-  if (pass == Pass::tie_gradient) return {training.tied_embedding_bytes, 1};
-  if (pass == Pass::gather_weights) return once_round(stage, 1);
-  Carried carried = once_round(stage, training.gradient_factor);
-  if (training.zero > 0) return carried;
-  return {2 * carried.bytes, 2 * carried.steps};
+std::vector<StageCollective> collectives_of(const WorkClass& work, const Training& training) {
+  switch (work.pass) {
+    case Pass::reduce_gradient:
+      return {{training.zero > 0 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce}};
+    case Pass::gather_weights:
+      return {{CollectiveKind::all_gather}};
+    default:
+      return collectives_of_pass(work, training);
+  }
 }
 
-Carried carried_by_pass(const WorkClass& work, const StageShare& stage, const Training& training) {
-  if (training.zero < 3 || work.pass > Pass::recompute) return {};
-  const Carried weights = once_round(stage, 1);
-  const Carried gradients = once_round(stage, training.gradient_factor);
-  const double times = gathers(work);
-  const double sums = ends_activation(work.pass) ? 1 : 0;
-  return {times * weights.bytes + sums * gradients.bytes,
-          times * weights.steps + sums * gradients.steps};
+double bytes_in(CollectiveKind kind, const SharedParameters& parameters, const Training& training) {
+  return kind == CollectiveKind::all_gather ? parameters.bytes
+                                            : training.gradient_factor * parameters.bytes;
+}
+
+Carried carried_by(const std::vector<StageCollective>& collectives, const StageShare& stage,
+                   const Training& training) {
+  Carried carried;
+  for (const StageCollective& one : collectives) {
+    const Carried round = once_round(one.kind, stage, training);
+    carried.bytes += one.times * round.bytes;
+    carried.steps += one.times * round.steps;
+  }
+  return carried;
 }
 
 }  // namespace penstock

@@ -18,6 +18,7 @@ Stepwise::Stepwise(const Plan& plan, const Costs& costs, const Conditions& condi
       end_(timeline.end),
       orders_(resource_orders(plan)),
       readers_(plan),
+      far_readers_(plan),
       rows_(plan.ranks),
       links_of_(plan.ranks),
       transfers_(plan, costs, conditions, timeline, events_),
@@ -129,6 +130,7 @@ void Stepwise::arrive(TaskId transfer) {
     touched_.push_back(rank);
     if (conditions_.in_flight != 0) look_at_links(rank);
   });
+  far_readers_.for_each_of(transfer, [&](std::uint32_t rank) { look_at(rank); });
   freed(transfer);
   hand_over(transfer);
 }

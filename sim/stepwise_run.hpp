@@ -10,6 +10,7 @@
 #include "sim/dispatcher.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/events.hpp"
+#include "sim/far_readers.hpp"
 #include "sim/memory_room.hpp"
 #include "sim/plan.hpp"
 #include "sim/timeline.hpp"
@@ -105,6 +106,7 @@ class Stepwise {
   ResourceOrders orders_;
   std::vector<std::uint32_t> place_of_;  // with a dispatcher: where a task stands in the orders
   TransferReaders readers_;
+  FarReaders far_readers_;
   std::optional<MemoryRoom> room_;
   std::vector<Row> rows_;
   std::vector<std::vector<std::uint32_t>> links_of_;  // by rank

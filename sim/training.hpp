@@ -15,6 +15,7 @@ struct Training {
   // which are gathered for each pass.
   std::uint32_t zero = 0;
   std::optional<double> gathered_bytes;  // of parameters at a time; else two layers in a row
+  bool overlaps_sums = true;             // or passes of ZeRO-2 and -3 wait for their own sums
   double optimizer_us = 0;               // of the U of a stage, whatever its size
   double update_bytes_per_s = 0;         // that U moves through memory; 0: in no time
   double tied_embedding_bytes = 0;

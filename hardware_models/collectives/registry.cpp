@@ -68,11 +68,14 @@ const CollectiveEntry& quickest(const CollectiveCall& call) {
                             });
 }
 
+const CollectiveEntry& chosen(const CollectiveCall& call, const CollectiveChoice& choice) {
+  const auto named = choice.find(call.kind);
+  return named == choice.end() ? quickest(call) : *named->second;
+}
+
 double collective_us(const CollectiveCall& call, const CollectiveChoice& choice) {
   if (call.members.count == 1) return 0;
-  const auto chosen = choice.find(call.kind);
-  const CollectiveEntry& algorithm = chosen == choice.end() ? quickest(call) : *chosen->second;
-  return call.reach.begin_us + algorithm.us(call);
+  return call.reach.begin_us + chosen(call, choice).us(call);
 }
 
 Speed slowest_way(const CollectiveCall& call) {

@@ -65,6 +65,9 @@ const CollectiveEntry& collective_algorithm(CollectiveKind kind, std::string_vie
 /// that knows the links.
 const CollectiveEntry& quickest(const CollectiveCall& call);
 
+/// The algorithm that is chosen for the kind of a call, else the quickest.
+const CollectiveEntry& chosen(const CollectiveCall& call, const CollectiveChoice& choice);
+
 /// How long a collective takes, by the formula of the algorithm chosen for its kind and with what
 /// it takes beside, in microseconds. Nothing for a group of one.
 double collective_us(const CollectiveCall& call, const CollectiveChoice& choice = {});

@@ -65,10 +65,11 @@ TEST_CASE("a scenario runs, and what it does not say has its default") {
 }
 
 TEST_CASE("unknown keys are refused with those that are known there") {
-  CHECK(with("/modle=1") ==
-        "s.json: /modle: unknown key \"modle\"; known: chance, codec, description, expect, hardware, "
-        "memory, model, "
-        "offload, overheads, parallel, partition, penstock, recompute, schedule");
+  CHECK(
+      with("/modle=1") ==
+      "s.json: /modle: unknown key \"modle\"; known: chance, codec, description, expect, hardware, "
+      "memory, model, "
+      "offload, overheads, parallel, partition, penstock, recompute, schedule");
   CHECK(with("/model/stages/1/forwad_us=1") ==
         "s.json: /model/stages/1/forwad_us: unknown key \"forwad_us\"; known: activation_bytes, "
         "backward_input_us, backward_us, backward_weight_us, forward_us, name, parameter_bytes, "
@@ -76,7 +77,7 @@ TEST_CASE("unknown keys are refused with those that are known there") {
         "selective_recomputed_bytes, selective_stash_bytes, stash_bytes, workspace_bytes");
   CHECK(with("/parallel/pipelines=2") ==
         "s.json: /parallel/pipelines: unknown key \"pipelines\"; known: chunks, context, data, "
-        "expert, pipeline, sequence, tensor");
+        "expert, overlap_sums, pipeline, sequence, tensor");
 }
 
 TEST_CASE("a value of the wrong type or size is refused with what would be right") {

@@ -88,9 +88,9 @@ TEST_CASE("levels of ZeRO decide when gradients are summed and weights gathered"
   };
   CHECK(!tail_at(0).gathers);
   CHECK(tail_at(1).gathers);
-  CHECK(!tail_at(1).each);
+  CHECK(tail_at(1).summing == Summing::behind_stage);
   CHECK(tail_at(2).gathers);
-  CHECK(tail_at(2).each);
+  CHECK(tail_at(2).summing == Summing::behind_each);
   // Each pass does it by itself.
   CHECK(tail_at(3).empty());
   CHECK(extras_of(scenario).has(BufferKind::workspace));

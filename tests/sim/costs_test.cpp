@@ -105,6 +105,56 @@ TEST_CASE(
   CHECK(length_of(system, "0F0") == 9);
 }
 
+TEST_CASE("a pass that does not overlap its own collectives takes as long as both") {
+  // As above: 6 us to gather, 6 us to sum; F takes 7 us, I 1 and W 2.
+  Layer stage = stage_of(7, 1, 2);
+  stage.parameter_bytes = 8;
+  System system{Placement::loop(1, 1), order_of("0F0,0I0,0W0"), {stage}, link(0, 1e6)};
+  system.training = {.data = 4, .zero = 3, .overlaps_sums = false};
+  CHECK(length_of(system, "0F0") == 7 + 6);
+  CHECK(length_of(system, "0I0") == 1 + 6);
+  CHECK(length_of(system, "0W0") == 2 + 6);
+  // With ZeRO-2 weights are whole, and only sums are waited for.
+  system.training.zero = 2;
+  CHECK(length_of(system, "0F0") == 7);
+  CHECK(length_of(system, "0I0") == 1);
+  CHECK(length_of(system, "0W0") == 2 + 6);
+}
+
+TEST_CASE("hardware is asked for what holders do together, dense weights and experts apart") {
+  // It knows of the devices: 10 us and 1 us of latency for each byte that a holder has of a tensor.
+  struct Told final : HardwareModel {
+    std::optional<double> compute_us(const Layer&, Pass) const override { return 1; }
+    TransferTime transfer(double, Rank, Rank) const override { return {1000, 1000}; }
+    std::optional<TransferTime> collective(CollectiveKind kind, double bytes,
+                                           const Holders& holders) const override {
+      const double share = bytes / holders.count();
+      return TransferTime{kind == CollectiveKind::all_reduce ? 20 * share : 10 * share, share};
+    }
+  };
+  // Two data replicas; 4 dense bytes on 2 devices of each, 8 of experts on 1 of each: 1 and 4
+  // bytes.
+  Layer stage = stage_of(1, 1);
+  stage.parameter_bytes = 12;
+  stage.expert_parameter_bytes = 8;
+  stage.copies = 2;
+  System system{Placement::loop(1, 1), order_of("0F0,0B0"), {stage}};
+  system.extras.tail = {.reduces = {true}};
+  system.training = {.data = 2};
+  ModelGraph model{{stage}, {}};
+  const Partition partition{{{LayerIndex{0}}}, {}};
+  const Plan plan = lowered(system);
+  const std::uint32_t sum = plan.work[task_of(plan, "0REDUCE0")];
+  const Costs costs = price(plan, model, partition, Told{}, system.training);
+  CHECK(to_us(costs.duration[sum]) == 20 * (1 + 4));
+  CHECK(to_us(costs.latency[sum]) == 1 + 4);
+  // What a device sends does not depend on the way: 2 * (3/4 * 4 + 1/2 * 8).
+  CHECK(costs.bytes[plan.classes[sum].buffer] == 14);
+  system.training.zero = 1;
+  const Costs shared = price(plan, model, partition, Told{}, system.training);
+  CHECK(to_us(shared.duration[sum]) == 10 * (1 + 4));
+}
+
 TEST_CASE("a gradient is as large as the activation that came") {
   // Stage 0 puts out 4,000 bytes, stage 1 9,000, at 1e9 bytes/s: 4 us and 9 us, there and back.
   Layer small = stage_of(1, 1), large = stage_of(1, 1), last = stage_of(1, 1);

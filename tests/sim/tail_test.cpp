@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "sim/error.hpp"
+#include "sim/events.hpp"
 #include "tests/support/system.hpp"
 
 namespace penstock::testing {
@@ -79,9 +81,10 @@ TEST_CASE("with ZeRO-1 each replica sums and updates its share, and gathers the 
 TEST_CASE("with ZeRO-2 replicas sum behind each backward, and an update waits for all the sums") {
   // Two copies of 4 bytes: each reduce-scatter 1/2 * 4 = 2 us. Rank 1's stand behind B0 (4) and B1
   // (7), those of rank 0 behind 6 and 9; the gathering of 2 bytes follows the update.
-  const Outcome outcome = simulated(
-      pipeline(4, {.reduces = {true, true}, .updates = true, .gathers = true, .each = true},
-               {.data = 2, .zero = 2, .optimizer_us = 1}));
+  const Outcome outcome = simulated(pipeline(
+      4,
+      {.reduces = {true, true}, .updates = true, .gathers = true, .summing = Summing::behind_each},
+      {.data = 2, .zero = 2, .optimizer_us = 1}));
   CHECK(tail_text(outcome) ==
         "1REDUCE0 4-6, 1REDUCE1 7-9, 0REDUCE0 6-8, 0REDUCE1 9-11, 0U1 11-12, 0GATHER1 12-14, "
         "1U1 9-10, 1GATHER1 10-12");
@@ -94,9 +97,9 @@ TEST_CASE("with ZeRO-2 replicas sum behind each backward, and an update waits fo
 
 TEST_CASE("with ZeRO-2 the exchange of a tied embedding still follows the last backward alone") {
   // 2 us for each sum, 3 for each tie: rank 1 sums 4-6 and 7-9 and ties 7-10, rank 0 ties 9-12.
-  const Outcome outcome =
-      simulated(pipeline(4, {.reduces = {true, true}, .updates = true, .each = true, .ties = true},
-                         {.data = 2, .zero = 2, .optimizer_us = 1, .tied_embedding_bytes = 3}));
+  const Outcome outcome = simulated(pipeline(
+      4, {.reduces = {true, true}, .updates = true, .summing = Summing::behind_each, .ties = true},
+      {.data = 2, .zero = 2, .optimizer_us = 1, .tied_embedding_bytes = 3}));
   CHECK(tail_text(outcome) ==
         "1REDUCE0 4-6, 1REDUCE1 7-9, 1TIE1 7-10, 0REDUCE0 6-8, 0REDUCE1 9-11, 0TIE1 9-12, "
         "0U1 11-12, 1U1 12-13");
@@ -177,6 +180,68 @@ TEST_CASE("all copies of a model stage sum together: data replicas, replicas, an
   system.schedule = order_of("0F0,3F1,3B1,0B0\n2F1,1F0,1B0,2B1");
   // Rank 0 ends with 0B0 at 6, rank 1 with 2B1 at 6.
   CHECK(tail_text(simulated(system)) == "0REDUCE0 6-12, 2REDUCE1 6-12");
+}
+
+TEST_CASE("ranks that hold the same stage update when the parts of all of them have come") {
+  // Stage 0 on rank 0, stage 1 with 4 bytes on ranks 1 and 2, no data replicas. F0 0-1, F1 1-2;
+  // rank 1 F0 1-2, B0 2-4; rank 2 F1 2-3, B1 3-5. Each part takes 2 * 1/2 * 4 = 4 us; they have all
+  // come at 9, and U takes 1.
+  System system = pipeline(4, {.reduces = {false, true}, .updates = true, .across_ranks = true},
+                           {.optimizer_us = 1});
+  system.placement = Placement::given(3, {{Rank{0}}, {Rank{1}, Rank{2}}}, {{Stage{0}, Stage{1}}});
+  system.schedule = order_of("0F0,0F1,0B0,0B1\n1F0,1B0\n1F1,1B1");
+  const Outcome outcome = simulated(system);
+  CHECK(span_text(outcome, "1REDUCE0") == "1REDUCE0 4-8");
+  CHECK(span_text(outcome, "1REDUCE1") == "1REDUCE1 5-9");
+  CHECK(span_text(outcome, "1U0") == "1U0 9-10");
+  CHECK(span_text(outcome, "1U1") == "1U1 9-10");
+  const TaskId sum = task_of(outcome.plan, "1REDUCE1");
+  CHECK(text(outcome.plan.link(outcome.plan.class_of(sum).resource)) == "2>1");
+}
+
+TEST_CASE("both loops of the event engine wake a rank whose update waits for a part of another") {
+  System system = pipeline(4, {.reduces = {true, true}, .updates = true, .gathers = true},
+                           {.data = 2, .zero = 1, .optimizer_us = 1});
+  system.placement = Placement::bidirectional(2);
+  system.schedule = order_of("0F0,3F1,3B1,0B0\n2F1,1F0,1B0,2B1");
+  const Outcome expected = simulated(system);
+  for (const bool stepwise : {false, true}) {
+    Conditions conditions;
+    if (stepwise) conditions.stall_above_bytes = 1'000'000;
+    Timeline timeline;
+    REQUIRE_FALSE(run_events(expected.plan, expected.costs, conditions, timeline));
+    CHECK(timeline.end == expected.timeline.end);
+  }
+}
+
+TEST_CASE("sums that are held back follow the last action of their rank, as ties do") {
+  // Stages 0 and 1 on one rank, f = 1, b = 2: 1B0 2-4, 0B0 4-6, then two sums of 4 us on one link.
+  System system = pipeline(4, {.reduces = {true, true}, .summing = Summing::behind_row},
+                           {.data = 2, .tied_embedding_bytes = 3});
+  system.extras.tail.ties = true;
+  System chunks = system;
+  chunks.placement = Placement::loop(1, 2);
+  chunks.schedule = order_of("0F0,1F0,1B0,0B0");
+  CHECK(tail_text(simulated(chunks)) == "1REDUCE0 6-10, 0REDUCE0 10-14");
+  // On two ranks: rank 1 is done at 7, rank 0 at 9, and a tie takes 3 us.
+  CHECK(tail_text(simulated(system)) == "0REDUCE1 9-13, 0TIE1 9-12, 1REDUCE1 7-11, 1TIE1 7-10");
+  // Otherwise the sum of stage 1 runs beside the backward of stage 0.
+  chunks.extras.tail.summing = Summing::behind_stage;
+  CHECK(tail_text(simulated(chunks)) == "1REDUCE0 4-8, 0REDUCE0 8-12");
+}
+
+TEST_CASE("waits for each other's sums are counted before they are listed") {
+  // 4,000 replicas of one stage: each of as many updates would list as many sums.
+  std::vector<Rank> ranks;
+  std::string rows;
+  for (std::uint32_t r = 0; r < 4000; ++r) {
+    ranks.push_back(Rank{r});
+    rows += "0F" + std::to_string(r) + ",0B" + std::to_string(r) + "\n";
+  }
+  System system = pipeline(4, {.reduces = {true}, .updates = true, .across_ranks = true}, {});
+  system.placement = Placement::given(4000, {ranks}, {{Stage{0}}});
+  system.schedule = order_of(rows);
+  CHECK_THROWS_WITH_AS(lowered(system), doctest::Contains("would wait 16000000 times"), InputError);
 }
 
 }  // namespace penstock::testing

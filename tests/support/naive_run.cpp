@@ -122,42 +122,49 @@ class NaiveRunner {
   }
 
   Time length_of(const Action& action, bool in_cell) const {
+    const double own = stated_us(action, in_cell), carried = carrying_us(action, in_cell);
+    const bool beside = system_.training.overlaps_sums;
     return disturbed(disturbance_.duration, text(action),
-                     std::max(stated_length_of(action, in_cell), carries(action, in_cell)));
+                     from_us(beside ? std::max(own, carried) : own + carried));
   }
 
-  Time carries(const Action& action, bool in_cell) const {
-    if (!in_shares() || action.pass > Pass::recompute) return {};
+  double carrying_us(const Action& action, bool in_cell) const {
+    if (action.pass > Pass::recompute) return 0;
+    const int sums = ends_activation(action.pass) ? 1 : 0;
+    if (system_.extras.tail.summing == Summing::in_passes && !in_shares()) {
+      return carrying_us(action.stage, 0, sums);
+    }
+    if (!in_shares()) return 0;
     const bool again_within = in_cell && !early() && again_is_added(action);
     const int gathers = (action.pass == Pass::backward_weight ? 0 : 1) + (again_within ? 1 : 0);
-    return carrying_time(action.stage, gathers, ends_activation(action.pass) ? 1 : 0);
+    return carrying_us(action.stage, gathers, sums);
   }
 
-  Time stated_length_of(const Action& action, bool in_cell) const {
+  double stated_us(const Action& action, bool in_cell) const {
     const Layer& costs = costs_of(action.stage);
     const bool again_within = in_cell && !early() && again_is_added(action);
     const double again = again_within ? costs.recompute_us : 0;
     switch (action.pass) {
       case Pass::recompute:
-        return from_us(costs.recompute_us);
+        return costs.recompute_us;
       case Pass::update:
-        return from_us(system_.training.optimizer_us);
+        return system_.training.optimizer_us;
       case Pass::forward:
-        return from_us(*costs.forward_us);
+        return *costs.forward_us;
       case Pass::backward_input:
-        return from_us(*costs.backward_input_us + again);
+        return *costs.backward_input_us + again;
       case Pass::backward_weight:
-        return from_us(*costs.backward_weight_us);
+        return *costs.backward_weight_us;
       case Pass::evict:
       case Pass::load:
-        return {};
+        return 0;
       default:
         break;
     }
     const double backward = costs.backward_us
                                 ? *costs.backward_us
                                 : *costs.backward_input_us + *costs.backward_weight_us;
-    return from_us(backward + again);
+    return backward + again;
   }
 
   /// What an action reads from another stage.
@@ -170,7 +177,9 @@ class NaiveRunner {
   }
 
   bool may_start(const Action& action) const {
-    if (action.pass == Pass::update) return arriving_.at(slot_of(action)) == 0;
+    if (action.pass == Pass::update) {
+      return arriving_.at(slot_of(action)) == 0 && is_summed(action.stage);
+    }
     if (action.pass == Pass::recompute && !early() && !again_is_listed(action)) {
       const auto gradient = read_by(Action(Pass::backward, action.stage, action.microbatch));
       if (gradient && there_.count(*gradient) == 0) return false;
@@ -234,16 +243,30 @@ class NaiveRunner {
     if (last_of_cell) busy_[rank] = false;
     if (moves_stash(action.pass)) move_stash(rank, action);
     hand_over(rank, action);
-    if (ends_activation(action.pass)) {
-      const bool last = --gradients_left_[slot_of(action)] == 0;
-      if (last || system_.extras.tail.each) sum_gradients(rank, action);
-      if (last) begin_tail(rank, action);
-    }
+    if (ends_activation(action.pass)) finish_gradient(rank, action);
     if (action.pass == Pass::update && system_.extras.tail.gathers && reduces(action.stage)) {
       gather(rank, action);
     }
     if (next_[rank] < cells_[rank].size() || busy_[rank]) return;
+    for (const Action& last : std::exchange(held_back_[rank], {})) {
+      sum_gradients(rank, last);
+      tie(rank, last);
+    }
     for (const Action& update : std::exchange(updates_[rank], {})) cells_[rank].push_back({update});
+  }
+
+  void finish_gradient(Rank rank, const Action& action) {
+    const Tail& tail = system_.extras.tail;
+    const std::uint32_t slot = slot_of(action);
+    const bool last = --gradients_left_[slot] == 0;
+    arriving_.emplace(slot, 0);
+    if (last && tail.summing == Summing::behind_row) held_back_[rank].push_back(action);
+    if ((last && tail.summing == Summing::behind_stage) || tail.summing == Summing::behind_each) {
+      sum_gradients(rank, action);
+    }
+    if (!last) return;
+    if (tail.summing != Summing::behind_row) tie(rank, action);
+    if (tail.updates) updates_[rank].emplace_back(Pass::update, action.stage, action.microbatch);
   }
 
   void hand_over(Rank rank, const Action& action) {
@@ -314,12 +337,32 @@ class NaiveRunner {
     return !stages.empty() && stages[system_.placement.position(stage)];
   }
   double copies_of(Stage stage) const {
-    double copies = 0;
+    return static_cast<double>(ranks_with(stage).size()) * system_.training.data;
+  }
+  /// The slots of all copies of a stage.
+  std::set<std::uint32_t> slots_with(Stage stage) const {
+    std::set<std::uint32_t> slots;
     for (Stage other : system_.placement.stages()) {
       if (system_.placement.position(other) != system_.placement.position(stage)) continue;
-      copies += system_.placement.replicas(other) * system_.training.data;
+      for (const Microbatch m : Numbers<Microbatch>(system_.placement.replicas(other))) {
+        slots.insert(system_.placement.slot_of(other, m));
+      }
     }
-    return copies;
+    return slots;
+  }
+  std::set<Rank> ranks_with(Stage stage) const {
+    std::set<Rank> ranks;
+    for (const std::uint32_t slot : slots_with(stage)) {
+      ranks.insert(system_.placement.rank_of_slot(slot));
+    }
+    return ranks;
+  }
+  /// Where what a rank sums of a stage goes.
+  Rank beyond(Rank rank, Stage stage) const {
+    const std::set<Rank> ranks = ranks_with(stage);
+    if (!system_.extras.tail.across_ranks || ranks.size() == 1) return data_replicas;
+    const auto next = ranks.upper_bound(rank);
+    return next == ranks.end() ? *ranks.begin() : *next;
   }
   /// Bytes of parameters on a device by how many devices hold the same.
   std::map<double, double> holders_of(Stage stage) const {
@@ -348,7 +391,7 @@ class NaiveRunner {
   }
   bool in_shares() const { return system_.training.zero == 3; }
   /// What a pass takes with parameters in shares, of which it gathers and sums.
-  Time carrying_time(Stage stage, int gathers, int sums) const {
+  double carrying_us(Stage stage, int gathers, int sums) const {
     const auto [weights, steps] = around(stage, 1);
     const auto [gradients, same_steps] = around(stage, system_.training.gradient_factor);
     const HardwareSpec& hardware = system_.hardware;
@@ -356,7 +399,7 @@ class NaiveRunner {
     const double latency = hardware.latency_us.value_or(hardware.transfer_us);
     const double on_link =
         hardware.bandwidth_bytes_per_s ? bytes / *hardware.bandwidth_bytes_per_s * 1e6 : 0;
-    return from_us(on_link + (gathers * steps + sums * same_steps) * latency);
+    return on_link + (gathers * steps + sums * same_steps) * latency;
   }
 
   /// The place at the other end of the chain that shares tied weights with this one; only for ends
@@ -369,39 +412,51 @@ class NaiveRunner {
     return std::nullopt;
   }
 
+  /// How often a slot comes to a sum.
+  std::uint32_t sums_of(std::uint32_t slot) const {
+    const auto found = makes_gradients_.find(slot);
+    const std::uint32_t gradients = found == makes_gradients_.end() ? 0 : found->second;
+    const bool each = system_.extras.tail.summing == Summing::behind_each;
+    return each ? gradients : std::min(gradients, 1U);
+  }
+
+  /// Whether all copies of a stage have sent what they sum, and all of it has come.
+  bool is_summed(Stage stage) const {
+    if (!reduces(stage) || system_.extras.tail.summing == Summing::in_passes) return true;
+    std::uint32_t sums = 0;
+    for (const std::uint32_t slot : slots_with(stage)) sums += sums_of(slot);
+    const auto found = summed_.find(system_.placement.position(stage));
+    return (found == summed_.end() ? 0 : found->second) == sums;
+  }
+
   void sum_gradients(Rank rank, const Action& action) {
     if (!reduces(action.stage)) return;
-    const std::uint32_t slot = slot_of(action);
     const double rounds = system_.training.zero > 0 ? 1 : 2;
     const auto [once, steps] = around(action.stage, system_.training.gradient_factor);
     const auto bytes = static_cast<double>(std::llrint(rounds * once));
     const Action what(Pass::reduce_gradient, action.stage, action.microbatch);
-    const Time there = travel(what, rank, data_replicas, bytes, rounds * steps, now_).end;
-    ++arriving_[slot];
-    agenda_.emplace(there, [=, this] { --arriving_[slot]; });
+    const Time there =
+        travel(what, rank, beyond(rank, action.stage), bytes, rounds * steps, now_).end;
+    agenda_.emplace(there, [=, this] { ++summed_[system_.placement.position(action.stage)]; });
   }
 
-  void begin_tail(Rank rank, const Action& action) {
+  void tie(Rank rank, const Action& action) {
     const Microbatch last = action.microbatch;
-    const std::uint32_t slot = slot_of(action);
-    arriving_.emplace(slot, 0);
-    if (const auto other = tied_with(action)) {
-      const Rank to = system_.placement.rank_of(other->stage, last);
-      if (to != rank) {
-        const Time there = travel(Action(Pass::tie_gradient, action.stage, last), rank, to,
-                                  system_.training.tied_embedding_bytes, 1, now_)
-                               .end;
-        agenda_.emplace(there, [=, this] { --arriving_[slot_of(*other)]; });
-        if (makes_gradients_[slot_of(*other)] != 0) ++arriving_[slot];
-      }
-    }
-    if (system_.extras.tail.updates) updates_[rank].emplace_back(Pass::update, action.stage, last);
+    const auto other = tied_with(action);
+    if (!other) return;
+    const Rank to = system_.placement.rank_of(other->stage, last);
+    if (to == rank) return;
+    const Time there = travel(Action(Pass::tie_gradient, action.stage, last), rank, to,
+                              system_.training.tied_embedding_bytes, 1, now_)
+                           .end;
+    agenda_.emplace(there, [=, this] { --arriving_[slot_of(*other)]; });
+    if (makes_gradients_[slot_of(*other)] != 0) ++arriving_[slot_of(action)];
   }
 
   void gather(Rank rank, const Action& update) {
     const auto [once, steps] = around(update.stage, 1);
-    travel(Action(Pass::gather_weights, update.stage, update.microbatch), rank, data_replicas,
-           static_cast<double>(std::llrint(once)), steps, now_);
+    travel(Action(Pass::gather_weights, update.stage, update.microbatch), rank,
+           beyond(rank, update.stage), static_cast<double>(std::llrint(once)), steps, now_);
   }
 
   bool has(BufferKind kind) const { return system_.extras.has(kind); }
@@ -494,7 +549,9 @@ class NaiveRunner {
   std::map<std::uint32_t, std::uint32_t> makes_gradients_;  // by slot
   std::map<std::uint32_t, std::int64_t> arriving_;          // by slot: what its update waits for
   std::map<Rank, std::vector<Action>> updates_;
-  std::map<Output, Time> away_;  // activations, since when they are at the host
+  std::map<Rank, std::vector<Action>> held_back_;  // the last gradients of its stages
+  std::map<std::uint32_t, std::uint32_t> summed_;  // by model stage: sums that have come
+  std::map<Output, Time> away_;                    // activations, since when they are at the host
   std::map<std::pair<Rank, Rank>, Time> link_free_;
   std::map<std::pair<Rank, Output>, std::pair<Time, std::int64_t>> received_;
   std::map<Rank, std::vector<Change>> changes_;

@@ -3,6 +3,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <array>
 #include <ostream>
 #include <set>
 
@@ -200,17 +201,23 @@ Extras random_extras(const Placement& placement, std::size_t stages) {
   if (one_in(2)) extras.tail.reduces = random_stages(stages);
   extras.tail.updates = one_in(2);
   extras.tail.gathers = one_in(2);
-  extras.tail.each = extras.tail.gathers && one_in(3);
+  constexpr std::array ways{Summing::behind_stage, Summing::behind_each, Summing::behind_row,
+                            Summing::in_passes};
+  extras.tail.summing = ways[extras.tail.gathers ? below(4) : 2 * below(2)];
+  extras.tail.across_ranks = one_in(2);
   extras.tail.ties = can_tie(placement) && one_in(2);
   return extras;
 }
 
 Training random_training(const Extras& extras, Wildness wildness) {
   Training training;
-  training.data = from_to(1, 4);
+  training.data = extras.tail.across_ranks ? 1 : from_to(1, 4);
   training.gradient_factor = extras.has(BufferKind::weight_gradients) ? 2 : 1;
   training.optimizer_factor = 2 * from_to(1, 3);
-  training.zero = extras.tail.each ? 2 : extras.tail.gathers ? from_to(1, 3) : 0;
+  const bool in_passes = extras.tail.summing == Summing::in_passes;
+  const bool each = extras.tail.summing == Summing::behind_each;
+  training.zero = each || in_passes ? 2 : extras.tail.gathers ? from_to(1, 3) : 0;
+  training.overlaps_sums = !in_passes;
   if (one_in(2)) training.gathered_bytes = below(3) * 700;
   training.context_bytes = below(3) * 900;
   training.reserve_bytes = below(3) * 1300;

@@ -1,0 +1,137 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "experiments/catalogue.hpp"
+#include "experiments/collective_timing.hpp"
+#include "experiments/commands/registry.hpp"
+#include "experiments/json_output.hpp"
+#include "experiments/table.hpp"
+#include "sim/error.hpp"
+#include "sim/limits.hpp"
+
+namespace penstock {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+struct Options {
+  std::string kind, bytes, hardware, algorithm;
+  std::optional<std::uint32_t> devices, stride;
+  bool json = false;
+};
+
+double bytes_given(const std::string& text) {
+  if (text.empty()) throw UsageError("--bytes is missing");
+  double bytes = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  if (whole && bytes >= 1 && bytes <= Limits::bytes) return bytes;
+  throw UsageError(
+      fmt::format("--bytes is {}; it must be a number from 1 to {:g}", text, Limits::bytes));
+}
+
+Machine machine_given(const std::string& name) {
+  const Catalogue catalogue = read_catalogue();
+  const CatalogueItem* item = find_item(catalogue, "machine", name);
+  if (item == nullptr) {
+    throw UsageError(fmt::format("--hardware: unknown machine \"{}\"; known: {}", name,
+                                 names_of_items(catalogue, "machine")));
+  }
+  Machine machine = machine_of(catalogue, *item);
+  set_topology(machine);
+  return machine;
+}
+
+CollectiveQuestion question_of(const Options& options) {
+  const std::uint32_t devices = within("--devices", options.devices, most_timed_devices);
+  if (devices == 1) throw UsageError("--devices is 1; a group has 2 at least");
+  return {*collective_kind(options.kind), bytes_given(options.bytes), devices,
+          within("--stride", options.stride.value_or(1), Limits::network_links)};
+}
+
+double bandwidth(const CollectiveCall& call, double us) { return bus_bytes(call) / us * 1e6; }
+
+std::string timings_text(const std::string& machine, const CollectiveTimings& timings) {
+  const CollectiveCall& call = timings.call;
+  double longest_us = 0;
+  for (const AlgorithmTiming& one : timings.algorithms) {
+    longest_us = std::max(longest_us, one.formula_us);
+  }
+  const TimeUnit unit = unit_for(from_us(longest_us));
+  std::vector<std::vector<std::string>> rows{{"algorithm", "formula", "as flows", "bus GB/s"}};
+  for (const AlgorithmTiming& one : timings.algorithms) {
+    rows.push_back({std::string(one.algorithm->name), time_text(from_us(one.formula_us), unit),
+                    time_text(from_us(one.flows_us), unit),
+                    number_text(bandwidth(call, one.formula_us) * 1e-9)});
+  }
+  return fmt::format("{} of {:g} bytes, {} devices, {} in each {} (times in {})\n{}",
+                     name(call.kind), call.bytes, call.members.count, call.members.per_machine,
+                     machine, unit.name, aligned(rows, {0}));
+}
+
+json timings_json(const std::string& machine, const CollectiveTimings& timings) {
+  const CollectiveCall& call = timings.call;
+  json all = json::array();
+  for (const AlgorithmTiming& one : timings.algorithms) {
+    all.push_back({{"name", one.algorithm->name},
+                   {"formula_us", one.formula_us},
+                   {"flows_us", one.flows_us},
+                   {"bus_bandwidth_bytes_per_s", bandwidth(call, one.formula_us)},
+                   {"flows_bus_bandwidth_bytes_per_s", bandwidth(call, one.flows_us)}});
+  }
+  return {{"penstock", 1},
+          {"kind", name(call.kind)},
+          {"bytes", call.bytes},
+          {"hardware", machine},
+          {"devices", call.members.count},
+          {"devices_in_each_machine", call.members.per_machine},
+          {"quickest", quickest(call).name},
+          {"algorithms", std::move(all)}};
+}
+
+int print_timings(const Options& options) {
+  const CollectiveQuestion question = question_of(options);
+  const CollectiveTimings timings =
+      time_collective(machine_given(options.hardware), question, options.algorithm);
+  fmt::print("{}", options.json ? printed(timings_json(options.hardware, timings))
+                                : timings_text(options.hardware, timings));
+  return ExitCode::done;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.required_choice(
+      "KIND", options->kind,
+      {"all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "ring_exchange"},
+      "what the devices do together");
+  line.option("--bytes", options->bytes,
+              "of the whole tensor; of all_to_all and ring_exchange those of one device", "BYTES");
+  line.option("--hardware", options->hardware, "a machine; see penstock list hardware", "NAME");
+  line.option("--devices", options->devices, "of the group");
+  line.option("--stride", options->stride, "from one of its devices to the next, otherwise 1");
+  line.option("--algorithm", options->algorithm, "only this one", "NAME");
+  line.flag("--json", options->json, "print it as JSON");
+  return [options] { return print_timings(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry collective_entry{
+    .name = "collective",
+    .summary = "how long a collective takes on a machine, by formula and as flows over its links",
+    .details =
+        "Each algorithm by its formula (penstock list collectives), which is what runs use, and\n"
+        "expanded to flows that share the links of the machine's topology on the event engine.\n"
+        "Formulas know one latency a step, and of sharing that of NICs; flows pay every link of\n"
+        "their routes. The bus bandwidth is that of nccl-tests, by the formula: bytes over time,\n"
+        "times 2 (n - 1)/n for an all-reduce, 1 for a broadcast, n - 1 for a ring exchange,\n"
+        "(n - 1)/n for the others. At most 1024 devices.\n"
+        "\n"
+        "Example: penstock collective all_reduce --bytes 1e9 --hardware dgx-a100 --devices 16",
+    .declare = declare,
+};
+
+}  // namespace penstock
