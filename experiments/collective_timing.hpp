@@ -31,7 +31,7 @@ struct CollectiveTimings {
 };
 
 /// The most devices whose flows are run.
-constexpr std::uint32_t most_timed_devices = 1024;
+constexpr std::uint32_t most_timed_devices = 512;
 
 /// Of all algorithms, or `only` of one. Throws UsageError when the machine has no such devices or
 /// no topology, when no algorithm of that name serves the kind, and when the clock could not hold

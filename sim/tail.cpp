@@ -131,10 +131,14 @@ void TailTasks::finish() {
   }
 }
 
-/// What was held back follows the last action of its rank.
+/// What was held back follows the last action of its rank, and as everything that becomes possible
+/// at one moment the lower stage comes first.
 void TailTasks::finish_rows() {
   for (std::size_t rank = 0; rank < finished_.size(); ++rank) {
-    for (const Finished& finished : finished_[rank]) {
+    std::vector<Finished> all = finished_[rank];
+    std::sort(all.begin(), all.end(),
+              [](const Finished& a, const Finished& b) { return a.stage < b.stage; });
+    for (const Finished& finished : all) {
       reduce(finished, row_end_[rank]);
       tie(finished, row_end_[rank]);
     }

@@ -35,14 +35,14 @@ struct Arrival {
  private:
   /// Numbers of tasks decide within one link alone: between links they are no more than the way a
   /// plan was made.
-  std::tuple<std::uint32_t, bool, Stage, Pass, Rank, Rank, TaskId> key() const {
-    return {cells_before, second_part, stage, pass, link.from, link.to, transfer};
+  std::tuple<std::uint32_t, bool, bool, Stage, Pass, Rank, Rank, TaskId> key() const {
+    return {cells_before, second_part, is_tail(pass), stage, pass, link.from, link.to, transfer};
   }
 };
 
-/// Transfers that are ready at one moment get in line by the parts of a cell as listed, then the
-/// lower stage first, then the lower ranks. What a rank makes in several cells, which take no time
-/// then, keeps its order.
+/// Transfers that are ready at one moment get in line by the parts of a cell as listed, those of
+/// the tail behind others, then the lower stage first, then the lower ranks. What a rank makes in
+/// several cells, which take no time then, keeps its order.
 std::vector<Arrival> in_order(const Plan& plan, std::vector<TaskId> ready) {
   const auto maker_or_self = [&](TaskId transfer) {
     const TaskId maker = plan.input[transfer];

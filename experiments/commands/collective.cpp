@@ -128,7 +128,7 @@ constinit extern const CommandEntry collective_entry{
         "Formulas know one latency a step, and of sharing that of NICs; flows pay every link of\n"
         "their routes. The bus bandwidth is that of nccl-tests, by the formula: bytes over time,\n"
         "times 2 (n - 1)/n for an all-reduce, 1 for a broadcast, n - 1 for a ring exchange,\n"
-        "(n - 1)/n for the others. At most 1024 devices.\n"
+        "(n - 1)/n for the others. At most 512 devices.\n"
         "\n"
         "Example: penstock collective all_reduce --bytes 1e9 --hardware dgx-a100 --devices 16",
     .declare = declare,

@@ -90,9 +90,9 @@ TEST_CASE("the bus bandwidth counts what has to be sent whatever the algorithm")
 }
 
 TEST_CASE("questions that have no answer are refused with what would be right") {
-  CHECK(refusal("tpu-v2-slice", {Kind::all_reduce, 1e6, 1024, 2}).find("joins no machines") !=
+  CHECK(refusal("tpu-v4-slice", {Kind::all_reduce, 1e6, 65, 1}).find("has 64 devices") !=
         std::string::npos);
-  CHECK(refusal("dgx-a100", {Kind::all_reduce, 1e6, 1024, 1'000'000}).find("too large") !=
+  CHECK(refusal("dgx-a100", {Kind::all_reduce, 1e6, 512, 1'000'000}).find("too large") !=
         std::string::npos);
   CHECK(
       refusal("dgx-a100", {Kind::all_reduce, 1e6, 8, 1}, "pairwise").find("known for all_reduce") !=

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
+#include "hardware_models/groups.hpp"
 #include "hardware_models/registry.hpp"
-#include "hardware_models/roofline_time.hpp"
 #include "sim/error.hpp"
 #include "sim/named.hpp"
 #include "tests/support/system.hpp"

@@ -215,14 +215,15 @@ TEST_CASE("both loops of the event engine wake a rank whose update waits for a p
 }
 
 TEST_CASE("sums that are held back follow the last action of their rank, as ties do") {
-  // Stages 0 and 1 on one rank, f = 1, b = 2: 1B0 2-4, 0B0 4-6, then two sums of 4 us on one link.
+  // Stages 0 and 1 on one rank, f = 1, b = 2: 1B0 2-4, 0B0 4-6, then two sums of 4 us on one link,
+  // the lower stage first.
   System system = pipeline(4, {.reduces = {true, true}, .summing = Summing::behind_row},
                            {.data = 2, .tied_embedding_bytes = 3});
   system.extras.tail.ties = true;
   System chunks = system;
   chunks.placement = Placement::loop(1, 2);
   chunks.schedule = order_of("0F0,1F0,1B0,0B0");
-  CHECK(tail_text(simulated(chunks)) == "1REDUCE0 6-10, 0REDUCE0 10-14");
+  CHECK(tail_text(simulated(chunks)) == "0REDUCE0 6-10, 1REDUCE0 10-14");
   // On two ranks: rank 1 is done at 7, rank 0 at 9, and a tie takes 3 us.
   CHECK(tail_text(simulated(system)) == "0REDUCE1 9-13, 0TIE1 9-12, 1REDUCE1 7-11, 1TIE1 7-10");
   // Otherwise the sum of stage 1 runs beside the backward of stage 0.

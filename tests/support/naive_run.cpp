@@ -248,7 +248,10 @@ class NaiveRunner {
       gather(rank, action);
     }
     if (next_[rank] < cells_[rank].size() || busy_[rank]) return;
-    for (const Action& last : std::exchange(held_back_[rank], {})) {
+    std::vector<Action> held_back = std::exchange(held_back_[rank], {});
+    std::sort(held_back.begin(), held_back.end(),
+              [](const Action& a, const Action& b) { return a.stage < b.stage; });
+    for (const Action& last : held_back) {
       sum_gradients(rank, last);
       tie(rank, last);
     }
