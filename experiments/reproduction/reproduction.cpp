@@ -44,7 +44,8 @@ class Judging {
     for (const PaperRow& row : rows_) {
       ReproducedRow& one = judged.rows.emplace_back();
       one.label = cells_of(table_, row, table_.label);
-      one.judged = holds(judgement_.rows, {paper_, table_, row, starts_}) && !is_reference(row);
+      one.ranked = holds(judgement_.rows, {paper_, table_, row, starts_});
+      one.judged = one.ranked && !is_reference(row);
     }
     if (judgement_.fit && judgement_.fit->on_others) {
       judge_by_others(judged);

@@ -14,6 +14,7 @@ constexpr std::array parameters{
     Parameter{"scale", "sides of what goes on over those that come in: 0.5 for a pool of stride 2",
               1, 1e-6, 1e6, false},
     Parameter{"images", "that come in together: 2 for a sum with what went around", 1, 1},
+    Parameter{"passing", "numbers of each example that go by, to a layer further on", 0, 0},
     flag("keeps_input", "1: the backward reads what came in, as that of a maximum does", 0)};
 
 /// What comes in is read and what goes on is written; the backward does the same with gradients.
@@ -29,6 +30,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   work.kept_bytes = work.kept_selective_bytes = kept;
   work.weight_bytes = 0;
   const double moved = numbers["images"] * work.input_bytes + work.output_bytes;
+  work.output_bytes += images_of(shape) * numbers["passing"] * shape.activation_size;
   work.kernels = {vector_kernel(Pass::forward, moved),
                   vector_kernel(Pass::backward_input, moved + kept)};
   return work;
