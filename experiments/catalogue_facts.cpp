@@ -21,11 +21,11 @@ void take(const json& facts, const char* key, Value& target) {
   if (facts.contains(key)) target = facts[key]["value"].get<Value>();
 }
 
-EfficiencyTable table_of(const json& facts, const char* key) {
+Efficiency efficiency_of(const json& facts, const char* key) {
   EfficiencyTable table;
-  if (!facts.contains(key)) return table;
+  if (!facts.contains(key)) return {};
   for (const json& point : facts[key]["value"]) table.push_back({point["size"], point["share"]});
-  return table;
+  return {std::move(table)};
 }
 
 Device device_of(const CatalogueItem& item) {
@@ -37,9 +37,10 @@ Device device_of(const CatalogueItem& item) {
   }
   take(facts, "memory_bytes", device.memory_bytes);
   take(facts, "memory_bandwidth_bytes_per_s", device.memory_bandwidth_bytes_per_s);
-  device.matrix_efficiency = table_of(facts, "matrix_efficiency");
-  device.memory_efficiency = table_of(facts, "memory_efficiency");
+  device.matrix_efficiency = efficiency_of(facts, "matrix_efficiency");
+  device.memory_efficiency = efficiency_of(facts, "memory_efficiency");
   take(facts, "tile", device.tile);
+  take(facts, "unaligned_efficiency", device.unaligned_efficiency);
   take(facts, "kernel_us", device.kernel_us);
   take(facts, "kernel_issue_us", device.kernel_issue_us);
   take(facts, "context_bytes", device.context_bytes);
@@ -138,6 +139,9 @@ Machine machine_of(const Catalogue& catalogue, const CatalogueItem& item) {
   take(facts, "devices", machine.devices);
   take_links(catalogue, item, facts, machine);
   take_topology(item, facts, machine);
+  take(facts, "link_efficiency", machine.link_efficiency);
+  take(facts, "nic_efficiency", machine.nic_efficiency);
+  take(facts, "collective_us", machine.collective_us);
   take(facts, "communication_bytes", machine.communication_bytes);
   take(facts, "warm_up_us", machine.warm_up_us);
   return machine;

@@ -112,6 +112,14 @@ void take_link(Scenario& scenario, const Catalogue& catalogue) {
   spec.latency_us = speed.latency_us;
 }
 
+/// The share of their speed that links of a machine reach.
+void take_link_settings(Scenario& scenario) {
+  const HardwareChoice& choice = scenario.hardware_choice;
+  Machine& machine = *scenario.hardware_spec.machine;
+  machine.link_efficiency = choice.link_efficiency.value_or(machine.link_efficiency);
+  machine.nic_efficiency = choice.nic_efficiency.value_or(machine.nic_efficiency);
+}
+
 /// A machine brings its topology; a device alone needs to be told its links.
 void take_topology(Scenario& scenario) {
   HardwareSpec& spec = scenario.hardware_spec;
@@ -125,7 +133,8 @@ void take_topology(Scenario& scenario) {
                          machine.name));
     }
     set_topology(machine, spec.topology.value_or(TopologySpec{}));
-    spec.topology = machine.topology;
+    take_link_settings(scenario);
+    spec.topology = topology_in_use(machine);
     return;
   }
   if (spec.bandwidth_bytes_per_s && !machine.nic) {
@@ -139,28 +148,48 @@ void take_topology(Scenario& scenario) {
                      machine.name));
 }
 
-/// What the scenario says of the device itself.
-void take_device_settings(Scenario& scenario) {
+/// Refuses what is about a device where there is none, or about links where they have other keys.
+void check_settings(const Scenario& scenario) {
   const HardwareChoice& choice = scenario.hardware_choice;
-  auto& machine = scenario.hardware_spec.machine;
-  const std::array<std::pair<const char*, bool>, 5> keys{
+  const auto& machine = scenario.hardware_spec.machine;
+  const std::array<std::pair<const char*, bool>, 7> of_device{
       {{"efficiency", choice.efficiency.has_value()},
        {"memory_efficiency", choice.memory_efficiency.has_value()},
+       {"unaligned_efficiency", choice.unaligned_efficiency.has_value()},
        {"kernel_us", choice.kernel_us.has_value()},
        {"kernel_issue_us", choice.kernel_issue_us.has_value()},
+       {"collective_us", choice.collective_us.has_value()},
        {"collectives", choice.names_collectives}}};
-  for (const auto& [key, given] : keys) {
+  for (const auto& [key, given] : of_device) {
     if (!given || machine) continue;
     refuse(scenario, key,
            "it is about a device; name a machine or device of penstock list hardware");
   }
+  const std::array<std::pair<const char*, bool>, 2> of_links{
+      {{"link_efficiency", choice.link_efficiency.has_value()},
+       {"nic_efficiency", choice.nic_efficiency.has_value()}}};
+  for (const auto& [key, given] : of_links) {
+    if (!given || (machine && machine->topology)) continue;
+    refuse(scenario, key,
+           "it is about the links that a machine brings; name a machine of penstock list "
+           "hardware, or give links the bandwidth that they reach");
+  }
+}
+
+/// What the scenario says of the device itself.
+void take_device_settings(Scenario& scenario) {
+  check_settings(scenario);
+  const HardwareChoice& choice = scenario.hardware_choice;
+  auto& machine = scenario.hardware_spec.machine;
   if (!machine) return;
   Device& device = machine->device;
   if (choice.efficiency) {  // all that is lost, so tiles too
-    device.matrix_efficiency = {{1, *choice.efficiency}};
+    device.matrix_efficiency = *choice.efficiency;
     device.tile = 1;
   }
-  if (choice.memory_efficiency) device.memory_efficiency = {{1, *choice.memory_efficiency}};
+  if (choice.memory_efficiency) device.memory_efficiency = *choice.memory_efficiency;
+  if (choice.unaligned_efficiency) device.unaligned_efficiency = *choice.unaligned_efficiency;
+  if (choice.collective_us) machine->collective_us = *choice.collective_us;
   if (choice.kernel_us) device.kernel_us = *choice.kernel_us;
   if (choice.kernel_issue_us) device.kernel_issue_us = *choice.kernel_issue_us;
 }
@@ -218,6 +247,16 @@ void note_precision(Scenario& scenario) {
                                        machine->device.name, precision, *runs));
 }
 
+/// One share for work of every size, or the most of it and the size at which half of that is
+/// reached.
+std::optional<Efficiency> read_efficiency(const json& hardware, const char* key,
+                                          const char* half_at) {
+  if (!hardware.contains(key)) return std::nullopt;
+  const json& stated = hardware[key];
+  if (stated.is_number()) return Efficiency{{{1, stated}}};
+  return Efficiency{{{1, stated["most"]}}, stated.value(half_at, 0.0)};
+}
+
 }  // namespace
 
 HardwareChoice read_hardware_choice(const json& hardware) {
@@ -226,10 +265,14 @@ HardwareChoice read_hardware_choice(const json& hardware) {
   take(hardware, "device", choice.device);
   take(hardware, "link", choice.link);
   take(hardware, "profile", choice.profile);
-  take(hardware, "efficiency", choice.efficiency);
-  take(hardware, "memory_efficiency", choice.memory_efficiency);
+  choice.efficiency = read_efficiency(hardware, "efficiency", "half_at_gflop");
+  choice.memory_efficiency = read_efficiency(hardware, "memory_efficiency", "half_at_mb");
+  take(hardware, "unaligned_efficiency", choice.unaligned_efficiency);
   take(hardware, "kernel_us", choice.kernel_us);
   take(hardware, "kernel_issue_us", choice.kernel_issue_us);
+  take(hardware, "link_efficiency", choice.link_efficiency);
+  take(hardware, "nic_efficiency", choice.nic_efficiency);
+  take(hardware, "collective_us", choice.collective_us);
   choice.names_collectives = hardware.contains("collectives");
   for (const char* key : {"link", "transfer_us", "latency_us", "bandwidth_bytes_per_s", "links",
                           "routes", "topology"}) {

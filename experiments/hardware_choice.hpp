@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "experiments/catalogue.hpp"
+#include "hardware_models/machine.hpp"
 
 namespace penstock {
 
@@ -18,10 +19,14 @@ struct HardwareChoice {
   std::string device;  // by its name in the catalogue
   std::string link;
   std::string profile;  // a file
-  std::optional<double> efficiency;
-  std::optional<double> memory_efficiency;
+  std::optional<Efficiency> efficiency;
+  std::optional<Efficiency> memory_efficiency;
+  std::optional<double> unaligned_efficiency;
   std::optional<double> kernel_us;
   std::optional<double> kernel_issue_us;
+  std::optional<double> link_efficiency;
+  std::optional<double> nic_efficiency;
+  std::optional<double> collective_us;
   bool names_collectives = false;
   bool names_links = false;  // says in any way how ranks reach each other
 };

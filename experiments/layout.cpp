@@ -8,6 +8,7 @@
 #include "experiments/files.hpp"
 #include "experiments/formats/torch_csv.hpp"
 #include "experiments/layout_model.hpp"
+#include "experiments/stage_formats.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "schedules/registry.hpp"
 #include "sim/error.hpp"
@@ -337,7 +338,9 @@ Layout settle(const Scenario& scenario) {
     layout.partition = partition_of(scenario, layout.model, layout.placement);
     layout.partition.ranks = scenario.partition_ranks;
     fit_model(scenario, layout);
-    encode_activations(scenario, layout);
+    if (scenario.codec.encodes()) {
+      encode_activations(scenario, stage_formats(scenario, layout), layout);
+    }
     return layout;
   } catch (const InputError& error) {
     throw in_file(scenario.source, error);

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "experiments/scenario.hpp"
+#include "experiments/stage_coding.hpp"
 #include "schedules/policies/registry.hpp"
 #include "sim/partition.hpp"
 #include "sim/placement.hpp"
@@ -20,8 +22,9 @@ struct Layout {
   Partition partition;
   Schedule schedule;
   std::uint32_t microbatches = 0;
-  std::uint32_t slices = 1;         // cells that share a microbatch
-  double tied_embedding_bytes = 0;  // gradient that first and last stage exchange
+  std::uint32_t slices = 1;          // cells that share a microbatch
+  double tied_embedding_bytes = 0;   // gradient that first and last stage exchange
+  std::vector<StageCoding> codings;  // by model stage; empty where nothing is to be encoded
 
   const PolicyEntry* policy = nullptr;  // decides the order; the schedule tells only what there is
   ScheduleOptions policy_options;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "experiments/training.hpp"
@@ -64,6 +65,29 @@ void add_offload(const Scenario& scenario, std::uint32_t most_held, Changes& cha
     before = keep;
     changes.add(fmt::format("/offload/keep={}", keep),
                 [&](Scenario& s) { s.offload = Offload{.keep = keep}; });
+  }
+}
+
+/// Whether it is known how long a codec takes.
+bool coding_has_time(const Scenario& scenario) {
+  const CodecChoice& codec = scenario.codec;
+  return scenario.hardware_spec.machine || (codec.encode_bytes_per_s && codec.decode_bytes_per_s);
+}
+
+/// Stashes of 8 and 4 bits, or as they are. Where a training changes the format as it goes, that
+/// says so already.
+void add_codecs(const Scenario& scenario, const Layout& layout, Changes& changes) {
+  if (!layout.schedule.has_backward() || !scenario.codec.phases.empty()) return;
+  if (scenario.codec.stash.index() != 0) {
+    changes.add("/codec/stash=none", [](Scenario& s) { s.codec.stash = {}; });
+  }
+  if (!coding_has_time(scenario)) return;
+  for (const double bits : {8.0, 4.0}) {
+    const CodecSpec codec{"bfp", {{"bits", bits}}};
+    const auto* present = std::get_if<CodecSpec>(&scenario.codec.stash);
+    if (present != nullptr && *present == codec) continue;
+    changes.add(fmt::format("/codec/stash={}", encoding_json(codec).dump()),
+                [&](Scenario& s) { s.codec.stash = codec; });
   }
 }
 
@@ -141,6 +165,7 @@ std::vector<ChangedScenario> memory_changes(const Scenario& scenario, const Layo
   add_zero(scenario, layout, changes);
   add_recomputation(scenario, changes);
   add_offload(scenario, most_held, changes);
+  add_codecs(scenario, layout, changes);
   add_chunks(scenario, layout, changes);
   add_schedules(scenario, layout, changes);
   return changes.take();

@@ -180,6 +180,10 @@ json result_json(const RunResult& result) {
   }
   document["critical_path"] =
       critical_path_json(*result.plan, result.timeline, report.critical_path);
+  if (result.codec) document["codec"] = codec_json(*result.codec);
+  if (result.codec_training) {
+    document["codec_training"] = codec_training_json(*result.codec_training);
+  }
   if (result.repeated) document["repeat"] = distribution_json(*result.repeated);
   document["notes"] = result.notes;
   document["findings"] = findings_json(result.findings);

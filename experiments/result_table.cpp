@@ -172,6 +172,11 @@ std::string result_table(const RunResult& result) {
     if (!result.report->network.empty()) {
       text += fmt::format("\nnetwork\n{}", network_table(result.report->network));
     }
+    if (result.codec) {
+      const std::string codecs = codec_table(*result.codec, unit);
+      if (!codecs.empty()) text += "\n" + codecs;
+    }
+    if (result.codec_training) text += "\n" + codec_training_text(*result.codec_training);
     if (result.repeated) text += "\n" + distribution_text(*result.repeated);
   }
   for (const std::string& note : result.notes) text += fmt::format("\nnote: {}\n", note);

@@ -109,6 +109,7 @@ void report(const Scenario& scenario, const Layout& layout, RunResult& result) {
   if (scenario.warm_up_us.value_or(0) > 0) {
     result.first_iteration_us = to_us(result.report->makespan) + *scenario.warm_up_us;
   }
+  if (!layout.codings.empty()) result.codec = codec_report(scenario, layout);
   add_weights(layout, result);
   add_memory_findings(scenario, result);
 }
@@ -116,6 +117,7 @@ void report(const Scenario& scenario, const Layout& layout, RunResult& result) {
 }  // namespace
 
 RunResult run(const Scenario& scenario, const RunOptions& options) {
+  if (!scenario.codec.phases.empty()) return run_in_phases(scenario, options);
   Layout layout = settle(scenario);
   RunResult result;
   result.title = title_of(layout);

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "experiments/codec_report.hpp"
+#include "experiments/codec_training.hpp"
 #include "experiments/finding.hpp"
 #include "experiments/repeat.hpp"
 #include "experiments/scenario.hpp"
@@ -42,6 +44,8 @@ struct RunResult {
   std::vector<std::string> notes;            // what reading the model took for granted
   std::optional<double> steady_interval_us;  // of an asynchronous schedule, where it settles
   std::optional<Distribution> repeated;
+  std::optional<CodecReport> codec;             // where the scenario encodes something
+  std::optional<CodecTraining> codec_training;  // where it does so in phases
 };
 
 /// Wires a whole run: settle, lower, price, draw, simulate, summarize. Command line, viewer and

@@ -18,13 +18,19 @@ void add_speed(Values& values, const std::string& link, const std::optional<Spee
   values[link + "_latency_us"] = speed->latency_us;
 }
 
+/// All links of a device as one, at the speed of the wires.
+std::optional<Speed> links_together(const Machine& machine) {
+  if (!machine.link) return std::nullopt;
+  return Speed{machine.link->bandwidth_bytes_per_s * machine.links, machine.link->latency_us};
+}
+
 /// What a machine tells, by the names of the parameters that kinds of topology give it. A switch
 /// sees all links of a device as one.
 Values facts_of(const Machine& machine) {
   Values values{{"devices_per_node", static_cast<double>(machine.devices)},
                 {"devices_per_nic", machine.devices_per_nic},
                 {"links_per_device", machine.links}};
-  add_speed(values, "nvlink", speed_inside(machine));
+  add_speed(values, "nvlink", links_together(machine));
   add_speed(values, "link", machine.link);
   add_speed(values, "pcie", machine.host);
   add_speed(values, "nic", machine.nic);
@@ -74,9 +80,7 @@ std::uint64_t devices_together(const TopologySpec& topology, std::uint64_t other
   return static_cast<std::uint64_t>(std::clamp(value("x") * value("y") * value("z"), 1.0, most));
 }
 
-}  // namespace
-
-double efficiency_at(const EfficiencyTable& table, double size) {
+double share_in(const EfficiencyTable& table, double size) {
   if (table.empty()) return 1;
   const auto high = std::find_if(table.begin(), table.end(),
                                  [&](const EfficiencyPoint& point) { return point.size >= size; });
@@ -85,6 +89,14 @@ double efficiency_at(const EfficiencyTable& table, double size) {
   const EfficiencyPoint& low = *(high - 1);
   const double way = portable_log(size / low.size) / portable_log(high->size / low.size);
   return low.share + (high->share - low.share) * way;
+}
+
+}  // namespace
+
+double efficiency_at(const Efficiency& efficiency, double size) {
+  const double share = share_in(efficiency.table, size);
+  // Where there is nothing to do it takes no time at any share.
+  return size > 0 ? share * (size / (size + efficiency.half_at)) : share;
 }
 
 std::optional<std::string_view> runs_in(const Device& device, std::string_view precision) {
@@ -108,15 +120,30 @@ void set_topology(Machine& machine, const TopologySpec& given) {
   machine.topology = std::move(topology);
 }
 
+std::optional<TopologySpec> topology_in_use(const Machine& machine) {
+  std::optional<TopologySpec> topology = machine.topology;
+  if (!topology) return topology;
+  const auto slow = [&](const char* bandwidth, double share) {
+    const auto found = topology->parameters.find(bandwidth);
+    if (found != topology->parameters.end()) found->second *= share;
+  };
+  slow("nvlink_bandwidth_bytes_per_s", machine.link_efficiency);
+  slow("link_bandwidth_bytes_per_s", machine.link_efficiency);
+  slow("nic_bandwidth_bytes_per_s", machine.nic_efficiency);
+  return topology;
+}
+
 std::optional<Speed> speed_inside(const Machine& machine) {
-  if (!machine.link) return std::nullopt;
-  return Speed{machine.link->bandwidth_bytes_per_s * machine.links, machine.link->latency_us};
+  std::optional<Speed> speed = links_together(machine);
+  if (speed) speed->bandwidth_bytes_per_s *= machine.link_efficiency;
+  return speed;
 }
 
 std::optional<Speed> speed_outside(const Machine& machine) {
   if (!machine.nic) return std::nullopt;
-  return Speed{machine.nic->bandwidth_bytes_per_s / machine.devices_per_nic,
-               machine.nic->latency_us};
+  return Speed{
+      machine.nic->bandwidth_bytes_per_s * machine.nic_efficiency / machine.devices_per_nic,
+      machine.nic->latency_us};
 }
 
 }  // namespace penstock

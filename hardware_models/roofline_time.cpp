@@ -32,6 +32,13 @@ double filled_tiles(const Kernel& kernel, double tile) {
   return filled(kernel.rows) * filled(kernel.columns);
 }
 
+/// Matrix units load sixteen bytes at a time, eight numbers of two bytes.
+bool is_aligned(const Kernel& kernel) {
+  constexpr double together = 8;
+  return std::fmod(kernel.rows, together) == 0 && std::fmod(kernel.columns, together) == 0 &&
+         std::fmod(kernel.inner, together) == 0;
+}
+
 bool lie_inside_machines(const Machine& machine, const GroupPlace& group) {
   // After a multiple of the machine's devices it all begins anew.
   const std::uint64_t span = group.devices * group.stride;
@@ -68,7 +75,9 @@ Members members_of(const Machine& machine, const GroupPlace& group) {
 
 Reach reach_of(const Machine& machine, std::uint64_t per_machine) {
   const auto inside = speed_in_group(machine, per_machine), outside = speed_outside(machine);
-  if (inside || outside) return {inside ? *inside : *outside, outside ? *outside : *inside};
+  if (inside || outside) {
+    return {inside ? *inside : *outside, outside ? *outside : *inside, machine.collective_us};
+  }
   throw InputError("/hardware/link",
                    fmt::format("tensor, context and expert parallelism need links between their "
                                "devices, and {} brings none; name one of penstock list hardware",
@@ -118,7 +127,8 @@ double RooflineTimes::kernel_us(const Kernel& kernel) const {
   double flops_per_s = vector_flops_;
   if (kernel.kind == KernelKind::matrix) {
     flops_per_s = matrix_flops_ * efficiency_at(device.matrix_efficiency, kernel.flops * 1e-9) *
-                  filled_tiles(kernel, device.tile);
+                  filled_tiles(kernel, device.tile) *
+                  (is_aligned(kernel) ? 1 : device.unaligned_efficiency);
   }
   const double bytes_per_s = device.memory_bandwidth_bytes_per_s *
                              efficiency_at(device.memory_efficiency, kernel.bytes * 1e-6);

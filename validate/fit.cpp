@@ -14,7 +14,7 @@ using Eigen::VectorXd;
 constexpr std::uint32_t most_steps = 60;
 // Simulated times are made of straight pieces and rounded, so steps to feel the slope are not tiny.
 constexpr double feeler = 0.02;
-constexpr double small_gain = 1e-6;  // of the sum of squares, below which a step ends the search
+constexpr double small_gain = 1e-7;  // of the sum of squares, below which a step ends the search
 
 /// Constants are looked for by their logarithms: a factor of two is as far up as down.
 class Search {
@@ -55,6 +55,12 @@ class Search {
       all.push_back(VectorXd::Map(rows.data(), static_cast<Eigen::Index>(rows.size())));
     }
     return all;
+  }
+
+  /// Slopes hold nearby only; no constant moves further than by `longest` at once.
+  static VectorXd shortened(const VectorXd& move) {
+    constexpr double longest = 1.5;
+    return move.cwiseMax(-longest).cwiseMin(longest);
   }
 
   VectorXd bounded(VectorXd place) const {
@@ -100,13 +106,13 @@ class Search {
     const VectorXd weight = weights();
     const MatrixXd square = slope.transpose() * weight.asDiagonal() * slope;
     const VectorXd down = -slope.transpose() * weight.asDiagonal() * misfit_;
-    constexpr std::array dampings{1e-4, 1e-2, 1.0, 100.0};
+    constexpr std::array dampings{1e-6, 1e-3, 1e-1, 1.0, 10.0, 100.0};
     std::vector<VectorXd> tried;
     for (const double damping : dampings) {
       MatrixXd damped = square;
       damped.diagonal() += damping * square.diagonal() +
                            VectorXd::Constant(square.rows(), 1e-12 * (1 + square.trace()));
-      tried.push_back(bounded(place_ + damped.ldlt().solve(down)));
+      tried.push_back(bounded(place_ + shortened(damped.ldlt().solve(down))));
     }
     return take_best(tried, weight);
   }

@@ -125,7 +125,8 @@ void read_scenario_parts(const json& entry, const json& common, PaperTable& tabl
   json scenario = common;
   scenario.merge_patch(entry.value("scenario", json::object()));
   table.scenario = scenario.dump();
-  for (const auto& [column, cases] : entry.value("patches", json::object()).items()) {
+  const json patches = entry.value("patches", json::object());
+  for (const auto& [column, cases] : patches.items()) {
     below("/patches", [&, name = column] { column_of(table, name); });
     for (const auto& [text, patch] : cases.items()) table.patches[column][text] = patch.dump();
   }

@@ -11,6 +11,6 @@ namespace penstock {
 /// least square error that Lloyd's iteration finds (S. P. Lloyd, "Least squares quantization in
 /// PCM", 1982). The lowest is 0, so that zeros stay zeros. A pure
 /// function of format and distribution.
-std::vector<double> fitted_levels(const BlockFormat& format, const Distribution& distribution);
+std::vector<double> fitted_levels(const BlockFormat& format, const ValueDistribution& distribution);
 
 }  // namespace penstock

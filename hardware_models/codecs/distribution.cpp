@@ -1,13 +1,22 @@
 #include "hardware_models/codecs/distribution.hpp"
 
 #include <algorithm>
+#include <array>
 
+#include "hardware_models/codecs/bf16.hpp"
 #include "sim/random.hpp"
 
 namespace penstock {
 namespace {
 
-double draw_value(const Distribution& distribution, std::uint64_t number, std::uint32_t seed) {
+constexpr std::array<NamedDistribution, 3> named{
+    {{"gauss", "normal values", {}},
+     {"relu", "normal values behind a ReLU", {.rectified = true}},
+     {"heavy-tailed",
+      "normal values, of which one in 200 is 30 times as large",
+      {.tail_share = 0.005, .tail_factor = 30}}}};
+
+double draw_value(const ValueDistribution& distribution, std::uint64_t number, std::uint32_t seed) {
   const auto words =
       philox({static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(number >> 32), 0, 0},
              {seed, 0});
@@ -19,12 +28,21 @@ double draw_value(const Distribution& distribution, std::uint64_t number, std::u
 
 }  // namespace
 
-std::vector<float> draw_values(const Distribution& distribution, std::size_t count,
+std::span<const NamedDistribution> named_distributions() { return named; }
+
+std::vector<float> draw_values(const ValueDistribution& distribution, std::size_t count,
                                std::uint32_t seed) {
   std::vector<float> values(count);
   for (std::size_t i = 0; i < count; ++i) {
     values[i] = static_cast<float>(draw_value(distribution, i, seed));
   }
+  return values;
+}
+
+std::vector<float> draw_activations(const ValueDistribution& distribution, std::size_t count,
+                                    std::uint32_t seed) {
+  std::vector<float> values = draw_values(distribution, count, seed);
+  for (float& value : values) value = from_bf16(to_bf16(value));
   return values;
 }
 

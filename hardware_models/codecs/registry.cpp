@@ -9,7 +9,7 @@ namespace penstock {
 
 const CodecEntry& codec_entry(const CodecSpec& spec) {
   if (const CodecEntry* entry = find_named(codec_entries(), spec.name)) return *entry;
-  throw InputError("/name", fmt::format("unknown name \"{}\"; known: none, {}", spec.name,
+  throw InputError("/name", fmt::format("unknown name \"{}\"; known: auto, none, {}", spec.name,
                                         names_of(codec_entries())));
 }
 

@@ -17,6 +17,8 @@ namespace penstock {
 struct CodecSpec {
   std::string name;
   std::map<std::string, double, std::less<>> numbers;
+
+  friend bool operator==(const CodecSpec&, const CodecSpec&) = default;
 };
 
 /// The numbers of a codec, defaults filled in.

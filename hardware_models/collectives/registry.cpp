@@ -71,7 +71,8 @@ const CollectiveEntry& quickest(const CollectiveCall& call) {
 double collective_us(const CollectiveCall& call, const CollectiveChoice& choice) {
   if (call.members.count == 1) return 0;
   const auto chosen = choice.find(call.kind);
-  return (chosen == choice.end() ? quickest(call) : *chosen->second).us(call);
+  const CollectiveEntry& algorithm = chosen == choice.end() ? quickest(call) : *chosen->second;
+  return call.reach.begin_us + algorithm.us(call);
 }
 
 Speed slowest_way(const CollectiveCall& call) {

@@ -15,6 +15,7 @@ namespace penstock {
 struct Reach {
   Speed inside;
   Speed outside;
+  double begin_us = 0;  // of a collective beside its rounds: until it is launched and all are there
 };
 
 /// A collective that a group runs once. `bytes` are those of the whole tensor; of an all-to-all and
@@ -64,8 +65,8 @@ const CollectiveEntry& collective_algorithm(CollectiveKind kind, std::string_vie
 /// that knows the links.
 const CollectiveEntry& quickest(const CollectiveCall& call);
 
-/// How long a collective takes, by the formula of the algorithm chosen for its kind, in
-/// microseconds. Nothing for a group of one.
+/// How long a collective takes, by the formula of the algorithm chosen for its kind and with what
+/// it takes beside, in microseconds. Nothing for a group of one.
 double collective_us(const CollectiveCall& call, const CollectiveChoice& choice = {});
 
 /// The slowest way between two members that a ring through all of them goes.

@@ -11,17 +11,45 @@ constexpr std::array parameters{
     Parameter{"vocab", "different tokens", std::nullopt},
     flag("tied", "1: the weights are those of the embedding", 0),
     flag("bias", "1: each token of the vocabulary has a bias", 0),
-    flag("fp32_logits", "1: softmax and loss work on a copy in four bytes", 1)};
+    flag("fp32_logits", "1: softmax and loss work on a copy in four bytes", 1),
+    flag("fused_loss", "1: one kernel does all steps of the loss; 0: each step reads the logits",
+         1)};
 
 constexpr double float_bytes = 4;
 
-/// The softmax is made in place of the copy, or of the logits themselves.
+/// The bytes of logits: as products make them, in the copy, and in the softmax, which is made in
+/// place of the copy or of the logits themselves.
+struct LogitBytes {
+  double stated;
+  double copied;
+  double softmax;
+};
+
+void add_fused_loss(LayerWork& work, const LogitBytes& bytes) {
+  const auto& [stated, copied, softmax] = bytes;
+  work.kernels.push_back(vector_kernel(Pass::forward, stated + copied + 2 * softmax));
+  work.kernels.push_back(vector_kernel(Pass::backward_input, softmax + stated));
+}
+
+/// One kernel each for the copy, the greatest logit, the difference to it, its exponential, their
+/// sum and the quotient; then for the product with the loss' gradient, and for the way back to the
+/// format of the logits. Those in place read and write.
+void add_loss_by_steps(LayerWork& work, const LogitBytes& bytes) {
+  const auto& [stated, copied, softmax] = bytes;
+  const auto add = [&](Pass pass, double moved) {
+    if (moved > 0) work.kernels.push_back(vector_kernel(pass, moved));
+  };
+  add(Pass::forward, copied > 0 ? stated + copied : 0);
+  for (const double times : {1, 2, 2, 1, 2}) add(Pass::forward, times * softmax);
+  add(Pass::backward_input, 2 * softmax);
+  add(Pass::backward_input, copied > 0 ? softmax + stated : 0);
+}
+
 void add_loss(LayerWork& work, const LayerNumbers& numbers, const CellShape& shape, double logits) {
   const double copied = numbers.is("fp32_logits") ? logits * float_bytes : 0;
   const double stated = logits * shape.activation_size;
-  const double softmax = numbers.is("fp32_logits") ? copied : stated;
-  work.kernels.push_back(vector_kernel(Pass::forward, stated + copied + 2 * softmax));
-  work.kernels.push_back(vector_kernel(Pass::backward_input, softmax + stated));
+  const LogitBytes bytes{stated, copied, copied > 0 ? copied : stated};
+  numbers.is("fused_loss") ? add_fused_loss(work, bytes) : add_loss_by_steps(work, bytes);
   work.kept_bytes += stated + copied;
   work.pending_weight_bytes = stated;
   work.workspace_bytes += stated;  // the gradient of the logits

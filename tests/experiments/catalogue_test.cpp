@@ -215,6 +215,18 @@ TEST_CASE("catalogue: hostile values are refused") {
         "x.json: /is: the key stands twice in one object");
 }
 
+TEST_CASE("catalogue: a machine may say what its links reach, and a device what is unaligned") {
+  const auto fact = [](double value) { return json{{"value", value}, {"source", "measured"}}; };
+  std::string faster = with(office, "/link_efficiency", fact(0.5));
+  faster = with(with(faster, "/nic_efficiency", fact(1)), "/collective_us", fact(20));
+  CHECK(refusal(faster) == "accepted");
+  CHECK(refusal(with(abacus, "/unaligned_efficiency", fact(0.25))) == "accepted");
+  CHECK(refusal(with(office, "/nic_efficiency", fact(1.5)))
+            .starts_with("x.json: /nic_efficiency/value: 1.5 does not fit"));
+  CHECK(refusal(with(office, "/link_efficiency", fact(0)))
+            .starts_with("x.json: /link_efficiency/value: 0.0 does not fit"));
+}
+
 TEST_CASE("catalogue: the sizes of a table of efficiencies ascend") {
   const auto table = [](double first, double second) {
     return json{{"assumption", "x"},

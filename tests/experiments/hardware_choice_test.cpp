@@ -97,6 +97,46 @@ TEST_CASE("what a device reaches can be said in the scenario") {
   CHECK(device.kernel_issue_us == 0);
 }
 
+TEST_CASE("efficiencies may grow with the size of a kernel") {
+  const Scenario scenario = with(R"({"name": "dgx-a100",
+    "efficiency": {"most": 0.8, "half_at_gflop": 2}, "unaligned_efficiency": 0.25,
+    "memory_efficiency": {"most": 0.5, "half_at_mb": 10}, "collective_us": 30})");
+  const Machine& machine = *scenario.hardware_spec.machine;
+  CHECK(efficiency_at(machine.device.matrix_efficiency, 2) == doctest::Approx(0.4));
+  CHECK(efficiency_at(machine.device.memory_efficiency, 10) == doctest::Approx(0.25));
+  CHECK(machine.device.tile == 1);
+  CHECK(machine.device.unaligned_efficiency == 0.25);
+  CHECK(machine.collective_us == 30);
+  CHECK(efficiency_at(with(R"({"name": "dgx-a100", "efficiency": {"most": 0.8}})")
+                          .hardware_spec.machine->device.matrix_efficiency,
+                      1e-3) == 0.8);
+  check_refused(R"({"name": "dgx-a100", "efficiency": {"half_at_gflop": 2}})",
+                "s.json: /hardware/efficiency: \"most\" is missing");
+  check_refused(R"({"name": "dgx-a100", "efficiency": {"most": 1.5}})",
+                "s.json: /hardware/efficiency/most: 1.5 does not fit");
+  check_refused(R"({"name": "dgx-a100", "memory_efficiency": {"most": 1, "half_at_gflop": 2}})",
+                "s.json: /hardware/memory_efficiency/half_at_gflop: unknown key");
+  check_refused(R"({"name": "dgx-a100", "memory_efficiency": [0.5]})",
+                "s.json: /hardware/memory_efficiency: [0.5] does not fit");
+  check_refused(R"({"name": "dgx-a100", "efficiency": 0})",
+                "s.json: /hardware/efficiency: 0 does not fit");
+}
+
+TEST_CASE("transfers over the links of a machine go at the share of their speed that is reached") {
+  // 1 MB over NVLink of 450 GB/s, at a share that leaves 1 GB/s, and both hops of 0.5 us.
+  CHECK(outcome(R"({"name": "dgx-h100", "link_efficiency": 0.5,
+                    "topology": {"nvlink_bandwidth_bytes_per_s": 2e9}})") == "1003");
+  CHECK(outcome(R"({"name": "dgx-h100", "nic_efficiency": 0.5,
+                    "topology": {"nvlink_bandwidth_bytes_per_s": 1e9}})") == "1003");
+  const char* refusal = "it is about the links that a machine brings";
+  check_refused(R"({"name": "v100-sxm2-16gb", "link": "nvlink-2", "link_efficiency": 0.5})",
+                std::string("s.json: /hardware/link_efficiency: ") + refusal);
+  check_refused(R"({"name": "ideal", "nic_efficiency": 0.5})",
+                std::string("s.json: /hardware/nic_efficiency: ") + refusal);
+  check_refused(R"({"name": "ideal", "collective_us": 5})",
+                "s.json: /hardware/collective_us: it is about a device");
+}
+
 TEST_CASE("parameters of a machine's topology can be replaced, and its kind") {
   // 1 MB over NVLink, both hops of 0.5 us, at 1 GB/s.
   CHECK(outcome(R"({"name": "dgx-h100", "topology": {"nvlink_bandwidth_bytes_per_s": 1e9}})") ==

@@ -153,6 +153,35 @@ TEST_CASE("where everything fits, what is faster and still fits is listed") {
   }
 }
 
+TEST_CASE(
+    "codecs are tried where it is known how long they take, and can be set as they are named") {
+  // 10 bytes take 10 * 4.5 / 16 = 2.8 in 4 bits and 5.3 in 8; rounded, 90 + 4 * 3 and 90 + 4 * 5,
+  // and 10 while they are coded.
+  const std::vector<std::string> known{
+      R"(/codec={"encode_bytes_per_s": 1e9, "decode_bytes_per_s": 1e9})"};
+  const std::string four = R"(/codec/stash={"name":"bfp","bits":4})";
+  const std::string eight = R"(/codec/stash={"name":"bfp","bits":8})";
+  const Explained all = explained(pipeline, known);
+  REQUIRE(change_of(all, four));
+  CHECK(change_of(all, four)->peak_bytes == 112);
+  REQUIRE(change_of(all, eight));
+  CHECK(change_of(all, eight)->peak_bytes == 120);
+  const RunResult again = run(parse_scenario(pipeline, "s.json", {known[0], eight}));
+  CHECK(worst_peak(again) == 120);
+  CHECK(again.report->makespan == change_of(all, eight)->makespan);
+  CHECK(change_of(explained(pipeline), four) == nullptr);
+}
+
+TEST_CASE("a codec that is there may be given up where everything fits") {
+  // Coding takes time; 130 bytes are there without.
+  const Explained all = explained(
+      pipeline, {R"(/codec={"stash": "bfp", "encode_bytes_per_s": 1e6, "decode_bytes_per_s": 1e6})",
+                 "/memory/capacity_bytes=130"});
+  CHECK(all.explanation.aim == MemoryAim::buy);
+  REQUIRE(change_of(all, "/codec/stash=none"));
+  CHECK(change_of(all, "/codec/stash=none")->peak_bytes == 130);
+}
+
 TEST_CASE("without a capacity nothing is said to fit, and what holds less is listed") {
   const Explained all = explained(
       R"({ "model": { "stages": [ {"forward_us": 1, "backward_us": 2, "stash_bytes": 10},

@@ -92,13 +92,37 @@ TEST_CASE("inside a device has all its links, outside its share of a NIC") {
 }
 
 TEST_CASE("an efficiency is level beyond its table, and whole without one") {
-  const EfficiencyTable table{{1, 0.2}, {10, 0.4}, {1000, 0.8}};
+  const Efficiency table{{{1, 0.2}, {10, 0.4}, {1000, 0.8}}};
   CHECK(efficiency_at(table, 0) == 0.2);
   CHECK(efficiency_at(table, 1) == 0.2);
   CHECK(efficiency_at(table, 10) == doctest::Approx(0.4));
   CHECK(efficiency_at(table, 100) == doctest::Approx(0.6));
   CHECK(efficiency_at(table, 1e9) == 0.8);
   CHECK(efficiency_at({}, 7) == 1);
+}
+
+TEST_CASE("an efficiency with a half size: that size reaches half, nine times of it nine tenths") {
+  const Efficiency efficiency{{{1, 0.8}}, 2};
+  CHECK(efficiency_at(efficiency, 2) == doctest::Approx(0.4));
+  CHECK(efficiency_at(efficiency, 18) == doctest::Approx(0.72));
+  CHECK(efficiency_at(efficiency, 1e15) == doctest::Approx(0.8));
+  CHECK(efficiency_at(efficiency, 0) == 0.8);  // and not 0 / 0
+  CHECK(efficiency_at({{}, 1}, 1) == 0.5);
+}
+
+TEST_CASE("links reach a share of the speed that the topology states for its wires") {
+  Machine machine = eight();
+  set_topology(machine, {"rails", {}});
+  machine.link_efficiency = 0.5;
+  machine.nic_efficiency = 0.8;
+  CHECK(speed_inside(machine)->bandwidth_bytes_per_s == 75e9);
+  CHECK(speed_outside(machine)->bandwidth_bytes_per_s == 5e9);  // two devices share 12.5 GB/s
+  const TopologySpec in_use = topology_in_use(machine).value();
+  CHECK(in_use.parameters.at("nvlink_bandwidth_bytes_per_s") == 75e9);
+  CHECK(in_use.parameters.at("nic_bandwidth_bytes_per_s") == 10e9);
+  CHECK(in_use.parameters.at("pcie_bandwidth_bytes_per_s") == 16e9);
+  CHECK(parameter(machine, "nvlink_bandwidth_bytes_per_s") == 150e9);
+  CHECK_FALSE(topology_in_use(Machine{}).has_value());
 }
 
 }  // namespace penstock::testing

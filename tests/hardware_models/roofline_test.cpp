@@ -103,14 +103,44 @@ TEST_CASE("roofline: tiles that stand over the edge of a product are paid for") 
 
 TEST_CASE("roofline: efficiency lies on straight lines over the logarithm of the size") {
   Machine machine = made_up();
-  machine.device.matrix_efficiency = {{1, 0.25}, {100, 0.75}};
-  machine.device.memory_efficiency = {{1, 0.5}, {10, 1}};
+  machine.device.matrix_efficiency = {{{1, 0.25}, {100, 0.75}}};
+  machine.device.memory_efficiency = {{{1, 0.5}, {10, 1}}};
   const HardwareSpec spec = on(machine);
   CHECK(forward_us(spec, matrix(0.5e9, 0)) == doctest::Approx(50 / 0.25));
   CHECK(forward_us(spec, matrix(10e9, 0)) == doctest::Approx(1000 / 0.5));  // half way
   CHECK(forward_us(spec, matrix(500e9, 0)) == doctest::Approx(50000 / 0.75));
   CHECK(forward_us(spec, matrix(0, 0.1e6)) == doctest::Approx(1 / 0.5));
   CHECK(forward_us(spec, matrix(0, 10e6)) == doctest::Approx(100));
+}
+
+TEST_CASE("roofline: a half size is work that each kernel has beside its own") {
+  // At 0.5 of 10 TFLOP/s, 3 GFLOP more each; at 0.8 of 100 GB/s, 4 MB more.
+  Machine machine = made_up();
+  machine.device.matrix_efficiency = {{{1, 0.5}}, 3};
+  machine.device.memory_efficiency = {{{1, 0.8}}, 4};
+  const HardwareSpec spec = on(machine);
+  CHECK(forward_us(spec, matrix(7e9, 0)) == doctest::Approx(10 * 100 / 0.5));
+  CHECK(forward_us(spec, matrix(1e6, 0)) == doctest::Approx(3.001 * 100 / 0.5));
+  CHECK(forward_us(spec, matrix(0, 16e6)) == doctest::Approx(20 * 10 / 0.8));
+  CHECK(forward_us(spec, matrix(0, 0)) == 0);
+}
+
+TEST_CASE("roofline: products any of whose sizes is no multiple of 8 reach a share of the rest") {
+  Machine machine = made_up();
+  machine.device.unaligned_efficiency = 0.25;
+  const HardwareSpec spec = on(machine);
+  const auto product_us = [&](double rows, double inner, double columns) {
+    Kernel kernel = matrix(1e9, 0);
+    kernel.rows = rows;
+    kernel.inner = inner;
+    kernel.columns = columns;
+    return forward_us(spec, kernel);
+  };
+  CHECK(product_us(1024, 512, 50264) == doctest::Approx(100));
+  CHECK(product_us(1024, 512, 50257) == doctest::Approx(400));
+  CHECK(product_us(1024, 50257, 512) == doctest::Approx(400));
+  CHECK(product_us(50257, 1024, 512) == doctest::Approx(400));
+  CHECK(product_us(4.5, 8, 8) == doctest::Approx(400));
 }
 
 TEST_CASE("roofline: where the host cannot issue kernels as fast as they run, it sets the pace") {
@@ -200,6 +230,18 @@ TEST_CASE("roofline: where there are no NICs, or nothing but NICs, all goes over
   machine = eight();
   machine.link.reset();
   CHECK(reach_of(machine, 8).inside.bandwidth_bytes_per_s == 0.5e9);
+}
+
+TEST_CASE("roofline: each collective takes what comes beside its rounds, and a group of one none") {
+  // Four neighbours: 3 steps of 10 MB at 10 GB/s with 1 us each, and 40 us, twice.
+  Machine machine = eight();
+  machine.collective_us = 40;
+  HardwareSpec spec = on(machine);
+  spec.tensor = 4;
+  const Collective gathers{.kind = CollectiveKind::all_gather, .bytes = 40e6, .count = 2};
+  CHECK(forward_us(spec, gathers) == doctest::Approx(2 * (3 * (1000 + 1) + 40)));
+  spec.tensor = 1;
+  CHECK(forward_us(spec, gathers) == 0);
 }
 
 TEST_CASE("roofline: the devices of a group talk by the algorithm that is chosen for a kind") {

@@ -4,23 +4,14 @@
 
 #include <cmath>
 
-#include "hardware_models/codecs/bf16.hpp"
 #include "hardware_models/codecs/distribution.hpp"
 
 namespace penstock::testing {
 namespace {
 
-const Distribution gauss{};
-const Distribution relu{.rectified = true};
-const Distribution heavy{.tail_share = 0.005, .tail_factor = 30};
-
-/// Values as activations are stored.
-std::vector<float> bf16_values(const Distribution& distribution, std::size_t count,
-                               std::uint32_t seed = 1) {
-  std::vector<float> values = draw_values(distribution, count, seed);
-  for (float& value : values) value = from_bf16(to_bf16(value));
-  return values;
-}
+const ValueDistribution gauss{};
+const ValueDistribution relu{.rectified = true};
+const ValueDistribution heavy{.tail_share = 0.005, .tail_factor = 30};
 
 CodecSpec spec(const char* name, double bits) { return {name, {{"bits", bits}}}; }
 
@@ -66,9 +57,9 @@ TEST_CASE("codecs: a value takes its bits and its share of the exponent and of t
 TEST_CASE("codecs: signals stand as far above their errors as the reference results say") {
   // 2^20 values of each distribution; 2^22 of the heavy tail, whose few large values decide. The
   // results are given to 0.1 dB, and were drawn from other random numbers.
-  const std::vector<float> normal = bf16_values(gauss, std::size_t{1} << 20);
-  const std::vector<float> rectified = bf16_values(relu, std::size_t{1} << 20);
-  const std::vector<float> tailed = bf16_values(heavy, std::size_t{1} << 22);
+  const std::vector<float> normal = draw_activations(gauss, std::size_t{1} << 20);
+  const std::vector<float> rectified = draw_activations(relu, std::size_t{1} << 20);
+  const std::vector<float> tailed = draw_activations(heavy, std::size_t{1} << 22);
   const auto near = [](double published) {
     return [published](double measured) { return std::abs(measured - published) <= 0.2; };
   };
@@ -85,8 +76,8 @@ TEST_CASE(
     "codecs: an outlier kept aside buys 2.6 dB of normal values, and far more of heavy tails") {
   // The same reference results: 2.6 dB for plain gaussian data; with blocks of 128, 6 to 10 dB on
   // heavy tails, here read as 5 to 10 between 3 and 8 bits.
-  const std::vector<float> normal = bf16_values(gauss, std::size_t{1} << 18);
-  const std::vector<float> tailed = bf16_values(heavy, std::size_t{1} << 20);
+  const std::vector<float> normal = draw_activations(gauss, std::size_t{1} << 18);
+  const std::vector<float> tailed = draw_activations(heavy, std::size_t{1} << 20);
   for (const Row& row : table) {
     CAPTURE(row.bits);
     CHECK(sqnr_db(spec("outlier-bfp", row.bits), normal) - sqnr_db(spec("bfp", row.bits), normal) ==
@@ -99,8 +90,9 @@ TEST_CASE(
 }
 
 TEST_CASE("codecs: 29 % of normal values are flushed to zero at 3 bits, and of a ReLU's the same") {
-  const auto flushed = [](const Distribution& distribution) {
-    return codec_error(make_codec(spec("bfp", 3)), bf16_values(distribution, std::size_t{1} << 18))
+  const auto flushed = [](const ValueDistribution& distribution) {
+    return codec_error(make_codec(spec("bfp", 3)),
+                       draw_activations(distribution, std::size_t{1} << 18))
         .flushed_share;
   };
   CHECK(flushed(gauss) == doctest::Approx(0.29).epsilon(0.01));
@@ -127,8 +119,8 @@ TEST_CASE("codecs: errors of a small array are those of the arithmetic") {
 TEST_CASE("code books: fitted to a distribution they are closer to it than even mantissas") {
   // What the reference results say of a naive, quadratic code book: 25.7 dB of the heavy tail at 5
   // bits. A fitted one is better than that, and better than even mantissas everywhere.
-  const std::vector<float> normal = bf16_values(gauss, std::size_t{1} << 18, 2);
-  const std::vector<float> tailed = bf16_values(heavy, std::size_t{1} << 19, 2);
+  const std::vector<float> normal = draw_activations(gauss, std::size_t{1} << 18, 2);
+  const std::vector<float> tailed = draw_activations(heavy, std::size_t{1} << 19, 2);
   for (const double bits : {3.0, 4.0, 5.0, 6.0, 8.0}) {
     CAPTURE(bits);
     CHECK(sqnr_db(spec("nonuniform-bfp", bits), normal) > sqnr_db(spec("bfp", bits), normal) + 0.8);

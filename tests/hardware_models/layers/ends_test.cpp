@@ -43,6 +43,24 @@ TEST_CASE("head: keeps its input and logits in 2 and in 4 bytes, and works on th
   CHECK(work_of("head", half, shape).kept_bytes == 10 * 6 * 2 + 10 * 50 * 2);
 }
 
+TEST_CASE("head: the steps of a loss that is not fused each move the logits") {
+  // 500 logits of 2 bytes, of 4 in the copy: F makes it, 2 + 4, reads the greatest, 4, subtracts
+  // in place, 8, takes exponentials, 8, their sum, 4, divides, 8; I multiplies, 8, goes back, 4
+  // + 2.
+  const CellShape shape{.sequence = 10, .tensor = 2};
+  const Numbers steps = {{"hidden", 6}, {"vocab", 100}, {"fused_loss", 0}};
+  const LayerWork work = work_of("head", steps, shape);
+  CHECK(vector_bytes_of(work, Pass::forward) == 500 * 38);
+  CHECK(vector_bytes_of(work, Pass::backward_input) == 500 * 14);
+  const LayerWork fused = work_of("head", {{"hidden", 6}, {"vocab", 100}}, shape);
+  CHECK(work.kernels.size() == fused.kernels.size() + 5 + 1);
+  CHECK(work.kept_bytes == fused.kept_bytes);
+  // Without the copy there is neither the way there nor back.
+  const Numbers half = {{"hidden", 6}, {"vocab", 100}, {"fused_loss", 0}, {"fp32_logits", 0}};
+  CHECK(vector_bytes_of(work_of("head", half, shape), Pass::forward) == 500 * 16);
+  CHECK(vector_bytes_of(work_of("head", half, shape), Pass::backward_input) == 500 * 4);
+}
+
 TEST_CASE("head: tied weights are held but not counted again") {
   const LayerWork work = work_of("head", {{"hidden", 6}, {"vocab", 100}, {"tied", 1}});
   CHECK(work.parameters == 0);

@@ -1,0 +1,112 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "experiments/codec_trial.hpp"
+#include "experiments/commands/registry.hpp"
+#include "experiments/json_output.hpp"
+#include "hardware_models/codecs/codec_search.hpp"
+#include "sim/error.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint32_t most_values = 1U << 22;
+
+struct Options {
+  std::string name;
+  std::vector<std::string> settings;
+  std::optional<std::uint32_t> values;
+  std::string distribution;
+  std::string bandwidth;
+  bool json = false;
+};
+
+double number_of(const std::string& text, const std::string& option) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  if (read.ec == std::errc() && read.ptr == end) return value;
+  throw UsageError(fmt::format("{}: \"{}\" is no number", option, text));
+}
+
+CodecSpec codec_of(const Options& options) {
+  CodecSpec codec{options.name, {}};
+  for (const std::string& setting : options.settings) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos) {
+      throw UsageError(fmt::format("--set {}: it must read key=value", setting));
+    }
+    codec.numbers[setting.substr(0, equals)] =
+        number_of(setting.substr(equals + 1), "--set " + setting);
+  }
+  return codec;
+}
+
+std::vector<NamedDistribution> distributions_of(const Options& options) {
+  std::vector<NamedDistribution> all;
+  for (const NamedDistribution& one : named_distributions()) {
+    if (options.distribution.empty() || options.distribution == one.name) all.push_back(one);
+  }
+  return all;
+}
+
+std::optional<double> bandwidth_of(const Options& options) {
+  if (options.bandwidth.empty()) return std::nullopt;
+  const double bandwidth = number_of(options.bandwidth, "--bandwidth");
+  if (bandwidth >= 1 && bandwidth <= 1e18) return bandwidth;
+  throw UsageError("--bandwidth: it must be from 1 to 1e18 bytes a second");
+}
+
+int show_codec(const Options& options) {
+  CodecTrial trial{.bandwidth_bytes_per_s = bandwidth_of(options),
+                   .distributions = distributions_of(options),
+                   .formats = {}};
+  const std::size_t values =
+      options.values ? within("--values", options.values, most_values) : tried_values;
+  try {
+    try_formats(codec_of(options), values, trial);
+  } catch (const InputError& error) {
+    const std::string key = error.where().empty() ? "" : " " + error.where().substr(1);
+    throw UsageError(fmt::format("--set{}: {}", key, error.what()));
+  }
+  fmt::print("{}", options.json ? printed(codec_trial_json(trial)) : codec_trial_text(trial));
+  return ExitCode::done;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  std::vector<std::string> codecs, looks;
+  for (const CodecEntry* entry : codec_entries()) codecs.emplace_back(entry->name);
+  for (const NamedDistribution& one : named_distributions()) looks.emplace_back(one.name);
+  line.required_choice("NAME", options->name, codecs, "a codec");
+  line.option("--set", options->settings, "one of its options (penstock list codecs)", "KEY=VALUE");
+  line.choice("--distribution", options->distribution, looks, "try it on these values alone");
+  line.option("--values", options->values, "how many values to try it on, 32768 otherwise");
+  line.option("--bandwidth", options->bandwidth, "of the memory that coding reads and writes",
+              "BYTES_PER_S");
+  line.flag("--json", options->json, "print it as JSON");
+  return [options] { return show_codec(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry codec_table_entry{
+    .name = "codec",
+    .summary = "what a codec saves, takes and loses: bits, memory moved, errors on drawn values",
+    .details =
+        "Without --set bits=N a row for each number of bits. Values are really encoded and\n"
+        "decoded: gauss are normal ones, relu those behind a ReLU, heavy-tailed have one in 200\n"
+        "that is 30 times as large. dB is how far the values stand above their error (SQNR);\n"
+        "half steps is the largest error, in halves of the distance of evenly spaced mantissas of\n"
+        "its block; flushed is the share of values that became zero. Ratios and bytes are against\n"
+        "bf16; encoding a GiB, or decoding to one, reads the one form and writes the other. "
+        "Options\n"
+        "that name a distribution and are not set follow the values that a codec is tried on.\n"
+        "\n"
+        "Example: penstock codec bfp --set block=32 --bandwidth 2e12",
+    .declare = declare,
+};
+
+}  // namespace penstock

@@ -1,0 +1,93 @@
+#include "experiments/reproduction/constants_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "experiments/files.hpp"
+#include "sim/error.hpp"
+#include "validate/fit.hpp"
+
+namespace penstock {
+namespace {
+
+InputError in_table(const TableCase& of, const std::string& what) {
+  return in_file(of.paper.source_file, InputError(of.table.name, what));
+}
+
+std::vector<PaperRow> rows_to_fit(const TableCase& of, const PaperFit& choice,
+                                  const std::vector<std::string>& group, const PaperRow* without) {
+  std::vector<PaperRow> rows;
+  for (const PaperRow& row : of.table.rows) {
+    if (without != nullptr && row == *without) continue;
+    if (cells_of(of.table, row, choice.apart) != group) continue;
+    if (!is_reference(of, row) && holds(of, row, choice.rows)) rows.push_back(row);
+  }
+  return rows;
+}
+
+std::vector<FitRange> ranges_of(const Paper& paper, const PaperFit& choice) {
+  std::vector<FitRange> ranges;
+  for (const std::string& name : choice.constants) {
+    ranges.push_back(
+        std::find_if(paper.constants.begin(), paper.constants.end(),
+                     [&](const PaperConstant& constant) { return constant.name == name; })
+            ->range);
+  }
+  return ranges;
+}
+
+/// The paper's constants, those that are fitted at their values.
+Names named(const Paper& paper, const PaperFit& choice, const Constants& values) {
+  Names names = start_constants(paper);
+  for (std::size_t i = 0; i < values.size(); ++i) names[choice.constants[i]] = values[i];
+  return names;
+}
+
+double misfit_of(const TableCase& of, const RowValues& values) {
+  const double misfit = std::log(values.simulated / values.published);
+  if (std::isfinite(misfit)) return misfit;
+  throw in_table(of, fmt::format("constants are fitted to values above zero; published {}, "
+                                 "simulated {}",
+                                 values.published, values.simulated));
+}
+
+}  // namespace
+
+const PaperTable& fitted_table(const Paper& paper, const PaperTable& judged,
+                               const Judgement& judgement) {
+  if (!judgement.fit || judgement.fit->table.empty()) return judged;
+  return *std::find_if(paper.tables.begin(), paper.tables.end(),
+                       [&](const PaperTable& table) { return table.name == judgement.fit->table; });
+}
+
+FoundConstants fit_constants(const TableCase& judged, const Judgement& judgement,
+                             const std::vector<std::string>& group, const PaperRow* without) {
+  FoundConstants found{.apart = group, .values = start_constants(judged.paper)};
+  if (!judgement.fit) return found;
+  const PaperFit& choice = *judgement.fit;
+  const TableCase of{judged.paper, fitted_table(judged.paper, judged.table, judgement),
+                     judged.catalogue};
+  const std::vector<PaperRow> rows = rows_to_fit(of, choice, group, without);
+  if (rows.empty()) {
+    throw in_table(of, fmt::format("there is no row to fit \"{}\" to{}{}", judgement.name,
+                                   group.empty() ? "" : ", for ", fmt::join(group, " ")));
+  }
+  const Fit best = fit(ranges_of(of.paper, choice), [&](const std::vector<Constants>& choices) {
+    std::vector<Names> names;
+    for (const Constants& values : choices) names.push_back(named(of.paper, choice, values));
+    std::vector<std::vector<double>> misfits;
+    for (const auto& of_choice : row_values(of, rows, of.table.rows, names)) {
+      std::vector<double>& row_misfits = misfits.emplace_back();
+      for (const RowValues& values : of_choice) row_misfits.push_back(misfit_of(of, values));
+    }
+    return misfits;
+  });
+  found.values = named(of.paper, choice, best.constants);
+  found.misfit = best.misfit;
+  found.rows = rows.size();
+  return found;
+}
+
+}  // namespace penstock

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "experiments/catalogue.hpp"
+#include "experiments/reproduction/formula.hpp"
+#include "experiments/reproduction/paper.hpp"
+
+namespace penstock {
+
+/// A table of a paper, and what its rows are simulated with.
+struct TableCase {
+  const Paper& paper;
+  const PaperTable& table;
+  const Catalogue& catalogue;
+};
+
+/// Both values of a row, as they are compared.
+struct RowValues {
+  double published = 0;
+  double simulated = 0;
+  std::string finding;
+};
+
+/// The paper's constants where their search starts.
+Names start_constants(const Paper& paper);
+
+/// Some cells of a row, as a reader sees them.
+std::vector<std::string> cells_of(const PaperTable& table, const PaperRow& row,
+                                  const std::vector<std::string>& columns);
+
+/// Whether a formula over columns and names holds for a row of the table, whatever the constants.
+bool holds(const TableCase& table, const PaperRow& row, const std::string& formula);
+
+/// Whether other rows are seen from this one.
+bool is_reference(const TableCase& table, const PaperRow& row);
+
+/// The values of rows for each choice of constants, simulated on all cores. Where the table has
+/// references, values are seen from theirs, which is among `others` or the table's own rows. Throws
+/// InputError with the paper's file in front.
+std::vector<std::vector<RowValues>> row_values(const TableCase& table,
+                                               const std::vector<PaperRow>& rows,
+                                               const std::vector<PaperRow>& others,
+                                               const std::vector<Names>& choices);
+
+}  // namespace penstock

@@ -1,0 +1,212 @@
+#include "experiments/reproduction/reproduction.hpp"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "experiments/files.hpp"
+#include "sim/error.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+using nlohmann::json;
+
+// What stands behind all papers here: 1f1b over p equal stages, F and B `pace` and 2 `pace`
+// microseconds long, m microbatches. A run takes (m + p - 1) * 3 `pace`.
+json pipeline_table() {
+  return json::parse(R"({
+    "name": "times", "is": "time of an iteration", "unit": "us",
+    "columns": ["kind", "p", "m", "published_us"],
+    "label": ["p", "m"],
+    "names": [["f", "pace"], ["b", "2*f"]],
+    "scenario": { "schedule": { "name": "1f1b" } },
+    "set": { "/model/stages/0/forward_us": "f", "/model/stages/0/backward_us": "b",
+             "/model/stages/1/forward_us": "f", "/model/stages/1/backward_us": "b",
+             "/hardware/devices": "p", "/schedule/microbatches": "m" },
+    "results": { "makespan_us": "/makespan_us" },
+    "simulated": "makespan_us", "published": "published_us"
+  })");
+}
+
+json paper_with(json table) {
+  return {
+      {"penstock", 1},
+      {"title", "t"},
+      {"source", "s"},
+      {"constants",
+       {{{"name", "pace"}, {"is", "length of F"}, {"start", 1}, {"least", 0.01}, {"most", 100}}}},
+      {"scenario",
+       json::parse(R"({"model": {"stages": [{}, {}]}, "hardware": {"name": "ideal"}})")},
+      {"tables", {std::move(table)}}};
+}
+
+Reproduction reproduced(const json& paper) {
+  const Scratch scratch;
+  write_file(scratch.path("paper.json"), paper.dump());
+  return reproduce(read_paper(scratch.path("paper.json")));
+}
+
+std::string refusal(const json& paper) {
+  try {
+    reproduced(paper);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+bool says(const std::string& text, const std::string& part) {
+  INFO(text);
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("reproduce: a row is what its scenario comes to, and its error that over the published") {
+  // (4 + 1) * 3 us = 15 and (8 + 1) * 3 us = 27.
+  json table = pipeline_table();
+  table["rows"] = {{"a", 2, 4, 15}, {"a", 2, 8, 30}};
+  table["judgements"] = json::parse(R"([{"name": "as it is", "each": 0.05}])");
+  const JudgedTable judged = reproduced(paper_with(table)).tables[0].judgements[0];
+  CHECK(judged.rows[0].simulated == doctest::Approx(15));
+  CHECK(judged.rows[0].error == doctest::Approx(0));
+  CHECK(judged.rows[1].simulated == doctest::Approx(27));
+  CHECK(judged.rows[1].error == doctest::Approx(-0.1));
+  CHECK(judged.mean_error == doctest::Approx(0.05));
+  CHECK(judged.worst_error == doctest::Approx(-0.1));
+  CHECK(judged.judged == 2);
+  CHECK_FALSE(judged.met);
+}
+
+TEST_CASE("reproduce: constants are fitted to the rows that are named, and judged on others") {
+  // The rows were made with a pace of 5: 75 and 135 us. The first is fitted, the second judged.
+  json table = pipeline_table();
+  table["rows"] = {{"a", 2, 4, 75}, {"a", 2, 8, 135}};
+  table["judgements"] = json::parse(
+      R"([{"name": "j", "fit": {"constants": ["pace"], "rows": "m == 4"}, "rows": "m != 4", "each": 0.001}])");
+  const JudgedTable judged = reproduced(paper_with(table)).tables[0].judgements[0];
+  CHECK(judged.constants[0].values.at("pace") == doctest::Approx(5).epsilon(1e-4));
+  CHECK(judged.constants[0].rows == 1);
+  CHECK(judged.rows[0].fitted);
+  CHECK_FALSE(judged.rows[0].judged);
+  CHECK_FALSE(judged.rows[1].fitted);
+  CHECK(judged.rows[1].error == doctest::Approx(0).epsilon(1e-4));
+  CHECK(judged.met);
+}
+
+TEST_CASE("reproduce: groups have constants of their own") {
+  // Pace 5 for a and 7 for b.
+  json table = pipeline_table();
+  table["rows"] = {{"a", 2, 4, 75}, {"a", 2, 8, 135}, {"b", 2, 4, 105}, {"b", 2, 8, 189}};
+  table["judgements"] = json::parse(R"([{"name": "j", "each": 0.001, "rows": "m != 4",
+      "fit": {"constants": ["pace"], "rows": "m == 4", "apart": ["kind"]}}])");
+  const JudgedTable judged = reproduced(paper_with(table)).tables[0].judgements[0];
+  REQUIRE(judged.constants.size() == 2);
+  CHECK(judged.constants[0].values.at("pace") == doctest::Approx(5).epsilon(1e-4));
+  CHECK(judged.constants[1].values.at("pace") == doctest::Approx(7).epsilon(1e-4));
+  CHECK(judged.met);
+}
+
+TEST_CASE("reproduce: on others, no row is judged by constants that saw it") {
+  // Two rows agree on a pace of 5; the third says 10. Judged by the others it is half of what was
+  // published, and each of the two is judged by one row of either kind.
+  json table = pipeline_table();
+  table["rows"] = {{"a", 2, 4, 75}, {"a", 2, 8, 135}, {"a", 2, 16, 510}};
+  table["judgements"] = json::parse(
+      R"([{"name": "j", "each": 0.1, "fit": {"constants": ["pace"], "on_others": true}}])");
+  const JudgedTable judged = reproduced(paper_with(table)).tables[0].judgements[0];
+  CHECK(judged.constants.size() == 3);
+  CHECK(judged.rows[2].error == doctest::Approx(-0.5).epsilon(1e-3));
+  CHECK_FALSE(judged.met);
+}
+
+TEST_CASE("reproduce: values are seen from a reference, as a ratio or a difference") {
+  json table = pipeline_table();
+  table["rows"] = {{"a", 2, 4, 10}, {"a", 2, 8, 18}};
+  table["reference"] = {{"row", "m == 4"}};
+  table["judgements"] = json::parse(R"([{"name": "j", "each": 0.001}])");
+  const JudgedTable ratio = reproduced(paper_with(table)).tables[0].judgements[0];
+  CHECK(ratio.rows[1].published == doctest::Approx(1.8));
+  CHECK(ratio.rows[1].simulated == doctest::Approx(27.0 / 15));
+  CHECK(ratio.judged == 1);  // the reference itself is 1 by definition
+  CHECK(ratio.met);
+  table["reference"]["as"] = "difference";
+  const JudgedTable difference = reproduced(paper_with(table)).tables[0].judgements[0];
+  CHECK(difference.rows[1].published == doctest::Approx(8));
+  CHECK(difference.rows[1].simulated == doctest::Approx(12));
+}
+
+TEST_CASE("reproduce: ranks agree as often as pairs are in the same order, less the others") {
+  // Simulated 15 < 27 < 51. Published, two of three pairs are in this order: (2 - 1) / 3.
+  json table = pipeline_table();
+  table["rows"] = {{"a", 2, 4, 20}, {"a", 2, 8, 10}, {"a", 2, 16, 30}};
+  table["judgements"] = json::parse(R"([{"name": "j", "ranking": 0.5}])");
+  const JudgedTable judged = reproduced(paper_with(table)).tables[0].judgements[0];
+  CHECK(*judged.ranking == doctest::Approx(1.0 / 3));
+  CHECK_FALSE(judged.met);
+}
+
+TEST_CASE("reproduce: a judgement over no row is not met") {
+  json table = pipeline_table();
+  table["rows"] = {{"a", 2, 4, 15}};
+  table["judgements"] = json::parse(R"([{"name": "j", "rows": "m > 100", "each": 1}])");
+  CHECK_FALSE(reproduced(paper_with(table)).met());
+}
+
+TEST_CASE("reproduce: other rows are judged by constants fitted to the paper's own") {
+  json table = pipeline_table();
+  table["rows"] = {{"a", 2, 4, 75}};
+  table["judgements"] =
+      json::parse(R"([{"name": "j", "fit": {"constants": ["pace"]}, "each": 0.001}])");
+  const Scratch scratch;
+  write_file(scratch.path("paper.json"), paper_with(table).dump());
+  write_file(scratch.path("rows.csv"), "m,published_us,p,kind\n16,255,2,a\n\n# 17 * 15\n");
+  const Paper paper = read_paper(scratch.path("paper.json"));
+  const OtherRows other{"times", read_paper_rows(scratch.path("rows.csv"), paper.tables[0])};
+  const JudgedTable judged = reproduce(paper, other).tables[0].judgements[0];
+  REQUIRE(judged.rows.size() == 1);
+  CHECK(judged.rows[0].label == std::vector<std::string>{"2", "16"});
+  CHECK_FALSE(judged.rows[0].fitted);
+  CHECK(judged.met);
+}
+
+TEST_CASE("reproduce: a patch is chosen by the text of a column") {
+  // One microbatch: F up and B down two stages, 6 us, and with delays one each way, 8 us.
+  json table = pipeline_table();
+  table["rows"] = json::parse(R"([["fast", 2, 1, 6], ["late", 2, 1, 8]])");
+  table["patches"] =
+      json::parse(R"({"kind": {"fast": {}, "late": {"hardware": {"transfer_us": 1}}}})");
+  table["judgements"] = json::parse(R"([{"name": "j", "each": 1e-9}])");
+  CHECK(reproduced(paper_with(table)).met());
+  table["rows"][1][0] = "odd";
+  CHECK(says(refusal(paper_with(table)), "have none for odd"));
+}
+
+TEST_CASE("reproduce: faults of a paper are told with their place") {
+  json table = pipeline_table();
+  table["rows"] = {{"a", 2, 4, 15}};
+  table["judgements"] = json::parse(R"([{"name": "j"}])");
+  const auto changed = [&](const char* pointer, json value) {
+    json paper = paper_with(table);
+    paper[json::json_pointer(pointer)] = std::move(value);
+    return refusal(paper);
+  };
+  CHECK(says(changed("/tables/0/rows/0", {1, 2}), "/tables/0/rows/0: the row has 2 cells"));
+  CHECK(says(changed("/tables/0/label", {"q"}), "/tables/0/label/0: there is no column \"q\""));
+  CHECK(says(changed("/constants/0/start", 1000), "/constants/0/start"));
+  CHECK(says(changed("/tables/0/simulated", "speed"), "times, row 2 4: the formula \"speed\""));
+  CHECK(says(changed("/tables/0/results", {{"x", "/nothing"}}), "no number at /nothing"));
+  CHECK(says(changed("/tables/0/set/~1model~1stages~1nine", "m"), "leads nowhere"));
+  CHECK(says(changed("/tables/0/set/~1speed", "m"), "/speed: unknown key \"speed\""));
+  CHECK(says(changed("/tables/0/judgements/0/fit", {{"constants", {"q"}}}), "no constant \"q\""));
+  CHECK(says(changed("/tables/0/judgements/0/fit", {{"constants", json::array()}, {"table", "q"}}),
+             "there is no table \"q\""));
+  CHECK(says(changed("/tables/0/judgements/0/fit", {{"constants", {"pace"}}, {"rows", "m > 99"}}),
+             "there is no row to fit"));
+  CHECK(says(changed("/tables/0/reference", {{"row", "m == 99"}}), "no row is the reference"));
+  CHECK(says(changed("/tables/0/odd", 1), "/tables/0/odd: unknown key"));
+}
+
+}  // namespace penstock::testing
