@@ -15,7 +15,7 @@ constexpr std::array parameters{
               1, 1e-6, 1e6, false},
     Parameter{"images", "that come in together: 2 for a sum with what went around", 1, 1},
     Parameter{"passing", "numbers of each example that go by, to a layer further on", 0, 0},
-    flag("keeps_input", "1: the backward reads what came in, as that of a maximum does", 0)};
+    flag("keeps_input", "0: the backward reads gradients alone, as that of a sum does", 1)};
 
 /// What comes in is read and what goes on is written; the backward does the same with gradients.
 /// All devices of a tensor group do it alike.

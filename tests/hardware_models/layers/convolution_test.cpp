@@ -85,8 +85,7 @@ TEST_CASE("conditional_conv: it keeps its input, means, weights and one mixed ke
 
 TEST_CASE(
     "image_map: a pool of stride 2 reads 4 x 8 x 10 numbers of 5 images and writes a fourth") {
-  const Numbers pool = {
-      {"channels_in", 4}, {"height", 8}, {"width", 10}, {"scale", 0.5}, {"keeps_input", 1}};
+  const Numbers pool = {{"channels_in", 4}, {"height", 8}, {"width", 10}, {"scale", 0.5}};
   const LayerWork work = work_of("image_map", pool, CellShape{.microbatch = 5});
   const double in = 2 * 5 * 4 * 80, out = in / 4;
   CHECK(work.input_bytes == in);
@@ -100,8 +99,8 @@ TEST_CASE(
 }
 
 TEST_CASE("image_map: a join reads two images; what goes by is sent on but not touched") {
-  const Numbers join = {{"channels_in", 4}, {"channels_out", 8}, {"height", 8},
-                        {"width", 10},      {"images", 2},       {"passing", 30}};
+  const Numbers join = {{"channels_in", 4}, {"channels_out", 8}, {"height", 8},     {"width", 10},
+                        {"images", 2},      {"passing", 30},     {"keeps_input", 0}};
   const LayerWork work = work_of("image_map", join, CellShape{.microbatch = 5});
   const double in = 2 * 5 * 4 * 80;
   CHECK(vector_bytes_of(work, Pass::forward) == 2 * in + 2 * in);
