@@ -45,7 +45,6 @@ void take_neighbours(const CatalogueItem& item, const std::string& path, Catalog
 /// Adds the machine or device of a file of the scenario's own, and lets the scenario name it.
 void take_file(Scenario& scenario, Catalogue& catalogue) {
   const HardwareChoice& choice = scenario.hardware_choice;
-  if (choice.file.empty()) return;
   CatalogueItem item = read_catalogue_file(resolve(scenario.folder, choice.file));
   if (item.is == "link") {
     refuse(scenario, "file",
@@ -288,8 +287,14 @@ void settle_hardware(Scenario& scenario, const Catalogue* known) {
     scenario.hardware_spec.profile = read_profile(resolve(scenario.folder, profile));
   }
   if (uses_catalogue(scenario)) {
-    Catalogue catalogue = known != nullptr ? *known : read_catalogue();
-    take_file(scenario, catalogue);
+    Catalogue own;  // where what is known does not do
+    if (known == nullptr) own = read_catalogue();
+    if (!scenario.hardware_choice.file.empty()) {
+      if (known != nullptr) own = *known;
+      take_file(scenario, own);
+      known = nullptr;
+    }
+    const Catalogue& catalogue = known != nullptr ? *known : own;
     if (const CatalogueItem* item = machine_item(scenario, catalogue)) {
       scenario.hardware_spec.machine = machine_of(catalogue, *item);
     }

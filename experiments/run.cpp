@@ -91,6 +91,8 @@ std::optional<Finding> simulate(const Scenario& scenario, const Layout& layout,
   }
   result.plan = std::move(priced.plan);
   result.conditions = std::move(priced.conditions);
+  result.training = training_of(scenario, layout);
+  result.shares = stage_shares(*result.plan, layout.model, layout.partition, result.training);
   return std::nullopt;
 }
 

@@ -15,7 +15,9 @@
 #include "sim/costs.hpp"
 #include "sim/plan.hpp"
 #include "sim/report.hpp"
+#include "sim/stage_share.hpp"
 #include "sim/timeline.hpp"
+#include "sim/training.hpp"
 
 namespace penstock {
 
@@ -36,6 +38,8 @@ struct RunResult {
   std::optional<Plan> plan;
   Costs costs;
   Conditions conditions;
+  Training training;
+  std::vector<StageShare> shares;  // by model stage
   Timeline timeline;
   std::optional<Report> report;
   std::optional<double> peak_flops;  // of one device, where the hardware has one

@@ -14,7 +14,7 @@ using Eigen::VectorXd;
 constexpr std::uint32_t most_steps = 60;
 // Simulated times are made of straight pieces and rounded, so steps to feel the slope are not tiny.
 constexpr double feeler = 0.02;
-constexpr double small_gain = 1e-7;  // of the sum of squares, below which a step ends the search
+constexpr double small_gain = 1e-4;  // of the sum of squares, below which a step ends the search
 
 /// Constants are looked for by their logarithms: a factor of two is as far up as down.
 class Search {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "experiments/chakra_files.hpp"
 #include "experiments/commands/picture_files.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files.hpp"
@@ -30,18 +31,35 @@ struct Options {
   std::string order;
   std::string trace;
   std::string timeline;
+  std::string chakra;
   PictureFiles pictures;
 };
 
-/// The files asked for beside the report. Throws UsageError when two are one.
+/// Throws UsageError when a prefix of traces is none, or leads to another output as well.
+void check_chakra_prefix(const std::string& prefix, const std::vector<std::string>& others) {
+  if (prefix.empty()) return;
+  if (prefix == "-") {
+    throw UsageError("--chakra -: several files cannot go to standard output; give a PREFIX");
+  }
+  for (const std::string& path : others) {
+    if (!is_chakra_path(prefix, path)) continue;
+    throw UsageError(
+        fmt::format("{}: two outputs cannot be one file; --chakra {} may take it", path, prefix));
+  }
+}
+
+/// The files asked for beside the report, apart from traces. Throws UsageError when two are one.
 std::vector<std::string> outputs_of(const Options& options) {
   std::vector<std::string> paths{options.order,        options.trace,        options.timeline,
                                  options.pictures.svg, options.pictures.png, options.pictures.pdf};
   std::erase(paths, "");
   std::sort(paths.begin(), paths.end());
   const auto twice = std::adjacent_find(paths.begin(), paths.end());
-  if (twice == paths.end()) return paths;
-  throw UsageError(fmt::format("{}: two outputs cannot be one file", *twice));
+  if (twice != paths.end()) {
+    throw UsageError(fmt::format("{}: two outputs cannot be one file", *twice));
+  }
+  check_chakra_prefix(options.chakra, paths);
+  return paths;
 }
 
 void write_order(const std::string& path, const Schedule& order) {
@@ -53,10 +71,18 @@ void write_order(const std::string& path, const Schedule& order) {
   write_file(path, csv.text);
 }
 
+void write_chakra(const std::string& prefix, const RunResult& result) {
+  for (const std::string& missing : write_chakra_files(prefix, result)) {
+    say("Chakra traces: " + missing);
+  }
+}
+
 /// A run that did not finish has nothing to draw.
 void write_outputs(const Options& options, RunResult& result) {
   if (!result.plan) {
-    if (!outputs_of(options).empty()) say("the run did not finish: nothing was drawn or written");
+    if (!outputs_of(options).empty() || !options.chakra.empty()) {
+      say("the run did not finish: nothing was drawn or written");
+    }
     return;
   }
   if (!options.order.empty()) write_order(options.order, result.order);
@@ -70,6 +96,7 @@ void write_outputs(const Options& options, RunResult& result) {
   if (!options.timeline.empty()) {
     write_file(options.timeline, write_timeline(*result.plan, result.timeline, result.title));
   }
+  if (!options.chakra.empty()) write_chakra(options.chakra, result);
   write_pictures(options.pictures, result);
 }
 
@@ -112,6 +139,8 @@ Runner declare(CommandLine& line) {
   line.option("--order", options->order, "write the order that was run as PyTorch CSV", "FILE");
   line.option("--timeline", options->timeline, "write the timeline", "FILE");
   line.option("--trace", options->trace, "write a Chrome trace (.json or .json.gz)", "FILE");
+  line.option("--chakra", options->chakra,
+              "write Chakra execution traces for ASTRA-sim: PREFIX.0.et, PREFIX.1.et, …", "PREFIX");
   declare(line, options->pictures);
   return [options] { return run_scenario(*options); };
 }
@@ -144,9 +173,26 @@ constinit extern const CommandEntry run_entry{
         "that a\n"
         "rank keeps at once, and staleness how many updates late its gradients come.\n"
         "\n"
+        "--chakra writes what each device does as a Chakra execution trace, for ASTRA-sim to run:\n"
+        "its actions in their order, and the messages between them. Durations are whole\n"
+        "microseconds, rounded so that their sums stay right. A rank of the pipeline is one\n"
+        "device, so collectives inside its layers are a part of durations; rank r of data replica\n"
+        "k is device k * ranks + r. Sums over replicas name the groups of PREFIX.groups.json,\n"
+        "which is written where there are any. Latencies, bandwidths and who shares them are "
+        "those\n"
+        "of the network that ASTRA-sim is given; there, a device sends, or takes part in a\n"
+        "collective, one after the other, an action of no length takes a nanosecond, and\n"
+        "roofline-enabled must be 0. What else traces do not carry is named on stderr.\n"
+        "\n"
         "Example: penstock run experiments/scenarios/first_run.json --set "
         "/schedule/microbatches=16 \\\n"
-        "           --svg timeline.svg --trace trace.json.gz",
+        "           --svg timeline.svg --trace trace.json.gz\n"
+        "\n"
+        "Example: penstock run experiments/scenarios/first_run.json --chakra plan\n"
+        "         AstraSim_Analytical_Congestion_Aware --workload-configuration=plan \\\n"
+        "           --system-configuration=system.json --network-configuration=network.yml \\\n"
+        "           --remote-memory-configuration=memory.json\n"
+        "         with --comm-group-configuration=plan.groups.json where that was written",
     .declare = declare,
 };
 

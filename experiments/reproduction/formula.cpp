@@ -28,6 +28,8 @@ double evaluate(const std::string& formula, const Names& names) {
 }  // namespace
 
 double value_of(const std::string& formula, const Names& names) {
+  // Most formulas are a name.
+  if (const auto name = names.find(formula); name != names.end()) return name->second;
   double value = 0;
   try {
     value = evaluate(formula, names);

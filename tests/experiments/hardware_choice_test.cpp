@@ -111,7 +111,7 @@ TEST_CASE("efficiencies may grow with the size of a kernel") {
                           .hardware_spec.machine->device.matrix_efficiency,
                       1e-3) == 0.8);
   check_refused(R"({"name": "dgx-a100", "efficiency": {"half_at_gflop": 2}})",
-                "s.json: /hardware/efficiency: \"most\" is missing");
+                "s.json: /hardware/efficiency/most: \"most\" is missing");
   check_refused(R"({"name": "dgx-a100", "efficiency": {"most": 1.5}})",
                 "s.json: /hardware/efficiency/most: 1.5 does not fit");
   check_refused(R"({"name": "dgx-a100", "memory_efficiency": {"most": 1, "half_at_gflop": 2}})",

@@ -140,7 +140,7 @@ TEST_CASE("roofline: products any of whose sizes is no multiple of 8 reach a sha
   CHECK(product_us(1024, 512, 50257) == doctest::Approx(400));
   CHECK(product_us(1024, 50257, 512) == doctest::Approx(400));
   CHECK(product_us(50257, 1024, 512) == doctest::Approx(400));
-  CHECK(product_us(4.5, 8, 8) == doctest::Approx(400));
+  CHECK(product_us(4, 8, 8) == doctest::Approx(400));
 }
 
 TEST_CASE("roofline: where the host cannot issue kernels as fast as they run, it sets the pace") {
