@@ -24,7 +24,7 @@ double ranking_of(const Judgement& judgement, const PaperTable& table,
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (std::size_t k = 0; k < i; ++k) {
       const ReproducedRow &a = judged.rows[i], &b = judged.rows[k];
-      if (!a.judged || !b.judged || !agree(table, rows[i], rows[k], judgement.ranked_by)) continue;
+      if (!a.ranked || !b.ranked || !agree(table, rows[i], rows[k], judgement.ranked_by)) continue;
       const int published = sign(a.published - b.published);
       if (published == 0) continue;
       pairs += 1;

@@ -22,7 +22,8 @@ class Judging {
     for (const PaperRow& row : rows) {
       ReproducedRow& one = judged_.rows.emplace_back();
       one.label = cells_of(of.table, row, of.table.label);
-      one.judged = holds(of, row, judgement.rows) && !is_reference(of, row);
+      one.ranked = holds(of, row, judgement.rows);
+      one.judged = one.ranked && !is_reference(of, row);
     }
   }
 

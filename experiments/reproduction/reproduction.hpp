@@ -15,7 +15,8 @@ struct ReproducedRow {
   double published = 0;
   double simulated = 0;
   double error = 0;     // simulated over published, less one
-  bool judged = false;  // else only shown
+  bool ranked = false;  // among those whose order is held against the published one
+  bool judged = false;  // its error counts; else only shown, as that of a reference is
   bool fitted = false;  // constants were fitted to it
   std::string finding;
 };

@@ -148,6 +148,17 @@ TEST_CASE("reproduce: ranks agree as often as pairs are in the same order, less 
   CHECK_FALSE(judged.met);
 }
 
+TEST_CASE("reproduce: a reference has no error, but a place in the ranking") {
+  // Simulated 15 < 27, published 20 > 10: the only pair is in the other order.
+  json table = pipeline_table();
+  table["rows"] = {{"a", 2, 4, 20}, {"a", 2, 8, 10}};
+  table["reference"] = {{"row", "m == 4"}};
+  table["judgements"] = json::parse(R"([{"name": "j", "ranking": -1}])");
+  const JudgedTable judged = reproduced(paper_with(table)).tables[0].judgements[0];
+  CHECK(judged.judged == 1);
+  CHECK(*judged.ranking == -1);
+}
+
 TEST_CASE("reproduce: a judgement over no row is not met") {
   json table = pipeline_table();
   table["rows"] = {{"a", 2, 4, 15}};

@@ -83,6 +83,32 @@ TEST_CASE("conditional_conv: it keeps its input, means, weights and one mixed ke
   CHECK(work.kept_bytes == 2 * 5 * (4 * 80 + 4 + 8 + 216));
 }
 
+TEST_CASE(
+    "image_map: a pool of stride 2 reads 4 x 8 x 10 numbers of 5 images and writes a fourth") {
+  const Numbers pool = {{"channels_in", 4}, {"height", 8}, {"width", 10}, {"scale", 0.5}};
+  const LayerWork work = work_of("image_map", pool, CellShape{.microbatch = 5});
+  const double in = 2 * 5 * 4 * 80, out = in / 4;
+  CHECK(work.input_bytes == in);
+  CHECK(work.output_bytes == out);
+  CHECK(vector_bytes_of(work, Pass::forward) == in + out);
+  // Gradients go the same way back, past the numbers that were kept to know where they go.
+  CHECK(work.kept_bytes == in);
+  CHECK(vector_bytes_of(work, Pass::backward_input) == in + out + in);
+  CHECK(work.parameters == 0);
+  CHECK(work.forward_flops == 0);
+}
+
+TEST_CASE("image_map: a join reads two images; what goes by is sent on but not touched") {
+  const Numbers join = {{"channels_in", 4}, {"channels_out", 8}, {"height", 8},     {"width", 10},
+                        {"images", 2},      {"passing", 30},     {"keeps_input", 0}};
+  const LayerWork work = work_of("image_map", join, CellShape{.microbatch = 5});
+  const double in = 2 * 5 * 4 * 80;
+  CHECK(vector_bytes_of(work, Pass::forward) == 2 * in + 2 * in);
+  CHECK(work.output_bytes == 2 * in + 2 * 5 * 30);
+  CHECK(work.kept_bytes == 0);
+  CHECK_THROWS_AS(work_of("image_map", join, CellShape{.context = 2}), InputError);
+}
+
 TEST_CASE("classifier: a mean for each channel, and a dense layer with a bias") {
   const Numbers numbers = {{"channels", 6}, {"classes", 10}, {"height", 7}, {"width", 7}};
   const LayerWork work = work_of("classifier", numbers, CellShape{.microbatch = 5});

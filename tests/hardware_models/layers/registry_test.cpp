@@ -22,6 +22,7 @@ const std::map<std::string, Numbers, std::less<>>& samples() {
       {"conv", {{"channels_in", 8}, {"channels_out", 16}, {"height", 8}, {"width", 8}}},
       {"embedding", {{"vocab", 128}, {"hidden", 64}}},
       {"head", {{"vocab", 128}, {"hidden", 64}}},
+      {"image_map", {{"channels_in", 8}, {"height", 8}, {"width", 8}}},
       {"measured", {{"forward_us", 3}, {"backward_us", 6}}},
       {"mla",
        {{"hidden", 64},
