@@ -18,7 +18,7 @@ struct Straggler {
   double factor = 1;
   Microbatch from{0};
   Microbatch until{UINT32_MAX};
-  std::optional<std::uint32_t> replica;  // in this data replica alone
+  std::optional<std::uint32_t> replica = {};  // in this data replica alone
 };
 
 /// A link whose transfers occupy it, and are on their way, `factor` times as long.
