@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "sim/portable_math.hpp"
+
 namespace penstock {
 namespace {
 
@@ -22,7 +24,7 @@ class Search {
   Search(const std::vector<FitRange>& ranges, const Misfits& misfits)
       : ranges_(ranges), misfits_(misfits), place_(static_cast<Eigen::Index>(ranges.size())) {
     for (std::size_t i = 0; i < ranges.size(); ++i) {
-      place_[static_cast<Eigen::Index>(i)] = std::log(ranges[i].start);
+      place_[static_cast<Eigen::Index>(i)] = portable_log(ranges[i].start);
     }
     misfit_ = at({place_}).front();
   }
@@ -41,7 +43,7 @@ class Search {
   Constants constants(const VectorXd& place) const {
     Constants values;
     for (std::size_t i = 0; i < ranges_.size(); ++i) {
-      const double value = std::exp(place[static_cast<Eigen::Index>(i)]);
+      const double value = portable_exp(place[static_cast<Eigen::Index>(i)]);
       values.push_back(std::clamp(value, ranges_[i].least, ranges_[i].most));
     }
     return values;
@@ -66,7 +68,7 @@ class Search {
   VectorXd bounded(VectorXd place) const {
     for (Eigen::Index i = 0; i < place.size(); ++i) {
       const FitRange& range = ranges_[static_cast<std::size_t>(i)];
-      place[i] = std::clamp(place[i], std::log(range.least), std::log(range.most));
+      place[i] = std::clamp(place[i], portable_log(range.least), portable_log(range.most));
     }
     return place;
   }
@@ -76,7 +78,8 @@ class Search {
     std::vector<VectorXd> places;
     VectorXd felt(place_.size());
     for (Eigen::Index i = 0; i < place_.size(); ++i) {
-      const bool room = place_[i] + feeler <= std::log(ranges_[static_cast<std::size_t>(i)].most);
+      const bool room =
+          place_[i] + feeler <= portable_log(ranges_[static_cast<std::size_t>(i)].most);
       felt[i] = room ? feeler : -feeler;
       places.push_back(place_);
       places.back()[i] += felt[i];

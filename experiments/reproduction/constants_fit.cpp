@@ -7,6 +7,7 @@
 
 #include "experiments/files.hpp"
 #include "sim/error.hpp"
+#include "sim/portable_math.hpp"
 #include "validate/fit.hpp"
 
 namespace penstock {
@@ -46,8 +47,8 @@ Names named(const Paper& paper, const PaperFit& choice, const Constants& values)
 }
 
 double misfit_of(const TableCase& of, const RowValues& values) {
-  const double misfit = std::log(values.simulated / values.published);
-  if (std::isfinite(misfit)) return misfit;
+  const double ratio = values.simulated / values.published;
+  if (std::isnormal(ratio) && ratio > 0) return portable_log(ratio);
   throw in_table(of, fmt::format("constants are fitted to values above zero; published {}, "
                                  "simulated {}",
                                  values.published, values.simulated));
