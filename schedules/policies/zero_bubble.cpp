@@ -61,27 +61,22 @@ Schedule schedule_of(const std::vector<std::vector<Pass>>& rows, const Placement
 std::unique_ptr<Policy> make(const Placement& placement, const ScheduleOptions& options,
                              std::span<const StagePrice> prices) {
   require_one_chain(placement);
-  constexpr std::array<std::string_view, 2> aims{"span", "makespan"};
-  const bool span = options.choice("shortest", aims) == "span";
   const std::uint32_t activations = options.number("activations", 2 * placement.ranks() - 1);
   if (prices.empty()) return std::make_unique<ZeroBubble>(Schedule(placement.ranks()));
-  const auto rows =
-      zero_bubble_rows(along(placement.chains().front(), prices), options.microbatch_count,
-                       activations, span ? Shortest::span : Shortest::makespan);
+  const auto rows = zero_bubble_rows(along(placement.chains().front(), prices),
+                                     options.microbatch_count, activations);
   return std::make_unique<ZeroBubble>(schedule_of(rows, placement));
 }
 
 constexpr ScheduleOption options[] = {
     {"activations", "the most that a rank holds, of which I gives a part back; default 2p-1"},
-    {"shortest", "span, of the busiest rank, or makespan; default span"},
 };
 
 }  // namespace
 
 constinit extern const PolicyEntry zero_bubble_entry{
     .name = "zero-bubble",
-    .summary =
-        "F, I and W by what they take, as few waits as so much memory allows; one stage a rank",
+    .summary = "F, I and W by what they take, so that ranks wait as little as their memory allows",
     .splits_backward = true,
     .options = options,
     .make = make,

@@ -57,7 +57,7 @@ struct Row {
   Time wakes = never;  // when it decides what comes next
 };
 
-/// How good rows are; less is better.
+/// How good rows are, less is better: the longest span of a rank, the makespan, the bytes held.
 using Score = std::tuple<Time, Time, std::uint64_t>;
 
 /// One greedy run through the work.
@@ -87,7 +87,7 @@ class Attempt {
     }
   }
 
-  Score score(Shortest shortest) const {
+  Score score() const {
     Time span{}, end{};
     std::uint64_t peak = 0;
     for (const Row& row : rows_) {
@@ -95,7 +95,7 @@ class Attempt {
       end = std::max(end, row.free_at);
       peak = std::max(peak, row.peak);
     }
-    return shortest == Shortest::span ? Score{span, end, peak} : Score{end, span, peak};
+    return {span, end, peak};
   }
 
   std::vector<std::vector<Pass>> take_passes() {
@@ -191,13 +191,13 @@ class Attempt {
 
 std::vector<std::vector<Pass>> zero_bubble_rows(std::span<const StagePrice> prices,
                                                 std::uint32_t microbatches,
-                                                std::uint32_t activations, Shortest shortest) {
+                                                std::uint32_t activations) {
   std::vector<std::vector<Pass>> best;
   Score best_score{};
   for (const Manner& manner : manners) {
     Attempt attempt(prices, microbatches, activations, manner);
     attempt.run();
-    const Score score = attempt.score(shortest);
+    const Score score = attempt.score();
     if (!best.empty() && score >= best_score) continue;
     best_score = score;
     best = attempt.take_passes();
