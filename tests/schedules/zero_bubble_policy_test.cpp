@@ -22,11 +22,14 @@ ScheduleOptions options_for(std::uint32_t microbatches, std::uint32_t activation
   return {microbatches, {{"activations", std::to_string(activations)}}};
 }
 
-/// A chain of stages, one a rank, with all there is to do.
+/// A chain of stages, one a rank, with all there is to do. I gives its part of a stash back.
 System chain_of(std::vector<Layer> stages, std::uint32_t microbatches) {
   const auto ranks = static_cast<std::uint32_t>(stages.size());
   const Placement placement = Placement::loop(ranks, 1);
-  return {placement, policy_work(zero_bubble(), placement, {microbatches, {}}), std::move(stages)};
+  System system{placement, policy_work(zero_bubble(), placement, {microbatches, {}}),
+                std::move(stages)};
+  system.extras.holds[static_cast<std::size_t>(BufferKind::input_stash)] = true;
+  return system;
 }
 
 /// The system in the order that the policy chooses.
