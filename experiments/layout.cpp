@@ -190,7 +190,7 @@ Layout layout_by_policy(const Scenario& scenario) {
     check_devices(scenario, ranks);
     layout.placement = placement_for_policy(scenario, ranks);
     make_policy(*layout.policy, layout.placement, layout.policy_options);  // refuses its options
-    layout.schedule = policy_work(layout.placement, layout.policy_options);
+    layout.schedule = policy_work(*layout.policy, layout.placement, layout.policy_options);
   } catch (const UnknownOption& error) {
     throw InputError(option_pointer(error.name()), error.what());
   } catch (const RuleError& error) {

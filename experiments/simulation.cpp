@@ -86,9 +86,6 @@ Simulation::Simulation(const Scenario& scenario, const Layout& layout, Engine en
       layout_(layout),
       engine_(engine),
       hardware_(hardware_of(scenario, layout)) {
-  if (layout.policy != nullptr) {
-    policy_ = make_policy(*layout.policy, layout.placement, layout.policy_options);
-  }
   check_replicas(scenario);
   if (scenario.memory_policy == MemoryPolicy::stall && !scenario.capacity_bytes) {
     throw InputError("/memory/policy", "to stall needs a capacity; give \"capacity_bytes\" too");
@@ -104,9 +101,11 @@ std::variant<Schedule, Finding> Simulation::decide(std::uint32_t number) const {
   if (auto* finding = std::get_if<Finding>(&all)) return std::move(*finding);
   const PricedPlan& work = std::get<PricedPlan>(all);
   const Costs costs = draw(work.plan, work.costs, scenario_.chance, number);
+  const auto policy = make_policy(*layout_.policy, layout_.placement, layout_.policy_options,
+                                  stage_prices(work.plan, work.costs));
   Timeline timeline;
   auto decided =
-      order_by_policy(work.plan, layout_.placement, costs, work.conditions, *policy_, timeline);
+      order_by_policy(work.plan, layout_.placement, costs, work.conditions, *policy, timeline);
   if (const auto* halt = std::get_if<Standstill>(&decided)) {
     return standstill_finding(work.plan, *halt);
   }
@@ -173,7 +172,7 @@ std::optional<Time> Simulation::makespan_of_draw(const PricedPlan& priced,
                                                  std::uint32_t number) const {
   std::variant<PricedPlan, Finding> own;
   const PricedPlan* plan = &priced;
-  if (policy_) {
+  if (layout_.policy != nullptr) {
     const auto decided = decide(number);
     if (std::holds_alternative<Finding>(decided)) return std::nullopt;
     own = price_order(std::get<Schedule>(decided));

@@ -13,7 +13,6 @@
 #include "sim/extras.hpp"
 #include "sim/hardware_model.hpp"
 #include "sim/plan.hpp"
-#include "sim/policy.hpp"
 #include "sim/timeline.hpp"
 
 namespace penstock {
@@ -58,7 +57,6 @@ class Simulation {
   const Layout& layout_;
   Engine engine_;
   std::unique_ptr<HardwareModel> hardware_;
-  std::unique_ptr<Policy> policy_;
 };
 
 }  // namespace penstock

@@ -39,6 +39,7 @@ Dispatcher::Dispatcher(const Plan& plan, const Placement& placement, const Polic
       first_reader_(std::size_t{plan.tasks()} + 2),
       lines_(plan.ranks),
       activations_(plan.ranks),
+      chosen_(plan.ranks),
       next_(plan.ranks, no_task) {
   std::vector<std::pair<TaskId, TaskId>> needs;
   for_each_need(placement, [&](TaskId needed, TaskId task) { needs.emplace_back(needed, task); });
@@ -123,8 +124,10 @@ std::optional<TaskId> Dispatcher::choose(Rank rank, const std::function<bool(Tas
     const WorkClass& work = plan_.class_of(first.task);
     candidates.push_back({{work.pass, work.stage, plan_.microbatch[first.task]}, first.since});
   }
-  const auto chosen = policy_.choose({rank, activations_[index(rank)]}, candidates);
+  const FreeRank free{rank, activations_[index(rank)], chosen_[index(rank)]};
+  const auto chosen = policy_.choose(free, candidates);
   if (!chosen) return std::nullopt;
+  ++chosen_[index(rank)];
   return take(rank, firsts[*chosen].task);
 }
 

@@ -49,6 +49,7 @@ class Dispatcher {
   std::vector<TaskId> readers_;
   std::vector<std::vector<Line>> lines_;    // by rank
   std::vector<std::uint32_t> activations_;  // by rank
+  std::vector<std::uint32_t> chosen_;       // by rank: how many actions the policy chose
   std::vector<TaskId> next_;  // by rank: the backward behind the R that it chose last, or no_task
 };
 

@@ -20,6 +20,7 @@ struct Candidate {
 struct FreeRank {
   Rank rank;
   std::uint32_t activations = 0;  // that it holds
+  std::uint32_t chosen = 0;       // actions that were chosen for it before
 };
 
 /// Decides while a pipeline runs what each rank does next. It must go by what it is shown alone, so

@@ -17,10 +17,16 @@ InputError in_table(const TableCase& of, const std::string& what) {
   return in_file(of.paper.source_file, InputError(of.table.name, what));
 }
 
-std::vector<PaperRow> rows_to_fit(const TableCase& of, const PaperFit& choice,
-                                  const std::vector<std::string>& group, const PaperRow* without) {
+TableCase fitted_case(const TableCase& judged, const Judgement& judgement) {
+  return {judged.paper, fitted_table(judged.paper, judged.table, judgement), judged.catalogue};
+}
+
+/// Those of some rows that constants of a group are fitted to.
+std::vector<PaperRow> chosen_of(const std::vector<PaperRow>& all, const TableCase& of,
+                                const PaperFit& choice, const std::vector<std::string>& group,
+                                const PaperRow* without) {
   std::vector<PaperRow> rows;
-  for (const PaperRow& row : of.table.rows) {
+  for (const PaperRow& row : all) {
     if (without != nullptr && row == *without) continue;
     if (cells_of(of.table, row, choice.apart) != group) continue;
     if (!is_reference(of, row) && holds(of, row, choice.rows)) rows.push_back(row);
@@ -63,23 +69,35 @@ const PaperTable& fitted_table(const Paper& paper, const PaperTable& judged,
                        [&](const PaperTable& table) { return table.name == judgement.fit->table; });
 }
 
-FoundConstants fit_constants(const TableCase& judged, const Judgement& judgement,
-                             const std::vector<std::string>& group, const PaperRow* without) {
-  FoundConstants found{.apart = group, .values = start_constants(judged.paper)};
+std::vector<PaperRow> rows_to_fit(const TableCase& of, const Judgement& judgement,
+                                  const std::vector<std::string>& group,
+                                  const std::vector<PaperRow>& judged, const PaperRow* without) {
+  if (!judgement.fit) return {};
+  const TableCase fitted = fitted_case(of, judgement);
+  std::vector<PaperRow> rows = chosen_of(fitted.table.rows, fitted, *judgement.fit, group, without);
+  if (!rows.empty() || &fitted.table != &of.table) return rows;
+  return chosen_of(judged, fitted, *judgement.fit, group, without);
+}
+
+FoundConstants fit_constants(const TableCase& judged_case, const Judgement& judgement,
+                             const std::vector<std::string>& group,
+                             const std::vector<PaperRow>& judged, const PaperRow* without) {
+  FoundConstants found{.apart = group, .values = start_constants(judged_case.paper)};
   if (!judgement.fit) return found;
   const PaperFit& choice = *judgement.fit;
-  const TableCase of{judged.paper, fitted_table(judged.paper, judged.table, judgement),
-                     judged.catalogue};
-  const std::vector<PaperRow> rows = rows_to_fit(of, choice, group, without);
+  const TableCase of = fitted_case(judged_case, judgement);
+  const std::vector<PaperRow> rows = rows_to_fit(judged_case, judgement, group, judged, without);
   if (rows.empty()) {
     throw in_table(of, fmt::format("there is no row to fit \"{}\" to{}{}", judgement.name,
                                    group.empty() ? "" : ", for ", fmt::join(group, " ")));
   }
+  const std::vector<PaperRow>& others =
+      &of.table == &judged_case.table ? judged : of.table.rows;  // among which references are
   const Fit best = fit(ranges_of(of.paper, choice), [&](const std::vector<Constants>& choices) {
     std::vector<Names> names;
     for (const Constants& values : choices) names.push_back(named(of.paper, choice, values));
     std::vector<std::vector<double>> misfits;
-    for (const auto& of_choice : row_values(of, rows, of.table.rows, names)) {
+    for (const auto& of_choice : row_values(of, rows, others, names)) {
       std::vector<double>& row_misfits = misfits.emplace_back();
       for (const RowValues& values : of_choice) row_misfits.push_back(misfit_of(of, values));
     }

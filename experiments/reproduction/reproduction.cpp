@@ -60,14 +60,20 @@ class Judging {
   }
 
   void judge_by_own(const Numbers& members) {
-    FoundConstants found = fit_constants(of_, judgement_, group_of(members.front()), nullptr);
+    const std::vector<std::string> group = group_of(members.front());
+    FoundConstants found = fit_constants(of_, judgement_, group, rows_, nullptr);
     fill_in(members, found.values);
-    for (const std::size_t row : members) judged_.rows[row].fitted = is_fitted_to(row);
+    const std::vector<PaperRow> fitted = rows_to_fit(of_, judgement_, group, rows_, nullptr);
+    for (const std::size_t row : members) {
+      const bool own = &fitted_table(of_.paper, of_.table, judgement_) == &of_.table;
+      judged_.rows[row].fitted =
+          own && std::find(fitted.begin(), fitted.end(), rows_[row]) != fitted.end();
+    }
     if (judgement_.fit) judged_.constants.push_back(std::move(found));
   }
 
   void judge_by_others(std::size_t row) {
-    FoundConstants found = fit_constants(of_, judgement_, group_of(row), &rows_[row]);
+    FoundConstants found = fit_constants(of_, judgement_, group_of(row), rows_, &rows_[row]);
     fill_in({row}, found.values);
     found.apart = {fmt::format("without {}", fmt::join(judged_.rows[row].label, " "))};
     judged_.constants.push_back(std::move(found));
@@ -84,15 +90,6 @@ class Judging {
       row.error = row.simulated / row.published - 1;
       row.finding = values[i].finding;
     }
-  }
-
-  bool is_fitted_to(std::size_t row) const {
-    if (!judgement_.fit || &fitted_table(of_.paper, of_.table, judgement_) != &of_.table) {
-      return false;
-    }
-    const std::vector<PaperRow>& own = of_.table.rows;
-    return !is_reference(of_, rows_[row]) && holds(of_, rows_[row], judgement_.fit->rows) &&
-           std::find(own.begin(), own.end(), rows_[row]) != own.end();
   }
 
   const TableCase& of_;

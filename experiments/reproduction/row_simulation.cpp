@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "experiments/files.hpp"
@@ -71,10 +73,20 @@ void apply_patches(const RowCase& row, json& scenario) {
   }
 }
 
+/// Puts what formulas come to in place of texts that begin with "=".
+void work_out(json& value, const Names& names) {
+  if (value.is_structured()) {
+    for (json& part : value) work_out(part, names);
+  } else if (value.is_string() && value.get_ref<const std::string&>().starts_with('=')) {
+    value = json::parse(number_cell(value_of(value.get<std::string>().substr(1), names)).json);
+  }
+}
+
 json scenario_with(const RowCase& row, const Names& names) {
   json scenario = json::parse(row.table.scenario);
   scenario["penstock"] = 1;
   apply_patches(row, scenario);
+  work_out(scenario, names);
   for (const auto& [pointer, value] : row.table.set) {
     put(scenario, pointer, value_for(value, row, names));
   }
@@ -90,6 +102,22 @@ double number_at(const nlohmann::ordered_json& document, const std::string& name
   return document.at(place);
 }
 
+/// The number at a pointer, or where it has a "*" for a part of it, the largest of all that fit.
+double result_at(const nlohmann::ordered_json& document, const std::string& name,
+                 const std::string& pointer) {
+  const std::size_t star = pointer.find("/*/");
+  if (star == std::string::npos) return number_at(document, name, pointer);
+  const nlohmann::ordered_json::json_pointer list(pointer.substr(0, star));
+  if (!document.contains(list) || document.at(list).empty()) {
+    throw InputError("", fmt::format("the result \"{}\" has nothing at {}", name, pointer));
+  }
+  double largest = -std::numeric_limits<double>::infinity();
+  for (const auto& item : document.at(list)) {
+    largest = std::max(largest, number_at(item, name, pointer.substr(star + 2)));
+  }
+  return largest;
+}
+
 /// Runs the scenario of a row and adds its results to the names.
 std::string take_results(const RowCase& row, Names& names) {
   if (row.table.results.empty()) return "";
@@ -97,7 +125,7 @@ std::string take_results(const RowCase& row, Names& names) {
       parse_scenario(scenario_with(row, names).dump(), row.paper.source_file, {}, row.catalogue));
   const nlohmann::ordered_json document = result_json(result);
   for (const auto& [name, pointer] : row.table.results) {
-    names[name] = number_at(document, name, pointer);
+    names[name] = result_at(document, name, pointer);
   }
   return result.findings.empty() ? "" : result.findings.front().text;
 }

@@ -15,7 +15,15 @@ constexpr std::array parameters{
     Parameter{"parameters", "on a device", 0, 0},
     Parameter{"input_bytes", "of at_examples", 0, 0, 1e18, false},
     Parameter{"output_bytes", "of at_examples", 0, 0, 1e18, false},
-    Parameter{"kept_bytes", "from F to the end of B, of at_examples", 0, 0, 1e18, false}};
+    Parameter{"kept_bytes", "from F to the end of B, of at_examples", 0, 0, 1e18, false},
+    Parameter{"weight_bytes", "of these, what W reads and I leaves; otherwise all", absent, 0, 1e18,
+              false},
+    Parameter{"pending_bytes", "what I makes for W, of at_examples", 0, 0, 1e18, false}};
+
+void check_weight_bytes(const LayerNumbers& numbers) {
+  if (numbers.given("weight_bytes").value_or(0) <= numbers["kept_bytes"]) return;
+  throw InputError("/weight_bytes", "this is more than kept_bytes, of which it is a part");
+}
 
 void check_backward(const LayerNumbers& numbers) {
   const bool input = numbers.given("backward_input_us").has_value();
@@ -32,8 +40,9 @@ void check_backward(const LayerNumbers& numbers) {
 /// It was measured on such devices as it will run on: degrees of parallelism divide nothing.
 LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   check_backward(numbers);
+  check_weight_bytes(numbers);
   const double ratio = shape.microbatch / shape.slices / numbers["at_examples"];
-  const auto time = [&](std::string_view name) {
+  const auto scaled = [&](std::string_view name) {
     const auto given = numbers.given(name);
     return given ? std::optional(*given * ratio) : std::nullopt;
   };
@@ -42,10 +51,12 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   work.input_bytes = numbers["input_bytes"] * ratio;
   work.output_bytes = numbers["output_bytes"] * ratio;
   work.kept_bytes = work.kept_selective_bytes = numbers["kept_bytes"] * ratio;
-  work.forward_us = time("forward_us");
-  work.backward_us = time("backward_us");
-  work.backward_input_us = time("backward_input_us");
-  work.backward_weight_us = time("backward_weight_us");
+  work.weight_bytes = scaled("weight_bytes");
+  work.pending_weight_bytes = numbers["pending_bytes"] * ratio;
+  work.forward_us = scaled("forward_us");
+  work.backward_us = scaled("backward_us");
+  work.backward_input_us = scaled("backward_input_us");
+  work.backward_weight_us = scaled("backward_weight_us");
   return work;
 }
 

@@ -11,7 +11,8 @@ class FirstCome final : public Policy {
   }
 };
 
-std::unique_ptr<Policy> make(const Placement& /*placement*/, const ScheduleOptions& /*options*/) {
+std::unique_ptr<Policy> make(const Placement& /*placement*/, const ScheduleOptions& /*options*/,
+                             std::span<const StagePrice> /*prices*/) {
   return std::make_unique<FirstCome>();
 }
 

@@ -48,7 +48,8 @@ std::vector<std::uint32_t> activations_taken(const Placement& placement) {
   return takes;
 }
 
-std::unique_ptr<Policy> make(const Placement& placement, const ScheduleOptions& options) {
+std::unique_ptr<Policy> make(const Placement& placement, const ScheduleOptions& options,
+                             std::span<const StagePrice> /*prices*/) {
   std::vector<std::uint32_t> most;
   for (Rank rank : Numbers<Rank>(placement.ranks())) {
     most.push_back(options.number("activations", usual(placement, rank)));

@@ -8,24 +8,24 @@
 namespace penstock {
 namespace {
 
-/// What every policy takes.
-constexpr std::array<ScheduleOption, 2> common_options{{
-    {"backward", "whole or split into I and W; default whole"},
-    {"placement", "loop or vee; default loop"},
-}};
+constexpr ScheduleOption backward_option{"backward", "whole or split into I and W; default whole"};
+constexpr ScheduleOption placement_option{"placement", "loop or vee; default loop"};
 
 }  // namespace
 
 std::vector<ScheduleOption> options_of_policy(const PolicyEntry& entry) {
-  std::vector<ScheduleOption> options(common_options.begin(), common_options.end());
+  std::vector<ScheduleOption> options;
+  if (!entry.splits_backward) options.push_back(backward_option);
+  options.push_back(placement_option);
   options.insert(options.end(), entry.options.begin(), entry.options.end());
   return options;
 }
 
 std::unique_ptr<Policy> make_policy(const PolicyEntry& entry, const Placement& placement,
-                                    const ScheduleOptions& options) {
+                                    const ScheduleOptions& options,
+                                    std::span<const StagePrice> prices) {
   check_options(entry.name, options_of_policy(entry), options);
-  return entry.make(placement, options);
+  return entry.make(placement, options, prices);
 }
 
 Placement policy_placement(std::uint32_t ranks, std::uint32_t chunks,
@@ -35,11 +35,12 @@ Placement policy_placement(std::uint32_t ranks, std::uint32_t chunks,
                                                      : Placement::loop(ranks, chunks);
 }
 
-Schedule policy_work(const Placement& placement, const ScheduleOptions& options) {
+Schedule policy_work(const PolicyEntry& entry, const Placement& placement,
+                     const ScheduleOptions& options) {
   constexpr std::array<std::string_view, 2> kinds{"whole", "split"};
   check_size(placement, options);
-  return all_work(placement, options.microbatch_count,
-                  options.choice("backward", kinds) == "split");
+  const bool split = entry.splits_backward || options.choice("backward", kinds) == "split";
+  return all_work(placement, options.microbatch_count, split);
 }
 
 int urgency(Pass pass) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schedules/policies/stage_prices.hpp"
 #include "schedules/registry.hpp"
 #include "sim/policy.hpp"
 
@@ -14,10 +15,13 @@ namespace penstock {
 struct PolicyEntry {
   std::string_view name;
   std::string_view summary;
+  bool splits_backward = false;  // always, rather than by an option
   std::span<const ScheduleOption> options = {};
 
-  /// Throws RuleError when an option has no meaning.
-  std::unique_ptr<Policy> (*make)(const Placement& placement, const ScheduleOptions& options);
+  /// Throws RuleError when an option has no meaning. `prices` has each stage; it is empty where a
+  /// policy is made only to see whether it takes the options.
+  std::unique_ptr<Policy> (*make)(const Placement& placement, const ScheduleOptions& options,
+                                  std::span<const StagePrice> prices);
 };
 
 /// All policies, by name.
@@ -28,13 +32,15 @@ std::vector<ScheduleOption> options_of_policy(const PolicyEntry& entry);
 
 /// Makes a policy after checking that it takes every option given. Throws RuleError.
 std::unique_ptr<Policy> make_policy(const PolicyEntry& entry, const Placement& placement,
-                                    const ScheduleOptions& options);
+                                    const ScheduleOptions& options,
+                                    std::span<const StagePrice> prices = {});
 
 /// Where the stages lie under a policy: the option "placement", loop or vee.
 Placement policy_placement(std::uint32_t ranks, std::uint32_t chunks,
                            const ScheduleOptions& options);
-/// What there is to do, by the option "backward": whole or split.
-Schedule policy_work(const Placement& placement, const ScheduleOptions& options);
+/// What there is to do, with backwards whole or split as the policy or its option "backward" says.
+Schedule policy_work(const PolicyEntry& entry, const Placement& placement,
+                     const ScheduleOptions& options);
 
 /// How urgent a pass is where backwards go first: they let others go on, forwards begin something
 /// new, and weight gradients nobody waits for.

@@ -183,6 +183,56 @@ TEST_CASE("reproduce: other rows are judged by constants fitted to the paper's o
   CHECK(judged.met);
 }
 
+TEST_CASE("reproduce: other rows of a group that the paper lacks have constants of their own") {
+  // The paper's rows have a pace of 5, those of kind b one of 7: (4 + 1) * 3 * 7 and (8 + 1) * 3 * 7.
+  json table = pipeline_table();
+  table["rows"] = {{"a", 2, 4, 75}};
+  table["judgements"] = json::parse(R"([{"name": "j", "each": 0.001, "rows": "m != 4",
+      "fit": {"constants": ["pace"], "rows": "m == 4", "apart": ["kind"]}}])");
+  const Scratch scratch;
+  write_file(scratch.path("paper.json"), paper_with(table).dump());
+  write_file(scratch.path("rows.csv"), "kind,p,m,published_us\nb,2,4,105\nb,2,8,189\na,2,8,135\n");
+  const Paper paper = read_paper(scratch.path("paper.json"));
+  const OtherRows other{"times", read_paper_rows(scratch.path("rows.csv"), paper.tables[0])};
+  const JudgedTable judged = reproduce(paper, other).tables[0].judgements[0];
+  REQUIRE(judged.constants.size() == 2);
+  CHECK(judged.constants[0].values.at("pace") == doctest::Approx(7).epsilon(1e-4));
+  CHECK(judged.constants[1].values.at("pace") == doctest::Approx(5).epsilon(1e-4));
+  CHECK(judged.rows[0].fitted);
+  CHECK_FALSE(judged.rows[0].judged);
+  CHECK_FALSE(judged.rows[1].fitted);
+  CHECK_FALSE(judged.rows[2].fitted);
+  CHECK(judged.judged == 2);
+  CHECK(judged.met);
+}
+
+TEST_CASE("reproduce: texts of a scenario that begin with = are formulas, in patches too") {
+  // Delays of 1 us for one microbatch over two stages: 6 + 2; and of twice the number of ranks.
+  json table = pipeline_table();
+  table["rows"] = json::parse(R"([["one", 2, 1, 8], ["four", 2, 1, 14]])");
+  table["scenario"]["hardware"] = json::parse(R"({"transfer_us": "= pace"})");
+  table["patches"] =
+      json::parse(R"({"kind": {"one": {}, "four": {"hardware": {"transfer_us": "=2*p"}}}})");
+  table["judgements"] = json::parse(R"([{"name": "j", "each": 1e-9}])");
+  CHECK(reproduced(paper_with(table)).met());
+  table["scenario"]["hardware"] = json::parse(R"({"transfer_us": "=speed"})");
+  CHECK(says(refusal(paper_with(table)), "times, row 2 1: the formula \"speed\""));
+}
+
+TEST_CASE("reproduce: a result with * is the largest of a list") {
+  // Under 1f1b rank r holds p - r activations.
+  json table = pipeline_table();
+  table["rows"] = {{"a", 2, 4, 2}};
+  table["results"] = {{"held", "/ranks/*/peak_activations"}};
+  table["simulated"] = "held";
+  table["judgements"] = json::parse(R"([{"name": "j", "each": 1e-9}])");
+  CHECK(reproduced(paper_with(table)).met());
+  table["results"] = {{"held", "/ranks/*/nothing"}};
+  CHECK(says(refusal(paper_with(table)), "the result \"held\" has no number at /nothing"));
+  table["results"] = {{"held", "/nothing/*/peak_activations"}};
+  CHECK(says(refusal(paper_with(table)), "has nothing at /nothing/*/peak_activations"));
+}
+
 TEST_CASE("reproduce: a patch is chosen by the text of a column") {
   // One microbatch: F up and B down two stages, 6 us, and with delays one each way, 8 us.
   json table = pipeline_table();
