@@ -98,7 +98,7 @@ std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionT
                      counted(trace.empty_messages, "transfer has", "transfers have")));
   say_if(
       trace.questions > 0,
-      fmt::format("{} another rank for an activation that it keeps: a message of one byte, which "
+      fmt::format("{} another rank for what it keeps or has summed: a message of one byte, which "
                   "the plan does not have",
                   counted(trace.questions, "action asks", "actions ask")));
   say_if(trace.memory_moves > 0,
@@ -121,6 +121,9 @@ std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionT
          "sums over the devices of one rank, which is one device of the traces, are left out");
   say_if(result.training.data > 1 && summed_along_pipeline(result),
          "sums over copies of a stage on several ranks go over the data replicas of each alone");
+  say_if(result.training.data == 1 && summed_along_pipeline(result),
+         "what copies of a stage on several ranks sum is one message from each to the next, with "
+         "one latency");
   say_if(result.training.zero == 3,
          "what ZeRO-3 gathers and sums in passes is a part of their durations");
   return all;

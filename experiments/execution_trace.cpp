@@ -168,13 +168,17 @@ Builder::Message Builder::add_message(TaskId task, Rank from, Rank to, std::uint
 /// rank did, it must be told.
 std::uint32_t Builder::seen_from(Rank rank, TaskId task) {
   const WorkClass& work = plan_.class_of(task);
+  Rank knows{work.resource};
+  std::uint32_t known = done_[task];
   if (plan_.is_link(work.resource)) {
-    return plan_.link(work.resource).to == rank ? received_[task] : done_[task];
+    const Link& link = plan_.link(work.resource);
+    if (link.from == rank || !is_rank(link.to)) return known;
+    knows = link.to;
+    known = received_[task];
   }
-  if (Rank{work.resource} == rank) return done_[task];
+  if (knows == rank) return known;
   ++trace_.questions;
-  const std::uint32_t asks = done_[task];
-  return add_message(task, Rank{work.resource}, rank, 1, {&asks, 1}).received;
+  return add_message(task, knows, rank, 1, {&known, 1}).received;
 }
 
 void Builder::need_inputs(Rank rank, TaskId task) {
