@@ -16,7 +16,8 @@ namespace {
 
 /// So many devices, however many machines that takes.
 Cluster cluster_of(const Machine& machine, std::uint64_t devices) {
-  const std::string& kind = machine.topology->kind;
+  const TopologySpec topology = *topology_in_use(machine);
+  const std::string& kind = topology.kind;
   const TopologyEntry* entry = find_named(topology_entries(), kind);
   if (entry != nullptr && entry->one_machine && devices > machine.devices) {
     throw UsageError(
@@ -29,7 +30,7 @@ Cluster cluster_of(const Machine& machine, std::uint64_t devices) {
                                  devices, Limits::network_links));
   }
   try {
-    return make_cluster(kind, static_cast<std::uint32_t>(devices), machine.topology->parameters);
+    return make_cluster(kind, static_cast<std::uint32_t>(devices), topology.parameters);
   } catch (const InputError& error) {
     throw UsageError(error.what());
   }
@@ -82,7 +83,7 @@ CollectiveTimings time_collective(const Machine& machine, const CollectiveQuesti
   CollectiveTimings timings{
       {question.kind, question.bytes, members, reach_of(machine, members.per_machine)}, {}};
   for (const CollectiveEntry* algorithm : algorithms_for(question.kind, only)) {
-    const double formula_us = algorithm->us(timings.call);
+    const double formula_us = timings.call.reach.begin_us + algorithm->us(timings.call);
     check_clock(timings.call, formula_us);
     timings.algorithms.push_back(
         {algorithm, formula_us, flows_us(algorithm->rounds(timings.call), router, nodes)});

@@ -172,13 +172,15 @@ std::uint32_t Builder::seen_from(Rank rank, TaskId task) {
   std::uint32_t known = done_[task];
   if (plan_.is_link(work.resource)) {
     const Link& link = plan_.link(work.resource);
-    if (link.from == rank || !is_rank(link.to)) return known;
-    knows = link.to;
-    known = received_[task];
+    if (link.from == rank && link.to != rank) return known;
+    knows = is_rank(link.to) ? link.to : link.from;
+    if (is_rank(link.to)) known = received_[task];
   }
   if (knows == rank) return known;
   ++trace_.questions;
-  return add_message(task, knows, rank, 1, {&known, 1}).received;
+  const Message question = add_message(task, knows, rank, 1, {&known, 1});
+  of(knows).nodes[question.sent].asks = of(rank).nodes[question.received].asks = true;
+  return question.received;
 }
 
 void Builder::need_inputs(Rank rank, TaskId task) {

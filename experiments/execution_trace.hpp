@@ -30,7 +30,8 @@ constexpr bool is_collective(TraceNodeKind kind) {
 /// One node of the trace of a rank; its number is its place there.
 struct TraceNode {
   TraceNodeKind kind;
-  TaskId task;                   // of the plan; of a question, the L that asks
+  TaskId task;                   // of the plan; of a question, what is asked for
+  bool asks = false;             // a question: whether that is done, of a rank that cannot know
   Rank peer{};                   // of a send or receive: the other end
   std::uint32_t tag = 0;         // of a send or receive: no other message of the traces has it
   std::uint64_t amount = 0;      // whole microseconds of a compute node, bytes of all others
@@ -64,7 +65,8 @@ struct ExecutionTrace {
 /// The graphs of a plan. Each action is a compute node behind the one before it on its rank; a
 /// fused overlap cell is one node. Each transfer between ranks is a send that waits for what it
 /// carries and holds nothing up, and a receive that waits for nothing and is waited for by what
-/// reads it. Sums and gatherings of the tail are collectives over the data replicas of a rank.
+/// reads it. Sums and gatherings of the tail are collectives over the data replicas of a rank;
+/// without any, copies of a stage on several ranks sum by messages.
 ///
 /// The microseconds of a rank are rounded so that their sums stay right: from its first compute
 /// node to any other, their total is that of the exact durations, rounded once, half up.

@@ -73,9 +73,13 @@ void note_sums(const Scenario& scenario, const Layout& layout, RunResult& result
 /// What of data replicas that differ is not in the result.
 void note_replicas(const Scenario& scenario, RunResult& result) {
   if (scenario.data == 1 || !scenario.chance.differs_among_replicas()) return;
-  if (scenario.zero == 3) {
-    result.notes.emplace_back(
-        "with ZeRO-3 the passes of data replicas would wait for each other; that is left out");
+  const bool in_passes =
+      scenario.zero == 3 || (scenario.zero == 2 && !result.training.overlaps_sums);
+  if (in_passes) {
+    result.notes.push_back(
+        fmt::format("with ZeRO-{} the passes of data replicas would wait for each other; that is "
+                    "left out",
+                    scenario.zero));
   } else if (scenario.data > most_drawn_replicas) {
     result.notes.push_back(
         fmt::format("sums wait for the slowest of {} data replicas that are "

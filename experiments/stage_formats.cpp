@@ -38,17 +38,6 @@ std::optional<Peaks> simulated_peaks(const Scenario& scenario, const StageFormat
   return peaks;
 }
 
-/// By model stage: the ranks that run it.
-std::vector<std::vector<Rank>> ranks_of_stages(const Layout& layout) {
-  std::vector<std::vector<Rank>> ranks(stages_of(layout));
-  for (const Stage stage : layout.placement.stages()) {
-    for (const Microbatch replica : Numbers<Microbatch>(layout.placement.replicas(stage))) {
-      ranks[layout.placement.position(stage)].push_back(layout.placement.rank_of(stage, replica));
-    }
-  }
-  return ranks;
-}
-
 /// Finds the format of each stage's stash that lets its rank fit.
 class StashSearch {
  public:
@@ -58,7 +47,7 @@ class StashSearch {
         layout_(layout),
         codec_(codec),
         link_(link),
-        ranks_(ranks_of_stages(layout)),
+        ranks_(ranks_by_model_stage(layout.placement)),
         left_(stages_of(layout), codec.formats.size()) {
     scenario_.memory_policy = MemoryPolicy::finding;  // what is needed, not what there is
   }

@@ -42,16 +42,6 @@ bool any_of(const std::vector<bool>& flags) {
   return std::find(flags.begin(), flags.end(), true) != flags.end();
 }
 
-}  // namespace
-
-bool shares_weights(const Scenario& scenario, const Layout& layout) {
-  // Copies on several ranks that update as they go keep weights of their own.
-  if (shares_beyond_ranks(scenario, layout)) return true;
-  return !layout.schedule.has(Pass::update) && any_of(summed_stages(scenario, layout));
-}
-
-namespace {
-
 /// By model stage: whether `test` holds for any of its layers.
 template <class Test>
 std::vector<bool> stages_with(const ModelGraph& model, const Partition& partition, Test test) {
@@ -174,6 +164,12 @@ void hold_kinds(const Scenario& scenario, const Layout& layout, Extras& extras) 
 }
 
 }  // namespace
+
+bool shares_weights(const Scenario& scenario, const Layout& layout) {
+  // Copies on several ranks that update as they go keep weights of their own.
+  if (shares_beyond_ranks(scenario, layout)) return true;
+  return !layout.schedule.has(Pass::update) && any_of(summed_stages(scenario, layout));
+}
 
 BytesPerParameter kept_of(const Scenario& scenario) {
   if (scenario.bytes_per_parameter) return *scenario.bytes_per_parameter;

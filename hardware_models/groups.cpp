@@ -52,8 +52,12 @@ std::uint64_t evenly_in(const Machine& machine, const HolderPlaces& places) {
     }
     ++together;
   }
-  const bool cut_short = looked_at < places.count() && common > 0;
-  return std::gcd(places.count(), cut_short ? common : std::gcd(common, together));
+  if (looked_at == places.count()) return std::gcd(common, together);
+  const auto machine_of = [&](std::uint64_t number) {
+    return places.device(number) / machine.devices;
+  };
+  if (common == 0 && machine_of(0) == machine_of(places.count() - 1)) return places.count();
+  return std::gcd(places.count(), common == 0 ? together : common);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ class Search {
     return place;
   }
 
-  /// Slopes are felt for away from the nearer bound.
+  /// Slopes are felt for upwards, and downwards where a bound is near.
   MatrixXd slopes() const {
     std::vector<VectorXd> places;
     VectorXd felt(place_.size());

@@ -9,6 +9,7 @@
 #include "experiments/json_output.hpp"
 #include "experiments/reproduction/report.hpp"
 #include "experiments/reproduction/row_simulation.hpp"
+#include "experiments/reproduction/row_values.hpp"
 #include "experiments/table.hpp"
 #include "sim/error.hpp"
 
@@ -56,11 +57,8 @@ int print_scenario(const Options& options, const Paper& paper) {
   const PaperTable& table = table_named(paper, options.table);
   const std::uint32_t number =
       within("--scenario", options.scenario_of_row, static_cast<std::uint32_t>(table.rows.size()));
-  Names constants;
-  for (const PaperConstant& constant : paper.constants) {
-    constants[constant.name] = constant.range.start;
-  }
-  fmt::print("{}\n", scenario_of({paper, table, table.rows[number - 1], constants}));
+  fmt::print("{}\n", scenario_of({paper, table, table.rows[number - 1], start_constants(paper)}));
+  if (!paper.constants.empty()) say("constants are where their search starts, not as fitted");
   return ExitCode::done;
 }
 

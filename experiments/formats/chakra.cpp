@@ -71,7 +71,7 @@ std::string name_of(const Plan& plan, const TraceNode& node) {
   const WorkClass& work = plan.class_of(node.task);
   if (node.kind == TraceNodeKind::compute) {
     if (work.partner != UINT32_MAX) name += "+" + task_text(plan, node.task + 1);
-  } else if (!is_transfer(work.pass)) {
+  } else if (node.asks) {
     name = (node.kind == TraceNodeKind::send ? "ASK_" : "ASKED_") + name;
   } else if (node.kind == TraceNodeKind::receive) {
     if (const std::size_t send = name.find("SEND"); send != std::string::npos) {

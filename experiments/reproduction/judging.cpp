@@ -18,20 +18,21 @@ int sign(double value) { return (value > 0) - (value < 0); }
 
 /// Kendall's tau: of all pairs that differ in what was published, those that simulation has in the
 /// same order less those it has in the other, over all of them.
-double ranking_of(const Judgement& judgement, const PaperTable& table,
-                  const std::vector<PaperRow>& rows, const JudgedTable& judged) {
-  double pairs = 0, agreement = 0;
+void rank(const Judgement& judgement, const PaperTable& table, const std::vector<PaperRow>& rows,
+          JudgedTable& judged) {
+  double agreement = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (std::size_t k = 0; k < i; ++k) {
       const ReproducedRow &a = judged.rows[i], &b = judged.rows[k];
       if (!a.ranked || !b.ranked || !agree(table, rows[i], rows[k], judgement.ranked_by)) continue;
       const int published = sign(a.published - b.published);
       if (published == 0) continue;
-      pairs += 1;
+      ++judged.ranked_pairs;
       agreement += published * sign(a.simulated - b.simulated);
     }
   }
-  return pairs == 0 ? 1 : agreement / pairs;
+  if (judged.ranked_pairs == 0) return;
+  judged.ranking = agreement / static_cast<double>(judged.ranked_pairs);
 }
 
 }  // namespace
@@ -48,12 +49,13 @@ void sum_up(const Judgement& judgement, const PaperTable& table, const std::vect
   const double count = std::max<double>(1, static_cast<double>(judged.judged));
   judged.mean_error /= count;
   judged.bias /= count;
-  judged.met = judged.judged > 0;
+  const bool has_target = judgement.each || judgement.mean || judgement.ranking;
+  judged.met = !has_target || judged.judged > 0;
   if (judgement.each) judged.met = judged.met && std::abs(judged.worst_error) <= *judgement.each;
   if (judgement.mean) judged.met = judged.met && judged.mean_error <= *judgement.mean;
   if (!judgement.ranking) return;
-  judged.ranking = ranking_of(judgement, table, rows, judged);
-  judged.met = judged.met && *judged.ranking >= *judgement.ranking;
+  rank(judgement, table, rows, judged);
+  judged.met = judged.met && judged.ranking && *judged.ranking >= *judgement.ranking;
 }
 
 }  // namespace penstock

@@ -48,7 +48,11 @@ std::string verdict_of(const Judgement& judgement, const JudgedTable& judged) {
   std::string text = fmt::format("{} rows judged: mean error {}, bias {}, worst {}", judged.judged,
                                  percent_text(judged.mean_error), error_text(judged.bias),
                                  error_text(judged.worst_error));
-  if (judged.ranking) text += fmt::format(", ranks agree by {:.2f}", *judged.ranking);
+  if (judged.judged == 0) text = "no row judged";
+  if (judged.ranked_pairs > 0) {
+    text += fmt::format(", ranks of {} {} agree by {:.2f}", judged.ranked_pairs,
+                        judged.ranked_pairs == 1 ? "pair" : "pairs", *judged.ranking);
+  }
   const std::string target = target_of(judgement);
   if (target.empty()) return text + ".";
   return fmt::format("{}; {}: {}.", text, target, judged.met ? "met" : "missed");

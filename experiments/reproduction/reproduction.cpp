@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "experiments/files.hpp"
 #include "experiments/reproduction/constants_fit.hpp"
 #include "experiments/reproduction/judging.hpp"
 #include "experiments/reproduction/row_values.hpp"
+#include "sim/error.hpp"
 
 namespace penstock {
 namespace {
@@ -66,8 +69,9 @@ class Judging {
     const std::vector<PaperRow> fitted = rows_to_fit(of_, judgement_, group, rows_, nullptr);
     for (const std::size_t row : members) {
       const bool own = &fitted_table(of_.paper, of_.table, judgement_) == &of_.table;
-      judged_.rows[row].fitted =
-          own && std::find(fitted.begin(), fitted.end(), rows_[row]) != fitted.end();
+      ReproducedRow& one = judged_.rows[row];
+      one.fitted = own && std::find(fitted.begin(), fitted.end(), rows_[row]) != fitted.end();
+      if (one.fitted) one.judged = one.ranked = false;
     }
     if (judgement_.fit) judged_.constants.push_back(std::move(found));
   }
@@ -87,9 +91,17 @@ class Judging {
       ReproducedRow& row = judged_.rows[members[i]];
       row.published = values[i].published;
       row.simulated = values[i].simulated;
-      row.error = row.simulated / row.published - 1;
+      row.error = row.simulated == row.published ? 0 : row.simulated / row.published - 1;
+      if (!std::isfinite(row.error) && row.judged) refuse(row);
       row.finding = values[i].finding;
     }
+  }
+
+  [[noreturn]] void refuse(const ReproducedRow& row) const {
+    throw in_file(of_.paper.source_file,
+                  InputError(of_.table.name,
+                             fmt::format("row {} has no error: published {}, simulated {}",
+                                         fmt::join(row.label, " "), row.published, row.simulated)));
   }
 
   const TableCase& of_;

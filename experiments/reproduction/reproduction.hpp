@@ -35,10 +35,11 @@ struct JudgedTable {
   std::vector<FoundConstants> constants;
   std::vector<ReproducedRow> rows;
   std::size_t judged = 0;
-  double mean_error = 0;   // of the sizes
-  double bias = 0;         // the mean of the errors themselves
-  double worst_error = 0;  // with its sign
-  std::optional<double> ranking;
+  double mean_error = 0;          // of the sizes
+  double bias = 0;                // the mean of the errors themselves
+  double worst_error = 0;         // with its sign
+  std::optional<double> ranking;  // where there are pairs to rank
+  std::size_t ranked_pairs = 0;
   bool met = true;  // what must hold does
 };
 

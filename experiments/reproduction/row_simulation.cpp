@@ -53,8 +53,22 @@ json value_for(const std::string& text, const RowCase& row, const Names& names) 
   return json::parse(number_cell(value_of(text, names)).json);
 }
 
+/// Lists have the length that they have: a number beyond it would fill them up with nothing.
+void check_lists(const json& scenario, json::json_pointer place) {
+  for (; !place.empty(); place.pop_back()) {
+    const json::json_pointer list = place.parent_pointer();
+    if (!scenario.contains(list) || !scenario.at(list).is_array()) continue;
+    if (!scenario.contains(place)) {
+      throw InputError("", fmt::format("\"{}\" under \"set\" leads nowhere in the scenario: the "
+                                       "list has {} items",
+                                       place.to_string(), scenario.at(list).size()));
+    }
+  }
+}
+
 void put(json& scenario, const std::string& pointer, json value) {
   try {
+    check_lists(scenario, json::json_pointer(pointer));
     scenario[json::json_pointer(pointer)] = std::move(value);
   } catch (const json::exception& error) {
     throw InputError("", fmt::format("\"{}\" under \"set\" leads nowhere in the scenario: {}",
@@ -125,7 +139,11 @@ std::string take_results(const RowCase& row, Names& names) {
       parse_scenario(scenario_with(row, names).dump(), row.paper.source_file, {}, row.catalogue));
   const nlohmann::ordered_json document = result_json(result);
   for (const auto& [name, pointer] : row.table.results) {
-    names[name] = result_at(document, name, pointer);
+    try {
+      names[name] = result_at(document, name, pointer);
+    } catch (const json::exception& error) {
+      throw InputError("", fmt::format("the result \"{}\": {}", name, error.what()));
+    }
   }
   return result.findings.empty() ? "" : result.findings.front().text;
 }

@@ -49,7 +49,11 @@ void add_loss(LayerWork& work, const LayerNumbers& numbers, const CellShape& sha
   const double copied = numbers.is("fp32_logits") ? logits * float_bytes : 0;
   const double stated = logits * shape.activation_size;
   const LogitBytes bytes{stated, copied, copied > 0 ? copied : stated};
-  numbers.is("fused_loss") ? add_fused_loss(work, bytes) : add_loss_by_steps(work, bytes);
+  if (numbers.is("fused_loss")) {
+    add_fused_loss(work, bytes);
+  } else {
+    add_loss_by_steps(work, bytes);
+  }
   work.kept_bytes += stated + copied;
   work.pending_weight_bytes = stated;
   work.workspace_bytes += stated;  // the gradient of the logits

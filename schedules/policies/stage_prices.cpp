@@ -1,6 +1,8 @@
 #include "schedules/policies/stage_prices.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -46,14 +48,23 @@ Time* time_of(Pass pass, StagePrice& price) {
 std::vector<StagePrice> stage_prices(const Plan& plan, const Costs& costs) {
   std::vector<StagePrice> prices(plan.model_stage.size());
   std::vector<std::int64_t> kept(prices.size()), pending(prices.size());
+  std::map<std::pair<std::size_t, Pass>, Time> longest_of;
   for (std::size_t c = 0; c < plan.classes.size(); ++c) {
     const WorkClass& work = plan.classes[c];
     const std::size_t stage = index(work.stage);
     if (Time* time = time_of(work.pass, prices[stage])) {
-      *time += costs.duration[c] + costs.latency[c];
+      // Of one pass there are several classes where some microbatches are made again.
+      Time& longest = longest_of[{stage, work.pass}];
+      const Time takes = costs.duration[c] + costs.latency[c];
+      if (takes > longest) *time += takes - longest;
+      longest = std::max(longest, takes);
     }
-    if (work.pass == Pass::forward) kept[stage] = taken_by(work, plan, costs);
-    if (work.pass == Pass::backward_weight) pending[stage] = -taken_by(work, plan, costs);
+    if (work.pass == Pass::forward) {
+      kept[stage] = std::max(kept[stage], taken_by(work, plan, costs));
+    }
+    if (work.pass == Pass::backward_weight) {
+      pending[stage] = std::max(pending[stage], -taken_by(work, plan, costs));
+    }
   }
   for (std::size_t stage = 0; stage < prices.size(); ++stage) {
     // What R brings back is there for a moment only, and no reason to hold forwards up.

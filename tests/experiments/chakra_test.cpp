@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "experiments/chakra_files.hpp"
 #include "experiments/run.hpp"
@@ -357,6 +358,34 @@ TEST_CASE("chakra: copies of a stage in both directions are summed over replicas
   json scenario = scenario_of("chimera", 4, 4);
   scenario["parallel"] = {{"data", 2}};
   CHECK(says(written(run_of(scenario)), "copies of a stage on several ranks"));
+}
+
+TEST_CASE("chakra: an update waits for what the other copies of its stage have summed") {
+  // Both directions hold both stages: each of the two updates of a rank waits for its own sum, and
+  // asks the other rank for its.
+  json scenario = scenario_of("chimera", 2, 2);
+  scenario["parallel"] = {{"data", 2}};
+  scenario["overheads"] = {{"optimizer_us", 5}};
+  const Written all = written(run_of(scenario));
+  CHECK(trace_fault(all.devices).empty());
+  CHECK(says(all, "4 actions ask another rank"));
+  for (const ReadTrace& trace : all.devices) {
+    std::size_t asked = 0, updates = 0;
+    for (const ReadNode& node : trace.nodes) {
+      asked += node.name.starts_with("ASKED_");
+      if (node.name.find('U') == std::string::npos || node.type != comp_node) continue;
+      ++updates;
+      const std::set<std::uint64_t> needs(node.data_deps.begin(), node.data_deps.end());
+      CHECK(needs.size() == node.data_deps.size());
+      std::size_t sums = 0;
+      for (const std::uint64_t need : needs) {
+        sums += trace.nodes[need].name.find("REDUCE") != std::string::npos;
+      }
+      CHECK(sums == 2);
+    }
+    CHECK(updates == 2);
+    CHECK(asked == 2);
+  }
 }
 
 TEST_CASE("chakra: without data replicas, copies of a stage on several ranks sum by messages") {

@@ -78,11 +78,4 @@ TEST_CASE("auto: under a policy formats are chosen for what it decides") {
   CHECK(!result.codec->stages[3].stash);
 }
 
-TEST_CASE("auto: the same scenario gets the same formats") {
-  const Layout one = settled({"/codec/stash=auto", "/memory/capacity_bytes=4100"});
-  const Layout again = settled({"/codec/stash=auto", "/memory/capacity_bytes=4100"});
-  REQUIRE(one.codings[0].stash);
-  CHECK(one.codings[0].stash->codec == again.codings[0].stash->codec);
-}
-
 }  // namespace penstock::testing

@@ -159,6 +159,26 @@ TEST_CASE("reproduce: a reference has no error, but a place in the ranking") {
   CHECK(*judged.ranking == -1);
 }
 
+TEST_CASE("reproduce: a row that constants were fitted to is not judged by them") {
+  json table = pipeline_table();
+  table["rows"] = {{"a", 2, 4, 75}, {"a", 2, 8, 135}};
+  table["judgements"] = json::parse(
+      R"([{"name": "j", "fit": {"constants": ["pace"], "rows": "m == 4"}, "each": 0.001}])");
+  const JudgedTable judged = reproduced(paper_with(table)).tables[0].judgements[0];
+  CHECK(judged.judged == 1);
+  CHECK(judged.rows[0].fitted);
+  CHECK_FALSE(judged.rows[0].judged);
+}
+
+TEST_CASE("reproduce: a ranking without pairs that differ is not met") {
+  json table = pipeline_table();
+  table["rows"] = {{"a", 2, 4, 20}, {"a", 2, 8, 20}};
+  table["judgements"] = json::parse(R"([{"name": "j", "ranking": 0.5}])");
+  const JudgedTable judged = reproduced(paper_with(table)).tables[0].judgements[0];
+  CHECK_FALSE(judged.ranking);
+  CHECK_FALSE(judged.met);
+}
+
 TEST_CASE("reproduce: a judgement over no row is not met") {
   json table = pipeline_table();
   table["rows"] = {{"a", 2, 4, 15}};
@@ -184,7 +204,8 @@ TEST_CASE("reproduce: other rows are judged by constants fitted to the paper's o
 }
 
 TEST_CASE("reproduce: other rows of a group that the paper lacks have constants of their own") {
-  // The paper's rows have a pace of 5, those of kind b one of 7: (4 + 1) * 3 * 7 and (8 + 1) * 3 * 7.
+  // The paper's rows have a pace of 5, those of kind b one of 7: (4 + 1) * 3 * 7 and (8 + 1) * 3
+  // * 7.
   json table = pipeline_table();
   table["rows"] = {{"a", 2, 4, 75}};
   table["judgements"] = json::parse(R"([{"name": "j", "each": 0.001, "rows": "m != 4",
@@ -260,6 +281,10 @@ TEST_CASE("reproduce: faults of a paper are told with their place") {
   CHECK(says(changed("/tables/0/simulated", "speed"), "times, row 2 4: the formula \"speed\""));
   CHECK(says(changed("/tables/0/results", {{"x", "/nothing"}}), "no number at /nothing"));
   CHECK(says(changed("/tables/0/set/~1model~1stages~1nine", "m"), "leads nowhere"));
+  CHECK(says(changed("/tables/0/set/~1model~1stages~1300000000~1forward_us", "m"), "has 2 items"));
+  CHECK(says(changed("/tables/0/results/makespan_us", "makespan_us"), "makespan_us"));
+  CHECK(says(changed("/tables/0/results/makespan_us", "/~2"), "the result \"makespan_us\""));
+  CHECK(says(changed("/tables/0/published", "m*0"), "has no error"));
   CHECK(says(changed("/tables/0/set/~1speed", "m"), "/speed: unknown key \"speed\""));
   CHECK(says(changed("/tables/0/judgements/0/fit", {{"constants", {"q"}}}), "no constant \"q\""));
   CHECK(says(changed("/tables/0/judgements/0/fit", {{"constants", json::array()}, {"table", "q"}}),
