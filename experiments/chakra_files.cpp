@@ -124,8 +124,13 @@ std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionT
   say_if(result.training.data == 1 && summed_along_pipeline(result),
          "what copies of a stage on several ranks sum is one message from each to the next, with "
          "one latency");
-  say_if(result.training.zero == 3,
-         "what ZeRO-3 gathers and sums in passes is a part of their durations");
+  const bool in_passes =
+      result.training.zero == 3 || (result.training.zero == 2 && !result.training.overlaps_sums);
+  say_if(in_passes, fmt::format("what ZeRO-{} gathers and sums in passes is a part of their "
+                                "durations",
+                                result.training.zero));
+  say_if(result.training.data > 1 && result.chance_among_replicas,
+         "chance makes data replicas differ; all are written as the first");
   return all;
 }
 

@@ -56,7 +56,7 @@ std::vector<const CollectiveEntry*> algorithms_for(CollectiveKind kind, std::str
 
 void check_clock(const CollectiveCall& call, double formula_us) {
   // Sharing slows flows down to a member at a time at worst, and some links are slower still.
-  constexpr double much = 100;
+  constexpr double much = 10;
   if (formula_us * static_cast<double>(call.members.count) * much < Limits::time_us) return;
   throw UsageError(fmt::format(
       "{:g} bytes may take longer than the clock runs, 104 days; fewer are right", call.bytes));

@@ -73,6 +73,7 @@ void note_sums(const Scenario& scenario, const Layout& layout, RunResult& result
 /// What of data replicas that differ is not in the result.
 void note_replicas(const Scenario& scenario, RunResult& result) {
   if (scenario.data == 1 || !scenario.chance.differs_among_replicas()) return;
+  result.chance_among_replicas = true;
   const bool in_passes =
       scenario.zero == 3 || (scenario.zero == 2 && !result.training.overlaps_sums);
   if (in_passes) {

@@ -45,6 +45,7 @@ struct RunResult {
   std::optional<double> peak_flops;  // of one device, where the hardware has one
   Throughput throughput;
   std::optional<double> first_iteration_us;  // with its warm-up, where that is known
+  bool chance_among_replicas = false;        // chance makes data replicas differ
   std::vector<std::string> notes;            // what reading the model took for granted
   std::optional<double> steady_interval_us;  // of an asynchronous schedule, where it settles
   std::optional<Distribution> repeated;

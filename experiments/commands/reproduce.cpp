@@ -47,17 +47,19 @@ const PaperTable& table_named(const Paper& paper, const std::string& name) {
 }
 
 std::optional<OtherRows> other_rows(const Options& options, const Paper& paper) {
-  if (options.rows.empty()) return std::nullopt;
   const PaperTable& table = table_named(paper, options.table);
+  if (options.rows.empty()) return std::nullopt;
   return OtherRows{table.name, read_paper_rows(options.rows, table)};
 }
 
 /// The scenario of one row, to be run and looked into by itself.
 int print_scenario(const Options& options, const Paper& paper) {
   const PaperTable& table = table_named(paper, options.table);
+  const auto other = other_rows(options, paper);
+  const std::vector<PaperRow>& rows = other ? other->rows : table.rows;
   const std::uint32_t number =
-      within("--scenario", options.scenario_of_row, static_cast<std::uint32_t>(table.rows.size()));
-  fmt::print("{}\n", scenario_of({paper, table, table.rows[number - 1], start_constants(paper)}));
+      within("--scenario", options.scenario_of_row, static_cast<std::uint32_t>(rows.size()));
+  fmt::print("{}\n", scenario_of({paper, table, rows[number - 1], start_constants(paper)}));
   if (!paper.constants.empty()) say("constants are where their search starts, not as fitted");
   return ExitCode::done;
 }
@@ -110,8 +112,8 @@ constinit extern const CommandEntry reproduce_entry{
     .details =
         "A paper is a folder with a paper.json: tables typed in as they were published, and\n"
         "how a row becomes a scenario. Constants that the paper does not give are fitted to\n"
-        "the rows that the file names; a row that they are fitted to is not judged by them,\n"
-        "unless the file says so. Exit 1 when a target is missed. Your own measured runs are\n"
+        "the rows that the file names; a row that they are fitted to is not judged by them.\n"
+        "Exit 1 when a target is missed. Your own measured runs are\n"
         "a paper too: copy a folder of experiments/papers and type in your rows.\n"
         "\n"
         "Example: penstock reproduce experiments/papers/gpipe -o gpipe.md",

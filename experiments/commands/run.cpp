@@ -41,6 +41,10 @@ void check_chakra_prefix(const std::string& prefix, const std::vector<std::strin
   if (prefix == "-") {
     throw UsageError("--chakra -: several files cannot go to standard output; give a PREFIX");
   }
+  if (prefix.ends_with('/')) {
+    throw UsageError(
+        fmt::format("--chakra {}: it is a folder; give the beginning of names in it", prefix));
+  }
   for (const std::string& path : others) {
     if (!is_chakra_path(prefix, path)) continue;
     throw UsageError(

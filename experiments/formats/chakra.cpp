@@ -28,7 +28,7 @@ enum class AttributeField : protozero::pbf_tag_type {
   int64_val = 9,
   uint64_val = 13,
   bool_val = 27,
-  string_val = 30,
+  string_val = 29,
 };
 enum class NodeType : std::int32_t {
   mem_load = 2,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "experiments/files.hpp"
 #include "experiments/json_input.hpp"
@@ -115,6 +116,9 @@ void read_rows(const json& entry, const std::string& folder, PaperTable& table) 
   for (std::size_t i = 0; i < rows.size(); ++i) {
     table.rows.push_back(below(fmt::format("/rows/{}", i), [&] { return row_of(rows[i], table); }));
   }
+  if (rows.empty() && !entry.contains("rows_file")) {
+    throw InputError("/rows", "there are none; give \"rows\" or \"rows_file\"");
+  }
   if (!entry.contains("rows_file")) return;
   for (PaperRow& row : read_paper_rows(resolve(folder, entry["rows_file"]), table)) {
     table.rows.push_back(std::move(row));
@@ -161,6 +165,22 @@ PaperTable table_of(const json& entry, const json& common, const std::string& fo
   return table;
 }
 
+/// The same name twice would hide one of two things.
+void check_names(const Paper& paper) {
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < paper.constants.size(); ++i) {
+    if (names.insert(paper.constants[i].name).second) continue;
+    throw InputError(fmt::format("/constants/{}/name", i),
+                     fmt::format("\"{}\" is the name of another", paper.constants[i].name));
+  }
+  names.clear();
+  for (std::size_t i = 0; i < paper.tables.size(); ++i) {
+    if (names.insert(paper.tables[i].name).second) continue;
+    throw InputError(fmt::format("/tables/{}/name", i),
+                     fmt::format("\"{}\" is the name of another", paper.tables[i].name));
+  }
+}
+
 /// Judgements may be fitted to tables that stand further down.
 void check_fitted_tables(const Paper& paper) {
   for (std::size_t t = 0; t < paper.tables.size(); ++t) {
@@ -195,6 +215,7 @@ Paper paper_of(const json& document, const std::string& folder) {
       return table_of(document["tables"][i], common, folder, paper);
     }));
   }
+  check_names(paper);
   check_fitted_tables(paper);
   return paper;
 }

@@ -75,7 +75,9 @@ std::string text_of(const PaperCell& cell) {
 std::vector<PaperRow> read_paper_rows(const std::string& path, const PaperTable& table) {
   const std::string text = read_file(path);
   try {
-    return rows_of(text, table);
+    std::vector<PaperRow> rows = rows_of(text, table);
+    if (!rows.empty()) return rows;
+    throw InputError("it has no rows");
   } catch (const InputError& error) {
     throw in_file(path, error);
   }

@@ -137,6 +137,9 @@ std::string take_results(const RowCase& row, Names& names) {
   if (row.table.results.empty()) return "";
   const RunResult result = run(
       parse_scenario(scenario_with(row, names).dump(), row.paper.source_file, {}, row.catalogue));
+  if (!result.report) {
+    throw InputError("", fmt::format("its run does not finish: {}", result.findings.front().text));
+  }
   const nlohmann::ordered_json document = result_json(result);
   for (const auto& [name, pointer] : row.table.results) {
     try {

@@ -76,7 +76,7 @@ constexpr ScheduleOption options[] = {
 
 constinit extern const PolicyEntry zero_bubble_entry{
     .name = "zero-bubble",
-    .summary = "F, I and W by what they take, so that ranks wait as little as their memory allows",
+    .summary = "F, I and W by what they take, so that ranks wait as little as `activations` allow",
     .splits_backward = true,
     .options = options,
     .make = make,

@@ -48,7 +48,7 @@ void read_attribute(Bytes bytes, ReadNode& node) {
   const std::uint64_t key = bytes.varint();
   if (node.fields.count(name) != 0) throw std::runtime_error("two attributes " + name);
   node.fields[name] = static_cast<std::uint32_t>(key >> 3);
-  if (key == text(30)) {
+  if (key == text(29)) {
     node.words[name] = bytes.delimited();
   } else if (key == number(7) || key == number(9) || key == number(13) || key == number(27)) {
     node.numbers[name] = bytes.varint();

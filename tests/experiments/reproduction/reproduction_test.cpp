@@ -285,6 +285,10 @@ TEST_CASE("reproduce: faults of a paper are told with their place") {
   CHECK(says(changed("/tables/0/results/makespan_us", "makespan_us"), "makespan_us"));
   CHECK(says(changed("/tables/0/results/makespan_us", "/~2"), "the result \"makespan_us\""));
   CHECK(says(changed("/tables/0/published", "m*0"), "has no error"));
+  CHECK(says(changed("/tables/0/rows", json::array()), "/tables/0/rows: there are none"));
+  CHECK(says(changed("/scenario", json::parse(R"({"model": {"stages": [{"stash_bytes": 10}, {}]},
+      "hardware": {"name": "ideal"}, "memory": {"capacity_bytes": 1, "policy": "stall"}})")),
+             "does not finish: "));
   CHECK(says(changed("/tables/0/set/~1speed", "m"), "/speed: unknown key \"speed\""));
   CHECK(says(changed("/tables/0/judgements/0/fit", {{"constants", {"q"}}}), "no constant \"q\""));
   CHECK(says(changed("/tables/0/judgements/0/fit", {{"constants", json::array()}, {"table", "q"}}),
