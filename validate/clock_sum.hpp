@@ -1,0 +1,21 @@
+#pragma once
+
+#include "sim/time.hpp"
+
+namespace penstock {
+
+/// Adds a length to a sum. Lengths that come from files may add up to more than the clock reaches
+/// to; the sum then stays at its end.
+inline void add_within_clock(Time& sum, Time length) {
+  const Time none{};
+  const Time least = none - max_time;
+  if (length > none && sum > max_time - length) {
+    sum = max_time;
+  } else if (length < none && sum < least - length) {
+    sum = least;
+  } else {
+    sum += length;
+  }
+}
+
+}  // namespace penstock
