@@ -91,6 +91,19 @@ json own_json(const OwnDifferences& own) {
           {"wait_us", to_us(own.wait)}};
 }
 
+json change_json(const Plan& plan, const MakespanChange& change) {
+  json parts = json::array();
+  for (const ChangePart& part : change.parts) {
+    const WorkClass& work = plan.classes[part.work];
+    parts.push_back({{"pass", letters(work.pass)},
+                     {"stage", index(work.stage)},
+                     {"where", place_text(plan, work.resource)},
+                     {"ops", part.ops},
+                     {"change_us", to_us(part.change)}});
+  }
+  return {{"durations", std::move(parts)}, {"rest_us", to_us(change.rest)}};
+}
+
 json reasons_json(const Comparison& comparison) {
   json all;
   for (std::size_t r = 1; r < reason_count; ++r) {
@@ -174,6 +187,7 @@ json document(const ComparedRun& a, const ComparedRun& b, const Comparison& comp
           {"notes", comparison_notes(a, b, comparison)},
           {"makespan_difference_us", longer},
           {"makespan_error", makespan_a == 0 ? 0 : longer / makespan_a},
+          {"makespan_change", change_json(plan_a, comparison.makespan_change)},
           {"start_error", spread_json(comparison, comparison.starts)},
           {"end_error", spread_json(comparison, comparison.ends)},
           {"duration_error", spread_json(comparison, comparison.durations)},

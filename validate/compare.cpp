@@ -4,15 +4,13 @@
 #include <cmath>
 #include <tuple>
 
-#include "validate/clock_sum.hpp"
+#include "validate/clock_arithmetic.hpp"
 #include "validate/rank_correlation.hpp"
 #include "validate/readiness.hpp"
 #include "validate/shared_orders.hpp"
 
 namespace penstock {
 namespace {
-
-Time magnitude(Time time) { return time < Time{} ? Time{} - time : time; }
 
 /// One of the two runs, on the common axis.
 struct Side {
@@ -219,6 +217,8 @@ class Comparer {
   }
 
   void measure() {
+    result_.makespan_change = makespan_change({a_.plan, a_.timeline, a_.ready},
+                                              {b_.plan, b_.timeline, b_.ready}, pairs());
     result_.starts = spread([](const OpDifference& op) { return op.start; });
     result_.ends = spread([](const OpDifference& op) { return op.end; });
     result_.durations = spread([](const OpDifference& op) { return op.duration(); });

@@ -8,6 +8,7 @@
 
 #include "sim/plan.hpp"
 #include "sim/timeline.hpp"
+#include "validate/makespan_change.hpp"
 #include "validate/task_match.hpp"
 #include "validate/time_use.hpp"
 
@@ -98,6 +99,7 @@ struct Comparison {
   Spread starts, ends, durations;
   std::array<std::uint64_t, reason_count> reasons{};  // how many ops differ for each
   OwnDifferences actions, transfers;
+  MakespanChange makespan_change;
   std::optional<double> start_correlation;  // Kendall's tau-b
 
   /// No op is in one run alone, and none is elsewhere or at another time.

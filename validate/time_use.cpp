@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "validate/clock_sum.hpp"
+#include "validate/clock_arithmetic.hpp"
 
 namespace penstock {
 namespace {
