@@ -230,7 +230,8 @@ std::string comparison_json(const ComparedRun& a, const ComparedRun& b,
     add_op(a.recording.plan, comparison, op, text);
     apart = ",\n";
   }
-  return text + "\n  ]\n}\n";
+  text += "\n  ]\n}\n";
+  return text;
 }
 
 }  // namespace penstock

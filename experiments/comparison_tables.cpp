@@ -170,7 +170,7 @@ std::string makespan_text(const ComparisonWords& words) {
   const MakespanChange& change = words.comparison.makespan_change;
   const Plan& plan = words.plan_a();
   const Time total = words.comparison.use_b.makespan - words.comparison.use_a.makespan;
-  if (total == Time{}) return "";
+  if (change.parts.empty()) return "";
   std::vector<std::vector<std::string>> rows;
   Time rest = change.rest;
   for (const ChangePart& part : change.parts) {

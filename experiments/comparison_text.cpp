@@ -88,14 +88,18 @@ std::string first_order_text(const ComparisonWords& words) {
                                 : "behind " + task_text(words.plan_a(), order->after.a));
 }
 
+std::string counted(std::uint64_t count, const std::string& what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 std::string own_text(const ComparisonWords& words, const char* what, const OwnDifferences& own) {
   std::string text;
   if (own.durations > 0) {
-    text += fmt::format("{} {} take another time, {} in all\n", own.durations, what,
+    text += fmt::format("durations differ of {}, {} in all\n", counted(own.durations, what),
                         words.change(own.duration));
   }
   if (own.waits > 0) {
-    text += fmt::format("{} {} wait another time of their own, {} in all\n", own.waits, what,
+    text += fmt::format("waits of their own differ of {}, {} in all\n", counted(own.waits, what),
                         words.change(own.wait));
   }
   return text;
@@ -106,13 +110,11 @@ std::string passed_on_text(const ComparisonWords& words) {
     return words.comparison.reasons[static_cast<std::size_t>(reason)];
   };
   std::string text;
-  if (count(Reason::input) + count(Reason::before) > 0) {
-    text += fmt::format("{} ops start at another time because an input or what runs before did\n",
-                        count(Reason::input) + count(Reason::before));
+  if (const auto ops = count(Reason::input) + count(Reason::before); ops > 0) {
+    text += fmt::format("starts differ of {} that others held up or let go\n", counted(ops, "op"));
   }
-  if (count(Reason::order) > 0) {
-    text += fmt::format("{} ops start at another time behind another op than before\n",
-                        count(Reason::order));
+  if (const auto ops = count(Reason::order); ops > 0) {
+    text += fmt::format("starts differ of {} that come behind another op\n", counted(ops, "op"));
   }
   return text;
 }
@@ -121,8 +123,8 @@ std::string parting_text(const ComparisonWords& words) {
   const Comparison& comparison = words.comparison;
   const std::string text = first_text(words) + first_order_text(words);
   if (text.empty()) return "";
-  return "\nwhere they part\n" + text + own_text(words, "actions", comparison.actions) +
-         own_text(words, "transfers", comparison.transfers) + passed_on_text(words);
+  return "\nwhere they part\n" + text + own_text(words, "action", comparison.actions) +
+         own_text(words, "transfer", comparison.transfers) + passed_on_text(words);
 }
 
 }  // namespace

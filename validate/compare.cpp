@@ -156,7 +156,8 @@ class Comparer {
   }
 
   Time parting_of(const OpDifference& op) const {
-    if (over(op.start)) return std::min(a_.begin(op.task.a), b_.begin(op.task.b));
+    const bool transfer = is_transfer(a_.plan.class_of(op.task.a).pass);
+    if (transfer || over(op.start)) return std::min(a_.begin(op.task.a), b_.begin(op.task.b));
     return std::min(a_.end(op.task.a), b_.end(op.task.b));
   }
 

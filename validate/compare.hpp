@@ -55,9 +55,11 @@ struct OpDifference {
   Time inherited() const { return start - wait; }
 };
 
-/// The first op in time that is not when it was.
+/// The first op in time that is not when it was. An op parts at the earlier of its two begins; an
+/// action that begins as it did, at the earlier of its ends. A transfer may let go of its link at
+/// another time before it has arrived at another time, so it parts when it begins.
 struct Parting {
-  Time at{};           // the earlier of its two begins, or of its ends where it begins as it did
+  Time at{};
   std::size_t op = 0;  // of the differences
 };
 

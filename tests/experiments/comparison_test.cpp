@@ -90,7 +90,7 @@ TEST_CASE("a comparison tells where runs part, in words and as JSON") {
   const std::string text = runs.text();
   CHECK(contains(text, "makespan    15 in A, 17 in B: +2 (+13.3 %)"));
   CHECK(contains(text, "at 5: 1F0 on rank 1 takes 1 in A, 2 in B (its own duration)\n"));
-  CHECK(contains(text, "2 actions take another time, +2 in all\n"));
+  CHECK(contains(text, "durations differ of 2 actions, +2 in all\n"));
   CHECK(contains(text, "its input 1SEND_B0 came later"));
   CHECK(text.ends_with("finding: they differ\n"));
 
@@ -106,7 +106,18 @@ TEST_CASE("a comparison tells where runs part, in words and as JSON") {
   CHECK(document.at("ranks").at(1).at("a").at("busy_us") == 6);
   CHECK(document.at("ranks").at(1).at("difference").at("busy_us") == 2);
   CHECK(document.at("ranks").at(1).at("difference").at("idle_us") == 0);
-  CHECK(document.at("ranks").at(0).at("difference").at("idle_by_cause_us").at("dependency") == 2);
+  // Rank 0 waits for 1B0, which ends at 7 and at 8, then for its gradient; behind B0, which ends
+  // at 12 and at 13, for the gradient of 1B1, which is on its way until 13 and until 15.
+  const json& causes = document.at("ranks").at(0).at("difference").at("idle_by_cause_us");
+  CHECK(causes.at("dependency") == 1);
+  CHECK(causes.at("transfer") == 1);
+  // The last op waits for 1SEND_B1, 1B1, 1F1, 1B0, 1F0: both forwards are on the path.
+  const json& change = document.at("makespan_change");
+  REQUIRE(change.at("durations").size() == 1);
+  CHECK(change.at("durations").at(0).at("pass") == "F");
+  CHECK(change.at("durations").at(0).at("ops") == 2);
+  CHECK(change.at("durations").at(0).at("change_us") == 2);
+  CHECK(change.at("rest_us") == 0);
   REQUIRE(document.at("ops").size() == 12);
   for (const json& op : document.at("ops")) {
     if (op.at("op") != "1B1") continue;
