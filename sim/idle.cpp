@@ -62,7 +62,8 @@ IdleGap gap_before(const Plan& plan, const Timeline& timeline, TaskId next, Time
       gap.causes.contention += until(there);
     }
   }
-  gap.causes.memory += until(at + of(timeline.memory_wait, next));
+  const Time for_memory = std::min(of(timeline.memory_wait, next), gap.end - at);
+  gap.causes.memory += until(at + for_memory);
   gap.causes.launch = until(gap.end);
   return gap;
 }

@@ -178,6 +178,14 @@ void check_spans(const Plan& plan, const Timeline& timeline) {
   }
 }
 
+void check_lengths(std::string_view column, const std::vector<Time>& lengths) {
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i] >= Time{} && lengths[i] <= latest) continue;
+    refuse("task {}: its {} is {} us; 0 to {} is right", i, column, text_us(lengths[i]),
+           text_us(latest));
+  }
+}
+
 /// A report adds up the busy time of all ranks, which must stay within the clock.
 void check_total(const Plan& plan, const Timeline& timeline) {
   std::vector<Time> busy_until(plan.ranks);
@@ -236,6 +244,8 @@ void check_timeline(const Plan& plan, const Timeline& timeline) {
     if (size == 0 || size == plan.tasks()) continue;
     refuse("{} waits for {} tasks; there must be as many, or none", size, plan.tasks());
   }
+  check_lengths("slowed", timeline.slowed);
+  check_lengths("memory_wait", timeline.memory_wait);
   check_spans(plan, timeline);
   check_total(plan, timeline);
   check_samples(plan, timeline);

@@ -2,9 +2,9 @@
 #include "experiments/commands/registry.hpp"
 #include "experiments/files.hpp"
 #include "experiments/pictures/bubble_plot.hpp"
+#include "experiments/recordings.hpp"
 #include "experiments/run_picture.hpp"
 #include "sim/error.hpp"
-#include "sim/timeline_file.hpp"
 
 namespace penstock {
 namespace {
@@ -15,15 +15,6 @@ struct Options {
   std::string output;
   std::optional<std::uint32_t> ranks;
 };
-
-Recording read_recording(const std::string& path) {
-  const std::string bytes = read_file(path);
-  try {
-    return read_timeline(bytes);
-  } catch (const InputError& error) {
-    throw in_file(path, error);
-  }
-}
 
 int plot_bubble(const Options& options) {
   if (!options.results.empty()) {
