@@ -1,0 +1,59 @@
+#include "validate/measurement.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+using Profile = std::vector<std::int64_t>;
+
+bool are_close(const Profile& a, const Profile& b, double steady) {
+  const auto sum = [](const Profile& profile) {
+    return static_cast<double>(std::accumulate(profile.begin(), profile.end(), std::int64_t{0}));
+  };
+  return std::abs(sum(a) - sum(b)) <= steady * std::min(sum(a), sum(b));
+}
+
+std::vector<std::int64_t> medians(const std::vector<Profile>& profiles) {
+  std::vector<std::int64_t> all;
+  for (std::size_t c = 0; !profiles.empty() && c < profiles.front().size(); ++c) {
+    std::vector<double> values;
+    for (const Profile& profile : profiles) values.push_back(static_cast<double>(profile[c]));
+    all.push_back(std::llround(median(std::move(values))));
+  }
+  return all;
+}
+
+}  // namespace
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 != 0) return *middle;
+  return (*std::max_element(values.begin(), middle) + *middle) / 2;
+}
+
+std::variant<Measurement, RunFault> measure(Backend& backend, const MeasuringPlan& measuring) {
+  backend.profile();
+  if (auto warm_up = backend.run(); auto* fault = std::get_if<RunFault>(&warm_up)) return *fault;
+  Measurement measured;
+  std::vector<Profile> profiles{backend.profile()};
+  const std::uint64_t most = std::uint64_t{measuring.iterations} * measuring.most_tries;
+  while (measured.iterations.size() < measuring.iterations && measured.tried < most) {
+    auto outcome = backend.run();
+    if (auto* fault = std::get_if<RunFault>(&outcome)) return std::move(*fault);
+    ++measured.tried;
+    profiles.push_back(backend.profile());
+    if (!are_close(profiles.end()[-2], profiles.back(), measuring.steady)) continue;
+    measured.iterations.push_back(std::get<Iteration>(std::move(outcome)));
+  }
+  measured.profile_ns = medians(profiles);
+  measured.complete = measured.iterations.size() == measuring.iterations;
+  return measured;
+}
+
+}  // namespace penstock
