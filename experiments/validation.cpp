@@ -44,7 +44,7 @@ Finding finding_of(const RunFault& fault) { return {fault.kind, fault.rank, {}, 
 std::optional<Finding> measure_and_compare(const BackendEntry& entry,
                                            const MeasuringPlan& measuring, Validation& result) {
   const std::unique_ptr<Backend> backend = entry.make(result.job);
-  auto outcome = measure(*backend, measuring);
+  auto outcome = measure(*backend, result.job, measuring);
   if (const auto* fault = std::get_if<RunFault>(&outcome)) return finding_of(*fault);
   result.measured = std::get<Measurement>(std::move(outcome));
   if (result.measured.iterations.empty()) return std::nullopt;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 namespace penstock {
@@ -10,11 +9,17 @@ namespace {
 
 using Profile = std::vector<std::int64_t>;
 
-bool are_close(const Profile& a, const Profile& b, double steady) {
-  const auto sum = [](const Profile& profile) {
-    return static_cast<double>(std::accumulate(profile.begin(), profile.end(), std::int64_t{0}));
-  };
-  return std::abs(sum(a) - sum(b)) <= steady * std::min(sum(a), sum(b));
+/// What all actions of a profile took, a class once each.
+double actions_ns(const Plan& plan, const Profile& profile) {
+  std::int64_t sum = 0;
+  for (std::size_t c = 0; c < profile.size(); ++c) {
+    if (!plan.is_link(plan.classes[c].resource)) sum += profile[c];
+  }
+  return static_cast<double>(sum);
+}
+
+bool are_close(double a, double b, double steady) {
+  return std::abs(a - b) <= steady * std::min(a, b);
 }
 
 std::vector<std::int64_t> medians(const std::vector<Profile>& profiles) {
@@ -37,7 +42,8 @@ double median(std::vector<double> values) {
   return (*std::max_element(values.begin(), middle) + *middle) / 2;
 }
 
-std::variant<Measurement, RunFault> measure(Backend& backend, const MeasuringPlan& measuring) {
+std::variant<Measurement, RunFault> measure(Backend& backend, const Job& job,
+                                            const MeasuringPlan& measuring) {
   backend.profile();
   if (auto warm_up = backend.run(); auto* fault = std::get_if<RunFault>(&warm_up)) return *fault;
   Measurement measured;
@@ -48,7 +54,8 @@ std::variant<Measurement, RunFault> measure(Backend& backend, const MeasuringPla
     if (auto* fault = std::get_if<RunFault>(&outcome)) return std::move(*fault);
     ++measured.tried;
     profiles.push_back(backend.profile());
-    if (!are_close(profiles.end()[-2], profiles.back(), measuring.steady)) continue;
+    const double before = actions_ns(job.plan, profiles.end()[-2]);
+    if (!are_close(before, actions_ns(job.plan, profiles.back()), measuring.steady)) continue;
     measured.iterations.push_back(std::get<Iteration>(std::move(outcome)));
   }
   measured.profile_ns = medians(profiles);

@@ -26,8 +26,10 @@ struct Measurement {
 /// The middle of some numbers, or between the two in the middle; 0 of none.
 double median(std::vector<double> values);
 
-/// Profile, run, profile, run …: machines drift, so each run stands between two profiles, and where
-/// these differ it is not clean. The first ones warm up and do not count.
-std::variant<Measurement, RunFault> measure(Backend& backend, const MeasuringPlan& measuring = {});
+/// Profile, run, profile, run …, of the job that the backend was made for: machines drift, so each
+/// run stands between two profiles, and where these differ it is not clean. The first ones warm up
+/// and do not count.
+std::variant<Measurement, RunFault> measure(Backend& backend, const Job& job,
+                                            const MeasuringPlan& measuring = {});
 
 }  // namespace penstock

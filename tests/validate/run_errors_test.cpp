@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "sim/error.hpp"
 #include "tests/support/system.hpp"
 
@@ -26,7 +28,49 @@ Measurement measured(std::vector<Iteration> iterations) {
   return {.profile_ns = {1000, 2000}, .iterations = std::move(iterations), .complete = true};
 }
 
+/// A backend whose profiles follow a list, and which counts its runs.
+class Listed : public Backend {
+ public:
+  explicit Listed(std::vector<std::int64_t> forwards_ns) : forwards_ns_(std::move(forwards_ns)) {}
+
+  std::vector<std::int64_t> profile() override {
+    const std::int64_t forward_ns = forwards_ns_[std::min(profiles_++, forwards_ns_.size() - 1)];
+    return {forward_ns, 0};
+  }
+  std::variant<Iteration, RunFault> run() override { return ran(++runs_, 1); }
+  std::map<std::string, std::string> environment() const override { return {}; }
+
+ private:
+  std::vector<std::int64_t> forwards_ns_;
+  std::size_t profiles_ = 0;
+  std::int64_t runs_ = 0;
+};
+
 }  // namespace
+
+// Profile and run 1 warm up. Run 2 stands between profiles of 1000 and 1100: 10 % apart, clean. Run
+// 3 between 1100 and 900 is not; run 4 between 900 and 900 is the second clean one.
+TEST_CASE("measurement: an iteration counts where the profiles around it agree") {
+  Listed backend({5000, 1000, 1100, 900, 900});
+  const auto outcome = measure(backend, one_rank(), {.iterations = 2, .steady = 0.1});
+  const Measurement& all = std::get<Measurement>(outcome);
+  CHECK(all.complete);
+  CHECK(all.tried == 3);
+  CHECK(all.iterations == std::vector<Iteration>{ran(2, 1), ran(4, 1)});
+  CHECK(all.profile_ns == std::vector<std::int64_t>{950, 0});
+}
+
+// Each profile is twice the one before: no iteration is ever clean.
+TEST_CASE("measurement: a machine that never settles ends after so many tries") {
+  std::vector<std::int64_t> doubling;
+  for (std::int64_t ns = 1; doubling.size() < 20; ns *= 2) doubling.push_back(ns);
+  Listed backend(doubling);
+  const auto outcome = measure(backend, one_rank(), {.iterations = 3, .most_tries = 4});
+  const Measurement& all = std::get<Measurement>(outcome);
+  CHECK_FALSE(all.complete);
+  CHECK(all.tried == 12);
+  CHECK(all.iterations.empty());
+}
 
 TEST_CASE("job: all times are scaled alike, to a mean action and within bounds for all work") {
   // F takes 1 us, B 2 us: 1.5 us on average.

@@ -1,15 +1,15 @@
 #include <fmt/format.h>
-#include <sys/utsname.h>
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
-#include <thread>
+#include <functional>
 
 #include "validate/backends/registry.hpp"
 #include "validate/busy_kernel.hpp"
 #include "validate/handover.hpp"
+#include "validate/host.hpp"
 #include "validate/rank_program.hpp"
+#include "validate/rank_threads.hpp"
 #include "validate/recorder.hpp"
 
 namespace penstock {
@@ -77,15 +77,13 @@ class CpuLogical : public Backend {
     Words received;
     Words made;
     std::string fault;  // of a tensor that came
-    std::exception_ptr exception;
   };
 
-  template <class Work>
-  void on_all_ranks(Work work);
+  void on_all_ranks(const std::function<void(std::uint32_t)>& work);
   void run_rank(std::uint32_t rank);
   bool receive(std::uint32_t rank, const Step& step);
   void compute(std::uint32_t rank, const Step& step);
-  void send(std::uint32_t rank, const Step& step);
+  bool send(std::uint32_t rank, const Step& step);
   void make_tensor(std::uint32_t rank, Message& message);
   bool fetch_back(std::uint32_t rank, TaskId evicted, Message& message);
   void transmit(std::uint32_t rank, const Sending& sending, Message message);
@@ -103,31 +101,8 @@ class CpuLogical : public Backend {
   std::uint32_t iteration_ = 0;
 };
 
-/// Runs `work` in a thread for each rank, and throws what the first of them threw.
-template <class Work>
-void CpuLogical::on_all_ranks(Work work) {
-  {
-    std::vector<std::jthread> threads;
-    threads.reserve(ranks_.size());
-    try {
-      for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
-        threads.emplace_back([this, rank, &work] {
-          try {
-            work(rank);
-          } catch (...) {
-            ranks_[rank].exception = std::current_exception();
-            mailboxes_.halt();
-          }
-        });
-      }
-    } catch (...) {
-      mailboxes_.halt();
-      throw;
-    }
-  }
-  for (RankState& rank : ranks_) {
-    if (rank.exception) std::rethrow_exception(std::exchange(rank.exception, nullptr));
-  }
+void CpuLogical::on_all_ranks(const std::function<void(std::uint32_t)>& work) {
+  penstock::on_all_ranks(job_.plan.ranks, work, [this] { mailboxes_.halt(); });
 }
 
 /// All ranks at once, as in a run: what cores share slows profile and run alike.
@@ -163,7 +138,7 @@ void CpuLogical::run_rank(std::uint32_t rank) {
     ranks_[rank].at = step.task;
     if (!receive(rank, step)) return;
     compute(rank, step);
-    send(rank, step);
+    if (!send(rank, step)) return;
   }
   mailboxes_.finish();
 }
@@ -196,17 +171,19 @@ void CpuLogical::compute(std::uint32_t rank, const Step& step) {
   state.clock_ns += took;
 }
 
-void CpuLogical::send(std::uint32_t rank, const Step& step) {
+/// Says whether the run goes on.
+bool CpuLogical::send(std::uint32_t rank, const Step& step) {
   for (const Sending& sending : step.sends) {
     Message message{step.makes, 0, ranks_[rank].clock_ns};
     message.label.iteration = iteration_;
     if (sending.brings_back == no_task) {
       make_tensor(rank, message);
     } else if (!fetch_back(rank, sending.brings_back, message)) {
-      return;
+      return false;
     }
     transmit(rank, sending, message);
   }
+  return true;
 }
 
 void CpuLogical::make_tensor(std::uint32_t rank, Message& message) {
@@ -262,14 +239,9 @@ std::optional<RunFault> CpuLogical::fault() const {
 }
 
 std::map<std::string, std::string> CpuLogical::environment() const {
-  std::map<std::string, std::string> all{
-      {"backend", "cpu_logical"},
-      {"clock", "thread CPU time, message stamps"},
-      {"cores", fmt::format("{}", std::thread::hardware_concurrency())}};
-  utsname system{};
-  if (uname(&system) == 0) {
-    all["os"] = fmt::format("{} {} {}", system.sysname, system.release, system.machine);
-  }
+  std::map<std::string, std::string> all = host_environment();
+  all["backend"] = "cpu_logical";
+  all["clock"] = "thread CPU time, message stamps";
   return all;
 }
 
