@@ -319,6 +319,10 @@ void check_partitioner(const Scenario& scenario) {
                                names_of(partitioner_entries())));
 }
 
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
 }  // namespace
 
 Layout settle(const Scenario& scenario) {
@@ -345,6 +349,14 @@ Layout settle(const Scenario& scenario) {
   } catch (const InputError& error) {
     throw in_file(scenario.source, error);
   }
+}
+
+std::string title_of(const Layout& layout) {
+  const std::uint32_t ranks = layout.placement.ranks();
+  const std::uint32_t stages = layout.placement.stage_count();
+  std::string title = fmt::format("{}, {}", layout.name, counted(ranks, "rank", "ranks"));
+  if (stages != ranks) title += ", " + counted(stages, "stage", "stages");
+  return title + ", " + counted(layout.microbatches, "microbatch", "microbatches");
 }
 
 }  // namespace penstock

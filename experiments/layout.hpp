@@ -34,4 +34,7 @@ struct Layout {
 /// with the file that is at fault in front: the scenario or its order.
 Layout settle(const Scenario& scenario);
 
+/// "1f1b, 4 ranks, 8 microbatches".
+std::string title_of(const Layout& layout);
+
 }  // namespace penstock

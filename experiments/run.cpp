@@ -14,18 +14,6 @@
 namespace penstock {
 namespace {
 
-std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
-std::string title_of(const Layout& layout) {
-  const std::uint32_t ranks = layout.placement.ranks();
-  const std::uint32_t stages = layout.placement.stage_count();
-  std::string title = fmt::format("{}, {}", layout.name, counted(ranks, "rank", "ranks"));
-  if (stages != ranks) title += ", " + counted(stages, "stage", "stages");
-  return title + ", " + counted(layout.microbatches, "microbatch", "microbatches");
-}
-
 /// "parameters 5, stash 30": what is there.
 std::string held_text(const BytesByKind& by_kind) {
   std::string held;

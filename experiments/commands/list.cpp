@@ -18,6 +18,7 @@
 #include "schedules/partitioners/registry.hpp"
 #include "schedules/policies/registry.hpp"
 #include "schedules/registry.hpp"
+#include "validate/backends/registry.hpp"
 
 namespace penstock {
 namespace {
@@ -140,21 +141,23 @@ json collectives() {
   return all;
 }
 
+json backends() { return names_and_summaries(backend_entries()); }
 json formats() { return names_and_summaries(format_entries()); }
 
 struct Kind {
   const char* name;
   json (*list)();
 };
-constexpr std::array<Kind, 9> kinds{{{"schedules", schedules},
-                                     {"policies", policies},
-                                     {"partitioners", partitioners},
-                                     {"hardware", hardware},
-                                     {"cost-models", cost_models},
-                                     {"layers", layers},
-                                     {"codecs", codecs},
-                                     {"collectives", collectives},
-                                     {"formats", formats}}};
+constexpr std::array<Kind, 10> kinds{{{"schedules", schedules},
+                                      {"policies", policies},
+                                      {"partitioners", partitioners},
+                                      {"hardware", hardware},
+                                      {"cost-models", cost_models},
+                                      {"layers", layers},
+                                      {"codecs", codecs},
+                                      {"collectives", collectives},
+                                      {"backends", backends},
+                                      {"formats", formats}}};
 
 /// An option with its default, where it has one: "nic_latency_us: of a NIC, default 0".
 std::string option_text(const json& option) {
@@ -218,7 +221,7 @@ constinit extern const CommandEntry list_entry{
     .name = "list",
     .summary =
         "show what there is: schedules, policies, partitioners, hardware, cost models, layers, "
-        "codecs, collectives, formats",
+        "codecs, collectives, backends, formats",
     .details =
         "Symbols: p ranks, r a rank, m microbatches, v chunks a rank, k slices, W waves; f, b, i\n"
         "and w are the times of F, B, I and W of one stage. The bubble is what the makespan\n"

@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "experiments/commands/registry.hpp"
+#include "experiments/files.hpp"
+#include "experiments/json_output.hpp"
+#include "experiments/validation.hpp"
+#include "sim/error.hpp"
+#include "sim/named.hpp"
+#include "sim/timeline_file.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint32_t least_iterations = 20;
+constexpr std::uint32_t most_iterations = 10'000;
+
+struct Options {
+  std::string scenario;
+  std::vector<std::string> settings;
+  std::string backend = "cpu_logical";
+  std::optional<std::uint32_t> iterations;
+  std::string timeline;
+  std::string simulated;
+  bool json = false;
+};
+
+void check_outputs(const Options& options) {
+  if (options.timeline.empty() || options.timeline != options.simulated) return;
+  throw UsageError(fmt::format("{}: two outputs cannot be one file", options.timeline));
+}
+
+std::uint32_t iterations_of(const Options& options) {
+  if (!options.iterations) return least_iterations;
+  if (*options.iterations < least_iterations) {
+    throw UsageError(fmt::format("--iterations {}: fewer than {} say little", *options.iterations,
+                                 least_iterations));
+  }
+  return within("--iterations", options.iterations, most_iterations);
+}
+
+void write_outputs(const Options& options, const Validation& validation) {
+  if (options.timeline.empty() && options.simulated.empty()) return;
+  if (validation.measured.iterations.empty()) {
+    return say("there is no clean iteration: no timeline was written");
+  }
+  const Plan& plan = validation.job.plan;
+  if (!options.timeline.empty()) {
+    write_file(options.timeline, write_timeline(plan, validation.typical, validation.title));
+  }
+  if (!options.simulated.empty()) {
+    write_file(options.simulated, write_timeline(plan, validation.simulated, validation.title));
+  }
+}
+
+int exit_code(const Validation& validation) {
+  if (validation.fault) return ExitCode::finding;
+  if (validation.verdict == Verdict::pass) return ExitCode::done;
+  if (validation.verdict == Verdict::fail) return ExitCode::finding;
+  say(
+      fmt::format("inconclusive: {} clean iterations of {}, retest error {:.1f} %; this machine is "
+                  "too noisy",
+                  validation.measured.iterations.size(), validation.measured.tried,
+                  100 * validation.errors.retest));
+  return ExitCode::machine_cannot;
+}
+
+int run_validation(const Options& options) {
+  check_outputs(options);
+  const MeasuringPlan measuring{.iterations = iterations_of(options)};
+  const Scenario scenario = read_scenario(options.scenario, options.settings);
+  const BackendEntry& backend = *find_named(backend_entries(), options.backend);
+  const Validation validation = validate(scenario, backend, measuring);
+  write_outputs(options, validation);
+  if (options.timeline != "-" && options.simulated != "-") {
+    fmt::print("{}",
+               options.json ? printed(validation_json(validation)) : validation_text(validation));
+  }
+  return exit_code(validation);
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  std::vector<std::string> backends;
+  for (const BackendEntry* entry : backend_entries()) backends.emplace_back(entry->name);
+  line.required("SCENARIO", options->scenario, "scenario file (JSON), - for standard input");
+  line.option("--set", options->settings, "change the scenario first", "/POINTER=VALUE");
+  line.choice("--backend", options->backend, backends, "what runs the plan");
+  line.option("--iterations", options->iterations, "how many clean iterations to measure, from 20");
+  line.option("--timeline", options->timeline, "write the timeline of the median iteration",
+              "FILE");
+  line.option("--simulated", options->simulated,
+              "write the timeline that was simulated with profiled lengths", "FILE");
+  line.flag("--json", options->json, "print the result as JSON");
+  return [options] { return run_validation(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry validate_entry{
+    .name = "validate",
+    .summary = "run the plan of a scenario for real, and hold the simulation against it",
+    .details =
+        "Each action keeps a core busy for its time and each tensor is handed over and checked;\n"
+        "all times are scaled alike, to 50 us an action. Three errors are told apart, as shares\n"
+        "of the measured makespan:\n"
+        "  structure  simulated with the lengths that the actions of an iteration had themselves;\n"
+        "             the most of all iterations. Other rules than the simulator's show here\n"
+        "  profile    simulated with lengths that were profiled between the iterations\n"
+        "  retest     every other iteration against those between them: how noisy it is\n"
+        "The structure must be within 0.5 %, the profile within 5 % or twice the retest error.\n"
+        "Exit 1 where it is not, or where ranks wait for each other for ever; exit 4 where too\n"
+        "few iterations are clean (profiles before and after one are within 10 %), or the retest\n"
+        "error is above 5 %.\n"
+        "\n"
+        "cpu_logical runs any number of ranks on any number of cores. It shows that the order\n"
+        "runs, that tensors come where they are needed, and that the rules of waiting are those\n"
+        "of the simulator. It shows nothing of links: these take what the scenario says.\n"
+        "\n"
+        "Example: penstock validate experiments/scenarios/first_run.json --backend cpu_logical",
+    .declare = declare,
+};
+
+}  // namespace penstock

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "experiments/finding.hpp"
+#include "experiments/scenario.hpp"
+#include "sim/timeline.hpp"
+#include "validate/backends/registry.hpp"
+#include "validate/job.hpp"
+#include "validate/run_errors.hpp"
+
+namespace penstock {
+
+/// A scenario that was run for real and simulated.
+struct Validation {
+  std::string title;             // "1f1b, 4 ranks, 8 microbatches"
+  std::string backend;           // its name
+  std::optional<Finding> fault;  // why it did not run, or not to its end; nothing below then
+
+  Job job;
+  Measurement measured;
+  RunErrors errors;
+  Targets targets;
+  Verdict verdict = Verdict::inconclusive;
+  Time scenario{};     // its makespan, before times were scaled
+  Timeline simulated;  // with profiled lengths
+  Timeline typical;    // the iteration in the middle
+};
+
+/// Runs the plan of a scenario on a backend and holds the simulation against it. Throws UsageError
+/// for what no backend or this one does not run, and std::runtime_error for what this machine
+/// cannot; otherwise as `run` does.
+Validation validate(const Scenario& scenario, const BackendEntry& backend,
+                    const MeasuringPlan& measuring);
+
+/// The document of `validate --json`.
+nlohmann::ordered_json validation_json(const Validation& validation);
+
+/// The report for a terminal.
+std::string validation_text(const Validation& validation);
+
+}  // namespace penstock

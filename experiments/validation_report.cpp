@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "experiments/result_json.hpp"
+#include "experiments/table.hpp"
+#include "experiments/validation.hpp"
+
+namespace penstock {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// Whether there is something to compare.
+bool has_errors(const Validation& validation) { return !validation.measured.iterations.empty(); }
+
+std::string share_text(double share) { return fmt::format("{:.2f} %", share * 100); }
+
+/// The rank whose idle share is furthest off.
+std::size_t worst_rank(const RunErrors& errors) {
+  const auto worst = std::max_element(errors.bubble.begin(), errors.bubble.end(),
+                                      [](double a, double b) { return std::abs(a) < std::abs(b); });
+  return static_cast<std::size_t>(worst - errors.bubble.begin());
+}
+
+std::string errors_table(const RunErrors& errors, const Targets& targets) {
+  const double profile_limit = std::max(targets.profile, 2 * errors.retest);
+  const std::size_t worst = worst_rank(errors);
+  return aligned({{"structure error", share_text(errors.structure), share_text(targets.structure),
+                   "simulated with the lengths that the actions of each iteration had"},
+                  {"profile error", share_text(errors.profile), share_text(profile_limit),
+                   "simulated with lengths profiled apart from the run"},
+                  {"retest error", share_text(errors.retest), share_text(targets.profile),
+                   "every other iteration against those between them"},
+                  {"start residual", share_text(errors.start), "",
+                   "how far off a task starts, as a share of the makespan: the median"},
+                  {"bubble error", share_text(std::abs(errors.bubble[worst])), "",
+                   fmt::format("how far off the idle share of rank {} is, the furthest", worst)}},
+                 {0, 3});
+}
+
+}  // namespace
+
+json validation_json(const Validation& validation) {
+  const RunErrors& errors = validation.errors;
+  const auto known = [&](json value) { return has_errors(validation) ? std::move(value) : json(); };
+  json findings = json::array();
+  if (validation.fault) findings = findings_json({*validation.fault});
+  return {{"penstock", 1},
+          {"title", validation.title},
+          {"backend", validation.backend},
+          {"structure_error", known(errors.structure)},
+          {"profile_error", known(errors.profile)},
+          {"retest_error", known(errors.retest)},
+          {"verdict", name(validation.fault ? Verdict::fail : validation.verdict)},
+          {"simulated_us", known(to_us(errors.simulated))},
+          {"measured_us", known(to_us(errors.measured))},
+          {"iterations", validation.measured.iterations.size()},
+          {"tried", validation.measured.tried},
+          {"start_residual", known(errors.start)},
+          {"bubble_error", errors.bubble},
+          {"targets",
+           {{"structure_error", validation.targets.structure},
+            {"profile_error", validation.targets.profile}}},
+          {"scenario_us", known(to_us(validation.scenario))},
+          {"time_scale", known(validation.job.scale)},
+          {"environment", validation.typical.environment},
+          {"findings", std::move(findings)}};
+}
+
+std::string validation_text(const Validation& validation) {
+  if (validation.fault) {
+    return fmt::format("{} on {}\n{}\n", validation.title, validation.backend,
+                       validation.fault->text);
+  }
+  const Measurement& measured = validation.measured;
+  std::string text = fmt::format("{} on {}: {} clean iterations of {}\n", validation.title,
+                                 validation.backend, measured.iterations.size(), measured.tried);
+  if (has_errors(validation)) {
+    const RunErrors& errors = validation.errors;
+    const TimeUnit unit = unit_for(std::max(errors.simulated, errors.measured));
+    text +=
+        fmt::format("simulated {} {}, measured {} {}, each {} times the scenario's times\n\n",
+                    time_text(errors.simulated, unit), unit.name, time_text(errors.measured, unit),
+                    unit.name, number_text(validation.job.scale));
+    text += errors_table(errors, validation.targets) + "\n";
+  }
+  return text + fmt::format("verdict: {}\n", name(validation.verdict));
+}
+
+}  // namespace penstock

@@ -1,0 +1,120 @@
+#include "experiments/validation.hpp"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "sim/error.hpp"
+#include "sim/named.hpp"
+#include "sim/timeline_file.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+const BackendEntry& cpu_logical() { return *find_named(backend_entries(), "cpu_logical"); }
+
+const char* const two_stages = R"({
+  "penstock": 1,
+  "model": { "stages": [
+    { "forward_us": 1, "backward_us": 2, "activation_bytes": 4096 },
+    { "forward_us": 1, "backward_us": 2, "activation_bytes": 4096 } ] },
+  "hardware": { "name": "ideal", "devices": 2, "latency_us": 1, "bandwidth_bytes_per_s": 4.096e9 },
+  "schedule": { "name": "1f1b", "microbatches": 2 } })";
+
+Validation validated(const std::vector<std::string>& settings = {}) {
+  return validate(parse_scenario(two_stages, "two.json", settings), cpu_logical(), {});
+}
+
+/// Why a scenario is not run, or "".
+std::string refusal(const std::vector<std::string>& settings) {
+  try {
+    validated(settings);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+// What the verdict is depends on how quiet the machine is; that it is the one that the errors call
+// for, and that the structure is exact, does not. By the closed form of 1F1B, F F B F B on rank 1
+// behind a first F and a transfer of 2 us: 1 + 2 + 6 + 2 + 2 = 13 us.
+TEST_CASE("validation: a scenario is run for real, and its structure is exact") {
+  const Validation result = validated();
+  REQUIRE_FALSE(result.fault);
+  CHECK(result.title == "1f1b, 2 ranks, 2 microbatches");
+  CHECK(result.scenario == from_us(13));
+  if (result.measured.iterations.empty()) return;
+  CHECK(result.errors.structure == 0);
+  CHECK(result.verdict == judge(result.errors, result.measured, result.targets));
+  CHECK(to_us(result.errors.simulated) > to_us(result.scenario));
+}
+
+TEST_CASE("validation: the JSON has what the contract names, and nulls where nothing was clean") {
+  Validation result = validated();
+  const auto document = validation_json(result);
+  CHECK(document["penstock"] == 1);
+  CHECK(document["backend"] == "cpu_logical");
+  CHECK(document["verdict"] == name(result.verdict));
+  CHECK(document["iterations"] == result.measured.iterations.size());
+  CHECK(document["findings"].empty());
+  if (!result.measured.iterations.empty()) {
+    CHECK(document["structure_error"] == 0.0);
+    CHECK(document["profile_error"] == result.errors.profile);
+    CHECK(document["retest_error"] == result.errors.retest);
+    CHECK(document["measured_us"] == to_us(result.errors.measured));
+    CHECK(document["simulated_us"] == to_us(result.errors.simulated));
+    CHECK(document["bubble_error"].size() == 2);
+    CHECK(document["environment"]["backend"] == "cpu_logical");
+  }
+  result.measured.iterations.clear();
+  for (const char* key : {"structure_error", "profile_error", "retest_error", "measured_us"}) {
+    CHECK(validation_json(result)[key].is_null());
+  }
+}
+
+TEST_CASE(
+    "validation: what was measured is a timeline like any other, with where it was measured") {
+  const Validation result = validated();
+  if (result.measured.iterations.empty()) return;
+  const Recording recording =
+      read_timeline(write_timeline(result.job.plan, result.typical, result.title));
+  CHECK(plan_hash(recording.plan) == plan_hash(result.job.plan));
+  CHECK(recording.timeline.begin == result.typical.begin);
+  CHECK(recording.timeline.end == result.typical.end);
+  CHECK(recording.timeline.environment.at("backend") == "cpu_logical");
+  CHECK(recording.timeline.environment.contains("time_scale"));
+}
+
+// 0B0 waits for 1B0, behind 1F1, which waits for 0F1, behind 0B0.
+TEST_CASE("validation: an order that deadlocks is a finding, before anything is run") {
+  const Scratch scratch;
+  const std::string order = scratch.file("a.csv", "0F0,0B0,0F1,0B1\n1F1,1B1,1F0,1B0\n");
+  const Validation result = validated({"/schedule={\"file\": \"" + order + "\"}"});
+  REQUIRE(result.fault);
+  const auto document = validation_json(result);
+  CHECK(document["verdict"] == "fail");
+  CHECK(document["structure_error"].is_null());
+  CHECK(document["findings"][0]["kind"] == "deadlock");
+  const std::string text = validation_text(result);
+  CHECK(text.find("on cpu_logical\ndeadlock: ") != std::string::npos);
+  CHECK(text.find("verdict") == std::string::npos);
+}
+
+TEST_CASE("validation: what a backend does not run is refused with the reason") {
+  CHECK(refusal({"/chance={\"jitter\": 0.1}"}) ==
+        "cpu_logical does not run chance: a machine has its own");
+  CHECK(refusal({"/overheads={\"launch_us\": 1}"}) ==
+        "cpu_logical does not run launches that take time");
+  CHECK(refusal({"/overheads={\"compute_slowdown_by_transfer\": 1.5}"}) ==
+        "cpu_logical does not run this scenario: transfers slow actions down");
+  CHECK(refusal({"/memory={\"capacity_bytes\": 1e9, \"policy\": \"stall\"}"}) ==
+        "cpu_logical does not run this scenario: actions wait for memory");
+  CHECK(refusal({"/model/stages=[{\"forward_us\": 0, \"backward_us\": 0}, "
+                 "{\"forward_us\": 0, \"backward_us\": 0}]"}) ==
+        "no action takes any time: there is nothing to measure");
+}
+
+}  // namespace penstock::testing

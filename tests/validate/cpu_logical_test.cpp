@@ -1,0 +1,196 @@
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "schedules/registry.hpp"
+#include "sim/named.hpp"
+#include "tests/support/system.hpp"
+#include "validate/backends/registry.hpp"
+#include "validate/run_errors.hpp"
+
+namespace penstock::testing {
+namespace {
+
+const BackendEntry& cpu_logical() { return *find_named(backend_entries(), "cpu_logical"); }
+
+/// Actions of a few microseconds, so that many plans can be run.
+constexpr JobLength quick{.mean_action_ns = 4'000, .least_work_ns = 100'000};
+
+/// A job of a system, with tensors of 4 kB.
+Job job_of(const System& system, const JobLength& length = quick) {
+  Plan plan = lowered(system);
+  const Costs costs = priced(system, plan);
+  return penstock::job_of(std::move(plan), costs, length);
+}
+
+/// A catalogue order over stages that differ, whose tensors queue up in front of slow links.
+System system_of(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t microbatches) {
+  const ScheduleOptions options{microbatches, {}};
+  System system{.placement = entry.place(ranks, usual_chunks(entry, options)),
+                .schedule = {},
+                .stages = {},
+                .hardware = link(0.3, 2e9)};
+  system.schedule = make_schedule(entry, system.placement, options);
+  for (std::size_t s = 0; s < system.placement.chains().front().size(); ++s) {
+    Layer stage = stage_of(1 + 0.25 * static_cast<double>(s % 3), 1, 1);
+    stage.activation_bytes = 4096;
+    stage.stash_bytes = 4096;
+    system.stages.push_back(stage);
+  }
+  return system;
+}
+
+System two_stages(std::string_view csv) {
+  System system{Placement::loop(2, 1), order_of(csv), {stage_of(1, 2), stage_of(1, 2)}};
+  for (Layer& stage : system.stages) stage.activation_bytes = 4096;
+  return system;
+}
+
+Iteration iteration_of(const Job& job) {
+  const auto outcome = cpu_logical().make(job)->run();
+  if (const auto* fault = std::get_if<RunFault>(&outcome)) FAIL(fault->text);
+  return std::get<Iteration>(outcome);
+}
+
+RunFault fault_of(const Job& job) {
+  const auto outcome = cpu_logical().make(job)->run();
+  REQUIRE(std::holds_alternative<RunFault>(outcome));
+  return std::get<RunFault>(outcome);
+}
+
+}  // namespace
+
+// Each plan is run for real, once for warming up and three times more. Simulated with the lengths
+// that its own actions had, an iteration takes what it took, to the nanosecond: the clock of the
+// threads and the simulator follow the same rules, each by itself.
+TEST_CASE("cpu_logical: every schedule of the catalogue runs, with a structure error of zero") {
+  for (const ScheduleEntry* entry : schedule_entries()) {
+    for (const std::uint32_t ranks : {2U, 4U, 8U}) {
+      CAPTURE(entry->name);
+      CAPTURE(ranks);
+      const Job job = job_of(system_of(*entry, ranks, 2 * ranks));
+      REQUIRE_FALSE(cpu_logical().obstacle(job.plan));
+      const auto backend = cpu_logical().make(job);
+      const auto outcome = measure(*backend, job, {.iterations = 3, .steady = 100});
+      if (const auto* fault = std::get_if<RunFault>(&outcome)) FAIL(fault->text);
+      const Measurement& measured = std::get<Measurement>(outcome);
+      CHECK(measured.iterations.size() == 3);
+      const RunErrors errors = run_errors(job, measured);
+      CHECK(errors.structure == 0);
+      CHECK(errors.measured > Time{});
+    }
+  }
+}
+
+// 0F0 makes 4096 bytes, which hold the link for 1 us at 4.096e9 bytes/s and arrive 2 us later: at
+// scale k, 3k us after 0F0 ended. 0F1 ends before its transfer may start, or after.
+TEST_CASE("cpu_logical: a tensor takes what the job says, behind the one before it on its link") {
+  System system = two_stages("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n");
+  system.hardware = link(2, 4.096e9);
+  const Job job = job_of(system);
+  const Iteration ran = iteration_of(job);
+  const auto span = [&](const char* text) { return ran[task_of(job.plan, text)]; };
+  const auto held = static_cast<std::int64_t>(std::llround(1000 * job.scale));
+  const auto latency = static_cast<std::int64_t>(std::llround(2000 * job.scale));
+  CHECK(span("0F0").begin_ns == 0);
+  CHECK(span("0F1").begin_ns == span("0F0").end_ns);
+  CHECK(span("0SEND_F0").begin_ns == span("0F0").end_ns);
+  CHECK(span("0SEND_F0").end_ns == span("0F0").end_ns + held + latency);
+  CHECK(span("0SEND_F1").begin_ns ==
+        std::max(span("0F1").end_ns, span("0SEND_F0").begin_ns + held));
+  CHECK(span("1F0").begin_ns == span("0SEND_F0").end_ns);
+  CHECK(span("1F1").begin_ns == std::max(span("1F0").end_ns, span("0SEND_F1").end_ns));
+}
+
+// BPipe on 4 ranks with 8 microbatches: rank 0 puts out what rank 3 keeps for it.
+TEST_CASE("cpu_logical: what was put out starts to come back when it is asked for and all there") {
+  const Job job = job_of(system_of(*find_named(schedule_entries(), "bpipe"), 4, 8));
+  const Iteration ran = iteration_of(job);
+  std::uint32_t returns = 0;
+  for (TaskId task = 0; task < job.plan.tasks(); ++task) {
+    if (job.plan.class_of(task).pass != Pass::send_loaded) continue;
+    ++returns;
+    std::uint32_t inputs = 0;
+    job.plan.for_each_input(task, [&](TaskId input) {
+      ++inputs;
+      CHECK(ran[task].begin_ns >= ran[input].end_ns);
+    });
+    CHECK(inputs == 2);
+  }
+  CHECK(returns > 0);
+}
+
+// F takes 1 us and B 2 us, scaled to 300 us on average. How exactly a shared machine keeps to that
+// is no property of this program; that B is busy for longer is.
+TEST_CASE("cpu_logical: an action is busy for longer when it is asked to") {
+  const Job job = job_of(two_stages("0F0,0B0\n1F0,1B0\n"), {.mean_action_ns = 300'000});
+  const auto backend = cpu_logical().make(job);
+  const auto outcome = measure(*backend, job, {.iterations = 9, .steady = 100});
+  const Measurement& measured = std::get<Measurement>(outcome);
+  const std::uint32_t forward = job.plan.work[task_of(job.plan, "0F0")];
+  const std::uint32_t backward = job.plan.work[task_of(job.plan, "0B0")];
+  CHECK(std::abs(job.work_ns[backward] - 2 * job.work_ns[forward]) <= 1);
+  CHECK(measured.profile_ns[forward] > 0);
+  CHECK(measured.profile_ns[backward] > measured.profile_ns[forward]);
+}
+
+// Rank 0 sends only behind 0B0 what 1F0 waits for, and 0B0 waits for 1B0, which stands behind 1F0.
+TEST_CASE("cpu_logical: a deadlock is a finding within a second, with all who wait") {
+  const System system = two_stages("0F0,0B0\n1F0,1B0\n");
+  Job job = job_of(system);
+  job.plan.input[task_of(job.plan, "0SEND_F0")] = task_of(job.plan, "0B0");
+  REQUIRE_FALSE(cpu_logical().obstacle(job.plan));
+  const auto begin = std::chrono::steady_clock::now();
+  const RunFault fault = fault_of(job);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(1));
+  CHECK(fault.kind == "deadlock");
+  CHECK(fault.rank == Rank{0});
+  CHECK(fault.text ==
+        "deadlock: 0B0 of rank 0 waits for 1SEND_B0; 1F0 of rank 1 waits for 0SEND_F0");
+}
+
+// Both transfers exist, but each brings the other's tensor.
+TEST_CASE("cpu_logical: a plan that ties an action to the wrong tensor is found out") {
+  Job job = job_of(two_stages("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n"));
+  std::swap(job.plan.input[task_of(job.plan, "1F0")], job.plan.input[task_of(job.plan, "1F1")]);
+  const RunFault fault = fault_of(job);
+  CHECK(fault.kind == "wrong_tensor");
+  CHECK(fault.rank == Rank{1});
+  CHECK(fault.text ==
+        "before 1F0 on rank 1: the activation of model stage 0 for microbatch 1, iteration 0 came "
+        "where the activation of model stage 0 for microbatch 0, iteration 0 was expected");
+}
+
+TEST_CASE("cpu_logical: a run after a fault starts afresh") {
+  Job job = job_of(two_stages("0F0,0B0\n1F0,1B0\n"));
+  const TaskId transfer = task_of(job.plan, "0SEND_F0");
+  const TaskId right = job.plan.input[transfer];
+  job.plan.input[transfer] = task_of(job.plan, "0B0");
+  CHECK(fault_of(job).kind == "deadlock");
+  const auto backend = cpu_logical().make(job);
+  CHECK(std::holds_alternative<RunFault>(backend->run()));
+  CHECK(std::holds_alternative<RunFault>(backend->run()));
+  job.plan.input[transfer] = right;
+  CHECK(iteration_of(job).size() == job.plan.tasks());
+}
+
+TEST_CASE("cpu_logical: fused cells and too many ranks are in the way, and it says so") {
+  System fused = two_stages("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n");
+  fused.schedule = order_of("0F0,(0F1;0B0)OVERLAP_F_B,0B1\n1F0,1B0,1F1,1B1\n");
+  CHECK_FALSE(cpu_logical().obstacle(lowered(fused)));
+  fused.overlap = Overlap::fused;
+  const auto obstacle = cpu_logical().obstacle(lowered(fused));
+  REQUIRE(obstacle);
+  CHECK_FALSE(obstacle->of_machine);
+  CHECK(obstacle->text == "overlap cells that run fused");
+
+  const ScheduleEntry& gpipe = *find_named(schedule_entries(), "gpipe");
+  CHECK_FALSE(cpu_logical().obstacle(lowered(system_of(gpipe, 256, 1))));
+  const auto many = cpu_logical().obstacle(lowered(system_of(gpipe, 257, 1)));
+  REQUIRE(many);
+  CHECK(many->of_machine);
+  CHECK(many->text == "257 ranks, each a thread; 256 are the most");
+}
+
+}  // namespace penstock::testing

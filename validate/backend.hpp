@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "sim/plan.hpp"
+#include "validate/job.hpp"
+
+namespace penstock {
+
+/// When a task ran, on one clock for all ranks. A transfer ends when it has arrived.
+struct Span {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+  friend bool operator==(const Span&, const Span&) = default;
+};
+
+/// One run of a job: a span for each task of its plan.
+using Iteration = std::vector<Span>;
+
+/// Why a run came to no end, or to a wrong one.
+struct RunFault {
+  std::string kind;  // "deadlock", "wrong_tensor"
+  Rank rank;         // where it was seen
+  std::string text;
+};
+
+/// What runs a job for real. It is made for one job, which must outlive it.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  /// Runs each work class of the plan once by itself, waiting for nobody: what each took, in
+  /// nanoseconds. Links are not measured: their classes have what the job says.
+  virtual std::vector<std::int64_t> profile() = 0;
+  /// Runs the job once. Always ends: a deadlock is a fault.
+  virtual std::variant<Iteration, RunFault> run() = 0;
+  /// What a measured timeline says of where it was measured.
+  virtual std::map<std::string, std::string> environment() const = 0;
+};
+
+}  // namespace penstock

@@ -1,0 +1,71 @@
+#include "validate/job.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "sim/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// The work of a plan's actions.
+struct Work {
+  double us = 0;
+  std::uint64_t actions = 0;  // that take time
+};
+
+Work work_of(const Plan& plan, const Costs& costs) {
+  Work work;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const Time duration = costs.duration[plan.work[task]];
+    if (plan.is_link(plan.class_of(task).resource) || duration <= Time{}) continue;
+    work.us += to_us(duration);
+    ++work.actions;
+  }
+  return work;
+}
+
+/// How many times longer everything is to take.
+double scale_for(const Plan& plan, const Costs& costs, const JobLength& length) {
+  const Work work = work_of(plan, costs);
+  if (work.actions == 0) throw UsageError("no action takes any time: there is nothing to measure");
+  const double most = static_cast<double>(length.most_work_ns);
+  const double least = static_cast<double>(length.least_work_ns) * plan.ranks;
+  const double wanted =
+      static_cast<double>(length.mean_action_ns) * static_cast<double>(work.actions);
+  constexpr double shortest_ns = 1000;
+  if (most < shortest_ns * static_cast<double>(work.actions)) {
+    throw UsageError(fmt::format("{} actions are too many to be measured; {} are the most",
+                                 work.actions, static_cast<std::uint64_t>(most / shortest_ns)));
+  }
+  return std::min(most, std::max(least, wanted)) / (work.us * 1e3);
+}
+
+std::int64_t scaled_ns(Time time, double scale) {
+  constexpr double most_ns = 1e12;
+  const double ns = to_us(time) * 1e3 * scale;
+  if (ns > most_ns) {
+    throw UsageError("transfers take so much longer than actions that these cannot be measured");
+  }
+  return std::llround(ns);
+}
+
+}  // namespace
+
+Job job_of(Plan plan, const Costs& costs, const JobLength& length) {
+  Job job;
+  job.scale = scale_for(plan, costs, length);
+  for (std::size_t c = 0; c < plan.classes.size(); ++c) {
+    const std::uint32_t buffer = plan.classes[c].buffer;
+    job.work_ns.push_back(scaled_ns(costs.duration[c], job.scale));
+    job.latency_ns.push_back(scaled_ns(costs.latency[c], job.scale));
+    job.bytes.push_back(buffer == UINT32_MAX ? 0 : costs.bytes[buffer]);
+  }
+  job.plan = std::move(plan);
+  return job;
+}
+
+}  // namespace penstock

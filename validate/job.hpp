@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/costs.hpp"
+#include "sim/plan.hpp"
+
+namespace penstock {
+
+/// A plan and what each of its work classes is to take on a backend. Whole nanoseconds, so that
+/// clocks of a machine and of the simulator can agree exactly.
+struct Job {
+  Plan plan;
+  std::vector<std::int64_t> work_ns;     // by work class: how long it keeps its rank or link
+  std::vector<std::int64_t> latency_ns;  // by work class: how much later what was sent is there
+  std::vector<std::uint64_t> bytes;      // by work class: of a transfer, its tensor
+  double scale = 1;                      // times are so often those of the costs it was made from
+};
+
+/// How long things take for real.
+struct JobLength {
+  std::int64_t mean_action_ns = 50'000;     // far above what reading a clock takes
+  std::int64_t least_work_ns = 1'000'000;   // of all actions together, a rank
+  std::int64_t most_work_ns = 100'000'000;  // of all ranks together
+};
+
+/// A job that takes what some costs say, all of them longer or shorter in the same proportion, so
+/// that it can be run many times in little time. Throws UsageError where that leaves nothing to be
+/// measured: no action takes any time, there are too many of them, or links take so much longer.
+Job job_of(Plan plan, const Costs& costs, const JobLength& length = {});
+
+}  // namespace penstock

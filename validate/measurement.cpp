@@ -1,0 +1,66 @@
+#include "validate/measurement.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+using Profile = std::vector<std::int64_t>;
+
+/// What all actions of a profile took, a class once each.
+double actions_ns(const Plan& plan, const Profile& profile) {
+  std::int64_t sum = 0;
+  for (std::size_t c = 0; c < profile.size(); ++c) {
+    if (!plan.is_link(plan.classes[c].resource)) sum += profile[c];
+  }
+  return static_cast<double>(sum);
+}
+
+bool are_close(double a, double b, double steady) {
+  return std::abs(a - b) <= steady * std::min(a, b);
+}
+
+std::vector<std::int64_t> medians(const std::vector<Profile>& profiles) {
+  std::vector<std::int64_t> all;
+  for (std::size_t c = 0; !profiles.empty() && c < profiles.front().size(); ++c) {
+    std::vector<double> values;
+    for (const Profile& profile : profiles) values.push_back(static_cast<double>(profile[c]));
+    all.push_back(std::llround(median(std::move(values))));
+  }
+  return all;
+}
+
+}  // namespace
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 != 0) return *middle;
+  return (*std::max_element(values.begin(), middle) + *middle) / 2;
+}
+
+std::variant<Measurement, RunFault> measure(Backend& backend, const Job& job,
+                                            const MeasuringPlan& measuring) {
+  backend.profile();
+  if (auto warm_up = backend.run(); auto* fault = std::get_if<RunFault>(&warm_up)) return *fault;
+  Measurement measured;
+  std::vector<Profile> profiles{backend.profile()};
+  const std::uint64_t most = std::uint64_t{measuring.iterations} * measuring.most_tries;
+  while (measured.iterations.size() < measuring.iterations && measured.tried < most) {
+    auto outcome = backend.run();
+    if (auto* fault = std::get_if<RunFault>(&outcome)) return std::move(*fault);
+    ++measured.tried;
+    profiles.push_back(backend.profile());
+    const double before = actions_ns(job.plan, profiles.end()[-2]);
+    if (!are_close(before, actions_ns(job.plan, profiles.back()), measuring.steady)) continue;
+    measured.iterations.push_back(std::get<Iteration>(std::move(outcome)));
+  }
+  measured.profile_ns = medians(profiles);
+  measured.complete = measured.iterations.size() == measuring.iterations;
+  return measured;
+}
+
+}  // namespace penstock
