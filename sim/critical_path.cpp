@@ -26,13 +26,19 @@ Release later(Release a, Release b) {
   return b.time > a.time ? b : a;
 }
 
+/// The parts of a fused cell run as one; the first stands for both.
+TaskId first_part(const Plan& plan, TaskId task) {
+  return plan.class_of(task).follows_partner ? task - 1 : task;
+}
+
 /// Finds what held each task back.
 class Causes {
  public:
   Causes(const Plan& plan, const Costs& costs, const Timeline& timeline,
          const Conditions& conditions);
-  /// When a task had all that it waited for but memory, launch and the links of others.
-  Release release_of(TaskId task) const;
+  /// When a task had all that it waited for but memory, launch and the links of others. Tasks that
+  /// take no time may let each other go at one moment: those that were met let nobody go again.
+  Release release_of(TaskId task, const std::vector<bool>& met) const;
 
  private:
   /// When the transfer has left its link.
@@ -153,9 +159,12 @@ Release Causes::by_reader(TaskId transfer) const {
   return ready;
 }
 
-Release Causes::release_of(TaskId task) const {
-  const Release previous = by_previous(task), input = by_input(task);
-  Release last = is_transfer_task(task) ? later(later(input, previous), by_reader(task))
+Release Causes::release_of(TaskId task, const std::vector<bool>& met) const {
+  const auto unmet = [&](const Release& release) {
+    return release.by != no_task && met[first_part(plan_, release.by)] ? Release{} : release;
+  };
+  const Release previous = unmet(by_previous(task)), input = unmet(by_input(task));
+  Release last = is_transfer_task(task) ? later(later(input, previous), unmet(by_reader(task)))
                                         : later(previous, input);
   last.time = std::min(last.time, timeline_.begin[task] - of(timeline_.memory_wait, task));
   return last;
@@ -203,11 +212,12 @@ std::vector<PathStep> critical_path(const Plan& plan, const Costs& costs, const 
                                     const Conditions& conditions) {
   const Causes causes(plan, costs, timeline, conditions);
   std::vector<PathStep> path;
+  std::vector<bool> met(plan.tasks());
   Release next{last_to_end(plan, timeline), makespan(plan, timeline)};
   while (next.by != no_task) {
-    // The parts of a fused cell run as one; the first stands for both.
-    const TaskId task = plan.class_of(next.by).follows_partner ? next.by - 1 : next.by;
-    const Release before = causes.release_of(task);
+    const TaskId task = first_part(plan, next.by);
+    met[task] = true;
+    const Release before = causes.release_of(task, met);
     path.push_back({.task = task, .begin = before.time, .end = next.time});
     path.back().waits = waits_of(plan, timeline, path.back());
     next = before;
