@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "experiments/codec_phases.hpp"
+#include "experiments/error_place.hpp"
 #include "experiments/json_input.hpp"
 #include "sim/error.hpp"
 #include "sim/named.hpp"
@@ -16,16 +17,6 @@ namespace penstock {
 namespace {
 
 using nlohmann::json;
-
-/// Runs a step whose errors are about what stands at a place.
-template <class Step>
-auto at(const std::string& place, Step step) {
-  try {
-    return step();
-  } catch (const InputError& error) {
-    throw InputError(place + error.where(), error.what());
-  }
-}
 
 [[noreturn]] void unknown_key(const std::string& key, const std::string& taken) {
   throw InputError(pointer_step(key), fmt::format("unknown key \"{}\"; {}", key, taken));
@@ -51,7 +42,7 @@ void check_none(const json& codec) {
 std::vector<const CodecEntry*> entries_of(const json& names) {
   std::vector<const CodecEntry*> entries;
   for (const json& name : names) {
-    entries.push_back(at(fmt::format("/among/{}", entries.size()), [&] {
+    entries.push_back(below(fmt::format("/among/{}", entries.size()), [&] {
       const CodecEntry* entry = find_named(codec_entries(), name.get<std::string>());
       if (entry != nullptr) return entry;
       throw InputError(fmt::format("unknown name \"{}\"; known: {}", name.get<std::string>(),
@@ -122,7 +113,7 @@ Looks read_looks(const json& distribution) {
 }  // namespace
 
 Encoding read_encoding(const json& codec, const std::string& place, const Looks& looks) {
-  if (codec.is_object()) return at(place, [&] { return read_object(codec, looks); });
+  if (codec.is_object()) return below(place, [&] { return read_object(codec, looks); });
   try {
     return read_object({{"name", codec}}, looks);
   } catch (const InputError& error) {

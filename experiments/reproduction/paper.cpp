@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "experiments/error_place.hpp"
 #include "experiments/files.hpp"
 #include "experiments/json_input.hpp"
 #include "sim/error.hpp"
@@ -16,16 +17,6 @@ namespace {
 
 using nlohmann::json;
 using Pairs = std::vector<std::pair<std::string, std::string>>;
-
-/// Runs a step whose errors are about a place below `where`.
-template <class Step>
-auto below(const std::string& where, Step step) {
-  try {
-    return step();
-  } catch (const InputError& error) {
-    throw InputError(where + error.where(), error.what());
-  }
-}
 
 Pairs pairs_of(const json& table, const char* key) {
   Pairs pairs;
