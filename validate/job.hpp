@@ -1,12 +1,20 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "hardware_models/model_spec.hpp"
 #include "sim/costs.hpp"
 #include "sim/plan.hpp"
 
 namespace penstock {
+
+/// The layers that the actions of a job really run.
+struct JobLayers {
+  std::vector<std::vector<LayerSpec>> stages;  // by model stage, in the order they feed each other
+  CellShape shape;                             // of a whole microbatch, on one device
+};
 
 /// A plan and what each of its work classes is to take on a backend. Whole nanoseconds, so that
 /// clocks of a machine and of the simulator can agree exactly.
@@ -16,6 +24,7 @@ struct Job {
   std::vector<std::int64_t> latency_ns;  // by work class: how much later what was sent is there
   std::vector<std::uint64_t> bytes;      // by work class: of a transfer, its tensor
   double scale = 1;                      // times are so often those of the costs it was made from
+  std::optional<JobLayers> layers;       // without them actions keep a core busy
 };
 
 /// How long things take for real.

@@ -1,37 +1,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 
 #include "validate/backends/registry.hpp"
+#include "validate/busy_body.hpp"
 #include "validate/busy_kernel.hpp"
-#include "validate/handover.hpp"
 #include "validate/host.hpp"
 #include "validate/rank_program.hpp"
 #include "validate/rank_threads.hpp"
 #include "validate/recorder.hpp"
+#include "validate/transports/mailboxes.hpp"
 
 namespace penstock {
 namespace {
 
 constexpr std::uint32_t most_ranks = 256;
 constexpr std::uint32_t most_tasks = 200'000;
-// Tensors really move, to prove order and content; how long that takes is the job's word, so that
-// they need not be large.
-constexpr std::uint64_t most_tensor_words = 8192;
-constexpr std::uint64_t most_words = std::uint64_t{1} << 23;
-
-using Words = std::vector<std::uint64_t>;
-
-/// How many words each tensor of a job has here.
-std::size_t words_of(const Job& job) {
-  std::uint64_t bytes = 0;
-  for (std::size_t c = 0; c < job.bytes.size(); ++c) bytes = std::max(bytes, job.bytes[c]);
-  const std::uint64_t room = most_words / std::max<std::uint64_t>(job.plan.tasks(), 1);
-  return std::clamp<std::uint64_t>(bytes / 8, 1, std::min(most_tensor_words, room));
-}
-
 std::vector<std::uint32_t> tasks_by_rank(const std::vector<RankProgram>& programs) {
   std::vector<std::uint32_t> tasks;
   for (const RankProgram& program : programs) {
@@ -42,6 +27,20 @@ std::vector<std::uint32_t> tasks_by_rank(const std::vector<RankProgram>& program
   return tasks;
 }
 
+/// A box for each transfer, at its task.
+std::vector<BoxSpec> boxes_of(const std::vector<RankProgram>& programs, std::uint32_t tasks,
+                              std::size_t words) {
+  std::vector<BoxSpec> boxes(tasks);
+  for (std::uint32_t rank = 0; rank < programs.size(); ++rank) {
+    for (const Step& step : programs[rank]) {
+      for (const Sending& sending : step.sends) {
+        boxes[sending.transfer] = {rank, sending.reader, words};
+      }
+    }
+  }
+  return boxes;
+}
+
 /// A thread a rank, each with a logical clock: an action takes what its thread was busy, however
 /// often others had the core meanwhile, and starts when its rank and all of its inputs are there.
 class CpuLogical : public Backend {
@@ -49,19 +48,14 @@ class CpuLogical : public Backend {
   explicit CpuLogical(const Job& job)
       : job_(job),
         programs_(rank_programs(job.plan)),
-        words_(words_of(job)),
-        mailboxes_(job.plan.tasks(), words_, job.plan.ranks),
+        steps_(busy_steps(job)),
+        mailboxes_(boxes_of(programs_, job.plan.tasks(), busy_tensor_words(job)), job.plan.ranks),
         recorder_(tasks_by_rank(programs_)),
         ranks_(job.plan.ranks),
         link_free_ns_(job.plan.links.size()) {
-    const double steps_per_ns = spin_steps_per_ns();
-    for (const std::int64_t ns : job.work_ns) {
-      steps_.push_back(static_cast<std::uint64_t>(
-          std::llround(static_cast<double>(std::max<std::int64_t>(ns, 0)) * steps_per_ns)));
-    }
-    for (RankState& rank : ranks_) {
-      rank.received.resize(words_);
-      rank.made.resize(words_);
+    for (RankState& rank : ranks_) rank.kept.resize(busy_tensor_words(job));
+    for (std::uint32_t rank = 0; rank < job.plan.ranks; ++rank) {
+      bodies_.emplace_back(job.plan, steps_, busy_tensor_words(job));
     }
   }
 
@@ -72,11 +66,9 @@ class CpuLogical : public Backend {
  private:
   struct alignas(64) RankState {
     std::int64_t clock_ns = 0;
-    TaskId at = 0;  // its action
-    std::uint64_t seed = 1;
-    Words received;
-    Words made;
-    std::string fault;  // of a tensor that came
+    TaskId at = 0;                    // its action
+    std::vector<std::uint64_t> kept;  // what comes back from where it was put out
+    std::string fault;                // of a tensor that came
   };
 
   void on_all_ranks(const std::function<void(std::uint32_t)>& work);
@@ -84,20 +76,20 @@ class CpuLogical : public Backend {
   bool receive(std::uint32_t rank, const Step& step);
   void compute(std::uint32_t rank, const Step& step);
   bool send(std::uint32_t rank, const Step& step);
-  void make_tensor(std::uint32_t rank, Message& message);
-  bool fetch_back(std::uint32_t rank, TaskId evicted, Message& message);
-  void transmit(std::uint32_t rank, const Sending& sending, Message message);
+  bool send_back(std::uint32_t rank, const Sending& sending, Message message);
+  void transmit(std::uint32_t rank, const Sending& sending, Message message,
+                std::span<const std::uint64_t> words);
   RunFault deadlock_fault() const;
   std::optional<RunFault> fault() const;
 
   const Job& job_;
   std::vector<RankProgram> programs_;
-  std::size_t words_;
+  std::vector<std::uint64_t> steps_;  // by work class
   Mailboxes mailboxes_;
   Recorder recorder_;
   std::vector<RankState> ranks_;
+  std::vector<BusyBody> bodies_;            // by rank
   std::vector<std::int64_t> link_free_ns_;  // by link; the sender's own
-  std::vector<std::uint64_t> steps_;        // by work class
   std::uint32_t iteration_ = 0;
 };
 
@@ -112,7 +104,7 @@ std::vector<std::int64_t> CpuLogical::profile() {
     for (std::size_t c = 0; c < ns.size(); ++c) {
       if (job_.plan.classes[c].resource != rank) continue;
       const std::int64_t begin = thread_cpu_ns();
-      ranks_[rank].seed = spin(steps_[c], ranks_[rank].seed);
+      bodies_[rank].perform_class(static_cast<std::uint32_t>(c));
       ns[c] = thread_cpu_ns() - begin;
     }
   });
@@ -127,6 +119,7 @@ std::variant<Iteration, RunFault> CpuLogical::run() {
     rank.clock_ns = 0;
     rank.fault.clear();
   }
+  for (BusyBody& body : bodies_) body.begin();
   on_all_ranks([this](std::uint32_t rank) { run_rank(rank); });
   ++iteration_;
   if (auto found = fault()) return *found;
@@ -140,23 +133,25 @@ void CpuLogical::run_rank(std::uint32_t rank) {
     compute(rank, step);
     if (!send(rank, step)) return;
   }
-  mailboxes_.finish();
+  mailboxes_.finish(rank);
 }
 
 /// Waits for what the step reads; says whether it may go on.
 bool CpuLogical::receive(std::uint32_t rank, const Step& step) {
   RankState& state = ranks_[rank];
   for (const Reading& reading : step.reads) {
-    const auto message = mailboxes_.take(rank, reading.transfer, state.received);
+    const std::span<std::uint64_t> room = bodies_[rank].room(reading);
+    const auto message = mailboxes_.take(reading.transfer, room);
     if (!message) return false;
     TensorLabel expected = reading.expected;
     expected.iteration = iteration_;
-    if (auto wrong = tensor_fault(*message, state.received, expected)) {
+    if (auto wrong = tensor_fault(*message, room, expected)) {
       state.fault =
           fmt::format("before {} on rank {}: {}", task_text(job_.plan, step.task), rank, *wrong);
       mailboxes_.halt();
       return false;
     }
+    bodies_[rank].take_in(reading);
     state.clock_ns = std::max(state.clock_ns, message->arrival_ns);
   }
   return true;
@@ -165,7 +160,7 @@ bool CpuLogical::receive(std::uint32_t rank, const Step& step) {
 void CpuLogical::compute(std::uint32_t rank, const Step& step) {
   RankState& state = ranks_[rank];
   const std::int64_t begin = thread_cpu_ns();
-  state.seed = spin(steps_[job_.plan.work[step.task]], state.seed);
+  bodies_[rank].perform(step);
   const std::int64_t took = thread_cpu_ns() - begin;
   recorder_.add(rank, step.task, {state.clock_ns, state.clock_ns + took});
   state.clock_ns += took;
@@ -175,41 +170,38 @@ void CpuLogical::compute(std::uint32_t rank, const Step& step) {
 bool CpuLogical::send(std::uint32_t rank, const Step& step) {
   for (const Sending& sending : step.sends) {
     Message message{step.makes, 0, ranks_[rank].clock_ns};
-    message.label.iteration = iteration_;
-    if (sending.brings_back == no_task) {
-      make_tensor(rank, message);
-    } else if (!fetch_back(rank, sending.brings_back, message)) {
-      return false;
+    if (sending.brings_back != no_task) {
+      if (!send_back(rank, sending, message)) return false;
+      continue;
     }
-    transmit(rank, sending, message);
+    const std::span<const std::uint64_t> made = bodies_[rank].made(step);
+    message.label.iteration = iteration_;
+    message.sum = checksum(made);
+    transmit(rank, sending, message, made);
   }
   return true;
 }
 
-void CpuLogical::make_tensor(std::uint32_t rank, Message& message) {
-  std::uint64_t value = ranks_[rank].seed;
-  for (std::uint64_t& word : ranks_[rank].made) word = value += 0x9e37'79b9'7f4a'7c15U;
-  message.sum = checksum(ranks_[rank].made);
-}
-
 /// What was put out earlier, once it is all there. Says whether the run goes on.
-bool CpuLogical::fetch_back(std::uint32_t rank, TaskId evicted, Message& message) {
-  const auto kept = mailboxes_.take(rank, evicted, ranks_[rank].made);
+bool CpuLogical::send_back(std::uint32_t rank, const Sending& sending, Message message) {
+  const auto kept = mailboxes_.take(sending.brings_back, ranks_[rank].kept);
   if (!kept) return false;
-  message = {kept->label, kept->sum, std::max(message.arrival_ns, kept->arrival_ns)};
+  message = Message{kept->label, kept->sum, std::max(message.arrival_ns, kept->arrival_ns)};
+  transmit(rank, sending, message, ranks_[rank].kept);
   return true;
 }
 
 /// Links serve first come first served, and only this rank asks for this one. `message` says when
 /// the tensor is ready.
-void CpuLogical::transmit(std::uint32_t rank, const Sending& sending, Message message) {
+void CpuLogical::transmit(std::uint32_t rank, const Sending& sending, Message message,
+                          std::span<const std::uint64_t> words) {
   const std::uint32_t work = job_.plan.work[sending.transfer];
   std::int64_t& free = link_free_ns_[sending.link];
   const std::int64_t begin = std::max(free, message.arrival_ns);
   free = begin + job_.work_ns[work];
   message.arrival_ns = free + job_.latency_ns[work];
   recorder_.add(rank, sending.transfer, {begin, message.arrival_ns});
-  mailboxes_.post(sending.transfer, sending.reader, message, ranks_[rank].made);
+  mailboxes_.post(sending.transfer, message, words);
 }
 
 /// Names every rank that waits, and what for.
