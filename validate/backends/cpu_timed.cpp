@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "validate/backends/registry.hpp"
+#include "validate/cores.hpp"
 #include "validate/host.hpp"
 #include "validate/measurement.hpp"
 #include "validate/rank_clocks.hpp"
@@ -17,8 +18,8 @@ class CpuTimed : public Backend {
       : job_(job),
         line_(job.plan.ranks, 200'000),
         mailboxes_(boxes_of(job), job.plan.ranks),
-        runner_(job, mailboxes_, std::vector<SleepingClock>(job.plan.ranks, SleepingClock(line_))) {
-  }
+        runner_(job, mailboxes_, std::vector<SleepingClock>(job.plan.ranks, SleepingClock(line_))),
+        a_core_each_(job.plan.ranks <= whole_cores(usable_cores())) {}
 
   std::vector<std::int64_t> profile() override;
   std::variant<Iteration, RunFault> run() override;
@@ -30,6 +31,7 @@ class CpuTimed : public Backend {
   StartLine line_;
   Mailboxes mailboxes_;
   RankRunner<SleepingClock> runner_;
+  bool a_core_each_;
   QuietWatch watch_;
   std::vector<double> wakes_ns_;  // how much longer than asked each sleep of a profile took
 };
@@ -43,13 +45,15 @@ std::vector<std::int64_t> CpuTimed::profile() {
   return ns;
 }
 
-/// Ranks share cores, so that the canary has its turn before and after them.
+/// Ranks may share cores, so that the canary has its turn before and after them, and so that they
+/// may push each other off a core, which says nothing of the machine.
 std::variant<Iteration, RunFault> CpuTimed::run() {
   ThreadReadings canary{.canary_before_ns = canary_ns()};
   watch_.begin();
   auto outcome = runner_.run();
   canary.canary_after_ns = canary_ns();
-  std::vector<ThreadReadings> readings = readings_of(runner_, job_.plan.ranks);
+  std::vector<ThreadReadings> readings;
+  if (a_core_each_) readings = readings_of(runner_, job_.plan.ranks);
   readings.push_back(canary);
   watch_.end(std::move(readings));
   return outcome;
@@ -70,7 +74,7 @@ std::unique_ptr<Backend> make(const Job& job) { return std::make_unique<CpuTimed
 JobLength length(std::uint32_t ranks) {
   return {.mean_action_ns = 2'000'000,
           .most_work_ns = std::int64_t{250'000'000} * ranks,
-          .most_tensor_words = 128};
+          .most_tensor_words = 32};
 }
 
 }  // namespace
