@@ -189,7 +189,7 @@ int read_traces(const Options& options) {
   if (options.samples) within("--samples", options.samples, 1'000'000'000);
   const TraceReading reading = reading_of(options);
   std::vector<std::string> notes;
-  std::vector<RankTrace> ranks = read_rank_traces(reading, !options.preview, notes);
+  std::vector<TracedRank> ranks = read_rank_traces(reading, !options.preview, notes);
   for (const std::string& note : notes) say(note);
   if (options.preview) {
     fmt::print("{}", options.json ? printed(preview_json(ranks, reading.patterns))
@@ -252,7 +252,8 @@ constinit extern const CommandEntry trace_entry{
         "op\n"
         "from the next. What cannot be told apart is refused.\n"
         "\n"
-        "Steps are ProfilerStep#N; all whole ones of one order are samples for the medians. When "
+        "ProfilerSteps are ProfilerStep#N; all whole ones of one order are samples for the "
+        "medians. When "
         "a\n"
         "tensor arrives is in no trace: it is taken to take as long as readers that had nothing "
         "else\n"

@@ -25,7 +25,7 @@ struct KinetoSpan {
 };
 
 /// What a device was busy with, as its name and its collective tell it.
-enum class DeviceWorkKind : std::uint8_t {
+enum class KinetoWorkKind : std::uint8_t {
   compute,
   copy,      // memory copied or set
   send,      // to another rank
@@ -33,21 +33,21 @@ enum class DeviceWorkKind : std::uint8_t {
   exchange,  // one of them or both at once: the trace does not say
   collective,
 };
-constexpr bool is_point_to_point(DeviceWorkKind kind) {
-  return kind == DeviceWorkKind::send || kind == DeviceWorkKind::receive ||
-         kind == DeviceWorkKind::exchange;
+constexpr bool is_point_to_point(KinetoWorkKind kind) {
+  return kind == KinetoWorkKind::send || kind == KinetoWorkKind::receive ||
+         kind == KinetoWorkKind::exchange;
 }
 
 /// A kernel, a copy, a memset.
-struct DeviceWork {
+struct KinetoWork {
   KinetoSpan span;
   std::uint64_t correlation = 0;  // with the launch that has the same; 0: none is known
   std::uint32_t lane = 0;         // a device's stream
-  DeviceWorkKind kind = DeviceWorkKind::compute;
+  KinetoWorkKind kind = KinetoWorkKind::compute;
 };
 
 /// A call of the host that puts work on a device.
-struct Launch {
+struct KinetoLaunch {
   std::int64_t at_ns = 0;
   std::uint64_t correlation = 0;
   std::uint32_t lane = 0;  // a thread
@@ -55,7 +55,7 @@ struct Launch {
 
 /// What a user's program marked with a name (`record_function`): on the host as long as it was
 /// inside, on a device from the first kernel to the last that Kineto knows of.
-struct Annotation {
+struct KinetoAnnotation {
   KinetoSpan span;
   std::uint32_t name = 0;
   std::uint32_t lane = 0;  // a thread, or a device's stream
@@ -71,9 +71,9 @@ struct KinetoTrace {
   std::string backend;                      // "nccl"; empty: it does not say
   std::string device;                       // the name of its first device
   std::int64_t base_ns = 0;                 // since 1970
-  std::vector<DeviceWork> works;
-  std::vector<Launch> launches;
-  std::vector<Annotation> annotations;
+  std::vector<KinetoWork> works;
+  std::vector<KinetoLaunch> launches;
+  std::vector<KinetoAnnotation> annotations;
   std::vector<std::string> names;  // of annotations, each once
   std::uint64_t events = 0;        // in the file, those passed over included
 };

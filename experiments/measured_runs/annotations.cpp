@@ -41,18 +41,19 @@ std::vector<NameCount> most_frequent_first(const KinetoTrace& trace,
 }
 
 /// The annotations that match, of host or device, by begin.
-std::vector<Annotation> matching(const KinetoTrace& trace, const OpNames& names, bool on_device) {
-  std::vector<Annotation> found;
-  for (const Annotation& annotation : trace.annotations) {
+std::vector<KinetoAnnotation> matching(const KinetoTrace& trace, const OpNames& names,
+                                       bool on_device) {
+  std::vector<KinetoAnnotation> found;
+  for (const KinetoAnnotation& annotation : trace.annotations) {
     if (annotation.on_device == on_device && names[annotation.name]) found.push_back(annotation);
   }
-  std::sort(found.begin(), found.end(), [](const Annotation& a, const Annotation& b) {
+  std::sort(found.begin(), found.end(), [](const KinetoAnnotation& a, const KinetoAnnotation& b) {
     return std::pair(a.span.begin_ns, b.span.end_ns) < std::pair(b.span.begin_ns, a.span.end_ns);
   });
   return found;
 }
 
-void check_apart(const KinetoTrace& trace, const std::vector<Annotation>& annotations) {
+void check_apart(const KinetoTrace& trace, const std::vector<KinetoAnnotation>& annotations) {
   for (std::size_t i = 1; i < annotations.size(); ++i) {
     if (annotations[i].span.begin_ns >= annotations[i - 1].span.end_ns) continue;
     throw InputError(fmt::format(
@@ -64,9 +65,9 @@ void check_apart(const KinetoTrace& trace, const std::vector<Annotation>& annota
 }
 
 /// The annotation that a moment is in.
-const Annotation* around(const std::vector<Annotation>& annotations, std::int64_t ns) {
+const KinetoAnnotation* around(const std::vector<KinetoAnnotation>& annotations, std::int64_t ns) {
   const auto next = std::upper_bound(annotations.begin(), annotations.end(), ns,
-                                     [](std::int64_t time, const Annotation& annotation) {
+                                     [](std::int64_t time, const KinetoAnnotation& annotation) {
                                        return time < annotation.span.begin_ns;
                                      });
   if (next == annotations.begin() || (next - 1)->span.end_ns < ns) return nullptr;
@@ -79,20 +80,20 @@ void widen(std::optional<KinetoSpan>& span, const KinetoSpan& other) {
   span->end_ns = std::max(span->end_ns, other.end_ns);
 }
 
-bool is_own_work(const DeviceWork& work) {
-  return work.kind == DeviceWorkKind::compute || work.kind == DeviceWorkKind::copy;
+bool is_own_work(const KinetoWork& work) {
+  return work.kind == KinetoWorkKind::compute || work.kind == KinetoWorkKind::copy;
 }
 
 /// By annotation: from the first to the last work that was launched in it.
-std::vector<std::optional<KinetoSpan>> launched_in(const KinetoTrace& trace,
-                                                   const std::vector<Annotation>& annotations) {
+std::vector<std::optional<KinetoSpan>> launched_in(
+    const KinetoTrace& trace, const std::vector<KinetoAnnotation>& annotations) {
   std::vector<std::optional<KinetoSpan>> spans(annotations.size());
   const LaunchIndex launches(trace);
-  for (const DeviceWork& work : trace.works) {
+  for (const KinetoWork& work : trace.works) {
     if (!is_own_work(work)) continue;
-    const Launch* const launch = launches.of(work);
+    const KinetoLaunch* const launch = launches.of(work);
     if (launch == nullptr) continue;
-    const Annotation* const annotation = around(annotations, launch->at_ns);
+    const KinetoAnnotation* const annotation = around(annotations, launch->at_ns);
     if (annotation == nullptr) continue;
     widen(spans[static_cast<std::size_t>(annotation - annotations.data())], work.span);
   }
@@ -103,7 +104,7 @@ std::vector<std::optional<KinetoSpan>> launched_in(const KinetoTrace& trace,
 /// an annotation on each stream that it put work on.
 std::vector<bool> computing_lanes(const KinetoTrace& trace) {
   std::vector<bool> computes;
-  for (const DeviceWork& work : trace.works) {
+  for (const KinetoWork& work : trace.works) {
     if (work.lane >= computes.size()) computes.resize(work.lane + 1);
     if (is_own_work(work)) computes[work.lane] = true;
   }
@@ -111,11 +112,12 @@ std::vector<bool> computing_lanes(const KinetoTrace& trace) {
 }
 
 /// Annotations of one name that overlap, on several streams of a device, are one.
-std::vector<Annotation> merged(std::vector<Annotation> annotations) {
-  std::stable_sort(annotations.begin(), annotations.end(),
-                   [](const Annotation& a, const Annotation& b) { return a.name < b.name; });
-  std::vector<Annotation> all;
-  for (const Annotation& next : annotations) {
+std::vector<KinetoAnnotation> merged(std::vector<KinetoAnnotation> annotations) {
+  std::stable_sort(
+      annotations.begin(), annotations.end(),
+      [](const KinetoAnnotation& a, const KinetoAnnotation& b) { return a.name < b.name; });
+  std::vector<KinetoAnnotation> all;
+  for (const KinetoAnnotation& next : annotations) {
     const bool same =
         !all.empty() && all.back().name == next.name && next.span.begin_ns < all.back().span.end_ns;
     if (!same) {
@@ -132,7 +134,7 @@ class Collector {
   Collector(const OpNames& names, Stage stage, RankOps& result)
       : names_(names), stage_(stage), result_(result) {}
 
-  void add(const Annotation& annotation, KinetoSpan span, std::optional<std::uint32_t> step) {
+  void add(const KinetoAnnotation& annotation, KinetoSpan span, std::optional<std::uint32_t> step) {
     const OpName& name = *names_[annotation.name];
     result_.ops.push_back(
         {Action(name.pass, name.stage.value_or(stage_), name.microbatch.value_or(no_microbatch)),
@@ -169,14 +171,14 @@ void Collector::finish(bool has_steps) {
 
 /// The ops of a trace whose launches tell which kernels belong to an annotation, or that has no
 /// device at all. Nothing when neither is so.
-bool add_by_host(const KinetoTrace& trace, const std::vector<Annotation>& host,
+bool add_by_host(const KinetoTrace& trace, const std::vector<KinetoAnnotation>& host,
                  Collector& collector, RankOps& result) {
   const auto spans = launched_in(trace, host);
   const bool launched =
       std::any_of(spans.begin(), spans.end(), [](const auto& span) { return span.has_value(); });
   if (!launched && !trace.works.empty()) return false;
   result.times = launched ? TimesOf::kernels : TimesOf::host_annotations;
-  const Steps steps(trace, false);
+  const ProfilerSteps steps(trace, false);
   for (std::size_t i = 0; i < host.size(); ++i) {
     if (launched && !spans[i]) continue;  // nothing of it ran while the profiler looked
     collector.add(host[i], spans[i].value_or(host[i].span), steps.at(host[i].span.begin_ns));
@@ -187,15 +189,15 @@ bool add_by_host(const KinetoTrace& trace, const std::vector<Annotation>& host,
 
 void add_by_device(const KinetoTrace& trace, const OpNames& names, Collector& collector,
                    RankOps& result) {
-  std::vector<Annotation> device = matching(trace, names, true);
+  std::vector<KinetoAnnotation> device = matching(trace, names, true);
   const std::vector<bool> computes = computing_lanes(trace);
-  const auto is_elsewhere = [&](const Annotation& annotation) {
+  const auto is_elsewhere = [&](const KinetoAnnotation& annotation) {
     return annotation.lane < computes.size() && !computes[annotation.lane];
   };
   device.erase(std::remove_if(device.begin(), device.end(), is_elsewhere), device.end());
   result.times = TimesOf::device_annotations;
-  const Steps steps(trace, true);
-  for (const Annotation& annotation : merged(std::move(device))) {
+  const ProfilerSteps steps(trace, true);
+  for (const KinetoAnnotation& annotation : merged(std::move(device))) {
     collector.add(annotation, annotation.span, steps.at(annotation.span.begin_ns));
   }
   collector.finish(!steps.empty());
@@ -207,7 +209,7 @@ NameUse name_use(const KinetoTrace& trace, const std::vector<OpPattern>& pattern
   const OpNames names = op_names(trace, patterns);
   std::vector<std::size_t> matched(names.size());
   std::vector<std::size_t> unmatched(names.size());
-  for (const Annotation& annotation : trace.annotations) {
+  for (const KinetoAnnotation& annotation : trace.annotations) {
     if (is_of_the_profiler(trace.names[annotation.name])) continue;
     ++(names[annotation.name] ? matched : unmatched)[annotation.name];
   }
@@ -219,7 +221,7 @@ RankOps ops_of_annotations(const KinetoTrace& trace, const std::vector<OpPattern
   const OpNames names = op_names(trace, patterns);
   RankOps result;
   Collector collector(names, stage, result);
-  const std::vector<Annotation> host = matching(trace, names, false);
+  const std::vector<KinetoAnnotation> host = matching(trace, names, false);
   check_apart(trace, host);
   if (add_by_host(trace, host, collector, result)) return result;
   add_by_device(trace, names, collector, result);

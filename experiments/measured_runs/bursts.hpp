@@ -6,13 +6,10 @@
 
 namespace penstock {
 
-/// The ops of a rank whose order is known, from a trace without annotations. Messages to and from
-/// other ranks, and changes of the thread that launches (PyTorch runs backwards on a thread of
-/// their own), cut the kernels of the busiest stream into bursts; the k-th burst of a step is the
-/// k-th action. A message to another rank cuts where it begins, since its op has ended then; one
-/// from another rank where it ends, since its op cannot have begun before, unless a kernel runs
-/// then; one of which the trace does not say cuts at both, unless a kernel runs. Bursts behind the
-/// last action, such as those of an optimizer, are left out where threads are known.
+/// The ops of a rank whose order is known, from a trace without annotations. Messages, and changes
+/// of the thread that launches (PyTorch runs backwards on a thread of their own), cut the kernels
+/// of the busiest stream into bursts; the k-th of a step is the k-th action of the order. Bursts
+/// behind the last action, such as those of an optimizer, are left out where threads are known.
 ///
 /// Throws InputError where two actions in a row cannot be told apart, and where no step has the
 /// bursts that the order asks for.

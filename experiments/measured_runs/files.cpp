@@ -71,7 +71,7 @@ std::string scenario_text(const MeasuredRun& run, const ScenarioParts& parts, do
                      {"devices", run.job.plan.ranks},
                      {"transfer_us", plain(run.transfer_us.value_or(0))}}},
                    {"schedule", schedule_json(run, parts)}};
-  if (run.chunks > 1 && parts.order.empty()) scenario["parallel"] = {{"chunks", run.chunks}};
+  if (parts.order.empty()) scenario["parallel"] = {{"chunks", run.chunks}};
   return printed(scenario);
 }
 

@@ -17,12 +17,12 @@ namespace {
 
 using OpsByNumber = std::map<std::uint32_t, std::vector<MeasuredOp>>;
 
-bool has_steps(const RankTrace& rank) {
+bool has_steps(const TracedRank& rank) {
   return !rank.ops.ops.empty() && rank.ops.ops.front().step.has_value();
 }
 
 /// A rank's ops by iteration.
-OpsByNumber by_number(const RankTrace& rank) {
+OpsByNumber by_number(const TracedRank& rank) {
   OpsByNumber all;
   std::set<std::tuple<Pass, Stage, Microbatch>> seen;
   std::uint32_t count = 0;
@@ -40,8 +40,8 @@ OpsByNumber by_number(const RankTrace& rank) {
   return all;
 }
 
-void check_steps(const std::vector<RankTrace>& ranks) {
-  for (const RankTrace& rank : ranks) {
+void check_steps(const std::vector<TracedRank>& ranks) {
+  for (const TracedRank& rank : ranks) {
     if (rank.ops.ops.empty()) {
       throw InputError(fmt::format(
           "{}: none of its ops is whole{}", rank.source,
@@ -105,10 +105,10 @@ Placement placement_seen(const Schedule& schedule) {
 
 }  // namespace
 
-std::vector<RunIteration> iterations_of(const std::vector<RankTrace>& ranks) {
+std::vector<RunIteration> iterations_of(const std::vector<TracedRank>& ranks) {
   check_steps(ranks);
   std::vector<OpsByNumber> all;
-  for (const RankTrace& rank : ranks) all.push_back(by_number(rank));
+  for (const TracedRank& rank : ranks) all.push_back(by_number(rank));
   std::vector<RunIteration> iterations;
   for (const auto& first : all.front()) {
     RunIteration iteration{first.first, {}};

@@ -24,10 +24,10 @@ struct SeenOrder {
   Placement placement;
 };
 
-/// The iterations of which every rank has ops. Steps part them; where the traces have none, an
-/// iteration ends where an op comes again. Throws InputError where some ranks have steps and others
-/// not.
-std::vector<RunIteration> iterations_of(const std::vector<RankTrace>& ranks);
+/// The iterations of which every rank has ops. ProfilerSteps part them; where the traces have none,
+/// an iteration ends where an op comes again. Throws InputError where some ranks have steps and
+/// others not.
+std::vector<RunIteration> iterations_of(const std::vector<TracedRank>& ranks);
 
 /// The order in which each rank began its ops, and its placement: the given one, or each stage on
 /// the rank that ran it, all of them one chain. Throws InputError, saying what is wrong, for an

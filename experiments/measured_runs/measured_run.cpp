@@ -215,6 +215,20 @@ void name_order(const std::optional<NamedOrder>& named, MeasuredRun& run) {
   run.title += fmt::format(", {} microbatch{}", microbatches, microbatches == 1 ? "" : "es");
 }
 
+/// Whether the order is what a rule makes for these sizes.
+bool makes(const ScheduleEntry& entry, const SeenOrder& order) {
+  ScheduleOptions options;
+  options.microbatch_count = microbatches_of(order.schedule);
+  const std::uint32_t ranks = order.schedule.ranks();
+  try {
+    const Placement placement = entry.place(ranks, order.placement.stage_count() / ranks);
+    return placement == order.placement &&
+           make_schedule(entry, placement, options) == order.schedule;
+  } catch (const RuleError&) {
+    return false;  // the rule is not for such sizes
+  }
+}
+
 void fill_timeline(MeasuredRun& run) {
   run.timeline = timeline_of(run.job, run.measured.iterations[run.chosen]);
   run.timeline.iteration = run.numbers[run.chosen];
@@ -231,31 +245,25 @@ void fill_timeline(MeasuredRun& run) {
 std::optional<std::string> known_order(const SeenOrder& order) {
   const std::uint32_t ranks = order.schedule.ranks();
   const std::uint32_t stages = order.placement.stage_count();
-  ScheduleOptions options;
-  options.microbatch_count = microbatches_of(order.schedule);
+  if (stages % ranks != 0) return std::nullopt;
+  std::optional<std::string> found;
   for (const ScheduleEntry* entry : schedule_entries()) {
-    if (stages % ranks != 0) continue;
-    try {
-      const Placement placement = entry->place(ranks, stages / ranks);
-      if (placement != order.placement) continue;
-      if (make_schedule(*entry, placement, options) == order.schedule) {
-        return std::string(entry->name);
-      }
-    } catch (const RuleError&) {
-      continue;  // the rule is not for such sizes
-    }
+    const bool usual = entry->default_chunks * ranks == stages;
+    if ((found && !usual) || !makes(*entry, order)) continue;
+    found = entry->name;
+    if (usual) break;
   }
-  return std::nullopt;
+  return found;
 }
 
-MeasuredRun measured_run(std::vector<RankTrace> ranks, const std::optional<NamedOrder>& named,
+MeasuredRun measured_run(std::vector<TracedRank> ranks, const std::optional<NamedOrder>& named,
                          std::optional<std::uint32_t> chosen) {
   MeasuredRun run;
   const std::vector<RunIteration> iterations = iterations_of(ranks);
   auto [place, order] = choose(iterations, named ? &named->placement : nullptr, chosen);
   run.ranks = std::move(ranks);
   run.order = std::move(order);
-  for (const RankTrace& rank : run.ranks) {
+  for (const TracedRank& rank : run.ranks) {
     for (const std::string& why : rank.ops.broken_steps) {
       run.left_out.push_back(fmt::format("{}: {}", rank.source, why));
     }

@@ -32,7 +32,7 @@ struct MeasuredRun {
   std::optional<std::string> schedule;  // the rule whose order it is; nothing: no known one's
   std::uint32_t chunks = 1;
   SeenOrder order;
-  std::vector<RankTrace> ranks;
+  std::vector<TracedRank> ranks;
   std::vector<OpTimes> times;  // by stage, then pass
 
   Job job;                             // its times are medians
@@ -53,10 +53,11 @@ struct MeasuredRun {
 /// When a tensor arrived is in no trace. It is taken to be on its way as long as it took, in the
 /// median, from the end of an op to the begin of what reads its result on a rank that was free by
 /// then; where no rank ever was, the least of these times. So launches count as transfer.
-MeasuredRun measured_run(std::vector<RankTrace> ranks, const std::optional<NamedOrder>& named,
+MeasuredRun measured_run(std::vector<TracedRank> ranks, const std::optional<NamedOrder>& named,
                          std::optional<std::uint32_t> chosen);
 
-/// The rule of the catalogue whose order this is, with so many stages a rank.
+/// The schedule whose order this is with its usual options; of several, one that usually has so
+/// many stages a rank.
 std::optional<std::string> known_order(const SeenOrder& order);
 
 }  // namespace penstock

@@ -26,9 +26,9 @@ nlohmann::ordered_json measured_run_json(const MeasuredRun& run);
 std::string measured_run_text(const MeasuredRun& run);
 
 /// What names the patterns fit, and which they do not, by rank.
-std::string preview_text(const std::vector<RankTrace>& ranks,
+std::string preview_text(const std::vector<TracedRank>& ranks,
                          const std::vector<OpPattern>& patterns);
-nlohmann::ordered_json preview_json(const std::vector<RankTrace>& ranks,
+nlohmann::ordered_json preview_json(const std::vector<TracedRank>& ranks,
                                     const std::vector<OpPattern>& patterns);
 
 }  // namespace penstock

@@ -27,10 +27,10 @@ const char* text(TimesOf times) {
   return texts[static_cast<std::size_t>(times)];
 }
 
-Steps::Steps(const KinetoTrace& trace, bool on_device) {
+ProfilerSteps::ProfilerSteps(const KinetoTrace& trace, bool on_device) {
   std::vector<std::optional<std::uint32_t>> numbers;
   for (const std::string& name : trace.names) numbers.push_back(step_number(name));
-  for (const Annotation& annotation : trace.annotations) {
+  for (const KinetoAnnotation& annotation : trace.annotations) {
     if (annotation.on_device != on_device || !numbers[annotation.name]) continue;
     Step step{annotation.span, *numbers[annotation.name]};
     if (on_device) step.span.end_ns = INT64_MAX;
@@ -41,7 +41,7 @@ Steps::Steps(const KinetoTrace& trace, bool on_device) {
   });
 }
 
-std::optional<std::uint32_t> Steps::at(std::int64_t ns) const {
+std::optional<std::uint32_t> ProfilerSteps::at(std::int64_t ns) const {
   const auto next = std::upper_bound(
       steps_.begin(), steps_.end(), ns,
       [](std::int64_t time, const Step& step) { return time < step.span.begin_ns; });
@@ -50,16 +50,16 @@ std::optional<std::uint32_t> Steps::at(std::int64_t ns) const {
 }
 
 LaunchIndex::LaunchIndex(const KinetoTrace& trace) : launches_(trace.launches) {
-  std::sort(launches_.begin(), launches_.end(), [](const Launch& a, const Launch& b) {
+  std::sort(launches_.begin(), launches_.end(), [](const KinetoLaunch& a, const KinetoLaunch& b) {
     return std::pair(a.correlation, a.at_ns) < std::pair(b.correlation, b.at_ns);
   });
 }
 
-const Launch* LaunchIndex::of(const DeviceWork& work) const {
+const KinetoLaunch* LaunchIndex::of(const KinetoWork& work) const {
   if (work.correlation == 0) return nullptr;
   const auto found = std::lower_bound(
       launches_.begin(), launches_.end(), work.correlation,
-      [](const Launch& launch, std::uint64_t number) { return launch.correlation < number; });
+      [](const KinetoLaunch& launch, std::uint64_t number) { return launch.correlation < number; });
   if (found == launches_.end() || found->correlation != work.correlation) return nullptr;
   return &*found;
 }

@@ -41,11 +41,11 @@ struct RankOps {
 };
 
 /// The steps of a training, as its profiler marked them: when each began and ended.
-class Steps {
+class ProfilerSteps {
  public:
   /// Of the host's annotations "ProfilerStep#N", or of the device's, which are known by their
   /// begins only.
-  Steps(const KinetoTrace& trace, bool on_device);
+  ProfilerSteps(const KinetoTrace& trace, bool on_device);
 
   bool empty() const { return steps_.empty(); }
   /// The step that a moment is in.
@@ -64,10 +64,10 @@ class LaunchIndex {
  public:
   explicit LaunchIndex(const KinetoTrace& trace);
   /// The launch of a work, if it is in the trace.
-  const Launch* of(const DeviceWork& work) const;
+  const KinetoLaunch* of(const KinetoWork& work) const;
 
  private:
-  std::vector<Launch> launches_;  // by correlation
+  std::vector<KinetoLaunch> launches_;  // by correlation
 };
 
 }  // namespace penstock

@@ -112,15 +112,15 @@ void move_to_common_clock(std::int64_t base_ns, std::vector<MeasuredOp>& ops) {
   }
 }
 
-RankTrace boil_down(const KinetoTrace& trace, const TraceReading& reading, Rank rank,
-                    bool ops_too) {
-  RankTrace result{.source = trace.source,
-                   .job_rank = trace.rank,
-                   .events = trace.events,
-                   .device = trace.device,
-                   .backend = trace.backend,
-                   .names = name_use(trace, reading.patterns),
-                   .ops = {}};
+TracedRank boil_down(const KinetoTrace& trace, const TraceReading& reading, Rank rank,
+                     bool ops_too) {
+  TracedRank result{.source = trace.source,
+                    .job_rank = trace.rank,
+                    .events = trace.events,
+                    .device = trace.device,
+                    .backend = trace.backend,
+                    .names = name_use(trace, reading.patterns),
+                    .ops = {}};
   if (!ops_too) return result;
   result.ops = ops_of(trace, reading, result.names, rank);
   move_to_common_clock(trace.base_ns, result.ops.ops);
@@ -129,9 +129,9 @@ RankTrace boil_down(const KinetoTrace& trace, const TraceReading& reading, Rank 
 
 }  // namespace
 
-std::vector<RankTrace> read_rank_traces(const TraceReading& reading, bool ops_too,
-                                        std::vector<std::string>& notes) {
-  std::vector<RankTrace> ranks(reading.files.size());
+std::vector<TracedRank> read_rank_traces(const TraceReading& reading, bool ops_too,
+                                         std::vector<std::string>& notes) {
+  std::vector<TracedRank> ranks(reading.files.size());
   RankFinder finder(reading);
   for (std::size_t i = 0; i < reading.files.size(); ++i) {
     const KinetoTrace trace = read_kineto(reading.files[i]);

@@ -30,7 +30,7 @@ struct TraceReading {
 };
 
 /// The trace of one rank of the pipeline, boiled down.
-struct RankTrace {
+struct TracedRank {
   std::string source;
   std::optional<std::uint32_t> job_rank;  // as the trace has it
   std::uint64_t events = 0;
@@ -45,7 +45,7 @@ struct RankTrace {
 /// `notes`. With `ops_too` off, only names are looked at, of any ranks in the order given. Throws
 /// InputError with the file's name in front, also for a rank that is missing or there twice, and
 /// for jobs of different sizes.
-std::vector<RankTrace> read_rank_traces(const TraceReading& reading, bool ops_too,
-                                        std::vector<std::string>& notes);
+std::vector<TracedRank> read_rank_traces(const TraceReading& reading, bool ops_too,
+                                         std::vector<std::string>& notes);
 
 }  // namespace penstock

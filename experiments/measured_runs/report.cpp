@@ -46,7 +46,7 @@ json ranks_json(const MeasuredRun& run) {
   const std::vector<Time> busy = busy_times(run);
   const Time whole = makespan_of(run);
   for (std::size_t i = 0; i < run.ranks.size(); ++i) {
-    const RankTrace& rank = run.ranks[i];
+    const TracedRank& rank = run.ranks[i];
     all.push_back({{"rank", i},
                    {"source", rank.source},
                    {"job_rank", rank.job_rank ? json(*rank.job_rank) : json()},
@@ -196,11 +196,11 @@ std::string measured_run_text(const MeasuredRun& run) {
   return text + names_text("no op", run.ranks.front().names.unmatched);
 }
 
-std::string preview_text(const std::vector<RankTrace>& ranks,
+std::string preview_text(const std::vector<TracedRank>& ranks,
                          const std::vector<OpPattern>& patterns) {
   std::string text;
   for (const OpPattern& pattern : patterns) text += fmt::format("pattern \"{}\"\n", pattern.text());
-  for (const RankTrace& rank : ranks) {
+  for (const TracedRank& rank : ranks) {
     text += fmt::format("\n{}: {} events{}\n", rank.source, rank.events,
                         rank.job_rank ? fmt::format(", rank {}", *rank.job_rank) : "");
     text += names_text("  op   ", rank.names.matched) + names_text("  no op", rank.names.unmatched);
@@ -209,11 +209,11 @@ std::string preview_text(const std::vector<RankTrace>& ranks,
   return text;
 }
 
-json preview_json(const std::vector<RankTrace>& ranks, const std::vector<OpPattern>& patterns) {
+json preview_json(const std::vector<TracedRank>& ranks, const std::vector<OpPattern>& patterns) {
   json texts = json::array();
   for (const OpPattern& pattern : patterns) texts.push_back(pattern.text());
   json all = json::array();
-  for (const RankTrace& rank : ranks) {
+  for (const TracedRank& rank : ranks) {
     all.push_back({{"source", rank.source},
                    {"job_rank", rank.job_rank ? json(*rank.job_rank) : json()},
                    {"events", rank.events},

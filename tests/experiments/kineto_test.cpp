@@ -103,8 +103,8 @@ TEST_CASE("kineto: kernels, launches and annotations are kept, everything else i
   REQUIRE(trace.works.size() == 2);
   CHECK(trace.works[0].span == KinetoSpan{198'093'488'368'463, 198'093'488'793'916});
   CHECK(trace.works[0].correlation == 12);
-  CHECK(trace.works[0].kind == DeviceWorkKind::compute);
-  CHECK(trace.works[1].kind == DeviceWorkKind::copy);
+  CHECK(trace.works[0].kind == KinetoWorkKind::compute);
+  CHECK(trace.works[1].kind == KinetoWorkKind::copy);
   CHECK(trace.works[0].lane != trace.works[1].lane);
   REQUIRE(trace.launches.size() == 1);
   CHECK(trace.launches[0].at_ns == 1500);
@@ -124,13 +124,13 @@ TEST_CASE("kineto: sends, receives and collectives are told apart by name and co
         .kind;
   };
   const std::string message = "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)";
-  CHECK(kind(message, "send") == DeviceWorkKind::send);
-  CHECK(kind(message, "recv") == DeviceWorkKind::receive);
-  CHECK(kind(message, "coalesced") == DeviceWorkKind::exchange);
-  CHECK(kind(message, "") == DeviceWorkKind::exchange);
-  CHECK(kind(message, "all_to_allv") == DeviceWorkKind::collective);
-  CHECK(kind("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "") == DeviceWorkKind::collective);
-  CHECK(kind("gemm", "") == DeviceWorkKind::compute);
+  CHECK(kind(message, "send") == KinetoWorkKind::send);
+  CHECK(kind(message, "recv") == KinetoWorkKind::receive);
+  CHECK(kind(message, "coalesced") == KinetoWorkKind::exchange);
+  CHECK(kind(message, "") == KinetoWorkKind::exchange);
+  CHECK(kind(message, "all_to_allv") == KinetoWorkKind::collective);
+  CHECK(kind("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "") == KinetoWorkKind::collective);
+  CHECK(kind("gemm", "") == KinetoWorkKind::compute);
 }
 
 TEST_CASE("kineto: a packed trace is read as a plain one, whatever its name") {

@@ -87,7 +87,7 @@ void Writer::write_op(TaskId task, std::int64_t begin, std::int64_t end) {
       write_span("gpu_user_annotation", name, device, stream, begin - 1, end + 1 + later, "");
     }
   }
-  const std::int64_t middle = begin + (end - begin) / 2;
+  const std::int64_t middle = begin + (end - begin) * 3 / 7;
   write_kernel(begin - lead_ns + 1, thread, begin, middle);
   write_kernel(begin - lead_ns + 2, thread, middle + 1, end);
 }
@@ -133,22 +133,24 @@ void Writer::write_step(const Timeline& timeline, std::uint32_t number, std::int
 std::string Writer::finish() {
   event(R"("ph": "M", "name": "process_name", "pid": 0, "tid": 0, "args": {{"name": "python"}})");
   event(R"("ph": "i", "s": "g", "name": "Record Window End", "pid": "", "tid": "", "ts": 1.000)");
-  event(R"("ph": "X", "cat": "Trace", "ts": 0.001, "dur": 5.000, "pid": "Spans", "tid": "PyTorch",)"
-        R"( "name": "PyTorch Profiler (0)",
-        "args"
-        : {{"Op count" : 0}}) ");
-      std::string info =
-          fmt::format("\"baseTimeNanoseconds\": {}", style_.base_ns + style_.base_step_ns * rank_);
+  event(R"("ph": "X", "cat": "Trace", "name": "PyTorch Profiler", "pid": "Spans", "tid": "x",
+    "ts": 0.001, "dur": 5.000)");
+  const std::int64_t base_ns = style_.base_ns + style_.base_step_ns * rank_;
+  std::string info = fmt::format("\"baseTimeNanoseconds\": {}", base_ns);
   if (style_.rank_known) {
-    info += fmt::format(
-        R"(, "distributedInfo": {{"backend": "nccl", "rank": {}, "world_size": {}, "pg_config": [{{"pg_name": "0", "ranks": [0, 1]}}]}})",
-        rank_, plan_.ranks);
+    info += fmt::format(R"(,
+  "distributedInfo": {{"backend": "nccl", "rank": {}, "world_size": {}, "pg_count": 1}})",
+                        rank_, plan_.ranks);
   }
   const std::string events = fmt::format("\"traceEvents\": [{}\n]", out_);
-  return fmt::format(
-      "{{\"schemaVersion\": 1,\n\"deviceProperties\": [{{\"id\": 0, \"name\": \"Made GPU\", "
-      "\"numSms\": 132}}],\n\"displayTimeUnit\": \"ms\",\n{},\n{},\n\"traceName\": \"x\"}}\n",
-      style_.info_last ? events : info, style_.info_last ? info : events);
+  return fmt::format(R"({{"schemaVersion": 1,
+  "deviceProperties": [{{"id": 0, "name": "Made GPU", "numSms": 132}}],
+  "displayTimeUnit": "ms",
+  {},
+  {},
+  "traceName": "x"
+}})",
+                     style_.info_last ? events : info, style_.info_last ? info : events);
 }
 
 }  // namespace

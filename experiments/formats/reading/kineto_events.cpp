@@ -19,16 +19,16 @@ bool is_launch(std::string_view category) {
 }
 
 /// All-to-all collectives run the kernels of sends and receives.
-DeviceWorkKind message_kind(std::string_view collective) {
-  if (has(collective, "to_all") || has(collective, "toall")) return DeviceWorkKind::collective;
+KinetoWorkKind message_kind(std::string_view collective) {
+  if (has(collective, "to_all") || has(collective, "toall")) return KinetoWorkKind::collective;
   const bool sends = has(collective, "send");
-  if (sends == has(collective, "recv")) return DeviceWorkKind::exchange;
-  return sends ? DeviceWorkKind::send : DeviceWorkKind::receive;
+  if (sends == has(collective, "recv")) return KinetoWorkKind::exchange;
+  return sends ? KinetoWorkKind::send : KinetoWorkKind::receive;
 }
 
-DeviceWorkKind kernel_kind(std::string_view name, std::string_view collective) {
-  if (!name.starts_with("nccl")) return DeviceWorkKind::compute;
-  return has(name, "SendRecv") ? message_kind(collective) : DeviceWorkKind::collective;
+KinetoWorkKind kernel_kind(std::string_view name, std::string_view collective) {
+  if (!name.starts_with("nccl")) return KinetoWorkKind::compute;
+  return has(name, "SendRecv") ? message_kind(collective) : KinetoWorkKind::collective;
 }
 
 void take_text(const KinetoValue& value, std::string& target) {
@@ -91,8 +91,8 @@ void KinetoEvents::end() {
 
 void KinetoEvents::keep_work(KinetoSpan span, bool is_kernel) {
   check_room(trace_.works.size());
-  const DeviceWorkKind kind =
-      is_kernel ? kernel_kind(event_.name, event_.collective) : DeviceWorkKind::copy;
+  const KinetoWorkKind kind =
+      is_kernel ? kernel_kind(event_.name, event_.collective) : KinetoWorkKind::copy;
   trace_.works.push_back({span, event_.correlation, lane(), kind});
 }
 
