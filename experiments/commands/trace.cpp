@@ -158,26 +158,30 @@ void check_outputs(const Options& options) {
   }
 }
 
-void write_scenario(const Options& options, const MeasuredRun& run, double examples) {
+/// What a scenario names, if one is asked for.
+ScenarioParts scenario_parts(const Options& options, const MeasuredRun& run) {
+  if (options.scenario.empty()) return {};
   ScenarioParts parts{.profile = seen_from(options.profile, options.scenario), .order = ""};
-  const bool by_name = run.schedule && find_named(schedule_entries(), *run.schedule) != nullptr;
-  if (!by_name) {
-    if (options.order.empty() || options.order == "-") {
-      throw UsageError("--scenario: the order is that of no schedule; --order FILE.csv writes it");
-    }
-    parts.order = seen_from(options.order, options.scenario);
+  if (run.schedule && find_named(schedule_entries(), *run.schedule) != nullptr) return parts;
+  if (options.order.empty() || options.order == "-") {
+    throw UsageError("--scenario: the order is that of no schedule; --order FILE.csv writes it");
   }
-  write_file(options.scenario, scenario_text(run, parts, examples));
+  parts.order = seen_from(options.order, options.scenario);
+  return parts;
 }
 
 void write_outputs(const Options& options, const MeasuredRun& run) {
   const double examples = options.samples.value_or(1);
-  if (!options.timeline.empty()) {
-    write_file(options.timeline, write_timeline(run.job.plan, run.timeline, run.title));
+  const ScenarioParts parts = scenario_parts(options, run);
+  const auto write = [](const std::string& path, const std::string& content) {
+    if (!path.empty()) write_file(path, content);
+  };
+  write(options.timeline, write_timeline(run.job.plan, run.timeline, run.title));
+  write(options.profile, profile_text(run, examples));
+  write(options.order, write_torch_csv(run.order.schedule).text);
+  if (!options.scenario.empty()) {
+    write_file(options.scenario, scenario_text(run, parts, examples));
   }
-  if (!options.profile.empty()) write_file(options.profile, profile_text(run, examples));
-  if (!options.order.empty()) write_file(options.order, write_torch_csv(run.order.schedule).text);
-  if (!options.scenario.empty()) write_scenario(options, run, examples);
 }
 
 bool prints(const Options& options) {
@@ -233,31 +237,28 @@ constinit extern const CommandEntry trace_entry{
     .name = "trace",
     .summary = "read a training that PyTorch's profiler traced: its timeline, and a profile of it",
     .details =
-        "Each file is the trace of one rank (torch.profiler, export_chrome_trace). Ranks are put "
-        "on\n"
-        "one clock by baseTimeNanoseconds.\n"
+        "Each file is the trace of one rank (torch.profiler, export_chrome_trace). Ranks are put\n"
+        "on one clock by baseTimeNanoseconds.\n"
         "\n"
-        "Which op a kernel belongs to is told by annotations (record_function) where their names\n"
-        "fit a pattern: text in which {pass} stands for F, B, I, W, forward, backward …, {stage} "
-        "and\n"
-        "{microbatch} for numbers, and * for anything. Without {stage}, a rank's stage is its own\n"
-        "number; without {microbatch}, they are counted as they ran in each step. By default "
-        "names\n"
-        "are tried as PyTorch's pipelining writes them: \"PP:{stage}{pass}{microbatch}\" and\n"
-        "\"{pass} {microbatch}\". An op lasts from its first kernel to its last, whichever thread\n"
+        "Annotations (record_function) tell which op a kernel belongs to, where their names fit a\n"
+        "pattern: text in which {pass} stands for F, B, I, W, forward, backward and the like,\n"
+        "{stage} and {microbatch} for numbers, and * for anything. Without {stage}, a rank's "
+        "stage\n"
+        "is its own number; without {microbatch}, they are counted as they ran in each step. By\n"
+        "default names are tried as PyTorch's pipelining writes them: "
+        "\"PP:{stage}{pass}{microbatch}\"\n"
+        "and \"{pass} {microbatch}\". An op lasts from its first kernel to its last, whichever "
+        "thread\n"
         "launched them, messages between ranks apart.\n"
         "\n"
         "Without such names, --schedule and --microbatches say which order ran, and messages\n"
-        "(kernels SendRecv of NCCL), and the threads that forward and backward run on, part one "
-        "op\n"
+        "(kernels SendRecv of NCCL) and the threads that forward and backward run on part one op\n"
         "from the next. What cannot be told apart is refused.\n"
         "\n"
-        "ProfilerSteps are ProfilerStep#N; all whole ones of one order are samples for the "
-        "medians. When "
+        "Steps are ProfilerStep#N; all whole ones of one order are samples for the medians. When "
         "a\n"
-        "tensor arrives is in no trace: it is taken to take as long as readers that had nothing "
-        "else\n"
-        "to do waited for it, so launches count as transfer.\n"
+        "tensor arrives is in no trace: it is taken to take as long as readers that had nothing\n"
+        "else to do waited for it, so launches count as transfer.\n"
         "\n"
         "Example: penstock trace rank*.json.gz --preview\n"
         "         penstock trace rank*.json.gz --timeline run.timeline \\\n"

@@ -18,6 +18,11 @@ struct Expected {
   std::vector<ActionGroup> groups;
 };
 
+bool has_messages(const KinetoTrace& trace) {
+  return std::any_of(trace.works.begin(), trace.works.end(),
+                     [](const KinetoWork& work) { return is_point_to_point(work.kind); });
+}
+
 std::string too_few(const Expected& expected, std::size_t bursts) {
   return fmt::format("{} bursts of kernels, where the order has {} ({} actions)", bursts,
                      expected.groups.size(), expected.actions.size());
@@ -85,6 +90,11 @@ RankOps ops_of_bursts(const KinetoTrace& trace, const Schedule& schedule,
                       const Placement& placement, Rank rank) {
   if (schedule.on(rank).empty()) {
     throw InputError(fmt::format("the order has no action for rank {}", index(rank)));
+  }
+  if (placement.ranks() > 1 && !has_messages(trace)) {
+    throw InputError(
+        "it has no messages between ranks (kernels named nccl…SendRecv), which would part its ops; "
+        "a trace with annotations can be read");
   }
   const KernelBursts bursts = kernel_bursts(trace);
   const Expected expected{schedule.on(rank),

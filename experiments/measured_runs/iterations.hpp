@@ -24,7 +24,7 @@ struct SeenOrder {
   Placement placement;
 };
 
-/// The iterations of which every rank has ops. ProfilerSteps part them; where the traces have none,
+/// The iterations of which every rank has ops. Steps part them; where the traces have none,
 /// an iteration ends where an op comes again. Throws InputError where some ranks have steps and
 /// others not.
 std::vector<RunIteration> iterations_of(const std::vector<TracedRank>& ranks);

@@ -9,8 +9,8 @@
 #include <utility>
 #include <variant>
 
+#include "experiments/measured_runs/order_names.hpp"
 #include "experiments/measured_runs/transfer_times.hpp"
-#include "schedules/registry.hpp"
 #include "sim/error.hpp"
 #include "sim/events.hpp"
 #include "sim/limits.hpp"
@@ -18,16 +18,6 @@
 
 namespace penstock {
 namespace {
-
-std::uint32_t microbatches_of(const Schedule& schedule) {
-  std::uint32_t count = 0;
-  for (Rank rank : Numbers<Rank>(schedule.ranks())) {
-    for (const Action& action : schedule.on(rank)) {
-      count = std::max(count, index(action.microbatch) + 1);
-    }
-  }
-  return count;
-}
 
 // ---- which iterations count ----
 
@@ -179,30 +169,12 @@ void measure(const std::vector<RunIteration>& iterations, std::size_t chosen, Me
 
 // ---- what it is called ----
 
-/// The first place where an order is not the one that was named.
-std::string difference(const Schedule& seen, const NamedOrder& named) {
-  if (seen.ranks() != named.schedule.ranks()) return "it has other ranks";
-  for (Rank rank : Numbers<Rank>(seen.ranks())) {
-    const auto& ran = seen.on(rank);
-    const auto& asked = named.schedule.on(rank);
-    const std::size_t size = std::max(ran.size(), asked.size());
-    for (std::size_t i = 0; i < size; ++i) {
-      const std::string a = i < ran.size() ? text(ran[i]) : "nothing";
-      const std::string b = i < asked.size() ? text(asked[i]) : "nothing";
-      if (a != b) {
-        return fmt::format("rank {} ran {} as action {}, where it has {}", index(rank), a, i, b);
-      }
-    }
-  }
-  return "";
-}
-
 void name_order(const std::optional<NamedOrder>& named, MeasuredRun& run) {
   const Schedule& seen = run.order.schedule;
   const bool as_named = named && seen == named->schedule;
   if (named && !as_named) {
-    run.notes.push_back(
-        fmt::format("the order is not that of {}: {}", named->name, difference(seen, *named)));
+    run.notes.push_back(fmt::format("the order is not that of {}: {}", named->name,
+                                    order_difference(seen, *named)));
   }
   run.schedule = as_named ? named->name : known_order(run.order);
   const std::uint32_t ranks = seen.ranks();
@@ -213,20 +185,6 @@ void name_order(const std::optional<NamedOrder>& named, MeasuredRun& run) {
   run.title = fmt::format("{}, {} rank{}", run.job.plan.schedule, ranks, ranks == 1 ? "" : "s");
   if (stages != ranks) run.title += fmt::format(", {} stages", stages);
   run.title += fmt::format(", {} microbatch{}", microbatches, microbatches == 1 ? "" : "es");
-}
-
-/// Whether the order is what a rule makes for these sizes.
-bool makes(const ScheduleEntry& entry, const SeenOrder& order) {
-  ScheduleOptions options;
-  options.microbatch_count = microbatches_of(order.schedule);
-  const std::uint32_t ranks = order.schedule.ranks();
-  try {
-    const Placement placement = entry.place(ranks, order.placement.stage_count() / ranks);
-    return placement == order.placement &&
-           make_schedule(entry, placement, options) == order.schedule;
-  } catch (const RuleError&) {
-    return false;  // the rule is not for such sizes
-  }
 }
 
 void fill_timeline(MeasuredRun& run) {
@@ -241,20 +199,6 @@ void fill_timeline(MeasuredRun& run) {
 }
 
 }  // namespace
-
-std::optional<std::string> known_order(const SeenOrder& order) {
-  const std::uint32_t ranks = order.schedule.ranks();
-  const std::uint32_t stages = order.placement.stage_count();
-  if (stages % ranks != 0) return std::nullopt;
-  std::optional<std::string> found;
-  for (const ScheduleEntry* entry : schedule_entries()) {
-    const bool usual = entry->default_chunks * ranks == stages;
-    if ((found && !usual) || !makes(*entry, order)) continue;
-    found = entry->name;
-    if (usual) break;
-  }
-  return found;
-}
 
 MeasuredRun measured_run(std::vector<TracedRank> ranks, const std::optional<NamedOrder>& named,
                          std::optional<std::uint32_t> chosen) {

@@ -56,8 +56,4 @@ struct MeasuredRun {
 MeasuredRun measured_run(std::vector<TracedRank> ranks, const std::optional<NamedOrder>& named,
                          std::optional<std::uint32_t> chosen);
 
-/// The schedule whose order this is with its usual options; of several, one that usually has so
-/// many stages a rank.
-std::optional<std::string> known_order(const SeenOrder& order);
-
 }  // namespace penstock

@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "experiments/commands/registry.hpp"
 #include "experiments/measured_runs/outputs.hpp"
 #include "experiments/run.hpp"
 #include "experiments/scenario.hpp"
@@ -183,8 +185,8 @@ TEST_CASE("traces: messages part ops also where times vary and steps are not mar
 }
 
 // 6 microbatches were run, and 8 are said. On rank 0, 2 F, then 4 times F B, then 2 B: the last 3 B
-// are parted by gradients that come, all else by what leaves or by threads: 10 bursts for 12 actions,
-// and by the same count 14 for 16.
+// are parted by gradients that come, all else by what leaves or by threads: 10 bursts for 12
+// actions, and by the same count 14 for 16.
 TEST_CASE("traces: bursts that are not those of the order are refused with both numbers") {
   Traces traces({run_of(three_stages(one_f_one_b))}, {.annotations = false});
   traces.name("1f1b", 8);
@@ -207,6 +209,12 @@ TEST_CASE("traces: actions that nothing tells apart are refused by name") {
 }
 
 // The median of five steps whose ops differ by chance is between the least and the most.
+TEST_CASE("traces: a trace of several ranks without messages is not cut by threads alone") {
+  Traces traces({run_of(three_stages(one_f_one_b))}, {.annotations = false, .messages = false});
+  traces.name("1f1b", 6);
+  CHECK(traces.refusal().find("it has no messages between ranks") != std::string::npos);
+}
+
 TEST_CASE("traces: all whole steps are samples, and the step that is asked for is the timeline") {
   const std::vector<RunResult> made = varied_runs(three_stages(one_f_one_b), 5);
   Traces traces(made, {});
@@ -447,6 +455,38 @@ TEST_CASE("traces: a scenario from the profile of a traced run takes as long as 
     CHECK(simulated.report->makespan == made.report->makespan);
     CHECK(plan_hash(*simulated.plan) == plan_hash(*made.plan));
   }
+}
+
+// The files stand in folders apart: a scenario names others as they are seen from its own.
+TEST_CASE("traces: the command writes a scenario that finds its profile and its order") {
+  const RunResult made = run_of(three_stages(one_f_one_b));
+  Traces traces({made}, {});
+  const Scratch scratch;
+  std::filesystem::create_directories(scratch.path("a/b"));
+  std::filesystem::create_directories(scratch.path("c"));
+  // An order that no rule makes: rank 2 runs its first two forwards before its first backward.
+  const std::string order = scratch.file(
+      "own.csv", "0F0,0F1,0F2,0B0,0B1,0B2\n1F0,1F1,1F2,1B0,1B1,1B2\n2F0,2F1,2B0,2F2,2B1,2B2\n");
+  const RunResult own = run_of(three_stages(fmt::format(R"({{"file": "{}"}})", order)));
+  Traces own_traces({own}, {});
+  const auto command = [&](const std::vector<std::string>& files, std::vector<std::string> more) {
+    std::vector<std::string> words{"penstock", "trace"};
+    words.insert(words.end(), files.begin(), files.end());
+    words.insert(words.end(), more.begin(), more.end());
+    std::vector<const char*> arguments;
+    for (const std::string& word : words) arguments.push_back(word.c_str());
+    return run_program(static_cast<int>(arguments.size()), arguments.data());
+  };
+  const std::string scenario = scratch.path("a/b/s.json");
+  const std::string profile = scratch.path("c/p.json");
+  const std::vector<std::string> both{"--profile", profile, "--scenario", scenario};
+  REQUIRE(command(traces.reading.files, both) == 0);
+  CHECK(run(read_scenario(scenario)).report->makespan == made.report->makespan);
+  CHECK(command(own_traces.reading.files, both) == 2);
+  std::vector<std::string> all = both;
+  all.insert(all.end(), {"--order", scratch.path("c/o.csv")});
+  REQUIRE(command(own_traces.reading.files, all) == 0);
+  CHECK(run(read_scenario(scenario)).report->makespan == own.report->makespan);
 }
 
 TEST_CASE("traces: the JSON has what was found, by rank and by stage") {
