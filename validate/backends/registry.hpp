@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "validate/backend.hpp"
+#include "validate/processes/make_part.hpp"
 
 namespace penstock {
 
@@ -18,6 +19,8 @@ struct BackendEntry {
   std::optional<Obstacle> (*obstacle)(const Plan& plan);
   /// Made only where there is no obstacle.
   std::unique_ptr<Backend> (*make)(const Job& job);
+  /// The same for one of several processes; none where these cannot share a run.
+  MakePart make_part = nullptr;
 };
 
 /// All backends, by name.
