@@ -17,7 +17,6 @@ namespace {
 
 /// What of a scenario is no plan and its costs, so that it cannot be run for real.
 std::optional<std::string> why_not(const Scenario& scenario) {
-  if (!scenario.policy.empty()) return "policies that decide while a plan runs";
   if (!scenario.codec.phases.empty()) return "formats that change over a training";
   if (!scenario.chance.changes_nothing()) return "chance: a machine has its own";
   if (scenario.launch_us > 0 || scenario.issue_us > 0) return "launches that take time";
@@ -59,11 +58,19 @@ std::optional<Finding> measure_and_compare(const BackendEntry& entry,
   return std::nullopt;
 }
 
+/// The order to run: what a policy decides while it is simulated is run as it was decided.
+std::variant<Schedule, Finding> order_of(const Simulation& simulation, const Layout& layout) {
+  if (layout.policy != nullptr) return simulation.decide(0);
+  return layout.schedule;
+}
+
 std::optional<Finding> run_for_real(const Scenario& scenario, const Layout& layout,
                                     const BackendEntry& backend, const MeasuringPlan& measuring,
                                     Validation& result) {
   const Simulation simulation(scenario, layout, Engine::automatic);
-  auto lowered = simulation.price_order(layout.schedule);
+  const auto order = order_of(simulation, layout);
+  if (const auto* finding = std::get_if<Finding>(&order)) return *finding;
+  auto lowered = simulation.price_order(std::get<Schedule>(order));
   if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
   PricedPlan& priced = std::get<PricedPlan>(lowered);
   check_backend(backend, priced);

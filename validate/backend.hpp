@@ -24,8 +24,14 @@ using Iteration = std::vector<Span>;
 
 /// Why a run came to no end, or to a wrong one.
 struct RunFault {
-  std::string kind;  // "deadlock", "wrong_tensor"
+  std::string kind;  // "deadlock", "wrong_tensor", "transport"
   Rank rank;         // where it was seen
+  std::string text;
+};
+
+/// Why a plan cannot be run, and whether another machine could.
+struct Obstacle {
+  bool of_machine = false;
   std::string text;
 };
 

@@ -5,6 +5,7 @@
 #include "experiments/commands/registry.hpp"
 #include "experiments/files.hpp"
 #include "experiments/json_output.hpp"
+#include "experiments/schedule_ranking.hpp"
 #include "experiments/validation.hpp"
 #include "sim/error.hpp"
 #include "sim/named.hpp"
@@ -21,12 +22,16 @@ struct Options {
   std::vector<std::string> settings;
   std::string backend = "cpu_logical";
   std::optional<std::uint32_t> iterations;
+  std::string schedules;
   std::string timeline;
   std::string simulated;
   bool json = false;
 };
 
 void check_outputs(const Options& options) {
+  if (!options.schedules.empty() && !(options.timeline.empty() && options.simulated.empty())) {
+    throw UsageError("--timeline and --simulated write one run; --schedules makes several");
+  }
   if (options.timeline.empty() || options.timeline != options.simulated) return;
   throw UsageError(fmt::format("{}: two outputs cannot be one file", options.timeline));
 }
@@ -66,11 +71,26 @@ int exit_code(const Validation& validation) {
   return ExitCode::machine_cannot;
 }
 
+int exit_code(Verdict verdict) {
+  if (verdict == Verdict::pass) return ExitCode::done;
+  return verdict == Verdict::fail ? ExitCode::finding : ExitCode::machine_cannot;
+}
+
+int run_ranking(const Options& options, const Scenario& scenario, const BackendEntry& backend,
+                const MeasuringPlan& measuring) {
+  const auto names = schedules_named(options.schedules);
+  const ScheduleRanking ranking = rank_schedules(scenario, names, backend, measuring);
+  fmt::print("{}", options.json ? printed(ranking_json(ranking)) : ranking_text(ranking));
+  if (ranking.verdict == Verdict::inconclusive) say("inconclusive: this machine is too noisy");
+  return exit_code(ranking.verdict);
+}
+
 int run_validation(const Options& options) {
   check_outputs(options);
   const MeasuringPlan measuring{.iterations = iterations_of(options)};
   const Scenario scenario = read_scenario(options.scenario, options.settings);
   const BackendEntry& backend = *find_named(backend_entries(), options.backend);
+  if (!options.schedules.empty()) return run_ranking(options, scenario, backend, measuring);
   const Validation validation = validate(scenario, backend, measuring);
   write_outputs(options, validation);
   if (options.timeline != "-" && options.simulated != "-") {
@@ -88,6 +108,9 @@ Runner declare(CommandLine& line) {
   line.option("--set", options->settings, "change the scenario first", "/POINTER=VALUE");
   line.choice("--backend", options->backend, backends, "what runs the plan");
   line.option("--iterations", options->iterations, "how many clean iterations to measure, from 20");
+  line.option("--schedules", options->schedules,
+              "run it with each of these, and say whether simulation puts them in the right order",
+              "all|NAME,NAME...");
   line.option("--timeline", options->timeline, "write the timeline of the median iteration",
               "FILE");
   line.option("--simulated", options->simulated,
@@ -113,6 +136,11 @@ constinit extern const CommandEntry validate_entry{
         "Exit 1 where it is not, or where ranks wait for each other for ever; exit 4 where too\n"
         "few iterations are clean (profiles before and after one are within 10 %), or the retest\n"
         "error is above 5 %.\n"
+        "\n"
+        "--schedules runs the scenario once with each schedule, on as many ranks, and says by\n"
+        "Kendall's tau-b whether simulation puts them in the order in which they really come. "
+        "Stages\n"
+        "given by times take those times a cell: a schedule with slices does more work then.\n"
         "\n"
         "cpu_logical runs any number of ranks on any number of cores. It shows that the order\n"
         "runs, that tensors come where they are needed, and that the rules of waiting are those\n"

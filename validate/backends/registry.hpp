@@ -10,12 +10,6 @@
 
 namespace penstock {
 
-/// Why something cannot be run, and whether another machine could.
-struct Obstacle {
-  bool of_machine = false;
-  std::string text;
-};
-
 /// One backend. A backend is one .cpp of this folder.
 struct BackendEntry {
   std::string_view name;
