@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "sim/error.hpp"
 #include "sim/named.hpp"
 #include "validate/bootstrap.hpp"
+#include "validate/layer_point.hpp"
 #include "validate/probe_timing.hpp"
 #include "validate/probes/registry.hpp"
 
@@ -20,7 +20,7 @@ namespace {
 
 std::optional<Sampler> sampler_of(const KernelPoint& point) {
   const ProbeEntry* probe = find_named(probe_entries(), point.kernel);
-  const auto sizes = sizes_of(point.shape);
+  const auto sizes = shape_numbers(point.shape);
   if (probe == nullptr || !sizes || !point.pass.empty()) return std::nullopt;
   try {
     return probe->make(settled_numbers(probe->name, probe->sizes, *sizes));
@@ -103,31 +103,6 @@ std::vector<double> doublings(int first, int last) {
 }
 
 }  // namespace
-
-std::string shape_text(const NamedNumbers& sizes) {
-  std::string text;
-  for (const auto& [name, value] : sizes) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
-  }
-  return text;
-}
-
-std::optional<NamedNumbers> sizes_of(std::string_view shape) {
-  NamedNumbers sizes;
-  while (!shape.empty()) {
-    const std::size_t end = std::min(shape.find(' '), shape.size());
-    const std::string_view word = shape.substr(0, end);
-    const std::size_t equals = word.find('=');
-    if (equals == std::string_view::npos || equals == 0) return std::nullopt;
-    double value = 0;
-    const char* last = word.data() + word.size();
-    const auto [stop, error] = std::from_chars(word.data() + equals + 1, last, value);
-    if (error != std::errc{} || stop != last || !std::isfinite(value)) return std::nullopt;
-    if (!sizes.emplace(word.substr(0, equals), value).second) return std::nullopt;
-    shape.remove_prefix(std::min(end + 1, shape.size()));
-  }
-  return sizes;
-}
 
 std::optional<std::vector<double>> sample_kernel(const KernelPoint& point, std::uint32_t repeats) {
   const auto sampler = sampler_of(point);

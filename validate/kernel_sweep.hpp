@@ -11,11 +11,6 @@
 
 namespace penstock {
 
-/// "k=64 m=32 n=128": the sizes of a shape, by name in order.
-std::string shape_text(const NamedNumbers& sizes);
-/// Nothing where a text is no such shape.
-std::optional<NamedNumbers> sizes_of(std::string_view shape);
-
 /// So many times what a kernel takes by itself, in nanoseconds; nothing for a kernel or a shape
 /// that nothing here can run. `repeats` samples are taken after one that warms up.
 std::optional<std::vector<double>> sample_kernel(const KernelPoint& point, std::uint32_t repeats);
