@@ -140,6 +140,7 @@ Calibration calibrate(const BackendEntry& backend, const CalibrationRequest& req
   result.kernel_split = split_hash(points);
   result.swept = sweep(points, seed, {.seconds = kernel_share * request.budget_s});
   result.canary = spread_of(result.swept.canary_ns);
+  result.clock = spread_of(result.swept.clock_ns);
   result.kernels = calibrate_kernels(result.swept, request.bootstrap);
 
   result.pipeline_split = split_hash(cases);

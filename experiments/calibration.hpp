@@ -41,6 +41,7 @@ struct Calibration {
   PipelineCalibration pipelines;
   std::vector<LeftOut> left_out;
   Spread canary;                     // of a fixed piece of work, all through the sweep
+  Spread clock;                      // of the readings of a clock around an action, nanoseconds
   double retest = 0;                 // how far runs are from themselves: the median
   std::optional<std::string> noise;  // why nothing can be said of the errors
 };

@@ -140,6 +140,7 @@ json calibration_json(const Calibration& calibration) {
           {"budget_s", calibration.request.budget_s},
           {"rounds", calibration.swept.rounds},
           {"canary_deviation", calibration.canary.deviation},
+          {"clock_ns", calibration.clock.median},
           {"retest_error", calibration.retest},
           {"split",
            {{"kernels", hash_text(calibration.kernel_split)},

@@ -148,6 +148,8 @@ std::string calibration_text(const Calibration& calibration) {
       calibration.pipelines.predictions.size());
   text += fmt::format("noise: a fixed piece of work {}, runs {} from themselves\n\n",
                       share_text(calibration.canary.deviation), share_text(calibration.retest));
+  text +=
+      fmt::format("reading the clock around an action takes {:.4g} ns\n", calibration.clock.median);
   text += kernels_text(calibration.kernels) + noisy_text(calibration.kernels);
   text += pipelines_text(calibration.pipelines) + left_out_text(calibration.left_out);
   return text + fmt::format("\nverdict: {}\n", calibration.noise

@@ -124,7 +124,7 @@ std::vector<SweepPoint> sweep_points(std::uint64_t seed) {
   add_row(list, "copy", "bytes", doublings(6, 22), 1 << 20);
   add_row(list, "handover", "bytes", doublings(6, 18), 1 << 16);
   add_row(list, "busy", "ns", doublings(10, 17), 1 << 15);
-  add_row(list, "launch", "threads", {0, 1, 2, 3, 4, 6, 8}, 4);
+  add_row(list, "launch", "threads", {1, 2, 3, 4, 5, 6, 7, 8, 12, 16}, 8);
   return std::move(list.points);
 }
 
@@ -146,6 +146,7 @@ Sweep sweep(const std::vector<SweepPoint>& points, std::uint64_t seed, const Swe
     swept.points.push_back({point, {}});
   }
   const Sampler canary = *sampler_of({"canary", "", "", "solo"});
+  const Sampler clock = *sampler_of({"clock", "", "", "solo"});
   const std::int64_t begin = steady_ns();
   const auto elapsed_s = [begin] { return 1e-9 * static_cast<double>(steady_ns() - begin); };
   while (swept.rounds < limits.most_rounds &&
@@ -155,6 +156,7 @@ Sweep sweep(const std::vector<SweepPoint>& points, std::uint64_t seed, const Swe
       swept.points[i].samples_ns.push_back(samplers[i]());
     }
     swept.canary_ns.push_back(canary());
+    swept.clock_ns.push_back(clock());
     ++swept.rounds;
   }
   for (SweptPoint& point : swept.points) {

@@ -44,6 +44,7 @@ std::uint64_t split_hash(const std::vector<SweepPoint>& points);
 struct Sweep {
   std::vector<SweptPoint> points;  // as they were given
   std::vector<double> canary_ns;   // a fixed piece of work, once each round
+  std::vector<double> clock_ns;    // the readings of the clock around an action, the same
   std::uint32_t rounds = 0;
 };
 

@@ -39,9 +39,13 @@ const KernelCalibration& of(const std::vector<KernelCalibration>& all, std::stri
 
 // Small sizes, each kernel once.
 TEST_CASE("kernels: each probe runs and takes some time, as often as it is asked to") {
-  const std::map<std::string, std::string> shapes{{"gemm", "k=3 m=2 n=4"},  {"copy", "bytes=64"},
-                                                  {"handover", "bytes=64"}, {"busy", "ns=1000"},
-                                                  {"launch", "threads=0"},  {"canary", ""}};
+  const std::map<std::string, std::string> shapes{{"gemm", "k=3 m=2 n=4"},
+                                                  {"copy", "bytes=64"},
+                                                  {"handover", "bytes=64"},
+                                                  {"busy", "ns=1000"},
+                                                  {"launch", "threads=2"},
+                                                  {"canary", ""},
+                                                  {"clock", ""}};
   for (const ProbeEntry* probe : probe_entries()) {
     CAPTURE(probe->name);
     const std::string name(probe->name);
@@ -100,6 +104,7 @@ TEST_CASE("sweep: each point is sampled each round, and the first quarter is dro
   const Sweep swept = sweep(points, 1, {.seconds = 0, .least_rounds = 5, .most_rounds = 9});
   CHECK(swept.rounds == 5);
   CHECK(swept.canary_ns.size() == 5);
+  CHECK(swept.clock_ns.size() == 5);
   REQUIRE(swept.points.size() == 2);
   for (const SweptPoint& point : swept.points) CHECK(point.samples_ns.size() == 4);
   CHECK(swept.points[1].point.kernel == points[1].kernel);

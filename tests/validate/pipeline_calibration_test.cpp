@@ -3,49 +3,15 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <functional>
+#include <string>
 
 #include "schedules/registry.hpp"
 #include "sim/named.hpp"
-#include "sim/relax.hpp"
+#include "tests/support/made_up_backend.hpp"
 #include "tests/support/system.hpp"
-#include "validate/backend.hpp"
 
 namespace penstock::testing {
 namespace {
-
-/// What an action takes in a run, of its pass and what it takes alone, in nanoseconds.
-using Rule = std::function<double(Pass, double)>;
-
-/// A machine on which each action takes what a rule says, exactly, and waiting follows the rules of
-/// the simulator.
-class MadeUp : public Backend {
- public:
-  MadeUp(const Job& job, Rule rule) : job_(job), rule_(std::move(rule)) {}
-
-  std::vector<std::int64_t> profile() override { return job_.work_ns; }
-  std::variant<Iteration, RunFault> run() override {
-    std::vector<std::int64_t> taken = job_.work_ns;
-    for (std::size_t work = 0; work < taken.size(); ++work) {
-      const WorkClass& kind = job_.plan.classes[work];
-      if (job_.plan.is_link(kind.resource)) continue;
-      taken[work] = std::llround(rule_(kind.pass, static_cast<double>(taken[work])));
-    }
-    Timeline timeline;
-    relax(job_.plan, costs_of(job_, taken), timeline);
-    Iteration iteration;
-    for (TaskId task = 0; task < job_.plan.tasks(); ++task) {
-      iteration.push_back(
-          {timeline.begin[task].picoseconds / 1000, timeline.end[task].picoseconds / 1000});
-    }
-    return iteration;
-  }
-  std::map<std::string, std::string> environment() const override { return {}; }
-
- private:
-  const Job& job_;
-  Rule rule_;
-};
 
 /// A pipeline whose stages take so many microseconds for F, I and W each, a rank.
 Pipeline pipeline_of(const std::string& schedule, PipelinePart part, std::uint32_t ranks,
@@ -78,15 +44,15 @@ Pipeline pipeline_of(const std::string& schedule, PipelinePart part, std::uint32
   return pipeline;
 }
 
-PipelineRun ran(Pipeline pipeline, const Rule& rule) {
+PipelineRun ran(Pipeline pipeline, const ActionRule& rule) {
   PipelineRun run{std::move(pipeline), {}};
-  MadeUp machine(run.pipeline.job, rule);
+  MadeUpBackend machine(run.pipeline.job, rule);
   run.measured = std::get<Measurement>(measure(machine, run.pipeline.job, {.iterations = 4}));
   return run;
 }
 
 /// 1F1B of several sizes to train on, one beyond, and other schedules of the first size.
-std::vector<PipelineRun> runs_under(const Rule& rule) {
+std::vector<PipelineRun> runs_under(const ActionRule& rule) {
   std::vector<PipelineRun> runs;
   for (const double us : {5.0, 20.0, 80.0}) {
     for (const std::uint32_t ranks : {2U, 4U}) {
