@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 
@@ -30,8 +31,6 @@ DatabaseFault fault_of(int code) {
       return DatabaseFault::busy;
     case SQLITE_TOOBIG:
       return DatabaseFault::too_large;
-    case SQLITE_IOERR:
-      return code == SQLITE_IOERR_WRITE ? DatabaseFault::full : DatabaseFault::other;
     default:
       return DatabaseFault::other;
   }
@@ -58,6 +57,7 @@ std::string address_of_unchanging(const std::string& path) {
 int flags_of(Database::Access access) {
   switch (access) {
     case Database::Access::read:
+    case Database::Access::salvage:
       return SQLITE_OPEN_READONLY;
     case Database::Access::read_unchanging:
       return SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
@@ -87,19 +87,26 @@ Database::Database(const std::string& path, Access access) {
   sqlite3_extended_result_codes(connection, 1);
   sqlite3_busy_timeout(connection, most_wait_ms);
   sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, most_value_bytes);
-  sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  // A file shorter than it says is read only by who claims to repair it.
+  const bool salvages = access == Access::salvage;
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, salvages ? 0 : 1, nullptr);
   sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  if (salvages) run("PRAGMA writable_schema = ON");
   run("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0");
 }
 
 void Database::fail(const std::string& doing) const {
+  const int of_system = errno;  // SQLite keeps it for some calls only
+  const int kept = sqlite3_system_errno(connection_.get());
   const int code = sqlite3_extended_errcode(connection_.get());
-  const int system = sqlite3_system_errno(connection_.get());
   const int kind = code & 0xff;
-  const bool of_system = system != 0 && (kind == SQLITE_CANTOPEN || kind == SQLITE_IOERR);
-  const std::string why = of_system ? fmt::format(" ({})", std::strerror(system)) : std::string();
-  throw DatabaseError(fault_of(code),
-                      fmt::format("{}: {}{}", doing, sqlite3_errmsg(connection_.get()), why));
+  const int system =
+      kind == SQLITE_CANTOPEN || kind == SQLITE_IOERR ? (kept != 0 ? kept : of_system) : 0;
+  const bool no_room = system == EFBIG || system == EDQUOT || system == ENOSPC;
+  throw DatabaseError(
+      no_room ? DatabaseFault::full : fault_of(code),
+      fmt::format("{}: {}{}", doing, sqlite3_errmsg(connection_.get()),
+                  system == 0 ? std::string() : fmt::format(" ({})", std::strerror(system))));
 }
 
 void Database::run(const std::string& sql) {

@@ -45,6 +45,7 @@ class Database {
     read_unchanging,  // nobody writes meanwhile, as on a medium that takes no writes
     write,
     create,
+    salvage,  // reads what can be read of a damaged file
   };
   static constexpr int most_value_bytes = 64 << 20;
 

@@ -26,7 +26,7 @@ constexpr std::array rules{
     KeyRule{"cublaslt", KeyRole::version},
     KeyRule{"nccl", KeyRole::version},
     KeyRule{"clock_policy", KeyRole::setting},
-    KeyRule{"os", KeyRole::setting},
+    KeyRule{"os", KeyRole::system},
     KeyRule{"uuid", KeyRole::recorded},
     KeyRule{"backend", KeyRole::recorded},
     KeyRule{"clock", KeyRole::recorded},
@@ -48,6 +48,8 @@ EnvironmentStep step_of(KeyRole role, std::string_view then, std::string_view no
     case KeyRole::version:
       return major_and_minor(then) == major_and_minor(now) ? EnvironmentStep::patch
                                                            : EnvironmentStep::version;
+    case KeyRole::system:
+      return EnvironmentStep::system;
     default:
       return EnvironmentStep::setting;
   }
@@ -94,7 +96,7 @@ std::string environment_title(const std::map<std::string, std::string>& environm
   std::string title;
   for (const auto& [key, value] : environment) {
     const KeyRole role = role_of_key(key);
-    if (role == KeyRole::recorded || role == KeyRole::setting) continue;
+    if (role != KeyRole::machine && role != KeyRole::part && role != KeyRole::version) continue;
     const std::string part = role == KeyRole::machine ? value : fmt::format("{} {}", key, value);
     title += title.empty() ? part : ", " + part;
   }

@@ -14,13 +14,14 @@ enum class KeyRole : std::uint8_t {
   part,      // another value: the same model, but not the same amount of it
   version,   // another major or minor number: a different program; another patch: perhaps
   setting,   // another value: perhaps a different speed
+  system,    // another value: a different speed now and then
   recorded,  // says nothing of speed, such as which piece of a model this is
 };
 /// Keys that nobody knows are recorded.
 KeyRole role_of_key(std::string_view key);
 
 /// How much an environment is no longer what it was.
-enum class EnvironmentStep : std::uint8_t { machine, part, version, patch, setting };
+enum class EnvironmentStep : std::uint8_t { machine, part, version, patch, setting, system };
 
 /// A key that two environments both have, with values that count as different.
 struct EnvironmentDifference {

@@ -23,7 +23,7 @@ std::optional<double> number_of(std::string_view text) {
 }
 
 /// Takes a number out of a shape, where it is there and above zero.
-std::optional<double> taken(ShapeNumbers& numbers, std::string_view name) {
+std::optional<double> taken(NamedNumbers& numbers, std::string_view name) {
   const auto found = numbers.find(name);
   if (found == numbers.end() || !(found->second > 0)) return std::nullopt;
   const double value = found->second;
@@ -31,9 +31,7 @@ std::optional<double> taken(ShapeNumbers& numbers, std::string_view name) {
   return value;
 }
 
-}  // namespace
-
-std::string shape_text(const ShapeNumbers& numbers) {
+std::string shape_text(const NamedNumbers& numbers) {
   std::string text;
   for (const auto& [name, value] : numbers) {
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
@@ -41,8 +39,10 @@ std::string shape_text(const ShapeNumbers& numbers) {
   return text;
 }
 
-std::optional<ShapeNumbers> shape_numbers(std::string_view shape) {
-  ShapeNumbers numbers;
+}  // namespace
+
+std::optional<NamedNumbers> shape_numbers(std::string_view shape) {
+  NamedNumbers numbers;
   while (!shape.empty()) {
     const std::string_view word = shape.substr(0, shape.find(' '));
     const std::size_t equals = word.find('=');
@@ -55,7 +55,7 @@ std::optional<ShapeNumbers> shape_numbers(std::string_view shape) {
 }
 
 KernelPoint kernel_point(const LayerPoint& layer) {
-  ShapeNumbers all = layer.numbers;
+  NamedNumbers all = layer.numbers;
   all[layer.counts_tokens ? "tokens" : "examples"] = layer.amount;
   if (layer.sequence) all["sequence"] = *layer.sequence;
   return {layer.kind, layer.pass, shape_text(all), layer.condition};

@@ -49,8 +49,8 @@ class ProfileStore {
 
   /// Adds measured rows as valid. Throws InputError for one that says what no measurement can.
   std::vector<RowId> add(std::span<const ProfileRow> rows);
-  /// Adds a row that repeats `origin` or is taken over from it, and says why.
-  RowId add(const ProfileRow& row, RowId origin, std::string_view why);
+  /// Adds rows that repeat others, or are taken over from them, as valid.
+  std::vector<RowId> add(std::span<const DerivedRow> rows);
   /// Moves rows to other states, with a verdict each. Throws UsageError for a row that is not
   /// there.
   void change(std::span<const StateChange> changes, std::string_view at);

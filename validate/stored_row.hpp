@@ -47,6 +47,13 @@ struct StateChange {
   std::string why;
 };
 
+/// A row that comes from another one: measured again, or taken over into another environment.
+struct DerivedRow {
+  ProfileRow row;
+  RowId origin{};
+  std::string why;
+};
+
 /// A row that a store has but does not give: damaged, or written by another hand.
 struct UnreadableRow {
   RowId id{};
