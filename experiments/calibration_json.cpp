@@ -103,7 +103,8 @@ json ranking_json(const SettingRanking& ranking) {
           {"schedules", ranking.schedules},
           {"kendall_tau", ranking.correlation ? json(*ranking.correlation) : json()},
           {"predicted_best", ranking.predicted_best},
-          {"measured_best", ranking.measured_best}};
+          {"measured_best", ranking.measured_best},
+          {"regret", ranking.regret}};
 }
 
 json pipelines_json(const Calibration& calibration) {

@@ -110,11 +110,12 @@ std::string parts_text(const PipelineCalibration& pipelines) {
 }
 
 std::string rankings_text(const std::vector<SettingRanking>& rankings) {
-  Rows rows{{"setting", "schedules", "Kendall's tau", "fastest predicted", "fastest measured"}};
+  Rows rows{{"setting", "schedules", "Kendall's tau", "fastest predicted", "fastest measured",
+             "lost by it"}};
   for (const SettingRanking& one : rankings) {
     rows.push_back({one.setting, fmt::format("{}", one.schedules),
                     one.correlation ? fmt::format("{:.2f}", *one.correlation) : "",
-                    one.predicted_best, one.measured_best});
+                    one.predicted_best, one.measured_best, share_text(one.regret)});
   }
   return aligned(rows, {0, 3, 4});
 }

@@ -11,14 +11,21 @@ bool is_action(const Plan& plan, std::size_t work) {
   return !plan.is_link(plan.classes[work].resource);
 }
 
-/// By work class: what each of its tasks took in each iteration.
+/// By work class: what its tasks took in each iteration, on average. A makespan adds lengths up, so
+/// the mean of an iteration tells more of it than the median; over iterations the median does.
 std::vector<std::vector<double>> lengths_by_class(const PipelineRun& run) {
   const Plan& plan = run.pipeline.job.plan;
   std::vector<std::vector<double>> lengths(plan.classes.size());
   for (const Iteration& iteration : run.measured.iterations) {
+    std::vector<double> sums(plan.classes.size());
+    std::vector<std::uint32_t> counts(plan.classes.size());
     for (TaskId task = 0; task < plan.tasks(); ++task) {
-      const Span& span = iteration[task];
-      lengths[plan.work[task]].push_back(static_cast<double>(span.end_ns - span.begin_ns));
+      sums[plan.work[task]] +=
+          static_cast<double>(iteration[task].end_ns - iteration[task].begin_ns);
+      ++counts[plan.work[task]];
+    }
+    for (std::size_t work = 0; work < sums.size(); ++work) {
+      if (counts[work] > 0) lengths[work].push_back(sums[work] / counts[work]);
     }
   }
   return lengths;

@@ -20,7 +20,7 @@ struct InSitu {
 };
 
 /// Fits factors and cost to what the actions of some runs took: for each run and work class the
-/// median over iterations, a run being a block of the bootstrap.
+/// mean of an iteration, of which the median over iterations; a run is a block of the bootstrap.
 InSitu fit_in_situ(const std::vector<const PipelineRun*>& runs, const BootstrapPlan& plan);
 
 /// What each work class takes in a run, in whole nanoseconds; links what the job says.

@@ -76,8 +76,8 @@ void add_products(std::uint64_t seed, PointList& list) {
   for (std::uint32_t shape = 0; shape < inside + beyond; ++shape) {
     const bool is_beyond = shape >= inside;
     const auto size = [&](std::uint32_t side) {
-      return is_beyond ? drawn_size(seed, shape, side, 7, 8.5)
-                       : drawn_size(seed, shape, side, 3, 7);
+      return is_beyond ? drawn_size(seed, shape, side, 8, 8.75)
+                       : drawn_size(seed, shape, side, 5, 8);
     };
     list.add("gemm", {{"m", size(0)}, {"n", size(1)}, {"k", size(2)}}, is_beyond);
   }

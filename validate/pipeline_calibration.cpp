@@ -130,16 +130,19 @@ SettingRanking ranking_of(const std::string& setting,
   for (const PipelinePrediction* one : members) {
     moments.push_back({one->errors.simulated, one->errors.measured});
   }
-  const auto best = [&](auto time) {
-    return (*std::min_element(members.begin(), members.end(),
-                              [&](const auto* a, const auto* b) { return time(*a) < time(*b); }))
-        ->schedule;
+  const auto best = [&](Time RunErrors::*time) {
+    return *std::min_element(members.begin(), members.end(), [&](const auto* a, const auto* b) {
+      return a->errors.*time < b->errors.*time;
+    });
   };
+  const PipelinePrediction& predicted = *best(&RunErrors::simulated);
+  const PipelinePrediction& measured = *best(&RunErrors::measured);
   return {.setting = setting,
           .schedules = static_cast<std::uint32_t>(members.size()),
           .correlation = rank_correlation(moments),
-          .predicted_best = best([](const auto& one) { return one.errors.simulated; }),
-          .measured_best = best([](const auto& one) { return one.errors.measured; })};
+          .predicted_best = predicted.schedule,
+          .measured_best = measured.schedule,
+          .regret = to_us(predicted.errors.measured) / to_us(measured.errors.measured) - 1};
 }
 
 std::vector<SettingRanking> rankings(const std::vector<PipelinePrediction>& predictions) {

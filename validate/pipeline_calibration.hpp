@@ -33,6 +33,7 @@ struct SettingRanking {
   std::optional<double> correlation;  // Kendall's tau, predicted against measured
   std::string predicted_best;
   std::string measured_best;
+  double regret = 0;  // how much longer the one predicted to be best took than the best
 };
 
 /// How the predictions of one part fared, beside two simpler ones.

@@ -1,14 +1,18 @@
 #include <fmt/format.h>
 
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "experiments/calibration.hpp"
 #include "experiments/calibration_picture.hpp"
+#include "experiments/calibration_rows.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files.hpp"
 #include "experiments/json_output.hpp"
 #include "sim/error.hpp"
 #include "sim/named.hpp"
+#include "validate/profile_store.hpp"
+#include "validate/utc.hpp"
 
 namespace penstock {
 namespace {
@@ -20,6 +24,7 @@ struct Options {
   std::string backend = "cpu_logical";
   std::optional<std::uint32_t> budget;
   std::optional<std::uint32_t> seed;
+  std::string profile;
   std::string report;
   std::string plot;
   bool json = false;
@@ -32,20 +37,29 @@ CalibrationRequest request_of(const Options& options) {
   return request;
 }
 
+std::string added_text(const std::string& path, const std::vector<RowId>& rows) {
+  return fmt::format("{} rows were added to {}", rows.size(), path);
+}
+
+std::string now() { return utc_text(std::time(nullptr)); }
+
 int run_calibration(const Options& options) {
   const CalibrationRequest request = request_of(options);
-  // Before anything takes time.
+  // What can be wrong is so before anything takes time.
   if (!options.plot.empty()) picture_format(options.plot);
+  std::optional<ProfileStore> store;
+  if (!options.profile.empty()) store.emplace(options.profile, ProfileStore::Access::create);
   const BackendEntry& backend = *find_named(backend_entries(), options.backend);
   const Calibration calibration = calibrate(backend, request);
   const nlohmann::ordered_json document = calibration_json(calibration);
   const std::string text = calibration_text(calibration);
+  fmt::print("{}", options.json ? printed(document) : text);
+  if (store) say(added_text(options.profile, store->add(profile_rows(calibration, now()))));
   if (!options.report.empty()) write_file(options.report, text);
   if (!options.plot.empty()) {
     write_file(options.plot,
                draw_calibration_plot(picture_format(options.plot), calibration_plot(document)));
   }
-  fmt::print("{}", options.json ? printed(document) : text);
   if (!calibration.noise) return ExitCode::done;
   say(fmt::format("inconclusive: {}", *calibration.noise));
   return ExitCode::machine_cannot;
@@ -56,6 +70,8 @@ Runner declare(CommandLine& line) {
   std::vector<std::string> backends;
   for (const BackendEntry* entry : backend_entries()) backends.emplace_back(entry->name);
   line.choice("--backend", options->backend, backends, "what runs the pipelines");
+  line.option("-o,--output", options->profile,
+              "the profile store to add what was measured to; made where there is none", "FILE");
   line.option("--budget", options->budget, "how many seconds to measure, about; default 20");
   line.option("--seed", options->seed, "of all that is drawn; default 1");
   line.option("--report", options->report, "write the report to a file as well", "FILE");
@@ -84,7 +100,8 @@ constinit extern const CommandEntry calibrate_entry{
         "Exit 4 where the backend cannot run here, or where the machine is too noisy to judge;\n"
         "the report is printed all the same.\n"
         "\n"
-        "Example: penstock calibrate --budget 20 --plot calibration.svg",
+        "Example: penstock calibrate --backend cpu_logical -o machine.profile --plot "
+        "calibration.svg",
     .declare = declare,
 };
 

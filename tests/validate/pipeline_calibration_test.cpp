@@ -130,6 +130,7 @@ TEST_CASE("pipelines: schedules of one setting are ranked, and the fastest is na
   REQUIRE(ranking.correlation);
   CHECK(*ranking.correlation == 1);
   CHECK(ranking.predicted_best == ranking.measured_best);
+  CHECK(ranking.regret == 0);
 }
 
 // The machine is up to 5 % slower or faster from run to run, which constants cannot explain.
