@@ -33,10 +33,10 @@ Scenario with_schedule(Scenario scenario, const std::string& name, std::uint32_t
 }
 
 RankedSchedule validated(const Scenario& scenario, const std::string& name, std::uint32_t ranks,
-                         const BackendEntry& backend, const MeasuringPlan& measuring) {
+                         const BackendEntry& backend, const ValidationOptions& options) {
   RankedSchedule one{.name = name, .left_out = {}, .validation = {}};
   try {
-    one.validation = validate(with_schedule(scenario, name, ranks), backend, measuring);
+    one.validation = validate(with_schedule(scenario, name, ranks), backend, options);
   } catch (const UsageError& error) {
     one.left_out = error.what();
   } catch (const InputError& error) {  // about the same file every time
@@ -112,12 +112,12 @@ std::vector<std::string> schedules_named(const std::string& text) {
 }
 
 ScheduleRanking rank_schedules(const Scenario& scenario, const std::vector<std::string>& names,
-                               const BackendEntry& backend, const MeasuringPlan& measuring) {
+                               const BackendEntry& backend, const ValidationOptions& options) {
   ScheduleRanking ranking;
   ranking.backend = backend.name;
   const std::uint32_t ranks = settle(scenario).placement.ranks();
   for (const std::string& name : names) {
-    ranking.schedules.push_back(validated(scenario, name, ranks, backend, measuring));
+    ranking.schedules.push_back(validated(scenario, name, ranks, backend, options));
   }
   std::stable_sort(ranking.schedules.begin(), ranking.schedules.end(),
                    [](const RankedSchedule& a, const RankedSchedule& b) {

@@ -36,7 +36,7 @@ std::vector<std::string> schedules_named(const std::string& text);
 /// Validates a scenario with each of the schedules in place of its own; those that do not go with
 /// the scenario are left out.
 ScheduleRanking rank_schedules(const Scenario& scenario, const std::vector<std::string>& names,
-                               const BackendEntry& backend, const MeasuringPlan& measuring);
+                               const BackendEntry& backend, const ValidationOptions& options);
 
 /// The document of `validate --schedules … --json`.
 nlohmann::ordered_json ranking_json(const ScheduleRanking& ranking);

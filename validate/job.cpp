@@ -57,7 +57,9 @@ std::int64_t scaled_ns(Time time, double scale) {
 
 Job job_of(Plan plan, const Costs& costs, const JobLength& length) {
   const double scale = scale_for(plan, costs, length);
-  return scaled_job(std::move(plan), costs, scale);
+  Job job = scaled_job(std::move(plan), costs, scale);
+  job.most_tensor_words = length.most_tensor_words;
+  return job;
 }
 
 Job scaled_job(Plan plan, const Costs& costs, double scale) {
