@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "validate/message.hpp"
@@ -15,6 +16,12 @@ struct BoxSpec {
   std::uint32_t sender = 0;  // a rank
   std::uint32_t reader = 0;  // a rank; the sender itself for what it put out
   std::size_t words = 0;     // 0: a box that is never used
+};
+
+/// Why tensors no longer come.
+struct TransportFailure {
+  Rank rank;  // where it was seen
+  std::string text;
 };
 
 /// Carries tensors from rank to rank, each in a box of its own that is filled once a run. A sender
@@ -36,7 +43,9 @@ class Transport {
   /// Ends all waiting.
   virtual void halt() = 0;
   /// The box that each rank waits for for ever; empty unless all wait.
-  virtual const std::vector<std::optional<std::size_t>>& deadlock() const = 0;
+  virtual std::vector<std::optional<std::size_t>> deadlock() const = 0;
+  /// What else broke the run, so that it was halted; nothing where tensors cannot be lost.
+  virtual std::optional<TransportFailure> failure() const { return std::nullopt; }
 };
 
 }  // namespace penstock

@@ -10,11 +10,8 @@
 
 namespace penstock {
 
-/// Why something cannot be run, and whether another machine could.
-struct Obstacle {
-  bool of_machine = false;
-  std::string text;
-};
+/// How long jobs take on a backend that states nothing of its own.
+inline JobLength usual_length(std::uint32_t) { return {}; }
 
 /// One backend. A backend is one .cpp of this folder.
 struct BackendEntry {
@@ -24,6 +21,10 @@ struct BackendEntry {
   std::optional<Obstacle> (*obstacle)(const Plan& plan);
   /// Made only where there is no obstacle.
   std::unique_ptr<Backend> (*make)(const Job& job);
+  /// How long the actions of so many ranks should take, to be measured well.
+  JobLength (*length)(std::uint32_t ranks) = usual_length;
+  /// Whether its times are real ones, which everything else on the machine disturbs.
+  bool wall_clock = false;
 };
 
 /// All backends, by name.

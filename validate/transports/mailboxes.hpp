@@ -18,7 +18,7 @@ class Mailboxes : public Transport {
   std::optional<Message> take(std::size_t box, std::span<std::uint64_t> words) override;
   void finish(std::uint32_t rank) override;
   void halt() override;
-  const std::vector<std::optional<std::size_t>>& deadlock() const override { return deadlock_; }
+  std::vector<std::optional<std::size_t>> deadlock() const override { return deadlock_; }
 
  private:
   struct Box {
