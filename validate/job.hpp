@@ -41,4 +41,8 @@ struct JobLength {
 /// measured: no action takes any time, there are too many of them, or links take so much longer.
 Job job_of(Plan plan, const Costs& costs, const JobLength& length = {});
 
+/// A job that takes so many times what some costs say, rounded to whole nanoseconds. Throws
+/// UsageError for links that take more than a quarter of an hour.
+Job scaled_job(Plan plan, const Costs& costs, double scale = 1);
+
 }  // namespace penstock
