@@ -9,6 +9,7 @@
 
 #include "sim/plan.hpp"
 #include "validate/job.hpp"
+#include "validate/trained_numbers.hpp"
 
 namespace penstock {
 
@@ -45,6 +46,8 @@ class Backend {
   virtual std::vector<std::int64_t> profile() = 0;
   /// Runs the job once. Always ends: a deadlock is a fault.
   virtual std::variant<Iteration, RunFault> run() = 0;
+  /// What the layers of the last run came to, where actions run any.
+  virtual std::optional<TrainedNumbers> numbers() const { return std::nullopt; }
   /// What a measured timeline says of where it was measured.
   virtual std::map<std::string, std::string> environment() const = 0;
 };

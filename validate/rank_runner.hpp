@@ -36,6 +36,8 @@ class RankRunner {
   std::vector<std::int64_t> profile();
   /// As `Backend::run`.
   std::variant<Iteration, RunFault> run();
+  /// As `Backend::numbers`.
+  std::optional<TrainedNumbers> numbers() const;
 
  private:
   struct alignas(64) RankState {  // a cache line of its own
@@ -48,6 +50,7 @@ class RankRunner {
 
   void on_all_ranks(const std::function<void(std::uint32_t)>& work);
   void run_rank(std::uint32_t rank);
+  bool run_step(std::uint32_t rank, const Step& step);
   bool receive(std::uint32_t rank, const Step& step);
   void compute(std::uint32_t rank, const Step& step);
   bool send(std::uint32_t rank, const Step& step);
@@ -61,6 +64,7 @@ class RankRunner {
   Transport& transport_;
   std::vector<RankProgram> programs_;
   std::vector<std::uint64_t> steps_;  // by work class
+  std::vector<std::size_t> words_;    // by task: of a transfer's tensor
   Recorder recorder_;
   std::vector<RankState> ranks_;
   std::vector<RankBody> bodies_;            // by rank
