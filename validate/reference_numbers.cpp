@@ -21,6 +21,15 @@ class Reference {
   Reference(const JobLayers& layers, const std::vector<StatedVersions>& stated)
       : layers_(layers), stated_(stated), model_(layered_model(layers)) {
     numbers_.gradients.resize(model_.layers());
+    for (const auto& stage : model_.stages) {
+      for (const PlacedLayer& layer : stage) {
+        std::size_t weights = 0;
+        for (const WeightSpec& spec : layer.kernel->weights(layer.numbers)) {
+          weights += spec.rows * spec.columns;
+        }
+        numbers_.gradients[layer.number].resize(weights);
+      }
+    }
   }
 
   void train(std::uint32_t microbatch, bool backward);
@@ -61,7 +70,6 @@ void Reference::sum(std::size_t stage, std::uint32_t microbatch, const LayerTens
     std::vector<double>& row = numbers_.gradients[model_.stages[stage][layer].number];
     std::size_t at = 0;
     for (const Tensor& tensor : gradients[layer]) {
-      row.resize(std::max(row.size(), at + tensor.values.size()));
       for (const double value : tensor.values) row[at++] += value;
     }
   }

@@ -34,16 +34,12 @@ class Trial {
   /// The furthest that gradients are from central differences, as a share of the largest.
   double error() {
     find_gradients();
-    double worst = 0;
-    if (kernel_.ends != Ends::first) {
-      for (std::size_t i = 0; i < in_.size(); ++i) {
-        worst = std::max(worst, error_of(in_[i], in_gradients_[i]));
-      }
+    for (std::size_t i = 0; i < in_.size() && kernel_.ends != Ends::first; ++i) {
+      compare(in_[i], in_gradients_[i]);
     }
-    for (std::size_t i = 0; i < weights_.size(); ++i) {
-      worst = std::max(worst, error_of(weights_[i], weight_gradients_[i]));
-    }
-    return worst;
+    for (std::size_t i = 0; i < weights_.size(); ++i) compare(weights_[i], weight_gradients_[i]);
+    CHECK(largest_ > 1e-3);  // so that there is something to compare
+    return furthest_ / largest_;
   }
 
  private:
@@ -87,11 +83,9 @@ class Trial {
     }
   }
 
-  double error_of(Tensor& at, const Tensor& gradient) {
+  void compare(Tensor& at, const Tensor& gradient) {
     constexpr double step = 1e-5;
     REQUIRE(gradient.values.size() == at.values.size());
-    double largest = 0;
-    double furthest = 0;
     for (std::size_t i = 0; i < at.values.size(); ++i) {
       const double here = at.values[i];
       at.values[i] = here + step;
@@ -99,11 +93,9 @@ class Trial {
       at.values[i] = here - step;
       const double slope = (above - value()) / (2 * step);
       at.values[i] = here;
-      largest = std::max(largest, std::abs(slope));
-      furthest = std::max(furthest, std::abs(slope - gradient.values[i]));
+      largest_ = std::max(largest_, std::abs(slope));
+      furthest_ = std::max(furthest_, std::abs(slope - gradient.values[i]));
     }
-    CHECK(largest > 1e-3);  // so that there is something to compare
-    return furthest / largest;
   }
 
   const KernelEntry& kernel_;
@@ -113,6 +105,8 @@ class Trial {
   Tensors in_;
   Tensors in_gradients_;
   Tensors weight_gradients_;
+  double largest_ = 0;
+  double furthest_ = 0;
 };
 
 double gradient_error(const LayerSpec& spec, const Cell& cell) {
