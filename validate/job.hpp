@@ -14,6 +14,10 @@ namespace penstock {
 struct JobLayers {
   std::vector<std::vector<LayerSpec>> stages;  // by model stage, in the order they feed each other
   CellShape shape;                             // of a whole microbatch, on one device
+  std::uint64_t seed = 1;                      // of weights, inputs and labels
+  bool selective = false;  // recomputation: what layers select, not all they keep
+  WeightRule weights;      // which version of its weights a microbatch uses
+  double rate = 0.05;      // of an update: weights go down their gradient
 };
 
 /// A plan and what each of its work classes is to take on a backend. Whole nanoseconds, so that
