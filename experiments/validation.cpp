@@ -49,7 +49,10 @@ std::optional<Finding> measure_and_compare(const BackendEntry& entry,
   result.measured = std::get<Measurement>(std::move(outcome));
   if (result.measured.iterations.empty()) return std::nullopt;
   result.errors = run_errors(result.job, result.measured);
-  result.verdict = judge(result.errors, result.measured, result.targets);
+  result.why_no_score = backend->why_no_score().value_or("");
+  if (result.why_no_score.empty()) {
+    result.verdict = judge(result.errors, result.measured, result.targets);
+  }
   relax(result.job.plan, costs_of(result.job, result.measured.profile_ns), result.simulated);
   const std::size_t middle = result.errors.median_iteration;
   result.typical = timeline_of(result.job, result.measured.iterations[middle]);
@@ -70,7 +73,7 @@ std::optional<Finding> run_for_real(const Scenario& scenario, const Layout& layo
   Timeline unscaled;
   relax(priced.plan, priced.costs, unscaled);
   result.scenario = makespan(priced.plan, unscaled);
-  result.job = job_of(std::move(priced.plan), priced.costs);
+  result.job = job_of(std::move(priced.plan), priced.costs, backend.length);
   return measure_and_compare(backend, measuring, result);
 }
 

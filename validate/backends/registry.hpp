@@ -24,6 +24,8 @@ struct BackendEntry {
   std::optional<Obstacle> (*obstacle)(const Plan& plan);
   /// Made only where there is no obstacle.
   std::unique_ptr<Backend> (*make)(const Job& job);
+  /// How long its jobs are to be.
+  JobLength length = {};
 };
 
 /// All backends, by name.
