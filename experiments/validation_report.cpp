@@ -94,6 +94,9 @@ std::string validation_text(const Validation& validation) {
                     unit.name, number_text(validation.job.scale));
     text += errors_table(errors, validation.targets) + "\n";
   }
+  if (has_run(validation) && !validation.why_no_score.empty()) {
+    text += fmt::format("no errors are told: {}\n", validation.why_no_score);
+  }
   const auto& environment = validation.typical.environment;
   if (const auto says = environment.find("validates"); says != environment.end()) {
     text += says->second + "\n";

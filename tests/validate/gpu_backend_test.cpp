@@ -202,9 +202,10 @@ TEST_CASE("gpu backend: what is in the way of a plan, of the machine and of the 
   REQUIRE(plan);
   CHECK_FALSE(plan->of_machine);
   CHECK(plan->text == "overlap cells that run fused");
-  Plan wide = job.plan;
-  wide.ranks = 65;
-  CHECK(gpu_obstacle(wide, &calls)->text == "65 ranks on one GPU; 64 are the most");
+  const auto ranks =
+      gpu_obstacle(lowered(system_of(*find_named(schedule_entries(), "gpipe"), 65, 1)), &calls);
+  REQUIRE(ranks);
+  CHECK(ranks->text == "65 ranks on one GPU; 64 are the most");
 }
 
 }  // namespace penstock::testing

@@ -103,38 +103,34 @@ GpuCalls made_calls() {
   // With fewer hardware queues, streams wait for each other. It counts before the first call alone;
   // what a user has set stays.
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
-  GpuCalls calls{.error_name = error_name,
-                 .count_devices = count_devices,
-                 .start = start,
-                 .facts = facts,
-                 .make_stream = make_stream,
-                 .free_stream = free_stream,
-                 .synchronize = synchronize,
-                 .make_event = make_event,
-                 .free_event = free_event,
-                 .record = record,
-                 .wait = wait,
-                 .begin_capture = begin_capture,
-                 .end_capture = end_capture,
-                 .free_graph = free_graph,
-                 .instantiate = instantiate,
-                 .free_executable = free_executable,
-                 .upload = upload,
-                 .launch_graph = launch_graph,
-                 .allocate = allocate,
-                 .free_memory = free_memory,
-                 .fill = fill,
-                 .write = write,
-                 .read = read,
-                 .launch_action = launch_action,
-                 .launch_copy = launch_copy,
-                 .launch_nothing = launch_nothing,
-                 .launch_clock_reader = launch_clock_reader,
-                 .all_sms = nullptr,
-                 .split_sms = nullptr,
-                 .make_context = nullptr,
-                 .free_context = nullptr,
-                 .make_stream_on = nullptr};
+  GpuCalls calls{};
+  calls.error_name = error_name;
+  calls.count_devices = count_devices;
+  calls.start = start;
+  calls.facts = facts;
+  calls.make_stream = make_stream;
+  calls.free_stream = free_stream;
+  calls.synchronize = synchronize;
+  calls.make_event = make_event;
+  calls.free_event = free_event;
+  calls.record = record;
+  calls.wait = wait;
+  calls.begin_capture = begin_capture;
+  calls.end_capture = end_capture;
+  calls.free_graph = free_graph;
+  calls.instantiate = instantiate;
+  calls.free_executable = free_executable;
+  calls.upload = upload;
+  calls.launch_graph = launch_graph;
+  calls.allocate = allocate;
+  calls.free_memory = free_memory;
+  calls.fill = fill;
+  calls.write = write;
+  calls.read = read;
+  calls.launch_action = launch_action;
+  calls.launch_copy = launch_copy;
+  calls.launch_nothing = launch_nothing;
+  calls.launch_clock_reader = launch_clock_reader;
   add_green_contexts(calls);
   return calls;
 }

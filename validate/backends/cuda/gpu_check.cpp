@@ -6,7 +6,7 @@
 //
 // and then ./gpu_check. nvcc links the CUDA runtime statically. Arguments: ranks, microbatches,
 // microseconds of F (B takes twice that) and of a transfer; 4 8 2000 50 where they are left out.
-// Without a GPU it says so, exit 4.
+// Without a GPU it says so, exit 4; where the GPU fails, exit 1.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -157,6 +157,6 @@ int main(int argc, char** argv) {
     return penstock::run_check(argc, argv);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "penstock_gpu_check: %s\n", error.what());
-    return 4;
+    return 1;
   }
 }
