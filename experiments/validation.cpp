@@ -48,7 +48,10 @@ std::optional<Finding> measure_and_compare(const BackendEntry& entry,
   result.measured = std::get<Measurement>(std::move(outcome));
   if (result.measured.iterations.empty()) return std::nullopt;
   result.errors = run_errors(result.job, result.measured);
-  result.verdict = judge(result.errors, result.measured, result.targets);
+  result.why_no_score = backend->why_no_score().value_or("");
+  if (result.why_no_score.empty()) {
+    result.verdict = judge(result.errors, result.measured, result.targets);
+  }
   relax(result.job.plan, costs_of(result.job, result.measured.profile_ns), result.simulated);
   const std::size_t middle = result.errors.median_iteration;
   result.typical = timeline_of(result.job, result.measured.iterations[middle]);
