@@ -17,7 +17,6 @@ namespace {
 
 /// What of a scenario is no plan and its costs, so that it cannot be run for real.
 std::optional<std::string> why_not(const Scenario& scenario) {
-  if (!scenario.policy.empty()) return "policies that decide while a plan runs";
   if (!scenario.codec.phases.empty()) return "formats that change over a training";
   if (!scenario.chance.changes_nothing()) return "chance: a machine has its own";
   if (scenario.launch_us > 0 || scenario.issue_us > 0) return "launches that take time";
@@ -49,7 +48,10 @@ std::optional<Finding> measure_and_compare(const BackendEntry& entry,
   result.measured = std::get<Measurement>(std::move(outcome));
   if (result.measured.iterations.empty()) return std::nullopt;
   result.errors = run_errors(result.job, result.measured);
-  result.verdict = judge(result.errors, result.measured, result.targets);
+  result.why_no_score = backend->why_no_score().value_or("");
+  if (result.why_no_score.empty()) {
+    result.verdict = judge(result.errors, result.measured, result.targets);
+  }
   relax(result.job.plan, costs_of(result.job, result.measured.profile_ns), result.simulated);
   const std::size_t middle = result.errors.median_iteration;
   result.typical = timeline_of(result.job, result.measured.iterations[middle]);
@@ -57,6 +59,12 @@ std::optional<Finding> measure_and_compare(const BackendEntry& entry,
   result.typical.environment = backend->environment();
   result.typical.environment["time_scale"] = fmt::format("{}", result.job.scale);
   return std::nullopt;
+}
+
+/// The order to run: what a policy decides while it is simulated is run as it was decided.
+std::variant<Schedule, Finding> order_of(const Simulation& simulation, const Layout& layout) {
+  if (layout.policy != nullptr) return simulation.decide(0);
+  return layout.schedule;
 }
 
 /// Real time is rarely undisturbed.
@@ -92,7 +100,9 @@ std::optional<Finding> run_for_real(const Scenario& scenario, const Layout& layo
                                     const BackendEntry& backend, const ValidationOptions& options,
                                     Validation& result) {
   const Simulation simulation(scenario, layout, Engine::automatic);
-  auto lowered = simulation.price_order(layout.schedule);
+  const auto order = order_of(simulation, layout);
+  if (const auto* finding = std::get_if<Finding>(&order)) return *finding;
+  auto lowered = simulation.price_order(std::get<Schedule>(order));
   if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
   PricedPlan& priced = std::get<PricedPlan>(lowered);
   check_backend(backend, priced);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "validate/rank_clocks.hpp"
@@ -20,6 +22,22 @@ std::vector<std::uint32_t> tasks_by_rank(const std::vector<RankProgram>& program
   }
   return tasks;
 }
+
+/// Empty ones for ranks that are not of the group.
+std::vector<RankProgram> programs_of(const Plan& plan, const RankGroup& group) {
+  std::vector<RankProgram> programs = rank_programs(plan);
+  for (std::uint32_t rank = 0; rank < programs.size(); ++rank) {
+    if (!group.contains(rank)) programs[rank].clear();
+  }
+  return programs;
+}
+
+std::uint32_t tasks_of(const std::vector<RankProgram>& programs) {
+  const std::vector<std::uint32_t> tasks = tasks_by_rank(programs);
+  return std::accumulate(tasks.begin(), tasks.end(), std::uint32_t{0});
+}
+
+constexpr std::string_view before_deadlock = "deadlock:";
 
 }  // namespace
 
@@ -40,35 +58,49 @@ std::optional<Obstacle> thread_obstacle(const Plan& plan) {
 
 std::vector<BoxSpec> boxes_of(const Job& job) {
   const std::vector<RankProgram> programs = rank_programs(job.plan);
-  const std::size_t words = busy_tensor_words(job);
+  const std::vector<std::size_t> words = tensor_words(job);
   std::vector<BoxSpec> boxes(job.plan.tasks());
   for (std::uint32_t rank = 0; rank < programs.size(); ++rank) {
     for (const Step& step : programs[rank]) {
       for (const Sending& sending : step.sends) {
-        boxes[sending.transfer] = {rank, sending.reader, words};
+        boxes[sending.transfer] = {rank, sending.reader, words[sending.transfer]};
       }
     }
   }
   return boxes;
 }
 
+RunFault joined(const std::vector<RunFault>& deadlocks) {
+  RunFault all = deadlocks.front();
+  for (std::size_t i = 1; i < deadlocks.size(); ++i) {
+    all.text += ";" + deadlocks[i].text.substr(before_deadlock.size());
+  }
+  return all;
+}
+
 template <class Clock>
-RankRunner<Clock>::RankRunner(const Job& job, Transport& transport, std::vector<Clock> clocks)
+RankRunner<Clock>::RankRunner(const Job& job, Transport& transport, std::vector<Clock> clocks,
+                              const RankGroup& group)
     : job_(job),
       transport_(transport),
-      programs_(rank_programs(job.plan)),
+      group_(group),
+      programs_(programs_of(job.plan, group)),
       steps_(busy_steps(job)),
+      words_(tensor_words(job)),
       recorder_(tasks_by_rank(programs_)),
       link_free_ns_(job.plan.links.size()) {
   for (Clock& clock : clocks) {
-    ranks_.emplace_back(std::move(clock)).kept.resize(busy_tensor_words(job));
-    bodies_.emplace_back(job.plan, steps_, busy_tensor_words(job));
+    const Rank rank{static_cast<std::uint32_t>(ranks_.size())};
+    ranks_.emplace_back(std::move(clock));
+    bodies_.emplace_back(job, rank, steps_, words_);
   }
 }
 
 template <class Clock>
 void RankRunner<Clock>::on_all_ranks(const std::function<void(std::uint32_t)>& work) {
-  penstock::on_all_ranks(job_.plan.ranks, work, [this] { transport_.halt(); });
+  penstock::on_all_ranks(
+      group_.size(), [&](std::uint32_t which) { work(group_.first + which); },
+      [this] { transport_.halt(); });
 }
 
 template <class Clock>
@@ -78,6 +110,7 @@ std::vector<std::int64_t> RankRunner<Clock>::profile() {
     ranks_[rank].clock.start();
     for (std::uint32_t c = 0; c < ns.size(); ++c) {
       if (job_.plan.classes[c].resource != rank) continue;
+      bodies_[rank].prepare_class(c);
       const Span span =
           ranks_[rank].clock.time(job_.work_ns[c], [&] { bodies_[rank].perform_class(c); });
       ns[c] = span.end_ns - span.begin_ns;
@@ -97,7 +130,8 @@ std::variant<Iteration, RunFault> RankRunner<Clock>::run() {
   on_all_ranks([this](std::uint32_t rank) { run_rank(rank); });
   ++iteration_;
   if (auto found = fault()) return *found;
-  return recorder_.by_task(job_.plan.tasks());
+  const std::uint32_t tasks = job_.plan.tasks();
+  return recorder_.by_task(tasks, tasks - tasks_of(programs_));
 }
 
 template <class Clock>
@@ -105,12 +139,25 @@ void RankRunner<Clock>::run_rank(std::uint32_t rank) {
   ranks_[rank].clock.start();
   for (const Step& step : programs_[rank]) {
     ranks_[rank].at = step.task;
-    if (!receive(rank, step)) return;
-    compute(rank, step);
-    if (!send(rank, step)) return;
+    if (!run_step(rank, step)) return;
   }
   transport_.finish(rank);
   ranks_[rank].clock.finish();
+}
+
+/// Says whether the run goes on.
+template <class Clock>
+bool RankRunner<Clock>::run_step(std::uint32_t rank, const Step& step) {
+  try {
+    if (!receive(rank, step)) return false;
+    compute(rank, step);
+    return send(rank, step);
+  } catch (const OrderFailure& failure) {
+    ranks_[rank].fault =
+        fmt::format("{} on rank {}: {}", task_text(job_.plan, step.task), rank, failure.what());
+    transport_.halt();
+    return false;
+  }
 }
 
 /// Waits for what the step reads; says whether it may go on.
@@ -162,6 +209,7 @@ bool RankRunner<Clock>::send(std::uint32_t rank, const Step& step) {
 template <class Clock>
 bool RankRunner<Clock>::send_back(std::uint32_t rank, const Sending& sending) {
   RankState& state = ranks_[rank];
+  state.kept.resize(words_[sending.brings_back]);
   auto kept = transport_.take(sending.brings_back, state.kept);
   if (!kept) return false;
   kept->arrival_ns = std::max(kept->arrival_ns, state.clock.now_ns());
@@ -187,7 +235,7 @@ void RankRunner<Clock>::transmit(std::uint32_t rank, const Sending& sending, Mes
 template <class Clock>
 RunFault RankRunner<Clock>::deadlock_fault(
     const std::vector<std::optional<std::size_t>>& stuck) const {
-  RunFault fault{"deadlock", Rank{0}, "deadlock:"};
+  RunFault fault{"deadlock", Rank{0}, std::string(before_deadlock)};
   bool first = true;
   for (std::uint32_t rank = 0; rank < stuck.size(); ++rank) {
     if (!stuck[rank]) continue;
@@ -211,6 +259,14 @@ std::optional<RunFault> RankRunner<Clock>::fault() const {
   const auto stuck = transport_.deadlock();
   if (!stuck.empty()) return deadlock_fault(stuck);
   return std::nullopt;
+}
+
+template <class Clock>
+std::optional<TrainedNumbers> RankRunner<Clock>::numbers() const {
+  if (!job_.layers) return std::nullopt;
+  TrainedNumbers numbers;
+  for (const RankBody& body : bodies_) body.add_numbers(numbers);
+  return numbers;
 }
 
 template class RankRunner<LogicalClock>;

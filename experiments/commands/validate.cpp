@@ -5,6 +5,7 @@
 #include "experiments/commands/registry.hpp"
 #include "experiments/files.hpp"
 #include "experiments/json_output.hpp"
+#include "experiments/schedule_ranking.hpp"
 #include "experiments/validation.hpp"
 #include "sim/error.hpp"
 #include "sim/named.hpp"
@@ -21,6 +22,7 @@ struct Options {
   std::vector<std::string> settings;
   std::string backend = "cpu_logical";
   std::optional<std::uint32_t> iterations;
+  std::string schedules;
   std::optional<std::uint32_t> action_us;
   std::string timeline;
   std::string simulated;
@@ -28,6 +30,9 @@ struct Options {
 };
 
 void check_outputs(const Options& options) {
+  if (!options.schedules.empty() && !(options.timeline.empty() && options.simulated.empty())) {
+    throw UsageError("--timeline and --simulated write one run; --schedules makes several");
+  }
   if (options.timeline.empty() || options.timeline != options.simulated) return;
   throw UsageError(fmt::format("{}: two outputs cannot be one file", options.timeline));
 }
@@ -66,9 +71,27 @@ int exit_code(const Validation& validation) {
   if (validation.fault) return ExitCode::finding;
   if (validation.verdict == Verdict::pass) return ExitCode::done;
   if (validation.verdict == Verdict::fail) return ExitCode::finding;
+  if (!validation.why_no_score.empty()) {
+    say(fmt::format("inconclusive: {}", validation.why_no_score));
+    return ExitCode::machine_cannot;
+  }
   say(fmt::format("inconclusive: {}; retest error {:.1f} %; this machine is too noisy",
                   clean_text(validation.measured), 100 * validation.errors.retest));
   return ExitCode::machine_cannot;
+}
+
+int exit_code(Verdict verdict) {
+  if (verdict == Verdict::pass) return ExitCode::done;
+  return verdict == Verdict::fail ? ExitCode::finding : ExitCode::machine_cannot;
+}
+
+int run_ranking(const Options& options, const Scenario& scenario, const BackendEntry& backend,
+                const ValidationOptions& measuring) {
+  const auto names = schedules_named(options.schedules);
+  const ScheduleRanking ranking = rank_schedules(scenario, names, backend, measuring);
+  fmt::print("{}", options.json ? printed(ranking_json(ranking)) : ranking_text(ranking));
+  if (ranking.verdict == Verdict::inconclusive) say("inconclusive: this machine is too noisy");
+  return exit_code(ranking.verdict);
 }
 
 int run_validation(const Options& options) {
@@ -77,6 +100,7 @@ int run_validation(const Options& options) {
                                     .action_us = action_us_of(options)};
   const Scenario scenario = read_scenario(options.scenario, options.settings);
   const BackendEntry& backend = *find_named(backend_entries(), options.backend);
+  if (!options.schedules.empty()) return run_ranking(options, scenario, backend, measuring);
   const Validation validation = validate(scenario, backend, measuring);
   write_outputs(options, validation);
   if (options.timeline != "-" && options.simulated != "-") {
@@ -94,6 +118,9 @@ Runner declare(CommandLine& line) {
   line.option("--set", options->settings, "change the scenario first", "/POINTER=VALUE");
   line.choice("--backend", options->backend, backends, "what runs the plan");
   line.option("--iterations", options->iterations, "how many clean iterations to measure, from 20");
+  line.option("--schedules", options->schedules,
+              "run it with each of these, and say whether simulation puts them in the right order",
+              "all|NAME,NAME...");
   line.option("--action-us", options->action_us,
               "how long an action is to take on average, in microseconds");
   line.option("--timeline", options->timeline, "write the timeline of the median iteration",
@@ -122,6 +149,11 @@ constinit extern const CommandEntry validate_entry{
         "few iterations are clean (profiles before and after one are within 10 %), or the retest\n"
         "error is above 5 %. Of 80 tries 20 clean ones are wanted.\n"
         "\n"
+        "--schedules runs the scenario once with each schedule, on as many ranks, and says by\n"
+        "Kendall's tau-b whether simulation puts them in the order in which they really come. "
+        "Stages\n"
+        "given by times take those times a cell: a schedule with slices does more work then.\n"
+        "\n"
         "cpu_logical runs any number of ranks on any number of cores. It shows that the order\n"
         "runs, that tensors come where they are needed, and that the rules of waiting are those\n"
         "of the simulator. It shows nothing of links: these take what the scenario says.\n"
@@ -139,6 +171,13 @@ constinit extern const CommandEntry validate_entry{
         "which its profile has too. It is as strict about what a clean iteration is.\n"
         "In real time the structure of the median iteration is judged, and only of enough clean\n"
         "ones.\n"
+        "\n"
+        "cuda_single and cuda_single_graph let one GPU play all ranks, each on SMs of its own, "
+        "for\n"
+        "2 ms an action; copies of their bytes at their rate stand for links. The host starts "
+        "each\n"
+        "task, or all of them are one graph: the difference is what the host costs. Where SMs\n"
+        "cannot be split, or a link is slower than asked for, no errors are told: exit 4.\n"
         "\n"
         "Example: penstock validate experiments/scenarios/first_run.json --backend cpu_logical",
     .declare = declare,

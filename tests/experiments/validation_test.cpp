@@ -7,7 +7,9 @@
 #include "sim/error.hpp"
 #include "sim/named.hpp"
 #include "sim/timeline_file.hpp"
+#include "tests/support/fake_gpu.hpp"
 #include "tests/support/scratch.hpp"
+#include "validate/gpu_backend.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -31,6 +33,25 @@ Validation validated_on(std::string_view backend, const std::vector<std::string>
   return validate(parse_scenario(two_stages, "two.json", settings),
                   *find_named(backend_entries(), backend),
                   {.measuring = {.iterations = 3}, .action_us = 50});
+}
+
+GpuCalls fake_calls;  // of the stand-in for a GPU that is there while a test runs
+
+Validation validated_on_fake_gpu(bool has_green_contexts) {
+  FakeGpu gpu;
+  gpu.has_green_contexts = has_green_contexts;
+  fake_calls = gpu.calls();
+  const BackendEntry entry{
+      .name = "fake",
+      .summary = "",
+      .obstacle = [](const Plan& plan) { return gpu_obstacle(plan, &fake_calls); },
+      .make =
+          [](const Job& job) {
+            return make_gpu_backend(job, GpuOrdering::host_issued, fake_calls);
+          },
+      .length = gpu_job_length,
+  };
+  return validate(parse_scenario(two_stages, "two.json", {}), entry, {});
 }
 
 /// Why a scenario is not run, or "".
@@ -108,6 +129,45 @@ TEST_CASE("validation: an order that deadlocks is a finding, before anything is 
   const std::string text = validation_text(result);
   CHECK(text.find("on cpu_logical\ndeadlock: ") != std::string::npos);
   CHECK(text.find("verdict") == std::string::npos);
+}
+
+// A policy decides while it is simulated; two microbatches held at most give 1F1B.
+TEST_CASE("validation: an order that a policy decided is run as it was decided") {
+  const Validation result =
+      validated({"/schedule={\"policy\": \"memory-bounded\", \"microbatches\": 2}"});
+  REQUIRE_FALSE(result.fault);
+  CHECK(result.scenario == from_us(13));
+  if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
+}
+
+// The stand-in for a GPU takes exactly what it is asked to.
+TEST_CASE(
+    "validation: one GPU that keeps ranks apart passes, and the report says what that shows") {
+  const Validation result = validated_on_fake_gpu(true);
+  REQUIRE_FALSE(result.fault);
+  CHECK(result.verdict == Verdict::pass);
+  CHECK(result.errors.structure == 0);
+  CHECK(validation_json(result)["why_no_score"] == "");
+  const std::string text = validation_text(result);
+  CHECK(text.find("It does not validate NVLink") != std::string::npos);
+  CHECK(text.find("verdict: pass") != std::string::npos);
+}
+
+TEST_CASE("validation: a run that says nothing of errors is inconclusive, with the reason") {
+  const Validation result = validated_on_fake_gpu(false);
+  REQUIRE_FALSE(result.fault);
+  CHECK(result.verdict == Verdict::inconclusive);
+  const auto document = validation_json(result);
+  CHECK(document["verdict"] == "inconclusive");
+  CHECK(document["structure_error"].is_null());
+  CHECK(document["profile_error"].is_null());
+  CHECK(document["measured_us"].is_number());
+  CHECK(document["why_no_score"] ==
+        "ranks share all SMs (streams_unpartitioned): the driver has no green contexts");
+  CHECK(document["environment"]["mode"] == "streams_unpartitioned");
+  const std::string text = validation_text(result);
+  CHECK(text.find("structure error") == std::string::npos);
+  CHECK(text.find("no errors are told: ranks share all SMs") != std::string::npos);
 }
 
 TEST_CASE("validation: what a backend does not run is refused with the reason") {

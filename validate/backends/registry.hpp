@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "validate/backend.hpp"
+#include "validate/processes/make_part.hpp"
 
 namespace penstock {
 
@@ -19,12 +20,15 @@ struct BackendEntry {
   std::string_view summary;
   /// What is in the way of running a plan here; nothing when it can be run.
   std::optional<Obstacle> (*obstacle)(const Plan& plan);
+  bool runs_layers = false;  // of a job that has some; else its actions take their times only
   /// Made only where there is no obstacle.
   std::unique_ptr<Backend> (*make)(const Job& job);
   /// How long the actions of so many ranks should take, to be measured well.
   JobLength (*length)(std::uint32_t ranks) = usual_length;
   /// Whether its times are real ones, which everything else on the machine disturbs.
   bool wall_clock = false;
+  /// The same for one of several processes; none where these cannot share a run.
+  MakePart make_part = nullptr;
 };
 
 /// All backends, by name.
