@@ -6,7 +6,7 @@
 
 #include "schedules/registry.hpp"
 #include "sim/named.hpp"
-#include "tests/support/system.hpp"
+#include "tests/support/jobs.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/cores.hpp"
 #include "validate/measurement.hpp"
@@ -16,39 +16,6 @@ namespace penstock::testing {
 namespace {
 
 const BackendEntry& backend(std::string_view name) { return *find_named(backend_entries(), name); }
-
-/// Actions of a few microseconds: what they take is not looked at.
-constexpr JobLength quick{.mean_action_ns = 10'000, .least_work_ns = 0, .most_tensor_words = 64};
-
-Job job_of(const System& system) {
-  Plan plan = lowered(system);
-  const Costs costs = priced(system, plan);
-  return penstock::job_of(std::move(plan), costs, quick);
-}
-
-/// A catalogue order over two ranks, whose tensors queue up in front of slow links.
-System system_of(const ScheduleEntry& entry) {
-  constexpr std::uint32_t ranks = 2;
-  const ScheduleOptions options{2 * ranks, {}};
-  System system{.placement = entry.place(ranks, usual_chunks(entry, options)),
-                .schedule = {},
-                .stages = {},
-                .hardware = link(0.3, 2e9)};
-  system.schedule = make_schedule(entry, system.placement, options);
-  for (std::size_t s = 0; s < system.placement.chains().front().size(); ++s) {
-    Layer stage = stage_of(1 + 0.25 * static_cast<double>(s % 3), 1, 1);
-    stage.activation_bytes = 4096;
-    stage.stash_bytes = 4096;
-    system.stages.push_back(stage);
-  }
-  return system;
-}
-
-System two_stages(std::string_view csv) {
-  System system{Placement::loop(2, 1), order_of(csv), {stage_of(1, 2), stage_of(1, 2)}};
-  for (Layer& stage : system.stages) stage.activation_bytes = 4096;
-  return system;
-}
 
 /// How many tasks begin before something that they need has ended.
 std::uint32_t too_early(const Plan& plan, const Iteration& ran) {
@@ -77,7 +44,7 @@ std::uint32_t at_once(const Plan& plan, const Iteration& ran) {
 void run_catalogue(const BackendEntry& entry) {
   for (const ScheduleEntry* schedule : schedule_entries()) {
     CAPTURE(schedule->name);
-    const Job job = job_of(system_of(*schedule));
+    const Job job = job_of(system_of(*schedule, 2, 4));
     if (const auto obstacle = entry.obstacle(job.plan)) FAIL(obstacle->text);
     const auto backend = entry.make(job);
     for (int run = 0; run < 2; ++run) {

@@ -204,6 +204,24 @@ TEST_CASE("training: real layers are timed as busy kernels are, with a structure
   }
 }
 
+// Tensors of several sizes, through rings. Each rank needs a core.
+TEST_CASE("training: in real time the same model is trained") {
+  const BackendEntry& realtime = *find_named(backend_entries(), "cpu_realtime");
+  for (const char* name : {"1f1b", "interleaved-1f1b", "zb-v", "dualpipe"}) {
+    CAPTURE(name);
+    const System system = system_of(*find_named(schedule_entries(), name), 2, 4);
+    const Job job = transformer_job(system);
+    if (const auto obstacle = realtime.obstacle(job.plan)) {
+      MESSAGE("left out: " << obstacle->text);
+      return;
+    }
+    const auto backend = realtime.make(job);
+    const auto outcome = backend->run();
+    if (const auto* fault = std::get_if<RunFault>(&outcome)) FAIL(fault->text);
+    CHECK(largest_error(backend->numbers().value(), right_for(job, 4)) < tolerance);
+  }
+}
+
 TEST_CASE("training: a W in front of its I is a fault") {
   const std::string_view order = "0F0,0I0,0W0\n1F0,1I0,1W0\n";
   Job job = transformer_job(hand_made(2, order));
