@@ -112,6 +112,7 @@ std::vector<std::int64_t> RankRunner<Clock>::profile() {
           ranks_[rank].clock.time(job_.work_ns[c], [&] { bodies_[rank].perform_class(c); });
       ns[c] = span.end_ns - span.begin_ns;
     }
+    ranks_[rank].clock.finish();
   });
   return ns;
 }
@@ -140,6 +141,7 @@ void RankRunner<Clock>::run_rank(std::uint32_t rank) {
     if (!send(rank, step)) return;
   }
   transport_.finish(rank);
+  ranks_[rank].clock.finish();
 }
 
 /// Waits for what the step reads; says whether it may go on.
@@ -243,5 +245,7 @@ std::optional<RunFault> RankRunner<Clock>::fault() const {
 }
 
 template class RankRunner<LogicalClock>;
+template class RankRunner<SpinningClock>;
+template class RankRunner<SleepingClock>;
 
 }  // namespace penstock

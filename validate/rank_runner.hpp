@@ -11,6 +11,7 @@
 #include "validate/backend.hpp"
 #include "validate/job.hpp"
 #include "validate/processes/rank_group.hpp"
+#include "validate/quiet.hpp"
 #include "validate/rank_body.hpp"
 #include "validate/rank_program.hpp"
 #include "validate/recorder.hpp"
@@ -45,6 +46,7 @@ class RankRunner {
   std::vector<std::int64_t> profile();
   /// As `Backend::run`; nothing for tasks of ranks that are not run here.
   std::variant<Iteration, RunFault> run();
+  const Clock& clock(std::uint32_t rank) const { return ranks_[rank].clock; }
 
  private:
   struct alignas(64) RankState {  // a cache line of its own
@@ -77,5 +79,15 @@ class RankRunner {
   std::vector<std::int64_t> link_free_ns_;  // by link; the sender's own
   std::uint32_t iteration_ = 0;
 };
+
+/// What the threads of all ranks saw of the last run, with clocks that look around.
+template <class Clock>
+std::vector<ThreadReadings> readings_of(const RankRunner<Clock>& runner, std::uint32_t ranks) {
+  std::vector<ThreadReadings> readings;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    readings.push_back(runner.clock(rank).readings());
+  }
+  return readings;
+}
 
 }  // namespace penstock
