@@ -11,6 +11,7 @@
 #include "sim/error.hpp"
 #include "sim/events.hpp"
 #include "sim/relax.hpp"
+#include "validate/processes/process_backend.hpp"
 
 namespace penstock {
 namespace {
@@ -37,13 +38,25 @@ void check_backend(const BackendEntry& backend, const PricedPlan& priced) {
   throw std::runtime_error(fmt::format("{}: {}", backend.name, obstacle->text));
 }
 
+void check_processes(const BackendEntry& backend, std::uint32_t processes, std::uint32_t ranks) {
+  if (processes == 1) return;
+  if (backend.make_part == nullptr) refuse(backend, "in several processes");
+  if (processes <= ranks) return;
+  throw UsageError(fmt::format("{} processes are too many for {} ranks", processes, ranks));
+}
+
+std::unique_ptr<Backend> backend_for(const BackendEntry& entry, const Job& job,
+                                     std::uint32_t processes) {
+  if (processes == 1) return entry.make(job);
+  return std::make_unique<ProcessBackend>(job, entry.make_part, processes);
+}
+
 Finding finding_of(const RunFault& fault) { return {fault.kind, fault.rank, {}, fault.text}; }
 
 /// Runs the job, and the simulation beside it. Returns what went wrong.
-std::optional<Finding> measure_and_compare(const BackendEntry& entry,
-                                           const MeasuringPlan& measuring, Validation& result) {
-  const std::unique_ptr<Backend> backend = entry.make(result.job);
-  auto outcome = measure(*backend, result.job, measuring);
+std::optional<Finding> measure_and_compare(Backend& backend, const MeasuringPlan& measuring,
+                                           Validation& result) {
+  auto outcome = measure(backend, result.job, measuring);
   if (const auto* fault = std::get_if<RunFault>(&outcome)) return finding_of(*fault);
   result.measured = std::get<Measurement>(std::move(outcome));
   if (result.measured.iterations.empty()) return std::nullopt;
@@ -53,7 +66,7 @@ std::optional<Finding> measure_and_compare(const BackendEntry& entry,
   const std::size_t middle = result.errors.median_iteration;
   result.typical = timeline_of(result.job, result.measured.iterations[middle]);
   result.typical.iteration = static_cast<std::uint32_t>(middle);
-  result.typical.environment = backend->environment();
+  result.typical.environment = backend.environment();
   result.typical.environment["time_scale"] = fmt::format("{}", result.job.scale);
   return std::nullopt;
 }
@@ -103,13 +116,15 @@ std::optional<Finding> run_for_real(const Scenario& scenario, const Layout& layo
   if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
   PricedPlan& priced = std::get<PricedPlan>(lowered);
   check_backend(backend, priced);
+  check_processes(backend, options.processes, priced.plan.ranks);
   Timeline unscaled;
   relax(priced.plan, priced.costs, unscaled);
   result.scenario = makespan(priced.plan, unscaled);
   const JobLength length = length_of(backend, priced.plan.ranks, options);
   result.job = job_of(std::move(priced.plan), priced.costs, length);
   check_real_time(backend, result);
-  return measure_and_compare(backend, measuring_of(backend, options), result);
+  return measure_and_compare(*backend_for(backend, result.job, options.processes),
+                             measuring_of(backend, options), result);
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ struct Validation {
 struct ValidationOptions {
   MeasuringPlan measuring;
   std::optional<std::uint32_t> action_us = {};  // how long an action is to take on average
+  std::uint32_t processes = 1;                  // that share the ranks
 };
 
 /// Runs the plan of a scenario on a backend and holds the simulation against it. Throws UsageError

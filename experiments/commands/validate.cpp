@@ -24,6 +24,7 @@ struct Options {
   std::optional<std::uint32_t> iterations;
   std::string schedules;
   std::optional<std::uint32_t> action_us;
+  std::optional<std::uint32_t> processes;
   std::string timeline;
   std::string simulated;
   bool json = false;
@@ -51,6 +52,11 @@ std::optional<std::uint32_t> action_us_of(const Options& options) {
   if (!options.action_us) return std::nullopt;
   if (*options.action_us == 0) throw UsageError("--action-us 0: there is nothing to measure");
   return within("--action-us", options.action_us, most_us);
+}
+
+std::uint32_t processes_of(const Options& options) {
+  constexpr std::uint32_t most_processes = 16;  // each is connected with each
+  return within("--processes", options.processes.value_or(1), most_processes);
 }
 
 void write_outputs(const Options& options, const Validation& validation) {
@@ -93,7 +99,8 @@ int run_ranking(const Options& options, const Scenario& scenario, const BackendE
 int run_validation(const Options& options) {
   check_outputs(options);
   const ValidationOptions measuring{.measuring = {.iterations = iterations_of(options)},
-                                    .action_us = action_us_of(options)};
+                                    .action_us = action_us_of(options),
+                                    .processes = processes_of(options)};
   const Scenario scenario = read_scenario(options.scenario, options.settings);
   const BackendEntry& backend = *find_named(backend_entries(), options.backend);
   if (!options.schedules.empty()) return run_ranking(options, scenario, backend, measuring);
@@ -119,6 +126,8 @@ Runner declare(CommandLine& line) {
               "all|NAME,NAME...");
   line.option("--action-us", options->action_us,
               "how long an action is to take on average, in microseconds");
+  line.option("--processes", options->processes,
+              "over how many processes to spread the ranks, which then talk by TCP; 1 by default");
   line.option("--timeline", options->timeline, "write the timeline of the median iteration",
               "FILE");
   line.option("--simulated", options->simulated,
@@ -167,6 +176,11 @@ constinit extern const CommandEntry validate_entry{
         "which its profile has too. It is as strict about what a clean iteration is.\n"
         "In real time the structure of the median iteration is judged, and only of enough clean\n"
         "ones.\n"
+        "\n"
+        "--processes 2 gives each of two processes a half of the ranks; tensors between them go\n"
+        "over TCP on loopback (cpu_logical and cpu_timed). It shows that nothing is shared but\n"
+        "what is sent, and nothing of networks. A process that ends, or says nothing for 10 s, is\n"
+        "a finding: exit 1.\n"
         "\n"
         "Example: penstock validate experiments/scenarios/first_run.json --backend cpu_logical",
     .declare = declare,

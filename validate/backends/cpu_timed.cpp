@@ -15,10 +15,14 @@ class CpuTimed : public Backend {
  public:
   explicit CpuTimed(const Job& job)
       : job_(job),
-        line_(job.plan.ranks, 200'000),
-        mailboxes_(boxes_of(job), job.plan.ranks),
-        runner_(job, mailboxes_, std::vector<SleepingClock>(job.plan.ranks, SleepingClock(line_))) {
-  }
+        ranks_{0, job.plan.ranks},
+        own_line_(std::make_unique<StartLine>(job.plan.ranks, 200'000)),
+        own_(std::make_unique<Mailboxes>(boxes_of(job), job.plan.ranks)),
+        runner_(job, *own_, clocks(job, *own_line_)) {}
+  CpuTimed(const Job& job, const RunPart& part)
+      : job_(job),
+        ranks_(part.ranks),
+        runner_(job, part.transport, clocks(job, part.line), part.ranks) {}
 
   std::vector<std::int64_t> profile() override;
   std::variant<Iteration, RunFault> run() override;
@@ -26,9 +30,14 @@ class CpuTimed : public Backend {
   std::map<std::string, std::string> environment() const override;
 
  private:
+  static std::vector<SleepingClock> clocks(const Job& job, StartLine& line) {
+    return std::vector<SleepingClock>(job.plan.ranks, SleepingClock(line));
+  }
+
   const Job& job_;
-  StartLine line_;
-  Mailboxes mailboxes_;
+  RankGroup ranks_;
+  std::unique_ptr<StartLine> own_line_;  // these two: none where others are given
+  std::unique_ptr<Transport> own_;
   RankRunner<SleepingClock> runner_;
   QuietWatch watch_;
   std::vector<double> wakes_ns_;  // how much longer than asked each sleep of a profile took
@@ -37,7 +46,7 @@ class CpuTimed : public Backend {
 std::vector<std::int64_t> CpuTimed::profile() {
   std::vector<std::int64_t> ns = runner_.profile();
   for (std::size_t c = 0; c < ns.size(); ++c) {
-    if (job_.plan.is_link(job_.plan.classes[c].resource)) continue;
+    if (!ranks_.contains(job_.plan.classes[c].resource)) continue;
     wakes_ns_.push_back(static_cast<double>(ns[c] - job_.work_ns[c]));
   }
   return ns;
@@ -65,6 +74,10 @@ std::map<std::string, std::string> CpuTimed::environment() const {
 
 std::unique_ptr<Backend> make(const Job& job) { return std::make_unique<CpuTimed>(job); }
 
+std::unique_ptr<Backend> make_part(const Job& job, const RunPart& part) {
+  return std::make_unique<CpuTimed>(job, part);
+}
+
 /// Far longer than it takes to be woken.
 JobLength length(std::uint32_t ranks) {
   return {.mean_action_ns = 2'000'000,
@@ -81,6 +94,7 @@ constinit extern const BackendEntry cpu_timed_entry{
     .make = make,
     .length = length,
     .wall_clock = true,
+    .make_part = make_part,
 };
 
 }  // namespace penstock
