@@ -38,13 +38,6 @@ void check_backend(const BackendEntry& backend, const PricedPlan& priced) {
   throw std::runtime_error(fmt::format("{}: {}", backend.name, obstacle->text));
 }
 
-void check_processes(const BackendEntry& backend, std::uint32_t processes, std::uint32_t ranks) {
-  if (processes == 1) return;
-  if (backend.make_part == nullptr) refuse(backend, "in several processes");
-  if (processes <= ranks) return;
-  throw UsageError(fmt::format("{} processes are too many for {} ranks", processes, ranks));
-}
-
 std::unique_ptr<Backend> backend_for(const BackendEntry& entry, const Job& job,
                                      std::uint32_t processes) {
   if (processes == 1) return entry.make(job);
@@ -61,7 +54,10 @@ std::optional<Finding> measure_and_compare(Backend& backend, const MeasuringPlan
   result.measured = std::get<Measurement>(std::move(outcome));
   if (result.measured.iterations.empty()) return std::nullopt;
   result.errors = run_errors(result.job, result.measured);
-  result.verdict = judge(result.errors, result.measured, result.targets);
+  result.why_no_score = backend.why_no_score().value_or("");
+  if (result.why_no_score.empty()) {
+    result.verdict = judge(result.errors, result.measured, result.targets);
+  }
   relax(result.job.plan, costs_of(result.job, result.measured.profile_ns), result.simulated);
   const std::size_t middle = result.errors.median_iteration;
   result.typical = timeline_of(result.job, result.measured.iterations[middle]);
@@ -116,7 +112,10 @@ std::optional<Finding> run_for_real(const Scenario& scenario, const Layout& layo
   if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
   PricedPlan& priced = std::get<PricedPlan>(lowered);
   check_backend(backend, priced);
-  check_processes(backend, options.processes, priced.plan.ranks);
+  if (options.processes > priced.plan.ranks) {
+    throw UsageError(fmt::format("{} processes are too many for {} ranks", options.processes,
+                                 priced.plan.ranks));
+  }
   Timeline unscaled;
   relax(priced.plan, priced.costs, unscaled);
   result.scenario = makespan(priced.plan, unscaled);
@@ -132,6 +131,8 @@ std::optional<Finding> run_for_real(const Scenario& scenario, const Layout& layo
 Validation validate(const Scenario& scenario, const BackendEntry& backend,
                     const ValidationOptions& options) {
   if (const auto reason = why_not(scenario)) refuse(backend, *reason);
+  if (options.processes > 1 && backend.make_part == nullptr)
+    refuse(backend, "in several processes");
   const Layout layout = settle(scenario);
   Validation result;
   result.title = title_of(layout);

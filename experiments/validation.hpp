@@ -22,6 +22,7 @@ struct Validation {
 
   Job job;
   Measurement measured;
+  std::string why_no_score;  // why the errors below say nothing, then inconclusive
   RunErrors errors;
   Targets targets;
   Verdict verdict = Verdict::inconclusive;

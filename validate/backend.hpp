@@ -9,6 +9,7 @@
 
 #include "sim/plan.hpp"
 #include "validate/job.hpp"
+#include "validate/trained_numbers.hpp"
 
 namespace penstock {
 
@@ -48,8 +49,12 @@ class Backend {
   /// What disturbed the last run, in a word each, so that its times say nothing: "preempted". A
   /// backend whose clocks others on the machine do not disturb has nothing to tell.
   virtual std::vector<std::string> disturbances() const { return {}; }
+  /// What the layers of the last run came to, where actions run any.
+  virtual std::optional<TrainedNumbers> numbers() const { return std::nullopt; }
   /// What a measured timeline says of where it was measured.
   virtual std::map<std::string, std::string> environment() const = 0;
+  /// Why what was run so far says nothing of how far off a simulation is; nothing when it does.
+  virtual std::optional<std::string> why_no_score() const { return std::nullopt; }
 };
 
 }  // namespace penstock

@@ -33,7 +33,8 @@ class BusyBody {
   /// It has come, and is the right one.
   void take_in(const Reading&) {}
   void perform(const Step& step) { perform_class(plan_->work[step.task]); }
-  /// What one task of a work class does, by itself.
+  /// What one task of a work class does, by itself; `prepare_class` comes first, and is not timed.
+  void prepare_class(std::uint32_t) {}
   void perform_class(std::uint32_t work);
   /// The tensor that a step has made.
   std::span<const std::uint64_t> made(const Step& step);

@@ -14,6 +14,10 @@ namespace penstock {
 struct JobLayers {
   std::vector<std::vector<LayerSpec>> stages;  // by model stage, in the order they feed each other
   CellShape shape;                             // of a whole microbatch, on one device
+  std::uint64_t seed = 1;                      // of weights, inputs and labels
+  bool selective = false;  // recomputation: what layers select, not all they keep
+  WeightRule weights;      // which version of its weights a microbatch uses
+  double rate = 0.05;      // of an update: weights go down their gradient
 };
 
 /// A plan and what each of its work classes is to take on a backend. Whole nanoseconds, so that
@@ -40,5 +44,9 @@ struct JobLength {
 /// that it can be run many times in little time. Throws UsageError where that leaves nothing to be
 /// measured: no action takes any time, there are too many of them, or links take so much longer.
 Job job_of(Plan plan, const Costs& costs, const JobLength& length = {});
+
+/// A job that takes so many times what some costs say, rounded to whole nanoseconds. Throws
+/// UsageError for links that take more than a quarter of an hour.
+Job scaled_job(Plan plan, const Costs& costs, double scale = 1);
 
 }  // namespace penstock

@@ -58,12 +58,12 @@ std::optional<Obstacle> thread_obstacle(const Plan& plan) {
 
 std::vector<BoxSpec> boxes_of(const Job& job) {
   const std::vector<RankProgram> programs = rank_programs(job.plan);
-  const std::size_t words = busy_tensor_words(job);
+  const std::vector<std::size_t> words = tensor_words(job);
   std::vector<BoxSpec> boxes(job.plan.tasks());
   for (std::uint32_t rank = 0; rank < programs.size(); ++rank) {
     for (const Step& step : programs[rank]) {
       for (const Sending& sending : step.sends) {
-        boxes[sending.transfer] = {rank, sending.reader, words};
+        boxes[sending.transfer] = {rank, sending.reader, words[sending.transfer]};
       }
     }
   }
@@ -86,11 +86,13 @@ RankRunner<Clock>::RankRunner(const Job& job, Transport& transport, std::vector<
       group_(group),
       programs_(programs_of(job.plan, group)),
       steps_(busy_steps(job)),
+      words_(tensor_words(job)),
       recorder_(tasks_by_rank(programs_)),
       link_free_ns_(job.plan.links.size()) {
   for (Clock& clock : clocks) {
-    ranks_.emplace_back(std::move(clock)).kept.resize(busy_tensor_words(job));
-    bodies_.emplace_back(job.plan, steps_, busy_tensor_words(job));
+    const Rank rank{static_cast<std::uint32_t>(ranks_.size())};
+    ranks_.emplace_back(std::move(clock));
+    bodies_.emplace_back(job, rank, steps_, words_);
   }
 }
 
@@ -108,6 +110,7 @@ std::vector<std::int64_t> RankRunner<Clock>::profile() {
     ranks_[rank].clock.start();
     for (std::uint32_t c = 0; c < ns.size(); ++c) {
       if (job_.plan.classes[c].resource != rank) continue;
+      bodies_[rank].prepare_class(c);
       const Span span =
           ranks_[rank].clock.time(job_.work_ns[c], [&] { bodies_[rank].perform_class(c); });
       ns[c] = span.end_ns - span.begin_ns;
@@ -136,12 +139,25 @@ void RankRunner<Clock>::run_rank(std::uint32_t rank) {
   ranks_[rank].clock.start();
   for (const Step& step : programs_[rank]) {
     ranks_[rank].at = step.task;
-    if (!receive(rank, step)) return;
-    compute(rank, step);
-    if (!send(rank, step)) return;
+    if (!run_step(rank, step)) return;
   }
   transport_.finish(rank);
   ranks_[rank].clock.finish();
+}
+
+/// Says whether the run goes on.
+template <class Clock>
+bool RankRunner<Clock>::run_step(std::uint32_t rank, const Step& step) {
+  try {
+    if (!receive(rank, step)) return false;
+    compute(rank, step);
+    return send(rank, step);
+  } catch (const OrderFailure& failure) {
+    ranks_[rank].fault =
+        fmt::format("{} on rank {}: {}", task_text(job_.plan, step.task), rank, failure.what());
+    transport_.halt();
+    return false;
+  }
 }
 
 /// Waits for what the step reads; says whether it may go on.
@@ -193,6 +209,7 @@ bool RankRunner<Clock>::send(std::uint32_t rank, const Step& step) {
 template <class Clock>
 bool RankRunner<Clock>::send_back(std::uint32_t rank, const Sending& sending) {
   RankState& state = ranks_[rank];
+  state.kept.resize(words_[sending.brings_back]);
   auto kept = transport_.take(sending.brings_back, state.kept);
   if (!kept) return false;
   kept->arrival_ns = std::max(kept->arrival_ns, state.clock.now_ns());
@@ -242,6 +259,16 @@ std::optional<RunFault> RankRunner<Clock>::fault() const {
   const auto stuck = transport_.deadlock();
   if (!stuck.empty()) return deadlock_fault(stuck);
   return std::nullopt;
+}
+
+template <class Clock>
+std::optional<TrainedNumbers> RankRunner<Clock>::numbers() const {
+  if (!job_.layers) return std::nullopt;
+  TrainedNumbers numbers;
+  for (std::uint32_t rank = group_.first; rank < group_.end; ++rank) {
+    bodies_[rank].add_numbers(numbers);
+  }
+  return numbers;
 }
 
 template class RankRunner<LogicalClock>;

@@ -47,6 +47,8 @@ class RankRunner {
   /// As `Backend::run`; nothing for tasks of ranks that are not run here.
   std::variant<Iteration, RunFault> run();
   const Clock& clock(std::uint32_t rank) const { return ranks_[rank].clock; }
+  /// As `Backend::numbers`.
+  std::optional<TrainedNumbers> numbers() const;
 
  private:
   struct alignas(64) RankState {  // a cache line of its own
@@ -59,6 +61,7 @@ class RankRunner {
 
   void on_all_ranks(const std::function<void(std::uint32_t)>& work);
   void run_rank(std::uint32_t rank);
+  bool run_step(std::uint32_t rank, const Step& step);
   bool receive(std::uint32_t rank, const Step& step);
   void compute(std::uint32_t rank, const Step& step);
   bool send(std::uint32_t rank, const Step& step);
@@ -73,6 +76,7 @@ class RankRunner {
   RankGroup group_;
   std::vector<RankProgram> programs_;
   std::vector<std::uint64_t> steps_;  // by work class
+  std::vector<std::size_t> words_;    // by task: of a transfer's tensor
   Recorder recorder_;
   std::vector<RankState> ranks_;
   std::vector<RankBody> bodies_;            // by rank

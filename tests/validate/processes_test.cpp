@@ -20,6 +20,7 @@
 
 #include "sim/named.hpp"
 #include "tests/support/jobs.hpp"
+#include "tests/support/small_models.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/measurement.hpp"
 #include "validate/processes/process_backend.hpp"
@@ -152,6 +153,30 @@ TEST_CASE("processes: a measured run says that it was in several, over TCP") {
   CHECK(environment.at("links") == "TCP on loopback");
   CHECK(std::stod(environment.at("tcp_one_way_us")) > 0);
   CHECK(std::stod(environment.at("tcp_gigabytes_per_s")) > 0);
+}
+
+// What each stage's layers come to on a rank of its own process is what they come to in one: split
+// weights, two directions and delayed updates included. Copies of a stage are added up in another
+// order, so that the last bits may differ.
+TEST_CASE("processes: spread over them, an order trains the same model") {
+  for (const char* name : {"1f1b", "zb-v", "dualpipe", "pipedream"}) {
+    CAPTURE(std::string(name));
+    const System system = system_of(*find_named(schedule_entries(), name), 4, 8);
+    const Job job = layered_job(system, small_transformer(), small_transformer_shape());
+    const auto threads = cpu_logical().make(job);
+    CHECK(std::holds_alternative<Iteration>(threads->run()));
+    const TrainedNumbers right = threads->numbers().value();
+    CHECK(right.loss > 0);
+    for (const std::uint32_t processes : {2U, 4U}) {
+      ProcessBackend backend(job, cpu_logical().make_part, processes);
+      CHECK(std::holds_alternative<Iteration>(backend.run()));
+      const auto numbers = backend.numbers();
+      REQUIRE(numbers);
+      CHECK(largest_error(*numbers, right) < 1e-12);
+    }
+  }
+  const Job busy = four_ranks();
+  CHECK_FALSE(ProcessBackend(busy, cpu_logical().make_part, 2).numbers());
 }
 
 // Real time is one for all processes of a computer. How long anything takes is not looked at; that

@@ -18,6 +18,7 @@ class CpuLogical : public Backend {
 
   std::vector<std::int64_t> profile() override { return runner_.profile(); }
   std::variant<Iteration, RunFault> run() override { return runner_.run(); }
+  std::optional<TrainedNumbers> numbers() const override { return runner_.numbers(); }
   std::map<std::string, std::string> environment() const override {
     std::map<std::string, std::string> all = host_environment();
     all["backend"] = "cpu_logical";
@@ -42,6 +43,7 @@ constinit extern const BackendEntry cpu_logical_entry{
     .name = "cpu_logical",
     .summary = "a thread a rank on any number of cores, timed by logical clocks",
     .obstacle = thread_obstacle,
+    .runs_layers = true,
     .make = make,
     .make_part = make_part,
 };

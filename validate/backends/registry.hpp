@@ -20,6 +20,7 @@ struct BackendEntry {
   std::string_view summary;
   /// What is in the way of running a plan here; nothing when it can be run.
   std::optional<Obstacle> (*obstacle)(const Plan& plan);
+  bool runs_layers = false;  // of a job that has some; else its actions take their times only
   /// Made only where there is no obstacle.
   std::unique_ptr<Backend> (*make)(const Job& job);
   /// How long the actions of so many ranks should take, to be measured well.

@@ -73,6 +73,9 @@ class Server {
     if (word == Word::report) control_.send(Word::standing, body_of(links_.standing()));
     if (word == Word::halt) links_.halt();
     if (word == Word::halt_stuck) links_.halt_stuck();
+    if (word == Word::total) {
+      begin([this] { control_.send(Word::totalled, body_of(backend_->numbers())); });
+    }
     if (word == Word::describe) {
       begin([this] { control_.send(Word::described, body_of(backend_->environment())); });
     }

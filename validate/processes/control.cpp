@@ -7,7 +7,7 @@ namespace penstock {
 namespace {
 
 constexpr std::chrono::seconds limit{10};
-constexpr std::uint32_t most_bytes = std::uint32_t{1} << 26;  // spans of the largest plan: 4 MB
+constexpr std::uint32_t most_bytes = std::uint32_t{1} << 30;  // spans of the largest plan: 4 MB
 
 template <class Thing, class Put>
 void put_list(ByteWriter& out, const std::vector<Thing>& things, const Put& put) {
@@ -121,6 +121,26 @@ PartRun run_in(const ControlMessage& message) {
   });
   run.disturbances = take_list<std::string>(in, 4, [](ByteReader& from) { return from.text(); });
   return run;
+}
+
+ByteWriter body_of(const std::optional<TrainedNumbers>& numbers) {
+  ByteWriter out;
+  if (!numbers) return out;
+  out.f64(numbers->loss);
+  put_list(out, numbers->gradients, [](ByteWriter& to, const std::vector<double>& layer) {
+    put_list(to, layer, [](ByteWriter& place, double one) { place.f64(one); });
+  });
+  return out;
+}
+
+std::optional<TrainedNumbers> numbers_in(const ControlMessage& message) {
+  ByteReader in(message.body);
+  if (in.done()) return std::nullopt;
+  TrainedNumbers numbers{in.f64(), {}};
+  numbers.gradients = take_list<std::vector<double>>(in, 4, [](ByteReader& from) {
+    return take_list<double>(from, 8, [](ByteReader& place) { return place.f64(); });
+  });
+  return numbers;
 }
 
 ByteWriter body_of(const RunFault& fault) {

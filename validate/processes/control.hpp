@@ -22,6 +22,7 @@ enum class Word : std::uint32_t {
   ports,       // where the others listen
   profile,     // answered with `profiled`
   run,         // answered with `ran` or `fault`
+  total,       // answered with `totalled`: what its layers came to in the last run
   describe,    // answered with `described`: the environment
   report,      // answered with `standing`, also while it runs
   halt,        // the run, which then ends with a fault
@@ -32,6 +33,7 @@ enum class Word : std::uint32_t {
   ready,  // connected with the others
   profiled,
   ran,
+  totalled,
   described,
   fault,
   standing,
@@ -81,6 +83,8 @@ ByteWriter body_of(const std::vector<std::int64_t>& profile);
 std::vector<std::int64_t> profile_in(const ControlMessage& message);
 ByteWriter body_of(const PartRun& run);
 PartRun run_in(const ControlMessage& message);
+ByteWriter body_of(const std::optional<TrainedNumbers>& numbers);
+std::optional<TrainedNumbers> numbers_in(const ControlMessage& message);
 ByteWriter body_of(const RunFault& fault);
 RunFault fault_in(const ControlMessage& message);
 ByteWriter body_of(const Standing& standing);

@@ -158,11 +158,29 @@ std::variant<Iteration, RunFault> ProcessBackend::run() {
   return recorder_.by_task(job_.plan.tasks());
 }
 
+/// As `ask`, about what is past: one that is lost meanwhile is for the next run to tell.
+std::optional<std::vector<ControlMessage>> ProcessBackend::ask_about(Word word) const {
+  Round round(children_, groups_, {.limit = limits_.silence, .silence = limits_.silence});
+  return round.ask(word);
+}
+
+std::optional<TrainedNumbers> ProcessBackend::numbers() const {
+  const auto answers = ask_about(Word::total);
+  if (!answers) return std::nullopt;
+  std::optional<TrainedNumbers> sum;
+  for (const ControlMessage& answer : *answers) {
+    const auto part = numbers_in(answer);
+    if (!part) return std::nullopt;
+    if (!sum) sum.emplace();
+    add(*part, *sum);
+  }
+  return sum;
+}
+
 /// With what a connection like theirs is worth.
 std::map<std::string, std::string> ProcessBackend::environment() const {
   constexpr std::size_t large = std::size_t{1} << 20;
-  Round round(children_, groups_, {.limit = limits_.silence, .silence = limits_.silence});
-  const auto answers = round.ask(Word::describe);
+  const auto answers = ask_about(Word::describe);
   auto all = answers ? merged(*answers) : std::map<std::string, std::string>{};
   all["processes"] = fmt::format("{}", groups_.size());
   all["links"] = "TCP on loopback";

@@ -35,6 +35,7 @@ class ProcessBackend : public Backend {
   std::vector<std::int64_t> profile() override;
   std::variant<Iteration, RunFault> run() override;
   std::vector<std::string> disturbances() const override { return disturbances_; }
+  std::optional<TrainedNumbers> numbers() const override;
   std::map<std::string, std::string> environment() const override;
 
   /// The processes, for who wants to do something to them.
@@ -44,6 +45,7 @@ class ProcessBackend : public Backend {
   void connect();
   void quit();
   std::optional<std::vector<ControlMessage>> ask(Word word);
+  std::optional<std::vector<ControlMessage>> ask_about(Word word) const;
 
   const Job& job_;
   ProcessLimits limits_;
