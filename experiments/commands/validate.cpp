@@ -169,7 +169,7 @@ constinit extern const CommandEntry validate_entry{
         "Actions take 50 us on average.\n"
         "\n"
         "cpu_realtime gives each rank a core, which spins while it waits, and measures real time,\n"
-        "500 us an action on average. Handing a tensor over takes time here, which shows as\n"
+        "250 us an action on average. Handing a tensor over takes time here, which shows as\n"
         "structure error. More ranks than usable cores: exit 4. An iteration is clean only when\n"
         "no rank had to leave its core, no hypervisor took time, and a fixed piece of work takes\n"
         "before and after it what it usually does, within 3 %. Fewer than 8 such: exit 4.\n"

@@ -37,7 +37,7 @@ class CpuRealtime : public Backend {
   std::variant<Iteration, RunFault> run() override {
     watch_.begin();
     auto outcome = runner_.run();
-    watch_.end(readings_of(runner_, ranks_));
+    watch_.end(readings_of(runner_, {0, ranks_}));
     return outcome;
   }
   std::vector<std::string> disturbances() const override { return watch_.disturbances(); }
@@ -78,9 +78,9 @@ std::unique_ptr<Backend> make(const Job& job) { return std::make_unique<CpuRealt
 
 /// Far longer than handing a tensor over takes, but a run is over before others want the cores.
 JobLength length(std::uint32_t ranks) {
-  return {.mean_action_ns = 500'000,
+  return {.mean_action_ns = 250'000,
           .most_work_ns = std::int64_t{30'000'000} * ranks,
-          .most_tensor_words = 128};
+          .most_tensor_words = 32};
 }
 
 }  // namespace

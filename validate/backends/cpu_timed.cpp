@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "validate/backends/registry.hpp"
+#include "validate/cores.hpp"
 #include "validate/host.hpp"
 #include "validate/measurement.hpp"
 #include "validate/rank_clocks.hpp"
@@ -18,11 +19,13 @@ class CpuTimed : public Backend {
         ranks_{0, job.plan.ranks},
         own_line_(std::make_unique<StartLine>(job.plan.ranks, 200'000)),
         own_(std::make_unique<Mailboxes>(boxes_of(job), job.plan.ranks)),
-        runner_(job, *own_, clocks(job, *own_line_)) {}
+        runner_(job, *own_, clocks(job, *own_line_)),
+        a_core_each_(has_a_core_each(job)) {}
   CpuTimed(const Job& job, const RunPart& part)
       : job_(job),
         ranks_(part.ranks),
-        runner_(job, part.transport, clocks(job, part.line), part.ranks) {}
+        runner_(job, part.transport, clocks(job, part.line), part.ranks),
+        a_core_each_(has_a_core_each(job)) {}
 
   std::vector<std::int64_t> profile() override;
   std::variant<Iteration, RunFault> run() override;
@@ -30,6 +33,9 @@ class CpuTimed : public Backend {
   std::map<std::string, std::string> environment() const override;
 
  private:
+  static bool has_a_core_each(const Job& job) {
+    return job.plan.ranks <= whole_cores(usable_cores());
+  }
   static std::vector<SleepingClock> clocks(const Job& job, StartLine& line) {
     return std::vector<SleepingClock>(job.plan.ranks, SleepingClock(line));
   }
@@ -39,6 +45,7 @@ class CpuTimed : public Backend {
   std::unique_ptr<StartLine> own_line_;  // these two: none where others are given
   std::unique_ptr<Transport> own_;
   RankRunner<SleepingClock> runner_;
+  bool a_core_each_;
   QuietWatch watch_;
   std::vector<double> wakes_ns_;  // how much longer than asked each sleep of a profile took
 };
@@ -52,13 +59,15 @@ std::vector<std::int64_t> CpuTimed::profile() {
   return ns;
 }
 
-/// Ranks share cores, so that the canary has its turn before and after them.
+/// Ranks may share cores, so that the canary has its turn before and after them, and so that they
+/// may push each other off a core, which says nothing of the machine.
 std::variant<Iteration, RunFault> CpuTimed::run() {
   ThreadReadings canary{.canary_before_ns = canary_ns()};
   watch_.begin();
   auto outcome = runner_.run();
   canary.canary_after_ns = canary_ns();
-  std::vector<ThreadReadings> readings = readings_of(runner_, job_.plan.ranks);
+  std::vector<ThreadReadings> readings;
+  if (a_core_each_) readings = readings_of(runner_, ranks_);
   readings.push_back(canary);
   watch_.end(std::move(readings));
   return outcome;
@@ -83,7 +92,7 @@ std::unique_ptr<Backend> make_part(const Job& job, const RunPart& part) {
 JobLength length(std::uint32_t ranks) {
   return {.mean_action_ns = 2'000'000,
           .most_work_ns = std::int64_t{250'000'000} * ranks,
-          .most_tensor_words = 128};
+          .most_tensor_words = 32};
 }
 
 }  // namespace
