@@ -46,6 +46,9 @@ class Backend {
   virtual std::vector<std::int64_t> profile() = 0;
   /// Runs the job once. Always ends: a deadlock is a fault.
   virtual std::variant<Iteration, RunFault> run() = 0;
+  /// What disturbed the last run, in a word each, so that its times say nothing: "preempted". A
+  /// backend whose clocks others on the machine do not disturb has nothing to tell.
+  virtual std::vector<std::string> disturbances() const { return {}; }
   /// What the layers of the last run came to, where actions run any.
   virtual std::optional<TrainedNumbers> numbers() const { return std::nullopt; }
   /// What a measured timeline says of where it was measured.

@@ -8,12 +8,12 @@
 namespace penstock {
 
 std::size_t busy_tensor_words(const Job& job) {
-  constexpr std::uint64_t most_tensor_words = 8192;
   constexpr std::uint64_t most_words = std::uint64_t{1} << 23;
   std::uint64_t bytes = 0;
   for (const std::uint64_t one : job.bytes) bytes = std::max(bytes, one);
   const std::uint64_t room = most_words / std::max<std::uint64_t>(job.plan.tasks(), 1);
-  return std::clamp<std::uint64_t>(bytes / 8, 1, std::min(most_tensor_words, room));
+  return std::clamp<std::uint64_t>(bytes / 8, 1,
+                                   std::min<std::uint64_t>(job.most_tensor_words, room));
 }
 
 std::vector<std::uint64_t> busy_steps(const Job& job) {

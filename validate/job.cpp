@@ -64,6 +64,7 @@ Job job_of(Plan plan, const Costs& costs, const JobLength& length) {
     job.latency_ns.push_back(scaled_ns(costs.latency[c], job.scale));
     job.bytes.push_back(buffer == UINT32_MAX ? 0 : costs.bytes[buffer]);
   }
+  job.most_tensor_words = length.most_tensor_words;
   job.plan = std::move(plan);
   return job;
 }

@@ -28,14 +28,16 @@ struct Job {
   std::vector<std::int64_t> latency_ns;  // by work class: how much later what was sent is there
   std::vector<std::uint64_t> bytes;      // by work class: of a transfer, its tensor
   double scale = 1;                      // times are so often those of the costs it was made from
+  std::size_t most_tensor_words = 8192;  // that move for a tensor, where actions are busy kernels
   std::optional<JobLayers> layers;       // without them actions keep a core busy
 };
 
-/// How long things take for real.
+/// How long things take for real, and how much moves.
 struct JobLength {
   std::int64_t mean_action_ns = 50'000;     // far above what reading a clock takes
   std::int64_t least_work_ns = 1'000'000;   // of all actions together, a rank
   std::int64_t most_work_ns = 100'000'000;  // of all ranks together
+  std::size_t most_tensor_words = 8192;
 };
 
 /// A job that takes what some costs say, all of them longer or shorter in the same proportion, so

@@ -85,6 +85,7 @@ std::vector<std::int64_t> RankRunner<Clock>::profile() {
           ranks_[rank].clock.time(job_.work_ns[c], [&] { bodies_[rank].perform_class(c); });
       ns[c] = span.end_ns - span.begin_ns;
     }
+    ranks_[rank].clock.finish();
   });
   return ns;
 }
@@ -110,6 +111,7 @@ void RankRunner<Clock>::run_rank(std::uint32_t rank) {
     if (!run_step(rank, step)) return;
   }
   transport_.finish(rank);
+  ranks_[rank].clock.finish();
 }
 
 /// Says whether the run goes on.
@@ -237,5 +239,7 @@ std::optional<TrainedNumbers> RankRunner<Clock>::numbers() const {
 }
 
 template class RankRunner<LogicalClock>;
+template class RankRunner<SpinningClock>;
+template class RankRunner<SleepingClock>;
 
 }  // namespace penstock

@@ -10,6 +10,7 @@
 
 #include "validate/backend.hpp"
 #include "validate/job.hpp"
+#include "validate/quiet.hpp"
 #include "validate/rank_body.hpp"
 #include "validate/rank_program.hpp"
 #include "validate/recorder.hpp"
@@ -38,6 +39,7 @@ class RankRunner {
   std::variant<Iteration, RunFault> run();
   /// As `Backend::numbers`.
   std::optional<TrainedNumbers> numbers() const;
+  const Clock& clock(std::uint32_t rank) const { return ranks_[rank].clock; }
 
  private:
   struct alignas(64) RankState {  // a cache line of its own
@@ -71,5 +73,15 @@ class RankRunner {
   std::vector<std::int64_t> link_free_ns_;  // by link; the sender's own
   std::uint32_t iteration_ = 0;
 };
+
+/// What the threads of all ranks saw of the last run, with clocks that look around.
+template <class Clock>
+std::vector<ThreadReadings> readings_of(const RankRunner<Clock>& runner, std::uint32_t ranks) {
+  std::vector<ThreadReadings> readings;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    readings.push_back(runner.clock(rank).readings());
+  }
+  return readings;
+}
 
 }  // namespace penstock

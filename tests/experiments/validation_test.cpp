@@ -103,6 +103,15 @@ TEST_CASE("validation: an order that deadlocks is a finding, before anything is 
   CHECK(text.find("verdict") == std::string::npos);
 }
 
+// A policy decides while it is simulated; two microbatches held at most give 1F1B.
+TEST_CASE("validation: an order that a policy decided is run as it was decided") {
+  const Validation result =
+      validated({"/schedule={\"policy\": \"memory-bounded\", \"microbatches\": 2}"});
+  REQUIRE_FALSE(result.fault);
+  CHECK(result.scenario == from_us(13));
+  if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
+}
+
 TEST_CASE("validation: what a backend does not run is refused with the reason") {
   CHECK(refusal({"/chance={\"jitter\": 0.1}"}) ==
         "cpu_logical does not run chance: a machine has its own");

@@ -10,6 +10,9 @@
 
 namespace penstock {
 
+/// How long jobs take on a backend that states nothing of its own.
+inline JobLength usual_length(std::uint32_t) { return {}; }
+
 /// One backend. A backend is one .cpp of this folder.
 struct BackendEntry {
   std::string_view name;
@@ -19,6 +22,10 @@ struct BackendEntry {
   bool runs_layers = false;  // of a job that has some; else its actions take their times only
   /// Made only where there is no obstacle.
   std::unique_ptr<Backend> (*make)(const Job& job);
+  /// How long the actions of so many ranks should take, to be measured well.
+  JobLength (*length)(std::uint32_t ranks) = usual_length;
+  /// Whether its times are real ones, which everything else on the machine disturbs.
+  bool wall_clock = false;
 };
 
 /// All backends, by name.
