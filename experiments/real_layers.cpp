@@ -25,6 +25,13 @@ std::optional<std::string> why_not_model(const Scenario& scenario, const Layout&
   return std::nullopt;
 }
 
+/// The scores of an attention, which its kernel has at once for as long as it runs.
+double scores_of(const LayerSpec& layer, const CellShape& shape) {
+  const auto heads = layer.numbers.find("heads");
+  if (heads == layer.numbers.end()) return 0;
+  return heads->second * shape.microbatch * shape.sequence * shape.sequence / shape.slices;
+}
+
 /// What an iteration works, and about what it holds where everything is kept at once: weights, two
 /// versions more and their gradients; of each cell what is kept and what is sent.
 std::optional<std::string> why_not_size(const JobLayers& layers, const Plan& plan) {
