@@ -63,7 +63,7 @@ RealLayers layers_for(const Setting& setting, const Plan& plan) {
   if (bodies == Bodies::busy) {
     real.why_not = "that is what --bodies busy asks for";
   } else if (!setting.backend.runs_layers) {
-    real.why_not = fmt::format("{} does no work in its actions", setting.backend.name);
+    real.why_not = fmt::format("{} runs no layers", setting.backend.name);
   } else if (setting.options.action_us) {
     real.why_not = "layers take the time that they take, not --action-us";
   } else {
@@ -99,7 +99,10 @@ void judge_numbers(const Setting& setting, const Backend& backend, Validation& r
 /// Simulates what was measured, and judges it.
 void compare(const Backend& backend, Validation& result) {
   result.errors = run_errors(result.job, result.measured);
-  result.verdict = judge(result.errors, result.measured, result.targets);
+  result.why_no_score = backend.why_no_score().value_or("");
+  if (result.why_no_score.empty()) {
+    result.verdict = judge(result.errors, result.measured, result.targets);
+  }
   relax(result.job.plan, costs_of(result.job, result.measured.profile_ns), result.simulated);
   const std::size_t middle = result.errors.median_iteration;
   result.typical = timeline_of(result.job, result.measured.iterations[middle]);

@@ -26,6 +26,7 @@ struct Validation {
   std::string why_busy;  // otherwise: why they keep a core busy instead
   NumbersCheck numbers;  // of layers
   Measurement measured;
+  std::string why_no_score;  // why the errors below say nothing, then inconclusive
   RunErrors errors;
   Targets targets;
   Verdict verdict = Verdict::inconclusive;

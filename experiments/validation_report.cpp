@@ -13,8 +13,13 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
+/// Whether anything was measured.
+bool has_run(const Validation& validation) { return !validation.measured.iterations.empty(); }
+
 /// Whether there is something to compare.
-bool has_errors(const Validation& validation) { return !validation.measured.iterations.empty(); }
+bool has_errors(const Validation& validation) {
+  return has_run(validation) && validation.why_no_score.empty();
+}
 
 std::string share_text(double share) { return fmt::format("{:.2f} %", share * 100); }
 
@@ -96,6 +101,7 @@ std::string clean_text(const Measurement& measured) {
 json validation_json(const Validation& validation) {
   const RunErrors& errors = validation.errors;
   const auto known = [&](json value) { return has_errors(validation) ? std::move(value) : json(); };
+  const auto ran = [&](json value) { return has_run(validation) ? std::move(value) : json(); };
   json findings = json::array();
   if (validation.fault) findings = findings_json({*validation.fault});
   return {{"penstock", 1},
@@ -108,8 +114,8 @@ json validation_json(const Validation& validation) {
           {"bodies", validation.job.layers ? "layers" : "busy"},
           {"bodies_reason", validation.why_busy},
           {"numbers_error", numbers_json(validation)},
-          {"simulated_us", known(to_us(errors.simulated))},
-          {"measured_us", known(to_us(errors.measured))},
+          {"simulated_us", ran(to_us(errors.simulated))},
+          {"measured_us", ran(to_us(errors.measured))},
           {"iterations", validation.measured.iterations.size()},
           {"tried", validation.measured.tried},
           {"disturbed", validation.measured.disturbed},
@@ -120,8 +126,9 @@ json validation_json(const Validation& validation) {
           {"targets",
            {{"structure_error", validation.targets.structure},
             {"profile_error", validation.targets.profile}}},
-          {"scenario_us", known(to_us(validation.scenario))},
-          {"time_scale", known(validation.job.scale)},
+          {"why_no_score", validation.why_no_score},
+          {"scenario_us", ran(to_us(validation.scenario))},
+          {"time_scale", ran(validation.job.scale)},
           {"environment", validation.typical.environment},
           {"findings", std::move(findings)}};
 }
@@ -143,6 +150,13 @@ std::string validation_text(const Validation& validation) {
         time_text(errors.simulated, unit), unit.name, time_text(errors.measured, unit), unit.name,
         validation.job.layers ? "links take" : "each", number_text(validation.job.scale));
     text += errors_table(errors, validation.targets) + "\n";
+  }
+  if (has_run(validation) && !validation.why_no_score.empty()) {
+    text += fmt::format("no errors are told: {}\n", validation.why_no_score);
+  }
+  const auto& environment = validation.typical.environment;
+  if (const auto says = environment.find("validates"); says != environment.end()) {
+    text += says->second + "\n";
   }
   return text + fmt::format("verdict: {}\n", name(validation.verdict));
 }

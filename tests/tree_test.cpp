@@ -63,6 +63,7 @@ const std::vector<Home>& homes() {
       {std::regex("benchmark/.*"), std::regex("experiments/bench/.*")},
       {std::regex("(simgrid|xbt)/.*"), std::regex("tests/oracle/.*")},
       {std::regex("Q[A-Z].*|Qt.*"), std::regex("gui/.*")},
+      {std::regex("(cuda|nccl).*"), std::regex("validate/backends/cuda/.*\\.cu")},
       {std::regex("(doctest|rapidcheck).*"), std::regex("tests/.*")},
   };
   return table;
@@ -122,6 +123,19 @@ Faults home_faults(const Include& include) {
   return {};
 }
 
+/// What is built with nvcc alone, so that it can be carried to a machine that has nothing else.
+bool is_of_gpu_side(const std::string& file) { return file.starts_with("validate/backends/cuda/"); }
+
+/// Such a file has no outside library but CUDA, and nothing of the tree beside its own folder.
+Faults gpu_side_faults(const Include& include) {
+  static const std::regex standard("[a-z_0-9]+|(cuda|nccl).*");
+  if (!is_of_gpu_side(include.file)) return {};
+  const bool own =
+      include.quoted ? is_of_gpu_side(include.name) : std::regex_match(include.name, standard);
+  if (own) return {};
+  return {fault(include, "validate/backends/cuda needs nvcc and the C++ library alone")};
+}
+
 /// What stands at the top beside sources: hidden files, and what the text of .gitignore names.
 bool may_stand_at_top(const std::string& name, const std::string& ignored) {
   static const std::set<std::string> known = {"CMakeLists.txt", "CMakePresets.json", "LICENSE",
@@ -145,7 +159,7 @@ std::vector<Include> includes_of_tree() {
     if (!fs::exists(folder)) continue;
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
       const std::string extension = entry.path().extension();
-      if (extension != ".cpp" && extension != ".hpp") continue;
+      if (extension != ".cpp" && extension != ".hpp" && extension != ".cu") continue;
       const std::string file = entry.path().lexically_relative(root).generic_string();
       std::ranges::copy(includes_of(file, read(entry.path())), std::back_inserter(all));
     }
@@ -174,6 +188,10 @@ TEST_CASE("tree: an include names an existing file from the root, in quotes") {
 
 TEST_CASE("tree: an outside library is included only where it is at home") {
   check_tree(home_faults);
+}
+
+TEST_CASE("tree: the GPU side needs nvcc and the C++ library alone") {
+  check_tree(gpu_side_faults);
 }
 
 TEST_CASE("tree: nothing unknown stands at the top") {
@@ -263,6 +281,8 @@ TEST_CASE("tree rules: a library away from home is a fault, whichever way it is 
            {"simgrid/s4u.hpp", "tests/oracle/flows.cpp", "sim/fair_share.cpp"},
            {"QWidget", "gui/views/lanes.cpp", "experiments/run.cpp"},
            {"QtCore/QString", "gui/models/rows.hpp", "tests/gui/rows_test.cpp"},
+           {"cuda_runtime.h", "validate/backends/cuda/cuda_calls.cu", "validate/gpu_backend.cpp"},
+           {"cudaTypedefs.h", "validate/backends/cuda/a.cu", "validate/backends/cuda/a.hpp"},
            {"doctest/doctest.h", "tests/main.cpp", "sim/plan.cpp"},
            {"rapidcheck.h", "tests/sim/a_test.cpp", "sim/plan.cpp"}}) {
     CAPTURE(example.library);
@@ -272,6 +292,18 @@ TEST_CASE("tree rules: a library away from home is a fault, whichever way it is 
     CHECK(home_faults(quoted(example.away, example.library)).size() == 1);
   }
   CHECK(home_faults(angled("sim/a.cpp", "queue")).empty());
+}
+
+TEST_CASE("tree rules: the GPU side includes itself, CUDA and the C++ library") {
+  const std::string own = "validate/backends/cuda/a.cu";
+  CHECK(gpu_side_faults(quoted(own, "validate/backends/cuda/a.hpp")).empty());
+  CHECK(gpu_side_faults(angled(own, "cuda_runtime.h")).empty());
+  CHECK(gpu_side_faults(angled(own, "vector")).empty());
+  CHECK(gpu_side_faults(quoted(own, "sim/plan.hpp")).size() == 1);
+  CHECK(gpu_side_faults(quoted(own, "validate/backend.hpp")).size() == 1);
+  CHECK(gpu_side_faults(angled(own, "fmt/format.h")).size() == 1);
+  CHECK(gpu_side_faults(angled(own, "Eigen/Core")).size() == 1);
+  CHECK(gpu_side_faults(angled("validate/gpu_backend.cpp", "fmt/format.h")).empty());
 }
 
 TEST_CASE("tree rules: at the top stand sources, hidden files and ignored outputs") {

@@ -53,6 +53,8 @@ class Backend {
   virtual std::optional<TrainedNumbers> numbers() const { return std::nullopt; }
   /// What a measured timeline says of where it was measured.
   virtual std::map<std::string, std::string> environment() const = 0;
+  /// Why what was run so far says nothing of how far off a simulation is; nothing when it does.
+  virtual std::optional<std::string> why_no_score() const { return std::nullopt; }
 };
 
 }  // namespace penstock

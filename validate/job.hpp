@@ -49,4 +49,8 @@ Job job_of(Plan plan, const Costs& costs, const JobLength& length = {});
 /// slower or faster in the proportion in which all actions together did.
 void use_measured(Job& job, const std::vector<std::int64_t>& profile_ns);
 
+/// A job that takes so many times what some costs say, rounded to whole nanoseconds. Throws
+/// UsageError for links that take more than a quarter of an hour.
+Job scaled_job(Plan plan, const Costs& costs, double scale = 1);
+
 }  // namespace penstock

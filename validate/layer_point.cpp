@@ -31,14 +31,6 @@ std::optional<double> taken(NamedNumbers& numbers, std::string_view name) {
   return value;
 }
 
-std::string shape_text(const NamedNumbers& numbers) {
-  std::string text;
-  for (const auto& [name, value] : numbers) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
-  }
-  return text;
-}
-
 }  // namespace
 
 std::optional<NamedNumbers> shape_numbers(std::string_view shape) {
@@ -52,6 +44,14 @@ std::optional<NamedNumbers> shape_numbers(std::string_view shape) {
     shape.remove_prefix(std::min(shape.size(), word.size() + 1));
   }
   return numbers;
+}
+
+std::string shape_text(const NamedNumbers& numbers) {
+  std::string text;
+  for (const auto& [name, value] : numbers) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+  }
+  return text;
 }
 
 KernelPoint kernel_point(const LayerPoint& layer) {

@@ -26,7 +26,9 @@ KernelPoint kernel_point(const LayerPoint& layer);
 /// Nothing for a point that is no pass of a layer of some size.
 std::optional<LayerPoint> layer_point(const KernelPoint& point);
 
-/// The sizes of a shape; nothing for a text that is not made of numbers with names.
+/// "k=64 m=32 n=128": the sizes of a shape, by name in order.
+std::string shape_text(const NamedNumbers& numbers);
+/// The same read; nothing for a text that is not made of numbers with names.
 std::optional<NamedNumbers> shape_numbers(std::string_view shape);
 
 }  // namespace penstock

@@ -83,4 +83,9 @@ std::uint64_t stolen_ticks(std::string_view proc_stat) {
 
 std::uint64_t stolen_ticks() { return stolen_ticks(file_text("/proc/stat")); }
 
+std::string load_text() {
+  const std::string load = file_text("/proc/loadavg");
+  return load.substr(0, load.find(' '));
+}
+
 }  // namespace penstock

@@ -66,4 +66,8 @@ std::uint64_t stolen_ticks(std::string_view proc_stat);
 /// The same of this machine, since it started.
 std::uint64_t stolen_ticks();
 
+/// How many threads wanted a core of this machine in the last minute, on average; empty when it is
+/// not known.
+std::string load_text();
+
 }  // namespace penstock

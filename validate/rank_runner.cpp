@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "validate/rank_clocks.hpp"
@@ -20,6 +22,22 @@ std::vector<std::uint32_t> tasks_by_rank(const std::vector<RankProgram>& program
   }
   return tasks;
 }
+
+/// Empty ones for ranks that are not of the group.
+std::vector<RankProgram> programs_of(const Plan& plan, const RankGroup& group) {
+  std::vector<RankProgram> programs = rank_programs(plan);
+  for (std::uint32_t rank = 0; rank < programs.size(); ++rank) {
+    if (!group.contains(rank)) programs[rank].clear();
+  }
+  return programs;
+}
+
+std::uint32_t tasks_of(const std::vector<RankProgram>& programs) {
+  const std::vector<std::uint32_t> tasks = tasks_by_rank(programs);
+  return std::accumulate(tasks.begin(), tasks.end(), std::uint32_t{0});
+}
+
+constexpr std::string_view before_deadlock = "deadlock:";
 
 }  // namespace
 
@@ -52,11 +70,21 @@ std::vector<BoxSpec> boxes_of(const Job& job) {
   return boxes;
 }
 
+RunFault joined(const std::vector<RunFault>& deadlocks) {
+  RunFault all = deadlocks.front();
+  for (std::size_t i = 1; i < deadlocks.size(); ++i) {
+    all.text += ";" + deadlocks[i].text.substr(before_deadlock.size());
+  }
+  return all;
+}
+
 template <class Clock>
-RankRunner<Clock>::RankRunner(const Job& job, Transport& transport, std::vector<Clock> clocks)
+RankRunner<Clock>::RankRunner(const Job& job, Transport& transport, std::vector<Clock> clocks,
+                              const RankGroup& group)
     : job_(job),
       transport_(transport),
-      programs_(rank_programs(job.plan)),
+      group_(group),
+      programs_(programs_of(job.plan, group)),
       steps_(busy_steps(job)),
       words_(tensor_words(job)),
       recorder_(tasks_by_rank(programs_)),
@@ -70,7 +98,9 @@ RankRunner<Clock>::RankRunner(const Job& job, Transport& transport, std::vector<
 
 template <class Clock>
 void RankRunner<Clock>::on_all_ranks(const std::function<void(std::uint32_t)>& work) {
-  penstock::on_all_ranks(job_.plan.ranks, work, [this] { transport_.halt(); });
+  penstock::on_all_ranks(
+      group_.size(), [&](std::uint32_t which) { work(group_.first + which); },
+      [this] { transport_.halt(); });
 }
 
 template <class Clock>
@@ -100,7 +130,8 @@ std::variant<Iteration, RunFault> RankRunner<Clock>::run() {
   on_all_ranks([this](std::uint32_t rank) { run_rank(rank); });
   ++iteration_;
   if (auto found = fault()) return *found;
-  return recorder_.by_task(job_.plan.tasks());
+  const std::uint32_t tasks = job_.plan.tasks();
+  return recorder_.by_task(tasks, tasks - tasks_of(programs_));
 }
 
 template <class Clock>
@@ -204,7 +235,7 @@ void RankRunner<Clock>::transmit(std::uint32_t rank, const Sending& sending, Mes
 template <class Clock>
 RunFault RankRunner<Clock>::deadlock_fault(
     const std::vector<std::optional<std::size_t>>& stuck) const {
-  RunFault fault{"deadlock", Rank{0}, "deadlock:"};
+  RunFault fault{"deadlock", Rank{0}, std::string(before_deadlock)};
   bool first = true;
   for (std::uint32_t rank = 0; rank < stuck.size(); ++rank) {
     if (!stuck[rank]) continue;

@@ -11,6 +11,7 @@
 #include "validate/backend.hpp"
 #include "validate/job.hpp"
 #include "validate/quiet.hpp"
+#include "validate/processes/rank_group.hpp"
 #include "validate/rank_body.hpp"
 #include "validate/rank_program.hpp"
 #include "validate/recorder.hpp"
@@ -24,22 +25,30 @@ std::optional<Obstacle> thread_obstacle(const Plan& plan);
 /// The boxes that a transport needs for a job: one a transfer, at its task.
 std::vector<BoxSpec> boxes_of(const Job& job);
 
-/// Runs a job with a thread a rank: each receives, computes and sends as its program says. What
-/// tensors go by is the transport's matter, what time is that of the clocks; both belong to it
-/// while it runs. Clocks are those of rank_clocks.hpp.
+/// One deadlock of what several processes say of their ranks, who all wait.
+RunFault joined(const std::vector<RunFault>& deadlocks);
+
+/// Runs a job, or what some of its ranks do of it, with a thread a rank: each receives, computes
+/// and sends as its program says. What tensors go by is the transport's matter, what time is that
+/// of the clocks; both belong to it while it runs. Clocks are those of rank_clocks.hpp.
 template <class Clock>
 class RankRunner {
  public:
-  /// A clock for each rank. The job and the transport must outlive it.
-  RankRunner(const Job& job, Transport& transport, std::vector<Clock> clocks);
+  /// A clock for each rank of the plan, and which of them to run. The job and the transport must
+  /// outlive it.
+  RankRunner(const Job& job, Transport& transport, std::vector<Clock> clocks,
+             const RankGroup& group);
+  /// All ranks.
+  RankRunner(const Job& job, Transport& transport, std::vector<Clock> clocks)
+      : RankRunner(job, transport, std::move(clocks), {0, job.plan.ranks}) {}
 
   /// As `Backend::profile`. All ranks at once, as in a run: what cores share slows both alike.
   std::vector<std::int64_t> profile();
-  /// As `Backend::run`.
+  /// As `Backend::run`; nothing for tasks of ranks that are not run here.
   std::variant<Iteration, RunFault> run();
+  const Clock& clock(std::uint32_t rank) const { return ranks_[rank].clock; }
   /// As `Backend::numbers`.
   std::optional<TrainedNumbers> numbers() const;
-  const Clock& clock(std::uint32_t rank) const { return ranks_[rank].clock; }
 
  private:
   struct alignas(64) RankState {  // a cache line of its own
@@ -64,6 +73,7 @@ class RankRunner {
 
   const Job& job_;
   Transport& transport_;
+  RankGroup group_;
   std::vector<RankProgram> programs_;
   std::vector<std::uint64_t> steps_;  // by work class
   std::vector<std::size_t> words_;    // by task: of a transfer's tensor

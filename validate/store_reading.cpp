@@ -31,6 +31,15 @@ RowState state_of(std::optional<std::string> text) {
   return needed(row_state(needed(std::move(text), "state")), "state");
 }
 
+/// A text that another hand may have written, as it can be shown.
+std::string printable(std::optional<std::string> text) {
+  if (!text) return "?";
+  for (char& c : *text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return std::move(*text);
+}
+
 /// What was measured, as the columns in front of the state have it.
 ProfileRow measured_row(const Statement& columns) {
   ProfileRow row;
@@ -101,8 +110,8 @@ std::vector<Verdict> RowReader::verdicts(RowId id) {
   verdicts_.with(index(id));
   while (verdicts_.next()) {
     const auto state = row_state(verdicts_.text(1).value_or(""));
-    all.push_back({verdicts_.text(0).value_or("?"), state.value_or(RowState::suspect),
-                   verdicts_.text(2).value_or("?")});
+    all.push_back({printable(verdicts_.text(0)), state.value_or(RowState::suspect),
+                   printable(verdicts_.text(2))});
   }
   return all;
 }

@@ -228,7 +228,8 @@ void judge_neighbours(Rows rows, const std::vector<std::size_t>& group, Judgemen
 
 void settle(const StoredRow& stored, Judgement& judgement) {
   if (stored.state == RowState::retired) {
-    judgement = {.id = stored.id, .state = RowState::retired, .elsewhere = judgement.elsewhere};
+    judgement.score = 0;
+    judgement.reasons.clear();
     return;
   }
   const bool predicted =

@@ -141,7 +141,18 @@ json collectives() {
   return all;
 }
 
-json backends() { return names_and_summaries(backend_entries()); }
+/// With what is in the way of running anything on this machine.
+json backends() {
+  json all = json::array();
+  for (const BackendEntry* entry : backend_entries()) {
+    const auto obstacle = entry->obstacle(Plan{});
+    all.push_back({{"name", entry->name},
+                   {"summary", entry->summary},
+                   {"obstacle", obstacle ? json(obstacle->text) : json()}});
+  }
+  return all;
+}
+
 json formats() { return names_and_summaries(format_entries()); }
 
 struct Kind {
@@ -179,6 +190,9 @@ void print_lines(const json& entries) {
     const std::string is = entry.contains("is") ? text(entry["is"]) + ": " : "";
     const std::string numbers = entry.contains("numbers") ? "; " + text(entry["numbers"]) : "";
     fmt::print("{:<{}}  {}{}{}\n", text(entry["name"]), width, is, text(entry["summary"]), numbers);
+    if (entry.contains("obstacle") && entry["obstacle"].is_string()) {
+      fmt::print("{:{}}  not here: {}\n", "", width, text(entry["obstacle"]));
+    }
     if (entry.contains("needs")) {
       fmt::print("{:{}}  needs {}; bubble {}; peak {}\n", "", width, text(entry["needs"]),
                  text(entry["bubble"]), text(entry["peak_activations"]));

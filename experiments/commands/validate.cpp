@@ -77,6 +77,10 @@ int exit_code(const Validation& validation) {
   if (validation.fault) return ExitCode::finding;
   if (validation.verdict == Verdict::pass) return ExitCode::done;
   if (validation.verdict == Verdict::fail) return ExitCode::finding;
+  if (!validation.why_no_score.empty()) {
+    say(fmt::format("inconclusive: {}", validation.why_no_score));
+    return ExitCode::machine_cannot;
+  }
   say(fmt::format("inconclusive: {}; retest error {:.1f} %; this machine is too noisy",
                   clean_text(validation.measured), 100 * validation.errors.retest));
   return ExitCode::machine_cannot;
@@ -185,6 +189,13 @@ constinit extern const CommandEntry validate_entry{
         "which its profile has too. It is as strict about what a clean iteration is.\n"
         "In real time the structure of the median iteration is judged, and only of enough clean\n"
         "ones.\n"
+        "\n"
+        "cuda_single and cuda_single_graph let one GPU play all ranks, each on SMs of its own, "
+        "for\n"
+        "2 ms an action; copies of their bytes at their rate stand for links. The host starts "
+        "each\n"
+        "task, or all of them are one graph: the difference is what the host costs. Where SMs\n"
+        "cannot be split, or a link is slower than asked for, no errors are told: exit 4.\n"
         "\n"
         "Example: penstock validate experiments/scenarios/first_run.json --backend cpu_logical",
     .declare = declare,

@@ -55,20 +55,27 @@ void check_steps(const std::vector<TracedRank>& ranks) {
   }
 }
 
-/// Numbers that no whole order has would only ask for memory.
+/// Numbers that no whole order has would only ask for memory: each microbatch runs through all
+/// stages of a chain.
 void check_numbers(const RunIteration& iteration) {
-  std::size_t ops = 0;
-  for (const auto& rank : iteration.ops) ops += rank.size();
+  std::uint64_t ops = 0;
+  std::uint64_t stages = 0;
+  std::uint64_t microbatches = 0;
   for (const auto& rank : iteration.ops) {
+    ops += rank.size();
     for (const MeasuredOp& op : rank) {
-      const bool stage = index(op.action.stage) < std::min<std::size_t>(ops, Limits::stages);
-      if (stage && index(op.action.microbatch) < ops) continue;
-      throw InputError(
-          fmt::format("{} is among its {} ops, which cannot be all; stages and "
-                      "microbatches count from 0 without gaps",
-                      text(op.action), ops));
+      stages = std::max<std::uint64_t>(stages, index(op.action.stage) + 1);
+      microbatches = std::max<std::uint64_t>(microbatches, index(op.action.microbatch) + 1);
     }
   }
+  const bool can_be = stages <= std::min<std::uint64_t>(ops, Limits::stages) &&
+                      microbatches <= std::min<std::uint64_t>(ops, Limits::microbatches) &&
+                      stages * microbatches <= ops * Limits::chains;
+  if (can_be) return;
+  throw InputError(
+      fmt::format("it has {} ops, and among them stage {} and microbatch {}: too few for all; both "
+                  "count from 0 without gaps",
+                  ops, stages - 1, microbatches - 1));
 }
 
 Schedule schedule_of(const RunIteration& iteration) {

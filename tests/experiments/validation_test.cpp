@@ -8,7 +8,9 @@
 #include "sim/error.hpp"
 #include "sim/named.hpp"
 #include "sim/timeline_file.hpp"
+#include "tests/support/fake_gpu.hpp"
 #include "tests/support/scratch.hpp"
+#include "validate/gpu_backend.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -37,6 +39,32 @@ const char* const small_layers = R"({
 
 Validation with_layers(const char* text, const std::vector<std::string>& settings = {}) {
   return validate(parse_scenario(text, "small.json", settings), cpu_logical(), {});
+}
+
+/// The same in real time: few iterations of short actions.
+Validation validated_on(std::string_view backend, const std::vector<std::string>& settings = {}) {
+  return validate(parse_scenario(two_stages, "two.json", settings),
+                  *find_named(backend_entries(), backend),
+                  {.measuring = {.iterations = 3}, .action_us = 50});
+}
+
+GpuCalls fake_calls;  // of the stand-in for a GPU that is there while a test runs
+
+Validation validated_on_fake_gpu(bool has_green_contexts) {
+  FakeGpu gpu;
+  gpu.has_green_contexts = has_green_contexts;
+  fake_calls = gpu.calls();
+  const BackendEntry entry{
+      .name = "fake",
+      .summary = "",
+      .obstacle = [](const Plan& plan) { return gpu_obstacle(plan, &fake_calls); },
+      .make =
+          [](const Job& job) {
+            return make_gpu_backend(job, GpuOrdering::host_issued, fake_calls);
+          },
+      .length = gpu_job_length,
+  };
+  return validate(parse_scenario(two_stages, "two.json", {}), entry, {});
 }
 
 /// Why a scenario is not run, or "".
@@ -125,6 +153,36 @@ TEST_CASE("validation: an order that a policy decided is run as it was decided")
   if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
 }
 
+// The stand-in for a GPU takes exactly what it is asked to.
+TEST_CASE(
+    "validation: one GPU that keeps ranks apart passes, and the report says what that shows") {
+  const Validation result = validated_on_fake_gpu(true);
+  REQUIRE_FALSE(result.fault);
+  CHECK(result.verdict == Verdict::pass);
+  CHECK(result.errors.structure == 0);
+  CHECK(validation_json(result)["why_no_score"] == "");
+  const std::string text = validation_text(result);
+  CHECK(text.find("It does not validate NVLink") != std::string::npos);
+  CHECK(text.find("verdict: pass") != std::string::npos);
+}
+
+TEST_CASE("validation: a run that says nothing of errors is inconclusive, with the reason") {
+  const Validation result = validated_on_fake_gpu(false);
+  REQUIRE_FALSE(result.fault);
+  CHECK(result.verdict == Verdict::inconclusive);
+  const auto document = validation_json(result);
+  CHECK(document["verdict"] == "inconclusive");
+  CHECK(document["structure_error"].is_null());
+  CHECK(document["profile_error"].is_null());
+  CHECK(document["measured_us"].is_number());
+  CHECK(document["why_no_score"] ==
+        "ranks share all SMs (streams_unpartitioned): the driver has no green contexts");
+  CHECK(document["environment"]["mode"] == "streams_unpartitioned");
+  const std::string text = validation_text(result);
+  CHECK(text.find("structure error") == std::string::npos);
+  CHECK(text.find("no errors are told: ranks share all SMs") != std::string::npos);
+}
+
 TEST_CASE("validation: what a backend does not run is refused with the reason") {
   CHECK(refusal({"/chance={\"jitter\": 0.1}"}) ==
         "cpu_logical does not run chance: a machine has its own");
@@ -190,8 +248,8 @@ TEST_CASE("validation: where layers are not run it says why, and runs busy kerne
   CHECK(reason(small_layers, {"/model/layers/0/dropout=0.1"}) ==
         "there are no kernels for every layer of kind \"mlp\": \"dropout\" 0.1: the mlp kernel "
         "drops nothing; 0 is run");
-  CHECK(reason(small_layers, {"/model/layers/0/intermediate=1000000"}) ==
-        "an iteration has 1.54e+09 FLOP; 1e9 are the most");
+  CHECK(reason(small_layers, {"/model/layers/0/intermediate=10000000"}) ==
+        "an iteration has 3.84e+09 FLOP; 2e+09 are the most");
 }
 
 TEST_CASE("validation: layers that are asked for and not run are a usage error") {
@@ -204,6 +262,52 @@ TEST_CASE("validation: layers that are asked for and not run are a usage error")
       validate(parse_scenario(small_layers, "small.json", {}), cpu_logical(), options);
   CHECK(busy.why_busy == "that is what --bodies busy asks for");
   CHECK_FALSE(busy.job.layers);
+}
+
+// Beginnings follow from ends on cpu_timed, so that the structure is exact however noisy it is. Of
+// three clean iterations eight cannot be wanted. Actions take 1.5 us on average: 50 are 33 times
+// that.
+TEST_CASE("validation: on cpu_timed the structure is exact too, and actions are no shorter") {
+  const Validation result = validated_on("cpu_timed");
+  REQUIRE_FALSE(result.fault);
+  CHECK(result.job.scale == doctest::Approx(50 / 1.5));
+  CHECK(result.verdict == judge(result.errors, result.measured, result.targets));
+  CHECK(result.targets.wall_clock);
+  if (result.measured.iterations.empty()) return;
+  CHECK(result.measured.complete == (result.measured.iterations.size() == 3));
+  CHECK(result.errors.structure == 0);
+  CHECK(to_us(result.errors.measured) >= to_us(result.scenario) * result.job.scale);
+  CHECK(result.typical.environment.contains("t_wake_us"));
+}
+
+TEST_CASE("validation: what was not clean is told, with how often and why") {
+  Validation result;
+  result.measured.tried = 80;
+  result.measured.disturbed = {{"canary", 12}, {"preempted", 71}};
+  CHECK(clean_text(result.measured) ==
+        "0 clean iterations of 80; not clean: a core was slower or faster than usual 12, a rank "
+        "had to leave its core 71");
+  CHECK(validation_json(result)["disturbed"]["preempted"] == 71);
+  result.measured.disturbed.clear();
+  CHECK(clean_text(result.measured) == "0 clean iterations of 80");
+}
+
+// Four actions of 50 us, and both ways a latency of 4 s that is 33 times as long.
+TEST_CASE("validation: real time that would pass for too long is refused with the reason") {
+  CHECK_THROWS_WITH_AS(
+      validated_on("cpu_timed", {"/hardware/latency_us=4e6"}),
+      "cpu_timed does not run what takes 267 s of real time an iteration; 10 s are the most",
+      UsageError);
+}
+
+TEST_CASE("validation: too many ranks are in the way of this machine, and it says so") {
+  std::string stages = "/model/stages=[";
+  for (int stage = 0; stage < 257; ++stage) {
+    stages += std::string(stage > 0 ? "," : "") + "{\"forward_us\": 1, \"backward_us\": 2}";
+  }
+  CHECK_THROWS_WITH_AS(validated_on("cpu_realtime", {stages + "]", "/hardware/devices=257"}),
+                       "cpu_realtime: 257 ranks, each a thread; 256 are the most",
+                       std::runtime_error);
 }
 
 }  // namespace penstock::testing

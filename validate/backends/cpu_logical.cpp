@@ -11,8 +11,10 @@ namespace {
 class CpuLogical : public Backend {
  public:
   explicit CpuLogical(const Job& job)
-      : mailboxes_(boxes_of(job), job.plan.ranks),
-        runner_(job, mailboxes_, std::vector<LogicalClock>(job.plan.ranks)) {}
+      : own_(std::make_unique<Mailboxes>(boxes_of(job), job.plan.ranks)),
+        runner_(job, *own_, std::vector<LogicalClock>(job.plan.ranks)) {}
+  CpuLogical(const Job& job, const RankGroup& ranks, Transport& transport)
+      : runner_(job, transport, std::vector<LogicalClock>(job.plan.ranks), ranks) {}
 
   std::vector<std::int64_t> profile() override { return runner_.profile(); }
   std::variant<Iteration, RunFault> run() override { return runner_.run(); }
@@ -25,11 +27,15 @@ class CpuLogical : public Backend {
   }
 
  private:
-  Mailboxes mailboxes_;
+  std::unique_ptr<Transport> own_;  // none where another is given
   RankRunner<LogicalClock> runner_;
 };
 
 std::unique_ptr<Backend> make(const Job& job) { return std::make_unique<CpuLogical>(job); }
+
+std::unique_ptr<Backend> make_part(const Job& job, const RankGroup& ranks, Transport& transport) {
+  return std::make_unique<CpuLogical>(job, ranks, transport);
+}
 
 }  // namespace
 
@@ -39,6 +45,7 @@ constinit extern const BackendEntry cpu_logical_entry{
     .obstacle = thread_obstacle,
     .runs_layers = true,
     .make = make,
+    .make_part = make_part,
 };
 
 }  // namespace penstock

@@ -46,6 +46,7 @@ class CpuRealtime : public Backend {
     std::map<std::string, std::string> all = host_environment();
     all["backend"] = "cpu_realtime";
     all["clock"] = "real time, of spinning threads";
+    all["load"] = load_text();
     all["links"] = "rings in shared memory";
     all["pinned_to_cores"] = fmt::format("{}", fmt::join(cores_, ","));
     return all;

@@ -59,6 +59,7 @@ std::map<std::string, std::string> CpuTimed::environment() const {
   std::map<std::string, std::string> all = host_environment();
   all["backend"] = "cpu_timed";
   all["clock"] = "real time, of sleeping threads";
+  all["load"] = load_text();
   all["t_wake_us"] = fmt::format("{:.1f}", median(wakes_ns_) * 1e-3);
   return all;
 }

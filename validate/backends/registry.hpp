@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "validate/backend.hpp"
+#include "validate/processes/make_part.hpp"
 
 namespace penstock {
 
@@ -26,6 +27,8 @@ struct BackendEntry {
   JobLength (*length)(std::uint32_t ranks) = usual_length;
   /// Whether its times are real ones, which everything else on the machine disturbs.
   bool wall_clock = false;
+  /// The same for one of several processes; none where these cannot share a run.
+  MakePart make_part = nullptr;
 };
 
 /// All backends, by name.

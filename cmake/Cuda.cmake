@@ -1,0 +1,31 @@
+# The GPU backends, where nvcc is. Sets PENSTOCK_WHY_NO_CUDA: empty, or why they are left out.
+# PENSTOCK_CUDA: AUTO builds them where that is possible, ON fails where it is not.
+
+set(PENSTOCK_CUDA AUTO CACHE STRING "Build the GPU backends: AUTO, ON or OFF")
+set_property(CACHE PENSTOCK_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(PENSTOCK_WHY_NO_CUDA "")
+
+if(PENSTOCK_CUDA STREQUAL AUTO OR PENSTOCK_CUDA)
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(NOT CMAKE_CUDA_COMPILER)
+    set(PENSTOCK_WHY_NO_CUDA "nvcc was not found, or cannot compile")
+  else()
+    set(CMAKE_CUDA_ARCHITECTURES 90 CACHE STRING "The GPUs to compile for; 90 is Hopper")
+    if(ccache_program)
+      set(CMAKE_CUDA_COMPILER_LAUNCHER ${ccache_program})
+    endif()
+    enable_language(CUDA)
+    # The first with streams of green contexts, and with driver functions asked for by version.
+    if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.5)
+      set(PENSTOCK_WHY_NO_CUDA
+          "nvcc is of CUDA ${CMAKE_CUDA_COMPILER_VERSION}, 12.5 or newer is needed")
+    endif()
+  endif()
+else()
+  set(PENSTOCK_WHY_NO_CUDA "PENSTOCK_CUDA is ${PENSTOCK_CUDA}")
+endif()
+
+if(PENSTOCK_WHY_NO_CUDA AND NOT PENSTOCK_CUDA STREQUAL AUTO AND PENSTOCK_CUDA)
+  message(FATAL_ERROR "PENSTOCK_CUDA is ${PENSTOCK_CUDA}, and ${PENSTOCK_WHY_NO_CUDA}")
+endif()

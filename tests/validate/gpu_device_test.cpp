@@ -1,0 +1,151 @@
+#include "validate/backends/cuda/gpu_device.hpp"
+
+#include <doctest/doctest.h>
+
+#include <sstream>
+
+#include "tests/support/fake_gpu.hpp"
+#include "validate/backends/cuda/gpu_error.hpp"
+#include "validate/backends/cuda/gpu_probes.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// "4 x 32, 4 left", or why there are none.
+std::string shares_text(const FakeGpu& gpu, std::uint32_t ranks) {
+  const SmShares shares = share_sms(gpu.calls(), ranks);
+  if (shares.ranks.empty()) return shares.why_unpartitioned;
+  for (const SmGroup& group : shares.ranks) CHECK(group.sms == shares.ranks.front().sms);
+  std::ostringstream text;
+  text << shares.ranks.size() << " x " << shares.ranks.front().sms << ", " << shares.links.sms
+       << " left";
+  return text.str();
+}
+
+std::string no_gpu_text(const FakeGpu& gpu) {
+  return why_no_gpu(gpu.calls()).value_or("there is one");
+}
+
+}  // namespace
+
+// An H200 has 132 SMs, given out in eights: 132 / 4 = 33, so 32 each, and 4 remain.
+TEST_CASE("gpu shares: ranks have the same number of SMs, and links what is left") {
+  const FakeGpu gpu;
+  CHECK(shares_text(gpu, 1) == "1 x 128, 4 left");
+  CHECK(shares_text(gpu, 2) == "2 x 64, 4 left");
+  CHECK(shares_text(gpu, 3) == "3 x 40, 12 left");
+  CHECK(shares_text(gpu, 4) == "4 x 32, 4 left");
+  CHECK(shares_text(gpu, 8) == "8 x 16, 4 left");
+  CHECK(shares_text(gpu, 16) == "16 x 8, 4 left");
+}
+
+// 128 / 4 = 32 would leave none: 24 each, and 32 remain.
+TEST_CASE("gpu shares: where an even split leaves no SM for links, ranks have fewer") {
+  FakeGpu gpu;
+  gpu.sms = 128;
+  CHECK(shares_text(gpu, 4) == "4 x 24, 32 left");
+}
+
+TEST_CASE("gpu shares: where SMs cannot be split, it says why") {
+  FakeGpu gpu;
+  CHECK(shares_text(gpu, 17) ==
+        "132 SMs for 17 ranks: with some left for links, a rank would have fewer than 8");
+  CHECK(shares_text(gpu, 0) ==
+        "132 SMs for 0 ranks: with some left for links, a rank would have fewer than 8");
+  gpu.most_groups = 3;
+  CHECK(shares_text(gpu, 4) == "132 SMs for 4 ranks: the driver makes only 3 groups of 32");
+  gpu.split_error = 801;
+  CHECK(shares_text(gpu, 4) == "splitting 132 SMs for 4 ranks: cudaErrorNotSupported (801)");
+  gpu.has_green_contexts = false;
+  CHECK(shares_text(gpu, 4) == "the driver has no green contexts");
+}
+
+// 4 SMs of 2048 threads. 6 links: two on an SM, a block is 1024 threads at most. 14 links: four on
+// an SM, 512 threads each. 2 links: two blocks each, one on an SM.
+TEST_CASE("gpu shares: copies of all links have room beside each other") {
+  const auto engine = [](std::uint32_t links) {
+    const LinkEngine made = link_engine(links, 4, 2048);
+    return std::pair(made.blocks, made.threads);
+  };
+  CHECK(engine(2) == std::pair(2U, 1024U));
+  CHECK(engine(6) == std::pair(1U, 1024U));
+  CHECK(engine(14) == std::pair(1U, 512U));
+  CHECK(engine(1000) == std::pair(1U, 32U));
+  for (std::uint32_t links = 1; links <= 64; ++links) {
+    const auto [blocks, threads] = engine(links);
+    CHECK(links * blocks * threads <= 4 * 2048);
+  }
+}
+
+TEST_CASE("gpu: where there is none, it says what there is instead") {
+  FakeGpu gpu;
+  CHECK(no_gpu_text(gpu) == "there is one");
+  gpu.devices = 0;
+  CHECK(no_gpu_text(gpu) == "no GPU: the driver sees none");
+  gpu.devices_error = 35;
+  CHECK(no_gpu_text(gpu) ==
+        "no GPU: no NVIDIA driver, or one too old for this CUDA, cudaErrorInsufficientDriver (35)");
+  gpu.devices_error = 100;
+  CHECK(no_gpu_text(gpu) == "no GPU: the driver sees none, cudaErrorNoDevice (100)");
+  gpu.devices_error = 999;
+  CHECK(no_gpu_text(gpu) == "no GPU: cudaErrorUnknown (999)");
+}
+
+TEST_CASE("gpu device: each rank and each directed link has a stream of its own") {
+  const FakeGpu gpu;
+  const GpuCalls calls = gpu.calls();
+  const GpuDevice device(calls, 4, 6);
+  CHECK(device.mode() == "green_contexts");
+  CHECK(device.sms_of_rank() == 32);
+  CHECK(device.links().threads == 1024);
+  std::set<GpuStream> streams{device.conductor()};
+  for (std::uint32_t lane = 0; lane < device.lanes(); ++lane) streams.insert(device.lane(lane));
+  CHECK(streams.size() == 11);
+}
+
+TEST_CASE("gpu device: without green contexts ranks share all SMs, and it says so") {
+  FakeGpu gpu;
+  gpu.has_green_contexts = false;
+  const GpuCalls calls = gpu.calls();
+  const GpuDevice device(calls, 4, 6);
+  CHECK(device.mode() == "streams_unpartitioned");
+  CHECK(device.shares().why_unpartitioned == "the driver has no green contexts");
+  CHECK(device.lanes() == 10);
+  CHECK(device.sms_of_rank() == 33);
+}
+
+TEST_CASE("gpu device: a green context that cannot be made leaves plain streams, and why") {
+  FakeGpu gpu;
+  gpu.context_error = 801;
+  const GpuCalls calls = gpu.calls();
+  const GpuDevice device(calls, 4, 6);
+  CHECK(device.mode() == "streams_unpartitioned");
+  CHECK(device.lanes() == 10);
+  CHECK(device.shares().why_unpartitioned.find("making a green context, its SMs: 32: "
+                                               "cudaErrorNotSupported (801), at "
+                                               "validate/backends/cuda/gpu_owners.cpp:") == 0);
+}
+
+TEST_CASE("gpu device: what it was handed out it gives back") {
+  const FakeGpu gpu;
+  const GpuCalls calls = gpu.calls();
+  {
+    const GpuDevice device(calls, 4, 6);
+    CHECK(gpu.handed_out.size() == 5 + 10 + 1);  // contexts, lanes, the conductor
+  }
+  CHECK(gpu.handed_out.empty());
+}
+
+TEST_CASE("gpu probes: the step of a clock is how far unlike readings are apart") {
+  const FakeGpu gpu;
+  const GpuCalls calls = gpu.calls();
+  const GpuDevice device(calls, 1, 0);
+  const ClockStep step = clock_step(device);
+  CHECK(step.least_ns == 32);
+  CHECK(step.median_ns == 32);
+  launch_costs(device);
+  CHECK(gpu.graph_launches > 0);
+  CHECK(gpu.handed_out.size() == 3);
+}
+
+}  // namespace penstock::testing

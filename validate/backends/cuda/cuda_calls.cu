@@ -1,0 +1,147 @@
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "validate/backends/cuda/cuda_green.hpp"
+#include "validate/backends/cuda/cuda_kernels.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr int device = 0;
+
+cudaStream_t native(GpuStream stream) { return reinterpret_cast<cudaStream_t>(stream); }
+cudaEvent_t native(GpuEvent event) { return reinterpret_cast<cudaEvent_t>(event); }
+cudaGraph_t native(GpuGraph graph) { return reinterpret_cast<cudaGraph_t>(graph); }
+cudaGraphExec_t native(GpuExecutable executable) {
+  return reinterpret_cast<cudaGraphExec_t>(executable);
+}
+
+/// A call that failed must not be reported again by the next one.
+int told(cudaError_t error) {
+  if (error != cudaSuccess) cudaGetLastError();
+  return error;
+}
+
+const char* error_name(int error) { return cudaGetErrorName(static_cast<cudaError_t>(error)); }
+int count_devices(int* count) { return told(cudaGetDeviceCount(count)); }
+
+/// The context of the device comes before all green contexts.
+int start() {
+  if (const int error = told(cudaSetDevice(device))) return error;
+  if (const int error = told(cudaFree(nullptr))) return error;
+  return told(static_cast<cudaError_t>(load_kernels()));
+}
+
+int facts(GpuFacts* all) {
+  cudaDeviceProp properties{};
+  if (const int error = told(cudaGetDeviceProperties(&properties, device))) return error;
+  std::copy_n(properties.name, std::min(std::strlen(properties.name), all->name.size() - 1),
+              all->name.begin());
+  all->compute_major = properties.major;
+  all->compute_minor = properties.minor;
+  all->sms = static_cast<std::uint32_t>(properties.multiProcessorCount);
+  all->threads_per_sm = static_cast<std::uint32_t>(properties.maxThreadsPerMultiProcessor);
+  if (const int error = told(cudaDriverGetVersion(&all->driver))) return error;
+  return told(cudaRuntimeGetVersion(&all->runtime));
+}
+
+int make_stream(GpuStream* stream) {
+  return told(
+      cudaStreamCreateWithFlags(reinterpret_cast<cudaStream_t*>(stream), cudaStreamNonBlocking));
+}
+int free_stream(GpuStream stream) { return told(cudaStreamDestroy(native(stream))); }
+int synchronize(GpuStream stream) { return told(cudaStreamSynchronize(native(stream))); }
+
+int make_event(GpuEvent* event) {
+  return told(
+      cudaEventCreateWithFlags(reinterpret_cast<cudaEvent_t*>(event), cudaEventDisableTiming));
+}
+int free_event(GpuEvent event) { return told(cudaEventDestroy(native(event))); }
+int record(GpuEvent event, GpuStream stream) {
+  return told(cudaEventRecord(native(event), native(stream)));
+}
+int wait(GpuStream stream, GpuEvent event) {
+  return told(cudaStreamWaitEvent(native(stream), native(event), 0));
+}
+
+int begin_capture(GpuStream stream) {
+  return told(cudaStreamBeginCapture(native(stream), cudaStreamCaptureModeThreadLocal));
+}
+int end_capture(GpuStream stream, GpuGraph* graph) {
+  return told(cudaStreamEndCapture(native(stream), reinterpret_cast<cudaGraph_t*>(graph)));
+}
+int free_graph(GpuGraph graph) { return told(cudaGraphDestroy(native(graph))); }
+int instantiate(GpuExecutable* executable, GpuGraph graph) {
+  return told(cudaGraphInstantiate(reinterpret_cast<cudaGraphExec_t*>(executable), native(graph)));
+}
+int free_executable(GpuExecutable executable) {
+  return told(cudaGraphExecDestroy(native(executable)));
+}
+int upload(GpuExecutable executable, GpuStream stream) {
+  return told(cudaGraphUpload(native(executable), native(stream)));
+}
+int launch_graph(GpuExecutable executable, GpuStream stream) {
+  return told(cudaGraphLaunch(native(executable), native(stream)));
+}
+
+int allocate(void** memory, std::size_t bytes) { return told(cudaMalloc(memory, bytes)); }
+int free_memory(void* memory) { return told(cudaFree(memory)); }
+int fill(void* memory, int byte, std::size_t bytes, GpuStream stream) {
+  return told(cudaMemsetAsync(memory, byte, bytes, native(stream)));
+}
+int write(void* to, const void* from, std::size_t bytes) {
+  return told(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
+}
+int read(void* to, const void* from, std::size_t bytes) {
+  return told(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost));
+}
+
+GpuCalls made_calls() {
+  // With fewer hardware queues, streams wait for each other. It counts before the first call alone;
+  // what a user has set stays.
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+  GpuCalls calls{};
+  calls.error_name = error_name;
+  calls.count_devices = count_devices;
+  calls.start = start;
+  calls.facts = facts;
+  calls.make_stream = make_stream;
+  calls.free_stream = free_stream;
+  calls.synchronize = synchronize;
+  calls.make_event = make_event;
+  calls.free_event = free_event;
+  calls.record = record;
+  calls.wait = wait;
+  calls.begin_capture = begin_capture;
+  calls.end_capture = end_capture;
+  calls.free_graph = free_graph;
+  calls.instantiate = instantiate;
+  calls.free_executable = free_executable;
+  calls.upload = upload;
+  calls.launch_graph = launch_graph;
+  calls.allocate = allocate;
+  calls.free_memory = free_memory;
+  calls.fill = fill;
+  calls.write = write;
+  calls.read = read;
+  calls.launch_action = launch_action;
+  calls.launch_copy = launch_copy;
+  calls.launch_nothing = launch_nothing;
+  calls.launch_clock_reader = launch_clock_reader;
+  add_green_contexts(calls);
+  return calls;
+}
+
+}  // namespace
+
+const GpuCalls* cuda_calls() {
+  static const GpuCalls calls = made_calls();
+  return &calls;
+}
+
+const char* why_no_cuda() { return ""; }
+
+}  // namespace penstock

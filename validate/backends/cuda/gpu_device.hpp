@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "validate/backends/cuda/gpu_calls.hpp"
+#include "validate/backends/cuda/gpu_shares.hpp"
+
+namespace penstock {
+
+/// "no GPU: …" where there is none that can be used.
+std::optional<std::string> why_no_gpu(const GpuCalls& calls);
+
+/// One GPU that plays several ranks: a stream for each rank, on SMs of its own where these can be
+/// split, and one for each link, on those left over. With one stream for several links, these would
+/// wait for each other.
+class GpuDevice {
+ public:
+  /// Throws GpuError. `calls` must outlive it.
+  GpuDevice(const GpuCalls& calls, std::uint32_t ranks, std::uint32_t links);
+
+  const GpuCalls& calls() const { return *calls_; }
+  const GpuFacts& facts() const { return facts_; }
+  const SmShares& shares() const { return shares_; }
+  bool is_partitioned() const { return !shares_.ranks.empty(); }
+  /// "green_contexts" or "streams_unpartitioned".
+  std::string_view mode() const;
+  /// Of a rank; where all share all SMs, as many as would be its own.
+  std::uint32_t sms_of_rank() const;
+  LinkEngine links() const;
+
+  /// Of a rank, or ranks + a link.
+  GpuStream lane(std::uint32_t lane) const { return lanes_[lane].get(); }
+  std::uint32_t lanes() const { return static_cast<std::uint32_t>(lanes_.size()); }
+  /// From which all lanes start, and where they end.
+  GpuStream conductor() const { return conductor_.get(); }
+
+ private:
+  void make_green_lanes();
+  void make_plain_lanes();
+
+  const GpuCalls* calls_;
+  std::uint32_t rank_count_;
+  std::uint32_t link_count_;
+  GpuFacts facts_;
+  SmShares shares_;
+  std::vector<GpuOwner<GpuContextTag>> contexts_;  // outlive their streams
+  std::vector<GpuOwner<GpuStreamTag>> lanes_;
+  GpuOwner<GpuStreamTag> conductor_;
+};
+
+}  // namespace penstock

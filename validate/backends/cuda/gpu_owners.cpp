@@ -1,0 +1,50 @@
+#include "validate/backends/cuda/gpu_owners.hpp"
+
+#include "validate/backends/cuda/gpu_error.hpp"
+
+namespace penstock {
+
+GpuOwner<GpuStreamTag> make_stream(const GpuCalls& calls) {
+  GpuStream stream = nullptr;
+  check(calls, calls.make_stream(&stream), "making a stream");
+  return {stream, calls.free_stream};
+}
+
+GpuOwner<GpuEventTag> make_event(const GpuCalls& calls) {
+  GpuEvent event = nullptr;
+  check(calls, calls.make_event(&event), "making an event");
+  return {event, calls.free_event};
+}
+
+GpuOwner<void> make_memory(const GpuCalls& calls, std::size_t bytes) {
+  void* memory = nullptr;
+  const auto kibibytes = static_cast<std::uint32_t>(bytes / 1024);
+  check(calls, calls.allocate(&memory, bytes), "allocating, in KiB,", kibibytes);
+  return {memory, calls.free_memory};
+}
+
+GpuOwner<GpuContextTag> make_context(const GpuCalls& calls, const SmGroup& group) {
+  GpuContext context = nullptr;
+  check(calls, calls.make_context(&context, group), "making a green context, its SMs:", group.sms);
+  return {context, calls.free_context};
+}
+
+GpuOwner<GpuStreamTag> make_stream_on(const GpuCalls& calls, GpuContext context) {
+  GpuStream stream = nullptr;
+  check(calls, calls.make_stream_on(&stream, context), "making a stream of a green context");
+  return {stream, calls.free_stream};
+}
+
+GpuOwner<GpuExecutableTag> instantiate(const GpuCalls& calls, GpuGraph graph) {
+  GpuExecutable executable = nullptr;
+  check(calls, calls.instantiate(&executable, graph), "making a graph that can be launched");
+  return {executable, calls.free_executable};
+}
+
+GpuOwner<GpuGraphTag> end_capture(const GpuCalls& calls, GpuStream stream) {
+  GpuGraph graph = nullptr;
+  check(calls, calls.end_capture(stream, &graph), "ending the capture of a stream");
+  return {graph, calls.free_graph};
+}
+
+}  // namespace penstock

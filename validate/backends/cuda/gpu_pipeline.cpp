@@ -1,0 +1,114 @@
+#include "validate/backends/cuda/gpu_pipeline.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint32_t none = UINT32_MAX;
+
+struct Action {
+  bool backward = false;
+  std::uint32_t microbatch = 0;
+};
+
+/// What a rank does in 1F1B.
+std::vector<Action> actions_of(const GpuPipeline& pipeline, std::uint32_t rank) {
+  const std::uint32_t ahead = std::min(pipeline.microbatches, pipeline.ranks - 1 - rank);
+  std::vector<Action> actions;
+  for (std::uint32_t f = 0; f < ahead; ++f) actions.push_back({false, f});
+  for (std::uint32_t f = ahead; f < pipeline.microbatches; ++f) {
+    actions.push_back({false, f});
+    actions.push_back({true, f - ahead});
+  }
+  for (std::uint32_t b = pipeline.microbatches - ahead; b < pipeline.microbatches; ++b) {
+    actions.push_back({true, b});
+  }
+  return actions;
+}
+
+/// Puts the actions of all ranks into one order in which each stands behind what it needs.
+class Lowering {
+ public:
+  explicit Lowering(const GpuPipeline& pipeline)
+      : pipeline_(pipeline), program_{pipeline.ranks, 2 * (pipeline.ranks - 1), {}} {
+    for (auto& arrival : arrival_) {
+      arrival.assign(std::size_t{pipeline.ranks} * pipeline.microbatches, none);
+    }
+  }
+
+  GpuProgram program() {
+    std::vector<std::vector<Action>> orders;
+    for (std::uint32_t r = 0; r < pipeline_.ranks; ++r) orders.push_back(actions_of(pipeline_, r));
+    std::vector<std::size_t> next(pipeline_.ranks);
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::uint32_t rank = 0; rank < pipeline_.ranks; ++rank) {
+        while (next[rank] < orders[rank].size() && add(rank, orders[rank][next[rank]])) {
+          ++next[rank];
+          moved = true;
+        }
+      }
+    }
+    return program_;
+  }
+
+ private:
+  /// The transfer that brings what an action needs; `none` while that is not there.
+  std::uint32_t& arrival(std::uint32_t rank, const Action& action) {
+    return arrival_[action.backward ? 1 : 0]
+                   [std::size_t{rank} * pipeline_.microbatches + action.microbatch];
+  }
+
+  /// Adds an action and what it sends, unless what it needs is still missing.
+  bool add(std::uint32_t rank, const Action& action) {
+    const std::uint32_t last = pipeline_.ranks - 1;
+    const bool needs = action.backward ? rank < last : rank > 0;
+    if (needs && arrival(rank, action) == none) return false;
+    const std::uint64_t forward_ns = pipeline_.forward_ns;
+    GpuTask task{.lane = rank, .duration_ns = action.backward ? 2 * forward_ns : forward_ns};
+    if (needs) task.inputs.push_back(arrival(rank, action));
+    program_.tasks.push_back(std::move(task));
+    if (action.backward ? rank > 0 : rank < last) send(rank, action);
+    return true;
+  }
+
+  void send(std::uint32_t rank, const Action& action) {
+    const auto from = static_cast<std::uint32_t>(program_.tasks.size() - 1);
+    const std::uint32_t link = action.backward ? 2 * (rank - 1) + 1 : 2 * rank;
+    program_.tasks.push_back({.lane = pipeline_.ranks + link,
+                              .duration_ns = pipeline_.transfer_ns,
+                              .bytes = pipeline_.transfer_bytes,
+                              .inputs = {from}});
+    arrival(action.backward ? rank - 1 : rank + 1, action) = from + 1;
+  }
+
+  GpuPipeline pipeline_;
+  GpuProgram program_;
+  std::array<std::vector<std::uint32_t>, 2> arrival_;  // of F and B, by rank and microbatch
+};
+
+}  // namespace
+
+GpuProgram one_f_one_b(const GpuPipeline& pipeline) { return Lowering(pipeline).program(); }
+
+std::uint64_t formula_ns(const GpuPipeline& pipeline) {
+  return (pipeline.microbatches + pipeline.ranks - 1) * 3 * pipeline.forward_ns;
+}
+
+std::uint64_t longest_path_ns(const GpuProgram& program) {
+  std::vector<std::uint64_t> free(program.lanes());
+  std::vector<std::uint64_t> end;
+  std::uint64_t last = 0;
+  for (const GpuTask& task : program.tasks) {
+    std::uint64_t begin = free[task.lane];
+    for (const std::uint32_t input : task.inputs) begin = std::max(begin, end[input]);
+    free[task.lane] = begin + task.duration_ns;
+    end.push_back(free[task.lane] + task.latency_ns);
+    last = std::max(last, end.back());
+  }
+  return last;
+}
+
+}  // namespace penstock

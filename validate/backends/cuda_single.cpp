@@ -1,0 +1,22 @@
+#include "validate/gpu_backend.hpp"
+
+namespace penstock {
+namespace {
+
+std::optional<Obstacle> obstacle(const Plan& plan) { return gpu_obstacle(plan, cuda_calls()); }
+
+std::unique_ptr<Backend> make(const Job& job) {
+  return make_gpu_backend(job, GpuOrdering::host_issued, *cuda_calls());
+}
+
+}  // namespace
+
+constinit extern const BackendEntry cuda_single_entry{
+    .name = "cuda_single",
+    .summary = "one GPU that plays all ranks on SMs of their own, tasks started by the host",
+    .obstacle = obstacle,
+    .make = make,
+    .length = gpu_job_length,
+};
+
+}  // namespace penstock
