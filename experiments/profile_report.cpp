@@ -98,20 +98,20 @@ std::string histogram(const std::vector<double>& samples) {
 
 json judgement_json(const StoredRow& stored, const Judgement& judgement) {
   const KernelPoint& point = stored.row.point;
-  return {{"id", index(stored.id)},
-          {"state", name(judgement.state)},
-          {"state_in_store", name(stored.state)},
-          {"score", judgement.score},
-          {"reasons", judgement.reasons},
-          {"of_this_machine", !judgement.elsewhere},
-          {"superseded_by",
-           judgement.superseded_by ? json(index(*judgement.superseded_by)) : json()},
-          {"kernel", point.kernel},
-          {"pass", point.pass},
-          {"shape", point.shape},
-          {"condition", point.condition},
-          {"environment", stored.environment},
-          {"measured_at", stored.row.measured_at}};
+  return {
+      {"id", index(stored.id)},
+      {"state", name(judgement.state)},
+      {"state_in_store", name(stored.state)},
+      {"score", judgement.score},
+      {"reasons", judgement.reasons},
+      {"of_this_machine", !judgement.elsewhere},
+      {"superseded_by", judgement.superseded_by ? json(index(*judgement.superseded_by)) : json()},
+      {"kernel", point.kernel},
+      {"pass", point.pass},
+      {"shape", point.shape},
+      {"condition", point.condition},
+      {"environment", stored.environment},
+      {"measured_at", stored.row.measured_at}};
 }
 
 json unreadable_json(const JudgedRows& judged) {
@@ -204,12 +204,8 @@ json profile_list_json(const JudgedRows& judged) {
                       {"of_this_machine", summary.here},
                       {"facts", *summary.facts}});
   }
-  return {{"penstock", 1},
-          {"store", judged.source},
-          {"rows", judged.rows.size()},
-          {"kernels", kernels},
-          {"environments", places},
-          {"unreadable", unreadable_json(judged)}};
+  return {{"penstock", 1},      {"store", judged.source}, {"rows", judged.rows.size()},
+          {"kernels", kernels}, {"environments", places}, {"unreadable", unreadable_json(judged)}};
 }
 
 std::string profile_list_text(const JudgedRows& judged) {
@@ -325,9 +321,9 @@ std::string profile_check_text(const JudgedRows& judged, const SpotCheck* measur
                      point.kernel, point.pass, point.shape,
                      reasons_text(judged.rows[i], judgement)});
   }
-  std::string text = fmt::format("{} rows: {} valid, {} suspect, {} retired, {} past\n",
-                                 judged.rows.size(), counts["valid"], counts["suspect"],
-                                 counts["retired"], counts["past"]);
+  std::string text =
+      fmt::format("{} rows: {} valid, {} suspect, {} retired, {} past\n", judged.rows.size(),
+                  counts["valid"], counts["suspect"], counts["retired"], counts["past"]);
   const std::size_t wrong = table.size() - 1;
   if (wrong > most_lines) table.resize(most_lines + 1);
   if (wrong > 0) text += "\n" + aligned(table, {1, 2, 3, 4, 5});

@@ -111,7 +111,6 @@ int run_validation(const Options& options) {
   const ValidationOptions measuring{.measuring = {.iterations = iterations_of(options)},
                                     .action_us = action_us_of(options),
                                     .processes = processes_of(options),
-
                                     .bodies = bodies_of(options)};
   const Scenario scenario = read_scenario(options.scenario, options.settings);
   const BackendEntry& backend = *find_named(backend_entries(), options.backend);
