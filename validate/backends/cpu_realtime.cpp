@@ -40,6 +40,7 @@ class CpuRealtime : public Backend {
     watch_.end(readings_of(runner_, ranks_));
     return outcome;
   }
+  std::optional<TrainedNumbers> numbers() const override { return runner_.numbers(); }
   std::vector<std::string> disturbances() const override { return watch_.disturbances(); }
   std::map<std::string, std::string> environment() const override {
     std::map<std::string, std::string> all = host_environment();
@@ -89,6 +90,7 @@ constinit extern const BackendEntry cpu_realtime_entry{
     .name = "cpu_realtime",
     .summary = "a core a rank, with rings in shared memory, in real time on a quiet machine",
     .obstacle = obstacle,
+    .runs_layers = true,
     .make = make,
     .length = length,
     .wall_clock = true,
