@@ -230,7 +230,7 @@ std::string profile_list_text(const JudgedRows& judged) {
          unreadable_text(judged);
 }
 
-json profile_row_json(const JudgedRows& judged, RowId id, const std::vector<Verdict>& verdicts) {
+json profile_row_json(const JudgedRows& judged, RowId id, const std::vector<RowVerdict>& verdicts) {
   const std::size_t place = place_of(judged, id);
   const StoredRow& stored = judged.rows[place];
   json object{{"penstock", 1}, {"store", judged.source}};
@@ -243,7 +243,7 @@ json profile_row_json(const JudgedRows& judged, RowId id, const std::vector<Verd
   object["row"]["spread"] = spread_of(stored.row);
   object["row"]["samples_ns"] = stored.row.samples_ns;
   object["verdicts"] = json::array();
-  for (const Verdict& verdict : verdicts) {
+  for (const RowVerdict& verdict : verdicts) {
     object["verdicts"].push_back(
         {{"at", verdict.at}, {"state", name(verdict.state)}, {"why", verdict.why}});
   }
@@ -251,7 +251,7 @@ json profile_row_json(const JudgedRows& judged, RowId id, const std::vector<Verd
 }
 
 std::string profile_row_text(const JudgedRows& judged, RowId id,
-                             const std::vector<Verdict>& verdicts) {
+                             const std::vector<RowVerdict>& verdicts) {
   const std::size_t place = place_of(judged, id);
   const StoredRow& stored = judged.rows[place];
   const Judgement& judgement = judged.judgements[place];
@@ -279,7 +279,7 @@ std::string profile_row_text(const JudgedRows& judged, RowId id,
                       judgement.elsewhere ? ", of another machine" : "");
   for (const auto& [key, value] : row.environment) line(key, value);
   text += "\nverdicts\n";
-  for (const Verdict& verdict : verdicts) {
+  for (const RowVerdict& verdict : verdicts) {
     text += fmt::format("  {}  {:<7}  {}\n", verdict.at, name(verdict.state), verdict.why);
   }
   return valid_text(text);

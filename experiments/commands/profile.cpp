@@ -61,7 +61,7 @@ int show(const ShowOptions& options) {
     throw UsageError(fmt::format("{}: there is no row {}", options.store, options.row));
   }
   const JudgedRows judged = judged_rows(store, today_here());
-  const std::vector<Verdict> verdicts = store.verdicts(id);
+  const std::vector<RowVerdict> verdicts = store.verdicts(id);
   print(options.json, profile_row_json(judged, id, verdicts),
         profile_row_text(judged, id, verdicts));
   return ExitCode::done;
