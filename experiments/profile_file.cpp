@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include "experiments/files.hpp"
+#include "experiments/profile_rows.hpp"
 #include "sim/error.hpp"
 
 namespace penstock {
 
 Profile read_profile(const std::string& path) {
+  if (looks_like_store(path)) {
+    return layer_profile(judged_rows(ProfileStore(path), today_here())).profile;
+  }
   ModelFile file = read_model_file(path);
   if (file.profile.entries.empty()) {
     throw in_file(path, InputError("", fmt::format("it is a file of the format {}, which holds no "

@@ -52,6 +52,15 @@ json network_link_json(const NetworkLinkUse& link) {
           {"utilization", link.utilization}};
 }
 
+json profile_row_json(const MeasuredRow& row) {
+  return {{"id", row.id},
+          {"state", row.suspect ? "suspect" : "valid"},
+          {"kernel", row.kernel},
+          {"pass", row.pass},
+          {"shape", row.shape},
+          {"measured_at", row.measured_at}};
+}
+
 template <class Items, class Make>
 json list_json(const Items& items, Make make) {
   json all = json::array();
@@ -185,6 +194,9 @@ json result_json(const RunResult& result) {
     document["codec_training"] = codec_training_json(*result.codec_training);
   }
   if (result.repeated) document["repeat"] = distribution_json(*result.repeated);
+  if (!result.profile_rows.empty()) {
+    document["profile_rows"] = list_json(result.profile_rows, profile_row_json);
+  }
   document["notes"] = result.notes;
   document["findings"] = findings_json(result.findings);
   return document;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "experiments/profile_rows.hpp"
 #include "experiments/table.hpp"
 
 namespace penstock {
@@ -179,6 +180,7 @@ std::string result_table(const RunResult& result) {
     if (result.codec_training) text += "\n" + codec_training_text(*result.codec_training);
     if (result.repeated) text += "\n" + distribution_text(*result.repeated);
   }
+  if (!result.profile_rows.empty()) text += "\n" + rows_text(result.profile_rows);
   for (const std::string& note : result.notes) text += fmt::format("\nnote: {}\n", note);
   for (const Finding& finding : result.findings) {
     const bool says_kind = finding.text.starts_with(finding.kind + ":");

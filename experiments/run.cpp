@@ -4,6 +4,7 @@
 
 #include "experiments/files.hpp"
 #include "experiments/layout.hpp"
+#include "experiments/profile_rows.hpp"
 #include "experiments/simulation.hpp"
 #include "experiments/training.hpp"
 #include "sim/error.hpp"
@@ -122,6 +123,9 @@ void report(const Scenario& scenario, const Layout& layout, RunResult& result) {
   result.throughput =
       throughput_of(scenario, layout, *result.plan, result.report->makespan, result.peak_flops);
   result.notes = scenario.notes;
+  if (scenario.hardware_spec.profile) {
+    result.profile_rows = rows_used(*scenario.hardware_spec.profile, layout.model);
+  }
   note_sums(scenario, layout, result);
   note_replicas(scenario, result);
   if (scenario.warm_up_us.value_or(0) > 0) {

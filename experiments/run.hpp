@@ -42,6 +42,7 @@ struct RunResult {
   std::vector<StageShare> shares;  // by model stage
   Timeline timeline;
   std::optional<Report> report;
+  std::vector<MeasuredRow> profile_rows;  // that layers take their times from
   std::optional<double> peak_flops;  // of one device, where the hardware has one
   Throughput throughput;
   std::optional<double> first_iteration_us;  // with its warm-up, where that is known

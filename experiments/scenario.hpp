@@ -44,6 +44,7 @@ struct Scenario {
   bool hardware_named = false;     // the scenario says so itself
   HardwareChoice hardware_choice;
   HardwareSpec hardware_spec;
+  bool allows_stale = false;  // rows of a profile that are suspect are used all the same
   std::optional<std::uint32_t> devices;
 
   bool cut_stated = false;  // the scenario says how the model is cut, whatever its file says

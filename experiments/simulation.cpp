@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
+#include "experiments/profile_rows.hpp"
 #include "experiments/training.hpp"
+#include "hardware_models/profile_lookup.hpp"
 #include "hardware_models/registry.hpp"
 #include "schedules/policies/registry.hpp"
 #include "sim/chance.hpp"
@@ -37,13 +38,12 @@ HardwareSpec hardware_spec_of(const Scenario& scenario, const Layout& layout) {
 void check_profile(const Scenario& scenario, const Layout& layout) {
   const auto& profile = scenario.hardware_spec.profile;
   if (!profile) return;
-  std::set<std::string> known;
-  for (const Layer& layer : layout.model.layers) known.insert({layer.name, layer.kind});
-  const auto& entries = profile->entries;
-  const bool speaks = std::any_of(entries.begin(), entries.end(), [&](const ProfileEntry& entry) {
-    return known.contains(entry.layer);
+  const ProfileLookup lookup(*profile);
+  const auto& layers = layout.model.layers;
+  const bool speaks = std::any_of(layers.begin(), layers.end(), [&](const Layer& layer) {
+    return !lookup.find(layer).empty();
   });
-  if (speaks) return;
+  if (speaks) return check_rows(rows_used(*profile, layout.model), scenario.allows_stale);
   throw InputError("/hardware/profile",
                    fmt::format("{} speaks of none of the model's layers; the first of these is "
                                "\"{}\", of the kind \"{}\"",

@@ -17,7 +17,6 @@ namespace {
 
 /// What of a scenario is no plan and its costs, so that it cannot be run for real.
 std::optional<std::string> why_not(const Scenario& scenario) {
-  if (!scenario.policy.empty()) return "policies that decide while a plan runs";
   if (!scenario.codec.phases.empty()) return "formats that change over a training";
   if (!scenario.chance.changes_nothing()) return "chance: a machine has its own";
   if (scenario.launch_us > 0 || scenario.issue_us > 0) return "launches that take time";
@@ -62,32 +61,72 @@ std::optional<Finding> measure_and_compare(const BackendEntry& entry,
   return std::nullopt;
 }
 
+/// The order to run: what a policy decides while it is simulated is run as it was decided.
+std::variant<Schedule, Finding> order_of(const Simulation& simulation, const Layout& layout) {
+  if (layout.policy != nullptr) return simulation.decide(0);
+  return layout.schedule;
+}
+
+/// Real time is rarely undisturbed.
+MeasuringPlan measuring_of(const BackendEntry& backend, const ValidationOptions& options) {
+  constexpr std::uint32_t least_in_real_time = 8;
+  MeasuringPlan measuring = options.measuring;
+  if (backend.wall_clock && !measuring.least) measuring.least = least_in_real_time;
+  return measuring;
+}
+
+JobLength length_of(const BackendEntry& backend, std::uint32_t ranks,
+                    const ValidationOptions& options) {
+  constexpr std::int64_t most_ns = 60'000'000'000;
+  JobLength length = backend.length(ranks);
+  if (options.action_us) {
+    length.mean_action_ns = std::int64_t{*options.action_us} * 1000;
+    length.least_work_ns = 0;
+    length.most_work_ns = most_ns;
+  }
+  return length;
+}
+
+/// Links have no bound of their own, so that real time may pass for long with nothing to measure.
+void check_real_time(const BackendEntry& backend, const Validation& result) {
+  constexpr double most_s = 10;
+  const double seconds = to_us(result.scenario) * result.job.scale * 1e-6;
+  if (!backend.wall_clock || seconds <= most_s) return;
+  refuse(backend, fmt::format("what takes {:.3g} s of real time an iteration; {} s are the most",
+                              seconds, most_s));
+}
+
 std::optional<Finding> run_for_real(const Scenario& scenario, const Layout& layout,
-                                    const BackendEntry& backend, const MeasuringPlan& measuring,
+                                    const BackendEntry& backend, const ValidationOptions& options,
                                     Validation& result) {
   const Simulation simulation(scenario, layout, Engine::automatic);
-  auto lowered = simulation.price_order(layout.schedule);
+  const auto order = order_of(simulation, layout);
+  if (const auto* finding = std::get_if<Finding>(&order)) return *finding;
+  auto lowered = simulation.price_order(std::get<Schedule>(order));
   if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
   PricedPlan& priced = std::get<PricedPlan>(lowered);
   check_backend(backend, priced);
   Timeline unscaled;
   relax(priced.plan, priced.costs, unscaled);
   result.scenario = makespan(priced.plan, unscaled);
-  result.job = job_of(std::move(priced.plan), priced.costs, backend.length);
-  return measure_and_compare(backend, measuring, result);
+  const JobLength length = length_of(backend, priced.plan.ranks, options);
+  result.job = job_of(std::move(priced.plan), priced.costs, length);
+  check_real_time(backend, result);
+  return measure_and_compare(backend, measuring_of(backend, options), result);
 }
 
 }  // namespace
 
 Validation validate(const Scenario& scenario, const BackendEntry& backend,
-                    const MeasuringPlan& measuring) {
+                    const ValidationOptions& options) {
   if (const auto reason = why_not(scenario)) refuse(backend, *reason);
   const Layout layout = settle(scenario);
   Validation result;
   result.title = title_of(layout);
   result.backend = backend.name;
+  result.targets.wall_clock = backend.wall_clock;
   try {
-    result.fault = run_for_real(scenario, layout, backend, measuring, result);
+    result.fault = run_for_real(scenario, layout, backend, options, result);
   } catch (const InputError& error) {
     throw in_file(scenario.source, error);
   }

@@ -31,14 +31,24 @@ struct Validation {
   Timeline typical;    // the iteration in the middle
 };
 
+/// How a scenario is to be measured.
+struct ValidationOptions {
+  MeasuringPlan measuring;
+  std::optional<std::uint32_t> action_us = {};  // how long an action is to take on average
+};
+
 /// Runs the plan of a scenario on a backend and holds the simulation against it. Throws UsageError
 /// for what no backend or this one does not run, and std::runtime_error for what this machine
 /// cannot; otherwise as `run` does.
 Validation validate(const Scenario& scenario, const BackendEntry& backend,
-                    const MeasuringPlan& measuring);
+                    const ValidationOptions& options);
 
 /// The document of `validate --json`.
 nlohmann::ordered_json validation_json(const Validation& validation);
+
+/// "5 clean iterations of 80; not clean: a rank had to leave its core 71, …": an iteration may be
+/// so for several reasons.
+std::string clean_text(const Measurement& measured);
 
 /// The report for a terminal.
 std::string validation_text(const Validation& validation);

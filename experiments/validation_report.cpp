@@ -30,15 +30,34 @@ std::size_t worst_rank(const RunErrors& errors) {
   return static_cast<std::size_t>(worst - errors.bubble.begin());
 }
 
+/// What a backend calls a disturbance, for a reader.
+std::string_view disturbance_text(std::string_view reason) {
+  if (reason == "preempted") return "a rank had to leave its core";
+  if (reason == "stolen") return "the hypervisor took time";
+  if (reason == "canary") return "a core was slower or faster than usual";
+  if (reason == "profiles") return "profiles before and after differ";
+  return reason;
+}
+
+std::string structure_text(const RunErrors& errors, const Targets& targets) {
+  std::string text = "simulated with the lengths that the actions of each iteration had";
+  if (targets.wall_clock) {
+    text += fmt::format("; the median, the most is {}", share_text(errors.structure));
+  }
+  return text;
+}
+
 std::string errors_table(const RunErrors& errors, const Targets& targets) {
   const double profile_limit = std::max(targets.profile, 2 * errors.retest);
   const std::size_t worst = worst_rank(errors);
-  return aligned({{"structure error", share_text(errors.structure), share_text(targets.structure),
-                   "simulated with the lengths that the actions of each iteration had"},
+  return aligned({{"structure error", share_text(judged_structure(errors, targets)),
+                   share_text(targets.structure), structure_text(errors, targets)},
                   {"profile error", share_text(errors.profile), share_text(profile_limit),
                    "simulated with lengths profiled apart from the run"},
                   {"retest error", share_text(errors.retest), share_text(targets.profile),
                    "every other iteration against those between them"},
+                  {"spread", share_text(errors.spread), "",
+                   "median distance of a makespan from the median one"},
                   {"start residual", share_text(errors.start), "",
                    "how far off a task starts, as a share of the makespan: the median"},
                   {"bubble error", share_text(std::abs(errors.bubble[worst])), "",
@@ -47,6 +66,17 @@ std::string errors_table(const RunErrors& errors, const Targets& targets) {
 }
 
 }  // namespace
+
+std::string clean_text(const Measurement& measured) {
+  std::string text =
+      fmt::format("{} clean iterations of {}", measured.iterations.size(), measured.tried);
+  std::string_view separator = "; not clean: ";
+  for (const auto& [reason, count] : measured.disturbed) {
+    text += fmt::format("{}{} {}", separator, disturbance_text(reason), count);
+    separator = ", ";
+  }
+  return text;
+}
 
 json validation_json(const Validation& validation) {
   const RunErrors& errors = validation.errors;
@@ -57,7 +87,7 @@ json validation_json(const Validation& validation) {
   return {{"penstock", 1},
           {"title", validation.title},
           {"backend", validation.backend},
-          {"structure_error", known(errors.structure)},
+          {"structure_error", known(judged_structure(errors, validation.targets))},
           {"profile_error", known(errors.profile)},
           {"retest_error", known(errors.retest)},
           {"verdict", name(validation.fault ? Verdict::fail : validation.verdict)},
@@ -65,6 +95,9 @@ json validation_json(const Validation& validation) {
           {"measured_us", ran(to_us(errors.measured))},
           {"iterations", validation.measured.iterations.size()},
           {"tried", validation.measured.tried},
+          {"disturbed", validation.measured.disturbed},
+          {"structure_error_most", known(errors.structure)},
+          {"spread", known(errors.spread)},
           {"start_residual", known(errors.start)},
           {"bubble_error", errors.bubble},
           {"targets",
@@ -83,8 +116,8 @@ std::string validation_text(const Validation& validation) {
                        validation.fault->text);
   }
   const Measurement& measured = validation.measured;
-  std::string text = fmt::format("{} on {}: {} clean iterations of {}\n", validation.title,
-                                 validation.backend, measured.iterations.size(), measured.tried);
+  std::string text =
+      fmt::format("{} on {}: {}\n", validation.title, validation.backend, clean_text(measured));
   if (has_errors(validation)) {
     const RunErrors& errors = validation.errors;
     const TimeUnit unit = unit_for(std::max(errors.simulated, errors.measured));

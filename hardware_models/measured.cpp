@@ -1,8 +1,7 @@
 #include <fmt/format.h>
 
-#include <map>
-
 #include "hardware_models/link_costs.hpp"
+#include "hardware_models/profile_lookup.hpp"
 #include "hardware_models/roofline_time.hpp"
 #include "hardware_models/stated_times.hpp"
 #include "sim/error.hpp"
@@ -20,39 +19,41 @@ std::optional<double> profiled_us(const ProfilePoint& point, Pass pass) {
   return stated_us(layer, pass == Pass::recompute ? Pass::forward : pass);
 }
 
-/// Devices on which a layer takes what a profile says of it, by its name or else by its kind. What
-/// the profile lacks takes what roofline says, where a machine is given.
+/// Devices on which a layer takes what a profile says of it, by its name or else by its kind, or by
+/// the kinds and numbers of its parts. What the profile lacks takes what roofline says, where a
+/// machine is given.
 class Measured final : public LinkedHardware {
  public:
   Measured(LinkCosts links, const HardwareSpec& spec)
-      : LinkedHardware(std::move(links), spec), profile_(*spec.profile) {
+      : LinkedHardware(std::move(links), spec), profile_(*spec.profile), lookup_(profile_) {
     if (spec.machine) roofline_.emplace(spec);
-    for (const ProfileEntry& entry : profile_.entries) entries_.try_emplace(entry.layer, &entry);
   }
 
   std::optional<double> compute_us(const Layer& layer, Pass pass) const override {
     if (states_times(layer)) return stated_us(layer, pass);
-    const ProfileEntry* entry = entry_of(layer);
+    const std::vector<ProfiledPart> parts = lookup_.find(layer);
     const bool in_parts = pass == Pass::recompute && layer.recomputes_selected;
-    if (entry == nullptr || in_parts) return beyond_profile_us(layer, pass, in_parts);
+    if (parts.empty() || in_parts) return beyond_profile_us(layer, pass, in_parts);
     if (layer.examples <= 0) {
       throw InputError(layer.source,
                        "it does not say of how many examples a cell is; a profile "
                        "has times by their number");
     }
-    return profiled_us(at(*entry, layer.examples), pass);
+    return sum_us(parts, pass);
   }
   std::optional<double> peak_flops() const override {
     return roofline_ ? std::optional(roofline_->peak_flops()) : std::nullopt;
   }
 
  private:
-  const ProfileEntry* entry_of(const Layer& layer) const {
-    for (const std::string* name : {&layer.name, &layer.kind}) {
-      const auto found = entries_.find(*name);
-      if (found != entries_.end() && !found->second->points.empty()) return found->second;
+  static std::optional<double> sum_us(const std::vector<ProfiledPart>& parts, Pass pass) {
+    double sum = 0;
+    for (const ProfiledPart& part : parts) {
+      const auto us = profiled_us(at(*part.entry, part.examples), pass);
+      if (!us) return std::nullopt;
+      sum += *us;
     }
-    return nullptr;
+    return sum;
   }
 
   double beyond_profile_us(const Layer& layer, Pass pass, bool in_parts) const {
@@ -70,8 +71,8 @@ class Measured final : public LinkedHardware {
                                profile_.source, who));
   }
 
-  Profile profile_;
-  std::map<std::string_view, const ProfileEntry*> entries_;
+  const Profile profile_;  // the look-up points into it
+  ProfileLookup lookup_;
   std::optional<RooflineTimes> roofline_;
 };
 

@@ -91,6 +91,14 @@ Remaking remaking_of(const BlockSpec& block, Remaking remaking) {
   return remaking == Remaking::blocks && outside ? Remaking::selected : remaking;
 }
 
+/// What a block is made of, unless several devices share it: then each does something else.
+std::vector<LayerPart> parts_of(const BlockSpec& block, const CellShape& shape) {
+  std::vector<LayerPart> parts;
+  if (shape.tensor * shape.context * shape.expert > 1) return parts;
+  for (const LayerSpec& spec : block.parts) parts.push_back({spec.kind, all_numbers_of(spec)});
+  return parts;
+}
+
 Layer layer_of(const BlockSpec& block, const CellShape& shape, Remaking of_model) {
   const Remaking remaking = remaking_of(block, of_model);
   LayerWork work = work_of(block, shape);
@@ -112,6 +120,8 @@ Layer layer_of(const BlockSpec& block, const CellShape& shape, Remaking of_model
   layer.backward_weight_us = work.backward_weight_us;
   const bool all_again = remaking == Remaking::blocks || remaking == Remaking::whole_stages;
   if (all_again) layer.recompute_us = work.forward_us.value_or(0);
+  layer.parts = parts_of(block, shape);
+  layer.sequence = shape.sequence;
   layer.kernels = std::move(work.kernels);
   layer.collectives = std::move(work.collectives);
   layer.recomputes_selected = remaking == Remaking::selected;

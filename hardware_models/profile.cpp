@@ -25,23 +25,24 @@ double on_line(const ProfilePoint& low, const ProfilePoint& high, Value value, d
 
 }  // namespace
 
-ProfilePoint at(const ProfileEntry& entry, double examples) {
+std::span<const ProfilePoint> points_at(const ProfileEntry& entry, double examples) {
   const auto& points = entry.points;
-  ProfilePoint point{.examples = examples};
-  if (points.empty()) return point;
-  auto high = std::lower_bound(
+  if (points.size() < 2) return points;
+  const auto high = std::lower_bound(
       points.begin(), points.end(), examples,
       [](const ProfilePoint& one, double wanted) { return one.examples < wanted; });
-  if (points.size() == 1) {
-    for (const Value value : values) {
-      if (points[0].*value) point.*value = *(points[0].*value) * examples / points[0].examples;
-    }
-    return point;
-  }
-  high = std::clamp(high, points.begin() + 1, points.end() - 1);
-  const ProfilePoint& low = *(high - 1);
+  return {std::clamp(high, points.begin() + 1, points.end() - 1) - 1, 2};
+}
+
+ProfilePoint at(const ProfileEntry& entry, double examples) {
+  const std::span<const ProfilePoint> points = points_at(entry, examples);
+  ProfilePoint point{.examples = examples};
   for (const Value value : values) {
-    if (low.*value && *high.*value) point.*value = on_line(low, *high, value, examples);
+    if (points.size() == 1 && points[0].*value) {
+      point.*value = *(points[0].*value) * examples / points[0].examples;
+    } else if (points.size() == 2 && points[0].*value && points[1].*value) {
+      point.*value = on_line(points[0], points[1], value, examples);
+    }
   }
   return point;
 }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +18,12 @@ struct CodecTimes {
   double forward_us = 0;
   double backward_us = 0;         // B, or I
   double backward_weight_us = 0;  // W
+};
+
+/// What a layer is made of: a kind, and all of its numbers; NaN stands for one that is absent.
+struct LayerPart {
+  std::string kind;
+  std::map<std::string, double, std::less<>> numbers;
 };
 
 /// What one layer costs for one cell of a schedule. Times that nobody stated are absent.
@@ -41,11 +49,13 @@ struct Layer {
   std::optional<double> selective_recomputed_bytes;
 
   // What one device of its group runs, where the layer is known by its work and not by its times.
-  std::string kind;  // of layer, for a profile to find it by
+  std::string kind;              // of layer, for a profile to find it by
+  std::vector<LayerPart> parts;  // for a profile to find, where one device runs all of it
   std::vector<Kernel> kernels;
   std::vector<Collective> collectives;
   bool recomputes_selected = false;  // recomputation runs the selective ones only
   double examples = 0;               // of a cell, for a profile to find its times by
+  double sequence = 0;               // tokens of an example
   double forward_flops = 0;          // of the model, for one device, however it is run
   double backward_flops = 0;
 

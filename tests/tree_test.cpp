@@ -59,6 +59,7 @@ const std::vector<Home>& homes() {
       {std::regex("muParser.*"), std::regex("experiments/reproduction/formula\\.cpp")},
       {std::regex("zlib\\.h"), std::regex("experiments/formats/.*")},
       {std::regex("protozero/.*"), std::regex("experiments/formats/chakra\\.cpp")},
+      {std::regex("sqlite3.*"), std::regex("validate/database\\.cpp")},
       {std::regex("benchmark/.*"), std::regex("experiments/bench/.*")},
       {std::regex("(simgrid|xbt)/.*"), std::regex("tests/oracle/.*")},
       {std::regex("Q[A-Z].*|Qt.*"), std::regex("gui/.*")},

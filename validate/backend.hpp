@@ -9,6 +9,7 @@
 
 #include "sim/plan.hpp"
 #include "validate/job.hpp"
+#include "validate/trained_numbers.hpp"
 
 namespace penstock {
 
@@ -24,8 +25,14 @@ using Iteration = std::vector<Span>;
 
 /// Why a run came to no end, or to a wrong one.
 struct RunFault {
-  std::string kind;  // "deadlock", "wrong_tensor"
+  std::string kind;  // "deadlock", "wrong_tensor", "transport"
   Rank rank;         // where it was seen
+  std::string text;
+};
+
+/// Why a plan cannot be run, and whether another machine could.
+struct Obstacle {
+  bool of_machine = false;
   std::string text;
 };
 
@@ -39,6 +46,11 @@ class Backend {
   virtual std::vector<std::int64_t> profile() = 0;
   /// Runs the job once. Always ends: a deadlock is a fault.
   virtual std::variant<Iteration, RunFault> run() = 0;
+  /// What disturbed the last run, in a word each, so that its times say nothing: "preempted". A
+  /// backend whose clocks others on the machine do not disturb has nothing to tell.
+  virtual std::vector<std::string> disturbances() const { return {}; }
+  /// What the layers of the last run came to, where actions run any.
+  virtual std::optional<TrainedNumbers> numbers() const { return std::nullopt; }
   /// What a measured timeline says of where it was measured.
   virtual std::map<std::string, std::string> environment() const = 0;
   /// Why what was run so far says nothing of how far off a simulation is; nothing when it does.

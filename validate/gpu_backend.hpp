@@ -24,6 +24,8 @@ std::unique_ptr<Backend> make_gpu_backend(const Job& job, GpuOrdering ordering,
 
 /// How long jobs are to be: what lies between two kernels, a few microseconds, must be little of
 /// it.
-constexpr JobLength gpu_job_length{.mean_action_ns = 2'000'000, .most_work_ns = 4'000'000'000};
+constexpr JobLength gpu_job_length(std::uint32_t) {
+  return {.mean_action_ns = 2'000'000, .most_work_ns = 4'000'000'000};
+}
 
 }  // namespace penstock

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <sys/utsname.h>
 
+#include <fstream>
+#include <sstream>
 #include <thread>
 
 namespace penstock {
@@ -15,6 +17,13 @@ std::map<std::string, std::string> host_environment() {
     all["os"] = fmt::format("{} {} {}", system.sysname, system.release, system.machine);
   }
   return all;
+}
+
+std::string file_text(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
 }
 
 }  // namespace penstock

@@ -56,8 +56,15 @@ std::int64_t scaled_ns(Time time, double scale) {
 }  // namespace
 
 Job job_of(Plan plan, const Costs& costs, const JobLength& length) {
+  const double scale = scale_for(plan, costs, length);
+  Job job = scaled_job(std::move(plan), costs, scale);
+  job.most_tensor_words = length.most_tensor_words;
+  return job;
+}
+
+Job scaled_job(Plan plan, const Costs& costs, double scale) {
   Job job;
-  job.scale = scale_for(plan, costs, length);
+  job.scale = scale;
   for (std::size_t c = 0; c < plan.classes.size(); ++c) {
     const std::uint32_t buffer = plan.classes[c].buffer;
     job.work_ns.push_back(scaled_ns(costs.duration[c], job.scale));

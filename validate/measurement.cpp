@@ -32,6 +32,16 @@ std::vector<std::int64_t> medians(const std::vector<Profile>& profiles) {
   return all;
 }
 
+/// Returns what went wrong.
+std::optional<RunFault> warm_up(Backend& backend, const MeasuringPlan& measuring) {
+  for (std::uint32_t run = 0; run < std::max(measuring.iterations / 3, 1U); ++run) {
+    backend.profile();
+    auto outcome = backend.run();
+    if (auto* fault = std::get_if<RunFault>(&outcome)) return std::move(*fault);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 double median(std::vector<double> values) {
@@ -42,10 +52,16 @@ double median(std::vector<double> values) {
   return (*std::max_element(values.begin(), middle) + *middle) / 2;
 }
 
+double median_deviation(const std::vector<double>& values) {
+  const double middle = median(values);
+  std::vector<double> deviations;
+  for (const double value : values) deviations.push_back(std::abs(value - middle));
+  return median(std::move(deviations));
+}
+
 std::variant<Measurement, RunFault> measure(Backend& backend, const Job& job,
                                             const MeasuringPlan& measuring) {
-  backend.profile();
-  if (auto warm_up = backend.run(); auto* fault = std::get_if<RunFault>(&warm_up)) return *fault;
+  if (auto fault = warm_up(backend, measuring)) return *std::move(fault);
   Measurement measured;
   std::vector<Profile> profiles{backend.profile()};
   const std::uint64_t most = std::uint64_t{measuring.iterations} * measuring.most_tries;
@@ -54,12 +70,19 @@ std::variant<Measurement, RunFault> measure(Backend& backend, const Job& job,
     if (auto* fault = std::get_if<RunFault>(&outcome)) return std::move(*fault);
     ++measured.tried;
     profiles.push_back(backend.profile());
+    std::vector<std::string> disturbances = backend.disturbances();
     const double before = actions_ns(job.plan, profiles.end()[-2]);
-    if (!are_close(before, actions_ns(job.plan, profiles.back()), measuring.steady)) continue;
+    if (!are_close(before, actions_ns(job.plan, profiles.back()), measuring.steady)) {
+      disturbances.emplace_back("profiles");
+    }
+    for (const std::string& one : disturbances) ++measured.disturbed[one];
+    if (!disturbances.empty()) continue;
     measured.iterations.push_back(std::get<Iteration>(std::move(outcome)));
   }
   measured.profile_ns = medians(profiles);
-  measured.complete = measured.iterations.size() == measuring.iterations;
+  measured.complete =
+      measured.iterations.size() >=
+      std::min(measuring.iterations, measuring.least.value_or(measuring.iterations));
   return measured;
 }
 

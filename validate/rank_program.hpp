@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/plan.hpp"
-#include "validate/handover.hpp"
+#include "validate/message.hpp"
 
 namespace penstock {
 

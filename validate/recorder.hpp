@@ -19,8 +19,8 @@ class Recorder {
   /// Throws std::logic_error when the lane is full.
   void add(std::uint32_t lane, TaskId task, Span span);
   /// The records of all lanes, by task. Throws std::logic_error unless each of so many tasks was
-  /// recorded exactly once.
-  Iteration by_task(std::uint32_t tasks) const;
+  /// recorded exactly once, but for those, so many, that are recorded elsewhere.
+  Iteration by_task(std::uint32_t tasks, std::uint32_t elsewhere = 0) const;
 
  private:
   struct Record {

@@ -115,17 +115,21 @@ Timeline timeline_of(const Job& job, const Iteration& iteration) {
 
 RunErrors run_errors(const Job& job, const Measurement& measured) {
   RunErrors errors;
+  std::vector<double> structures;
   std::vector<double> makespans;
   for (const Iteration& iteration : measured.iterations) {
-    errors.structure = std::max(errors.structure, structure_error(job, iteration));
+    structures.push_back(structure_error(job, iteration));
     makespans.push_back(to_us(makespan(job.plan, timeline_of(job, iteration))));
   }
+  errors.structure = *std::max_element(structures.begin(), structures.end());
+  errors.usual_structure = median(std::move(structures));
   Timeline simulated;
   relax(job.plan, costs_of(job, measured.profile_ns), simulated);
   errors.simulated = makespan(job.plan, simulated);
   errors.measured = from_us(median(makespans));
   errors.profile = distance(errors.simulated, errors.measured);
   errors.retest = retest_error(makespans);
+  if (errors.measured > Time{}) errors.spread = median_deviation(makespans) / median(makespans);
   errors.median_iteration = in_the_middle(makespans);
   const Iteration& typical = measured.iterations[errors.median_iteration];
   compare_op_by_op(job.plan, simulated, timeline_of(job, typical), errors);
@@ -137,9 +141,15 @@ std::string_view name(Verdict verdict) {
   return names[static_cast<std::size_t>(verdict)];
 }
 
+double judged_structure(const RunErrors& errors, const Targets& targets) {
+  return targets.wall_clock ? errors.usual_structure : errors.structure;
+}
+
 Verdict judge(const RunErrors& errors, const Measurement& measured, const Targets& targets) {
-  if (errors.structure > targets.structure) return Verdict::fail;
+  const bool structure_holds = judged_structure(errors, targets) <= targets.structure;
+  if (!structure_holds && !targets.wall_clock) return Verdict::fail;
   if (!measured.complete || errors.retest > targets.profile) return Verdict::inconclusive;
+  if (!structure_holds) return Verdict::fail;
   const double within = std::max(targets.profile, 2 * errors.retest);
   return errors.profile <= within ? Verdict::pass : Verdict::fail;
 }

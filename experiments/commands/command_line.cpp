@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <set>
 
 #include "experiments/commands/registry.hpp"
 #include "experiments/version.hpp"
@@ -67,6 +68,16 @@ void CommandLine::flag(const std::string& name, bool& value, const std::string& 
   app_.add_flag(name, value, help);
 }
 
+CommandLine CommandLine::subcommand(const std::string& name, const std::string& summary,
+                                    const std::string& details) {
+  CLI::App* command = app_.add_subcommand(name, summary);
+  command->footer(details);
+  app_.require_subcommand(1);
+  return CommandLine(*command);
+}
+
+bool CommandLine::is_given() const { return app_.parsed(); }
+
 namespace {
 
 int report_error(const std::string& text, int code) {
@@ -108,11 +119,9 @@ std::uint32_t within(const char* option, std::optional<std::uint32_t> value, std
   return *value;
 }
 
-std::vector<ArgumentInfo> arguments_of(const CommandEntry& entry) {
-  CLI::App app;
-  CommandLine line(app);
-  const Runner keeps_variables_alive = entry.declare(line);
-  std::vector<ArgumentInfo> arguments;
+namespace {
+
+void add_arguments(const CLI::App& app, std::vector<ArgumentInfo>& arguments) {
   for (const CLI::Option* option : app.get_options()) {
     ArgumentInfo info;
     info.help = option->get_description();
@@ -132,6 +141,36 @@ std::vector<ArgumentInfo> arguments_of(const CommandEntry& entry) {
       arguments.push_back(info);
     }
   }
+}
+
+/// The names of an app's subcommands stand where it takes a positional.
+void add_subcommands(const CLI::App& app, std::vector<ArgumentInfo>& arguments) {
+  ArgumentInfo names{.name = "", .help = "what to do", .takes_value = true, .words = {}};
+  for (const CLI::App* command : app.get_subcommands({})) {
+    names.words.push_back(command->get_name());
+    add_arguments(*command, arguments);
+  }
+  if (!names.words.empty()) arguments.insert(arguments.begin(), std::move(names));
+}
+
+/// Options of several subcommands, each once.
+void remove_repeated(std::vector<ArgumentInfo>& arguments) {
+  std::set<std::string> seen;
+  std::erase_if(arguments, [&](const ArgumentInfo& argument) {
+    return !argument.name.empty() && !seen.insert(argument.name).second;
+  });
+}
+
+}  // namespace
+
+std::vector<ArgumentInfo> arguments_of(const CommandEntry& entry) {
+  CLI::App app;
+  CommandLine line(app);
+  const Runner keeps_variables_alive = entry.declare(line);
+  std::vector<ArgumentInfo> arguments;
+  add_arguments(app, arguments);
+  add_subcommands(app, arguments);
+  remove_repeated(arguments);
   return arguments;
 }
 

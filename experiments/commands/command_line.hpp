@@ -36,6 +36,12 @@ class CommandLine {
                        const std::vector<std::string>& words, const std::string& help);
   void flag(const std::string& name, bool& value, const std::string& help);
 
+  /// The arguments of one of its own subcommands; one of those must then be given.
+  CommandLine subcommand(const std::string& name, const std::string& summary,
+                         const std::string& details);
+  /// Whether this is the subcommand that was given.
+  bool is_given() const;
+
  private:
   CLI::App& app_;
 };

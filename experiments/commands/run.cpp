@@ -28,6 +28,7 @@ struct Options {
   std::string engine = "auto";
   std::optional<std::uint32_t> repeat;
   bool json = false;
+  bool allow_stale = false;
   std::string order;
   std::string trace;
   std::string timeline;
@@ -118,7 +119,8 @@ Engine engine_of(const Options& options) {
 int run_scenario(const Options& options) {
   outputs_of(options);  // refuses a wrong call before the work is done
   const std::uint32_t repeat = options.repeat ? within("--repeat", options.repeat, most_draws) : 0;
-  const Scenario scenario = read_scenario(options.scenario, options.settings);
+  Scenario scenario = read_scenario(options.scenario, options.settings);
+  scenario.allows_stale = options.allow_stale;
   RunResult result = run(scenario, {.engine = engine_of(options), .repeat = repeat});
   for (Finding& finding : unmet_expectations(scenario.expect, result)) {
     result.findings.push_back(std::move(finding));
@@ -135,6 +137,8 @@ Runner declare(CommandLine& line) {
   line.required("SCENARIO", options->scenario, "scenario file (JSON), - for standard input");
   line.option("--set", options->settings, "change the scenario first", "/POINTER=VALUE");
   line.flag("--json", options->json, "print the result as JSON");
+  line.flag("--allow-stale", options->allow_stale,
+            "use rows of a profile store that are suspect, too");
   line.choice(
       "--engine", options->engine, {"auto", "relax", "events"},
       "how to simulate: by longest path, event by event, or by the first where it is right");

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "experiments/formats/reading/graph_order.hpp"
 #include "experiments/formats/reading/json_view.hpp"
@@ -21,7 +22,24 @@ std::optional<double> optional_number(const JsonView& view, std::string_view key
   return found->number(0, most);
 }
 
-ProfilePoint point_of(const JsonView& view) {
+std::int64_t row_id(const JsonView& view) {
+  return static_cast<std::int64_t>(view.number(1, 9007199254740991.0));
+}
+
+/// Numbers of rows that a point is taken from. The schema has checked them.
+std::vector<std::int64_t> row_ids(const JsonView& view, const std::set<std::int64_t>& known) {
+  std::vector<std::int64_t> ids;
+  const auto rows = view.find("rows");
+  if (!rows) return ids;
+  for (const JsonView& row : rows->items()) {
+    ids.push_back(row_id(row));
+    if (known.contains(ids.back())) continue;
+    row.fail(fmt::format("there is no row {} in /profile/rows", ids.back()));
+  }
+  return ids;
+}
+
+ProfilePoint point_of(const JsonView& view, const std::set<std::int64_t>& rows) {
   return {.examples =
               view.at("examples").number(ProfileRange::least_examples, ProfileRange::most_examples),
           .forward_us = optional_number(view, "forward_us", Limits::time_us),
@@ -29,11 +47,44 @@ ProfilePoint point_of(const JsonView& view) {
           .backward_input_us = optional_number(view, "backward_input_us", Limits::time_us),
           .backward_weight_us = optional_number(view, "backward_weight_us", Limits::time_us),
           .activation_bytes = optional_number(view, "activation_bytes", Limits::bytes),
-          .stash_bytes = optional_number(view, "stash_bytes", Limits::bytes)};
+          .stash_bytes = optional_number(view, "stash_bytes", Limits::bytes),
+          .rows = row_ids(view, rows)};
 }
 
-void add_layer(const JsonView& view, ProfileBuilder& builder) {
-  const auto [layer, first] = builder.mention(view.at("name").text());
+/// The name of a layer or kind, and of which layers of that kind it speaks.
+ProfileEntry entry_of(const JsonView& view) {
+  ProfileEntry entry{.layer = view.at("name").text()};
+  if (const auto numbers = view.find("numbers")) {
+    for (const auto& [name, value] : numbers->entries()) {
+      entry.numbers[name] = value.number(-1e18, 1e18);
+    }
+  }
+  entry.sequence = optional_number(view, "sequence", 1e12);
+  if (const auto counts = view.find("counts")) entry.counts_tokens = counts->text() == "tokens";
+  const bool narrowed = entry.sequence || entry.counts_tokens;
+  if (!narrowed || !entry.numbers.empty()) return entry;
+  view.at("name").fail("\"sequence\" and \"counts\" go with \"numbers\" of a kind");
+}
+
+std::vector<MeasuredRow> rows_of(const JsonView& view) {
+  std::vector<MeasuredRow> rows;
+  const auto listed = view.find("rows");
+  if (!listed) return rows;
+  for (const JsonView& row : listed->items()) {
+    rows.push_back({.id = row_id(row.at("id")),
+                    .suspect = row.at("state").text() == "suspect",
+                    .kernel = row.at("kernel").text(),
+                    .pass = row.at("pass").text(),
+                    .shape = row.at("shape").text(),
+                    .measured_at = row.at("measured_at").text()});
+    if (rows.size() < 2 || rows.back().id > rows.end()[-2].id) continue;
+    row.at("id").fail("rows stand in ascending order, each once");
+  }
+  return rows;
+}
+
+void add_layer(const JsonView& view, const std::set<std::int64_t>& rows, ProfileBuilder& builder) {
+  const auto [layer, first] = builder.mention(entry_of(view));
   if (!first) {
     view.at("name").fail(
         fmt::format("layer {} has this name already; each layer has its own", layer));
@@ -41,7 +92,7 @@ void add_layer(const JsonView& view, ProfileBuilder& builder) {
   builder.set_parameter_bytes(layer,
                               optional_number(view, "parameter_bytes", Limits::bytes).value_or(0));
   for (const JsonView& item : view.at("points").items()) {
-    const ProfilePoint point = point_of(item);
+    const ProfilePoint point = point_of(item, rows);
     if (builder.add(layer, point)) continue;
     item.at("examples")
         .fail(fmt::format("there is a point of {} examples already; each number of "
@@ -51,9 +102,13 @@ void add_layer(const JsonView& view, ProfileBuilder& builder) {
 }
 
 Profile profile_of(const JsonView& view) {
+  std::vector<MeasuredRow> rows = rows_of(view);
+  std::set<std::int64_t> known;
+  for (const MeasuredRow& row : rows) known.insert(row.id);
   ProfileBuilder builder;
-  for (const JsonView& item : view.at("layers").items()) add_layer(item, builder);
+  for (const JsonView& item : view.at("layers").items()) add_layer(item, known, builder);
   Profile profile = std::move(builder).take();
+  profile.rows = std::move(rows);
   if (const auto device = view.find("device")) profile.device = device->text();
   return profile;
 }

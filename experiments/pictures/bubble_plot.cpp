@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "experiments/pictures/axis.hpp"
+#include "experiments/pictures/markers.hpp"
 #include "experiments/pictures/page.hpp"
 #include "experiments/pictures/palette.hpp"
 #include "sim/error.hpp"
@@ -71,25 +70,6 @@ Extent extent_of(const BubblePlot& plot) {
 
 /// What joins simulated points: pale, so that a closed form shows on it.
 Colour joining_colour(std::size_t series) { return mix(series_colour(series), paper, 0.55); }
-
-/// The corners of the n-th marker around a place. Different series get different shapes, of about
-/// one area, so that they can be told apart without their colours.
-std::vector<Point> marker(std::size_t series, Point at) {
-  struct Shape {
-    int corners;
-    double turn;  // of the first corner from straight up, in parts of a circle
-    double radius;
-  };
-  constexpr std::array<Shape, 6> shapes{
-      {{32, 0, 4.4}, {4, 0.125, 5.4}, {3, 0, 6.2}, {4, 0, 5.8}, {3, 0.5, 6.2}, {5, 0, 5.2}}};
-  const auto& [corners, turn, radius] = shapes[series % shapes.size()];
-  std::vector<Point> points;
-  for (int corner = 0; corner < corners; ++corner) {
-    const double angle = 2 * std::numbers::pi * (turn + static_cast<double>(corner) / corners);
-    points.push_back({at.x + radius * std::sin(angle), at.y - radius * std::cos(angle)});
-  }
-  return points;
-}
 
 /// One plot in the making.
 class PlotDrawing {

@@ -42,11 +42,19 @@ double LayerNumbers::share(std::string_view name, double degree, std::string_vie
                   value, degree, group));
 }
 
-LayerWork work_of(const LayerSpec& spec, const CellShape& shape) {
+NamedNumbers all_numbers_of(const LayerSpec& spec) {
   try {
     const LayerKindEntry& entry = kind_of(spec);
-    return entry.work(LayerNumbers(settled_numbers(entry.name, entry.parameters, spec.numbers)),
-                      shape);
+    return settled_numbers(entry.name, entry.parameters, spec.numbers);
+  } catch (const InputError& error) {
+    rethrow(spec, error);
+  }
+}
+
+LayerWork work_of(const LayerSpec& spec, const CellShape& shape) {
+  const LayerNumbers numbers(all_numbers_of(spec));
+  try {
+    return kind_of(spec).work(numbers, shape);
   } catch (const InputError& error) {
     rethrow(spec, error);
   }

@@ -81,6 +81,9 @@ struct LayerKindEntry {
 /// All kinds of layer, by name.
 std::span<const LayerKindEntry* const> layer_kind_entries();
 
+/// The numbers of a layer, checked, with defaults filled in. Throws as `work_of` does.
+NamedNumbers all_numbers_of(const LayerSpec& spec);
+
 /// Calls a layer's kind after checking its numbers. Throws InputError with a JSON pointer below the
 /// layer's source; without a source, its text says which number of which kind.
 LayerWork work_of(const LayerSpec& spec, const CellShape& shape);

@@ -28,6 +28,13 @@ Validation validated(const std::vector<std::string>& settings = {}) {
   return validate(parse_scenario(two_stages, "two.json", settings), cpu_logical(), {});
 }
 
+/// The same in real time: few iterations of short actions.
+Validation validated_on(std::string_view backend, const std::vector<std::string>& settings = {}) {
+  return validate(parse_scenario(two_stages, "two.json", settings),
+                  *find_named(backend_entries(), backend),
+                  {.measuring = {.iterations = 3}, .action_us = 50});
+}
+
 GpuCalls fake_calls;  // of the stand-in for a GPU that is there while a test runs
 
 Validation validated_on_fake_gpu(bool has_green_contexts) {
@@ -124,6 +131,15 @@ TEST_CASE("validation: an order that deadlocks is a finding, before anything is 
   CHECK(text.find("verdict") == std::string::npos);
 }
 
+// A policy decides while it is simulated; two microbatches held at most give 1F1B.
+TEST_CASE("validation: an order that a policy decided is run as it was decided") {
+  const Validation result =
+      validated({"/schedule={\"policy\": \"memory-bounded\", \"microbatches\": 2}"});
+  REQUIRE_FALSE(result.fault);
+  CHECK(result.scenario == from_us(13));
+  if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
+}
+
 // The stand-in for a GPU takes exactly what it is asked to.
 TEST_CASE(
     "validation: one GPU that keeps ranks apart passes, and the report says what that shows") {
@@ -166,6 +182,52 @@ TEST_CASE("validation: what a backend does not run is refused with the reason") 
   CHECK(refusal({"/model/stages=[{\"forward_us\": 0, \"backward_us\": 0}, "
                  "{\"forward_us\": 0, \"backward_us\": 0}]"}) ==
         "no action takes any time: there is nothing to measure");
+}
+
+// Beginnings follow from ends on cpu_timed, so that the structure is exact however noisy it is. Of
+// three clean iterations eight cannot be wanted. Actions take 1.5 us on average: 50 are 33 times
+// that.
+TEST_CASE("validation: on cpu_timed the structure is exact too, and actions are no shorter") {
+  const Validation result = validated_on("cpu_timed");
+  REQUIRE_FALSE(result.fault);
+  CHECK(result.job.scale == doctest::Approx(50 / 1.5));
+  CHECK(result.verdict == judge(result.errors, result.measured, result.targets));
+  CHECK(result.targets.wall_clock);
+  if (result.measured.iterations.empty()) return;
+  CHECK(result.measured.complete == (result.measured.iterations.size() == 3));
+  CHECK(result.errors.structure == 0);
+  CHECK(to_us(result.errors.measured) >= to_us(result.scenario) * result.job.scale);
+  CHECK(result.typical.environment.contains("t_wake_us"));
+}
+
+TEST_CASE("validation: what was not clean is told, with how often and why") {
+  Validation result;
+  result.measured.tried = 80;
+  result.measured.disturbed = {{"canary", 12}, {"preempted", 71}};
+  CHECK(clean_text(result.measured) ==
+        "0 clean iterations of 80; not clean: a core was slower or faster than usual 12, a rank "
+        "had to leave its core 71");
+  CHECK(validation_json(result)["disturbed"]["preempted"] == 71);
+  result.measured.disturbed.clear();
+  CHECK(clean_text(result.measured) == "0 clean iterations of 80");
+}
+
+// Four actions of 50 us, and both ways a latency of 4 s that is 33 times as long.
+TEST_CASE("validation: real time that would pass for too long is refused with the reason") {
+  CHECK_THROWS_WITH_AS(
+      validated_on("cpu_timed", {"/hardware/latency_us=4e6"}),
+      "cpu_timed does not run what takes 267 s of real time an iteration; 10 s are the most",
+      UsageError);
+}
+
+TEST_CASE("validation: too many ranks are in the way of this machine, and it says so") {
+  std::string stages = "/model/stages=[";
+  for (int stage = 0; stage < 257; ++stage) {
+    stages += std::string(stage > 0 ? "," : "") + "{\"forward_us\": 1, \"backward_us\": 2}";
+  }
+  CHECK_THROWS_WITH_AS(validated_on("cpu_realtime", {stages + "]", "/hardware/devices=257"}),
+                       "cpu_realtime: 257 ranks, each a thread; 256 are the most",
+                       std::runtime_error);
 }
 
 }  // namespace penstock::testing

@@ -3,9 +3,8 @@
 #include <chrono>
 #include <cmath>
 
-#include "schedules/registry.hpp"
 #include "sim/named.hpp"
-#include "tests/support/system.hpp"
+#include "tests/support/jobs.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/run_errors.hpp"
 
@@ -13,39 +12,6 @@ namespace penstock::testing {
 namespace {
 
 const BackendEntry& cpu_logical() { return *find_named(backend_entries(), "cpu_logical"); }
-
-/// Actions of a few microseconds, so that many plans can be run.
-constexpr JobLength quick{.mean_action_ns = 4'000, .least_work_ns = 100'000};
-
-/// A job of a system, with tensors of 4 kB.
-Job job_of(const System& system, const JobLength& length = quick) {
-  Plan plan = lowered(system);
-  const Costs costs = priced(system, plan);
-  return penstock::job_of(std::move(plan), costs, length);
-}
-
-/// A catalogue order over stages that differ, whose tensors queue up in front of slow links.
-System system_of(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t microbatches) {
-  const ScheduleOptions options{microbatches, {}};
-  System system{.placement = entry.place(ranks, usual_chunks(entry, options)),
-                .schedule = {},
-                .stages = {},
-                .hardware = link(0.3, 2e9)};
-  system.schedule = make_schedule(entry, system.placement, options);
-  for (std::size_t s = 0; s < system.placement.chains().front().size(); ++s) {
-    Layer stage = stage_of(1 + 0.25 * static_cast<double>(s % 3), 1, 1);
-    stage.activation_bytes = 4096;
-    stage.stash_bytes = 4096;
-    system.stages.push_back(stage);
-  }
-  return system;
-}
-
-System two_stages(std::string_view csv) {
-  System system{Placement::loop(2, 1), order_of(csv), {stage_of(1, 2), stage_of(1, 2)}};
-  for (Layer& stage : system.stages) stage.activation_bytes = 4096;
-  return system;
-}
 
 Iteration iteration_of(const Job& job) {
   const auto outcome = cpu_logical().make(job)->run();

@@ -17,7 +17,8 @@ constexpr GpuOrdering both_orderings[] = {GpuOrdering::host_issued, GpuOrdering:
 Job job_of(const System& system) {
   Plan plan = lowered(system);
   const Costs costs = priced(system, plan);
-  return penstock::job_of(std::move(plan), costs, gpu_job_length);
+  const JobLength length = gpu_job_length(plan.ranks);
+  return penstock::job_of(std::move(plan), costs, length);
 }
 
 /// A catalogue order over stages that differ, whose tensors queue up in front of slow links.

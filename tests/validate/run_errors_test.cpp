@@ -38,10 +38,19 @@ class Listed : public Backend {
     return {forward_ns, 0};
   }
   std::variant<Iteration, RunFault> run() override { return ran(++runs_, 1); }
+  std::vector<std::string> disturbances() const override {
+    const auto found = disturbed_.find(runs_);
+    return found == disturbed_.end() ? std::vector<std::string>{} : found->second;
+  }
   std::map<std::string, std::string> environment() const override { return {}; }
+  /// Says of a run, counted from 1, what disturbed it.
+  void disturb(std::int64_t run, std::vector<std::string> reasons) {
+    disturbed_[run] = std::move(reasons);
+  }
 
  private:
   std::vector<std::int64_t> forwards_ns_;
+  std::map<std::int64_t, std::vector<std::string>> disturbed_;
   std::size_t profiles_ = 0;
   std::int64_t runs_ = 0;
 };
@@ -58,6 +67,48 @@ TEST_CASE("measurement: an iteration counts where the profiles around it agree")
   CHECK(all.tried == 3);
   CHECK(all.iterations == std::vector<Iteration>{ran(2, 1), ran(4, 1)});
   CHECK(all.profile_ns == std::vector<std::int64_t>{950, 0});
+}
+
+// Run 1 warms up, 2 and 4 are disturbed, before 4 the profile changed too: 3, 5 and 6 are clean.
+TEST_CASE("measurement: what a backend says was disturbed does not count, and why is counted") {
+  Listed backend({1000, 1000, 1000, 1000, 2000});
+  backend.disturb(2, {"preempted"});
+  backend.disturb(4, {"canary", "preempted"});
+  const auto outcome = measure(backend, one_rank(), {.iterations = 3});
+  const Measurement& all = std::get<Measurement>(outcome);
+  CHECK(all.complete);
+  CHECK(all.tried == 5);
+  CHECK(all.iterations == std::vector<Iteration>{ran(3, 1), ran(5, 1), ran(6, 1)});
+  CHECK(all.disturbed ==
+        std::map<std::string, std::uint32_t>{{"canary", 1}, {"preempted", 2}, {"profiles", 1}});
+}
+
+// Of ten wanted, with twenty tries, every run but two is disturbed.
+TEST_CASE("measurement: fewer clean ones than wanted are enough where that is said") {
+  const auto complete = [](std::optional<std::uint32_t> least) {
+    Listed backend({1000});
+    for (std::int64_t run = 1; run <= 30; ++run) {
+      if (run != 10 && run != 20) backend.disturb(run, {"preempted"});
+    }
+    const auto outcome =
+        measure(backend, one_rank(), {.iterations = 10, .most_tries = 2, .least = least});
+    const Measurement& all = std::get<Measurement>(outcome);
+    CHECK(all.tried == 20);
+    CHECK(all.iterations.size() == 2);
+    return all.complete;
+  };
+  CHECK(complete(2));
+  CHECK_FALSE(complete(3));
+  CHECK_FALSE(complete({}));
+}
+
+// Nine clean ones are wanted, so that three runs warm up.
+TEST_CASE("measurement: the first quarter of what runs does not count") {
+  Listed backend({1000});
+  const auto outcome = measure(backend, one_rank(), {.iterations = 9});
+  const Measurement& all = std::get<Measurement>(outcome);
+  CHECK(all.tried == 9);
+  CHECK(all.iterations.front() == ran(4, 1));
 }
 
 // Each profile is twice the one before: no iteration is ever clean.
@@ -154,6 +205,38 @@ TEST_CASE("verdict: the profile may be off by the target, or by twice the retest
   Measurement torn = complete;
   torn.complete = false;
   CHECK(judge({}, torn) == Verdict::inconclusive);
+}
+
+// Of structure errors 0, 1 % and 0 the most is above the target, the median is not.
+TEST_CASE("verdict: in real time the usual structure is judged, of enough that agree") {
+  const Targets real_time{.structure = 0.005, .profile = 0.05, .wall_clock = true};
+  RunErrors errors;
+  errors.structure = 0.01;
+  errors.usual_structure = 0;
+  Measurement all = measured({ran(1000, 2000)});
+  CHECK(judged_structure(errors, {}) == 0.01);
+  CHECK(judged_structure(errors, real_time) == 0);
+  CHECK(judge(errors, all) == Verdict::fail);
+  CHECK(judge(errors, all, real_time) == Verdict::pass);
+  errors.usual_structure = 0.006;
+  CHECK(judge(errors, all, real_time) == Verdict::fail);
+  errors.retest = 0.051;
+  CHECK(judge(errors, all, real_time) == Verdict::inconclusive);
+  errors.retest = 0;
+  all.complete = false;
+  CHECK(judge(errors, all, real_time) == Verdict::inconclusive);
+}
+
+// Gaps of 0, 0 and 300 of 3300 ns that no rule explains. The makespans are 3000, 3000 and 3300.
+TEST_CASE("run errors: the usual structure error is the median, and so is the spread") {
+  const RunErrors errors =
+      run_errors(one_rank(), measured({ran(1000, 2000), ran(1000, 2000, 300), ran(1000, 2000)}));
+  CHECK(errors.structure == doctest::Approx(300.0 / 3300));
+  CHECK(errors.usual_structure == 0);
+  CHECK(errors.spread == 0);
+  const RunErrors apart =
+      run_errors(one_rank(), measured({ran(1000, 1900), ran(1000, 2000), ran(1000, 2300)}));
+  CHECK(apart.spread == doctest::Approx(100.0 / 3000));
 }
 
 TEST_CASE("median: the middle of an odd number, between the middle two of an even one") {

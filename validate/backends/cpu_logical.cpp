@@ -1,272 +1,51 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <functional>
-
 #include "validate/backends/registry.hpp"
-#include "validate/busy_kernel.hpp"
-#include "validate/handover.hpp"
 #include "validate/host.hpp"
-#include "validate/rank_program.hpp"
-#include "validate/rank_threads.hpp"
-#include "validate/recorder.hpp"
+#include "validate/rank_clocks.hpp"
+#include "validate/rank_runner.hpp"
+#include "validate/transports/mailboxes.hpp"
 
 namespace penstock {
 namespace {
 
-constexpr std::uint32_t most_ranks = 256;
-constexpr std::uint32_t most_tasks = 200'000;
-// Tensors really move, to prove order and content; how long that takes is the job's word, so that
-// they need not be large.
-constexpr std::uint64_t most_tensor_words = 8192;
-constexpr std::uint64_t most_words = std::uint64_t{1} << 23;
-
-using Words = std::vector<std::uint64_t>;
-
-/// How many words each tensor of a job has here.
-std::size_t words_of(const Job& job) {
-  std::uint64_t bytes = 0;
-  for (std::size_t c = 0; c < job.bytes.size(); ++c) bytes = std::max(bytes, job.bytes[c]);
-  const std::uint64_t room = most_words / std::max<std::uint64_t>(job.plan.tasks(), 1);
-  return std::clamp<std::uint64_t>(bytes / 8, 1, std::min(most_tensor_words, room));
-}
-
-std::vector<std::uint32_t> tasks_by_rank(const std::vector<RankProgram>& programs) {
-  std::vector<std::uint32_t> tasks;
-  for (const RankProgram& program : programs) {
-    std::size_t count = 0;
-    for (const Step& step : program) count += 1 + step.sends.size();
-    tasks.push_back(static_cast<std::uint32_t>(count));
-  }
-  return tasks;
-}
-
-/// A thread a rank, each with a logical clock: an action takes what its thread was busy, however
-/// often others had the core meanwhile, and starts when its rank and all of its inputs are there.
+/// Threads on any number of cores, each with a logical clock.
 class CpuLogical : public Backend {
  public:
   explicit CpuLogical(const Job& job)
-      : job_(job),
-        programs_(rank_programs(job.plan)),
-        words_(words_of(job)),
-        mailboxes_(job.plan.tasks(), words_, job.plan.ranks),
-        recorder_(tasks_by_rank(programs_)),
-        ranks_(job.plan.ranks),
-        link_free_ns_(job.plan.links.size()) {
-    const double steps_per_ns = spin_steps_per_ns();
-    for (const std::int64_t ns : job.work_ns) {
-      steps_.push_back(static_cast<std::uint64_t>(
-          std::llround(static_cast<double>(std::max<std::int64_t>(ns, 0)) * steps_per_ns)));
-    }
-    for (RankState& rank : ranks_) {
-      rank.received.resize(words_);
-      rank.made.resize(words_);
-    }
-  }
+      : own_(std::make_unique<Mailboxes>(boxes_of(job), job.plan.ranks)),
+        runner_(job, *own_, std::vector<LogicalClock>(job.plan.ranks)) {}
+  CpuLogical(const Job& job, const RankGroup& ranks, Transport& transport)
+      : runner_(job, transport, std::vector<LogicalClock>(job.plan.ranks), ranks) {}
 
-  std::vector<std::int64_t> profile() override;
-  std::variant<Iteration, RunFault> run() override;
-  std::map<std::string, std::string> environment() const override;
+  std::vector<std::int64_t> profile() override { return runner_.profile(); }
+  std::variant<Iteration, RunFault> run() override { return runner_.run(); }
+  std::optional<TrainedNumbers> numbers() const override { return runner_.numbers(); }
+  std::map<std::string, std::string> environment() const override {
+    std::map<std::string, std::string> all = host_environment();
+    all["backend"] = "cpu_logical";
+    all["clock"] = "thread CPU time, message stamps";
+    return all;
+  }
 
  private:
-  struct alignas(64) RankState {
-    std::int64_t clock_ns = 0;
-    TaskId at = 0;  // its action
-    std::uint64_t seed = 1;
-    Words received;
-    Words made;
-    std::string fault;  // of a tensor that came
-  };
-
-  void on_all_ranks(const std::function<void(std::uint32_t)>& work);
-  void run_rank(std::uint32_t rank);
-  bool receive(std::uint32_t rank, const Step& step);
-  void compute(std::uint32_t rank, const Step& step);
-  bool send(std::uint32_t rank, const Step& step);
-  void make_tensor(std::uint32_t rank, Message& message);
-  bool fetch_back(std::uint32_t rank, TaskId evicted, Message& message);
-  void transmit(std::uint32_t rank, const Sending& sending, Message message);
-  RunFault deadlock_fault() const;
-  std::optional<RunFault> fault() const;
-
-  const Job& job_;
-  std::vector<RankProgram> programs_;
-  std::size_t words_;
-  Mailboxes mailboxes_;
-  Recorder recorder_;
-  std::vector<RankState> ranks_;
-  std::vector<std::int64_t> link_free_ns_;  // by link; the sender's own
-  std::vector<std::uint64_t> steps_;        // by work class
-  std::uint32_t iteration_ = 0;
+  std::unique_ptr<Transport> own_;  // none where another is given
+  RankRunner<LogicalClock> runner_;
 };
 
-void CpuLogical::on_all_ranks(const std::function<void(std::uint32_t)>& work) {
-  penstock::on_all_ranks(job_.plan.ranks, work, [this] { mailboxes_.halt(); });
-}
-
-/// All ranks at once, as in a run: what cores share slows profile and run alike.
-std::vector<std::int64_t> CpuLogical::profile() {
-  std::vector<std::int64_t> ns = job_.work_ns;
-  on_all_ranks([&](std::uint32_t rank) {
-    for (std::size_t c = 0; c < ns.size(); ++c) {
-      if (job_.plan.classes[c].resource != rank) continue;
-      const std::int64_t begin = thread_cpu_ns();
-      ranks_[rank].seed = spin(steps_[c], ranks_[rank].seed);
-      ns[c] = thread_cpu_ns() - begin;
-    }
-  });
-  return ns;
-}
-
-std::variant<Iteration, RunFault> CpuLogical::run() {
-  mailboxes_.clear();
-  recorder_.clear();
-  std::fill(link_free_ns_.begin(), link_free_ns_.end(), 0);
-  for (RankState& rank : ranks_) {
-    rank.clock_ns = 0;
-    rank.fault.clear();
-  }
-  on_all_ranks([this](std::uint32_t rank) { run_rank(rank); });
-  ++iteration_;
-  if (auto found = fault()) return *found;
-  return recorder_.by_task(job_.plan.tasks());
-}
-
-void CpuLogical::run_rank(std::uint32_t rank) {
-  for (const Step& step : programs_[rank]) {
-    ranks_[rank].at = step.task;
-    if (!receive(rank, step)) return;
-    compute(rank, step);
-    if (!send(rank, step)) return;
-  }
-  mailboxes_.finish();
-}
-
-/// Waits for what the step reads; says whether it may go on.
-bool CpuLogical::receive(std::uint32_t rank, const Step& step) {
-  RankState& state = ranks_[rank];
-  for (const Reading& reading : step.reads) {
-    const auto message = mailboxes_.take(rank, reading.transfer, state.received);
-    if (!message) return false;
-    TensorLabel expected = reading.expected;
-    expected.iteration = iteration_;
-    if (auto wrong = tensor_fault(*message, state.received, expected)) {
-      state.fault =
-          fmt::format("before {} on rank {}: {}", task_text(job_.plan, step.task), rank, *wrong);
-      mailboxes_.halt();
-      return false;
-    }
-    state.clock_ns = std::max(state.clock_ns, message->arrival_ns);
-  }
-  return true;
-}
-
-void CpuLogical::compute(std::uint32_t rank, const Step& step) {
-  RankState& state = ranks_[rank];
-  const std::int64_t begin = thread_cpu_ns();
-  state.seed = spin(steps_[job_.plan.work[step.task]], state.seed);
-  const std::int64_t took = thread_cpu_ns() - begin;
-  recorder_.add(rank, step.task, {state.clock_ns, state.clock_ns + took});
-  state.clock_ns += took;
-}
-
-/// Says whether the run goes on.
-bool CpuLogical::send(std::uint32_t rank, const Step& step) {
-  for (const Sending& sending : step.sends) {
-    Message message{step.makes, 0, ranks_[rank].clock_ns};
-    message.label.iteration = iteration_;
-    if (sending.brings_back == no_task) {
-      make_tensor(rank, message);
-    } else if (!fetch_back(rank, sending.brings_back, message)) {
-      return false;
-    }
-    transmit(rank, sending, message);
-  }
-  return true;
-}
-
-void CpuLogical::make_tensor(std::uint32_t rank, Message& message) {
-  std::uint64_t value = ranks_[rank].seed;
-  for (std::uint64_t& word : ranks_[rank].made) word = value += 0x9e37'79b9'7f4a'7c15U;
-  message.sum = checksum(ranks_[rank].made);
-}
-
-/// What was put out earlier, once it is all there. Says whether the run goes on.
-bool CpuLogical::fetch_back(std::uint32_t rank, TaskId evicted, Message& message) {
-  const auto kept = mailboxes_.take(rank, evicted, ranks_[rank].made);
-  if (!kept) return false;
-  message = {kept->label, kept->sum, std::max(message.arrival_ns, kept->arrival_ns)};
-  return true;
-}
-
-/// Links serve first come first served, and only this rank asks for this one. `message` says when
-/// the tensor is ready.
-void CpuLogical::transmit(std::uint32_t rank, const Sending& sending, Message message) {
-  const std::uint32_t work = job_.plan.work[sending.transfer];
-  std::int64_t& free = link_free_ns_[sending.link];
-  const std::int64_t begin = std::max(free, message.arrival_ns);
-  free = begin + job_.work_ns[work];
-  message.arrival_ns = free + job_.latency_ns[work];
-  recorder_.add(rank, sending.transfer, {begin, message.arrival_ns});
-  mailboxes_.post(sending.transfer, sending.reader, message, ranks_[rank].made);
-}
-
-/// Names every rank that waits, and what for.
-RunFault CpuLogical::deadlock_fault() const {
-  RunFault fault{"deadlock", Rank{0}, "deadlock:"};
-  const auto& stuck = mailboxes_.deadlock();
-  bool first = true;
-  for (std::uint32_t rank = 0; rank < stuck.size(); ++rank) {
-    if (!stuck[rank]) continue;
-    if (first) fault.rank = Rank{rank};
-    const auto awaited = static_cast<TaskId>(*stuck[rank]);
-    fault.text +=
-        fmt::format("{} {} of rank {} waits for {}", first ? "" : ";",
-                    task_text(job_.plan, ranks_[rank].at), rank, task_text(job_.plan, awaited));
-    first = false;
-  }
-  return fault;
-}
-
-std::optional<RunFault> CpuLogical::fault() const {
-  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
-    if (ranks_[rank].fault.empty()) continue;
-    return RunFault{"wrong_tensor", Rank{rank}, ranks_[rank].fault};
-  }
-  if (!mailboxes_.deadlock().empty()) return deadlock_fault();
-  return std::nullopt;
-}
-
-std::map<std::string, std::string> CpuLogical::environment() const {
-  std::map<std::string, std::string> all = host_environment();
-  all["backend"] = "cpu_logical";
-  all["clock"] = "thread CPU time, message stamps";
-  return all;
-}
-
-std::optional<Obstacle> obstacle(const Plan& plan) {
-  if (auto reason = why_no_programs(plan)) return Obstacle{.of_machine = false, .text = *reason};
-  if (plan.ranks > most_ranks) {
-    return Obstacle{
-        true, fmt::format("{} ranks, each a thread; {} are the most", plan.ranks, most_ranks)};
-  }
-  if (plan.tasks() > most_tasks) {
-    return Obstacle{
-        true, fmt::format("{} actions and transfers; {} are the most", plan.tasks(), most_tasks)};
-  }
-  return std::nullopt;
-}
-
 std::unique_ptr<Backend> make(const Job& job) { return std::make_unique<CpuLogical>(job); }
+
+std::unique_ptr<Backend> make_part(const Job& job, const RankGroup& ranks, Transport& transport) {
+  return std::make_unique<CpuLogical>(job, ranks, transport);
+}
 
 }  // namespace
 
 constinit extern const BackendEntry cpu_logical_entry{
     .name = "cpu_logical",
     .summary = "a thread a rank on any number of cores, timed by logical clocks",
-    .obstacle = obstacle,
+    .obstacle = thread_obstacle,
+    .runs_layers = true,
     .make = make,
+    .make_part = make_part,
 };
 
 }  // namespace penstock

@@ -7,14 +7,12 @@
 #include <string_view>
 
 #include "validate/backend.hpp"
+#include "validate/processes/make_part.hpp"
 
 namespace penstock {
 
-/// Why something cannot be run, and whether another machine could.
-struct Obstacle {
-  bool of_machine = false;
-  std::string text;
-};
+/// How long jobs take on a backend that states nothing of its own.
+inline JobLength usual_length(std::uint32_t) { return {}; }
 
 /// One backend. A backend is one .cpp of this folder.
 struct BackendEntry {
@@ -22,10 +20,15 @@ struct BackendEntry {
   std::string_view summary;
   /// What is in the way of running a plan here; nothing when it can be run.
   std::optional<Obstacle> (*obstacle)(const Plan& plan);
+  bool runs_layers = false;  // of a job that has some; else its actions take their times only
   /// Made only where there is no obstacle.
   std::unique_ptr<Backend> (*make)(const Job& job);
-  /// How long its jobs are to be.
-  JobLength length = {};
+  /// How long the actions of so many ranks should take, to be measured well.
+  JobLength (*length)(std::uint32_t ranks) = usual_length;
+  /// Whether its times are real ones, which everything else on the machine disturbs.
+  bool wall_clock = false;
+  /// The same for one of several processes; none where these cannot share a run.
+  MakePart make_part = nullptr;
 };
 
 /// All backends, by name.

@@ -1,13 +1,23 @@
 #include "experiments/formats/reading/profile_model.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace penstock {
 
 std::pair<std::size_t, bool> ProfileBuilder::mention(const std::string& layer) {
-  const auto [found, first] = positions_.emplace(layer, profile_.entries.size());
+  return mention(ProfileEntry{.layer = layer});
+}
+
+std::pair<std::size_t, bool> ProfileBuilder::mention(ProfileEntry layer) {
+  std::string key = layer.layer;
+  for (const auto& [name, value] : layer.numbers) key += fmt::format("\n{}={}", name, value);
+  if (layer.sequence) key += fmt::format("\nsequence {}", *layer.sequence);
+  if (layer.counts_tokens) key += "\ntokens";
+  const auto [found, first] = positions_.emplace(std::move(key), profile_.entries.size());
   if (first) {
-    profile_.entries.push_back({.layer = layer, .parameter_bytes = 0, .points = {}});
+    profile_.entries.push_back(std::move(layer));
     examples_.emplace_back();
   }
   return {found->second, first};

@@ -25,6 +25,8 @@ class ProfileBuilder {
  public:
   /// The position of a layer among all, in order of first mention, and whether this was the first.
   std::pair<std::size_t, bool> mention(const std::string& layer);
+  /// The same of an entry for some layers of a kind, which is another one for others of that kind.
+  std::pair<std::size_t, bool> mention(ProfileEntry layer);
   /// False if the layer has a point of as many examples already.
   bool add(std::size_t layer, const ProfilePoint& point);
   void set_parameter_bytes(std::size_t layer, double bytes);

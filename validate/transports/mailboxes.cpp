@@ -1,45 +1,27 @@
-#include "validate/handover.hpp"
-
-#include <fmt/format.h>
+#include "validate/transports/mailboxes.hpp"
 
 #include <algorithm>
 
 namespace penstock {
 
-std::string text(const TensorLabel& label) {
-  return fmt::format("the {} of model stage {} for microbatch {}, iteration {}",
-                     label.gradient ? "gradient" : "activation", label.model_stage,
-                     index(label.microbatch), label.iteration);
+namespace {
+
+std::size_t words_of_all(const std::vector<BoxSpec>& boxes) {
+  std::size_t words = 0;
+  for (const BoxSpec& box : boxes) words += box.words;
+  return words;
 }
 
-std::uint64_t checksum(std::span<const std::uint64_t> words) {
-  std::uint64_t sum = 0xcbf2'9ce4'8422'2325U;
-  for (const std::uint64_t word : words) {
-    sum = (sum ^ word) * 0x100'0000'01b3U;
-    sum ^= sum >> 32;
-  }
-  return sum;
-}
+}  // namespace
 
-std::optional<std::string> tensor_fault(const Message& message,
-                                        std::span<const std::uint64_t> words,
-                                        const TensorLabel& expected) {
-  if (message.label != expected) {
-    return fmt::format("{} came where {} was expected", text(message.label), text(expected));
+Mailboxes::Mailboxes(const std::vector<BoxSpec>& boxes, std::uint32_t ranks)
+    : store_(words_of_all(boxes)), wake_(ranks), waits_for_(ranks), active_(ranks) {
+  std::uint64_t* place = store_.data();
+  for (const BoxSpec& box : boxes) {
+    boxes_.push_back({box.reader, {place, box.words}, {}, false});
+    place += box.words;
   }
-  if (checksum(words) != message.sum) {
-    return fmt::format("{} came with another content than it was sent", text(expected));
-  }
-  return std::nullopt;
 }
-
-Mailboxes::Mailboxes(std::size_t boxes, std::size_t words, std::uint32_t ranks)
-    : words_(words),
-      store_(boxes * words),
-      boxes_(boxes),
-      wake_(ranks),
-      waits_for_(ranks),
-      active_(ranks) {}
 
 void Mailboxes::clear() {
   for (Box& box : boxes_) box.filled = false;
@@ -49,11 +31,12 @@ void Mailboxes::clear() {
   halted_ = false;
 }
 
-void Mailboxes::post(std::size_t box, std::uint32_t reader, const Message& message,
+void Mailboxes::post(std::size_t box, const Message& message,
                      std::span<const std::uint64_t> words) {
   // Nobody looks into a box before it is filled, so that only the flag needs the lock.
-  std::copy(words.begin(), words.end(), words_of(box).begin());
+  std::copy(words.begin(), words.end(), boxes_[box].words.begin());
   boxes_[box].message = message;
+  const std::uint32_t reader = boxes_[box].reader;
   const std::lock_guard lock(mutex_);
   boxes_[box].filled = true;
   if (waits_for_[reader] != box) return;
@@ -67,8 +50,8 @@ void Mailboxes::wait_no_more(std::uint32_t rank) {
   ++active_;
 }
 
-std::optional<Message> Mailboxes::take(std::uint32_t rank, std::size_t box,
-                                       std::span<std::uint64_t> words) {
+std::optional<Message> Mailboxes::take(std::size_t box, std::span<std::uint64_t> words) {
+  const std::uint32_t rank = boxes_[box].reader;
   {
     std::unique_lock lock(mutex_);
     if (!boxes_[box].filled && !halted_) {
@@ -80,12 +63,12 @@ std::optional<Message> Mailboxes::take(std::uint32_t rank, std::size_t box,
     wait_no_more(rank);
     if (!boxes_[box].filled) return std::nullopt;
   }
-  const std::span<const std::uint64_t> sent = words_of(box);
+  const std::span<const std::uint64_t> sent = boxes_[box].words;
   std::copy(sent.begin(), sent.end(), words.begin());
   return boxes_[box].message;
 }
 
-void Mailboxes::finish() {
+void Mailboxes::finish(std::uint32_t) {
   const std::lock_guard lock(mutex_);
   --active_;
   halt_if_stuck();

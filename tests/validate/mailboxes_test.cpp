@@ -1,4 +1,4 @@
-#include "validate/handover.hpp"
+#include "validate/transports/mailboxes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -14,6 +14,9 @@ using Words = std::array<std::uint64_t, 3>;
 
 constexpr Words sent{1, 2, 3};
 constexpr TensorLabel label{false, 1, Microbatch{5}, 2};
+
+/// A box that the other of two ranks fills.
+BoxSpec box_to(std::uint32_t reader) { return {1 - reader, reader, sent.size()}; }
 
 Message message_of(const Words& words) { return {label, checksum(words), 70}; }
 
@@ -44,11 +47,11 @@ TEST_CASE("hand-over: a changed word and two that changed places are faults") {
 
 // Rank 1 waits before rank 0 sends; what it gets is a copy.
 TEST_CASE("mailboxes: who waits gets the tensor and what came with it") {
-  Mailboxes mailboxes(4, sent.size(), 2);
+  Mailboxes mailboxes({{}, {}, {}, box_to(1)}, 2);
   Words received{};
   std::optional<Message> came;
-  std::jthread reader([&] { came = mailboxes.take(1, 3, received); });
-  mailboxes.post(3, 1, message_of(sent), sent);
+  std::jthread reader([&] { came = mailboxes.take(3, received); });
+  mailboxes.post(3, message_of(sent), sent);
   reader.join();
   REQUIRE(came);
   CHECK(came->label == label);
@@ -60,13 +63,13 @@ TEST_CASE("mailboxes: who waits gets the tensor and what came with it") {
 // Box 0 is filled: rank 0 takes it and then waits for box 1, which rank 1 would fill; that is
 // through without having done so.
 TEST_CASE("mailboxes: when nobody is left who could send, whoever waits is told") {
-  Mailboxes mailboxes(2, sent.size(), 2);
+  Mailboxes mailboxes({box_to(0), box_to(0)}, 2);
   Words received{};
-  mailboxes.post(0, 0, message_of(sent), sent);
-  CHECK(mailboxes.take(0, 0, received));
+  mailboxes.post(0, message_of(sent), sent);
+  CHECK(mailboxes.take(0, received));
   std::optional<Message> came = message_of(sent);
-  std::jthread reader([&] { came = mailboxes.take(0, 1, received); });
-  mailboxes.finish();
+  std::jthread reader([&] { came = mailboxes.take(1, received); });
+  mailboxes.finish(1);
   reader.join();
   CHECK_FALSE(came);
   REQUIRE(mailboxes.deadlock().size() == 2);
@@ -74,16 +77,16 @@ TEST_CASE("mailboxes: when nobody is left who could send, whoever waits is told"
   CHECK_FALSE(mailboxes.deadlock()[1]);
 
   mailboxes.clear();
-  mailboxes.finish();
-  mailboxes.finish();
+  mailboxes.finish(0);
+  mailboxes.finish(1);
   CHECK(mailboxes.deadlock().empty());
 }
 
 TEST_CASE("mailboxes: a run that is halted wakes who waits, and is no deadlock") {
-  Mailboxes mailboxes(1, sent.size(), 2);
+  Mailboxes mailboxes({box_to(0)}, 2);
   Words received{};
   std::optional<Message> came = message_of(sent);
-  std::jthread reader([&] { came = mailboxes.take(0, 0, received); });
+  std::jthread reader([&] { came = mailboxes.take(0, received); });
   mailboxes.halt();
   reader.join();
   CHECK_FALSE(came);

@@ -1,0 +1,27 @@
+# cmake -DSOURCES="a;b" -DFLAGS=… -DOUTPUT=build_hash.cpp -P BuildHash.cmake: writes the function of
+# validate/build_hash.hpp. Files count by their names without folder, and their content. The output
+# is left alone where it says so already, so that nothing is built anew for it.
+set(all "")
+foreach(source ${SOURCES})
+  get_filename_component(name ${source} NAME)
+  file(SHA256 ${source} hash)
+  list(APPEND all "${name} ${hash}")
+endforeach()
+list(SORT all)
+# Warnings change nothing of what runs.
+string(REGEX REPLACE "(^|[ ;])-W[^ ;]*" "" flags "${FLAGS}")
+string(SHA256 hash "${all};${flags}")
+set(text "#include \"validate/build_hash.hpp\"
+
+namespace penstock {
+
+std::string_view kernels_build() { return \"${hash}\"; }
+
+}  // namespace penstock
+")
+if(EXISTS ${OUTPUT})
+  file(READ ${OUTPUT} before)
+endif()
+if(NOT "${before}" STREQUAL "${text}")
+  file(WRITE ${OUTPUT} "${text}")
+endif()

@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "experiments/calibration.hpp"
+
+namespace penstock {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// What JSON has no number for is null.
+json number(double value) { return std::isfinite(value) ? json(value) : json(); }
+
+std::string hash_text(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
+
+json summary_json(const ErrorSummary& errors) {
+  return {{"count", errors.count},
+          {"mean", errors.mean},
+          {"median", errors.median},
+          {"most", errors.most},
+          {"bias", errors.bias}};
+}
+
+json terms_json(const TermModel& model) {
+  json terms = json::array();
+  for (std::size_t i = 0; i < model.names.size(); ++i) {
+    terms.push_back({{"name", model.names[i]},
+                     {"value", model.coefficients[i]},
+                     {"low", model.intervals[i].low},
+                     {"high", model.intervals[i].high}});
+  }
+  return {{"terms", std::move(terms)},
+          {"dropped", model.dropped},
+          {"condition", number(model.condition)}};
+}
+
+json pieces_json(const LinkPieces& pieces) {
+  json all = json::array();
+  for (const LinkPiece& piece : pieces) {
+    all.push_back({{"from_bytes", piece.from_bytes},
+                   {"latency_ns", piece.latency_ns},
+                   {"ns_per_byte", piece.ns_per_byte}});
+  }
+  return all;
+}
+
+json point_json(const KernelPrediction& point) {
+  return {{"shape", point.point.kernel.shape},    {"part", name(point.point.part)},
+          {"measured_ns", point.measured.median}, {"deviation", point.measured.deviation},
+          {"predicted_ns", point.predicted_ns},   {"low_ns", point.interval_ns.low},
+          {"high_ns", point.interval_ns.high}};
+}
+
+json kernel_json(const KernelCalibration& kernel) {
+  json errors;
+  for (const Part part : {Part::training, Part::interpolation, Part::extrapolation}) {
+    errors[std::string(name(part))] = summary_json(errors_of(kernel.points, part));
+  }
+  errors["simple_form"] = summary_json(kernel.simple);
+  json points = json::array();
+  for (const KernelPrediction& point : kernel.points) points.push_back(point_json(point));
+  json document{{"kernel", kernel.model.kernel}, {"form", kernel.model.form()}};
+  document.update(terms_json(kernel.model.terms));
+  if (!kernel.model.pieces.empty()) document["pieces"] = pieces_json(kernel.model.pieces);
+  document["errors"] = std::move(errors);
+  document["points"] = std::move(points);
+  return document;
+}
+
+json run_json(const PipelinePrediction& run) {
+  return {{"name", run.name},
+          {"family", run.family},
+          {"setting", run.setting},
+          {"schedule", run.schedule},
+          {"part", name(run.part)},
+          {"iterations", run.iterations},
+          {"measured_us", to_us(run.errors.measured)},
+          {"predicted_us", to_us(run.errors.simulated)},
+          {"low_us", run.interval_us.low},
+          {"high_us", run.interval_us.high},
+          {"formula_us", to_us(run.formula)},
+          {"plain_us", to_us(run.plain)},
+          {"structure_error", run.errors.structure},
+          {"retest_error", run.errors.retest},
+          {"start_residual", run.errors.start},
+          {"bubble_error", run.errors.bubble}};
+}
+
+json part_json(const PartErrors& part) {
+  return {{"part", name(part.part)},
+          {"simulated", summary_json(part.simulated)},
+          {"formula", summary_json(part.formula)},
+          {"plain", summary_json(part.plain)},
+          {"covered", part.covered},
+          {"start_residual", part.start},
+          {"bubble_error", part.bubble}};
+}
+
+json ranking_json(const SettingRanking& ranking) {
+  return {{"setting", ranking.setting},
+          {"schedules", ranking.schedules},
+          {"kendall_tau", ranking.correlation ? json(*ranking.correlation) : json()},
+          {"predicted_best", ranking.predicted_best},
+          {"measured_best", ranking.measured_best},
+          {"regret", ranking.regret}};
+}
+
+json pipelines_json(const Calibration& calibration) {
+  const PipelineCalibration& pipelines = calibration.pipelines;
+  json parts = json::array(), rankings = json::array(), runs = json::array(),
+       left_out = json::array();
+  for (const PartErrors& part : pipelines.parts) parts.push_back(part_json(part));
+  for (const SettingRanking& one : pipelines.rankings) rankings.push_back(ranking_json(one));
+  for (const PipelinePrediction& run : pipelines.predictions) runs.push_back(run_json(run));
+  for (const LeftOut& one : calibration.left_out) {
+    left_out.push_back({{"name", one.name}, {"why", one.why}});
+  }
+  return {{"in_situ", terms_json(pipelines.in_situ.model)},
+          {"errors", std::move(parts)},
+          {"rankings", std::move(rankings)},
+          {"runs", std::move(runs)},
+          {"left_out", std::move(left_out)}};
+}
+
+}  // namespace
+
+json calibration_json(const Calibration& calibration) {
+  json kernels = json::array();
+  for (const KernelCalibration& kernel : calibration.kernels) {
+    kernels.push_back(kernel_json(kernel));
+  }
+  return {{"penstock", 1},
+          {"kind", "calibration"},
+          {"backend", calibration.backend},
+          {"verdict", calibration.noise ? "inconclusive" : "judged"},
+          {"noise", calibration.noise ? json(*calibration.noise) : json()},
+          {"seed", calibration.request.bootstrap.seed},
+          {"draws", calibration.request.bootstrap.draws},
+          {"budget_s", calibration.request.budget_s},
+          {"rounds", calibration.swept.rounds},
+          {"canary_deviation", calibration.canary.deviation},
+          {"clock_ns", calibration.clock.median},
+          {"retest_error", calibration.retest},
+          {"split",
+           {{"kernels", hash_text(calibration.kernel_split)},
+            {"pipelines", hash_text(calibration.pipeline_split)}}},
+          {"environment", calibration.environment},
+          {"kernels", std::move(kernels)},
+          {"pipelines", pipelines_json(calibration)}};
+}
+
+}  // namespace penstock

@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "experiments/calibration.hpp"
+#include "experiments/calibration_picture.hpp"
+#include "experiments/calibration_rows.hpp"
+#include "experiments/commands/registry.hpp"
+#include "experiments/files.hpp"
+#include "experiments/json_output.hpp"
+#include "sim/error.hpp"
+#include "sim/named.hpp"
+#include "validate/profile_store.hpp"
+#include "validate/utc.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint32_t usual_budget_s = 20;
+constexpr std::uint32_t most_budget_s = 86'400;
+
+struct Options {
+  std::string backend = "cpu_logical";
+  std::optional<std::uint32_t> budget;
+  std::optional<std::uint32_t> seed;
+  std::string profile;
+  std::string report;
+  std::string plot;
+  bool json = false;
+};
+
+CalibrationRequest request_of(const Options& options) {
+  CalibrationRequest request;
+  request.budget_s = within("--budget", options.budget.value_or(usual_budget_s), most_budget_s);
+  request.bootstrap.seed = options.seed.value_or(1);
+  return request;
+}
+
+std::string added_text(const std::string& path, const std::vector<RowId>& rows) {
+  return fmt::format("{} rows were added to {}", rows.size(), path);
+}
+
+std::string now() { return utc_text(std::time(nullptr)); }
+
+int run_calibration(const Options& options) {
+  const CalibrationRequest request = request_of(options);
+  // What can be wrong is so before anything takes time.
+  if (!options.plot.empty()) picture_format(options.plot);
+  std::optional<ProfileStore> store;
+  if (!options.profile.empty()) store.emplace(options.profile, ProfileStore::Access::create);
+  const BackendEntry& backend = *find_named(backend_entries(), options.backend);
+  const Calibration calibration = calibrate(backend, request);
+  const nlohmann::ordered_json document = calibration_json(calibration);
+  const std::string text = calibration_text(calibration);
+  fmt::print("{}", options.json ? printed(document) : text);
+  if (store) say(added_text(options.profile, store->add(profile_rows(calibration, now()))));
+  if (!options.report.empty()) write_file(options.report, text);
+  if (!options.plot.empty()) {
+    write_file(options.plot,
+               draw_calibration_plot(picture_format(options.plot), calibration_plot(document)));
+  }
+  if (!calibration.noise) return ExitCode::done;
+  say(fmt::format("inconclusive: {}", *calibration.noise));
+  return ExitCode::machine_cannot;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  std::vector<std::string> backends;
+  for (const BackendEntry* entry : backend_entries()) backends.emplace_back(entry->name);
+  line.choice("--backend", options->backend, backends, "what runs the pipelines");
+  line.option("-o,--output", options->profile,
+              "the profile store to add what was measured to; made where there is none", "FILE");
+  line.option("--budget", options->budget, "how many seconds to measure, about; default 20");
+  line.option("--seed", options->seed, "of all that is drawn; default 1");
+  line.option("--report", options->report, "write the report to a file as well", "FILE");
+  line.option("--plot", options->plot, "draw predicted against measured: .svg, .png or .pdf",
+              "FILE");
+  line.flag("--json", options->json, "print the result as JSON");
+  return [options] { return run_calibration(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry calibrate_entry{
+    .name = "calibrate",
+    .summary = "measure this machine, fit what a simulation needs, and say how far off it is",
+    .details =
+        "Kernels are sampled by themselves at many sizes: products of matrices, copies, tensors\n"
+        "handed from thread to thread, busy work, launches. Then 1F1B pipelines run on the\n"
+        "backend, from which a cost of each action and a factor for each kind of action are\n"
+        "fitted: what a run takes beyond what its actions take alone.\n"
+        "\n"
+        "Errors are reported for what was held out: sizes in between, sizes beyond, and other\n"
+        "schedules; with the share of runs inside their 90 % interval, beside a closed formula\n"
+        "and a simulation without links and overheads, and whether schedules come in the right\n"
+        "order. Constants never see what was held out; hashes of the split are in the report.\n"
+        "\n"
+        "Exit 4 where the backend cannot run here, or where the machine is too noisy to judge;\n"
+        "the report is printed all the same.\n"
+        "\n"
+        "Example: penstock calibrate --backend cpu_logical -o machine.profile --plot "
+        "calibration.svg",
+    .declare = declare,
+};
+
+}  // namespace penstock

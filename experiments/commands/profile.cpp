@@ -1,0 +1,258 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "experiments/commands/registry.hpp"
+#include "experiments/files.hpp"
+#include "experiments/formats/reading/plain_text.hpp"
+#include "experiments/json_output.hpp"
+#include "experiments/profile_check.hpp"
+#include "experiments/profile_report.hpp"
+#include "experiments/profile_snapshot.hpp"
+#include "sim/error.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr double most_budget_s = 86'400;
+
+/// What a user types as the number of a row or an environment.
+std::int64_t number_of(const std::string& what, const std::string& text) {
+  const auto number = plain_number(text);
+  if (number && *number >= 1 && *number <= 9e15 && std::floor(*number) == *number) {
+    return static_cast<std::int64_t>(*number);
+  }
+  throw UsageError(fmt::format("{} is no number of {}", text, what));
+}
+
+void print(bool as_json, const nlohmann::ordered_json& document, const std::string& text) {
+  fmt::print("{}", as_json ? printed(document) : text);
+}
+
+struct ListOptions {
+  std::string store;
+  bool json = false;
+};
+
+Runner declare_list(CommandLine& line) {
+  auto options = std::make_shared<ListOptions>();
+  line.required("STORE", options->store, "profile store");
+  line.flag("--json", options->json, "print it as JSON");
+  return [options] {
+    const JudgedRows judged = judged_rows(ProfileStore(options->store), today_here());
+    print(options->json, profile_list_json(judged), profile_list_text(judged));
+    return ExitCode::done;
+  };
+}
+
+struct ShowOptions {
+  std::string store;
+  std::string row;
+  bool json = false;
+};
+
+int show(const ShowOptions& options) {
+  const RowId id{number_of("a row", options.row)};
+  const ProfileStore store(options.store);
+  if (!store.row(id)) {
+    throw UsageError(fmt::format("{}: there is no row {}", options.store, options.row));
+  }
+  const JudgedRows judged = judged_rows(store, today_here());
+  const std::vector<Verdict> verdicts = store.verdicts(id);
+  print(options.json, profile_row_json(judged, id, verdicts),
+        profile_row_text(judged, id, verdicts));
+  return ExitCode::done;
+}
+
+Runner declare_show(CommandLine& line) {
+  auto options = std::make_shared<ShowOptions>();
+  line.required("STORE", options->store, "profile store");
+  line.required("ROW", options->row, "its number");
+  line.flag("--json", options->json, "print it as JSON, all samples included");
+  return [options] { return show(*options); };
+}
+
+struct CheckOptions {
+  std::string store;
+  std::string budget;
+  std::string recover;
+  bool record = false;
+  bool json = false;
+};
+
+double budget_of(const CheckOptions& options) {
+  const auto seconds = plain_number(options.budget);
+  if (seconds && *seconds > 0 && *seconds <= most_budget_s) return *seconds;
+  throw UsageError(fmt::format("--budget {}: it must be a number of seconds, above 0 and up to {}",
+                               options.budget, most_budget_s));
+}
+
+int check(const CheckOptions& options) {
+  if (!options.recover.empty()) {
+    if (options.record || !options.budget.empty()) {
+      throw UsageError("--recover goes with neither --record nor --budget");
+    }
+    const Recovery recovery = recover_store(options.store, options.recover);
+    print(options.json, recovery_json(recovery), recovery_text(recovery));
+    return recovery.damaged.empty() ? ExitCode::done : ExitCode::finding;
+  }
+  const bool measures = !options.budget.empty();
+  const CheckedStore checked =
+      measures ? measured_check(options.store, budget_of(options))
+               : plain_check(options.store, options.record);
+  const SpotCheck* spot = measures ? &checked.spot : nullptr;
+  print(options.json, profile_check_json(checked.judged, spot),
+        profile_check_text(checked.judged, spot));
+  return all_valid(checked.judged) ? ExitCode::done : ExitCode::finding;
+}
+
+Runner declare_check(CommandLine& line) {
+  auto options = std::make_shared<CheckOptions>();
+  line.required("STORE", options->store, "profile store");
+  line.flag("--record", options->record, "write what was found into the store");
+  line.option("--budget", options->budget,
+              "measure suspect rows again, for so long at most, and write what came of it",
+              "SECONDS");
+  line.option("--recover", options->recover,
+              "write what can still be read of a damaged store into a new one", "FILE");
+  line.flag("--json", options->json, "print it as JSON");
+  return [options] { return check(*options); };
+}
+
+struct RetireOptions {
+  std::string store;
+  std::vector<std::string> rows;
+  std::string why;
+};
+
+int retire(const RetireOptions& options) {
+  if (trimmed(options.why).empty()) {
+    throw UsageError("--why is missing; it stays with the rows as the reason");
+  }
+  ProfileStore store(options.store, ProfileStore::Access::write);
+  std::vector<StateChange> changes;
+  for (const std::string& row : options.rows) {
+    changes.push_back({RowId{number_of("a row", row)}, RowState::retired, options.why});
+  }
+  store.change(changes, today_here().date);
+  fmt::print("{} rows are retired\n", changes.size());
+  return ExitCode::done;
+}
+
+Runner declare_retire(CommandLine& line) {
+  auto options = std::make_shared<RetireOptions>();
+  line.required("STORE", options->store, "profile store");
+  line.required("ROW", options->rows, "numbers of rows");
+  line.option("--why", options->why, "the reason, which is kept with them", "TEXT");
+  return [options] { return retire(*options); };
+}
+
+struct SnapshotOptions {
+  std::string store;
+  std::string output;
+  std::string environment;
+};
+
+int snapshot(const SnapshotOptions& options) {
+  if (options.output.empty()) throw UsageError("-o is missing; it names the file to write");
+  const Today today = today_here();
+  const JudgedRows judged = judged_rows(ProfileStore(options.store), today);
+  std::optional<std::int64_t> environment;
+  if (!options.environment.empty()) {
+    environment = number_of("an environment", options.environment);
+  }
+  const LayerProfile layers = layer_profile(judged, environment);
+  write_file(options.output, printed(snapshot_json(judged, layers.profile, today.date)));
+  say(fmt::format("{} rows are in the snapshot; {} are not: of no layer, superseded, retired, or "
+                  "without the other passes of their size",
+                  layers.profile.rows.size(), layers.left_out));
+  return ExitCode::done;
+}
+
+Runner declare_snapshot(CommandLine& line) {
+  auto options = std::make_shared<SnapshotOptions>();
+  line.required("STORE", options->store, "profile store");
+  line.option("-o,--output", options->output, "the profile (JSON) to write, - for standard output",
+              "FILE");
+  line.option("--environment", options->environment,
+              "rows of this environment, by its number in profile list", "N");
+  return [options] { return snapshot(*options); };
+}
+
+/// What can be done with a store.
+struct Action {
+  const char* name;
+  const char* summary;
+  const char* details;
+  Runner (*declare)(CommandLine& line);
+};
+
+constexpr std::array actions{
+    Action{"list", "what a store has, by kernel and by environment",
+           "A row is past when a newer valid one of the same point stands for it.\n"
+           "\n"
+           "Example: penstock profile list machine.db",
+           declare_list},
+    Action{"show", "all of one row: where and when it was measured, its samples, its verdicts",
+           "Example: penstock profile show machine.db 1", declare_show},
+    Action{"check", "which rows no longer hold, and why; measures suspect ones again",
+           "Determined invalid, so retired: kernels built from other sources or with other flags;\n"
+           "another major or minor version of a library or driver; another amount of the machine;\n"
+           "an older schema; fewer than 5 samples; samples 10 % and more from their median; a\n"
+           "canary 5 % off that of its environment. Predicted invalid, so suspect: another patch\n"
+           "of a driver, older than 30 days, a canary that has drifted by 3 %, neighbours retired,\n"
+           "three standard deviations off the curve through the other shapes. Rows of another\n"
+           "model of computer are held against what does not depend on this one.\n"
+           "\n"
+           "Nothing is written unless --record or --budget is given. With --budget, those suspect\n"
+           "rows are measured again first that most depends on; what holds is valid again, what\n"
+           "is off twice by 3 % and three times its spread is retired.\n"
+           "\n"
+           "Exit 1 where a row is not valid, or cannot be read.\n"
+           "\n"
+           "Example: penstock profile check machine.db --budget 2",
+           declare_check},
+    Action{"retire", "take rows out of use, for a reason that is kept with them",
+           "Example: penstock profile retire machine.db 1 2 --why \"the fan was broken\"",
+           declare_retire},
+    Action{"snapshot", "write the rows of layers as a profile that stays what it is",
+           "A scenario may name either: a store, whose rows change as it is checked and added to,\n"
+           "or a snapshot of it, for runs that can be repeated.\n"
+           "\n"
+           "Example: penstock profile snapshot machine.db -o machine.json",
+           declare_snapshot},
+};
+
+Runner declare(CommandLine& line) {
+  std::vector<std::pair<CommandLine, Runner>> all;
+  for (const Action& action : actions) {
+    CommandLine own = line.subcommand(action.name, action.summary, action.details);
+    const Runner runner = action.declare(own);
+    all.emplace_back(own, runner);
+  }
+  return [all] {
+    for (const auto& action : all) {
+      if (action.first.is_given()) return action.second();
+    }
+    throw UsageError("what to do with the store is missing; see penstock profile --help");
+  };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry profile_entry{
+    .name = "profile",
+    .summary = "the profile store: what was measured, and whether it still holds",
+    .details =
+        "A profile store is a file of measurements, with all that tells whether they still hold.\n"
+        "Rows are valid, suspect (predicted to hold no more) or retired (determined so, or by\n"
+        "hand); none is ever deleted. Runs use valid rows, suspect ones with --allow-stale.\n"
+        "\n"
+        "Example: penstock profile list machine.db",
+    .declare = declare,
+};
+
+}  // namespace penstock

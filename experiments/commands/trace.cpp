@@ -1,0 +1,271 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "experiments/commands/registry.hpp"
+#include "experiments/files.hpp"
+#include "experiments/formats/torch_csv.hpp"
+#include "experiments/json_output.hpp"
+#include "experiments/measured_runs/measured_run.hpp"
+#include "experiments/measured_runs/outputs.hpp"
+#include "schedules/registry.hpp"
+#include "sim/error.hpp"
+#include "sim/limits.hpp"
+#include "sim/named.hpp"
+#include "sim/timeline_file.hpp"
+
+namespace penstock {
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  std::vector<std::string> patterns;
+  std::string schedule;
+  std::optional<std::uint32_t> microbatches;
+  std::optional<std::uint32_t> chunks;
+  std::string pipeline_ranks;
+  std::optional<std::uint32_t> step;
+  std::optional<std::uint32_t> samples;
+  bool gaps = false;
+  bool preview = false;
+  bool json = false;
+  std::string timeline;
+  std::string profile;
+  std::string scenario;
+  std::string order;
+};
+
+// ---- what is asked for ----
+
+std::vector<OpPattern> patterns_of(const Options& options) {
+  std::vector<OpPattern> patterns;
+  for (const std::string& text : options.patterns) patterns.emplace_back(text);
+  if (!patterns.empty()) return patterns;
+  for (const KnownPattern& known : known_patterns()) patterns.emplace_back(known.text);
+  return patterns;
+}
+
+/// "0,8,16": as many ranks as files, each once.
+std::vector<std::uint32_t> pipeline_ranks_of(const Options& options) {
+  std::vector<std::uint32_t> ranks;
+  const char* at = options.pipeline_ranks.data();
+  const char* const end = at + options.pipeline_ranks.size();
+  const auto refuse = [&] {
+    throw UsageError(
+        fmt::format("--pipeline-ranks \"{}\": it must read like \"0,8,16\": a rank of "
+                    "the job for each of the {} files, from the first stage on",
+                    options.pipeline_ranks, options.files.size()));
+  };
+  while (at != end) {
+    std::uint32_t rank = 0;
+    const auto [rest, error] = std::from_chars(at, end, rank);
+    const bool twice = std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+    if (error != std::errc{} || twice || (rest != end && (*rest != ',' || rest + 1 == end)))
+      refuse();
+    ranks.push_back(rank);
+    at = rest == end ? end : rest + 1;
+  }
+  if (!ranks.empty() && ranks.size() != options.files.size()) refuse();
+  return ranks;
+}
+
+NamedOrder order_by_rule(const Options& options, const ScheduleEntry& entry) {
+  const auto ranks = static_cast<std::uint32_t>(options.files.size());
+  ScheduleOptions how;
+  how.microbatch_count = within("--microbatches", options.microbatches, Limits::microbatches);
+  try {
+    const std::uint32_t chunks = within(
+        "--chunks", options.chunks.value_or(usual_chunks(entry, how)), Limits::stages / ranks);
+    Placement placement = entry.place(ranks, chunks);
+    Schedule schedule = make_schedule(entry, placement, how);
+    return {std::string(entry.name), std::move(placement), std::move(schedule)};
+  } catch (const RuleError& error) {
+    throw UsageError(fmt::format("--schedule {}: {}", entry.name, error.what()));
+  }
+}
+
+NamedOrder order_from_file(const Options& options) {
+  try {
+    OrderFile order = read_torch_csv(read_file(options.schedule));
+    require_compute_only(order);
+    if (order.schedule.ranks() != options.files.size()) {
+      throw InputError(fmt::format("it has {} rows, a row a rank, for {} traces",
+                                   order.schedule.ranks(), options.files.size()));
+    }
+    Placement placement = placement_of(order, {});
+    return {options.schedule, std::move(placement), std::move(order.schedule)};
+  } catch (const InputError& error) {
+    throw in_file(options.schedule, error);
+  }
+}
+
+std::optional<NamedOrder> named_order(const Options& options) {
+  if (options.schedule.empty()) {
+    if (options.microbatches || options.chunks) {
+      throw UsageError("--microbatches and --chunks go with --schedule");
+    }
+    return std::nullopt;
+  }
+  const ScheduleEntry* const entry = find_named(schedule_entries(), options.schedule);
+  if (entry != nullptr) return order_by_rule(options, *entry);
+  if (options.schedule.ends_with(".csv")) return order_from_file(options);
+  throw UsageError(fmt::format("unknown schedule \"{}\"; known: {}, or a file that ends in .csv",
+                               options.schedule, names_of(schedule_entries())));
+}
+
+TraceReading reading_of(const Options& options) {
+  if (options.files.size() > Limits::ranks) throw UsageError("there are too many files");
+  if (options.gaps && options.schedule.empty()) {
+    throw UsageError(
+        "--gaps needs --schedule: between messages, ops are told by their order alone");
+  }
+  return {.files = options.files,
+          .pipeline_ranks = pipeline_ranks_of(options),
+          .patterns = patterns_of(options),
+          .order = options.preview ? std::nullopt : named_order(options),
+          .by_gaps = options.gaps};
+}
+
+// ---- what comes of it ----
+
+/// A file as another one names it that is to stand in its own folder.
+std::string seen_from(const std::string& file, const std::string& other) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::absolute(other).parent_path();
+  return fs::absolute(file)
+      .lexically_normal()
+      .lexically_proximate(folder.lexically_normal())
+      .string();
+}
+
+void check_outputs(const Options& options) {
+  const std::vector<std::string> outputs{options.timeline, options.profile, options.scenario,
+                                         options.order};
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].empty()) continue;
+    const auto same = std::count(outputs.begin(), outputs.end(), outputs[i]);
+    if (same > 1) throw UsageError(fmt::format("{}: two outputs cannot be one file", outputs[i]));
+    if (options.preview) throw UsageError("--preview writes no files");
+  }
+  if (!options.scenario.empty() && options.profile.empty()) {
+    throw UsageError("--scenario needs --profile, the file that its model is read from");
+  }
+  if (options.scenario == "-" || (!options.scenario.empty() && options.profile == "-")) {
+    throw UsageError("a scenario and its profile must be files: one names the other");
+  }
+}
+
+/// What a scenario names, if one is asked for.
+ScenarioParts scenario_parts(const Options& options, const MeasuredRun& run) {
+  if (options.scenario.empty()) return {};
+  ScenarioParts parts{.profile = seen_from(options.profile, options.scenario), .order = ""};
+  if (run.schedule && find_named(schedule_entries(), *run.schedule) != nullptr) return parts;
+  if (options.order.empty() || options.order == "-") {
+    throw UsageError("--scenario: the order is that of no schedule; --order FILE.csv writes it");
+  }
+  parts.order = seen_from(options.order, options.scenario);
+  return parts;
+}
+
+void write_outputs(const Options& options, const MeasuredRun& run) {
+  const double examples = options.samples.value_or(1);
+  const ScenarioParts parts = scenario_parts(options, run);
+  const auto write = [](const std::string& path, const std::string& content) {
+    if (!path.empty()) write_file(path, content);
+  };
+  write(options.timeline, write_timeline(run.job.plan, run.timeline, run.title));
+  write(options.profile, profile_text(run, examples));
+  write(options.order, write_torch_csv(run.order.schedule).text);
+  if (!options.scenario.empty()) {
+    write_file(options.scenario, scenario_text(run, parts, examples));
+  }
+}
+
+bool prints(const Options& options) {
+  return options.timeline != "-" && options.profile != "-" && options.order != "-";
+}
+
+int read_traces(const Options& options) {
+  check_outputs(options);
+  if (options.samples) within("--samples", options.samples, 1'000'000'000);
+  const TraceReading reading = reading_of(options);
+  std::vector<std::string> notes;
+  std::vector<TracedRank> ranks = read_rank_traces(reading, !options.preview, notes);
+  for (const std::string& note : notes) say(note);
+  if (options.preview) {
+    fmt::print("{}", options.json ? printed(preview_json(ranks, reading.patterns))
+                                  : preview_text(ranks, reading.patterns));
+    return ExitCode::done;
+  }
+  const MeasuredRun run = measured_run(std::move(ranks), reading.order, options.step);
+  write_outputs(options, run);
+  if (prints(options)) {
+    fmt::print("{}", options.json ? printed(measured_run_json(run)) : measured_run_text(run));
+  }
+  return ExitCode::done;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.required("FILE", options->files, "traces of PyTorch's profiler, one a rank; .gz too");
+  line.flag("--preview", options->preview, "only tell which names are ops and which are not");
+  line.option("--pattern", options->patterns,
+              "how names of annotations read, such as \"mb{microbatch} {pass} s{stage}\"", "TEXT");
+  line.option("--schedule", options->schedule,
+              "the order that ran: a schedule, or a .csv file of PyTorch's notation", "NAME");
+  line.option("--microbatches", options->microbatches, "with --schedule: of one iteration");
+  line.option("--chunks", options->chunks, "with --schedule: stages a rank");
+  line.flag("--gaps", options->gaps, "tell ops by messages, even where annotations match");
+  line.option("--pipeline-ranks", options->pipeline_ranks,
+              "the job's ranks that form the pipeline, from the first stage on", "\"0,8,16\"");
+  line.option("--step", options->step, "the step for order and timeline; else the last whole one");
+  line.option("--samples", options->samples, "for the profile: of a microbatch, default 1");
+  line.option("--timeline", options->timeline, "write the step as a timeline", "FILE");
+  line.option("--profile", options->profile, "write medians by stage as a profile", "FILE");
+  line.option("--scenario", options->scenario, "write a scenario that simulates it", "FILE");
+  line.option("--order", options->order, "write the order as PyTorch CSV", "FILE");
+  line.flag("--json", options->json, "print the result as JSON");
+  return [options] { return read_traces(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry trace_entry{
+    .name = "trace",
+    .summary = "read a training that PyTorch's profiler traced: its timeline, and a profile of it",
+    .details =
+        "Each file is the trace of one rank (torch.profiler, export_chrome_trace). Ranks are put\n"
+        "on one clock by baseTimeNanoseconds.\n"
+        "\n"
+        "Annotations (record_function) tell which op a kernel belongs to, where their names fit a\n"
+        "pattern: text in which {pass} stands for F, B, I, W, forward, backward and the like,\n"
+        "{stage} and {microbatch} for numbers, and * for anything. Without {stage}, a rank's "
+        "stage\n"
+        "is its own number; without {microbatch}, they are counted as they ran in each step. By\n"
+        "default names are tried as PyTorch's pipelining writes them: "
+        "\"PP:{stage}{pass}{microbatch}\"\n"
+        "and \"{pass} {microbatch}\". An op lasts from its first kernel to its last, whichever "
+        "thread\n"
+        "launched them, messages between ranks apart.\n"
+        "\n"
+        "Without such names, --schedule and --microbatches say which order ran, and messages\n"
+        "(kernels SendRecv of NCCL) and the threads that forward and backward run on part one op\n"
+        "from the next. What cannot be told apart is refused.\n"
+        "\n"
+        "Steps are ProfilerStep#N; all whole ones of one order are samples for the medians. When "
+        "a\n"
+        "tensor arrives is in no trace: it is taken to take as long as readers that had nothing\n"
+        "else to do waited for it, so launches count as transfer.\n"
+        "\n"
+        "Example: penstock trace rank*.json.gz --preview\n"
+        "         penstock trace rank*.json.gz --timeline run.timeline \\\n"
+        "           --profile run.profile.json --scenario run.json\n"
+        "         penstock compare run.timeline run.json\n"
+        "         tells where the training and its simulation part, and why",
+    .declare = declare,
+};
+
+}  // namespace penstock

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace penstock {
+
+/// Nanoseconds of a decimal number of microseconds, "123.456" or "1.5e3", read without a double in
+/// between, so that none gets lost however large the number is. Digits behind the nanoseconds are
+/// rounded, half away from zero. Nothing for what is no number, and for more than `most_ns`.
+std::optional<std::int64_t> nanoseconds_of(std::string_view microseconds, std::int64_t most_ns);
+
+}  // namespace penstock

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "experiments/formats/kineto.hpp"
+
+namespace penstock {
+
+/// A number, word or anything else that stands behind a key.
+struct KinetoValue {
+  enum class Kind : std::uint8_t { number, text, other };
+  Kind kind = Kind::other;
+  std::string_view text;  // of a number, as the file has it
+};
+
+/// Takes down one event after the other, key by key, and keeps in a trace those that count. Throws
+/// InputError for an event that counts and is broken.
+class KinetoEvents {
+ public:
+  explicit KinetoEvents(KinetoTrace& trace) : trace_(trace) {}
+
+  void begin();
+  /// A key of the event itself.
+  void field(std::string_view key, const KinetoValue& value);
+  /// A key of its "args".
+  void argument(std::string_view key, const KinetoValue& value);
+  void end();
+
+ private:
+  /// A time that an event must have.
+  struct TimeField {
+    bool given = false;
+    std::optional<std::int64_t> ns;
+  };
+  /// What is known of the event that is being read.
+  struct Event {
+    std::string phase, category, name, process, thread, collective;
+    TimeField start, duration;
+    std::uint64_t correlation = 0;
+  };
+
+  void keep_work(KinetoSpan span, bool is_kernel);
+  void keep_launch(KinetoSpan span);
+  void keep_annotation(KinetoSpan span, bool on_device);
+  KinetoSpan span() const;
+  void check_room(std::size_t kept) const;
+  std::uint32_t lane();
+  std::uint32_t number_of(std::unordered_map<std::string, std::uint32_t>& numbers,
+                          const std::string& name);
+  [[noreturn]] void refuse(std::string_view key, const std::string& what) const;
+
+  KinetoTrace& trace_;
+  Event event_;
+  std::unordered_map<std::string, std::uint32_t> lanes_;
+  std::unordered_map<std::string, std::uint32_t> names_;
+};
+
+}  // namespace penstock

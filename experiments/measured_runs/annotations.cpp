@@ -1,0 +1,236 @@
+#include "experiments/measured_runs/annotations.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "experiments/formats/reading/plain_text.hpp"
+#include "sim/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// By name of the trace: the op that it marks, if it does.
+using OpNames = std::vector<std::optional<OpName>>;
+
+OpNames op_names(const KinetoTrace& trace, const std::vector<OpPattern>& patterns) {
+  OpNames ops(trace.names.size());
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    for (const OpPattern& pattern : patterns) {
+      if (!ops[i]) ops[i] = pattern.match(trace.names[i]);
+    }
+  }
+  return ops;
+}
+
+bool is_of_the_profiler(std::string_view name) {
+  return name.starts_with("ProfilerStep#") || name.starts_with("nccl:");
+}
+
+std::vector<NameCount> most_frequent_first(const KinetoTrace& trace,
+                                           const std::vector<std::size_t>& counts) {
+  std::vector<NameCount> names;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] > 0) names.emplace_back(trace.names[i], counts[i]);
+  }
+  std::sort(names.begin(), names.end(), [](const NameCount& a, const NameCount& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+  return names;
+}
+
+/// The annotations that match, of host or device, by begin.
+std::vector<KinetoAnnotation> matching(const KinetoTrace& trace, const OpNames& names,
+                                       bool on_device) {
+  std::vector<KinetoAnnotation> found;
+  for (const KinetoAnnotation& annotation : trace.annotations) {
+    if (annotation.on_device == on_device && names[annotation.name]) found.push_back(annotation);
+  }
+  std::sort(found.begin(), found.end(), [](const KinetoAnnotation& a, const KinetoAnnotation& b) {
+    return std::pair(a.span.begin_ns, b.span.end_ns) < std::pair(b.span.begin_ns, a.span.end_ns);
+  });
+  return found;
+}
+
+void check_apart(const KinetoTrace& trace, const std::vector<KinetoAnnotation>& annotations) {
+  for (std::size_t i = 1; i < annotations.size(); ++i) {
+    if (annotations[i].span.begin_ns >= annotations[i - 1].span.end_ns) continue;
+    throw InputError(fmt::format(
+        "the annotations \"{}\" and \"{}\" overlap and both match; a pattern that tells ops apart "
+        "is needed",
+        shortened(trace.names[annotations[i - 1].name]),
+        shortened(trace.names[annotations[i].name])));
+  }
+}
+
+/// The annotation that a moment is in.
+const KinetoAnnotation* around(const std::vector<KinetoAnnotation>& annotations, std::int64_t ns) {
+  const auto next = std::upper_bound(annotations.begin(), annotations.end(), ns,
+                                     [](std::int64_t time, const KinetoAnnotation& annotation) {
+                                       return time < annotation.span.begin_ns;
+                                     });
+  if (next == annotations.begin() || (next - 1)->span.end_ns < ns) return nullptr;
+  return &*(next - 1);
+}
+
+void widen(std::optional<KinetoSpan>& span, const KinetoSpan& other) {
+  if (!span) span = other;
+  span->begin_ns = std::min(span->begin_ns, other.begin_ns);
+  span->end_ns = std::max(span->end_ns, other.end_ns);
+}
+
+bool is_own_work(const KinetoWork& work) {
+  return work.kind == KinetoWorkKind::compute || work.kind == KinetoWorkKind::copy;
+}
+
+/// By annotation: from the first to the last work that was launched in it.
+std::vector<std::optional<KinetoSpan>> launched_in(
+    const KinetoTrace& trace, const std::vector<KinetoAnnotation>& annotations) {
+  std::vector<std::optional<KinetoSpan>> spans(annotations.size());
+  const LaunchIndex launches(trace);
+  for (const KinetoWork& work : trace.works) {
+    if (!is_own_work(work)) continue;
+    const KinetoLaunch* const launch = launches.of(work);
+    if (launch == nullptr) continue;
+    const KinetoAnnotation* const annotation = around(annotations, launch->at_ns);
+    if (annotation == nullptr) continue;
+    widen(spans[static_cast<std::size_t>(annotation - annotations.data())], work.span);
+  }
+  return spans;
+}
+
+/// The streams of a device on which something else than messages and collectives runs. Kineto shows
+/// an annotation on each stream that it put work on.
+std::vector<bool> computing_lanes(const KinetoTrace& trace) {
+  std::vector<bool> computes;
+  for (const KinetoWork& work : trace.works) {
+    if (work.lane >= computes.size()) computes.resize(work.lane + 1);
+    if (is_own_work(work)) computes[work.lane] = true;
+  }
+  return computes;
+}
+
+/// Annotations of one name that overlap, on several streams of a device, are one.
+std::vector<KinetoAnnotation> merged(std::vector<KinetoAnnotation> annotations) {
+  std::stable_sort(
+      annotations.begin(), annotations.end(),
+      [](const KinetoAnnotation& a, const KinetoAnnotation& b) { return a.name < b.name; });
+  std::vector<KinetoAnnotation> all;
+  for (const KinetoAnnotation& next : annotations) {
+    const bool same =
+        !all.empty() && all.back().name == next.name && next.span.begin_ns < all.back().span.end_ns;
+    if (!same) {
+      all.push_back(next);
+    } else {
+      all.back().span.end_ns = std::max(all.back().span.end_ns, next.span.end_ns);
+    }
+  }
+  return all;
+}
+
+class Collector {
+ public:
+  Collector(const OpNames& names, Stage stage, RankOps& result)
+      : names_(names), stage_(stage), result_(result) {}
+
+  void add(const KinetoAnnotation& annotation, KinetoSpan span, std::optional<std::uint32_t> step) {
+    const OpName& name = *names_[annotation.name];
+    result_.ops.push_back(
+        {Action(name.pass, name.stage.value_or(stage_), name.microbatch.value_or(no_microbatch)),
+         span, step});
+  }
+  /// Orders ops, drops those outside of steps, and counts microbatches where names have none.
+  void finish(bool has_steps);
+
+ private:
+  static constexpr Microbatch no_microbatch{UINT32_MAX};
+
+  const OpNames& names_;
+  Stage stage_;
+  RankOps& result_;
+};
+
+void Collector::finish(bool has_steps) {
+  std::vector<MeasuredOp>& ops = result_.ops;
+  std::stable_sort(ops.begin(), ops.end(), [](const MeasuredOp& a, const MeasuredOp& b) {
+    return a.span.begin_ns < b.span.begin_ns;
+  });
+  if (has_steps) {
+    const std::size_t all = ops.size();
+    ops.erase(std::remove_if(ops.begin(), ops.end(), [](const MeasuredOp& op) { return !op.step; }),
+              ops.end());
+    result_.outside_steps = all - ops.size();
+  }
+  std::map<std::tuple<std::optional<std::uint32_t>, Pass, Stage>, std::uint32_t> counts;
+  for (MeasuredOp& op : ops) {
+    if (op.action.microbatch != no_microbatch) continue;
+    op.action.microbatch = Microbatch{counts[{op.step, op.action.pass, op.action.stage}]++};
+  }
+}
+
+/// The ops of a trace whose launches tell which kernels belong to an annotation, or that has no
+/// device at all. Nothing when neither is so.
+bool add_by_host(const KinetoTrace& trace, const std::vector<KinetoAnnotation>& host,
+                 Collector& collector, RankOps& result) {
+  const auto spans = launched_in(trace, host);
+  const bool launched =
+      std::any_of(spans.begin(), spans.end(), [](const auto& span) { return span.has_value(); });
+  if (!launched && !trace.works.empty()) return false;
+  result.times = launched ? TimesOf::kernels : TimesOf::host_annotations;
+  const ProfilerSteps steps(trace, false);
+  for (std::size_t i = 0; i < host.size(); ++i) {
+    if (launched && !spans[i]) continue;  // nothing of it ran while the profiler looked
+    collector.add(host[i], spans[i].value_or(host[i].span), steps.at(host[i].span.begin_ns));
+  }
+  collector.finish(!steps.empty());
+  return true;
+}
+
+void add_by_device(const KinetoTrace& trace, const OpNames& names, Collector& collector,
+                   RankOps& result) {
+  std::vector<KinetoAnnotation> device = matching(trace, names, true);
+  const std::vector<bool> computes = computing_lanes(trace);
+  const auto is_elsewhere = [&](const KinetoAnnotation& annotation) {
+    return annotation.lane < computes.size() && !computes[annotation.lane];
+  };
+  device.erase(std::remove_if(device.begin(), device.end(), is_elsewhere), device.end());
+  result.times = TimesOf::device_annotations;
+  const ProfilerSteps steps(trace, true);
+  for (const KinetoAnnotation& annotation : merged(std::move(device))) {
+    collector.add(annotation, annotation.span, steps.at(annotation.span.begin_ns));
+  }
+  collector.finish(!steps.empty());
+}
+
+}  // namespace
+
+NameUse name_use(const KinetoTrace& trace, const std::vector<OpPattern>& patterns) {
+  const OpNames names = op_names(trace, patterns);
+  std::vector<std::size_t> matched(names.size());
+  std::vector<std::size_t> unmatched(names.size());
+  for (const KinetoAnnotation& annotation : trace.annotations) {
+    if (is_of_the_profiler(trace.names[annotation.name])) continue;
+    ++(names[annotation.name] ? matched : unmatched)[annotation.name];
+  }
+  return {most_frequent_first(trace, matched), most_frequent_first(trace, unmatched)};
+}
+
+RankOps ops_of_annotations(const KinetoTrace& trace, const std::vector<OpPattern>& patterns,
+                           Stage stage) {
+  const OpNames names = op_names(trace, patterns);
+  RankOps result;
+  Collector collector(names, stage, result);
+  const std::vector<KinetoAnnotation> host = matching(trace, names, false);
+  check_apart(trace, host);
+  if (add_by_host(trace, host, collector, result)) return result;
+  add_by_device(trace, names, collector, result);
+  if (result.ops.empty() && result.outside_steps == 0 && !host.empty()) {
+    throw InputError(
+        "its annotations stand on the host, and nothing ties the device's kernels to them; trace "
+        "both with ProfilerActivity.CPU and ProfilerActivity.CUDA");
+  }
+  return result;
+}
+
+}  // namespace penstock

@@ -1,0 +1,128 @@
+#include "experiments/measured_runs/kernel_cuts.hpp"
+
+#include <algorithm>
+
+#include "sim/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// A kernel of the stream that computes.
+struct Kernel {
+  KinetoSpan span;
+  std::optional<std::uint32_t> thread;  // that launched it
+  std::optional<std::uint32_t> step;
+};
+
+/// The stream with the most time in kernels.
+std::uint32_t busiest_lane(const KinetoTrace& trace) {
+  std::map<std::uint32_t, std::int64_t> busy;
+  for (const KinetoWork& work : trace.works) {
+    if (work.kind == KinetoWorkKind::compute) {
+      busy[work.lane] += work.span.end_ns / 2 - work.span.begin_ns / 2;  // sums cannot overflow
+    }
+  }
+  if (busy.empty()) throw InputError("it has no kernels; only the host was traced");
+  const auto less = [](const auto& a, const auto& b) { return a.second < b.second; };
+  return std::max_element(busy.begin(), busy.end(), less)->first;
+}
+
+std::vector<Kernel> kernels_of(const KinetoTrace& trace) {
+  const std::uint32_t lane = busiest_lane(trace);
+  const LaunchIndex launches(trace);
+  const ProfilerSteps on_host(trace, false);
+  const ProfilerSteps on_device(trace, true);
+  std::vector<Kernel> kernels;
+  for (const KinetoWork& work : trace.works) {
+    if (work.lane != lane || work.kind != KinetoWorkKind::compute) continue;
+    Kernel kernel{work.span, {}, {}};
+    const KinetoLaunch* const launch = launches.of(work);
+    if (launch != nullptr) kernel.thread = launch->lane;
+    kernel.step = launch != nullptr && !on_host.empty() ? on_host.at(launch->at_ns)
+                                                        : on_device.at(work.span.begin_ns);
+    if (kernel.step || (on_host.empty() && on_device.empty())) kernels.push_back(kernel);
+  }
+  std::stable_sort(kernels.begin(), kernels.end(), [](const Kernel& a, const Kernel& b) {
+    return a.span.begin_ns < b.span.begin_ns;
+  });
+  return kernels;
+}
+
+/// In front of which kernels something ends an op or lets one begin.
+class Cuts {
+ public:
+  Cuts(const KinetoTrace& trace, const std::vector<Kernel>& kernels);
+
+  bool surely(std::size_t kernel) const { return sure_[kernel]; }
+  bool maybe(std::size_t kernel) const { return uncertain_[kernel]; }
+
+ private:
+  template <class Predicate>
+  std::size_t first(Predicate is_behind) const {
+    const auto found = std::partition_point(kernels_.begin(), kernels_.end(),
+                                            [&](const Kernel& k) { return !is_behind(k); });
+    return static_cast<std::size_t>(found - kernels_.begin());
+  }
+  void cut_where_idle(std::int64_t ns) {
+    const std::size_t next = first([ns](const Kernel& k) { return k.span.begin_ns >= ns; });
+    if (next == 0 || kernels_[next - 1].span.end_ns <= ns) uncertain_[next] = true;
+  }
+
+  const std::vector<Kernel>& kernels_;
+  std::vector<bool> sure_;
+  std::vector<bool> uncertain_;
+};
+
+Cuts::Cuts(const KinetoTrace& trace, const std::vector<Kernel>& kernels)
+    : kernels_(kernels), sure_(kernels.size() + 1), uncertain_(kernels.size() + 1) {
+  for (const KinetoWork& work : trace.works) {
+    if (work.kind == KinetoWorkKind::send) {
+      const std::int64_t ended = work.span.begin_ns;  // a kernel that runs then is of a later op
+      sure_[first([ended](const Kernel& kernel) { return kernel.span.end_ns > ended; })] = true;
+    } else if (is_point_to_point(work.kind)) {
+      cut_where_idle(work.span.end_ns);
+      if (work.kind == KinetoWorkKind::exchange) cut_where_idle(work.span.begin_ns);
+    }
+  }
+}
+
+void forget_threads(std::vector<Kernel>& kernels) {
+  for (Kernel& kernel : kernels) kernel.thread.reset();
+}
+
+void add(const Kernel& kernel, bool goes_on, bool maybe_cut, std::vector<Burst>& bursts) {
+  if (!goes_on) {
+    bursts.push_back({{kernel.span}, kernel.thread});
+  } else if (maybe_cut) {
+    bursts.back().parts.push_back(kernel.span);
+  } else {
+    std::int64_t& end_ns = bursts.back().parts.back().end_ns;
+    end_ns = std::max(end_ns, kernel.span.end_ns);
+  }
+}
+
+bool has_sends(const KinetoTrace& trace) {
+  return std::any_of(trace.works.begin(), trace.works.end(),
+                     [](const KinetoWork& work) { return work.kind == KinetoWorkKind::send; });
+}
+
+}  // namespace
+
+KernelBursts kernel_bursts(const KinetoTrace& trace) {
+  std::vector<Kernel> kernels = kernels_of(trace);
+  KernelBursts result;
+  result.facts.sends_named = has_sends(trace);
+  result.facts.threads_known = std::all_of(kernels.begin(), kernels.end(),
+                                           [](const Kernel& kernel) { return kernel.thread; });
+  if (!result.facts.threads_known) forget_threads(kernels);
+  const Cuts cuts(trace, kernels);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    std::vector<Burst>& bursts = result.steps[kernels[i].step];
+    const bool goes_on =
+        !bursts.empty() && !cuts.surely(i) && bursts.back().thread == kernels[i].thread;
+    add(kernels[i], goes_on, cuts.maybe(i), bursts);
+  }
+  return result;
+}
+
+}  // namespace penstock

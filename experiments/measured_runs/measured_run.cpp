@@ -1,0 +1,222 @@
+#include "experiments/measured_runs/measured_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "experiments/measured_runs/order_names.hpp"
+#include "experiments/measured_runs/transfer_times.hpp"
+#include "sim/error.hpp"
+#include "sim/events.hpp"
+#include "sim/limits.hpp"
+#include "sim/lower.hpp"
+
+namespace penstock {
+namespace {
+
+// ---- which iterations count ----
+
+/// The iteration that gives the order, and that order.
+std::pair<std::size_t, SeenOrder> choose(const std::vector<RunIteration>& iterations,
+                                         const Placement* placement,
+                                         std::optional<std::uint32_t> chosen) {
+  std::string first_fault;
+  for (std::size_t i = iterations.size(); i-- > 0;) {
+    if (chosen && iterations[i].number != *chosen) continue;
+    try {
+      return {i, order_of(iterations[i], placement)};
+    } catch (const InputError& error) {
+      if (first_fault.empty()) {
+        first_fault = fmt::format("step {}: {}", iterations[i].number, error.what());
+      }
+    }
+  }
+  if (!first_fault.empty()) throw InputError("no step is whole: " + first_fault);
+  throw InputError(chosen ? fmt::format("--step {}: not all ranks have ops of that step", *chosen)
+                          : "there is no step of which all ranks have ops");
+}
+
+/// Why an iteration is not one of the chosen order.
+std::string why_left_out(const RunIteration& iteration, const Placement& placement) {
+  try {
+    order_of(iteration, &placement);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "its ops ran in another order";
+}
+
+bool has_order(const RunIteration& iteration, const Schedule& schedule) {
+  for (Rank rank : Numbers<Rank>(schedule.ranks())) {
+    const auto& ops = iteration.ops[index(rank)];
+    const auto& actions = schedule.on(rank);
+    if (!std::equal(ops.begin(), ops.end(), actions.begin(), actions.end(),
+                    [](const MeasuredOp& op, const Action& action) { return op.action == action; }))
+      return false;
+  }
+  return true;
+}
+
+// ---- an iteration as spans of a plan ----
+
+using OpKey = std::tuple<Pass, Stage, Microbatch>;
+
+/// The spans of an iteration's actions, from when the first of them began.
+Iteration spans_of(const Plan& plan, const RunIteration& run) {
+  std::map<OpKey, KinetoSpan> spans;
+  std::int64_t first = INT64_MAX;
+  std::int64_t last = INT64_MIN;
+  for (const auto& rank : run.ops) {
+    for (const MeasuredOp& op : rank) {
+      spans[{op.action.pass, op.action.stage, op.action.microbatch}] = op.span;
+      first = std::min(first, op.span.begin_ns);
+      last = std::max(last, op.span.end_ns);
+    }
+  }
+  if (static_cast<double>(last) - static_cast<double>(first) > Limits::time_us * 1e3) {
+    throw InputError(fmt::format(
+        "step {}: its ranks are more than {} s apart; the clocks of all traces must be one "
+        "(/baseTimeNanoseconds)",
+        run.number, Limits::time_us / 1e6));
+  }
+  Iteration iteration(plan.tasks());
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    if (plan.is_link(work.resource)) continue;
+    const KinetoSpan& span = spans.at({work.pass, work.stage, plan.microbatch[task]});
+    iteration[task] = {span.begin_ns - first, span.end_ns - first};
+  }
+  return iteration;
+}
+
+Plan plan_of(const SeenOrder& order) {
+  auto lowered = lower(order.schedule, order.placement);
+  if (const auto* deadlock = std::get_if<Deadlock>(&lowered)) {
+    throw InputError(fmt::format("its order cannot have run: {}", text(*deadlock)));
+  }
+  return std::get<Plan>(std::move(lowered));
+}
+
+// ---- what ops took ----
+
+double quantile(const std::vector<double>& sorted, double share) {
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+std::vector<OpTimes> op_times(const Plan& plan, const std::vector<Iteration>& iterations) {
+  std::map<std::pair<std::uint32_t, Pass>, std::vector<double>> lengths;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    if (plan.is_link(work.resource)) continue;
+    for (const Iteration& iteration : iterations) {
+      lengths[{plan.model_stage[index(work.stage)], work.pass}].push_back(
+          static_cast<double>(iteration[task].end_ns - iteration[task].begin_ns));
+    }
+  }
+  std::vector<OpTimes> times;
+  for (auto& [key, values] : lengths) {
+    std::sort(values.begin(), values.end());
+    times.push_back({key.first, key.second, values.size(), median(values), quantile(values, 0.25),
+                     quantile(values, 0.75)});
+  }
+  return times;
+}
+
+/// The medians as what the classes of the plan take.
+void fill_job(const std::vector<OpTimes>& times, const TransferTimes& transfers, Job& job) {
+  const Plan& plan = job.plan;
+  job.latency_ns = transfers.by_class;
+  job.bytes.assign(plan.classes.size(), 0);
+  for (const WorkClass& work : plan.classes) {
+    const auto found = std::find_if(times.begin(), times.end(), [&](const OpTimes& op) {
+      return op.model_stage == plan.model_stage[index(work.stage)] && op.pass == work.pass;
+    });
+    job.work_ns.push_back(found == times.end() ? 0 : std::llround(found->median_ns));
+  }
+}
+
+void measure(const std::vector<RunIteration>& iterations, std::size_t chosen, MeasuredRun& run) {
+  const Plan& plan = run.job.plan;
+  for (std::size_t i = 0; i < iterations.size(); ++i) {
+    if (!has_order(iterations[i], run.order.schedule)) {
+      run.left_out.push_back(fmt::format("step {}: {}", iterations[i].number,
+                                         why_left_out(iterations[i], run.order.placement)));
+      continue;
+    }
+    if (i == chosen) run.chosen = run.measured.iterations.size();
+    run.measured.iterations.push_back(spans_of(plan, iterations[i]));
+    run.numbers.push_back(iterations[i].number);
+  }
+  run.measured.tried = static_cast<std::uint32_t>(iterations.size());
+  run.measured.complete = true;
+  const TransferTimes transfers = transfer_times(plan, run.measured.iterations);
+  for (Iteration& iteration : run.measured.iterations) place_transfers(plan, transfers, iteration);
+  run.clock_error_ns = transfers.clock_error_ns;
+  if (transfers.typical_ns) run.transfer_us = static_cast<double>(*transfers.typical_ns) / 1e3;
+  run.times = op_times(plan, run.measured.iterations);
+  fill_job(run.times, transfers, run.job);
+  run.measured.profile_ns = run.job.work_ns;
+  if (!why_not_relax(plan, {})) run.errors = run_errors(run.job, run.measured);
+}
+
+// ---- what it is called ----
+
+void name_order(const std::optional<NamedOrder>& named, MeasuredRun& run) {
+  const Schedule& seen = run.order.schedule;
+  const bool as_named = named && seen == named->schedule;
+  if (named && !as_named) {
+    run.notes.push_back(fmt::format("the order is not that of {}: {}", named->name,
+                                    order_difference(seen, *named)));
+  }
+  run.schedule = as_named ? named->name : known_order(run.order);
+  const std::uint32_t ranks = seen.ranks();
+  const std::uint32_t stages = run.order.placement.stage_count();
+  const std::uint32_t microbatches = microbatches_of(seen);
+  run.chunks = std::max(1U, stages / ranks);
+  run.job.plan.schedule = run.schedule.value_or("traced order");
+  run.title = fmt::format("{}, {} rank{}", run.job.plan.schedule, ranks, ranks == 1 ? "" : "s");
+  if (stages != ranks) run.title += fmt::format(", {} stages", stages);
+  run.title += fmt::format(", {} microbatch{}", microbatches, microbatches == 1 ? "" : "es");
+}
+
+void fill_timeline(MeasuredRun& run) {
+  run.timeline = timeline_of(run.job, run.measured.iterations[run.chosen]);
+  run.timeline.iteration = run.numbers[run.chosen];
+  run.timeline.environment["measured_by"] = "PyTorch profiler (Kineto)";
+  run.timeline.environment["times_of"] = text(run.ranks.front().ops.times);
+  run.timeline.environment["transfers"] = "told from the ops at both ends";
+  if (!run.ranks.front().device.empty()) {
+    run.timeline.environment["device"] = run.ranks.front().device;
+  }
+}
+
+}  // namespace
+
+MeasuredRun measured_run(std::vector<TracedRank> ranks, const std::optional<NamedOrder>& named,
+                         std::optional<std::uint32_t> chosen) {
+  MeasuredRun run;
+  const std::vector<RunIteration> iterations = iterations_of(ranks);
+  auto [place, order] = choose(iterations, named ? &named->placement : nullptr, chosen);
+  run.ranks = std::move(ranks);
+  run.order = std::move(order);
+  for (const TracedRank& rank : run.ranks) {
+    for (const std::string& why : rank.ops.broken_steps) {
+      run.left_out.push_back(fmt::format("{}: {}", rank.source, why));
+    }
+  }
+  run.job.plan = plan_of(run.order);
+  measure(iterations, place, run);
+  name_order(named, run);
+  fill_timeline(run);
+  return run;
+}
+
+}  // namespace penstock

@@ -1,0 +1,93 @@
+#include "experiments/measured_runs/transfer_times.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "validate/measurement.hpp"
+
+namespace penstock {
+namespace {
+
+/// A tensor on its way: by the tasks at both ends, and the one that its reader's rank ran before.
+struct Passage {
+  TaskId transfer;
+  TaskId maker;
+  TaskId reader;
+  TaskId before;  // no_task: the reader is the first of its rank
+};
+
+/// The action before each on its rank.
+std::vector<TaskId> actions_before(const Plan& plan) {
+  std::vector<TaskId> before(plan.tasks(), no_task);
+  const ResourceOrders orders = resource_orders(plan);
+  for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
+    for (std::uint32_t i = orders.first[rank] + 1; i < orders.first[rank + 1]; ++i) {
+      before[orders.tasks[i]] = orders.tasks[i - 1];
+    }
+  }
+  return before;
+}
+
+std::vector<Passage> passages(const Plan& plan) {
+  const std::vector<TaskId> before = actions_before(plan);
+  std::vector<Passage> all;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    plan.for_each_input(task, [&](TaskId input) {
+      if (!plan.is_link(plan.class_of(input).resource)) return;
+      plan.for_each_input(input, [&](TaskId maker) {
+        all.push_back({input, maker, task, before[task]});
+      });
+    });
+  }
+  return all;
+}
+
+/// The gaps of one link and pass.
+struct Gaps {
+  std::vector<double> waited;  // of readers whose rank was free
+  std::int64_t least = INT64_MAX;
+};
+
+std::int64_t typical(const Gaps& gaps) {
+  const std::int64_t gap = !gaps.waited.empty()      ? std::llround(median(gaps.waited))
+                           : gaps.least == INT64_MAX ? 0
+                                                     : gaps.least;
+  return std::max<std::int64_t>(gap, 0);
+}
+
+}  // namespace
+
+TransferTimes transfer_times(const Plan& plan, const std::vector<Iteration>& iterations) {
+  TransferTimes times;
+  std::vector<Gaps> gaps(plan.classes.size());
+  std::vector<double> all;
+  for (const Passage& passage : passages(plan)) {
+    Gaps& of_class = gaps[plan.work[passage.transfer]];
+    for (const Iteration& iteration : iterations) {
+      const std::int64_t sent = iteration[passage.maker].end_ns;
+      const std::int64_t gap = iteration[passage.reader].begin_ns - sent;
+      of_class.least = std::min(of_class.least, gap);
+      times.clock_error_ns = std::max(times.clock_error_ns, -gap);
+      if (passage.before != no_task && iteration[passage.before].end_ns > sent) continue;
+      of_class.waited.push_back(static_cast<double>(gap));
+      all.push_back(static_cast<double>(gap));
+    }
+  }
+  for (const Gaps& of_class : gaps) times.by_class.push_back(typical(of_class));
+  if (!all.empty()) {
+    times.typical_ns = std::max<std::int64_t>(std::llround(median(std::move(all))), 0);
+  }
+  return times;
+}
+
+void place_transfers(const Plan& plan, const TransferTimes& times, Iteration& iteration) {
+  for (const Passage& passage : passages(plan)) {
+    const std::int64_t sent = iteration[passage.maker].end_ns;
+    const std::int64_t read = std::max(sent, iteration[passage.reader].begin_ns);
+    iteration[passage.transfer] = {
+        sent, std::min(sent + times.by_class[plan.work[passage.transfer]], read)};
+  }
+}
+
+}  // namespace penstock

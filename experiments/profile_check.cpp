@@ -1,0 +1,89 @@
+#include "experiments/profile_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "sim/error.hpp"
+#include "validate/kernel_sweep.hpp"
+#include "validate/measurement.hpp"
+
+namespace penstock {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+std::optional<std::vector<double>> measured_here(const KernelPoint& point, int repeats) {
+  return sample_kernel(point, static_cast<std::uint32_t>(repeats));
+}
+
+/// What a fixed piece of work takes just now; 0 where that cannot be measured.
+double canary_here() {
+  const auto samples = measured_here({.kernel = "canary", .condition = "solo"}, 10);
+  return samples ? median(*samples) : 0;
+}
+
+/// Opens a store; of one that is damaged, tells how much of it is left.
+ProfileStore opened(const std::string& path, ProfileStore::Access access) {
+  try {
+    return ProfileStore(path, access);
+  } catch (const InputError& error) {
+    const std::string text = error.what();
+    if (text.find("the file is damaged") == std::string::npos) throw;
+    const Recovery recovery = examine_store(path);
+    throw InputError(fmt::format("{}\n{}", text, recovery_text(recovery)));
+  }
+}
+
+/// "3-17, 20": numbers that follow one another stand as a range.
+std::string ranges_text(const std::vector<UnreadableRow>& rows) {
+  std::string text;
+  for (std::size_t i = 0; i < rows.size();) {
+    std::size_t last = i;
+    while (last + 1 < rows.size() && index(rows[last + 1].id) == index(rows[last].id) + 1) ++last;
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{}", index(rows[i].id));
+    if (last > i) text += fmt::format("-{}", index(rows[last].id));
+    i = last + 1;
+  }
+  return text;
+}
+
+}  // namespace
+
+CheckedStore plain_check(const std::string& path, bool records) {
+  ProfileStore store =
+      opened(path, records ? ProfileStore::Access::write : ProfileStore::Access::read);
+  const Today today = today_here();
+  CheckedStore checked{judged_rows(store, today), {}};
+  if (records) record(store, checked.judged.rows, checked.judged.judgements, today);
+  return checked;
+}
+
+CheckedStore measured_check(const std::string& path, double budget_s) {
+  ProfileStore store = opened(path, ProfileStore::Access::write);
+  const Today today = today_here();
+  const JudgedRows before = judged_rows(store, today);
+  record(store, before.rows, before.judgements, today);
+  const SpotBudget budget{.seconds = budget_s, .canary_ns = canary_here()};
+  SpotCheck spot = spot_check(store, today, {}, measured_here, budget);
+  return {judged_rows(store, today), std::move(spot)};
+}
+
+json recovery_json(const Recovery& recovery) {
+  json damaged = json::array();
+  for (const UnreadableRow& row : recovery.damaged) {
+    damaged.push_back({{"id", index(row.id)}, {"why", row.why}});
+  }
+  return {{"penstock", 1}, {"readable", recovery.readable}, {"damaged", damaged}};
+}
+
+std::string recovery_text(const Recovery& recovery) {
+  std::string text = fmt::format("{} rows can be read", recovery.readable);
+  if (recovery.damaged.empty()) return text + "\n";
+  return text + fmt::format("; {} cannot: {}\n", recovery.damaged.size(),
+                            ranges_text(recovery.damaged));
+}
+
+}  // namespace penstock

@@ -1,0 +1,35 @@
+#include "tests/support/jobs.hpp"
+
+#include <utility>
+
+namespace penstock::testing {
+
+Job job_of(const System& system, const JobLength& length) {
+  Plan plan = lowered(system);
+  const Costs costs = priced(system, plan);
+  return penstock::job_of(std::move(plan), costs, length);
+}
+
+System system_of(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t microbatches) {
+  const ScheduleOptions options{microbatches, {}};
+  System system{.placement = entry.place(ranks, usual_chunks(entry, options)),
+                .schedule = {},
+                .stages = {},
+                .hardware = link(0.3, 2e9)};
+  system.schedule = make_schedule(entry, system.placement, options);
+  for (std::size_t s = 0; s < system.placement.chains().front().size(); ++s) {
+    Layer stage = stage_of(1 + 0.25 * static_cast<double>(s % 3), 1, 1);
+    stage.activation_bytes = 4096;
+    stage.stash_bytes = 4096;
+    system.stages.push_back(stage);
+  }
+  return system;
+}
+
+System two_stages(std::string_view csv) {
+  System system{Placement::loop(2, 1), order_of(csv), {stage_of(1, 2), stage_of(1, 2)}};
+  for (Layer& stage : system.stages) stage.activation_bytes = 4096;
+  return system;
+}
+
+}  // namespace penstock::testing

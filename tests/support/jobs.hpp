@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "schedules/registry.hpp"
+#include "tests/support/system.hpp"
+#include "validate/job.hpp"
+
+namespace penstock::testing {
+
+/// Actions of a few microseconds, so that many plans can be run.
+constexpr JobLength quick{.mean_action_ns = 4'000, .least_work_ns = 100'000};
+
+/// A job of a system.
+Job job_of(const System& system, const JobLength& length = quick);
+
+/// A catalogue order over stages that differ, whose tensors of 4 kB queue up in front of slow
+/// links.
+System system_of(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t microbatches);
+
+/// An order of two ranks, on which F takes 1 us and B 2 us.
+System two_stages(std::string_view csv);
+
+}  // namespace penstock::testing

@@ -1,0 +1,83 @@
+#include "tests/support/small_models.hpp"
+
+#include <utility>
+
+namespace penstock::testing {
+
+std::vector<LayerSpec> small_transformer() {
+  const LayerSpec norm{"norm", {{"hidden", 8}}, ""};
+  std::vector<LayerSpec> layers{
+      {"embedding", {{"vocab", 13}, {"hidden", 8}, {"positions", 8}}, ""}};
+  for (int block = 0; block < 2; ++block) {
+    layers.push_back(norm);
+    layers.push_back({"attention", {{"hidden", 8}, {"heads", 2}, {"flash", 0}}, ""});
+    layers.push_back({"norm", {{"hidden", 8}, {"bias", 1}}, ""});
+    layers.push_back({"mlp", {{"hidden", 8}, {"intermediate", 12}, {"gated", 1}}, ""});
+  }
+  layers.push_back(norm);
+  layers.push_back({"head", {{"hidden", 8}, {"vocab", 13}}, ""});
+  return layers;
+}
+
+CellShape small_transformer_shape() {
+  CellShape shape;
+  shape.sequence = 8;
+  shape.microbatch = 2;
+  return shape;
+}
+
+std::vector<LayerSpec> small_convolution_net() {
+  const auto convolution = [](const char* kind, double in, double out, double side, double kernel) {
+    LayerSpec layer{kind, {}, ""};
+    layer.numbers = {{"channels_in", in}, {"channels_out", out}, {"height", side},
+                     {"width", side},     {"kernel", kernel},    {"relu", 1}};
+    return layer;
+  };
+  std::vector<LayerSpec> layers{
+      convolution("conv", 2, 4, 6, 3),
+      convolution("conditional_conv", 4, 4, 6, 3),
+      {"image_map", {{"channels_in", 4}, {"height", 6}, {"width", 6}, {"scale", 0.5}}, ""},
+      convolution("conv", 4, 6, 3, 3),
+      convolution("conditional_conv", 6, 6, 3, 1),
+      convolution("conv", 6, 6, 3, 3),
+      convolution("conv", 6, 6, 3, 1),
+      {"classifier", {{"channels", 6}, {"classes", 5}, {"height", 3}, {"width", 3}}, ""}};
+  layers[0].numbers["relu"] = 0;
+  layers[0].numbers["batch_norm"] = 1;
+  layers[1].numbers["kernels"] = 3;
+  layers[3].numbers["bias"] = 1;
+  layers[4].numbers["kernels"] = 2;
+  layers[5].numbers["groups"] = 2;
+  return layers;
+}
+
+CellShape small_convolution_shape() {
+  CellShape shape;
+  shape.sequence = 1;
+  shape.microbatch = 3;
+  return shape;
+}
+
+std::vector<std::vector<LayerSpec>> cut(const std::vector<LayerSpec>& layers, std::size_t stages) {
+  std::vector<std::vector<LayerSpec>> parts(stages);
+  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+    parts[layer * stages / layers.size()].push_back(layers[layer]);
+  }
+  return parts;
+}
+
+Job layered_job(const System& system, const std::vector<LayerSpec>& layers,
+                const CellShape& shape) {
+  Job job;
+  job.plan = lowered(system);
+  job.work_ns.assign(job.plan.classes.size(), 1000);
+  job.latency_ns.assign(job.plan.classes.size(), 0);
+  job.bytes.assign(job.plan.classes.size(), 0);
+  JobLayers& own = job.layers.emplace();
+  own.stages = cut(layers, system.placement.chains().front().size());
+  own.shape = shape;
+  own.weights = system.schedule.weights();
+  return job;
+}
+
+}  // namespace penstock::testing

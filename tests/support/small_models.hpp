@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "hardware_models/model_spec.hpp"
+#include "tests/support/system.hpp"
+#include "validate/job.hpp"
+
+namespace penstock::testing {
+
+/// Two transformer blocks between an embedding and a head: 11 layers, 8 numbers a token, 2 heads.
+std::vector<LayerSpec> small_transformer();
+CellShape small_transformer_shape();
+
+/// Convolutions, plain and conditional, a pool and a classifier: 8 layers, images of 6 x 6.
+std::vector<LayerSpec> small_convolution_net();
+CellShape small_convolution_shape();
+
+/// Layers over so many stages, about as many each.
+std::vector<std::vector<LayerSpec>> cut(const std::vector<LayerSpec>& layers, std::size_t stages);
+
+/// A job that runs layers. What it says of times is of no matter to what they come to.
+Job layered_job(const System& system, const std::vector<LayerSpec>& layers, const CellShape& shape);
+
+}  // namespace penstock::testing

@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "validate/backends/registry.hpp"
+#include "validate/cores.hpp"
+#include "validate/host.hpp"
+#include "validate/rank_clocks.hpp"
+#include "validate/rank_runner.hpp"
+#include "validate/transports/rings.hpp"
+
+namespace penstock {
+namespace {
+
+/// Far longer than any wait can be: twenty times what all actions and transfers take together.
+RingLimits patience_for(const Job& job) {
+  RingLimits limits;
+  for (TaskId task = 0; task < job.plan.tasks(); ++task) {
+    const std::uint32_t work = job.plan.work[task];
+    limits.patience_ns += 20 * (job.work_ns[work] + job.latency_ns[work]);
+  }
+  return limits;
+}
+
+/// A core for each rank, by real time.
+class CpuRealtime : public Backend {
+ public:
+  explicit CpuRealtime(const Job& job)
+      : ranks_(job.plan.ranks),
+        cores_(usable_cores().numbers),
+        line_(ranks_, 50'000),
+        rings_(boxes_of(job), ranks_, patience_for(job)),
+        runner_(job, rings_, clocks()) {
+    cores_.resize(ranks_);
+  }
+
+  std::vector<std::int64_t> profile() override { return runner_.profile(); }
+  std::variant<Iteration, RunFault> run() override {
+    watch_.begin();
+    auto outcome = runner_.run();
+    watch_.end(readings_of(runner_, ranks_));
+    return outcome;
+  }
+  std::vector<std::string> disturbances() const override { return watch_.disturbances(); }
+  std::map<std::string, std::string> environment() const override {
+    std::map<std::string, std::string> all = host_environment();
+    all["backend"] = "cpu_realtime";
+    all["clock"] = "real time, of spinning threads";
+    all["load"] = load_text();
+    all["links"] = "rings in shared memory";
+    all["pinned_to_cores"] = fmt::format("{}", fmt::join(cores_, ","));
+    return all;
+  }
+
+ private:
+  std::vector<SpinningClock> clocks() {
+    std::vector<SpinningClock> all;
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) all.emplace_back(line_, cores_[rank]);
+    return all;
+  }
+
+  std::uint32_t ranks_;
+  std::vector<int> cores_;  // by rank
+  StartLine line_;
+  Rings rings_;
+  RankRunner<SpinningClock> runner_;
+  QuietWatch watch_;
+};
+
+std::optional<Obstacle> obstacle(const Plan& plan) {
+  if (auto found = thread_obstacle(plan)) return found;
+  const UsableCores cores = usable_cores();
+  const std::size_t usable = whole_cores(cores);
+  if (plan.ranks <= usable) return std::nullopt;
+  return Obstacle{true, fmt::format("{} ranks, {} usable cores", plan.ranks, usable)};
+}
+
+std::unique_ptr<Backend> make(const Job& job) { return std::make_unique<CpuRealtime>(job); }
+
+/// Far longer than handing a tensor over takes, but a run is over before others want the cores.
+JobLength length(std::uint32_t ranks) {
+  return {.mean_action_ns = 500'000,
+          .most_work_ns = std::int64_t{30'000'000} * ranks,
+          .most_tensor_words = 128};
+}
+
+}  // namespace
+
+constinit extern const BackendEntry cpu_realtime_entry{
+    .name = "cpu_realtime",
+    .summary = "a core a rank, with rings in shared memory, in real time on a quiet machine",
+    .obstacle = obstacle,
+    .make = make,
+    .length = length,
+    .wall_clock = true,
+};
+
+}  // namespace penstock

@@ -1,0 +1,87 @@
+#include <fmt/format.h>
+
+#include "validate/backends/registry.hpp"
+#include "validate/host.hpp"
+#include "validate/measurement.hpp"
+#include "validate/rank_clocks.hpp"
+#include "validate/rank_runner.hpp"
+#include "validate/transports/mailboxes.hpp"
+
+namespace penstock {
+namespace {
+
+/// Threads that sleep for as long as their actions take, by real time.
+class CpuTimed : public Backend {
+ public:
+  explicit CpuTimed(const Job& job)
+      : job_(job),
+        line_(job.plan.ranks, 200'000),
+        mailboxes_(boxes_of(job), job.plan.ranks),
+        runner_(job, mailboxes_, std::vector<SleepingClock>(job.plan.ranks, SleepingClock(line_))) {
+  }
+
+  std::vector<std::int64_t> profile() override;
+  std::variant<Iteration, RunFault> run() override;
+  std::vector<std::string> disturbances() const override { return watch_.disturbances(); }
+  std::map<std::string, std::string> environment() const override;
+
+ private:
+  const Job& job_;
+  StartLine line_;
+  Mailboxes mailboxes_;
+  RankRunner<SleepingClock> runner_;
+  QuietWatch watch_;
+  std::vector<double> wakes_ns_;  // how much longer than asked each sleep of a profile took
+};
+
+std::vector<std::int64_t> CpuTimed::profile() {
+  std::vector<std::int64_t> ns = runner_.profile();
+  for (std::size_t c = 0; c < ns.size(); ++c) {
+    if (job_.plan.is_link(job_.plan.classes[c].resource)) continue;
+    wakes_ns_.push_back(static_cast<double>(ns[c] - job_.work_ns[c]));
+  }
+  return ns;
+}
+
+/// Ranks share cores, so that the canary has its turn before and after them.
+std::variant<Iteration, RunFault> CpuTimed::run() {
+  ThreadReadings canary{.canary_before_ns = canary_ns()};
+  watch_.begin();
+  auto outcome = runner_.run();
+  canary.canary_after_ns = canary_ns();
+  std::vector<ThreadReadings> readings = readings_of(runner_, job_.plan.ranks);
+  readings.push_back(canary);
+  watch_.end(std::move(readings));
+  return outcome;
+}
+
+std::map<std::string, std::string> CpuTimed::environment() const {
+  std::map<std::string, std::string> all = host_environment();
+  all["backend"] = "cpu_timed";
+  all["clock"] = "real time, of sleeping threads";
+  all["load"] = load_text();
+  all["t_wake_us"] = fmt::format("{:.1f}", median(wakes_ns_) * 1e-3);
+  return all;
+}
+
+std::unique_ptr<Backend> make(const Job& job) { return std::make_unique<CpuTimed>(job); }
+
+/// Far longer than it takes to be woken.
+JobLength length(std::uint32_t ranks) {
+  return {.mean_action_ns = 2'000'000,
+          .most_work_ns = std::int64_t{250'000'000} * ranks,
+          .most_tensor_words = 128};
+}
+
+}  // namespace
+
+constinit extern const BackendEntry cpu_timed_entry{
+    .name = "cpu_timed",
+    .summary = "a thread a rank that sleeps for each action, in real time at any number of ranks",
+    .obstacle = thread_obstacle,
+    .make = make,
+    .length = length,
+    .wall_clock = true,
+};
+
+}  // namespace penstock

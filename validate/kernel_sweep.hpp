@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hardware_models/parameters.hpp"
+#include "validate/profile_row.hpp"
+
+namespace penstock {
+
+/// So many times what a kernel takes by itself, in nanoseconds; nothing for a kernel or a shape
+/// that nothing here can run. `repeats` samples are taken after one that warms up.
+std::optional<std::vector<double>> sample_kernel(const KernelPoint& point, std::uint32_t repeats);
+
+/// What a point of a sweep is for: constants are fitted to the first alone.
+enum class Part : std::uint8_t { training, interpolation, extrapolation };
+std::string_view name(Part part);
+
+/// A point of a sweep.
+struct SweepPoint {
+  KernelPoint kernel;
+  NamedNumbers sizes;
+  Part part = Part::training;
+};
+
+/// A point with its samples, in the order they were taken.
+struct SweptPoint {
+  SweepPoint point;
+  std::vector<double> samples_ns;
+};
+
+/// The points at which kernels are measured: sizes spread evenly over their logarithms, the largest
+/// of all to be extrapolated to, and of the others a third, chosen by a hash of seed and point, to
+/// be interpolated.
+std::vector<SweepPoint> sweep_points(std::uint64_t seed);
+
+/// A number that equal splits into parts share.
+std::uint64_t split_hash(const std::vector<SweepPoint>& points);
+
+/// What a sweep came to.
+struct Sweep {
+  std::vector<SweptPoint> points;  // as they were given
+  std::vector<double> canary_ns;   // a fixed piece of work, once each round
+  std::vector<double> clock_ns;    // the readings of the clock around an action, the same
+  std::uint32_t rounds = 0;
+};
+
+/// How long to sweep.
+struct SweepLimits {
+  double seconds = 5;
+  std::uint32_t least_rounds = 5;
+  std::uint32_t most_rounds = 25;
+};
+
+/// Takes one sample of each point a round, in another random order each time, so that whatever
+/// drifts does so for all of them, until the time is up. The first quarter of the samples warms up
+/// and is dropped.
+Sweep sweep(const std::vector<SweepPoint>& points, std::uint64_t seed, const SweepLimits& limits);
+
+}  // namespace penstock

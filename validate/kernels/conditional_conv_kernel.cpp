@@ -1,0 +1,133 @@
+#include <cmath>
+
+#include "validate/kernels/convolution_steps.hpp"
+#include "validate/kernels/matrix.hpp"
+
+namespace penstock {
+namespace {
+
+enum Weight : std::size_t { kernels, routing, routing_bias, behind };
+// What F keeps. I, which needs the gradient of each example's own kernel to go on to the shares,
+// leaves it in place of the kernel, and that of the routing's outputs.
+enum Keeps : std::size_t { images, means, shares, mixed, normed, scales, routed, behind_gradients };
+
+std::size_t rows_in(const LayerNumbers& numbers) { return ConvolutionSizes(numbers).rows_in(); }
+std::size_t rows_out(const LayerNumbers& numbers) { return ConvolutionSizes(numbers).rows_out(); }
+
+std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
+  const ConvolutionSizes sizes(numbers);
+  const std::size_t count = size_of(numbers, "kernels");
+  std::vector<WeightSpec> specs{{sizes.weights(), count, spread_of_sum(sizes.window())},
+                                {count, sizes.channels_in, 1},
+                                {count, 1, 0.5}};
+  add_weights_behind(numbers, specs);
+  return specs;
+}
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+const double* column_of(const Tensor& all, std::size_t example) {
+  return &all.values[example * all.rows];
+}
+double* column_of(Tensor& all, std::size_t example) { return &all.values[example * all.rows]; }
+
+/// The mean of each channel of each image.
+Tensor channel_means(const ConvolutionSizes& sizes, const Tensor& in) {
+  Tensor result(sizes.channels_in, in.columns);
+  const auto places = static_cast<Eigen::Index>(sizes.places_in());
+  matrix(result).reshaped() =
+      matrix(in).reshaped(places, matrix(result).size()).colwise().mean().transpose();
+  return result;
+}
+
+/// Weighs the kernels for each example, and mixes them.
+void mix(const LayerRun& run, Tensors& kept) {
+  kept[shares] = Tensor(run.weights[routing].rows, kept[means].columns);
+  auto weighed = matrix(kept[shares]);
+  weighed.noalias() = matrix(run.weights[routing]) * matrix(kept[means]);
+  weighed.colwise() += matrix(run.weights[routing_bias]).col(0);
+  weighed = weighed.unaryExpr(&sigmoid).eval();
+  kept[mixed] = Tensor(run.weights[kernels].rows, kept[means].columns);
+  matrix(kept[mixed]).noalias() = matrix(run.weights[kernels]) * weighed;
+}
+
+Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
+  const ConvolutionSizes sizes(run.numbers);
+  if (run.numbers.is("relu")) relu(in);
+  kept.resize(routed);
+  kept[means] = channel_means(sizes, in);
+  mix(run, kept);
+  Tensor out(sizes.rows_out(), in.columns);
+  for (std::size_t image = 0; image < in.columns; ++image) {
+    convolve(sizes, column_of(kept[mixed], image), column_of(in, image), column_of(out, image));
+  }
+  Behind behind_it = apply_behind(run, behind, out);
+  kept[images] = std::move(in);
+  kept[normed] = std::move(behind_it.normed);
+  kept[scales] = std::move(behind_it.scales);
+  return out;
+}
+
+/// Through the convolutions, each with its own kernel, whose gradient takes its place.
+Tensor through_convolutions(const ConvolutionSizes& sizes, const Tensor& gradient, Tensors& kept) {
+  Tensor before(sizes.rows_in(), gradient.columns);
+  Tensor own(sizes.weights(), gradient.columns);
+  for (std::size_t image = 0; image < gradient.columns; ++image) {
+    const double* const above = column_of(gradient, image);
+    convolve_image_gradient(sizes, column_of(kept[mixed], image), above, column_of(before, image));
+    convolve_weight_gradient(sizes, column_of(kept[images], image), above, column_of(own, image));
+  }
+  kept[mixed] = std::move(own);
+  return before;
+}
+
+/// Adds what goes back through the routing.
+void through_routing(const LayerRun& run, const ConvolutionSizes& sizes, Tensors& kept,
+                     Tensor& before) {
+  const auto weighed = matrix(kept[shares]).array();
+  Tensor outputs(kept[shares].rows, kept[shares].columns);
+  matrix(outputs) = matrix(run.weights[kernels]).transpose() * matrix(kept[mixed]);
+  matrix(outputs).array() *= weighed * (1 - weighed);
+  const Eigen::MatrixXd of_means = matrix(run.weights[routing]).transpose() * matrix(outputs) /
+                                   static_cast<double>(sizes.places_in());
+  const auto places = static_cast<Eigen::Index>(sizes.places_in());
+  Matrix(before.values.data(), places, of_means.size()).rowwise() +=
+      of_means.reshaped().transpose();
+  kept.push_back(std::move(outputs));
+}
+
+Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
+  const ConvolutionSizes sizes(run.numbers);
+  const Behind behind_it{std::move(kept[normed]), std::move(kept[scales])};
+  Tensors sums = behind_gradient(run, behind, behind_it, gradient);
+  Tensor before = through_convolutions(sizes, gradient, kept);
+  through_routing(run, sizes, kept, before);
+  if (run.numbers.is("relu")) relu_gradient(kept[images], before);
+  kept[images] = {};
+  for (Tensor& sum : sums) kept.push_back(std::move(sum));
+  return before;
+}
+
+void weight_gradient(const LayerRun&, const Tensors& kept, Tensors& sums) {
+  matrix(sums[kernels]).noalias() += matrix(kept[mixed]) * matrix(kept[shares]).transpose();
+  matrix(sums[routing]).noalias() += matrix(kept[routed]) * matrix(kept[means]).transpose();
+  matrix(sums[routing_bias]) += matrix(kept[routed]).rowwise().sum();
+  for (std::size_t i = behind; i < sums.size(); ++i) {
+    matrix(sums[i]) += matrix(kept[behind_gradients + i - behind]);
+  }
+}
+
+}  // namespace
+
+constinit extern const KernelEntry conditional_conv_kernel_entry{
+    .name = "conditional_conv",
+    .columns = Columns::images,
+    .rows_in = rows_in,
+    .rows_out = rows_out,
+    .weights = weights,
+    .forward = forward,
+    .input_gradient = input_gradient,
+    .weight_gradient = weight_gradient,
+};
+
+}  // namespace penstock

@@ -1,0 +1,81 @@
+#include "validate/kernels/cross_entropy.hpp"
+#include "validate/kernels/drawn.hpp"
+#include "validate/kernels/matrix.hpp"
+
+namespace penstock {
+namespace {
+
+enum Weight : std::size_t { dense, shift };
+enum Keeps : std::size_t { input, logits, kept_count };  // of logits: probabilities, then gradients
+
+std::optional<std::string> why_not(const LayerNumbers& numbers, const CellShape&) {
+  return why_not_flag(numbers, "tied", "the head kernel has weights of its own; 0 is run");
+}
+
+std::size_t rows_in(const LayerNumbers& numbers) { return size_of(numbers, "hidden"); }
+std::size_t rows_out(const LayerNumbers&) { return 1; }
+
+std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
+  const std::size_t vocab = size_of(numbers, "vocab");
+  std::vector<WeightSpec> specs{{vocab, rows_in(numbers), spread_of_sum(rows_in(numbers))}};
+  if (numbers.is("bias")) specs.push_back({vocab, 1, 0.1});
+  return specs;
+}
+
+/// The token behind each.
+std::vector<std::size_t> labels(const LayerRun& run) {
+  const Cell& cell = run.cell;
+  const std::size_t vocab = size_of(run.numbers, "vocab");
+  std::vector<std::size_t> all;
+  for (std::size_t column = 0; column < columns_of(cell, Columns::tokens); ++column) {
+    const std::size_t token = cell.first_token() + column % cell.tokens;
+    all.push_back(token_at(cell, column / cell.tokens, token + 1, vocab));
+  }
+  return all;
+}
+
+/// What a token counts: the loss of a microbatch is the mean over its tokens.
+double share_of(const Cell& cell) {
+  return 1 / static_cast<double>(cell.examples * cell.sequence());
+}
+
+Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
+  kept.resize(kept_count);
+  kept[logits] = Tensor(run.weights[dense].rows, in.columns);
+  auto all = matrix(kept[logits]);
+  all.noalias() = matrix(run.weights[dense]) * matrix(in);
+  if (run.numbers.is("bias")) all.colwise() += matrix(run.weights[shift]).col(0);
+  kept[input] = std::move(in);
+  Tensor loss(1, 1);
+  loss.values[0] = cross_entropy(kept[logits], labels(run)) * share_of(run.cell);
+  return loss;
+}
+
+Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
+  cross_entropy_gradient(kept[logits], labels(run), share_of(run.cell) * gradient.values[0]);
+  Tensor before(kept[input].rows, kept[input].columns);
+  matrix(before).noalias() = matrix(run.weights[dense]).transpose() * matrix(kept[logits]);
+  return before;
+}
+
+void weight_gradient(const LayerRun& run, const Tensors& kept, Tensors& sums) {
+  const auto gradient = matrix(kept[logits]);
+  matrix(sums[dense]).noalias() += gradient * matrix(kept[input]).transpose();
+  if (run.numbers.is("bias")) matrix(sums[shift]) += gradient.rowwise().sum();
+}
+
+}  // namespace
+
+constinit extern const KernelEntry head_kernel_entry{
+    .name = "head",
+    .ends = Ends::last,
+    .why_not = why_not,
+    .rows_in = rows_in,
+    .rows_out = rows_out,
+    .weights = weights,
+    .forward = forward,
+    .input_gradient = input_gradient,
+    .weight_gradient = weight_gradient,
+};
+
+}  // namespace penstock

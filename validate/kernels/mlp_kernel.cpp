@@ -1,0 +1,120 @@
+#include <cmath>
+
+#include "validate/kernels/matrix.hpp"
+#include "validate/kernels/registry.hpp"
+
+namespace penstock {
+namespace {
+
+enum Weight : std::size_t { into, out_of, into_bias, out_bias };
+enum Keeps : std::size_t { input, wide, active, out_gradient, kept_count };
+
+std::optional<std::string> why_not(const LayerNumbers& numbers, const CellShape&) {
+  return why_not_flag(numbers, "dropout", "the mlp kernel drops nothing; 0 is run");
+}
+
+std::size_t rows(const LayerNumbers& numbers) { return size_of(numbers, "hidden"); }
+
+std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
+  const std::size_t inside = size_of(numbers, "intermediate");
+  const std::size_t outputs = inside * (numbers.is("gated") ? 2 : 1);
+  std::vector<WeightSpec> specs{{outputs, rows(numbers), spread_of_sum(rows(numbers))},
+                                {rows(numbers), inside, spread_of_sum(inside)}};
+  if (numbers.is("bias")) specs.insert(specs.end(), {{outputs, 1, 0.1}, {rows(numbers), 1, 0.1}});
+  return specs;
+}
+
+/// GELU by the error function, and its derivative.
+double gelu(double x) { return x * 0.5 * std::erfc(-x * M_SQRT1_2); }
+double gelu_slope(double x) {
+  constexpr double density_at_zero = 0.3989422804014326779;
+  return 0.5 * std::erfc(-x * M_SQRT1_2) + x * density_at_zero * std::exp(-0.5 * x * x);
+}
+
+/// x times its sigmoid, and the derivative.
+double swish(double x) { return x / (1 + std::exp(-x)); }
+double swish_slope(double x) {
+  const double share = 1 / (1 + std::exp(-x));
+  return share * (1 + x * (1 - share));
+}
+
+/// What the second dense layer reads. Of a gated network the first half of the outputs is the gate.
+Tensor activated(const LayerNumbers& numbers, const Tensor& outputs) {
+  Tensor result(size_of(numbers, "intermediate"), outputs.columns);
+  const auto all = matrix(outputs);
+  auto own = matrix(result);
+  if (numbers.is("gated")) {
+    own = all.topRows(own.rows()).unaryExpr(&swish).cwiseProduct(all.bottomRows(own.rows()));
+  } else {
+    own = all.unaryExpr(&gelu);
+  }
+  return result;
+}
+
+/// The gradient of the first dense layer's outputs, from that of what the second one reads.
+Tensor activation_gradient(const LayerNumbers& numbers, const Tensor& outputs,
+                           const Eigen::MatrixXd& gradient) {
+  Tensor result(outputs.rows, outputs.columns);
+  const auto all = matrix(outputs);
+  auto own = matrix(result);
+  if (!numbers.is("gated")) {
+    own = all.unaryExpr(&gelu_slope).cwiseProduct(gradient);
+    return result;
+  }
+  const auto gate = all.topRows(gradient.rows());
+  const auto other = all.bottomRows(gradient.rows());
+  own.topRows(gradient.rows()) =
+      gate.unaryExpr(&swish_slope).cwiseProduct(other).cwiseProduct(gradient);
+  own.bottomRows(gradient.rows()) = gate.unaryExpr(&swish).cwiseProduct(gradient);
+  return result;
+}
+
+Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
+  const bool bias = run.numbers.is("bias");
+  kept.resize(kept_count);
+  kept[wide] = Tensor(run.weights[into].rows, in.columns);
+  auto outputs = matrix(kept[wide]);
+  outputs.noalias() = matrix(run.weights[into]) * matrix(in);
+  if (bias) outputs.colwise() += matrix(run.weights[into_bias]).col(0);
+  kept[active] = activated(run.numbers, kept[wide]);
+  Tensor out(in.rows, in.columns);
+  matrix(out).noalias() = matrix(run.weights[out_of]) * matrix(kept[active]);
+  if (bias) matrix(out).colwise() += matrix(run.weights[out_bias]).col(0);
+  kept[input] = std::move(in);
+  return out;
+}
+
+Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
+  const Eigen::MatrixXd inside = matrix(run.weights[out_of]).transpose() * matrix(gradient);
+  kept[wide] = activation_gradient(run.numbers, kept[wide], inside);
+  Tensor before(kept[input].rows, kept[input].columns);
+  matrix(before).noalias() = matrix(run.weights[into]).transpose() * matrix(kept[wide]);
+  kept[out_gradient] = std::move(gradient);
+  return before;
+}
+
+void weight_gradient(const LayerRun& run, const Tensors& kept, Tensors& sums) {
+  const auto inside = matrix(kept[wide]);  // since I, its gradient
+  const auto outside = matrix(kept[out_gradient]);
+  matrix(sums[into]).noalias() += inside * matrix(kept[input]).transpose();
+  matrix(sums[out_of]).noalias() += outside * matrix(kept[active]).transpose();
+  if (!run.numbers.is("bias")) return;
+  matrix(sums[into_bias]) += inside.rowwise().sum();
+  matrix(sums[out_bias]) += outside.rowwise().sum();
+}
+
+}  // namespace
+
+constinit extern const KernelEntry mlp_kernel_entry{
+    .name = "mlp",
+    .around = Around::ends,
+    .why_not = why_not,
+    .rows_in = rows,
+    .rows_out = rows,
+    .weights = weights,
+    .forward = forward,
+    .input_gradient = input_gradient,
+    .weight_gradient = weight_gradient,
+};
+
+}  // namespace penstock

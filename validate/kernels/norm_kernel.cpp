@@ -1,0 +1,59 @@
+#include "validate/kernels/matrix.hpp"
+#include "validate/kernels/norming.hpp"
+#include "validate/kernels/registry.hpp"
+
+namespace penstock {
+namespace {
+
+enum Weight : std::size_t { gain, shift };
+// What F keeps; I leaves the gradients of the weights, which take no second look at the tokens.
+enum Keeps : std::size_t { normed, scales, kept_count };
+
+std::size_t rows(const LayerNumbers& numbers) { return size_of(numbers, "hidden"); }
+
+std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
+  std::vector<WeightSpec> specs{{rows(numbers), 1, 0.1, 1}};
+  if (numbers.is("bias")) specs.push_back({rows(numbers), 1, 0.1});
+  return specs;
+}
+
+Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
+  kept.resize(kept_count);
+  kept[scales] = norm_columns(in, run.numbers.is("bias"));
+  kept[normed] = in;
+  auto out = matrix(in);
+  out.array().colwise() *= matrix(run.weights[gain]).col(0).array();
+  if (run.numbers.is("bias")) out.colwise() += matrix(run.weights[shift]).col(0);
+  return in;
+}
+
+Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
+  Tensors sums;
+  for (const Tensor& weight : run.weights) sums.emplace_back(weight.rows, weight.columns);
+  auto own = matrix(gradient);
+  matrix(sums[gain]) = (own.array() * matrix(kept[normed]).array()).rowwise().sum();
+  if (run.numbers.is("bias")) matrix(sums[shift]) = own.rowwise().sum();
+  own.array().colwise() *= matrix(run.weights[gain]).col(0).array();
+  norm_gradient(kept[normed], kept[scales], run.numbers.is("bias"), gradient);
+  kept = std::move(sums);
+  return gradient;
+}
+
+void weight_gradient(const LayerRun&, const Tensors& kept, Tensors& sums) {
+  for (std::size_t i = 0; i < sums.size(); ++i) matrix(sums[i]) += matrix(kept[i]);
+}
+
+}  // namespace
+
+constinit extern const KernelEntry norm_kernel_entry{
+    .name = "norm",
+    .around = Around::begins,
+    .rows_in = rows,
+    .rows_out = rows,
+    .weights = weights,
+    .forward = forward,
+    .input_gradient = input_gradient,
+    .weight_gradient = weight_gradient,
+};
+
+}  // namespace penstock

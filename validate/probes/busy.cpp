@@ -1,0 +1,25 @@
+#include <array>
+#include <cmath>
+#include <memory>
+
+#include "validate/busy_kernel.hpp"
+#include "validate/probe_timing.hpp"
+#include "validate/probes/registry.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::array sizes{Parameter{"ns", "that it is asked to take", std::nullopt, 1, 1e9}};
+
+Sampler make(const NamedNumbers& of) {
+  const auto steps = static_cast<std::uint64_t>(std::llround(of.at("ns") * spin_steps_per_ns()));
+  const auto seed = std::make_shared<std::uint64_t>(1);
+  return repeated([steps, seed] { *seed = spin(steps, *seed); }, thread_cpu_ns);
+}
+
+}  // namespace
+
+constinit extern const ProbeEntry busy_entry{
+    "busy", "the kernel that stands for actions of which only the time is known", sizes, make};
+
+}  // namespace penstock

@@ -1,0 +1,22 @@
+#include <memory>
+
+#include "validate/busy_kernel.hpp"
+#include "validate/probe_timing.hpp"
+#include "validate/probes/registry.hpp"
+
+namespace penstock {
+namespace {
+
+/// A fixed number of steps, so that it takes longer where the machine is slower just then.
+Sampler make(const NamedNumbers&) {
+  constexpr std::uint64_t steps = 100'000;
+  const auto seed = std::make_shared<std::uint64_t>(1);
+  return repeated([seed] { *seed = spin(steps, *seed); }, thread_cpu_ns);
+}
+
+}  // namespace
+
+constinit extern const ProbeEntry canary_entry{
+    "canary", "a fixed piece of work, by which to tell whether the machine is as it was", {}, make};
+
+}  // namespace penstock

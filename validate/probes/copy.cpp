@@ -1,0 +1,53 @@
+#include <array>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "validate/busy_kernel.hpp"
+#include "validate/probe_timing.hpp"
+#include "validate/probes/registry.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::array sizes{Parameter{"bytes", "that are copied", std::nullopt, 1, 1U << 26}};
+
+constexpr std::size_t page = 4096;
+
+std::size_t whole_pages(std::size_t bytes) { return (bytes + page - 1) / page * page; }
+
+/// Two places for so many bytes, half a page apart at their starts whatever the size: where starts
+/// are alike, a load waits for a store that looks as if it were to the same address.
+class Places {
+ public:
+  explicit Places(std::size_t bytes) : memory_(2 * whole_pages(bytes) + 3 * page, 1) {
+    void* start = memory_.data();
+    std::size_t space = memory_.size();
+    from_ = static_cast<char*>(std::align(page, 2 * whole_pages(bytes) + page, start, space));
+    to_ = from_ + whole_pages(bytes) + page / 2;
+  }
+
+  void copy(std::size_t bytes) {
+    std::memcpy(to_, from_, bytes);
+    // Something that the compiler cannot see must have been able to read it.
+    asm volatile("" : : "r"(to_) : "memory");
+  }
+
+ private:
+  std::vector<char> memory_;
+  char* from_;
+  char* to_;
+};
+
+Sampler make(const NamedNumbers& of) {
+  const auto bytes = static_cast<std::size_t>(of.at("bytes"));
+  const auto places = std::make_shared<Places>(bytes);
+  return repeated([places, bytes] { places->copy(bytes); }, thread_cpu_ns);
+}
+
+}  // namespace
+
+constinit extern const ProbeEntry copy_entry{"copy", "bytes from one place in memory to another",
+                                             sizes, make};
+
+}  // namespace penstock

@@ -1,0 +1,28 @@
+#include <array>
+
+#include "validate/probe_timing.hpp"
+#include "validate/probes/registry.hpp"
+#include "validate/rank_threads.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::array sizes{
+    Parameter{"threads", "that are started and waited for", std::nullopt, 1, 256}};
+
+Sampler make(const NamedNumbers& of) {
+  const auto threads = static_cast<std::uint32_t>(of.at("threads"));
+  return repeated(
+      [threads] {
+        on_all_ranks(
+            threads, [](std::uint32_t) {}, [] {});
+      },
+      steady_ns);
+}
+
+}  // namespace
+
+constinit extern const ProbeEntry launch_entry{
+    "launch", "the start and the end of a run: a thread for each rank", sizes, make};
+
+}  // namespace penstock

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "hardware_models/parameters.hpp"
+
+namespace penstock {
+
+/// Runs a kernel and returns what it took, in nanoseconds.
+using Sampler = std::function<double()>;
+
+/// A kernel that can be measured by itself at any of its shapes. A probe is one .cpp of this
+/// folder.
+struct ProbeEntry {
+  std::string_view name;
+  std::string_view summary;
+  std::span<const Parameter> sizes;
+  /// Makes what it needs, once; `sizes` are checked, and whole.
+  Sampler (*make)(const NamedNumbers& sizes);
+};
+
+/// All probes, by name.
+std::span<const ProbeEntry* const> probe_entries();
+
+}  // namespace penstock

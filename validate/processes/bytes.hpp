@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace penstock {
+
+/// Puts values behind each other as bytes, the lowest byte of a number first, whatever the machine
+/// does itself.
+class ByteWriter {
+ public:
+  void u32(std::uint32_t value) { number(value, 4); }
+  void u64(std::uint64_t value) { number(value, 8); }
+  void i64(std::int64_t value) { number(static_cast<std::uint64_t>(value), 8); }
+  void text(std::string_view value);
+  void words(std::span<const std::uint64_t> values);
+
+  void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
+  void clear() { bytes_.clear(); }
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  void number(std::uint64_t value, int bytes);
+
+  std::vector<std::byte> bytes_;
+};
+
+/// Takes such values out again. Throws std::runtime_error where there are not enough bytes.
+class ByteReader {
+ public:
+  explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  std::uint32_t u32() { return static_cast<std::uint32_t>(number(4)); }
+  std::uint64_t u64() { return number(8); }
+  std::int64_t i64() { return static_cast<std::int64_t>(number(8)); }
+  std::string text();
+  /// How many things follow, of at least so many bytes each, so that there is room for them.
+  std::uint32_t count(std::size_t least_bytes);
+  bool done() const { return bytes_.empty(); }
+
+ private:
+  std::uint64_t number(std::size_t bytes);
+  std::span<const std::byte> take(std::size_t bytes);
+
+  std::span<const std::byte> bytes_;
+};
+
+/// Words that came as bytes, the lowest first, become numbers of this machine.
+void to_native(std::span<std::uint64_t> words);
+
+}  // namespace penstock

@@ -1,0 +1,120 @@
+#include "validate/processes/child.hpp"
+
+#include <exception>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "validate/rank_program.hpp"
+#include "validate/rank_runner.hpp"
+#include "validate/transports/tcp.hpp"
+#include "validate/transports/tcp_peers.hpp"
+
+namespace penstock {
+namespace {
+
+/// What ranks do, and the transfers that they ask for.
+std::vector<TaskId> tasks_of(const Job& job, const RankGroup& ranks) {
+  const std::vector<RankProgram> programs = rank_programs(job.plan);
+  std::vector<TaskId> tasks;
+  for (std::uint32_t rank = ranks.first; rank < ranks.end; ++rank) {
+    for (const Step& step : programs[rank]) {
+      tasks.push_back(step.task);
+      for (const Sending& sending : step.sends) tasks.push_back(sending.transfer);
+    }
+  }
+  return tasks;
+}
+
+std::vector<Descriptor> sockets_of(const ProcessJob& all, std::uint32_t process, Control& control) {
+  const Moment end = after(all.start_limit);
+  const Listener listener = listen_on_loopback();
+  control.send(Word::port, body_of(std::vector{listener.port}));
+  const auto message = control.receive();
+  if (!message || message->word != Word::ports) throw SocketError("was told no ports");
+  const Greeting greeting{.token = all.token,
+                          .process = process,
+                          .processes = static_cast<std::uint32_t>(all.groups.size()),
+                          .plan = plan_hash(all.job->plan)};
+  return connect_peers(listener, ports_in(*message), greeting, end);
+}
+
+/// Says why it cannot go on, if there is still somebody to say it to.
+void give_up(Control& control, const std::exception& error) {
+  try {
+    control.send(Word::broken, body_of(std::string(error.what())));
+  } catch (const std::exception&) {
+    return;
+  }
+}
+
+/// Does the work of one process while it listens for what it is told.
+class Server {
+ public:
+  Server(const ProcessJob& all, std::uint32_t process, Control& control)
+      : control_(control),
+        tasks_(tasks_of(*all.job, all.groups[process])),
+        links_(boxes_of(*all.job), all.groups, process, sockets_of(all, process, control),
+               all.wait_limit),
+        backend_(all.make(*all.job, all.groups[process], links_)) {}
+
+  void serve() {
+    control_.send(Word::ready, body_of(backend_->environment()));
+    while (const auto message = control_.receive()) {
+      if (message->word == Word::quit) break;
+      obey(message->word);
+    }
+    links_.halt();
+  }
+
+ private:
+  void obey(Word word) {
+    if (word == Word::report) control_.send(Word::standing, body_of(links_.standing()));
+    if (word == Word::halt) links_.halt();
+    if (word == Word::halt_stuck) links_.halt_stuck();
+    if (word == Word::profile) {
+      begin([this] { control_.send(Word::profiled, body_of(backend_->profile())); });
+    }
+    if (word == Word::run) begin([this] { run(); });
+  }
+
+  /// So that it can still be asked how far it is.
+  template <class Work>
+  void begin(const Work& work) {
+    worker_ = std::jthread([this, work] {
+      try {
+        work();
+      } catch (const std::exception& error) {
+        give_up(control_, error);
+      }
+    });
+  }
+
+  void run() {
+    const auto outcome = backend_->run();
+    if (const auto* fault = std::get_if<RunFault>(&outcome)) {
+      return control_.send(Word::fault, body_of(*fault));
+    }
+    std::vector<TaskSpan> spans;
+    for (const TaskId task : tasks_) spans.push_back({task, std::get<Iteration>(outcome)[task]});
+    control_.send(Word::ran, body_of(spans));
+  }
+
+  Control& control_;
+  std::vector<TaskId> tasks_;
+  TcpLinks links_;
+  std::unique_ptr<Backend> backend_;
+  std::jthread worker_;  // last, so that it ends before what it uses
+};
+
+}  // namespace
+
+void serve(const ProcessJob& all, std::uint32_t process, Control& control) {
+  try {
+    Server(all, process, control).serve();
+  } catch (const std::exception& error) {
+    give_up(control, error);
+  }
+}
+
+}  // namespace penstock

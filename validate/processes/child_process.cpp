@@ -1,0 +1,107 @@
+#include "validate/processes/child_process.hpp"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <iterator>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+/// The threads of this process that its program knows of.
+std::ptrdiff_t threads_here() {
+#ifdef __SANITIZE_THREAD__
+  constexpr std::ptrdiff_t of_sanitizer = 1;
+#else
+  constexpr std::ptrdiff_t of_sanitizer = 0;
+#endif
+  std::error_code error;
+  const std::filesystem::directory_iterator all("/proc/self/task", error);
+  return error ? 1 : std::distance(begin(all), end(all)) - of_sanitizer;
+}
+
+/// A thread that was waited for may still be listed for a moment.
+void check_alone() {
+  const Moment end = after(std::chrono::seconds(1));
+  while (threads_here() > 1) {
+    if (std::chrono::steady_clock::now() > end) {
+      throw std::runtime_error(
+          fmt::format("a program with {} threads cannot start processes", threads_here()));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+/// In the new process, which ends with the one that started it and does nothing on signals that was
+/// meant for that. Whether to go on after ^C is for that to say.
+void tie_to(pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  for (const int one : {SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL}) {
+    std::signal(one, SIG_DFL);
+  }
+  std::signal(SIGINT, SIG_IGN);
+}
+
+std::string ending_text(int status) {
+  if (WIFSIGNALED(status)) return fmt::format("signal {}", WTERMSIG(status));
+  return fmt::format("exit code {}", WEXITSTATUS(status));
+}
+
+}  // namespace
+
+ChildProcess::~ChildProcess() {
+  if (pid_ == 0) return;
+  kill(pid_, SIGKILL);
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
+}
+
+std::optional<std::string> ChildProcess::ending(Moment end) {
+  while (pid_ != 0) {
+    if (waitpid(pid_, &status_, WNOHANG) == pid_) {
+      pid_ = 0;
+    } else if (std::chrono::steady_clock::now() >= end) {
+      return std::nullopt;
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  return ending_text(status_);
+}
+
+std::vector<std::unique_ptr<ChildProcess>> start_children(
+    std::uint32_t count, const std::function<void(std::uint32_t, Control&)>& life) {
+  check_alone();
+  const pid_t parent = getpid();
+  std::vector<std::unique_ptr<ChildProcess>> children;
+  for (std::uint32_t which = 0; which < count; ++which) {
+    auto [ours, its] = connected_pair();
+    const pid_t pid = fork();
+    if (pid < 0) throw std::system_error(errno, std::generic_category(), "starting a process");
+    if (pid > 0) {
+      children.push_back(std::make_unique<ChildProcess>(pid, std::move(ours)));
+      continue;
+    }
+    tie_to(parent);
+    ours = Descriptor();
+    for (auto& other : children) {
+      other->pid_ = 0;  // not this one's to end
+      other.reset();
+    }
+    Control control(std::move(its));
+    life(which, control);
+    _exit(0);  // nothing that was copied is ended or written twice
+  }
+  return children;
+}
+
+}  // namespace penstock

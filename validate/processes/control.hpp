@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "validate/backend.hpp"
+#include "validate/processes/bytes.hpp"
+#include "validate/processes/sockets.hpp"
+#include "validate/transports/tcp.hpp"
+
+namespace penstock {
+
+/// What the process that the user started and one that it started say to each other.
+enum class Word : std::uint32_t {
+  // To the one that was started:
+  ports,       // where the others listen
+  profile,     // answered with `profiled`
+  run,         // answered with `ran` or `fault`
+  report,      // answered with `standing`, also while it runs
+  halt,        // the run, which then ends with a fault
+  halt_stuck,  // the same, since all ranks of all processes wait for ever
+  quit,
+  // From it:
+  port,   // where it listens
+  ready,  // connected with the others; its environment
+  profiled,
+  ran,
+  fault,
+  standing,
+  broken,  // it cannot go on: why
+};
+
+struct ControlMessage {
+  Word word;
+  std::vector<std::byte> body;
+};
+
+/// One end of the connection between the two.
+class Control {
+ public:
+  explicit Control(Descriptor socket) : socket_(std::move(socket)) {}
+
+  const Descriptor& socket() const { return socket_; }
+  /// From any thread. Throws SocketError when the other end is gone or takes nothing.
+  void send(Word word, const ByteWriter& body = {});
+  /// Waits until something comes, and no longer than some seconds for the rest of it. Nothing when
+  /// the other end is closed; throws SocketError or std::runtime_error for what is no message.
+  std::optional<ControlMessage> receive();
+
+ private:
+  Descriptor socket_;
+  std::mutex mutex_;  // guards sending
+};
+
+/// A task with when it ran.
+struct TaskSpan {
+  TaskId task;
+  Span span;
+};
+
+// The bodies of messages. Readers throw std::runtime_error for what is none.
+ByteWriter body_of(const std::vector<std::uint16_t>& ports);
+std::vector<std::uint16_t> ports_in(const ControlMessage& message);
+ByteWriter body_of(const std::map<std::string, std::string>& environment);
+std::map<std::string, std::string> environment_in(const ControlMessage& message);
+ByteWriter body_of(const std::vector<std::int64_t>& profile);
+std::vector<std::int64_t> profile_in(const ControlMessage& message);
+ByteWriter body_of(const std::vector<TaskSpan>& spans);
+std::vector<TaskSpan> spans_in(const ControlMessage& message);
+ByteWriter body_of(const RunFault& fault);
+RunFault fault_in(const ControlMessage& message);
+ByteWriter body_of(const Standing& standing);
+Standing standing_in(const ControlMessage& message);
+ByteWriter body_of(const std::string& text);
+std::string text_in(const ControlMessage& message);
+
+}  // namespace penstock

@@ -1,0 +1,156 @@
+#include "validate/processes/process_backend.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "validate/link_probe.hpp"
+#include "validate/measurement.hpp"
+#include "validate/processes/round.hpp"
+#include "validate/rank_runner.hpp"
+#include "validate/transports/tcp_frames.hpp"
+
+namespace penstock {
+namespace {
+
+/// For a run on a machine that has much else to do.
+std::chrono::milliseconds run_limit_of(const Job& job) {
+  double ns = 0;
+  for (TaskId task = 0; task < job.plan.tasks(); ++task) {
+    if (job.plan.is_link(job.plan.class_of(task).resource)) continue;
+    ns += static_cast<double>(job.work_ns[job.plan.work[task]]);
+  }
+  const double most = std::min(60'000 + 50 * ns / 1e6, 3'600'000.0);
+  return std::chrono::milliseconds(static_cast<std::int64_t>(most));
+}
+
+bool is_of_process(const Plan& plan, std::uint32_t work, const RankGroup& group) {
+  return group.contains(plan.classes[work].resource);
+}
+
+/// What says most of what went wrong: ranks are halted, or lose their connections, because of what
+/// happened to others.
+std::optional<RunFault> fault_of(const std::vector<ControlMessage>& answers) {
+  std::vector<RunFault> deadlocks;
+  std::vector<RunFault> transports;
+  for (const ControlMessage& answer : answers) {
+    if (answer.word != Word::fault) continue;
+    RunFault fault = fault_in(answer);
+    if (fault.kind == "deadlock") {
+      deadlocks.push_back(std::move(fault));
+    } else if (fault.kind == "transport") {
+      transports.push_back(std::move(fault));
+    } else {
+      return fault;
+    }
+  }
+  if (!deadlocks.empty()) return joined(deadlocks);
+  if (!transports.empty()) return transports.front();
+  return std::nullopt;
+}
+
+}  // namespace
+
+ProcessBackend::ProcessBackend(const Job& job, MakePart make, std::uint32_t processes,
+                               const ProcessLimits& limits)
+    : job_(job),
+      limits_(limits),
+      run_limit_(run_limit_of(job)),
+      groups_(rank_groups(job.plan.ranks, processes)),
+      recorder_({job.plan.tasks()}) {
+  const ProcessJob all{&job, make, groups_, random_token(), limits.start, run_limit_};
+  children_ = start_children(
+      processes, [&](std::uint32_t process, Control& control) { serve(all, process, control); });
+  connect();
+}
+
+ProcessBackend::~ProcessBackend() { quit(); }
+
+/// Tells all processes where the others are, and waits until they are connected.
+void ProcessBackend::connect() {
+  // They give up a little earlier, and know why.
+  const Watch watch{.limit = limits_.start + std::chrono::seconds(5), .silence = {}};
+  Round listening(children_, groups_, watch);
+  std::vector<std::uint16_t> ports;
+  const auto listeners = listening.answers();
+  if (!listeners) throw std::runtime_error(listening.lost()->text);
+  for (const ControlMessage& answer : *listeners) ports.push_back(ports_in(answer).at(0));
+  Round connecting(children_, groups_, watch);
+  const auto ready = connecting.ask(Word::ports, body_of(ports));
+  if (!ready) throw std::runtime_error(connecting.lost()->text);
+  environment_ = environment_in(ready->front());
+  environment_["processes"] = fmt::format("{}", children_.size());
+  environment_["links"] = "TCP on loopback";
+}
+
+/// Those that do not end by themselves are killed.
+void ProcessBackend::quit() {
+  const Moment end = after(std::chrono::seconds(2));
+  for (const auto& child : children_) {
+    try {
+      child->control().send(Word::quit);
+    } catch (const SocketError&) {
+      continue;  // it has ended
+    }
+  }
+  for (const auto& child : children_) child->ending(end);
+  children_.clear();
+}
+
+/// The answers of all processes; nothing once one was lost.
+std::optional<std::vector<ControlMessage>> ProcessBackend::ask(Word word) {
+  if (lost_) return std::nullopt;
+  Round round(children_, groups_, {.limit = run_limit_, .silence = limits_.silence, .run = runs_});
+  auto answers = round.ask(word);
+  if (answers) return answers;
+  lost_ = round.lost();
+  children_.clear();
+  return std::nullopt;
+}
+
+/// Where a process was lost there is nothing to measure, which the next run says.
+std::vector<std::int64_t> ProcessBackend::profile() {
+  std::vector<std::int64_t> ns = job_.work_ns;
+  const auto answers = ask(Word::profile);
+  if (!answers) return ns;
+  for (std::uint32_t process = 0; process < groups_.size(); ++process) {
+    const std::vector<std::int64_t> its = profile_in((*answers)[process]);
+    for (std::uint32_t work = 0; work < ns.size(); ++work) {
+      if (is_of_process(job_.plan, work, groups_[process])) ns[work] = its.at(work);
+    }
+  }
+  return ns;
+}
+
+std::variant<Iteration, RunFault> ProcessBackend::run() {
+  ++runs_;
+  const auto answers = ask(Word::run);
+  if (!answers) return *lost_;
+  if (auto fault = fault_of(*answers)) return std::move(*fault);
+  recorder_.clear();
+  for (const ControlMessage& answer : *answers) {
+    for (const TaskSpan& one : spans_in(answer)) recorder_.add(0, one.task, one.span);
+  }
+  return recorder_.by_task(job_.plan.tasks());
+}
+
+/// With what a connection like theirs is worth.
+std::map<std::string, std::string> ProcessBackend::environment() const {
+  constexpr std::size_t large = std::size_t{1} << 20;
+  std::map<std::string, std::string> all = environment_;
+  const double one_way_ns = median(measure_link(TransportKind::tcp, 8, 100));
+  const double large_ns = median(measure_link(TransportKind::tcp, large, 20));
+  all["tcp_one_way_us"] = fmt::format("{:.1f}", one_way_ns * 1e-3);
+  all["tcp_gigabytes_per_s"] = fmt::format("{:.2f}", static_cast<double>(large) / large_ns);
+  return all;
+}
+
+std::vector<pid_t> ProcessBackend::pids() const {
+  std::vector<pid_t> all;
+  for (const auto& child : children_) all.push_back(child->pid());
+  return all;
+}
+
+}  // namespace penstock

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "validate/backend.hpp"
+#include "validate/processes/child.hpp"
+#include "validate/processes/child_process.hpp"
+#include "validate/recorder.hpp"
+
+namespace penstock {
+
+/// How long processes may take.
+struct ProcessLimits {
+  std::chrono::milliseconds start{30'000};    // until all are connected
+  std::chrono::milliseconds silence{10'000};  // of one that is asked how far it is
+};
+
+/// Runs a job in several processes, each with some of its ranks; their tensors go by TCP. What a
+/// process makes of its ranks is the matter of the part that `make` gives.
+///
+/// A process that ends or falls silent is the fault of the run that it was in, and of all after it.
+class ProcessBackend : public Backend {
+ public:
+  /// No more processes than ranks. Throws std::runtime_error where they cannot be started, among
+  /// others since this program has threads.
+  ProcessBackend(const Job& job, MakePart make, std::uint32_t processes,
+                 const ProcessLimits& limits = {});
+  ~ProcessBackend() override;
+
+  std::vector<std::int64_t> profile() override;
+  std::variant<Iteration, RunFault> run() override;
+  std::map<std::string, std::string> environment() const override;
+
+  /// The processes, for who wants to do something to them.
+  std::vector<pid_t> pids() const;
+
+ private:
+  void connect();
+  void quit();
+  std::optional<std::vector<ControlMessage>> ask(Word word);
+
+  const Job& job_;
+  ProcessLimits limits_;
+  std::chrono::milliseconds run_limit_;
+  std::vector<RankGroup> groups_;
+  std::vector<std::unique_ptr<ChildProcess>> children_;  // none after one was lost
+  std::map<std::string, std::string> environment_;
+  Recorder recorder_;
+  std::optional<RunFault> lost_;
+  std::uint32_t runs_ = 0;
+};
+
+}  // namespace penstock

@@ -1,0 +1,102 @@
+#include "validate/store_recovery.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <utility>
+
+#include "sim/error.hpp"
+#include "validate/profile_store.hpp"
+#include "validate/store_file.hpp"
+#include "validate/store_reading.hpp"
+#include "validate/store_schema.hpp"
+#include "validate/store_writing.hpp"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Given a row that can be read, and its verdicts.
+using Keep = std::function<void(const StoredRow& row, const std::vector<Verdict>& verdicts)>;
+
+/// What a query gives, or what stands in its place where damage has struck.
+template <class Value, class Query>
+Value despite_damage(Value otherwise, Query query) {
+  try {
+    return query();
+  } catch (const DatabaseError& error) {
+    if (error.fault() != DatabaseFault::damaged) throw;
+    return otherwise;
+  }
+}
+
+/// No number is higher. Where nothing else tells, as many rows as would fit into the file.
+std::int64_t highest_id(Database& database, const std::string& path) {
+  constexpr std::int64_t least_row_bytes = 16;
+  const auto most = static_cast<std::int64_t>(fs::file_size(path)) / least_row_bytes;
+  const std::int64_t counted = despite_damage(most, [&] {
+    return database.whole("SELECT seq FROM sqlite_sequence WHERE name = 'profile'");
+  });
+  return std::clamp<std::int64_t>(counted, 0, most);
+}
+
+std::vector<Verdict> verdicts_of(RowReader& reader, RowId id) {
+  return despite_damage(std::vector<Verdict>(), [&] { return reader.verdicts(id); });
+}
+
+Recovery read_all(const std::string& path, const Keep& keep) {
+  Database database(path, Database::Access::salvage);
+  if (const auto fault = why_no_store(database, ProfileStore::schema)) {
+    throw InputError(fmt::format("{}: {}", path, *fault));
+  }
+  Recovery recovery;
+  RowReader reader(database);
+  const std::int64_t highest = highest_id(database, path);
+  for (std::int64_t number = 1; number <= highest; ++number) {
+    const RowId id{number};
+    const UnreadableRow lost{id, "the page that it stands on is damaged"};
+    const auto read = despite_damage(std::optional<ReadRow>(lost), [&] { return reader.read(id); });
+    if (!read) continue;
+    if (const auto* row = std::get_if<StoredRow>(&*read)) {
+      ++recovery.readable;
+      keep(*row, verdicts_of(reader, id));
+    } else {
+      recovery.damaged.push_back(std::get<UnreadableRow>(*read));
+    }
+  }
+  return recovery;
+}
+
+}  // namespace
+
+Recovery examine_store(const std::string& path) {
+  return in_store(
+      path, [&] { return read_all(path, [](const StoredRow&, const std::vector<Verdict>&) {}); });
+}
+
+Recovery recover_store(const std::string& path, const std::string& into) {
+  if (fs::exists(into)) {
+    throw UsageError(
+        fmt::format("{}: it is there already; rows are recovered into a new file", into));
+  }
+  in_store(into, [&] { make_store(into); });
+  return in_store(into, [&] {
+    Database target(into, Database::Access::write);
+    Transaction transaction(target);
+    const Recovery recovery = in_store(path, [&] {
+      return read_all(path, [&](const StoredRow& row, const std::vector<Verdict>& verdicts) {
+        in_store(into, [&] {
+          insert_row(target, row);
+          for (const Verdict& verdict : verdicts) insert_verdict(target, row.id, verdict);
+        });
+      });
+    });
+    transaction.commit();
+    return recovery;
+  });
+}
+
+}  // namespace penstock

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <atomic>
+
+#include "validate/shared_memory.hpp"
+#include "validate/transport.hpp"
+#include "validate/transports/ring.hpp"
+
+namespace penstock {
+
+/// How much rings hold and how long ranks wait.
+struct RingLimits {
+  std::size_t most_words = std::size_t{1} << 15;  // of a ring; its largest message always fits
+  std::int64_t patience_ns = 10'000'000'000;      // for a tensor, while other ranks still run
+};
+
+/// Through shared memory, a ring for each ordered pair of ranks, between threads or processes that
+/// spin while they wait. Whoever waits empties all of its rings: what came before it is wanted is
+/// parked, so that a full ring holds a sender up only while its reader computes. Whoever waits
+/// long looks whether all do, with nothing on its way: a deadlock.
+class Rings : public Transport {
+ public:
+  Rings(const std::vector<BoxSpec>& boxes, std::uint32_t ranks, const RingLimits& limits = {});
+
+  void clear() override;
+  void post(std::size_t box, const Message& message, std::span<const std::uint64_t> words) override;
+  std::optional<Message> take(std::size_t box, std::span<std::uint64_t> words) override;
+  void finish(std::uint32_t rank) override;
+  void halt() override;
+  std::vector<std::optional<std::size_t>> deadlock() const override;
+  std::optional<TransportFailure> failure() const override;
+
+ private:
+  struct alignas(64) RankLine {            // shared by all; written by its rank alone
+    std::atomic<std::uint64_t> waits_for;  // a box, or one of the states of a rank
+    std::atomic<std::uint64_t> stuck_on;   // the same, at a deadlock
+  };
+  struct alignas(64) RunState {  // shared by all
+    std::atomic<std::uint32_t> halted;
+    std::atomic<std::uint32_t> deadlocked;
+    std::atomic<std::uint64_t> gave_up;  // a rank, and one
+  };
+  struct Box {
+    std::uint32_t sender = 0;
+    std::uint32_t reader = 0;
+    std::span<std::uint64_t> words;  // where it is parked; these three are its reader's own
+    Message message;
+    bool parked = false;
+  };
+
+  void add_rings();
+  void add_boxes(const std::vector<BoxSpec>& boxes);
+  Ring& ring_of(std::uint32_t sender, std::uint32_t reader);
+  std::optional<Message> receive(std::size_t box, std::span<std::uint64_t> words);
+  void park(Ring& ring, std::size_t box, const Message& message);
+  void empty_rings(std::uint32_t reader, std::uint32_t except_of);
+  template <class Attempt>
+  void spin_until(std::uint32_t rank, std::uint32_t except_of, const Attempt& attempt);
+  void look_around(std::uint32_t rank, std::int64_t waited_ns);
+  void halt_if_stuck();
+  std::vector<std::uint64_t> waits() const;
+
+  std::uint32_t ranks_;
+  RingLimits limits_;
+  std::vector<std::size_t> ring_words_;  // by sender and reader
+  SharedMemory memory_;
+  RunState* state_;
+  std::span<RankLine> lines_;  // by rank
+  std::vector<Ring> rings_;
+  std::vector<std::uint32_t> ring_index_;            // by sender and reader
+  std::vector<std::vector<std::uint32_t>> senders_;  // by reader: whose rings lead to it
+  std::vector<std::uint64_t> store_;                 // what is parked
+  std::vector<Box> boxes_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,114 @@
+#include "validate/transports/tcp_peers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+/// How long one that has connected may take to greet: others may be waiting behind it.
+constexpr std::chrono::milliseconds greeting_limit{2'000};
+
+/// Why one that knows the token is no peer all the same.
+std::string fault_of(Acquaintance acquaintance, const Greeting& own, const Greeting& read) {
+  switch (acquaintance) {
+    case Acquaintance::peer:
+      break;
+    case Acquaintance::stranger:
+      return "a stranger answers where a process was expected";
+    case Acquaintance::other_version:
+      return fmt::format("a process speaks version {}; this is {}", read.version, own.version);
+    case Acquaintance::other_plan:
+      return fmt::format("process {} has another plan", read.process);
+    case Acquaintance::other_processes:
+      return fmt::format("a process says that it is {} of {}; this is {} of {}", read.process,
+                         read.processes, own.process, own.processes);
+  }
+  return "";
+}
+
+void send_greeting(const Descriptor& socket, const Greeting& own, Moment end) {
+  const ByteWriter greeting = bytes_of(own);
+  send_all(socket, greeting.bytes(), end);
+}
+
+/// The greeting of who is at the other end; nothing of a stranger.
+std::optional<Greeting> greeting_of(const Descriptor& socket, const Greeting& own, Moment end) {
+  std::array<std::byte, greeting_bytes> bytes{};
+  if (!receive_all(socket, bytes, end)) return std::nullopt;
+  Greeting read;
+  const Acquaintance found = acquaintance(bytes, own, read);
+  if (found == Acquaintance::stranger) return std::nullopt;
+  if (found != Acquaintance::peer) throw SocketError(fault_of(found, own, read));
+  return read;
+}
+
+Descriptor connect_to(std::uint32_t process, std::uint16_t port, const Greeting& own, Moment end) {
+  Descriptor socket = connect_on_loopback(port);
+  send_greeting(socket, own, end);
+  const auto read = greeting_of(socket, own, end);
+  if (!read) throw SocketError(fmt::format("process {} did not answer a greeting", process));
+  if (read->process == process) return socket;
+  throw SocketError(fmt::format("process {} answers as process {}", process, read->process));
+}
+
+/// The greeting of one that has connected. Strangers may do what they like.
+std::optional<Greeting> greeting_of_arrival(const Descriptor& socket, const Greeting& own,
+                                            Moment end) {
+  std::array<std::byte, greeting_bytes> bytes{};
+  try {
+    if (!receive_all(socket, bytes, std::min(end, after(greeting_limit)))) return std::nullopt;
+  } catch (const SocketError&) {
+    return std::nullopt;
+  }
+  Greeting read;
+  const Acquaintance found = acquaintance(bytes, own, read);
+  if (found == Acquaintance::stranger) return std::nullopt;
+  if (found != Acquaintance::peer) throw SocketError(fault_of(found, own, read));
+  return read;
+}
+
+SocketError missing(const std::vector<Descriptor>& sockets, std::uint32_t self,
+                    std::uint32_t strangers) {
+  for (std::uint32_t process = self + 1; process < sockets.size(); ++process) {
+    if (sockets[process]) continue;
+    return SocketError(
+        fmt::format("process {} did not connect in time; {} turned away", process, strangers));
+  }
+  return SocketError("a process did not connect in time");
+}
+
+}  // namespace
+
+std::vector<Descriptor> connect_peers(const Listener& listener,
+                                      const std::vector<std::uint16_t>& ports, const Greeting& own,
+                                      Moment end) {
+  std::vector<Descriptor> sockets(own.processes);
+  for (std::uint32_t process = 0; process < own.process; ++process) {
+    sockets[process] = connect_to(process, ports[process], own, end);
+  }
+  std::uint32_t strangers = 0;
+  for (std::uint32_t awaited = own.processes - own.process - 1; awaited > 0;) {
+    auto arrival = accept_before(listener, end);
+    if (!arrival) throw missing(sockets, own.process, strangers);
+    const auto read = greeting_of_arrival(*arrival, own, end);
+    if (!read) {
+      ++strangers;
+      continue;
+    }
+    if (read->process <= own.process || sockets[read->process]) {
+      throw SocketError(
+          fmt::format("process {} connects where it was not expected", read->process));
+    }
+    send_greeting(*arrival, own, end);
+    sockets[read->process] = std::move(*arrival);
+    --awaited;
+  }
+  return sockets;
+}
+
+}  // namespace penstock
