@@ -24,7 +24,7 @@ constexpr std::size_t least_trained = 5;
 std::uint32_t most_ranks(const BackendEntry& backend) {
   std::optional<Obstacle> obstacle;
   for (const std::uint32_t ranks : {8U, 6U, 4U, 3U, 2U}) {
-    obstacle = backend.obstacle(job_of({.setting = {.ranks = ranks}})->plan);
+    obstacle = backend.obstacle(*plan_of({.setting = {.ranks = ranks}}));
     if (!obstacle) return ranks;
   }
   throw std::runtime_error(fmt::format("{}: {}", backend.name, obstacle->text));
@@ -89,12 +89,11 @@ class PipelineRuns {
 PipelineRuns run_pipelines(const BackendEntry& backend, const std::vector<PipelineCase>& cases,
                            const Calibration& so_far, double budget_s) {
   PipelineRuns runs(backend, budget_s);
-  const KernelModel& busy = *model_of(so_far.kernels, "busy");
   const auto count = static_cast<std::uint32_t>(cases.size());
   std::size_t left = count;
   // In a random order: what drifts must not look like a difference of schedules.
   for (const std::uint32_t i : shuffled(so_far.request.bootstrap.seed, "runs", 0, count)) {
-    if (auto pipeline = pipeline_of(cases[i], busy)) runs.run(std::move(*pipeline), left);
+    if (auto pipeline = pipeline_of(cases[i], so_far.kernels)) runs.run(std::move(*pipeline), left);
     --left;
   }
   std::sort(runs.runs.begin(), runs.runs.end(), [](const PipelineRun& a, const PipelineRun& b) {
@@ -124,6 +123,13 @@ std::optional<std::string> noise_of(const Calibration& calibration) {
   return std::nullopt;
 }
 
+/// The points of a sweep, and behind them layers that were asked for.
+std::vector<SweepPoint> with(const std::vector<KernelPoint>& layers,
+                             std::vector<SweepPoint> points) {
+  for (const KernelPoint& layer : layers) points.push_back({.kernel = layer});
+  return points;
+}
+
 std::size_t trained_on(const std::vector<PipelineRun>& runs) {
   return static_cast<std::size_t>(std::count_if(
       runs.begin(), runs.end(),
@@ -135,10 +141,15 @@ std::size_t trained_on(const std::vector<PipelineRun>& runs) {
 Calibration calibrate(const BackendEntry& backend, const CalibrationRequest& request) {
   Calibration result{.backend = std::string(backend.name), .request = request};
   const std::uint64_t seed = request.bootstrap.seed;
-  const std::vector<PipelineCase> cases = pipeline_cases(seed, most_ranks(backend));
+  const std::vector<PipelineCase> cases =
+      pipeline_cases(seed, most_ranks(backend), backend.runs_layers);
   const std::vector<SweepPoint> points = sweep_points(seed);
   result.kernel_split = split_hash(points);
-  result.swept = sweep(points, seed, {.seconds = kernel_share * request.budget_s});
+  result.swept =
+      sweep(with(request.layers, points), seed, {.seconds = kernel_share * request.budget_s});
+  const auto asked = result.swept.points.begin() + static_cast<std::ptrdiff_t>(points.size());
+  result.layers.assign(asked, result.swept.points.end());
+  result.swept.points.erase(asked, result.swept.points.end());
   result.canary = spread_of(result.swept.canary_ns);
   result.clock = spread_of(result.swept.clock_ns);
   result.kernels = calibrate_kernels(result.swept, request.bootstrap);

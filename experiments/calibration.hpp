@@ -18,6 +18,7 @@ namespace penstock {
 /// How a calibration is to be made.
 struct CalibrationRequest {
   double budget_s = 20;
+  std::vector<KernelPoint> layers = {};  // to measure beside
   BootstrapPlan bootstrap;
 };
 
@@ -37,6 +38,7 @@ struct Calibration {
   std::uint64_t pipeline_split = 0;
 
   Sweep swept;
+  std::vector<SweptPoint> layers;  // that were asked for
   std::vector<KernelCalibration> kernels;
   PipelineCalibration pipelines;
   std::vector<LeftOut> left_out;

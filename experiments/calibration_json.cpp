@@ -61,12 +61,26 @@ json kernel_json(const KernelCalibration& kernel) {
   errors["simple_form"] = summary_json(kernel.simple);
   json points = json::array();
   for (const KernelPrediction& point : kernel.points) points.push_back(point_json(point));
-  json document{{"kernel", kernel.model.kernel}, {"form", kernel.model.form()}};
+  json document{
+      {"kernel", kernel.model.kernel}, {"pass", kernel.model.pass}, {"form", kernel.model.form()}};
   document.update(terms_json(kernel.model.terms));
   if (!kernel.model.pieces.empty()) document["pieces"] = pieces_json(kernel.model.pieces);
   document["errors"] = std::move(errors);
   document["points"] = std::move(points);
   return document;
+}
+
+json layers_json(const std::vector<SweptPoint>& layers) {
+  json all = json::array();
+  for (const SweptPoint& layer : layers) {
+    const Spread spread = spread_of(layer.samples_ns);
+    all.push_back({{"kind", layer.point.kernel.kernel},
+                   {"pass", layer.point.kernel.pass},
+                   {"shape", layer.point.kernel.shape},
+                   {"measured_ns", spread.median},
+                   {"deviation", spread.deviation}});
+  }
+  return all;
 }
 
 json run_json(const PipelinePrediction& run) {
@@ -148,6 +162,7 @@ json calibration_json(const Calibration& calibration) {
             {"pipelines", hash_text(calibration.pipeline_split)}}},
           {"environment", calibration.environment},
           {"kernels", std::move(kernels)},
+          {"layers", layers_json(calibration.layers)},
           {"pipelines", pipelines_json(calibration)}};
 }
 

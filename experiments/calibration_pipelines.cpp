@@ -12,25 +12,37 @@
 #include "sim/lower.hpp"
 #include "sim/named.hpp"
 #include "validate/bootstrap.hpp"
+#include "validate/kernel_terms.hpp"
 
 namespace penstock {
 namespace {
 
 constexpr double tensor_bytes = 65536;
-constexpr std::array<std::string_view, 3> families{"even", "uneven", "linked"};
+constexpr std::array<std::string_view, 4> families{"even", "uneven", "linked", "layers"};
+constexpr std::array<double, 3> busy_us{15, 30, 60};
+constexpr std::array<double, 3> hidden_numbers{32, 48, 64};
+constexpr std::array<std::string_view, 3> transferred_families{"even", "layers", "linked"};
 constexpr std::array<std::string_view, 7> other_schedules{
     "gpipe", "eager-1f1b", "interleaved-1f1b", "looped-bfs", "zb-h1", "zb-h2", "zb-v"};
-constexpr std::size_t trained = 12, interpolated = 6, transferred = 3;
+constexpr std::size_t trained_and_interpolated = 18;
 
-/// Every combination of a grid. The family goes round, so that each meets all sizes.
-std::vector<PipelineSetting> grid(std::uint32_t most_ranks) {
+// Of a pipeline of layers.
+constexpr std::uint32_t layers_of_rank = 2;
+constexpr double tokens = 16;
+constexpr double vocab = 64;
+
+bool has_layers(const PipelineSetting& setting) { return setting.family == "layers"; }
+
+/// Every combination of a grid. Families go round, so that each meets all sizes.
+std::vector<PipelineSetting> grid(std::uint32_t most_ranks, bool runs_layers) {
   std::vector<PipelineSetting> all;
   for (const std::uint32_t ranks : {2U, 3U, 4U}) {
     for (const std::uint32_t microbatches : {4U, 8U, 12U}) {
-      for (const double forward_us : {15.0, 30.0, 60.0}) {
-        if (ranks > most_ranks) continue;
-        const std::string family(families[all.size() % families.size()]);
-        all.push_back({family, ranks, microbatches, forward_us});
+      for (std::size_t size = 0; size < busy_us.size() && ranks <= most_ranks; ++size) {
+        const std::size_t count = families.size() - (runs_layers ? 0 : 1);
+        const std::string family(families[all.size() % count]);
+        const double value = family == "layers" ? hidden_numbers[size] : busy_us[size];
+        all.push_back({family, ranks, microbatches, value});
       }
     }
   }
@@ -38,30 +50,22 @@ std::vector<PipelineSetting> grid(std::uint32_t most_ranks) {
 }
 
 /// Beyond the grid in one of its sizes each.
-std::vector<PipelineSetting> beyond(std::uint32_t most_ranks) {
-  std::vector<PipelineSetting> all{{"even", 6, 12, 30},   {"uneven", 8, 8, 30},
-                                   {"linked", 2, 32, 30}, {"even", 4, 24, 30},
-                                   {"uneven", 2, 8, 150}, {"linked", 4, 8, 150}};
-  std::erase_if(all, [&](const PipelineSetting& one) { return one.ranks > most_ranks; });
+std::vector<PipelineSetting> beyond(std::uint32_t most_ranks, bool runs_layers) {
+  std::vector<PipelineSetting> all{
+      {"even", 6, 12, 30},   {"uneven", 8, 8, 30},  {"linked", 2, 32, 30},
+      {"even", 4, 24, 30},   {"uneven", 2, 8, 150}, {"linked", 4, 8, 150},
+      {"layers", 6, 12, 48}, {"layers", 2, 24, 48}, {"layers", 4, 8, 96}};
+  std::erase_if(all, [&](const PipelineSetting& one) {
+    return one.ranks > most_ranks || (has_layers(one) && !runs_layers);
+  });
   return all;
 }
 
-/// What a family makes of a stage, as a share of the mean: the stages of an uneven pipeline rise
-/// from 0.7 to 1.3 times it.
+/// What a family makes of a busy stage, as a share of the mean: the stages of an uneven pipeline
+/// rise from 0.7 to 1.3 times it.
 double share_of(const std::string& family, std::uint32_t stage, std::uint32_t stages) {
   if (family != "uneven" || stages < 2) return 1;
   return 0.7 + 0.6 * stage / (stages - 1);
-}
-
-Layer stage_of(const PipelineSetting& setting, std::uint32_t stage, std::uint32_t stages) {
-  const double us =
-      setting.forward_us * share_of(setting.family, stage, stages) * setting.ranks / stages;
-  Layer layer;
-  layer.forward_us = us;
-  layer.backward_input_us = us;
-  layer.backward_weight_us = us;
-  layer.activation_bytes = tensor_bytes;
-  return layer;
 }
 
 /// A tensor of a linked pipeline holds its link for a third of a forward pass and arrives a sixth
@@ -69,16 +73,107 @@ Layer stage_of(const PipelineSetting& setting, std::uint32_t stage, std::uint32_
 HardwareSpec hardware_of(const PipelineSetting& setting) {
   HardwareSpec spec;
   if (setting.family != "linked") return spec;
-  spec.latency_us = setting.forward_us / 6;
-  spec.bandwidth_bytes_per_s = tensor_bytes / (setting.forward_us / 3) * 1e6;
+  spec.latency_us = setting.size / 6;
+  spec.bandwidth_bytes_per_s = tensor_bytes / (setting.size / 3) * 1e6;
   return spec;
 }
 
-Costs priced(const Plan& plan, const PipelineSetting& setting, std::uint32_t stages) {
+/// The layers of a stage, all ranks having as many of them, and a loss at the end.
+std::vector<LayerSpec> layers_of(const PipelineSetting& setting, std::uint32_t stage,
+                                 std::uint32_t stages) {
+  const LayerSpec mlp{.kind = "mlp",
+                      .numbers = {{"hidden", setting.size}, {"intermediate", 4 * setting.size}}};
+  std::vector<LayerSpec> layers(layers_of_rank * setting.ranks / stages, mlp);
+  if (stage + 1 == stages) {
+    layers.push_back({.kind = "head", .numbers = {{"hidden", setting.size}, {"vocab", vocab}}});
+  }
+  return layers;
+}
+
+JobLayers job_layers(const PipelineSetting& setting, std::uint32_t stages) {
+  JobLayers layers;
+  for (std::uint32_t stage = 0; stage < stages; ++stage) {
+    layers.stages.push_back(layers_of(setting, stage, stages));
+  }
+  layers.shape.sequence = tokens;
+  layers.shape.activation_size = layers.shape.parameter_size = sizeof(double);
+  return layers;
+}
+
+/// A time as the models have it, and behind that as each draw has it. Nanoseconds.
+using Drawn = std::vector<double>;
+
+void add(const Drawn& time, Drawn& sum) {
+  if (sum.empty()) sum.resize(time.size());
+  for (std::size_t i = 0; i < time.size(); ++i) sum[i] += time[i];
+}
+
+/// What actions of a setting take alone.
+class AloneTimes {
+ public:
+  AloneTimes(const PipelineSetting& setting, std::uint32_t stages,
+             const std::vector<KernelCalibration>& kernels)
+      : setting_(setting), stages_(stages), kernels_(kernels) {}
+
+  /// What is asked of a busy stage. F, I and W each take as long, B both of its halves.
+  double asked_us(std::uint32_t stage, Pass pass) const {
+    const double share = share_of(setting_.family, stage, stages_) * setting_.ranks / stages_;
+    return setting_.size * share * (pass == Pass::backward ? 2 : 1);
+  }
+
+  Drawn of(std::uint32_t stage, Pass pass) const {
+    if (!has_layers(setting_)) return by("busy", "", {{"ns", 1e3 * asked_us(stage, pass)}});
+    Drawn sum;
+    for (const LayerSpec& layer : layers_of(setting_, stage, stages_)) add(of(layer, pass), sum);
+    return sum;
+  }
+
+ private:
+  Drawn of(const LayerSpec& layer, Pass pass) const {
+    NamedNumbers sizes = layer.numbers;
+    sizes["examples"] = 1;
+    sizes["sequence"] = tokens;
+    if (pass == Pass::forward) return by(layer.kind, "forward", sizes);
+    Drawn sum;
+    if (gives_gradient(pass)) add(by(layer.kind, "backward_input", sizes), sum);
+    if (ends_activation(pass)) add(by(layer.kind, "backward_weight", sizes), sum);
+    return sum;
+  }
+
+  Drawn by(std::string_view kernel, std::string_view pass, const NamedNumbers& sizes) const {
+    const TermModel& model = model_of(kernels_, kernel, pass)->terms;
+    const std::vector<double> terms = terms_at(kernel, pass, sizes);
+    Drawn times{model.at(terms)};
+    for (std::size_t draw = 0; draw < model.draws.size(); ++draw) {
+      times.push_back(model.at(terms, draw));
+    }
+    return times;
+  }
+
+  const PipelineSetting& setting_;
+  std::uint32_t stages_;
+  const std::vector<KernelCalibration>& kernels_;
+};
+
+/// Busy stages take what is asked of them; those of layers what these should take.
+Layer stage_of(const PipelineSetting& setting, std::uint32_t stage, const AloneTimes& alone) {
+  const auto us = [&](Pass pass) {
+    return has_layers(setting) ? alone.of(stage, pass).front() / 1e3 : alone.asked_us(stage, pass);
+  };
+  Layer layer;
+  layer.forward_us = us(Pass::forward);
+  layer.backward_input_us = us(Pass::backward_input);
+  layer.backward_weight_us = us(Pass::backward_weight);
+  layer.activation_bytes = tensor_bytes;
+  return layer;
+}
+
+Costs priced(const Plan& plan, const PipelineSetting& setting, std::uint32_t stages,
+             const AloneTimes& alone) {
   ModelGraph model;
   Partition partition;
   for (const LayerIndex layer : Numbers<LayerIndex>(stages)) {
-    model.layers.push_back(stage_of(setting, index(layer), stages));
+    model.layers.push_back(stage_of(setting, index(layer), alone));
     partition.stages.push_back({layer});
   }
   model.connect_as_chain();
@@ -86,51 +181,59 @@ Costs priced(const Plan& plan, const PipelineSetting& setting, std::uint32_t sta
   return price(plan, model, partition, *hardware);
 }
 
-double busy_ns(const KernelModel& busy, std::int64_t asked_ns, std::optional<std::size_t> draw) {
-  if (asked_ns <= 0) return 0;
-  const NamedNumbers sizes{{"ns", static_cast<double>(asked_ns)}};
-  return draw ? busy.at(sizes, *draw) : busy.at(sizes);
+std::uint32_t model_stages(const Plan& plan) {
+  return *std::max_element(plan.model_stage.begin(), plan.model_stage.end()) + 1;
 }
 
-/// By work class what it takes alone; links what the job says.
-std::vector<double> alone(const Job& job, const KernelModel& busy,
-                          std::optional<std::size_t> draw = {}) {
-  std::vector<double> all;
-  for (std::size_t work = 0; work < job.work_ns.size(); ++work) {
-    const bool moves = job.plan.is_link(job.plan.classes[work].resource);
-    const std::int64_t asked_ns = job.work_ns[work];
-    all.push_back(moves ? static_cast<double>(asked_ns) : busy_ns(busy, asked_ns, draw));
+/// Fills in what each work class takes alone, links what the job says.
+void add_alone_times(const AloneTimes& alone, Pipeline& pipeline) {
+  const Plan& plan = pipeline.job.plan;
+  for (const std::int64_t ns : pipeline.job.work_ns) {
+    pipeline.alone_ns.push_back(static_cast<double>(ns));
   }
-  return all;
+  for (std::size_t work = 0; work < plan.classes.size(); ++work) {
+    const WorkClass& kind = plan.classes[work];
+    if (plan.is_link(kind.resource)) continue;
+    const Drawn times = alone.of(plan.model_stage[index(kind.stage)], kind.pass);
+    pipeline.alone_draws_ns.resize(times.size() - 1, pipeline.alone_ns);
+    pipeline.alone_ns[work] = times.front();
+    for (std::size_t draw = 0; draw + 1 < times.size(); ++draw) {
+      pipeline.alone_draws_ns[draw][work] = times[draw + 1];
+    }
+  }
 }
 
 }  // namespace
 
 std::string text(const PipelineSetting& setting) {
-  return fmt::format("p{} m{} {}us {}", setting.ranks, setting.microbatches, setting.forward_us,
-                     setting.family);
+  const std::string size =
+      fmt::format(fmt::runtime(has_layers(setting) ? "h{}" : "{}us"), setting.size);
+  return fmt::format("p{} m{} {} {}", setting.ranks, setting.microbatches, size, setting.family);
 }
 
-std::vector<PipelineCase> pipeline_cases(std::uint64_t seed, std::uint32_t most_ranks) {
-  const std::vector<PipelineSetting> inside = grid(most_ranks);
+std::vector<PipelineCase> pipeline_cases(std::uint64_t seed, std::uint32_t most_ranks,
+                                         bool runs_layers) {
+  const std::vector<PipelineSetting> inside = grid(most_ranks, runs_layers);
   const std::vector<std::uint32_t> order =
       shuffled(seed, "pipelines", 0, static_cast<std::uint32_t>(inside.size()));
-  std::vector<PipelineCase> cases;
-  for (std::size_t i = 0; i < order.size() && i < trained + interpolated; ++i) {
+  std::vector<PipelineCase> training, cases;
+  for (std::size_t i = 0; i < order.size() && i < trained_and_interpolated; ++i) {
     const bool trains = i % 3 != 2;
     cases.push_back(
         {inside[order[i]], "1f1b", trains ? PipelinePart::training : PipelinePart::interpolation});
+    if (trains) training.push_back(cases.back());
   }
-  for (const PipelineSetting& setting : beyond(most_ranks)) {
+  for (const PipelineSetting& setting : beyond(most_ranks, runs_layers)) {
     cases.push_back({setting, "1f1b", PipelinePart::extrapolation});
   }
-  // The first ones trained on: the order is that of a shuffle.
-  std::size_t left = transferred;
-  for (std::size_t i = 0; left > 0 && i < order.size(); ++i) {
-    if (cases[i].part != PipelinePart::training) continue;
-    --left;
+  for (const std::string_view family : transferred_families) {
+    // The first of a shuffled order.
+    const auto one = std::find_if(training.begin(), training.end(), [&](const PipelineCase& each) {
+      return each.setting.family == family;
+    });
+    if (one == training.end()) continue;
     for (const std::string_view schedule : other_schedules) {
-      cases.push_back({cases[i].setting, std::string(schedule), PipelinePart::transfer});
+      cases.push_back({one->setting, std::string(schedule), PipelinePart::transfer});
     }
   }
   return cases;
@@ -144,33 +247,32 @@ std::uint64_t split_hash(const std::vector<PipelineCase>& cases) {
   return text_hash(all);
 }
 
-std::optional<Job> job_of(const PipelineCase& of) {
+std::optional<Plan> plan_of(const PipelineCase& of) {
   const ScheduleEntry& entry = *find_named(schedule_entries(), of.schedule);
   const ScheduleOptions options{of.setting.microbatches, {}};
   try {
     const Placement placement = entry.place(of.setting.ranks, usual_chunks(entry, options));
-    Plan plan = std::get<Plan>(lower(make_schedule(entry, placement, options), placement));
-    const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
-    const Costs costs = priced(plan, of.setting, stages);
-    return scaled_job(std::move(plan), costs);
+    return std::get<Plan>(lower(make_schedule(entry, placement, options), placement));
   } catch (const RuleError&) {
     return std::nullopt;
   }
 }
 
-std::optional<Pipeline> pipeline_of(const PipelineCase& of, const KernelModel& busy) {
-  auto job = job_of(of);
-  if (!job) return std::nullopt;
+std::optional<Pipeline> pipeline_of(const PipelineCase& of,
+                                    const std::vector<KernelCalibration>& kernels) {
+  auto plan = plan_of(of);
+  if (!plan) return std::nullopt;
+  const std::uint32_t stages = model_stages(*plan);
+  const AloneTimes alone(of.setting, stages, kernels);
+  const Costs costs = priced(*plan, of.setting, stages, alone);
   Pipeline pipeline{.name = fmt::format("{} {}", of.schedule, text(of.setting)),
                     .family = of.setting.family,
                     .setting = text(of.setting),
                     .schedule = of.schedule,
                     .part = of.part,
-                    .job = std::move(*job)};
-  pipeline.alone_ns = alone(pipeline.job, busy);
-  for (std::size_t draw = 0; draw < busy.terms.draws.size(); ++draw) {
-    pipeline.alone_draws_ns.push_back(alone(pipeline.job, busy, draw));
-  }
+                    .job = scaled_job(std::move(*plan), costs)};
+  if (has_layers(of.setting)) pipeline.job.layers = job_layers(of.setting, stages);
+  add_alone_times(alone, pipeline);
   return pipeline;
 }
 

@@ -12,17 +12,16 @@
 
 namespace penstock {
 
-/// A pipeline of busy stages, before it is lowered.
+/// A pipeline, before it is lowered. Whatever chunks it is cut into, a rank has as much work.
 struct PipelineSetting {
-  std::string family = "even";  // "even", "uneven" or "linked"
+  std::string family = "even";  // "even", "uneven" and "linked" are busy; or "layers"
   std::uint32_t ranks = 2;
   std::uint32_t microbatches = 4;
-  double forward_us =
-      50;  // of a rank and a microbatch, whatever chunks it is cut into; I and W too
+  double size = 50;  // busy: the microseconds of F, of I and of W; layers: their hidden numbers
   friend bool operator==(const PipelineSetting&, const PipelineSetting&) = default;
 };
 
-/// "p2 m8 60us even".
+/// "p2 m8 60us even", "p2 m8 h48 layers".
 std::string text(const PipelineSetting& setting);
 
 /// A setting with the schedule it runs under and what that is for.
@@ -34,16 +33,19 @@ struct PipelineCase {
 
 /// What a calibration runs: 1F1B over a grid of settings, of which a seed says which are trained on
 /// and which are interpolated; larger ones to extrapolate to; and settings that were trained on
-/// under other schedules. At most so many ranks.
-std::vector<PipelineCase> pipeline_cases(std::uint64_t seed, std::uint32_t most_ranks);
+/// under other schedules. Of what a backend can: at most so many ranks, with or without layers.
+std::vector<PipelineCase> pipeline_cases(std::uint64_t seed, std::uint32_t most_ranks,
+                                         bool runs_layers);
 
 /// A number that equal splits into parts share.
 std::uint64_t split_hash(const std::vector<PipelineCase>& cases);
 
-/// Lowers and prices a case. Nothing where the schedule does not allow the sizes.
-std::optional<Job> job_of(const PipelineCase& of);
+/// The plan of a case. Nothing where the schedule does not allow the sizes.
+std::optional<Plan> plan_of(const PipelineCase& of);
 
-/// A case ready to run; what its actions take alone is what the model of the busy kernel says.
-std::optional<Pipeline> pipeline_of(const PipelineCase& of, const KernelModel& busy);
+/// A case ready to run; what its actions take alone is what the models of these kernels say, of
+/// "busy", "mlp" and "head". Nothing where there is no plan.
+std::optional<Pipeline> pipeline_of(const PipelineCase& of,
+                                    const std::vector<KernelCalibration>& kernels);
 
 }  // namespace penstock

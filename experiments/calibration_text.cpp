@@ -47,8 +47,13 @@ std::string pieces_text(const LinkPieces& pieces) {
   return text;
 }
 
+/// "gemm", "mlp backward_input".
+std::string title_of(const KernelModel& model) {
+  return model.pass.empty() ? model.kernel : fmt::format("{} {}", model.kernel, model.pass);
+}
+
 std::string form_text(const KernelModel& model) {
-  std::string text = fmt::format("{}: ", model.kernel);
+  std::string text = title_of(model) + ": ";
   if (model.curve) {
     text += fmt::format("a curve through its points; as terms {}", terms_text(model.terms));
   } else if (!model.pieces.empty()) {
@@ -70,10 +75,11 @@ std::string kernels_text(const std::vector<KernelCalibration>& kernels) {
     for (const Part part : {Part::training, Part::interpolation, Part::extrapolation}) {
       const ErrorSummary errors = errors_of(kernel.points, part);
       if (errors.count > 0) {
-        rows.push_back(row_of({kernel.model.kernel, std::string(name(part))}, errors));
+        rows.push_back(row_of({title_of(kernel.model), std::string(name(part))}, errors));
       }
     }
-    rows.push_back(row_of({kernel.model.kernel, "held out, start and rate alone"}, kernel.simple));
+    rows.push_back(
+        row_of({title_of(kernel.model), "held out, start and rate alone"}, kernel.simple));
   }
   return text + "\nerrors of kernels\n" + aligned(rows, {0, 1});
 }
@@ -84,13 +90,24 @@ std::string noisy_text(const std::vector<KernelCalibration>& kernels) {
   for (const KernelCalibration& kernel : kernels) {
     for (const KernelPrediction& point : kernel.points) {
       if (point.measured.deviation <= steady_deviation) continue;
-      text += fmt::format("{}{} {} ({:.0f} %)", text.empty() ? "" : ", ", kernel.model.kernel,
+      text += fmt::format("{}{} {} ({:.0f} %)", text.empty() ? "" : ", ", title_of(kernel.model),
                           point.point.kernel.shape, 100 * point.measured.deviation);
     }
   }
   return text.empty() ? text
                       : fmt::format("deviate by more than {:.0f} % and count less: {}\n",
                                     100 * steady_deviation, text);
+}
+
+std::string layers_text(const std::vector<SweptPoint>& layers) {
+  if (layers.empty()) return "";
+  Rows rows{{"layer", "pass", "shape", "us", "deviation"}};
+  for (const SweptPoint& layer : layers) {
+    const Spread spread = spread_of(layer.samples_ns);
+    rows.push_back({layer.point.kernel.kernel, layer.point.kernel.pass, layer.point.kernel.shape,
+                    fmt::format("{:.4g}", spread.median / 1e3), share_text(spread.deviation)});
+  }
+  return "\nlayers of the scenario\n" + aligned(rows, {0, 1, 2});
 }
 
 std::string parts_text(const PipelineCalibration& pipelines) {
@@ -151,7 +168,8 @@ std::string calibration_text(const Calibration& calibration) {
                       share_text(calibration.canary.deviation), share_text(calibration.retest));
   text +=
       fmt::format("reading the clock around an action takes {:.4g} ns\n", calibration.clock.median);
-  text += kernels_text(calibration.kernels) + noisy_text(calibration.kernels);
+  text += kernels_text(calibration.kernels) + noisy_text(calibration.kernels) +
+          layers_text(calibration.layers);
   text += pipelines_text(calibration.pipelines) + left_out_text(calibration.left_out);
   return text + fmt::format("\nverdict: {}\n", calibration.noise
                                                    ? "inconclusive: " + *calibration.noise

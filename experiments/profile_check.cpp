@@ -82,8 +82,8 @@ json recovery_json(const Recovery& recovery) {
 std::string recovery_text(const Recovery& recovery) {
   std::string text = fmt::format("{} rows can be read", recovery.readable);
   if (recovery.damaged.empty()) return text + "\n";
-  return text + fmt::format("; {} cannot: {}\n", recovery.damaged.size(),
-                            ranges_text(recovery.damaged));
+  return text +
+         fmt::format("; {} cannot: {}\n", recovery.damaged.size(), ranges_text(recovery.damaged));
 }
 
 }  // namespace penstock

@@ -98,20 +98,20 @@ std::string histogram(const std::vector<double>& samples) {
 
 json judgement_json(const StoredRow& stored, const Judgement& judgement) {
   const KernelPoint& point = stored.row.point;
-  return {{"id", index(stored.id)},
-          {"state", name(judgement.state)},
-          {"state_in_store", name(stored.state)},
-          {"score", judgement.score},
-          {"reasons", judgement.reasons},
-          {"of_this_machine", !judgement.elsewhere},
-          {"superseded_by",
-           judgement.superseded_by ? json(index(*judgement.superseded_by)) : json()},
-          {"kernel", point.kernel},
-          {"pass", point.pass},
-          {"shape", point.shape},
-          {"condition", point.condition},
-          {"environment", stored.environment},
-          {"measured_at", stored.row.measured_at}};
+  return {
+      {"id", index(stored.id)},
+      {"state", name(judgement.state)},
+      {"state_in_store", name(stored.state)},
+      {"score", judgement.score},
+      {"reasons", judgement.reasons},
+      {"of_this_machine", !judgement.elsewhere},
+      {"superseded_by", judgement.superseded_by ? json(index(*judgement.superseded_by)) : json()},
+      {"kernel", point.kernel},
+      {"pass", point.pass},
+      {"shape", point.shape},
+      {"condition", point.condition},
+      {"environment", stored.environment},
+      {"measured_at", stored.row.measured_at}};
 }
 
 json unreadable_json(const JudgedRows& judged) {
@@ -204,12 +204,8 @@ json profile_list_json(const JudgedRows& judged) {
                       {"of_this_machine", summary.here},
                       {"facts", *summary.facts}});
   }
-  return {{"penstock", 1},
-          {"store", judged.source},
-          {"rows", judged.rows.size()},
-          {"kernels", kernels},
-          {"environments", places},
-          {"unreadable", unreadable_json(judged)}};
+  return {{"penstock", 1},      {"store", judged.source}, {"rows", judged.rows.size()},
+          {"kernels", kernels}, {"environments", places}, {"unreadable", unreadable_json(judged)}};
 }
 
 std::string profile_list_text(const JudgedRows& judged) {
@@ -234,7 +230,7 @@ std::string profile_list_text(const JudgedRows& judged) {
          unreadable_text(judged);
 }
 
-json profile_row_json(const JudgedRows& judged, RowId id, const std::vector<Verdict>& verdicts) {
+json profile_row_json(const JudgedRows& judged, RowId id, const std::vector<RowVerdict>& verdicts) {
   const std::size_t place = place_of(judged, id);
   const StoredRow& stored = judged.rows[place];
   json object{{"penstock", 1}, {"store", judged.source}};
@@ -247,7 +243,7 @@ json profile_row_json(const JudgedRows& judged, RowId id, const std::vector<Verd
   object["row"]["spread"] = spread_of(stored.row);
   object["row"]["samples_ns"] = stored.row.samples_ns;
   object["verdicts"] = json::array();
-  for (const Verdict& verdict : verdicts) {
+  for (const RowVerdict& verdict : verdicts) {
     object["verdicts"].push_back(
         {{"at", verdict.at}, {"state", name(verdict.state)}, {"why", verdict.why}});
   }
@@ -255,7 +251,7 @@ json profile_row_json(const JudgedRows& judged, RowId id, const std::vector<Verd
 }
 
 std::string profile_row_text(const JudgedRows& judged, RowId id,
-                             const std::vector<Verdict>& verdicts) {
+                             const std::vector<RowVerdict>& verdicts) {
   const std::size_t place = place_of(judged, id);
   const StoredRow& stored = judged.rows[place];
   const Judgement& judgement = judged.judgements[place];
@@ -283,7 +279,7 @@ std::string profile_row_text(const JudgedRows& judged, RowId id,
                       judgement.elsewhere ? ", of another machine" : "");
   for (const auto& [key, value] : row.environment) line(key, value);
   text += "\nverdicts\n";
-  for (const Verdict& verdict : verdicts) {
+  for (const RowVerdict& verdict : verdicts) {
     text += fmt::format("  {}  {:<7}  {}\n", verdict.at, name(verdict.state), verdict.why);
   }
   return valid_text(text);
@@ -325,9 +321,9 @@ std::string profile_check_text(const JudgedRows& judged, const SpotCheck* measur
                      point.kernel, point.pass, point.shape,
                      reasons_text(judged.rows[i], judgement)});
   }
-  std::string text = fmt::format("{} rows: {} valid, {} suspect, {} retired, {} past\n",
-                                 judged.rows.size(), counts["valid"], counts["suspect"],
-                                 counts["retired"], counts["past"]);
+  std::string text =
+      fmt::format("{} rows: {} valid, {} suspect, {} retired, {} past\n", judged.rows.size(),
+                  counts["valid"], counts["suspect"], counts["retired"], counts["past"]);
   const std::size_t wrong = table.size() - 1;
   if (wrong > most_lines) table.resize(most_lines + 1);
   if (wrong > 0) text += "\n" + aligned(table, {1, 2, 3, 4, 5});

@@ -15,9 +15,9 @@ std::string profile_list_text(const JudgedRows& judged);
 
 /// All of one row, which is among those judged.
 nlohmann::ordered_json profile_row_json(const JudgedRows& judged, RowId id,
-                                        const std::vector<Verdict>& verdicts);
+                                        const std::vector<RowVerdict>& verdicts);
 std::string profile_row_text(const JudgedRows& judged, RowId id,
-                             const std::vector<Verdict>& verdicts);
+                             const std::vector<RowVerdict>& verdicts);
 
 /// Whether every row that is not past is valid, and can be read.
 bool all_valid(const JudgedRows& judged);

@@ -30,8 +30,8 @@ struct LayerRow {
   LayerPoint layer;
 };
 
-/// Of the rows of one pass at one amount, a valid one stands before a suspect one, a newer before an
-/// older one.
+/// Of the rows of one pass at one amount, a valid one stands before a suspect one, a newer before
+/// an older one.
 bool stands_before(const LayerRow& a, const LayerRow& b) {
   if (a.state != b.state) return a.state < b.state;
   return std::pair(a.stored->row.measured_at, index(a.stored->id)) >
@@ -238,13 +238,13 @@ void check_rows(const std::vector<MeasuredRow>& used, bool allows_stale) {
   const std::size_t named = std::min(suspect.size(), most_named);
   throw InputError(
       "/hardware/profile",
-      fmt::format("{} of the {} rows that it takes times from are suspect: {}{}; measure them again "
-                  "(penstock profile check STORE --budget 10), or use them all the same: penstock "
-                  "run --allow-stale",
-                  suspect.size(), used.size(),
-                  fmt::join(suspect.begin(), suspect.begin() + static_cast<std::ptrdiff_t>(named),
-                            ", "),
-                  named < suspect.size() ? " …" : ""));
+      fmt::format(
+          "{} of the {} rows that it takes times from are suspect: {}{}; measure them again "
+          "(penstock profile check STORE --budget 10), or use them all the same: penstock "
+          "run --allow-stale",
+          suspect.size(), used.size(),
+          fmt::join(suspect.begin(), suspect.begin() + static_cast<std::ptrdiff_t>(named), ", "),
+          named < suspect.size() ? " …" : ""));
 }
 
 std::string rows_text(const std::vector<MeasuredRow>& used) {

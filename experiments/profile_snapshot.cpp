@@ -11,12 +11,9 @@ namespace {
 using json = nlohmann::ordered_json;
 
 json row_json(const MeasuredRow& row) {
-  return {{"id", row.id},
-          {"state", row.suspect ? "suspect" : "valid"},
-          {"kernel", row.kernel},
-          {"pass", row.pass},
-          {"shape", row.shape},
-          {"measured_at", row.measured_at}};
+  return {{"id", row.id},         {"state", row.suspect ? "suspect" : "valid"},
+          {"kernel", row.kernel}, {"pass", row.pass},
+          {"shape", row.shape},   {"measured_at", row.measured_at}};
 }
 
 json point_json(const ProfilePoint& point) {
@@ -45,9 +42,9 @@ json entry_json(const ProfileEntry& entry) {
 /// Where the first row was measured; of one machine are all of them.
 const std::map<std::string, std::string>& environment_of(const JudgedRows& judged,
                                                          const Profile& profile) {
-  const auto found = std::find_if(judged.rows.begin(), judged.rows.end(), [&](const StoredRow& row) {
-    return index(row.id) == profile.rows.front().id;
-  });
+  const auto found =
+      std::find_if(judged.rows.begin(), judged.rows.end(),
+                   [&](const StoredRow& row) { return index(row.id) == profile.rows.front().id; });
   return found->row.environment;
 }
 

@@ -53,12 +53,9 @@ json network_link_json(const NetworkLinkUse& link) {
 }
 
 json profile_row_json(const MeasuredRow& row) {
-  return {{"id", row.id},
-          {"state", row.suspect ? "suspect" : "valid"},
-          {"kernel", row.kernel},
-          {"pass", row.pass},
-          {"shape", row.shape},
-          {"measured_at", row.measured_at}};
+  return {{"id", row.id},         {"state", row.suspect ? "suspect" : "valid"},
+          {"kernel", row.kernel}, {"pass", row.pass},
+          {"shape", row.shape},   {"measured_at", row.measured_at}};
 }
 
 template <class Items, class Make>

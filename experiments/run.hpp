@@ -43,7 +43,7 @@ struct RunResult {
   Timeline timeline;
   std::optional<Report> report;
   std::vector<MeasuredRow> profile_rows;  // that layers take their times from
-  std::optional<double> peak_flops;  // of one device, where the hardware has one
+  std::optional<double> peak_flops;       // of one device, where the hardware has one
   Throughput throughput;
   std::optional<double> first_iteration_us;  // with its warm-up, where that is known
   bool chance_among_replicas = false;        // chance makes data replicas differ

@@ -11,6 +11,7 @@
 #include "sim/error.hpp"
 #include "sim/events.hpp"
 #include "sim/relax.hpp"
+#include "validate/processes/process_backend.hpp"
 
 namespace penstock {
 namespace {
@@ -37,35 +38,13 @@ void check_backend(const BackendEntry& backend, const PricedPlan& priced) {
   throw std::runtime_error(fmt::format("{}: {}", backend.name, obstacle->text));
 }
 
+std::unique_ptr<Backend> backend_for(const BackendEntry& entry, const Job& job,
+                                     std::uint32_t processes) {
+  if (processes == 1) return entry.make(job);
+  return std::make_unique<ProcessBackend>(job, entry.make_part, processes);
+}
+
 Finding finding_of(const RunFault& fault) { return {fault.kind, fault.rank, {}, fault.text}; }
-
-/// Runs the job, and the simulation beside it. Returns what went wrong.
-std::optional<Finding> measure_and_compare(const BackendEntry& entry,
-                                           const MeasuringPlan& measuring, Validation& result) {
-  const std::unique_ptr<Backend> backend = entry.make(result.job);
-  auto outcome = measure(*backend, result.job, measuring);
-  if (const auto* fault = std::get_if<RunFault>(&outcome)) return finding_of(*fault);
-  result.measured = std::get<Measurement>(std::move(outcome));
-  if (result.measured.iterations.empty()) return std::nullopt;
-  result.errors = run_errors(result.job, result.measured);
-  result.why_no_score = backend->why_no_score().value_or("");
-  if (result.why_no_score.empty()) {
-    result.verdict = judge(result.errors, result.measured, result.targets);
-  }
-  relax(result.job.plan, costs_of(result.job, result.measured.profile_ns), result.simulated);
-  const std::size_t middle = result.errors.median_iteration;
-  result.typical = timeline_of(result.job, result.measured.iterations[middle]);
-  result.typical.iteration = static_cast<std::uint32_t>(middle);
-  result.typical.environment = backend->environment();
-  result.typical.environment["time_scale"] = fmt::format("{}", result.job.scale);
-  return std::nullopt;
-}
-
-/// The order to run: what a policy decides while it is simulated is run as it was decided.
-std::variant<Schedule, Finding> order_of(const Simulation& simulation, const Layout& layout) {
-  if (layout.policy != nullptr) return simulation.decide(0);
-  return layout.schedule;
-}
 
 /// Real time is rarely undisturbed.
 MeasuringPlan measuring_of(const BackendEntry& backend, const ValidationOptions& options) {
@@ -73,6 +52,87 @@ MeasuringPlan measuring_of(const BackendEntry& backend, const ValidationOptions&
   MeasuringPlan measuring = options.measuring;
   if (backend.wall_clock && !measuring.least) measuring.least = least_in_real_time;
   return measuring;
+}
+
+/// What a scenario is run by.
+struct Setting {
+  const Scenario& scenario;
+  const Layout& layout;
+  const Schedule& order;
+  const BackendEntry& backend;
+  const ValidationOptions& options;
+};
+
+/// Whether actions run layers.
+RealLayers layers_for(const Setting& setting, const Plan& plan) {
+  const Bodies bodies = setting.options.bodies;
+  RealLayers real;
+  if (bodies == Bodies::busy) {
+    real.why_not = "that is what --bodies busy asks for";
+  } else if (!setting.backend.runs_layers) {
+    real.why_not = fmt::format("{} runs no layers", setting.backend.name);
+  } else if (setting.options.action_us) {
+    real.why_not = "layers take the time that they take, not --action-us";
+  } else {
+    real = real_layers(setting.scenario, setting.layout, setting.order, plan);
+  }
+  if (bodies == Bodies::layers && !real.layers) {
+    throw UsageError(fmt::format("--bodies layers: {}", real.why_not));
+  }
+  return real;
+}
+
+/// Layers take their own time here, and links are to keep their proportion to it. The first profile
+/// warms up.
+void choose_bodies(const Setting& setting, Validation& result) {
+  RealLayers real = layers_for(setting, result.job.plan);
+  result.why_busy = std::move(real.why_not);
+  if (!real.layers) return;
+  result.job.layers = std::move(real.layers);
+  const std::unique_ptr<Backend> backend = setting.backend.make(result.job);
+  backend->profile();
+  const std::vector<std::int64_t> profile_ns = backend->profile();
+  use_measured(result.job, profile_ns);
+}
+
+/// Of a model that is trained otherwise, it says nothing how long that takes.
+void judge_numbers(const Setting& setting, const Backend& backend, Validation& result) {
+  if (!result.job.layers) return;
+  result.numbers =
+      check_numbers(setting.scenario, setting.layout, setting.order, result.job, backend.numbers());
+  if (result.numbers.error.value_or(0) > most_numbers_error) result.verdict = Verdict::fail;
+}
+
+/// Simulates what was measured, and judges it.
+void compare(const Backend& backend, Validation& result) {
+  result.errors = run_errors(result.job, result.measured);
+  result.why_no_score = backend.why_no_score().value_or("");
+  if (result.why_no_score.empty()) {
+    result.verdict = judge(result.errors, result.measured, result.targets);
+  }
+  relax(result.job.plan, costs_of(result.job, result.measured.profile_ns), result.simulated);
+  const std::size_t middle = result.errors.median_iteration;
+  result.typical = timeline_of(result.job, result.measured.iterations[middle]);
+  result.typical.iteration = static_cast<std::uint32_t>(middle);
+  result.typical.environment = backend.environment();
+  result.typical.environment["time_scale"] = fmt::format("{}", result.job.scale);
+}
+
+/// Runs the job, and the simulation beside it. Returns what went wrong.
+std::optional<Finding> measure_and_compare(const Setting& setting, Validation& result) {
+  const auto backend = backend_for(setting.backend, result.job, setting.options.processes);
+  auto outcome = measure(*backend, result.job, measuring_of(setting.backend, setting.options));
+  if (const auto* fault = std::get_if<RunFault>(&outcome)) return finding_of(*fault);
+  result.measured = std::get<Measurement>(std::move(outcome));
+  if (!result.measured.iterations.empty()) compare(*backend, result);
+  judge_numbers(setting, *backend, result);
+  return std::nullopt;
+}
+
+/// The order to run: what a policy decides while it is simulated is run as it was decided.
+std::variant<Schedule, Finding> order_of(const Simulation& simulation, const Layout& layout) {
+  if (layout.policy != nullptr) return simulation.decide(0);
+  return layout.schedule;
 }
 
 JobLength length_of(const BackendEntry& backend, std::uint32_t ranks,
@@ -106,13 +166,19 @@ std::optional<Finding> run_for_real(const Scenario& scenario, const Layout& layo
   if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
   PricedPlan& priced = std::get<PricedPlan>(lowered);
   check_backend(backend, priced);
+  if (options.processes > priced.plan.ranks) {
+    throw UsageError(fmt::format("{} processes are too many for {} ranks", options.processes,
+                                 priced.plan.ranks));
+  }
   Timeline unscaled;
   relax(priced.plan, priced.costs, unscaled);
   result.scenario = makespan(priced.plan, unscaled);
   const JobLength length = length_of(backend, priced.plan.ranks, options);
   result.job = job_of(std::move(priced.plan), priced.costs, length);
+  const Setting setting{scenario, layout, std::get<Schedule>(order), backend, options};
+  choose_bodies(setting, result);
   check_real_time(backend, result);
-  return measure_and_compare(backend, measuring_of(backend, options), result);
+  return measure_and_compare(setting, result);
 }
 
 }  // namespace
@@ -120,6 +186,8 @@ std::optional<Finding> run_for_real(const Scenario& scenario, const Layout& layo
 Validation validate(const Scenario& scenario, const BackendEntry& backend,
                     const ValidationOptions& options) {
   if (const auto reason = why_not(scenario)) refuse(backend, *reason);
+  if (options.processes > 1 && backend.make_part == nullptr)
+    refuse(backend, "in several processes");
   const Layout layout = settle(scenario);
   Validation result;
   result.title = title_of(layout);

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "experiments/finding.hpp"
+#include "experiments/numbers_check.hpp"
+#include "experiments/real_layers.hpp"
 #include "experiments/scenario.hpp"
 #include "sim/timeline.hpp"
 #include "validate/backends/registry.hpp"
@@ -20,7 +22,9 @@ struct Validation {
   std::string backend;           // its name
   std::optional<Finding> fault;  // why it did not run, or not to its end; nothing below then
 
-  Job job;
+  Job job;               // whose actions run layers where it has any
+  std::string why_busy;  // otherwise: why they keep a core busy instead
+  NumbersCheck numbers;  // of layers
   Measurement measured;
   std::string why_no_score;  // why the errors below say nothing, then inconclusive
   RunErrors errors;
@@ -35,6 +39,8 @@ struct Validation {
 struct ValidationOptions {
   MeasuringPlan measuring;
   std::optional<std::uint32_t> action_us = {};  // how long an action is to take on average
+  std::uint32_t processes = 1;                  // that share the ranks
+  Bodies bodies = Bodies::automatic;
 };
 
 /// Runs the plan of a scenario on a backend and holds the simulation against it. Throws UsageError

@@ -65,6 +65,26 @@ std::string errors_table(const RunErrors& errors, const Targets& targets) {
                  {0, 3});
 }
 
+/// A number that JSON has no word for is told as null; the verdict fails all the same.
+json numbers_json(const Validation& validation) {
+  const auto& error = validation.numbers.error;
+  return error && std::isfinite(*error) ? json(*error) : json();
+}
+
+/// What actions did, and whether that is the training that the model asks for.
+std::string bodies_text(const Validation& validation) {
+  if (!validation.job.layers)
+    return fmt::format("actions: busy kernels; {}\n", validation.why_busy);
+  const NumbersCheck& numbers = validation.numbers;
+  const std::string text = "actions: the model's layers\n";
+  if (!numbers.error) {
+    return text + fmt::format("loss and gradients: not compared; {}\n", numbers.why_not);
+  }
+  return text + fmt::format("loss and gradients: {} the unpartitioned model within {:.1e}\n",
+                            *numbers.error <= most_numbers_error ? "equal to" : "not those of",
+                            *numbers.error);
+}
+
 }  // namespace
 
 std::string clean_text(const Measurement& measured) {
@@ -91,6 +111,9 @@ json validation_json(const Validation& validation) {
           {"profile_error", known(errors.profile)},
           {"retest_error", known(errors.retest)},
           {"verdict", name(validation.fault ? Verdict::fail : validation.verdict)},
+          {"bodies", validation.job.layers ? "layers" : "busy"},
+          {"bodies_reason", validation.why_busy},
+          {"numbers_error", numbers_json(validation)},
           {"simulated_us", ran(to_us(errors.simulated))},
           {"measured_us", ran(to_us(errors.measured))},
           {"iterations", validation.measured.iterations.size()},
@@ -118,13 +141,14 @@ std::string validation_text(const Validation& validation) {
   const Measurement& measured = validation.measured;
   std::string text =
       fmt::format("{} on {}: {}\n", validation.title, validation.backend, clean_text(measured));
+  text += bodies_text(validation);
   if (has_errors(validation)) {
     const RunErrors& errors = validation.errors;
     const TimeUnit unit = unit_for(std::max(errors.simulated, errors.measured));
-    text +=
-        fmt::format("simulated {} {}, measured {} {}, each {} times the scenario's times\n\n",
-                    time_text(errors.simulated, unit), unit.name, time_text(errors.measured, unit),
-                    unit.name, number_text(validation.job.scale));
+    text += fmt::format(
+        "simulated {} {}, measured {} {}, {} {} times the scenario's times\n\n",
+        time_text(errors.simulated, unit), unit.name, time_text(errors.measured, unit), unit.name,
+        validation.job.layers ? "links take" : "each", number_text(validation.job.scale));
     text += errors_table(errors, validation.targets) + "\n";
   }
   if (has_run(validation) && !validation.why_no_score.empty()) {

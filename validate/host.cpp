@@ -9,6 +9,26 @@
 
 namespace penstock {
 
+namespace {
+
+/// What stands behind "model name" in what Linux says of the first processor.
+std::string processor() {
+  std::istringstream lines(file_text("/proc/cpuinfo"));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "";
+}
+
+/// How the clock of the first processor is chosen, "performance"; empty where nothing says so.
+std::string clock_policy() {
+  std::string text = file_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  return text.substr(0, text.find('\n'));
+}
+
+}  // namespace
+
 std::map<std::string, std::string> host_environment() {
   std::map<std::string, std::string> all{
       {"cores", fmt::format("{}", std::thread::hardware_concurrency())}};
@@ -16,6 +36,8 @@ std::map<std::string, std::string> host_environment() {
   if (uname(&system) == 0) {
     all["os"] = fmt::format("{} {} {}", system.sysname, system.release, system.machine);
   }
+  if (const std::string name = processor(); !name.empty()) all["cpu"] = name;
+  if (const std::string policy = clock_policy(); !policy.empty()) all["clock_policy"] = policy;
   return all;
 }
 

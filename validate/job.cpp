@@ -75,4 +75,25 @@ Job scaled_job(Plan plan, const Costs& costs, double scale) {
   return job;
 }
 
+void use_measured(Job& job, const std::vector<std::int64_t>& profile_ns) {
+  double asked = 0;
+  double measured = 0;
+  for (const std::uint32_t work : job.plan.work) {
+    if (job.plan.is_link(job.plan.classes[work].resource)) continue;
+    asked += static_cast<double>(job.work_ns[work]);
+    measured += static_cast<double>(profile_ns[work]);
+  }
+  const double ratio = measured / asked;
+  const auto scale = [&](std::int64_t& ns) { ns = std::llround(static_cast<double>(ns) * ratio); };
+  for (std::size_t c = 0; c < job.work_ns.size(); ++c) {
+    if (job.plan.is_link(job.plan.classes[c].resource)) {
+      scale(job.work_ns[c]);
+      scale(job.latency_ns[c]);
+    } else {
+      job.work_ns[c] = profile_ns[c];
+    }
+  }
+  job.scale *= ratio;
+}
+
 }  // namespace penstock

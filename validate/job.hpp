@@ -45,6 +45,10 @@ struct JobLength {
 /// measured: no action takes any time, there are too many of them, or links take so much longer.
 Job job_of(Plan plan, const Costs& costs, const JobLength& length = {});
 
+/// Puts what actions were measured to take in place of what they were asked to; links become
+/// slower or faster in the proportion in which all actions together did.
+void use_measured(Job& job, const std::vector<std::int64_t>& profile_ns);
+
 /// A job that takes so many times what some costs say, rounded to whole nanoseconds. Throws
 /// UsageError for links that take more than a quarter of an hour.
 Job scaled_job(Plan plan, const Costs& costs, double scale = 1);

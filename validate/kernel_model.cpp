@@ -1,55 +1,29 @@
 #include "validate/kernel_model.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <functional>
-#include <span>
+#include <map>
 #include <utility>
+
+#include "validate/kernel_terms.hpp"
 
 namespace penstock {
 namespace {
-
-using Terms = std::vector<double>;
-
-/// What a kernel's time is a sum of. The second term is the work, which alone with the first makes
-/// up the simple form.
-struct Form {
-  std::string_view kernel;
-  std::vector<std::string> names;
-  std::function<Terms(const NamedNumbers&)> terms;
-};
-
-Terms product_terms(const NamedNumbers& sizes) {
-  const double m = sizes.at("m"), n = sizes.at("n"), k = sizes.at("k");
-  return {1, m * n * k, n * k, m * k, m * n};
-}
-
-/// A start, and so much for each of what one number counts.
-Form straight(std::string_view kernel, const std::string& number) {
-  return {kernel, {"start", number}, [number](const NamedNumbers& sizes) -> Terms {
-            return {1, sizes.find(number)->second};
-          }};
-}
-
-const Form& form_of(std::string_view kernel) {
-  static const std::array forms{Form{"gemm", {"start", "MNK", "NK", "MK", "MN"}, product_terms},
-                                straight("copy", "bytes"), straight("handover", "bytes"),
-                                straight("busy", "ns"), straight("launch", "threads")};
-  return *std::find_if(forms.begin(), forms.end(),
-                       [&](const Form& form) { return form.kernel == kernel; });
-}
 
 /// The one number of a kernel that has one.
 double size_of(const NamedNumbers& sizes) { return sizes.begin()->second; }
 
 using Points = std::vector<const SweptPoint*>;
 
-std::vector<TermPoint> term_points(const Form& form, const Points& points) {
+std::vector<double> terms_of(const SweepPoint& point) {
+  return terms_at(point.kernel.kernel, point.kernel.pass, point.sizes);
+}
+
+std::vector<TermPoint> term_points(const Points& points) {
   std::vector<TermPoint> all;
   for (const SweptPoint* point : points) {
     const Spread spread = spread_of(point->samples_ns);
-    all.push_back({form.terms(point->point.sizes), spread.median, weight_of(spread),
+    all.push_back({terms_of(point->point), spread.median, weight_of(spread),
                    static_cast<std::uint32_t>(all.size())});
   }
   return all;
@@ -91,11 +65,13 @@ void choose_copy_form(const std::vector<CurvePoint>& points, KernelModel& model)
   if (with_curve < with_pieces) model.curve.emplace(points);
 }
 
-KernelModel fitted(const Form& form, const Points& training, const BootstrapPlan& plan) {
+KernelModel fitted(const KernelPoint& kernel, const Points& training, const BootstrapPlan& plan) {
   KernelModel model;
-  model.kernel = form.kernel;
-  model.terms = calibrate_terms(form.names, term_points(form, training), plan);
-  if (form.kernel == "copy") choose_copy_form(curve_points(training), model);
+  model.kernel = kernel.kernel;
+  model.pass = kernel.pass;
+  model.terms =
+      calibrate_terms(term_names(kernel.kernel, kernel.pass), term_points(training), plan);
+  if (kernel.kernel == "copy") choose_copy_form(curve_points(training), model);
   return model;
 }
 
@@ -109,45 +85,46 @@ std::vector<double> misses_of(const KernelModel& model, const Points& training) 
 }
 
 /// Each draw has constants of its own, and misses as some training point does.
-Interval interval_of(const KernelModel& model, const NamedNumbers& sizes,
+Interval interval_of(const KernelModel& model, const SweepPoint& point,
                      const std::vector<double>& misses, std::uint32_t place, std::uint64_t seed) {
   std::vector<double> values;
-  const double plain = model.terms.at(form_of(model.kernel).terms(sizes));
+  const std::vector<double> terms = terms_of(point);
+  // What is no sum of terms moves with the sum beside it.
+  const double moves = model.at(point.sizes) / model.terms.at(terms);
+  const auto count = static_cast<std::uint32_t>(misses.size());
   for (std::uint32_t draw = 0; draw < model.terms.draws.size(); ++draw) {
-    const double moved = model.form() == "terms" ? model.at(sizes, draw)
-                                                 : model.at(sizes) * model.at(sizes, draw) / plain;
-    const auto count = static_cast<std::uint32_t>(misses.size());
-    values.push_back(moved * misses[drawn_number(seed, "misses", draw, place, count)]);
+    const double miss = misses[drawn_number(seed, "misses", draw, place, count)];
+    values.push_back(miss * moves * model.terms.at(terms, draw));
   }
   return middle_share(values, 0.9);
 }
 
 /// The errors of a start and one rate, fitted to the same points, where neither was fitted to.
-ErrorSummary errors_of_simple_form(const Form& form, const Points& training, const Points& others) {
-  std::vector<TermPoint> points = term_points(form, training);
+ErrorSummary errors_of_simple_form(const Points& training, const Points& others) {
+  std::vector<TermPoint> points = term_points(training);
   for (TermPoint& point : points) point.terms.resize(2);
   const std::vector<double> constants = fit_terms(points);
   std::vector<double> errors;
-  for (const TermPoint& point : term_points(form, others)) {
+  for (const TermPoint& point : term_points(others)) {
     errors.push_back((constants[0] + constants[1] * point.terms[1]) / point.measured - 1);
   }
   return summarize_errors(errors);
 }
 
-KernelCalibration calibrate(const Form& form, const Points& points, const BootstrapPlan& plan) {
+KernelCalibration calibrate(const Points& points, const BootstrapPlan& plan) {
   Points training, others;
   for (const SweptPoint* point : points) {
     (point->point.part == Part::training ? training : others).push_back(point);
   }
-  KernelCalibration result{fitted(form, training, plan), {}, {}};
+  KernelCalibration result{fitted(points.front()->point.kernel, training, plan), {}, {}};
   const std::vector<double> misses = misses_of(result.model, training);
   for (const SweptPoint* point : points) {
     const NamedNumbers& sizes = point->point.sizes;
     const auto place = static_cast<std::uint32_t>(result.points.size());
     result.points.push_back({point->point, spread_of(point->samples_ns), result.model.at(sizes),
-                             interval_of(result.model, sizes, misses, place, plan.seed)});
+                             interval_of(result.model, point->point, misses, place, plan.seed)});
   }
-  result.simple = errors_of_simple_form(form, training, others);
+  result.simple = errors_of_simple_form(training, others);
   return result;
 }
 
@@ -156,29 +133,24 @@ KernelCalibration calibrate(const Form& form, const Points& points, const Bootst
 double KernelModel::at(const NamedNumbers& sizes) const {
   if (curve) return (*curve)(size_of(sizes));
   if (!pieces.empty()) return penstock::at(pieces, size_of(sizes));
-  return terms.at(form_of(kernel).terms(sizes));
+  return terms.at(terms_at(kernel, pass, sizes));
 }
 
 double KernelModel::at(const NamedNumbers& sizes, std::size_t draw) const {
-  return terms.at(form_of(kernel).terms(sizes), draw);
+  return terms.at(terms_at(kernel, pass, sizes), draw);
 }
 
 std::vector<KernelCalibration> calibrate_kernels(const Sweep& swept, const BootstrapPlan& plan) {
-  std::vector<std::string> kernels;
+  using Name = std::pair<std::string, std::string>;
+  std::vector<Name> names;
+  std::map<Name, Points> points;
   for (const SweptPoint& point : swept.points) {
-    const std::string& kernel = point.point.kernel.kernel;
-    if (std::find(kernels.begin(), kernels.end(), kernel) == kernels.end()) {
-      kernels.push_back(kernel);
-    }
+    const Name name{point.point.kernel.kernel, point.point.kernel.pass};
+    if (!points.contains(name)) names.push_back(name);
+    points[name].push_back(&point);
   }
   std::vector<KernelCalibration> all;
-  for (const std::string& kernel : kernels) {
-    Points points;
-    for (const SweptPoint& point : swept.points) {
-      if (point.point.kernel.kernel == kernel) points.push_back(&point);
-    }
-    all.push_back(calibrate(form_of(kernel), points, plan));
-  }
+  for (const Name& name : names) all.push_back(calibrate(points[name], plan));
   return all;
 }
 
@@ -190,9 +162,10 @@ ErrorSummary errors_of(const std::vector<KernelPrediction>& points, Part part) {
   return summarize_errors(errors);
 }
 
-const KernelModel* model_of(const std::vector<KernelCalibration>& all, std::string_view kernel) {
+const KernelModel* model_of(const std::vector<KernelCalibration>& all, std::string_view kernel,
+                            std::string_view pass) {
   for (const KernelCalibration& one : all) {
-    if (one.model.kernel == kernel) return &one.model;
+    if (one.model.kernel == kernel && one.model.pass == pass) return &one.model;
   }
   return nullptr;
 }

@@ -18,6 +18,7 @@ namespace penstock {
 /// pieces of latency and bandwidth or a monotone curve.
 struct KernelModel {
   std::string kernel;
+  std::string pass;  // of a layer
   TermModel terms;
   LinkPieces pieces;                   // of copies
   std::optional<MonotoneCurve> curve;  // of copies that no pieces are close to
@@ -46,14 +47,16 @@ struct KernelCalibration {
   ErrorSummary simple;  // of the points it was not fitted to, with a start and one rate alone
 };
 
-/// A calibration for each kernel of a sweep, in the order in which they first come. Only the points
-/// of the training part are looked at to fit a model or to choose its form.
+/// A calibration for each kernel, and each pass of a kind of layer, of a sweep, in the order in
+/// which they first come. Only the points of the training part are looked at to fit a model or to
+/// choose its form.
 std::vector<KernelCalibration> calibrate_kernels(const Sweep& swept, const BootstrapPlan& plan);
 
 /// The errors of the points of one part.
 ErrorSummary errors_of(const std::vector<KernelPrediction>& points, Part part);
 
 /// The model of a kernel; nullptr where there is none.
-const KernelModel* model_of(const std::vector<KernelCalibration>& all, std::string_view kernel);
+const KernelModel* model_of(const std::vector<KernelCalibration>& all, std::string_view kernel,
+                            std::string_view pass = {});
 
 }  // namespace penstock

@@ -12,6 +12,7 @@
 #include "sim/named.hpp"
 #include "validate/bootstrap.hpp"
 #include "validate/layer_point.hpp"
+#include "validate/layer_sampler.hpp"
 #include "validate/probe_timing.hpp"
 #include "validate/probes/registry.hpp"
 
@@ -19,9 +20,13 @@ namespace penstock {
 namespace {
 
 std::optional<Sampler> sampler_of(const KernelPoint& point) {
+  if (!point.pass.empty()) {
+    const auto layer = layer_point(point);
+    return layer ? layer_sampler(*layer) : std::nullopt;
+  }
   const ProbeEntry* probe = find_named(probe_entries(), point.kernel);
   const auto sizes = shape_numbers(point.shape);
-  if (probe == nullptr || !sizes || !point.pass.empty()) return std::nullopt;
+  if (probe == nullptr || !sizes) return std::nullopt;
   try {
     return probe->make(settled_numbers(probe->name, probe->sizes, *sizes));
   } catch (const InputError&) {
@@ -33,42 +38,48 @@ std::string text_of(const KernelPoint& point) {
   return fmt::format("{} {} {} {}", point.kernel, point.pass, point.shape, point.condition);
 }
 
-/// Whether a point inside the sizes is kept back.
-bool is_held_out(std::uint64_t seed, const KernelPoint& point) {
-  return drawn_number(seed, text_of(point), 0, 0, 3) == 0;
-}
-
 /// Collects points, each in its part.
 class PointList {
  public:
   explicit PointList(std::uint64_t seed) : seed_(seed) {}
 
   /// A point that is fitted to, whatever the hash says: an end, which nothing lies beyond.
-  void add_end(std::string kernel, NamedNumbers sizes) {
-    SweepPoint point;
-    point.kernel = {std::move(kernel), "", shape_text(sizes), "solo"};
-    point.sizes = std::move(sizes);
-    points.push_back(std::move(point));
+  void add_end(const std::string& kernel, const NamedNumbers& sizes) {
+    add(kernel, "", sizes, Part::training);
   }
-
-  void add(std::string kernel, NamedNumbers sizes, bool is_beyond) {
-    add_end(std::move(kernel), std::move(sizes));
-    SweepPoint& point = points.back();
-    if (is_held_out(seed_, point.kernel)) point.part = Part::interpolation;
-    if (is_beyond) point.part = Part::extrapolation;
+  void add(const std::string& kernel, const NamedNumbers& sizes, bool is_beyond) {
+    add(kernel, "", sizes, part_of(kernel, sizes, is_beyond));
+  }
+  /// All passes of a layer, in one part.
+  void add_layer(const std::string& kind, const NamedNumbers& sizes, bool is_beyond) {
+    for (const char* pass : {"forward", "backward_input", "backward_weight"}) {
+      add(kind, pass, sizes, part_of(kind, sizes, is_beyond));
+    }
   }
 
   std::vector<SweepPoint> points;
 
  private:
+  /// Of what is inside, a third is kept back.
+  Part part_of(const std::string& kernel, const NamedNumbers& sizes, bool is_beyond) const {
+    if (is_beyond) return Part::extrapolation;
+    const bool kept_back = drawn_number(seed_, kernel + " " + shape_text(sizes), 0, 0, 3) == 0;
+    return kept_back ? Part::interpolation : Part::training;
+  }
+
+  void add(const std::string& kernel, const std::string& pass, const NamedNumbers& sizes,
+           Part part) {
+    points.push_back({{kernel, pass, shape_text(sizes), "solo"}, sizes, part});
+  }
+
   std::uint64_t seed_;
 };
 
 /// 2 to the power of a number between two, in steps of a quarter.
-double drawn_size(std::uint64_t seed, std::uint32_t shape, std::uint32_t side, double low,
-                  double high) {
+double drawn_size(std::uint64_t seed, std::string_view kernel, std::uint32_t shape,
+                  std::uint32_t side, double low, double high) {
   const auto steps = static_cast<std::uint32_t>(4 * (high - low)) + 1;
-  return std::round(std::exp2(low + drawn_number(seed, "gemm", shape, side, steps) / 4.0));
+  return std::round(std::exp2(low + drawn_number(seed, kernel, shape, side, steps) / 4.0));
 }
 
 void add_products(std::uint64_t seed, PointList& list) {
@@ -76,10 +87,29 @@ void add_products(std::uint64_t seed, PointList& list) {
   for (std::uint32_t shape = 0; shape < inside + beyond; ++shape) {
     const bool is_beyond = shape >= inside;
     const auto size = [&](std::uint32_t side) {
-      return is_beyond ? drawn_size(seed, shape, side, 8, 8.75)
-                       : drawn_size(seed, shape, side, 5, 8);
+      return is_beyond ? drawn_size(seed, "gemm", shape, side, 8, 8.75)
+                       : drawn_size(seed, "gemm", shape, side, 5, 8);
     };
     list.add("gemm", {{"m", size(0)}, {"n", size(1)}, {"k", size(2)}}, is_beyond);
+  }
+}
+
+/// Layers that pipelines are made of, with one number that another counts beside their width.
+void add_layers(std::uint64_t seed, const std::string& kind, const std::string& other,
+                PointList& list) {
+  constexpr std::uint32_t inside = 14, beyond = 4;
+  for (std::uint32_t shape = 0; shape < inside + beyond; ++shape) {
+    const bool is_beyond = shape >= inside;
+    const auto size = [&](std::uint32_t side, double low, double high) {
+      return is_beyond ? drawn_size(seed, kind, shape, side, high, high + 0.75)
+                       : drawn_size(seed, kind, shape, side, low, high);
+    };
+    list.add_layer(kind,
+                   {{"hidden", size(0, 4.5, 6.5)},
+                    {other, size(1, 6, 8.5)},
+                    {"examples", 1},
+                    {"sequence", size(2, 3, 6)}},
+                   is_beyond);
   }
 }
 
@@ -121,6 +151,8 @@ std::string_view name(Part part) {
 std::vector<SweepPoint> sweep_points(std::uint64_t seed) {
   PointList list(seed);
   add_products(seed, list);
+  add_layers(seed, "mlp", "intermediate", list);
+  add_layers(seed, "head", "vocab", list);
   add_row(list, "copy", "bytes", doublings(6, 22), 1 << 20);
   add_row(list, "handover", "bytes", doublings(6, 18), 1 << 16);
   add_row(list, "busy", "ns", doublings(10, 17), 1 << 15);

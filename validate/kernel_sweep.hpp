@@ -11,8 +11,8 @@
 
 namespace penstock {
 
-/// So many times what a kernel takes by itself, in nanoseconds; nothing for a kernel or a shape
-/// that nothing here can run. `repeats` samples are taken after one that warms up.
+/// So many times what a kernel, or a pass of a layer, takes by itself, in nanoseconds; nothing for
+/// what nothing here can run. `repeats` samples are taken after one that warms up.
 std::optional<std::vector<double>> sample_kernel(const KernelPoint& point, std::uint32_t repeats);
 
 /// What a point of a sweep is for: constants are fitted to the first alone.

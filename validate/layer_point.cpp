@@ -54,6 +54,14 @@ std::string shape_text(const NamedNumbers& numbers) {
   return text;
 }
 
+CellShape cell_shape(const LayerPoint& layer) {
+  CellShape shape;
+  shape.microbatch = layer.counts_tokens ? 1 : layer.amount;
+  shape.sequence = layer.counts_tokens ? layer.amount : layer.sequence.value_or(1);
+  shape.activation_size = shape.parameter_size = sizeof(double);
+  return shape;
+}
+
 KernelPoint kernel_point(const LayerPoint& layer) {
   NamedNumbers all = layer.numbers;
   all[layer.counts_tokens ? "tokens" : "examples"] = layer.amount;

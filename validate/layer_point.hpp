@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "hardware_models/model_spec.hpp"
 #include "hardware_models/parameters.hpp"
 #include "validate/profile_row.hpp"
 
@@ -21,6 +22,9 @@ struct LayerPoint {
   std::optional<double> sequence;  // tokens of an example
   std::string condition = "solo";
 };
+
+/// What such a layer runs for by itself, in doubles.
+CellShape cell_shape(const LayerPoint& layer);
 
 KernelPoint kernel_point(const LayerPoint& layer);
 /// Nothing for a point that is no pass of a layer of some size.

@@ -125,7 +125,7 @@ std::optional<StoredRow> ProfileStore::newest(const KernelPoint& point, std::str
   return id ? row(RowId{*id}) : std::nullopt;
 }
 
-std::vector<Verdict> ProfileStore::verdicts(RowId id) const {
+std::vector<RowVerdict> ProfileStore::verdicts(RowId id) const {
   return in_store(path_, [&] { return RowReader(*database_).verdicts(id); });
 }
 

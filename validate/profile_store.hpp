@@ -64,7 +64,7 @@ class ProfileStore {
                                   const std::map<std::string, std::string>& environment,
                                   RowState state = RowState::valid) const;
   /// What was said of a row, oldest first.
-  std::vector<Verdict> verdicts(RowId id) const;
+  std::vector<RowVerdict> verdicts(RowId id) const;
 
  private:
   std::string path_;

@@ -265,7 +265,9 @@ template <class Clock>
 std::optional<TrainedNumbers> RankRunner<Clock>::numbers() const {
   if (!job_.layers) return std::nullopt;
   TrainedNumbers numbers;
-  for (const RankBody& body : bodies_) body.add_numbers(numbers);
+  for (std::uint32_t rank = group_.first; rank < group_.end; ++rank) {
+    bodies_[rank].add_numbers(numbers);
+  }
   return numbers;
 }
 

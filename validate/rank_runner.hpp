@@ -10,8 +10,8 @@
 
 #include "validate/backend.hpp"
 #include "validate/job.hpp"
-#include "validate/quiet.hpp"
 #include "validate/processes/rank_group.hpp"
+#include "validate/quiet.hpp"
 #include "validate/rank_body.hpp"
 #include "validate/rank_program.hpp"
 #include "validate/recorder.hpp"
@@ -84,11 +84,11 @@ class RankRunner {
   std::uint32_t iteration_ = 0;
 };
 
-/// What the threads of all ranks saw of the last run, with clocks that look around.
+/// What the threads of these ranks saw of the last run, with clocks that look around.
 template <class Clock>
-std::vector<ThreadReadings> readings_of(const RankRunner<Clock>& runner, std::uint32_t ranks) {
+std::vector<ThreadReadings> readings_of(const RankRunner<Clock>& runner, const RankGroup& ranks) {
   std::vector<ThreadReadings> readings;
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+  for (std::uint32_t rank = ranks.first; rank < ranks.end; ++rank) {
     readings.push_back(runner.clock(rank).readings());
   }
   return readings;

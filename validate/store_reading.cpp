@@ -105,8 +105,8 @@ std::optional<ReadRow> RowReader::read(RowId id) {
   }
 }
 
-std::vector<Verdict> RowReader::verdicts(RowId id) {
-  std::vector<Verdict> all;
+std::vector<RowVerdict> RowReader::verdicts(RowId id) {
+  std::vector<RowVerdict> all;
   verdicts_.with(index(id));
   while (verdicts_.next()) {
     const auto state = row_state(verdicts_.text(1).value_or(""));

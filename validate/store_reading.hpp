@@ -19,7 +19,7 @@ class RowReader {
 
   /// Nothing: there is no row of this number. Throws DatabaseError.
   std::optional<ReadRow> read(RowId id);
-  std::vector<Verdict> verdicts(RowId id);
+  std::vector<RowVerdict> verdicts(RowId id);
 
  private:
   Statement row_;

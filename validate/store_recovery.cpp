@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Given a row that can be read, and its verdicts.
-using Keep = std::function<void(const StoredRow& row, const std::vector<Verdict>& verdicts)>;
+using Keep = std::function<void(const StoredRow& row, const std::vector<RowVerdict>& verdicts)>;
 
 /// What a query gives, or what stands in its place where damage has struck.
 template <class Value, class Query>
@@ -43,8 +43,8 @@ std::int64_t highest_id(Database& database, const std::string& path) {
   return std::clamp<std::int64_t>(counted, 0, most);
 }
 
-std::vector<Verdict> verdicts_of(RowReader& reader, RowId id) {
-  return despite_damage(std::vector<Verdict>(), [&] { return reader.verdicts(id); });
+std::vector<RowVerdict> verdicts_of(RowReader& reader, RowId id) {
+  return despite_damage(std::vector<RowVerdict>(), [&] { return reader.verdicts(id); });
 }
 
 Recovery read_all(const std::string& path, const Keep& keep) {
@@ -73,8 +73,9 @@ Recovery read_all(const std::string& path, const Keep& keep) {
 }  // namespace
 
 Recovery examine_store(const std::string& path) {
-  return in_store(
-      path, [&] { return read_all(path, [](const StoredRow&, const std::vector<Verdict>&) {}); });
+  return in_store(path, [&] {
+    return read_all(path, [](const StoredRow&, const std::vector<RowVerdict>&) {});
+  });
 }
 
 Recovery recover_store(const std::string& path, const std::string& into) {
@@ -87,10 +88,10 @@ Recovery recover_store(const std::string& path, const std::string& into) {
     Database target(into, Database::Access::write);
     Transaction transaction(target);
     const Recovery recovery = in_store(path, [&] {
-      return read_all(path, [&](const StoredRow& row, const std::vector<Verdict>& verdicts) {
+      return read_all(path, [&](const StoredRow& row, const std::vector<RowVerdict>& verdicts) {
         in_store(into, [&] {
           insert_row(target, row);
-          for (const Verdict& verdict : verdicts) insert_verdict(target, row.id, verdict);
+          for (const RowVerdict& verdict : verdicts) insert_verdict(target, row.id, verdict);
         });
       });
     });

@@ -27,7 +27,7 @@ std::int64_t kernel_id(Database& database, const ProfileRow& row) {
 
 }  // namespace
 
-void insert_verdict(Database& database, RowId id, const Verdict& verdict) {
+void insert_verdict(Database& database, RowId id, const RowVerdict& verdict) {
   Statement(database, "INSERT INTO verdict (profile, at, state, why) VALUES (?, ?, ?, ?)")
       .with(index(id), verdict.at, name(verdict.state), verdict.why)
       .finish();

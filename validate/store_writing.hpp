@@ -12,6 +12,6 @@ namespace penstock {
 /// that is 0, the next. Call it inside a transaction. Throws DatabaseError.
 RowId insert_row(Database& database, const StoredRow& stored);
 
-void insert_verdict(Database& database, RowId id, const Verdict& verdict);
+void insert_verdict(Database& database, RowId id, const RowVerdict& verdict);
 
 }  // namespace penstock

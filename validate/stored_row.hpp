@@ -34,7 +34,7 @@ struct StoredRow {
 };
 
 /// Why a row came into a state.
-struct Verdict {
+struct RowVerdict {
   std::string at;  // UTC, "2026-11-21T18:40:00Z"
   RowState state = RowState::valid;
   std::string why;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/calibration.hpp"
+#include "experiments/calibration_layers.hpp"
 #include "experiments/calibration_picture.hpp"
 #include "experiments/calibration_rows.hpp"
 #include "experiments/commands/registry.hpp"
@@ -25,6 +26,7 @@ struct Options {
   std::optional<std::uint32_t> budget;
   std::optional<std::uint32_t> seed;
   std::string profile;
+  std::string layers_of;
   std::string report;
   std::string plot;
   bool json = false;
@@ -34,6 +36,7 @@ CalibrationRequest request_of(const Options& options) {
   CalibrationRequest request;
   request.budget_s = within("--budget", options.budget.value_or(usual_budget_s), most_budget_s);
   request.bootstrap.seed = options.seed.value_or(1);
+  if (!options.layers_of.empty()) request.layers = layer_points(read_scenario(options.layers_of));
   return request;
 }
 
@@ -72,6 +75,8 @@ Runner declare(CommandLine& line) {
   line.choice("--backend", options->backend, backends, "what runs the pipelines");
   line.option("-o,--output", options->profile,
               "the profile store to add what was measured to; made where there is none", "FILE");
+  line.option("--layers-of", options->layers_of,
+              "measure the layers of this scenario as well, for hardware \"measured\"", "SCENARIO");
   line.option("--budget", options->budget, "how many seconds to measure, about; default 20");
   line.option("--seed", options->seed, "of all that is drawn; default 1");
   line.option("--report", options->report, "write the report to a file as well", "FILE");

@@ -61,7 +61,7 @@ int show(const ShowOptions& options) {
     throw UsageError(fmt::format("{}: there is no row {}", options.store, options.row));
   }
   const JudgedRows judged = judged_rows(store, today_here());
-  const std::vector<Verdict> verdicts = store.verdicts(id);
+  const std::vector<RowVerdict> verdicts = store.verdicts(id);
   print(options.json, profile_row_json(judged, id, verdicts),
         profile_row_text(judged, id, verdicts));
   return ExitCode::done;
@@ -100,9 +100,8 @@ int check(const CheckOptions& options) {
     return recovery.damaged.empty() ? ExitCode::done : ExitCode::finding;
   }
   const bool measures = !options.budget.empty();
-  const CheckedStore checked =
-      measures ? measured_check(options.store, budget_of(options))
-               : plain_check(options.store, options.record);
+  const CheckedStore checked = measures ? measured_check(options.store, budget_of(options))
+                                        : plain_check(options.store, options.record);
   const SpotCheck* spot = measures ? &checked.spot : nullptr;
   print(options.json, profile_check_json(checked.judged, spot),
         profile_check_text(checked.judged, spot));
@@ -166,7 +165,8 @@ int snapshot(const SnapshotOptions& options) {
   }
   const LayerProfile layers = layer_profile(judged, environment);
   write_file(options.output, printed(snapshot_json(judged, layers.profile, today.date)));
-  say(fmt::format("{} rows are in the snapshot; {} are not: of no layer, superseded, retired, or "
+  say(
+      fmt::format("{} rows are in the snapshot; {} are not: of no layer, superseded, retired, or "
                   "without the other passes of their size",
                   layers.profile.rows.size(), layers.left_out));
   return ExitCode::done;
@@ -194,35 +194,36 @@ constexpr std::array actions{
     Action{"list", "what a store has, by kernel and by environment",
            "A row is past when a newer valid one of the same point stands for it.\n"
            "\n"
-           "Example: penstock profile list machine.db",
+           "Example: penstock profile list machine.profile",
            declare_list},
     Action{"show", "all of one row: where and when it was measured, its samples, its verdicts",
-           "Example: penstock profile show machine.db 1", declare_show},
-    Action{"check", "which rows no longer hold, and why; measures suspect ones again",
-           "Determined invalid, so retired: kernels built from other sources or with other flags;\n"
-           "another major or minor version of a library or driver; another amount of the machine;\n"
-           "an older schema; fewer than 5 samples; samples 10 % and more from their median; a\n"
-           "canary 5 % off that of its environment. Predicted invalid, so suspect: another patch\n"
-           "of a driver, older than 30 days, a canary that has drifted by 3 %, neighbours retired,\n"
-           "three standard deviations off the curve through the other shapes. Rows of another\n"
-           "model of computer are held against what does not depend on this one.\n"
-           "\n"
-           "Nothing is written unless --record or --budget is given. With --budget, those suspect\n"
-           "rows are measured again first that most depends on; what holds is valid again, what\n"
-           "is off twice by 3 % and three times its spread is retired.\n"
-           "\n"
-           "Exit 1 where a row is not valid, or cannot be read.\n"
-           "\n"
-           "Example: penstock profile check machine.db --budget 2",
-           declare_check},
+           "Example: penstock profile show machine.profile 1", declare_show},
+    Action{
+        "check", "which rows no longer hold, and why; measures suspect ones again",
+        "Determined invalid, so retired: kernels built from other sources or with other flags;\n"
+        "another major or minor version of a library or driver; another amount of the machine;\n"
+        "an older schema; fewer than 5 samples; samples 10 % and more from their median; a\n"
+        "canary 5 % off that of its environment. Predicted invalid, so suspect: another patch\n"
+        "of a driver, older than 30 days, a canary that has drifted by 3 %, neighbours retired,\n"
+        "three standard deviations off the curve through the other shapes. Rows of another\n"
+        "model of computer are held against what does not depend on this one.\n"
+        "\n"
+        "Nothing is written unless --record or --budget is given. With --budget, those suspect\n"
+        "rows are measured again first that most depends on; what holds is valid again, what\n"
+        "is off twice by 3 % and three times its spread is retired.\n"
+        "\n"
+        "Exit 1 where a row is not valid, or cannot be read.\n"
+        "\n"
+        "Example: penstock profile check machine.profile --budget 2",
+        declare_check},
     Action{"retire", "take rows out of use, for a reason that is kept with them",
-           "Example: penstock profile retire machine.db 1 2 --why \"the fan was broken\"",
+           "Example: penstock profile retire machine.profile 1 2 --why \"the fan was broken\"",
            declare_retire},
     Action{"snapshot", "write the rows of layers as a profile that stays what it is",
            "A scenario may name either: a store, whose rows change as it is checked and added to,\n"
            "or a snapshot of it, for runs that can be repeated.\n"
            "\n"
-           "Example: penstock profile snapshot machine.db -o machine.json",
+           "Example: penstock profile snapshot machine.profile -o machine.json",
            declare_snapshot},
 };
 
@@ -251,7 +252,7 @@ constinit extern const CommandEntry profile_entry{
         "Rows are valid, suspect (predicted to hold no more) or retired (determined so, or by\n"
         "hand); none is ever deleted. Runs use valid rows, suspect ones with --allow-stale.\n"
         "\n"
-        "Example: penstock profile list machine.db",
+        "Example: penstock profile list machine.profile",
     .declare = declare,
 };
 

@@ -24,6 +24,8 @@ struct Options {
   std::optional<std::uint32_t> iterations;
   std::string schedules;
   std::optional<std::uint32_t> action_us;
+  std::optional<std::uint32_t> processes;
+  std::string bodies = "auto";
   std::string timeline;
   std::string simulated;
   bool json = false;
@@ -51,6 +53,16 @@ std::optional<std::uint32_t> action_us_of(const Options& options) {
   if (!options.action_us) return std::nullopt;
   if (*options.action_us == 0) throw UsageError("--action-us 0: there is nothing to measure");
   return within("--action-us", options.action_us, most_us);
+}
+
+std::uint32_t processes_of(const Options& options) {
+  constexpr std::uint32_t most_processes = 16;  // each is connected with each
+  return within("--processes", options.processes.value_or(1), most_processes);
+}
+
+Bodies bodies_of(const Options& options) {
+  if (options.bodies == "busy") return Bodies::busy;
+  return options.bodies == "layers" ? Bodies::layers : Bodies::automatic;
 }
 
 void write_outputs(const Options& options, const Validation& validation) {
@@ -97,7 +109,9 @@ int run_ranking(const Options& options, const Scenario& scenario, const BackendE
 int run_validation(const Options& options) {
   check_outputs(options);
   const ValidationOptions measuring{.measuring = {.iterations = iterations_of(options)},
-                                    .action_us = action_us_of(options)};
+                                    .action_us = action_us_of(options),
+                                    .processes = processes_of(options),
+                                    .bodies = bodies_of(options)};
   const Scenario scenario = read_scenario(options.scenario, options.settings);
   const BackendEntry& backend = *find_named(backend_entries(), options.backend);
   if (!options.schedules.empty()) return run_ranking(options, scenario, backend, measuring);
@@ -123,6 +137,9 @@ Runner declare(CommandLine& line) {
               "all|NAME,NAME...");
   line.option("--action-us", options->action_us,
               "how long an action is to take on average, in microseconds");
+  line.option("--processes", options->processes,
+              "over how many processes to spread the ranks, which then talk by TCP; 1 by default");
+  line.choice("--bodies", options->bodies, {"auto", "busy", "layers"}, "what actions do");
   line.option("--timeline", options->timeline, "write the timeline of the median iteration",
               "FILE");
   line.option("--simulated", options->simulated,
@@ -148,6 +165,16 @@ constinit extern const CommandEntry validate_entry{
         "Exit 1 where it is not, or where ranks wait for each other for ever; exit 4 where too\n"
         "few iterations are clean (profiles before and after one are within 10 %), or the retest\n"
         "error is above 5 %. Of 80 tries 20 clean ones are wanted.\n"
+        "\n"
+        "Where the model has layers by kind, kernels run these in doubles, and the sums of loss "
+        "and\n"
+        "gradients must be those of the model in one piece within 1e-10: the order trains the "
+        "same\n"
+        "model. Links keep the proportion to actions that the scenario gives them. Where there "
+        "are\n"
+        "no such kernels, or an iteration has more than 2e9 FLOP or holds more than 1 GiB, "
+        "actions\n"
+        "keep a core busy for their time instead; --bodies chooses.\n"
         "\n"
         "--schedules runs the scenario once with each schedule, on as many ranks, and says by\n"
         "Kendall's tau-b whether simulation puts them in the order in which they really come. "
@@ -178,6 +205,11 @@ constinit extern const CommandEntry validate_entry{
         "each\n"
         "task, or all of them are one graph: the difference is what the host costs. Where SMs\n"
         "cannot be split, or a link is slower than asked for, no errors are told: exit 4.\n"
+        "\n"
+        "--processes 2 gives each of two processes a half of the ranks; tensors between them go\n"
+        "over TCP on loopback (cpu_logical and cpu_timed). It shows that nothing is shared but\n"
+        "what is sent, and nothing of networks. A process that ends, or says nothing for 10 s, is\n"
+        "a finding: exit 1.\n"
         "\n"
         "Example: penstock validate experiments/scenarios/first_run.json --backend cpu_logical",
     .declare = declare,

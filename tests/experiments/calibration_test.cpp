@@ -24,6 +24,7 @@ const BackendEntry three_ranks{
       if (plan.ranks <= 3) return std::nullopt;
       return Obstacle{true, "more than 3 ranks"};
     },
+    .runs_layers = true,
     .make = [](const Job& job) -> std::unique_ptr<Backend> {
       return std::make_unique<MadeUpBackend>(job,
                                              [](Pass, double alone) { return 300 + 1.1 * alone; });
@@ -41,7 +42,7 @@ const BackendEntry not_here{
 };
 
 /// A kernel that takes exactly what it is asked to.
-KernelModel exact_busy() {
+std::vector<KernelCalibration> exact_busy() {
   KernelModel model;
   model.kernel = "busy";
   model.terms = {.names = {"start", "ns"},
@@ -49,7 +50,7 @@ KernelModel exact_busy() {
                  .intervals = {{0, 0}, {1, 1}},
                  .draws = {{0, 0.9}, {0, 1.1}},
                  .dropped = {}};
-  return model;
+  return {{model, {}, {}}};
 }
 
 /// The document of one kernel and two runs.
@@ -80,9 +81,9 @@ std::string refused(const json& document) {
 // Whoever is held out differs from everybody trained on; other schedules run at settings that 1F1B
 // was trained on, so that nothing but the schedule is new.
 TEST_CASE("calibration: pipelines are split by the seed, and transfer changes the schedule alone") {
-  const std::vector<PipelineCase> cases = pipeline_cases(1, 8);
-  CHECK(split_hash(cases) == split_hash(pipeline_cases(1, 8)));
-  CHECK(split_hash(cases) != split_hash(pipeline_cases(2, 8)));
+  const std::vector<PipelineCase> cases = pipeline_cases(1, 8, true);
+  CHECK(split_hash(cases) == split_hash(pipeline_cases(1, 8, true)));
+  CHECK(split_hash(cases) != split_hash(pipeline_cases(2, 8, true)));
   std::set<std::string> trained, all;
   std::map<PipelinePart, int> count;
   for (const PipelineCase& one : cases) {
@@ -98,12 +99,12 @@ TEST_CASE("calibration: pipelines are split by the seed, and transfer changes th
   }
   CHECK(count[PipelinePart::training] == 12);
   CHECK(count[PipelinePart::interpolation] == 6);
-  CHECK(count[PipelinePart::extrapolation] == 6);
+  CHECK(count[PipelinePart::extrapolation] == 9);
   CHECK(count[PipelinePart::transfer] == 21);
 }
 
 TEST_CASE("calibration: pipelines have no more ranks than a backend runs") {
-  const std::vector<PipelineCase> cases = pipeline_cases(1, 2);
+  const std::vector<PipelineCase> cases = pipeline_cases(1, 2, true);
   CHECK(std::all_of(cases.begin(), cases.end(),
                     [](const PipelineCase& one) { return one.setting.ranks == 2; }));
   CHECK(std::count_if(cases.begin(), cases.end(), [](const PipelineCase& one) {
@@ -142,7 +143,7 @@ TEST_CASE("calibration: a backend is measured with what it can run, and the repo
   const Calibration calibration = calibrate(three_ranks, request);
   CHECK(calibration.backend == "three_ranks");
   CHECK(calibration.environment.at("made") == "up");
-  CHECK(calibration.kernels.size() == 5);
+  CHECK(calibration.kernels.size() == 11);
   CHECK(calibration.left_out.empty());
   REQUIRE(calibration.pipelines.parts.size() == 4);
   for (const PipelinePrediction& one : calibration.pipelines.predictions) {

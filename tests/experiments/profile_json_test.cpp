@@ -107,4 +107,41 @@ TEST_CASE("profile-json: edges that make no graph are refused with their pointer
   CHECK(with_edges("[[0, -1]]").starts_with("/profile/edges/0/1: -1 does not fit; "));
 }
 
+TEST_CASE(
+    "profile-json: entries of one kind differ by their numbers, and name the rows they are of") {
+  const std::string text = R"({ "penstock": 1, "profile": { "taken_at": "2026-11-21T00:00:00Z",
+    "environment": { "cpu": "x" },
+    "rows": [ { "id": 3, "state": "valid", "kernel": "mlp", "pass": "forward", "shape": "a=1",
+                "measured_at": "then" },
+              { "id": 7, "state": "suspect", "kernel": "mlp", "pass": "forward", "shape": "a=2",
+                "measured_at": "then" } ],
+    "layers": [
+      { "name": "mlp", "numbers": { "hidden": 8 }, "sequence": 16,
+        "points": [ { "examples": 1, "forward_us": 2, "rows": [3] } ] },
+      { "name": "mlp", "numbers": { "hidden": 8 }, "counts": "tokens",
+        "points": [ { "examples": 1, "forward_us": 2, "rows": [7] } ] } ] } })";
+  const Profile profile = parse_model_file(text).profile;
+  REQUIRE(profile.rows.size() == 2);
+  CHECK(profile.rows[1].id == 7);
+  CHECK(profile.rows[1].suspect);
+  REQUIRE(profile.entries.size() == 2);
+  CHECK(profile.entries[0].sequence == 16.0);
+  CHECK(profile.entries[0].numbers.at("hidden") == 8);
+  CHECK(profile.entries[1].counts_tokens);
+  CHECK(profile.entries[1].points[0].rows == std::vector<std::int64_t>{7});
+  const auto refused = [&](const std::string& what, const std::string& by) {
+    return refusal_of_model(replaced(text, what, by));
+  };
+  CHECK(refused("\"counts\": \"tokens\"", "\"sequence\": 16") ==
+        "/profile/layers/1/name: layer 0 has this name already; each layer has its own");
+  CHECK(refused("\"rows\": [7]", "\"rows\": [8]") ==
+        "/profile/layers/1/points/0/rows/0: there is no row 8 in /profile/rows");
+  CHECK(refused("\"id\": 7", "\"id\": 3") ==
+        "/profile/rows/1/id: rows stand in ascending order, each once");
+  CHECK(refused("\"numbers\": { \"hidden\": 8 }, \"counts\"", "\"counts\"") ==
+        "/profile/layers/1/name: \"sequence\" and \"counts\" go with \"numbers\" of a kind");
+  CHECK(refused("\"state\": \"valid\"", "\"state\": \"retired\"")
+            .starts_with("/profile/rows/0/state"));
+}
+
 }  // namespace penstock::testing

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "sim/error.hpp"
@@ -26,6 +27,18 @@ const char* const two_stages = R"({
 
 Validation validated(const std::vector<std::string>& settings = {}) {
   return validate(parse_scenario(two_stages, "two.json", settings), cpu_logical(), {});
+}
+
+const char* const small_layers = R"({
+  "penstock": 1,
+  "model": { "sequence": 4, "microbatch": 1, "layers": [
+    { "kind": "mlp", "hidden": 4, "intermediate": 8 },
+    { "kind": "mlp", "hidden": 4, "intermediate": 8 } ] },
+  "hardware": { "name": "roofline", "device": "a100-sxm4-80gb", "link": "nvlink-3", "devices": 2 },
+  "schedule": { "name": "1f1b", "microbatches": 2 } })";
+
+Validation with_layers(const char* text, const std::vector<std::string>& settings = {}) {
+  return validate(parse_scenario(text, "small.json", settings), cpu_logical(), {});
 }
 
 /// The same in real time: few iterations of short actions.
@@ -54,6 +67,11 @@ Validation validated_on_fake_gpu(bool has_green_contexts) {
   return validate(parse_scenario(two_stages, "two.json", {}), entry, {});
 }
 
+Validation validated_in(std::uint32_t processes, std::string_view backend = "cpu_logical") {
+  return validate(parse_scenario(two_stages, "two.json", {}),
+                  *find_named(backend_entries(), backend), {.processes = processes});
+}
+
 /// Why a scenario is not run, or "".
 std::string refusal(const std::vector<std::string>& settings) {
   try {
@@ -78,6 +96,25 @@ TEST_CASE("validation: a scenario is run for real, and its structure is exact") 
   CHECK(result.errors.structure == 0);
   CHECK(result.verdict == judge(result.errors, result.measured, result.targets));
   CHECK(to_us(result.errors.simulated) > to_us(result.scenario));
+}
+
+TEST_CASE("validation: ranks may be spread over processes, and the structure stays exact") {
+  const Validation result = validated_in(2);
+  REQUIRE_FALSE(result.fault);
+  CHECK(result.scenario == from_us(13));
+  if (result.measured.iterations.empty()) return;
+  CHECK(result.errors.structure == 0);
+  CHECK(result.typical.environment.at("processes") == "2");
+  CHECK(result.typical.environment.at("links") == "TCP on loopback");
+}
+
+TEST_CASE("validation: more processes than ranks, or on a backend that has one, are refused") {
+  CHECK_THROWS_WITH_AS(validated_in(3), "3 processes are too many for 2 ranks", UsageError);
+  for (const char* name : {"cpu_realtime", "cuda_single"}) {
+    CHECK_THROWS_WITH_AS(validated_in(2, name),
+                         (std::string(name) + " does not run in several processes").c_str(),
+                         UsageError);
+  }
 }
 
 TEST_CASE("validation: the JSON has what the contract names, and nulls where nothing was clean") {
@@ -182,6 +219,73 @@ TEST_CASE("validation: what a backend does not run is refused with the reason") 
   CHECK(refusal({"/model/stages=[{\"forward_us\": 0, \"backward_us\": 0}, "
                  "{\"forward_us\": 0, \"backward_us\": 0}]"}) ==
         "no action takes any time: there is nothing to measure");
+}
+
+// Two mlp layers on two ranks, no loss of their own: a pipeline of a few thousand FLOP.
+TEST_CASE("validation: small layers are really run, and come to what the model in one piece does") {
+  const Validation result = with_layers(small_layers);
+  REQUIRE_FALSE(result.fault);
+  REQUIRE(result.job.layers);
+  REQUIRE(result.numbers.error);
+  CHECK(*result.numbers.error < most_numbers_error);
+  CHECK(validation_json(result)["bodies"] == "layers");
+  CHECK(validation_json(result)["numbers_error"] == *result.numbers.error);
+  const std::string text = validation_text(result);
+  CHECK(text.find("actions: the model's layers\nloss and gradients: equal to the unpartitioned "
+                  "model within ") != std::string::npos);
+  if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
+}
+
+TEST_CASE("validation: an order without flushes is held against the weights that its rule states") {
+  for (const char* name : {"pipedream", "pipedream-2bw"}) {
+    const std::string setting = std::string("/schedule/name=") + name;
+    const Validation result = with_layers(small_layers, {setting, "/schedule/microbatches=6"});
+    REQUIRE_FALSE(result.fault);
+    CHECK(result.numbers.error.value_or(1) < most_numbers_error);
+  }
+  // Without a rule the same order says nothing of the kind.
+  const Scratch scratch;
+  const std::string order =
+      scratch.file("a.csv", "0F0,0B0,0U0,0F1,0B1,0U1\n1F0,1B0,1U0,1F1,1B1,1U1\n");
+  const Validation foreign = with_layers(small_layers, {"/schedule={\"file\": \"" + order + "\"}"});
+  CHECK_FALSE(foreign.numbers.error);
+  CHECK(foreign.numbers.why_not == "no rule states which weights this order uses");
+}
+
+TEST_CASE("validation: numbers that are off fail, whatever the times say") {
+  Validation result = with_layers(small_layers);
+  result.numbers.error = 1e-9;
+  CHECK(validation_text(result).find("loss and gradients: not those of the unpartitioned model") !=
+        std::string::npos);
+  result.numbers.error = HUGE_VAL;
+  CHECK(validation_json(result)["numbers_error"].is_null());
+}
+
+TEST_CASE("validation: where layers are not run it says why, and runs busy kernels") {
+  const auto reason = [](const char* model, const std::vector<std::string>& settings = {}) {
+    const Validation result = with_layers(model, settings);
+    CHECK_FALSE(result.job.layers);
+    CHECK(validation_json(result)["bodies"] == "busy");
+    return result.why_busy;
+  };
+  CHECK(validated().why_busy == "the model states times, not kinds of layers");
+  CHECK(reason(small_layers, {"/model/layers/0/dropout=0.1"}) ==
+        "there are no kernels for every layer of kind \"mlp\": \"dropout\" 0.1: the mlp kernel "
+        "drops nothing; 0 is run");
+  CHECK(reason(small_layers, {"/model/layers/0/intermediate=10000000"}) ==
+        "an iteration has 3.84e+09 FLOP; 2e+09 are the most");
+}
+
+TEST_CASE("validation: layers that are asked for and not run are a usage error") {
+  ValidationOptions options;
+  options.bodies = Bodies::layers;
+  CHECK_THROWS_WITH_AS(validate(parse_scenario(two_stages, "two.json", {}), cpu_logical(), options),
+                       "--bodies layers: the model states times, not kinds of layers", UsageError);
+  options.bodies = Bodies::busy;
+  const Validation busy =
+      validate(parse_scenario(small_layers, "small.json", {}), cpu_logical(), options);
+  CHECK(busy.why_busy == "that is what --bodies busy asks for");
+  CHECK_FALSE(busy.job.layers);
 }
 
 // Beginnings follow from ends on cpu_timed, so that the structure is exact however noisy it is. Of

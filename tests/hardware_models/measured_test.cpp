@@ -75,6 +75,34 @@ TEST_CASE("measured: else what it says of the layer's kind, in proportion from a
   CHECK(us(by_profile(), layer, Pass::backward) == 20.0);
 }
 
+TEST_CASE("measured: an entry with numbers speaks for layers of its kind that have them") {
+  // Of hidden 8 alone, by examples of 16 tokens, and of any sequence by tokens.
+  HardwareSpec spec = by_profile();
+  spec.profile->entries = {{.layer = "norm",
+                            .points = {{.examples = 1, .forward_us = 5}},
+                            .numbers = {{"hidden", 8}},
+                            .sequence = 16},
+                           {.layer = "norm",
+                            .points = {{.examples = 64, .forward_us = 7}},
+                            .numbers = {{"hidden", 16}},
+                            .counts_tokens = true}};
+  Layer layer = layer_of("n", "norm", 2);
+  layer.sequence = 16;
+  layer.parts = {{"norm", {{"hidden", 8}, {"bias", 0}}}};
+  CHECK(us(spec, layer, Pass::forward) == 10.0);
+  layer.parts.push_back({"norm", {{"hidden", 16}, {"bias", 0}}});  // 2 * 16 tokens of 64
+  CHECK(us(spec, layer, Pass::forward) == 10.0 + 3.5);
+  layer.sequence = 32;  // nothing speaks for hidden 8 then
+  CHECK(refusal(spec, layer).find("has no layer \"n\" of kind \"norm\"") != std::string::npos);
+  layer.sequence = 16;
+  layer.parts[0].numbers["bias"] = 1;
+  CHECK(refusal(spec, layer) != "accepted");
+  spec.profile->entries[0].numbers = {{"height", 1}};
+  CHECK(refusal(spec, layer)
+            .starts_with(
+                "/hardware/profile: layers.json: a layer of kind \"norm\", height: unknown key"));
+}
+
 TEST_CASE("measured: a layer that states its times takes these") {
   Layer layer = layer_of("conv1", "", 1);
   layer.forward_us = 3;

@@ -206,8 +206,8 @@ void run_kernel(GpuStream stream, const GpuKernelTask& task, std::uint64_t takes
   }
   stream->now_ns = begin + takes_ns;
   if (begin < gpu->cleared_ns) return;  // what it wrote was cleared
-  task.begin_ns[task.task] = begin;
-  task.end_ns[task.task] = stream->now_ns + latency_ns;
+  task.begin_ns[task.task] = std::min(task.begin_ns[task.task], begin);
+  task.end_ns[task.task] = std::max(task.end_ns[task.task], stream->now_ns + latency_ns);
   gpu->written_ns[&task.begin_ns[task.task]] = begin;
   gpu->written_ns[&task.end_ns[task.task]] = stream->now_ns;
 }

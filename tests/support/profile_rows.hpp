@@ -10,6 +10,10 @@ namespace penstock::testing {
 /// October 2026.
 ProfileRow gemm_row(int size, std::vector<double> samples_ns);
 
+/// Passes of a small mlp, {"hidden": 8, "intermediate": 32} on sequences of 16 tokens, measured on
+/// this computer today: forward 10 us an example, I 8 us and W 6 us.
+std::vector<ProfileRow> mlp_rows(const std::vector<int>& examples);
+
 /// Whether all of two rows is the same.
 bool same_row(const ProfileRow& a, const ProfileRow& b);
 

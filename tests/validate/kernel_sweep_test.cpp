@@ -5,9 +5,13 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "validate/bootstrap.hpp"
 #include "validate/kernel_model.hpp"
+#include "validate/kernel_terms.hpp"
 #include "validate/probes/registry.hpp"
 
 namespace penstock::testing {
@@ -24,9 +28,13 @@ Sweep made_up(Rule rule) {
   return swept;
 }
 
-/// Products take 500 ns and 0.04 for each multiplication; everything else 100 ns and half its size.
+/// Products take 500 ns and 0.04 for each multiplication; everything else 100 ns and half of its
+/// second term, the work.
 double simple_rule(const SweepPoint& point) {
-  if (point.kernel.kernel != "gemm") return 100 + 0.5 * point.sizes.begin()->second;
+  const KernelPoint& kernel = point.kernel;
+  if (kernel.kernel != "gemm") {
+    return 100 + 0.5 * terms_at(kernel.kernel, kernel.pass, point.sizes)[1];
+  }
   return 500 + 0.04 * point.sizes.at("m") * point.sizes.at("n") * point.sizes.at("k");
 }
 
@@ -72,6 +80,55 @@ TEST_CASE("kernels: what is unknown, or no size of a kernel, is not run") {
   CHECK_FALSE(runs("gemm", "k=1e9 m=1 n=1"));
 }
 
+TEST_CASE("kernels: passes of layers run by themselves, each kind that has a kernel") {
+  const std::vector<std::pair<std::string, std::string>> shapes{
+      {"norm", "examples=1 hidden=8 sequence=4"},
+      {"mlp", "examples=2 hidden=8 intermediate=16 sequence=4"},
+      {"mlp", "hidden=8 intermediate=16 tokens=4"},
+      {"attention", "examples=1 heads=2 hidden=8 sequence=4"},
+      {"embedding", "examples=1 hidden=8 sequence=4 vocab=16"},
+      {"head", "examples=1 hidden=8 sequence=4 vocab=16"},
+      {"conv", "channels_in=2 channels_out=3 examples=1 height=4 kernel=3 width=4"}};
+  for (const auto& [kind, shape] : shapes) {
+    for (const char* pass : {"forward", "backward", "backward_input", "backward_weight"}) {
+      CAPTURE(kind);
+      CAPTURE(pass);
+      const auto samples = sample_kernel({kind, pass, shape, "solo"}, 2);
+      REQUIRE(samples);
+      CHECK(samples->size() == 2);
+    }
+  }
+}
+
+TEST_CASE("kernels: passes that are none, and layers that are too large, are not run") {
+  const auto runs = [](const char* kind, const char* pass, const char* shape) {
+    return sample_kernel({kind, pass, shape, "solo"}, 1).has_value();
+  };
+  CHECK(runs("mlp", "forward", "examples=1 hidden=8 intermediate=8 sequence=2"));
+  CHECK_FALSE(runs("mlp", "recompute", "examples=1 hidden=8 intermediate=8 sequence=2"));
+  CHECK_FALSE(runs("mlp", "forward", "hidden=8 intermediate=8"));
+  CHECK_FALSE(runs("mlp", "forward", "examples=1 hidden=8 sequence=2"));
+  CHECK_FALSE(runs("mlp", "forward", "examples=1 hidden=1e9 intermediate=1e9 sequence=2"));
+  CHECK_FALSE(runs("mlp", "forward", "examples=1e9 hidden=64 intermediate=8 sequence=1e6"));
+  CHECK_FALSE(runs("mlp", "forward", "examples=0.5 hidden=8 intermediate=8 sequence=2"));
+  CHECK_FALSE(runs("moe", "forward", "examples=1 hidden=8 sequence=2"));
+  CHECK_FALSE(runs("sorting", "forward", "examples=1"));
+}
+
+// An mlp of 4 numbers and 8 between, for 2 examples of 3 tokens: 6 x 4 x 8 products there and back,
+// of two FLOPs each.
+TEST_CASE("kernel terms: the FLOPs of a pass, and of a layer's other kernels the bytes") {
+  const NamedNumbers sizes{{"hidden", 4}, {"intermediate", 8}, {"examples", 2}, {"sequence", 3}};
+  const auto terms = [&](const char* pass) { return terms_at("mlp", pass, sizes); };
+  REQUIRE(terms("forward").size() == term_names("mlp", "forward").size());
+  for (const char* pass : {"forward", "backward_input", "backward_weight"}) {
+    CHECK(terms(pass)[1] == doctest::Approx(2 * 2 * 6 * 4 * 8));
+  }
+  CHECK(terms("backward")[1] == doctest::Approx(2 * terms("forward")[1]));
+  CHECK(terms("forward")[3] > 0);
+  CHECK(terms("backward_weight")[3] == 0);
+}
+
 // The ends of what is inside are trained on, so that what is held out inside lies between.
 TEST_CASE("sweep: the seed alone says what is held out, and that lies inside or beyond") {
   const std::vector<SweepPoint> points = sweep_points(1);
@@ -112,7 +169,7 @@ TEST_CASE("sweep: each point is sampled each round, and the first quarter is dro
 
 TEST_CASE("kernel models: a rule without noise is found, and predicts what was held out") {
   const auto all = calibrate_kernels(made_up(simple_rule), {.seed = 1, .draws = 60});
-  REQUIRE(all.size() == 5);
+  REQUIRE(all.size() == 11);
   for (const KernelCalibration& one : all) {
     CAPTURE(one.model.kernel);
     CHECK(errors_of(one.points, Part::interpolation).most < 1e-6);

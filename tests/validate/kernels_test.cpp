@@ -10,7 +10,6 @@
 #include "tests/support/small_models.hpp"
 #include "validate/kernels/distance.hpp"
 #include "validate/kernels/drawn.hpp"
-#include "validate/kernels/gemm.hpp"
 #include "validate/layered_model.hpp"
 
 namespace penstock::testing {
@@ -242,17 +241,6 @@ TEST_CASE("kernels: a slice sees what a whole sequence would show it") {
       }
     }
   }
-}
-
-// Columns one behind the other: (1 2; 3 4) times (5; 6) is (17; 39).
-TEST_CASE("kernels: a product of matrices by itself") {
-  Tensor left(2, 2);
-  left.values = {1, 3, 2, 4};
-  Tensor right(2, 1);
-  right.values = {5, 6};
-  Tensor product(2, 1);
-  multiply(left, right, product);
-  CHECK(product.values == std::vector<double>{17, 39});
 }
 
 TEST_CASE("kernels: what is drawn does not depend on how sequences are cut") {

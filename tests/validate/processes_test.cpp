@@ -20,6 +20,7 @@
 
 #include "sim/named.hpp"
 #include "tests/support/jobs.hpp"
+#include "tests/support/small_models.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/measurement.hpp"
 #include "validate/processes/process_backend.hpp"
@@ -65,13 +66,13 @@ class Failing : public Backend {
 };
 
 template <int what>
-std::unique_ptr<Backend> failing(const Job&, const RankGroup& ranks, Transport&) {
-  return std::make_unique<Failing<what>>(ranks);
+std::unique_ptr<Backend> failing(const Job&, const RunPart& part) {
+  return std::make_unique<Failing<what>>(part.ranks);
 }
 
-std::unique_ptr<Backend> unmade(const Job&, const RankGroup& ranks, Transport&) {
-  if (ranks.first > 0) throw std::runtime_error("no more memory");
-  return std::make_unique<Failing<2>>(ranks);
+std::unique_ptr<Backend> unmade(const Job&, const RunPart& part) {
+  if (part.ranks.first > 0) throw std::runtime_error("no more memory");
+  return std::make_unique<Failing<2>>(part.ranks);
 }
 
 std::ptrdiff_t open_files() {
@@ -152,6 +153,58 @@ TEST_CASE("processes: a measured run says that it was in several, over TCP") {
   CHECK(environment.at("links") == "TCP on loopback");
   CHECK(std::stod(environment.at("tcp_one_way_us")) > 0);
   CHECK(std::stod(environment.at("tcp_gigabytes_per_s")) > 0);
+}
+
+// What each stage's layers come to on a rank of its own process is what they come to in one: split
+// weights, two directions and delayed updates included. Copies of a stage are added up in another
+// order, so that the last bits may differ.
+TEST_CASE("processes: spread over them, an order trains the same model") {
+  for (const char* name : {"1f1b", "zb-v", "dualpipe", "pipedream"}) {
+    CAPTURE(std::string(name));
+    const System system = system_of(*find_named(schedule_entries(), name), 4, 8);
+    const Job job = layered_job(system, small_transformer(), small_transformer_shape());
+    const auto threads = cpu_logical().make(job);
+    CHECK(std::holds_alternative<Iteration>(threads->run()));
+    const TrainedNumbers right = threads->numbers().value();
+    CHECK(right.loss > 0);
+    for (const std::uint32_t processes : {2U, 4U}) {
+      ProcessBackend backend(job, cpu_logical().make_part, processes);
+      CHECK(std::holds_alternative<Iteration>(backend.run()));
+      const auto numbers = backend.numbers();
+      REQUIRE(numbers);
+      CHECK(largest_error(*numbers, right) < 1e-12);
+    }
+  }
+  const Job busy = four_ranks();
+  CHECK_FALSE(ProcessBackend(busy, cpu_logical().make_part, 2).numbers());
+}
+
+// Real time is one for all processes of a computer. How long anything takes is not looked at; that
+// nothing begins before what it needs has ended is.
+TEST_CASE("processes: in real time no action begins before its inputs, of whatever process") {
+  const BackendEntry& timed = *find_named(backend_entries(), "cpu_timed");
+  const Job job = job_of(system_of(*find_named(schedule_entries(), "zb-h1"), 4, 8));
+  ProcessBackend backend(job, timed.make_part, 2);
+  const auto profile = backend.profile();
+  for (std::uint32_t work = 0; work < job.work_ns.size(); ++work) {
+    CHECK(profile[work] >= job.work_ns[work]);
+  }
+  for (int run = 0; run < 3; ++run) {
+    const auto outcome = backend.run();
+    if (const auto* fault = std::get_if<RunFault>(&outcome)) FAIL(fault->text);
+    const auto& ran = std::get<Iteration>(outcome);
+    std::uint32_t too_early = 0;
+    for (TaskId task = 0; task < job.plan.tasks(); ++task) {
+      if (ran[task].end_ns < ran[task].begin_ns) ++too_early;
+      job.plan.for_each_input(task, [&](TaskId input) {
+        if (ran[task].begin_ns < ran[input].end_ns) ++too_early;
+      });
+    }
+    CHECK(too_early == 0);
+  }
+  const auto environment = backend.environment();
+  CHECK(environment.at("backend") == "cpu_timed");
+  CHECK(environment.at("t_wake_us").find(", ") != std::string::npos);  // one of each process
 }
 
 // Rank 0 sends only behind 0B0 what 1F0 waits for, and 0B0 waits for 1B0, which stands behind 1F0.

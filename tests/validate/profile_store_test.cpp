@@ -58,7 +58,7 @@ TEST_CASE("profile store: every change of state leaves a verdict that says why")
                                          {id, RowState::retired, "measured 12 % slower"}};
   store.change(changes, "2027-01-01T00:00:00Z");
   CHECK(store.row(id)->state == RowState::retired);
-  const std::vector<Verdict> verdicts = store.verdicts(id);
+  const std::vector<RowVerdict> verdicts = store.verdicts(id);
   REQUIRE(verdicts.size() == 3);
   CHECK(verdicts[0].at == row.measured_at);
   CHECK(verdicts[0].why == "measured");

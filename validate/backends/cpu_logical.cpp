@@ -13,8 +13,8 @@ class CpuLogical : public Backend {
   explicit CpuLogical(const Job& job)
       : own_(std::make_unique<Mailboxes>(boxes_of(job), job.plan.ranks)),
         runner_(job, *own_, std::vector<LogicalClock>(job.plan.ranks)) {}
-  CpuLogical(const Job& job, const RankGroup& ranks, Transport& transport)
-      : runner_(job, transport, std::vector<LogicalClock>(job.plan.ranks), ranks) {}
+  CpuLogical(const Job& job, const RunPart& part)
+      : runner_(job, part.transport, std::vector<LogicalClock>(job.plan.ranks), part.ranks) {}
 
   std::vector<std::int64_t> profile() override { return runner_.profile(); }
   std::variant<Iteration, RunFault> run() override { return runner_.run(); }
@@ -33,8 +33,8 @@ class CpuLogical : public Backend {
 
 std::unique_ptr<Backend> make(const Job& job) { return std::make_unique<CpuLogical>(job); }
 
-std::unique_ptr<Backend> make_part(const Job& job, const RankGroup& ranks, Transport& transport) {
-  return std::make_unique<CpuLogical>(job, ranks, transport);
+std::unique_ptr<Backend> make_part(const Job& job, const RunPart& part) {
+  return std::make_unique<CpuLogical>(job, part);
 }
 
 }  // namespace

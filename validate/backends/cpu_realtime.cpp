@@ -37,7 +37,7 @@ class CpuRealtime : public Backend {
   std::variant<Iteration, RunFault> run() override {
     watch_.begin();
     auto outcome = runner_.run();
-    watch_.end(readings_of(runner_, ranks_));
+    watch_.end(readings_of(runner_, {0, ranks_}));
     return outcome;
   }
   std::optional<TrainedNumbers> numbers() const override { return runner_.numbers(); }

@@ -16,10 +16,16 @@ class CpuTimed : public Backend {
  public:
   explicit CpuTimed(const Job& job)
       : job_(job),
-        line_(job.plan.ranks, 200'000),
-        mailboxes_(boxes_of(job), job.plan.ranks),
-        runner_(job, mailboxes_, std::vector<SleepingClock>(job.plan.ranks, SleepingClock(line_))),
-        a_core_each_(job.plan.ranks <= whole_cores(usable_cores())) {}
+        ranks_{0, job.plan.ranks},
+        own_line_(std::make_unique<StartLine>(job.plan.ranks, 200'000)),
+        own_(std::make_unique<Mailboxes>(boxes_of(job), job.plan.ranks)),
+        runner_(job, *own_, clocks(job, *own_line_)),
+        a_core_each_(has_a_core_each(job)) {}
+  CpuTimed(const Job& job, const RunPart& part)
+      : job_(job),
+        ranks_(part.ranks),
+        runner_(job, part.transport, clocks(job, part.line), part.ranks),
+        a_core_each_(has_a_core_each(job)) {}
 
   std::vector<std::int64_t> profile() override;
   std::variant<Iteration, RunFault> run() override;
@@ -27,9 +33,17 @@ class CpuTimed : public Backend {
   std::map<std::string, std::string> environment() const override;
 
  private:
+  static bool has_a_core_each(const Job& job) {
+    return job.plan.ranks <= whole_cores(usable_cores());
+  }
+  static std::vector<SleepingClock> clocks(const Job& job, StartLine& line) {
+    return std::vector<SleepingClock>(job.plan.ranks, SleepingClock(line));
+  }
+
   const Job& job_;
-  StartLine line_;
-  Mailboxes mailboxes_;
+  RankGroup ranks_;
+  std::unique_ptr<StartLine> own_line_;  // these two: none where others are given
+  std::unique_ptr<Transport> own_;
   RankRunner<SleepingClock> runner_;
   bool a_core_each_;
   QuietWatch watch_;
@@ -39,7 +53,7 @@ class CpuTimed : public Backend {
 std::vector<std::int64_t> CpuTimed::profile() {
   std::vector<std::int64_t> ns = runner_.profile();
   for (std::size_t c = 0; c < ns.size(); ++c) {
-    if (job_.plan.is_link(job_.plan.classes[c].resource)) continue;
+    if (!ranks_.contains(job_.plan.classes[c].resource)) continue;
     wakes_ns_.push_back(static_cast<double>(ns[c] - job_.work_ns[c]));
   }
   return ns;
@@ -53,7 +67,7 @@ std::variant<Iteration, RunFault> CpuTimed::run() {
   auto outcome = runner_.run();
   canary.canary_after_ns = canary_ns();
   std::vector<ThreadReadings> readings;
-  if (a_core_each_) readings = readings_of(runner_, job_.plan.ranks);
+  if (a_core_each_) readings = readings_of(runner_, ranks_);
   readings.push_back(canary);
   watch_.end(std::move(readings));
   return outcome;
@@ -69,6 +83,10 @@ std::map<std::string, std::string> CpuTimed::environment() const {
 }
 
 std::unique_ptr<Backend> make(const Job& job) { return std::make_unique<CpuTimed>(job); }
+
+std::unique_ptr<Backend> make_part(const Job& job, const RunPart& part) {
+  return std::make_unique<CpuTimed>(job, part);
+}
 
 /// Far longer than it takes to be woken.
 JobLength length(std::uint32_t ranks) {
@@ -86,6 +104,7 @@ constinit extern const BackendEntry cpu_timed_entry{
     .make = make,
     .length = length,
     .wall_clock = true,
+    .make_part = make_part,
 };
 
 }  // namespace penstock

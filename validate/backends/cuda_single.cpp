@@ -17,6 +17,7 @@ constinit extern const BackendEntry cuda_single_entry{
     .obstacle = obstacle,
     .make = make,
     .length = gpu_job_length,
+    .wall_clock = true,  // the host may be late; a graph has none in it
 };
 
 }  // namespace penstock

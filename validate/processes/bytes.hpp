@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,6 +17,7 @@ class ByteWriter {
   void u32(std::uint32_t value) { number(value, 4); }
   void u64(std::uint64_t value) { number(value, 8); }
   void i64(std::int64_t value) { number(static_cast<std::uint64_t>(value), 8); }
+  void f64(double value) { u64(std::bit_cast<std::uint64_t>(value)); }
   void text(std::string_view value);
   void words(std::span<const std::uint64_t> values);
 
@@ -37,6 +39,7 @@ class ByteReader {
   std::uint32_t u32() { return static_cast<std::uint32_t>(number(4)); }
   std::uint64_t u64() { return number(8); }
   std::int64_t i64() { return static_cast<std::int64_t>(number(8)); }
+  double f64() { return std::bit_cast<double>(u64()); }
   std::string text();
   /// How many things follow, of at least so many bytes each, so that there is room for them.
   std::uint32_t count(std::size_t least_bytes);

@@ -56,10 +56,11 @@ class Server {
         tasks_(tasks_of(*all.job, all.groups[process])),
         links_(boxes_of(*all.job), all.groups, process, sockets_of(all, process, control),
                all.wait_limit),
-        backend_(all.make(*all.job, all.groups[process], links_)) {}
+        part_{all.groups[process], links_, *all.line},
+        backend_(all.make(*all.job, part_)) {}
 
   void serve() {
-    control_.send(Word::ready, body_of(backend_->environment()));
+    control_.send(Word::ready);
     while (const auto message = control_.receive()) {
       if (message->word == Word::quit) break;
       obey(message->word);
@@ -72,6 +73,12 @@ class Server {
     if (word == Word::report) control_.send(Word::standing, body_of(links_.standing()));
     if (word == Word::halt) links_.halt();
     if (word == Word::halt_stuck) links_.halt_stuck();
+    if (word == Word::total) {
+      begin([this] { control_.send(Word::totalled, body_of(backend_->numbers())); });
+    }
+    if (word == Word::describe) {
+      begin([this] { control_.send(Word::described, body_of(backend_->environment())); });
+    }
     if (word == Word::profile) {
       begin([this] { control_.send(Word::profiled, body_of(backend_->profile())); });
     }
@@ -95,14 +102,17 @@ class Server {
     if (const auto* fault = std::get_if<RunFault>(&outcome)) {
       return control_.send(Word::fault, body_of(*fault));
     }
-    std::vector<TaskSpan> spans;
-    for (const TaskId task : tasks_) spans.push_back({task, std::get<Iteration>(outcome)[task]});
-    control_.send(Word::ran, body_of(spans));
+    PartRun ran{{}, backend_->disturbances()};
+    for (const TaskId task : tasks_) {
+      ran.spans.push_back({task, std::get<Iteration>(outcome)[task]});
+    }
+    control_.send(Word::ran, body_of(ran));
   }
 
   Control& control_;
   std::vector<TaskId> tasks_;
   TcpLinks links_;
+  RunPart part_;
   std::unique_ptr<Backend> backend_;
   std::jthread worker_;  // last, so that it ends before what it uses
 };

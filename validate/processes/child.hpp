@@ -14,6 +14,7 @@ namespace penstock {
 struct ProcessJob {
   const Job* job;
   MakePart make;
+  StartLine* line;                          // in memory that all share
   std::vector<RankGroup> groups;            // by process
   std::array<std::uint64_t, 2> token{};     // shared with no one else
   std::chrono::milliseconds start_limit{};  // for all to be connected

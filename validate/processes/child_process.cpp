@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <iterator>
 #include <stdexcept>
@@ -85,6 +86,7 @@ std::vector<std::unique_ptr<ChildProcess>> start_children(
   std::vector<std::unique_ptr<ChildProcess>> children;
   for (std::uint32_t which = 0; which < count; ++which) {
     auto [ours, its] = connected_pair();
+    std::fflush(nullptr);  // or a copy might write it once more
     const pid_t pid = fork();
     if (pid < 0) throw std::system_error(errno, std::generic_category(), "starting a process");
     if (pid > 0) {

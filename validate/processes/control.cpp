@@ -7,23 +7,34 @@ namespace penstock {
 namespace {
 
 constexpr std::chrono::seconds limit{10};
-constexpr std::uint32_t most_bytes = std::uint32_t{1} << 26;  // spans of the largest plan: 4 MB
+constexpr std::uint32_t most_bytes = std::uint32_t{1} << 30;  // spans of the largest plan: 4 MB
+
+template <class Thing, class Put>
+void put_list(ByteWriter& out, const std::vector<Thing>& things, const Put& put) {
+  out.u32(static_cast<std::uint32_t>(things.size()));
+  for (const Thing& thing : things) put(out, thing);
+}
 
 template <class Thing, class Put>
 ByteWriter list_of(const std::vector<Thing>& things, const Put& put) {
   ByteWriter out;
-  out.u32(static_cast<std::uint32_t>(things.size()));
-  for (const Thing& thing : things) put(out, thing);
+  put_list(out, things, put);
   return out;
+}
+
+/// Of things that have so many bytes at least.
+template <class Thing, class Take>
+std::vector<Thing> take_list(ByteReader& in, std::size_t least_bytes, const Take& take) {
+  std::vector<Thing> things(in.count(least_bytes));
+  for (Thing& thing : things) thing = take(in);
+  return things;
 }
 
 template <class Thing, class Take>
 std::vector<Thing> list_in(const ControlMessage& message, std::size_t least_bytes,
                            const Take& take) {
   ByteReader in(message.body);
-  std::vector<Thing> things(in.count(least_bytes));
-  for (Thing& thing : things) thing = take(in);
-  return things;
+  return take_list<Thing>(in, least_bytes, take);
 }
 
 }  // namespace
@@ -91,18 +102,45 @@ std::vector<std::int64_t> profile_in(const ControlMessage& message) {
   return list_in<std::int64_t>(message, 8, [](ByteReader& in) { return in.i64(); });
 }
 
-ByteWriter body_of(const std::vector<TaskSpan>& spans) {
-  return list_of(spans, [](ByteWriter& out, const TaskSpan& one) {
-    out.u32(one.task);
-    out.i64(one.span.begin_ns);
-    out.i64(one.span.end_ns);
+ByteWriter body_of(const PartRun& run) {
+  ByteWriter out;
+  put_list(out, run.spans, [](ByteWriter& to, const TaskSpan& one) {
+    to.u32(one.task);
+    to.i64(one.span.begin_ns);
+    to.i64(one.span.end_ns);
   });
+  put_list(out, run.disturbances, [](ByteWriter& to, const std::string& one) { to.text(one); });
+  return out;
 }
 
-std::vector<TaskSpan> spans_in(const ControlMessage& message) {
-  return list_in<TaskSpan>(message, 20, [](ByteReader& in) {
-    return TaskSpan{in.u32(), {in.i64(), in.i64()}};
+PartRun run_in(const ControlMessage& message) {
+  ByteReader in(message.body);
+  PartRun run;
+  run.spans = take_list<TaskSpan>(in, 20, [](ByteReader& from) {
+    return TaskSpan{from.u32(), {from.i64(), from.i64()}};
   });
+  run.disturbances = take_list<std::string>(in, 4, [](ByteReader& from) { return from.text(); });
+  return run;
+}
+
+ByteWriter body_of(const std::optional<TrainedNumbers>& numbers) {
+  ByteWriter out;
+  if (!numbers) return out;
+  out.f64(numbers->loss);
+  put_list(out, numbers->gradients, [](ByteWriter& to, const std::vector<double>& layer) {
+    put_list(to, layer, [](ByteWriter& place, double one) { place.f64(one); });
+  });
+  return out;
+}
+
+std::optional<TrainedNumbers> numbers_in(const ControlMessage& message) {
+  ByteReader in(message.body);
+  if (in.done()) return std::nullopt;
+  TrainedNumbers numbers{in.f64(), {}};
+  numbers.gradients = take_list<std::vector<double>>(in, 4, [](ByteReader& from) {
+    return take_list<double>(from, 8, [](ByteReader& place) { return place.f64(); });
+  });
+  return numbers;
 }
 
 ByteWriter body_of(const RunFault& fault) {

@@ -22,15 +22,19 @@ enum class Word : std::uint32_t {
   ports,       // where the others listen
   profile,     // answered with `profiled`
   run,         // answered with `ran` or `fault`
+  total,       // answered with `totalled`: what its layers came to in the last run
+  describe,    // answered with `described`: the environment
   report,      // answered with `standing`, also while it runs
   halt,        // the run, which then ends with a fault
   halt_stuck,  // the same, since all ranks of all processes wait for ever
   quit,
   // From it:
   port,   // where it listens
-  ready,  // connected with the others; its environment
+  ready,  // connected with the others
   profiled,
   ran,
+  totalled,
+  described,
   fault,
   standing,
   broken,  // it cannot go on: why
@@ -64,6 +68,12 @@ struct TaskSpan {
   Span span;
 };
 
+/// What became of a part of a run.
+struct PartRun {
+  std::vector<TaskSpan> spans;
+  std::vector<std::string> disturbances;
+};
+
 // The bodies of messages. Readers throw std::runtime_error for what is none.
 ByteWriter body_of(const std::vector<std::uint16_t>& ports);
 std::vector<std::uint16_t> ports_in(const ControlMessage& message);
@@ -71,8 +81,10 @@ ByteWriter body_of(const std::map<std::string, std::string>& environment);
 std::map<std::string, std::string> environment_in(const ControlMessage& message);
 ByteWriter body_of(const std::vector<std::int64_t>& profile);
 std::vector<std::int64_t> profile_in(const ControlMessage& message);
-ByteWriter body_of(const std::vector<TaskSpan>& spans);
-std::vector<TaskSpan> spans_in(const ControlMessage& message);
+ByteWriter body_of(const PartRun& run);
+PartRun run_in(const ControlMessage& message);
+ByteWriter body_of(const std::optional<TrainedNumbers>& numbers);
+std::optional<TrainedNumbers> numbers_in(const ControlMessage& message);
 ByteWriter body_of(const RunFault& fault);
 RunFault fault_in(const ControlMessage& message);
 ByteWriter body_of(const Standing& standing);

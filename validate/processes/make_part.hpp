@@ -6,12 +6,19 @@
 #include "validate/job.hpp"
 #include "validate/processes/rank_group.hpp"
 #include "validate/transport.hpp"
+#include "validate/wall_clock.hpp"
 
 namespace penstock {
 
-/// What makes the backend of some ranks of a job, whose tensors go by a given transport. Its runs
-/// have the spans of what these ranks do and send, and nothing for other tasks.
-using MakePart = std::unique_ptr<Backend> (*)(const Job& job, const RankGroup& ranks,
-                                              Transport& transport);
+/// What one of several processes has of a run.
+struct RunPart {
+  RankGroup ranks;
+  Transport& transport;  // for their tensors
+  StartLine& line;       // where all ranks of all processes meet
+};
+
+/// What makes the backend of a part, which must outlive it as the job must. Its runs have the spans
+/// of what its ranks do and send, and nothing for other tasks.
+using MakePart = std::unique_ptr<Backend> (*)(const Job& job, const RunPart& part);
 
 }  // namespace penstock

@@ -1,8 +1,11 @@
 #include "validate/processes/process_backend.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <new>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -51,6 +54,21 @@ std::optional<RunFault> fault_of(const std::vector<ControlMessage>& answers) {
   return std::nullopt;
 }
 
+/// What is not the same in all processes is told of each.
+std::map<std::string, std::string> merged(const std::vector<ControlMessage>& answers) {
+  std::map<std::string, std::vector<std::string>> values;
+  for (const ControlMessage& answer : answers) {
+    for (const auto& [name, value] : environment_in(answer)) values[name].push_back(value);
+  }
+  std::map<std::string, std::string> all;
+  for (const auto& [name, each] : values) {
+    const bool same = std::count(each.begin(), each.end(), each.front()) ==
+                      static_cast<std::ptrdiff_t>(each.size());
+    all[name] = same ? each.front() : fmt::format("{}", fmt::join(each, ", "));
+  }
+  return all;
+}
+
 }  // namespace
 
 ProcessBackend::ProcessBackend(const Job& job, MakePart make, std::uint32_t processes,
@@ -59,8 +77,11 @@ ProcessBackend::ProcessBackend(const Job& job, MakePart make, std::uint32_t proc
       limits_(limits),
       run_limit_(run_limit_of(job)),
       groups_(rank_groups(job.plan.ranks, processes)),
+      shared_(sizeof(StartLine)),
+      line_(new (shared_.take(sizeof(StartLine), alignof(StartLine)))
+                StartLine(job.plan.ranks, 200'000)),
       recorder_({job.plan.tasks()}) {
-  const ProcessJob all{&job, make, groups_, random_token(), limits.start, run_limit_};
+  const ProcessJob all{&job, make, line_, groups_, random_token(), limits.start, run_limit_};
   children_ = start_children(
       processes, [&](std::uint32_t process, Control& control) { serve(all, process, control); });
   connect();
@@ -78,11 +99,8 @@ void ProcessBackend::connect() {
   if (!listeners) throw std::runtime_error(listening.lost()->text);
   for (const ControlMessage& answer : *listeners) ports.push_back(ports_in(answer).at(0));
   Round connecting(children_, groups_, watch);
-  const auto ready = connecting.ask(Word::ports, body_of(ports));
-  if (!ready) throw std::runtime_error(connecting.lost()->text);
-  environment_ = environment_in(ready->front());
-  environment_["processes"] = fmt::format("{}", children_.size());
-  environment_["links"] = "TCP on loopback";
+  if (!connecting.ask(Word::ports, body_of(ports)))
+    throw std::runtime_error(connecting.lost()->text);
 }
 
 /// Those that do not end by themselves are killed.
@@ -130,16 +148,42 @@ std::variant<Iteration, RunFault> ProcessBackend::run() {
   if (!answers) return *lost_;
   if (auto fault = fault_of(*answers)) return std::move(*fault);
   recorder_.clear();
+  std::set<std::string> disturbances;
   for (const ControlMessage& answer : *answers) {
-    for (const TaskSpan& one : spans_in(answer)) recorder_.add(0, one.task, one.span);
+    const PartRun part = run_in(answer);
+    for (const TaskSpan& one : part.spans) recorder_.add(0, one.task, one.span);
+    disturbances.insert(part.disturbances.begin(), part.disturbances.end());
   }
+  disturbances_.assign(disturbances.begin(), disturbances.end());
   return recorder_.by_task(job_.plan.tasks());
+}
+
+/// As `ask`, about what is past: one that is lost meanwhile is for the next run to tell.
+std::optional<std::vector<ControlMessage>> ProcessBackend::ask_about(Word word) const {
+  Round round(children_, groups_, {.limit = limits_.silence, .silence = limits_.silence});
+  return round.ask(word);
+}
+
+std::optional<TrainedNumbers> ProcessBackend::numbers() const {
+  const auto answers = ask_about(Word::total);
+  if (!answers) return std::nullopt;
+  std::optional<TrainedNumbers> sum;
+  for (const ControlMessage& answer : *answers) {
+    const auto part = numbers_in(answer);
+    if (!part) return std::nullopt;
+    if (!sum) sum.emplace();
+    add(*part, *sum);
+  }
+  return sum;
 }
 
 /// With what a connection like theirs is worth.
 std::map<std::string, std::string> ProcessBackend::environment() const {
   constexpr std::size_t large = std::size_t{1} << 20;
-  std::map<std::string, std::string> all = environment_;
+  const auto answers = ask_about(Word::describe);
+  auto all = answers ? merged(*answers) : std::map<std::string, std::string>{};
+  all["processes"] = fmt::format("{}", groups_.size());
+  all["links"] = "TCP on loopback";
   const double one_way_ns = median(measure_link(TransportKind::tcp, 8, 100));
   const double large_ns = median(measure_link(TransportKind::tcp, large, 20));
   all["tcp_one_way_us"] = fmt::format("{:.1f}", one_way_ns * 1e-3);

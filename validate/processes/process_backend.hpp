@@ -10,6 +10,7 @@
 #include "validate/processes/child.hpp"
 #include "validate/processes/child_process.hpp"
 #include "validate/recorder.hpp"
+#include "validate/shared_memory.hpp"
 
 namespace penstock {
 
@@ -33,6 +34,8 @@ class ProcessBackend : public Backend {
 
   std::vector<std::int64_t> profile() override;
   std::variant<Iteration, RunFault> run() override;
+  std::vector<std::string> disturbances() const override { return disturbances_; }
+  std::optional<TrainedNumbers> numbers() const override;
   std::map<std::string, std::string> environment() const override;
 
   /// The processes, for who wants to do something to them.
@@ -42,14 +45,17 @@ class ProcessBackend : public Backend {
   void connect();
   void quit();
   std::optional<std::vector<ControlMessage>> ask(Word word);
+  std::optional<std::vector<ControlMessage>> ask_about(Word word) const;
 
   const Job& job_;
   ProcessLimits limits_;
   std::chrono::milliseconds run_limit_;
   std::vector<RankGroup> groups_;
+  SharedMemory shared_;
+  StartLine* line_;                                      // there
   std::vector<std::unique_ptr<ChildProcess>> children_;  // none after one was lost
-  std::map<std::string, std::string> environment_;
   Recorder recorder_;
+  std::vector<std::string> disturbances_;
   std::optional<RunFault> lost_;
   std::uint32_t runs_ = 0;
 };

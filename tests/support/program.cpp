@@ -1,0 +1,51 @@
+#include "tests/support/program.hpp"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <stdexcept>
+
+#include "experiments/commands/registry.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+void redirect(int descriptor, const std::string& path) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (file < 0 || ::dup2(file, descriptor) < 0) ::_exit(126);
+}
+
+[[noreturn]] void run_here(const std::vector<std::string>& arguments, const std::string& folder) {
+  if (::chdir(folder.c_str()) != 0) ::_exit(126);
+  std::vector<const char*> words{"penstock"};
+  for (const std::string& argument : arguments) words.push_back(argument.c_str());
+  const int code = run_program(static_cast<int>(words.size()), words.data());
+  std::fflush(nullptr);
+  ::_exit(code);
+}
+
+}  // namespace
+
+ProgramRun run_penstock(const std::vector<std::string>& arguments, const std::string& folder) {
+  const Scratch scratch;
+  const std::string output = scratch.path("output");
+  const std::string errors = scratch.path("errors");
+  std::fflush(nullptr);
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("cannot fork");
+  if (child == 0) {
+    redirect(STDOUT_FILENO, output);
+    redirect(STDERR_FILENO, errors);
+    run_here(arguments, folder);
+  }
+  int status = 0;
+  if (::waitpid(child, &status, 0) != child) throw std::runtime_error("cannot wait");
+  return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+          .output = content_of(output),
+          .errors = content_of(errors)};
+}
+
+}  // namespace penstock::testing
