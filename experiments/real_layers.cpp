@@ -42,8 +42,8 @@ std::optional<std::string> why_not_size(const JobLayers& layers, const Plan& pla
       const LayerWork work = work_of(layer, layers.shape);
       flops += plan.microbatches * (work.forward_flops + work.backward_flops);
       const double of_cell = work.kept_bytes + 2 * work.output_bytes;
-      bytes +=
-          8 * (5 * work.parameters + plan.microbatches * of_cell / layers.shape.activation_size);
+      bytes += 8 * (5 * work.parameters + 2 * scores_of(layer, layers.shape) +
+                    plan.microbatches * of_cell / layers.shape.activation_size);
     }
   }
   if (flops > most_flops) {

@@ -62,6 +62,12 @@ const std::vector<PlacedLayer>& LayeredBody::layers_of(Stage stage) const {
   return model_->stages[model_stage_of(stage)];
 }
 
+StageWeights& LayeredBody::weights_of(Stage stage) {
+  const auto found = weights_.find(stage);
+  if (found == weights_.end()) throw OrderFailure("the rank has no microbatch of the stage");
+  return found->second;
+}
+
 std::uint32_t LayeredBody::version_of(const CellKey& cell) const {
   const auto found = versions_.find(cell);
   if (found == versions_.end()) throw OrderFailure("the rank has no such microbatch");
@@ -72,7 +78,7 @@ StageRun LayeredBody::run_of(const CellKey& key) {
   const Cell cell = cell_of(*model_, key.microbatch);
   std::vector<SliceMemory>& slices = slices_[{key.stage, Microbatch{cell.microbatch}}];
   slices.resize(layers_of(key.stage).size());
-  return {layers_of(key.stage), weights_.at(key.stage).version(version_of(key)), cell, slices};
+  return {layers_of(key.stage), weights_of(key.stage).version(version_of(key)), cell, slices};
 }
 
 LayeredBody::Kept& LayeredBody::kept_of(const CellKey& cell, Kept::Phase phase,
@@ -116,7 +122,7 @@ void LayeredBody::perform(const Step& step) {
   if (work.pass == Pass::recompute || work.recomputes) make_again(cell);
   if (gives_gradient(work.pass)) input_gradient(cell);
   if (ends_activation(work.pass)) weight_gradient(cell);
-  if (work.pass == Pass::update) weights_.at(work.stage).update();
+  if (work.pass == Pass::update) weights_of(work.stage).update();
 }
 
 /// Slices of a microbatch go forward one after the other, and back in reverse.
@@ -187,7 +193,7 @@ void LayeredBody::input_gradient(const CellKey& cell) {
 
 void LayeredBody::weight_gradient(const CellKey& cell) {
   const Kept& kept = kept_of(cell, Kept::Phase::pending, "what its I keeps");
-  StageWeights& weights = weights_.at(cell.stage);
+  StageWeights& weights = weights_of(cell.stage);
   stage_weight_gradient(run_of(cell), kept.layers, weights.sums());
   kept_.erase(cell);
   weights.done_with(version_of(cell));
@@ -237,11 +243,10 @@ void LayeredBody::take_back(const CellKey& cell) {
 
 void LayeredBody::prepare_class(std::uint32_t number) {
   const WorkClass& work = job_.plan.classes[number];
-  const auto weights = weights_.find(work.stage);
-  if (weights == weights_.end()) throw OrderFailure("the rank has no microbatch of the stage");
   const JobLayers& layers = *job_.layers;
-  const auto trial = trials_.try_emplace(number, *model_, model_stage_of(work.stage),
-                                         weights->second.first(), layers.selective, layers.rate);
+  const auto trial =
+      trials_.try_emplace(number, *model_, model_stage_of(work.stage),
+                          weights_of(work.stage).first(), layers.selective, layers.rate);
   trial.first->second.prepare(work.pass, work.recomputes);
 }
 

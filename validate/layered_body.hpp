@@ -52,6 +52,7 @@ class LayeredBody {
 
   std::uint32_t model_stage_of(Stage stage) const { return job_.plan.model_stage[index(stage)]; }
   const std::vector<PlacedLayer>& layers_of(Stage stage) const;
+  StageWeights& weights_of(Stage stage);
   std::uint32_t version_of(const CellKey& cell) const;
   StageRun run_of(const CellKey& cell);
   Kept& kept_of(const CellKey& cell, Kept::Phase phase, const char* missing);

@@ -243,13 +243,19 @@ TEST_CASE("validation: an order without flushes is held against the weights that
     REQUIRE_FALSE(result.fault);
     CHECK(result.numbers.error.value_or(1) < most_numbers_error);
   }
-  // Without a rule the same order says nothing of the kind.
-  const Scratch scratch;
-  const std::string order =
-      scratch.file("a.csv", "0F0,0B0,0U0,0F1,0B1,0U1\n1F0,1B0,1U0,1F1,1B1,1U1\n");
-  const Validation foreign = with_layers(small_layers, {"/schedule={\"file\": \"" + order + "\"}"});
-  CHECK_FALSE(foreign.numbers.error);
-  CHECK(foreign.numbers.why_not == "no rule states which weights this order uses");
+}
+
+TEST_CASE("validation: without a rule or numbers there is nothing to hold against each other") {
+  Scenario scenario = parse_scenario(small_layers, "small.json", {"/schedule/name=pipedream"});
+  const Layout layout = settle(scenario);
+  const auto why_not = [&](const std::optional<TrainedNumbers>& numbers) {
+    const NumbersCheck check = check_numbers(scenario, layout, layout.schedule, {}, numbers);
+    CHECK_FALSE(check.error);
+    return check.why_not;
+  };
+  CHECK(why_not(std::nullopt) == "they were not collected");
+  scenario.schedule = "an order of my own";
+  CHECK(why_not(TrainedNumbers{}) == "no rule states which weights this order uses");
 }
 
 TEST_CASE("validation: numbers that are off fail, whatever the times say") {

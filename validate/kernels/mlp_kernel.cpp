@@ -1,4 +1,5 @@
 #include <cmath>
+#include <numbers>
 
 #include "validate/kernels/matrix.hpp"
 #include "validate/kernels/registry.hpp"
@@ -24,11 +25,12 @@ std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
   return specs;
 }
 
-/// GELU by the error function, and its derivative.
-double gelu(double x) { return x * 0.5 * std::erfc(-x * M_SQRT1_2); }
+/// GELU, x times the share of normal numbers below it, and its derivative.
+double share_below(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
+double gelu(double x) { return x * share_below(x); }
 double gelu_slope(double x) {
-  constexpr double density_at_zero = 0.3989422804014326779;
-  return 0.5 * std::erfc(-x * M_SQRT1_2) + x * density_at_zero * std::exp(-0.5 * x * x);
+  constexpr double density_at_zero = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+  return share_below(x) + x * density_at_zero * std::exp(-0.5 * x * x);
 }
 
 /// x times its sigmoid, and the derivative.
