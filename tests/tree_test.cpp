@@ -277,6 +277,7 @@ TEST_CASE("tree rules: a library away from home is a fault, whichever way it is 
            {"zlib.h", "experiments/formats/gzip.cpp", "experiments/files.cpp"},
            {"protozero/pbf_builder.hpp", "experiments/formats/chakra.cpp",
             "experiments/formats/chakra.hpp"},
+           {"sqlite3.h", "validate/database.cpp", "validate/profile_store.cpp"},
            {"benchmark/benchmark.h", "experiments/bench/heap.cpp", "tests/main.cpp"},
            {"simgrid/s4u.hpp", "tests/oracle/flows.cpp", "sim/fair_share.cpp"},
            {"QWidget", "gui/views/lanes.cpp", "experiments/run.cpp"},

@@ -33,14 +33,16 @@ Value despite_damage(Value otherwise, Query query) {
   }
 }
 
-/// No number is higher. Where nothing else tells, as many rows as would fit into the file.
+/// No number is higher. Where the store cannot tell, as many rows as would fit into the file.
 std::int64_t highest_id(Database& database, const std::string& path) {
   constexpr std::int64_t least_row_bytes = 16;
   const auto most = static_cast<std::int64_t>(fs::file_size(path)) / least_row_bytes;
-  const std::int64_t counted = despite_damage(most, [&] {
-    return database.whole("SELECT seq FROM sqlite_sequence WHERE name = 'profile'");
-  });
-  return std::clamp<std::int64_t>(counted, 0, most);
+  std::int64_t highest = 0;
+  for (const char* query :
+       {"SELECT seq FROM sqlite_sequence WHERE name = 'profile'", "SELECT max(id) FROM profile"}) {
+    highest = std::max(highest, despite_damage(most, [&] { return database.whole(query); }));
+  }
+  return std::min(highest, most);
 }
 
 std::vector<RowVerdict> verdicts_of(RowReader& reader, RowId id) {

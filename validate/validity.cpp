@@ -9,6 +9,7 @@
 #include "validate/environment_keys.hpp"
 #include "validate/layer_point.hpp"
 #include "validate/measurement.hpp"
+#include "validate/newer_rows.hpp"
 #include "validate/profile_store.hpp"
 #include "validate/shape_curve.hpp"
 #include "validate/shape_neighbours.hpp"
@@ -35,12 +36,6 @@ void predict(Judgement& judgement, double weight, std::string reason) {
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
-std::string point_text(const StoredRow& stored) {
-  const KernelPoint& point = stored.row.point;
-  return fmt::format("{}\n{}\n{}\n{}\n{}", point.kernel, point.pass, point.condition,
-                     stored.row.build, point.shape);
-}
-
 /// Rows that one curve may go through.
 std::string curve_text(const StoredRow& stored) {
   const KernelPoint& point = stored.row.point;
@@ -53,45 +48,6 @@ Groups grouped(Rows rows, Text text) {
   Groups groups;
   for (std::size_t i = 0; i < rows.size(); ++i) groups[text(rows[i])].push_back(i);
   return groups;
-}
-
-bool is_newer(const StoredRow& a, const StoredRow& b) {
-  return std::pair(a.row.measured_at, index(a.id)) > std::pair(b.row.measured_at, index(b.id));
-}
-
-/// The newest valid row of some, each of them of one point.
-class Newest {
- public:
-  void offer(const StoredRow& row) {
-    if (row.state != RowState::valid) return;
-    if (found_ == nullptr || is_newer(row, *found_)) found_ = &row;
-  }
-  bool stands_before(const StoredRow& row) const {
-    return found_ != nullptr && found_->id != row.id && is_newer(*found_, row);
-  }
-  RowId id() const { return found_->id; }
-
- private:
-  const StoredRow* found_ = nullptr;
-};
-
-/// Of one point, a newer row supersedes an older one of its own environment; and where the row is
-/// of this machine, so does one that was measured as the machine is today.
-void mark_superseded(Rows rows, const Today& today, Judgements& all) {
-  const std::string now = identity_of(today.environment);
-  for (const auto& group : grouped(rows, point_text)) {
-    std::map<std::string, Newest> newest;
-    for (const std::size_t i : group.second) {
-      newest[identity_of(rows[i].row.environment)].offer(rows[i]);
-    }
-    for (const std::size_t i : group.second) {
-      const Newest& own = newest[identity_of(rows[i].row.environment)];
-      if (own.stands_before(rows[i])) all[i].superseded_by = own.id();
-      const auto of_today = newest.find(now);
-      if (all[i].elsewhere || of_today == newest.end()) continue;
-      if (of_today->second.stands_before(rows[i])) all[i].superseded_by = of_today->second.id();
-    }
-  }
 }
 
 void judge_alone(const StoredRow& stored, Judgement& judgement) {
@@ -255,7 +211,8 @@ std::vector<Judgement> judge(Rows rows, const Today& today) {
                    .state = row.state,
                    .elsewhere = !of_one_machine(row.row.environment, today.environment)});
   }
-  mark_superseded(rows, today, all);
+  const auto newer = newer_rows(rows, today);
+  for (std::size_t i = 0; i < rows.size(); ++i) all[i].superseded_by = newer[i];
   for (std::size_t i = 0; i < rows.size(); ++i) {
     judge_alone(rows[i], all[i]);
     if (!all[i].elsewhere) judge_machine(rows[i], today, all[i]);

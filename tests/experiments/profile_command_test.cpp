@@ -278,13 +278,13 @@ TEST_CASE(
 
 TEST_CASE("measured rows: they speak for layers of their numbers alone") {
   const Workplace workplace;
-  for (const auto& [setting, code] : std::vector<std::pair<std::string, int>>{
+  for (const auto& example : std::vector<std::pair<std::string, int>>{
            {"/model/layers/0/bias=0", 0},  // as it is otherwise
            {"/model/layers/0/hidden=16", 3},
            {"/model/sequence=32", 3},
            {"/parallel/tensor=2", 3}}) {
-    CAPTURE(setting);
-    CHECK(workplace.run({"run", "s.json", "--set", setting}).code == code);
+    CAPTURE(example.first);
+    CHECK(workplace.run({"run", "s.json", "--set", example.first}).code == example.second);
   }
 }
 

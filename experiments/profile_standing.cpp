@@ -1,0 +1,49 @@
+#include "experiments/profile_standing.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace penstock {
+
+using json = nlohmann::ordered_json;
+
+std::string_view standing_of(const Judgement& judgement) {
+  return judgement.superseded_by ? "past" : name(judgement.state);
+}
+
+json judgement_json(const StoredRow& stored, const Judgement& judgement) {
+  const KernelPoint& point = stored.row.point;
+  return {
+      {"id", index(stored.id)},
+      {"state", name(judgement.state)},
+      {"state_in_store", name(stored.state)},
+      {"score", judgement.score},
+      {"reasons", judgement.reasons},
+      {"of_this_machine", !judgement.elsewhere},
+      {"superseded_by", judgement.superseded_by ? json(index(*judgement.superseded_by)) : json()},
+      {"kernel", point.kernel},
+      {"pass", point.pass},
+      {"shape", point.shape},
+      {"condition", point.condition},
+      {"environment", stored.environment},
+      {"measured_at", stored.row.measured_at}};
+}
+
+json unreadable_json(const JudgedRows& judged) {
+  json all = json::array();
+  for (const UnreadableRow& row : judged.unreadable) {
+    all.push_back({{"id", index(row.id)}, {"why", row.why}});
+  }
+  return all;
+}
+
+std::string unreadable_text(const JudgedRows& judged) {
+  std::string text;
+  for (const UnreadableRow& row : judged.unreadable) {
+    text += fmt::format("row {} cannot be read: {}\n", index(row.id), row.why);
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
+}  // namespace penstock

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <array>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "experiments/profile_rows.hpp"
+
+namespace penstock {
+
+/// "valid", "suspect", "retired", or "past" of a row that a newer one stands for.
+std::string_view standing_of(const Judgement& judgement);
+constexpr std::array<std::string_view, 4> standings{"valid", "suspect", "retired", "past"};
+
+/// A row with what is thought of it, without its samples.
+nlohmann::ordered_json judgement_json(const StoredRow& stored, const Judgement& judgement);
+
+/// The rows that the store does not give, and why not; no text where there are none.
+nlohmann::ordered_json unreadable_json(const JudgedRows& judged);
+std::string unreadable_text(const JudgedRows& judged);
+
+}  // namespace penstock
