@@ -2,12 +2,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
-#include "hardware_models/parameters.hpp"
 #include "validate/profile_row.hpp"
+#include "validate/sweep_points.hpp"
 
 namespace penstock {
 
@@ -15,30 +13,11 @@ namespace penstock {
 /// what nothing here can run. `repeats` samples are taken after one that warms up.
 std::optional<std::vector<double>> sample_kernel(const KernelPoint& point, std::uint32_t repeats);
 
-/// What a point of a sweep is for: constants are fitted to the first alone.
-enum class Part : std::uint8_t { training, interpolation, extrapolation };
-std::string_view name(Part part);
-
-/// A point of a sweep.
-struct SweepPoint {
-  KernelPoint kernel;
-  NamedNumbers sizes;
-  Part part = Part::training;
-};
-
 /// A point with its samples, in the order they were taken.
 struct SweptPoint {
   SweepPoint point;
   std::vector<double> samples_ns;
 };
-
-/// The points at which kernels are measured: sizes spread evenly over their logarithms, the largest
-/// of all to be extrapolated to, and of the others a third, chosen by a hash of seed and point, to
-/// be interpolated.
-std::vector<SweepPoint> sweep_points(std::uint64_t seed);
-
-/// A number that equal splits into parts share.
-std::uint64_t split_hash(const std::vector<SweepPoint>& points);
 
 /// What a sweep came to.
 struct Sweep {
