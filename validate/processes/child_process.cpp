@@ -18,13 +18,17 @@
 namespace penstock {
 namespace {
 
-/// The threads of this process that its program knows of.
-std::ptrdiff_t threads_here() {
-#ifdef __SANITIZE_THREAD__
-  constexpr std::ptrdiff_t of_sanitizer = 1;
+#if defined(__SANITIZE_THREAD__)
+#define PENSTOCK_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#define PENSTOCK_THREAD_SANITIZER __has_feature(thread_sanitizer)
 #else
-  constexpr std::ptrdiff_t of_sanitizer = 0;
+#define PENSTOCK_THREAD_SANITIZER 0
 #endif
+
+/// The threads of this process, but for one that the thread sanitizer has and carries over a fork.
+std::ptrdiff_t threads_here() {
+  constexpr std::ptrdiff_t of_sanitizer = PENSTOCK_THREAD_SANITIZER;
   std::error_code error;
   const std::filesystem::directory_iterator all("/proc/self/task", error);
   return error ? 1 : std::distance(begin(all), end(all)) - of_sanitizer;
