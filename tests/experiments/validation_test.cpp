@@ -280,6 +280,10 @@ TEST_CASE("validation: where layers are not run it says why, and runs busy kerne
         "drops nothing; 0 is run");
   CHECK(reason(small_layers, {"/model/layers/0/intermediate=10000000"}) ==
         "an iteration has 3.84e+09 FLOP; 2e+09 are the most");
+  // 4e7 weights five times: as they are, two versions more, and gradients twice.
+  CHECK(reason(small_layers, {"/model/layers/0={\"kind\": \"embedding\", \"vocab\": 10000000, "
+                              "\"hidden\": 4}"}) ==
+        "an iteration holds up to 1.6e+09 bytes in doubles; 1.07e+09 are the most");
 }
 
 TEST_CASE("validation: layers that are asked for and not run are a usage error") {
