@@ -36,6 +36,18 @@ ProfileStore opened(const std::string& path, ProfileStore::Access access) {
   }
 }
 
+/// Rows as they are judged; where no rule speaks against one that is not valid, with what was said
+/// when it came to that.
+JudgedRows judged_with_last_words(const ProfileStore& store, const Today& today) {
+  JudgedRows judged = judged_rows(store, today);
+  for (Judgement& judgement : judged.judgements) {
+    if (judgement.state == RowState::valid || !judgement.reasons.empty()) continue;
+    const std::vector<RowVerdict> verdicts = store.verdicts(judgement.id);
+    if (!verdicts.empty()) judgement.reasons.push_back(verdicts.back().why);
+  }
+  return judged;
+}
+
 /// "3-17, 20": numbers that follow one another stand as a range.
 std::string ranges_text(const std::vector<UnreadableRow>& rows) {
   std::string text;
@@ -56,7 +68,7 @@ CheckedStore plain_check(const std::string& path, bool records) {
   ProfileStore store =
       opened(path, records ? ProfileStore::Access::write : ProfileStore::Access::read);
   const Today today = today_here();
-  CheckedStore checked{judged_rows(store, today), {}};
+  CheckedStore checked{judged_with_last_words(store, today), {}};
   if (records) record(store, checked.judged.rows, checked.judged.judgements, today);
   return checked;
 }
@@ -68,7 +80,7 @@ CheckedStore measured_check(const std::string& path, double budget_s) {
   record(store, before.rows, before.judgements, today);
   const SpotBudget budget{.seconds = budget_s, .canary_ns = canary_here()};
   SpotCheck spot = spot_check(store, today, {}, measured_here, budget);
-  return {judged_rows(store, today), std::move(spot)};
+  return {judged_with_last_words(store, today), std::move(spot)};
 }
 
 json recovery_json(const Recovery& recovery) {

@@ -18,11 +18,6 @@ bool is_sound(const Judgement& judgement) {
   return judgement.superseded_by || judgement.state == RowState::valid;
 }
 
-std::string reasons_text(const StoredRow& stored, const Judgement& judgement) {
-  if (!judgement.reasons.empty()) return fmt::format("{}", fmt::join(judgement.reasons, "; "));
-  return fmt::format("see penstock profile show STORE {}", index(stored.id));
-}
-
 json ids_json(const std::vector<RowId>& ids) {
   json all = json::array();
   for (const RowId id : ids) all.push_back(index(id));
@@ -104,7 +99,7 @@ std::string profile_check_text(const JudgedRows& judged, const SpotCheck* measur
     const KernelPoint& point = judged.rows[i].row.point;
     table.push_back({fmt::format("{}", index(judgement.id)), std::string(name(judgement.state)),
                      point.kernel, point.pass, point.shape,
-                     reasons_text(judged.rows[i], judgement)});
+                     fmt::format("{}", fmt::join(judgement.reasons, "; "))});
   }
   std::string text =
       fmt::format("{} rows: {} valid, {} suspect, {} retired, {} past\n", judged.rows.size(),

@@ -163,7 +163,8 @@ void check_readable(const JudgedRows& judged) {
   if (judged.unreadable.empty()) return;
   const UnreadableRow& first = judged.unreadable.front();
   throw InputError(fmt::format(
-      "{}: {} rows cannot be read, the first of them {}: {}; penstock profile check {} --recover "
+      "{}: {} of its rows cannot be read, the first of them {}: {}; penstock profile check {} "
+      "--recover "
       "OUT saves the others",
       judged.source, judged.unreadable.size(), index(first.id), first.why, judged.source));
 }

@@ -26,9 +26,17 @@ std::function<double()> steady_clock() {
   };
 }
 
-/// Rows of one build and environment: what holds for some of them is taken to hold for all.
+/// Rows of one kernel, build and environment: what holds for some of them is taken to hold for all.
 std::string group_of(const StoredRow& stored) {
-  return stored.row.build + "\n" + identity_of(stored.row.environment);
+  return fmt::format("{}\n{}\n{}", stored.row.point.kernel, stored.row.build,
+                     identity_of(stored.row.environment));
+}
+
+/// Where a row was measured, as that is today; what today does not say stays as it was said.
+std::map<std::string, std::string> updated(std::map<std::string, std::string> environment,
+                                           const Today& today) {
+  for (const auto& [key, value] : today.environment) environment[key] = value;
+  return environment;
 }
 
 struct Candidate {
@@ -118,7 +126,7 @@ class Check {
     DerivedRow again{.row = stored.row,
                      .origin = stored.id,
                      .why = fmt::format("row {} measured again", index(stored.id))};
-    again.row.environment = today_.environment;
+    again.row.environment = updated(stored.row.environment, today_);
     again.row.samples_ns = std::move(samples);
     again.row.canary_ns = budget_.canary_ns;
     again.row.measured_at = today_.date;
@@ -135,7 +143,7 @@ class Check {
     for (const StoredRow& other : rows_) {
       if (group_of(other) != group_of(stored) || is_settled(other)) continue;
       changes.push_back({other.id, RowState::retired,
-                         "three of five rows of its build and environment did not hold"});
+                         "three of five rows of its kernel, build and environment did not hold"});
       done_.retired_with_group.push_back(other.id);
     }
     change(changes);
@@ -179,7 +187,7 @@ class Check {
         continue;
       }
       copies.push_back({stored.row, stored.id, takeover_reason(stored)});
-      copies.back().row.environment = today_.environment;
+      copies.back().row.environment = updated(stored.row.environment, today_);
     }
     if (!copies.empty()) done_.taken_over = store_.add(std::span<const DerivedRow>(copies));
   }

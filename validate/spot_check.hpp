@@ -47,10 +47,10 @@ struct SpotCheck {
 /// Measures suspect rows again, those first on which most depends and against which most speaks:
 /// ten times, and as often again where that is off by more than 3 % and three times the row's own
 /// spread. What holds is valid again, and the new samples become a row of their own; what is off
-/// twice is retired. Where three of five rows of one build and environment do not hold, all others
-/// of these are retired with them; where all that were measured hold, five or every suspect one,
-/// the others of an environment that differs from today's by a patch or a setting are taken over
-/// into today's. Each step is in the store, with its verdict, before the next begins.
+/// twice is retired. Where three of five rows of one kernel, build and environment do not hold, all
+/// others of these are retired with them; where all that were measured hold, five or every suspect
+/// one, the others of an environment that differs from today's by a patch or a setting are taken
+/// over into today's. Each step is in the store, with its verdict, before the next begins.
 SpotCheck spot_check(ProfileStore& store, const Today& today, const Effects& effects,
                      const Remeasure& remeasure, const SpotBudget& budget = {});
 

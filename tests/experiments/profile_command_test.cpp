@@ -152,6 +152,10 @@ TEST_CASE("profile: check is a finding where a row is not valid, and writes only
   CHECK(workplace.run({"profile", "check", "machine.profile", "--record"}).code == 1);
   CHECK(workplace.store().row(RowId{3})->state == RowState::retired);
   CHECK(workplace.store().verdicts(RowId{3}).back().why == "it has 3 samples, fewer than 5");
+  // Once it is written, it is what was said last that speaks against it.
+  const ProgramRun again = workplace.run({"profile", "check", "machine.profile", "--json"});
+  CHECK(json::parse(again.output)["not_valid"][1]["reasons"][0] ==
+        "it has 3 samples, fewer than 5");
   CHECK(Workplace().run({"profile", "check", "machine.profile"}).code == 0);
 }
 
@@ -379,8 +383,9 @@ TEST_CASE(
       .run("UPDATE profile SET shape = 'x' WHERE id = 3");
   const ProgramRun refused = workplace.run({"run", "s.json"});
   CHECK(refused.code == 3);
-  CHECK(refused.errors.find("1 rows cannot be read, the first of them 3: its checksum is not that "
-                            "of its content") != std::string::npos);
+  CHECK(refused.errors.find(
+            "1 of its rows cannot be read, the first of them 3: its checksum is not that "
+            "of its content") != std::string::npos);
   const ProgramRun check = workplace.run({"profile", "check", "machine.profile"});
   CHECK(check.code == 1);
   CHECK(check.output.find("row 3 cannot be read") != std::string::npos);

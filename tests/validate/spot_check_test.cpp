@@ -120,10 +120,37 @@ TEST_CASE("spot check: where three of five do not hold, their group is retired w
       stored.check([](int size, int) { return size == 16 || size == 32 ? 100 : 150; });
   CHECK(done.measured.size() == 5);
   CHECK(done.retired_with_group == std::vector<RowId>{RowId{6}, RowId{7}});
-  CHECK(stored.last_verdict(7) == "three of five rows of its build and environment did not hold");
+  CHECK(stored.last_verdict(7) ==
+        "three of five rows of its kernel, build and environment did not hold");
   CHECK(stored.state(1) == RowState::valid);
   CHECK(stored.state(6) == RowState::retired);
   CHECK(stored.state(8) == RowState::valid);  // what row 1 measured anew
+}
+
+TEST_CASE("spot check: three kernels of which a row each does not hold retire no other rows") {
+  // Rows off a curve are suspect for themselves; of gemm, copy and busy the first row is one.
+  Stored stored({});
+  std::vector<ProfileRow> rows;
+  for (const char* kernel : {"gemm", "copy", "busy"}) {
+    for (const int size : {16, 64}) {
+      rows.push_back(gemm_row(size, std::vector<double>(10, 100)));
+      rows.back().point.kernel = kernel;
+    }
+  }
+  stored.store.add(rows);
+  const SpotCheck done = stored.check([](int size, int) { return size == 16 ? 150 : 100; });
+  CHECK(done.measured.size() == 6);
+  CHECK(done.retired_with_group.empty());
+  for (const std::int64_t id : {2, 4, 6}) CHECK(stored.state(id) == RowState::valid);
+}
+
+TEST_CASE("spot check: what is only recorded of an environment stays with the row") {
+  Stored stored({});
+  ProfileRow row = gemm_row(64, std::vector<double>(10, 100));
+  row.environment["clock"] = "thread CPU time";
+  stored.store.add({&row, 1});
+  stored.check([](int, int) { return 100; });
+  CHECK(stored.store.row(RowId{2})->row.environment == row.environment);
 }
 
 TEST_CASE("spot check: two of five that do not hold retire themselves alone") {
