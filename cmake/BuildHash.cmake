@@ -1,5 +1,5 @@
 # cmake -DSOURCES="a;b" -DFLAGS=… -DOUTPUT=build_hash.cpp -P BuildHash.cmake: writes the function of
-# validate/build_hash.hpp. Files count by their names without folder, and their content. The output
+# validate/store/build_hash.hpp. Files count by their names without folder, and their content. The output
 # is left alone where it says so already, so that nothing is built anew for it.
 set(all "")
 foreach(source ${SOURCES})
@@ -11,7 +11,7 @@ list(SORT all)
 # Warnings change nothing of what runs.
 string(REGEX REPLACE "(^|[ ;])-W[^ ;]*" "" flags "${FLAGS}")
 string(SHA256 hash "${all};${flags}")
-set(text "#include \"validate/build_hash.hpp\"
+set(text "#include \"validate/store/build_hash.hpp\"
 
 namespace penstock {
 

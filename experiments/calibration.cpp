@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "experiments/calibration_pipelines.hpp"
-#include "validate/probe_timing.hpp"
+#include "validate/calibration/probe_timing.hpp"
 
 namespace penstock {
 namespace {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "validate/backends/registry.hpp"
-#include "validate/bootstrap.hpp"
-#include "validate/kernel_model.hpp"
-#include "validate/pipeline_calibration.hpp"
+#include "validate/calibration/bootstrap.hpp"
+#include "validate/calibration/kernel_model.hpp"
+#include "validate/calibration/pipeline_calibration.hpp"
 
 namespace penstock {
 
@@ -42,8 +42,8 @@ struct Calibration {
   std::vector<KernelCalibration> kernels;
   PipelineCalibration pipelines;
   std::vector<LeftOut> left_out;
-  Spread canary;                     // of a fixed piece of work, all through the sweep
-  Spread clock;                      // of the readings of a clock around an action, nanoseconds
+  SampleSpread canary;               // of a fixed piece of work, all through the sweep
+  SampleSpread clock;                // of the readings of a clock around an action, nanoseconds
   double retest = 0;                 // how far runs are from themselves: the median
   std::optional<std::string> noise;  // why nothing can be said of the errors
 };

@@ -6,7 +6,7 @@
 #include <array>
 #include <string_view>
 
-#include "validate/bootstrap.hpp"
+#include "validate/calibration/bootstrap.hpp"
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "validate/pipeline_run.hpp"
+#include "validate/calibration/pipeline_run.hpp"
 
 namespace penstock {
 

@@ -73,7 +73,7 @@ json kernel_json(const KernelCalibration& kernel) {
 json layers_json(const std::vector<SweptPoint>& layers) {
   json all = json::array();
   for (const SweptPoint& layer : layers) {
-    const Spread spread = spread_of(layer.samples_ns);
+    const SampleSpread spread = spread_of(layer.samples_ns);
     all.push_back({{"kind", layer.point.kernel.kernel},
                    {"pass", layer.point.kernel.pass},
                    {"shape", layer.point.kernel.shape},

@@ -8,8 +8,8 @@
 #include "experiments/files.hpp"
 #include "experiments/layout.hpp"
 #include "sim/error.hpp"
-#include "validate/layer_point.hpp"
-#include "validate/layer_sampler.hpp"
+#include "validate/calibration/layer_sampler.hpp"
+#include "validate/store/layer_point.hpp"
 
 namespace penstock {
 namespace {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "experiments/scenario.hpp"
-#include "validate/profile_row.hpp"
+#include "validate/store/profile_row.hpp"
 
 namespace penstock {
 

@@ -10,7 +10,7 @@
 #include "sim/error.hpp"
 #include "sim/lower.hpp"
 #include "sim/named.hpp"
-#include "validate/kernel_terms.hpp"
+#include "validate/calibration/kernel_terms.hpp"
 
 namespace penstock {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "experiments/calibration_cases.hpp"
 #include "sim/plan.hpp"
-#include "validate/kernel_model.hpp"
-#include "validate/pipeline_run.hpp"
+#include "validate/calibration/kernel_model.hpp"
+#include "validate/calibration/pipeline_run.hpp"
 
 namespace penstock {
 

@@ -1,6 +1,6 @@
 #include "experiments/calibration_rows.hpp"
 
-#include "validate/build_hash.hpp"
+#include "validate/store/build_hash.hpp"
 
 namespace penstock {
 

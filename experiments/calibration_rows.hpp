@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "experiments/calibration.hpp"
-#include "validate/profile_row.hpp"
+#include "validate/store/profile_row.hpp"
 
 namespace penstock {
 

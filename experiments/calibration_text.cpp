@@ -103,7 +103,7 @@ std::string layers_text(const std::vector<SweptPoint>& layers) {
   if (layers.empty()) return "";
   Rows rows{{"layer", "pass", "shape", "us", "deviation"}};
   for (const SweptPoint& layer : layers) {
-    const Spread spread = spread_of(layer.samples_ns);
+    const SampleSpread spread = spread_of(layer.samples_ns);
     rows.push_back({layer.point.kernel.kernel, layer.point.kernel.pass, layer.point.kernel.shape,
                     fmt::format("{:.4g}", spread.median / 1e3), share_text(spread.deviation)});
   }

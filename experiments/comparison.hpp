@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sim/timeline_file.hpp"
-#include "validate/compare.hpp"
+#include "validate/comparison/compare.hpp"
 
 namespace penstock {
 

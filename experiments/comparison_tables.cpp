@@ -5,7 +5,7 @@
 #include "experiments/comparison_words.hpp"
 #include "experiments/table.hpp"
 #include "sim/idle_cause.hpp"
-#include "validate/clock_arithmetic.hpp"
+#include "validate/comparison/clock_arithmetic.hpp"
 
 namespace penstock {
 namespace {

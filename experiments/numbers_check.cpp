@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "schedules/registry.hpp"
-#include "validate/plan_cells.hpp"
-#include "validate/reference_numbers.hpp"
+#include "validate/training/plan_cells.hpp"
+#include "validate/training/reference_numbers.hpp"
 
 namespace penstock {
 namespace {

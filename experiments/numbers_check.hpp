@@ -6,7 +6,7 @@
 #include "experiments/layout.hpp"
 #include "experiments/scenario.hpp"
 #include "validate/job.hpp"
-#include "validate/trained_numbers.hpp"
+#include "validate/training/trained_numbers.hpp"
 
 namespace penstock {
 

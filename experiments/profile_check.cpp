@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/error.hpp"
-#include "validate/kernel_sweep.hpp"
+#include "validate/calibration/kernel_sweep.hpp"
 #include "validate/measurement.hpp"
 
 namespace penstock {
@@ -40,7 +40,7 @@ ProfileStore opened(const std::string& path, ProfileStore::Access access) {
 /// when it came to that.
 JudgedRows judged_with_last_words(const ProfileStore& store, const Today& today) {
   JudgedRows judged = judged_rows(store, today);
-  for (Judgement& judgement : judged.judgements) {
+  for (RowJudgement& judgement : judged.judgements) {
     if (judgement.state == RowState::valid || !judgement.reasons.empty()) continue;
     const std::vector<RowVerdict> verdicts = store.verdicts(judgement.id);
     if (!verdicts.empty()) judgement.reasons.push_back(verdicts.back().why);

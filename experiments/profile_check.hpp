@@ -4,8 +4,8 @@
 #include <string>
 
 #include "experiments/profile_rows.hpp"
-#include "validate/spot_check.hpp"
-#include "validate/store_recovery.hpp"
+#include "validate/store/spot_check.hpp"
+#include "validate/store/store_recovery.hpp"
 
 namespace penstock {
 

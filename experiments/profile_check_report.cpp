@@ -14,7 +14,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-bool is_sound(const Judgement& judgement) {
+bool is_sound(const RowJudgement& judgement) {
   return judgement.superseded_by || judgement.state == RowState::valid;
 }
 
@@ -93,7 +93,7 @@ std::string profile_check_text(const JudgedRows& judged, const SpotCheck* measur
   std::map<std::string_view, std::size_t> counts;
   std::vector<std::vector<std::string>> table{{"row", "state", "kernel", "pass", "shape", "why"}};
   for (std::size_t i = 0; i < judged.rows.size(); ++i) {
-    const Judgement& judgement = judged.judgements[i];
+    const RowJudgement& judgement = judged.judgements[i];
     ++counts[standing_of(judgement)];
     if (is_sound(judgement)) continue;
     const KernelPoint& point = judged.rows[i].row.point;

@@ -9,7 +9,7 @@
 #include "experiments/profile_report.hpp"
 #include "experiments/profile_standing.hpp"
 #include "experiments/table.hpp"
-#include "validate/environment_keys.hpp"
+#include "validate/store/environment_keys.hpp"
 
 namespace penstock {
 namespace {

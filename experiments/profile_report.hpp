@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "experiments/profile_rows.hpp"
-#include "validate/spot_check.hpp"
+#include "validate/store/spot_check.hpp"
 
 namespace penstock {
 

@@ -71,7 +71,7 @@ std::string profile_row_text(const JudgedRows& judged, RowId id,
                              const std::vector<RowVerdict>& verdicts) {
   const std::size_t place = place_of(judged, id);
   const StoredRow& stored = judged.rows[place];
-  const Judgement& judgement = judged.judgements[place];
+  const RowJudgement& judgement = judged.judgements[place];
   const ProfileRow& row = stored.row;
   const auto [least, most] = std::minmax_element(row.samples_ns.begin(), row.samples_ns.end());
   std::string text = fmt::format("row {}: {}\n", index(id), standing_of(judgement));

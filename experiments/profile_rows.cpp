@@ -14,11 +14,11 @@
 #include "hardware_models/stated_times.hpp"
 #include "sim/error.hpp"
 #include "sim/named.hpp"
-#include "validate/build_hash.hpp"
-#include "validate/environment_keys.hpp"
 #include "validate/host.hpp"
-#include "validate/layer_point.hpp"
-#include "validate/utc.hpp"
+#include "validate/store/build_hash.hpp"
+#include "validate/store/environment_keys.hpp"
+#include "validate/store/layer_point.hpp"
+#include "validate/store/utc.hpp"
 
 namespace penstock {
 namespace {
@@ -66,7 +66,7 @@ std::string machines_text(const std::map<std::string, std::int64_t>& machines) {
 /// Rows of this machine, where there are any; else those of the only other one.
 void keep_machine(const JudgedRows& judged, std::vector<LayerRow>& rows) {
   std::set<RowId> elsewhere;
-  for (const Judgement& judgement : judged.judgements) {
+  for (const RowJudgement& judgement : judged.judgements) {
     if (judgement.elsewhere) elsewhere.insert(judgement.id);
   }
   const auto is_elsewhere = [&](const LayerRow& row) { return elsewhere.contains(row.stored->id); };

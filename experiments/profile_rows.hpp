@@ -7,8 +7,8 @@
 
 #include "hardware_models/profile.hpp"
 #include "sim/model_graph.hpp"
-#include "validate/profile_store.hpp"
-#include "validate/validity.hpp"
+#include "validate/store/profile_store.hpp"
+#include "validate/store/validity.hpp"
 
 namespace penstock {
 
@@ -19,7 +19,7 @@ Today today_here();
 struct JudgedRows {
   std::string source;  // the store's file
   std::vector<StoredRow> rows;
-  std::vector<Judgement> judgements;
+  std::vector<RowJudgement> judgements;
   std::vector<UnreadableRow> unreadable;
 };
 JudgedRows judged_rows(const ProfileStore& store, const Today& today);

@@ -8,11 +8,11 @@ namespace penstock {
 
 using json = nlohmann::ordered_json;
 
-std::string_view standing_of(const Judgement& judgement) {
+std::string_view standing_of(const RowJudgement& judgement) {
   return judgement.superseded_by ? "past" : name(judgement.state);
 }
 
-json judgement_json(const StoredRow& stored, const Judgement& judgement) {
+json judgement_json(const StoredRow& stored, const RowJudgement& judgement) {
   const KernelPoint& point = stored.row.point;
   return {
       {"id", index(stored.id)},

@@ -10,11 +10,11 @@
 namespace penstock {
 
 /// "valid", "suspect", "retired", or "past" of a row that a newer one stands for.
-std::string_view standing_of(const Judgement& judgement);
+std::string_view standing_of(const RowJudgement& judgement);
 constexpr std::array<std::string_view, 4> standings{"valid", "suspect", "retired", "past"};
 
 /// A row with what is thought of it, without its samples.
-nlohmann::ordered_json judgement_json(const StoredRow& stored, const Judgement& judgement);
+nlohmann::ordered_json judgement_json(const StoredRow& stored, const RowJudgement& judgement);
 
 /// The rows that the store does not give, and why not; no text where there are none.
 nlohmann::ordered_json unreadable_json(const JudgedRows& judged);

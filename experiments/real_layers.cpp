@@ -6,7 +6,7 @@
 
 #include "experiments/layout_model.hpp"
 #include "hardware_models/model_layers.hpp"
-#include "validate/layered_model.hpp"
+#include "validate/training/layered_model.hpp"
 
 namespace penstock {
 namespace {

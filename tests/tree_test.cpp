@@ -59,7 +59,7 @@ const std::vector<Home>& homes() {
       {std::regex("muParser.*"), std::regex("experiments/reproduction/formula\\.cpp")},
       {std::regex("zlib\\.h"), std::regex("experiments/formats/.*")},
       {std::regex("protozero/.*"), std::regex("experiments/formats/chakra\\.cpp")},
-      {std::regex("sqlite3.*"), std::regex("validate/database\\.cpp")},
+      {std::regex("sqlite3.*"), std::regex("validate/store/database\\.cpp")},
       {std::regex("benchmark/.*"), std::regex("experiments/bench/.*")},
       {std::regex("(simgrid|xbt)/.*"), std::regex("tests/oracle/.*")},
       {std::regex("Q[A-Z].*|Qt.*"), std::regex("gui/.*")},
@@ -136,6 +136,20 @@ Faults gpu_side_faults(const Include& include) {
   return {fault(include, "validate/backends/cuda needs nvcc and the C++ library alone")};
 }
 
+/// Types that a header's text defines for all, by name. Two of one name would link, and one file
+/// use the other's functions.
+std::vector<std::string> types_of(const std::string& text) {
+  static const std::regex pattern(
+      R"((?:struct|class|enum class)(?: alignas\(\d+\))? (\w+)(?: final)?(?: ?:[^;{]*)? *\{.*)");
+  std::vector<std::string> types;
+  std::istringstream lines(text);
+  std::smatch match;
+  for (std::string line; std::getline(lines, line);) {
+    if (std::regex_match(line, match, pattern)) types.push_back(match[1]);
+  }
+  return types;
+}
+
 /// What stands at the top beside sources: hidden files, and what the text of .gitignore names.
 bool may_stand_at_top(const std::string& name, const std::string& ignored) {
   static const std::set<std::string> known = {"CMakeLists.txt", "CMakePresets.json", "LICENSE",
@@ -194,6 +208,22 @@ TEST_CASE("tree: the GPU side needs nvcc and the C++ library alone") {
   check_tree(gpu_side_faults);
 }
 
+TEST_CASE("tree: headers of the program define each type once") {
+  std::map<std::string, std::string> home;
+  for (const auto& row : allowed) {
+    if (row.first == "tests" || !fs::exists(root / row.first)) continue;
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / row.first)) {
+      if (entry.path().extension() != ".hpp") continue;
+      const std::string file = entry.path().lexically_relative(root).generic_string();
+      for (const std::string& type : types_of(read(entry.path()))) {
+        const auto [known, is_new] = home.emplace(type, file);
+        CHECK_MESSAGE(is_new, fmt::format("{} stands in {} and {}", type, known->second, file));
+      }
+    }
+  }
+  CHECK(home.at("Plan") == "sim/plan.hpp");
+}
+
 TEST_CASE("tree: nothing unknown stands at the top") {
   const std::string ignored = read(root / ".gitignore");
   for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
@@ -213,6 +243,12 @@ TEST_CASE("tree rules: includes are found with their line, whatever their spacin
   CHECK(fault(found[0], "x") == "sim/a.cpp:2: <vector>: x");
   CHECK(fault(found[1], "x") == "sim/a.cpp:3: \"sim/a.hpp\": x");
   CHECK(fault(found[2], "x") == "sim/a.cpp:4: \"gui/b.hpp\": x");
+}
+
+TEST_CASE("tree rules: types that a header defines for all are found, others are not") {
+  CHECK(types_of("struct A {\n  struct Inner {\nenum class B : int { x };\nclass C : public A {\n"
+                 "struct D;\nstruct alignas(64) E {\nclass F final : A { int x; };\n") ==
+        std::vector<std::string>{"A", "B", "C", "E", "F"});
 }
 
 TEST_CASE("tree rules: a wrong direction is a fault that names file, line and include") {
@@ -277,7 +313,7 @@ TEST_CASE("tree rules: a library away from home is a fault, whichever way it is 
            {"zlib.h", "experiments/formats/gzip.cpp", "experiments/files.cpp"},
            {"protozero/pbf_builder.hpp", "experiments/formats/chakra.cpp",
             "experiments/formats/chakra.hpp"},
-           {"sqlite3.h", "validate/database.cpp", "validate/profile_store.cpp"},
+           {"sqlite3.h", "validate/store/database.cpp", "validate/store/profile_store.cpp"},
            {"benchmark/benchmark.h", "experiments/bench/heap.cpp", "tests/main.cpp"},
            {"simgrid/s4u.hpp", "tests/oracle/flows.cpp", "sim/fair_share.cpp"},
            {"QWidget", "gui/views/lanes.cpp", "experiments/run.cpp"},

@@ -9,7 +9,7 @@
 
 #include "sim/plan.hpp"
 #include "validate/job.hpp"
-#include "validate/trained_numbers.hpp"
+#include "validate/training/trained_numbers.hpp"
 
 namespace penstock {
 

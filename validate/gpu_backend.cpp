@@ -9,7 +9,7 @@
 #include "validate/backends/cuda/gpu_probes.hpp"
 #include "validate/gpu_rates.hpp"
 #include "validate/host.hpp"
-#include "validate/rank_program.hpp"
+#include "validate/ranks/rank_program.hpp"
 
 namespace penstock {
 namespace {

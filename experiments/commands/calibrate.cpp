@@ -12,8 +12,8 @@
 #include "experiments/json_output.hpp"
 #include "sim/error.hpp"
 #include "sim/named.hpp"
-#include "validate/profile_store.hpp"
-#include "validate/utc.hpp"
+#include "validate/store/profile_store.hpp"
+#include "validate/store/utc.hpp"
 
 namespace penstock {
 namespace {

@@ -8,7 +8,7 @@
 #include "experiments/files.hpp"
 #include "sim/error.hpp"
 #include "sim/portable_math.hpp"
-#include "validate/fit.hpp"
+#include "validate/calibration/fit.hpp"
 
 namespace penstock {
 namespace {

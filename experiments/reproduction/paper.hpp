@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "validate/fit.hpp"
+#include "validate/calibration/fit.hpp"
 
 namespace penstock {
 

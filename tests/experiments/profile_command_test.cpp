@@ -10,7 +10,7 @@
 #include "tests/support/profile_rows.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/scratch.hpp"
-#include "validate/database.hpp"
+#include "validate/store/database.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "experiments/profile_rows.hpp"
-#include "validate/layer_point.hpp"
+#include "validate/store/layer_point.hpp"
 
 namespace penstock::testing {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "validate/profile_row.hpp"
+#include "validate/store/profile_row.hpp"
 
 namespace penstock::testing {
 

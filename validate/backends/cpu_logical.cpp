@@ -1,7 +1,7 @@
 #include "validate/backends/registry.hpp"
 #include "validate/host.hpp"
-#include "validate/rank_clocks.hpp"
-#include "validate/rank_runner.hpp"
+#include "validate/ranks/rank_clocks.hpp"
+#include "validate/ranks/rank_runner.hpp"
 #include "validate/transports/mailboxes.hpp"
 
 namespace penstock {

@@ -2,10 +2,10 @@
 #include <fmt/ranges.h>
 
 #include "validate/backends/registry.hpp"
-#include "validate/cores.hpp"
 #include "validate/host.hpp"
-#include "validate/rank_clocks.hpp"
-#include "validate/rank_runner.hpp"
+#include "validate/ranks/cores.hpp"
+#include "validate/ranks/rank_clocks.hpp"
+#include "validate/ranks/rank_runner.hpp"
 #include "validate/transports/rings.hpp"
 
 namespace penstock {
@@ -62,7 +62,7 @@ class CpuRealtime : public Backend {
   std::uint32_t ranks_;
   std::vector<int> cores_;  // by rank
   StartLine line_;
-  Rings rings_;
+  RingTransport rings_;
   RankRunner<SpinningClock> runner_;
   QuietWatch watch_;
 };

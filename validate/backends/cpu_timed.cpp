@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include "validate/backends/registry.hpp"
-#include "validate/cores.hpp"
 #include "validate/host.hpp"
 #include "validate/measurement.hpp"
-#include "validate/rank_clocks.hpp"
-#include "validate/rank_runner.hpp"
+#include "validate/ranks/cores.hpp"
+#include "validate/ranks/rank_clocks.hpp"
+#include "validate/ranks/rank_runner.hpp"
 #include "validate/transports/mailboxes.hpp"
 
 namespace penstock {

@@ -17,7 +17,7 @@ Tensor rows_of(const Tensor& from, std::size_t first, std::size_t rows) {
 }
 
 /// What all slices so far have, example by example; `own` is what this one has.
-Tensor so_far(const Cell& cell, const Tensors& earlier, const Tensor& own) {
+Tensor so_far(const KernelCell& cell, const Tensors& earlier, const Tensor& own) {
   const std::size_t seen = cell.tokens * (cell.slice + 1);
   Tensor all(own.rows, cell.examples * seen);
   for (std::size_t example = 0; example < cell.examples; ++example) {
@@ -32,7 +32,7 @@ Tensor so_far(const Cell& cell, const Tensors& earlier, const Tensor& own) {
 
 /// Adds gradients of all slices so far to those of earlier ones; returns this one's, with what
 /// later ones had left for it.
-Tensor handed_back(const Cell& cell, const Tensor& all, Tensors& earlier) {
+Tensor handed_back(const KernelCell& cell, const Tensor& all, Tensors& earlier) {
   const std::size_t seen = cell.tokens * (cell.slice + 1);
   earlier.resize(cell.slices);
   for (std::size_t slice = 0; slice <= cell.slice; ++slice) {
@@ -52,7 +52,8 @@ struct Seen {
   Tensor values;
   std::size_t tokens = 0;
 
-  Seen(const HeadSizes& sizes, const Cell& cell, const Tensor& projected, const SliceMemory& slices)
+  Seen(const HeadSizes& sizes, const KernelCell& cell, const Tensor& projected,
+       const SliceMemory& slices)
       : keys(so_far(cell, slices.keys, rows_of(projected, sizes.query_rows(), sizes.key_rows()))),
         values(so_far(cell, slices.values,
                       rows_of(projected, sizes.query_rows() + sizes.key_rows(), sizes.key_rows()))),
@@ -82,7 +83,7 @@ std::pair<std::size_t, std::size_t> looks_at(const HeadSizes& sizes, std::size_t
 }
 
 template <class Block>
-void softmax(const HeadSizes& sizes, const Cell& cell, Block scores) {
+void softmax(const HeadSizes& sizes, const KernelCell& cell, Block scores) {
   const auto seen = static_cast<std::size_t>(scores.rows());
   for (std::size_t token = 0; token < cell.tokens; ++token) {
     const auto range = looks_at(sizes, cell.first_token() + token, seen);
@@ -97,7 +98,7 @@ void softmax(const HeadSizes& sizes, const Cell& cell, Block scores) {
 
 double scale_of(const HeadSizes& sizes) { return 1 / std::sqrt(static_cast<double>(sizes.size)); }
 
-Tensor probabilities_of(const HeadSizes& sizes, const Cell& cell, const Tensor& projected,
+Tensor probabilities_of(const HeadSizes& sizes, const KernelCell& cell, const Tensor& projected,
                         const Seen& seen) {
   Tensor all(seen.tokens, sizes.queries * cell.examples * cell.tokens);
   for (std::size_t example = 0; example < cell.examples; ++example) {
@@ -113,7 +114,7 @@ Tensor probabilities_of(const HeadSizes& sizes, const Cell& cell, const Tensor& 
   return all;
 }
 
-void remember(const HeadSizes& sizes, const Cell& cell, const Tensor& projected,
+void remember(const HeadSizes& sizes, const KernelCell& cell, const Tensor& projected,
               SliceMemory& slices) {
   if (cell.slices == 1) return;
   slices.keys.resize(cell.slices);
@@ -130,9 +131,9 @@ struct CoreGradients {
   Tensor values;
 };
 
-void add_head(const HeadSizes& sizes, const Cell& cell, const Tensor& projected, const Seen& seen,
-              const Tensor& probabilities, const Tensor& gradient, std::size_t example,
-              std::size_t head, CoreGradients& sums) {
+void add_head(const HeadSizes& sizes, const KernelCell& cell, const Tensor& projected,
+              const Seen& seen, const Tensor& probabilities, const Tensor& gradient,
+              std::size_t example, std::size_t head, CoreGradients& sums) {
   const std::size_t key_head = head * sizes.keys / sizes.queries;
   const auto shares = scores_of(probabilities, sizes.queries, head, example, cell.tokens);
   const auto above = block(gradient, head, sizes.size, example, cell.tokens);
@@ -159,12 +160,12 @@ HeadSizes::HeadSizes(const LayerNumbers& numbers)
       causal(numbers.is("causal")),
       window(size_of(numbers, "window")) {}
 
-Tensor attention_probabilities(const HeadSizes& sizes, const Cell& cell, const Tensor& projected,
-                               const SliceMemory& slices) {
+Tensor attention_probabilities(const HeadSizes& sizes, const KernelCell& cell,
+                               const Tensor& projected, const SliceMemory& slices) {
   return probabilities_of(sizes, cell, projected, Seen(sizes, cell, projected, slices));
 }
 
-Tensor attend(const HeadSizes& sizes, const Cell& cell, const Tensor& projected,
+Tensor attend(const HeadSizes& sizes, const KernelCell& cell, const Tensor& projected,
               SliceMemory& slices, Tensor* probabilities) {
   remember(sizes, cell, projected, slices);
   const Seen seen(sizes, cell, projected, slices);
@@ -182,7 +183,7 @@ Tensor attend(const HeadSizes& sizes, const Cell& cell, const Tensor& projected,
   return means;
 }
 
-Tensor attend_gradient(const HeadSizes& sizes, const Cell& cell, const Tensor& projected,
+Tensor attend_gradient(const HeadSizes& sizes, const KernelCell& cell, const Tensor& projected,
                        const Tensor& probabilities, const Tensor& gradient, SliceMemory& slices) {
   const Seen seen(sizes, cell, projected, slices);
   Tensor again;

@@ -24,18 +24,18 @@ struct HeadSizes {
 /// what comes in has a token's queries, keys and values; one of what goes on has its means.
 ///
 /// Keys and values of earlier slices come from their memory, where those of this one are left.
-Tensor attend(const HeadSizes& sizes, const Cell& cell, const Tensor& projected,
+Tensor attend(const HeadSizes& sizes, const KernelCell& cell, const Tensor& projected,
               SliceMemory& slices, Tensor* probabilities);
 
 /// The probabilities by themselves: for each head of each example so many columns as the cell has
 /// tokens, with a row for each key seen so far.
-Tensor attention_probabilities(const HeadSizes& sizes, const Cell& cell, const Tensor& projected,
-                               const SliceMemory& slices);
+Tensor attention_probabilities(const HeadSizes& sizes, const KernelCell& cell,
+                               const Tensor& projected, const SliceMemory& slices);
 
 /// The gradient of what came in. Gradients of earlier slices' keys and values are left in their
 /// memory, from where those that later slices left for this one are taken. Without probabilities
 /// these are made again.
-Tensor attend_gradient(const HeadSizes& sizes, const Cell& cell, const Tensor& projected,
+Tensor attend_gradient(const HeadSizes& sizes, const KernelCell& cell, const Tensor& projected,
                        const Tensor& probabilities, const Tensor& gradient, SliceMemory& slices);
 
 }  // namespace penstock

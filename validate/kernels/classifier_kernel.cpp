@@ -32,7 +32,7 @@ std::vector<std::size_t> labels(const LayerRun& run) {
 }
 
 /// What an example counts: the loss of a microbatch is the mean over its examples.
-double share_of(const Cell& cell) { return 1 / static_cast<double>(cell.examples); }
+double share_of(const KernelCell& cell) { return 1 / static_cast<double>(cell.examples); }
 
 Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
   kept.resize(kept_count);

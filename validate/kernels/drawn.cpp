@@ -39,13 +39,14 @@ Tensors initial_weights(const std::vector<WeightSpec>& specs, std::uint64_t seed
   return weights;
 }
 
-std::size_t token_at(const Cell& cell, std::size_t example, std::size_t token, std::size_t vocab) {
+std::size_t token_at(const KernelCell& cell, std::size_t example, std::size_t token,
+                     std::size_t vocab) {
   const double drawn =
       share(cell.seed, Drawn::token, cell.microbatch, static_cast<std::uint32_t>(example), token);
   return static_cast<std::size_t>(drawn * static_cast<double>(vocab));
 }
 
-Tensor drawn_tokens(const Cell& cell, std::size_t vocab) {
+Tensor drawn_tokens(const KernelCell& cell, std::size_t vocab) {
   Tensor tokens(1, columns_of(cell, Columns::tokens));
   for (std::size_t column = 0; column < tokens.columns; ++column) {
     const std::size_t token = cell.first_token() + column % cell.tokens;
@@ -54,7 +55,7 @@ Tensor drawn_tokens(const Cell& cell, std::size_t vocab) {
   return tokens;
 }
 
-Tensor drawn_numbers(const Cell& cell, Columns columns, std::size_t rows, Drawn drawn) {
+Tensor drawn_numbers(const KernelCell& cell, Columns columns, std::size_t rows, Drawn drawn) {
   Tensor numbers(rows, columns_of(cell, columns));
   const std::size_t of_example = numbers.columns / cell.examples;
   for (std::size_t column = 0; column < numbers.columns; ++column) {
@@ -69,7 +70,7 @@ Tensor drawn_numbers(const Cell& cell, Columns columns, std::size_t rows, Drawn 
   return numbers;
 }
 
-std::size_t columns_of(const Cell& cell, Columns columns) {
+std::size_t columns_of(const KernelCell& cell, Columns columns) {
   return columns == Columns::tokens ? cell.examples * cell.tokens : cell.examples;
 }
 

@@ -23,15 +23,16 @@ Tensors initial_weights(const std::vector<WeightSpec>& specs, std::uint64_t seed
 
 /// Which of so many tokens stands at a place of an example: what an embedding reads, and one
 /// further what a head is to tell.
-std::size_t token_at(const Cell& cell, std::size_t example, std::size_t token, std::size_t vocab);
+std::size_t token_at(const KernelCell& cell, std::size_t example, std::size_t token,
+                     std::size_t vocab);
 
 /// The numbers of the tokens of a cell, one a column.
-Tensor drawn_tokens(const Cell& cell, std::size_t vocab);
+Tensor drawn_tokens(const KernelCell& cell, std::size_t vocab);
 
 /// Columns of a cell, for models that begin with numbers, or for what these are to become.
-Tensor drawn_numbers(const Cell& cell, Columns columns, std::size_t rows, Drawn drawn);
+Tensor drawn_numbers(const KernelCell& cell, Columns columns, std::size_t rows, Drawn drawn);
 
 /// How many columns a cell has.
-std::size_t columns_of(const Cell& cell, Columns columns);
+std::size_t columns_of(const KernelCell& cell, Columns columns);
 
 }  // namespace penstock

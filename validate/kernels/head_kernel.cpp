@@ -24,7 +24,7 @@ std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
 
 /// The token behind each.
 std::vector<std::size_t> labels(const LayerRun& run) {
-  const Cell& cell = run.cell;
+  const KernelCell& cell = run.cell;
   const std::size_t vocab = size_of(run.numbers, "vocab");
   std::vector<std::size_t> all;
   for (std::size_t column = 0; column < columns_of(cell, Columns::tokens); ++column) {
@@ -35,7 +35,7 @@ std::vector<std::size_t> labels(const LayerRun& run) {
 }
 
 /// What a token counts: the loss of a microbatch is the mean over its tokens.
-double share_of(const Cell& cell) {
+double share_of(const KernelCell& cell) {
   return 1 / static_cast<double>(cell.examples * cell.sequence());
 }
 

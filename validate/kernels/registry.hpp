@@ -13,7 +13,7 @@
 namespace penstock {
 
 /// What a layer runs for at a time: a microbatch, or a slice of the sequences of one.
-struct Cell {
+struct KernelCell {
   std::uint64_t seed = 1;        // of all that is drawn
   std::uint32_t microbatch = 0;  // the whole one
   std::size_t examples = 1;
@@ -37,7 +37,7 @@ struct SliceMemory {
 /// A layer as a pass runs it.
 struct LayerRun {
   const LayerNumbers& numbers;
-  const Cell& cell;
+  const KernelCell& cell;
   const Tensors& weights;
   SliceMemory& slices;
 };

@@ -1,8 +1,8 @@
 #include <memory>
 
-#include "validate/busy_kernel.hpp"
-#include "validate/probe_timing.hpp"
+#include "validate/calibration/probe_timing.hpp"
 #include "validate/probes/registry.hpp"
+#include "validate/ranks/busy_kernel.hpp"
 
 namespace penstock {
 namespace {

@@ -1,8 +1,8 @@
 #include <array>
 
-#include "validate/probe_timing.hpp"
+#include "validate/calibration/probe_timing.hpp"
 #include "validate/probes/registry.hpp"
-#include "validate/rank_threads.hpp"
+#include "validate/ranks/rank_threads.hpp"
 
 namespace penstock {
 namespace {

@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "sim/random.hpp"
-#include "validate/busy_kernel.hpp"
-#include "validate/probe_timing.hpp"
+#include "validate/calibration/probe_timing.hpp"
 #include "validate/probes/registry.hpp"
+#include "validate/ranks/busy_kernel.hpp"
 
 namespace penstock {
 namespace {

@@ -5,8 +5,8 @@
 #include <thread>
 #include <utility>
 
-#include "validate/rank_program.hpp"
-#include "validate/rank_runner.hpp"
+#include "validate/ranks/rank_program.hpp"
+#include "validate/ranks/rank_runner.hpp"
 #include "validate/transports/tcp.hpp"
 #include "validate/transports/tcp_peers.hpp"
 
@@ -20,7 +20,7 @@ std::vector<TaskId> tasks_of(const Job& job, const RankGroup& ranks) {
   for (std::uint32_t rank = ranks.first; rank < ranks.end; ++rank) {
     for (const Step& step : programs[rank]) {
       tasks.push_back(step.task);
-      for (const Sending& sending : step.sends) tasks.push_back(sending.transfer);
+      for (const TensorSending& sending : step.sends) tasks.push_back(sending.transfer);
     }
   }
   return tasks;

@@ -5,8 +5,8 @@
 #include "validate/backend.hpp"
 #include "validate/job.hpp"
 #include "validate/processes/rank_group.hpp"
-#include "validate/transport.hpp"
-#include "validate/wall_clock.hpp"
+#include "validate/ranks/transport.hpp"
+#include "validate/ranks/wall_clock.hpp"
 
 namespace penstock {
 

@@ -9,10 +9,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "validate/link_probe.hpp"
+#include "validate/calibration/link_probe.hpp"
 #include "validate/measurement.hpp"
 #include "validate/processes/round.hpp"
-#include "validate/rank_runner.hpp"
+#include "validate/ranks/rank_runner.hpp"
 #include "validate/transports/tcp_frames.hpp"
 
 namespace penstock {
@@ -93,12 +93,12 @@ ProcessBackend::~ProcessBackend() { quit(); }
 void ProcessBackend::connect() {
   // They give up a little earlier, and know why.
   const Watch watch{.limit = limits_.start + std::chrono::seconds(5), .silence = {}};
-  Round listening(children_, groups_, watch);
+  ProcessRound listening(children_, groups_, watch);
   std::vector<std::uint16_t> ports;
   const auto listeners = listening.answers();
   if (!listeners) throw std::runtime_error(listening.lost()->text);
   for (const ControlMessage& answer : *listeners) ports.push_back(ports_in(answer).at(0));
-  Round connecting(children_, groups_, watch);
+  ProcessRound connecting(children_, groups_, watch);
   if (!connecting.ask(Word::ports, body_of(ports)))
     throw std::runtime_error(connecting.lost()->text);
 }
@@ -120,7 +120,8 @@ void ProcessBackend::quit() {
 /// The answers of all processes; nothing once one was lost.
 std::optional<std::vector<ControlMessage>> ProcessBackend::ask(Word word) {
   if (lost_) return std::nullopt;
-  Round round(children_, groups_, {.limit = run_limit_, .silence = limits_.silence, .run = runs_});
+  ProcessRound round(children_, groups_,
+                     {.limit = run_limit_, .silence = limits_.silence, .run = runs_});
   auto answers = round.ask(word);
   if (answers) return answers;
   lost_ = round.lost();
@@ -160,7 +161,7 @@ std::variant<Iteration, RunFault> ProcessBackend::run() {
 
 /// As `ask`, about what is past: one that is lost meanwhile is for the next run to tell.
 std::optional<std::vector<ControlMessage>> ProcessBackend::ask_about(Word word) const {
-  Round round(children_, groups_, {.limit = limits_.silence, .silence = limits_.silence});
+  ProcessRound round(children_, groups_, {.limit = limits_.silence, .silence = limits_.silence});
   return round.ask(word);
 }
 

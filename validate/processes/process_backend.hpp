@@ -9,8 +9,8 @@
 #include "validate/backend.hpp"
 #include "validate/processes/child.hpp"
 #include "validate/processes/child_process.hpp"
-#include "validate/recorder.hpp"
-#include "validate/shared_memory.hpp"
+#include "validate/ranks/recorder.hpp"
+#include "validate/ranks/shared_memory.hpp"
 
 namespace penstock {
 

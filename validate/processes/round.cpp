@@ -19,12 +19,13 @@ double seconds(std::chrono::milliseconds length) {
 
 }  // namespace
 
-Round::Round(const Children& children, const std::vector<RankGroup>& groups, const Watch& watch)
+ProcessRound::ProcessRound(const Children& children, const std::vector<RankGroup>& groups,
+                           const Watch& watch)
     : children_(children), groups_(groups), watch_(watch), end_(after(watch.limit)) {
   parties_.resize(children.size());
 }
 
-std::optional<std::vector<ControlMessage>> Round::answers() {
+std::optional<std::vector<ControlMessage>> ProcessRound::answers() {
   Moment next = after(between_waves);
   while (!done()) {
     listen(next);
@@ -38,18 +39,18 @@ std::optional<std::vector<ControlMessage>> Round::answers() {
   return all;
 }
 
-std::optional<std::vector<ControlMessage>> Round::ask(Word word, const ByteWriter& body) {
+std::optional<std::vector<ControlMessage>> ProcessRound::ask(Word word, const ByteWriter& body) {
   for (std::uint32_t process = 0; process < parties_.size(); ++process) say(process, word, body);
   return answers();
 }
 
-bool Round::done() const {
+bool ProcessRound::done() const {
   return lost_ || std::all_of(parties_.begin(), parties_.end(),
                               [](const Party& party) { return party.answer && !party.asked; });
 }
 
 /// To all of them: one that has answered may still end.
-void Round::listen(Moment until) {
+void ProcessRound::listen(Moment until) {
   std::vector<pollfd> sockets;
   for (const auto& child : children_) {
     sockets.push_back({child->control().socket().number(), POLLIN, 0});
@@ -62,7 +63,7 @@ void Round::listen(Moment until) {
   }
 }
 
-void Round::hear(std::uint32_t process) {
+void ProcessRound::hear(std::uint32_t process) {
   try {
     auto message = children_[process]->control().receive();
     if (message) return note(process, std::move(*message));
@@ -72,7 +73,7 @@ void Round::hear(std::uint32_t process) {
   }
 }
 
-void Round::note(std::uint32_t process, ControlMessage message) {
+void ProcessRound::note(std::uint32_t process, ControlMessage message) {
   Party& party = parties_[process];
   if (message.word == Word::broken) return lose(process, "cannot go on: " + text_in(message));
   if (message.word == Word::standing) {
@@ -84,20 +85,20 @@ void Round::note(std::uint32_t process, ControlMessage message) {
 }
 
 /// What became of the process says more than what became of its connection.
-void Round::lose_contact(std::uint32_t process, const std::string& what) {
+void ProcessRound::lose_contact(std::uint32_t process, const std::string& what) {
   if (lost_) return;
   const auto ending = children_[process]->ending(after(std::chrono::milliseconds(500)));
   lose(process, ending ? "ended: " + *ending : what);
 }
 
 /// The first is what counts: others follow from it.
-void Round::lose(std::uint32_t process, const std::string& what) {
+void ProcessRound::lose(std::uint32_t process, const std::string& what) {
   if (lost_) return;
   lost_ = RunFault{"lost_process", Rank{groups_[process].first},
                    fmt::format("{} {}", process_text(groups_, process), what)};
 }
 
-void Round::say(std::uint32_t process, Word word, const ByteWriter& body) {
+void ProcessRound::say(std::uint32_t process, Word word, const ByteWriter& body) {
   try {
     children_[process]->control().send(word, body);
   } catch (const SocketError& error) {
@@ -107,7 +108,7 @@ void Round::say(std::uint32_t process, Word word, const ByteWriter& body) {
 }
 
 /// From time to time.
-void Round::look() {
+void ProcessRound::look() {
   look_at_time();
   if (watch_.silence.count() == 0 || lost_) return;
   look_at_wave();
@@ -118,7 +119,7 @@ void Round::look() {
   ask_how_far();
 }
 
-void Round::look_at_time() {
+void ProcessRound::look_at_time() {
   const Moment now = std::chrono::steady_clock::now();
   for (std::uint32_t process = 0; process < parties_.size(); ++process) {
     const Party& party = parties_[process];
@@ -130,7 +131,7 @@ void Round::look_at_time() {
   }
 }
 
-void Round::look_at_wave() {
+void ProcessRound::look_at_wave() {
   const auto has_answered = [](const Party& party) { return party.standing.has_value(); };
   if (!std::all_of(parties_.begin(), parties_.end(), has_answered)) return;
   const std::optional<std::uint64_t> sent = sent_by_all_who_wait();
@@ -140,7 +141,7 @@ void Round::look_at_wave() {
 }
 
 /// How many tensors were sent, when every rank waits or is through and none is on its way.
-std::optional<std::uint64_t> Round::sent_by_all_who_wait() const {
+std::optional<std::uint64_t> ProcessRound::sent_by_all_who_wait() const {
   Standing all;
   for (const Party& party : parties_) {
     if (party.standing->run != watch_.run) return std::nullopt;
@@ -153,7 +154,7 @@ std::optional<std::uint64_t> Round::sent_by_all_who_wait() const {
   return all.sent;
 }
 
-void Round::ask_how_far() {
+void ProcessRound::ask_how_far() {
   for (std::uint32_t process = 0; process < parties_.size(); ++process) {
     Party& party = parties_[process];
     if (party.asked || party.standing) continue;

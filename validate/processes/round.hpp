@@ -24,10 +24,10 @@ struct Watch {
 /// From time to time all are asked how far they are, and asked again once all have answered. Two
 /// such waves that add up to the same, with nobody active and as many tensors received as sent,
 /// show that nothing moved in between and nothing was on its way: nothing ever will.
-class Round {
+class ProcessRound {
  public:
   using Children = std::vector<std::unique_ptr<ChildProcess>>;
-  Round(const Children& children, const std::vector<RankGroup>& groups, const Watch& watch);
+  ProcessRound(const Children& children, const std::vector<RankGroup>& groups, const Watch& watch);
 
   /// Waits for the answers, by process. Nothing when one is lost.
   std::optional<std::vector<ControlMessage>> answers();

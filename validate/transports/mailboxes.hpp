@@ -3,7 +3,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "validate/transport.hpp"
+#include "validate/ranks/transport.hpp"
 
 namespace penstock {
 

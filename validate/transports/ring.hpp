@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "validate/shared_memory.hpp"
+#include "validate/ranks/shared_memory.hpp"
 
 namespace penstock {
 

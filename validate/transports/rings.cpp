@@ -8,7 +8,7 @@
 #include <new>
 #include <type_traits>
 
-#include "validate/wall_clock.hpp"
+#include "validate/ranks/wall_clock.hpp"
 
 namespace penstock {
 namespace {
@@ -74,7 +74,8 @@ std::size_t ring_bytes(const std::vector<std::size_t>& words) {
 
 }  // namespace
 
-Rings::Rings(const std::vector<BoxSpec>& boxes, std::uint32_t ranks, const RingLimits& limits)
+RingTransport::RingTransport(const std::vector<BoxSpec>& boxes, std::uint32_t ranks,
+                             const RingLimits& limits)
     : ranks_(ranks),
       limits_(limits),
       ring_words_(ring_words(boxes, ranks, limits.most_words)),
@@ -87,7 +88,7 @@ Rings::Rings(const std::vector<BoxSpec>& boxes, std::uint32_t ranks, const RingL
   clear();
 }
 
-void Rings::add_rings() {
+void RingTransport::add_rings() {
   ring_index_.assign(ring_words_.size(), no_ring);
   senders_.resize(ranks_);
   for (std::size_t pair = 0; pair < ring_words_.size(); ++pair) {
@@ -98,7 +99,7 @@ void Rings::add_rings() {
   }
 }
 
-void Rings::add_boxes(const std::vector<BoxSpec>& boxes) {
+void RingTransport::add_boxes(const std::vector<BoxSpec>& boxes) {
   std::size_t words = 0;
   for (const BoxSpec& box : boxes) words += box.words;
   store_.resize(words);
@@ -109,7 +110,7 @@ void Rings::add_boxes(const std::vector<BoxSpec>& boxes) {
   }
 }
 
-void Rings::clear() {
+void RingTransport::clear() {
   for (Ring& ring : rings_) ring.clear();
   for (Box& box : boxes_) box.parked = false;
   for (RankLine& line : lines_) line.waits_for.store(runs);
@@ -118,18 +119,19 @@ void Rings::clear() {
   state_->gave_up.store(0);
 }
 
-Ring& Rings::ring_of(std::uint32_t sender, std::uint32_t reader) {
+Ring& RingTransport::ring_of(std::uint32_t sender, std::uint32_t reader) {
   return rings_[ring_index_[std::size_t{sender} * ranks_ + reader]];
 }
 
-void Rings::post(std::size_t box, const Message& message, std::span<const std::uint64_t> words) {
+void RingTransport::post(std::size_t box, const Message& message,
+                         std::span<const std::uint64_t> words) {
   const HeaderWords header = words_of({box, message});
   const std::uint32_t sender = boxes_[box].sender;
   Ring& ring = ring_of(sender, boxes_[box].reader);
   spin_until(sender, no_rank, [&] { return ring.write(header, words); });
 }
 
-std::optional<Message> Rings::take(std::size_t box, std::span<std::uint64_t> words) {
+std::optional<Message> RingTransport::take(std::size_t box, std::span<std::uint64_t> words) {
   std::optional<Message> came = receive(box, words);
   if (came) return came;
   const std::uint32_t rank = boxes_[box].reader;
@@ -142,7 +144,7 @@ std::optional<Message> Rings::take(std::size_t box, std::span<std::uint64_t> wor
 }
 
 /// The tensor of a box, where it has come. What came before it over the same ring is parked.
-std::optional<Message> Rings::receive(std::size_t box, std::span<std::uint64_t> words) {
+std::optional<Message> RingTransport::receive(std::size_t box, std::span<std::uint64_t> words) {
   const Box& wanted = boxes_[box];
   if (wanted.parked) {
     std::copy(wanted.words.begin(), wanted.words.end(), words.begin());
@@ -165,7 +167,7 @@ std::optional<Message> Rings::receive(std::size_t box, std::span<std::uint64_t> 
 }
 
 /// Puts the first tensor of a ring aside.
-void Rings::park(Ring& ring, std::size_t box, const Message& message) {
+void RingTransport::park(Ring& ring, std::size_t box, const Message& message) {
   Box& place = boxes_[box];
   ring.peek(header_words, place.words);
   place.message = message;
@@ -173,7 +175,7 @@ void Rings::park(Ring& ring, std::size_t box, const Message& message) {
   ring.drop(header_words + place.words.size());
 }
 
-void Rings::empty_rings(std::uint32_t reader, std::uint32_t except_of) {
+void RingTransport::empty_rings(std::uint32_t reader, std::uint32_t except_of) {
   for (const std::uint32_t sender : senders_[reader]) {
     if (sender == except_of) continue;
     Ring& ring = ring_of(sender, reader);
@@ -186,7 +188,8 @@ void Rings::empty_rings(std::uint32_t reader, std::uint32_t except_of) {
 
 /// Tries over and over, until it succeeds or the run is halted.
 template <class Attempt>
-void Rings::spin_until(std::uint32_t rank, std::uint32_t except_of, const Attempt& attempt) {
+void RingTransport::spin_until(std::uint32_t rank, std::uint32_t except_of,
+                               const Attempt& attempt) {
   constexpr std::uint32_t rounds_between_other_rings = 64;
   constexpr std::uint32_t rounds_between_looks = 4096;
   std::int64_t began_ns = 0;
@@ -202,7 +205,7 @@ void Rings::spin_until(std::uint32_t rank, std::uint32_t except_of, const Attemp
 }
 
 /// What a rank does that has waited for long.
-void Rings::look_around(std::uint32_t rank, std::int64_t waited_ns) {
+void RingTransport::look_around(std::uint32_t rank, std::int64_t waited_ns) {
   constexpr std::int64_t long_ns = 2'000'000;
   if (waited_ns > limits_.patience_ns) {
     state_->gave_up.store(std::uint64_t{rank} + 1);
@@ -212,11 +215,11 @@ void Rings::look_around(std::uint32_t rank, std::int64_t waited_ns) {
   }
 }
 
-void Rings::finish(std::uint32_t rank) { lines_[rank].waits_for.store(finished); }
+void RingTransport::finish(std::uint32_t rank) { lines_[rank].waits_for.store(finished); }
 
-void Rings::halt() { state_->halted.store(1); }
+void RingTransport::halt() { state_->halted.store(1); }
 
-std::vector<std::uint64_t> Rings::waits() const {
+std::vector<std::uint64_t> RingTransport::waits() const {
   std::vector<std::uint64_t> all;
   for (const RankLine& line : lines_) all.push_back(line.waits_for.load());
   return all;
@@ -224,7 +227,7 @@ std::vector<std::uint64_t> Rings::waits() const {
 
 /// No rank waits for a box twice. Where all wait for the same before and after a look into their
 /// rings, they did so meanwhile, and nobody could send: what is not there by then never comes.
-void Rings::halt_if_stuck() {
+void RingTransport::halt_if_stuck() {
   const std::vector<std::uint64_t> before = waits();
   const auto waits_for_a_box = [](std::uint64_t one) { return one < finished; };
   if (std::count(before.begin(), before.end(), runs) > 0) return;
@@ -241,7 +244,7 @@ void Rings::halt_if_stuck() {
   halt();
 }
 
-std::vector<std::optional<std::size_t>> Rings::deadlock() const {
+std::vector<std::optional<std::size_t>> RingTransport::deadlock() const {
   std::vector<std::optional<std::size_t>> boxes;
   if (state_->deadlocked.load() == 0) return boxes;
   for (const RankLine& line : lines_) {
@@ -251,7 +254,7 @@ std::vector<std::optional<std::size_t>> Rings::deadlock() const {
   return boxes;
 }
 
-std::optional<TransportFailure> Rings::failure() const {
+std::optional<TransportFailure> RingTransport::failure() const {
   const std::uint64_t gave_up = state_->gave_up.load();
   if (gave_up == 0) return std::nullopt;
   const auto rank = static_cast<std::uint32_t>(gave_up - 1);

@@ -2,8 +2,8 @@
 
 #include <atomic>
 
-#include "validate/shared_memory.hpp"
-#include "validate/transport.hpp"
+#include "validate/ranks/shared_memory.hpp"
+#include "validate/ranks/transport.hpp"
 #include "validate/transports/ring.hpp"
 
 namespace penstock {
@@ -18,9 +18,10 @@ struct RingLimits {
 /// spin while they wait. Whoever waits empties all of its rings: what came before it is wanted is
 /// parked, so that a full ring holds a sender up only while its reader computes. Whoever waits
 /// long looks whether all do, with nothing on its way: a deadlock.
-class Rings : public Transport {
+class RingTransport : public Transport {
  public:
-  Rings(const std::vector<BoxSpec>& boxes, std::uint32_t ranks, const RingLimits& limits = {});
+  RingTransport(const std::vector<BoxSpec>& boxes, std::uint32_t ranks,
+                const RingLimits& limits = {});
 
   void clear() override;
   void post(std::size_t box, const Message& message, std::span<const std::uint64_t> words) override;

@@ -11,7 +11,7 @@
 #include "validate/processes/bytes.hpp"
 #include "validate/processes/rank_group.hpp"
 #include "validate/processes/sockets.hpp"
-#include "validate/transport.hpp"
+#include "validate/ranks/transport.hpp"
 #include "validate/transports/tcp_frames.hpp"
 
 namespace penstock {

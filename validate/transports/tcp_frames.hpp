@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <span>
 
-#include "validate/message.hpp"
 #include "validate/processes/bytes.hpp"
-#include "validate/transport.hpp"
+#include "validate/ranks/message.hpp"
+#include "validate/ranks/transport.hpp"
 
 namespace penstock {
 

@@ -1,0 +1,234 @@
+#include <doctest/doctest.h>
+
+#include <array>
+#include <chrono>
+#include <thread>
+
+#include "schedules/registry.hpp"
+#include "sim/named.hpp"
+#include "tests/support/jobs.hpp"
+#include "validate/backends/registry.hpp"
+#include "validate/measurement.hpp"
+#include "validate/ranks/cores.hpp"
+#include "validate/ranks/rank_clocks.hpp"
+
+namespace penstock::testing {
+namespace {
+
+const BackendEntry& backend(std::string_view name) { return *find_named(backend_entries(), name); }
+
+/// How many tasks begin before something that they need has ended.
+std::uint32_t too_early(const Plan& plan, const Iteration& ran) {
+  std::uint32_t count = 0;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (ran[task].begin_ns < 0 || ran[task].end_ns < ran[task].begin_ns) ++count;
+    plan.for_each_input(task, [&](TaskId input) {
+      if (ran[task].begin_ns < ran[input].end_ns) ++count;
+    });
+  }
+  return count;
+}
+
+/// How many actions begin before the one in front of them on their rank has ended.
+std::uint32_t at_once(const Plan& plan, const Iteration& ran) {
+  const ResourceOrders orders = resource_orders(plan);
+  std::uint32_t count = 0;
+  for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
+    for (std::uint32_t i = orders.first[rank] + 1; i < orders.first[rank + 1]; ++i) {
+      if (ran[orders.tasks[i]].begin_ns < ran[orders.tasks[i - 1]].end_ns) ++count;
+    }
+  }
+  return count;
+}
+
+void run_catalogue(const BackendEntry& entry) {
+  for (const ScheduleEntry* schedule : schedule_entries()) {
+    CAPTURE(schedule->name);
+    const Job job = job_of(system_of(*schedule, 2, 4));
+    if (const auto obstacle = entry.obstacle(job.plan)) FAIL(obstacle->text);
+    const auto backend = entry.make(job);
+    for (int run = 0; run < 2; ++run) {
+      const auto outcome = backend->run();
+      if (const auto* fault = std::get_if<RunFault>(&outcome)) FAIL(fault->text);
+      const auto& ran = std::get<Iteration>(outcome);
+      CHECK(too_early(job.plan, ran) == 0);
+      CHECK(at_once(job.plan, ran) == 0);
+    }
+    CHECK(backend->profile().size() == job.work_ns.size());
+  }
+}
+
+RunFault fault_of(const BackendEntry& entry, const Job& job) {
+  const auto outcome = entry.make(job)->run();
+  REQUIRE(std::holds_alternative<RunFault>(outcome));
+  return std::get<RunFault>(outcome);
+}
+
+/// Both on two ranks, each of which may need a core.
+std::vector<const BackendEntry*> backends_in_real_time() {
+  std::vector<const BackendEntry*> all;
+  const Plan plan = lowered(two_stages("0F0,0B0\n1F0,1B0\n"));
+  for (const BackendEntry* entry : backend_entries()) {
+    if (!entry->wall_clock) continue;
+    const auto obstacle = entry->obstacle(plan);
+    if (!obstacle) {
+      all.push_back(entry);
+    } else {
+      MESSAGE(std::string(entry->name) << " is left out: " << obstacle->text);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+// Times are not looked at, so that a loaded machine may run this: only that each task begins when
+// all it needs is over, its link's time included, and that tensors are the right ones.
+TEST_CASE("real time: every schedule of the catalogue runs, each task after what it needs") {
+  const auto all = backends_in_real_time();
+  CHECK_FALSE(all.empty());
+  for (const BackendEntry* entry : all) {
+    CAPTURE(entry->name);
+    run_catalogue(*entry);
+  }
+}
+
+// Rank 0 sends only behind 0B0 what 1F0 waits for, and 0B0 waits for 1B0, which stands behind 1F0.
+TEST_CASE("real time: a deadlock is a finding within seconds, with all who wait") {
+  Job job = job_of(two_stages("0F0,0B0\n1F0,1B0\n"));
+  job.plan.input[task_of(job.plan, "0SEND_F0")] = task_of(job.plan, "0B0");
+  for (const BackendEntry* entry : backends_in_real_time()) {
+    CAPTURE(entry->name);
+    const auto begin = std::chrono::steady_clock::now();
+    const RunFault fault = fault_of(*entry, job);
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+    CHECK(fault.kind == "deadlock");
+    CHECK(fault.rank == Rank{0});
+    CHECK(fault.text ==
+          "deadlock: 0B0 of rank 0 waits for 1SEND_B0; 1F0 of rank 1 waits for 0SEND_F0");
+  }
+}
+
+// Both transfers exist, but each brings the other's tensor.
+TEST_CASE("real time: a plan that ties an action to the wrong tensor is found out") {
+  Job job = job_of(two_stages("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n"));
+  std::swap(job.plan.input[task_of(job.plan, "1F0")], job.plan.input[task_of(job.plan, "1F1")]);
+  for (const BackendEntry* entry : backends_in_real_time()) {
+    CAPTURE(entry->name);
+    const RunFault fault = fault_of(*entry, job);
+    CHECK(fault.kind == "wrong_tensor");
+    CHECK(fault.rank == Rank{1});
+  }
+}
+
+TEST_CASE("real time: a run after a fault starts afresh") {
+  Job job = job_of(two_stages("0F0,0B0\n1F0,1B0\n"));
+  job.plan.input[task_of(job.plan, "0SEND_F0")] = task_of(job.plan, "0B0");
+  for (const BackendEntry* entry : backends_in_real_time()) {
+    CAPTURE(entry->name);
+    const auto backend = entry->make(job);
+    for (int run = 0; run < 3; ++run) {
+      const auto outcome = backend->run();
+      REQUIRE(std::holds_alternative<RunFault>(outcome));
+      CHECK(std::get<RunFault>(outcome).kind == "deadlock");
+      CHECK(backend->profile().size() == job.work_ns.size());
+    }
+  }
+}
+
+TEST_CASE("cpu_realtime: more ranks than cores are in the way of this machine, not of the plan") {
+  const ScheduleEntry& gpipe = *find_named(schedule_entries(), "gpipe");
+  const ScheduleOptions options{1, {}};
+  System system{.placement = gpipe.place(256, 1), .schedule = {}, .stages = {}, .hardware = {}};
+  system.schedule = make_schedule(gpipe, system.placement, options);
+  system.stages.assign(256, stage_of(1, 1));
+  const std::size_t usable = whole_cores(usable_cores());
+  if (usable >= 256) return;
+  const auto obstacle = backend("cpu_realtime").obstacle(lowered(system));
+  REQUIRE(obstacle);
+  CHECK(obstacle->of_machine);
+  CHECK(obstacle->text == "256 ranks, " + std::to_string(usable) + " usable cores");
+  CHECK_FALSE(backend("cpu_timed").obstacle(lowered(system)));
+}
+
+// F is asked for 20 us and B for 40 us: no sleep is shorter, and none of these rules has a rank
+// wait.
+TEST_CASE("cpu_timed: an action sleeps for at least its time, and says how late it was woken") {
+  const System system{Placement::loop(1, 1), order_of("0F0,0B0\n"), {stage_of(1, 2)}};
+  Plan plan = lowered(system);
+  const Costs costs = priced(system, plan);
+  const Job job =
+      penstock::job_of(std::move(plan), costs, {.mean_action_ns = 30'000, .least_work_ns = 0});
+  const auto timed = backend("cpu_timed").make(job);
+  const auto profile = timed->profile();
+  for (std::size_t c = 0; c < profile.size(); ++c) CHECK(profile[c] >= job.work_ns[c]);
+  const auto outcome = timed->run();
+  const auto& ran = std::get<Iteration>(outcome);
+  CHECK(ran[0].begin_ns == 0);
+  CHECK(ran[0].end_ns >= 20'000);
+  CHECK(ran[1].begin_ns == ran[0].end_ns);
+  CHECK(ran[1].end_ns >= ran[1].begin_ns + 40'000);
+  const auto environment = timed->environment();
+  REQUIRE(environment.count("t_wake_us") == 1);
+  CHECK(std::stod(environment.at("t_wake_us")) >= 0);
+}
+
+// An action is over at 30 us. The next has a tensor that is there at 100 us, or at 5 us.
+TEST_CASE("clocks: a sleeping one begins an action when all is there by what is written on it") {
+  StartLine line(1, 0);
+  SleepingClock clock(line);
+  clock.start();
+  const Span first = clock.time(30'000, [] { FAIL("it sleeps instead"); });
+  CHECK(first.begin_ns == 0);
+  CHECK(first.end_ns >= 30'000);
+  clock.await(5'000);
+  CHECK(clock.now_ns() == first.end_ns);
+  clock.await(first.end_ns + 70'000);
+  const Span second = clock.time(10'000, [] {});
+  CHECK(second.begin_ns == first.end_ns + 70'000);
+  CHECK(second.end_ns >= second.begin_ns + 10'000);
+}
+
+TEST_CASE("clocks: a spinning one waits until a tensor is due, and times what is really done") {
+  StartLine line(1, 0);
+  SpinningClock clock(line, usable_cores().numbers.front());
+  std::jthread([&] {
+    clock.start();
+    clock.await(200'000);
+    const Span span =
+        clock.time(1, [] { std::this_thread::sleep_for(std::chrono::microseconds(50)); });
+    CHECK(span.begin_ns >= 200'000);
+    CHECK(span.end_ns >= span.begin_ns + 50'000);
+    CHECK(clock.now_ns() == span.end_ns);
+    clock.finish();
+  }).join();
+  CHECK(clock.readings().canary_before_ns > 0);
+  CHECK(clock.readings().canary_after_ns > 0);
+}
+
+// Three threads meet four times; nobody may leave before the last has come.
+TEST_CASE("start line: all ranks start at one time, each time anew") {
+  constexpr std::size_t meetings = 4;
+  StartLine line(3, 1'000);
+  std::array<std::array<std::int64_t, meetings>, 3> came{};
+  std::array<std::array<std::int64_t, meetings>, 3> begins{};
+  {
+    std::vector<std::jthread> ranks;
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      ranks.emplace_back([&, rank] {
+        for (std::size_t i = 0; i < meetings; ++i) {
+          came[rank][i] = monotonic_ns();
+          begins[rank][i] = line.cross();
+        }
+      });
+    }
+  }
+  for (std::size_t i = 0; i < meetings; ++i) {
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      CHECK(begins[rank][i] == begins[0][i]);
+      CHECK(begins[0][i] >= came[rank][i] + 1'000);
+    }
+  }
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,307 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "hardware_models/layers/registry.hpp"
+#include "sim/named.hpp"
+#include "tests/support/small_models.hpp"
+#include "validate/kernels/distance.hpp"
+#include "validate/kernels/drawn.hpp"
+#include "validate/training/layered_model.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// A layer with weights and inputs, whose value is a sum of what goes on, each number of it times a
+/// drawn factor: its gradients are known by trying.
+class Trial {
+ public:
+  Trial(const KernelEntry& kernel, LayerNumbers numbers, const KernelCell& cell)
+      : kernel_(kernel), numbers_(std::move(numbers)), cell_(cell) {
+    weights_ = initial_weights(kernel.weights(numbers_), 7, 3);
+    for (cell_.slice = 0; cell_.slice < cell_.slices; ++cell_.slice) {
+      in_.push_back(
+          kernel.ends == Ends::first
+              ? drawn_tokens(cell_, size_of(numbers_, "vocab"))
+              : drawn_numbers(cell_, kernel.columns, kernel.rows_in(numbers_), Drawn::number));
+    }
+  }
+
+  /// The furthest that gradients are from central differences, as a share of the largest.
+  double error() {
+    find_gradients();
+    for (std::size_t i = 0; i < in_.size() && kernel_.ends != Ends::first; ++i) {
+      compare(in_[i], in_gradients_[i]);
+    }
+    for (std::size_t i = 0; i < weights_.size(); ++i) compare(weights_[i], weight_gradients_[i]);
+    CHECK(largest_ > 1e-3);  // so that there is something to compare
+    return furthest_ / largest_;
+  }
+
+ private:
+  Tensor factors(const Tensor& out) const {
+    Tensor drawn(out.rows, out.columns);
+    for (std::size_t i = 0; i < out.values.size(); ++i) {
+      drawn.values[i] = draw(11, Drawn::target, cell_.slice, 0, i);
+    }
+    return drawn;
+  }
+
+  LayerRun run(SliceMemory& slices) const { return {numbers_, cell_, weights_, slices}; }
+
+  double value() {
+    SliceMemory slices;
+    double sum = 0;
+    for (cell_.slice = 0; cell_.slice < cell_.slices; ++cell_.slice) {
+      Tensors kept;
+      const Tensor out = kernel_.forward(run(slices), in_[cell_.slice], kept);
+      const Tensor times = factors(out);
+      for (std::size_t i = 0; i < out.values.size(); ++i) sum += times.values[i] * out.values[i];
+    }
+    return sum;
+  }
+
+  void find_gradients() {
+    SliceMemory slices;
+    std::vector<Tensors> kept(cell_.slices);
+    Tensors above(cell_.slices);
+    for (cell_.slice = 0; cell_.slice < cell_.slices; ++cell_.slice) {
+      above[cell_.slice] =
+          factors(kernel_.forward(run(slices), in_[cell_.slice], kept[cell_.slice]));
+    }
+    in_gradients_.resize(cell_.slices);
+    for (const Tensor& weight : weights_)
+      weight_gradients_.emplace_back(weight.rows, weight.columns);
+    for (cell_.slice = cell_.slices; cell_.slice-- > 0;) {
+      Tensors& own = kept[cell_.slice];
+      in_gradients_[cell_.slice] = kernel_.input_gradient(run(slices), above[cell_.slice], own);
+      kernel_.weight_gradient(run(slices), own, weight_gradients_);
+    }
+  }
+
+  void compare(Tensor& at, const Tensor& gradient) {
+    constexpr double step = 1e-5;
+    REQUIRE(gradient.values.size() == at.values.size());
+    for (std::size_t i = 0; i < at.values.size(); ++i) {
+      const double here = at.values[i];
+      at.values[i] = here + step;
+      const double above = value();
+      at.values[i] = here - step;
+      const double slope = (above - value()) / (2 * step);
+      at.values[i] = here;
+      largest_ = std::max(largest_, std::abs(slope));
+      furthest_ = std::max(furthest_, std::abs(slope - gradient.values[i]));
+    }
+  }
+
+  const KernelEntry& kernel_;
+  LayerNumbers numbers_;
+  KernelCell cell_;
+  Tensors weights_;
+  Tensors in_;
+  Tensors in_gradients_;
+  Tensors weight_gradients_;
+  double largest_ = 0;
+  double furthest_ = 0;
+};
+
+double gradient_error(const LayerSpec& spec, const KernelCell& cell) {
+  const LayerKindEntry& kind = *find_named(layer_kind_entries(), spec.kind);
+  return Trial(*find_named(kernel_entries(), spec.kind),
+               LayerNumbers(settled_numbers(kind.name, kind.parameters, spec.numbers)), cell)
+      .error();
+}
+
+/// Checks a kind with the numbers of `usual`, and with those of each variant over them.
+void check_gradients(const char* kind, const NamedNumbers& usual, const KernelCell& cell,
+                     std::vector<NamedNumbers> variants = {}) {
+  variants.push_back({});
+  for (const NamedNumbers& variant : variants) {
+    LayerSpec spec{kind, usual, ""};
+    std::string title = kind;
+    for (const auto& [name, value] : variant) {
+      spec.numbers[name] = value;
+      title += " " + name + " " + std::to_string(value);
+    }
+    CAPTURE(title);
+    CHECK(gradient_error(spec, cell) < 1e-6);
+  }
+}
+
+const KernelCell tokens{.examples = 2, .tokens = 5};
+const KernelCell sliced{.examples = 2, .tokens = 2, .slices = 3};
+const KernelCell images{.examples = 3};
+
+}  // namespace
+
+// Central differences with a step of 1e-5 are right to about 1e-10 in doubles; gradients must agree
+// with them to 1e-6 of the largest.
+TEST_CASE("kernels: gradients of layers of tokens are those that differences show") {
+  check_gradients("norm", {{"hidden", 6}}, tokens, {{{"bias", 1}}});
+  check_gradients("mlp", {{"hidden", 4}, {"intermediate", 6}}, tokens,
+                  {{{"gated", 1}}, {{"bias", 1}}, {{"gated", 1}, {"bias", 1}}});
+  check_gradients("embedding", {{"vocab", 5}, {"hidden", 3}}, tokens, {{{"positions", 7}}});
+  check_gradients("head", {{"vocab", 5}, {"hidden", 3}}, tokens, {{{"bias", 1}}});
+}
+
+TEST_CASE("kernels: gradients of attention are those that differences show, with every flag") {
+  check_gradients("attention", {{"hidden", 6}, {"heads", 2}}, tokens,
+                  {{{"causal", 0}},
+                   {{"window", 2}},
+                   {{"flash", 0}},
+                   {{"heads", 4}, {"kv_heads", 2}, {"head_dim", 2}},
+                   {{"qkv_bias", 1}, {"out_bias", 1}},
+                   {{"qk_norm", 1}},
+                   {{"qk_norm", 1}, {"qkv_bias", 1}, {"kv_heads", 1}}});
+}
+
+// The value is that of all slices together, so the first slice's keys have gradients from the last.
+TEST_CASE("kernels: gradients go from later slices of a sequence to earlier ones") {
+  check_gradients("attention", {{"hidden", 6}, {"heads", 2}}, sliced,
+                  {{{"flash", 0}}, {{"window", 3}}, {{"kv_heads", 1}, {"qk_norm", 1}}});
+  check_gradients("embedding", {{"vocab", 5}, {"hidden", 3}, {"positions", 6}}, sliced);
+  check_gradients("head", {{"vocab", 5}, {"hidden", 3}}, sliced);
+}
+
+TEST_CASE("kernels: gradients of layers of images are those that differences show") {
+  const std::vector<NamedNumbers> flags{
+      {{"relu", 1}},       {{"bias", 1}},
+      {{"batch_norm", 1}}, {{"bias", 1}, {"batch_norm", 1}, {"relu", 1}},
+      {{"stride", 2}},     {{"stride", 3}, {"groups", 2}},
+      {{"kernel", 2}},     {{"kernel", 1}}};
+  const NamedNumbers sizes{
+      {"channels_in", 4}, {"channels_out", 2}, {"height", 5}, {"width", 4}, {"kernel", 3}};
+  check_gradients("conv", sizes, images, flags);
+  NamedNumbers mixed = sizes;
+  mixed["kernels"] = 3;
+  check_gradients("conditional_conv", mixed, images, flags);
+  check_gradients("image_map", {{"channels_in", 2}, {"height", 4}, {"width", 6}, {"scale", 0.5}},
+                  images, {{{"keeps_input", 0}}, {{"scale", 1.0 / 3}, {"height", 6}}});
+  check_gradients("classifier", {{"channels", 3}, {"classes", 4}, {"height", 2}, {"width", 3}},
+                  images);
+}
+
+TEST_CASE("kernels: a model that ends without a loss is led to a drawn target") {
+  for (const double of_images : {0.0, 1.0}) {
+    const LayerNumbers numbers({{"rows", 4.0}, {"images", of_images}});
+    CHECK(Trial(distance_kernel, numbers, of_images == 1 ? images : sliced).error() < 1e-6);
+  }
+}
+
+// A 3 x 3 kernel of ones over an image of ones counts the places inside: 4 in corners, 6 at edges,
+// 9 in the middle; a stride of 2 leaves the corners of 3 x 3.
+TEST_CASE("kernels: convolutions pad edges with zeros and leave every n-th place") {
+  for (const double stride : {1.0, 2.0}) {
+    const LayerNumbers numbers({{"channels_in", 1},
+                                {"channels_out", 1},
+                                {"height", 3},
+                                {"width", 3},
+                                {"kernel", 3},
+                                {"stride", stride},
+                                {"groups", 1},
+                                {"bias", 0},
+                                {"relu", 0},
+                                {"batch_norm", 0}});
+    Tensor ones(9, 1);
+    std::fill(ones.values.begin(), ones.values.end(), 1);
+    const Tensors weights{ones};
+    SliceMemory slices;
+    Tensors kept;
+    const Tensor out = find_named(kernel_entries(), "conv")
+                           ->forward({numbers, KernelCell{}, weights, slices}, ones, kept);
+    CHECK(out.values == (stride == 1 ? std::vector<double>{4, 6, 4, 6, 9, 6, 4, 6, 4}
+                                     : std::vector<double>{4, 4, 4, 4}));
+  }
+}
+
+TEST_CASE("kernels: a slice sees what a whole sequence would show it") {
+  const LayerSpec spec{"attention", {{"hidden", 6}, {"heads", 2}}, ""};
+  const LayerKindEntry& kind = *find_named(layer_kind_entries(), spec.kind);
+  const LayerNumbers numbers(settled_numbers(kind.name, kind.parameters, spec.numbers));
+  const KernelEntry& kernel = *find_named(kernel_entries(), spec.kind);
+  const Tensors weights = initial_weights(kernel.weights(numbers), 1, 0);
+  const auto forward = [&](const KernelCell& cell, SliceMemory& slices) {
+    Tensors kept;
+    return kernel.forward({numbers, cell, weights, slices},
+                          drawn_numbers(cell, Columns::tokens, 6, Drawn::number), kept);
+  };
+  SliceMemory slices;
+  const Tensor whole = forward({.examples = 2, .tokens = 6}, slices);
+  SliceMemory memory;
+  for (std::uint32_t slice = 0; slice < 3; ++slice) {
+    const Tensor part = forward({.examples = 2, .tokens = 2, .slice = slice, .slices = 3}, memory);
+    for (std::size_t column = 0; column < 4; ++column) {
+      const std::size_t there = column / 2 * 6 + slice * 2 + column % 2;
+      for (std::size_t row = 0; row < 6; ++row) {
+        CHECK(part.values[column * 6 + row] ==
+              doctest::Approx(whole.values[there * 6 + row]).epsilon(1e-12));
+      }
+    }
+  }
+}
+
+TEST_CASE("kernels: what is drawn does not depend on how sequences are cut") {
+  const KernelCell whole{.microbatch = 4, .examples = 2, .tokens = 6};
+  const Tensor all = drawn_tokens(whole, 1000);
+  const KernelCell last{.microbatch = 4, .examples = 2, .tokens = 2, .slice = 2, .slices = 3};
+  CHECK(drawn_tokens(last, 1000).values ==
+        std::vector<double>{all.values[4], all.values[5], all.values[10], all.values[11]});
+  KernelCell other = whole;
+  other.microbatch = 5;
+  CHECK(drawn_tokens(other, 1000).values != all.values);
+}
+
+TEST_CASE("kernels: layers that are not run are named, with what is in the way") {
+  const auto reason = [](LayerSpec layer, CellShape shape = small_transformer_shape()) {
+    JobLayers layers;
+    layers.stages = {{std::move(layer)}};
+    layers.shape = shape;
+    return why_not_layers(layers).value_or("run");
+  };
+  const LayerSpec mlp{"mlp", {{"hidden", 8}, {"intermediate", 8}}, ""};
+  const auto with = [&](const char* name, double value) {
+    LayerSpec layer = mlp;
+    layer.numbers[name] = value;
+    return layer;
+  };
+  CHECK(reason(mlp) == "run");
+  CHECK(reason(with("dropout", 0.1)) ==
+        "every layer of kind \"mlp\": \"dropout\" 0.1: the mlp kernel drops nothing; 0 is run");
+  CHECK(reason({"head", {{"hidden", 8}, {"vocab", 8}, {"tied", 1}}, ""}) ==
+        "every layer of kind \"head\": \"tied\" 1: the head kernel has weights of its own; 0 is "
+        "run");
+  CHECK(reason({"moe",
+                {{"hidden", 8}, {"intermediate", 8}, {"experts", 2}, {"experts_per_token", 1}},
+                ""}) == "layers of kind \"moe\"");
+  CellShape group = small_transformer_shape();
+  group.tensor = 2;
+  CHECK(reason(mlp, group) == "groups of devices that share a layer");
+  CellShape slices = small_transformer_shape();
+  slices.slices = 2;
+  CHECK(reason({"attention", {{"hidden", 8}, {"heads", 2}, {"causal", 0}}, ""}, slices) ==
+        "every layer of kind \"attention\": \"causal\" 0: a slice would look at slices that have "
+        "not run");
+  CHECK(reason(small_convolution_net()[0], slices) ==
+        "images in slices, as layers of kind \"conv\" would have to be");
+}
+
+TEST_CASE("kernels: layers that do not fit together are named") {
+  JobLayers layers;
+  layers.shape = small_transformer_shape();
+  layers.stages = {{{"mlp", {{"hidden", 8}, {"intermediate", 8}}, ""}},
+                   {{"mlp", {{"hidden", 4}, {"intermediate", 8}}, ""}}};
+  CHECK(why_not_layers(layers) ==
+        "layers that do not fit together: layer 0 (mlp) hands on 8 numbers a column, layer 1 (mlp) "
+        "takes 4");
+  layers.stages[1] = {{"embedding", {{"hidden", 8}, {"vocab", 8}}, ""}};
+  CHECK(why_not_layers(layers) ==
+        "numbers of tokens in the middle of a model: layer 1 (embedding)");
+  std::swap(layers.stages[0], layers.stages[1]);
+  layers.stages[1].insert(layers.stages[1].begin(), {"head", {{"hidden", 8}, {"vocab", 8}}, ""});
+  CHECK(why_not_layers(layers) == "a loss in the middle of a model: layer 1 (head)");
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,198 @@
+#include "validate/store/profile_store.hpp"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+#include "sim/error.hpp"
+#include "tests/support/profile_rows.hpp"
+#include "tests/support/scratch.hpp"
+#include "validate/store/database.hpp"
+#include "validate/store/store_schema.hpp"
+
+namespace penstock::testing {
+namespace {
+
+std::string refusal_of(const ProfileRow& row) {
+  const Scratch scratch;
+  ProfileStore store(scratch.path("p.db"), ProfileStore::Access::create);
+  try {
+    store.add({&row, 1});
+  } catch (const InputError& error) {
+    CHECK(store.rows().rows.empty());
+    const std::string text = error.what();
+    return text.substr(text.find("row 0"));
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("profile store: what is added is read back to the last bit, by whoever opens it") {
+  const Scratch scratch;
+  const std::string path = scratch.path("p.db");
+  std::vector<ProfileRow> rows{gemm_row(64, {100.5, 1.0 / 3, 0}), gemm_row(128, {7e12})};
+  rows[1].environment["uuid"] = "GPU-1";
+  rows[1].canary_ns = 12.25;
+  const std::vector<RowId> ids = ProfileStore(path, ProfileStore::Access::create).add(rows);
+  REQUIRE(ids == std::vector{RowId{1}, RowId{2}});
+  const StoredRows stored = ProfileStore(path).rows();
+  CHECK(stored.unreadable.empty());
+  REQUIRE(stored.rows.size() == 2);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    CHECK(stored.rows[i].id == ids[i]);
+    CHECK(stored.rows[i].state == RowState::valid);
+    CHECK(stored.rows[i].schema == ProfileStore::schema);
+    CHECK(!stored.rows[i].origin);
+    CHECK(same_row(stored.rows[i].row, rows[i]));
+  }
+  CHECK(stored.rows[0].environment != stored.rows[1].environment);
+}
+
+TEST_CASE("profile store: every change of state leaves a verdict that says why") {
+  const Scratch scratch;
+  ProfileStore store(scratch.path("p.db"), ProfileStore::Access::create);
+  const ProfileRow row = gemm_row(64, {1, 2, 3});
+  const RowId id = store.add({&row, 1}).at(0);
+  const std::vector<StateChange> changes{{id, RowState::suspect, "40 days old"},
+                                         {id, RowState::retired, "measured 12 % slower"}};
+  store.change(changes, "2027-01-01T00:00:00Z");
+  CHECK(store.row(id)->state == RowState::retired);
+  const std::vector<RowVerdict> verdicts = store.verdicts(id);
+  REQUIRE(verdicts.size() == 3);
+  CHECK(verdicts[0].at == row.measured_at);
+  CHECK(verdicts[0].why == "measured");
+  CHECK(verdicts[1].state == RowState::suspect);
+  CHECK(verdicts[1].why == "40 days old");
+  CHECK(verdicts[2].state == RowState::retired);
+  CHECK(verdicts[2].at == "2027-01-01T00:00:00Z");
+}
+
+TEST_CASE("profile store: of several changes all are kept, or none") {
+  const Scratch scratch;
+  ProfileStore store(scratch.path("p.db"), ProfileStore::Access::create);
+  const ProfileRow row = gemm_row(64, {1});
+  const RowId id = store.add({&row, 1}).at(0);
+  const std::vector<StateChange> changes{{id, RowState::retired, "by hand"},
+                                         {RowId{9}, RowState::retired, "by hand"}};
+  CHECK_THROWS_AS(store.change(changes, row.measured_at), UsageError);
+  CHECK(store.row(id)->state == RowState::valid);
+  CHECK(store.verdicts(id).size() == 1);
+  CHECK(!store.row(RowId{9}));
+}
+
+TEST_CASE("profile store: the newest row of a point is looked up by the environment that counts") {
+  const Scratch scratch;
+  ProfileStore store(scratch.path("p.db"), ProfileStore::Access::create);
+  // Rows 1 and 2 are of one point; 3 of another build, 4 of another computer.
+  std::vector<ProfileRow> rows(4, gemm_row(64, {1}));
+  rows[0].measured_at = "2026-11-02T00:00:00Z";
+  rows[0].environment["uuid"] = "one";
+  rows[1].environment["uuid"] = "two";
+  rows[2].build = "other";
+  rows[3].environment["cpu"] = "other";
+  store.add(rows);
+  const auto found = [&](RowState state) {
+    const auto row = store.newest(rows[1].point, rows[1].build, rows[1].environment, state);
+    return row ? index(row->id) : 0;
+  };
+  CHECK(found(RowState::valid) == 1);
+  CHECK(found(RowState::suspect) == 0);
+  const StateChange change{RowId{1}, RowState::suspect, "old"};
+  store.change({&change, 1}, rows[0].measured_at);
+  CHECK(found(RowState::valid) == 2);
+  CHECK(found(RowState::suspect) == 1);
+}
+
+TEST_CASE("profile store: looking a point up searches an index by all that it knows") {
+  const Scratch scratch;
+  const std::string path = scratch.path("p.db");
+  ProfileStore(path, ProfileStore::Access::create);
+  Database database(path, Database::Access::read);
+  Statement plan(database, "EXPLAIN QUERY PLAN " + std::string(newest_row_sql));
+  plan.with(std::string("e"), std::string("k"), std::string("p"), std::string("b"),
+            std::string("s"), std::string("c"), std::string("valid"));
+  std::string text;
+  while (plan.next()) text += plan.text(3).value_or("") + "\n";
+  CHECK(
+      text.starts_with("SEARCH profile USING COVERING INDEX profile_lookup "
+                       "(env=? AND kernel=? AND shape=? AND cond=? AND state=?)"));
+  CHECK(text.find("SCAN") == std::string::npos);
+}
+
+TEST_CASE("profile store: a sample takes eight bytes") {
+  // 200 rows of 1000 samples hold 1.6 MB; beside them there is little.
+  const Scratch scratch;
+  const std::string path = scratch.path("p.db");
+  {
+    ProfileStore store(path, ProfileStore::Access::create);
+    store.add(std::vector<ProfileRow>(200, gemm_row(64, std::vector<double>(1000, 1.0 / 3))));
+  }
+  CHECK(content_of(path).size() >= 200 * 1000 * 8);
+  CHECK(content_of(path).size() < 200 * 1000 * 12);
+}
+
+TEST_CASE("profile store: a row that no measurement can give is refused, and none is added") {
+  ProfileRow row = gemm_row(64, {1, 2});
+  CHECK(refusal_of(row) == "accepted");
+  row.samples_ns = {1, -2};
+  CHECK(refusal_of(row) == "row 0 of those to be added: its sample 1 is -2; a time is 0 or more");
+  row.samples_ns = {1, std::numeric_limits<double>::quiet_NaN()};
+  CHECK(refusal_of(row) == "row 0 of those to be added: its sample 1 is nan; a time is 0 or more");
+  row.samples_ns = {};
+  CHECK(refusal_of(row) == "row 0 of those to be added: it has no samples");
+  row = gemm_row(64, {1});
+  row.canary_ns = std::numeric_limits<double>::infinity();
+  CHECK(refusal_of(row) == "row 0 of those to be added: its canary took inf; a time is 0 or more");
+  row = gemm_row(64, {1});
+  row.point.kernel = "";
+  CHECK(refusal_of(row) == "row 0 of those to be added: its kernel has no name");
+  row.point.kernel = "a\nb";
+  CHECK(refusal_of(row) == "row 0 of those to be added: its kernel holds control characters");
+  row = gemm_row(64, {1});
+  row.measured_at = "2026-02-30T00:00:00Z";
+  CHECK(refusal_of(row) ==
+        "row 0 of those to be added: it was measured at \"2026-02-30T00:00:00Z\"; a time reads "
+        "2026-11-21T18:40:00Z");
+  row = gemm_row(64, {1});
+  row.environment["a=b"] = "c";
+  CHECK(refusal_of(row) ==
+        "row 0 of those to be added: its environment has a key that is empty or holds a \"=\"");
+}
+
+TEST_CASE("profile store: nothing is ever deleted, not even by another program") {
+  const Scratch scratch;
+  const std::string path = scratch.path("p.db");
+  const ProfileRow row = gemm_row(64, {1});
+  ProfileStore(path, ProfileStore::Access::create).add({&row, 1});
+  Database database(path, Database::Access::write);
+  for (const char* table : {"profile", "sample", "verdict"}) {
+    CAPTURE(table);
+    CHECK_THROWS_AS(database.run(std::string("DELETE FROM ") + table), DatabaseError);
+  }
+  CHECK(ProfileStore(path).rows().rows.size() == 1);
+}
+
+TEST_CASE("profile store: a store that is there is opened, not made anew") {
+  const Scratch scratch;
+  const std::string path = scratch.path("p.db");
+  const ProfileRow row = gemm_row(64, {1});
+  ProfileStore(path, ProfileStore::Access::create).add({&row, 1});
+  ProfileStore(path, ProfileStore::Access::create).add({&row, 1});
+  CHECK(ProfileStore(path).rows().rows.size() == 2);
+  CHECK(looks_like_store(path));
+  CHECK(!looks_like_store(scratch.file("t.txt", "SQLite")));
+  CHECK(!looks_like_store(scratch.path("absent")));
+}
+
+TEST_CASE("profile store: one that is open to be read is not written to") {
+  const Scratch scratch;
+  const std::string path = scratch.path("p.db");
+  const ProfileRow row = gemm_row(64, {1});
+  ProfileStore(path, ProfileStore::Access::create).add({&row, 1});
+  ProfileStore store(path);
+  CHECK_THROWS_AS(store.add({&row, 1}), StoreError);
+  CHECK(store.rows().rows.size() == 1);
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,231 @@
+#include "validate/store/spot_check.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/profile_rows.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// 40 days after the rows were measured: all of them are suspect, for their age alone.
+Today later() {
+  return {
+      .environment = gemm_row(1, {}).environment, .build = "b1", .date = "2026-12-10T12:00:00Z"};
+}
+
+/// A store of rows of some sizes, 100 ns each, on a clock that a test moves.
+class Stored {
+ public:
+  explicit Stored(const std::vector<int>& sizes)
+      : store(scratch_.path("p.db"), ProfileStore::Access::create) {
+    std::vector<ProfileRow> rows;
+    for (const int size : sizes) rows.push_back(gemm_row(size, std::vector<double>(10, 100)));
+    store.add(rows);
+  }
+
+  /// Each measurement takes a second, and gives what `ns` says of a size and of how often that was
+  /// asked for before; below 0: it cannot be measured.
+  template <class Ns>
+  SpotCheck check(Ns ns, double budget_s = 1000, const Effects& effects = {},
+                  const Today& today = later()) {
+    std::map<std::string, int> asked;
+    const Remeasure remeasure = [&](const KernelPoint& point,
+                                    int repeats) -> std::optional<std::vector<double>> {
+      clock += 1;
+      order.push_back(point.shape.substr(point.shape.rfind('=') + 1));
+      const double time = ns(std::stoi(order.back()), asked[point.shape]++);
+      if (time < 0) return std::nullopt;
+      return std::vector<double>(static_cast<std::size_t>(repeats), time);
+    };
+    return spot_check(store, today, effects, remeasure,
+                      {.seconds = budget_s, .canary_ns = 1000, .elapsed_s = [&] { return clock; }});
+  }
+
+  RowState state(std::int64_t id) const { return store.row(RowId{id})->state; }
+  std::string last_verdict(std::int64_t id) const { return store.verdicts(RowId{id}).back().why; }
+
+ private:
+  Scratch scratch_;
+
+ public:
+  ProfileStore store;
+  double clock = 0;
+  std::vector<std::string> order;
+};
+
+}  // namespace
+
+TEST_CASE("spot check: a row that holds is valid again, and its samples are a new row") {
+  Stored stored({64});
+  const SpotCheck done = stored.check([](int, int) { return 102; });
+  REQUIRE(done.measured.size() == 1);
+  CHECK(done.measured[0].holds);
+  CHECK(done.measured[0].change == doctest::Approx(0.02));
+  CHECK(stored.state(1) == RowState::valid);
+  CHECK(stored.last_verdict(1) == "measured again, +2.0 % off");
+  const auto again = stored.store.row(RowId{2});
+  REQUIRE(again);
+  CHECK(done.measured[0].again == RowId{2});
+  CHECK(again->origin == RowId{1});
+  CHECK(again->row.samples_ns == std::vector<double>(10, 102));
+  CHECK(again->row.measured_at == later().date);
+  CHECK(stored.last_verdict(2) == "row 1 measured again");
+  // Nothing is left to be done: the new row stands for both.
+  CHECK(stored.check([](int, int) { return 500; }).measured.empty());
+}
+
+TEST_CASE("spot check: one measurement that is off is asked again, a second one retires the row") {
+  Stored stored({64, 128});
+  const SpotCheck done = stored.check([](int size, int before) {
+    return size == 64 && before == 1 ? 101 : 110;  // 64: off, then close; 128: off twice
+  });
+  REQUIRE(done.measured.size() == 2);
+  CHECK(stored.state(1) == RowState::valid);
+  CHECK(stored.state(2) == RowState::retired);
+  CHECK(stored.last_verdict(2) == "measured twice again, +10.0 % off at last; 3.0 % would do");
+  CHECK(stored.order == std::vector<std::string>{"64", "64", "128", "128"});
+}
+
+TEST_CASE("spot check: a row may be off by three times its own spread") {
+  // Half of the samples are 4 ns or more from their median of 100: 12 % would do.
+  const Scratch scratch;
+  ProfileStore store(scratch.path("p.db"), ProfileStore::Access::create);
+  const ProfileRow row = gemm_row(64, {96, 96, 100, 104, 104});
+  store.add({&row, 1});
+  const auto at = [&](double ns) {
+    return spot_check(store, later(), {}, [ns](const KernelPoint&, int repeats) {
+      return std::vector<double>(static_cast<std::size_t>(repeats), ns);
+    });
+  };
+  CHECK(at(111).measured.at(0).holds);
+}
+
+TEST_CASE("spot check: those rows come first on which most depends, as far as time goes") {
+  // Effects 1, 5 and 3, a second each: after two seconds the first is left.
+  Stored stored({16, 32, 64});
+  const SpotCheck done =
+      stored.check([](int, int) { return 100; }, 2, {{RowId{2}, 5}, {RowId{3}, 3}});
+  CHECK(stored.order == std::vector<std::string>{"32", "64"});
+  CHECK(done.left == std::vector<RowId>{RowId{1}});
+  CHECK(stored.state(1) == RowState::valid);  // the store said no worse
+  CHECK(stored.check([](int, int) { return 100; }, 0).measured.empty());
+}
+
+TEST_CASE("spot check: where three of five do not hold, their group is retired with them") {
+  // Seven rows: 1 and 3 hold, 2, 4 and 5 do not. 6 and 7 were not measured; of another build is
+  // none.
+  Stored stored({16, 24, 32, 48, 64, 96, 128});
+  const SpotCheck done =
+      stored.check([](int size, int) { return size == 16 || size == 32 ? 100 : 150; });
+  CHECK(done.measured.size() == 5);
+  CHECK(done.retired_with_group == std::vector<RowId>{RowId{6}, RowId{7}});
+  CHECK(stored.last_verdict(7) ==
+        "three of five rows of its kernel, build and environment did not hold");
+  CHECK(stored.state(1) == RowState::valid);
+  CHECK(stored.state(6) == RowState::retired);
+  CHECK(stored.state(8) == RowState::valid);  // what row 1 measured anew
+}
+
+TEST_CASE("spot check: three kernels of which a row each does not hold retire no other rows") {
+  // Rows off a curve are suspect for themselves; of gemm, copy and busy the first row is one.
+  Stored stored({});
+  std::vector<ProfileRow> rows;
+  for (const char* kernel : {"gemm", "copy", "busy"}) {
+    for (const int size : {16, 64}) {
+      rows.push_back(gemm_row(size, std::vector<double>(10, 100)));
+      rows.back().point.kernel = kernel;
+    }
+  }
+  stored.store.add(rows);
+  const SpotCheck done = stored.check([](int size, int) { return size == 16 ? 150 : 100; });
+  CHECK(done.measured.size() == 6);
+  CHECK(done.retired_with_group.empty());
+  for (const std::int64_t id : {2, 4, 6}) CHECK(stored.state(id) == RowState::valid);
+}
+
+TEST_CASE("spot check: what is only recorded of an environment stays with the row") {
+  Stored stored({});
+  ProfileRow row = gemm_row(64, std::vector<double>(10, 100));
+  row.environment["clock"] = "thread CPU time";
+  stored.store.add({&row, 1});
+  stored.check([](int, int) { return 100; });
+  CHECK(stored.store.row(RowId{2})->row.environment == row.environment);
+}
+
+TEST_CASE("spot check: two of five that do not hold retire themselves alone") {
+  Stored stored({16, 24, 32, 48, 64});
+  const SpotCheck done =
+      stored.check([](int size, int) { return size == 24 || size == 48 ? 150 : 100; });
+  CHECK(done.retired_with_group.empty());
+  CHECK(stored.state(2) == RowState::retired);
+  CHECK(stored.state(5) == RowState::valid);
+}
+
+TEST_CASE("spot check: when a driver's patch passes, the others are taken over to it") {
+  // Seven rows under driver 1.2.3, today 1.2.4. There is time for five of them, which hold.
+  Stored stored({});
+  std::vector<ProfileRow> rows;
+  for (const int size : {16, 24, 32, 48, 64, 96, 128}) {
+    rows.push_back(gemm_row(size, std::vector<double>(10, 100)));
+    rows.back().environment["driver"] = "1.2.3";
+  }
+  stored.store.add(rows);
+  Today today = later();
+  today.date = "2026-11-02T00:00:00Z";
+  today.environment["driver"] = "1.2.4";
+  const SpotCheck done = stored.check([](int, int) { return 100; }, 5, {}, today);
+  CHECK(done.measured.size() == 5);
+  REQUIRE(done.taken_over == std::vector<RowId>{RowId{13}, RowId{14}});
+  const auto taken = stored.store.row(RowId{13});
+  REQUIRE(taken);
+  CHECK(taken->origin == RowId{6});
+  CHECK(taken->state == RowState::valid);
+  CHECK(taken->row.environment == today.environment);
+  CHECK(taken->row.measured_at == rows[0].measured_at);  // it is as old as it is
+  CHECK(stored.last_verdict(13) == "row 6 taken over: all 5 rows measured again here hold");
+  const StoredRows now = stored.store.rows();
+  for (const RowJudgement& judgement : judge(now.rows, today)) {
+    CAPTURE(index(judgement.id));
+    CHECK((judgement.superseded_by || judgement.state == RowState::valid));
+  }
+}
+
+TEST_CASE("spot check: nothing is taken over while a row does not hold, or too few were measured") {
+  for (const bool one_fails : {true, false}) {
+    Stored stored({});
+    std::vector<ProfileRow> rows;
+    for (const int size : {16, 24, 32, 48, 64, 96, 128}) {
+      rows.push_back(gemm_row(size, std::vector<double>(10, 100)));
+      rows.back().environment["driver"] = "1.2.3";
+    }
+    stored.store.add(rows);
+    Today today = later();
+    today.environment["driver"] = "1.2.4";
+    const SpotCheck done =
+        stored.check([&](int size, int) { return one_fails && size == 16 ? 200 : 100; },
+                     one_fails ? 6 : 4, {}, today);
+    CHECK(done.taken_over.empty());
+  }
+}
+
+TEST_CASE("spot check: what cannot be measured here is named and stays as it is") {
+  Stored stored({64, 128});
+  const SpotCheck done = stored.check([](int size, int) { return size == 64 ? -1 : 100; });
+  CHECK(done.cannot_be_measured == std::vector<RowId>{RowId{1}});
+  CHECK(done.measured.size() == 1);
+  CHECK(stored.store.verdicts(RowId{1}).size() == 1);
+}
+
+TEST_CASE("spot check: what was judged is written with its reasons, once") {
+  Stored stored({64, 128});
+  const StateChange change{RowId{2}, RowState::suspect, "by hand"};
+  stored.store.change({&change, 1}, later().date);
+  const std::vector<StoredRow> rows = stored.store.rows().rows;
+  CHECK(record(stored.store, rows, judge(rows, later()), later()) == 1);
+  CHECK(stored.state(1) == RowState::suspect);
+  CHECK(stored.last_verdict(1) == "it is 40 days old");
+  CHECK(stored.last_verdict(2) == "by hand");
+}
+
+}  // namespace penstock::testing

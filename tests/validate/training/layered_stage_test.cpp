@@ -1,0 +1,74 @@
+#include "validate/training/layered_stage.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/small_models.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// A model of one example of three tokens.
+LayeredModel model_of(std::vector<std::vector<LayerSpec>> stages) {
+  JobLayers layers;
+  layers.stages = std::move(stages);
+  layers.shape.sequence = 3;
+  return layered_model(layers);
+}
+
+Tensor forward(const LayeredModel& model, Tensor in) {
+  for (const auto& layers : model.stages) {
+    const LayerTensors weights = initial_weights(layers, 1);
+    std::vector<SliceMemory> slices(layers.size());
+    LayerTensors kept;
+    in = stage_forward({layers, weights, model.cell, slices}, std::move(in), kept);
+  }
+  return in;
+}
+
+/// What one layer makes of its input by itself, with the weights that it has in the model.
+Tensor alone(const PlacedLayer& layer, Tensor in) {
+  const LayerTensors weights = initial_weights({layer}, 1);
+  SliceMemory slices;
+  Tensors kept;
+  return layer.kernel->forward({layer.numbers, {.tokens = 3}, weights.front(), slices},
+                               std::move(in), kept);
+}
+
+Tensor sum(Tensor a, const Tensor& b) {
+  for (std::size_t i = 0; i < a.values.size(); ++i) a.values[i] += b.values[i];
+  return a;
+}
+
+const LayerSpec norm{"norm", {{"hidden", 4}}, ""};
+const LayerSpec mlp{"mlp", {{"hidden", 4}, {"intermediate", 6}}, ""};
+
+}  // namespace
+
+// x is what the model reads, n its norm: x + mlp(n), which a loss follows.
+TEST_CASE("layers: what goes around an mlp goes around the norm in front of it too") {
+  const LayeredModel model = model_of({{norm, mlp}});
+  const auto& layers = model.stages.front();
+  REQUIRE(layers.size() == 3);
+  const Tensor x = model_input(model, model.cell);
+  const Tensor right = sum(alone(layers[1], alone(layers[0], x)), x);
+  CHECK(forward(model, x).values == alone(layers[2], right).values);
+}
+
+TEST_CASE("layers: without a norm in front an mlp adds its own input") {
+  const LayeredModel model = model_of({{mlp}});
+  const auto& layers = model.stages.front();
+  const Tensor x = model_input(model, model.cell);
+  CHECK(forward(model, x).values == alone(layers[1], sum(alone(layers[0], x), x)).values);
+}
+
+// Between norm and mlp both go from stage to stage: the norm's outputs, and what goes around them.
+TEST_CASE("layers: a cut between a norm and its mlp changes nothing but what is sent") {
+  const LayeredModel whole = model_of({{norm, mlp}});
+  const LayeredModel apart = model_of({{norm}, {mlp}});
+  CHECK(stage_numbers(apart, 0) == 12);
+  CHECK(stage_numbers(apart, 1) == 24);
+  const Tensor x = model_input(whole, whole.cell);
+  CHECK(forward(apart, x).values == forward(whole, x).values);
+}
+
+}  // namespace penstock::testing

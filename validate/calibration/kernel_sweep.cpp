@@ -1,0 +1,78 @@
+#include "validate/calibration/kernel_sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "sim/error.hpp"
+#include "sim/named.hpp"
+#include "validate/calibration/bootstrap.hpp"
+#include "validate/calibration/layer_sampler.hpp"
+#include "validate/calibration/probe_timing.hpp"
+#include "validate/probes/registry.hpp"
+#include "validate/store/layer_point.hpp"
+
+namespace penstock {
+namespace {
+
+std::optional<Sampler> sampler_of(const KernelPoint& point) {
+  if (!point.pass.empty()) {
+    const auto layer = layer_point(point);
+    return layer ? layer_sampler(*layer) : std::nullopt;
+  }
+  const ProbeEntry* probe = find_named(probe_entries(), point.kernel);
+  const auto sizes = shape_numbers(point.shape);
+  if (probe == nullptr || !sizes) return std::nullopt;
+  try {
+    return probe->make(settled_numbers(probe->name, probe->sizes, *sizes));
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+std::string text_of(const KernelPoint& point) {
+  return fmt::format("{} {} {} {}", point.kernel, point.pass, point.shape, point.condition);
+}
+
+}  // namespace
+
+std::optional<std::vector<double>> sample_kernel(const KernelPoint& point, std::uint32_t repeats) {
+  const auto sampler = sampler_of(point);
+  if (!sampler) return std::nullopt;
+  (*sampler)();
+  std::vector<double> samples;
+  for (std::uint32_t i = 0; i < repeats; ++i) samples.push_back((*sampler)());
+  return samples;
+}
+
+Sweep sweep(const std::vector<SweepPoint>& points, std::uint64_t seed, const SweepLimits& limits) {
+  Sweep swept;
+  std::vector<Sampler> samplers;
+  for (const SweepPoint& point : points) {
+    auto sampler = sampler_of(point.kernel);
+    if (!sampler) throw std::logic_error("nothing runs " + text_of(point.kernel));
+    samplers.push_back(std::move(*sampler));
+    swept.points.push_back({point, {}});
+  }
+  const Sampler canary = *sampler_of({"canary", "", "", "solo"});
+  const Sampler clock = *sampler_of({"clock", "", "", "solo"});
+  const std::int64_t begin = steady_ns();
+  const auto elapsed_s = [begin] { return 1e-9 * static_cast<double>(steady_ns() - begin); };
+  while (swept.rounds < limits.most_rounds &&
+         (swept.rounds < limits.least_rounds || elapsed_s() < limits.seconds)) {
+    const auto count = static_cast<std::uint32_t>(points.size());
+    for (const std::uint32_t i : shuffled(seed, "sweep", swept.rounds, count)) {
+      swept.points[i].samples_ns.push_back(samplers[i]());
+    }
+    swept.canary_ns.push_back(canary());
+    swept.clock_ns.push_back(clock());
+    ++swept.rounds;
+  }
+  for (SweptPoint& point : swept.points) {
+    point.samples_ns.erase(point.samples_ns.begin(), point.samples_ns.begin() + swept.rounds / 4);
+  }
+  return swept;
+}
+
+}  // namespace penstock

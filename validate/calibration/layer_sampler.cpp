@@ -1,0 +1,95 @@
+#include "validate/calibration/layer_sampler.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "sim/error.hpp"
+#include "sim/named.hpp"
+#include "validate/ranks/busy_kernel.hpp"
+#include "validate/training/stage_trial.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr double most_flops = 1e10;
+constexpr double most_bytes = 1 << 30;
+
+std::optional<Pass> pass_of(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, Pass>, 4> passes{
+      {{"forward", Pass::forward},
+       {"backward", Pass::backward},
+       {"backward_input", Pass::backward_input},
+       {"backward_weight", Pass::backward_weight}}};
+  const auto* found = std::find_if(passes.begin(), passes.end(),
+                                   [&](const auto& one) { return one.first == name; });
+  return found == passes.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool is_too_large(const LayerWork& work) {
+  const double held = (work.held_parameters + work.held_expert_parameters) * sizeof(double);
+  const double bytes = 3 * held + 3 * (work.kept_bytes + work.input_bytes + work.output_bytes);
+  return bytes > most_bytes || work.forward_flops + work.backward_flops > most_flops;
+}
+
+/// A layer that takes what another hands on. It is never run, but without it the other would stand
+/// at the end of a model, and have a loss behind it.
+LayerSpec follower(Columns columns, std::size_t numbers) {
+  const auto count = static_cast<double>(numbers);
+  if (columns == Columns::tokens) return {.kind = "norm", .numbers = {{"hidden", count}}};
+  return {.kind = "image_map", .numbers = {{"channels_in", count}, {"height", 1}, {"width", 1}}};
+}
+
+/// The layer as the first stage of a model.
+JobLayers model_around(const LayerSpec& spec, const CellShape& shape, const KernelEntry& kernel) {
+  JobLayers layers{.stages = {{spec}}, .shape = shape};
+  if (kernel.ends == Ends::last) return layers;
+  const LayerNumbers numbers(all_numbers_of(spec));
+  layers.stages.push_back({follower(kernel.columns, kernel.rows_out(numbers))});
+  return layers;
+}
+
+/// The first stage of a model, ready to be run over and over.
+class FirstStage {
+ public:
+  FirstStage(const JobLayers& layers, Pass pass)
+      : model_(layered_model(layers)),
+        weights_(initial_weights(model_.stages.front(), layers.seed)),
+        trial_(model_, 0, weights_, false, layers.rate),
+        pass_(pass) {}
+
+  double sample_ns() {
+    trial_.prepare(pass_, false);
+    const std::int64_t begin = thread_cpu_ns();
+    trial_.perform();
+    return static_cast<double>(thread_cpu_ns() - begin);
+  }
+
+ private:
+  LayeredModel model_;
+  LayerTensors weights_;
+  StageTrial trial_;
+  Pass pass_;
+};
+
+}  // namespace
+
+std::optional<Sampler> layer_sampler(const LayerPoint& layer) {
+  const KernelEntry* kernel = find_named(kernel_entries(), layer.kind);
+  const auto pass = pass_of(layer.pass);
+  if (kernel == nullptr || !pass) return std::nullopt;
+  const LayerSpec spec{.kind = layer.kind, .numbers = layer.numbers};
+  const CellShape shape = cell_shape(layer);
+  try {
+    if (is_too_large(work_of(spec, shape))) return std::nullopt;
+    const JobLayers layers = model_around(spec, shape, *kernel);
+    if (why_not_layers(layers)) return std::nullopt;
+    const auto stage = std::make_shared<FirstStage>(layers, *pass);
+    return [stage] { return stage->sample_ns(); };
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace penstock

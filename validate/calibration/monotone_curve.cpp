@@ -1,0 +1,127 @@
+#include "validate/calibration/monotone_curve.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "sim/portable_math.hpp"
+
+namespace penstock {
+namespace {
+
+/// Neighbours that fall, brought to one level.
+struct Level {
+  double sum = 0;
+  std::size_t count = 0;
+  double mean() const { return sum / static_cast<double>(count); }
+};
+
+/// The values that never fall and are closest to these in squares: pool adjacent violators.
+std::vector<double> never_falling(const std::vector<double>& values) {
+  std::vector<Level> levels;
+  for (const double value : values) {
+    levels.push_back({value, 1});
+    while (levels.size() > 1 && levels.end()[-2].mean() > levels.back().mean()) {
+      levels.end()[-2].sum += levels.back().sum;
+      levels.end()[-2].count += levels.back().count;
+      levels.pop_back();
+    }
+  }
+  std::vector<double> risen;
+  for (const Level& level : levels) risen.insert(risen.end(), level.count, level.mean());
+  return risen;
+}
+
+/// The slope at a point between two stretches: their harmonic mean, weighted by their lengths.
+double inner_slope(double width_before, double width_after, double before, double after) {
+  if (before * after <= 0) return 0;
+  const double one = 2 * width_after + width_before;
+  const double other = width_after + 2 * width_before;
+  return (one + other) / (one / before + other / after);
+}
+
+/// The slope at an end, from its stretch and the next, so that the curve stays monotone.
+double end_slope(double width, double next_width, double rise, double next_rise) {
+  const double slope = ((2 * width + next_width) * rise - width * next_rise) / (width + next_width);
+  return std::clamp(slope, 0.0, 3 * rise);
+}
+
+std::vector<double> slopes_of(const std::vector<double>& x, const std::vector<double>& y) {
+  const std::size_t stretches = x.size() - 1;
+  if (stretches == 0) return {0};
+  std::vector<double> widths, rises;
+  for (std::size_t i = 0; i < stretches; ++i) {
+    widths.push_back(x[i + 1] - x[i]);
+    rises.push_back((y[i + 1] - y[i]) / widths.back());
+  }
+  if (stretches == 1) return {rises[0], rises[0]};
+  std::vector<double> slopes{end_slope(widths[0], widths[1], rises[0], rises[1])};
+  for (std::size_t i = 1; i < stretches; ++i) {
+    slopes.push_back(inner_slope(widths[i - 1], widths[i], rises[i - 1], rises[i]));
+  }
+  const std::size_t last = stretches - 1;
+  slopes.push_back(end_slope(widths[last], widths[last - 1], rises[last], rises[last - 1]));
+  return slopes;
+}
+
+/// Ascending in size, each size once with the mean of what was given for it.
+std::vector<CurvePoint> in_order(std::vector<CurvePoint> points) {
+  std::stable_sort(points.begin(), points.end(),
+                   [](const CurvePoint& a, const CurvePoint& b) { return a.size < b.size; });
+  std::vector<CurvePoint> merged;
+  std::size_t same = 0;
+  for (const CurvePoint& point : points) {
+    if (merged.empty() || merged.back().size != point.size) {
+      merged.push_back(point);
+      same = 1;
+      continue;
+    }
+    ++same;
+    merged.back().value += (point.value - merged.back().value) / static_cast<double>(same);
+  }
+  return merged;
+}
+
+}  // namespace
+
+MonotoneCurve::MonotoneCurve(std::vector<CurvePoint> points)
+    : points_(in_order(std::move(points))) {
+  std::vector<double> logarithms;
+  for (const CurvePoint& point : points_) {
+    x_.push_back(portable_log(point.size));
+    logarithms.push_back(portable_log(point.value));
+  }
+  y_ = never_falling(logarithms);
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    if (y_[i] != logarithms[i]) points_[i].value = portable_exp(y_[i]);
+  }
+  slopes_ = slopes_of(x_, y_);
+}
+
+double MonotoneCurve::operator()(double size) const {
+  const std::size_t last = points_.size() - 1;
+  if (size <= points_.front().size) return beyond(size, 0, std::min<std::size_t>(1, last));
+  if (size >= points_[last].size) return beyond(size, last, last - std::min<std::size_t>(1, last));
+  const double at = portable_log(size);
+  const auto above =
+      static_cast<std::size_t>(std::upper_bound(x_.begin(), x_.end() - 1, at) - x_.begin());
+  const std::size_t i = std::max<std::size_t>(above, 1) - 1;
+  const double width = x_[i + 1] - x_[i];
+  const double t = (at - x_[i]) / width;
+  const double value = y_[i] * (1 + 2 * t) * (1 - t) * (1 - t) +
+                       slopes_[i] * width * t * (1 - t) * (1 - t) +
+                       y_[i + 1] * t * t * (3 - 2 * t) + slopes_[i + 1] * width * t * t * (t - 1);
+  // Rounding alone could leave the stretch.
+  return std::clamp(portable_exp(value), points_[i].value, points_[i + 1].value);
+}
+
+/// On the line through the point at an end and the one next to it; never below a latency of zero.
+double MonotoneCurve::beyond(double size, std::size_t end, std::size_t next) const {
+  const auto [end_size, end_value] = points_[end];
+  const double apart = points_[next].size - end_size;
+  const double in_proportion = end_value / end_size;
+  const double rise = apart == 0 ? in_proportion : (points_[next].value - end_value) / apart;
+  return end_value + std::min(rise, size < end_size ? in_proportion : rise) * (size - end_size);
+}
+
+}  // namespace penstock

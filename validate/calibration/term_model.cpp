@@ -1,0 +1,187 @@
+#include "validate/calibration/term_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "validate/calibration/nonnegative.hpp"
+#include "validate/measurement.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr int huber_rounds = 12;
+constexpr double interval_share = 0.95;
+
+double sum_of(const std::vector<double>& terms, const std::vector<double>& coefficients) {
+  return std::inner_product(terms.begin(), terms.end(), coefficients.begin(), 0.0);
+}
+
+/// Relative to what was measured, times the root of what the point counts.
+Equation equation_of(const TermPoint& point, double factor) {
+  const double scale = std::sqrt(point.weight * factor);
+  Equation equation{point.terms, scale};
+  for (double& term : equation.factors) term *= scale / point.measured;
+  return equation;
+}
+
+std::vector<Equation> equations_of(std::span<const TermPoint> points,
+                                   const std::vector<double>& factors) {
+  std::vector<Equation> equations;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    equations.push_back(equation_of(points[i], factors[i]));
+  }
+  return equations;
+}
+
+/// What each point counts beside its weight, by how far it is missed. Empty: nothing is missed.
+std::vector<double> huber_factors(std::span<const TermPoint> points,
+                                  const std::vector<double>& coefficients) {
+  std::vector<double> misses;
+  for (const TermPoint& point : points) {
+    misses.push_back(std::abs(sum_of(point.terms, coefficients) / point.measured - 1));
+  }
+  const double far = 1.345 * 1.4826 * median(misses);
+  if (far <= 1e-12) return {};
+  for (double& miss : misses) miss = miss <= far ? 1 : far / miss;
+  return misses;
+}
+
+/// The points with some of their terms only.
+std::vector<TermPoint> with_terms(std::span<const TermPoint> points,
+                                  const std::vector<std::size_t>& kept) {
+  std::vector<TermPoint> chosen;
+  for (const TermPoint& point : points) {
+    TermPoint some = point;
+    some.terms.clear();
+    for (const std::size_t term : kept) some.terms.push_back(point.terms[term]);
+    chosen.push_back(std::move(some));
+  }
+  return chosen;
+}
+
+/// The points of the blocks that were drawn, as often as they were.
+std::vector<TermPoint> drawn(std::span<const TermPoint> points, std::uint64_t seed,
+                             std::uint32_t draw, std::uint32_t blocks) {
+  const std::vector<std::uint32_t> times = drawn_blocks(seed, draw, blocks);
+  std::vector<TermPoint> chosen;
+  for (const TermPoint& point : points) {
+    if (times[point.block] == 0) continue;
+    chosen.push_back(point);
+    chosen.back().weight *= times[point.block];
+  }
+  return chosen;
+}
+
+std::vector<std::vector<double>> bootstrap(std::span<const TermPoint> points,
+                                           const BootstrapPlan& plan) {
+  std::uint32_t blocks = 0;
+  for (const TermPoint& point : points) blocks = std::max(blocks, point.block + 1);
+  std::vector<std::vector<double>> draws;
+  for (std::uint32_t draw = 0; draw < plan.draws && blocks > 0; ++draw) {
+    draws.push_back(fit_terms(drawn(points, plan.seed, draw, blocks)));
+  }
+  return draws;
+}
+
+std::vector<double> values_of(const std::vector<std::vector<double>>& draws, std::size_t term) {
+  std::vector<double> values;
+  for (const std::vector<double>& draw : draws) values.push_back(draw[term]);
+  return values;
+}
+
+/// The term to do without: of those whose interval reaches down to 0 the one most often there.
+std::optional<std::size_t> needless(const std::vector<std::vector<double>>& draws,
+                                    std::size_t terms) {
+  std::optional<std::size_t> worst;
+  std::ptrdiff_t most_zeros = 0;
+  for (std::size_t term = 0; term < terms && terms > 1; ++term) {
+    const std::vector<double> values = values_of(draws, term);
+    const std::ptrdiff_t zeros = std::count(values.begin(), values.end(), 0.0);
+    if (zeros <= most_zeros || middle_share(values, interval_share).low > 0) continue;
+    most_zeros = zeros;
+    worst = term;
+  }
+  return worst;
+}
+
+/// A fit of some of the terms.
+struct Reduced {
+  std::vector<std::size_t> kept;
+  std::vector<double> coefficients;
+  std::vector<std::vector<double>> draws;
+};
+
+/// Puts the terms that were kept back into their places.
+void fill(const Reduced& fit, TermModel& model) {
+  const std::size_t terms = model.names.size();
+  const auto widened = [&](const std::vector<double>& values) {
+    std::vector<double> all(terms);
+    for (std::size_t i = 0; i < fit.kept.size() && i < values.size(); ++i) {
+      all[fit.kept[i]] = values[i];
+    }
+    return all;
+  };
+  model.coefficients = widened(fit.coefficients);
+  for (const std::vector<double>& draw : fit.draws) model.draws.push_back(widened(draw));
+  for (std::size_t term = 0; term < terms; ++term) {
+    model.intervals.push_back(middle_share(values_of(model.draws, term), interval_share));
+  }
+}
+
+}  // namespace
+
+double TermModel::at(const std::vector<double>& terms) const { return sum_of(terms, coefficients); }
+
+double TermModel::at(const std::vector<double>& terms, std::size_t draw) const {
+  return sum_of(terms, draws[draw]);
+}
+
+std::vector<double> fit_terms(std::span<const TermPoint> points) {
+  std::vector<double> factors(points.size(), 1.0);
+  std::vector<double> coefficients = solve_nonnegative(equations_of(points, factors));
+  for (int round = 0; round < huber_rounds; ++round) {
+    factors = huber_factors(points, coefficients);
+    if (factors.empty()) break;
+    coefficients = solve_nonnegative(equations_of(points, factors));
+  }
+  return coefficients;
+}
+
+TermModel calibrate_terms(std::vector<std::string> names, std::span<const TermPoint> points,
+                          const BootstrapPlan& plan) {
+  TermModel model{.names = std::move(names)};
+  Reduced fit;
+  fit.kept.resize(model.names.size());
+  std::iota(fit.kept.begin(), fit.kept.end(), 0);
+  std::vector<TermPoint> used(points.begin(), points.end());
+  for (;;) {
+    fit.draws = bootstrap(used, plan);
+    const auto term = needless(fit.draws, fit.kept.size());
+    if (!term) break;
+    model.dropped.push_back(model.names[fit.kept[*term]]);
+    fit.kept.erase(fit.kept.begin() + static_cast<std::ptrdiff_t>(*term));
+    used = with_terms(points, fit.kept);
+  }
+  fit.coefficients = fit_terms(used);
+  model.condition = condition(equations_of(used, std::vector<double>(used.size(), 1.0)));
+  fill(fit, model);
+  return model;
+}
+
+SampleSpread spread_of(const std::vector<double>& samples) {
+  const double middle = median(samples);
+  std::vector<double> distances;
+  for (const double sample : samples) distances.push_back(std::abs(sample - middle));
+  return {middle, middle > 0 ? median(std::move(distances)) / middle : 0};
+}
+
+double weight_of(const SampleSpread& spread) {
+  if (spread.deviation <= steady_deviation) return 1;
+  const double excess = steady_deviation / spread.deviation;
+  return excess * excess;
+}
+
+}  // namespace penstock

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/plan.hpp"
+#include "validate/comparison/task_match.hpp"
+
+namespace penstock {
+
+/// A rank or link in two runs: the ops that both have on it, as places in a list of pairs.
+struct SharedOrder {
+  std::vector<std::uint32_t> a;
+  std::vector<std::uint32_t> b;  // the same ops, maybe in another order
+};
+
+/// In which order two runs do what they share, for each rank and link that is in both.
+std::vector<SharedOrder> shared_orders(const Plan& plan_a, const ResourceOrders& orders_a,
+                                       const Plan& plan_b, const ResourceOrders& orders_b,
+                                       const std::vector<TaskPair>& pairs);
+
+}  // namespace penstock

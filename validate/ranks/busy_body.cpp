@@ -1,0 +1,40 @@
+#include "validate/ranks/busy_body.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "validate/ranks/busy_kernel.hpp"
+
+namespace penstock {
+
+std::size_t busy_tensor_words(const Job& job) {
+  constexpr std::uint64_t most_words = std::uint64_t{1} << 23;
+  std::uint64_t bytes = 0;
+  for (const std::uint64_t one : job.bytes) bytes = std::max(bytes, one);
+  const std::uint64_t room = most_words / std::max<std::uint64_t>(job.plan.tasks(), 1);
+  return std::clamp<std::uint64_t>(bytes / 8, 1,
+                                   std::min<std::uint64_t>(job.most_tensor_words, room));
+}
+
+std::vector<std::uint64_t> busy_steps(const Job& job) {
+  const double steps_per_ns = spin_steps_per_ns();
+  std::vector<std::uint64_t> steps;
+  for (const std::int64_t ns : job.work_ns) {
+    steps.push_back(static_cast<std::uint64_t>(
+        std::llround(static_cast<double>(std::max<std::int64_t>(ns, 0)) * steps_per_ns)));
+  }
+  return steps;
+}
+
+BusyBody::BusyBody(const Plan& plan, const std::vector<std::uint64_t>& steps, std::size_t words)
+    : plan_(&plan), steps_(&steps), received_(words), made_(words) {}
+
+void BusyBody::perform_class(std::uint32_t work) { seed_ = spin((*steps_)[work], seed_); }
+
+std::span<const std::uint64_t> BusyBody::made(const Step&) {
+  std::uint64_t value = seed_;
+  for (std::uint64_t& word : made_) word = value += 0x9e37'79b9'7f4a'7c15U;
+  return made_;
+}
+
+}  // namespace penstock

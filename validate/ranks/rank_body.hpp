@@ -1,0 +1,54 @@
+#pragma once
+
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "validate/ranks/busy_body.hpp"
+#include "validate/training/layered_body.hpp"
+
+namespace penstock {
+
+/// The words of each transfer's tensor, by task; 0 for actions.
+std::vector<std::size_t> tensor_words(const Job& job);
+
+/// What a rank's actions do, on whichever backend: they run the job's layers where it has any, and
+/// else keep a core busy. Used as BusyBody says; calls throw OrderFailure where an action lacks
+/// what it needs.
+class RankBody {
+ public:
+  /// What it is made from must outlive it. `steps`: of the busy kernel, by work class; `words`: as
+  /// `tensor_words` tells.
+  RankBody(const Job& job, Rank rank, const std::vector<std::uint64_t>& steps,
+           const std::vector<std::size_t>& words);
+
+  void begin() {
+    std::visit([](auto& body) { body.begin(); }, body_);
+  }
+  std::span<std::uint64_t> room(const Reading& reading) {
+    return std::visit([&](auto& body) { return body.room(reading); }, body_);
+  }
+  void take_in(const Reading& reading) {
+    std::visit([&](auto& body) { body.take_in(reading); }, body_);
+  }
+  void perform(const Step& step) {
+    std::visit([&](auto& body) { body.perform(step); }, body_);
+  }
+  /// Makes ready what `perform_class` needs; not timed.
+  void prepare_class(std::uint32_t work) {
+    std::visit([&](auto& body) { body.prepare_class(work); }, body_);
+  }
+  void perform_class(std::uint32_t work) {
+    std::visit([&](auto& body) { body.perform_class(work); }, body_);
+  }
+  std::span<const std::uint64_t> made(const Step& step) {
+    return std::visit([&](auto& body) { return body.made(step); }, body_);
+  }
+  /// Adds what its layers came to in the last run, where it runs any.
+  void add_numbers(TrainedNumbers& numbers) const;
+
+ private:
+  std::variant<BusyBody, LayeredBody> body_;
+};
+
+}  // namespace penstock

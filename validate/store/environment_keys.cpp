@@ -1,0 +1,106 @@
+#include "validate/store/environment_keys.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace penstock {
+namespace {
+
+struct KeyRule {
+  std::string_view key;
+  KeyRole role;
+};
+
+constexpr std::array rules{
+    KeyRule{"device", KeyRole::machine},
+    KeyRule{"cpu", KeyRole::machine},
+    KeyRule{"cc", KeyRole::part},
+    KeyRule{"sms", KeyRole::part},
+    KeyRule{"partition_sms", KeyRole::part},
+    KeyRule{"memory", KeyRole::part},
+    KeyRule{"cores", KeyRole::part},
+    KeyRule{"driver", KeyRole::version},
+    KeyRule{"cudart", KeyRole::version},
+    KeyRule{"cublaslt", KeyRole::version},
+    KeyRule{"nccl", KeyRole::version},
+    KeyRule{"clock_policy", KeyRole::setting},
+    KeyRule{"os", KeyRole::system},
+    KeyRule{"uuid", KeyRole::recorded},
+    KeyRule{"backend", KeyRole::recorded},
+    KeyRule{"clock", KeyRole::recorded},
+};
+
+/// "580.159.03" is of "580.159".
+std::string_view major_and_minor(std::string_view version) {
+  const std::size_t first = version.find('.');
+  if (first == std::string_view::npos) return version;
+  return version.substr(0, version.find('.', first + 1));
+}
+
+EnvironmentStep step_of(KeyRole role, std::string_view then, std::string_view now) {
+  switch (role) {
+    case KeyRole::machine:
+      return EnvironmentStep::machine;
+    case KeyRole::part:
+      return EnvironmentStep::part;
+    case KeyRole::version:
+      return major_and_minor(then) == major_and_minor(now) ? EnvironmentStep::patch
+                                                           : EnvironmentStep::version;
+    case KeyRole::system:
+      return EnvironmentStep::system;
+    default:
+      return EnvironmentStep::setting;
+  }
+}
+
+}  // namespace
+
+KeyRole role_of_key(std::string_view key) {
+  for (const KeyRule& rule : rules) {
+    if (rule.key == key) return rule.role;
+  }
+  return KeyRole::recorded;
+}
+
+std::vector<EnvironmentDifference> environment_differences(
+    const std::map<std::string, std::string>& then, const std::map<std::string, std::string>& now) {
+  std::vector<EnvironmentDifference> all;
+  for (const auto& [key, value] : then) {
+    const KeyRole role = role_of_key(key);
+    const auto found = now.find(key);
+    if (role == KeyRole::recorded || found == now.end() || found->second == value) continue;
+    all.push_back({step_of(role, value, found->second), key, value, found->second});
+  }
+  return all;
+}
+
+bool of_one_machine(const std::map<std::string, std::string>& then,
+                    const std::map<std::string, std::string>& now) {
+  const auto differences = environment_differences(then, now);
+  return std::none_of(differences.begin(), differences.end(), [](const auto& difference) {
+    return difference.step == EnvironmentStep::machine;
+  });
+}
+
+std::string identity_of(const std::map<std::string, std::string>& environment) {
+  std::string text;
+  for (const auto& [key, value] : environment) {
+    if (role_of_key(key) != KeyRole::recorded) text += fmt::format("{}={}\n", key, value);
+  }
+  return text;
+}
+
+std::string environment_title(const std::map<std::string, std::string>& environment) {
+  std::string title;
+  for (const auto& [key, value] : environment) {
+    const KeyRole role = role_of_key(key);
+    if (role != KeyRole::machine && role != KeyRole::part && role != KeyRole::version) continue;
+    const std::string part = role == KeyRole::machine ? value : fmt::format("{} {}", key, value);
+    title += title.empty() ? part : ", " + part;
+  }
+  return title.empty() ? "a computer that is not described" : title;
+}
+
+}  // namespace penstock

@@ -1,0 +1,132 @@
+#include "validate/store/profile_store.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "sim/error.hpp"
+#include "validate/store/environment_keys.hpp"
+#include "validate/store/row_content.hpp"
+#include "validate/store/store_file.hpp"
+#include "validate/store/store_reading.hpp"
+#include "validate/store/store_schema.hpp"
+#include "validate/store/store_writing.hpp"
+
+namespace penstock {
+namespace {
+
+void check_row(const std::string& path, const ProfileRow& row, std::size_t number) {
+  const auto fault = row_fault(row);
+  if (!fault) return;
+  throw InputError(fmt::format("{}: row {} of those to be added: {}", path, number, *fault));
+}
+
+StoredRow new_row(const ProfileRow& row, std::optional<RowId> origin) {
+  return {.row = row, .schema = ProfileStore::schema, .origin = origin};
+}
+
+RowId added(Database& database, const StoredRow& stored, std::string_view why) {
+  const RowId id = insert_row(database, stored);
+  insert_verdict(database, id, {stored.row.measured_at, stored.state, std::string(why)});
+  return id;
+}
+
+}  // namespace
+
+ProfileStore::ProfileStore(std::string path, Access access) : path_(std::move(path)) {
+  database_ = in_store(path_, [&] {
+    if (access == Access::create && !std::filesystem::exists(path_)) make_store(path_);
+    return open_store(path_,
+                      access == Access::read ? Database::Access::read : Database::Access::write);
+  });
+}
+
+ProfileStore::ProfileStore(ProfileStore&&) noexcept = default;
+ProfileStore& ProfileStore::operator=(ProfileStore&&) noexcept = default;
+ProfileStore::~ProfileStore() = default;
+
+std::vector<RowId> ProfileStore::add(std::span<const ProfileRow> rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) check_row(path_, rows[i], i);
+  return in_store(path_, [&] {
+    std::vector<RowId> ids;
+    Transaction transaction(*database_);
+    for (const ProfileRow& row : rows) {
+      ids.push_back(added(*database_, new_row(row, std::nullopt), "measured"));
+    }
+    transaction.commit();
+    return ids;
+  });
+}
+
+std::vector<RowId> ProfileStore::add(std::span<const DerivedRow> rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) check_row(path_, rows[i].row, i);
+  return in_store(path_, [&] {
+    std::vector<RowId> ids;
+    Transaction transaction(*database_);
+    for (const DerivedRow& derived : rows) {
+      ids.push_back(added(*database_, new_row(derived.row, derived.origin), derived.why));
+    }
+    transaction.commit();
+    return ids;
+  });
+}
+
+void ProfileStore::change(std::span<const StateChange> changes, std::string_view at) {
+  in_store(path_, [&] {
+    Transaction transaction(*database_);
+    Statement found(*database_, "SELECT 1 FROM profile WHERE id = ?");
+    Statement update(*database_, "UPDATE profile SET state = ? WHERE id = ?");
+    for (const StateChange& change : changes) {
+      if (!found.with(index(change.id)).next()) {
+        throw UsageError(fmt::format("{}: there is no row {}", path_, index(change.id)));
+      }
+      update.with(name(change.state), index(change.id)).finish();
+      insert_verdict(*database_, change.id, {std::string(at), change.state, change.why});
+    }
+    transaction.commit();
+  });
+}
+
+StoredRows ProfileStore::rows() const {
+  return in_store(path_, [&] {
+    StoredRows all;
+    RowReader reader(*database_);
+    Statement ids(*database_, "SELECT id FROM profile ORDER BY id");
+    while (ids.next()) {
+      auto read = reader.read(RowId{ids.whole(0).value_or(0)});
+      if (!read) continue;
+      if (auto* row = std::get_if<StoredRow>(&*read)) all.rows.push_back(std::move(*row));
+      if (auto* row = std::get_if<UnreadableRow>(&*read)) all.unreadable.push_back(*row);
+    }
+    return all;
+  });
+}
+
+std::optional<StoredRow> ProfileStore::row(RowId id) const {
+  return in_store(path_, [&]() -> std::optional<StoredRow> {
+    auto read = RowReader(*database_).read(id);
+    if (!read) return std::nullopt;
+    if (auto* row = std::get_if<StoredRow>(&*read)) return std::move(*row);
+    throw InputError(fmt::format("{}: row {} cannot be read: {}", path_, index(id),
+                                 std::get<UnreadableRow>(*read).why));
+  });
+}
+
+std::optional<StoredRow> ProfileStore::newest(const KernelPoint& point, std::string_view build,
+                                              const std::map<std::string, std::string>& environment,
+                                              RowState state) const {
+  const auto id = in_store(path_, [&]() -> std::optional<std::int64_t> {
+    Statement found(*database_, newest_row_sql);
+    found.with(identity_of(environment), point.kernel, point.pass, build, point.shape,
+               point.condition, name(state));
+    return found.next() ? found.whole(0) : std::nullopt;
+  });
+  return id ? row(RowId{*id}) : std::nullopt;
+}
+
+std::vector<RowVerdict> ProfileStore::verdicts(RowId id) const {
+  return in_store(path_, [&] { return RowReader(*database_).verdicts(id); });
+}
+
+}  // namespace penstock

@@ -1,0 +1,140 @@
+#include "validate/store/row_content.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "validate/store/utc.hpp"
+
+namespace penstock {
+namespace {
+
+std::optional<std::string> text_fault(std::string_view what, std::string_view text) {
+  if (text.size() > RowLimits::text_bytes) {
+    return fmt::format("its {} is longer than {} bytes", what, RowLimits::text_bytes);
+  }
+  const bool plain = std::none_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+  });
+  if (plain) return std::nullopt;
+  return fmt::format("its {} holds control characters", what);
+}
+
+std::optional<std::string> facts_fault(const ProfileRow& row) {
+  if (row.environment.size() > RowLimits::facts) {
+    return fmt::format("its environment has more than {} keys", RowLimits::facts);
+  }
+  for (const auto& [key, value] : row.environment) {
+    if (key.empty() || key.find('=') != std::string::npos) {
+      return "its environment has a key that is empty or holds a \"=\"";
+    }
+    for (const std::string* text : {&key, &value}) {
+      if (auto fault = text_fault("environment", *text)) return fault;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> samples_fault(const ProfileRow& row) {
+  if (row.samples_ns.empty()) return "it has no samples";
+  if (row.samples_ns.size() > RowLimits::samples) {
+    return fmt::format("it has more than {} samples", RowLimits::samples);
+  }
+  for (std::size_t i = 0; i < row.samples_ns.size(); ++i) {
+    const double sample = row.samples_ns[i];
+    if (std::isfinite(sample) && sample >= 0) continue;
+    return fmt::format("its sample {} is {}; a time is 0 or more", i, sample);
+  }
+  if (std::isfinite(row.canary_ns) && row.canary_ns >= 0) return std::nullopt;
+  return fmt::format("its canary took {}; a time is 0 or more", row.canary_ns);
+}
+
+/// Fields with their lengths, so that no two rows come to the same bytes.
+void append(std::string& all, std::string_view field) {
+  all += fmt::format("{}:", field.size());
+  all += field;
+}
+
+}  // namespace
+
+std::optional<std::string> row_fault(const ProfileRow& row) {
+  if (row.point.kernel.empty()) return "its kernel has no name";
+  const std::pair<std::string_view, const std::string*> texts[] = {
+      {"kernel", &row.point.kernel}, {"pass", &row.point.pass},
+      {"shape", &row.point.shape},   {"condition", &row.point.condition},
+      {"build", &row.build},         {"time of measurement", &row.measured_at}};
+  for (const auto& [what, text] : texts) {
+    if (auto fault = text_fault(what, *text)) return fault;
+  }
+  if (!utc_seconds(row.measured_at)) {
+    return fmt::format("it was measured at \"{}\"; a time reads 2026-11-21T18:40:00Z",
+                       row.measured_at);
+  }
+  if (auto fault = facts_fault(row)) return fault;
+  return samples_fault(row);
+}
+
+std::string facts_text(const std::map<std::string, std::string>& facts) {
+  std::string text;
+  for (const auto& [key, value] : facts) text += fmt::format("{}={}\n", key, value);
+  return text;
+}
+
+std::optional<std::map<std::string, std::string>> facts_of(std::string_view text) {
+  std::map<std::string, std::string> facts;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) return std::nullopt;
+    const std::string_view line = text.substr(0, end);
+    const std::size_t equals = line.find('=');
+    if (equals == std::string_view::npos) return std::nullopt;
+    if (!facts.emplace(line.substr(0, equals), line.substr(equals + 1)).second) return std::nullopt;
+    text.remove_prefix(end + 1);
+  }
+  return facts;
+}
+
+std::vector<std::byte> samples_bytes(std::span<const double> samples) {
+  std::vector<std::byte> bytes;
+  bytes.reserve(samples.size() * sizeof(double));
+  for (const double sample : samples) {
+    const auto bits = std::bit_cast<std::uint64_t>(sample);
+    for (int shift = 0; shift < 64; shift += 8) {
+      bytes.push_back(static_cast<std::byte>(bits >> shift & 0xff));
+    }
+  }
+  return bytes;
+}
+
+std::optional<std::vector<double>> samples_of(std::span<const std::byte> bytes) {
+  if (bytes.size() % sizeof(double) != 0) return std::nullopt;
+  std::vector<double> samples(bytes.size() / sizeof(double));
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    std::uint64_t bits = 0;
+    for (std::size_t byte = sizeof(double); byte-- > 0;) {
+      bits = bits << 8 | std::to_integer<std::uint64_t>(bytes[i * sizeof(double) + byte]);
+    }
+    samples[i] = std::bit_cast<double>(bits);
+  }
+  return samples;
+}
+
+std::int64_t row_checksum(const ProfileRow& row) {
+  std::string all;
+  for (const std::string* text : {&row.point.kernel, &row.point.pass, &row.point.shape,
+                                  &row.point.condition, &row.build, &row.measured_at}) {
+    append(all, *text);
+  }
+  append(all, facts_text(row.environment));
+  std::vector<double> numbers{row.canary_ns + 0.0};  // a column knows no -0
+  numbers.insert(numbers.end(), row.samples_ns.begin(), row.samples_ns.end());
+  const std::vector<std::byte> bytes = samples_bytes(numbers);
+  all.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::uint64_t sum = 0xcbf2'9ce4'8422'2325U;  // FNV-1a
+  for (const char c : all) sum = (sum ^ static_cast<unsigned char>(c)) * 0x100'0000'01b3U;
+  return std::bit_cast<std::int64_t>(sum);
+}
+
+}  // namespace penstock

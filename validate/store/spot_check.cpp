@@ -1,0 +1,235 @@
+#include "validate/store/spot_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "validate/measurement.hpp"
+#include "validate/store/environment_keys.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr int repeats = 10;
+constexpr double least_tolerance = 0.03;
+constexpr double spreads_of_tolerance = 3;
+constexpr std::size_t window = 5;
+constexpr std::ptrdiff_t most_failures = 3;  // in the window, from which on all are retired
+
+std::function<double()> steady_clock() {
+  const auto begin = std::chrono::steady_clock::now();
+  return [begin] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+}
+
+/// Rows of one kernel, build and environment: what holds for some of them is taken to hold for all.
+std::string group_of(const StoredRow& stored) {
+  return fmt::format("{}\n{}\n{}", stored.row.point.kernel, stored.row.build,
+                     identity_of(stored.row.environment));
+}
+
+/// Where a row was measured, as that is today; what today does not say stays as it was said.
+std::map<std::string, std::string> updated(std::map<std::string, std::string> environment,
+                                           const Today& today) {
+  for (const auto& [key, value] : today.environment) environment[key] = value;
+  return environment;
+}
+
+struct Candidate {
+  std::size_t row = 0;
+  double weight = 0;
+};
+
+struct Group {
+  std::vector<bool> held;  // of the rows measured, in turn
+  bool retired = false;
+};
+
+/// One run of a spot check.
+class Check {
+ public:
+  Check(ProfileStore& store, const Today& today, const Remeasure& remeasure,
+        const SpotBudget& budget)
+      : store_(store),
+        today_(today),
+        remeasure_(remeasure),
+        budget_(budget),
+        elapsed_s_(budget.elapsed_s ? budget.elapsed_s : steady_clock()),
+        rows_(store.rows().rows),
+        judgements_(judge(rows_, today)) {}
+
+  SpotCheck run(const Effects& effects) {
+    for (const Candidate& candidate : candidates(effects)) {
+      const StoredRow& stored = rows_[candidate.row];
+      if (groups_[group_of(stored)].retired) continue;
+      if (elapsed_s_() >= budget_.seconds) {
+        done_.left.push_back(stored.id);
+      } else {
+        check(stored);
+      }
+    }
+    take_over();
+    return std::move(done_);
+  }
+
+ private:
+  /// Suspect rows that this machine can speak about, those first that matter most.
+  std::vector<Candidate> candidates(const Effects& effects) const {
+    std::vector<Candidate> all;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const RowJudgement& judgement = judgements_[i];
+      if (judgement.state != RowState::suspect || judgement.elsewhere || judgement.superseded_by) {
+        continue;
+      }
+      const auto effect = effects.find(rows_[i].id);
+      all.push_back({i, (effect == effects.end() ? 1 : effect->second) *
+                            std::max(judgement.score, ValidityRules::suspect_from)});
+    }
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.weight > b.weight; });
+    return all;
+  }
+
+  void check(const StoredRow& stored) {
+    const double old_ns = median_ns(stored.row);
+    const double tolerance =
+        std::max(least_tolerance, spreads_of_tolerance * spread_of(stored.row));
+    SpotResult result{.id = stored.id};
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      auto samples = remeasure_(stored.row.point, repeats);
+      if (!samples || samples->empty() || old_ns <= 0) {
+        return done_.cannot_be_measured.push_back(stored.id);
+      }
+      result.change = median(*samples) / old_ns - 1;
+      if (std::abs(result.change) < tolerance) {
+        result.holds = true;
+        result.again = readmit(stored, std::move(*samples), result.change);
+        break;
+      }
+    }
+    if (!result.holds) {
+      change({{stored.id, RowState::retired,
+               fmt::format("measured twice again, {:+.1f} % off at last; {:.1f} % would do",
+                           100 * result.change, 100 * tolerance)}});
+    }
+    done_.measured.push_back(result);
+    count(stored, result.holds);
+  }
+
+  RowId readmit(const StoredRow& stored, std::vector<double> samples, double off) {
+    const std::string why = fmt::format("measured again, {:+.1f} % off", 100 * off);
+    change({{stored.id, RowState::valid, why}});
+    DerivedRow again{.row = stored.row,
+                     .origin = stored.id,
+                     .why = fmt::format("row {} measured again", index(stored.id))};
+    again.row.environment = updated(stored.row.environment, today_);
+    again.row.samples_ns = std::move(samples);
+    again.row.canary_ns = budget_.canary_ns;
+    again.row.measured_at = today_.date;
+    return store_.add({&again, 1}).front();
+  }
+
+  void count(const StoredRow& stored, bool held) {
+    Group& group = groups_[group_of(stored)];
+    group.held.push_back(held);
+    const auto last = group.held.end() - std::min<std::ptrdiff_t>(window, std::ssize(group.held));
+    if (std::count(last, group.held.end(), false) < most_failures) return;
+    group.retired = true;
+    std::vector<StateChange> changes;
+    for (const StoredRow& other : rows_) {
+      if (group_of(other) != group_of(stored) || is_settled(other)) continue;
+      changes.push_back({other.id, RowState::retired,
+                         "three of five rows of its kernel, build and environment did not hold"});
+      done_.retired_with_group.push_back(other.id);
+    }
+    change(changes);
+  }
+
+  /// Rows that were retired before, or measured by this check.
+  bool is_settled(const StoredRow& stored) const {
+    if (stored.state == RowState::retired) return true;
+    return std::any_of(done_.measured.begin(), done_.measured.end(),
+                       [&](const SpotResult& result) { return result.id == stored.id; });
+  }
+
+  /// Whether only a patch or a setting has changed since, so that what holds for some rows is to be
+  /// taken over for all.
+  bool is_near(const StoredRow& stored) const {
+    const auto differences = environment_differences(stored.row.environment, today_.environment);
+    return !differences.empty() &&
+           std::all_of(differences.begin(), differences.end(), [](const auto& difference) {
+             return difference.step == EnvironmentStep::patch ||
+                    difference.step == EnvironmentStep::setting ||
+                    difference.step == EnvironmentStep::system;
+           });
+  }
+
+  bool holds_throughout(const std::string& name) const {
+    const auto found = groups_.find(name);
+    if (found == groups_.end()) return false;
+    const std::vector<bool>& held = found->second.held;
+    if (held.empty() || std::count(held.begin(), held.end(), false) > 0) return false;
+    const bool all_measured = done_.left.empty() && done_.cannot_be_measured.empty();
+    return held.size() >= window || all_measured;
+  }
+
+  void take_over() {
+    std::vector<DerivedRow> copies;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const StoredRow& stored = rows_[i];
+      const RowJudgement& judgement = judgements_[i];
+      if (judgement.state == RowState::retired || judgement.superseded_by || is_settled(stored) ||
+          !is_near(stored) || !holds_throughout(group_of(stored))) {
+        continue;
+      }
+      copies.push_back({stored.row, stored.id, takeover_reason(stored)});
+      copies.back().row.environment = updated(stored.row.environment, today_);
+    }
+    if (!copies.empty()) done_.taken_over = store_.add(std::span<const DerivedRow>(copies));
+  }
+
+  std::string takeover_reason(const StoredRow& stored) const {
+    return fmt::format("row {} taken over: all {} rows measured again here hold", index(stored.id),
+                       groups_.at(group_of(stored)).held.size());
+  }
+
+  void change(const std::vector<StateChange>& changes) {
+    if (!changes.empty()) store_.change(changes, today_.date);
+  }
+
+  ProfileStore& store_;
+  const Today& today_;
+  const Remeasure& remeasure_;
+  const SpotBudget& budget_;
+  std::function<double()> elapsed_s_;
+  std::vector<StoredRow> rows_;
+  std::vector<RowJudgement> judgements_;
+  std::map<std::string, Group> groups_;
+  SpotCheck done_;
+};
+
+}  // namespace
+
+SpotCheck spot_check(ProfileStore& store, const Today& today, const Effects& effects,
+                     const Remeasure& remeasure, const SpotBudget& budget) {
+  return Check(store, today, remeasure, budget).run(effects);
+}
+
+std::size_t record(ProfileStore& store, const std::vector<StoredRow>& rows,
+                   const std::vector<RowJudgement>& judgements, const Today& today) {
+  std::vector<StateChange> changes;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const RowJudgement& judgement = judgements[i];
+    if (judgement.state <= rows[i].state || judgement.superseded_by) continue;
+    changes.push_back(
+        {judgement.id, judgement.state, fmt::format("{}", fmt::join(judgement.reasons, "; "))});
+  }
+  if (!changes.empty()) store.change(changes, today.date);
+  return changes.size();
+}
+
+}  // namespace penstock

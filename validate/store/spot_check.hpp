@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "validate/store/profile_store.hpp"
+#include "validate/store/validity.hpp"
+
+namespace penstock {
+
+/// Measures a point so many times, in nanoseconds; nothing for one that cannot be measured here.
+using Remeasure =
+    std::function<std::optional<std::vector<double>>(const KernelPoint& point, int repeats)>;
+
+/// How much the makespan depends on a row: criticality times how many actions take their time from
+/// it. Rows that are not named have 1.
+using Effects = std::map<RowId, double>;
+
+/// What a spot check may take, and what its rows are written with.
+struct SpotBudget {
+  double seconds = 2;
+  double canary_ns = 0;                 // what the canary takes today; 0: unknown
+  std::function<double()> elapsed_s{};  // since the check began; without one, by the steady clock
+};
+
+/// What became of a row that was measured again.
+struct SpotResult {
+  RowId id{};
+  bool holds = false;
+  double change = 0;             // new over old, less 1: of the last try
+  std::optional<RowId> again{};  // the new row, where it holds
+};
+
+/// What a spot check did.
+struct SpotCheck {
+  std::vector<SpotResult> measured;       // in the order they were
+  std::vector<RowId> retired_with_group;  // since three of five of their group did not hold
+  std::vector<RowId> taken_over;          // new rows: those of today's environment, by origin
+  std::vector<RowId> cannot_be_measured;  // by nothing that is here
+  std::vector<RowId> left;                // for which there was no time
+};
+
+/// Measures suspect rows again, those first on which most depends and against which most speaks:
+/// ten times, and as often again where that is off by more than 3 % and three times the row's own
+/// spread. What holds is valid again, and the new samples become a row of their own; what is off
+/// twice is retired. Where three of five rows of one kernel, build and environment do not hold, all
+/// others of these are retired with them; where all that were measured hold, five or every suspect
+/// one, the others of an environment that differs from today's by a patch or a setting are taken
+/// over into today's. Each step is in the store, with its verdict, before the next begins.
+SpotCheck spot_check(ProfileStore& store, const Today& today, const Effects& effects,
+                     const Remeasure& remeasure, const SpotBudget& budget = {});
+
+/// Writes what `judge` found worse than the store says; returns how many rows that were.
+std::size_t record(ProfileStore& store, const std::vector<StoredRow>& rows,
+                   const std::vector<RowJudgement>& judgements, const Today& today);
+
+}  // namespace penstock

@@ -1,0 +1,230 @@
+#include "validate/store/validity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "validate/measurement.hpp"
+#include "validate/store/environment_keys.hpp"
+#include "validate/store/layer_point.hpp"
+#include "validate/store/newer_rows.hpp"
+#include "validate/store/profile_store.hpp"
+#include "validate/store/shape_curve.hpp"
+#include "validate/store/shape_neighbours.hpp"
+#include "validate/store/utc.hpp"
+
+namespace penstock {
+namespace {
+
+using Rules = ValidityRules;
+using Rows = std::span<const StoredRow>;
+using Judgements = std::vector<RowJudgement>;
+/// Rows, by their places, that have something in common.
+using Groups = std::map<std::string, std::vector<std::size_t>>;
+
+void determine(RowJudgement& judgement, std::string reason) {
+  judgement.state = RowState::retired;
+  judgement.reasons.push_back(std::move(reason));
+}
+
+void predict(RowJudgement& judgement, double weight, std::string reason) {
+  judgement.score += weight;
+  judgement.reasons.push_back(std::move(reason));
+}
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+/// Rows that one curve may go through.
+std::string curve_text(const StoredRow& stored) {
+  const KernelPoint& point = stored.row.point;
+  return fmt::format("{}\n{}\n{}\n{}\n{}", point.kernel, point.pass, point.condition,
+                     stored.row.build, identity_of(stored.row.environment));
+}
+
+template <class Text>
+Groups grouped(Rows rows, Text text) {
+  Groups groups;
+  for (std::size_t i = 0; i < rows.size(); ++i) groups[text(rows[i])].push_back(i);
+  return groups;
+}
+
+void judge_alone(const StoredRow& stored, RowJudgement& judgement) {
+  if (stored.schema < ProfileStore::schema) {
+    determine(judgement, fmt::format("it was written in version {} of the schema, this is {}",
+                                     stored.schema, ProfileStore::schema));
+  }
+  const std::size_t samples = stored.row.samples_ns.size();
+  if (samples < Rules::least_samples) {
+    determine(judgement,
+              fmt::format("it has {} samples, fewer than {}", samples, Rules::least_samples));
+  }
+  const double spread = spread_of(stored.row);
+  if (spread > Rules::most_spread) {
+    determine(judgement, fmt::format("its samples are {} from their median, more than {}",
+                                     percent(spread), percent(Rules::most_spread)));
+  }
+}
+
+void judge_difference(const EnvironmentDifference& difference, RowJudgement& judgement) {
+  const std::string text =
+      fmt::format("{} was \"{}\" and is \"{}\"", difference.key, difference.then, difference.now);
+  switch (difference.step) {
+    case EnvironmentStep::machine:
+      break;  // then the row is of elsewhere
+    case EnvironmentStep::part:
+    case EnvironmentStep::version:
+      return determine(judgement, text);
+    case EnvironmentStep::patch:
+      return predict(judgement, Rules::patch_weight, text);
+    case EnvironmentStep::setting:
+      return predict(judgement, Rules::setting_weight, text);
+    case EnvironmentStep::system:
+      return predict(judgement, Rules::system_weight, text);
+  }
+}
+
+void judge_machine(const StoredRow& stored, const Today& today, RowJudgement& judgement) {
+  const bool builds_known = !today.build.empty() && !stored.row.build.empty();
+  if (builds_known && stored.row.build != today.build) {
+    determine(judgement, "the kernels, or the flags that they are built with, have changed");
+  }
+  for (const auto& difference :
+       environment_differences(stored.row.environment, today.environment)) {
+    judge_difference(difference, judgement);
+  }
+}
+
+void judge_age(const StoredRow& stored, const Today& today, RowJudgement& judgement) {
+  const auto then = utc_seconds(stored.row.measured_at);
+  const auto now = utc_seconds(today.date);
+  if (!then || !now) return;
+  const double days = static_cast<double>(*now - *then) / 86'400;
+  if (days > Rules::most_days) {
+    predict(judgement, Rules::age_weight, fmt::format("it is {:.0f} days old", days));
+  } else if (days < -1) {
+    predict(judgement, Rules::age_weight,
+            fmt::format("it was measured at {}, which is yet to come", stored.row.measured_at));
+  }
+}
+
+std::vector<double> canaries(Rows rows, const std::vector<std::size_t>& group,
+                             std::string_view since = "") {
+  std::vector<double> all;
+  for (const std::size_t i : group) {
+    const ProfileRow& row = rows[i].row;
+    if (row.canary_ns > 0 && row.measured_at >= since) all.push_back(row.canary_ns);
+  }
+  return all;
+}
+
+/// What canaries of the newest day of an environment came to.
+double newest_canary(Rows rows, const std::vector<std::size_t>& group) {
+  std::string newest;
+  for (const std::size_t i : group) {
+    if (rows[i].row.canary_ns > 0) newest = std::max(newest, rows[i].row.measured_at);
+  }
+  return median(canaries(rows, group, newest.substr(0, newest.find('T'))));
+}
+
+void judge_canary(const StoredRow& stored, double usual, double newest, RowJudgement& judgement) {
+  const double own = stored.row.canary_ns;
+  if (own <= 0) return;
+  const double off = std::abs(own - usual) / usual;
+  if (off > Rules::most_canary_off) {
+    determine(judgement,
+              fmt::format("its canary was {} off the median of its environment", percent(off)));
+  }
+  const double drift = std::abs(newest - own) / own;
+  if (drift > Rules::most_drift) {
+    predict(judgement, Rules::drift_weight,
+            fmt::format("the canary has drifted by {} since", percent(drift)));
+  }
+}
+
+void judge_canaries(Rows rows, Judgements& all) {
+  const auto identity = [](const StoredRow& row) { return identity_of(row.row.environment); };
+  for (const auto& group : grouped(rows, identity)) {
+    const double usual = median(canaries(rows, group.second));
+    const double newest = newest_canary(rows, group.second);
+    for (const std::size_t i : group.second) judge_canary(rows[i], usual, newest, all[i]);
+  }
+}
+
+void judge_residuals(Rows rows, const std::vector<std::size_t>& group, Judgements& all) {
+  std::vector<std::size_t> present;
+  std::vector<ShapeTime> times;
+  for (const std::size_t i : group) {
+    const auto shape = shape_numbers(rows[i].row.point.shape);
+    if (rows[i].state == RowState::retired || all[i].superseded_by || !shape) continue;
+    present.push_back(i);
+    times.push_back({*shape, median_ns(rows[i].row)});
+  }
+  const std::vector<double> residuals = curve_residuals(times);
+  for (std::size_t i = 0; i < present.size(); ++i) {
+    if (residuals[i] <= Rules::most_residual) continue;
+    predict(all[present[i]], Rules::residual_weight,
+            fmt::format("it is {:.1f} standard deviations off the curve through the other shapes",
+                        residuals[i]));
+  }
+}
+
+void judge_neighbours(Rows rows, const std::vector<std::size_t>& group, Judgements& all) {
+  std::vector<StoredRow const*> members;
+  for (const std::size_t i : group) members.push_back(&rows[i]);
+  const std::vector<std::uint32_t> retired = retired_neighbours(members);
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    if (retired[i] == 0) continue;
+    predict(all[group[i]], Rules::neighbour_weight * retired[i],
+            fmt::format("{} of the two nearest shapes {} retired", retired[i],
+                        retired[i] == 1 ? "was" : "were"));
+  }
+}
+
+void settle(const StoredRow& stored, RowJudgement& judgement) {
+  if (stored.state == RowState::retired) {
+    judgement.score = 0;
+    judgement.reasons.clear();
+    return;
+  }
+  const bool predicted =
+      judgement.score >= Rules::suspect_from || stored.state == RowState::suspect;
+  if (judgement.state != RowState::retired && predicted) judgement.state = RowState::suspect;
+}
+
+}  // namespace
+
+double median_ns(const ProfileRow& row) { return median(row.samples_ns); }
+
+double spread_of(const ProfileRow& row) {
+  const double middle = median_ns(row);
+  std::vector<double> distances;
+  for (const double sample : row.samples_ns) distances.push_back(std::abs(sample - middle));
+  return middle > 0 ? median(std::move(distances)) / middle : 0;
+}
+
+std::vector<RowJudgement> judge(Rows rows, const Today& today) {
+  Judgements all;
+  for (const StoredRow& row : rows) {
+    all.push_back({.id = row.id,
+                   .state = row.state,
+                   .elsewhere = !of_one_machine(row.row.environment, today.environment)});
+  }
+  const auto newer = newer_rows(rows, today);
+  for (std::size_t i = 0; i < rows.size(); ++i) all[i].superseded_by = newer[i];
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    judge_alone(rows[i], all[i]);
+    if (!all[i].elsewhere) judge_machine(rows[i], today, all[i]);
+    judge_age(rows[i], today, all[i]);
+  }
+  judge_canaries(rows, all);
+  for (const auto& group : grouped(rows, curve_text)) {
+    judge_residuals(rows, group.second, all);
+    judge_neighbours(rows, group.second, all);
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) settle(rows[i], all[i]);
+  return all;
+}
+
+}  // namespace penstock

@@ -1,0 +1,263 @@
+#include "validate/training/layered_body.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <utility>
+
+#include "validate/kernels/drawn.hpp"
+
+namespace penstock {
+namespace {
+
+/// What a stage reads: activations that come in, and gradients of these that go back.
+Tensor room_for(const LayeredModel& model, std::uint32_t model_stage) {
+  const PlacedLayer& first = model.stages[model_stage].front();
+  return {first.rows_in(), columns_of(model.cell, first.kernel->columns)};
+}
+
+void append(const Tensor& tensor, std::vector<std::uint64_t>& words) {
+  for (const double value : tensor.values) words.push_back(std::bit_cast<std::uint64_t>(value));
+}
+
+const std::uint64_t* fill(const std::uint64_t* words, Tensor& tensor) {
+  tensor.values.resize(tensor.rows * tensor.columns);
+  for (double& value : tensor.values) value = std::bit_cast<double>(*words++);
+  return words;
+}
+
+Tensor one() {
+  Tensor gradient(1, 1);
+  gradient.values[0] = 1;
+  return gradient;
+}
+
+}  // namespace
+
+LayeredBody::LayeredBody(const Job& job, Rank rank, const std::vector<std::size_t>& words)
+    : job_(job),
+      words_(words),
+      model_(std::make_unique<const LayeredModel>(layered_model(*job.layers))),
+      has_backward_(has_backward(job.plan)),
+      remade_(remade_cells(job.plan)),
+      versions_(versions_used(job.plan, rank, job.layers->weights)) {
+  for (const auto& [cell, version] : versions_) {
+    const auto& layers = layers_of(cell.stage);
+    const auto made = weights_.try_emplace(cell.stage, layers, job.layers->seed, job.layers->rate);
+    if (has_backward_) made.first->second.expect(version);
+  }
+  begin();
+}
+
+void LayeredBody::begin() {
+  for (auto& weights : weights_) weights.second.begin();
+  loss_ = 0;
+  begun_.clear();
+  kept_.clear();
+  slices_.clear();
+  passed_.clear();
+}
+
+const std::vector<PlacedLayer>& LayeredBody::layers_of(Stage stage) const {
+  return model_->stages[model_stage_of(stage)];
+}
+
+StageWeights& LayeredBody::weights_of(Stage stage) {
+  const auto found = weights_.find(stage);
+  if (found == weights_.end()) throw OrderFailure("the rank has no microbatch of the stage");
+  return found->second;
+}
+
+std::uint32_t LayeredBody::version_of(const CellKey& cell) const {
+  const auto found = versions_.find(cell);
+  if (found == versions_.end()) throw OrderFailure("the rank has no such microbatch");
+  return found->second;
+}
+
+StageRun LayeredBody::run_of(const CellKey& key) {
+  const KernelCell cell = cell_of(*model_, key.microbatch);
+  std::vector<SliceMemory>& slices = slices_[{key.stage, Microbatch{cell.microbatch}}];
+  slices.resize(layers_of(key.stage).size());
+  return {layers_of(key.stage), weights_of(key.stage).version(version_of(key)), cell, slices};
+}
+
+LayeredBody::Kept& LayeredBody::kept_of(const CellKey& cell, Kept::Phase phase,
+                                        const char* missing) {
+  const auto found = kept_.find(cell);
+  if (found == kept_.end() || found->second.phase != phase) {
+    throw OrderFailure(fmt::format("it needs {}, which is not there", missing));
+  }
+  return found->second;
+}
+
+Tensor LayeredBody::take_passed(const PassedKey& key) {
+  auto found = passed_.extract(key);
+  if (found) return std::move(found.mapped());
+  const TensorLabel label{key.gradient, key.model_stage, key.microbatch, 0};
+  throw OrderFailure(fmt::format("{} is not there", text(label)));
+}
+
+void LayeredBody::pass_on(const PassedKey& key, Tensor tensor) {
+  passed_.insert_or_assign(key, std::move(tensor));
+}
+
+std::span<std::uint64_t> LayeredBody::room(const Reading& reading) {
+  received_.resize(words_[reading.transfer]);
+  return received_;
+}
+
+void LayeredBody::take_in(const Reading& reading) {
+  const TensorLabel& label = reading.expected;
+  const WorkClass& work = job_.plan.class_of(reading.transfer);
+  if (work.pass == Pass::send_loaded) return take_back({work.stage, label.microbatch});
+  Tensor tensor = room_for(*model_, label.model_stage + (label.gradient ? 0 : 1));
+  fill(received_.data(), tensor);
+  pass_on({label.gradient, label.model_stage, label.microbatch}, std::move(tensor));
+}
+
+void LayeredBody::perform(const Step& step) {
+  const WorkClass& work = job_.plan.class_of(step.task);
+  const CellKey cell{work.stage, job_.plan.microbatch[step.task]};
+  if (work.pass == Pass::forward) forward(cell);
+  if (work.pass == Pass::recompute || work.recomputes) make_again(cell);
+  if (gives_gradient(work.pass)) input_gradient(cell);
+  if (ends_activation(work.pass)) weight_gradient(cell);
+  if (work.pass == Pass::update) weights_of(work.stage).update();
+}
+
+/// Slices of a microbatch go forward one after the other, and back in reverse.
+void LayeredBody::check_slices(const CellKey& cell, bool back) const {
+  const std::uint32_t slices = model_->cell.slices;
+  const std::uint32_t number = index(cell.microbatch);
+  if (number % slices == (back ? slices - 1 : 0)) return;
+  const CellKey before{cell.stage, Microbatch{back ? number + 1 : number - 1}};
+  const auto kept = kept_.find(before);
+  const bool done = begun_.contains(before) &&
+                    (!back || kept == kept_.end() || kept->second.phase == Kept::Phase::pending);
+  if (!done) throw OrderFailure("the slice that comes before it has not been there");
+}
+
+void LayeredBody::forward(const CellKey& cell) {
+  if (!begun_.insert(cell).second) throw OrderFailure("it is done a second time");
+  check_slices(cell, /*back=*/false);
+  const std::uint32_t stage = model_stage_of(cell.stage);
+  const StageRun run = run_of(cell);
+  Kept kept;
+  Tensor in = stage == 0 ? model_input(*model_, run.cell)
+                         : take_passed({false, stage - 1, cell.microbatch});
+  if (remade_.contains(cell) && !job_.layers->selective) kept.input = in;
+  Tensor out = stage_forward(run, std::move(in), kept.layers);
+  if (stage + 1 == model_->stages.size()) {
+    loss_ += out.values.front();
+  } else {
+    pass_on({false, stage, cell.microbatch}, std::move(out));
+  }
+  if (!has_backward_) return;
+  kept_[cell] = std::move(kept);
+  if (remade_.contains(cell)) drop(cell);
+}
+
+void LayeredBody::drop(const CellKey& cell) {
+  Kept& kept = kept_.at(cell);
+  kept.phase = Kept::Phase::dropped;
+  if (job_.layers->selective) {
+    drop_selected(layers_of(cell.stage), kept.layers);
+  } else {
+    kept.layers.clear();
+  }
+}
+
+void LayeredBody::make_again(const CellKey& cell) {
+  Kept& kept = kept_of(cell, Kept::Phase::dropped, "what its F left to be made again");
+  if (job_.layers->selective) {
+    make_selected(run_of(cell), kept.layers);
+  } else {
+    stage_forward(run_of(cell), std::move(kept.input), kept.layers);
+    kept.input = {};
+  }
+  kept.phase = Kept::Phase::whole;
+}
+
+void LayeredBody::input_gradient(const CellKey& cell) {
+  const std::uint32_t stage = model_stage_of(cell.stage);
+  Kept& kept = kept_of(cell, Kept::Phase::whole, "what its F keeps");
+  check_slices(cell, /*back=*/true);
+  const StageRun run = run_of(cell);
+  Tensor above =
+      stage + 1 == model_->stages.size() ? one() : take_passed({true, stage + 1, cell.microbatch});
+  Tensor before = stage_input_gradient(run, std::move(above), kept.layers);
+  if (stage > 0) pass_on({true, stage, cell.microbatch}, std::move(before));
+  kept.phase = Kept::Phase::pending;
+  if (run.cell.slice == 0) slices_.erase({cell.stage, Microbatch{run.cell.microbatch}});
+}
+
+void LayeredBody::weight_gradient(const CellKey& cell) {
+  const Kept& kept = kept_of(cell, Kept::Phase::pending, "what its I keeps");
+  StageWeights& weights = weights_of(cell.stage);
+  stage_weight_gradient(run_of(cell), kept.layers, weights.sums());
+  kept_.erase(cell);
+  weights.done_with(version_of(cell));
+}
+
+std::span<const std::uint64_t> LayeredBody::made(const Step& step) {
+  const WorkClass& work = job_.plan.class_of(step.task);
+  sent_.clear();
+  if (work.pass == Pass::evict) {
+    put_out({work.stage, step.makes.microbatch});
+  } else {
+    const TensorLabel& label = step.makes;
+    append(take_passed({label.gradient, label.model_stage, label.microbatch}), sent_);
+  }
+  for (const TensorSending& sending : step.sends) {
+    if (words_[sending.transfer] == sent_.size()) continue;
+    throw OrderFailure(fmt::format("it made {} words where {} are to be sent", sent_.size(),
+                                   words_[sending.transfer]));
+  }
+  return sent_;
+}
+
+/// All that is kept goes, but for how large it was.
+void LayeredBody::put_out(const CellKey& cell) {
+  const auto found = kept_.find(cell);
+  if (found == kept_.end()) throw OrderFailure("there is nothing that could be put out");
+  Kept& kept = found->second;
+  const auto move_out = [&](Tensor& tensor) {
+    append(tensor, sent_);
+    std::vector<double>().swap(tensor.values);
+  };
+  move_out(kept.input);
+  for (Tensors& layer : kept.layers) {
+    for (Tensor& tensor : layer) move_out(tensor);
+  }
+  kept.when_back = std::exchange(kept.phase, Kept::Phase::away);
+}
+
+void LayeredBody::take_back(const CellKey& cell) {
+  Kept& kept = kept_of(cell, Kept::Phase::away, "what was put out");
+  const std::uint64_t* words = fill(received_.data(), kept.input);
+  for (Tensors& layer : kept.layers) {
+    for (Tensor& tensor : layer) words = fill(words, tensor);
+  }
+  kept.phase = kept.when_back;
+}
+
+void LayeredBody::prepare_class(std::uint32_t number) {
+  const WorkClass& work = job_.plan.classes[number];
+  const JobLayers& layers = *job_.layers;
+  const auto trial =
+      trials_.try_emplace(number, *model_, model_stage_of(work.stage),
+                          weights_of(work.stage).first(), layers.selective, layers.rate);
+  trial.first->second.prepare(work.pass, work.recomputes);
+}
+
+void LayeredBody::add_numbers(TrainedNumbers& numbers) const {
+  TrainedNumbers own;
+  own.loss = loss_;
+  own.gradients.resize(model_->layers());
+  add(own, numbers);
+  for (const auto& weights : weights_) {
+    weights.second.add_gradients(layers_of(weights.first), numbers);
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "validate/ranks/rank_program.hpp"
+#include "validate/training/plan_cells.hpp"
+#include "validate/training/stage_trial.hpp"
+#include "validate/training/stage_weights.hpp"
+
+namespace penstock {
+
+/// What the actions of a rank do where their layers are known: they run these, and keep the books
+/// of what is kept, handed on and summed. What goes from stage to stage on one rank needs no
+/// transfer; what is made again is really dropped, and what is put out really leaves.
+///
+/// It is used as BusyBody is; its calls throw OrderFailure where an action lacks what it needs.
+class LayeredBody {
+ public:
+  /// The job must outlive it. `words`: of each transfer's tensor, by task.
+  LayeredBody(const Job& job, Rank rank, const std::vector<std::size_t>& words);
+
+  void begin();
+  std::span<std::uint64_t> room(const Reading& reading);
+  void take_in(const Reading& reading);
+  void perform(const Step& step);
+  void prepare_class(std::uint32_t work);
+  void perform_class(std::uint32_t work) { trials_.at(work).perform(); }
+  std::span<const std::uint64_t> made(const Step& step);
+  /// Adds what this rank's part of the last run came to.
+  void add_numbers(TrainedNumbers& numbers) const;
+
+ private:
+  /// What is kept of a cell between its actions.
+  struct Kept {
+    enum class Phase : std::uint8_t { whole, dropped, pending, away };
+    Phase phase = Phase::whole;
+    Phase when_back = Phase::whole;  // of what is away
+    Tensor input;                    // of what is to be made again
+    LayerTensors layers;
+  };
+  /// An activation or gradient between two stages, by the one that made it.
+  struct PassedKey {
+    bool gradient;
+    std::uint32_t model_stage;
+    Microbatch microbatch;
+    friend auto operator<=>(const PassedKey&, const PassedKey&) = default;
+  };
+
+  std::uint32_t model_stage_of(Stage stage) const { return job_.plan.model_stage[index(stage)]; }
+  const std::vector<PlacedLayer>& layers_of(Stage stage) const;
+  StageWeights& weights_of(Stage stage);
+  std::uint32_t version_of(const CellKey& cell) const;
+  StageRun run_of(const CellKey& cell);
+  Kept& kept_of(const CellKey& cell, Kept::Phase phase, const char* missing);
+  Tensor take_passed(const PassedKey& key);
+  void pass_on(const PassedKey& key, Tensor tensor);
+
+  void check_slices(const CellKey& cell, bool back) const;
+  void forward(const CellKey& cell);
+  void drop(const CellKey& cell);
+  void make_again(const CellKey& cell);
+  void input_gradient(const CellKey& cell);
+  void weight_gradient(const CellKey& cell);
+  void put_out(const CellKey& cell);
+  void take_back(const CellKey& cell);
+
+  const Job& job_;
+  const std::vector<std::size_t>& words_;
+  std::unique_ptr<const LayeredModel> model_;
+  bool has_backward_;
+  std::set<CellKey> remade_;
+  std::map<CellKey, std::uint32_t> versions_;
+  std::map<Stage, StageWeights> weights_;
+  std::map<std::uint32_t, StageTrial> trials_;  // by work class
+
+  // Of the run that goes on.
+  double loss_ = 0;
+  std::set<CellKey> begun_;
+  std::map<CellKey, Kept> kept_;
+  std::map<CellKey, std::vector<SliceMemory>> slices_;  // by stage and whole microbatch
+  std::map<PassedKey, Tensor> passed_;
+  std::vector<std::uint64_t> received_;
+  std::vector<std::uint64_t> sent_;
+};
+
+/// The words of each transfer's tensor, by task; 0 for actions. Throws UsageError for layers that
+/// are not run.
+std::vector<std::size_t> layered_tensor_words(const Job& job);
+
+}  // namespace penstock

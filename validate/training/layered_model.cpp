@@ -1,0 +1,171 @@
+#include "validate/training/layered_model.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "sim/error.hpp"
+#include "sim/named.hpp"
+#include "validate/kernels/distance.hpp"
+#include "validate/kernels/drawn.hpp"
+
+namespace penstock {
+namespace {
+
+std::string title(const PlacedLayer& layer) {
+  return fmt::format("layer {} ({})", layer.number, layer.kernel->name);
+}
+
+std::optional<std::string> why_not_shape(const CellShape& shape) {
+  if (shape.tensor * shape.context * shape.expert > 1) {
+    return "groups of devices that share a layer";
+  }
+  for (const double number : {shape.sequence, shape.microbatch, shape.slices}) {
+    if (std::fmod(number, 1) != 0 || number < 1 || number > 1e9) {
+      return fmt::format("a microbatch that is no whole number of examples and tokens: {}", number);
+    }
+  }
+  if (std::fmod(shape.sequence, shape.slices) == 0) return std::nullopt;
+  return fmt::format("a sequence of {} tokens in {} slices", shape.sequence, shape.slices);
+}
+
+std::optional<std::string> why_not_kind(const LayerSpec& spec, const CellShape& shape) {
+  const KernelEntry* kernel = find_named(kernel_entries(), spec.kind);
+  if (kernel == nullptr) return fmt::format("layers of kind \"{}\"", spec.kind);
+  work_of(spec, shape);  // throws where numbers do not go together
+  if (kernel->columns == Columns::images && shape.slices > 1) {
+    return fmt::format("images in slices, as layers of kind \"{}\" would have to be", spec.kind);
+  }
+  if (kernel->why_not == nullptr) return std::nullopt;
+  const LayerKindEntry& kind = *find_named(layer_kind_entries(), spec.kind);
+  const LayerNumbers numbers(settled_numbers(kind.name, kind.parameters, spec.numbers));
+  const auto reason = kernel->why_not(numbers, shape);
+  if (!reason) return std::nullopt;
+  return fmt::format("every layer of kind \"{}\": {}", spec.kind, *reason);
+}
+
+PlacedLayer placed(const LayerSpec& spec, std::uint32_t number) {
+  const LayerKindEntry& kind = *find_named(layer_kind_entries(), spec.kind);
+  return {find_named(kernel_entries(), spec.kind),
+          LayerNumbers(settled_numbers(kind.name, kind.parameters, spec.numbers)), number,
+          Residual::none};
+}
+
+/// Pointers to all layers, across stages.
+std::vector<PlacedLayer*> chain_of(LayeredModel& model) {
+  std::vector<PlacedLayer*> chain;
+  for (auto& stage : model.stages) {
+    for (PlacedLayer& layer : stage) chain.push_back(&layer);
+  }
+  return chain;
+}
+
+/// What goes around a layer goes around the norm in front of it too, where there is one.
+void place_residuals(const std::vector<PlacedLayer*>& chain) {
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    if (chain[i]->kernel->around != Around::ends) continue;
+    const bool behind_norm = i > 0 && chain[i - 1]->kernel->around == Around::begins;
+    chain[i]->residual = behind_norm ? Residual::ends : Residual::around;
+    if (behind_norm) chain[i - 1]->residual = Residual::begins;
+  }
+}
+
+void end_in_loss(LayeredModel& model) {
+  const PlacedLayer& last = model.stages.back().back();
+  if (last.kernel->ends == Ends::last) return;
+  const bool images = last.kernel->columns == Columns::images;
+  NamedNumbers numbers{{"rows", static_cast<double>(last.rows_out())},
+                       {"images", images ? 1.0 : 0.0}};
+  model.stages.back().push_back(
+      {&distance_kernel, LayerNumbers(std::move(numbers)), last.number + 1, Residual::none});
+}
+
+LayeredModel assembled(const JobLayers& layers) {
+  LayeredModel model;
+  std::uint32_t number = 0;
+  for (const std::vector<LayerSpec>& stage : layers.stages) {
+    auto& own = model.stages.emplace_back();
+    for (const LayerSpec& spec : stage) own.push_back(placed(spec, number++));
+  }
+  place_residuals(chain_of(model));
+  end_in_loss(model);
+  model.cell = {.seed = layers.seed,
+                .examples = static_cast<std::size_t>(layers.shape.microbatch),
+                .tokens = static_cast<std::size_t>(layers.shape.sequence / layers.shape.slices),
+                .slices = static_cast<std::uint32_t>(layers.shape.slices)};
+  return model;
+}
+
+std::optional<std::string> why_not_neighbours(const PlacedLayer& before, const PlacedLayer& after) {
+  if (before.kernel->ends == Ends::last) {
+    return fmt::format("a loss in the middle of a model: {}", title(before));
+  }
+  if (after.kernel->ends == Ends::first) {
+    return fmt::format("numbers of tokens in the middle of a model: {}", title(after));
+  }
+  const bool other_columns =
+      after.kernel != &distance_kernel && before.kernel->columns != after.kernel->columns;
+  if (!other_columns && before.rows_out() == after.rows_in()) return std::nullopt;
+  return fmt::format(
+      "layers that do not fit together: {} hands on {} numbers a column, {} takes {}",
+      title(before), before.rows_out(), title(after), after.rows_in());
+}
+
+}  // namespace
+
+std::size_t PlacedLayer::rows_in() const {
+  return kernel->rows_in(numbers) * (residual == Residual::ends ? 2 : 1);
+}
+
+std::size_t PlacedLayer::rows_out() const {
+  return kernel->rows_out(numbers) * (residual == Residual::begins ? 2 : 1);
+}
+
+std::optional<std::string> why_not_layers(const JobLayers& layers) {
+  if (auto reason = why_not_shape(layers.shape)) return reason;
+  for (const std::vector<LayerSpec>& stage : layers.stages) {
+    if (stage.empty()) return "stages without layers";
+    for (const LayerSpec& spec : stage) {
+      if (auto reason = why_not_kind(spec, layers.shape)) return reason;
+    }
+  }
+  LayeredModel model = assembled(layers);
+  const auto chain = chain_of(model);
+  for (std::size_t i = 1; i < chain.size(); ++i) {
+    if (auto reason = why_not_neighbours(*chain[i - 1], *chain[i])) return reason;
+  }
+  return std::nullopt;
+}
+
+LayeredModel layered_model(const JobLayers& layers) {
+  if (const auto reason = why_not_layers(layers)) {
+    throw UsageError(fmt::format("kernels do not run {}", *reason));
+  }
+  return assembled(layers);
+}
+
+KernelCell cell_of(const LayeredModel& model, Microbatch microbatch) {
+  KernelCell cell = model.cell;
+  cell.microbatch = index(microbatch) / cell.slices;
+  cell.slice = index(microbatch) % cell.slices;
+  return cell;
+}
+
+Tensor model_input(const LayeredModel& model, const KernelCell& cell) {
+  const PlacedLayer& first = model.stages.front().front();
+  if (first.kernel->ends == Ends::first) return drawn_tokens(cell, size_of(first.numbers, "vocab"));
+  return drawn_numbers(cell, first.kernel->columns, first.rows_in(), Drawn::number);
+}
+
+Tensor stage_input(const LayeredModel& model, std::uint32_t model_stage, const KernelCell& cell) {
+  if (model_stage == 0) return model_input(model, cell);
+  const PlacedLayer& first = model.stages[model_stage].front();
+  return drawn_numbers(cell, first.kernel->columns, first.rows_in(), Drawn::number);
+}
+
+std::size_t stage_numbers(const LayeredModel& model, std::uint32_t model_stage) {
+  const PlacedLayer& first = model.stages[model_stage].front();
+  return first.rows_in() * columns_of(model.cell, first.kernel->columns);
+}
+
+}  // namespace penstock

@@ -1,0 +1,144 @@
+#include "validate/training/layered_stage.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "validate/kernels/drawn.hpp"
+
+namespace penstock {
+namespace {
+
+/// Two tensors of the same columns, one below the other; and apart again.
+Tensor stacked(const Tensor& upper, const Tensor& lower) {
+  Tensor both(upper.rows + lower.rows, upper.columns);
+  double* to = both.values.data();
+  for (std::size_t column = 0; column < both.columns; ++column) {
+    to = std::copy_n(&upper.values[column * upper.rows], upper.rows, to);
+    to = std::copy_n(&lower.values[column * lower.rows], lower.rows, to);
+  }
+  return both;
+}
+
+std::pair<Tensor, Tensor> halves(const Tensor& both) {
+  const std::size_t rows = both.rows / 2;
+  std::pair<Tensor, Tensor> apart{{rows, both.columns}, {rows, both.columns}};
+  for (std::size_t column = 0; column < both.columns; ++column) {
+    const double* const from = &both.values[column * both.rows];
+    std::copy_n(from, rows, &apart.first.values[column * rows]);
+    std::copy_n(from + rows, rows, &apart.second.values[column * rows]);
+  }
+  return apart;
+}
+
+void add_to(Tensor& sum, const Tensor& numbers) {
+  for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += numbers.values[i];
+}
+
+/// A layer with what goes around it.
+Tensor forward(const PlacedLayer& layer, const LayerRun& run, Tensor in, Tensors& kept) {
+  Tensor around;
+  if (layer.residual == Residual::ends) {
+    std::tie(in, around) = halves(in);
+  } else if (layer.residual != Residual::none) {
+    around = in;
+  }
+  Tensor out = layer.kernel->forward(run, std::move(in), kept);
+  if (layer.residual == Residual::begins) return stacked(out, around);
+  if (layer.residual != Residual::none) add_to(out, around);
+  return out;
+}
+
+Tensor input_gradient(const PlacedLayer& layer, const LayerRun& run, Tensor gradient,
+                      Tensors& kept) {
+  Tensor around;
+  if (layer.residual == Residual::begins) {
+    std::tie(gradient, around) = halves(gradient);
+  } else if (layer.residual != Residual::none) {
+    around = gradient;
+  }
+  Tensor before = layer.kernel->input_gradient(run, std::move(gradient), kept);
+  if (layer.residual == Residual::ends) return stacked(before, around);
+  if (layer.residual != Residual::none) add_to(before, around);
+  return before;
+}
+
+LayerRun run_of(const StageRun& run, std::size_t layer) {
+  return {run.layers[layer].numbers, run.cell, run.weights[layer], run.slices[layer]};
+}
+
+}  // namespace
+
+Tensor stage_forward(const StageRun& run, Tensor in, LayerTensors& kept) {
+  kept.assign(run.layers.size(), {});
+  for (std::size_t layer = 0; layer < run.layers.size(); ++layer) {
+    in = forward(run.layers[layer], run_of(run, layer), std::move(in), kept[layer]);
+  }
+  return in;
+}
+
+Tensor stage_input_gradient(const StageRun& run, Tensor gradient, LayerTensors& kept) {
+  for (std::size_t layer = run.layers.size(); layer-- > 0;) {
+    gradient =
+        input_gradient(run.layers[layer], run_of(run, layer), std::move(gradient), kept[layer]);
+  }
+  return gradient;
+}
+
+void stage_weight_gradient(const StageRun& run, const LayerTensors& kept, LayerTensors& sums) {
+  for (std::size_t layer = 0; layer < run.layers.size(); ++layer) {
+    run.layers[layer].kernel->weight_gradient(run_of(run, layer), kept[layer], sums[layer]);
+  }
+}
+
+void drop_selected(const std::vector<PlacedLayer>& layers, LayerTensors& kept) {
+  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+    const auto drop = layers[layer].kernel->drop_selected;
+    if (drop != nullptr) drop(kept[layer]);
+  }
+}
+
+void make_selected(const StageRun& run, LayerTensors& kept) {
+  for (std::size_t layer = 0; layer < run.layers.size(); ++layer) {
+    const auto make = run.layers[layer].kernel->make_selected;
+    if (make != nullptr) make(run_of(run, layer), kept[layer]);
+  }
+}
+
+LayerTensors initial_weights(const std::vector<PlacedLayer>& layers, std::uint64_t seed) {
+  LayerTensors weights;
+  for (const PlacedLayer& layer : layers) {
+    weights.push_back(initial_weights(layer.kernel->weights(layer.numbers), seed, layer.number));
+  }
+  return weights;
+}
+
+LayerTensors zeros_like(const LayerTensors& weights) {
+  LayerTensors zeros = weights;
+  for (Tensors& layer : zeros) {
+    for (Tensor& tensor : layer) std::fill(tensor.values.begin(), tensor.values.end(), 0.0);
+  }
+  return zeros;
+}
+
+LayerTensors stepped(const LayerTensors& weights, const LayerTensors& gradients, double rate) {
+  LayerTensors next = weights;
+  for (std::size_t layer = 0; layer < next.size(); ++layer) {
+    for (std::size_t part = 0; part < next[layer].size(); ++part) {
+      std::vector<double>& values = next[layer][part].values;
+      const std::vector<double>& slopes = gradients[layer][part].values;
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] -= rate * slopes[i];
+    }
+  }
+  return next;
+}
+
+void add(const LayerTensors& numbers, LayerTensors& sums) {
+  for (std::size_t layer = 0; layer < sums.size(); ++layer) {
+    for (std::size_t part = 0; part < sums[layer].size(); ++part) {
+      add_to(sums[layer][part], numbers[layer][part]);
+    }
+  }
+}
+
+}  // namespace penstock

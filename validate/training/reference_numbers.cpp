@@ -1,0 +1,119 @@
+#include "validate/training/reference_numbers.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "validate/training/layered_stage.hpp"
+
+namespace penstock {
+namespace {
+
+/// The weights of one replica of a stage, all that there ever were, and the gradients of the group
+/// that goes on.
+struct Trained {
+  std::vector<LayerTensors> versions;
+  LayerTensors sums;
+};
+
+class Reference {
+ public:
+  Reference(const JobLayers& layers, const std::vector<StatedVersions>& stated)
+      : layers_(layers), stated_(stated), model_(layered_model(layers)) {
+    numbers_.gradients.resize(model_.layers());
+    for (const auto& stage : model_.stages) {
+      for (const PlacedLayer& layer : stage) {
+        std::size_t weights = 0;
+        for (const WeightSpec& spec : layer.kernel->weights(layer.numbers)) {
+          weights += spec.rows * spec.columns;
+        }
+        numbers_.gradients[layer.number].resize(weights);
+      }
+    }
+  }
+
+  void train(std::uint32_t microbatch, bool backward);
+  TrainedNumbers numbers() && { return std::move(numbers_); }
+
+ private:
+  Trained& trained(std::size_t stage, std::uint32_t microbatch);
+  const LayerTensors& weights(std::size_t stage, std::uint32_t microbatch);
+  void sum(std::size_t stage, std::uint32_t microbatch, const LayerTensors& gradients);
+
+  const JobLayers& layers_;
+  const std::vector<StatedVersions>& stated_;
+  LayeredModel model_;
+  std::map<std::pair<std::size_t, std::uint32_t>, Trained> trained_;  // by stage and replica
+  TrainedNumbers numbers_;
+};
+
+Trained& Reference::trained(std::size_t stage, std::uint32_t microbatch) {
+  const std::uint32_t replica = stated_.empty() ? 0 : microbatch % stated_[stage].replicas;
+  Trained& own = trained_[{stage, replica}];
+  if (own.versions.empty()) {
+    own.versions.push_back(initial_weights(model_.stages[stage], layers_.seed));
+    own.sums = zeros_like(own.versions.front());
+  }
+  return own;
+}
+
+const LayerTensors& Reference::weights(std::size_t stage, std::uint32_t microbatch) {
+  const Trained& own = trained(stage, microbatch);
+  if (stated_.empty()) return own.versions.front();
+  const auto& [replicas, group, delay] = stated_[stage];
+  const std::uint32_t own_group = microbatch / replicas / group;
+  return own.versions[own_group - std::min(own_group, delay)];
+}
+
+void Reference::sum(std::size_t stage, std::uint32_t microbatch, const LayerTensors& gradients) {
+  for (std::size_t layer = 0; layer < gradients.size(); ++layer) {
+    std::vector<double>& row = numbers_.gradients[model_.stages[stage][layer].number];
+    std::size_t at = 0;
+    for (const Tensor& tensor : gradients[layer]) {
+      for (const double value : tensor.values) row[at++] += value;
+    }
+  }
+  if (stated_.empty()) return;
+  Trained& own = trained(stage, microbatch);
+  add(gradients, own.sums);
+  const auto& [replicas, group, delay] = stated_[stage];
+  if (microbatch / replicas % group != group - 1) return;
+  own.versions.push_back(stepped(own.versions.back(), own.sums, layers_.rate));
+  own.sums = zeros_like(own.sums);
+}
+
+void Reference::train(std::uint32_t microbatch, bool backward) {
+  const KernelCell cell = cell_of(model_, Microbatch{microbatch});
+  std::vector<LayerTensors> kept(model_.stages.size());
+  std::vector<std::vector<SliceMemory>> slices;
+  for (const auto& stage : model_.stages) slices.emplace_back(stage.size());
+  const auto run = [&](std::size_t stage) -> StageRun {
+    return {model_.stages[stage], weights(stage, microbatch), cell, slices[stage]};
+  };
+  Tensor passed = model_input(model_, cell);
+  for (std::size_t stage = 0; stage < kept.size(); ++stage) {
+    passed = stage_forward(run(stage), std::move(passed), kept[stage]);
+  }
+  numbers_.loss += passed.values.front();
+  passed.values.front() = 1;
+  for (std::size_t stage = kept.size(); backward && stage-- > 0;) {
+    passed = stage_input_gradient(run(stage), std::move(passed), kept[stage]);
+    LayerTensors gradients = zeros_like(weights(stage, microbatch));
+    stage_weight_gradient(run(stage), kept[stage], gradients);
+    sum(stage, microbatch, gradients);
+  }
+}
+
+}  // namespace
+
+TrainedNumbers reference_numbers(const JobLayers& layers,
+                                 const std::vector<std::uint32_t>& microbatches, bool backward,
+                                 const std::vector<StatedVersions>& stated) {
+  JobLayers whole = layers;
+  whole.shape.slices = 1;
+  Reference reference(whole, stated);
+  for (const std::uint32_t microbatch : microbatches) reference.train(microbatch, backward);
+  return std::move(reference).numbers();
+}
+
+}  // namespace penstock

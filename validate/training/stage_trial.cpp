@@ -1,0 +1,60 @@
+#include "validate/training/stage_trial.hpp"
+
+#include <utility>
+
+#include "validate/kernels/drawn.hpp"
+
+namespace penstock {
+
+StageTrial::StageTrial(const LayeredModel& model, std::uint32_t model_stage,
+                       const LayerTensors& weights, bool selective, double rate)
+    : model_(model),
+      model_stage_(model_stage),
+      weights_(weights),
+      selective_(selective),
+      rate_(rate),
+      sums_(zeros_like(weights)) {}
+
+StageRun StageTrial::run() { return {model_.stages[model_stage_], weights_, cell_, slices_}; }
+
+Tensor StageTrial::gradient() const {
+  if (model_stage_ + 1 < model_.stages.size()) {
+    const PlacedLayer& next = model_.stages[model_stage_ + 1].front();
+    return drawn_numbers(cell_, next.kernel->columns, next.rows_in(), Drawn::target);
+  }
+  Tensor one(1, 1);
+  one.values[0] = 1;
+  return one;
+}
+
+void StageTrial::prepare(Pass pass, bool recomputes) {
+  pass_ = pass;
+  recomputes_ = recomputes || pass == Pass::recompute;
+  slices_.assign(weights_.size(), {});
+  cell_ = model_.cell;
+  const std::uint32_t middle = (cell_.slices - 1) / 2;
+  for (cell_.slice = 0; cell_.slice < middle; ++cell_.slice) {
+    stage_forward(run(), stage_input(model_, model_stage_, cell_), kept_);
+  }
+  in_ = stage_input(model_, model_stage_, cell_);
+  above_ = gradient();
+  if (pass == Pass::forward || (recomputes_ && !selective_)) return;
+  stage_forward(run(), in_, kept_);
+  if (recomputes_) drop_selected(model_.stages[model_stage_], kept_);
+  if (pass == Pass::backward_weight) stage_input_gradient(run(), gradient(), kept_);
+}
+
+void StageTrial::remake() {
+  if (selective_) return make_selected(run(), kept_);
+  stage_forward(run(), std::move(in_), kept_);
+}
+
+void StageTrial::perform() {
+  if (pass_ == Pass::forward) stage_forward(run(), std::move(in_), kept_);
+  if (recomputes_) remake();
+  if (gives_gradient(pass_)) stage_input_gradient(run(), std::move(above_), kept_);
+  if (ends_activation(pass_)) stage_weight_gradient(run(), kept_, sums_);
+  if (pass_ == Pass::update) stepped(weights_, sums_, rate_);
+}
+
+}  // namespace penstock
