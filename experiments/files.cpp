@@ -107,6 +107,35 @@ void write_file(const std::string& path, std::string_view content) {
   temporary.rename_to(place);
 }
 
+namespace {
+
+bool is_file(const std::string& path) { return !path.empty() && path != "-"; }
+
+/// What leads to a file is its place, whether it is there yet or not.
+bool are_one_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  if (fs::equivalent(a, b, error)) return fs::is_regular_file(a, error);
+  return !fs::exists(a, error) && fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error);
+}
+
+}  // namespace
+
+void check_outputs(const std::vector<std::string>& outputs,
+                   const std::vector<std::string>& inputs) {
+  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
+    if (!is_file(*output)) continue;
+    const auto is_output = [&](const std::string& path) {
+      return is_file(path) && are_one_file(path, *output);
+    };
+    if (std::any_of(std::next(output), outputs.end(), is_output)) {
+      throw UsageError(fmt::format("{}: two outputs cannot be one file", *output));
+    }
+    if (std::any_of(inputs.begin(), inputs.end(), is_output)) {
+      throw UsageError(fmt::format("{}: an output cannot be an input as well", *output));
+    }
+  }
+}
+
 InputError in_file(const std::string& path, const InputError& error) {
   const std::string place =
       error.where().empty() ? path : fmt::format("{}: {}", path, error.where());

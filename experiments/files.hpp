@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/error.hpp"
 
@@ -15,6 +16,10 @@ std::string read_file(const std::string& path);
 /// Writes a file whole or not at all: to a temporary name beside it, renamed at the end. A path
 /// that ends in .gz is packed; "-" is standard output. Throws UsageError when that fails.
 void write_file(const std::string& path, std::string_view content);
+
+/// Throws UsageError where two outputs are one file, or one is an input, whatever they are called.
+/// Empty names and "-" are none.
+void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
 
 /// The same error with the file's name in front of its place: "gpt.json: /schedule/name: …".
 InputError in_file(const std::string& path, const InputError& error);

@@ -56,12 +56,15 @@ std::vector<std::uint32_t> whole_microbatches(const Plan& plan, std::uint32_t sl
 
 NumbersCheck check_numbers(const Scenario& scenario, const Layout& layout, const Schedule& order,
                            const Job& job, const std::optional<TrainedNumbers>& numbers) {
-  if (!numbers) return {{}, "they were not collected"};
+  if (!numbers) return {.error = {}, .why_not = "they were not collected"};
   const auto stated = stated_versions(scenario, layout, order);
-  if (!stated) return {{}, "no rule states which weights this order uses"};
+  if (!stated) return {.error = {}, .why_not = "no rule states which weights this order uses"};
   const TrainedNumbers right = reference_numbers(
       *job.layers, whole_microbatches(job.plan, layout.slices), has_backward(job.plan), *stated);
-  return {largest_error(*numbers, right), ""};
+  return {.error = largest_error(*numbers, right),
+          .why_not = "",
+          .of_loss_alone = !has_backward(job.plan),
+          .by_versions = !stated->empty()};
 }
 
 }  // namespace penstock

@@ -15,6 +15,8 @@ namespace penstock {
 struct NumbersCheck {
   std::optional<double> error;
   std::string why_not;
+  bool of_loss_alone = false;  // an order without backwards
+  bool by_versions = false;    // of an order without flushes
 };
 
 /// An order that trains the same model stays within this: only sums are rounded otherwise.

@@ -21,9 +21,11 @@ bool trains(const ScheduleEntry& entry) {
   return make_schedule(entry, entry.place(2, usual_chunks(entry, options)), options).has_backward();
 }
 
-/// The scenario with another schedule, by that one's own rule, on as many ranks.
-Scenario with_schedule(Scenario scenario, const std::string& name, std::uint32_t ranks) {
-  scenario.pipeline = ranks;
+/// The scenario with another schedule, by that one's own rule, on as many ranks and for as many
+/// microbatches, which an order of a file has without saying so.
+Scenario with_schedule(Scenario scenario, const std::string& name, const Layout& own) {
+  scenario.pipeline = own.placement.ranks();
+  if (!scenario.order_file.empty()) scenario.microbatches = own.microbatches / own.slices;
   scenario.schedule = name;
   scenario.policy.clear();
   scenario.order_file.clear();
@@ -32,11 +34,11 @@ Scenario with_schedule(Scenario scenario, const std::string& name, std::uint32_t
   return scenario;
 }
 
-RankedSchedule validated(const Scenario& scenario, const std::string& name, std::uint32_t ranks,
+RankedSchedule validated(const Scenario& scenario, const std::string& name, const Layout& own,
                          const BackendEntry& backend, const ValidationOptions& options) {
   RankedSchedule one{.name = name, .left_out = {}, .validation = {}};
   try {
-    one.validation = validate(with_schedule(scenario, name, ranks), backend, options);
+    one.validation = validate(with_schedule(scenario, name, own), backend, options);
   } catch (const UsageError& error) {
     one.left_out = error.what();
   } catch (const InputError& error) {  // about the same file every time
@@ -115,9 +117,9 @@ ScheduleRanking rank_schedules(const Scenario& scenario, const std::vector<std::
                                const BackendEntry& backend, const ValidationOptions& options) {
   ScheduleRanking ranking;
   ranking.backend = backend.name;
-  const std::uint32_t ranks = settle(scenario).placement.ranks();
+  const Layout own = settle(scenario);
   for (const std::string& name : names) {
-    ranking.schedules.push_back(validated(scenario, name, ranks, backend, options));
+    ranking.schedules.push_back(validated(scenario, name, own, backend, options));
   }
   std::stable_sort(ranking.schedules.begin(), ranking.schedules.end(),
                    [](const RankedSchedule& a, const RankedSchedule& b) {

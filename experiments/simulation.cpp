@@ -40,9 +40,8 @@ void check_profile(const Scenario& scenario, const Layout& layout) {
   if (!profile) return;
   const ProfileLookup lookup(*profile);
   const auto& layers = layout.model.layers;
-  const bool speaks = std::any_of(layers.begin(), layers.end(), [&](const Layer& layer) {
-    return !lookup.find(layer).empty();
-  });
+  const bool speaks = std::any_of(layers.begin(), layers.end(),
+                                  [&](const Layer& layer) { return !lookup.find(layer).empty(); });
   if (speaks) return check_rows(rows_used(*profile, layout.model), scenario.allows_stale);
   throw InputError("/hardware/profile",
                    fmt::format("{} speaks of none of the model's layers; the first of these is "

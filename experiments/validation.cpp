@@ -95,12 +95,15 @@ void choose_bodies(const Setting& setting, Validation& result) {
   use_measured(result.job, profile_ns);
 }
 
-/// Of a model that is trained otherwise, it says nothing how long that takes.
+/// Of a model that is trained otherwise, it says nothing how long that takes; nor where what it
+/// came to was lost.
 void judge_numbers(const Setting& setting, const Backend& backend, Validation& result) {
   if (!result.job.layers) return;
+  const auto numbers = backend.numbers();
   result.numbers =
-      check_numbers(setting.scenario, setting.layout, setting.order, result.job, backend.numbers());
-  if (result.numbers.error.value_or(0) > most_numbers_error) result.verdict = Verdict::fail;
+      check_numbers(setting.scenario, setting.layout, setting.order, result.job, numbers);
+  const bool differ = result.numbers.error.value_or(0) > most_numbers_error;
+  if (!numbers || differ) result.verdict = Verdict::fail;
 }
 
 /// Simulates what was measured, and judges it.

@@ -80,9 +80,12 @@ std::string bodies_text(const Validation& validation) {
   if (!numbers.error) {
     return text + fmt::format("loss and gradients: not compared; {}\n", numbers.why_not);
   }
-  return text + fmt::format("loss and gradients: {} the unpartitioned model within {:.1e}\n",
-                            *numbers.error <= most_numbers_error ? "equal to" : "not those of",
-                            *numbers.error);
+  return text +
+         fmt::format("{}: {} the unpartitioned model{} within {:.1e}\n",
+                     numbers.of_loss_alone ? "loss" : "loss and gradients",
+                     *numbers.error <= most_numbers_error ? "equal to" : "not those of",
+                     numbers.by_versions ? ", trained with the weight versions of the rule," : "",
+                     *numbers.error);
 }
 
 }  // namespace
@@ -135,8 +138,8 @@ json validation_json(const Validation& validation) {
 
 std::string validation_text(const Validation& validation) {
   if (validation.fault) {
-    return fmt::format("{} on {}\n{}\n", validation.title, validation.backend,
-                       validation.fault->text);
+    return fmt::format("{} on {}\nfinding: {}\nverdict: fail\n", validation.title,
+                       validation.backend, validation.fault->text);
   }
   const Measurement& measured = validation.measured;
   std::string text =

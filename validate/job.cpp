@@ -41,7 +41,10 @@ double scale_for(const Plan& plan, const Costs& costs, const JobLength& length) 
     throw UsageError(fmt::format("{} actions are too many to be measured; {} are the most",
                                  work.actions, static_cast<std::uint64_t>(most / shortest_ns)));
   }
-  return std::min(most, std::max(least, wanted)) / (work.us * 1e3);
+  const double floor =
+      static_cast<double>(std::min(length.least_action_ns, length.mean_action_ns)) *
+      static_cast<double>(work.actions);
+  return std::max(floor, std::min(most, std::max(least, wanted))) / (work.us * 1e3);
 }
 
 std::int64_t scaled_ns(Time time, double scale) {

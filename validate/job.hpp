@@ -36,7 +36,8 @@ struct Job {
 struct JobLength {
   std::int64_t mean_action_ns = 50'000;     // far above what reading a clock takes
   std::int64_t least_work_ns = 1'000'000;   // of all actions together, a rank
-  std::int64_t most_work_ns = 100'000'000;  // of all ranks together
+  std::int64_t most_work_ns = 100'000'000;  // of all ranks together; but the mean is no less than
+  std::int64_t least_action_ns = 20'000;  // this, or the one that is asked for, where that is less
   std::size_t most_tensor_words = 8192;
 };
 

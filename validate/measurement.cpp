@@ -22,14 +22,19 @@ bool are_close(double a, double b, double steady) {
   return std::abs(a - b) <= steady * std::min(a, b);
 }
 
-std::vector<std::int64_t> medians(const std::vector<Profile>& profiles) {
-  std::vector<std::int64_t> all;
-  for (std::size_t c = 0; !profiles.empty() && c < profiles.front().size(); ++c) {
+/// Of profile i when `counts[i]` says so, or of all of them when it says so of none.
+std::vector<std::int64_t> medians(const std::vector<Profile>& profiles,
+                                  const std::vector<bool>& counts) {
+  const bool all = std::find(counts.begin(), counts.end(), true) == counts.end();
+  std::vector<std::int64_t> middles;
+  for (std::size_t c = 0; c < profiles.front().size(); ++c) {
     std::vector<double> values;
-    for (const Profile& profile : profiles) values.push_back(static_cast<double>(profile[c]));
-    all.push_back(std::llround(median(std::move(values))));
+    for (std::size_t i = 0; i < profiles.size(); ++i) {
+      if (all || counts[i]) values.push_back(static_cast<double>(profiles[i][c]));
+    }
+    middles.push_back(std::llround(median(std::move(values))));
   }
-  return all;
+  return middles;
 }
 
 /// Returns what went wrong.
@@ -64,12 +69,14 @@ std::variant<Measurement, RunFault> measure(Backend& backend, const Job& job,
   if (auto fault = warm_up(backend, measuring)) return *std::move(fault);
   Measurement measured;
   std::vector<Profile> profiles{backend.profile()};
+  std::vector<bool> beside_clean{false};
   const std::uint64_t most = std::uint64_t{measuring.iterations} * measuring.most_tries;
   while (measured.iterations.size() < measuring.iterations && measured.tried < most) {
     auto outcome = backend.run();
     if (auto* fault = std::get_if<RunFault>(&outcome)) return std::move(*fault);
     ++measured.tried;
     profiles.push_back(backend.profile());
+    beside_clean.push_back(false);
     std::vector<std::string> disturbances = backend.disturbances();
     const double before = actions_ns(job.plan, profiles.end()[-2]);
     if (!are_close(before, actions_ns(job.plan, profiles.back()), measuring.steady)) {
@@ -77,9 +84,10 @@ std::variant<Measurement, RunFault> measure(Backend& backend, const Job& job,
     }
     for (const std::string& one : disturbances) ++measured.disturbed[one];
     if (!disturbances.empty()) continue;
+    beside_clean.end()[-2] = beside_clean.back() = true;
     measured.iterations.push_back(std::get<Iteration>(std::move(outcome)));
   }
-  measured.profile_ns = medians(profiles);
+  measured.profile_ns = medians(profiles, beside_clean);
   measured.complete =
       measured.iterations.size() >=
       std::min(measuring.iterations, measuring.least.value_or(measuring.iterations));

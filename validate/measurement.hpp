@@ -22,7 +22,7 @@ struct MeasuringPlan {
 
 /// What was measured of a job.
 struct Measurement {
-  std::vector<std::int64_t> profile_ns;  // by work class: medians
+  std::vector<std::int64_t> profile_ns;  // by work class: medians of the profiles beside clean ones
   std::vector<Iteration> iterations;     // the clean ones, in the order they ran
   std::uint32_t tried = 0;
   std::map<std::string, std::uint32_t> disturbed = {};  // why others were not clean, and how many

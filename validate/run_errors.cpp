@@ -148,10 +148,10 @@ double judged_structure(const RunErrors& errors, const Targets& targets) {
 Verdict judge(const RunErrors& errors, const Measurement& measured, const Targets& targets) {
   const bool structure_holds = judged_structure(errors, targets) <= targets.structure;
   if (!structure_holds && !targets.wall_clock) return Verdict::fail;
-  if (!measured.complete || errors.retest > targets.profile) return Verdict::inconclusive;
-  if (!structure_holds) return Verdict::fail;
-  const double within = std::max(targets.profile, 2 * errors.retest);
-  return errors.profile <= within ? Verdict::pass : Verdict::fail;
+  if (!measured.complete) return Verdict::inconclusive;
+  if (errors.profile > std::max(targets.profile, 2 * errors.retest)) return Verdict::fail;
+  if (errors.retest > targets.profile) return Verdict::inconclusive;
+  return structure_holds ? Verdict::pass : Verdict::fail;
 }
 
 }  // namespace penstock

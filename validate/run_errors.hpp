@@ -49,9 +49,9 @@ enum class Verdict : std::uint8_t { pass, fail, inconclusive };
 std::string_view name(Verdict verdict);
 
 /// The structure must hold however noisy the host is, in real time once there are enough clean
-/// iterations that agree with each other. The profile may be as far off as the target,
-/// or twice as far as the measurement is from itself; where that is further from itself than the
-/// target, or was not finished, nothing can be said of it.
+/// iterations that agree with each other. The profile may be as far off as the target, or twice as
+/// far as the measurement is from itself. A measurement that was not finished, or is further from
+/// itself than the target, lets nothing pass.
 Verdict judge(const RunErrors& errors, const Measurement& measured, const Targets& targets = {});
 
 }  // namespace penstock

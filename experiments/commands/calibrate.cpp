@@ -46,10 +46,16 @@ std::string added_text(const std::string& path, const std::vector<RowId>& rows) 
 
 std::string now() { return utc_text(std::time(nullptr)); }
 
-int run_calibration(const Options& options) {
-  const CalibrationRequest request = request_of(options);
-  // What can be wrong is so before anything takes time.
+/// What can be wrong with them is so before anything takes time.
+void check_files(const Options& options) {
+  if (options.profile == "-") throw UsageError("-o -: a profile store is a file");
+  check_outputs({options.profile, options.report, options.plot}, {options.layers_of});
   if (!options.plot.empty()) picture_format(options.plot);
+}
+
+int run_calibration(const Options& options) {
+  check_files(options);
+  const CalibrationRequest request = request_of(options);
   std::optional<ProfileStore> store;
   if (!options.profile.empty()) store.emplace(options.profile, ProfileStore::Access::create);
   const BackendEntry& backend = *find_named(backend_entries(), options.backend);

@@ -157,6 +157,7 @@ struct SnapshotOptions {
 
 int snapshot(const SnapshotOptions& options) {
   if (options.output.empty()) throw UsageError("-o is missing; it names the file to write");
+  check_outputs({options.output}, {options.store});
   const Today today = today_here();
   const JudgedRows judged = judged_rows(ProfileStore(options.store), today);
   std::optional<std::int64_t> environment;

@@ -63,6 +63,7 @@ std::vector<std::string> outputs_of(const Options& options) {
   if (twice != paths.end()) {
     throw UsageError(fmt::format("{}: two outputs cannot be one file", *twice));
   }
+  check_outputs(paths, {options.scenario});
   check_chakra_prefix(options.chakra, paths);
   return paths;
 }

@@ -141,7 +141,7 @@ std::string seen_from(const std::string& file, const std::string& other) {
       .string();
 }
 
-void check_outputs(const Options& options) {
+void check_files(const Options& options) {
   const std::vector<std::string> outputs{options.timeline, options.profile, options.scenario,
                                          options.order};
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -150,6 +150,7 @@ void check_outputs(const Options& options) {
     if (same > 1) throw UsageError(fmt::format("{}: two outputs cannot be one file", outputs[i]));
     if (options.preview) throw UsageError("--preview writes no files");
   }
+  check_outputs(outputs, options.files);
   if (!options.scenario.empty() && options.profile.empty()) {
     throw UsageError("--scenario needs --profile, the file that its model is read from");
   }
@@ -189,7 +190,7 @@ bool prints(const Options& options) {
 }
 
 int read_traces(const Options& options) {
-  check_outputs(options);
+  check_files(options);
   if (options.samples) within("--samples", options.samples, 1'000'000'000);
   const TraceReading reading = reading_of(options);
   std::vector<std::string> notes;

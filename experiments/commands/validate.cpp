@@ -31,12 +31,15 @@ struct Options {
   bool json = false;
 };
 
-void check_outputs(const Options& options) {
+void check_files(const Options& options) {
   if (!options.schedules.empty() && !(options.timeline.empty() && options.simulated.empty())) {
     throw UsageError("--timeline and --simulated write one run; --schedules makes several");
   }
-  if (options.timeline.empty() || options.timeline != options.simulated) return;
-  throw UsageError(fmt::format("{}: two outputs cannot be one file", options.timeline));
+  if (options.timeline == "-" && options.simulated == "-") {
+    throw UsageError("-: two outputs cannot be one file");
+  }
+  check_outputs({options.timeline, options.simulated}, {options.scenario});
+}: two outputs cannot be one file", options.timeline));
 }
 
 std::uint32_t iterations_of(const Options& options) {
@@ -87,8 +90,12 @@ int exit_code(const Validation& validation) {
     say(fmt::format("inconclusive: {}", validation.why_no_score));
     return ExitCode::machine_cannot;
   }
-  say(fmt::format("inconclusive: {}; retest error {:.1f} %; this machine is too noisy",
-                  clean_text(validation.measured), 100 * validation.errors.retest));
+  const std::string retest =
+      validation.measured.iterations.empty()
+          ? ""
+          : fmt::format("retest error {:.1f} %; ", 100 * validation.errors.retest);
+  say(fmt::format("inconclusive: {}; {}this machine is too noisy", clean_text(validation.measured),
+                  retest));
   return ExitCode::machine_cannot;
 }
 
@@ -107,7 +114,7 @@ int run_ranking(const Options& options, const Scenario& scenario, const BackendE
 }
 
 int run_validation(const Options& options) {
-  check_outputs(options);
+  check_files(options);
   const ValidationOptions measuring{.measuring = {.iterations = iterations_of(options)},
                                     .action_us = action_us_of(options),
                                     .processes = processes_of(options),
@@ -163,53 +170,56 @@ constinit extern const CommandEntry validate_entry{
         "  retest     every other iteration against those between them: how noisy it is\n"
         "The structure must be within 0.5 %, the profile within 5 % or twice the retest error.\n"
         "Exit 1 where it is not, or where ranks wait for each other for ever; exit 4 where too\n"
-        "few iterations are clean (profiles before and after one are within 10 %), or the retest\n"
-        "error is above 5 %. Of 80 tries 20 clean ones are wanted.\n"
+        "few iterations are clean (profiles before and after one are within 10 %), or the\n"
+        "retest error is above 5 %. Of 80 tries 20 clean ones are wanted.\n"
         "\n"
-        "Where the model has layers by kind, kernels run these in doubles, and the sums of loss "
-        "and\n"
-        "gradients must be those of the model in one piece within 1e-10: the order trains the "
-        "same\n"
-        "model. Links keep the proportion to actions that the scenario gives them. Where there "
-        "are\n"
-        "no such kernels, or an iteration has more than 2e9 FLOP or holds more than 1 GiB, "
-        "actions\n"
-        "keep a core busy for their time instead; --bodies chooses.\n"
+        "Where the model has layers by kind, kernels run these in doubles, and the sums of loss\n"
+        "and gradients must be those of the model in one piece within 1e-10: the order trains\n"
+        "the same model. An order without flushes is held against the weight versions that its\n"
+        "rule states. Links keep the proportion to actions that the scenario gives them. Where\n"
+        "there are no such kernels, or an iteration has more than 2e9 FLOP or holds more than 1\n"
+        "GiB, actions keep a core busy for their time instead; --bodies chooses.\n"
         "\n"
         "--schedules runs the scenario once with each schedule, on as many ranks, and says by\n"
-        "Kendall's tau-b whether simulation puts them in the order in which they really come. "
-        "Stages\n"
-        "given by times take those times a cell: a schedule with slices does more work then.\n"
+        "Kendall's tau-b whether simulation puts them in the order in which they really come.\n"
+        "Stages given by times take those times a cell: a schedule with slices does more work\n"
+        "then.\n"
         "\n"
         "cpu_logical runs any number of ranks on any number of cores. It shows that the order\n"
         "runs, that tensors come where they are needed, and that the rules of waiting are those\n"
         "of the simulator. It shows nothing of links: these take what the scenario says.\n"
-        "Actions take 50 us on average.\n"
+        "Actions take 50 us on average, 20 us where there are many, more where a rank has\n"
+        "little to do; --action-us says otherwise.\n"
         "\n"
-        "cpu_realtime gives each rank a core, which spins while it waits, and measures real time,\n"
-        "250 us an action on average. Handing a tensor over takes time here, which shows as\n"
-        "structure error. More ranks than usable cores: exit 4. An iteration is clean only when\n"
-        "no rank had to leave its core, no hypervisor took time, and a fixed piece of work takes\n"
-        "before and after it what it usually does, within 3 %. Fewer than 8 such: exit 4.\n"
+        "cpu_realtime gives each rank a core, which spins while it waits, and measures real\n"
+        "time, 250 us an action on average. Handing a tensor over takes time here, which shows\n"
+        "as structure error. More ranks than usable cores: exit 4. An iteration is clean only\n"
+        "when no rank had to leave its core, no hypervisor took time, and a fixed piece of work\n"
+        "takes before and after it what it usually does, within 3 %. Fewer than 8 such: exit 4.\n"
         "\n"
-        "cpu_timed sleeps instead of working, 2 ms an action on average, with any number of "
-        "ranks.\n"
-        "It shows that the order runs in real time; being woken makes an action longer by t_wake,\n"
-        "which its profile has too. It is as strict about what a clean iteration is.\n"
-        "In real time the structure of the median iteration is judged, and only of enough clean\n"
+        "cpu_timed sleeps instead of working, 2 ms an action on average, with any number of\n"
+        "ranks. It shows that the order runs in real time. Being woken and handed a tensor late\n"
+        "is booked into the action, as t_wake is into its profile, so that the structure error\n"
+        "is zero unless the rules differ. It is as strict about what a clean iteration is. In\n"
+        "real time the structure of the median iteration is judged, and only of enough clean\n"
         "ones.\n"
         "\n"
-        "cuda_single and cuda_single_graph let one GPU play all ranks, each on SMs of its own, "
-        "for\n"
-        "2 ms an action; copies of their bytes at their rate stand for links. The host starts "
-        "each\n"
-        "task, or all of them are one graph: the difference is what the host costs. Where SMs\n"
-        "cannot be split, or a link is slower than asked for, no errors are told: exit 4.\n"
+        "cuda_single and cuda_single_graph let one GPU play all ranks, each on SMs of its own,\n"
+        "for 2 ms an action; copies of their bytes at their rate stand for links. The host\n"
+        "starts each task, or all of them are one graph: the difference is what the host costs.\n"
+        "Where SMs cannot be split, or a link is slower than asked for, no errors are told:\n"
+        "exit 4.\n"
         "\n"
         "--processes 2 gives each of two processes a half of the ranks; tensors between them go\n"
         "over TCP on loopback (cpu_logical and cpu_timed). It shows that nothing is shared but\n"
-        "what is sent, and nothing of networks. A process that ends, or says nothing for 10 s, is\n"
-        "a finding: exit 1.\n"
+        "what is sent, and nothing of networks. A process that ends, or says nothing for 10 s,\n"
+        "is a finding: exit 1.\n"
+        "\n"
+        "Not run, exit 2: sums of gradients over replicas or copies of the model, and updates\n"
+        "behind them (/parallel/data, bidirectional orders whose stages have parameter_bytes,\n"
+        "tied weights); links that several ranks share; fused overlap cells; /chance,\n"
+        "/overheads and memory that ranks wait for. What a scenario expects, and whether its\n"
+        "memory suffices, is for penstock run to say.\n"
         "\n"
         "Example: penstock validate experiments/scenarios/first_run.json --backend cpu_logical",
     .declare = declare,

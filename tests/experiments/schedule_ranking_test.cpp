@@ -19,7 +19,8 @@ const char* const two_stages = R"({
 
 ScheduleRanking ranked(const std::string& names) {
   return rank_schedules(parse_scenario(two_stages, "two.json"), schedules_named(names),
-                        *find_named(backend_entries(), "cpu_logical"), {.measuring = {.steady = 100}});
+                        *find_named(backend_entries(), "cpu_logical"),
+                        {.measuring = {.steady = 100}});
 }
 
 bool has(const std::vector<std::string>& names, const char* name) {

@@ -164,8 +164,8 @@ TEST_CASE("validation: an order that deadlocks is a finding, before anything is 
   CHECK(document["structure_error"].is_null());
   CHECK(document["findings"][0]["kind"] == "deadlock");
   const std::string text = validation_text(result);
-  CHECK(text.find("on cpu_logical\ndeadlock: ") != std::string::npos);
-  CHECK(text.find("verdict") == std::string::npos);
+  CHECK(text.find("on cpu_logical\nfinding: deadlock: ") != std::string::npos);
+  CHECK(text.ends_with("\nverdict: fail\n"));
 }
 
 // A policy decides while it is simulated; two microbatches held at most give 1F1B.

@@ -200,6 +200,8 @@ TEST_CASE("verdict: the profile may be off by the target, or by twice the retest
   CHECK(verdict(0, 0.06, 0.03) == Verdict::pass);
   CHECK(verdict(0, 0.11, 0.05) == Verdict::fail);
   CHECK(verdict(0, 0, 0.051) == Verdict::inconclusive);
+  CHECK(verdict(0, 0.10, 0.051) == Verdict::inconclusive);
+  CHECK(verdict(0, 0.11, 0.051) == Verdict::fail);
   CHECK(verdict(0.006, 0, 0.051) == Verdict::fail);
 
   Measurement torn = complete;

@@ -31,6 +31,12 @@ std::optional<Sampler> sampler_of(const KernelPoint& point) {
   }
 }
 
+/// What stood in the caches before, of whichever kernel, is no part of a sample.
+double warm_sample(const Sampler& sampler) {
+  sampler();
+  return sampler();
+}
+
 std::string text_of(const KernelPoint& point) {
   return fmt::format("{} {} {} {}", point.kernel, point.pass, point.shape, point.condition);
 }
@@ -40,9 +46,8 @@ std::string text_of(const KernelPoint& point) {
 std::optional<std::vector<double>> sample_kernel(const KernelPoint& point, std::uint32_t repeats) {
   const auto sampler = sampler_of(point);
   if (!sampler) return std::nullopt;
-  (*sampler)();
   std::vector<double> samples;
-  for (std::uint32_t i = 0; i < repeats; ++i) samples.push_back((*sampler)());
+  for (std::uint32_t i = 0; i < repeats; ++i) samples.push_back(warm_sample(*sampler));
   return samples;
 }
 
@@ -63,7 +68,7 @@ Sweep sweep(const std::vector<SweepPoint>& points, std::uint64_t seed, const Swe
          (swept.rounds < limits.least_rounds || elapsed_s() < limits.seconds)) {
     const auto count = static_cast<std::uint32_t>(points.size());
     for (const std::uint32_t i : shuffled(seed, "sweep", swept.rounds, count)) {
-      swept.points[i].samples_ns.push_back(samplers[i]());
+      swept.points[i].samples_ns.push_back(warm_sample(samplers[i]));
     }
     swept.canary_ns.push_back(canary());
     swept.clock_ns.push_back(clock());

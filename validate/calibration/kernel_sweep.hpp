@@ -10,7 +10,7 @@
 namespace penstock {
 
 /// So many times what a kernel, or a pass of a layer, takes by itself, in nanoseconds; nothing for
-/// what nothing here can run. `repeats` samples are taken after one that warms up.
+/// what nothing here can run. Each sample is taken behind one that warms up, as those of a sweep.
 std::optional<std::vector<double>> sample_kernel(const KernelPoint& point, std::uint32_t repeats);
 
 /// A point with its samples, in the order they were taken.
@@ -30,7 +30,7 @@ struct Sweep {
 /// How long to sweep.
 struct SweepLimits {
   double seconds = 5;
-  std::uint32_t least_rounds = 5;
+  std::uint32_t least_rounds = 8;  // of which a quarter is dropped
   std::uint32_t most_rounds = 25;
 };
 

@@ -2,8 +2,10 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
+#include <stdexcept>
 
 namespace penstock {
 namespace {
@@ -108,9 +110,20 @@ class ActiveSet {
   std::vector<Index> free_;
 };
 
+/// A number that is none would be neither above zero nor below, and never leave the free unknowns.
+void check_finite(std::span<const Equation> equations) {
+  for (const Equation& equation : equations) {
+    const bool finite = std::isfinite(equation.wanted) &&
+                        std::all_of(equation.factors.begin(), equation.factors.end(),
+                                    [](double factor) { return std::isfinite(factor); });
+    if (!finite) throw std::domain_error("least squares over what is no finite number");
+  }
+}
+
 }  // namespace
 
 std::vector<double> solve_nonnegative(std::span<const Equation> equations) {
+  check_finite(equations);
   if (equations.empty()) return {};
   const ScaledColumns scaled = scaled_columns(equations);
   VectorXd wanted(static_cast<Index>(equations.size()));

@@ -62,7 +62,7 @@ void add_products(std::uint64_t seed, PointList& list) {
   for (std::uint32_t shape = 0; shape < inside + beyond; ++shape) {
     const bool is_beyond = shape >= inside;
     const auto size = [&](std::uint32_t side) {
-      return is_beyond ? drawn_size(seed, "gemm", shape, side, 8, 8.75)
+      return is_beyond ? drawn_size(seed, "gemm", shape, side, 8.25, 8.75)
                        : drawn_size(seed, "gemm", shape, side, 5, 8);
     };
     list.add("gemm", {{"m", size(0)}, {"n", size(1)}, {"k", size(2)}}, is_beyond);
@@ -76,7 +76,7 @@ void add_layers(std::uint64_t seed, const std::string& kind, const std::string& 
   for (std::uint32_t shape = 0; shape < inside + beyond; ++shape) {
     const bool is_beyond = shape >= inside;
     const auto size = [&](std::uint32_t side, double low, double high) {
-      return is_beyond ? drawn_size(seed, kind, shape, side, high, high + 0.75)
+      return is_beyond ? drawn_size(seed, kind, shape, side, high + 0.25, high + 0.75)
                        : drawn_size(seed, kind, shape, side, low, high);
     };
     list.add_layer(kind,

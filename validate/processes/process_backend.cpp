@@ -159,10 +159,14 @@ std::variant<Iteration, RunFault> ProcessBackend::run() {
   return recorder_.by_task(job_.plan.tasks());
 }
 
-/// As `ask`, about what is past: one that is lost meanwhile is for the next run to tell.
+/// As `ask`, about what is past: one that is lost meanwhile is for the next run to tell. It is
+/// asked no more, for what it answers late would be taken for the answer to something else.
 std::optional<std::vector<ControlMessage>> ProcessBackend::ask_about(Word word) const {
+  if (lost_) return std::nullopt;
   ProcessRound round(children_, groups_, {.limit = limits_.silence, .silence = limits_.silence});
-  return round.ask(word);
+  auto answers = round.ask(word);
+  if (!answers) lost_ = round.lost();
+  return answers;
 }
 
 std::optional<TrainedNumbers> ProcessBackend::numbers() const {

@@ -56,7 +56,7 @@ class ProcessBackend : public Backend {
   std::vector<std::unique_ptr<ChildProcess>> children_;  // none after one was lost
   Recorder recorder_;
   std::vector<std::string> disturbances_;
-  std::optional<RunFault> lost_;
+  mutable std::optional<RunFault> lost_;
   std::uint32_t runs_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "validate/ranks/cores.hpp"
 
+#include <fmt/format.h>
 #include <pthread.h>
 #include <sched.h>
 
@@ -7,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <system_error>
 
 #include "validate/host.hpp"
 
@@ -22,6 +24,16 @@ std::optional<double> number_off(std::string_view& text) {
   return value;
 }
 
+/// Whether a word is one of a list "cpu,cpuacct"; the empty list has the empty word alone.
+bool is_among(std::string_view names, std::string_view name) {
+  while (true) {
+    const std::size_t comma = names.find(',');
+    if (names.substr(0, comma) == name) return true;
+    if (comma == std::string_view::npos) return false;
+    names.remove_prefix(comma + 1);
+  }
+}
+
 /// The path of this process below one hierarchy of control groups, of lines "4:cpu,cpuacct:/path".
 std::string group_path(std::string_view groups, std::string_view controller) {
   while (!groups.empty()) {
@@ -31,7 +43,7 @@ std::string group_path(std::string_view groups, std::string_view controller) {
     const std::size_t second = line.find(':', first + 1);
     if (second == std::string_view::npos) continue;
     const std::string_view names = line.substr(first + 1, second - first - 1);
-    if (names == controller) return std::string(line.substr(second + 1));
+    if (is_among(names, controller)) return std::string(line.substr(second + 1));
   }
   return "/";
 }
@@ -89,7 +101,11 @@ void stay_on(int core) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(core, &set);
-  pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+  const int error = pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+  if (error != 0) {
+    throw std::system_error(error, std::generic_category(),
+                            fmt::format("staying on core {}", core));
+  }
 }
 
 }  // namespace penstock

@@ -56,6 +56,17 @@ void LayeredBody::begin() {
   kept_.clear();
   slices_.clear();
   passed_.clear();
+  pass_on_inputs();
+}
+
+/// Data stands ready before a run, so that to draw it is no part of the first stage.
+void LayeredBody::pass_on_inputs() {
+  for (const auto& one : versions_) {
+    const CellKey& cell = one.first;
+    if (model_stage_of(cell.stage) != 0) continue;
+    pass_on({false, before_first, cell.microbatch},
+            model_input(*model_, cell_of(*model_, cell.microbatch)));
+  }
 }
 
 const std::vector<PlacedLayer>& LayeredBody::layers_of(Stage stage) const {
@@ -143,8 +154,7 @@ void LayeredBody::forward(const CellKey& cell) {
   const std::uint32_t stage = model_stage_of(cell.stage);
   const StageRun run = run_of(cell);
   Kept kept;
-  Tensor in = stage == 0 ? model_input(*model_, run.cell)
-                         : take_passed({false, stage - 1, cell.microbatch});
+  Tensor in = take_passed({false, stage == 0 ? before_first : stage - 1, cell.microbatch});
   if (remade_.contains(cell) && !job_.layers->selective) kept.input = in;
   Tensor out = stage_forward(run, std::move(in), kept.layers);
   if (stage + 1 == model_->stages.size()) {

@@ -50,6 +50,8 @@ class LayeredBody {
     friend auto operator<=>(const PassedKey&, const PassedKey&) = default;
   };
 
+  static constexpr std::uint32_t before_first = UINT32_MAX;  // hands the data to model stage 0
+
   std::uint32_t model_stage_of(Stage stage) const { return job_.plan.model_stage[index(stage)]; }
   const std::vector<PlacedLayer>& layers_of(Stage stage) const;
   StageWeights& weights_of(Stage stage);
@@ -58,6 +60,7 @@ class LayeredBody {
   Kept& kept_of(const CellKey& cell, Kept::Phase phase, const char* missing);
   Tensor take_passed(const PassedKey& key);
   void pass_on(const PassedKey& key, Tensor tensor);
+  void pass_on_inputs();
 
   void check_slices(const CellKey& cell, bool back) const;
   void forward(const CellKey& cell);

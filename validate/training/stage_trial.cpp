@@ -28,9 +28,14 @@ Tensor StageTrial::gradient() const {
 }
 
 void StageTrial::prepare(Pass pass, bool recomputes) {
+  if (pass == Pass::update) {
+    if (!updated_) updated_.emplace(model_.stages[model_stage_], 0, rate_);
+    updated_->begin();
+  }
   pass_ = pass;
   recomputes_ = recomputes || pass == Pass::recompute;
   slices_.assign(weights_.size(), {});
+  kept_ = {};  // an action finds nothing to free either
   cell_ = model_.cell;
   const std::uint32_t middle = (cell_.slices - 1) / 2;
   for (cell_.slice = 0; cell_.slice < middle; ++cell_.slice) {
@@ -54,7 +59,7 @@ void StageTrial::perform() {
   if (recomputes_) remake();
   if (gives_gradient(pass_)) stage_input_gradient(run(), std::move(above_), kept_);
   if (ends_activation(pass_)) stage_weight_gradient(run(), kept_, sums_);
-  if (pass_ == Pass::update) stepped(weights_, sums_, rate_);
+  if (pass_ == Pass::update) updated_->update();
 }
 
 }  // namespace penstock

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <optional>
+
 #include "validate/training/layered_stage.hpp"
+#include "validate/training/stage_weights.hpp"
 
 namespace penstock {
 
@@ -29,6 +32,7 @@ class StageTrial {
   KernelCell cell_;
   std::vector<SliceMemory> slices_;
   LayerTensors sums_;
+  std::optional<StageWeights> updated_;  // for updates, which take the place of older weights
 
   Pass pass_ = Pass::forward;
   bool recomputes_ = false;
