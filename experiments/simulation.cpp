@@ -45,9 +45,9 @@ void check_profile(const Scenario& scenario, const Layout& layout) {
   if (speaks) return check_rows(rows_used(*profile, layout.model), scenario.allows_stale);
   throw InputError("/hardware/profile",
                    fmt::format("{} speaks of none of the model's layers; the first of these is "
-                               "\"{}\", of the kind \"{}\"",
+                               "\"{}\", of the kind \"{}\"{}",
                                profile->source, layout.model.layers.front().name,
-                               layout.model.layers.front().kind));
+                               layout.model.layers.front().kind, unused_text(*profile)));
 }
 
 std::unique_ptr<HardwareModel> hardware_of(const Scenario& scenario, const Layout& layout) {

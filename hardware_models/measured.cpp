@@ -67,8 +67,8 @@ class Measured final : public LinkedHardware {
                                "name a machine beside it, or recompute all",
                                profile_.source, who)
                  : fmt::format("the profile {} has no {}, nor its kind; measure it, or name "
-                               "a machine beside the profile",
-                               profile_.source, who));
+                               "a machine beside the profile{}",
+                               profile_.source, who, unused_text(profile_)));
   }
 
   const Profile profile_;  // the look-up points into it

@@ -1,5 +1,7 @@
 #include "hardware_models/profile.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace penstock {
@@ -24,6 +26,13 @@ double on_line(const ProfilePoint& low, const ProfilePoint& high, Value value, d
 }
 
 }  // namespace
+
+std::string unused_text(const Profile& profile) {
+  if (profile.unused_rows == 0) return "";
+  return fmt::format(
+      "; {} rows of layers in it are not used, which penstock profile check explains",
+      profile.unused_rows);
+}
 
 std::span<const ProfilePoint> points_at(const ProfileEntry& entry, double examples) {
   const auto& points = entry.points;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -48,7 +49,12 @@ struct Profile {
   std::string device;  // on which it was measured; empty: it does not say
   std::vector<ProfileEntry> entries;
   std::vector<MeasuredRow> rows;  // ascending; none where it was not measured into a store
+  std::size_t unused_rows = 0;    // of layers there: retired, superseded, or without other passes
 };
+
+/// What to add where a profile lacks a layer: a store may have rows of it that do not count. Empty
+/// where it has none.
+std::string unused_text(const Profile& profile);
 
 /// The points that tell what a layer takes at so many examples: two neighbours, or its only one.
 std::span<const ProfilePoint> points_at(const ProfileEntry& entry, double examples);

@@ -39,7 +39,6 @@ void check_files(const Options& options) {
     throw UsageError("-: two outputs cannot be one file");
   }
   check_outputs({options.timeline, options.simulated}, {options.scenario});
-}: two outputs cannot be one file", options.timeline));
 }
 
 std::uint32_t iterations_of(const Options& options) {

@@ -115,6 +115,8 @@ std::string iterations_text(const MeasuredRun& run) {
                      count == 1 ? "" : "s", run.left_out.size());
 }
 
+bool has_retest(const MeasuredRun& run) { return run.errors && run.numbers.size() > 1; }
+
 std::string errors_text(const MeasuredRun& run) {
   if (!run.errors) return "not simulated: links of this order serve several pairs of ranks\n";
   const RunErrors& errors = *run.errors;
@@ -123,9 +125,12 @@ std::string errors_text(const MeasuredRun& run) {
       "simulated from the medians {} {}, measured {} {} (median of the steps)\n"
       "structure error {:.2f} %: simulated with the lengths that the ops of each step had\n"
       "profile error   {:.2f} %: simulated with the medians\n"
-      "retest error    {:.2f} %: every other step against those between them\n",
+      "retest error    {}\n",
       time_text(errors.simulated, unit), unit.name, time_text(errors.measured, unit), unit.name,
-      100 * errors.structure, 100 * errors.profile, 100 * errors.retest);
+      100 * errors.structure, 100 * errors.profile,
+      has_retest(run) ? fmt::format("{:.2f} %: every other step against those between them",
+                                    100 * errors.retest)
+                      : "unknown: that needs two steps");
 }
 
 std::string transfers_text(const MeasuredRun& run) {
@@ -178,7 +183,7 @@ json measured_run_json(const MeasuredRun& run) {
           {"clock_error_us", static_cast<double>(run.clock_error_ns) / 1e3},
           {"structure_error", known ? json(errors.structure) : json()},
           {"profile_error", known ? json(errors.profile) : json()},
-          {"retest_error", known ? json(errors.retest) : json()},
+          {"retest_error", has_retest(run) ? json(errors.retest) : json()},
           {"simulated_us", known ? json(to_us(errors.simulated)) : json()},
           {"measured_us", known ? json(to_us(errors.measured)) : json()},
           {"times", stages_json(run.times)},
