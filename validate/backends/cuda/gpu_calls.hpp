@@ -69,7 +69,7 @@ struct GpuCopyKernel {
 };
 
 /// What is asked of a GPU, so that something else can stand in for one. Each returns 0, or an error
-/// number of CUDA. The last five are null where a driver has no green contexts.
+/// number of CUDA. The last six are null where a driver has no green contexts.
 struct GpuCalls {
   const char* (*error_name)(int error);
   int (*count_devices)(int* count);
@@ -79,7 +79,7 @@ struct GpuCalls {
   int (*make_stream)(GpuStream* stream);  // on all SMs
   int (*free_stream)(GpuStream stream);
   int (*synchronize)(GpuStream stream);
-  int (*make_event)(GpuEvent* event);
+  int (*make_event)(GpuEvent* event);  // of streams on all SMs
   int (*free_event)(GpuEvent event);
   int (*record)(GpuEvent event, GpuStream stream);
   int (*wait)(GpuStream stream, GpuEvent event);
@@ -110,6 +110,8 @@ struct GpuCalls {
   int (*make_context)(GpuContext* context, SmGroup group);
   int (*free_context)(GpuContext context);
   int (*make_stream_on)(GpuStream* stream, GpuContext context);
+  /// An event is recorded on streams of its own context alone; any stream may wait for it.
+  int (*make_event_on)(GpuEvent* event, GpuContext context);
 };
 
 /// Those of CUDA; null in a build without it.
