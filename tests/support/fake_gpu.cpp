@@ -67,7 +67,7 @@ int count_devices(int* count) {
 
 int facts(GpuFacts* all) {
   std::strcpy(all->name.data(), "fake GPU");
-  *all = {all->name, 9, 0, gpu->sms, 2048, 13000, 12060};
+  *all = {all->name, 9, 0, gpu->sms, 2048, gpu->queues, 13000, 12060};
   return 0;
 }
 

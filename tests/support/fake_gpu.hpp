@@ -28,6 +28,7 @@ class FakeGpu {
   std::uint32_t sms = 132;
   std::uint32_t least_sms = 8;
   std::uint32_t most_groups = 64;
+  std::uint32_t queues = 32;
   int split_error = 0;
   int context_error = 0;
   int record_error = 0;  // of streams of green contexts, as the next two

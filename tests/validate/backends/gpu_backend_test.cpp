@@ -124,16 +124,23 @@ TEST_CASE("gpu backend: a run says where it was, and what it does not validate")
   CHECK(environment.at("mode") == "green_contexts");
   CHECK(environment.at("clock") == "globaltimer, in steps of 32 ns");
   CHECK(environment.at("streams") == "11");
+  CHECK(environment.at("hardware_queues") == "32");
   CHECK(environment.at("validates").find("does not validate NVLink") != std::string::npos);
 }
 
 // 16 ranks and 30 links between neighbours, and the conductor: 47 streams for 32 queues.
-TEST_CASE("gpu backend: more streams than a GPU has queues are told") {
-  const FakeGpu gpu;
-  const GpuCalls calls = gpu.calls();
-  const Job job = job_of(system_of(*find_named(schedule_entries(), "1f1b"), 16, 16));
-  const auto backend = make_gpu_backend(job, GpuOrdering::graph, calls);
-  CHECK(backend->environment().at("streams") == "47, some share a queue");
+// 4 ranks have 6 links, and thus 11 streams, for which a user may have left too few queues.
+TEST_CASE("gpu backend: with more streams than hardware queues, nothing is said of errors") {
+  FakeGpu gpu;
+  CHECK(why_no_score(gpu, job_of(system_of(*find_named(schedule_entries(), "1f1b"), 16, 16))) ==
+        "47 streams share 32 hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, 32 at most), so that "
+        "tasks wait for some that they do not need");
+  gpu.queues = 11;
+  CHECK(why_no_score(gpu, one_f_one_b_job()) == "");
+  gpu.queues = 10;
+  CHECK(why_no_score(gpu, one_f_one_b_job()) ==
+        "11 streams share 10 hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, 32 at most), so that "
+        "tasks wait for some that they do not need");
 }
 
 TEST_CASE("gpu backend: where ranks share SMs, nothing is said of errors") {

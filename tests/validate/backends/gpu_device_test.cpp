@@ -9,6 +9,7 @@
 #include "validate/backends/cuda/gpu_executor.hpp"
 #include "validate/backends/cuda/gpu_pipeline.hpp"
 #include "validate/backends/cuda/gpu_probes.hpp"
+#include "validate/backends/cuda/gpu_queues.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -176,6 +177,16 @@ TEST_CASE("gpu device: what it was handed out it gives back") {
     CHECK(gpu.handed_out.size() == 5 + 10 + 1);  // contexts, lanes, the conductor
   }
   CHECK(gpu.handed_out.empty());
+}
+
+// CUDA has 8 where nothing is set, and 32 at most.
+TEST_CASE("gpu queues: there are as many as the setting says, where it is one") {
+  CHECK(hardware_queues("1") == 1);
+  CHECK(hardware_queues("32") == 32);
+  CHECK(hardware_queues("1000") == 32);
+  CHECK(hardware_queues("99999999999999999999") == 32);
+  CHECK(hardware_queues(nullptr) == 8);
+  for (const char* none : {"", "0", "-4", "many", "16x"}) CHECK(hardware_queues(none) == 8);
 }
 
 TEST_CASE("gpu probes: the step of a clock is how far unlike readings are apart") {

@@ -32,8 +32,9 @@ struct GpuFacts {
   int compute_minor = 0;
   std::uint32_t sms = 0;
   std::uint32_t threads_per_sm = 0;
-  int driver = 0;   // 13000 is CUDA 13.0
-  int runtime = 0;  // likewise
+  std::uint32_t queues = 0;  // of the hardware; more streams than these wait for each other
+  int driver = 0;            // 13000 is CUDA 13.0
+  int runtime = 0;           // likewise
 };
 
 /// What each kernel knows of its task. All pointers are to memory of the GPU.

@@ -72,6 +72,7 @@ void print_device(const GpuDevice& device) {
   std::printf("  \"device\": \"%s\", \"compute\": \"%d.%d\", \"sms\": %u,\n", facts.name.data(),
               facts.compute_major, facts.compute_minor, facts.sms);
   std::printf("  \"driver\": %d, \"runtime\": %d,\n", facts.driver, facts.runtime);
+  std::printf("  \"streams\": %u, \"hardware_queues\": %u,\n", device.lanes() + 1, facts.queues);
   std::printf("  \"mode\": \"%s\", \"why_unpartitioned\": \"%s\",\n", device.mode().data(),
               device.shares().why_unpartitioned.c_str());
   std::printf("  \"sms_of_rank\": %u, \"sms_for_links\": %u,\n", device.sms_of_rank(),
