@@ -177,13 +177,17 @@ std::map<std::string, std::string> GpuBackend::environment() const {
   std::map<std::string, std::string> all = host_environment();
   all["backend"] = ordering_ == GpuOrdering::graph ? "cuda_single_graph" : "cuda_single";
   all["device"] = facts.name.data();
-  all["compute_capability"] = fmt::format("{}.{}", facts.compute_major, facts.compute_minor);
+  all["cc"] = fmt::format("{}.{}", facts.compute_major, facts.compute_minor);
   all["sms"] = fmt::format("{}", facts.sms);
-  all["sms_of_a_rank"] = fmt::format("{}", device_.sms_of_rank());
+  all["partition_sms"] =
+      fmt::format("{}", device_.is_partitioned() ? device_.sms_of_rank() : facts.sms);
   all["sms_for_links"] = fmt::format("{}", device_.shares().links.sms);
   all["sms_in_several_ranks"] = fmt::format("{}", sms_in_several_ranks());
-  all["driver"] = version_text(facts.driver);
-  all["runtime"] = version_text(facts.runtime);
+  if (const auto version = nvidia_driver(file_text("/proc/driver/nvidia/version"))) {
+    all["driver"] = *version;
+  }
+  all["cuda"] = version_text(facts.driver);
+  all["cudart"] = version_text(facts.runtime);
   all["mode"] = device_.mode();
   all["clock"] = fmt::format("globaltimer, in steps of {} ns", clock_step_.median_ns);
   all["links"] =

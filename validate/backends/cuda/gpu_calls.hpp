@@ -33,8 +33,8 @@ struct GpuFacts {
   std::uint32_t sms = 0;
   std::uint32_t threads_per_sm = 0;
   std::uint32_t queues = 0;  // of the hardware; more streams than these wait for each other
-  int driver = 0;            // 13000 is CUDA 13.0
-  int runtime = 0;           // likewise
+  int driver = 0;            // the newest CUDA it knows; 13000 is 13.0
+  int runtime = 0;           // what is built in, written alike
 };
 
 /// What each kernel knows of its task. All pointers are to memory of the GPU.

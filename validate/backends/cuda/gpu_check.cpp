@@ -69,9 +69,9 @@ void check_ordering(const GpuDevice& device, const GpuProgram& program, GpuOrder
 
 void print_device(const GpuDevice& device) {
   const GpuFacts& facts = device.facts();
-  std::printf("  \"device\": \"%s\", \"compute\": \"%d.%d\", \"sms\": %u,\n", facts.name.data(),
+  std::printf("  \"device\": \"%s\", \"cc\": \"%d.%d\", \"sms\": %u,\n", facts.name.data(),
               facts.compute_major, facts.compute_minor, facts.sms);
-  std::printf("  \"driver\": %d, \"runtime\": %d,\n", facts.driver, facts.runtime);
+  std::printf("  \"cuda\": %d, \"cudart\": %d,\n", facts.driver, facts.runtime);
   std::printf("  \"streams\": %u, \"hardware_queues\": %u,\n", device.lanes() + 1, facts.queues);
   std::printf("  \"mode\": \"%s\", \"why_unpartitioned\": \"%s\",\n", device.mode().data(),
               device.shares().why_unpartitioned.c_str());
