@@ -7,6 +7,7 @@
 
 #include "sim/error.hpp"
 #include "validate/backends/cuda/gpu_probes.hpp"
+#include "validate/backends/cuda/gpu_queues.hpp"
 #include "validate/gpu_rates.hpp"
 #include "validate/host.hpp"
 #include "validate/ranks/rank_program.hpp"
@@ -18,7 +19,6 @@ constexpr std::uint32_t most_ranks = 64;
 constexpr std::uint32_t most_tasks = 100'000;
 constexpr std::uint64_t most_bytes = std::uint64_t{64} << 30;  // moved in a run
 constexpr std::uint64_t longest_link_ns = 10'000'000'000;      // of all transfers of a run
-constexpr std::uint32_t hardware_queues = 32;                  // at most
 
 constexpr const char* what_it_validates =
     "A run on one GPU validates schedule order, dependency handling, bubble accounting, launch "
@@ -120,6 +120,8 @@ class GpuBackend : public Backend {
   std::optional<std::string> why_no_score() const override;
 
  private:
+  /// Of all lanes, and of the conductor.
+  std::uint32_t streams() const { return device_.lanes() + 1; }
   std::size_t sms_in_several_ranks() const {
     return executor_ ? shared_sms(executor_->sms_seen()) : 0;
   }
@@ -158,6 +160,12 @@ std::optional<std::string> GpuBackend::why_no_score() const {
     return fmt::format("ranks share all SMs ({}): {}", device_.mode(),
                        device_.shares().why_unpartitioned);
   }
+  if (const std::uint32_t queues = device_.facts().queues; streams() > queues) {
+    return fmt::format(
+        "{} streams share {} hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, {} at most), so that "
+        "tasks wait for some that they do not need",
+        streams(), queues, most_hardware_queues);
+  }
   if (const std::size_t shared = sms_in_several_ranks(); shared > 0) {
     return fmt::format("{} SMs ran actions of several ranks", shared);
   }
@@ -166,23 +174,26 @@ std::optional<std::string> GpuBackend::why_no_score() const {
 
 std::map<std::string, std::string> GpuBackend::environment() const {
   const GpuFacts& facts = device_.facts();
-  const std::uint32_t streams = device_.lanes() + 1;
   std::map<std::string, std::string> all = host_environment();
   all["backend"] = ordering_ == GpuOrdering::graph ? "cuda_single_graph" : "cuda_single";
   all["device"] = facts.name.data();
-  all["compute_capability"] = fmt::format("{}.{}", facts.compute_major, facts.compute_minor);
+  all["cc"] = fmt::format("{}.{}", facts.compute_major, facts.compute_minor);
   all["sms"] = fmt::format("{}", facts.sms);
-  all["sms_of_a_rank"] = fmt::format("{}", device_.sms_of_rank());
+  all["partition_sms"] =
+      fmt::format("{}", device_.is_partitioned() ? device_.sms_of_rank() : facts.sms);
   all["sms_for_links"] = fmt::format("{}", device_.shares().links.sms);
   all["sms_in_several_ranks"] = fmt::format("{}", sms_in_several_ranks());
-  all["driver"] = version_text(facts.driver);
-  all["runtime"] = version_text(facts.runtime);
+  if (const auto version = nvidia_driver(file_text("/proc/driver/nvidia/version"))) {
+    all["driver"] = *version;
+  }
+  all["cuda"] = version_text(facts.driver);
+  all["cudart"] = version_text(facts.runtime);
   all["mode"] = device_.mode();
   all["clock"] = fmt::format("globaltimer, in steps of {} ns", clock_step_.median_ns);
   all["links"] =
       fmt::format("paced copies, at {:.1f} % of their rate or more", 100 * rates_.least());
-  all["streams"] =
-      fmt::format("{}{}", streams, streams > hardware_queues ? ", some share a queue" : "");
+  all["streams"] = fmt::format("{}", streams());
+  all["hardware_queues"] = fmt::format("{}", facts.queues);
   all["validates"] = what_it_validates;
   return all;
 }

@@ -41,6 +41,17 @@ std::map<std::string, std::string> host_environment() {
   return all;
 }
 
+std::optional<std::string> nvidia_driver(const std::string& module) {
+  // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.03  Tue Mar  3 …": the first word that
+  // is numbers with points, for what stands around it is not the same for all modules.
+  std::istringstream words(module.substr(0, module.find('\n')));
+  for (std::string word; words >> word;) {
+    const bool numbers = word.find_first_not_of("0123456789.") == std::string::npos;
+    if (numbers && word.front() != '.' && word.find('.') != std::string::npos) return word;
+  }
+  return std::nullopt;
+}
+
 std::string file_text(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;

@@ -13,11 +13,13 @@ struct GpuContextTag {
 
 struct GpuStreamTag {
   testing::FakeGpu::Range range;
+  GpuContext context = nullptr;
   std::uint64_t now_ns = 0;  // when it is through with all it was given
   bool unjoined = false;     // has work in a capture that its origin does not wait for
 };
 
 struct GpuEventTag {
+  GpuContext context = nullptr;
   std::uint64_t ns = 0;
   GpuStream stream = nullptr;
   bool captured = false;
@@ -37,6 +39,7 @@ namespace {
 
 // Error numbers of CUDA.
 constexpr int out_of_memory = 2;
+constexpr int invalid_handle = 400;
 constexpr int launch_failure = 719;
 constexpr int capture_unsupported = 900;
 constexpr int capture_unjoined = 904;
@@ -49,6 +52,7 @@ const char* error_name(int error) {
   static const std::map<int, const char*> names = {{out_of_memory, "cudaErrorMemoryAllocation"},
                                                    {35, "cudaErrorInsufficientDriver"},
                                                    {100, "cudaErrorNoDevice"},
+                                                   {400, "cudaErrorInvalidResourceHandle"},
                                                    {719, "cudaErrorLaunchFailure"},
                                                    {801, "cudaErrorNotSupported"},
                                                    {999, "cudaErrorUnknown"}};
@@ -63,7 +67,7 @@ int count_devices(int* count) {
 
 int facts(GpuFacts* all) {
   std::strcpy(all->name.data(), "fake GPU");
-  *all = {all->name, 9, 0, gpu->sms, 2048, 13000, 12060};
+  *all = {all->name, 9, 0, gpu->sms, 2048, gpu->queues, 13000, 12060};
   return 0;
 }
 
@@ -88,6 +92,7 @@ int enqueue(GpuStream stream, std::function<int()> work) {
     return work();
   }
   if (!gpu->joined.contains(stream)) return capture_unsupported;
+  if (stream->context != nullptr && gpu->capture_error != 0) return gpu->capture_error;
   stream->unjoined = stream != gpu->origin;
   gpu->captured.push_back(std::move(work));
   return 0;
@@ -106,6 +111,8 @@ int synchronize(GpuStream stream) {
 int make_event(GpuEvent* event) { return hand_out(event, new GpuEventTag); }
 
 int record(GpuEvent event, GpuStream stream) {
+  if (event->context != stream->context) return invalid_handle;
+  if (stream->context != nullptr && gpu->record_error != 0) return gpu->record_error;
   event->stream = stream;
   event->captured = gpu->origin != nullptr;
   return enqueue(stream, [=] {
@@ -115,6 +122,7 @@ int record(GpuEvent event, GpuStream stream) {
 }
 
 int wait(GpuStream stream, GpuEvent event) {
+  if (stream->context != nullptr && gpu->wait_error != 0) return gpu->wait_error;
   if (gpu->origin != nullptr) {
     if (!event->captured) return capture_isolation;
     gpu->joined.insert(stream);
@@ -282,7 +290,11 @@ int make_context(GpuContext* context, SmGroup group) {
 }
 
 int make_stream_on(GpuStream* stream, GpuContext context) {
-  return hand_out(stream, new GpuStreamTag{.range = context->range});
+  return hand_out(stream, new GpuStreamTag{.range = context->range, .context = context});
+}
+
+int make_event_on(GpuEvent* event, GpuContext context) {
+  return hand_out(event, new GpuEventTag{.context = context});
 }
 
 }  // namespace
@@ -323,13 +335,15 @@ GpuCalls FakeGpu::calls() const {
                .split_sms = nullptr,
                .make_context = nullptr,
                .free_context = nullptr,
-               .make_stream_on = nullptr};
+               .make_stream_on = nullptr,
+               .make_event_on = nullptr};
   if (!has_green_contexts) return all;
   all.all_sms = all_sms;
   all.split_sms = split_sms;
   all.make_context = make_context;
   all.free_context = give_back;
   all.make_stream_on = make_stream_on;
+  all.make_event_on = make_event_on;
   return all;
 }
 

@@ -28,8 +28,12 @@ class FakeGpu {
   std::uint32_t sms = 132;
   std::uint32_t least_sms = 8;
   std::uint32_t most_groups = 64;
+  std::uint32_t queues = 32;
   int split_error = 0;
   int context_error = 0;
+  int record_error = 0;  // of streams of green contexts, as the next two
+  int wait_error = 0;
+  int capture_error = 0;
   bool keeps_partition = true;      // else every action runs on the SMs of the first rank
   std::uint64_t copy_ns_least = 0;  // no copy is quicker than that
   int failing_launch = -1;          // the launch of this number fails, counted from 0

@@ -7,7 +7,9 @@
 #include "sim/named.hpp"
 #include "tests/support/fake_gpu.hpp"
 #include "tests/support/system.hpp"
+#include "validate/host.hpp"
 #include "validate/run_errors.hpp"
+#include "validate/store/environment_keys.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -114,26 +116,59 @@ TEST_CASE("gpu backend: a run says where it was, and what it does not validate")
   const auto environment = backend->environment();
   CHECK(environment.at("backend") == "cuda_single_graph");
   CHECK(environment.at("device") == "fake GPU");
-  CHECK(environment.at("compute_capability") == "9.0");
+  CHECK(environment.at("cc") == "9.0");
   CHECK(environment.at("sms") == "132");
-  CHECK(environment.at("sms_of_a_rank") == "32");
+  CHECK(environment.at("partition_sms") == "32");
   CHECK(environment.at("sms_for_links") == "4");
   CHECK(environment.at("sms_in_several_ranks") == "0");
-  CHECK(environment.at("driver") == "13.0");
-  CHECK(environment.at("runtime") == "12.6");
+  CHECK(environment.at("cuda") == "13.0");
+  CHECK(environment.at("cudart") == "12.6");
   CHECK(environment.at("mode") == "green_contexts");
   CHECK(environment.at("clock") == "globaltimer, in steps of 32 ns");
   CHECK(environment.at("streams") == "11");
+  CHECK(environment.at("hardware_queues") == "32");
   CHECK(environment.at("validates").find("does not validate NVLink") != std::string::npos);
 }
 
+// The driver's own version is there where Linux tells it.
+TEST_CASE("gpu backend: the store knows by which keys GPUs and their shares differ") {
+  FakeGpu gpu;
+  const Job job = one_f_one_b_job();
+  const auto environment = [&] {
+    const GpuCalls calls = gpu.calls();
+    return make_gpu_backend(job, GpuOrdering::graph, calls)->environment();
+  };
+  const auto partitioned = environment();
+  CHECK(role_of_key("device") == KeyRole::machine);
+  for (const char* key : {"cc", "sms", "partition_sms"}) {
+    CHECK(partitioned.contains(key));
+    CHECK(role_of_key(key) == KeyRole::part);
+  }
+  CHECK(role_of_key("cudart") == KeyRole::version);
+  CHECK(role_of_key("cuda") == KeyRole::recorded);
+  CHECK(partitioned.contains("driver") ==
+        nvidia_driver(file_text("/proc/driver/nvidia/version")).has_value());
+  gpu.has_green_contexts = false;
+  const auto whole = environment();
+  CHECK(whole.at("partition_sms") == "132");
+  const auto differences = environment_differences(partitioned, whole);
+  REQUIRE(differences.size() == 1);
+  CHECK(differences.front().key == "partition_sms");
+}
+
 // 16 ranks and 30 links between neighbours, and the conductor: 47 streams for 32 queues.
-TEST_CASE("gpu backend: more streams than a GPU has queues are told") {
-  const FakeGpu gpu;
-  const GpuCalls calls = gpu.calls();
-  const Job job = job_of(system_of(*find_named(schedule_entries(), "1f1b"), 16, 16));
-  const auto backend = make_gpu_backend(job, GpuOrdering::graph, calls);
-  CHECK(backend->environment().at("streams") == "47, some share a queue");
+// 4 ranks have 6 links, and thus 11 streams, for which a user may have left too few queues.
+TEST_CASE("gpu backend: with more streams than hardware queues, nothing is said of errors") {
+  FakeGpu gpu;
+  CHECK(why_no_score(gpu, job_of(system_of(*find_named(schedule_entries(), "1f1b"), 16, 16))) ==
+        "47 streams share 32 hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, 32 at most), so that "
+        "tasks wait for some that they do not need");
+  gpu.queues = 11;
+  CHECK(why_no_score(gpu, one_f_one_b_job()) == "");
+  gpu.queues = 10;
+  CHECK(why_no_score(gpu, one_f_one_b_job()) ==
+        "11 streams share 10 hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, 32 at most), so that "
+        "tasks wait for some that they do not need");
 }
 
 TEST_CASE("gpu backend: where ranks share SMs, nothing is said of errors") {

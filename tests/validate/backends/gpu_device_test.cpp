@@ -6,7 +6,10 @@
 
 #include "tests/support/fake_gpu.hpp"
 #include "validate/backends/cuda/gpu_error.hpp"
+#include "validate/backends/cuda/gpu_executor.hpp"
+#include "validate/backends/cuda/gpu_pipeline.hpp"
 #include "validate/backends/cuda/gpu_probes.hpp"
+#include "validate/backends/cuda/gpu_queues.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -24,6 +27,18 @@ std::string shares_text(const FakeGpu& gpu, std::uint32_t ranks) {
 
 std::string no_gpu_text(const FakeGpu& gpu) {
   return why_no_gpu(gpu.calls()).value_or("there is one");
+}
+
+/// Why a device of two ranks has plain streams, up to where that was found; these must do.
+std::string why_plain(const FakeGpu& gpu) {
+  const GpuCalls calls = gpu.calls();
+  const GpuProgram program = one_f_one_b({.ranks = 2, .microbatches = 3});
+  const GpuDevice device(calls, program.ranks, program.links);
+  for (const GpuOrdering ordering : {GpuOrdering::host_issued, GpuOrdering::graph}) {
+    CHECK(GpuExecutor(device, program, ordering).run().end_ns.size() == program.tasks.size());
+  }
+  const std::string& why = device.shares().why_unpartitioned;
+  return why.substr(0, why.find(", at "));
 }
 
 }  // namespace
@@ -126,6 +141,34 @@ TEST_CASE("gpu device: a green context that cannot be made leaves plain streams,
                                                "validate/backends/cuda/gpu_owners.cpp:") == 0);
 }
 
+// The fake GPU takes an event on streams of its own context alone, as cuEventRecord does.
+TEST_CASE("gpu device: an event of a lane is of the context of that lane") {
+  const FakeGpu gpu;
+  const GpuCalls calls = gpu.calls();
+  const GpuDevice device(calls, 4, 6);
+  const auto recorded = [&](std::uint32_t event, std::uint32_t lane) {
+    return calls.record(device.make_event_of(event).get(), device.lane(lane)) == 0;
+  };
+  for (std::uint32_t lane = 0; lane < device.lanes(); ++lane) CHECK(recorded(lane, lane));
+  CHECK_FALSE(recorded(0, 1));
+  CHECK_FALSE(recorded(3, 4));
+  CHECK(recorded(4, 9));  // links have one context
+}
+
+// Lanes 0 and 1 are the ranks. A capture of one that was refused must not stay open.
+TEST_CASE("gpu device: lanes that may not wait for each other leave plain streams, and why") {
+  FakeGpu gpu;
+  CHECK(why_plain(gpu) == "");
+  gpu.capture_error = 801;
+  CHECK(why_plain(gpu) == "trying to wait on lane 0: cudaErrorNotSupported (801)");
+  gpu.record_error = 400;
+  CHECK(why_plain(gpu) == "trying an event on lane 0: cudaErrorInvalidResourceHandle (400)");
+  gpu.wait_error = 801;
+  CHECK(why_plain(gpu) == "trying to wait on lane 0: cudaErrorNotSupported (801)");
+  CHECK(gpu.handed_out.empty());
+  CHECK(gpu.origin == nullptr);
+}
+
 TEST_CASE("gpu device: what it was handed out it gives back") {
   const FakeGpu gpu;
   const GpuCalls calls = gpu.calls();
@@ -134,6 +177,16 @@ TEST_CASE("gpu device: what it was handed out it gives back") {
     CHECK(gpu.handed_out.size() == 5 + 10 + 1);  // contexts, lanes, the conductor
   }
   CHECK(gpu.handed_out.empty());
+}
+
+// CUDA has 8 where nothing is set, and 32 at most.
+TEST_CASE("gpu queues: there are as many as the setting says, where it is one") {
+  CHECK(hardware_queues("1") == 1);
+  CHECK(hardware_queues("32") == 32);
+  CHECK(hardware_queues("1000") == 32);
+  CHECK(hardware_queues("99999999999999999999") == 32);
+  CHECK(hardware_queues(nullptr) == 8);
+  for (const char* none : {"", "0", "-4", "many", "16x"}) CHECK(hardware_queues(none) == 8);
 }
 
 TEST_CASE("gpu probes: the step of a clock is how far unlike readings are apart") {

@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "validate/backends/cuda/cuda_green.hpp"
 #include "validate/backends/cuda/cuda_kernels.hpp"
+#include "validate/backends/cuda/gpu_queues.hpp"
 
 namespace penstock {
 namespace {
 
 constexpr int device = 0;
+constexpr const char* queues_setting = "CUDA_DEVICE_MAX_CONNECTIONS";
 
 cudaStream_t native(GpuStream stream) { return reinterpret_cast<cudaStream_t>(stream); }
 cudaEvent_t native(GpuEvent event) { return reinterpret_cast<cudaEvent_t>(event); }
@@ -44,6 +47,7 @@ int facts(GpuFacts* all) {
   all->compute_minor = properties.minor;
   all->sms = static_cast<std::uint32_t>(properties.multiProcessorCount);
   all->threads_per_sm = static_cast<std::uint32_t>(properties.maxThreadsPerMultiProcessor);
+  all->queues = hardware_queues(std::getenv(queues_setting));
   if (const int error = told(cudaDriverGetVersion(&all->driver))) return error;
   return told(cudaRuntimeGetVersion(&all->runtime));
 }
@@ -100,9 +104,8 @@ int read(void* to, const void* from, std::size_t bytes) {
 }
 
 GpuCalls made_calls() {
-  // With fewer hardware queues, streams wait for each other. It counts before the first call alone;
-  // what a user has set stays.
-  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+  // It counts before the first call alone; what a user has set stays, and `facts` tells it.
+  setenv(queues_setting, std::to_string(most_hardware_queues).c_str(), 0);
   GpuCalls calls{};
   calls.error_name = error_name;
   calls.count_devices = count_devices;

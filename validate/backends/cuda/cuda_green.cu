@@ -17,6 +17,10 @@ struct EntryPoints {
   PFN_cuDevResourceGenerateDesc_v12040 describe = nullptr;
   PFN_cuGreenCtxCreate_v12040 create = nullptr;
   PFN_cuGreenCtxDestroy_v12040 destroy = nullptr;
+  PFN_cuCtxFromGreenCtx_v12040 as_context = nullptr;
+  PFN_cuCtxPushCurrent_v4000 push = nullptr;
+  PFN_cuCtxPopCurrent_v4000 pop = nullptr;
+  PFN_cuEventCreate_v2000 create_event = nullptr;
   PFN_cuGreenCtxStreamCreate_v12050 create_stream = nullptr;
 };
 
@@ -40,6 +44,10 @@ const EntryPoints& driver() {
                           found(all.describe, "cuDevResourceGenerateDesc", 12040) &&
                           found(all.create, "cuGreenCtxCreate", 12040) &&
                           found(all.destroy, "cuGreenCtxDestroy", 12040) &&
+                          found(all.as_context, "cuCtxFromGreenCtx", 12040) &&
+                          found(all.push, "cuCtxPushCurrent", 4000) &&
+                          found(all.pop, "cuCtxPopCurrent", 4000) &&
+                          found(all.create_event, "cuEventCreate", 2000) &&
                           found(all.create_stream, "cuGreenCtxStreamCreate", 12050);
     return complete ? all : EntryPoints{};
   }();
@@ -104,6 +112,19 @@ int make_stream_on(GpuStream* stream, GpuContext context) {
                                 reinterpret_cast<CUgreenCtx>(context), CU_STREAM_NON_BLOCKING, 0);
 }
 
+/// An event is of the context that is current when it is made; the one before it is so again.
+int make_event_on(GpuEvent* event, GpuContext context) {
+  CUcontext own = nullptr;
+  if (const CUresult error = driver().as_context(&own, reinterpret_cast<CUgreenCtx>(context))) {
+    return error;
+  }
+  if (const CUresult error = driver().push(own)) return error;
+  const CUresult error =
+      driver().create_event(reinterpret_cast<CUevent*>(event), CU_EVENT_DISABLE_TIMING);
+  const CUresult restored = driver().pop(&own);
+  return error != CUDA_SUCCESS ? error : restored;
+}
+
 }  // namespace
 
 void add_green_contexts(GpuCalls& calls) {
@@ -113,6 +134,7 @@ void add_green_contexts(GpuCalls& calls) {
   calls.make_context = make_context;
   calls.free_context = free_context;
   calls.make_stream_on = make_stream_on;
+  calls.make_event_on = make_event_on;
 }
 
 }  // namespace penstock

@@ -32,8 +32,9 @@ struct GpuFacts {
   int compute_minor = 0;
   std::uint32_t sms = 0;
   std::uint32_t threads_per_sm = 0;
-  int driver = 0;   // 13000 is CUDA 13.0
-  int runtime = 0;  // likewise
+  std::uint32_t queues = 0;  // of the hardware; more streams than these wait for each other
+  int driver = 0;            // the newest CUDA it knows; 13000 is 13.0
+  int runtime = 0;           // what is built in, written alike
 };
 
 /// What each kernel knows of its task. All pointers are to memory of the GPU.
@@ -69,7 +70,7 @@ struct GpuCopyKernel {
 };
 
 /// What is asked of a GPU, so that something else can stand in for one. Each returns 0, or an error
-/// number of CUDA. The last five are null where a driver has no green contexts.
+/// number of CUDA. The last six are null where a driver has no green contexts.
 struct GpuCalls {
   const char* (*error_name)(int error);
   int (*count_devices)(int* count);
@@ -79,7 +80,7 @@ struct GpuCalls {
   int (*make_stream)(GpuStream* stream);  // on all SMs
   int (*free_stream)(GpuStream stream);
   int (*synchronize)(GpuStream stream);
-  int (*make_event)(GpuEvent* event);
+  int (*make_event)(GpuEvent* event);  // of streams on all SMs
   int (*free_event)(GpuEvent event);
   int (*record)(GpuEvent event, GpuStream stream);
   int (*wait)(GpuStream stream, GpuEvent event);
@@ -110,6 +111,8 @@ struct GpuCalls {
   int (*make_context)(GpuContext* context, SmGroup group);
   int (*free_context)(GpuContext context);
   int (*make_stream_on)(GpuStream* stream, GpuContext context);
+  /// An event is recorded on streams of its own context alone; any stream may wait for it.
+  int (*make_event_on)(GpuEvent* event, GpuContext context);
 };
 
 /// Those of CUDA; null in a build without it.

@@ -36,7 +36,10 @@ GpuDevice::GpuDevice(const GpuCalls& calls, std::uint32_t ranks, std::uint32_t l
   check(calls, calls.facts(&facts_), "asking what the GPU is");
   shares_ = share_sms(calls, ranks);
   try {
-    if (is_partitioned()) make_green_lanes();
+    if (is_partitioned()) {
+      make_green_lanes();
+      try_lanes();
+    }
   } catch (const GpuError& error) {
     lanes_.clear();
     contexts_.clear();
@@ -55,6 +58,35 @@ void GpuDevice::make_green_lanes() {
   for (std::uint32_t link = 0; link < link_count_; ++link) {
     lanes_.push_back(make_stream_on(*calls_, contexts_.back().get()));
   }
+}
+
+/// What executors ask of lanes, once, so that a driver that refuses it is known before they do.
+void GpuDevice::try_lanes() {
+  const GpuOwner<GpuEventTag> start = make_event(*calls_);
+  std::vector<GpuOwner<GpuEventTag>> ends;
+  for (std::uint32_t lane = 0; lane < lanes(); ++lane) ends.push_back(make_event_of(lane));
+  pass_lanes(start.get(), ends);
+  check(*calls_, calls_->synchronize(conductor()), "trying all lanes");
+  const auto graph = captured(*calls_, conductor(), [&] { pass_lanes(start.get(), ends); });
+  instantiate(*calls_, graph.get());
+}
+
+/// From the conductor through one lane after the other, and back from each.
+void GpuDevice::pass_lanes(GpuEvent start, const std::vector<GpuOwner<GpuEventTag>>& ends) {
+  check(*calls_, calls_->record(start, conductor()), "trying the first event");
+  GpuEvent before = start;
+  for (std::uint32_t at = 0; at < lanes(); ++at) {
+    check(*calls_, calls_->wait(lane(at), before), "trying to wait on lane", at);
+    check(*calls_, calls_->launch_nothing(lane(at)), "trying a kernel on lane", at);
+    before = ends[at].get();
+    check(*calls_, calls_->record(before, lane(at)), "trying an event on lane", at);
+    check(*calls_, calls_->wait(conductor(), before), "trying to wait for lane", at);
+  }
+}
+
+GpuOwner<GpuEventTag> GpuDevice::make_event_of(std::uint32_t lane) const {
+  if (!is_partitioned()) return make_event(*calls_);
+  return make_event_on(*calls_, contexts_[std::min(lane, rank_count_)].get());
 }
 
 void GpuDevice::make_plain_lanes() {

@@ -34,11 +34,15 @@ class GpuDevice {
   /// Of a rank, or ranks + a link.
   GpuStream lane(std::uint32_t lane) const { return lanes_[lane].get(); }
   std::uint32_t lanes() const { return static_cast<std::uint32_t>(lanes_.size()); }
+  /// An event to record on a lane. Throws GpuError.
+  GpuOwner<GpuEventTag> make_event_of(std::uint32_t lane) const;
   /// From which all lanes start, and where they end.
   GpuStream conductor() const { return conductor_.get(); }
 
  private:
   void make_green_lanes();
+  void try_lanes();
+  void pass_lanes(GpuEvent start, const std::vector<GpuOwner<GpuEventTag>>& ends);
   void make_plain_lanes();
 
   const GpuCalls* calls_;
@@ -46,7 +50,7 @@ class GpuDevice {
   std::uint32_t link_count_;
   GpuFacts facts_;
   SmShares shares_;
-  std::vector<GpuOwner<GpuContextTag>> contexts_;  // outlive their streams
+  std::vector<GpuOwner<GpuContextTag>> contexts_;  // of ranks, then links; outlive their streams
   std::vector<GpuOwner<GpuStreamTag>> lanes_;
   GpuOwner<GpuStreamTag> conductor_;
 };

@@ -72,11 +72,12 @@ void GpuExecutor::make_events() {
   for (const GpuTask& task : program_.tasks) {
     for (const std::uint32_t input : task.inputs) {
       const bool elsewhere = program_.tasks[input].lane != task.lane;
-      if (elsewhere && !done_[input]) done_[input] = make_event(calls_);
+      if (elsewhere && !done_[input])
+        done_[input] = device_.make_event_of(program_.tasks[input].lane);
     }
   }
   for (std::uint32_t lane = 0; lane < program_.lanes(); ++lane) {
-    lane_end_.push_back(make_event(calls_));
+    lane_end_.push_back(device_.make_event_of(lane));
   }
 }
 
@@ -95,9 +96,7 @@ void GpuExecutor::make_link_buffers() {
 
 void GpuExecutor::make_graph() {
   const GpuStream conductor = device_.conductor();
-  check(calls_, calls_.begin_capture(conductor), "beginning the capture of a stream");
-  issue();
-  const GpuOwner<GpuGraphTag> graph = end_capture(calls_, conductor);
+  const GpuOwner<GpuGraphTag> graph = captured(calls_, conductor, [this] { issue(); });
   executable_ = instantiate(calls_, graph.get());
   check(calls_, calls_.upload(executable_.get(), conductor), "uploading a graph");
 }

@@ -35,14 +35,28 @@ GpuOwner<GpuStreamTag> make_stream_on(const GpuCalls& calls, GpuContext context)
   return {stream, calls.free_stream};
 }
 
+GpuOwner<GpuEventTag> make_event_on(const GpuCalls& calls, GpuContext context) {
+  GpuEvent event = nullptr;
+  check(calls, calls.make_event_on(&event, context), "making an event of a green context");
+  return {event, calls.free_event};
+}
+
 GpuOwner<GpuExecutableTag> instantiate(const GpuCalls& calls, GpuGraph graph) {
   GpuExecutable executable = nullptr;
   check(calls, calls.instantiate(&executable, graph), "making a graph that can be launched");
   return {executable, calls.free_executable};
 }
 
-GpuOwner<GpuGraphTag> end_capture(const GpuCalls& calls, GpuStream stream) {
+GpuOwner<GpuGraphTag> captured(const GpuCalls& calls, GpuStream stream,
+                               const std::function<void()>& work) {
   GpuGraph graph = nullptr;
+  check(calls, calls.begin_capture(stream), "beginning the capture of a stream");
+  try {
+    work();
+  } catch (...) {
+    if (calls.end_capture(stream, &graph) == 0) calls.free_graph(graph);
+    throw;
+  }
   check(calls, calls.end_capture(stream, &graph), "ending the capture of a stream");
   return {graph, calls.free_graph};
 }

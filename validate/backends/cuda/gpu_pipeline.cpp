@@ -2,21 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
+#include <string>
 
 namespace penstock {
 namespace {
 
 constexpr std::uint32_t none = UINT32_MAX;
 
-struct Action {
-  bool backward = false;
-  std::uint32_t microbatch = 0;
-};
-
 /// What a rank does in 1F1B.
-std::vector<Action> actions_of(const GpuPipeline& pipeline, std::uint32_t rank) {
+std::vector<GpuAction> actions_of(const GpuPipeline& pipeline, std::uint32_t rank) {
   const std::uint32_t ahead = std::min(pipeline.microbatches, pipeline.ranks - 1 - rank);
-  std::vector<Action> actions;
+  std::vector<GpuAction> actions;
   for (std::uint32_t f = 0; f < ahead; ++f) actions.push_back({false, f});
   for (std::uint32_t f = ahead; f < pipeline.microbatches; ++f) {
     actions.push_back({false, f});
@@ -38,9 +35,7 @@ class Lowering {
     }
   }
 
-  GpuProgram program() {
-    std::vector<std::vector<Action>> orders;
-    for (std::uint32_t r = 0; r < pipeline_.ranks; ++r) orders.push_back(actions_of(pipeline_, r));
+  GpuProgram program(const std::vector<std::vector<GpuAction>>& orders) {
     std::vector<std::size_t> next(pipeline_.ranks);
     for (bool moved = true; moved;) {
       moved = false;
@@ -51,18 +46,22 @@ class Lowering {
         }
       }
     }
+    for (std::uint32_t rank = 0; rank < pipeline_.ranks; ++rank) {
+      if (next[rank] == orders[rank].size()) continue;
+      throw std::logic_error("rank " + std::to_string(rank) + " waits for what never comes");
+    }
     return program_;
   }
 
  private:
   /// The transfer that brings what an action needs; `none` while that is not there.
-  std::uint32_t& arrival(std::uint32_t rank, const Action& action) {
+  std::uint32_t& arrival(std::uint32_t rank, const GpuAction& action) {
     return arrival_[action.backward ? 1 : 0]
                    [std::size_t{rank} * pipeline_.microbatches + action.microbatch];
   }
 
   /// Adds an action and what it sends, unless what it needs is still missing.
-  bool add(std::uint32_t rank, const Action& action) {
+  bool add(std::uint32_t rank, const GpuAction& action) {
     const std::uint32_t last = pipeline_.ranks - 1;
     const bool needs = action.backward ? rank < last : rank > 0;
     if (needs && arrival(rank, action) == none) return false;
@@ -74,7 +73,7 @@ class Lowering {
     return true;
   }
 
-  void send(std::uint32_t rank, const Action& action) {
+  void send(std::uint32_t rank, const GpuAction& action) {
     const auto from = static_cast<std::uint32_t>(program_.tasks.size() - 1);
     const std::uint32_t link = action.backward ? 2 * (rank - 1) + 1 : 2 * rank;
     program_.tasks.push_back({.lane = pipeline_.ranks + link,
@@ -91,7 +90,15 @@ class Lowering {
 
 }  // namespace
 
-GpuProgram one_f_one_b(const GpuPipeline& pipeline) { return Lowering(pipeline).program(); }
+GpuProgram ordered(const GpuPipeline& pipeline, const std::vector<std::vector<GpuAction>>& orders) {
+  return Lowering(pipeline).program(orders);
+}
+
+GpuProgram one_f_one_b(const GpuPipeline& pipeline) {
+  std::vector<std::vector<GpuAction>> orders;
+  for (std::uint32_t r = 0; r < pipeline.ranks; ++r) orders.push_back(actions_of(pipeline, r));
+  return ordered(pipeline, orders);
+}
 
 std::uint64_t formula_ns(const GpuPipeline& pipeline) {
   return (pipeline.microbatches + pipeline.ranks - 1) * 3 * pipeline.forward_ns;

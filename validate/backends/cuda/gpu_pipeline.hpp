@@ -13,6 +13,15 @@ struct GpuPipeline {
   std::uint64_t transfer_bytes = 65'536;
 };
 
+struct GpuAction {
+  bool backward = false;
+  std::uint32_t microbatch = 0;
+};
+
+/// What its ranks do, each in an order, with a link each way between neighbours. Throws
+/// std::logic_error where an action waits for one that never comes.
+GpuProgram ordered(const GpuPipeline& pipeline, const std::vector<std::vector<GpuAction>>& orders);
+
 /// Its 1F1B, with a link each way between neighbours.
 GpuProgram one_f_one_b(const GpuPipeline& pipeline);
 

@@ -51,9 +51,7 @@ double issue_ns(const GpuDevice& device) {
 /// How long a graph takes that is a row of nodes that do nothing.
 double graph_ns(const GpuDevice& device, std::uint32_t nodes) {
   const GpuCalls& calls = device.calls();
-  check(calls, calls.begin_capture(device.conductor()), "beginning the capture of a stream");
-  launch_nothings(device, nodes);
-  const auto graph = end_capture(calls, device.conductor());
+  const auto graph = captured(calls, device.conductor(), [&] { launch_nothings(device, nodes); });
   const auto executable = instantiate(calls, graph.get());
   check(calls, calls.upload(executable.get(), device.conductor()), "uploading a graph");
   return least_ns([&] {

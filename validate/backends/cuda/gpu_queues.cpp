@@ -1,0 +1,18 @@
+#include "validate/backends/cuda/gpu_queues.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace penstock {
+
+std::uint32_t hardware_queues(const char* setting) {
+  // Without a setting; with one that is no number CUDA is assumed to do the same.
+  constexpr std::uint32_t usual = 8;
+  if (setting == nullptr) return usual;
+  char* end = nullptr;
+  const long value = std::strtol(setting, &end, 10);
+  if (end == setting || *end != '\0' || value < 1) return usual;
+  return static_cast<std::uint32_t>(std::min(value, long{most_hardware_queues}));
+}
+
+}  // namespace penstock
