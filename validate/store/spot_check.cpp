@@ -224,9 +224,9 @@ std::size_t record(ProfileStore& store, const std::vector<StoredRow>& rows,
   std::vector<StateChange> changes;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const RowJudgement& judgement = judgements[i];
-    if (judgement.state <= rows[i].state || judgement.superseded_by) continue;
+    if (judgement.faults.empty() || judgement.superseded_by) continue;
     changes.push_back(
-        {judgement.id, judgement.state, fmt::format("{}", fmt::join(judgement.reasons, "; "))});
+        {judgement.id, RowState::retired, fmt::format("{}", fmt::join(judgement.faults, "; "))});
   }
   if (!changes.empty()) store.change(changes, today.date);
   return changes.size();

@@ -29,6 +29,12 @@ void determine(RowJudgement& judgement, std::string reason) {
   judgement.reasons.push_back(std::move(reason));
 }
 
+/// What retires a row for good, whatever program looks at it.
+void find_fault(RowJudgement& judgement, std::string fault) {
+  judgement.faults.push_back(fault);
+  determine(judgement, std::move(fault));
+}
+
 void predict(RowJudgement& judgement, double weight, std::string reason) {
   judgement.score += weight;
   judgement.reasons.push_back(std::move(reason));
@@ -52,18 +58,18 @@ Groups grouped(Rows rows, Text text) {
 
 void judge_alone(const StoredRow& stored, RowJudgement& judgement) {
   if (stored.schema < ProfileStore::schema) {
-    determine(judgement, fmt::format("it was written in version {} of the schema, this is {}",
-                                     stored.schema, ProfileStore::schema));
+    find_fault(judgement, fmt::format("it was written in version {} of the schema, this is {}",
+                                      stored.schema, ProfileStore::schema));
   }
   const std::size_t samples = stored.row.samples_ns.size();
   if (samples < Rules::least_samples) {
-    determine(judgement,
-              fmt::format("it has {} samples, fewer than {}", samples, Rules::least_samples));
+    find_fault(judgement,
+               fmt::format("it has {} samples, fewer than {}", samples, Rules::least_samples));
   }
   const double spread = spread_of(stored.row);
   if (spread > Rules::most_spread) {
-    determine(judgement, fmt::format("its samples are {} from their median, more than {}",
-                                     percent(spread), percent(Rules::most_spread)));
+    find_fault(judgement, fmt::format("its samples are {} from their median, more than {}",
+                                      percent(spread), percent(Rules::most_spread)));
   }
 }
 
@@ -133,8 +139,8 @@ void judge_canary(const StoredRow& stored, double usual, double newest, RowJudge
   if (own <= 0) return;
   const double off = std::abs(own - usual) / usual;
   if (off > Rules::most_canary_off) {
-    determine(judgement,
-              fmt::format("its canary was {} off the median of its environment", percent(off)));
+    find_fault(judgement,
+               fmt::format("its canary was {} off the median of its environment", percent(off)));
   }
   const double drift = std::abs(newest - own) / own;
   if (drift > Rules::most_drift) {
@@ -186,8 +192,10 @@ void settle(const StoredRow& stored, RowJudgement& judgement) {
   if (stored.state == RowState::retired) {
     judgement.score = 0;
     judgement.reasons.clear();
+    judgement.faults.clear();
     return;
   }
+  judgement.unfit = judgement.state == RowState::retired && judgement.faults.empty();
   const bool predicted =
       judgement.score >= Rules::suspect_from || stored.state == RowState::suspect;
   if (judgement.state != RowState::retired && predicted) judgement.state = RowState::suspect;

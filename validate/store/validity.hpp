@@ -43,7 +43,9 @@ struct RowJudgement {
   RowId id{};
   RowState state = RowState::valid;  // the worse of what the store says and what the rules say
   double score = 0;                  // what predicts that it no longer holds
-  std::vector<std::string> reasons;
+  std::vector<std::string> reasons{};
+  std::vector<std::string> faults{};  // those reasons that lie in the row, wherever it is looked at
+  bool unfit = false;                 // retired for today's build and environment alone
   bool elsewhere = false;  // of another model of computer, which today says nothing about
   std::optional<RowId> superseded_by{};  // a newer valid row of the same point; this one is past
 };
