@@ -53,6 +53,11 @@ struct RowJudgement {
 /// Judges the rows of a store, each in its place. Retired rows stay as they are.
 std::vector<RowJudgement> judge(std::span<const StoredRow> rows, const Today& today);
 
+/// What the canary of an environment usually takes: the median over all times at which it was
+/// taken for rows that are not retired; 0: unknown.
+double usual_canary(std::span<const StoredRow> rows,
+                    const std::map<std::string, std::string>& environment);
+
 /// The median of some samples, and the median distance from it over it; 0 of none.
 double median_ns(const ProfileRow& row);
 double spread_of(const ProfileRow& row);

@@ -119,9 +119,13 @@ TEST_CASE("validity: of another model of computer, today says nothing") {
 TEST_CASE(
     "validity: a canary off its environment's median is determined, one that drifts since is "
     "predicted") {
-  // Canaries 1000, 1000, 1000, 1100 and, measured last, 1040. The median is 1000: the fourth is 10
-  // % off. The last is 4 % above the first three, and 5.5 % below the fourth.
+  // Canaries 1000, 1000, 1000, 1100 and, measured last, 1040, an hour or a day apart. The median is
+  // 1000: the fourth is 10 % off. The last is 4 % above the first three, and 5.5 % below the
+  // fourth.
   std::vector<StoredRow> rows = rows_of({16, 20, 24, 28, 32});
+  for (std::size_t i = 0; i < 4; ++i) {
+    rows[i].row.measured_at = fmt::format("2026-10-31T1{}:00:00Z", i);
+  }
   rows[3].row.canary_ns = 1100;
   rows[4].row.canary_ns = 1040;
   rows[4].row.measured_at = "2026-11-02T12:00:00Z";
@@ -136,6 +140,29 @@ TEST_CASE(
   for (const RowJudgement& judgement : judge(rows, same_machine())) {
     CHECK(judgement.state == RowState::valid);
   }
+}
+
+TEST_CASE("validity: canaries count once for each time they were taken, and not of retired rows") {
+  // A sweep of six rows at 1000 ns, then two rows at 1200 ns on days of their own. Of the three
+  // canaries the median is 1200: it is the old sweep that is off, by 16.7 %.
+  std::vector<StoredRow> rows = rows_of({16, 20, 24, 28, 32, 40, 48, 64});
+  for (const std::size_t i : {6U, 7U}) {
+    rows[i].row.canary_ns = 1200;
+    rows[i].row.measured_at = fmt::format("2026-11-0{}T12:00:00Z", i);
+  }
+  const auto& environment = rows[0].row.environment;
+  CHECK(usual_canary(rows, environment) == 1200);
+  auto judgements = judge(rows, same_machine());
+  REQUIRE(judgements[0].faults.size() == 1);
+  CHECK(judgements[0].faults[0] == "its canary was 16.7 % off the median of its environment");
+  CHECK(judgements[7].faults.empty());
+  // With the last two retired, the sweep is all that counts.
+  rows[6].state = rows[7].state = RowState::retired;
+  CHECK(usual_canary(rows, environment) == 1000);
+  judgements = judge(rows, same_machine());
+  CHECK(judgements[0].faults.empty());
+  CHECK(judgements[0].score == 0);
+  CHECK(usual_canary(rows, {{"cpu", "another"}}) == 0);
 }
 
 TEST_CASE("validity: with both of the nearest shapes retired, a row is suspect") {
