@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <tuple>
 
 #include "tests/support/profile_rows.hpp"
 #include "validate/store/environment_keys.hpp"
@@ -283,6 +284,29 @@ TEST_CASE("environments: what counts makes two the same, what is recorded does n
   other["device"] = "H100";
   CHECK(!of_one_machine(one, other));
   CHECK(environment_title(one) == "cc 9.0, H200");
+}
+
+TEST_CASE("environments: a key of a machine that only one has tells two machines apart") {
+  // A graphics card in a computer, the computer alone, and the card without word of its computer.
+  const std::map<std::string, std::string> both{{"cpu", "Xeon"}, {"device", "H200"}};
+  const std::map<std::string, std::string> cpu{{"cores", "8"}, {"cpu", "Xeon"}};
+  const std::map<std::string, std::string> device{{"device", "H200"}};
+  for (const auto& [then, now, key] :
+       {std::tuple(both, cpu, "device"), std::tuple(cpu, both, "device"),
+        std::tuple(both, device, "cpu"), std::tuple(device, both, "cpu")}) {
+    const auto differences = environment_differences(then, now);
+    REQUIRE(differences.size() == 1);
+    CHECK(differences[0].key == key);
+    CHECK(differences[0].step == EnvironmentStep::machine);
+    CHECK(differences[0].then.empty() != differences[0].now.empty());
+    CHECK(!of_one_machine(then, now));
+  }
+  CHECK(environment_differences(cpu, device).size() == 2);
+  CHECK(!of_one_machine(cpu, device));
+  CHECK(of_one_machine(cpu, cpu));
+  // What names no machine may be of any.
+  CHECK(!of_one_machine({}, cpu));
+  CHECK(!of_one_machine({{"cores", "8"}}, {{"cores", "8"}}));
 }
 
 TEST_CASE("UTC: a text is a second and back, and what no calendar has is none") {
