@@ -136,8 +136,10 @@ int retire(const RetireOptions& options) {
   for (const std::string& row : options.rows) {
     changes.push_back({RowId{number_of("a row", row)}, RowState::retired, options.why});
   }
-  store.change(changes, today_here().date);
-  fmt::print("{} rows are retired\n", changes.size());
+  const std::size_t moved = store.change(changes, today_here().date).size();
+  fmt::print("{} rows are retired", moved);
+  if (moved < changes.size()) fmt::print("; {} had been before", changes.size() - moved);
+  fmt::print("\n");
   return ExitCode::done;
 }
 

@@ -32,6 +32,17 @@ RowId added(Database& database, const StoredRow& stored, std::string_view why) {
   return id;
 }
 
+bool moved(Database& database, const StateChange& change, std::string_view at) {
+  Statement(
+      database,
+      "UPDATE profile SET state = ?1 WHERE id = ?2 AND state <> ?1 AND (?3 = '' OR state = ?3)")
+      .with(name(change.state), index(change.id), change.from ? name(*change.from) : "")
+      .finish();
+  if (database.changed() == 0) return false;
+  insert_verdict(database, change.id, {std::string(at), change.state, change.why});
+  return true;
+}
+
 }  // namespace
 
 ProfileStore::ProfileStore(std::string path, Access access) : path_(std::move(path)) {
@@ -72,19 +83,19 @@ std::vector<RowId> ProfileStore::add(std::span<const DerivedRow> rows) {
   });
 }
 
-void ProfileStore::change(std::span<const StateChange> changes, std::string_view at) {
-  in_store(path_, [&] {
+std::vector<RowId> ProfileStore::change(std::span<const StateChange> changes, std::string_view at) {
+  return in_store(path_, [&] {
+    std::vector<RowId> ids;
     Transaction transaction(*database_);
     Statement found(*database_, "SELECT 1 FROM profile WHERE id = ?");
-    Statement update(*database_, "UPDATE profile SET state = ? WHERE id = ?");
     for (const StateChange& change : changes) {
       if (!found.with(index(change.id)).next()) {
         throw UsageError(fmt::format("{}: there is no row {}", path_, index(change.id)));
       }
-      update.with(name(change.state), index(change.id)).finish();
-      insert_verdict(*database_, change.id, {std::string(at), change.state, change.why});
+      if (moved(*database_, change, at)) ids.push_back(change.id);
     }
     transaction.commit();
+    return ids;
   });
 }
 

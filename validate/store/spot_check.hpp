@@ -54,7 +54,8 @@ struct SpotCheck {
 SpotCheck spot_check(ProfileStore& store, const Today& today, const Effects& effects,
                      const Remeasure& remeasure, const SpotBudget& budget = {});
 
-/// Retires rows for the faults that `judge` found in them; returns how many that were. What speaks
+/// Retires rows for the faults that `judge` found in them, unless they have been moved since they
+/// were read; returns how many that were. What speaks
 /// against a row only today, such as another build, is not written: it is judged anew each time.
 std::size_t record(ProfileStore& store, const std::vector<StoredRow>& rows,
                    const std::vector<RowJudgement>& judgements, const Today& today);

@@ -68,6 +68,27 @@ TEST_CASE("profile store: every change of state leaves a verdict that says why")
   CHECK(verdicts[2].at == "2027-01-01T00:00:00Z");
 }
 
+TEST_CASE("profile store: a change decided from a state that is no longer so is not made") {
+  // Two have read the row as suspect; the first retires it, and the second must not revive it.
+  const Scratch scratch;
+  ProfileStore store(scratch.path("p.db"), ProfileStore::Access::create);
+  const ProfileRow row = gemm_row(64, {1, 2, 3});
+  const RowId id = store.add({&row, 1}).at(0);
+  const auto change = [&](RowState to, std::optional<RowState> from) {
+    const StateChange one{id, to, "because", from};
+    return store.change({&one, 1}, row.measured_at).size();
+  };
+  CHECK(change(RowState::suspect, RowState::valid) == 1);
+  CHECK(change(RowState::retired, RowState::suspect) == 1);
+  CHECK(change(RowState::valid, RowState::suspect) == 0);
+  CHECK(store.row(id)->state == RowState::retired);
+  // What is there already leaves no second verdict.
+  CHECK(change(RowState::retired, std::nullopt) == 0);
+  CHECK(store.verdicts(id).size() == 3);
+  CHECK(change(RowState::valid, std::nullopt) == 1);
+  CHECK(store.verdicts(id).size() == 4);
+}
+
 TEST_CASE("profile store: of several changes all are kept, or none") {
   const Scratch scratch;
   ProfileStore store(scratch.path("p.db"), ProfileStore::Access::create);

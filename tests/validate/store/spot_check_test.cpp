@@ -65,16 +65,28 @@ TEST_CASE("spot check: a row that holds is valid again, and its samples are a ne
   CHECK(done.measured[0].holds);
   CHECK(done.measured[0].change == doctest::Approx(0.02));
   CHECK(stored.state(1) == RowState::valid);
-  CHECK(stored.last_verdict(1) == "measured again, +2.0 % off");
+  CHECK(stored.store.verdicts(RowId{1}).size() == 1);  // the store said no worse
   const auto again = stored.store.row(RowId{2});
   REQUIRE(again);
   CHECK(done.measured[0].again == RowId{2});
   CHECK(again->origin == RowId{1});
   CHECK(again->row.samples_ns == std::vector<double>(10, 102));
   CHECK(again->row.measured_at == later().date);
-  CHECK(stored.last_verdict(2) == "row 1 measured again");
+  CHECK(stored.last_verdict(2) == "row 1 measured again, +2.0 % off");
   // Nothing is left to be done: the new row stands for both.
   CHECK(stored.check([](int, int) { return 500; }).measured.empty());
+}
+
+TEST_CASE("spot check: what another process does to a row meanwhile is not undone") {
+  // The row is retired by hand while it is being measured again.
+  Stored stored({64});
+  const StateChange by_hand{RowId{1}, RowState::retired, "the fan was broken"};
+  stored.check([&](int, int) {
+    stored.store.change({&by_hand, 1}, later().date);
+    return 100;
+  });
+  CHECK(stored.state(1) == RowState::retired);
+  CHECK(stored.last_verdict(1) == "the fan was broken");
 }
 
 TEST_CASE("spot check: one measurement that is off is asked again, a second one retires the row") {
