@@ -32,6 +32,13 @@ RowId added(Database& database, const StoredRow& stored, std::string_view why) {
   return id;
 }
 
+/// Whether a row is still in the state that a change of it was decided from.
+bool is_as_decided(const Database& database, const StateChange& change) {
+  Statement found(database, "SELECT 1 FROM profile WHERE id = ?1 AND (?2 = '' OR state = ?2)");
+  return found.with(index(change.id), change.from ? name(*change.from) : "").next();
+}
+
+/// False: it is there already, or not as decided.
 bool moved(Database& database, const StateChange& change, std::string_view at) {
   Statement(
       database,
@@ -96,6 +103,19 @@ std::vector<RowId> ProfileStore::change(std::span<const StateChange> changes, st
     }
     transaction.commit();
     return ids;
+  });
+}
+
+std::optional<RowId> ProfileStore::renew(const StateChange& change, const DerivedRow& again,
+                                         std::string_view at) {
+  check_row(path_, again.row, 0);
+  return in_store(path_, [&]() -> std::optional<RowId> {
+    Transaction transaction(*database_);
+    if (!is_as_decided(*database_, change)) return std::nullopt;
+    moved(*database_, change, at);
+    const RowId id = added(*database_, new_row(again.row, again.origin), again.why);
+    transaction.commit();
+    return id;
   });
 }
 

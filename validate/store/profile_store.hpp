@@ -56,6 +56,11 @@ class ProfileStore {
   /// UsageError for a row that is not there.
   std::vector<RowId> change(std::span<const StateChange> changes, std::string_view at);
 
+  /// Moves a row to another state, or leaves it where it is there already, and adds the one that
+  /// repeats it: both, or, where it is no longer in the state that this was decided from, nothing.
+  std::optional<RowId> renew(const StateChange& change, const DerivedRow& again,
+                             std::string_view at);
+
   StoredRows rows() const;
   /// Nothing: there is no such row.
   std::optional<StoredRow> row(RowId id) const;

@@ -121,9 +121,8 @@ class Check {
     count(stored, result.holds);
   }
 
-  RowId readmit(const StoredRow& stored, std::vector<double> samples, double off) {
+  std::optional<RowId> readmit(const StoredRow& stored, std::vector<double> samples, double off) {
     const std::string why = fmt::format("measured again, {:+.1f} % off", 100 * off);
-    change({{stored.id, RowState::valid, why, stored.state}});
     DerivedRow again{.row = stored.row,
                      .origin = stored.id,
                      .why = fmt::format("row {} {}", index(stored.id), why)};
@@ -131,7 +130,7 @@ class Check {
     again.row.samples_ns = std::move(samples);
     again.row.canary_ns = budget_.canary_ns;
     again.row.measured_at = today_.date;
-    return store_.add({&again, 1}).front();
+    return store_.renew({stored.id, RowState::valid, why, stored.state}, again, today_.date);
   }
 
   void count(const StoredRow& stored, bool held) {

@@ -32,7 +32,7 @@ struct SpotResult {
   RowId id{};
   bool holds = false;
   double change = 0;             // new over old, less 1: of the last try
-  std::optional<RowId> again{};  // the new row, where it holds
+  std::optional<RowId> again{};  // the new row, where it holds and was not moved meanwhile
 };
 
 /// What a spot check did.

@@ -87,6 +87,7 @@ TEST_CASE("spot check: what another process does to a row meanwhile is not undon
   });
   CHECK(stored.state(1) == RowState::retired);
   CHECK(stored.last_verdict(1) == "the fan was broken");
+  CHECK(stored.store.rows().rows.size() == 1);
 }
 
 TEST_CASE("spot check: one measurement that is off is asked again, a second one retires the row") {
