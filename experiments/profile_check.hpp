@@ -15,7 +15,7 @@ struct CheckedStore {
   SpotCheck spot;  // what was measured again
 };
 
-/// Holds rows against today; where asked to, writes which of them are worse than the store says.
+/// Holds rows against today; where asked to, retires those that have a fault of their own.
 /// Throws InputError where the file is damaged, with how many rows can still be read.
 CheckedStore plain_check(const std::string& path, bool record);
 

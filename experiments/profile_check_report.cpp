@@ -97,13 +97,13 @@ std::string profile_check_text(const JudgedRows& judged, const SpotCheck* measur
     ++counts[standing_of(judgement)];
     if (is_sound(judgement)) continue;
     const KernelPoint& point = judged.rows[i].row.point;
-    table.push_back({fmt::format("{}", index(judgement.id)), std::string(name(judgement.state)),
+    table.push_back({fmt::format("{}", index(judgement.id)), std::string(standing_of(judgement)),
                      point.kernel, point.pass, point.shape,
                      fmt::format("{}", fmt::join(judgement.reasons, "; "))});
   }
-  std::string text =
-      fmt::format("{} rows: {} valid, {} suspect, {} retired, {} past\n", judged.rows.size(),
-                  counts["valid"], counts["suspect"], counts["retired"], counts["past"]);
+  std::string text = fmt::format("{} rows: {} valid, {} suspect, {} retired, {} unfit, {} past\n",
+                                 judged.rows.size(), counts["valid"], counts["suspect"],
+                                 counts["retired"], counts["unfit"], counts["past"]);
   const std::size_t wrong = table.size() - 1;
   if (wrong > most_lines) table.resize(most_lines + 1);
   if (wrong > 0) text += "\n" + aligned(table, {1, 2, 3, 4, 5});

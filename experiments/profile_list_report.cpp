@@ -84,7 +84,7 @@ json profile_list_json(const JudgedRows& judged) {
 std::string profile_list_text(const JudgedRows& judged) {
   if (judged.rows.empty()) return "no rows\n" + unreadable_text(judged);
   std::vector<std::vector<std::string>> kernels{
-      {"kernel", "pass", "valid", "suspect", "retired", "past", "environments", "newest"}};
+      {"kernel", "pass", "valid", "suspect", "retired", "unfit", "past", "environments", "newest"}};
   for (const auto& [key, summary] : summaries(judged)) {
     std::vector<std::string> line{key.first, key.second};
     for (const std::string_view standing : standings) {
@@ -99,7 +99,7 @@ std::string profile_list_text(const JudgedRows& judged) {
     places.push_back({fmt::format("{}", number), fmt::format("{}", summary.rows),
                       summary.here ? "yes" : "no", environment_title(*summary.facts)});
   }
-  return valid_text(aligned(kernels, {0, 1, 6, 7}) + "\n" + aligned(places, {2, 3})) +
+  return valid_text(aligned(kernels, {0, 1, 7, 8}) + "\n" + aligned(places, {2, 3})) +
          unreadable_text(judged);
 }
 

@@ -9,7 +9,8 @@ namespace penstock {
 using json = nlohmann::ordered_json;
 
 std::string_view standing_of(const RowJudgement& judgement) {
-  return judgement.superseded_by ? "past" : name(judgement.state);
+  if (judgement.superseded_by) return "past";
+  return judgement.unfit ? "unfit" : name(judgement.state);
 }
 
 json judgement_json(const StoredRow& stored, const RowJudgement& judgement) {
@@ -17,6 +18,7 @@ json judgement_json(const StoredRow& stored, const RowJudgement& judgement) {
   return {
       {"id", index(stored.id)},
       {"state", name(judgement.state)},
+      {"unfit", judgement.unfit},
       {"state_in_store", name(stored.state)},
       {"score", judgement.score},
       {"reasons", judgement.reasons},

@@ -9,9 +9,10 @@
 
 namespace penstock {
 
-/// "valid", "suspect", "retired", or "past" of a row that a newer one stands for.
+/// "valid", "suspect", "retired", "unfit" of a row of another build or environment, which holds
+/// there but not here, or "past" of a row that a newer one stands for.
 std::string_view standing_of(const RowJudgement& judgement);
-constexpr std::array<std::string_view, 4> standings{"valid", "suspect", "retired", "past"};
+constexpr std::array<std::string_view, 5> standings{"valid", "suspect", "retired", "unfit", "past"};
 
 /// A row with what is thought of it, without its samples.
 nlohmann::ordered_json judgement_json(const StoredRow& stored, const RowJudgement& judgement);

@@ -111,7 +111,7 @@ int check(const CheckOptions& options) {
 Runner declare_check(CommandLine& line) {
   auto options = std::make_shared<CheckOptions>();
   line.required("STORE", options->store, "profile store");
-  line.flag("--record", options->record, "write what was found into the store");
+  line.flag("--record", options->record, "retire rows with faults of their own in the store");
   line.option("--budget", options->budget,
               "measure suspect rows again, for so long at most, and write what came of it",
               "SECONDS");
@@ -136,8 +136,10 @@ int retire(const RetireOptions& options) {
   for (const std::string& row : options.rows) {
     changes.push_back({RowId{number_of("a row", row)}, RowState::retired, options.why});
   }
-  store.change(changes, today_here().date);
-  fmt::print("{} rows are retired\n", changes.size());
+  const std::size_t moved = store.change(changes, today_here().date).size();
+  fmt::print("{} rows are retired", moved);
+  if (moved < changes.size()) fmt::print("; {} had been before", changes.size() - moved);
+  fmt::print("\n");
   return ExitCode::done;
 }
 
@@ -192,19 +194,22 @@ struct Action {
 };
 
 constexpr std::array actions{
-    Action{"list", "what a store has, by kernel and by environment",
-           "A row is past when a newer valid one of the same point stands for it.\n"
-           "\n"
-           "Example: penstock profile list machine.profile",
-           declare_list},
+    Action{
+        "list", "what a store has, by kernel and by environment",
+        "A row is unfit when it is of another build, version or part of this machine; it is past\n"
+        "when a newer valid one of the same point stands for it.\n"
+        "\n"
+        "Example: penstock profile list machine.profile",
+        declare_list},
     Action{"show", "all of one row: where and when it was measured, its samples, its verdicts",
            "Example: penstock profile show machine.profile 1", declare_show},
     Action{
         "check", "which rows no longer hold, and why; measures suspect ones again",
-        "Determined invalid, so retired: kernels built from other sources or with other flags;\n"
-        "another major or minor version of a library or driver; another amount of the machine;\n"
-        "an older schema; fewer than 5 samples; samples 10 % and more from their median; a\n"
-        "canary 5 % off that of its environment. Predicted invalid, so suspect: another patch\n"
+        "At fault, so retired: an older schema; fewer than 5 samples; samples 10 % and more from\n"
+        "their median; a canary 5 % off that of its environment. Unfit, so not used here, while\n"
+        "it holds where it was measured: kernels built from other sources or with other flags;\n"
+        "another major or minor version of a library or driver; another amount of the machine.\n"
+        "Predicted invalid, so suspect: another patch\n"
         "of a driver, older than 30 days, a canary that has drifted by 3 %, neighbours retired,\n"
         "three standard deviations off the curve through the other shapes. Rows of another\n"
         "model of computer are held against what does not depend on this one.\n"

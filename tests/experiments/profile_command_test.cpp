@@ -159,6 +159,24 @@ TEST_CASE("profile: check is a finding where a row is not valid, and writes only
   CHECK(Workplace().run({"profile", "check", "machine.profile"}).code == 0);
 }
 
+TEST_CASE("profile: rows of another build are told as unfit, are not used, and stay as they are") {
+  std::vector<ProfileRow> rows = mlp_rows({1});
+  for (ProfileRow& row : rows) row.build = "of another build";
+  const Workplace workplace(rows);
+  const ProgramRun check = workplace.run({"profile", "check", "machine.profile", "--record"});
+  CHECK(check.code == 1);
+  CHECK(check.output.find("3 rows: 0 valid, 0 suspect, 0 retired, 3 unfit, 0 past") !=
+        std::string::npos);
+  CHECK(check.output.find("the kernels, or the flags that they are built with, have changed") !=
+        std::string::npos);
+  const ProgramRun list = workplace.run({"profile", "list", "machine.profile", "--json"});
+  const json document = json::parse(list.output);
+  CHECK(document["kernels"][0]["unfit"] == 1);
+  CHECK(document["kernels"][0]["retired"] == 0);
+  CHECK(workplace.run({"run", "s.json", "--allow-stale"}).code == 3);
+  CHECK(workplace.store().row(RowId{1})->state == RowState::valid);
+}
+
 TEST_CASE("profile: check with a budget measures what it can, and names what it cannot") {
   // The busy loop of 1000 ns took 1 ns, so it is told; of a layer nothing here can measure a pass
   // of that kind of kernel.
@@ -173,7 +191,7 @@ TEST_CASE("profile: check with a budget measures what it can, and names what it 
   const json spot = json::parse(run.output)["spot_check"];
   CHECK(spot["cannot_be_measured"] == std::vector<int>{1});
   CHECK(spot["measured"].empty());
-  CHECK(workplace.store().row(RowId{1})->state == RowState::suspect);
+  CHECK(workplace.store().verdicts(RowId{1}).size() == 1);
   CHECK(workplace.run({"profile", "check", "machine.profile", "--budget", "0"}).code == 2);
 }
 

@@ -120,6 +120,8 @@ std::int64_t Database::whole(const std::string& sql) {
   return statement.next() ? statement.whole(0).value_or(0) : 0;
 }
 
+std::int64_t Database::changed() const { return sqlite3_changes(connection_.get()); }
+
 std::int64_t Database::last_id() const { return sqlite3_last_insert_rowid(connection_.get()); }
 
 Statement::Statement(const Database& database, std::string_view sql) : database_(&database) {

@@ -55,6 +55,8 @@ class Database {
   void run(const std::string& sql);
   /// The first column of the first row, of a query that gives a whole number; 0 of none.
   std::int64_t whole(const std::string& sql);
+  /// How many rows the statement that wrote last has changed.
+  std::int64_t changed() const;
   /// The number of the row that was put in last.
   std::int64_t last_id() const;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -66,22 +67,35 @@ KeyRole role_of_key(std::string_view key) {
 
 std::vector<EnvironmentDifference> environment_differences(
     const std::map<std::string, std::string>& then, const std::map<std::string, std::string>& now) {
-  std::vector<EnvironmentDifference> all;
+  std::map<std::string, EnvironmentDifference> all;
   for (const auto& [key, value] : then) {
     const KeyRole role = role_of_key(key);
     const auto found = now.find(key);
-    if (role == KeyRole::recorded || found == now.end() || found->second == value) continue;
-    all.push_back({step_of(role, value, found->second), key, value, found->second});
+    const bool missing = found == now.end();
+    if (role == KeyRole::recorded || (missing && role != KeyRole::machine)) continue;
+    const std::string current = missing ? "" : found->second;
+    if (missing || current != value)
+      all[key] = {step_of(role, value, current), key, value, current};
   }
-  return all;
+  for (const auto& [key, value] : now) {
+    if (role_of_key(key) != KeyRole::machine || then.contains(key)) continue;
+    all[key] = {EnvironmentStep::machine, key, "", value};
+  }
+  std::vector<EnvironmentDifference> by_key;
+  for (auto& difference : all) by_key.push_back(std::move(difference.second));
+  return by_key;
 }
 
 bool of_one_machine(const std::map<std::string, std::string>& then,
                     const std::map<std::string, std::string>& now) {
-  const auto differences = environment_differences(then, now);
-  return std::none_of(differences.begin(), differences.end(), [](const auto& difference) {
-    return difference.step == EnvironmentStep::machine;
+  const bool in_common = std::any_of(then.begin(), then.end(), [&](const auto& fact) {
+    return role_of_key(fact.first) == KeyRole::machine && now.contains(fact.first);
   });
+  const auto differences = environment_differences(then, now);
+  return in_common &&
+         std::none_of(differences.begin(), differences.end(), [](const auto& difference) {
+           return difference.step == EnvironmentStep::machine;
+         });
 }
 
 std::string identity_of(const std::map<std::string, std::string>& environment) {

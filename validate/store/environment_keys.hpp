@@ -23,7 +23,8 @@ KeyRole role_of_key(std::string_view key);
 /// How much an environment is no longer what it was.
 enum class EnvironmentStep : std::uint8_t { machine, part, version, patch, setting, system };
 
-/// A key that two environments both have, with values that count as different.
+/// A key with values that count as different in two environments. One of a machine that only one
+/// of them has counts too, and is empty in the other; any other key must be in both.
 struct EnvironmentDifference {
   EnvironmentStep step = EnvironmentStep::machine;
   std::string key;
@@ -35,7 +36,7 @@ struct EnvironmentDifference {
 std::vector<EnvironmentDifference> environment_differences(
     const std::map<std::string, std::string>& then, const std::map<std::string, std::string>& now);
 
-/// Whether both are of one model of computer, as far as they say.
+/// Whether both are of one model of computer: the same keys of a machine, at least one, all alike.
 bool of_one_machine(const std::map<std::string, std::string>& then,
                     const std::map<std::string, std::string>& now);
 

@@ -32,6 +32,24 @@ RowId added(Database& database, const StoredRow& stored, std::string_view why) {
   return id;
 }
 
+/// Whether a row is still in the state that a change of it was decided from.
+bool is_as_decided(const Database& database, const StateChange& change) {
+  Statement found(database, "SELECT 1 FROM profile WHERE id = ?1 AND (?2 = '' OR state = ?2)");
+  return found.with(index(change.id), change.from ? name(*change.from) : "").next();
+}
+
+/// False: it is there already, or not as decided.
+bool moved(Database& database, const StateChange& change, std::string_view at) {
+  Statement(
+      database,
+      "UPDATE profile SET state = ?1 WHERE id = ?2 AND state <> ?1 AND (?3 = '' OR state = ?3)")
+      .with(name(change.state), index(change.id), change.from ? name(*change.from) : "")
+      .finish();
+  if (database.changed() == 0) return false;
+  insert_verdict(database, change.id, {std::string(at), change.state, change.why});
+  return true;
+}
+
 }  // namespace
 
 ProfileStore::ProfileStore(std::string path, Access access) : path_(std::move(path)) {
@@ -72,19 +90,32 @@ std::vector<RowId> ProfileStore::add(std::span<const DerivedRow> rows) {
   });
 }
 
-void ProfileStore::change(std::span<const StateChange> changes, std::string_view at) {
-  in_store(path_, [&] {
+std::vector<RowId> ProfileStore::change(std::span<const StateChange> changes, std::string_view at) {
+  return in_store(path_, [&] {
+    std::vector<RowId> ids;
     Transaction transaction(*database_);
     Statement found(*database_, "SELECT 1 FROM profile WHERE id = ?");
-    Statement update(*database_, "UPDATE profile SET state = ? WHERE id = ?");
     for (const StateChange& change : changes) {
       if (!found.with(index(change.id)).next()) {
         throw UsageError(fmt::format("{}: there is no row {}", path_, index(change.id)));
       }
-      update.with(name(change.state), index(change.id)).finish();
-      insert_verdict(*database_, change.id, {std::string(at), change.state, change.why});
+      if (moved(*database_, change, at)) ids.push_back(change.id);
     }
     transaction.commit();
+    return ids;
+  });
+}
+
+std::optional<RowId> ProfileStore::renew(const StateChange& change, const DerivedRow& again,
+                                         std::string_view at) {
+  check_row(path_, again.row, 0);
+  return in_store(path_, [&]() -> std::optional<RowId> {
+    Transaction transaction(*database_);
+    if (!is_as_decided(*database_, change)) return std::nullopt;
+    moved(*database_, change, at);
+    const RowId id = added(*database_, new_row(again.row, again.origin), again.why);
+    transaction.commit();
+    return id;
   });
 }
 

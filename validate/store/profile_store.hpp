@@ -51,9 +51,15 @@ class ProfileStore {
   std::vector<RowId> add(std::span<const ProfileRow> rows);
   /// Adds rows that repeat others, or are taken over from them, as valid.
   std::vector<RowId> add(std::span<const DerivedRow> rows);
-  /// Moves rows to other states, with a verdict each. Throws UsageError for a row that is not
-  /// there.
-  void change(std::span<const StateChange> changes, std::string_view at);
+  /// Moves rows to other states, with a verdict each, and returns those that it moved: a row that
+  /// is there already, or no longer in the state that this was decided from, stays as it is. Throws
+  /// UsageError for a row that is not there.
+  std::vector<RowId> change(std::span<const StateChange> changes, std::string_view at);
+
+  /// Moves a row to another state, or leaves it where it is there already, and adds the one that
+  /// repeats it: both, or, where it is no longer in the state that this was decided from, nothing.
+  std::optional<RowId> renew(const StateChange& change, const DerivedRow& again,
+                             std::string_view at);
 
   StoredRows rows() const;
   /// Nothing: there is no such row.

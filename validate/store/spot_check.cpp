@@ -114,23 +114,23 @@ class Check {
     if (!result.holds) {
       change({{stored.id, RowState::retired,
                fmt::format("measured twice again, {:+.1f} % off at last; {:.1f} % would do",
-                           100 * result.change, 100 * tolerance)}});
+                           100 * result.change, 100 * tolerance),
+               stored.state}});
     }
     done_.measured.push_back(result);
     count(stored, result.holds);
   }
 
-  RowId readmit(const StoredRow& stored, std::vector<double> samples, double off) {
+  std::optional<RowId> readmit(const StoredRow& stored, std::vector<double> samples, double off) {
     const std::string why = fmt::format("measured again, {:+.1f} % off", 100 * off);
-    change({{stored.id, RowState::valid, why}});
     DerivedRow again{.row = stored.row,
                      .origin = stored.id,
-                     .why = fmt::format("row {} measured again", index(stored.id))};
+                     .why = fmt::format("row {} {}", index(stored.id), why)};
     again.row.environment = updated(stored.row.environment, today_);
     again.row.samples_ns = std::move(samples);
     again.row.canary_ns = budget_.canary_ns;
     again.row.measured_at = today_.date;
-    return store_.add({&again, 1}).front();
+    return store_.renew({stored.id, RowState::valid, why, stored.state}, again, today_.date);
   }
 
   void count(const StoredRow& stored, bool held) {
@@ -143,10 +143,10 @@ class Check {
     for (const StoredRow& other : rows_) {
       if (group_of(other) != group_of(stored) || is_settled(other)) continue;
       changes.push_back({other.id, RowState::retired,
-                         "three of five rows of its kernel, build and environment did not hold"});
-      done_.retired_with_group.push_back(other.id);
+                         "three of five rows of its kernel, build and environment did not hold",
+                         other.state});
     }
-    change(changes);
+    for (const RowId id : change(changes)) done_.retired_with_group.push_back(id);
   }
 
   /// Rows that were retired before, or measured by this check.
@@ -197,8 +197,8 @@ class Check {
                        groups_.at(group_of(stored)).held.size());
   }
 
-  void change(const std::vector<StateChange>& changes) {
-    if (!changes.empty()) store_.change(changes, today_.date);
+  std::vector<RowId> change(const std::vector<StateChange>& changes) {
+    return changes.empty() ? std::vector<RowId>() : store_.change(changes, today_.date);
   }
 
   ProfileStore& store_;
@@ -224,12 +224,11 @@ std::size_t record(ProfileStore& store, const std::vector<StoredRow>& rows,
   std::vector<StateChange> changes;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const RowJudgement& judgement = judgements[i];
-    if (judgement.state <= rows[i].state || judgement.superseded_by) continue;
-    changes.push_back(
-        {judgement.id, judgement.state, fmt::format("{}", fmt::join(judgement.reasons, "; "))});
+    if (judgement.faults.empty() || judgement.superseded_by) continue;
+    changes.push_back({judgement.id, RowState::retired,
+                       fmt::format("{}", fmt::join(judgement.faults, "; ")), rows[i].state});
   }
-  if (!changes.empty()) store.change(changes, today.date);
-  return changes.size();
+  return changes.empty() ? 0 : store.change(changes, today.date).size();
 }
 
 }  // namespace penstock

@@ -32,7 +32,7 @@ struct SpotResult {
   RowId id{};
   bool holds = false;
   double change = 0;             // new over old, less 1: of the last try
-  std::optional<RowId> again{};  // the new row, where it holds
+  std::optional<RowId> again{};  // the new row, where it holds and was not moved meanwhile
 };
 
 /// What a spot check did.
@@ -54,7 +54,9 @@ struct SpotCheck {
 SpotCheck spot_check(ProfileStore& store, const Today& today, const Effects& effects,
                      const Remeasure& remeasure, const SpotBudget& budget = {});
 
-/// Writes what `judge` found worse than the store says; returns how many rows that were.
+/// Retires rows for the faults that `judge` found in them, unless they have been moved since they
+/// were read; returns how many that were. What speaks
+/// against a row only today, such as another build, is not written: it is judged anew each time.
 std::size_t record(ProfileStore& store, const std::vector<StoredRow>& rows,
                    const std::vector<RowJudgement>& judgements, const Today& today);
 

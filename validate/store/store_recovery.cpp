@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <system_error>
 #include <utility>
 
 #include "sim/error.hpp"
@@ -33,10 +34,18 @@ Value despite_damage(Value otherwise, Query query) {
   }
 }
 
-/// No number is higher. Where the store cannot tell, as many rows as would fit into the file.
+/// The bytes of a file; none of one that is not there.
+std::int64_t bytes_of(const std::string& path) {
+  std::error_code absent;
+  const auto bytes = fs::file_size(path, absent);
+  return absent ? 0 : static_cast<std::int64_t>(bytes);
+}
+
+/// No number is higher. Where the store cannot tell, as many rows as would fit into the file and
+/// what waits beside it.
 std::int64_t highest_id(Database& database, const std::string& path) {
   constexpr std::int64_t least_row_bytes = 16;
-  const auto most = static_cast<std::int64_t>(fs::file_size(path)) / least_row_bytes;
+  const std::int64_t most = (bytes_of(path) + bytes_of(path + "-wal")) / least_row_bytes;
   std::int64_t highest = 0;
   for (const char* query :
        {"SELECT seq FROM sqlite_sequence WHERE name = 'profile'", "SELECT max(id) FROM profile"}) {
@@ -72,6 +81,27 @@ Recovery read_all(const std::string& path, const Keep& keep) {
   return recovery;
 }
 
+/// Copies what can be read of one store into another, which is empty.
+Recovery copy_rows(const std::string& path, const std::string& into) {
+  Database target(into, Database::Access::write);
+  Transaction transaction(target);
+  const Recovery recovery = in_store(path, [&] {
+    return read_all(path, [&](const StoredRow& row, const std::vector<RowVerdict>& verdicts) {
+      in_store(into, [&] {
+        insert_row(target, row);
+        for (const RowVerdict& verdict : verdicts) insert_verdict(target, row.id, verdict);
+      });
+    });
+  });
+  transaction.commit();
+  return recovery;
+}
+
+void remove_store(const std::string& path) {
+  std::error_code ignored;
+  for (const char* end : {"", "-wal", "-shm"}) fs::remove(path + end, ignored);
+}
+
 }  // namespace
 
 Recovery examine_store(const std::string& path) {
@@ -86,20 +116,12 @@ Recovery recover_store(const std::string& path, const std::string& into) {
         fmt::format("{}: it is there already; rows are recovered into a new file", into));
   }
   in_store(into, [&] { make_store(into); });
-  return in_store(into, [&] {
-    Database target(into, Database::Access::write);
-    Transaction transaction(target);
-    const Recovery recovery = in_store(path, [&] {
-      return read_all(path, [&](const StoredRow& row, const std::vector<RowVerdict>& verdicts) {
-        in_store(into, [&] {
-          insert_row(target, row);
-          for (const RowVerdict& verdict : verdicts) insert_verdict(target, row.id, verdict);
-        });
-      });
-    });
-    transaction.commit();
-    return recovery;
-  });
+  try {
+    return in_store(into, [&] { return copy_rows(path, into); });
+  } catch (...) {
+    remove_store(into);  // it holds nothing
+    throw;
+  }
 }
 
 }  // namespace penstock

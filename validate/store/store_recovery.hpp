@@ -20,7 +20,8 @@ struct Recovery {
 Recovery examine_store(const std::string& path);
 
 /// Also writes what can be read into a new store, under the numbers and with the verdicts that rows
-/// had. Throws UsageError where there is a file of this name.
+/// had; where nothing can be read, there is no new store. Throws UsageError where there is a file
+/// of this name.
 Recovery recover_store(const std::string& path, const std::string& into);
 
 }  // namespace penstock

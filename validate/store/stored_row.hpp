@@ -45,6 +45,7 @@ struct StateChange {
   RowId id{};
   RowState state = RowState::valid;
   std::string why;
+  std::optional<RowState> from{};  // the state that this was decided from; nothing: whichever
 };
 
 /// A row that comes from another one: measured again, or taken over into another environment.

@@ -29,6 +29,12 @@ void determine(RowJudgement& judgement, std::string reason) {
   judgement.reasons.push_back(std::move(reason));
 }
 
+/// What retires a row for good, whatever program looks at it.
+void find_fault(RowJudgement& judgement, std::string fault) {
+  judgement.faults.push_back(fault);
+  determine(judgement, std::move(fault));
+}
+
 void predict(RowJudgement& judgement, double weight, std::string reason) {
   judgement.score += weight;
   judgement.reasons.push_back(std::move(reason));
@@ -52,18 +58,18 @@ Groups grouped(Rows rows, Text text) {
 
 void judge_alone(const StoredRow& stored, RowJudgement& judgement) {
   if (stored.schema < ProfileStore::schema) {
-    determine(judgement, fmt::format("it was written in version {} of the schema, this is {}",
-                                     stored.schema, ProfileStore::schema));
+    find_fault(judgement, fmt::format("it was written in version {} of the schema, this is {}",
+                                      stored.schema, ProfileStore::schema));
   }
   const std::size_t samples = stored.row.samples_ns.size();
   if (samples < Rules::least_samples) {
-    determine(judgement,
-              fmt::format("it has {} samples, fewer than {}", samples, Rules::least_samples));
+    find_fault(judgement,
+               fmt::format("it has {} samples, fewer than {}", samples, Rules::least_samples));
   }
   const double spread = spread_of(stored.row);
   if (spread > Rules::most_spread) {
-    determine(judgement, fmt::format("its samples are {} from their median, more than {}",
-                                     percent(spread), percent(Rules::most_spread)));
+    find_fault(judgement, fmt::format("its samples are {} from their median, more than {}",
+                                      percent(spread), percent(Rules::most_spread)));
   }
 }
 
@@ -109,32 +115,44 @@ void judge_age(const StoredRow& stored, const Today& today, RowJudgement& judgem
   }
 }
 
-std::vector<double> canaries(Rows rows, const std::vector<std::size_t>& group,
-                             std::string_view since = "") {
-  std::vector<double> all;
+/// What the canary of one environment took, by when: one for each time, however many rows were
+/// measured then, so that a large sweep of old does not outvote what is so now.
+using Canaries = std::map<std::string_view, double>;
+
+Canaries canaries(Rows rows, const std::vector<std::size_t>& group) {
+  std::map<std::string_view, std::vector<double>> times;
   for (const std::size_t i : group) {
-    const ProfileRow& row = rows[i].row;
-    if (row.canary_ns > 0 && row.measured_at >= since) all.push_back(row.canary_ns);
+    const StoredRow& stored = rows[i];
+    if (stored.state == RowState::retired || stored.row.canary_ns <= 0) continue;
+    times[stored.row.measured_at].push_back(stored.row.canary_ns);
   }
+  Canaries all;
+  for (const auto& [at, taken] : times) all[at] = median(taken);
   return all;
 }
 
-/// What canaries of the newest day of an environment came to.
-double newest_canary(Rows rows, const std::vector<std::size_t>& group) {
-  std::string newest;
-  for (const std::size_t i : group) {
-    if (rows[i].row.canary_ns > 0) newest = std::max(newest, rows[i].row.measured_at);
+double median_since(const Canaries& canaries, std::string_view since) {
+  std::vector<double> all;
+  for (const auto& [at, canary_ns] : canaries) {
+    if (at >= since) all.push_back(canary_ns);
   }
-  return median(canaries(rows, group, newest.substr(0, newest.find('T'))));
+  return median(std::move(all));
+}
+
+/// What canaries of the newest day of an environment came to.
+double newest_canary(const Canaries& canaries) {
+  if (canaries.empty()) return 0;
+  const std::string_view newest = canaries.rbegin()->first;
+  return median_since(canaries, newest.substr(0, newest.find('T')));
 }
 
 void judge_canary(const StoredRow& stored, double usual, double newest, RowJudgement& judgement) {
   const double own = stored.row.canary_ns;
-  if (own <= 0) return;
+  if (own <= 0 || stored.state == RowState::retired) return;
   const double off = std::abs(own - usual) / usual;
   if (off > Rules::most_canary_off) {
-    determine(judgement,
-              fmt::format("its canary was {} off the median of its environment", percent(off)));
+    find_fault(judgement,
+               fmt::format("its canary was {} off the median of its environment", percent(off)));
   }
   const double drift = std::abs(newest - own) / own;
   if (drift > Rules::most_drift) {
@@ -146,8 +164,9 @@ void judge_canary(const StoredRow& stored, double usual, double newest, RowJudge
 void judge_canaries(Rows rows, Judgements& all) {
   const auto identity = [](const StoredRow& row) { return identity_of(row.row.environment); };
   for (const auto& group : grouped(rows, identity)) {
-    const double usual = median(canaries(rows, group.second));
-    const double newest = newest_canary(rows, group.second);
+    const Canaries taken = canaries(rows, group.second);
+    const double usual = median_since(taken, "");
+    const double newest = newest_canary(taken);
     for (const std::size_t i : group.second) judge_canary(rows[i], usual, newest, all[i]);
   }
 }
@@ -186,14 +205,25 @@ void settle(const StoredRow& stored, RowJudgement& judgement) {
   if (stored.state == RowState::retired) {
     judgement.score = 0;
     judgement.reasons.clear();
+    judgement.faults.clear();
     return;
   }
+  judgement.unfit = judgement.state == RowState::retired && judgement.faults.empty();
   const bool predicted =
       judgement.score >= Rules::suspect_from || stored.state == RowState::suspect;
   if (judgement.state != RowState::retired && predicted) judgement.state = RowState::suspect;
 }
 
 }  // namespace
+
+double usual_canary(Rows rows, const std::map<std::string, std::string>& environment) {
+  const std::string identity = identity_of(environment);
+  std::vector<std::size_t> group;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (identity_of(rows[i].row.environment) == identity) group.push_back(i);
+  }
+  return median_since(canaries(rows, group), "");
+}
 
 double median_ns(const ProfileRow& row) { return median(row.samples_ns); }
 

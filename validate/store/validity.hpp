@@ -43,13 +43,20 @@ struct RowJudgement {
   RowId id{};
   RowState state = RowState::valid;  // the worse of what the store says and what the rules say
   double score = 0;                  // what predicts that it no longer holds
-  std::vector<std::string> reasons;
+  std::vector<std::string> reasons{};
+  std::vector<std::string> faults{};  // those reasons that lie in the row, wherever it is looked at
+  bool unfit = false;                 // retired for today's build and environment alone
   bool elsewhere = false;  // of another model of computer, which today says nothing about
   std::optional<RowId> superseded_by{};  // a newer valid row of the same point; this one is past
 };
 
 /// Judges the rows of a store, each in its place. Retired rows stay as they are.
 std::vector<RowJudgement> judge(std::span<const StoredRow> rows, const Today& today);
+
+/// What the canary of an environment usually takes: the median over all times at which it was
+/// taken for rows that are not retired; 0: unknown.
+double usual_canary(std::span<const StoredRow> rows,
+                    const std::map<std::string, std::string>& environment);
 
 /// The median of some samples, and the median distance from it over it; 0 of none.
 double median_ns(const ProfileRow& row);

@@ -68,6 +68,52 @@ TEST_CASE("profile store: every change of state leaves a verdict that says why")
   CHECK(verdicts[2].at == "2027-01-01T00:00:00Z");
 }
 
+TEST_CASE("profile store: a change decided from a state that is no longer so is not made") {
+  // Two have read the row as suspect; the first retires it, and the second must not revive it.
+  const Scratch scratch;
+  ProfileStore store(scratch.path("p.db"), ProfileStore::Access::create);
+  const ProfileRow row = gemm_row(64, {1, 2, 3});
+  const RowId id = store.add({&row, 1}).at(0);
+  const auto change = [&](RowState to, std::optional<RowState> from) {
+    const StateChange one{id, to, "because", from};
+    return store.change({&one, 1}, row.measured_at).size();
+  };
+  CHECK(change(RowState::suspect, RowState::valid) == 1);
+  CHECK(change(RowState::retired, RowState::suspect) == 1);
+  CHECK(change(RowState::valid, RowState::suspect) == 0);
+  CHECK(store.row(id)->state == RowState::retired);
+  // What is there already leaves no second verdict.
+  CHECK(change(RowState::retired, std::nullopt) == 0);
+  CHECK(store.verdicts(id).size() == 3);
+  CHECK(change(RowState::valid, std::nullopt) == 1);
+  CHECK(store.verdicts(id).size() == 4);
+}
+
+TEST_CASE("profile store: a row is made valid together with what repeats it, or neither is done") {
+  const Scratch scratch;
+  ProfileStore store(scratch.path("p.db"), ProfileStore::Access::create);
+  const ProfileRow row = gemm_row(64, {1, 2, 3});
+  const RowId id = store.add({&row, 1}).at(0);
+  StateChange change{id, RowState::suspect, "old"};
+  store.change({&change, 1}, row.measured_at);
+  DerivedRow again{row, id, "measured again"};
+  change = {id, RowState::valid, "it holds", RowState::valid};  // it is not: it is suspect
+  CHECK(!store.renew(change, again, row.measured_at));
+  change.from = RowState::suspect;
+  again.row.samples_ns = {};  // no measurement
+  CHECK_THROWS_AS(store.renew(change, again, row.measured_at), InputError);
+  again.row.samples_ns = {1, 2, 3};
+  again.origin = RowId{9};  // no row: the database refuses the second half
+  CHECK_THROWS(store.renew(change, again, row.measured_at));
+  CHECK(store.row(id)->state == RowState::suspect);
+  CHECK(store.rows().rows.size() == 1);
+  again.origin = id;
+  CHECK(store.renew(change, again, row.measured_at) == RowId{2});
+  CHECK(store.row(id)->state == RowState::valid);
+  CHECK(store.verdicts(id).back().why == "it holds");
+  CHECK(store.row(RowId{2})->origin == id);
+}
+
 TEST_CASE("profile store: of several changes all are kept, or none") {
   const Scratch scratch;
   ProfileStore store(scratch.path("p.db"), ProfileStore::Access::create);

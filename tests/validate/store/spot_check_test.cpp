@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <tuple>
+
 #include "tests/support/profile_rows.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -63,16 +65,29 @@ TEST_CASE("spot check: a row that holds is valid again, and its samples are a ne
   CHECK(done.measured[0].holds);
   CHECK(done.measured[0].change == doctest::Approx(0.02));
   CHECK(stored.state(1) == RowState::valid);
-  CHECK(stored.last_verdict(1) == "measured again, +2.0 % off");
+  CHECK(stored.store.verdicts(RowId{1}).size() == 1);  // the store said no worse
   const auto again = stored.store.row(RowId{2});
   REQUIRE(again);
   CHECK(done.measured[0].again == RowId{2});
   CHECK(again->origin == RowId{1});
   CHECK(again->row.samples_ns == std::vector<double>(10, 102));
   CHECK(again->row.measured_at == later().date);
-  CHECK(stored.last_verdict(2) == "row 1 measured again");
+  CHECK(stored.last_verdict(2) == "row 1 measured again, +2.0 % off");
   // Nothing is left to be done: the new row stands for both.
   CHECK(stored.check([](int, int) { return 500; }).measured.empty());
+}
+
+TEST_CASE("spot check: what another process does to a row meanwhile is not undone") {
+  // The row is retired by hand while it is being measured again.
+  Stored stored({64});
+  const StateChange by_hand{RowId{1}, RowState::retired, "the fan was broken"};
+  stored.check([&](int, int) {
+    stored.store.change({&by_hand, 1}, later().date);
+    return 100;
+  });
+  CHECK(stored.state(1) == RowState::retired);
+  CHECK(stored.last_verdict(1) == "the fan was broken");
+  CHECK(stored.store.rows().rows.size() == 1);
 }
 
 TEST_CASE("spot check: one measurement that is off is asked again, a second one retires the row") {
@@ -217,15 +232,50 @@ TEST_CASE("spot check: what cannot be measured here is named and stays as it is"
   CHECK(stored.store.verdicts(RowId{1}).size() == 1);
 }
 
-TEST_CASE("spot check: what was judged is written with its reasons, once") {
-  Stored stored({64, 128});
-  const StateChange change{RowId{2}, RowState::suspect, "by hand"};
-  stored.store.change({&change, 1}, later().date);
-  const std::vector<StoredRow> rows = stored.store.rows().rows;
-  CHECK(record(stored.store, rows, judge(rows, later()), later()) == 1);
-  CHECK(stored.state(1) == RowState::suspect);
-  CHECK(stored.last_verdict(1) == "it is 40 days old");
-  CHECK(stored.last_verdict(2) == "by hand");
+TEST_CASE("spot check: of what was judged, faults of a row are written with their reasons, once") {
+  // Both rows are suspect for their age; the second has too few samples besides.
+  Stored stored({64});
+  const ProfileRow few = gemm_row(128, {100, 100});
+  stored.store.add({&few, 1});
+  const auto recorded = [&] {
+    const std::vector<StoredRow> rows = stored.store.rows().rows;
+    return record(stored.store, rows, judge(rows, later()), later());
+  };
+  CHECK(recorded() == 1);
+  CHECK(stored.state(1) == RowState::valid);
+  CHECK(stored.state(2) == RowState::retired);
+  CHECK(stored.last_verdict(2) == "it has 2 samples, fewer than 5");
+  CHECK(recorded() == 0);
+  CHECK(stored.store.verdicts(RowId{2}).size() == 2);
+}
+
+TEST_CASE("spot check: programs of two builds and drivers share a store and retire no rows there") {
+  // Each has a row of its own; what the other measured is unfit for it, and stays valid.
+  Stored stored({64});
+  ProfileRow other = gemm_row(64, std::vector<double>(10, 300));
+  other.build = "b2";
+  other.environment["driver"] = "2.0";
+  stored.store.add({&other, 1});
+  Today first = later();
+  first.date = "2026-11-01T12:00:00Z";
+  Today second = first;
+  second.build = "b2";
+  second.environment["driver"] = "2.0";
+  Today third = second;
+  third.environment["driver"] = "3.0";
+  for (const auto& [today, unfit_1, unfit_2] : std::vector<std::tuple<Today, bool, bool>>{
+           {first, false, true}, {second, true, false}, {third, true, true}}) {
+    const std::vector<StoredRow> rows = stored.store.rows().rows;
+    const std::vector<RowJudgement> judgements = judge(rows, today);
+    CHECK(judgements[0].unfit == unfit_1);
+    CHECK(judgements[1].unfit == unfit_2);
+    CHECK(judgements[0].state == (unfit_1 ? RowState::retired : RowState::valid));
+    CHECK(record(stored.store, rows, judgements, today) == 0);
+  }
+  for (const std::int64_t id : {1, 2}) {
+    CHECK(stored.state(id) == RowState::valid);
+    CHECK(stored.store.verdicts(RowId{id}).size() == 1);
+  }
 }
 
 }  // namespace penstock::testing

@@ -311,6 +311,32 @@ TEST_CASE("store faults: a page overwritten in the middle is told, and others ar
   CHECK_THROWS_AS(recover_store(path, scratch.path("saved.db")), UsageError);
 }
 
+TEST_CASE("store faults: a recovery that fails leaves no file behind") {
+  const Scratch scratch;
+  const std::string saved = scratch.path("saved.db");
+  scratch.file("text", "no store, but a line of text that is longer than the head of one");
+  CHECK_THROWS_AS(recover_store(scratch.path("text"), saved), InputError);
+  CHECK_THROWS_AS(recover_store(scratch.path("absent"), saved), InputError);
+  const std::string newer = store_with(scratch, 1);
+  Database(newer, Database::Access::write).run("PRAGMA user_version = 7");
+  CHECK_THROWS_AS(recover_store(newer, saved), InputError);
+  for (const char* end : {"", "-wal", "-shm"}) CHECK(!fs::exists(saved + end));
+}
+
+TEST_CASE("store faults: rows that wait beside the file are counted too") {
+  // While somebody reads, what is committed stays in the file -wal; a row takes 16 bytes at least,
+  // so that the file itself could not hold as many.
+  constexpr std::size_t count = 6000;
+  const Scratch scratch;
+  const std::string path = store_with(scratch, 1);
+  Database reader(path, Database::Access::read);
+  reader.run("BEGIN");
+  REQUIRE(reader.whole("SELECT count(*) FROM profile") == 1);
+  ProfileStore(path, ProfileStore::Access::write).add(rows_of(count - 1, 5));
+  REQUIRE(fs::file_size(path) / 16 < count);
+  CHECK(examine_store(path).readable == count);
+}
+
 TEST_CASE("store faults: where nothing can be written, rows are read and writing says why not") {
   const Scratch scratch;
   const std::string folder = scratch.path("medium");

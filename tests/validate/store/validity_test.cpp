@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <tuple>
 
 #include "tests/support/profile_rows.hpp"
 #include "validate/store/environment_keys.hpp"
@@ -119,9 +120,13 @@ TEST_CASE("validity: of another model of computer, today says nothing") {
 TEST_CASE(
     "validity: a canary off its environment's median is determined, one that drifts since is "
     "predicted") {
-  // Canaries 1000, 1000, 1000, 1100 and, measured last, 1040. The median is 1000: the fourth is 10
-  // % off. The last is 4 % above the first three, and 5.5 % below the fourth.
+  // Canaries 1000, 1000, 1000, 1100 and, measured last, 1040, an hour or a day apart. The median is
+  // 1000: the fourth is 10 % off. The last is 4 % above the first three, and 5.5 % below the
+  // fourth.
   std::vector<StoredRow> rows = rows_of({16, 20, 24, 28, 32});
+  for (std::size_t i = 0; i < 4; ++i) {
+    rows[i].row.measured_at = fmt::format("2026-10-31T1{}:00:00Z", i);
+  }
   rows[3].row.canary_ns = 1100;
   rows[4].row.canary_ns = 1040;
   rows[4].row.measured_at = "2026-11-02T12:00:00Z";
@@ -136,6 +141,29 @@ TEST_CASE(
   for (const RowJudgement& judgement : judge(rows, same_machine())) {
     CHECK(judgement.state == RowState::valid);
   }
+}
+
+TEST_CASE("validity: canaries count once for each time they were taken, and not of retired rows") {
+  // A sweep of six rows at 1000 ns, then two rows at 1200 ns on days of their own. Of the three
+  // canaries the median is 1200: it is the old sweep that is off, by 16.7 %.
+  std::vector<StoredRow> rows = rows_of({16, 20, 24, 28, 32, 40, 48, 64});
+  for (const std::size_t i : {6U, 7U}) {
+    rows[i].row.canary_ns = 1200;
+    rows[i].row.measured_at = fmt::format("2026-11-0{}T12:00:00Z", i);
+  }
+  const auto& environment = rows[0].row.environment;
+  CHECK(usual_canary(rows, environment) == 1200);
+  auto judgements = judge(rows, same_machine());
+  REQUIRE(judgements[0].faults.size() == 1);
+  CHECK(judgements[0].faults[0] == "its canary was 16.7 % off the median of its environment");
+  CHECK(judgements[7].faults.empty());
+  // With the last two retired, the sweep is all that counts.
+  rows[6].state = rows[7].state = RowState::retired;
+  CHECK(usual_canary(rows, environment) == 1000);
+  judgements = judge(rows, same_machine());
+  CHECK(judgements[0].faults.empty());
+  CHECK(judgements[0].score == 0);
+  CHECK(usual_canary(rows, {{"cpu", "another"}}) == 0);
 }
 
 TEST_CASE("validity: with both of the nearest shapes retired, a row is suspect") {
@@ -256,6 +284,29 @@ TEST_CASE("environments: what counts makes two the same, what is recorded does n
   other["device"] = "H100";
   CHECK(!of_one_machine(one, other));
   CHECK(environment_title(one) == "cc 9.0, H200");
+}
+
+TEST_CASE("environments: a key of a machine that only one has tells two machines apart") {
+  // A graphics card in a computer, the computer alone, and the card without word of its computer.
+  const std::map<std::string, std::string> both{{"cpu", "Xeon"}, {"device", "H200"}};
+  const std::map<std::string, std::string> cpu{{"cores", "8"}, {"cpu", "Xeon"}};
+  const std::map<std::string, std::string> device{{"device", "H200"}};
+  for (const auto& [then, now, key] :
+       {std::tuple(both, cpu, "device"), std::tuple(cpu, both, "device"),
+        std::tuple(both, device, "cpu"), std::tuple(device, both, "cpu")}) {
+    const auto differences = environment_differences(then, now);
+    REQUIRE(differences.size() == 1);
+    CHECK(differences[0].key == key);
+    CHECK(differences[0].step == EnvironmentStep::machine);
+    CHECK(differences[0].then.empty() != differences[0].now.empty());
+    CHECK(!of_one_machine(then, now));
+  }
+  CHECK(environment_differences(cpu, device).size() == 2);
+  CHECK(!of_one_machine(cpu, device));
+  CHECK(of_one_machine(cpu, cpu));
+  // What names no machine may be of any.
+  CHECK(!of_one_machine({}, cpu));
+  CHECK(!of_one_machine({{"cores", "8"}}, {{"cores", "8"}}));
 }
 
 TEST_CASE("UTC: a text is a second and back, and what no calendar has is none") {
