@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <tuple>
+#include <utility>
 
 #include "tests/support/profile_rows.hpp"
 #include "tests/support/scratch.hpp"
@@ -40,8 +41,8 @@ class Stored {
       if (time < 0) return std::nullopt;
       return std::vector<double>(static_cast<std::size_t>(repeats), time);
     };
-    return spot_check(store, today, effects, remeasure,
-                      {.seconds = budget_s, .canary_ns = 1000, .elapsed_s = [&] { return clock; }});
+    return spot_check(store, today, effects, remeasure, canary,
+                      {.seconds = budget_s, .elapsed_s = [&] { return clock; }});
   }
 
   RowState state(std::int64_t id) const { return store.row(RowId{id})->state; }
@@ -52,6 +53,7 @@ class Stored {
 
  public:
   ProfileStore store;
+  Canary canary = [] { return 1000; };
   double clock = 0;
   std::vector<std::string> order;
 };
@@ -109,11 +111,47 @@ TEST_CASE("spot check: a row may be off by three times its own spread") {
   const ProfileRow row = gemm_row(64, {96, 96, 100, 104, 104});
   store.add({&row, 1});
   const auto at = [&](double ns) {
-    return spot_check(store, later(), {}, [ns](const KernelPoint&, int repeats) {
+    const Remeasure remeasure = [ns](const KernelPoint&, int repeats) {
       return std::vector<double>(static_cast<std::size_t>(repeats), ns);
-    });
+    };
+    return spot_check(store, later(), {}, remeasure, [] { return 1000; });
   };
   CHECK(at(111).measured.at(0).holds);
+}
+
+TEST_CASE("spot check: while the canary is off, nothing is said of a row") {
+  // It took 1000 ns when the row was measured: 1040 are 4 % off, 1020 and 975 are within 3 %. Each
+  // attempt takes two; a row that is far off is measured twice.
+  for (const std::vector<double>& taken : std::vector<std::vector<double>>{
+           {1040, 1000}, {1000, 1040}, {1000, 960}, {1000, 1000, 1000, 1040}}) {
+    CAPTURE(taken.size());
+    Stored stored({64});
+    std::size_t next = 0;
+    stored.canary = [&] { return taken.at(next++); };
+    const SpotCheck done = stored.check([&](int, int) { return taken.size() == 2 ? 100 : 200; });
+    CHECK(next == taken.size());
+    CHECK(done.not_quiet == std::vector<RowId>{RowId{1}});
+    CHECK(done.measured.empty());
+    CHECK(stored.store.verdicts(RowId{1}).size() == 1);
+    CHECK(stored.store.rows().rows.size() == 1);
+  }
+  Stored stored({64});
+  std::vector<double> taken{975, 1020};
+  stored.canary = [&] { return std::exchange(taken.front(), taken.back()); };
+  const SpotCheck done = stored.check([](int, int) { return 100; });
+  CHECK(done.not_quiet.empty());
+  REQUIRE(done.measured.size() == 1);
+  CHECK(stored.store.row(RowId{2})->row.canary_ns == 1020);
+}
+
+TEST_CASE("spot check: where no canary is known, there is nothing to hold one against") {
+  Stored stored({});
+  ProfileRow row = gemm_row(64, std::vector<double>(10, 100));
+  row.canary_ns = 0;
+  stored.store.add({&row, 1});
+  stored.canary = [] { return 77; };
+  CHECK(stored.check([](int, int) { return 100; }).measured.size() == 1);
+  CHECK(stored.store.row(RowId{2})->row.canary_ns == 77);
 }
 
 TEST_CASE("spot check: those rows come first on which most depends, as far as time goes") {
