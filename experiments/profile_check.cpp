@@ -78,7 +78,7 @@ CheckedStore measured_check(const std::string& path, double budget_s) {
   const Today today = today_here();
   const JudgedRows before = judged_rows(store, today);
   record(store, before.rows, before.judgements, today);
-  SpotCheck spot = spot_check(store, today, {}, measured_here, canary_here, {.seconds = budget_s});
+  SpotCheck spot = spot_check(store, today, measured_here, canary_here, {.seconds = budget_s});
   return {judged_with_last_words(store, today), std::move(spot)};
 }
 

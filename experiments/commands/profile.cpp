@@ -214,7 +214,7 @@ constexpr std::array actions{
         "model of computer are held against what does not depend on this one.\n"
         "\n"
         "Nothing is written unless --record or --budget is given. With --budget, those suspect\n"
-        "rows are measured again first that most depends on; what holds is valid again, what\n"
+        "rows are measured again first against which most speaks; what holds is valid again, what\n"
         "is off twice by 3 % and three times its spread is retired. Where the canary, taken "
         "before\n"
         "and after, is 3 % off that of the environment, the row stays as it is.\n"

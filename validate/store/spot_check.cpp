@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "validate/measurement.hpp"
@@ -40,11 +41,6 @@ std::map<std::string, std::string> updated(std::map<std::string, std::string> en
   return environment;
 }
 
-struct Candidate {
-  std::size_t row = 0;
-  double weight = 0;
-};
-
 struct Measured {
   std::vector<double> samples_ns;
   double canary_ns = 0;
@@ -75,9 +71,9 @@ class Check {
         rows_(store.rows().rows),
         judgements_(judge(rows_, today)) {}
 
-  SpotCheck run(const Effects& effects) {
-    for (const Candidate& candidate : candidates(effects)) {
-      const StoredRow& stored = rows_[candidate.row];
+  SpotCheck run() {
+    for (const std::size_t candidate : candidates()) {
+      const StoredRow& stored = rows_[candidate];
       if (groups_[group_of(stored)].retired) continue;
       if (elapsed_s_() >= budget_.seconds) {
         done_.left.push_back(stored.id);
@@ -90,20 +86,21 @@ class Check {
   }
 
  private:
-  /// Suspect rows that this machine can speak about, those first that matter most.
-  std::vector<Candidate> candidates(const Effects& effects) const {
-    std::vector<Candidate> all;
+  /// Suspect rows that this machine can speak about, those first against which most speaks.
+  std::vector<std::size_t> candidates() const {
+    std::vector<std::size_t> all;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const RowJudgement& judgement = judgements_[i];
       if (judgement.state != RowState::suspect || judgement.elsewhere || judgement.superseded_by) {
         continue;
       }
-      const auto effect = effects.find(rows_[i].id);
-      all.push_back({i, (effect == effects.end() ? 1 : effect->second) *
-                            std::max(judgement.score, ValidityRules::suspect_from)});
+      all.push_back(i);
     }
+    const auto weight = [&](std::size_t i) {
+      return std::max(judgements_[i].score, ValidityRules::suspect_from);
+    };
     std::stable_sort(all.begin(), all.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.weight > b.weight; });
+                     [&](std::size_t a, std::size_t b) { return weight(a) > weight(b); });
     return all;
   }
 
@@ -251,9 +248,9 @@ class Check {
 
 }  // namespace
 
-SpotCheck spot_check(ProfileStore& store, const Today& today, const Effects& effects,
-                     const Remeasure& remeasure, const Canary& canary, const SpotBudget& budget) {
-  return Check(store, today, remeasure, canary, budget).run(effects);
+SpotCheck spot_check(ProfileStore& store, const Today& today, const Remeasure& remeasure,
+                     const Canary& canary, const SpotBudget& budget) {
+  return Check(store, today, remeasure, canary, budget).run();
 }
 
 std::size_t record(ProfileStore& store, const std::vector<StoredRow>& rows,

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,10 +17,6 @@ using Remeasure =
 
 /// What the canary takes just now, in nanoseconds; 0: unknown.
 using Canary = std::function<double()>;
-
-/// How much the makespan depends on a row: criticality times how many actions take their time from
-/// it. Rows that are not named have 1.
-using Effects = std::map<RowId, double>;
 
 /// What a spot check may take.
 struct SpotBudget {
@@ -47,7 +42,7 @@ struct SpotCheck {
   std::vector<RowId> left;                // for which there was no time
 };
 
-/// Measures suspect rows again, those first on which most depends and against which most speaks:
+/// Measures suspect rows again, those first against which most speaks:
 /// ten times, and as often again where that is off by more than 3 % and three times the row's own
 /// spread. What holds is valid again, and the new samples become a row of their own; what is off
 /// twice is retired. A row beside whose measurement, before or after, the canary is more than 3 %
@@ -56,9 +51,8 @@ struct SpotCheck {
 /// with them; where all that were measured hold, five or every suspect one, the others of an
 /// environment that differs from today's by a patch or a setting are taken over into today's. Each
 /// step is in the store, with its verdict, before the next begins.
-SpotCheck spot_check(ProfileStore& store, const Today& today, const Effects& effects,
-                     const Remeasure& remeasure, const Canary& canary,
-                     const SpotBudget& budget = {});
+SpotCheck spot_check(ProfileStore& store, const Today& today, const Remeasure& remeasure,
+                     const Canary& canary, const SpotBudget& budget = {});
 
 /// Retires rows for the faults that `judge` found in them, unless they have been moved since they
 /// were read; returns how many that were. What speaks

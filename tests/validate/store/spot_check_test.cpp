@@ -30,8 +30,7 @@ class Stored {
   /// Each measurement takes a second, and gives what `ns` says of a size and of how often that was
   /// asked for before; below 0: it cannot be measured.
   template <class Ns>
-  SpotCheck check(Ns ns, double budget_s = 1000, const Effects& effects = {},
-                  const Today& today = later()) {
+  SpotCheck check(Ns ns, double budget_s = 1000, const Today& today = later()) {
     std::map<std::string, int> asked;
     const Remeasure remeasure = [&](const KernelPoint& point,
                                     int repeats) -> std::optional<std::vector<double>> {
@@ -41,7 +40,7 @@ class Stored {
       if (time < 0) return std::nullopt;
       return std::vector<double>(static_cast<std::size_t>(repeats), time);
     };
-    return spot_check(store, today, effects, remeasure, canary,
+    return spot_check(store, today, remeasure, canary,
                       {.seconds = budget_s, .elapsed_s = [&] { return clock; }});
   }
 
@@ -114,7 +113,7 @@ TEST_CASE("spot check: a row may be off by three times its own spread") {
     const Remeasure remeasure = [ns](const KernelPoint&, int repeats) {
       return std::vector<double>(static_cast<std::size_t>(repeats), ns);
     };
-    return spot_check(store, later(), {}, remeasure, [] { return 1000; });
+    return spot_check(store, later(), remeasure, [] { return 1000; });
   };
   CHECK(at(111).measured.at(0).holds);
 }
@@ -154,14 +153,26 @@ TEST_CASE("spot check: where no canary is known, there is nothing to hold one ag
   CHECK(stored.store.row(RowId{2})->row.canary_ns == 77);
 }
 
-TEST_CASE("spot check: those rows come first on which most depends, as far as time goes") {
-  // Effects 1, 5 and 3, a second each: after two seconds the first is left.
-  Stored stored({16, 32, 64});
-  const SpotCheck done =
-      stored.check([](int, int) { return 100; }, 2, {{RowId{2}, 5}, {RowId{3}, 3}});
+TEST_CASE("spot check: those rows come first against which most speaks, as far as time goes") {
+  // Age counts 1, another patch of the driver 1 besides, another system half: 1, 2 and 1.5. A row
+  // takes a second; after two seconds the first is left.
+  Stored stored({});
+  std::vector<ProfileRow> rows;
+  for (const int size : {16, 32, 64}) rows.push_back(gemm_row(size, std::vector<double>(10, 100)));
+  rows[1].environment["driver"] = "1.2.3";
+  rows[2].environment["os"] = "Linux 6.0";
+  stored.store.add(rows);
+  Today today = later();
+  today.environment["driver"] = "1.2.4";
+  const SpotCheck done = stored.check([](int, int) { return 100; }, 2, today);
   CHECK(stored.order == std::vector<std::string>{"32", "64"});
   CHECK(done.left == std::vector<RowId>{RowId{1}});
+  CHECK(done.measured.size() == 2);
   CHECK(stored.state(1) == RowState::valid);  // the store said no worse
+}
+
+TEST_CASE("spot check: without time, nothing is measured") {
+  Stored stored({64});
   CHECK(stored.check([](int, int) { return 100; }, 0).measured.empty());
 }
 
@@ -227,7 +238,7 @@ TEST_CASE("spot check: when a driver's patch passes, the others are taken over t
   Today today = later();
   today.date = "2026-11-02T00:00:00Z";
   today.environment["driver"] = "1.2.4";
-  const SpotCheck done = stored.check([](int, int) { return 100; }, 5, {}, today);
+  const SpotCheck done = stored.check([](int, int) { return 100; }, 5, today);
   CHECK(done.measured.size() == 5);
   REQUIRE(done.taken_over == std::vector<RowId>{RowId{13}, RowId{14}});
   const auto taken = stored.store.row(RowId{13});
@@ -257,7 +268,7 @@ TEST_CASE("spot check: nothing is taken over while a row does not hold, or too f
     today.environment["driver"] = "1.2.4";
     const SpotCheck done =
         stored.check([&](int size, int) { return one_fails && size == 16 ? 200 : 100; },
-                     one_fails ? 6 : 4, {}, today);
+                     one_fails ? 6 : 4, today);
     CHECK(done.taken_over.empty());
   }
 }
