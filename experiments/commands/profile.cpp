@@ -256,8 +256,9 @@ constinit extern const CommandEntry profile_entry{
     .summary = "the profile store: what was measured, and whether it still holds",
     .details =
         "A profile store is a file of measurements, with all that tells whether they still hold.\n"
-        "Rows are valid, suspect (predicted to hold no more) or retired (determined so, or by\n"
-        "hand); none is ever deleted. Runs use valid rows, suspect ones with --allow-stale.\n"
+        "Rows are valid, suspect (predicted to hold no more) or retired (at fault, or by hand);\n"
+        "none is ever deleted. A row of another build or environment is unfit here. Runs use valid "
+        "rows, suspect ones with --allow-stale.\n"
         "\n"
         "Example: penstock profile list machine.profile",
     .declare = declare,

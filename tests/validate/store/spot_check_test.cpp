@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <tuple>
 #include <utility>
 
 #include "tests/support/profile_rows.hpp"
@@ -312,14 +311,19 @@ TEST_CASE("spot check: programs of two builds and drivers share a store and reti
   second.environment["driver"] = "2.0";
   Today third = second;
   third.environment["driver"] = "3.0";
-  for (const auto& [today, unfit_1, unfit_2] : std::vector<std::tuple<Today, bool, bool>>{
-           {first, false, true}, {second, true, false}, {third, true, true}}) {
+  struct Expected {
+    Today today;
+    bool unfit_1;
+    bool unfit_2;
+  };
+  for (const Expected& expected :
+       {Expected{first, false, true}, Expected{second, true, false}, Expected{third, true, true}}) {
     const std::vector<StoredRow> rows = stored.store.rows().rows;
-    const std::vector<RowJudgement> judgements = judge(rows, today);
-    CHECK(judgements[0].unfit == unfit_1);
-    CHECK(judgements[1].unfit == unfit_2);
-    CHECK(judgements[0].state == (unfit_1 ? RowState::retired : RowState::valid));
-    CHECK(record(stored.store, rows, judgements, today) == 0);
+    const std::vector<RowJudgement> judgements = judge(rows, expected.today);
+    CHECK(judgements[0].unfit == expected.unfit_1);
+    CHECK(judgements[1].unfit == expected.unfit_2);
+    CHECK(judgements[0].state == (expected.unfit_1 ? RowState::retired : RowState::valid));
+    CHECK(record(stored.store, rows, judgements, expected.today) == 0);
   }
   for (const std::int64_t id : {1, 2}) {
     CHECK(stored.state(id) == RowState::valid);
