@@ -78,8 +78,7 @@ CheckedStore measured_check(const std::string& path, double budget_s) {
   const Today today = today_here();
   const JudgedRows before = judged_rows(store, today);
   record(store, before.rows, before.judgements, today);
-  const SpotBudget budget{.seconds = budget_s, .canary_ns = canary_here()};
-  SpotCheck spot = spot_check(store, today, {}, measured_here, budget);
+  SpotCheck spot = spot_check(store, today, measured_here, canary_here, {.seconds = budget_s});
   return {judged_with_last_words(store, today), std::move(spot)};
 }
 

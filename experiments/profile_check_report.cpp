@@ -36,6 +36,7 @@ json spot_json(const SpotCheck& spot) {
           {"retired_with_group", ids_json(spot.retired_with_group)},
           {"taken_over", ids_json(spot.taken_over)},
           {"cannot_be_measured", ids_json(spot.cannot_be_measured)},
+          {"not_quiet", ids_json(spot.not_quiet)},
           {"left", ids_json(spot.left)}};
 }
 
@@ -56,6 +57,7 @@ std::string spot_text(const SpotCheck& spot) {
       {"retired with their group", spot.retired_with_group},
       {"taken over from before the update, as rows", spot.taken_over},
       {"cannot be measured here", spot.cannot_be_measured},
+      {"left as they are, since the machine was not quiet", spot.not_quiet},
       {"left for want of time", spot.left}};
   for (const auto& [what, ids] : others) {
     if (!ids.empty()) text += fmt::format("  {}: {}\n", what, ids_text(ids));

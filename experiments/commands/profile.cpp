@@ -215,8 +215,10 @@ constexpr std::array actions{
         "model of computer are held against what does not depend on this one.\n"
         "\n"
         "Nothing is written unless --record or --budget is given. With --budget, those suspect\n"
-        "rows are measured again first that most depends on; what holds is valid again, what\n"
-        "is off twice by 3 % and three times its spread is retired.\n"
+        "rows are measured again first against which most speaks; what holds is valid again, what\n"
+        "is off twice by 3 % and three times its spread is retired. Where the canary, taken "
+        "before\n"
+        "and after, is 3 % off that of the environment, the row stays as it is.\n"
         "\n"
         "Exit 1 where a row is not valid, or cannot be read.\n"
         "\n"
@@ -255,8 +257,9 @@ constinit extern const CommandEntry profile_entry{
     .summary = "the profile store: what was measured, and whether it still holds",
     .details =
         "A profile store is a file of measurements, with all that tells whether they still hold.\n"
-        "Rows are valid, suspect (predicted to hold no more) or retired (determined so, or by\n"
-        "hand); none is ever deleted. Runs use valid rows, suspect ones with --allow-stale.\n"
+        "Rows are valid, suspect (predicted to hold no more) or retired (at fault, or by hand);\n"
+        "none is ever deleted. A row of another build or environment is unfit here. Runs use valid "
+        "rows, suspect ones with --allow-stale.\n"
         "\n"
         "Example: penstock profile list machine.profile",
     .declare = declare,

@@ -199,6 +199,7 @@ TEST_CASE("profile: check measures a kernel of this program again, and retires w
   ProfileRow row = mlp_rows({1})[0];
   row.point = {.kernel = "gemm", .pass = "", .shape = "k=16 m=16 n=16", .condition = "solo"};
   row.samples_ns.assign(10, 1e9);  // a second for a product of 16 by 16
+  row.canary_ns = 0;               // unknown, so that no noise keeps it from being judged
   row.measured_at = "2020-01-01T00:00:00Z";
   const Workplace workplace({row});
   const ProgramRun run =
@@ -208,6 +209,23 @@ TEST_CASE("profile: check measures a kernel of this program again, and retires w
   REQUIRE(measured.size() == 1);
   CHECK(measured[0]["holds"] == false);
   CHECK(workplace.store().row(RowId{1})->state == RowState::retired);
+}
+
+TEST_CASE("profile: check changes nothing of what was measured when the machine was another") {
+  // The canary is 100 000 steps one after the other, so it takes more than 1000 ns anywhere.
+  ProfileRow row = mlp_rows({1})[0];
+  row.point = {.kernel = "gemm", .pass = "", .shape = "k=16 m=16 n=16", .condition = "solo"};
+  row.samples_ns.assign(10, 1e9);
+  row.canary_ns = 1000;
+  row.measured_at = "2020-01-01T00:00:00Z";
+  const Workplace workplace({row});
+  const ProgramRun run =
+      workplace.run({"profile", "check", "machine.profile", "--budget", "20", "--json"});
+  CHECK(run.code == 1);
+  const json spot = json::parse(run.output)["spot_check"];
+  CHECK(spot["not_quiet"] == std::vector<int>{1});
+  CHECK(spot["measured"].empty());
+  CHECK(workplace.store().verdicts(RowId{1}).size() == 1);
 }
 
 TEST_CASE("profile: a damaged store is refused with what is left of it, which can be recovered") {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "validate/measurement.hpp"
@@ -16,6 +17,7 @@ namespace {
 constexpr int repeats = 10;
 constexpr double least_tolerance = 0.03;
 constexpr double spreads_of_tolerance = 3;
+constexpr double most_canary_off = 0.03;
 constexpr std::size_t window = 5;
 constexpr std::ptrdiff_t most_failures = 3;  // in the window, from which on all are retired
 
@@ -39,10 +41,16 @@ std::map<std::string, std::string> updated(std::map<std::string, std::string> en
   return environment;
 }
 
-struct Candidate {
-  std::size_t row = 0;
-  double weight = 0;
+struct Measured {
+  std::vector<double> samples_ns;
+  double canary_ns = 0;
 };
+
+/// What is not known speaks against nothing.
+bool is_quiet(double canary_ns, double usual_ns) {
+  if (canary_ns <= 0 || usual_ns <= 0) return true;
+  return std::abs(canary_ns / usual_ns - 1) <= most_canary_off;
+}
 
 struct Group {
   std::vector<bool> held;  // of the rows measured, in turn
@@ -52,19 +60,20 @@ struct Group {
 /// One run of a spot check.
 class Check {
  public:
-  Check(ProfileStore& store, const Today& today, const Remeasure& remeasure,
+  Check(ProfileStore& store, const Today& today, const Remeasure& remeasure, const Canary& canary,
         const SpotBudget& budget)
       : store_(store),
         today_(today),
         remeasure_(remeasure),
+        canary_(canary),
         budget_(budget),
         elapsed_s_(budget.elapsed_s ? budget.elapsed_s : steady_clock()),
         rows_(store.rows().rows),
         judgements_(judge(rows_, today)) {}
 
-  SpotCheck run(const Effects& effects) {
-    for (const Candidate& candidate : candidates(effects)) {
-      const StoredRow& stored = rows_[candidate.row];
+  SpotCheck run() {
+    for (const std::size_t candidate : candidates()) {
+      const StoredRow& stored = rows_[candidate];
       if (groups_[group_of(stored)].retired) continue;
       if (elapsed_s_() >= budget_.seconds) {
         done_.left.push_back(stored.id);
@@ -77,21 +86,45 @@ class Check {
   }
 
  private:
-  /// Suspect rows that this machine can speak about, those first that matter most.
-  std::vector<Candidate> candidates(const Effects& effects) const {
-    std::vector<Candidate> all;
+  /// Suspect rows that this machine can speak about, those first against which most speaks.
+  std::vector<std::size_t> candidates() const {
+    std::vector<std::size_t> all;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const RowJudgement& judgement = judgements_[i];
       if (judgement.state != RowState::suspect || judgement.elsewhere || judgement.superseded_by) {
         continue;
       }
-      const auto effect = effects.find(rows_[i].id);
-      all.push_back({i, (effect == effects.end() ? 1 : effect->second) *
-                            std::max(judgement.score, ValidityRules::suspect_from)});
+      all.push_back(i);
     }
+    const auto weight = [&](std::size_t i) {
+      return std::max(judgements_[i].score, ValidityRules::suspect_from);
+    };
     std::stable_sort(all.begin(), all.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.weight > b.weight; });
+                     [&](std::size_t a, std::size_t b) { return weight(a) > weight(b); });
     return all;
+  }
+
+  /// Nothing, which is noted: it cannot be measured here, or not now.
+  std::optional<Measured> measure(const StoredRow& stored) {
+    const double before = canary_();
+    auto samples = remeasure_(stored.row.point, repeats);
+    const double after = canary_();
+    if (!samples || samples->empty() || median_ns(stored.row) <= 0) {
+      done_.cannot_be_measured.push_back(stored.id);
+      return std::nullopt;
+    }
+    const double usual = usual_canary_of(stored);
+    if (!is_quiet(before, usual) || !is_quiet(after, usual)) {
+      done_.not_quiet.push_back(stored.id);
+      return std::nullopt;
+    }
+    return Measured{std::move(*samples), after};
+  }
+
+  double usual_canary_of(const StoredRow& stored) {
+    const auto [found, first] = usual_canaries_.try_emplace(stored.environment, 0);
+    if (first) found->second = usual_canary(rows_, stored.row.environment);
+    return found->second;
   }
 
   void check(const StoredRow& stored) {
@@ -100,14 +133,12 @@ class Check {
         std::max(least_tolerance, spreads_of_tolerance * spread_of(stored.row));
     SpotResult result{.id = stored.id};
     for (int attempt = 0; attempt < 2; ++attempt) {
-      auto samples = remeasure_(stored.row.point, repeats);
-      if (!samples || samples->empty() || old_ns <= 0) {
-        return done_.cannot_be_measured.push_back(stored.id);
-      }
-      result.change = median(*samples) / old_ns - 1;
+      auto measured = measure(stored);
+      if (!measured) return;
+      result.change = median(measured->samples_ns) / old_ns - 1;
       if (std::abs(result.change) < tolerance) {
         result.holds = true;
-        result.again = readmit(stored, std::move(*samples), result.change);
+        result.again = readmit(stored, std::move(*measured), result.change);
         break;
       }
     }
@@ -121,14 +152,14 @@ class Check {
     count(stored, result.holds);
   }
 
-  std::optional<RowId> readmit(const StoredRow& stored, std::vector<double> samples, double off) {
+  std::optional<RowId> readmit(const StoredRow& stored, Measured measured, double off) {
     const std::string why = fmt::format("measured again, {:+.1f} % off", 100 * off);
     DerivedRow again{.row = stored.row,
                      .origin = stored.id,
                      .why = fmt::format("row {} {}", index(stored.id), why)};
     again.row.environment = updated(stored.row.environment, today_);
-    again.row.samples_ns = std::move(samples);
-    again.row.canary_ns = budget_.canary_ns;
+    again.row.samples_ns = std::move(measured.samples_ns);
+    again.row.canary_ns = measured.canary_ns;
     again.row.measured_at = today_.date;
     return store_.renew({stored.id, RowState::valid, why, stored.state}, again, today_.date);
   }
@@ -173,7 +204,8 @@ class Check {
     if (found == groups_.end()) return false;
     const std::vector<bool>& held = found->second.held;
     if (held.empty() || std::count(held.begin(), held.end(), false) > 0) return false;
-    const bool all_measured = done_.left.empty() && done_.cannot_be_measured.empty();
+    const bool all_measured =
+        done_.left.empty() && done_.cannot_be_measured.empty() && done_.not_quiet.empty();
     return held.size() >= window || all_measured;
   }
 
@@ -204,19 +236,21 @@ class Check {
   ProfileStore& store_;
   const Today& today_;
   const Remeasure& remeasure_;
+  const Canary& canary_;
   const SpotBudget& budget_;
   std::function<double()> elapsed_s_;
   std::vector<StoredRow> rows_;
   std::vector<RowJudgement> judgements_;
+  std::map<std::int64_t, double> usual_canaries_;  // by environment
   std::map<std::string, Group> groups_;
   SpotCheck done_;
 };
 
 }  // namespace
 
-SpotCheck spot_check(ProfileStore& store, const Today& today, const Effects& effects,
-                     const Remeasure& remeasure, const SpotBudget& budget) {
-  return Check(store, today, remeasure, budget).run(effects);
+SpotCheck spot_check(ProfileStore& store, const Today& today, const Remeasure& remeasure,
+                     const Canary& canary, const SpotBudget& budget) {
+  return Check(store, today, remeasure, canary, budget).run();
 }
 
 std::size_t record(ProfileStore& store, const std::vector<StoredRow>& rows,

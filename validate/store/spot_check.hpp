@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,14 +15,12 @@ namespace penstock {
 using Remeasure =
     std::function<std::optional<std::vector<double>>(const KernelPoint& point, int repeats)>;
 
-/// How much the makespan depends on a row: criticality times how many actions take their time from
-/// it. Rows that are not named have 1.
-using Effects = std::map<RowId, double>;
+/// What the canary takes just now, in nanoseconds; 0: unknown.
+using Canary = std::function<double()>;
 
-/// What a spot check may take, and what its rows are written with.
+/// What a spot check may take.
 struct SpotBudget {
   double seconds = 2;
-  double canary_ns = 0;                 // what the canary takes today; 0: unknown
   std::function<double()> elapsed_s{};  // since the check began; without one, by the steady clock
 };
 
@@ -41,18 +38,21 @@ struct SpotCheck {
   std::vector<RowId> retired_with_group;  // since three of five of their group did not hold
   std::vector<RowId> taken_over;          // new rows: those of today's environment, by origin
   std::vector<RowId> cannot_be_measured;  // by nothing that is here
+  std::vector<RowId> not_quiet;           // the canary was off meanwhile, so they are as they were
   std::vector<RowId> left;                // for which there was no time
 };
 
-/// Measures suspect rows again, those first on which most depends and against which most speaks:
+/// Measures suspect rows again, those first against which most speaks:
 /// ten times, and as often again where that is off by more than 3 % and three times the row's own
 /// spread. What holds is valid again, and the new samples become a row of their own; what is off
-/// twice is retired. Where three of five rows of one kernel, build and environment do not hold, all
-/// others of these are retired with them; where all that were measured hold, five or every suspect
-/// one, the others of an environment that differs from today's by a patch or a setting are taken
-/// over into today's. Each step is in the store, with its verdict, before the next begins.
-SpotCheck spot_check(ProfileStore& store, const Today& today, const Effects& effects,
-                     const Remeasure& remeasure, const SpotBudget& budget = {});
+/// twice is retired. A row beside whose measurement, before or after, the canary is more than 3 %
+/// off what it usually takes in its environment, where that is known, stays as it is. Where three
+/// of five rows of one kernel, build and environment do not hold, all others of these are retired
+/// with them; where all that were measured hold, five or every suspect one, the others of an
+/// environment that differs from today's by a patch or a setting are taken over into today's. Each
+/// step is in the store, with its verdict, before the next begins.
+SpotCheck spot_check(ProfileStore& store, const Today& today, const Remeasure& remeasure,
+                     const Canary& canary, const SpotBudget& budget = {});
 
 /// Retires rows for the faults that `judge` found in them, unless they have been moved since they
 /// were read; returns how many that were. What speaks

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include <tuple>
+#include <utility>
 
 #include "tests/support/profile_rows.hpp"
 #include "tests/support/scratch.hpp"
@@ -29,8 +29,7 @@ class Stored {
   /// Each measurement takes a second, and gives what `ns` says of a size and of how often that was
   /// asked for before; below 0: it cannot be measured.
   template <class Ns>
-  SpotCheck check(Ns ns, double budget_s = 1000, const Effects& effects = {},
-                  const Today& today = later()) {
+  SpotCheck check(Ns ns, double budget_s = 1000, const Today& today = later()) {
     std::map<std::string, int> asked;
     const Remeasure remeasure = [&](const KernelPoint& point,
                                     int repeats) -> std::optional<std::vector<double>> {
@@ -40,8 +39,8 @@ class Stored {
       if (time < 0) return std::nullopt;
       return std::vector<double>(static_cast<std::size_t>(repeats), time);
     };
-    return spot_check(store, today, effects, remeasure,
-                      {.seconds = budget_s, .canary_ns = 1000, .elapsed_s = [&] { return clock; }});
+    return spot_check(store, today, remeasure, canary,
+                      {.seconds = budget_s, .elapsed_s = [&] { return clock; }});
   }
 
   RowState state(std::int64_t id) const { return store.row(RowId{id})->state; }
@@ -52,6 +51,7 @@ class Stored {
 
  public:
   ProfileStore store;
+  Canary canary = [] { return 1000; };
   double clock = 0;
   std::vector<std::string> order;
 };
@@ -109,21 +109,69 @@ TEST_CASE("spot check: a row may be off by three times its own spread") {
   const ProfileRow row = gemm_row(64, {96, 96, 100, 104, 104});
   store.add({&row, 1});
   const auto at = [&](double ns) {
-    return spot_check(store, later(), {}, [ns](const KernelPoint&, int repeats) {
+    const Remeasure remeasure = [ns](const KernelPoint&, int repeats) {
       return std::vector<double>(static_cast<std::size_t>(repeats), ns);
-    });
+    };
+    return spot_check(store, later(), remeasure, [] { return 1000; });
   };
   CHECK(at(111).measured.at(0).holds);
 }
 
-TEST_CASE("spot check: those rows come first on which most depends, as far as time goes") {
-  // Effects 1, 5 and 3, a second each: after two seconds the first is left.
-  Stored stored({16, 32, 64});
-  const SpotCheck done =
-      stored.check([](int, int) { return 100; }, 2, {{RowId{2}, 5}, {RowId{3}, 3}});
+TEST_CASE("spot check: while the canary is off, nothing is said of a row") {
+  // It took 1000 ns when the row was measured: 1040 are 4 % off, 1020 and 975 are within 3 %. Each
+  // attempt takes two; a row that is far off is measured twice.
+  for (const std::vector<double>& taken : std::vector<std::vector<double>>{
+           {1040, 1000}, {1000, 1040}, {1000, 960}, {1000, 1000, 1000, 1040}}) {
+    CAPTURE(taken.size());
+    Stored stored({64});
+    std::size_t next = 0;
+    stored.canary = [&] { return taken.at(next++); };
+    const SpotCheck done = stored.check([&](int, int) { return taken.size() == 2 ? 100 : 200; });
+    CHECK(next == taken.size());
+    CHECK(done.not_quiet == std::vector<RowId>{RowId{1}});
+    CHECK(done.measured.empty());
+    CHECK(stored.store.verdicts(RowId{1}).size() == 1);
+    CHECK(stored.store.rows().rows.size() == 1);
+  }
+  Stored stored({64});
+  std::vector<double> taken{975, 1020};
+  stored.canary = [&] { return std::exchange(taken.front(), taken.back()); };
+  const SpotCheck done = stored.check([](int, int) { return 100; });
+  CHECK(done.not_quiet.empty());
+  REQUIRE(done.measured.size() == 1);
+  CHECK(stored.store.row(RowId{2})->row.canary_ns == 1020);
+}
+
+TEST_CASE("spot check: where no canary is known, there is nothing to hold one against") {
+  Stored stored({});
+  ProfileRow row = gemm_row(64, std::vector<double>(10, 100));
+  row.canary_ns = 0;
+  stored.store.add({&row, 1});
+  stored.canary = [] { return 77; };
+  CHECK(stored.check([](int, int) { return 100; }).measured.size() == 1);
+  CHECK(stored.store.row(RowId{2})->row.canary_ns == 77);
+}
+
+TEST_CASE("spot check: those rows come first against which most speaks, as far as time goes") {
+  // Age counts 1, another patch of the driver 1 besides, another system half: 1, 2 and 1.5. A row
+  // takes a second; after two seconds the first is left.
+  Stored stored({});
+  std::vector<ProfileRow> rows;
+  for (const int size : {16, 32, 64}) rows.push_back(gemm_row(size, std::vector<double>(10, 100)));
+  rows[1].environment["driver"] = "1.2.3";
+  rows[2].environment["os"] = "Linux 6.0";
+  stored.store.add(rows);
+  Today today = later();
+  today.environment["driver"] = "1.2.4";
+  const SpotCheck done = stored.check([](int, int) { return 100; }, 2, today);
   CHECK(stored.order == std::vector<std::string>{"32", "64"});
   CHECK(done.left == std::vector<RowId>{RowId{1}});
+  CHECK(done.measured.size() == 2);
   CHECK(stored.state(1) == RowState::valid);  // the store said no worse
+}
+
+TEST_CASE("spot check: without time, nothing is measured") {
+  Stored stored({64});
   CHECK(stored.check([](int, int) { return 100; }, 0).measured.empty());
 }
 
@@ -189,7 +237,7 @@ TEST_CASE("spot check: when a driver's patch passes, the others are taken over t
   Today today = later();
   today.date = "2026-11-02T00:00:00Z";
   today.environment["driver"] = "1.2.4";
-  const SpotCheck done = stored.check([](int, int) { return 100; }, 5, {}, today);
+  const SpotCheck done = stored.check([](int, int) { return 100; }, 5, today);
   CHECK(done.measured.size() == 5);
   REQUIRE(done.taken_over == std::vector<RowId>{RowId{13}, RowId{14}});
   const auto taken = stored.store.row(RowId{13});
@@ -219,7 +267,7 @@ TEST_CASE("spot check: nothing is taken over while a row does not hold, or too f
     today.environment["driver"] = "1.2.4";
     const SpotCheck done =
         stored.check([&](int size, int) { return one_fails && size == 16 ? 200 : 100; },
-                     one_fails ? 6 : 4, {}, today);
+                     one_fails ? 6 : 4, today);
     CHECK(done.taken_over.empty());
   }
 }
@@ -263,14 +311,19 @@ TEST_CASE("spot check: programs of two builds and drivers share a store and reti
   second.environment["driver"] = "2.0";
   Today third = second;
   third.environment["driver"] = "3.0";
-  for (const auto& [today, unfit_1, unfit_2] : std::vector<std::tuple<Today, bool, bool>>{
-           {first, false, true}, {second, true, false}, {third, true, true}}) {
+  struct Expected {
+    Today today;
+    bool unfit_1;
+    bool unfit_2;
+  };
+  for (const Expected& expected :
+       {Expected{first, false, true}, Expected{second, true, false}, Expected{third, true, true}}) {
     const std::vector<StoredRow> rows = stored.store.rows().rows;
-    const std::vector<RowJudgement> judgements = judge(rows, today);
-    CHECK(judgements[0].unfit == unfit_1);
-    CHECK(judgements[1].unfit == unfit_2);
-    CHECK(judgements[0].state == (unfit_1 ? RowState::retired : RowState::valid));
-    CHECK(record(stored.store, rows, judgements, today) == 0);
+    const std::vector<RowJudgement> judgements = judge(rows, expected.today);
+    CHECK(judgements[0].unfit == expected.unfit_1);
+    CHECK(judgements[1].unfit == expected.unfit_2);
+    CHECK(judgements[0].state == (expected.unfit_1 ? RowState::retired : RowState::valid));
+    CHECK(record(stored.store, rows, judgements, expected.today) == 0);
   }
   for (const std::int64_t id : {1, 2}) {
     CHECK(stored.state(id) == RowState::valid);

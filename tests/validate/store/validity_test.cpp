@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <tuple>
 
 #include "tests/support/profile_rows.hpp"
 #include "validate/store/environment_keys.hpp"
@@ -291,15 +290,19 @@ TEST_CASE("environments: a key of a machine that only one has tells two machines
   const std::map<std::string, std::string> both{{"cpu", "Xeon"}, {"device", "H200"}};
   const std::map<std::string, std::string> cpu{{"cores", "8"}, {"cpu", "Xeon"}};
   const std::map<std::string, std::string> device{{"device", "H200"}};
-  for (const auto& [then, now, key] :
-       {std::tuple(both, cpu, "device"), std::tuple(cpu, both, "device"),
-        std::tuple(both, device, "cpu"), std::tuple(device, both, "cpu")}) {
-    const auto differences = environment_differences(then, now);
+  struct Pair {
+    std::map<std::string, std::string> then;
+    std::map<std::string, std::string> now;
+    std::string key;
+  };
+  for (const Pair& pair : {Pair{both, cpu, "device"}, Pair{cpu, both, "device"},
+                           Pair{both, device, "cpu"}, Pair{device, both, "cpu"}}) {
+    const auto differences = environment_differences(pair.then, pair.now);
     REQUIRE(differences.size() == 1);
-    CHECK(differences[0].key == key);
+    CHECK(differences[0].key == pair.key);
     CHECK(differences[0].step == EnvironmentStep::machine);
     CHECK(differences[0].then.empty() != differences[0].now.empty());
-    CHECK(!of_one_machine(then, now));
+    CHECK(!of_one_machine(pair.then, pair.now));
   }
   CHECK(environment_differences(cpu, device).size() == 2);
   CHECK(!of_one_machine(cpu, device));
