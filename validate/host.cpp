@@ -36,7 +36,9 @@ std::map<std::string, std::string> host_environment() {
   if (uname(&system) == 0) {
     all["os"] = fmt::format("{} {} {}", system.sysname, system.release, system.machine);
   }
-  if (const std::string name = processor(); !name.empty()) all["cpu"] = name;
+  // Not every kind of processor has a name; two of one kind then count as one.
+  const std::string name = processor();
+  all["cpu"] = name.empty() ? std::string(system.machine) : name;
   if (const std::string policy = clock_policy(); !policy.empty()) all["clock_policy"] = policy;
   return all;
 }

@@ -70,7 +70,7 @@ Sweep sweep(const std::vector<SweepPoint>& points, std::uint64_t seed, const Swe
     for (const std::uint32_t i : shuffled(seed, "sweep", swept.rounds, count)) {
       swept.points[i].samples_ns.push_back(warm_sample(samplers[i]));
     }
-    swept.canary_ns.push_back(canary());
+    swept.canary_ns.push_back(warm_sample(canary));
     swept.clock_ns.push_back(clock());
     ++swept.rounds;
   }
