@@ -3,6 +3,8 @@
 #include <stdexcept>
 
 #include "hardware_models/layers/registry.hpp"
+#include "sim/named.hpp"
+#include "validate/probes/registry.hpp"
 #include "validate/store/layer_point.hpp"
 
 namespace penstock {
@@ -48,8 +50,7 @@ std::vector<double> layer_terms(std::string_view kind, std::string_view pass,
 std::vector<std::string> term_names(std::string_view kernel, std::string_view pass) {
   if (!pass.empty()) return {"start", "FLOPs", "bytes of products", "other bytes"};
   if (kernel == "gemm") return {"start", "MNK", "NK", "MK", "MN"};
-  if (kernel == "busy") return {"start", "ns"};
-  return {"start", kernel == "launch" ? "threads" : "bytes"};
+  return {"start", std::string(find_named(probe_entries(), kernel)->sizes.front().name)};
 }
 
 std::vector<double> terms_at(std::string_view kernel, std::string_view pass,

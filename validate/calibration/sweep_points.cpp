@@ -121,6 +121,9 @@ std::vector<SweepPoint> sweep_points(std::uint64_t seed) {
   add_layers(seed, "head", "vocab", list);
   add_row(list, "copy", "bytes", doublings(6, 22), 1 << 20);
   add_row(list, "handover", "bytes", doublings(6, 18), 1 << 16);
+  for (const char* codec : {"bfp", "outlier-bfp", "nonuniform-bfp"}) {
+    add_row(list, codec, "values", doublings(8, 14), 1 << 12);
+  }
   add_row(list, "busy", "ns", doublings(10, 17), 1 << 15);
   add_row(list, "launch", "threads", {1, 2, 3, 4, 5, 6, 7, 8, 12, 16}, 8);
   return std::move(list.points);

@@ -52,6 +52,9 @@ TEST_CASE("kernels: each probe runs and takes some time, as often as it is asked
                                                   {"handover", "bytes=64"},
                                                   {"busy", "ns=1000"},
                                                   {"launch", "threads=2"},
+                                                  {"bfp", "values=33"},
+                                                  {"outlier-bfp", "values=33"},
+                                                  {"nonuniform-bfp", "values=33"},
                                                   {"canary", ""},
                                                   {"clock", ""}};
   for (const ProbeEntry* probe : probe_entries()) {

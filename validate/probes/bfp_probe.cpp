@@ -1,0 +1,13 @@
+#include "validate/probes/codec_probe.hpp"
+
+namespace penstock {
+namespace {
+
+Sampler make(const NamedNumbers& sizes) { return codec_sampler("bfp", sizes); }
+
+}  // namespace
+
+constinit extern const ProbeEntry bfp_probe_entry{"bfp", "block floating point, there and back",
+                                                  codec_probe_sizes, make};
+
+}  // namespace penstock

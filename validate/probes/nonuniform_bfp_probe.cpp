@@ -1,0 +1,14 @@
+#include "validate/probes/codec_probe.hpp"
+
+namespace penstock {
+namespace {
+
+Sampler make(const NamedNumbers& sizes) { return codec_sampler("nonuniform-bfp", sizes); }
+
+}  // namespace
+
+constinit extern const ProbeEntry nonuniform_bfp_probe_entry{
+    "nonuniform-bfp", "block floating point with a code book, there and back", codec_probe_sizes,
+    make};
+
+}  // namespace penstock

@@ -1,0 +1,14 @@
+#include "validate/probes/codec_probe.hpp"
+
+namespace penstock {
+namespace {
+
+Sampler make(const NamedNumbers& sizes) { return codec_sampler("outlier-bfp", sizes); }
+
+}  // namespace
+
+constinit extern const ProbeEntry outlier_bfp_probe_entry{
+    "outlier-bfp", "block floating point with outliers kept aside, there and back",
+    codec_probe_sizes, make};
+
+}  // namespace penstock
