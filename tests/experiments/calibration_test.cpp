@@ -117,8 +117,8 @@ TEST_CASE("calibration: pipelines have no more ranks than a backend runs") {
 TEST_CASE("calibration: all schedules of a setting have the same work") {
   for (const char* schedule : {"1f1b", "gpipe", "interleaved-1f1b", "zb-h1", "zb-v"}) {
     CAPTURE(schedule);
-    const auto pipeline =
-        pipeline_of({{"even", 2, 4, 30}, schedule, PipelinePart::transfer}, exact_busy());
+    const PipelineCase other{{"even", 2, 4, 30}, schedule, PipelinePart::transfer};
+    const auto pipeline = pipeline_of(other, exact_busy());
     REQUIRE(pipeline);
     const Plan& plan = pipeline->job.plan;
     double work_ns = 0;
