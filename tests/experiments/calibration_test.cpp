@@ -143,7 +143,7 @@ TEST_CASE("calibration: a backend is measured with what it can run, and the repo
   const Calibration calibration = calibrate(three_ranks, request);
   CHECK(calibration.backend == "three_ranks");
   CHECK(calibration.environment.at("made") == "up");
-  CHECK(calibration.kernels.size() == 11);
+  CHECK(calibration.kernels.size() == 14);
   CHECK(calibration.left_out.empty());
   REQUIRE(calibration.pipelines.parts.size() == 4);
   for (const PipelinePrediction& one : calibration.pipelines.predictions) {

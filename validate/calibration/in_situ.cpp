@@ -31,12 +31,12 @@ std::vector<std::vector<double>> lengths_by_class(const PipelineRun& run) {
   return lengths;
 }
 
-ActionKind kind_of(const Pipeline& pipeline, std::size_t work) {
+InSituKind kind_of(const Pipeline& pipeline, std::size_t work) {
   return {pipeline.job.plan.classes[work].pass, pipeline.job.layers.has_value()};
 }
 
-std::vector<ActionKind> kinds_of(const std::vector<const PipelineRun*>& runs) {
-  std::vector<ActionKind> kinds;
+std::vector<InSituKind> kinds_of(const std::vector<const PipelineRun*>& runs) {
+  std::vector<InSituKind> kinds;
   for (const PipelineRun* run : runs) {
     const Plan& plan = run->pipeline.job.plan;
     for (std::size_t work = 0; work < plan.classes.size(); ++work) {
@@ -50,7 +50,7 @@ std::vector<ActionKind> kinds_of(const std::vector<const PipelineRun*>& runs) {
 }
 
 /// One, and what the action takes alone in the place of its kind.
-std::vector<double> terms_of(const std::vector<ActionKind>& kinds, const ActionKind& kind,
+std::vector<double> terms_of(const std::vector<InSituKind>& kinds, const InSituKind& kind,
                              double alone_ns) {
   std::vector<double> terms(kinds.size() + 1);
   terms[0] = 1;
@@ -61,7 +61,7 @@ std::vector<double> terms_of(const std::vector<ActionKind>& kinds, const ActionK
   return terms;
 }
 
-ActionKind nearest(ActionKind kind) {
+InSituKind nearest(InSituKind kind) {
   if (kind.pass == Pass::backward_input || kind.pass == Pass::backward_weight) {
     kind.pass = Pass::backward;
   }
@@ -69,7 +69,7 @@ ActionKind nearest(ActionKind kind) {
   return kind;
 }
 
-void add_points(const PipelineRun& run, const std::vector<ActionKind>& kinds, std::uint32_t block,
+void add_points(const PipelineRun& run, const std::vector<InSituKind>& kinds, std::uint32_t block,
                 std::vector<TermPoint>& points) {
   const Plan& plan = run.pipeline.job.plan;
   const auto lengths = lengths_by_class(run);
@@ -84,15 +84,15 @@ void add_points(const PipelineRun& run, const std::vector<ActionKind>& kinds, st
 
 }  // namespace
 
-std::string text(const ActionKind& kind) {
+std::string text(const InSituKind& kind) {
   return std::string(letters(kind.pass)) + (kind.of_layers ? " of layers" : "");
 }
 
-double InSitu::at(const ActionKind& kind, double alone_ns, std::optional<std::size_t> draw) const {
-  const auto has_factor = [&](const ActionKind& wanted) {
+double InSitu::at(const InSituKind& kind, double alone_ns, std::optional<std::size_t> draw) const {
+  const auto has_factor = [&](const InSituKind& wanted) {
     return std::find(kinds.begin(), kinds.end(), wanted) != kinds.end();
   };
-  const ActionKind known = has_factor(kind) ? kind : nearest(kind);
+  const InSituKind known = has_factor(kind) ? kind : nearest(kind);
   const std::vector<double> terms = terms_of(kinds, known, alone_ns);
   const double taken = draw ? model.at(terms, *draw) : model.at(terms);
   return has_factor(known) ? taken : taken + alone_ns;
@@ -101,7 +101,7 @@ double InSitu::at(const ActionKind& kind, double alone_ns, std::optional<std::si
 InSitu fit_in_situ(const std::vector<const PipelineRun*>& runs, const BootstrapPlan& plan) {
   InSitu in_situ{kinds_of(runs), {}};
   std::vector<std::string> names{"an action"};
-  for (const ActionKind& kind : in_situ.kinds) names.push_back(text(kind));
+  for (const InSituKind& kind : in_situ.kinds) names.push_back(text(kind));
   std::vector<TermPoint> points;
   std::uint32_t block = 0;
   for (const PipelineRun* run : runs) add_points(*run, in_situ.kinds, block++, points);

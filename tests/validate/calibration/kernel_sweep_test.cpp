@@ -172,7 +172,7 @@ TEST_CASE("sweep: each point is sampled each round, and the first quarter is dro
 
 TEST_CASE("kernel models: a rule without noise is found, and predicts what was held out") {
   const auto all = calibrate_kernels(made_up(simple_rule), {.seed = 1, .draws = 60});
-  REQUIRE(all.size() == 11);
+  REQUIRE(all.size() == 14);
   for (const KernelCalibration& one : all) {
     CAPTURE(one.model.kernel);
     CHECK(errors_of(one.points, Part::interpolation).most < 1e-6);
