@@ -31,17 +31,13 @@ std::vector<std::vector<double>> lengths_by_class(const PipelineRun& run) {
   return lengths;
 }
 
-InSituKind kind_of(const Pipeline& pipeline, std::size_t work) {
-  return {pipeline.job.plan.classes[work].pass, pipeline.job.layers.has_value()};
-}
-
-std::vector<InSituKind> kinds_of(const std::vector<const PipelineRun*>& runs) {
-  std::vector<InSituKind> kinds;
+std::vector<Pass> kinds_of(const std::vector<const PipelineRun*>& runs) {
+  std::vector<Pass> kinds;
   for (const PipelineRun* run : runs) {
     const Plan& plan = run->pipeline.job.plan;
     for (std::size_t work = 0; work < plan.classes.size(); ++work) {
       if (!is_action(plan, work) || run->pipeline.alone_ns[work] <= 0) continue;
-      kinds.push_back(kind_of(run->pipeline, work));
+      kinds.push_back(plan.classes[work].pass);
     }
   }
   std::sort(kinds.begin(), kinds.end());
@@ -50,8 +46,7 @@ std::vector<InSituKind> kinds_of(const std::vector<const PipelineRun*>& runs) {
 }
 
 /// One, and what the action takes alone in the place of its kind.
-std::vector<double> terms_of(const std::vector<InSituKind>& kinds, const InSituKind& kind,
-                             double alone_ns) {
+std::vector<double> terms_of(const std::vector<Pass>& kinds, Pass kind, double alone_ns) {
   std::vector<double> terms(kinds.size() + 1);
   terms[0] = 1;
   const auto place = std::find(kinds.begin(), kinds.end(), kind) - kinds.begin();
@@ -61,15 +56,12 @@ std::vector<double> terms_of(const std::vector<InSituKind>& kinds, const InSituK
   return terms;
 }
 
-InSituKind nearest(InSituKind kind) {
-  if (kind.pass == Pass::backward_input || kind.pass == Pass::backward_weight) {
-    kind.pass = Pass::backward;
-  }
-  if (kind.pass == Pass::recompute) kind.pass = Pass::forward;
-  return kind;
+Pass nearest(Pass kind) {
+  if (kind == Pass::backward_input || kind == Pass::backward_weight) return Pass::backward;
+  return kind == Pass::recompute ? Pass::forward : kind;
 }
 
-void add_points(const PipelineRun& run, const std::vector<InSituKind>& kinds, std::uint32_t block,
+void add_points(const PipelineRun& run, const std::vector<Pass>& kinds, std::uint32_t block,
                 std::vector<TermPoint>& points) {
   const Plan& plan = run.pipeline.job.plan;
   const auto lengths = lengths_by_class(run);
@@ -77,22 +69,18 @@ void add_points(const PipelineRun& run, const std::vector<InSituKind>& kinds, st
     if (!is_action(plan, work) || lengths[work].empty()) continue;
     const SampleSpread spread = spread_of(lengths[work]);
     if (spread.median <= 0) continue;
-    points.push_back({terms_of(kinds, kind_of(run.pipeline, work), run.pipeline.alone_ns[work]),
+    points.push_back({terms_of(kinds, plan.classes[work].pass, run.pipeline.alone_ns[work]),
                       spread.median, weight_of(spread), block});
   }
 }
 
 }  // namespace
 
-std::string text(const InSituKind& kind) {
-  return std::string(letters(kind.pass)) + (kind.of_layers ? " of layers" : "");
-}
-
-double InSitu::at(const InSituKind& kind, double alone_ns, std::optional<std::size_t> draw) const {
-  const auto has_factor = [&](const InSituKind& wanted) {
+double InSitu::at(Pass kind, double alone_ns, std::optional<std::size_t> draw) const {
+  const auto has_factor = [&](Pass wanted) {
     return std::find(kinds.begin(), kinds.end(), wanted) != kinds.end();
   };
-  const InSituKind known = has_factor(kind) ? kind : nearest(kind);
+  const Pass known = has_factor(kind) ? kind : nearest(kind);
   const std::vector<double> terms = terms_of(kinds, known, alone_ns);
   const double taken = draw ? model.at(terms, *draw) : model.at(terms);
   return has_factor(known) ? taken : taken + alone_ns;
@@ -101,7 +89,7 @@ double InSitu::at(const InSituKind& kind, double alone_ns, std::optional<std::si
 InSitu fit_in_situ(const std::vector<const PipelineRun*>& runs, const BootstrapPlan& plan) {
   InSitu in_situ{kinds_of(runs), {}};
   std::vector<std::string> names{"an action"};
-  for (const InSituKind& kind : in_situ.kinds) names.push_back(text(kind));
+  for (const Pass kind : in_situ.kinds) names.emplace_back(letters(kind));
   std::vector<TermPoint> points;
   std::uint32_t block = 0;
   for (const PipelineRun* run : runs) add_points(*run, in_situ.kinds, block++, points);
@@ -117,7 +105,7 @@ std::vector<std::int64_t> in_situ_ns(const Pipeline& pipeline, const InSitu& in_
   const std::vector<double>& alone = moves ? pipeline.alone_draws_ns[*draw] : pipeline.alone_ns;
   for (std::size_t work = 0; work < all.size(); ++work) {
     if (!is_action(plan, work)) continue;
-    all[work] = std::llround(in_situ.at(kind_of(pipeline, work), alone[work], draw));
+    all[work] = std::llround(in_situ.at(plan.classes[work].pass, alone[work], draw));
   }
   return all;
 }

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <compare>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "validate/calibration/pipeline_run.hpp"
@@ -10,25 +8,15 @@
 
 namespace penstock {
 
-/// Actions that are alike in a run: layers read and write memory that busy kernels do not.
-struct InSituKind {
-  Pass pass;
-  bool of_layers = false;
-  friend auto operator<=>(const InSituKind&, const InSituKind&) = default;
-};
-
-/// "F", or "F of layers".
-std::string text(const InSituKind& kind);
-
 /// What actions take in a run, from what they take alone: a cost of each action, and a factor for
 /// each kind that it was fitted to.
 struct InSitu {
-  std::vector<InSituKind> kinds;  // with a factor; term i + 1 of the model
-  TermModel model;                // "an action", "F", "B" …
+  std::vector<Pass> kinds;  // with a factor; term i + 1 of the model
+  TermModel model;          // "an action", "F", "B" …
 
   /// Nanoseconds that an action takes in a run. A kind without a factor has that of the nearest
   /// one: I and W that of B, R that of F; others take what they take alone, and the cost.
-  double at(const InSituKind& kind, double alone_ns, std::optional<std::size_t> draw = {}) const;
+  double at(Pass kind, double alone_ns, std::optional<std::size_t> draw = {}) const;
 };
 
 /// Fits factors and cost to what the actions of some runs took: for each run and work class the

@@ -80,7 +80,7 @@ TEST_CASE("pipelines: a cost of each action and a factor are recovered, and carr
   CHECK(in_situ.model.coefficients[0] == doctest::Approx(700).epsilon(1e-3));
   CHECK(in_situ.model.coefficients[1] == doctest::Approx(1.25).epsilon(1e-4));
   CHECK(in_situ.model.coefficients[2] == doctest::Approx(1.25).epsilon(1e-4));
-  CHECK(in_situ.at({Pass::backward_input}, 1000) == doctest::Approx(1950).epsilon(1e-3));
+  CHECK(in_situ.at(Pass::backward_input, 1000) == doctest::Approx(1950).epsilon(1e-3));
   REQUIRE(result.parts.size() == 3);
   for (const PartErrors& part : result.parts) {
     CAPTURE(name(part.part));
