@@ -62,8 +62,8 @@ class FirstStage {
 
   /// Short passes are run several times for a sample, so that reading the clock is little of it.
   double sample_ns() {
-    constexpr double long_enough_ns = 50'000;
-    constexpr int most_passes = 20;
+    constexpr double long_enough_ns = 100'000;
+    constexpr int most_passes = 200;
     double sum = 0;
     int passes = 0;
     while (passes == 0 || (sum < long_enough_ns && passes < most_passes)) {
