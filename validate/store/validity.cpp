@@ -42,11 +42,21 @@ void predict(RowJudgement& judgement, double weight, std::string reason) {
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
+/// What a shape states, and what of it is there or not: a gated network runs other kernels than a
+/// plain one of its sizes.
+std::string form_of(const ProfileRow& row) {
+  std::string text;
+  for (const auto& [name, value] : shape_numbers(row.point.shape).value_or(NamedNumbers{})) {
+    text += value == 0 || value == 1 ? fmt::format("{}={} ", name, value) : name + " ";
+  }
+  return text;
+}
+
 /// Rows that one curve may go through.
 std::string curve_text(const StoredRow& stored) {
   const KernelPoint& point = stored.row.point;
-  return fmt::format("{}\n{}\n{}\n{}\n{}", point.kernel, point.pass, point.condition,
-                     stored.row.build, identity_of(stored.row.environment));
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", point.kernel, point.pass, point.condition,
+                     form_of(stored.row), stored.row.build, identity_of(stored.row.environment));
 }
 
 template <class Text>
