@@ -1,25 +1,78 @@
 # Helpers of this build. Each folder is one library; registries are written from the files of a folder.
 
-# penstock_library(NAME): a static library of every .cpp directly in this folder, as penstock::NAME.
+# penstock_library(NAME [EXCEPT FOLDER…] [FAST ROOM…]): a static library of every .cpp of this folder
+# and its rooms, as penstock::NAME. FAST names the rooms where time is spent: they get the full
+# optimisation of the build type, the others PENSTOCK_QUICK_FLAGS, which compile in less time.
+# EXCEPT names rooms that belong to other targets.
 function(penstock_library name)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
-  add_library(penstock_${name} STATIC ${sources})
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "EXCEPT;FAST")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
+  set(fast "")
+  set(quick "")
+  foreach(source ${sources})
+    get_filename_component(room ${source} DIRECTORY)
+    if(room IN_LIST arg_EXCEPT)
+      continue()
+    elseif(room IN_LIST arg_FAST)
+      list(APPEND fast ${source})
+    else()
+      list(APPEND quick ${source})
+    endif()
+  endforeach()
+  penstock_rooms(${fast} ${quick})
+
+  # A library needs a source of its own.
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp CONTENT "")
+  add_library(penstock_${name} STATIC ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp ${fast})
   add_library(penstock::${name} ALIAS penstock_${name})
   target_link_libraries(penstock_${name} PUBLIC penstock_settings)
+  penstock_compile_by_room(penstock_${name})
+  if(quick)
+    add_library(penstock_${name}_quick OBJECT ${quick})
+    target_sources(penstock_${name} PRIVATE $<TARGET_OBJECTS:penstock_${name}_quick>)
+    penstock_compile_by_room(penstock_${name}_quick)
+    penstock_compile_as(penstock_${name}_quick penstock_${name})
+  endif()
 endfunction()
 
-# penstock_registry(TARGET TYPE FUNCTION HEADER FOLDER): adds every .cpp of FOLDER to TARGET, and a
-# generated table of their entries: FILE.cpp must define `constinit extern const TYPE FILE_entry`.
-# HEADER declares TYPE and `std::span<const TYPE* const> FUNCTION()`, which returns the table sorted
-# by name. A file without its entry does not link. EXCEPT names files of the folder that are none.
+# penstock_compile_as(TARGET OTHER): TARGET sees the headers and definitions of OTHER and is compiled
+# with the quick flags.
+function(penstock_compile_as target other)
+  target_link_libraries(${target} PRIVATE $<TARGET_PROPERTY:${other},LINK_LIBRARIES>)
+  target_include_directories(${target} PRIVATE $<TARGET_PROPERTY:${other},INCLUDE_DIRECTORIES>)
+  target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:${other},COMPILE_DEFINITIONS>)
+  target_compile_options(${target} PRIVATE ${PENSTOCK_QUICK_FLAGS})
+endfunction()
+
+# penstock_rooms(SOURCE…): each room is compiled as one unit where the build type says so
+# (CMAKE_UNITY_BUILD).
+function(penstock_rooms)
+  foreach(source ${ARGN})
+    get_filename_component(room ${source} DIRECTORY)
+    string(REPLACE "/" "_" group "room_${room}")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+  endforeach()
+endfunction()
+
+# penstock_compile_by_room(TARGET [HEADER…]): its sources are compiled as penstock_rooms() grouped
+# them, with the headers that most of them read compiled once.
+function(penstock_compile_by_room target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  target_precompile_headers(${target} PRIVATE ${PENSTOCK_COMMON_HEADERS} ${ARGN})
+endfunction()
+
+# penstock_registry(TARGET TYPE FUNCTION HEADER FOLDER): writes the table of the entries of FOLDER for
+# TARGET. Every .cpp directly in FOLDER is an entry, but for registry.cpp: FILE.cpp must define
+# `constinit extern const TYPE FILE_entry`. HEADER declares TYPE and
+# `std::span<const TYPE* const> FUNCTION()`, which returns the table sorted by name. A file without its
+# entry does not link. What several entries use is in rooms below FOLDER.
 function(penstock_registry target type function header folder)
-  cmake_parse_arguments(PARSE_ARGV 5 arg "" "" "EXCEPT")
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
   set(declarations "")
   set(pointers "")
   foreach(source ${sources})
     get_filename_component(stem ${source} NAME_WE)
-    if(stem IN_LIST arg_EXCEPT)
+    if(stem STREQUAL "registry")
       continue()
     endif()
     # Two entries of one name would link, and one table would read the other's.
@@ -29,6 +82,8 @@ function(penstock_registry target type function header folder)
                           "give the file another name")
     endif()
     set_property(GLOBAL APPEND PROPERTY penstock_entries ${stem})
+    # Every entry calls its functions as it likes.
+    set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     string(APPEND declarations "extern const ${type} ${stem}_entry;\n")
     string(APPEND pointers "      &${stem}_entry,\n")
   endforeach()
@@ -58,7 +113,7 @@ std::span<const @type@* const> @function@() {
 
 }  // namespace penstock
 ")
-  target_sources(${target} PRIVATE ${sources} ${table})
+  target_sources(${target} PRIVATE ${table})
 endfunction()
 
 # penstock_part(NAME TARGET WHY_NOT): says whether a part of Penstock is built.

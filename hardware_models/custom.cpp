@@ -1,5 +1,5 @@
-#include "hardware_models/link_costs.hpp"
-#include "hardware_models/stated_times.hpp"
+#include "hardware_models/links/link_costs.hpp"
+#include "hardware_models/times/stated_times.hpp"
 
 namespace penstock {
 namespace {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "hardware_models/collectives/registry.hpp"
-#include "hardware_models/machine.hpp"
-#include "hardware_models/profile.hpp"
-#include "sim/hardware_model.hpp"
+#include "hardware_models/spec/machine.hpp"
+#include "hardware_models/spec/profile.hpp"
+#include "sim/costs/hardware_model.hpp"
 
 namespace penstock {
 

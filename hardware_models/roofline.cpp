@@ -1,7 +1,7 @@
-#include "hardware_models/link_costs.hpp"
-#include "hardware_models/roofline_time.hpp"
-#include "hardware_models/stated_times.hpp"
-#include "sim/error.hpp"
+#include "hardware_models/links/link_costs.hpp"
+#include "hardware_models/times/roofline_time.hpp"
+#include "hardware_models/times/stated_times.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
-#include "schedules/alternation.hpp"
-#include "schedules/offload.hpp"
+#include "schedules/patterns/alternation.hpp"
+#include "schedules/patterns/offload.hpp"
+#include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
-#include "schedules/rules.hpp"
 
 namespace penstock {
 namespace {

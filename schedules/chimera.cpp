@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "schedules/chimera_doubling.hpp"
+#include "schedules/patterns/chimera_doubling.hpp"
+#include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
-#include "schedules/rules.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

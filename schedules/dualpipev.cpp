@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include "schedules/dual_pipe.hpp"
+#include "schedules/patterns/dual_pipe.hpp"
+#include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
-#include "schedules/rules.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

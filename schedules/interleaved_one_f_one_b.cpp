@@ -1,6 +1,6 @@
 #include <array>
 
-#include "schedules/interleaving.hpp"
+#include "schedules/patterns/interleaving.hpp"
 #include "schedules/registry.hpp"
 
 namespace penstock {

@@ -3,9 +3,9 @@
 #include <limits>
 #include <vector>
 
-#include "schedules/interleaving.hpp"
+#include "schedules/patterns/interleaving.hpp"
+#include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
-#include "schedules/rules.hpp"
 
 namespace penstock {
 namespace {

@@ -1,6 +1,6 @@
-#include "schedules/interleaving.hpp"
+#include "schedules/patterns/interleaving.hpp"
+#include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
-#include "schedules/rules.hpp"
 
 namespace penstock {
 namespace {

@@ -1,6 +1,6 @@
-#include "schedules/alternation.hpp"
+#include "schedules/patterns/alternation.hpp"
+#include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
-#include "schedules/rules.hpp"
 
 namespace penstock {
 namespace {

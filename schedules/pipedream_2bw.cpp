@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "schedules/alternation.hpp"
+#include "schedules/patterns/alternation.hpp"
+#include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
-#include "schedules/rules.hpp"
 
 namespace penstock {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "sim/error.hpp"
-#include "sim/limits.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
 
 namespace penstock {
 

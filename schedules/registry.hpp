@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "sim/error.hpp"
-#include "sim/placement.hpp"
-#include "sim/schedule.hpp"
+#include "sim/base/error.hpp"
+#include "sim/order/placement.hpp"
+#include "sim/order/schedule.hpp"
 
 namespace penstock {
 

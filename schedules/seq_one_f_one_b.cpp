@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
-#include "schedules/rules.hpp"
-#include "sim/error.hpp"
-#include "sim/limits.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
 
 namespace penstock {
 namespace {

@@ -1,6 +1,6 @@
-#include "schedules/building_block.hpp"
+#include "schedules/patterns/building_block.hpp"
+#include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
-#include "schedules/rules.hpp"
 
 namespace penstock {
 namespace {

@@ -1,8 +1,8 @@
 #include <limits>
 
+#include "schedules/patterns/rules.hpp"
+#include "schedules/patterns/zero_bubble.hpp"
 #include "schedules/registry.hpp"
-#include "schedules/rules.hpp"
-#include "schedules/zero_bubble.hpp"
 
 namespace penstock {
 namespace {

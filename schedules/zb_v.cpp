@@ -3,8 +3,8 @@
 #include <limits>
 #include <vector>
 
+#include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
-#include "schedules/rules.hpp"
 
 namespace penstock {
 namespace {

@@ -221,7 +221,7 @@ TEST_CASE("tree: headers of the program define each type once") {
       }
     }
   }
-  CHECK(home.at("Plan") == "sim/plan.hpp");
+  CHECK(home.at("Plan") == "sim/plan/plan.hpp");
 }
 
 TEST_CASE("tree: nothing unknown stands at the top") {
@@ -254,8 +254,8 @@ TEST_CASE("tree rules: types that a header defines for all are found, others are
 TEST_CASE("tree rules: a wrong direction is a fault that names file, line and include") {
   CHECK(direction_faults(quoted("sim/a.cpp", "schedules/registry.hpp")) ==
         Faults{"sim/a.cpp:3: \"schedules/registry.hpp\": sim may include no other folder"});
-  CHECK(direction_faults(quoted("validate/a.cpp", "experiments/run.hpp")) ==
-        Faults{"validate/a.cpp:3: \"experiments/run.hpp\": validate may include only "
+  CHECK(direction_faults(quoted("validate/a.cpp", "experiments/run/run.hpp")) ==
+        Faults{"validate/a.cpp:3: \"experiments/run/run.hpp\": validate may include only "
                "hardware_models, sim"});
   struct Example {
     std::string from;
@@ -281,16 +281,16 @@ TEST_CASE("tree rules: a wrong direction is a fault that names file, line and in
 
 TEST_CASE("tree rules: a name that is not from the root, not there, or in angles is a fault") {
   const auto exists = [](const std::string& file) {
-    return file == "sim/plan.hpp" || file == "experiments/version.hpp.in";
+    return file == "sim/plan/plan.hpp" || file == "experiments/version.hpp.in";
   };
-  CHECK(name_faults(quoted("sim/a.cpp", "sim/plan.hpp"), exists).empty());
+  CHECK(name_faults(quoted("sim/a.cpp", "sim/plan/plan.hpp"), exists).empty());
   CHECK(name_faults(quoted("sim/a.cpp", "experiments/version.hpp"), exists).empty());
   CHECK(name_faults(angled("sim/a.cpp", "vector"), exists).empty());
   for (const char* name : {"plan.hpp", "../sim/plan.hpp", "sim/../sim/plan.hpp", "sim/plane.hpp"}) {
     CAPTURE(name);
     CHECK(name_faults(quoted("sim/a.cpp", name), exists).size() == 1);
   }
-  CHECK(name_faults(angled("sim/a.cpp", "sim/plan.hpp"), exists).size() == 1);
+  CHECK(name_faults(angled("sim/a.cpp", "sim/plan/plan.hpp"), exists).size() == 1);
 }
 
 TEST_CASE("tree rules: a library away from home is a fault, whichever way it is included") {
@@ -300,28 +300,32 @@ TEST_CASE("tree rules: a library away from home is a fault, whichever way it is 
     const char* away;
   };
   for (const Example& example : std::vector<Example>{
-           {"nlohmann/json.hpp", "experiments/files.cpp", "experiments/files.hpp"},
-           {"nlohmann/json.hpp", "tests/sim/a_test.cpp", "sim/plan.cpp"},
-           {"nlohmann/json_fwd.hpp", "experiments/files.hpp", "schedules/registry.hpp"},
-           {"boost/graph/adjacency_list.hpp", "sim/model_graph.cpp", "sim/model_graph.hpp"},
-           {"Eigen/Core", "hardware_models/codecs/codec.cpp", "hardware_models/roofline.cpp"},
-           {"cairo/cairo.h", "experiments/pictures/canvas.cpp", "experiments/run.cpp"},
+           {"nlohmann/json.hpp", "experiments/files/files.cpp", "experiments/files/files.hpp"},
+           {"nlohmann/json.hpp", "tests/sim/a_test.cpp", "sim/plan/plan.cpp"},
+           {"nlohmann/json_fwd.hpp", "experiments/files/files.hpp", "schedules/registry.hpp"},
+           {"boost/graph/adjacency_list.hpp", "sim/model/model_graph.cpp",
+            "sim/model/model_graph.hpp"},
+           {"Eigen/Core", "hardware_models/codecs/reference/codec.cpp",
+            "hardware_models/roofline.cpp"},
+           {"cairo/cairo.h", "experiments/pictures/canvas.cpp", "experiments/run/run.cpp"},
            {"cairo.h", "experiments/pictures/canvas.cpp", "gui/view.cpp"},
            {"CLI/CLI.hpp", "experiments/commands/run.cpp", "experiments/program/main.cpp"},
-           {"valijson/schema.hpp", "experiments/schema_check.cpp", "experiments/scenario.cpp"},
-           {"muParser.h", "experiments/reproduction/formula.cpp", "experiments/run.cpp"},
-           {"zlib.h", "experiments/formats/gzip.cpp", "experiments/files.cpp"},
+           {"valijson/schema.hpp", "experiments/files/schema_check.cpp",
+            "experiments/scenario/scenario.cpp"},
+           {"muParser.h", "experiments/reproduction/formula.cpp", "experiments/run/run.cpp"},
+           {"zlib.h", "experiments/files/gzip.cpp", "experiments/files/files.cpp"},
            {"protozero/pbf_builder.hpp", "experiments/formats/chakra.cpp",
             "experiments/formats/chakra.hpp"},
            {"sqlite3.h", "validate/store/database.cpp", "validate/store/profile_store.cpp"},
            {"benchmark/benchmark.h", "experiments/bench/heap.cpp", "tests/main.cpp"},
-           {"simgrid/s4u.hpp", "tests/oracle/flows.cpp", "sim/fair_share.cpp"},
-           {"QWidget", "gui/views/lanes.cpp", "experiments/run.cpp"},
+           {"simgrid/s4u.hpp", "tests/oracle/flows.cpp", "sim/engines/fair_share.cpp"},
+           {"QWidget", "gui/views/lanes.cpp", "experiments/run/run.cpp"},
            {"QtCore/QString", "gui/models/rows.hpp", "tests/gui/rows_test.cpp"},
-           {"cuda_runtime.h", "validate/backends/cuda/cuda_calls.cu", "validate/gpu_backend.cpp"},
+           {"cuda_runtime.h", "validate/backends/cuda/cuda_calls.cu",
+            "validate/backends/gpu/gpu_backend.cpp"},
            {"cudaTypedefs.h", "validate/backends/cuda/a.cu", "validate/backends/cuda/a.hpp"},
-           {"doctest/doctest.h", "tests/main.cpp", "sim/plan.cpp"},
-           {"rapidcheck.h", "tests/sim/a_test.cpp", "sim/plan.cpp"}}) {
+           {"doctest/doctest.h", "tests/main.cpp", "sim/plan/plan.cpp"},
+           {"rapidcheck.h", "tests/sim/a_test.cpp", "sim/plan/plan.cpp"}}) {
     CAPTURE(example.library);
     CAPTURE(example.away);
     CHECK(home_faults(angled(example.home, example.library)).empty());
@@ -336,11 +340,11 @@ TEST_CASE("tree rules: the GPU side includes itself, CUDA and the C++ library") 
   CHECK(gpu_side_faults(quoted(own, "validate/backends/cuda/a.hpp")).empty());
   CHECK(gpu_side_faults(angled(own, "cuda_runtime.h")).empty());
   CHECK(gpu_side_faults(angled(own, "vector")).empty());
-  CHECK(gpu_side_faults(quoted(own, "sim/plan.hpp")).size() == 1);
-  CHECK(gpu_side_faults(quoted(own, "validate/backend.hpp")).size() == 1);
+  CHECK(gpu_side_faults(quoted(own, "sim/plan/plan.hpp")).size() == 1);
+  CHECK(gpu_side_faults(quoted(own, "validate/job/backend.hpp")).size() == 1);
   CHECK(gpu_side_faults(angled(own, "fmt/format.h")).size() == 1);
   CHECK(gpu_side_faults(angled(own, "Eigen/Core")).size() == 1);
-  CHECK(gpu_side_faults(angled("validate/gpu_backend.cpp", "fmt/format.h")).empty());
+  CHECK(gpu_side_faults(angled("validate/backends/gpu/gpu_backend.cpp", "fmt/format.h")).empty());
 }
 
 TEST_CASE("tree rules: at the top stand sources, hidden files and ignored outputs") {

@@ -9,8 +9,8 @@
 #include <variant>
 
 #include "experiments/bench/shared_case.hpp"
-#include "sim/relax.hpp"
-#include "sim/rerun.hpp"
+#include "sim/engines/relax.hpp"
+#include "sim/rerun/rerun.hpp"
 
 namespace penstock {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "hardware_models/registry.hpp"
 #include "schedules/registry.hpp"
-#include "sim/lower.hpp"
-#include "sim/named.hpp"
+#include "sim/base/named.hpp"
+#include "sim/plan/lower.hpp"
 
 namespace penstock {
 

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <memory>
 
-#include "sim/costs.hpp"
-#include "sim/placement.hpp"
-#include "sim/plan.hpp"
-#include "sim/schedule.hpp"
+#include "sim/costs/costs.hpp"
+#include "sim/order/placement.hpp"
+#include "sim/order/schedule.hpp"
+#include "sim/plan/plan.hpp"
 
 namespace penstock {
 

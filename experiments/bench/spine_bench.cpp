@@ -5,9 +5,9 @@
 
 #include "experiments/bench/heap.hpp"
 #include "experiments/bench/shared_case.hpp"
-#include "sim/events.hpp"
-#include "sim/relax.hpp"
-#include "sim/report.hpp"
+#include "sim/engines/events.hpp"
+#include "sim/engines/relax.hpp"
+#include "sim/report/report.hpp"
 
 namespace penstock {
 namespace {

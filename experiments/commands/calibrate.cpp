@@ -3,15 +3,15 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
-#include "experiments/calibration.hpp"
-#include "experiments/calibration_layers.hpp"
-#include "experiments/calibration_picture.hpp"
-#include "experiments/calibration_rows.hpp"
+#include "experiments/calibration/calibration.hpp"
+#include "experiments/calibration/calibration_layers.hpp"
+#include "experiments/calibration/calibration_picture.hpp"
+#include "experiments/calibration/calibration_rows.hpp"
 #include "experiments/commands/registry.hpp"
-#include "experiments/files.hpp"
-#include "experiments/json_output.hpp"
-#include "sim/error.hpp"
-#include "sim/named.hpp"
+#include "experiments/files/files.hpp"
+#include "experiments/files/json_output.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
 #include "validate/store/profile_store.hpp"
 #include "validate/store/utc.hpp"
 

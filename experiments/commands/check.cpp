@@ -4,16 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/commands/registry.hpp"
-#include "experiments/files.hpp"
-#include "experiments/json_output.hpp"
-#include "experiments/order_check.hpp"
-#include "sim/error.hpp"
-#include "sim/limits.hpp"
+#include "experiments/files/files.hpp"
+#include "experiments/files/json_output.hpp"
+#include "experiments/orders/order_check.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
 
 namespace penstock {
 namespace {
-
-using json = nlohmann::ordered_json;
 
 struct Options {
   std::string order;
@@ -45,13 +43,13 @@ std::vector<std::vector<Stage>> parse_chains(const std::string& text) {
   }
 }
 
-json fault_json(const CellFault& fault) {
+ordered_json fault_json(const CellFault& fault) {
   return {{"penstock", 1},
           {"ok", false},
           {"fault", {{"rank", fault.rank}, {"column", fault.column}, {"text", fault.text}}}};
 }
 
-json facts_json(const OrderFacts& facts) {
+ordered_json facts_json(const OrderFacts& facts) {
   return {{"penstock", 1},
           {"ok", true},
           {"ranks", facts.ranks},

@@ -3,11 +3,11 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "experiments/codec_trial.hpp"
 #include "experiments/commands/registry.hpp"
-#include "experiments/json_output.hpp"
-#include "hardware_models/codecs/codec_search.hpp"
-#include "sim/error.hpp"
+#include "experiments/files/json_output.hpp"
+#include "experiments/studies/codec_trial.hpp"
+#include "hardware_models/codecs/reference/codec_search.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

@@ -4,18 +4,16 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "experiments/catalogue.hpp"
-#include "experiments/collective_timing.hpp"
+#include "experiments/catalogue/catalogue.hpp"
 #include "experiments/commands/registry.hpp"
-#include "experiments/json_output.hpp"
-#include "experiments/table.hpp"
-#include "sim/error.hpp"
-#include "sim/limits.hpp"
+#include "experiments/files/json_output.hpp"
+#include "experiments/files/table.hpp"
+#include "experiments/studies/collective_timing.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
 
 namespace penstock {
 namespace {
-
-using json = nlohmann::ordered_json;
 
 struct Options {
   std::string kind, bytes, hardware, algorithm;
@@ -72,9 +70,9 @@ std::string timings_text(const std::string& machine, const CollectiveTimings& ti
                      machine, unit.name, aligned(rows, {0}));
 }
 
-json timings_json(const std::string& machine, const CollectiveTimings& timings) {
+ordered_json timings_json(const std::string& machine, const CollectiveTimings& timings) {
   const CollectiveCall& call = timings.call;
-  json all = json::array();
+  ordered_json all = ordered_json::array();
   for (const AlgorithmTiming& one : timings.algorithms) {
     all.push_back({{"name", one.algorithm->name},
                    {"formula_us", one.formula_us},

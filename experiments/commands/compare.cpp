@@ -4,9 +4,9 @@
 #include <cstdio>
 
 #include "experiments/commands/registry.hpp"
-#include "experiments/comparison.hpp"
-#include "experiments/recordings.hpp"
-#include "sim/error.hpp"
+#include "experiments/comparison/comparison.hpp"
+#include "experiments/run/recordings.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

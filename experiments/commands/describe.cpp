@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/commands/registry.hpp"
-#include "experiments/description.hpp"
-#include "experiments/files.hpp"
-#include "experiments/json_output.hpp"
-#include "sim/error.hpp"
+#include "experiments/files/files.hpp"
+#include "experiments/files/json_output.hpp"
+#include "experiments/studies/description.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/explain.hpp"
+#include "experiments/explanation/explain.hpp"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,10 @@
 
 #include "experiments/commands/picture_files.hpp"
 #include "experiments/commands/registry.hpp"
-#include "experiments/json_output.hpp"
-#include "experiments/memory_explanation.hpp"
-#include "experiments/result_json.hpp"
-#include "experiments/result_table.hpp"
+#include "experiments/explanation/memory_explanation.hpp"
+#include "experiments/files/json_output.hpp"
+#include "experiments/results/result_json.hpp"
+#include "experiments/results/result_table.hpp"
 
 namespace penstock {
 namespace {

@@ -1,14 +1,14 @@
-#include "experiments/gallery.hpp"
+#include "experiments/studies/gallery.hpp"
 
 #include <fmt/format.h>
 
 #include <cstdio>
 
 #include "experiments/commands/registry.hpp"
-#include "experiments/files.hpp"
-#include "experiments/run_picture.hpp"
-#include "sim/error.hpp"
-#include "sim/limits.hpp"
+#include "experiments/files/files.hpp"
+#include "experiments/results/run_picture.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
 
 namespace penstock {
 namespace {

@@ -5,12 +5,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "experiments/catalogue_list.hpp"
+#include "experiments/catalogue/catalogue_list.hpp"
 #include "experiments/commands/registry.hpp"
+#include "experiments/files/json_output.hpp"
 #include "experiments/formats/registry.hpp"
-#include "experiments/json_output.hpp"
-#include "hardware_models/codecs/codec_error.hpp"
-#include "hardware_models/codecs/distribution.hpp"
+#include "hardware_models/codecs/reference/codec_error.hpp"
+#include "hardware_models/codecs/reference/distribution.hpp"
 #include "hardware_models/collectives/registry.hpp"
 #include "hardware_models/layers/registry.hpp"
 #include "hardware_models/registry.hpp"
@@ -23,28 +23,26 @@
 namespace penstock {
 namespace {
 
-using json = nlohmann::ordered_json;
-
 /// What can be listed: each kind as a JSON array of objects with a name, a summary and more.
 template <class Entry>
-json names_and_summaries(std::span<const Entry* const> entries) {
-  json all = json::array();
+ordered_json names_and_summaries(std::span<const Entry* const> entries) {
+  ordered_json all = ordered_json::array();
   for (const Entry* entry : entries) {
     all.push_back({{"name", entry->name}, {"summary", entry->summary}});
   }
   return all;
 }
 
-json options_of(std::span<const ScheduleOption> options) {
-  json all = json::array();
+ordered_json options_of(std::span<const ScheduleOption> options) {
+  ordered_json all = ordered_json::array();
   for (const ScheduleOption& option : options) {
     all.push_back({{"name", option.name}, {"summary", option.summary}});
   }
   return all;
 }
 
-json schedules() {
-  json all = json::array();
+ordered_json schedules() {
+  ordered_json all = ordered_json::array();
   for (const ScheduleEntry* entry : schedule_entries()) {
     all.push_back({{"name", entry->name},
                    {"summary", entry->summary},
@@ -57,8 +55,8 @@ json schedules() {
   return all;
 }
 
-json policies() {
-  json all = json::array();
+ordered_json policies() {
+  ordered_json all = ordered_json::array();
   for (const PolicyEntry* entry : policy_entries()) {
     all.push_back({{"name", entry->name},
                    {"summary", entry->summary},
@@ -67,26 +65,26 @@ json policies() {
   return all;
 }
 
-json partitioners() { return names_and_summaries(partitioner_entries()); }
-json cost_models() { return names_and_summaries(cost_model_entries()); }
+ordered_json partitioners() { return names_and_summaries(partitioner_entries()); }
+ordered_json cost_models() { return names_and_summaries(cost_model_entries()); }
 
 /// What an entry takes: each parameter with what it is when it is not given.
 template <class Parameter>
-json parameters_of(std::span<const Parameter> parameters) {
-  json all = json::array();
+ordered_json parameters_of(std::span<const Parameter> parameters) {
+  ordered_json all = ordered_json::array();
   for (const Parameter& parameter : parameters) {
     // Some mean something of their own when they are not given: these have no number to show.
     const bool shown = parameter.otherwise && !std::isnan(*parameter.otherwise);
     all.push_back({{"name", parameter.name},
                    {"summary", parameter.summary},
                    {"required", !parameter.otherwise},
-                   {"default", shown ? json(*parameter.otherwise) : json()}});
+                   {"default", shown ? ordered_json(*parameter.otherwise) : ordered_json()}});
   }
   return all;
 }
 
-json layers() {
-  json all = json::array();
+ordered_json layers() {
+  ordered_json all = ordered_json::array();
   for (const LayerKindEntry* entry : layer_kind_entries()) {
     all.push_back({{"name", entry->name},
                    {"summary", entry->summary},
@@ -96,10 +94,10 @@ json layers() {
 }
 
 /// Cost models, what the catalogue has, and kinds of topology.
-json hardware() {
-  json all = cost_models();
-  for (json& model : all) model["is"] = "cost model";
-  for (json& item : catalogue_json(read_catalogue())) all.push_back(std::move(item));
+ordered_json hardware() {
+  ordered_json all = cost_models();
+  for (ordered_json& model : all) model["is"] = "cost model";
+  for (ordered_json& item : catalogue_json(read_catalogue())) all.push_back(std::move(item));
   for (const TopologyEntry* entry : topology_entries()) {
     all.push_back({{"name", entry->name},
                    {"summary", entry->summary},
@@ -110,8 +108,8 @@ json hardware() {
 }
 
 /// With what each does by its defaults to normal values.
-json codecs() {
-  json all = json::array();
+ordered_json codecs() {
+  ordered_json all = ordered_json::array();
   const std::vector<float> values = draw_values({}, std::size_t{1} << 14, 1);
   for (const CodecEntry* entry : codec_entries()) {
     const CodecSpec usual{std::string(entry->name), {}};
@@ -129,10 +127,10 @@ json codecs() {
   return all;
 }
 
-json collectives() {
-  json all = json::array();
+ordered_json collectives() {
+  ordered_json all = ordered_json::array();
   for (const CollectiveEntry* entry : collective_entries()) {
-    json kinds = json::array();
+    ordered_json kinds = ordered_json::array();
     for (const ServedKind& served : entry->kinds) {
       kinds.push_back({{"name", name(served.kind)}, {"summary", served.formula}});
     }
@@ -142,22 +140,22 @@ json collectives() {
 }
 
 /// With what is in the way of running anything on this machine.
-json backends() {
-  json all = json::array();
+ordered_json backends() {
+  ordered_json all = ordered_json::array();
   for (const BackendEntry* entry : backend_entries()) {
     const auto obstacle = entry->obstacle(Plan{});
     all.push_back({{"name", entry->name},
                    {"summary", entry->summary},
-                   {"obstacle", obstacle ? json(obstacle->text) : json()}});
+                   {"obstacle", obstacle ? ordered_json(obstacle->text) : ordered_json()}});
   }
   return all;
 }
 
-json formats() { return names_and_summaries(format_entries()); }
+ordered_json formats() { return names_and_summaries(format_entries()); }
 
 struct Kind {
   const char* name;
-  json (*list)();
+  ordered_json (*list)();
 };
 constexpr std::array<Kind, 10> kinds{{{"schedules", schedules},
                                       {"policies", policies},
@@ -171,7 +169,7 @@ constexpr std::array<Kind, 10> kinds{{{"schedules", schedules},
                                       {"formats", formats}}};
 
 /// An option with its default, where it has one: "nic_latency_us: of a NIC, default 0".
-std::string option_text(const json& option) {
+std::string option_text(const ordered_json& option) {
   std::string line = fmt::format("{}: {}", option["name"].get<std::string>(),
                                  option["summary"].get<std::string>());
   if (option.value("required", false)) return line + ", required";
@@ -180,13 +178,13 @@ std::string option_text(const json& option) {
 }
 
 /// The name and what else is told of an entry, one line each.
-void print_lines(const json& entries) {
+void print_lines(const ordered_json& entries) {
   std::size_t width = 0;
-  for (const json& entry : entries) {
+  for (const ordered_json& entry : entries) {
     width = std::max(width, entry["name"].get_ref<const std::string&>().size());
   }
-  const auto text = [](const json& value) { return value.get<std::string>(); };
-  for (const json& entry : entries) {
+  const auto text = [](const ordered_json& value) { return value.get<std::string>(); };
+  for (const ordered_json& entry : entries) {
     const std::string is = entry.contains("is") ? text(entry["is"]) + ": " : "";
     const std::string numbers = entry.contains("numbers") ? "; " + text(entry["numbers"]) : "";
     fmt::print("{:<{}}  {}{}{}\n", text(entry["name"]), width, is, text(entry["summary"]), numbers);
@@ -198,7 +196,7 @@ void print_lines(const json& entries) {
                  text(entry["bubble"]), text(entry["peak_activations"]));
     }
     for (const char* key : {"options", "kinds"}) {
-      for (const json& option : entry.value(key, json::array())) {
+      for (const ordered_json& option : entry.value(key, ordered_json::array())) {
         fmt::print("{:{}}  {}\n", "", width, option_text(option));
       }
     }
@@ -219,9 +217,9 @@ Runner declare(CommandLine& line) {
   return [options] {
     const auto kind = std::find_if(kinds.begin(), kinds.end(),
                                    [&](const Kind& k) { return options->kind == k.name; });
-    const json entries = kind->list();
+    const ordered_json entries = kind->list();
     if (options->json) {
-      fmt::print("{}", printed(json{{"penstock", 1}, {options->kind, entries}}));
+      fmt::print("{}", printed(ordered_json{{"penstock", 1}, {options->kind, entries}}));
     } else {
       print_lines(entries);
     }

@@ -2,10 +2,10 @@
 
 #include <string>
 
-#include "experiments/commands/command_line.hpp"
-#include "experiments/files.hpp"
-#include "experiments/run.hpp"
-#include "experiments/run_picture.hpp"
+#include "experiments/commands/line/command_line.hpp"
+#include "experiments/files/files.hpp"
+#include "experiments/results/run_picture.hpp"
+#include "experiments/run/run.hpp"
 
 namespace penstock {
 

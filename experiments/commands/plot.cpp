@@ -1,10 +1,10 @@
-#include "experiments/bubble_study.hpp"
 #include "experiments/commands/registry.hpp"
-#include "experiments/files.hpp"
+#include "experiments/files/files.hpp"
 #include "experiments/pictures/bubble_plot.hpp"
-#include "experiments/recordings.hpp"
-#include "experiments/run_picture.hpp"
-#include "sim/error.hpp"
+#include "experiments/results/run_picture.hpp"
+#include "experiments/run/recordings.hpp"
+#include "experiments/studies/bubble_study.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "experiments/commands/registry.hpp"
-#include "experiments/files.hpp"
-#include "experiments/formats/reading/plain_text.hpp"
-#include "experiments/json_output.hpp"
-#include "experiments/profile_check.hpp"
-#include "experiments/profile_report.hpp"
-#include "experiments/profile_snapshot.hpp"
-#include "sim/error.hpp"
+#include "experiments/files/files.hpp"
+#include "experiments/files/json_output.hpp"
+#include "experiments/files/plain_text.hpp"
+#include "experiments/profiles/profile_check.hpp"
+#include "experiments/profiles/profile_report.hpp"
+#include "experiments/profiles/profile_snapshot.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "experiments/commands/command_line.hpp"
+#include "experiments/commands/line/command_line.hpp"
 
 namespace penstock {
 

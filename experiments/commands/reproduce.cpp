@@ -5,13 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/commands/registry.hpp"
-#include "experiments/files.hpp"
-#include "experiments/json_output.hpp"
+#include "experiments/files/files.hpp"
+#include "experiments/files/json_output.hpp"
+#include "experiments/files/table.hpp"
 #include "experiments/reproduction/report.hpp"
 #include "experiments/reproduction/row_simulation.hpp"
 #include "experiments/reproduction/row_values.hpp"
-#include "experiments/table.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/run.hpp"
+#include "experiments/run/run.hpp"
 
 #include <fmt/format.h>
 
@@ -6,18 +6,18 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "experiments/chakra_files.hpp"
 #include "experiments/commands/picture_files.hpp"
 #include "experiments/commands/registry.hpp"
-#include "experiments/files.hpp"
+#include "experiments/files/files.hpp"
+#include "experiments/files/json_output.hpp"
 #include "experiments/formats/chrome_trace.hpp"
 #include "experiments/formats/torch_csv.hpp"
-#include "experiments/json_output.hpp"
-#include "experiments/result_json.hpp"
-#include "experiments/result_table.hpp"
-#include "sim/error.hpp"
-#include "sim/memory.hpp"
-#include "sim/timeline_file.hpp"
+#include "experiments/results/chakra_files.hpp"
+#include "experiments/results/result_json.hpp"
+#include "experiments/results/result_table.hpp"
+#include "sim/base/error.hpp"
+#include "sim/report/memory.hpp"
+#include "sim/timeline/timeline_file.hpp"
 
 namespace penstock {
 namespace {

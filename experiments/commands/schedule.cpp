@@ -3,12 +3,12 @@
 #include <cstdio>
 
 #include "experiments/commands/registry.hpp"
-#include "experiments/formats/torch_comms.hpp"
+#include "experiments/formats/orders/torch_comms.hpp"
 #include "experiments/formats/torch_csv.hpp"
 #include "schedules/registry.hpp"
-#include "sim/error.hpp"
-#include "sim/limits.hpp"
-#include "sim/named.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
+#include "sim/base/named.hpp"
 
 namespace penstock {
 namespace {

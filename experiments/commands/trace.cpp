@@ -6,16 +6,16 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/commands/registry.hpp"
-#include "experiments/files.hpp"
+#include "experiments/files/files.hpp"
+#include "experiments/files/json_output.hpp"
 #include "experiments/formats/torch_csv.hpp"
-#include "experiments/json_output.hpp"
 #include "experiments/measured_runs/measured_run.hpp"
 #include "experiments/measured_runs/outputs.hpp"
 #include "schedules/registry.hpp"
-#include "sim/error.hpp"
-#include "sim/limits.hpp"
-#include "sim/named.hpp"
-#include "sim/timeline_file.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
+#include "sim/base/named.hpp"
+#include "sim/timeline/timeline_file.hpp"
 
 namespace penstock {
 namespace {

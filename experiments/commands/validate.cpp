@@ -3,13 +3,13 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/commands/registry.hpp"
-#include "experiments/files.hpp"
-#include "experiments/json_output.hpp"
-#include "experiments/schedule_ranking.hpp"
-#include "experiments/validation.hpp"
-#include "sim/error.hpp"
-#include "sim/named.hpp"
-#include "sim/timeline_file.hpp"
+#include "experiments/files/files.hpp"
+#include "experiments/files/json_output.hpp"
+#include "experiments/validation/schedule_ranking.hpp"
+#include "experiments/validation/validation.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+#include "sim/timeline/timeline_file.hpp"
 
 namespace penstock {
 namespace {

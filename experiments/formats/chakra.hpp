@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
-#include "experiments/execution_trace.hpp"
-#include "sim/plan.hpp"
+#include "experiments/formats/traces/execution_trace.hpp"
+#include "sim/plan/plan.hpp"
 
 namespace penstock {
 

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "experiments/formats/registry.hpp"
-#include "experiments/trace_events.hpp"
+#include "experiments/formats/traces/trace_events.hpp"
 
 namespace penstock {
 namespace {

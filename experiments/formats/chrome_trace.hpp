@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-#include "sim/costs.hpp"
-#include "sim/plan.hpp"
-#include "sim/timeline.hpp"
+#include "sim/costs/costs.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/timeline/timeline.hpp"
 
 namespace penstock {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "experiments/formats/reading/dnn_graph.hpp"
-#include "experiments/formats/reading/json_view.hpp"
+#include "experiments/files/json_input.hpp"
+#include "experiments/files/json_view.hpp"
+#include "experiments/formats/graphs/dnn_graph.hpp"
 #include "experiments/formats/registry.hpp"
-#include "experiments/json_input.hpp"
 
 namespace penstock {
 namespace {

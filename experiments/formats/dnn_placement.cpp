@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "experiments/formats/reading/json_view.hpp"
+#include "experiments/files/json_input.hpp"
+#include "experiments/files/json_view.hpp"
 #include "experiments/formats/registry.hpp"
-#include "experiments/json_input.hpp"
-#include "sim/limits.hpp"
+#include "sim/base/limits.hpp"
 
 namespace penstock {
 namespace {

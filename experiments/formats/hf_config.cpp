@@ -6,12 +6,12 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
-#include "experiments/formats/reading/hf_architectures.hpp"
-#include "experiments/formats/reading/hf_fields.hpp"
-#include "experiments/formats/reading/transformer_shape.hpp"
+#include "experiments/files/json_input.hpp"
 #include "experiments/formats/registry.hpp"
-#include "experiments/json_input.hpp"
-#include "sim/error.hpp"
+#include "experiments/formats/transformers/hf_architectures.hpp"
+#include "experiments/formats/transformers/hf_fields.hpp"
+#include "experiments/formats/transformers/transformer_shape.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

@@ -5,13 +5,13 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "experiments/files.hpp"
-#include "experiments/formats/reading/byte_stream.hpp"
-#include "experiments/formats/reading/decimal_time.hpp"
-#include "experiments/formats/reading/kineto_events.hpp"
-#include "experiments/formats/reading/plain_text.hpp"
+#include "experiments/files/byte_stream.hpp"
+#include "experiments/files/decimal_time.hpp"
+#include "experiments/files/files.hpp"
+#include "experiments/files/plain_text.hpp"
 #include "experiments/formats/registry.hpp"
-#include "sim/error.hpp"
+#include "experiments/formats/traces/kineto_events.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

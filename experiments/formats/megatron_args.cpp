@@ -3,14 +3,14 @@
 #include <charconv>
 #include <cmath>
 
-#include "experiments/formats/reading/megatron_command.hpp"
-#include "experiments/formats/reading/megatron_patterns.hpp"
-#include "experiments/formats/reading/megatron_stages.hpp"
-#include "experiments/formats/reading/megatron_training.hpp"
-#include "experiments/formats/reading/transformer_shape.hpp"
+#include "experiments/formats/megatron/megatron_command.hpp"
+#include "experiments/formats/megatron/megatron_patterns.hpp"
+#include "experiments/formats/megatron/megatron_stages.hpp"
+#include "experiments/formats/megatron/megatron_training.hpp"
 #include "experiments/formats/registry.hpp"
-#include "sim/error.hpp"
-#include "sim/limits.hpp"
+#include "experiments/formats/transformers/transformer_shape.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
 
 // Defaults are those of Megatron-LM's arguments.py, from its releases with Transformer Engine as
 // the default implementation.

@@ -3,11 +3,11 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "experiments/formats/reading/json_view.hpp"
+#include "experiments/files/json_input.hpp"
+#include "experiments/files/json_view.hpp"
 #include "experiments/formats/registry.hpp"
-#include "experiments/json_input.hpp"
-#include "sim/error.hpp"
-#include "sim/limits.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
 
 namespace penstock {
 namespace {

@@ -4,11 +4,11 @@
 #include <charconv>
 #include <unordered_map>
 
-#include "experiments/formats/reading/graph_order.hpp"
-#include "experiments/formats/reading/pipedream_lines.hpp"
-#include "experiments/formats/reading/plain_text.hpp"
+#include "experiments/files/plain_text.hpp"
+#include "experiments/formats/graphs/graph_order.hpp"
+#include "experiments/formats/graphs/pipedream_lines.hpp"
 #include "experiments/formats/registry.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

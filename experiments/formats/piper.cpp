@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "experiments/formats/reading/json_graph.hpp"
-#include "experiments/formats/reading/json_view.hpp"
+#include "experiments/files/json_input.hpp"
+#include "experiments/files/json_view.hpp"
+#include "experiments/formats/graphs/json_graph.hpp"
 #include "experiments/formats/registry.hpp"
-#include "experiments/json_input.hpp"
-#include "sim/limits.hpp"
+#include "sim/base/limits.hpp"
 
 namespace penstock {
 namespace {

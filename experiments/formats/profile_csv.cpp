@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 
-#include "experiments/formats/reading/csv_cells.hpp"
-#include "experiments/formats/reading/plain_text.hpp"
-#include "experiments/formats/reading/profile_model.hpp"
+#include "experiments/files/csv_cells.hpp"
+#include "experiments/files/plain_text.hpp"
+#include "experiments/formats/graphs/profile_model.hpp"
 #include "experiments/formats/registry.hpp"
-#include "sim/error.hpp"
-#include "sim/limits.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
 
 namespace penstock {
 namespace {

@@ -3,13 +3,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "experiments/formats/reading/graph_order.hpp"
-#include "experiments/formats/reading/json_view.hpp"
-#include "experiments/formats/reading/profile_model.hpp"
+#include "experiments/files/json_input.hpp"
+#include "experiments/files/json_view.hpp"
+#include "experiments/formats/graphs/graph_order.hpp"
+#include "experiments/formats/graphs/profile_model.hpp"
 #include "experiments/formats/registry.hpp"
-#include "experiments/json_input.hpp"
-#include "sim/error.hpp"
-#include "sim/limits.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
 
 namespace penstock {
 namespace {

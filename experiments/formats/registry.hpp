@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "experiments/model_file.hpp"
+#include "experiments/model_files/model_file.hpp"
 
 namespace penstock {
 

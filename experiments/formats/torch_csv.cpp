@@ -7,10 +7,10 @@
 #include <charconv>
 #include <optional>
 
-#include "experiments/formats/reading/plain_text.hpp"
+#include "experiments/files/plain_text.hpp"
 #include "experiments/formats/registry.hpp"
-#include "sim/error.hpp"
-#include "sim/limits.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
 
 namespace penstock {
 namespace {

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "sim/error.hpp"
-#include "sim/placement.hpp"
-#include "sim/schedule.hpp"
+#include "sim/base/error.hpp"
+#include "sim/order/placement.hpp"
+#include "sim/order/schedule.hpp"
 
 namespace penstock {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "experiments/formats/reading/plain_text.hpp"
-#include "sim/error.hpp"
+#include "experiments/files/plain_text.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "experiments/measured_runs/kernel_cuts.hpp"
 #include "experiments/measured_runs/partings.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

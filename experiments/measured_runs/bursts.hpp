@@ -1,8 +1,8 @@
 #pragma once
 
 #include "experiments/measured_runs/rank_ops.hpp"
-#include "sim/placement.hpp"
-#include "sim/schedule.hpp"
+#include "sim/order/placement.hpp"
+#include "sim/order/schedule.hpp"
 
 namespace penstock {
 

@@ -3,13 +3,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "experiments/json_output.hpp"
+#include "experiments/files/json_output.hpp"
 #include "experiments/measured_runs/outputs.hpp"
 
 namespace penstock {
 namespace {
-
-using json = nlohmann::ordered_json;
 
 const char* profile_key(Pass pass) {
   switch (pass) {
@@ -25,7 +23,7 @@ const char* profile_key(Pass pass) {
 }
 
 /// A number that JSON writes without a fraction where it has none.
-json plain(double value) {
+ordered_json plain(double value) {
   constexpr double exact = 1e15;
   if (value == std::floor(value) && std::abs(value) < exact) {
     return static_cast<std::int64_t>(value);
@@ -33,19 +31,19 @@ json plain(double value) {
   return value;
 }
 
-json layers_json(const MeasuredRun& run, double examples) {
-  json layers = json::array();
+ordered_json layers_json(const MeasuredRun& run, double examples) {
+  ordered_json layers = ordered_json::array();
   for (const OpTimes& op : run.times) {
     if (op.model_stage == layers.size()) {
       layers.push_back({{"name", fmt::format("stage {}", op.model_stage)},
-                        {"points", json::array({{{"examples", plain(examples)}}})}});
+                        {"points", ordered_json::array({{{"examples", plain(examples)}}})}});
     }
     layers[op.model_stage]["points"][0][profile_key(op.pass)] = plain(op.median_ns / 1e3);
   }
   return layers;
 }
 
-json schedule_json(const MeasuredRun& run, const ScenarioParts& parts) {
+ordered_json schedule_json(const MeasuredRun& run, const ScenarioParts& parts) {
   if (!parts.order.empty()) return {{"file", parts.order}};
   return {{"name", *run.schedule}, {"microbatches", run.job.plan.microbatches}};
 }
@@ -53,7 +51,7 @@ json schedule_json(const MeasuredRun& run, const ScenarioParts& parts) {
 }  // namespace
 
 std::string profile_text(const MeasuredRun& run, double examples) {
-  json profile = json::object();
+  ordered_json profile = ordered_json::object();
   const std::string& device = run.ranks.front().device;
   if (!device.empty()) profile["device"] = device;
   profile["layers"] = layers_json(run, examples);
@@ -64,13 +62,13 @@ std::string profile_text(const MeasuredRun& run, double examples) {
 }
 
 std::string scenario_text(const MeasuredRun& run, const ScenarioParts& parts, double examples) {
-  json scenario = {{"penstock", 1},
-                   {"model", {{"file", parts.profile}, {"microbatch", plain(examples)}}},
-                   {"hardware",
-                    {{"name", "ideal"},
-                     {"devices", run.job.plan.ranks},
-                     {"transfer_us", plain(run.transfer_us.value_or(0))}}},
-                   {"schedule", schedule_json(run, parts)}};
+  ordered_json scenario = {{"penstock", 1},
+                           {"model", {{"file", parts.profile}, {"microbatch", plain(examples)}}},
+                           {"hardware",
+                            {{"name", "ideal"},
+                             {"devices", run.job.plan.ranks},
+                             {"transfer_us", plain(run.transfer_us.value_or(0))}}},
+                           {"schedule", schedule_json(run, parts)}};
   if (parts.order.empty()) scenario["parallel"] = {{"chunks", run.chunks}};
   return printed(scenario);
 }

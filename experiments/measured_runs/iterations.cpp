@@ -8,9 +8,9 @@
 #include <tuple>
 
 #include "experiments/formats/torch_csv.hpp"
-#include "sim/error.hpp"
-#include "sim/limits.hpp"
-#include "sim/order_fault.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
+#include "sim/order/order_fault.hpp"
 
 namespace penstock {
 namespace {

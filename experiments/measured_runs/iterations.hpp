@@ -7,8 +7,8 @@
 
 #include "experiments/measured_runs/rank_ops.hpp"
 #include "experiments/measured_runs/rank_traces.hpp"
-#include "sim/placement.hpp"
-#include "sim/schedule.hpp"
+#include "sim/order/placement.hpp"
+#include "sim/order/schedule.hpp"
 
 namespace penstock {
 

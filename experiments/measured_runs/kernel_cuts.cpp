@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
 
 /// A kernel of the stream that computes.
-struct Kernel {
+struct DeviceKernel {
   KinetoSpan span;
   std::optional<std::uint32_t> thread;  // that launched it
   std::optional<std::uint32_t> step;
@@ -27,31 +27,32 @@ std::uint32_t busiest_lane(const KinetoTrace& trace) {
   return std::max_element(busy.begin(), busy.end(), less)->first;
 }
 
-std::vector<Kernel> kernels_of(const KinetoTrace& trace) {
+std::vector<DeviceKernel> kernels_of(const KinetoTrace& trace) {
   const std::uint32_t lane = busiest_lane(trace);
   const LaunchIndex launches(trace);
   const ProfilerSteps on_host(trace, false);
   const ProfilerSteps on_device(trace, true);
-  std::vector<Kernel> kernels;
+  std::vector<DeviceKernel> kernels;
   for (const KinetoWork& work : trace.works) {
     if (work.lane != lane || work.kind != KinetoWorkKind::compute) continue;
-    Kernel kernel{work.span, {}, {}};
+    DeviceKernel kernel{work.span, {}, {}};
     const KinetoLaunch* const launch = launches.of(work);
     if (launch != nullptr) kernel.thread = launch->lane;
     kernel.step = launch != nullptr && !on_host.empty() ? on_host.at(launch->at_ns)
                                                         : on_device.at(work.span.begin_ns);
     if (kernel.step || (on_host.empty() && on_device.empty())) kernels.push_back(kernel);
   }
-  std::stable_sort(kernels.begin(), kernels.end(), [](const Kernel& a, const Kernel& b) {
-    return a.span.begin_ns < b.span.begin_ns;
-  });
+  std::stable_sort(kernels.begin(), kernels.end(),
+                   [](const DeviceKernel& a, const DeviceKernel& b) {
+                     return a.span.begin_ns < b.span.begin_ns;
+                   });
   return kernels;
 }
 
 /// In front of which kernels something ends an op or lets one begin.
 class Cuts {
  public:
-  Cuts(const KinetoTrace& trace, const std::vector<Kernel>& kernels);
+  Cuts(const KinetoTrace& trace, const std::vector<DeviceKernel>& kernels);
 
   bool surely(std::size_t kernel) const { return sure_[kernel]; }
   bool maybe(std::size_t kernel) const { return uncertain_[kernel]; }
@@ -60,25 +61,26 @@ class Cuts {
   template <class Predicate>
   std::size_t first(Predicate is_behind) const {
     const auto found = std::partition_point(kernels_.begin(), kernels_.end(),
-                                            [&](const Kernel& k) { return !is_behind(k); });
+                                            [&](const DeviceKernel& k) { return !is_behind(k); });
     return static_cast<std::size_t>(found - kernels_.begin());
   }
   void cut_where_idle(std::int64_t ns) {
-    const std::size_t next = first([ns](const Kernel& k) { return k.span.begin_ns >= ns; });
+    const std::size_t next = first([ns](const DeviceKernel& k) { return k.span.begin_ns >= ns; });
     if (next == 0 || kernels_[next - 1].span.end_ns <= ns) uncertain_[next] = true;
   }
 
-  const std::vector<Kernel>& kernels_;
+  const std::vector<DeviceKernel>& kernels_;
   std::vector<bool> sure_;
   std::vector<bool> uncertain_;
 };
 
-Cuts::Cuts(const KinetoTrace& trace, const std::vector<Kernel>& kernels)
+Cuts::Cuts(const KinetoTrace& trace, const std::vector<DeviceKernel>& kernels)
     : kernels_(kernels), sure_(kernels.size() + 1), uncertain_(kernels.size() + 1) {
   for (const KinetoWork& work : trace.works) {
     if (work.kind == KinetoWorkKind::send) {
       const std::int64_t ended = work.span.begin_ns;  // a kernel that runs then is of a later op
-      sure_[first([ended](const Kernel& kernel) { return kernel.span.end_ns > ended; })] = true;
+      sure_[first([ended](const DeviceKernel& kernel) { return kernel.span.end_ns > ended; })] =
+          true;
     } else if (is_point_to_point(work.kind)) {
       cut_where_idle(work.span.end_ns);
       if (work.kind == KinetoWorkKind::exchange) cut_where_idle(work.span.begin_ns);
@@ -86,11 +88,11 @@ Cuts::Cuts(const KinetoTrace& trace, const std::vector<Kernel>& kernels)
   }
 }
 
-void forget_threads(std::vector<Kernel>& kernels) {
-  for (Kernel& kernel : kernels) kernel.thread.reset();
+void forget_threads(std::vector<DeviceKernel>& kernels) {
+  for (DeviceKernel& kernel : kernels) kernel.thread.reset();
 }
 
-void add(const Kernel& kernel, bool goes_on, bool maybe_cut, std::vector<Burst>& bursts) {
+void add(const DeviceKernel& kernel, bool goes_on, bool maybe_cut, std::vector<Burst>& bursts) {
   if (!goes_on) {
     bursts.push_back({{kernel.span}, kernel.thread});
   } else if (maybe_cut) {
@@ -109,11 +111,11 @@ bool has_sends(const KinetoTrace& trace) {
 }  // namespace
 
 KernelBursts kernel_bursts(const KinetoTrace& trace) {
-  std::vector<Kernel> kernels = kernels_of(trace);
+  std::vector<DeviceKernel> kernels = kernels_of(trace);
   KernelBursts result;
   result.facts.sends_named = has_sends(trace);
-  result.facts.threads_known = std::all_of(kernels.begin(), kernels.end(),
-                                           [](const Kernel& kernel) { return kernel.thread; });
+  result.facts.threads_known = std::all_of(
+      kernels.begin(), kernels.end(), [](const DeviceKernel& kernel) { return kernel.thread; });
   if (!result.facts.threads_known) forget_threads(kernels);
   const Cuts cuts(trace, kernels);
   for (std::size_t i = 0; i < kernels.size(); ++i) {

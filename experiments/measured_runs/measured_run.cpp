@@ -11,10 +11,10 @@
 
 #include "experiments/measured_runs/order_names.hpp"
 #include "experiments/measured_runs/transfer_times.hpp"
-#include "sim/error.hpp"
-#include "sim/events.hpp"
-#include "sim/limits.hpp"
-#include "sim/lower.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
+#include "sim/engines/events.hpp"
+#include "sim/plan/lower.hpp"
 
 namespace penstock {
 namespace {

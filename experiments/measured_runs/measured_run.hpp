@@ -7,11 +7,11 @@
 
 #include "experiments/measured_runs/iterations.hpp"
 #include "experiments/measured_runs/rank_traces.hpp"
-#include "sim/placement.hpp"
-#include "sim/schedule.hpp"
-#include "sim/timeline.hpp"
-#include "validate/job.hpp"
-#include "validate/run_errors.hpp"
+#include "sim/order/placement.hpp"
+#include "sim/order/schedule.hpp"
+#include "sim/timeline/timeline.hpp"
+#include "validate/job/job.hpp"
+#include "validate/job/run_errors.hpp"
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <charconv>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/numbers.hpp"
-#include "sim/schedule.hpp"
+#include "sim/base/numbers.hpp"
+#include "sim/order/schedule.hpp"
 
 namespace penstock {
 

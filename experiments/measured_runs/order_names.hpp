@@ -6,7 +6,7 @@
 
 #include "experiments/measured_runs/iterations.hpp"
 #include "experiments/measured_runs/rank_traces.hpp"
-#include "sim/schedule.hpp"
+#include "sim/order/schedule.hpp"
 
 namespace penstock {
 

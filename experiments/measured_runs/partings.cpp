@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/placement.hpp"
-#include "sim/schedule.hpp"
+#include "sim/order/placement.hpp"
+#include "sim/order/schedule.hpp"
 
 namespace penstock {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "experiments/formats/kineto.hpp"
-#include "sim/schedule.hpp"
+#include "sim/order/schedule.hpp"
 
 namespace penstock {
 

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "experiments/files.hpp"
-#include "experiments/formats/reading/plain_text.hpp"
+#include "experiments/files/files.hpp"
+#include "experiments/files/plain_text.hpp"
 #include "experiments/measured_runs/bursts.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

@@ -8,8 +8,8 @@
 #include "experiments/measured_runs/annotations.hpp"
 #include "experiments/measured_runs/op_pattern.hpp"
 #include "experiments/measured_runs/rank_ops.hpp"
-#include "sim/placement.hpp"
-#include "sim/schedule.hpp"
+#include "sim/order/placement.hpp"
+#include "sim/order/schedule.hpp"
 
 namespace penstock {
 

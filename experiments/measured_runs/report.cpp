@@ -4,14 +4,13 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "experiments/formats/reading/plain_text.hpp"
+#include "experiments/files/json_output.hpp"
+#include "experiments/files/plain_text.hpp"
+#include "experiments/files/table.hpp"
 #include "experiments/measured_runs/outputs.hpp"
-#include "experiments/table.hpp"
 
 namespace penstock {
 namespace {
-
-using json = nlohmann::ordered_json;
 
 constexpr std::size_t names_shown = 10;
 
@@ -35,21 +34,21 @@ double share(Time part, Time whole) { return whole > Time{} ? to_us(part) / to_u
 
 // ---- JSON ----
 
-json names_json(const std::vector<NameCount>& names) {
-  json all = json::array();
+ordered_json names_json(const std::vector<NameCount>& names) {
+  ordered_json all = ordered_json::array();
   for (const NameCount& name : names) all.push_back({{"name", name.first}, {"count", name.second}});
   return all;
 }
 
-json ranks_json(const MeasuredRun& run) {
-  json all = json::array();
+ordered_json ranks_json(const MeasuredRun& run) {
+  ordered_json all = ordered_json::array();
   const std::vector<Time> busy = busy_times(run);
   const Time whole = makespan_of(run);
   for (std::size_t i = 0; i < run.ranks.size(); ++i) {
     const TracedRank& rank = run.ranks[i];
     all.push_back({{"rank", i},
                    {"source", rank.source},
-                   {"job_rank", rank.job_rank ? json(*rank.job_rank) : json()},
+                   {"job_rank", rank.job_rank ? ordered_json(*rank.job_rank) : ordered_json()},
                    {"events", rank.events},
                    {"times_of", text(rank.ops.times)},
                    {"ops", rank.ops.ops.size()},
@@ -62,8 +61,8 @@ json ranks_json(const MeasuredRun& run) {
   return all;
 }
 
-json stages_json(const std::vector<OpTimes>& times) {
-  json all = json::array();
+ordered_json stages_json(const std::vector<OpTimes>& times) {
+  ordered_json all = ordered_json::array();
   for (const OpTimes& op : times) {
     all.push_back({{"stage", op.model_stage},
                    {"pass", letters(op.pass)},
@@ -168,24 +167,24 @@ std::string names_text(std::string_view head, const std::vector<NameCount>& name
 
 }  // namespace
 
-json measured_run_json(const MeasuredRun& run) {
+ordered_json measured_run_json(const MeasuredRun& run) {
   const bool known = run.errors.has_value();
   const RunErrors errors = run.errors.value_or(RunErrors{});
   return {{"penstock", 1},
           {"title", run.title},
-          {"schedule", run.schedule ? json(*run.schedule) : json()},
+          {"schedule", run.schedule ? ordered_json(*run.schedule) : ordered_json()},
           {"microbatches", run.job.plan.microbatches},
           {"stages", run.order.placement.stage_count()},
           {"iteration", run.numbers[run.chosen]},
           {"iterations", run.numbers},
           {"makespan_us", to_us(makespan_of(run))},
-          {"transfer_us", run.transfer_us ? json(*run.transfer_us) : json()},
+          {"transfer_us", run.transfer_us ? ordered_json(*run.transfer_us) : ordered_json()},
           {"clock_error_us", static_cast<double>(run.clock_error_ns) / 1e3},
-          {"structure_error", known ? json(errors.structure) : json()},
-          {"profile_error", known ? json(errors.profile) : json()},
-          {"retest_error", has_retest(run) ? json(errors.retest) : json()},
-          {"simulated_us", known ? json(to_us(errors.simulated)) : json()},
-          {"measured_us", known ? json(to_us(errors.measured)) : json()},
+          {"structure_error", known ? ordered_json(errors.structure) : ordered_json()},
+          {"profile_error", known ? ordered_json(errors.profile) : ordered_json()},
+          {"retest_error", has_retest(run) ? ordered_json(errors.retest) : ordered_json()},
+          {"simulated_us", known ? ordered_json(to_us(errors.simulated)) : ordered_json()},
+          {"measured_us", known ? ordered_json(to_us(errors.measured)) : ordered_json()},
           {"times", stages_json(run.times)},
           {"ranks", ranks_json(run)},
           {"left_out", run.left_out},
@@ -214,13 +213,14 @@ std::string preview_text(const std::vector<TracedRank>& ranks,
   return text;
 }
 
-json preview_json(const std::vector<TracedRank>& ranks, const std::vector<OpPattern>& patterns) {
-  json texts = json::array();
+ordered_json preview_json(const std::vector<TracedRank>& ranks,
+                          const std::vector<OpPattern>& patterns) {
+  ordered_json texts = ordered_json::array();
   for (const OpPattern& pattern : patterns) texts.push_back(pattern.text());
-  json all = json::array();
+  ordered_json all = ordered_json::array();
   for (const TracedRank& rank : ranks) {
     all.push_back({{"source", rank.source},
-                   {"job_rank", rank.job_rank ? json(*rank.job_rank) : json()},
+                   {"job_rank", rank.job_rank ? ordered_json(*rank.job_rank) : ordered_json()},
                    {"events", rank.events},
                    {"matched", names_json(rank.names.matched)},
                    {"unmatched", names_json(rank.names.unmatched)}});

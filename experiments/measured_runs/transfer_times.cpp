@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "validate/measurement.hpp"
+#include "validate/job/measurement.hpp"
 
 namespace penstock {
 namespace {

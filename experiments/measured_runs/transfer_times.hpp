@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "sim/plan.hpp"
-#include "validate/backend.hpp"
+#include "sim/plan/plan.hpp"
+#include "validate/job/backend.hpp"
 
 namespace penstock {
 

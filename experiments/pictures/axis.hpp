@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/time.hpp"
+#include "sim/base/time.hpp"
 
 namespace penstock {
 

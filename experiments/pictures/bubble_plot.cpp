@@ -10,7 +10,7 @@
 #include "experiments/pictures/markers.hpp"
 #include "experiments/pictures/page.hpp"
 #include "experiments/pictures/palette.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

@@ -12,29 +12,29 @@
 #include "experiments/pictures/markers.hpp"
 #include "experiments/pictures/page.hpp"
 #include "experiments/pictures/palette.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
 
 constexpr double narrowest_panel = 300;
-constexpr double lowest_page = 360;
+constexpr double panel_lowest_page = 360;
 constexpr double band = 0.05;  // to both sides of the diagonal
 constexpr double panel_gap = 36;
-constexpr double title_row = 26;
-constexpr double tick_gap = 8;
-constexpr double axis_rows = 46;  // below a panel: numbers and the label
-constexpr double legend_row = 20;
-constexpr double halo = 0.75;
+constexpr double panel_title_row = 26;
+constexpr double panel_tick_gap = 8;
+constexpr double panel_axis_rows = 46;  // below a panel: numbers and the label
+constexpr double panel_legend_row = 20;
+constexpr double panel_halo = 0.75;
 constexpr double marker_scale = 0.85;
 
 /// Where the points of a panel lie, in logarithms to base 10.
-struct Extent {
+struct ValueExtent {
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
 };
 
-void include(double value, const std::string& series, Extent& extent) {
+void include(double value, const std::string& series, ValueExtent& extent) {
   if (!(value > 0) || !std::isfinite(value)) {
     throw InputError(fmt::format("series \"{}\" has the time {}; times must be above 0, and finite",
                                  series, value));
@@ -43,8 +43,8 @@ void include(double value, const std::string& series, Extent& extent) {
   extent.high = std::max(extent.high, std::log10(value));
 }
 
-Extent extent_of(const CalibrationPanel& panel) {
-  Extent extent;
+ValueExtent extent_of(const CalibrationPanel& panel) {
+  ValueExtent extent;
   for (const CalibrationSeries& series : panel.series) {
     for (const CalibrationPoint& point : series.points) {
       for (const double value : {point.measured, point.predicted, point.low, point.high}) {
@@ -58,7 +58,7 @@ Extent extent_of(const CalibrationPanel& panel) {
 }
 
 /// 1, 2 and 5 times powers of ten, or where these are too many, powers of ten.
-std::vector<Tick> ticks_of(const Extent& extent) {
+std::vector<Tick> ticks_of(const ValueExtent& extent) {
   const bool few = extent.high - extent.low > 2.2;
   std::vector<Tick> ticks;
   for (int power = static_cast<int>(std::floor(extent.low)); power <= extent.high; ++power) {
@@ -78,8 +78,8 @@ class PanelDrawing {
   PanelDrawing(const CalibrationPanel& panel, const Rectangle& place, double legend_height)
       : panel_(panel), extent_(extent_of(panel)), place_(place) {
     left_ = place.x + 44;
-    const double top = place.y + title_row;
-    const double room = place.y + place.height - legend_height - axis_rows - top;
+    const double top = place.y + panel_title_row;
+    const double room = place.y + place.height - legend_height - panel_axis_rows - top;
     const double side = std::min(room, place.x + place.width - left_);
     x_ = {extent_.low, extent_.high, left_, left_ + side};
     y_ = {extent_.low, extent_.high, top + side, top};
@@ -103,7 +103,7 @@ class PanelDrawing {
   void draw_legend(Canvas& canvas) const;
 
   const CalibrationPanel& panel_;
-  Extent extent_;
+  ValueExtent extent_;
   Rectangle place_;
   Scale x_{};
   Scale y_{};
@@ -115,7 +115,7 @@ void PanelDrawing::draw_grid(Canvas& canvas) const {
     const double x = x_(tick.at), y = y_(tick.at);
     canvas.line({x_.from, y}, {x_.to, y}, 1, grid_line);
     canvas.line({x, y_.from}, {x, y_.to}, 1, grid_line);
-    canvas.text({x_.from - tick_gap, y}, tick.text, aligned(tick_style, Align::right));
+    canvas.text({x_.from - panel_tick_gap, y}, tick.text, aligned(tick_style, Align::right));
     canvas.text({x, y_.from + 13}, tick.text, aligned(tick_style, Align::centre));
   }
   canvas.line({x_.from, y_.from}, {x_.to, y_.from}, 1, axis_line);
@@ -149,18 +149,18 @@ void PanelDrawing::draw_intervals(Canvas& canvas, std::size_t series) const {
 void PanelDrawing::draw_markers(Canvas& canvas, std::size_t series) const {
   for (const CalibrationPoint& point : panel_.series[series].points) {
     const Point at{x_(std::log10(point.measured)), y_(std::log10(point.predicted))};
-    canvas.polygon(marker(series, at, marker_scale), series_colour(series), halo, paper);
+    canvas.polygon(marker(series, at, marker_scale), series_colour(series), panel_halo, paper);
   }
 }
 
 /// Two entries a row.
 void PanelDrawing::draw_legend(Canvas& canvas) const {
-  const double top = y_.from + axis_rows + legend_row / 2;
+  const double top = y_.from + panel_axis_rows + panel_legend_row / 2;
   const double column = (place_.x + place_.width - left_) / 2;
   for (std::size_t s = 0; s < panel_.series.size(); ++s) {
     const Point at{left_ + column * static_cast<double>(s % 2),
-                   top + legend_row * static_cast<double>(s / 2)};
-    canvas.polygon(marker(s, {at.x + 6, at.y}), series_colour(s), halo, paper);
+                   top + panel_legend_row * static_cast<double>(s / 2)};
+    canvas.polygon(marker(s, {at.x + 6, at.y}), series_colour(s), panel_halo, paper);
     canvas.text_within(column - 22, {at.x + 18, at.y}, panel_.series[s].name, label_style);
   }
 }
@@ -169,15 +169,16 @@ void PanelDrawing::draw_legend(Canvas& canvas) const {
 double legend_height(const CalibrationPlot& plot) {
   std::size_t most = 0;
   for (const CalibrationPanel& panel : plot.panels) most = std::max(most, panel.series.size());
-  return legend_row * static_cast<double>((most + 1) / 2);
+  return panel_legend_row * static_cast<double>((most + 1) / 2);
 }
 
 }  // namespace
 
 std::string draw_calibration_plot(PictureFormat format, const CalibrationPlot& plot) {
-  if (!(plot.panel_width >= narrowest_panel && plot.height >= lowest_page)) {
+  if (!(plot.panel_width >= narrowest_panel && plot.height >= panel_lowest_page)) {
     throw UsageError(fmt::format("a panel cannot be {} by {}; it takes at least {} by {}",
-                                 plot.panel_width, plot.height, narrowest_panel, lowest_page));
+                                 plot.panel_width, plot.height, narrowest_panel,
+                                 panel_lowest_page));
   }
   const auto panels = static_cast<double>(std::max<std::size_t>(1, plot.panels.size()));
   const double width = 2 * page_margin + panels * plot.panel_width + (panels - 1) * panel_gap;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "experiments/pictures/timeline_cells.hpp"
-#include "sim/idle.hpp"
+#include "sim/report/idle.hpp"
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "experiments/pictures/timeline_cells.hpp"
-#include "sim/time.hpp"
+#include "sim/base/time.hpp"
 
 namespace penstock {
 

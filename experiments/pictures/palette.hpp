@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "experiments/pictures/colour.hpp"
-#include "sim/idle_cause.hpp"
-#include "sim/schedule.hpp"
+#include "sim/order/schedule.hpp"
+#include "sim/report/idle_cause.hpp"
 
 namespace penstock {
 

@@ -12,7 +12,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

@@ -6,10 +6,10 @@
 #include <variant>
 #include <vector>
 
-#include "sim/idle_cause.hpp"
-#include "sim/plan.hpp"
-#include "sim/time.hpp"
-#include "sim/timeline.hpp"
+#include "sim/base/time.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/report/idle_cause.hpp"
+#include "sim/timeline/timeline.hpp"
 
 namespace penstock {
 

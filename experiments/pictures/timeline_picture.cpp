@@ -20,15 +20,15 @@
 #include "experiments/pictures/palette.hpp"
 #include "experiments/pictures/path_strokes.hpp"
 #include "experiments/pictures/timeline_cells.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
 
-constexpr double narrowest_page = 400;
-constexpr double legend_row = 40;
+constexpr double timeline_narrowest_page = 400;
+constexpr double timeline_legend_row = 40;
 constexpr double cause_row = 24;  // below the legend of the passes
-constexpr double axis_rows = 48;
+constexpr double timeline_axis_rows = 48;
 constexpr double label_gap = 10;  // between a lane and its name
 constexpr double number_padding = 1;
 
@@ -57,7 +57,7 @@ std::string pass_name(Pass pass) {
 class TimelineDrawing {
  public:
   TimelineDrawing(const Plan& plan, const Timeline& timeline, const TimelinePicture& picture);
-  double height() const { return lanes_bottom_ + axis_rows; }
+  double height() const { return lanes_bottom_ + timeline_axis_rows; }
   void draw(Canvas& canvas);
 
  private:
@@ -165,12 +165,12 @@ void TimelineDrawing::merge() {
 double TimelineDrawing::legend_height() const {
   const TimelineExplanation& explanation = picture_.explanation;
   const bool explained = !explanation.gaps.empty() || !explanation.critical_path.empty();
-  return explained ? legend_row + cause_row : legend_row;
+  return explained ? timeline_legend_row + cause_row : timeline_legend_row;
 }
 
 void TimelineDrawing::draw_legends(Canvas& canvas) const {
   const double width = picture_.width - 2 * page_margin;
-  const double y = lanes_top_ - legend_height() + legend_row / 2;
+  const double y = lanes_top_ - legend_height() + timeline_legend_row / 2;
   draw_legend(canvas, {page_margin, y}, width, legend());
   draw_legend(canvas, {page_margin, y + cause_row}, width, explanation_legend());
 }
@@ -343,9 +343,9 @@ double number_size(double box_width, double box_height, double width_at_1) {
 
 std::string draw_timeline(PictureFormat format, const Plan& plan, const Timeline& timeline,
                           const TimelinePicture& picture) {
-  if (!(picture.width >= narrowest_page)) {
+  if (!(picture.width >= timeline_narrowest_page)) {
     throw UsageError(fmt::format("a timeline picture cannot be {} wide; it takes at least {}",
-                                 picture.width, narrowest_page));
+                                 picture.width, timeline_narrowest_page));
   }
   TimelineDrawing drawing(plan, timeline, picture);
   return render(format, picture.width, drawing.height(),

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "experiments/pictures/picture.hpp"
-#include "sim/idle.hpp"
-#include "sim/plan.hpp"
-#include "sim/timeline.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/report/idle.hpp"
+#include "sim/timeline/timeline.hpp"
 
 namespace penstock {
 

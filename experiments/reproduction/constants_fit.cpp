@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/files.hpp"
-#include "sim/error.hpp"
-#include "sim/portable_math.hpp"
+#include "experiments/files/files.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/portable_math.hpp"
 #include "validate/calibration/fit.hpp"
 
 namespace penstock {

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "experiments/error_place.hpp"
-#include "experiments/files.hpp"
-#include "experiments/json_input.hpp"
-#include "sim/error.hpp"
+#include "experiments/files/error_place.hpp"
+#include "experiments/files/files.hpp"
+#include "experiments/files/json_input.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

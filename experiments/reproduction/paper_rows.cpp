@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
-#include "experiments/files.hpp"
-#include "experiments/formats/reading/csv_cells.hpp"
-#include "experiments/formats/reading/plain_text.hpp"
+#include "experiments/files/csv_cells.hpp"
+#include "experiments/files/files.hpp"
+#include "experiments/files/plain_text.hpp"
 #include "experiments/reproduction/paper.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/table.hpp"
+#include "experiments/files/table.hpp"
 
 namespace penstock {
 namespace {

@@ -5,16 +5,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/files.hpp"
+#include "experiments/files/files.hpp"
 #include "experiments/reproduction/constants_fit.hpp"
 #include "experiments/reproduction/judging.hpp"
 #include "experiments/reproduction/row_values.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
 
-using Numbers = std::vector<std::size_t>;
+using RowIndices = std::vector<std::size_t>;
 
 /// One judgement of a table, over the rows that are judged.
 class Judging {
@@ -34,7 +34,7 @@ class Judging {
     if (judgement_.fit && judgement_.fit->on_others) {
       for (std::size_t row = 0; row < rows_.size(); ++row) judge_by_others(row);
     } else {
-      for (const Numbers& members : groups()) judge_by_own(members);
+      for (const RowIndices& members : groups()) judge_by_own(members);
     }
     sum_up(judgement_, of_.table, rows_, judged_);
     return std::move(judged_);
@@ -47,10 +47,10 @@ class Judging {
   }
 
   /// Rows that have the same constants.
-  std::vector<Numbers> groups() const {
-    std::vector<Numbers> groups;
+  std::vector<RowIndices> groups() const {
+    std::vector<RowIndices> groups;
     for (std::size_t row = 0; row < rows_.size(); ++row) {
-      const auto found = std::find_if(groups.begin(), groups.end(), [&](const Numbers& group) {
+      const auto found = std::find_if(groups.begin(), groups.end(), [&](const RowIndices& group) {
         return group_of(group.front()) == group_of(row);
       });
       if (found == groups.end()) {
@@ -62,7 +62,7 @@ class Judging {
     return groups;
   }
 
-  void judge_by_own(const Numbers& members) {
+  void judge_by_own(const RowIndices& members) {
     const std::vector<std::string> group = group_of(members.front());
     FoundConstants found = fit_constants(of_, judgement_, group, rows_, nullptr);
     fill_in(members, found.values);
@@ -83,7 +83,7 @@ class Judging {
     judged_.constants.push_back(std::move(found));
   }
 
-  void fill_in(const Numbers& members, const Names& constants) {
+  void fill_in(const RowIndices& members, const Names& constants) {
     std::vector<PaperRow> rows;
     for (const std::size_t row : members) rows.push_back(rows_[row]);
     const std::vector<RowValues> values = row_values(of_, rows, rows_, {constants}).front();

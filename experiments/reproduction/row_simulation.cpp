@@ -6,10 +6,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "experiments/files.hpp"
-#include "experiments/result_json.hpp"
-#include "experiments/run.hpp"
-#include "sim/error.hpp"
+#include "experiments/files/files.hpp"
+#include "experiments/results/result_json.hpp"
+#include "experiments/run/run.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "experiments/catalogue.hpp"
+#include "experiments/catalogue/catalogue.hpp"
 #include "experiments/reproduction/formula.hpp"
 #include "experiments/reproduction/paper.hpp"
 

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "experiments/files.hpp"
-#include "experiments/parallel.hpp"
+#include "experiments/files/files.hpp"
+#include "experiments/reproduction/parallel.hpp"
 #include "experiments/reproduction/row_simulation.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/catalogue.hpp"
+#include "experiments/catalogue/catalogue.hpp"
 #include "experiments/reproduction/formula.hpp"
 #include "experiments/reproduction/paper.hpp"
 

@@ -1,7 +1,7 @@
 #include <array>
 
-#include "hardware_models/codecs/block_parameters.hpp"
-#include "hardware_models/codecs/shared_exponent.hpp"
+#include "hardware_models/codecs/coding/block_parameters.hpp"
+#include "hardware_models/codecs/coding/shared_exponent.hpp"
 
 namespace penstock {
 namespace {

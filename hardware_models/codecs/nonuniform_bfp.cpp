@@ -1,8 +1,8 @@
 #include <array>
 
-#include "hardware_models/codecs/block_parameters.hpp"
-#include "hardware_models/codecs/code_book.hpp"
-#include "hardware_models/codecs/shared_exponent.hpp"
+#include "hardware_models/codecs/coding/block_parameters.hpp"
+#include "hardware_models/codecs/coding/code_book.hpp"
+#include "hardware_models/codecs/coding/shared_exponent.hpp"
 
 namespace penstock {
 namespace {

@@ -6,10 +6,10 @@
 #include <limits>
 #include <numeric>
 
-#include "hardware_models/codecs/bf16.hpp"
-#include "hardware_models/codecs/block_parameters.hpp"
-#include "hardware_models/codecs/shared_exponent.hpp"
-#include "sim/error.hpp"
+#include "hardware_models/codecs/coding/bf16.hpp"
+#include "hardware_models/codecs/coding/block_parameters.hpp"
+#include "hardware_models/codecs/coding/shared_exponent.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "sim/error.hpp"
-#include "sim/named.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
 
 namespace penstock {
 

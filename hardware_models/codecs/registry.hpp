@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "hardware_models/codecs/bits.hpp"
-#include "hardware_models/parameters.hpp"
+#include "hardware_models/codecs/coding/bits.hpp"
+#include "hardware_models/spec/parameters.hpp"
 
 namespace penstock {
 

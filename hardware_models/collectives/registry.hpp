@@ -5,9 +5,9 @@
 #include <span>
 #include <string_view>
 
-#include "hardware_models/collectives/rounds.hpp"
-#include "sim/topology.hpp"
-#include "sim/work.hpp"
+#include "hardware_models/collectives/rounds/rounds.hpp"
+#include "sim/costs/topology.hpp"
+#include "sim/model/work.hpp"
 
 namespace penstock {
 

@@ -1,8 +1,8 @@
 #include <array>
 #include <vector>
 
-#include "hardware_models/collectives/chunks.hpp"
 #include "hardware_models/collectives/registry.hpp"
+#include "hardware_models/collectives/rounds/chunks.hpp"
 
 namespace penstock {
 namespace {

@@ -3,8 +3,8 @@
 #include <bit>
 #include <vector>
 
-#include "hardware_models/collectives/chunks.hpp"
 #include "hardware_models/collectives/registry.hpp"
+#include "hardware_models/collectives/rounds/chunks.hpp"
 
 namespace penstock {
 namespace {

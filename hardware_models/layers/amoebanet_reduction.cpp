@@ -1,4 +1,4 @@
-#include "hardware_models/layers/amoebanet.hpp"
+#include "hardware_models/layers/building/amoebanet.hpp"
 
 namespace penstock {
 namespace {

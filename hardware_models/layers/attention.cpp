@@ -3,10 +3,10 @@
 #include <array>
 #include <cmath>
 
-#include "hardware_models/layers/building.hpp"
-#include "hardware_models/layers/core_attention.hpp"
-#include "hardware_models/layers/tensor_group.hpp"
-#include "sim/error.hpp"
+#include "hardware_models/layers/building/building.hpp"
+#include "hardware_models/layers/building/core_attention.hpp"
+#include "hardware_models/layers/building/tensor_group.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

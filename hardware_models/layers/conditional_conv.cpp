@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
 
-#include "hardware_models/layers/building.hpp"
-#include "hardware_models/layers/convolution_numbers.hpp"
+#include "hardware_models/layers/building/building.hpp"
+#include "hardware_models/layers/building/convolution_numbers.hpp"
 
 namespace penstock {
 namespace {

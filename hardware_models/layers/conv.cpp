@@ -1,4 +1,4 @@
-#include "hardware_models/layers/convolution_numbers.hpp"
+#include "hardware_models/layers/building/convolution_numbers.hpp"
 
 namespace penstock {
 namespace {

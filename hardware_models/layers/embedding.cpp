@@ -1,7 +1,7 @@
 #include <array>
 
-#include "hardware_models/layers/building.hpp"
-#include "hardware_models/layers/tensor_group.hpp"
+#include "hardware_models/layers/building/building.hpp"
+#include "hardware_models/layers/building/tensor_group.hpp"
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
 #include <array>
 
-#include "hardware_models/layers/building.hpp"
-#include "hardware_models/layers/convolution.hpp"
+#include "hardware_models/layers/building/building.hpp"
+#include "hardware_models/layers/building/convolution.hpp"
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
 #include <array>
 
 #include "hardware_models/layers/registry.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

@@ -1,8 +1,8 @@
 #include <array>
 
-#include "hardware_models/layers/building.hpp"
-#include "hardware_models/layers/core_attention.hpp"
-#include "hardware_models/layers/tensor_group.hpp"
+#include "hardware_models/layers/building/building.hpp"
+#include "hardware_models/layers/building/core_attention.hpp"
+#include "hardware_models/layers/building/tensor_group.hpp"
 
 namespace penstock {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <array>
 
-#include "hardware_models/layers/building.hpp"
-#include "hardware_models/layers/feed_forward.hpp"
-#include "hardware_models/layers/tensor_group.hpp"
-#include "sim/error.hpp"
+#include "hardware_models/layers/building/building.hpp"
+#include "hardware_models/layers/building/feed_forward.hpp"
+#include "hardware_models/layers/building/tensor_group.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

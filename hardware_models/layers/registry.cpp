@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "sim/error.hpp"
-#include "sim/named.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
 
 namespace penstock {
 namespace {

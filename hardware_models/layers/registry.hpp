@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "hardware_models/model_spec.hpp"
-#include "hardware_models/parameters.hpp"
-#include "sim/work.hpp"
+#include "hardware_models/spec/model_spec.hpp"
+#include "hardware_models/spec/parameters.hpp"
+#include "sim/model/work.hpp"
 
 namespace penstock {
 

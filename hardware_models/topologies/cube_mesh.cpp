@@ -2,9 +2,9 @@
 
 #include <array>
 
-#include "hardware_models/topologies/direct_machines.hpp"
-#include "hardware_models/topologies/machines.hpp"
-#include "sim/error.hpp"
+#include "hardware_models/topologies/machines/direct_machines.hpp"
+#include "hardware_models/topologies/machines/machines.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

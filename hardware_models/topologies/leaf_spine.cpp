@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "hardware_models/topologies/machines.hpp"
+#include "hardware_models/topologies/machines/machines.hpp"
 
 namespace penstock {
 namespace {

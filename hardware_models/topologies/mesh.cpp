@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
 
-#include "hardware_models/topologies/direct_machines.hpp"
-#include "hardware_models/topologies/machines.hpp"
+#include "hardware_models/topologies/machines/direct_machines.hpp"
+#include "hardware_models/topologies/machines/machines.hpp"
 
 namespace penstock {
 namespace {

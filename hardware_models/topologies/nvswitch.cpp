@@ -1,6 +1,6 @@
 #include <array>
 
-#include "hardware_models/topologies/machines.hpp"
+#include "hardware_models/topologies/machines/machines.hpp"
 
 namespace penstock {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "hardware_models/topologies/machines.hpp"
+#include "hardware_models/topologies/machines/machines.hpp"
 
 namespace penstock {
 namespace {

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <utility>
 
-#include "sim/error.hpp"
-#include "sim/limits.hpp"
-#include "sim/named.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
+#include "sim/base/named.hpp"
 
 namespace penstock {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/topology.hpp"
+#include "sim/costs/topology.hpp"
 
 namespace penstock {
 

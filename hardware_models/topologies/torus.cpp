@@ -2,10 +2,10 @@
 
 #include <array>
 
-#include "hardware_models/topologies/direct_machines.hpp"
-#include "hardware_models/topologies/machines.hpp"
-#include "sim/error.hpp"
-#include "sim/limits.hpp"
+#include "hardware_models/topologies/machines/direct_machines.hpp"
+#include "hardware_models/topologies/machines/machines.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
 
 namespace penstock {
 namespace {

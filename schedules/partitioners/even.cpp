@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "schedules/partitioners/registry.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

@@ -4,8 +4,8 @@
 #include <span>
 #include <string_view>
 
-#include "sim/model_graph.hpp"
-#include "sim/partition.hpp"
+#include "sim/model/model_graph.hpp"
+#include "sim/model/partition.hpp"
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/order_by_policy.hpp"
+#include "sim/engines/order_by_policy.hpp"
 
 namespace penstock {
 namespace {

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "schedules/policies/stage_prices.hpp"
+#include "schedules/policies/choosing/stage_prices.hpp"
 #include "schedules/registry.hpp"
-#include "sim/policy.hpp"
+#include "sim/order/policy.hpp"
 
 namespace penstock {
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <array>
 
+#include "schedules/patterns/rules.hpp"
+#include "schedules/policies/choosing/zero_bubble_search.hpp"
 #include "schedules/policies/registry.hpp"
-#include "schedules/policies/zero_bubble_search.hpp"
-#include "schedules/rules.hpp"
 
 namespace penstock {
 namespace {

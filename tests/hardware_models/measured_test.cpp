@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
 #include "hardware_models/registry.hpp"
-#include "sim/error.hpp"
-#include "sim/named.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
 
 namespace penstock::testing {
 namespace {

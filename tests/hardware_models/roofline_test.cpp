@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
 
-#include "hardware_models/groups.hpp"
+#include "hardware_models/links/groups.hpp"
 #include "hardware_models/registry.hpp"
-#include "sim/error.hpp"
-#include "sim/named.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
 #include "tests/support/system.hpp"
 
 namespace penstock::testing {

@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "experiments/formats/torch_comms.hpp"
-#include "experiments/order_check.hpp"
+#include "experiments/formats/orders/torch_comms.hpp"
+#include "experiments/orders/order_check.hpp"
 #include "schedules/registry.hpp"
-#include "sim/named.hpp"
+#include "sim/base/named.hpp"
 #include "tests/support/system.hpp"
 
 // Orders of the folder `orders` that a rule must lower to cell by cell, and searched orders that a

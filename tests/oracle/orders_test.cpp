@@ -11,9 +11,9 @@
 
 #include "experiments/formats/torch_csv.hpp"
 #include "schedules/registry.hpp"
-#include "sim/error.hpp"
-#include "sim/events.hpp"
-#include "sim/named.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+#include "sim/engines/events.hpp"
 #include "tests/support/system.hpp"
 
 // Orders that other projects' own generators made, with what an independent simulator says of them:

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/events.hpp"
+#include "sim/engines/events.hpp"
 #include "tests/support/flows.hpp"
 #include "tests/support/scratch.hpp"
 

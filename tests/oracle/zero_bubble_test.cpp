@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/formats/torch_csv.hpp"
-#include "schedules/policies/zero_bubble_search.hpp"
-#include "sim/time.hpp"
+#include "schedules/policies/choosing/zero_bubble_search.hpp"
+#include "sim/base/time.hpp"
 #include "tests/support/system.hpp"
 
 namespace penstock::testing {

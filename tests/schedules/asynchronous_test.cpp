@@ -5,10 +5,10 @@
 #include <numeric>
 
 #include "schedules/registry.hpp"
-#include "sim/idle.hpp"
-#include "sim/named.hpp"
-#include "sim/steady_interval.hpp"
-#include "sim/weight_versions.hpp"
+#include "sim/base/named.hpp"
+#include "sim/order/weight_versions.hpp"
+#include "sim/report/idle.hpp"
+#include "sim/report/steady_interval.hpp"
 #include "tests/support/system.hpp"
 
 // Schedules without a flush: what versions they hold, how old gradients get, and how quickly they

@@ -5,9 +5,9 @@
 #include <array>
 
 #include "schedules/registry.hpp"
-#include "sim/error.hpp"
-#include "sim/microbatch_columns.hpp"
-#include "sim/named.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+#include "sim/order/microbatch_columns.hpp"
 #include "tests/support/system.hpp"
 
 // What single rules are known for beyond the laws that all of them keep. Times are of one cell: a

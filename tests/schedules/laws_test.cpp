@@ -10,11 +10,11 @@
 #include <variant>
 
 #include "schedules/registry.hpp"
-#include "sim/error.hpp"
-#include "sim/lower.hpp"
-#include "sim/microbatch_columns.hpp"
-#include "sim/named.hpp"
-#include "sim/order_fault.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+#include "sim/order/microbatch_columns.hpp"
+#include "sim/order/order_fault.hpp"
+#include "sim/plan/lower.hpp"
 #include "tests/support/formula.hpp"
 #include "tests/support/system.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/time.hpp"
+#include "sim/base/time.hpp"
 #include "tests/support/chakra_reader.hpp"
 
 namespace penstock::testing {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "sim/chance.hpp"
-#include "sim/events.hpp"
-#include "sim/relax.hpp"
+#include "sim/costs/chance.hpp"
+#include "sim/engines/events.hpp"
+#include "sim/engines/relax.hpp"
 #include "tests/support/random_system.hpp"
 
 namespace penstock::testing {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "experiments/run.hpp"
+#include "experiments/run/run.hpp"
 #include "tests/support/system.hpp"
 
 namespace penstock::testing {

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "sim/events.hpp"
-#include "sim/lower.hpp"
+#include "sim/engines/events.hpp"
+#include "sim/plan/lower.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -4,10 +4,10 @@
 #include <functional>
 #include <vector>
 
-#include "sim/conditions.hpp"
-#include "sim/costs.hpp"
-#include "sim/plan.hpp"
-#include "sim/timeline.hpp"
+#include "sim/costs/conditions.hpp"
+#include "sim/costs/costs.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/timeline/timeline.hpp"
 
 namespace penstock::testing {
 

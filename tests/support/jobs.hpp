@@ -5,7 +5,7 @@
 
 #include "schedules/registry.hpp"
 #include "tests/support/system.hpp"
-#include "validate/job.hpp"
+#include "validate/job/job.hpp"
 
 namespace penstock::testing {
 

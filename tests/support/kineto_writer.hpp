@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/plan.hpp"
-#include "sim/timeline.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/timeline/timeline.hpp"
 
 namespace penstock::testing {
 

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "sim/relax.hpp"
-#include "validate/run_errors.hpp"
+#include "sim/engines/relax.hpp"
+#include "validate/job/run_errors.hpp"
 
 namespace penstock::testing {
 

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "validate/backend.hpp"
+#include "validate/job/backend.hpp"
 
 namespace penstock::testing {
 

@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "experiments/formats/registry.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock::testing {
 

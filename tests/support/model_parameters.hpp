@@ -1,6 +1,6 @@
 #pragma once
 
-#include "hardware_models/model_spec.hpp"
+#include "hardware_models/spec/model_spec.hpp"
 
 namespace penstock::testing {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/relax.hpp"
+#include "sim/engines/relax.hpp"
 
 namespace penstock::testing {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/rerun.hpp"
+#include "sim/rerun/rerun.hpp"
 #include "tests/support/random_system.hpp"
 
 namespace penstock::testing {

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "hardware_models/model_spec.hpp"
+#include "hardware_models/spec/model_spec.hpp"
 #include "tests/support/system.hpp"
-#include "validate/job.hpp"
+#include "validate/job/job.hpp"
 
 namespace penstock::testing {
 

@@ -5,10 +5,10 @@
 #include <stdexcept>
 
 #include "experiments/formats/torch_csv.hpp"
-#include "sim/lower.hpp"
-#include "sim/named.hpp"
-#include "sim/order_fault.hpp"
-#include "sim/relax.hpp"
+#include "sim/base/named.hpp"
+#include "sim/engines/relax.hpp"
+#include "sim/order/order_fault.hpp"
+#include "sim/plan/lower.hpp"
 
 namespace penstock::testing {
 

@@ -5,15 +5,15 @@
 #include <vector>
 
 #include "hardware_models/registry.hpp"
-#include "sim/costs.hpp"
-#include "sim/extras.hpp"
-#include "sim/model_graph.hpp"
-#include "sim/placement.hpp"
-#include "sim/plan.hpp"
-#include "sim/report.hpp"
-#include "sim/schedule.hpp"
-#include "sim/timeline.hpp"
-#include "sim/training.hpp"
+#include "sim/costs/costs.hpp"
+#include "sim/model/model_graph.hpp"
+#include "sim/model/training.hpp"
+#include "sim/order/placement.hpp"
+#include "sim/order/schedule.hpp"
+#include "sim/plan/extras.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/report/report.hpp"
+#include "sim/timeline/timeline.hpp"
 
 namespace penstock::testing {
 

@@ -1,5 +1,5 @@
 #include "validate/backends/registry.hpp"
-#include "validate/host.hpp"
+#include "validate/machine/host.hpp"
 #include "validate/ranks/rank_clocks.hpp"
 #include "validate/ranks/rank_runner.hpp"
 #include "validate/transports/mailboxes.hpp"

@@ -2,8 +2,8 @@
 #include <fmt/ranges.h>
 
 #include "validate/backends/registry.hpp"
-#include "validate/host.hpp"
-#include "validate/ranks/cores.hpp"
+#include "validate/machine/cores.hpp"
+#include "validate/machine/host.hpp"
 #include "validate/ranks/rank_clocks.hpp"
 #include "validate/ranks/rank_runner.hpp"
 #include "validate/transports/rings.hpp"

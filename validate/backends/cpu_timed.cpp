@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include "validate/backends/registry.hpp"
-#include "validate/host.hpp"
-#include "validate/measurement.hpp"
-#include "validate/ranks/cores.hpp"
+#include "validate/job/measurement.hpp"
+#include "validate/machine/cores.hpp"
+#include "validate/machine/host.hpp"
 #include "validate/ranks/rank_clocks.hpp"
 #include "validate/ranks/rank_runner.hpp"
 #include "validate/transports/mailboxes.hpp"

@@ -1,4 +1,4 @@
-#include "validate/gpu_backend.hpp"
+#include "validate/backends/gpu/gpu_backend.hpp"
 
 namespace penstock {
 namespace {

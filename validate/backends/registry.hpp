@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "validate/backend.hpp"
-#include "validate/processes/make_part.hpp"
+#include "validate/backends/make_part.hpp"
+#include "validate/job/backend.hpp"
 
 namespace penstock {
 

@@ -5,12 +5,12 @@
 #include <stdexcept>
 #include <utility>
 
-#include "sim/error.hpp"
-#include "sim/named.hpp"
-#include "validate/calibration/bootstrap.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
 #include "validate/calibration/layer_sampler.hpp"
-#include "validate/calibration/probe_timing.hpp"
 #include "validate/probes/registry.hpp"
+#include "validate/probes/timing/probe_timing.hpp"
+#include "validate/statistics/bootstrap.hpp"
 #include "validate/store/layer_point.hpp"
 
 namespace penstock {

@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "hardware_models/layers/registry.hpp"
-#include "sim/named.hpp"
+#include "sim/base/named.hpp"
 #include "validate/probes/registry.hpp"
 #include "validate/store/layer_point.hpp"
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hardware_models/parameters.hpp"
+#include "hardware_models/spec/parameters.hpp"
 
 namespace penstock {
 

@@ -5,9 +5,9 @@
 #include <memory>
 #include <utility>
 
-#include "sim/error.hpp"
-#include "sim/named.hpp"
-#include "validate/ranks/busy_kernel.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+#include "validate/machine/busy_kernel.hpp"
 #include "validate/training/stage_trial.hpp"
 
 namespace penstock {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "sim/portable_math.hpp"
+#include "sim/base/portable_math.hpp"
 
 namespace penstock {
 namespace {

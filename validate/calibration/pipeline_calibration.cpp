@@ -6,13 +6,13 @@
 #include <map>
 #include <utility>
 
-#include "sim/relax.hpp"
-#include "validate/rank_correlation.hpp"
+#include "sim/engines/relax.hpp"
+#include "validate/statistics/rank_correlation.hpp"
 
 namespace penstock {
 namespace {
 
-constexpr double interval_share = 0.9;
+constexpr double makespan_interval_share = 0.9;
 
 Time simulated(const Job& job, const Costs& costs) {
   Timeline timeline;
@@ -86,7 +86,7 @@ Interval interval_of(const Pipeline& pipeline, const InSitu& in_situ,
     const double miss = misses[drawn_number(seed, "misses", draw, place, count)];
     makespans.push_back(miss * to_us(simulated(pipeline.job, costs)));
   }
-  return middle_share(makespans, interval_share);
+  return middle_share(makespans, makespan_interval_share);
 }
 
 double worst_bubble(const RunErrors& errors) {

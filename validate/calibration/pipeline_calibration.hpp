@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "validate/calibration/error_summary.hpp"
 #include "validate/calibration/in_situ.hpp"
-#include "validate/run_errors.hpp"
+#include "validate/job/run_errors.hpp"
+#include "validate/statistics/error_summary.hpp"
 
 namespace penstock {
 

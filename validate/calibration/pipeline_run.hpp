@@ -6,8 +6,8 @@
 #include <variant>
 #include <vector>
 
-#include "validate/job.hpp"
-#include "validate/measurement.hpp"
+#include "validate/job/job.hpp"
+#include "validate/job/measurement.hpp"
 
 namespace penstock {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "validate/calibration/bootstrap.hpp"
+#include "validate/statistics/bootstrap.hpp"
 #include "validate/store/layer_point.hpp"
 
 namespace penstock {

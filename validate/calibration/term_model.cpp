@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "validate/calibration/nonnegative.hpp"
-#include "validate/measurement.hpp"
+#include "validate/job/measurement.hpp"
 
 namespace penstock {
 namespace {
 
 constexpr int huber_rounds = 12;
-constexpr double interval_share = 0.95;
+constexpr double term_interval_share = 0.95;
 
 double sum_of(const std::vector<double>& terms, const std::vector<double>& coefficients) {
   return std::inner_product(terms.begin(), terms.end(), coefficients.begin(), 0.0);
@@ -100,7 +100,7 @@ std::optional<std::size_t> needless(const std::vector<std::vector<double>>& draw
   for (std::size_t term = 0; term < terms && terms > 1; ++term) {
     const std::vector<double> values = values_of(draws, term);
     const std::ptrdiff_t zeros = std::count(values.begin(), values.end(), 0.0);
-    if (zeros <= most_zeros || middle_share(values, interval_share).low > 0) continue;
+    if (zeros <= most_zeros || middle_share(values, term_interval_share).low > 0) continue;
     most_zeros = zeros;
     worst = term;
   }
@@ -127,7 +127,7 @@ void fill(const Reduced& fit, TermModel& model) {
   model.coefficients = widened(fit.coefficients);
   for (const std::vector<double>& draw : fit.draws) model.draws.push_back(widened(draw));
   for (std::size_t term = 0; term < terms; ++term) {
-    model.intervals.push_back(middle_share(values_of(model.draws, term), interval_share));
+    model.intervals.push_back(middle_share(values_of(model.draws, term), term_interval_share));
   }
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "validate/calibration/bootstrap.hpp"
+#include "validate/statistics/bootstrap.hpp"
 
 namespace penstock {
 

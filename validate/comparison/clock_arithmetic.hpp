@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sim/time.hpp"
+#include "sim/base/time.hpp"
 
 namespace penstock {
 

@@ -7,7 +7,7 @@
 #include "validate/comparison/clock_arithmetic.hpp"
 #include "validate/comparison/readiness.hpp"
 #include "validate/comparison/shared_orders.hpp"
-#include "validate/rank_correlation.hpp"
+#include "validate/statistics/rank_correlation.hpp"
 
 namespace penstock {
 namespace {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "sim/plan.hpp"
-#include "sim/timeline.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/timeline/timeline.hpp"
 #include "validate/comparison/makespan_change.hpp"
 #include "validate/comparison/task_match.hpp"
 #include "validate/comparison/time_use.hpp"

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/plan.hpp"
-#include "sim/timeline.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/timeline/timeline.hpp"
 #include "validate/comparison/readiness.hpp"
 #include "validate/comparison/task_match.hpp"
 

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "sim/plan.hpp"
-#include "sim/timeline.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/timeline/timeline.hpp"
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/plan.hpp"
+#include "sim/plan/plan.hpp"
 #include "validate/comparison/task_match.hpp"
 
 namespace penstock {

@@ -4,7 +4,7 @@
 #include <span>
 #include <tuple>
 
-#include "sim/limits.hpp"
+#include "sim/base/limits.hpp"
 
 namespace penstock {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "sim/plan.hpp"
+#include "sim/plan/plan.hpp"
 
 namespace penstock {
 

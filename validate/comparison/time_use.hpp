@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/idle.hpp"
-#include "sim/plan.hpp"
-#include "sim/timeline.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/report/idle.hpp"
+#include "sim/timeline/timeline.hpp"
 #include "validate/comparison/readiness.hpp"
 
 namespace penstock {

@@ -1,6 +1,6 @@
-#include "validate/kernels/attention_core.hpp"
-#include "validate/kernels/matrix.hpp"
-#include "validate/kernels/norming.hpp"
+#include "validate/kernels/steps/attention_core.hpp"
+#include "validate/kernels/steps/matrix.hpp"
+#include "validate/kernels/steps/norming.hpp"
 
 namespace penstock {
 namespace {

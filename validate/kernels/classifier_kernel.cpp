@@ -1,6 +1,6 @@
-#include "validate/kernels/cross_entropy.hpp"
-#include "validate/kernels/drawn.hpp"
-#include "validate/kernels/matrix.hpp"
+#include "validate/kernels/steps/cross_entropy.hpp"
+#include "validate/kernels/steps/drawn.hpp"
+#include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include "validate/kernels/convolution_steps.hpp"
-#include "validate/kernels/matrix.hpp"
+#include "validate/kernels/steps/convolution_steps.hpp"
+#include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock {
 namespace {

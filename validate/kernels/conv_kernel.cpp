@@ -1,5 +1,5 @@
-#include "validate/kernels/convolution_steps.hpp"
-#include "validate/kernels/matrix.hpp"
+#include "validate/kernels/steps/convolution_steps.hpp"
+#include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock {
 namespace {

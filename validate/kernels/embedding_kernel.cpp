@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "validate/kernels/matrix.hpp"
 #include "validate/kernels/registry.hpp"
+#include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock {
 namespace {

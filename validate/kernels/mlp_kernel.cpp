@@ -1,8 +1,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "validate/kernels/matrix.hpp"
 #include "validate/kernels/registry.hpp"
+#include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock {
 namespace {

@@ -1,6 +1,6 @@
-#include "validate/kernels/matrix.hpp"
-#include "validate/kernels/norming.hpp"
 #include "validate/kernels/registry.hpp"
+#include "validate/kernels/steps/matrix.hpp"
+#include "validate/kernels/steps/norming.hpp"
 
 namespace penstock {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "hardware_models/layers/registry.hpp"
-#include "validate/kernels/tensor.hpp"
+#include "validate/kernels/steps/tensor.hpp"
 
 namespace penstock {
 

@@ -1,8 +1,8 @@
 #include <memory>
 
-#include "validate/calibration/probe_timing.hpp"
+#include "validate/machine/busy_kernel.hpp"
 #include "validate/probes/registry.hpp"
-#include "validate/ranks/busy_kernel.hpp"
+#include "validate/probes/timing/probe_timing.hpp"
 
 namespace penstock {
 namespace {

@@ -2,9 +2,9 @@
 #include <memory>
 #include <vector>
 
-#include "validate/calibration/probe_timing.hpp"
+#include "validate/machine/rank_threads.hpp"
 #include "validate/probes/registry.hpp"
-#include "validate/ranks/rank_threads.hpp"
+#include "validate/probes/timing/probe_timing.hpp"
 #include "validate/transports/mailboxes.hpp"
 
 namespace penstock {

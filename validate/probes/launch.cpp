@@ -1,8 +1,8 @@
 #include <array>
 
-#include "validate/calibration/probe_timing.hpp"
+#include "validate/machine/rank_threads.hpp"
 #include "validate/probes/registry.hpp"
-#include "validate/ranks/rank_threads.hpp"
+#include "validate/probes/timing/probe_timing.hpp"
 
 namespace penstock {
 namespace {

@@ -2,10 +2,10 @@
 #include <array>
 #include <memory>
 
-#include "sim/random.hpp"
-#include "validate/calibration/probe_timing.hpp"
+#include "sim/base/random.hpp"
+#include "validate/machine/busy_kernel.hpp"
 #include "validate/probes/registry.hpp"
-#include "validate/ranks/busy_kernel.hpp"
+#include "validate/probes/timing/probe_timing.hpp"
 
 namespace penstock {
 namespace {

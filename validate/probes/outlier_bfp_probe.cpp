@@ -1,4 +1,4 @@
-#include "validate/probes/codec_probe.hpp"
+#include "validate/probes/timing/codec_probe.hpp"
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "hardware_models/parameters.hpp"
+#include "hardware_models/spec/parameters.hpp"
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "validate/ranks/rank_program.hpp"
+#include "validate/job/rank_program.hpp"
 #include "validate/ranks/rank_runner.hpp"
 #include "validate/transports/tcp.hpp"
 #include "validate/transports/tcp_peers.hpp"

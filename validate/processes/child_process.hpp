@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "validate/processes/control.hpp"
-#include "validate/processes/sockets.hpp"
+#include "validate/wire/sockets.hpp"
 
 namespace penstock {
 

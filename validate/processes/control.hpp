@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "validate/backend.hpp"
-#include "validate/processes/bytes.hpp"
-#include "validate/processes/sockets.hpp"
+#include "validate/job/backend.hpp"
 #include "validate/transports/tcp.hpp"
+#include "validate/wire/bytes.hpp"
+#include "validate/wire/sockets.hpp"
 
 namespace penstock {
 

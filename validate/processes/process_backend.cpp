@@ -9,10 +9,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "validate/calibration/link_probe.hpp"
-#include "validate/measurement.hpp"
+#include "validate/job/measurement.hpp"
 #include "validate/processes/round.hpp"
 #include "validate/ranks/rank_runner.hpp"
+#include "validate/transports/link_probe.hpp"
 #include "validate/transports/tcp_frames.hpp"
 
 namespace penstock {

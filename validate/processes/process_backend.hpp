@@ -6,11 +6,11 @@
 #include <memory>
 #include <vector>
 
-#include "validate/backend.hpp"
+#include "validate/job/backend.hpp"
+#include "validate/job/recorder.hpp"
+#include "validate/machine/shared_memory.hpp"
 #include "validate/processes/child.hpp"
 #include "validate/processes/child_process.hpp"
-#include "validate/ranks/recorder.hpp"
-#include "validate/ranks/shared_memory.hpp"
 
 namespace penstock {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "validate/job/rank_group.hpp"
 #include "validate/processes/child_process.hpp"
-#include "validate/processes/rank_group.hpp"
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "validate/ranks/busy_kernel.hpp"
+#include "validate/machine/busy_kernel.hpp"
 
 namespace penstock {
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "validate/job.hpp"
-#include "validate/ranks/rank_program.hpp"
+#include "validate/job/job.hpp"
+#include "validate/job/rank_program.hpp"
 
 namespace penstock {
 

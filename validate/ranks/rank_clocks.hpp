@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "validate/backend.hpp"
-#include "validate/ranks/busy_kernel.hpp"
-#include "validate/ranks/quiet.hpp"
-#include "validate/ranks/wall_clock.hpp"
+#include "validate/job/backend.hpp"
+#include "validate/machine/busy_kernel.hpp"
+#include "validate/machine/quiet.hpp"
+#include "validate/machine/wall_clock.hpp"
 
 namespace penstock {
 

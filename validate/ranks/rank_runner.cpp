@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "validate/machine/rank_threads.hpp"
 #include "validate/ranks/rank_clocks.hpp"
-#include "validate/ranks/rank_threads.hpp"
 
 namespace penstock {
 namespace {

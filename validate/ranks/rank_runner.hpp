@@ -8,14 +8,14 @@
 #include <variant>
 #include <vector>
 
-#include "validate/backend.hpp"
-#include "validate/job.hpp"
-#include "validate/processes/rank_group.hpp"
-#include "validate/ranks/quiet.hpp"
+#include "validate/job/backend.hpp"
+#include "validate/job/job.hpp"
+#include "validate/job/rank_group.hpp"
+#include "validate/job/rank_program.hpp"
+#include "validate/job/recorder.hpp"
+#include "validate/machine/quiet.hpp"
 #include "validate/ranks/rank_body.hpp"
-#include "validate/ranks/rank_program.hpp"
-#include "validate/ranks/recorder.hpp"
-#include "validate/ranks/transport.hpp"
+#include "validate/transports/transport.hpp"
 
 namespace penstock {
 

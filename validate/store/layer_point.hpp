@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "hardware_models/model_spec.hpp"
-#include "hardware_models/parameters.hpp"
+#include "hardware_models/spec/model_spec.hpp"
+#include "hardware_models/spec/parameters.hpp"
 #include "validate/store/profile_row.hpp"
 
 namespace penstock {

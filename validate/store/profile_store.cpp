@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "validate/store/environment_keys.hpp"
 #include "validate/store/row_content.hpp"
 #include "validate/store/store_file.hpp"

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "hardware_models/parameters.hpp"
+#include "hardware_models/spec/parameters.hpp"
 
 namespace penstock {
 

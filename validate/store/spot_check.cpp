@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "validate/measurement.hpp"
+#include "validate/job/measurement.hpp"
 #include "validate/store/environment_keys.hpp"
 
 namespace penstock {

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "validate/store/profile_store.hpp"
 #include "validate/store/store_schema.hpp"
 

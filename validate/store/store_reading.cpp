@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "validate/store/row_content.hpp"
 
 namespace penstock {

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "validate/store/profile_store.hpp"
 #include "validate/store/store_file.hpp"
 #include "validate/store/store_reading.hpp"

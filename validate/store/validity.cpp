@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "validate/measurement.hpp"
+#include "validate/job/measurement.hpp"
 #include "validate/store/environment_keys.hpp"
 #include "validate/store/layer_point.hpp"
 #include "validate/store/newer_rows.hpp"

@@ -5,7 +5,7 @@
 #include <bit>
 #include <utility>
 
-#include "validate/kernels/drawn.hpp"
+#include "validate/kernels/steps/drawn.hpp"
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "validate/ranks/rank_program.hpp"
+#include "validate/job/rank_program.hpp"
 #include "validate/training/plan_cells.hpp"
 #include "validate/training/stage_trial.hpp"
 #include "validate/training/stage_weights.hpp"

@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "sim/error.hpp"
-#include "sim/named.hpp"
-#include "validate/kernels/distance.hpp"
-#include "validate/kernels/drawn.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+#include "validate/kernels/steps/distance.hpp"
+#include "validate/kernels/steps/drawn.hpp"
 
 namespace penstock {
 namespace {

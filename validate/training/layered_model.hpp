@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "validate/job.hpp"
+#include "validate/job/job.hpp"
 #include "validate/kernels/registry.hpp"
 
 namespace penstock {

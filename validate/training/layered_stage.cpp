@@ -4,7 +4,7 @@
 #include <tuple>
 #include <utility>
 
-#include "validate/kernels/drawn.hpp"
+#include "validate/kernels/steps/drawn.hpp"
 
 namespace penstock {
 namespace {

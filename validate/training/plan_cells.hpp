@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "sim/plan.hpp"
+#include "sim/plan/plan.hpp"
 
 namespace penstock {
 

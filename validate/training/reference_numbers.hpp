@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "validate/job.hpp"
-#include "validate/training/trained_numbers.hpp"
+#include "validate/job/job.hpp"
+#include "validate/job/trained_numbers.hpp"
 
 namespace penstock {
 

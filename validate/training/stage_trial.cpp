@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "validate/kernels/drawn.hpp"
+#include "validate/kernels/steps/drawn.hpp"
 
 namespace penstock {
 

@@ -4,9 +4,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "validate/job.hpp"
+#include "validate/job/job.hpp"
+#include "validate/job/trained_numbers.hpp"
 #include "validate/training/layered_stage.hpp"
-#include "validate/training/trained_numbers.hpp"
 
 namespace penstock {
 

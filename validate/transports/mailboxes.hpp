@@ -3,7 +3,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "validate/ranks/transport.hpp"
+#include "validate/transports/transport.hpp"
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "validate/ranks/shared_memory.hpp"
+#include "validate/machine/shared_memory.hpp"
 
 namespace penstock {
 

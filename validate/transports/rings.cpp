@@ -8,7 +8,7 @@
 #include <new>
 #include <type_traits>
 
-#include "validate/ranks/wall_clock.hpp"
+#include "validate/machine/wall_clock.hpp"
 
 namespace penstock {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <atomic>
 
-#include "validate/ranks/shared_memory.hpp"
-#include "validate/ranks/transport.hpp"
+#include "validate/machine/shared_memory.hpp"
 #include "validate/transports/ring.hpp"
+#include "validate/transports/transport.hpp"
 
 namespace penstock {
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <thread>
 
-#include "validate/processes/bytes.hpp"
-#include "validate/processes/rank_group.hpp"
-#include "validate/processes/sockets.hpp"
-#include "validate/ranks/transport.hpp"
+#include "validate/job/rank_group.hpp"
 #include "validate/transports/tcp_frames.hpp"
+#include "validate/transports/transport.hpp"
+#include "validate/wire/bytes.hpp"
+#include "validate/wire/sockets.hpp"
 
 namespace penstock {
 

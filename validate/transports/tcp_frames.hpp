@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <span>
 
-#include "validate/processes/bytes.hpp"
-#include "validate/ranks/message.hpp"
-#include "validate/ranks/transport.hpp"
+#include "validate/job/message.hpp"
+#include "validate/transports/transport.hpp"
+#include "validate/wire/bytes.hpp"
 
 namespace penstock {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "validate/ranks/rank_threads.hpp"
+#include "validate/machine/rank_threads.hpp"
 #include "validate/transports/tcp_peers.hpp"
 
 namespace penstock {

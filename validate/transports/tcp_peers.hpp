@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "validate/processes/sockets.hpp"
 #include "validate/transports/tcp_frames.hpp"
+#include "validate/wire/sockets.hpp"
 
 namespace penstock {
 

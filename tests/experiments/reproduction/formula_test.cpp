@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "experiments/files.hpp"
-#include "sim/error.hpp"
+#include "experiments/files/files.hpp"
+#include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "tests/support/layers.hpp"
 
 namespace penstock::testing {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <map>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "tests/support/layers.hpp"
 
 namespace penstock::testing {

@@ -3,10 +3,10 @@
 #include <chrono>
 #include <cmath>
 
-#include "sim/named.hpp"
+#include "sim/base/named.hpp"
 #include "tests/support/jobs.hpp"
 #include "validate/backends/registry.hpp"
-#include "validate/run_errors.hpp"
+#include "validate/job/run_errors.hpp"
 
 namespace penstock::testing {
 namespace {

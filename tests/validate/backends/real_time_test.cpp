@@ -5,11 +5,11 @@
 #include <thread>
 
 #include "schedules/registry.hpp"
-#include "sim/named.hpp"
+#include "sim/base/named.hpp"
 #include "tests/support/jobs.hpp"
 #include "validate/backends/registry.hpp"
-#include "validate/measurement.hpp"
-#include "validate/ranks/cores.hpp"
+#include "validate/job/measurement.hpp"
+#include "validate/machine/cores.hpp"
 #include "validate/ranks/rank_clocks.hpp"
 
 namespace penstock::testing {

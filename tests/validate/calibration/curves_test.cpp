@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "validate/calibration/bootstrap.hpp"
 #include "validate/calibration/link_pieces.hpp"
 #include "validate/calibration/monotone_curve.hpp"
+#include "validate/statistics/bootstrap.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "validate/calibration/bootstrap.hpp"
 #include "validate/calibration/kernel_model.hpp"
 #include "validate/calibration/kernel_terms.hpp"
 #include "validate/probes/registry.hpp"
+#include "validate/statistics/bootstrap.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "validate/calibration/bootstrap.hpp"
+#include "validate/statistics/bootstrap.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "schedules/registry.hpp"
-#include "sim/named.hpp"
+#include "sim/base/named.hpp"
 #include "tests/support/made_up_backend.hpp"
 #include "tests/support/system.hpp"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "sim/random.hpp"
+#include "sim/base/random.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "hardware_models/layers/registry.hpp"
-#include "sim/named.hpp"
+#include "sim/base/named.hpp"
 #include "tests/support/small_models.hpp"
-#include "validate/kernels/distance.hpp"
-#include "validate/kernels/drawn.hpp"
+#include "validate/kernels/steps/distance.hpp"
+#include "validate/kernels/steps/drawn.hpp"
 #include "validate/training/layered_model.hpp"
 
 namespace penstock::testing {

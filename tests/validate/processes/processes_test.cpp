@@ -18,13 +18,13 @@
 #include <thread>
 #include <vector>
 
-#include "sim/named.hpp"
+#include "sim/base/named.hpp"
 #include "tests/support/jobs.hpp"
 #include "tests/support/small_models.hpp"
 #include "validate/backends/registry.hpp"
-#include "validate/measurement.hpp"
+#include "validate/job/measurement.hpp"
+#include "validate/job/run_errors.hpp"
 #include "validate/processes/process_backend.hpp"
-#include "validate/run_errors.hpp"
 
 namespace penstock::testing {
 namespace {

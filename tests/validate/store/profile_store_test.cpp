@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "tests/support/profile_rows.hpp"
 #include "tests/support/scratch.hpp"
 #include "validate/store/database.hpp"

@@ -14,7 +14,7 @@
 #include <functional>
 #include <string>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "tests/support/profile_rows.hpp"
 #include "tests/support/scratch.hpp"
 #include "validate/store/database.hpp"

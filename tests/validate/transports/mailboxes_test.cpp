@@ -5,7 +5,7 @@
 #include <array>
 #include <thread>
 
-#include "validate/ranks/recorder.hpp"
+#include "validate/job/recorder.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -1,0 +1,172 @@
+#include "experiments/calibration/calibration.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+#include "experiments/calibration/calibration_pipelines.hpp"
+#include "validate/probes/timing/probe_timing.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr double kernel_share = 0.4;  // of the budget; pipelines have the rest
+constexpr std::uint32_t least_clean = 5;
+constexpr std::uint32_t most_iterations = 20;
+constexpr std::size_t least_trained = 5;
+
+/// The most ranks of a small pipeline that the backend runs here. Throws std::runtime_error where
+/// it runs none.
+std::uint32_t most_ranks(const BackendEntry& backend) {
+  std::optional<Obstacle> obstacle;
+  for (const std::uint32_t ranks : {8U, 6U, 4U, 3U, 2U}) {
+    obstacle = backend.obstacle(*plan_of({.setting = {.ranks = ranks}}));
+    if (!obstacle) return ranks;
+  }
+  throw std::runtime_error(fmt::format("{}: {}", backend.name, obstacle->text));
+}
+
+/// Runs pipelines one after the other while there is time.
+class PipelineRuns {
+ public:
+  PipelineRuns(const BackendEntry& backend, double budget_s)
+      : backend_(backend), end_ns_(steady_ns() + static_cast<std::int64_t>(budget_s * 1e9)) {}
+
+  /// `left` of them are still to come, this one included.
+  void run(Pipeline pipeline, std::size_t left) {
+    if (const auto obstacle = backend_.obstacle(pipeline.job.plan)) {
+      left_out.push_back({pipeline.name, obstacle->text});
+      return;
+    }
+    Measurement measured;
+    if (const auto why = measure_within(pipeline, left, measured)) {
+      left_out.push_back({pipeline.name, *why});
+      return;
+    }
+    runs.push_back({std::move(pipeline), std::move(measured)});
+  }
+
+  std::vector<PipelineRun> runs;
+  std::vector<LeftOut> left_out;
+  std::map<std::string, std::string> environment;
+
+ private:
+  /// What went wrong, if anything did.
+  std::optional<std::string> measure_within(const Pipeline& pipeline, std::size_t left,
+                                            Measurement& measured) {
+    const auto backend = backend_.make(pipeline.job);
+    environment = backend->environment();
+    auto outcome = measure(*backend, pipeline.job, plan_for(pipeline.job, left));
+    if (const auto* fault = std::get_if<RunFault>(&outcome)) return fault->text;
+    measured = std::get<Measurement>(std::move(outcome));
+    if (measured.iterations.size() >= least_clean) return std::nullopt;
+    return fmt::format("{} clean iterations of {}", measured.iterations.size(), measured.tried);
+  }
+
+  /// As many iterations as its share of the time that is left allows, a core doing all the work.
+  MeasuringPlan plan_for(const Job& job, std::size_t left) const {
+    double work_ns = 0;
+    for (TaskId task = 0; task < job.plan.tasks(); ++task) {
+      if (job.plan.is_link(job.plan.class_of(task).resource)) continue;
+      work_ns += static_cast<double>(job.work_ns[job.plan.work[task]]);
+    }
+    const double share_ns = static_cast<double>(std::max<std::int64_t>(0, end_ns_ - steady_ns())) /
+                            static_cast<double>(left);
+    const double wanted = share_ns / std::max(work_ns, 1.0);
+    const auto iterations = static_cast<std::uint32_t>(
+        std::clamp(wanted, 1.0 * least_clean + 3, 1.0 * most_iterations));
+    return {.iterations = iterations, .steady = 0.1, .most_tries = 3};
+  }
+
+  const BackendEntry& backend_;
+  std::int64_t end_ns_;
+};
+
+PipelineRuns run_pipelines(const BackendEntry& backend, const std::vector<PipelineCase>& cases,
+                           const Calibration& so_far, double budget_s) {
+  PipelineRuns runs(backend, budget_s);
+  const auto count = static_cast<std::uint32_t>(cases.size());
+  std::size_t left = count;
+  // In a random order: what drifts must not look like a difference of schedules.
+  for (const std::uint32_t i : shuffled(so_far.request.bootstrap.seed, "runs", 0, count)) {
+    if (auto pipeline = pipeline_of(cases[i], so_far.kernels)) runs.run(std::move(*pipeline), left);
+    --left;
+  }
+  std::sort(runs.runs.begin(), runs.runs.end(), [](const PipelineRun& a, const PipelineRun& b) {
+    return std::tie(a.pipeline.part, a.pipeline.name) < std::tie(b.pipeline.part, b.pipeline.name);
+  });
+  return runs;
+}
+
+double median_retest(const std::vector<PipelinePrediction>& predictions) {
+  std::vector<double> all;
+  for (const PipelinePrediction& one : predictions) all.push_back(one.errors.retest);
+  return median(std::move(all));
+}
+
+/// Why the errors say more of the noise than of the model.
+std::optional<std::string> noise_of(const Calibration& calibration) {
+  constexpr double steady_retest = 0.05;
+  if (calibration.canary.deviation > steady_deviation) {
+    return fmt::format(
+        "a fixed piece of work took {:.0f} % more or less than usual half of the time",
+        100 * calibration.canary.deviation);
+  }
+  if (calibration.retest > steady_retest) {
+    return fmt::format("runs were {:.1f} % from themselves, more than {:.0f} %",
+                       100 * calibration.retest, 100 * steady_retest);
+  }
+  return std::nullopt;
+}
+
+/// The points of a sweep, and behind them layers that were asked for.
+std::vector<SweepPoint> with(const std::vector<KernelPoint>& layers,
+                             std::vector<SweepPoint> points) {
+  for (const KernelPoint& layer : layers) points.push_back({.kernel = layer});
+  return points;
+}
+
+std::size_t trained_on(const std::vector<PipelineRun>& runs) {
+  return static_cast<std::size_t>(std::count_if(
+      runs.begin(), runs.end(),
+      [](const PipelineRun& run) { return run.pipeline.part == PipelinePart::training; }));
+}
+
+}  // namespace
+
+Calibration calibrate(const BackendEntry& backend, const CalibrationRequest& request) {
+  Calibration result{.backend = std::string(backend.name), .request = request};
+  const std::uint64_t seed = request.bootstrap.seed;
+  const std::vector<PipelineCase> cases =
+      pipeline_cases(seed, most_ranks(backend), backend.runs_layers);
+  const std::vector<SweepPoint> points = sweep_points(seed);
+  result.kernel_split = split_hash(points);
+  result.swept =
+      sweep(with(request.layers, points), seed, {.seconds = kernel_share * request.budget_s});
+  const auto asked = result.swept.points.begin() + static_cast<std::ptrdiff_t>(points.size());
+  result.layers.assign(asked, result.swept.points.end());
+  result.swept.points.erase(asked, result.swept.points.end());
+  result.canary = spread_of(result.swept.canary_ns);
+  result.clock = spread_of(result.swept.clock_ns);
+  result.kernels = calibrate_kernels(result.swept, request.bootstrap);
+
+  result.pipeline_split = split_hash(cases);
+  PipelineRuns runs = run_pipelines(backend, cases, result, (1 - kernel_share) * request.budget_s);
+  result.environment = std::move(runs.environment);
+  result.left_out = std::move(runs.left_out);
+  if (trained_on(runs.runs) < least_trained) {
+    result.noise = fmt::format("{} pipelines of those to train on ran cleanly; {} are needed",
+                               trained_on(runs.runs), least_trained);
+    return result;
+  }
+  result.pipelines = calibrate_pipelines(runs.runs, request.bootstrap);
+  result.retest = median_retest(result.pipelines.predictions);
+  result.noise = noise_of(result);
+  return result;
+}
+
+}  // namespace penstock

@@ -1,0 +1,61 @@
+#include "experiments/calibration/calibration_layers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "experiments/files/files.hpp"
+#include "experiments/layout/layout.hpp"
+#include "sim/base/error.hpp"
+#include "validate/calibration/layer_sampler.hpp"
+#include "validate/store/layer_point.hpp"
+
+namespace penstock {
+namespace {
+
+[[noreturn]] void refuse(const Scenario& scenario, const Layer& layer, const std::string& why) {
+  throw UsageError(
+      fmt::format("{}: layer \"{}\" cannot be measured: {}", scenario.source, layer.name, why));
+}
+
+NamedNumbers stated(const NamedNumbers& numbers) {
+  NamedNumbers all = numbers;
+  std::erase_if(all, [](const auto& number) { return std::isnan(number.second); });
+  return all;
+}
+
+void add(const Scenario& scenario, const Layer& layer, const LayerPart& part,
+         std::vector<KernelPoint>& points) {
+  for (const char* pass : {"forward", "backward_input", "backward_weight"}) {
+    const LayerPoint point{.kind = part.kind,
+                           .pass = pass,
+                           .numbers = stated(part.numbers),
+                           .amount = layer.examples,
+                           .sequence = layer.sequence};
+    KernelPoint kernel = kernel_point(point);
+    if (std::find(points.begin(), points.end(), kernel) != points.end()) continue;
+    if (!layer_sampler(point)) {
+      refuse(scenario, layer,
+             fmt::format("no kernel here runs {} of the kind \"{}\" at {}", pass, part.kind,
+                         kernel.shape));
+    }
+    points.push_back(std::move(kernel));
+  }
+}
+
+}  // namespace
+
+std::vector<KernelPoint> layer_points(const Scenario& scenario) {
+  std::vector<KernelPoint> points;
+  for (const Layer& layer : settle(scenario).model.layers) {
+    if (layer.parts.empty()) {
+      refuse(scenario, layer,
+             layer.kind.empty() ? "it is known by its times" : "a group of devices shares it");
+    }
+    for (const LayerPart& part : layer.parts) add(scenario, layer, part, points);
+  }
+  return points;
+}
+
+}  // namespace penstock

@@ -1,0 +1,197 @@
+#include "experiments/calibration/calibration_pipelines.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "hardware_models/registry.hpp"
+#include "schedules/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+#include "sim/plan/lower.hpp"
+#include "validate/calibration/kernel_terms.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr double tensor_bytes = 65536;
+// Of a pipeline of layers.
+constexpr std::uint32_t layers_of_rank = 2;
+constexpr double tokens = 16;
+constexpr double vocab = 64;
+
+/// What a family makes of a busy stage, as a share of the mean: the stages of an uneven pipeline
+/// rise from 0.7 to 1.3 times it.
+double share_of(const std::string& family, std::uint32_t stage, std::uint32_t stages) {
+  if (family != "uneven" || stages < 2) return 1;
+  return 0.7 + 0.6 * stage / (stages - 1);
+}
+
+/// A tensor of a linked pipeline holds its link for a third of a forward pass and arrives a sixth
+/// of one later; in the others it is there at once.
+HardwareSpec hardware_of(const PipelineSetting& setting) {
+  HardwareSpec spec;
+  if (setting.family != "linked") return spec;
+  spec.latency_us = setting.size / 6;
+  spec.bandwidth_bytes_per_s = tensor_bytes / (setting.size / 3) * 1e6;
+  return spec;
+}
+
+/// The layers of a stage, all ranks having as many of them, and a loss at the end.
+std::vector<LayerSpec> layers_of(const PipelineSetting& setting, std::uint32_t stage,
+                                 std::uint32_t stages) {
+  const LayerSpec mlp{.kind = "mlp",
+                      .numbers = {{"hidden", setting.size}, {"intermediate", 4 * setting.size}}};
+  std::vector<LayerSpec> layers(layers_of_rank * setting.ranks / stages, mlp);
+  if (stage + 1 == stages) {
+    layers.push_back({.kind = "head", .numbers = {{"hidden", setting.size}, {"vocab", vocab}}});
+  }
+  return layers;
+}
+
+JobLayers job_layers(const PipelineSetting& setting, std::uint32_t stages) {
+  JobLayers layers;
+  for (std::uint32_t stage = 0; stage < stages; ++stage) {
+    layers.stages.push_back(layers_of(setting, stage, stages));
+  }
+  layers.shape.sequence = tokens;
+  layers.shape.activation_size = layers.shape.parameter_size = sizeof(double);
+  return layers;
+}
+
+/// A time as the models have it, and behind that as each draw has it. Nanoseconds.
+using Drawn = std::vector<double>;
+
+void add(const Drawn& time, Drawn& sum) {
+  if (sum.empty()) sum.resize(time.size());
+  for (std::size_t i = 0; i < time.size(); ++i) sum[i] += time[i];
+}
+
+/// What actions of a setting take alone.
+class AloneTimes {
+ public:
+  AloneTimes(const PipelineSetting& setting, std::uint32_t stages,
+             const std::vector<KernelCalibration>& kernels)
+      : setting_(setting), stages_(stages), kernels_(kernels) {}
+
+  /// What is asked of a busy stage. F, I and W each take as long, B both of its halves.
+  double asked_us(std::uint32_t stage, Pass pass) const {
+    const double share = share_of(setting_.family, stage, stages_) * setting_.ranks / stages_;
+    return setting_.size * share * (pass == Pass::backward ? 2 : 1);
+  }
+
+  Drawn of(std::uint32_t stage, Pass pass) const {
+    if (!has_layers(setting_)) return by("busy", "", {{"ns", 1e3 * asked_us(stage, pass)}});
+    Drawn sum;
+    for (const LayerSpec& layer : layers_of(setting_, stage, stages_)) add(of(layer, pass), sum);
+    return sum;
+  }
+
+ private:
+  Drawn of(const LayerSpec& layer, Pass pass) const {
+    NamedNumbers sizes = layer.numbers;
+    sizes["examples"] = 1;
+    sizes["sequence"] = tokens;
+    if (pass == Pass::forward) return by(layer.kind, "forward", sizes);
+    Drawn sum;
+    if (gives_gradient(pass)) add(by(layer.kind, "backward_input", sizes), sum);
+    if (ends_activation(pass)) add(by(layer.kind, "backward_weight", sizes), sum);
+    return sum;
+  }
+
+  Drawn by(std::string_view kernel, std::string_view pass, const NamedNumbers& sizes) const {
+    const TermModel& model = model_of(kernels_, kernel, pass)->terms;
+    const std::vector<double> terms = terms_at(kernel, pass, sizes);
+    Drawn times{model.at(terms)};
+    for (std::size_t draw = 0; draw < model.draws.size(); ++draw) {
+      times.push_back(model.at(terms, draw));
+    }
+    return times;
+  }
+
+  const PipelineSetting& setting_;
+  std::uint32_t stages_;
+  const std::vector<KernelCalibration>& kernels_;
+};
+
+/// Busy stages take what is asked of them; those of layers what these should take.
+Layer stage_of(const PipelineSetting& setting, std::uint32_t stage, const AloneTimes& alone) {
+  const auto us = [&](Pass pass) {
+    return has_layers(setting) ? alone.of(stage, pass).front() / 1e3 : alone.asked_us(stage, pass);
+  };
+  Layer layer;
+  layer.forward_us = us(Pass::forward);
+  layer.backward_input_us = us(Pass::backward_input);
+  layer.backward_weight_us = us(Pass::backward_weight);
+  layer.activation_bytes = tensor_bytes;
+  return layer;
+}
+
+Costs priced(const Plan& plan, const PipelineSetting& setting, std::uint32_t stages,
+             const AloneTimes& alone) {
+  ModelGraph model;
+  Partition partition;
+  for (const LayerIndex layer : Numbers<LayerIndex>(stages)) {
+    model.layers.push_back(stage_of(setting, index(layer), alone));
+    partition.stages.push_back({layer});
+  }
+  model.connect_as_chain();
+  const auto hardware = find_named(cost_model_entries(), "ideal")->make(hardware_of(setting));
+  return price(plan, model, partition, *hardware);
+}
+
+std::uint32_t model_stages(const Plan& plan) {
+  return *std::max_element(plan.model_stage.begin(), plan.model_stage.end()) + 1;
+}
+
+/// Fills in what each work class takes alone, links what the job says.
+void add_alone_times(const AloneTimes& alone, Pipeline& pipeline) {
+  const Plan& plan = pipeline.job.plan;
+  for (const std::int64_t ns : pipeline.job.work_ns) {
+    pipeline.alone_ns.push_back(static_cast<double>(ns));
+  }
+  for (std::size_t work = 0; work < plan.classes.size(); ++work) {
+    const WorkClass& kind = plan.classes[work];
+    if (plan.is_link(kind.resource)) continue;
+    const Drawn times = alone.of(plan.model_stage[index(kind.stage)], kind.pass);
+    pipeline.alone_draws_ns.resize(times.size() - 1, pipeline.alone_ns);
+    pipeline.alone_ns[work] = times.front();
+    for (std::size_t draw = 0; draw + 1 < times.size(); ++draw) {
+      pipeline.alone_draws_ns[draw][work] = times[draw + 1];
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<Plan> plan_of(const PipelineCase& of) {
+  const ScheduleEntry& entry = *find_named(schedule_entries(), of.schedule);
+  const ScheduleOptions options{of.setting.microbatches, {}};
+  try {
+    const Placement placement = entry.place(of.setting.ranks, usual_chunks(entry, options));
+    return std::get<Plan>(lower(make_schedule(entry, placement, options), placement));
+  } catch (const RuleError&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<Pipeline> pipeline_of(const PipelineCase& of,
+                                    const std::vector<KernelCalibration>& kernels) {
+  auto plan = plan_of(of);
+  if (!plan) return std::nullopt;
+  const std::uint32_t stages = model_stages(*plan);
+  const AloneTimes alone(of.setting, stages, kernels);
+  const Costs costs = priced(*plan, of.setting, stages, alone);
+  Pipeline pipeline{.name = fmt::format("{} {}", of.schedule, text(of.setting)),
+                    .family = of.setting.family,
+                    .setting = text(of.setting),
+                    .schedule = of.schedule,
+                    .part = of.part,
+                    .job = scaled_job(std::move(*plan), costs)};
+  if (has_layers(of.setting)) pipeline.job.layers = job_layers(of.setting, stages);
+  add_alone_times(alone, pipeline);
+  return pipeline;
+}
+
+}  // namespace penstock

@@ -1,0 +1,177 @@
+#include "experiments/catalogue/catalogue.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "experiments/files/files.hpp"
+#include "experiments/files/json_input.hpp"
+#include "hardware_models/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 3> kinds{"device", "link", "machine"};
+
+/// The parts of the schema, one for each kind of item, with what they refer to.
+std::map<std::string, Schema> schemas() {
+  const json whole = json::parse(catalogue_schema());
+  std::map<std::string, Schema> all;
+  for (const std::string_view kind : kinds) {
+    json schema = whole["definitions"][kind];
+    schema["definitions"] = whole["definitions"];
+    all.emplace(kind, schema);
+  }
+  return all;
+}
+
+std::string kind_of(const json& document) {
+  if (!document.is_object()) throw InputError("it must be a JSON object");
+  const std::string is = document.contains("is") && document["is"].is_string()
+                             ? document["is"].get<std::string>()
+                             : std::string();
+  if (std::find(kinds.begin(), kinds.end(), is) != kinds.end()) return is;
+  throw InputError("/is", "it must say which it is: \"device\", \"link\" or \"machine\"");
+}
+
+/// The sizes of a table of efficiencies ascend, each standing once.
+void check_table(const json& document, const char* key) {
+  if (!document.contains(key)) return;
+  const json& table = document[key]["value"];
+  for (std::size_t i = 1; i < table.size(); ++i) {
+    if (table[i]["size"] > table[i - 1]["size"]) continue;
+    throw InputError(
+        fmt::format("/{}/value/{}/size", key, i),
+        fmt::format("{} is not above the size before it; sizes ascend", table[i]["size"].dump()));
+  }
+}
+
+void check_item(const json& document, const std::string& is) {
+  static const std::map<std::string, Schema> known = schemas();
+  known.at(is).check(document);
+  check_table(document, "matrix_efficiency");
+  check_table(document, "memory_efficiency");
+  const std::string name = document["name"];
+  if (find_named(cost_model_entries(), name) == nullptr) return;
+  throw InputError("/name",
+                   fmt::format("\"{}\" is the name of a cost model; choose another", name));
+}
+
+/// Folders where users may keep files of their own.
+std::vector<std::string> folders() {
+  std::vector<std::string> all{std::string(source_catalogue())};
+  const auto variable = [](const char* name) -> std::string {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+  };
+  const std::string home = variable("HOME");
+  std::string config = variable("XDG_CONFIG_HOME");
+  if (config.empty() && !home.empty()) config = home + "/.config";
+  if (!config.empty()) all.push_back(config + "/penstock/catalogue");
+  return all;
+}
+
+/// Those that $PENSTOCK_CATALOGUE names, which must be there.
+std::vector<std::string> stated_folders() {
+  std::vector<std::string> all;
+  const char* value = std::getenv("PENSTOCK_CATALOGUE");
+  std::string_view rest = value == nullptr ? "" : value;
+  while (!rest.empty()) {
+    const std::size_t colon = std::min(rest.find(':'), rest.size());
+    if (colon > 0) all.emplace_back(rest.substr(0, colon));
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+  }
+  for (const std::string& folder : all) {
+    std::error_code ignored;
+    if (fs::is_directory(folder, ignored)) continue;
+    throw InputError(
+        fmt::format("{}: it is no folder; PENSTOCK_CATALOGUE must name folders, with "
+                    "colons between them",
+                    folder));
+  }
+  return all;
+}
+
+std::vector<std::string> json_files(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code ignored;
+    if (at->path().extension() != ".json" || !at->is_regular_file(ignored)) continue;
+    files.push_back(at->path().string());
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw InputError(fmt::format("{}: cannot read this folder: {}", folder, error.message()));
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// Lays the files of a folder over what is there.
+void add_folder(Catalogue& catalogue, const std::string& folder) {
+  Catalogue own;
+  for (const std::string& path : json_files(folder)) {
+    CatalogueItem item = read_catalogue_file(path);
+    const auto [first, is_new] = own.try_emplace(item.name, std::move(item));
+    if (is_new) continue;
+    throw in_file(path, InputError("/name", fmt::format("\"{}\" is the name of {} too; each file "
+                                                        "of a folder needs its own",
+                                                        first->first, first->second.source)));
+  }
+  for (auto& [name, item] : own) catalogue[name] = std::move(item);
+}
+
+}  // namespace
+
+CatalogueItem parse_catalogue_file(const std::string& text, const std::string& source) {
+  try {
+    const json document = parse_json(text);
+    const std::string is = kind_of(document);
+    check_item(document, is);
+    return {source, is, document["name"], document["summary"], text};
+  } catch (const InputError& error) {
+    throw in_file(source, error);
+  }
+}
+
+CatalogueItem read_catalogue_file(const std::string& path) {
+  return parse_catalogue_file(read_file(path), path);
+}
+
+Catalogue read_catalogue() {
+  Catalogue catalogue;
+  for (const BuiltInFile& file : built_in_catalogue()) {
+    CatalogueItem item = parse_catalogue_file(std::string(file.text), std::string(file.name));
+    catalogue[item.name] = std::move(item);
+  }
+  for (const std::string& folder : folders()) add_folder(catalogue, folder);
+  for (const std::string& folder : stated_folders()) add_folder(catalogue, folder);
+  return catalogue;
+}
+
+const CatalogueItem* find_item(const Catalogue& catalogue, std::string_view is,
+                               std::string_view name) {
+  const auto found = catalogue.find(name);
+  return found == catalogue.end() || found->second.is != is ? nullptr : &found->second;
+}
+
+std::string names_of_items(const Catalogue& catalogue, std::string_view is) {
+  std::string names;
+  for (const auto& named : catalogue) {
+    if (named.second.is == is) names += (names.empty() ? "" : ", ") + named.first;
+  }
+  return names;
+}
+
+}  // namespace penstock

@@ -1,0 +1,72 @@
+#include "experiments/comparison/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+void add_counts(const char* what, std::uint64_t a, std::uint64_t b, const char* consequence,
+                std::vector<std::string>& differences) {
+  if (a != b) differences.push_back(fmt::format("{}: {} in A, {} in B{}", what, a, b, consequence));
+}
+
+void add_missing_causes(const char* run, bool known, std::vector<std::string>& notes) {
+  if (known) return;
+  notes.push_back(
+      fmt::format("{} does not say which inputs came last, so the causes of idle time "
+                  "are left out",
+                  run));
+}
+
+bool is_moved(const OpDifference& op) { return op.reason == Reason::place; }
+
+}  // namespace
+
+std::vector<std::string> plan_differences(const Plan& a, const Plan& b) {
+  std::vector<std::string> differences;
+  if (a.schedule != b.schedule) {
+    differences.push_back(fmt::format("schedule: {} in A, {} in B", a.schedule, b.schedule));
+  }
+  add_counts("ranks", a.ranks, b.ranks, "", differences);
+  add_counts("stages", a.model_stage.size(), b.model_stage.size(),
+             "; a stage may be another part of the model", differences);
+  add_counts("microbatches", a.microbatches, b.microbatches, "", differences);
+  return differences;
+}
+
+std::vector<std::string> comparison_notes(const ComparedRun& a, const ComparedRun& b,
+                                          const Comparison& comparison) {
+  std::vector<std::string> notes;
+  if (!comparison.same_plan) {
+    notes = plan_differences(a.recording.plan, b.recording.plan);
+    if (notes.empty())
+      notes.emplace_back("the plans differ in their orders or in what waits for what");
+  }
+  add_counts("iteration", a.recording.timeline.iteration, b.recording.timeline.iteration, "",
+             notes);
+  const auto moved = std::count_if(comparison.ops.begin(), comparison.ops.end(), is_moved);
+  if (moved > 0) notes.push_back(fmt::format("{} ops run on another rank or link in B", moved));
+  if (comparison.scale != 1) {
+    notes.push_back(
+        fmt::format("times of B are multiplied by {:.6g}, so that both makespans are "
+                    "equal",
+                    comparison.scale));
+  }
+  add_missing_causes("A", comparison.use_a.causes_known, notes);
+  add_missing_causes("B", comparison.use_b.causes_known, notes);
+  return notes;
+}
+
+std::string place_text(const Plan& plan, std::uint32_t resource) {
+  if (!plan.is_link(resource)) return fmt::format("rank {}", resource);
+  return "link " + text(plan.link(resource));
+}
+
+double share_of_makespan(const Comparison& comparison, Time difference) {
+  const double makespan = static_cast<double>(comparison.use_a.makespan.picoseconds);
+  return makespan == 0 ? 0 : static_cast<double>(difference.picoseconds) / makespan;
+}
+
+}  // namespace penstock

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/timeline/timeline_file.hpp"
+#include "validate/comparison/compare.hpp"
+
+namespace penstock {
+
+/// A run that is compared, and where it came from.
+struct ComparedRun {
+  std::string source;
+  Recording recording;
+};
+
+/// How two plans differ, in words; nothing for equal ones.
+std::vector<std::string> plan_differences(const Plan& a, const Plan& b);
+/// What the two runs leave out, or that must be known to read their comparison.
+std::vector<std::string> comparison_notes(const ComparedRun& a, const ComparedRun& b,
+                                          const Comparison& comparison);
+
+/// "rank 2" or "link 0>1".
+std::string place_text(const Plan& plan, std::uint32_t resource);
+
+/// A difference as a share of the first run's makespan; 0 where that is 0.
+double share_of_makespan(const Comparison& comparison, Time difference);
+
+/// A summary, where the runs part, and what differs most.
+std::string comparison_text(const ComparedRun& a, const ComparedRun& b,
+                            const Comparison& comparison);
+/// Everything, as JSON; one op a line, so that a million of them need no tree.
+std::string comparison_json(const ComparedRun& a, const ComparedRun& b,
+                            const Comparison& comparison);
+
+}  // namespace penstock

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+#include "experiments/comparison/comparison.hpp"
+#include "sim/base/time.hpp"
+
+namespace penstock {
+
+/// What the text about a comparison is about, and how it says things.
+struct ComparisonWords {
+  const ComparedRun& run_a;
+  const ComparedRun& run_b;
+  const Comparison& comparison;
+  TimeUnit unit;
+
+  const Plan& plan_a() const { return run_a.recording.plan; }
+  const Plan& plan_b() const { return run_b.recording.plan; }
+
+  std::string time(Time time) const;
+  /// With its sign: "+0.5".
+  std::string change(Time time) const;
+  /// Where an op runs in A: "rank 2".
+  std::string where(const OpDifference& op) const;
+  /// Why an op is not when it was: "its input 0SEND_F0 came later".
+  std::string reason(const OpDifference& op) const;
+};
+
+/// A share with its sign: "+1.5 %".
+std::string signed_percent(double share);
+
+/// What ranks and links did with their time, and the ops and kinds of ops that differ most.
+std::string comparison_tables(const ComparisonWords& words);
+
+}  // namespace penstock

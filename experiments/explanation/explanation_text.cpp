@@ -1,0 +1,183 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "experiments/explanation/explain.hpp"
+#include "experiments/files/table.hpp"
+#include "sim/report/idle_cause.hpp"
+
+namespace penstock {
+namespace {
+
+/// More lines than that are for --json.
+constexpr std::size_t most_lines = 16;
+
+std::string lines_left_out(std::size_t all, const char* what) {
+  if (all <= most_lines) return "";
+  return fmt::format("({} more {}; --json has all)\n", all - most_lines, what);
+}
+
+std::string resource_text(const Plan& plan, std::uint32_t resource) {
+  if (!plan.is_link(resource)) return fmt::format("rank {}", resource);
+  return "link " + text(plan.link(resource));
+}
+
+/// "dependency 7.7, transfer 0.34": the causes that are there.
+std::string causes_text(const IdleCauses& idle, TimeUnit unit) {
+  std::string text;
+  for (std::size_t c = 0; c < idle_cause_count; ++c) {
+    const auto cause = static_cast<IdleCause>(c);
+    const Time time = time_of(idle, cause);
+    if (time == Time{}) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name(cause), time_text(time, unit));
+  }
+  return text;
+}
+
+/// The waits that are there, and what to call them.
+std::vector<std::pair<const char*, Time>> named(const PathWaits& waits) {
+  std::vector<std::pair<const char*, Time>> all{
+      {"waiting for memory", waits.memory},
+      {"waiting to be launched", waits.launch},
+      {"transfers queued or slowed by others (contention)", waits.contention},
+      {"actions slowed by transfers", waits.slowdown}};
+  std::erase_if(all, [](const auto& wait) { return wait.second == Time{}; });
+  return all;
+}
+
+/// "0F0 … 0F3 (4 actions), of it waiting for memory 2.5"
+std::string stretch_text(const Plan& plan, const PathStretch& stretch, TimeUnit unit) {
+  std::string text = task_text(plan, stretch.first);
+  if (stretch.tasks > 1) {
+    text += fmt::format(" … {} ({} actions)", task_text(plan, stretch.last), stretch.tasks);
+  }
+  std::string waits;
+  const auto add = [&](const char* name, Time time) {
+    if (time == Time{}) return;
+    waits += fmt::format("{}{} {}", waits.empty() ? ", of it " : ", ", name, time_text(time, unit));
+  };
+  add("memory", stretch.waits.memory);
+  add("launch", stretch.waits.launch);
+  add("contention", stretch.waits.contention);
+  add("slowdown", stretch.waits.slowdown);
+  return text + waits;
+}
+
+std::string path_text(const RunResult& result, const Explanation& explanation, TimeUnit unit) {
+  const Plan& plan = *result.plan;
+  std::vector<std::vector<std::string>> rows{{"from", "to", "length", "where", "what"}};
+  for (const PathStretch& stretch : explanation.path) {
+    if (rows.size() > most_lines) break;
+    rows.push_back({time_text(stretch.begin, unit), time_text(stretch.end, unit),
+                    time_text(stretch.end - stretch.begin, unit),
+                    resource_text(plan, stretch.resource), stretch_text(plan, stretch, unit)});
+  }
+  return "critical path\n" + aligned(rows, {3, 4}) +
+         lines_left_out(explanation.path.size(), "stretches");
+}
+
+std::string shares_text(const RunResult& result, const Explanation& explanation, TimeUnit unit) {
+  std::vector<std::vector<std::string>> rows{{"time", "share", "what", "times"}};
+  for (const PathShare& share : explanation.shares) {
+    if (rows.size() > most_lines) break;
+    rows.push_back({time_text(share.time, unit),
+                    percent_text(to_us(share.time) / to_us(result.report->makespan)),
+                    fmt::format("{} of stage {}", letters(share.pass), index(share.stage)),
+                    fmt::format("{}", share.tasks)});
+  }
+  for (const auto& [name, time] : named(explanation.waits)) {
+    rows.push_back(
+        {time_text(time, unit), percent_text(to_us(time) / to_us(result.report->makespan)), name});
+  }
+  return "what the critical path is made of\n" + aligned(rows, {2}) +
+         lines_left_out(explanation.shares.size(), "kinds");
+}
+
+/// A gain with its share of the run.
+std::vector<std::string> gain_columns(Time gain, const RunResult& result, TimeUnit unit) {
+  return {time_text(gain, unit),
+          fmt::format("{:.3f} %", 100 * to_us(gain) / to_us(result.report->makespan))};
+}
+
+std::string sensitivity_text(const RunResult& result, const Explanation& explanation,
+                             TimeUnit unit) {
+  std::vector<std::vector<std::string>> rows{
+      {"what", "on the path", "predicted", "of the run", "run again", "of the run"}};
+  for (const Sensitivity& one : explanation.sensitivity) {
+    if (one.predicted == Time{} && one.gain == Time{}) continue;
+    std::vector<std::string> row{one.what, time_text(one.on_path, unit)};
+    const auto add = [&](Time gain) {
+      for (std::string& column : gain_columns(gain, result, unit)) row.push_back(std::move(column));
+    };
+    add(one.predicted);
+    if (one.gain) {
+      add(*one.gain);
+    } else {
+      row.emplace_back("deadlock");
+    }
+    rows.push_back(std::move(row));
+  }
+  if (rows.size() == 1) return "";
+  return "what 1 % less would gain\n" + aligned(rows, {0}) + "\n";
+}
+
+/// "for 0F0 of rank 0, by 0SEND_F0"
+std::string awaited_text(const Plan& plan, const IdleGap& gap) {
+  const WorkClass& input = plan.class_of(gap.input);
+  const bool by_link = gap.input != gap.producer;
+  const bool handed_on = input.pass == Pass::send_activation || input.pass == Pass::send_gradient;
+  if (handed_on && plan.link(input.resource).from == gap.rank) {
+    return fmt::format("for its own {} to leave", task_text(plan, gap.input));
+  }
+  std::string text = fmt::format("for {} of rank {}", task_text(plan, gap.producer),
+                                 plan.class_of(gap.producer).resource);
+  if (by_link) text += fmt::format(", by {}", task_text(plan, gap.input));
+  return text;
+}
+
+/// What a gap waited for: "1F0 waited for 0F0 of rank 0, by 0SEND_F0, and for memory".
+std::string waited_for(const Plan& plan, const IdleGap& gap) {
+  if (gap.next == no_task) return "nothing left to do";
+  std::vector<std::string> awaited;
+  const IdleCauses& causes = gap.causes;
+  const Time by_input = causes.dependency + causes.transfer + causes.contention;
+  if (gap.producer != no_task && by_input > Time{}) awaited.push_back(awaited_text(plan, gap));
+  if (causes.memory > Time{}) awaited.emplace_back("for memory");
+  if (causes.launch > Time{}) awaited.emplace_back("to be launched");
+  if (awaited.empty()) return task_text(plan, gap.next) + " came first";
+  return fmt::format("{} waited {}", task_text(plan, gap.next), fmt::join(awaited, ", and "));
+}
+
+std::string gaps_text(const RunResult& result, const Explanation& explanation, TimeUnit unit) {
+  std::vector<std::vector<std::string>> rows{{"rank", "from", "to", "length", "causes", "why"}};
+  for (const IdleGap& gap : explanation.gaps) {
+    if (rows.size() > most_lines) break;
+    rows.push_back({fmt::format("{}", index(gap.rank)), time_text(gap.begin, unit),
+                    time_text(gap.end, unit), time_text(gap.end - gap.begin, unit),
+                    causes_text(gap.causes, unit), waited_for(*result.plan, gap)});
+  }
+  const Time idle = explanation.idle.total();
+  std::string text =
+      fmt::format("idle gaps of all ranks: {}, longest first\n", time_text(idle, unit));
+  if (idle != Time{}) text += causes_text(explanation.idle, unit) + "\n" + aligned(rows, {4, 5});
+  return text + lines_left_out(explanation.gaps.size(), "gaps");
+}
+
+}  // namespace
+
+std::string explanation_text(const RunResult& result, const Explanation& explanation) {
+  const TimeUnit unit = unit_for(result.report->makespan);
+  std::string text = fmt::format("{}: {} {} (times in {})\n\n", result.title,
+                                 time_text(result.report->makespan, unit), unit.name, unit.name);
+  text += path_text(result, explanation, unit) + "\n";
+  text += shares_text(result, explanation, unit) + "\n";
+  text += sensitivity_text(result, explanation, unit);
+  text += gaps_text(result, explanation, unit);
+  if (explanation.advice.empty()) return text;
+  text += "\nwhat to change first\n";
+  for (std::size_t i = 0; i < explanation.advice.size(); ++i) {
+    text += fmt::format("{}. {}\n", i + 1, explanation.advice[i]);
+  }
+  return text;
+}
+
+}  // namespace penstock

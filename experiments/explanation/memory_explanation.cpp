@@ -1,0 +1,171 @@
+#include "experiments/explanation/memory_explanation.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "experiments/explanation/memory_changes.hpp"
+#include "experiments/layout/layout.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// No more runs than that, and no more tasks in all of them, but always a few.
+constexpr std::uint32_t most_runs = 24;
+constexpr std::uint32_t fewest_runs = 4;
+constexpr std::uint64_t most_tasks = std::uint64_t{1} << 23;
+
+std::vector<std::vector<Stage>> stages_of_ranks(const Plan& plan) {
+  std::vector<std::vector<Stage>> stages(plan.ranks);
+  for (const BufferClass& buffer : plan.buffers) {
+    if (buffer.kind == BufferKind::parameters) stages[index(buffer.rank)].push_back(buffer.stage);
+  }
+  return stages;
+}
+
+Rank worst_of(const Report& report) {
+  const auto worst = std::max_element(
+      report.ranks.begin(), report.ranks.end(),
+      [](const RankReport& a, const RankReport& b) { return a.memory.bytes < b.memory.bytes; });
+  return Rank{static_cast<std::uint32_t>(worst - report.ranks.begin())};
+}
+
+const MemoryPeak& peak_of(const Report& report, Rank rank) {
+  return report.ranks[index(rank)].memory;
+}
+
+template <class Bytes>
+double mean_over_ranks(const Report& report, Bytes bytes) {
+  double sum = 0;
+  for (const RankReport& rank : report.ranks) sum += static_cast<double>(bytes(rank.memory));
+  return sum / static_cast<double>(report.ranks.size());
+}
+
+std::vector<KindAboveMean> above_mean(const Report& report, Rank worst) {
+  std::vector<KindAboveMean> all;
+  for (std::uint8_t kind = 0; kind < buffer_kinds; ++kind) {
+    const auto of_kind = [&](const MemoryPeak& peak) { return peak.by_kind[kind]; };
+    const double above =
+        static_cast<double>(of_kind(peak_of(report, worst))) - mean_over_ranks(report, of_kind);
+    if (above != 0) all.push_back({BufferKind{kind}, above});
+  }
+  std::stable_sort(all.begin(), all.end(), [](const KindAboveMean& a, const KindAboveMean& b) {
+    return a.bytes > b.bytes;
+  });
+  return all;
+}
+
+std::uint32_t most_held(const Report& report) {
+  std::uint32_t most = 0;
+  for (const RankReport& rank : report.ranks) most = std::max(most, rank.peak_activations);
+  return most;
+}
+
+/// Nothing where a rule refuses the change or the run comes to a halt.
+std::optional<MemoryChange> simulated(const ChangedScenario& changed, const Schedule& present) {
+  try {
+    const RunResult result = run(changed.scenario);
+    if (!result.report || result.order.has_backward() != present.has_backward()) return {};
+    MemoryChange change{.change = changed.change,
+                        .worst = worst_of(*result.report),
+                        .makespan = result.report->makespan};
+    change.peak_bytes = peak_of(*result.report, change.worst).bytes;
+    if (const auto capacity = changed.scenario.capacity_bytes) {
+      change.fits = change.peak_bytes <= *capacity;
+    }
+    return change;
+  } catch (const InputError&) {
+    return {};
+  } catch (const RuleError&) {
+    return {};
+  }
+}
+
+MemoryAim aim_of(const Scenario& scenario, std::uint64_t peak) {
+  if (!scenario.capacity_bytes) return MemoryAim::hold;
+  return peak > *scenario.capacity_bytes ? MemoryAim::fit : MemoryAim::buy;
+}
+
+bool helps(const MemoryChange& change, MemoryAim aim, std::uint64_t peak, Time makespan) {
+  if (aim == MemoryAim::buy) return change.fits == true && change.makespan < makespan;
+  return change.peak_bytes < peak;
+}
+
+void try_changes(const Scenario& scenario, const RunResult& result, MemoryExplanation& all) {
+  const std::uint64_t peak = peak_of(*result.report, all.worst).bytes;
+  const auto candidates = memory_changes(scenario, settle(scenario), most_held(*result.report));
+  const std::uint64_t by_size = most_tasks / std::max<std::uint64_t>(result.plan->tasks(), 1);
+  const auto runs = std::clamp<std::uint64_t>(by_size, fewest_runs, most_runs);
+  for (const ChangedScenario& candidate : candidates) {
+    if (all.tried == runs) {
+      ++all.not_tried;
+      continue;
+    }
+    const auto change = simulated(candidate, result.order);
+    if (!change) continue;
+    ++all.tried;
+    if (helps(*change, all.aim, peak, result.report->makespan)) all.changes.push_back(*change);
+  }
+  std::stable_sort(all.changes.begin(), all.changes.end(),
+                   [](const MemoryChange& a, const MemoryChange& b) {
+                     const bool a_fits = a.fits.value_or(true), b_fits = b.fits.value_or(true);
+                     if (a_fits != b_fits) return a_fits;
+                     if (a.makespan != b.makespan) return a.makespan < b.makespan;
+                     return a.peak_bytes < b.peak_bytes;
+                   });
+}
+
+/// Whether any rank holds something of a kind at its peak.
+bool held(const Report& report, BufferKind kind) {
+  return std::any_of(report.ranks.begin(), report.ranks.end(), [&](const RankReport& rank) {
+    return rank.memory.by_kind[static_cast<std::size_t>(kind)] != 0;
+  });
+}
+
+std::vector<std::string> not_modelled(const Scenario& scenario, const Report& report) {
+  std::vector<std::string> texts;
+  const auto unless = [&](bool modelled, const char* text) {
+    if (!modelled) texts.emplace_back(text);
+  };
+  unless(held(report, BufferKind::context),
+         "the context of a device and workspaces of communication: /memory/context_bytes is 0");
+  unless(held(report, BufferKind::reserve),
+         "what the allocator cannot use (fragmentation): /memory/reserve is 0");
+  unless(held(report, BufferKind::weight_gradients),
+         "weight gradients: /memory/optimizer is \"none\"");
+  unless(held(report, BufferKind::optimizer), "what the optimizer keeps: nothing is asked for");
+  unless(held(report, BufferKind::stash), "activations: no stage says how much it keeps");
+  unless(held(report, BufferKind::workspace),
+         "temporary memory inside a pass: no layer says how much it needs");
+  unless(scenario.zero < 2, "gradients that are on their way to be summed by ZeRO");
+  unless(false, "gradients of activations that have arrived but are not read yet");
+  return texts;
+}
+
+}  // namespace
+
+RunResult run_for_memory(const Scenario& scenario) {
+  RunResult result = run(scenario);
+  if (result.report || scenario.memory_policy != MemoryPolicy::stall) return result;
+  Scenario unlimited = scenario;
+  unlimited.memory_policy = MemoryPolicy::finding;
+  RunResult instead = run(unlimited);
+  instead.findings.insert(instead.findings.begin(), result.findings.begin(), result.findings.end());
+  return instead;
+}
+
+MemoryExplanation explain_memory(const Scenario& scenario, const RunResult& result) {
+  const Report& report = *result.report;
+  MemoryExplanation all;
+  all.capacity = scenario.capacity_bytes;
+  all.stages = stages_of_ranks(*result.plan);
+  all.worst = worst_of(report);
+  all.mean_bytes = mean_over_ranks(report, [](const MemoryPeak& peak) { return peak.bytes; });
+  all.above_mean = above_mean(report, all.worst);
+  all.aim = aim_of(scenario, peak_of(report, all.worst).bytes);
+  try_changes(scenario, result, all);
+  all.not_modelled = not_modelled(scenario, report);
+  return all;
+}
+
+}  // namespace penstock

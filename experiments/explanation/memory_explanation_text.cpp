@@ -1,0 +1,146 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "experiments/explanation/memory_explanation.hpp"
+#include "experiments/files/table.hpp"
+
+namespace penstock {
+namespace {
+
+/// A number of bytes that may be less than nothing.
+std::string difference_text(double bytes) {
+  const std::string size = bytes_text(static_cast<std::uint64_t>(std::llrint(std::abs(bytes))));
+  return bytes < 0 ? "-" + size : size;
+}
+
+std::string stages_text(const std::vector<Stage>& stages) {
+  std::vector<std::uint32_t> numbers;
+  for (const Stage stage : stages) numbers.push_back(index(stage));
+  return fmt::format("{}", fmt::join(numbers, " "));
+}
+
+std::vector<BufferKind> kinds_held(const Report& report) {
+  std::vector<BufferKind> kinds;
+  for (std::uint8_t kind = 0; kind < buffer_kinds; ++kind) {
+    const bool held =
+        std::any_of(report.ranks.begin(), report.ranks.end(),
+                    [&](const RankReport& rank) { return rank.memory.by_kind[kind] != 0; });
+    if (held) kinds.push_back(BufferKind{kind});
+  }
+  return kinds;
+}
+
+std::string ranks_text(const RunResult& result, const MemoryExplanation& explanation,
+                       TimeUnit unit) {
+  const std::vector<BufferKind> kinds = kinds_held(*result.report);
+  std::vector<std::string> heads{"stages", "peak"};
+  if (explanation.capacity) heads.emplace_back("headroom");
+  heads.insert(heads.end(), {"at", "action"});
+  for (const BufferKind kind : kinds) heads.emplace_back(name(kind));
+  return table_of_ranks(result.report->ranks.size(), heads, [&](std::size_t r) {
+    const MemoryPeak& peak = result.report->ranks[r].memory;
+    std::vector<std::string> row{stages_text(explanation.stages[r]), bytes_text(peak.bytes)};
+    if (explanation.capacity) {
+      row.push_back(difference_text(static_cast<double>(*explanation.capacity) -
+                                    static_cast<double>(peak.bytes)));
+    }
+    row.push_back(time_text(peak.time, unit));
+    row.push_back(peak.task == no_task ? "-" : task_text(*result.plan, peak.task));
+    for (const BufferKind kind : kinds) {
+      row.push_back(bytes_text(peak.by_kind[static_cast<std::size_t>(kind)]));
+    }
+    return row;
+  });
+}
+
+/// "stash 15 B more, parameters 3 B less"
+std::string above_text(const std::vector<KindAboveMean>& above) {
+  std::string text;
+  for (const KindAboveMean& one : above) {
+    text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", name(one.kind),
+                        difference_text(std::abs(one.bytes)), one.bytes > 0 ? "more" : "less");
+  }
+  return text;
+}
+
+std::string worst_text(const RunResult& result, const MemoryExplanation& explanation) {
+  const std::uint32_t worst = index(explanation.worst);
+  const std::vector<Stage>& stages = explanation.stages[worst];
+  const auto peak = result.report->ranks[worst].memory.bytes;
+  std::string text =
+      fmt::format("rank {} ({} {}) holds most: {}", worst, stages.size() == 1 ? "stage" : "stages",
+                  stages_text(stages), bytes_text(peak));
+  const double above = static_cast<double>(peak) - explanation.mean_bytes;
+  if (above <= 0) return text + ", as all the others do\n";
+  return text + fmt::format(
+                    ", {} more than the mean of all ranks, which would hide {} of it\n"
+                    "against the mean: {}\n",
+                    difference_text(above), percent_text(above / double(peak)),
+                    above_text(explanation.above_mean));
+}
+
+const char* heading(MemoryAim aim) {
+  switch (aim) {
+    case MemoryAim::fit:
+      return "what would fix it, or make it less";
+    case MemoryAim::hold:
+      return "what would hold less";
+    case MemoryAim::buy:
+      break;
+  }
+  return "everything fits; what the headroom would buy";
+}
+
+/// "+12.5 %"
+std::string against_text(Time makespan, Time present) {
+  if (present == Time{}) return "";
+  return fmt::format("{:+.1f} %", 100 * (to_us(makespan) / to_us(present) - 1));
+}
+
+std::string changes_text(const RunResult& result, const MemoryExplanation& explanation,
+                         TimeUnit unit) {
+  std::string text = fmt::format("{}, one change at a time\n", heading(explanation.aim));
+  std::vector<std::vector<std::string>> rows{
+      {"change", "fits", "worst rank", "its peak", "makespan", "against now"}};
+  for (const MemoryChange& change : explanation.changes) {
+    rows.push_back({change.change,
+                    !change.fits   ? "-"
+                    : *change.fits ? "yes"
+                                   : "no",
+                    fmt::format("{}", index(change.worst)), bytes_text(change.peak_bytes),
+                    time_text(change.makespan, unit),
+                    against_text(change.makespan, result.report->makespan)});
+  }
+  text += rows.size() == 1
+              ? fmt::format("none of the {} changes that could be tried\n", explanation.tried)
+              : aligned(rows, {0, 1});
+  if (explanation.not_tried > 0) {
+    text += fmt::format("({} more were not tried: the run is large)\n", explanation.not_tried);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string memory_explanation_text(const RunResult& result, const MemoryExplanation& explanation) {
+  const TimeUnit unit = unit_for(result.report->makespan);
+  std::string text = fmt::format("{}: {} {} (times in {})\n", result.title,
+                                 time_text(result.report->makespan, unit), unit.name, unit.name);
+  if (explanation.capacity) {
+    text += fmt::format("capacity of a rank: {}\n", bytes_text(*explanation.capacity));
+  }
+  text += "\nmemory of each rank at its peak\n" + ranks_text(result, explanation, unit);
+  text += "\n" + worst_text(result, explanation);
+  text += "\n" + changes_text(result, explanation, unit);
+  text += "\nnot modelled: a device will hold more than this\n";
+  for (const std::string& one : explanation.not_modelled) text += "- " + one + "\n";
+  for (const Finding& finding : result.findings) {
+    text += fmt::format("\nfinding: {}: {}\n", finding.kind, finding.text);
+  }
+  return text;
+}
+
+}  // namespace penstock

@@ -1,0 +1,150 @@
+#include "experiments/files/files.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "experiments/files/gzip.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Close {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, Close>;
+
+std::string reason() { return std::strerror(errno); }
+
+std::string read_all(std::FILE* file) {
+  std::string content;
+  std::string block(std::size_t{1} << 20, '\0');
+  while (const std::size_t got = std::fread(block.data(), 1, block.size(), file)) {
+    content.append(block, 0, got);
+    if (content.size() > Limits::input_file_bytes) {
+      throw InputError(fmt::format("it is larger than {} bytes", Limits::input_file_bytes));
+    }
+  }
+  if (std::ferror(file) != 0) throw InputError("cannot read: " + reason());
+  return content;
+}
+
+void write_all(std::FILE* file, const std::string& path, std::string_view content) {
+  if (std::fwrite(content.data(), 1, content.size(), file) != content.size() ||
+      std::fflush(file) != 0) {
+    throw UsageError(fmt::format("{}: cannot write: {}", path, reason()));
+  }
+}
+
+/// Removes a temporary file unless it got its final name.
+class Temporary {
+ public:
+  explicit Temporary(std::string path) : path_(std::move(path)) {}
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+  ~Temporary() {
+    std::error_code ignored;
+    if (!renamed_) fs::remove(path_, ignored);
+  }
+  void rename_to(const std::string& path) {
+    std::error_code error;
+    fs::rename(path_, path, error);
+    if (error) throw UsageError(fmt::format("{}: cannot write: {}", path, error.message()));
+    renamed_ = true;
+  }
+
+ private:
+  std::string path_;
+  bool renamed_ = false;
+};
+
+}  // namespace
+
+std::string read_file(const std::string& path) {
+  try {
+    if (path == "-") return read_all(stdin);
+    std::error_code ignored;
+    if (fs::is_directory(path, ignored)) throw InputError("it is a folder; a file is needed");
+    const File file(std::fopen(path.c_str(), "rb"));
+    if (!file) throw InputError("cannot open: " + reason());
+    std::string content = read_all(file.get());
+    if (path.ends_with(".gz")) return gunzip(content, Limits::input_file_bytes);
+    return content;
+  } catch (const InputError& error) {
+    throw in_file(path, error);
+  }
+}
+
+void write_file(const std::string& path, std::string_view content) {
+  if (path == "-") return write_all(stdout, "standard output", content);
+  std::string packed;
+  if (path.ends_with(".gz")) {
+    packed = gzip(content);
+    content = packed;
+  }
+  // A device such as /dev/null has no place beside it for a temporary file, and needs none.
+  std::error_code ignored;
+  const bool special = fs::exists(path, ignored) && !fs::is_regular_file(path, ignored);
+  // Through a symbolic link, what it leads to is replaced, not the link.
+  const fs::path canonical = fs::weakly_canonical(path, ignored);
+  const std::string place = canonical.empty() ? path : canonical.string();
+  const std::string target = special ? path : fmt::format("{}.{}.tmp", place, ::getpid());
+  File file(std::fopen(target.c_str(), "wb"));
+  if (!file) throw UsageError(fmt::format("{}: cannot write: {}", path, reason()));
+  if (special) return write_all(file.get(), path, content);
+  Temporary temporary(target);
+  write_all(file.get(), path, content);
+  file.reset();
+  temporary.rename_to(place);
+}
+
+namespace {
+
+bool is_file(const std::string& path) { return !path.empty() && path != "-"; }
+
+/// What leads to a file is its place, whether it is there yet or not.
+bool are_one_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  if (fs::equivalent(a, b, error)) return fs::is_regular_file(a, error);
+  return !fs::exists(a, error) && fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error);
+}
+
+}  // namespace
+
+void check_outputs(const std::vector<std::string>& outputs,
+                   const std::vector<std::string>& inputs) {
+  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
+    if (!is_file(*output)) continue;
+    const auto is_output = [&](const std::string& path) {
+      return is_file(path) && are_one_file(path, *output);
+    };
+    if (std::any_of(std::next(output), outputs.end(), is_output)) {
+      throw UsageError(fmt::format("{}: two outputs cannot be one file", *output));
+    }
+    if (std::any_of(inputs.begin(), inputs.end(), is_output)) {
+      throw UsageError(fmt::format("{}: an output cannot be an input as well", *output));
+    }
+  }
+}
+
+InputError in_file(const std::string& path, const InputError& error) {
+  const std::string place =
+      error.where().empty() ? path : fmt::format("{}: {}", path, error.where());
+  return InputError(fmt::format("{}: {}", place, error.what()));
+}
+
+std::string resolve(const std::string& folder, const std::string& path) {
+  return (fs::path(folder) / path).string();
+}
+
+}  // namespace penstock

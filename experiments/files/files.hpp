@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/error.hpp"
+
+namespace penstock {
+
+/// The whole content of a file, or of standard input for "-"; a file that ends in .gz is unpacked.
+/// Throws InputError with the file's name in front for what cannot be read, and for more than
+/// Limits::input_file_bytes.
+std::string read_file(const std::string& path);
+
+/// Writes a file whole or not at all: to a temporary name beside it, renamed at the end. A path
+/// that ends in .gz is packed; "-" is standard output. Throws UsageError when that fails.
+void write_file(const std::string& path, std::string_view content);
+
+/// Throws UsageError where two outputs are one file, or one is an input, whatever they are called.
+/// Empty names and "-" are none.
+void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
+
+/// The same error with the file's name in front of its place: "gpt.json: /schedule/name: …".
+InputError in_file(const std::string& path, const InputError& error);
+
+/// `path` seen from `folder`, unless it is absolute.
+std::string resolve(const std::string& folder, const std::string& path);
+
+}  // namespace penstock

@@ -1,0 +1,168 @@
+#include "experiments/files/json_input.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "experiments/files/plain_text.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t deepest = 64;
+
+/// "line 3, column 7" of a byte of a text.
+std::string line_and_column(std::string_view text, std::size_t byte) {
+  const std::string_view before = text.substr(0, std::min(byte, text.size()));
+  std::size_t line = 1;
+  for (const char c : before) line += c == '\n' ? 1 : 0;
+  const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  return fmt::format("line {}, column {}", line,
+                     std::max<std::size_t>(1, before.size() - line_start));
+}
+
+/// The library's text without its prefix "[json.exception…] parse error at line 1, column 2: ", and
+/// without most of what it quotes of the input, byte by byte, where that is long.
+std::string reason(const std::string& what) {
+  constexpr std::size_t longest = 240;
+  const std::size_t syntax = what.find("syntax error");
+  if (syntax != std::string::npos) return shortened(what.substr(syntax), longest);
+  const std::size_t bracket = what.find("] ");
+  return shortened(what.substr(bracket == std::string::npos ? 0 : bracket + 2), longest);
+}
+
+/// Reads a text without building anything: knows the place it has come to, and refuses what the
+/// library would accept silently or could not survive. (The library's parser with a callback does
+/// the like, but takes time with the square of a list's length.)
+class Guard final : public nlohmann::json_sax<json> {
+ public:
+  explicit Guard(std::string_view text) : text_(text) {}
+
+  bool null() override { return leave_value(); }
+  bool boolean(bool /*value*/) override { return leave_value(); }
+  bool number_integer(number_integer_t /*value*/) override { return leave_value(); }
+  bool number_unsigned(number_unsigned_t /*value*/) override { return leave_value(); }
+  bool number_float(number_float_t /*value*/, const string_t& /*text*/) override {
+    return leave_value();
+  }
+  bool string(string_t& /*value*/) override { return leave_value(); }
+  bool binary(binary_t& /*value*/) override { return leave_value(); }
+  bool start_object(std::size_t /*size*/) override { return open(true); }
+  bool start_array(std::size_t /*size*/) override { return open(false); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(string_t& key) override {
+    Level& level = levels_.back();
+    level.key = key;
+    if (level.keys.insert(key).second) return true;
+    throw InputError(place(), "the key stands twice in one object");
+  }
+
+  bool parse_error(std::size_t position, const std::string& /*token*/,
+                   const nlohmann::detail::exception& error) override {
+    // A number too large for a double is well formed: its place is a pointer.
+    const bool syntax = dynamic_cast<const json::parse_error*>(&error) != nullptr;
+    throw InputError(syntax ? line_and_column(text_, position) : place(), reason(error.what()));
+  }
+
+ private:
+  /// An object or array that is open: its key or index that is being read.
+  struct Level {
+    bool is_object;
+    std::string key = {};
+    std::size_t index = 0;
+    std::set<std::string> keys = {};
+  };
+
+  bool open(bool is_object) {
+    if (levels_.size() == deepest) {
+      throw InputError(fmt::format("it is nested more than {} levels deep", deepest));
+    }
+    levels_.push_back({.is_object = is_object});
+    return true;
+  }
+  bool close() {
+    levels_.pop_back();
+    return leave_value();
+  }
+  bool leave_value() {
+    if (!levels_.empty()) ++levels_.back().index;
+    return true;
+  }
+
+  /// The value that is being read.
+  std::string place() const {
+    json::json_pointer pointer;
+    for (const Level& level : levels_) {
+      if (level.is_object) {
+        pointer /= level.key;
+      } else {
+        pointer /= level.index;
+      }
+    }
+    return pointer.to_string();
+  }
+
+  std::string_view text_;
+  std::vector<Level> levels_;
+};
+
+}  // namespace
+
+json parse_json(std::string_view text) {
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    throw InputError("the file is empty; a JSON document is needed");
+  }
+  Guard guard(text);
+  json::sax_parse(text, &guard);
+  return json::parse(text);
+}
+
+namespace {
+
+/// The value of a setting: JSON, or else the text itself.
+json value_of(const std::string& text) {
+  if (!json::accept(text)) return text;
+  return parse_json(text);
+}
+
+/// Throws InputError when a pointer leads behind the end of a list, which the library would fill
+/// with nulls up to there. A list may grow by one.
+void check_indices(const json& document, const json::json_pointer& pointer) {
+  for (json::json_pointer place = pointer; !place.empty(); place.pop_back()) {
+    const json::json_pointer above = place.parent_pointer();
+    if (!document.contains(above) || !document.at(above).is_array()) continue;
+    const std::size_t size = document.at(above).size();
+    const std::string last = place.back();
+    if (last == "-" || last == std::to_string(size) || document.contains(place)) continue;
+    throw InputError(fmt::format("the list has {} items; the next is {} or -", size, size));
+  }
+}
+
+}  // namespace
+
+void apply_settings(json& document, const std::vector<std::string>& settings) {
+  for (const std::string& setting : settings) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos || !setting.starts_with('/')) {
+      throw UsageError(fmt::format("--set {}: it must read /pointer=value", setting));
+    }
+    try {
+      json value = value_of(setting.substr(equals + 1));
+      const json::json_pointer pointer(setting.substr(0, equals));
+      check_indices(document, pointer);
+      document[pointer] = std::move(value);
+    } catch (const json::exception& error) {
+      throw UsageError(fmt::format("--set {}: {}", setting, reason(error.what())));
+    } catch (const InputError& error) {
+      throw UsageError(fmt::format("--set {}: {}", setting, error.what()));
+    }
+  }
+}
+
+}  // namespace penstock

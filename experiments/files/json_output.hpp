@@ -1,0 +1,15 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace penstock {
+
+/// What is printed keeps the order in which it was put together.
+using ordered_json = nlohmann::ordered_json;
+
+/// A document as it is printed, its last line ended. Names that came from files may hold any bytes;
+/// those that no text has are replaced.
+std::string printed(const ordered_json& document);
+
+}  // namespace penstock

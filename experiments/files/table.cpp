@@ -1,0 +1,70 @@
+#include "experiments/files/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace penstock {
+
+std::string number_text(double value) { return fmt::format("{:.6g}", value); }
+
+std::string time_text(Time time, TimeUnit unit) {
+  return number_text(static_cast<double>(time.picoseconds) / static_cast<double>(unit.picoseconds));
+}
+
+std::string percent_text(double share) { return fmt::format("{:.1f} %", share * 100); }
+
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr std::array<const char*, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 1024 && unit + 1 < units.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  return fmt::format("{:.4g} {}", value, units[unit]);
+}
+
+std::string aligned(const std::vector<std::vector<std::string>>& rows,
+                    const std::vector<std::size_t>& left) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      if (c != 0) line += "  ";
+      const bool to_left = std::find(left.begin(), left.end(), c) != left.end();
+      line += to_left ? fmt::format("{:<{}}", row[c], widths[c])
+                      : fmt::format("{:>{}}", row[c], widths[c]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string table_of_ranks(std::size_t ranks, std::vector<std::string> heads,
+                           const std::function<std::vector<std::string>(std::size_t rank)>& cells) {
+  // With hundreds of ranks the middle says little that its ends do not.
+  constexpr std::size_t most_rows = 64;
+  heads.insert(heads.begin(), "rank");
+  std::vector<std::vector<std::string>> rows{std::move(heads)};
+  for (std::size_t r = 0; r < ranks; ++r) {
+    if (ranks > most_rows && r == most_rows / 2) r = ranks - most_rows / 2;
+    rows.push_back(cells(r));
+    rows.back().insert(rows.back().begin(), fmt::format("{}", r));
+  }
+  std::string text = aligned(rows);
+  if (ranks > most_rows) {
+    text +=
+        fmt::format("({} ranks in the middle are left out; --json has all)\n", ranks - most_rows);
+  }
+  return text;
+}
+
+}  // namespace penstock

@@ -1,0 +1,79 @@
+#include "experiments/formats/graphs/graph_order.hpp"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t none = SIZE_MAX;
+
+/// The numbers of the edges out of each layer.
+std::vector<std::vector<std::size_t>> edges_from(const ModelGraph& graph) {
+  std::vector<std::vector<std::size_t>> from(graph.layers.size());
+  for (std::size_t edge = 0; edge < graph.edges.size(); ++edge) {
+    from[index(graph.edges[edge].first)].push_back(edge);
+  }
+  return from;
+}
+
+/// For each layer on a cycle or behind one, an edge that comes from another such layer; none for
+/// all layers that can be put in order.
+std::vector<std::size_t> open_inputs(const ModelGraph& graph) {
+  const auto from = edges_from(graph);
+  std::vector<std::size_t> open(graph.layers.size());
+  for (const auto& edge : graph.edges) ++open[index(edge.second)];
+  std::vector<std::size_t> ready;
+  for (std::size_t layer = 0; layer < open.size(); ++layer) {
+    if (open[layer] == 0) ready.push_back(layer);
+  }
+  std::vector<bool> placed(open.size());
+  while (!ready.empty()) {
+    const std::size_t layer = ready.back();
+    ready.pop_back();
+    placed[layer] = true;
+    for (const std::size_t edge : from[layer]) {
+      const std::size_t target = index(graph.edges[edge].second);
+      if (--open[target] == 0) ready.push_back(target);
+    }
+  }
+  std::vector<std::size_t> input(open.size(), none);
+  for (std::size_t edge = 0; edge < graph.edges.size(); ++edge) {
+    if (!placed[index(graph.edges[edge].first)]) input[index(graph.edges[edge].second)] = edge;
+  }
+  return input;
+}
+
+}  // namespace
+
+std::optional<std::size_t> edge_on_cycle(const ModelGraph& graph) {
+  const std::vector<std::size_t> input = open_inputs(graph);
+  const auto first =
+      std::find_if(input.begin(), input.end(), [](std::size_t edge) { return edge != none; });
+  if (first == input.end()) return std::nullopt;
+  // Against the edges, every such layer leads on to another: in the end around a cycle.
+  std::vector<bool> seen(input.size());
+  std::size_t edge = *first;
+  while (!seen[index(graph.edges[edge].second)]) {
+    seen[index(graph.edges[edge].second)] = true;
+    edge = input[index(graph.edges[edge].first)];
+  }
+  return edge;
+}
+
+std::vector<LayerIndex> put_in_order(ModelGraph& graph) {
+  const std::vector<LayerIndex> order = topological_order(graph);
+  std::vector<LayerIndex> place(order.size());
+  std::vector<Layer> layers;
+  layers.reserve(order.size());
+  for (const LayerIndex layer : order) {
+    place[index(layer)] = LayerIndex{static_cast<std::uint32_t>(layers.size())};
+    layers.push_back(std::move(graph.layers[index(layer)]));
+  }
+  graph.layers = std::move(layers);
+  for (auto& edge : graph.edges) {
+    edge = {place[index(edge.first)], place[index(edge.second)]};
+  }
+  return place;
+}
+
+}  // namespace penstock

@@ -1,0 +1,118 @@
+#include "experiments/formats/megatron/megatron_training.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "experiments/files/plain_text.hpp"
+#include "experiments/formats/transformers/transformer_shape.hpp"
+#include "sim/base/limits.hpp"
+
+namespace penstock {
+namespace {
+
+using Limit = TransformerLimits;
+using Notes = std::vector<std::string>;
+
+std::optional<std::uint32_t> count_of(const MegatronCommand& command, const char* name,
+                                      double most) {
+  const auto value = command.whole(name, most);
+  if (!value) return std::nullopt;
+  return static_cast<std::uint32_t>(*value);
+}
+
+/// What torchrun starts on all nodes, where the text tells.
+std::optional<std::uint32_t> devices_of(MegatronCommand& command) {
+  const auto per_node = command.whole_if_known("--nproc-per-node", Limits::ranks);
+  const auto nodes = command.whole_if_known("--nnodes", Limits::ranks);
+  if (!per_node || (command.has("--nnodes") && !nodes)) return std::nullopt;
+  return static_cast<std::uint32_t>(std::min(*per_node * nodes.value_or(1), 1e9));
+}
+
+/// The layers of the longest stage, ends included.
+double longest_stage(const MegatronCommand& command, const MegatronStages& cut) {
+  std::size_t longest = 0;
+  for (const auto& stage : cut.stages) longest = std::max(longest, stage.size());
+  if (longest > 0) return static_cast<double>(longest);
+  return command.needed("--num-layers", Limit::layers) / cut.pipeline / cut.chunks;
+}
+
+void note_full_recomputation(const MegatronCommand& command, const MegatronStages& cut,
+                             Notes& notes) {
+  const auto method = command.one_of("--recompute-method", {"uniform", "block"});
+  const double layers = command.whole("--recompute-num-layers", Limit::layers, 0).value_or(1);
+  if (method == "block" && layers < longest_stage(command, cut)) {
+    notes.push_back(fmt::format(
+        "--recompute-method block: all layers are made again, not only the first {} of each "
+        "stage, so the simulated run takes longer and keeps less than Megatron-LM would",
+        layers));
+  }
+  if (method == "uniform" && layers > 1) {
+    notes.push_back(fmt::format(
+        "--recompute-num-layers {}: each layer keeps its input and is made again alone, not {} at "
+        "a time from the input of the first, so the simulated run keeps more inputs, and less "
+        "while it makes them again",
+        layers, layers));
+  }
+}
+
+void note_selected_modules(const MegatronCommand& command, Notes& notes) {
+  const std::vector<std::string> modules = command.words("--recompute-modules");
+  if (modules.empty() || modules == std::vector<std::string>{"core_attn"}) return;
+  notes.push_back(
+      fmt::format("--recompute-modules {}: the core of attention is made again, and nothing else",
+                  shortened(fmt::format("{}", fmt::join(modules, " ")))));
+}
+
+std::optional<RecomputeMode> recompute_of(const MegatronCommand& command, const MegatronStages& cut,
+                                          Notes& notes) {
+  const auto granularity = command.one_of("--recompute-granularity", {"full", "selective"});
+  if (granularity == "full") {
+    note_full_recomputation(command, cut, notes);
+    return RecomputeMode::full;
+  }
+  if (!granularity && !command.has("--recompute-activations")) return RecomputeMode::none;
+  note_selected_modules(command, notes);
+  return RecomputeMode::selective;
+}
+
+/// Its SGD has momentum unless that is set to zero.
+std::optional<Optimizer> optimizer_of(const MegatronCommand& command, Notes& notes) {
+  constexpr double usual_momentum = 0.9;
+  const std::string name = command.word("--optimizer").value_or("adam");
+  if (name == "sgd") {
+    const double momentum = command.rate("--sgd-momentum", 1).value_or(usual_momentum);
+    return momentum > 0 ? Optimizer::momentum : Optimizer::sgd;
+  }
+  if (name != "adam") {
+    notes.push_back(
+        fmt::format("--optimizer {}: it is taken to keep what Adam keeps, two moments a parameter",
+                    shortened(name)));
+  }
+  return Optimizer::adam;
+}
+
+}  // namespace
+
+TrainingCommand megatron_training(MegatronCommand& command, const MegatronStages& cut,
+                                  std::vector<std::string>& notes) {
+  constexpr double most = 1e9;
+  TrainingCommand training;
+  training.tensor = count_of(command, "--tensor-model-parallel-size", Limits::ranks).value_or(1);
+  training.pipeline = cut.pipeline;
+  training.chunks = cut.chunks;
+  training.context = count_of(command, "--context-parallel-size", Limits::ranks).value_or(1);
+  training.expert = count_of(command, "--expert-model-parallel-size", Limits::ranks).value_or(1);
+  training.devices = devices_of(command);
+  training.microbatch = count_of(command, "--micro-batch-size", most);
+  training.global_batch = count_of(command, "--global-batch-size", most);
+  training.sequence = command.whole("--seq-length", Limit::positions);
+  training.sequence_parallel = command.has("--sequence-parallel");
+  training.dtype = command.has("--bf16") ? "bf16" : command.has("--fp16") ? "fp16" : "fp32";
+  training.recompute = recompute_of(command, cut, notes);
+  training.optimizer = optimizer_of(command, notes);
+  training.distributed_optimizer = command.has("--use-distributed-optimizer");
+  return training;
+}
+
+}  // namespace penstock

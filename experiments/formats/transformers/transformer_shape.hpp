@@ -1,0 +1,76 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hardware_models/spec/model_spec.hpp"
+
+namespace penstock {
+
+/// Several feed-forward networks in the place of one, of which each token meets some.
+struct ExpertShape {
+  double experts = 0;
+  double chosen = 0;  // by each token
+  double intermediate = 0;
+  double shared_intermediate = 0;  // of those that every token meets; 0: there are none
+  bool shared_gate = false;
+  double capacity_factor = 0;  // 0: no token is dropped
+};
+
+/// Attention whose queries, keys and values come out of narrow latent vectors.
+struct LatentShape {
+  double q_lora_rank = 0;  // 0: queries come from the whole vector
+  double kv_lora_rank = 0;
+  double nope = 0;
+  double rope = 0;
+  double value = 0;
+};
+
+/// What sets one decoder of transformer blocks apart from another. Formats fill it in.
+struct TransformerShape {
+  double layers = 0;
+  double hidden = 0;
+  double heads = 0;
+  double kv_heads = 0;
+  double head_dim = 0;
+  double intermediate = 0;
+  double vocab = 0;
+  double learned_positions = 0;  // 0: positions have no parameters
+  double further = 0;            // layers of multi-token prediction
+
+  bool layer_norm = false;   // with biases, in the place of RMSNorm
+  bool norms_after = false;  // attention and MLP have a norm behind them too
+  bool final_norm = true;
+  bool gated = true;  // the MLP
+  bool qkv_bias = false;
+  bool out_bias = false;
+  bool mlp_bias = false;
+  bool qk_norm = false;
+  bool tied = false;  // embedding and head share their parameters
+  bool flash = true;
+  double attention_dropout = 0;  // share of scores
+  double hidden_dropout = 0;     // share of what attention, MLP and embedding put out
+
+  std::optional<LatentShape> latent;
+  std::optional<ExpertShape> experts;
+  std::vector<bool> has_experts;  // by layer; empty: as `experts` is there
+  std::vector<double> window;     // of attention, by layer, 0: none; empty: none anywhere
+};
+
+/// Sizes beyond which a number is taken for a mistake, so that nothing large is built from it.
+struct TransformerLimits {
+  static constexpr double layers = 10'000;
+  static constexpr double width = 1e7;  // of anything that a token has
+  static constexpr double heads = 65'536;
+  static constexpr double vocab = 1e9;
+  static constexpr double positions = 1e9;
+  static constexpr double experts = 65'536;
+  static constexpr double further = 64;
+};
+
+/// Blocks "embedding", "block 0" …, "further 0" … (multi-token prediction) and "head". The model's
+/// head and the last norm are in "head".
+ModelSpec transformer_spec(const TransformerShape& shape);
+
+}  // namespace penstock

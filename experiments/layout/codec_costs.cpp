@@ -1,0 +1,167 @@
+#include "experiments/layout/codec_costs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "experiments/layout/layout_model.hpp"
+#include "experiments/layout/training.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// How long it takes to move bytes through memory and code them on the way: at a rate that is
+/// given, or as long as a kernel of the machine's device takes that does nothing else.
+double moving_us(double bytes, const std::optional<double>& bytes_per_s, const char* key,
+                 const std::optional<Machine>& machine) {
+  if (bytes_per_s) return bytes / *bytes_per_s * 1e6;
+  if (!machine) {
+    throw InputError(
+        std::string("/codec/") + key,
+        fmt::format("\"{}\" is missing, and so is a machine whose memory would say how "
+                    "long a codec takes; give it, or name a machine of penstock list "
+                    "hardware",
+                    key));
+  }
+  const Device& device = machine->device;
+  const double efficiency = efficiency_at(device.memory_efficiency, bytes * 1e-6);
+  return bytes / (device.memory_bandwidth_bytes_per_s * efficiency) * 1e6 + device.kernel_us;
+}
+
+double packed_share_of(const Scenario& scenario, const CodecSpec& codec) {
+  return bits_per_value(codec) / (8 * plain_value_bytes(scenario));
+}
+
+void add(const Coded& one, std::optional<Coded>& sum) {
+  if (!sum) sum = Coded{.codec = one.codec};
+  sum->plain_bytes += one.plain_bytes;
+  sum->packed_bytes += one.packed_bytes;
+  sum->encode_us += one.encode_us;
+  sum->decode_us += one.decode_us;
+}
+
+/// What a layer keeps from F to B or W. `whole`: nothing is made again, so what recomputation would
+/// bring back is kept too.
+double kept_bytes(const Layer& layer, bool whole) {
+  return layer.stash_bytes + (whole ? layer.recomputed_bytes : 0);
+}
+
+Coded encode_kept(const Scenario& scenario, const CodecSpec& codec, bool whole, Layer& layer) {
+  const double bytes = kept_bytes(layer, whole);
+  Coded kept = coded(scenario, codec, bytes);
+  const double packed_share = packed_share_of(scenario, codec);
+  layer.freed_by_input_bytes = 0;  // what is packed together is given back together
+  layer.stash_bytes *= packed_share;
+  if (whole) layer.recomputed_bytes *= packed_share;
+  layer.workspace_bytes += bytes;
+  layer.codec.forward_us += kept.encode_us;
+  layer.codec.backward_us += kept.decode_us;
+  layer.codec.backward_weight_us += kept.decode_us;
+  return kept;
+}
+
+void encode_stash(const Scenario& scenario, const StageFormats& formats, Layout& layout) {
+  if (!layout.schedule.has_backward()) return;  // nothing is kept
+  const Recomputing recomputing = extras_of(scenario, layout).recomputing;
+  for (std::uint32_t stage = 0; stage < layout.partition.stages.size(); ++stage) {
+    const bool whole = !recomputing.of_stage(stage);
+    StageCoding& coding = layout.codings[stage];
+    for (const LayerIndex number : layout.partition.stages[stage]) {
+      Layer& layer = layout.model.layers[index(number)];
+      const double bytes = kept_bytes(layer, whole);
+      coding.kept_bytes += bytes;
+      if (!formats.stash[stage] || bytes == 0) continue;
+      add(encode_kept(scenario, *formats.stash[stage], whole, layer), coding.stash);
+    }
+  }
+}
+
+/// Whether some microbatch goes over a link from one stage to the other.
+bool on_different_ranks(const Placement& placement, Stage from, Stage to) {
+  if (placement.replicas(from) != placement.replicas(to)) return true;
+  for (const Microbatch replica : Numbers<Microbatch>(placement.replicas(from))) {
+    if (placement.rank_of(from, replica) != placement.rank_of(to, replica)) return true;
+  }
+  return false;
+}
+
+/// What the ends of a link pay, the last layer of one stage and the first of the next: forward one
+/// encodes and the other decodes, backward the other way round.
+void encode_boundary(const Coded& sent, Layer& sender, Layer& receiver) {
+  sender.codec.forward_us += sent.encode_us;
+  receiver.codec.forward_us += sent.decode_us;
+  receiver.codec.backward_us += sent.encode_us;
+  sender.codec.backward_us += sent.decode_us;
+}
+
+/// By layer: the larger of what it packs at either side.
+std::vector<double> encode_boundaries(const Scenario& scenario, const StageFormats& formats,
+                                      Layout& layout) {
+  const std::vector<StageSizes> sizes = stage_sizes(layout.model, layout.partition);
+  const std::vector<bool> sends = stages_that_send(layout);
+  std::vector<Layer>& layers = layout.model.layers;
+  std::vector<double> packed(layers.size());
+  for (std::size_t stage = 0; stage + 1 < sizes.size(); ++stage) {
+    const double bytes = sizes[stage].activation_bytes;
+    if (!formats.link[stage] || !sends[stage] || bytes == 0) continue;
+    const std::uint32_t sender = index(layout.partition.stages[stage].back());
+    const std::uint32_t receiver = index(layout.partition.stages[stage + 1].front());
+    const Coded sent = coded(scenario, *formats.link[stage], bytes);
+    encode_boundary(sent, layers[sender], layers[receiver]);
+    for (const std::uint32_t end : {sender, receiver}) {
+      packed[end] = std::max(packed[end], sent.packed_bytes);
+    }
+    layout.codings[stage].link = sent;
+  }
+  return packed;
+}
+
+void encode_links(const Scenario& scenario, const StageFormats& formats, Layout& layout) {
+  const std::vector<double> packed = encode_boundaries(scenario, formats, layout);
+  std::vector<Layer>& layers = layout.model.layers;
+  for (std::size_t i = 0; i < layers.size(); ++i) layers[i].workspace_bytes += packed[i];
+  for (std::size_t stage = 0; stage < layout.partition.stages.size(); ++stage) {
+    if (!formats.link[stage]) continue;
+    const double packed_share = packed_share_of(scenario, *formats.link[stage]);
+    for (const LayerIndex layer : layout.partition.stages[stage]) {
+      layers[index(layer)].activation_bytes *= packed_share;
+    }
+  }
+}
+
+}  // namespace
+
+double plain_value_bytes(const Scenario& scenario) { return shape_of(scenario, 1).activation_size; }
+
+Coded coded(const Scenario& scenario, const CodecSpec& codec, double bytes) {
+  const double packed = bytes * packed_share_of(scenario, codec);
+  const double moved = bytes_moved(bytes, packed);
+  const auto& machine = scenario.hardware_spec.machine;
+  return {.codec = codec,
+          .plain_bytes = bytes,
+          .packed_bytes = packed,
+          .encode_us =
+              moving_us(moved, scenario.codec.encode_bytes_per_s, "encode_bytes_per_s", machine),
+          .decode_us =
+              moving_us(moved, scenario.codec.decode_bytes_per_s, "decode_bytes_per_s", machine)};
+}
+
+std::vector<bool> stages_that_send(const Layout& layout) {
+  std::vector<bool> send(layout.partition.stages.size());
+  for (const Stage stage : layout.placement.stages()) {
+    const auto next = layout.placement.after(stage);
+    if (next && on_different_ranks(layout.placement, stage, *next)) {
+      send[layout.placement.position(stage)] = true;
+    }
+  }
+  return send;
+}
+
+void encode_activations(const Scenario& scenario, const StageFormats& formats, Layout& layout) {
+  layout.codings.assign(layout.partition.stages.size(), {});
+  encode_stash(scenario, formats, layout);
+  encode_links(scenario, formats, layout);
+}
+
+}  // namespace penstock

@@ -1,0 +1,274 @@
+#include "experiments/orders/comms_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace penstock {
+namespace {
+
+/// A tensor on its way: whether it is a gradient, the stage that sends it, its microbatch.
+using Tensor = std::tuple<bool, Stage, Microbatch>;
+
+/// A cell of a row, whichever kind it is.
+struct Cell {
+  std::uint32_t column;
+  std::vector<Action> actions;  // two in an overlap cell
+  std::optional<CommCell> comm;
+};
+
+std::string text_of(const Cell& cell) {
+  return cell.comm ? text(*cell.comm) : text(cell.actions.front());
+}
+
+/// Actions and communication of a row in the order of their columns.
+std::vector<Cell> cells_of(const OrderFile& order, Rank rank) {
+  std::vector<Cell> cells;
+  const auto& actions = order.schedule.on(rank);
+  const auto& columns = order.column[index(rank)];
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    if (!cells.empty() && cells.back().column == columns[i]) {
+      cells.back().actions.push_back(actions[i]);
+    } else {
+      cells.push_back({columns[i], {actions[i]}, std::nullopt});
+    }
+  }
+  for (const CommCell& comm : order.comms[index(rank)]) cells.push_back({comm.column, {}, comm});
+  std::sort(cells.begin(), cells.end(),
+            [](const Cell& a, const Cell& b) { return a.column < b.column; });
+  return cells;
+}
+
+class Check {
+ public:
+  Check(const OrderFile& order, const Placement& placement) : order_(order), placement_(placement) {
+    for (Rank rank : Numbers<Rank>(placement.ranks())) {
+      rows_.push_back(cells_of(order, rank));
+      for (const Cell& cell : rows_.back()) {
+        if (cell.comm) comms_.insert(key_of(*cell.comm));
+      }
+    }
+  }
+
+  std::optional<CellFault> run() {
+    for (std::uint32_t rank = 0; rank < rows_.size(); ++rank) {
+      const std::size_t blank_row = order_.blank ? order_.blank->first : rows_.size();
+      if (blank_row == rank) {
+        return CellFault{rank, order_.blank->second,
+                         "a blank cell stands in an order with communication; only compute-only "
+                         "orders may have idle steps"};
+      }
+      if (auto fault = fault_in_row(rank)) return fault;
+    }
+    return stuck();
+  }
+
+ private:
+  using CommKey = std::tuple<Comm, Stage, Microbatch>;
+  static CommKey key_of(const CommCell& cell) { return {cell.comm, cell.stage, cell.microbatch}; }
+
+  /// What a row has done so far.
+  struct Progress {
+    std::set<Tensor> made;
+    std::set<Tensor> received;
+    std::set<CommKey> done;
+    std::set<Stage> gathered;
+    std::map<Stage, std::uint32_t> backwards_left;
+    bool gathers = false;  // whether the row has UNSHARD at all
+  };
+
+  std::optional<Stage> before(bool gradient, Stage stage) const {
+    return gradient ? placement_.after(stage) : placement_.before(stage);
+  }
+  std::optional<Stage> after(bool gradient, Stage stage) const {
+    return gradient ? placement_.before(stage) : placement_.after(stage);
+  }
+  /// The tensor that a SEND or RECV moves, if its stage has such a neighbour on another rank.
+  std::optional<Tensor> tensor_of(const CommCell& cell) const {
+    const bool gradient = cell.comm == Comm::send_backward || cell.comm == Comm::receive_backward;
+    const auto other =
+        is_send(cell.comm) ? after(gradient, cell.stage) : before(gradient, cell.stage);
+    if (!other || placement_.rank_of(*other) == placement_.rank_of(cell.stage)) return std::nullopt;
+    return Tensor{gradient, is_send(cell.comm) ? cell.stage : *other, cell.microbatch};
+  }
+  CommCell send_of(const Tensor& tensor) const {
+    const auto& [gradient, sender, microbatch] = tensor;
+    return {gradient ? Comm::send_backward : Comm::send_forward, sender, microbatch, 0};
+  }
+  CommCell receive_of(const Tensor& tensor) const {
+    const auto& [gradient, sender, microbatch] = tensor;
+    return {gradient ? Comm::receive_backward : Comm::receive_forward, *after(gradient, sender),
+            microbatch, 0};
+  }
+  /// The tensor an action reads from another rank, if it does.
+  std::optional<Tensor> read_by(const Action& action) const {
+    if (action.pass == Pass::backward_weight) return std::nullopt;
+    const bool gradient = gives_gradient(action.pass);
+    const auto from = before(gradient, action.stage);
+    if (!from || placement_.rank_of(*from) == placement_.rank_of(action.stage)) return std::nullopt;
+    return Tensor{gradient, *from, action.microbatch};
+  }
+
+  std::optional<CellFault> fault_in_row(std::uint32_t rank) {
+    Progress progress;
+    for (const Cell& cell : rows_[rank]) {
+      if (cell.comm && cell.comm->comm == Comm::unshard) progress.gathers = true;
+      for (const Action& action : cell.actions) {
+        if (ends_activation(action.pass)) ++progress.backwards_left[action.stage];
+      }
+    }
+    for (const Cell& cell : rows_[rank]) {
+      std::string fault;
+      if (cell.comm) {
+        fault = fault_of(*cell.comm, Rank{rank}, progress);
+      } else {
+        for (const Action& action : cell.actions) {
+          if (fault.empty()) fault = fault_of(action, progress);
+        }
+      }
+      if (!fault.empty()) return CellFault{rank, cell.column, fault};
+    }
+    return std::nullopt;
+  }
+
+  std::string fault_of(const Action& action, Progress& progress) const {
+    if (const auto tensor = read_by(action); tensor && !progress.received.contains(*tensor)) {
+      return fmt::format("{} stands without {} before it", text(action), text(receive_of(*tensor)));
+    }
+    if (progress.gathers && !progress.gathered.contains(action.stage)) {
+      return fmt::format("{} runs while the weights of stage {} are not gathered", text(action),
+                         index(action.stage));
+    }
+    if (ends_activation(action.pass)) --progress.backwards_left[action.stage];
+    progress.made.insert({gives_gradient(action.pass), action.stage, action.microbatch});
+    return {};
+  }
+
+  std::string fault_of(const CommCell& cell, Rank rank, Progress& progress) const {
+    if (index(cell.stage) >= placement_.stage_count() || placement_.rank_of(cell.stage) != rank) {
+      return fmt::format("{} stands on rank {}, which does not hold stage {}", text(cell),
+                         index(rank), index(cell.stage));
+    }
+    if (!is_send(cell.comm) && !is_receive(cell.comm)) return fault_of_weights(cell, progress);
+    if (!progress.done.insert(key_of(cell)).second) {
+      return fmt::format("{} stands twice", text(cell));
+    }
+    const auto tensor = tensor_of(cell);
+    if (!tensor) {
+      return fmt::format("{} has no partner: the neighbour of stage {} is not on another rank",
+                         text(cell), index(cell.stage));
+    }
+    if (is_receive(cell.comm)) {
+      progress.received.insert(*tensor);
+      const CommCell send = send_of(*tensor);
+      return comms_.contains(key_of(send))
+                 ? ""
+                 : fmt::format("{} has no {} on rank {}", text(cell), text(send),
+                               index(placement_.rank_of(send.stage)));
+    }
+    if (!progress.made.contains(*tensor)) {
+      return fmt::format("{} sends what its rank has not made yet", text(cell));
+    }
+    const CommCell receive = receive_of(*tensor);
+    return comms_.contains(key_of(receive))
+               ? ""
+               : fmt::format("{} has no {} on rank {}", text(cell), text(receive),
+                             index(placement_.rank_of(receive.stage)));
+  }
+
+  static std::string fault_of_weights(const CommCell& cell, Progress& progress) {
+    const bool gathered = progress.gathered.contains(cell.stage);
+    if (cell.comm == Comm::reduce_grad) {
+      if (!progress.done.insert(key_of(cell)).second) {
+        return fmt::format("{} stands twice", text(cell));
+      }
+      if (progress.backwards_left[cell.stage] == 0) return {};
+      return fmt::format("{} stands before the last backward of its stage", text(cell));
+    }
+    if ((cell.comm == Comm::unshard) == gathered) {
+      return fmt::format("{}: the weights of stage {} are {}", text(cell), index(cell.stage),
+                         gathered ? "gathered already" : "not gathered");
+    }
+    if (gathered) {
+      progress.gathered.erase(cell.stage);
+    } else {
+      progress.gathered.insert(cell.stage);
+    }
+    return {};
+  }
+
+  /// Runs all rows: a send never blocks, a receive waits until its tensor is the next of its link.
+  std::optional<CellFault> stuck() {
+    std::vector<std::size_t> next(rows_.size());
+    std::map<std::pair<Rank, Rank>, std::deque<Tensor>> links;
+    const auto runs = [&](const Cell& cell) {
+      if (!cell.comm || (!is_send(cell.comm->comm) && !is_receive(cell.comm->comm))) return true;
+      const Tensor tensor = *tensor_of(*cell.comm);
+      const auto link = std::pair(placement_.rank_of(send_of(tensor).stage),
+                                  placement_.rank_of(receive_of(tensor).stage));
+      auto& queue = links[link];
+      if (is_send(cell.comm->comm)) {
+        queue.push_back(tensor);
+        return true;
+      }
+      if (queue.empty() || queue.front() != tensor) return false;
+      queue.pop_front();
+      return true;
+    };
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (std::size_t rank = 0; rank < rows_.size(); ++rank) {
+        while (next[rank] < rows_[rank].size() && runs(rows_[rank][next[rank]])) {
+          ++next[rank];
+          progress = true;
+        }
+      }
+    }
+    for (std::size_t rank = 0; rank < rows_.size(); ++rank) {
+      if (next[rank] < rows_[rank].size()) return waiting(rank, next, links);
+    }
+    return std::nullopt;
+  }
+
+  /// Why the receive that a rank is stuck at can never end: something else comes first on its link,
+  /// or the ranks wait in a circle.
+  CellFault waiting(std::size_t rank, const std::vector<std::size_t>& next,
+                    std::map<std::pair<Rank, Rank>, std::deque<Tensor>>& links) const {
+    std::string circle;
+    std::set<std::size_t> seen;
+    std::size_t at = rank;
+    while (seen.insert(at).second) {
+      const Cell& cell = rows_[at][next[at]];
+      const Tensor tensor = *tensor_of(*cell.comm);
+      const Rank sender = placement_.rank_of(send_of(tensor).stage);
+      const auto& queue = links[{sender, Rank{static_cast<std::uint32_t>(at)}}];
+      if (!queue.empty()) {
+        return {at, cell.column,
+                fmt::format("{} deadlocks: rank {} sends {} first on this link, which rank {} "
+                            "receives later",
+                            text_of(cell), index(sender), text(send_of(queue.front())), at)};
+      }
+      circle += fmt::format("{}{} of rank {} waits for {} of rank {}", circle.empty() ? "" : "; ",
+                            text_of(cell), at, text(send_of(tensor)), index(sender));
+      at = index(sender);
+    }
+    return {rank, rows_[rank][next[rank]].column, "deadlock: " + circle};
+  }
+
+  const OrderFile& order_;
+  const Placement& placement_;
+  std::vector<std::vector<Cell>> rows_;
+  std::set<CommKey> comms_;
+};
+
+}  // namespace
+
+std::optional<CellFault> find_comms_fault(const OrderFile& order, const Placement& placement) {
+  return Check(order, placement).run();
+}
+
+}  // namespace penstock

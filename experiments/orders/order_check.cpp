@@ -1,0 +1,73 @@
+#include "experiments/orders/order_check.hpp"
+
+#include <fmt/format.h>
+
+#include "experiments/formats/torch_csv.hpp"
+#include "experiments/orders/comms_check.hpp"
+#include "sim/order/microbatch_columns.hpp"
+#include "sim/order/order_fault.hpp"
+#include "sim/plan/lower.hpp"
+#include "sim/report/memory.hpp"
+
+namespace penstock {
+namespace {
+
+std::string placement_name(const Placement& placement) {
+  const std::uint32_t ranks = placement.ranks();
+  const std::uint32_t chunks = placement.stage_count() / ranks;
+  if (chunks == 0) return "given";
+  if (placement == Placement::loop(ranks, chunks)) return "loop";
+  if (placement == Placement::vee(ranks, chunks)) return "v";
+  if (placement == Placement::bidirectional(ranks)) return "bidirectional";
+  return "given";
+}
+
+/// Where the first action of a circle of waiting stands.
+CellFault deadlock_fault(const OrderFile& order, const Deadlock& deadlock) {
+  const Wait& first = deadlock.circle.front();
+  const auto& row = order.schedule.on(first.rank);
+  std::uint32_t place = 0;
+  for (std::uint32_t i = 0; i < row.size(); ++i) {
+    const bool same = row[i].pass == first.action.pass && row[i].stage == first.action.stage &&
+                      row[i].microbatch == first.action.microbatch;
+    if (same) place = i;
+  }
+  return {index(first.rank), column_of(order, first.rank, place), text(deadlock)};
+}
+
+/// The fault of an order that can be read, if it has one; otherwise its facts.
+OrderCheck check_content(const OrderFile& order, const Placement& placement) {
+  if (const auto fault = find_order_fault(order.schedule, placement)) {
+    return {
+        CellFault{index(fault->rank), column_of(order, fault->rank, fault->action), fault->text},
+        std::nullopt};
+  }
+  const auto lowered = lower(order.schedule, placement);
+  if (const auto* deadlock = std::get_if<Deadlock>(&lowered)) {
+    return {deadlock_fault(order, *deadlock), std::nullopt};
+  }
+  if (!order.compute_only()) {
+    if (auto fault = find_comms_fault(order, placement)) return {std::move(fault), std::nullopt};
+  }
+  return {std::nullopt,
+          OrderFacts{placement.ranks(), placement.stage_count(),
+                     MicrobatchColumns(order.schedule).count(), placement_name(placement),
+                     !order.compute_only(), peak_activations(std::get<Plan>(lowered))}};
+}
+
+}  // namespace
+
+OrderCheck check_order(std::string_view text, const std::vector<std::vector<Stage>>& chains) {
+  OrderFile order;
+  try {
+    order = read_torch_csv(text);
+    placement_of(order, {});  // refuses what is wrong whatever the chains are
+  } catch (const OrderError& error) {
+    return {CellFault{error.rank(), error.column(), error.what()}, std::nullopt};
+  } catch (const InputError& error) {
+    return {CellFault{0, 0, error.what()}, std::nullopt};
+  }
+  return check_content(order, placement_of(order, chains));
+}
+
+}  // namespace penstock

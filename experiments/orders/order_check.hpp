@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/numbers.hpp"
+
+namespace penstock {
+
+/// The first fault of an order file, by rank and column (from 0, blanks counted).
+struct CellFault {
+  std::size_t rank;
+  std::size_t column;
+  std::string text;
+};
+
+/// What an order is, when nothing is wrong with it.
+struct OrderFacts {
+  std::uint32_t ranks;
+  std::uint32_t stages;
+  std::uint32_t microbatches;
+  std::string placement;  // "loop", "v", "bidirectional" or "given"
+  bool with_communication;
+  std::vector<std::uint32_t> peak_activations;  // by rank
+};
+
+struct OrderCheck {
+  std::optional<CellFault> fault;
+  std::optional<OrderFacts> facts;  // when there is no fault
+};
+
+/// Checks an order in PyTorch's notation, compute-only or with communication: that it can be read,
+/// is complete and consistent, and that all ranks come to the end of their rows. What concerns the
+/// whole file (an empty one, a stage that no row names) stands at row 0, column 0. Throws
+/// InputError for chains that do not fit the stages of the file.
+OrderCheck check_order(std::string_view text, const std::vector<std::vector<Stage>>& chains);
+
+}  // namespace penstock

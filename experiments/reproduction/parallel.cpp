@@ -1,0 +1,65 @@
+#include "experiments/reproduction/parallel.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace penstock {
+namespace {
+
+/// The exception of the lowest number so far.
+class Failure {
+ public:
+  void keep(std::size_t number, std::exception_ptr error) {
+    const std::lock_guard guard(mutex_);
+    if (error_ && number > number_) return;
+    number_ = number;
+    error_ = std::move(error);
+  }
+  /// Whether work of a lower number has failed: then this one's does not count any more.
+  bool is_before(std::size_t number) {
+    const std::lock_guard guard(mutex_);
+    return error_ && number_ < number;
+  }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::size_t number_ = 0;
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
+void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next = 0;
+  Failure failure;
+  const auto take_turns = [&] {
+    for (std::size_t number = next++; number < count; number = next++) {
+      if (failure.is_before(number)) return;
+      try {
+        work(number);
+      } catch (...) {
+        failure.keep(number, std::current_exception());
+      }
+    }
+  };
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<std::thread> others;
+  try {
+    for (std::size_t i = 1; i < std::min(cores, count); ++i) others.emplace_back(take_turns);
+  } catch (const std::system_error&) {
+    // Fewer threads do the same work.
+  }
+  take_turns();
+  for (std::thread& other : others) other.join();
+  failure.rethrow();
+}
+
+}  // namespace penstock

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/formats/traces/execution_trace.hpp"
+#include "experiments/run/run.hpp"
+
+namespace penstock {
+
+/// The most files that one run writes as traces.
+constexpr std::uint64_t most_chakra_files = 65'536;
+
+/// The trace of a device, "PREFIX.3.et", and the process groups, "PREFIX.groups.json".
+std::string chakra_path(std::string_view prefix, std::uint64_t device);
+std::string chakra_groups_path(std::string_view prefix);
+
+/// Whether a path is one that traces with this prefix may take.
+bool is_chakra_path(std::string_view prefix, std::string_view path);
+
+/// Writes the Chakra execution traces of a run, which must have a plan: one file a device, and the
+/// process groups where collectives need them. Each file is written whole or not at all. Returns
+/// what of the run they do not carry, a sentence each. Throws UsageError for too many files, and
+/// where one cannot be written.
+std::vector<std::string> write_chakra_files(const std::string& prefix, const RunResult& result);
+
+/// What of a run its traces do not carry, a sentence each; nothing where they carry it all.
+std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionTrace& trace);
+
+}  // namespace penstock

@@ -1,0 +1,218 @@
+#include "experiments/results/result_json.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "experiments/files/json_output.hpp"
+
+namespace penstock {
+namespace {
+
+ordered_json rank_json(const Plan& plan, std::size_t number, const RankReport& rank) {
+  return {{"rank", number},
+          {"start_us", to_us(rank.start)},
+          {"end_us", to_us(rank.end)},
+          {"busy_us", to_us(rank.busy)},
+          {"idle_us", to_us(rank.idle)},
+          {"idle_by_cause_us", causes_json(rank.idle_by_cause)},
+          {"peak_activations", rank.peak_activations},
+          {"peak_memory_bytes", rank.memory.bytes},
+          {"peak_memory_time_us", to_us(rank.memory.time)},
+          {"peak_memory_action", rank.memory.task == no_task
+                                     ? ordered_json()
+                                     : ordered_json(task_text(plan, rank.memory.task))},
+          {"memory_by_kind_bytes", memory_json(rank.memory.by_kind)},
+          {"weight_versions", rank.weights.versions},
+          {"staleness", rank.weights.staleness}};
+}
+
+/// The number of a rank, or the name of an end that is none.
+ordered_json end_json(Rank end) {
+  return is_rank(end) ? ordered_json(index(end)) : ordered_json(end_text(end));
+}
+
+/// The rank that runs an action, or that a transfer leaves or, from outside, comes to.
+std::uint32_t rank_of(const Plan& plan, std::uint32_t resource) {
+  if (!plan.is_link(resource)) return resource;
+  const Link& link = plan.link(resource);
+  return index(is_rank(link.from) ? link.from : link.to);
+}
+
+ordered_json link_json(const LinkReport& link) {
+  return {{"from", end_json(link.link.from)},
+          {"to", end_json(link.link.to)},
+          {"transfers", link.transfers},
+          {"bytes", link.bytes},
+          {"busy_us", to_us(link.busy)}};
+}
+
+ordered_json network_link_json(const NetworkLinkUse& link) {
+  return {{"name", link.name},
+          {"transfers", link.transfers},
+          {"bytes", link.bytes},
+          {"utilization", link.utilization}};
+}
+
+ordered_json profile_row_json(const MeasuredRow& row) {
+  return {{"id", row.id},         {"state", row.suspect ? "suspect" : "valid"},
+          {"kernel", row.kernel}, {"pass", row.pass},
+          {"shape", row.shape},   {"measured_at", row.measured_at}};
+}
+
+template <class Items, class Make>
+ordered_json list_json(const Items& items, Make make) {
+  ordered_json all = ordered_json::array();
+  for (const auto& item : items) all.push_back(make(item));
+  return all;
+}
+
+/// A model given by times has no tokens and no FLOPs.
+ordered_json throughput_json(const Throughput& throughput) {
+  const auto known = [](const std::optional<double>& value) {
+    return value ? ordered_json(*value) : ordered_json();
+  };
+  return {{"samples_per_s", throughput.samples_per_s},
+          {"tokens_per_s", known(throughput.tokens_per_s)},
+          {"model_flops_utilization", known(throughput.model_flops_utilization)},
+          {"hardware_flops_utilization", known(throughput.hardware_flops_utilization)}};
+}
+
+bool close(double value, double wanted, double within) {
+  return std::abs(value - wanted) <= within * std::abs(wanted);
+}
+
+/// Whether a value is what an expectation asks for.
+bool meets(const ordered_json& value, const nlohmann::json& wanted, double within) {
+  if (value.is_number() && wanted.is_number()) {
+    return close(value.get<double>(), wanted.get<double>(), within);
+  }
+  return nlohmann::json(value) == wanted;
+}
+
+std::optional<std::string> unmet(const std::string& key, const nlohmann::json& expected,
+                                 const ordered_json& result) {
+  const bool with_tolerance = expected.is_object() && expected.contains("value");
+  const nlohmann::json& wanted = with_tolerance ? expected["value"] : expected;
+  const double within = with_tolerance ? expected.value("within", 1e-9) : 1e-9;
+  const ordered_json::json_pointer pointer =
+      key.starts_with('/') ? ordered_json::json_pointer(key) : ordered_json::json_pointer() / key;
+  try {
+    const ordered_json& value = result.at(pointer);
+    if (meets(value, wanted, within)) return std::nullopt;
+    return fmt::format("{} is {}, expected {} within {}", pointer.to_string(), value.dump(),
+                       wanted.dump(), within);
+  } catch (const ordered_json::exception&) {
+    return fmt::format("{} is not in the result", pointer.to_string());
+  }
+}
+
+}  // namespace
+
+ordered_json memory_json(const BytesByKind& bytes) {
+  const auto of = [&](BufferKind kind) { return bytes[static_cast<std::size_t>(kind)]; };
+  return {
+      {"parameters", of(BufferKind::parameters)},
+      {"gradients", of(BufferKind::weight_gradients)},
+      {"optimizer", of(BufferKind::optimizer)},
+      {"stash", of(BufferKind::stash) + of(BufferKind::input_stash) + of(BufferKind::recomputed)},
+      {"pending_weight", of(BufferKind::pending_weight)},
+      {"receive", of(BufferKind::receive) + of(BufferKind::gradient)},
+      {"versions", of(BufferKind::versions)},
+      {"workspace", of(BufferKind::workspace)},
+      {"context", of(BufferKind::context)},
+      {"reserve", of(BufferKind::reserve)}};
+}
+
+ordered_json causes_json(const IdleCauses& causes) {
+  return {{"warmup", to_us(causes.warmup)},         {"drain", to_us(causes.drain)},
+          {"dependency", to_us(causes.dependency)}, {"contention", to_us(causes.contention)},
+          {"transfer", to_us(causes.transfer)},     {"memory", to_us(causes.memory)},
+          {"launch", to_us(causes.launch)}};
+}
+
+ordered_json critical_path_json(const Plan& plan, const Timeline& timeline,
+                                const std::vector<PathStep>& path) {
+  ordered_json steps = ordered_json::array();
+  for (const PathStep& step : path) {
+    const TaskId task = step.task;
+    const std::uint32_t resource = plan.class_of(task).resource;
+    const bool transfer = plan.is_link(resource);
+    const bool moves = transfer || moves_stash(plan.class_of(task).pass);
+    if (moves && timeline.begin[task] == timeline.end[task]) continue;
+    steps.push_back({{"rank", rank_of(plan, resource)},
+                     {"action", task_text(plan, task)},
+                     {"start_us", to_us(timeline.begin[task])},
+                     {"end_us", to_us(timeline.end[task])}});
+  }
+  return steps;
+}
+
+ordered_json findings_json(const std::vector<Finding>& findings) {
+  ordered_json all = ordered_json::array();
+  for (const Finding& finding : findings) {
+    all.push_back({{"kind", finding.kind},
+                   {"rank", finding.rank ? ordered_json(index(*finding.rank)) : ordered_json()},
+                   {"time_us", finding.time ? ordered_json(to_us(*finding.time)) : ordered_json()},
+                   {"text", finding.text}});
+  }
+  return all;
+}
+
+ordered_json result_json(const RunResult& result) {
+  ordered_json document{{"penstock", 1}, {"title", result.title}, {"schedule", result.schedule}};
+  if (!result.report) {
+    document["makespan_us"] = nullptr;
+    document["findings"] = findings_json(result.findings);
+    return document;
+  }
+  const Report& report = *result.report;
+  document["makespan_us"] = to_us(report.makespan);
+  document["first_iteration_us"] =
+      result.first_iteration_us ? ordered_json(*result.first_iteration_us) : ordered_json();
+  document["bubble"] = {{"of_makespan", report.bubble.of_makespan},
+                        {"over_ideal", report.bubble.over_ideal},
+                        {"of_longest_span", report.bubble.of_longest_span}};
+  document["throughput"] = throughput_json(result.throughput);
+  ordered_json ranks = ordered_json::array();
+  for (std::size_t r = 0; r < report.ranks.size(); ++r) {
+    ranks.push_back(rank_json(*result.plan, r, report.ranks[r]));
+  }
+  document["ranks"] = std::move(ranks);
+  // Of synchronous schedules it is null: they have no steady state beyond one iteration.
+  document["steady_interval_us"] =
+      result.steady_interval_us ? ordered_json(*result.steady_interval_us) : ordered_json();
+  document["links"] = list_json(report.links, link_json);
+  if (!result.conditions.network.links.empty()) {
+    document["network"] = list_json(report.network, network_link_json);
+  }
+  document["critical_path"] =
+      critical_path_json(*result.plan, result.timeline, report.critical_path);
+  if (result.codec) document["codec"] = codec_json(*result.codec);
+  if (result.codec_training) {
+    document["codec_training"] = codec_training_json(*result.codec_training);
+  }
+  if (result.repeated) document["repeat"] = distribution_json(*result.repeated);
+  if (!result.profile_rows.empty()) {
+    document["profile_rows"] = list_json(result.profile_rows, profile_row_json);
+  }
+  document["notes"] = result.notes;
+  document["findings"] = findings_json(result.findings);
+  return document;
+}
+
+std::vector<Finding> unmet_expectations(const std::string& expect, const RunResult& result) {
+  std::vector<Finding> findings;
+  if (expect.empty()) return findings;
+  const ordered_json document = result_json(result);
+  const nlohmann::json wanted = nlohmann::json::parse(expect);
+  for (const auto& [key, expected] : wanted.items()) {
+    if (const auto fault = unmet(key, expected, document)) {
+      findings.push_back({"expectation", std::nullopt, std::nullopt, *fault});
+    }
+  }
+  return findings;
+}
+
+}  // namespace penstock

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "experiments/run/run.hpp"
+
+namespace penstock {
+
+/// The document of `run --json`; its keys keep the order they are listed in.
+nlohmann::ordered_json result_json(const RunResult& result);
+
+/// Parts of it that other documents have too. Of the path, E, L and transfers that take no time are
+/// passed over: they decide nothing.
+nlohmann::ordered_json memory_json(const BytesByKind& bytes);
+nlohmann::ordered_json causes_json(const IdleCauses& causes);
+nlohmann::ordered_json critical_path_json(const Plan& plan, const Timeline& timeline,
+                                          const std::vector<PathStep>& path);
+nlohmann::ordered_json findings_json(const std::vector<Finding>& findings);
+
+/// What of an "expect" section (JSON text; names or pointers into the document of `run --json`) the
+/// result does not meet: a number within a relative 1e-9, or {"value": …, "within": …}.
+std::vector<Finding> unmet_expectations(const std::string& expect, const RunResult& result);
+
+}  // namespace penstock

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "experiments/pictures/picture.hpp"
+#include "experiments/pictures/timeline_picture.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/timeline/timeline.hpp"
+
+namespace penstock {
+
+/// The timeline of a run as a picture, with makespan and bubble below its title.
+std::string draw_run(PictureFormat format, const Plan& plan, const Timeline& timeline,
+                     const std::string& title, const TimelineExplanation& explanation = {});
+
+}  // namespace penstock

@@ -1,0 +1,51 @@
+#include "experiments/run/recordings.hpp"
+
+#include <fmt/format.h>
+
+#include "experiments/files/files.hpp"
+#include "experiments/run/run.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+Recording parse_recording(const std::string& path, const std::string& content) {
+  try {
+    return read_timeline(content);
+  } catch (const InputError& error) {
+    throw in_file(path, error);
+  }
+}
+
+Recording run_to_record(const Scenario& scenario) {
+  RunResult result = run(scenario);
+  if (!result.plan) {
+    const std::string why = result.findings.empty() ? "" : ": " + result.findings.front().text;
+    throw InputError(
+        fmt::format("{}: its run does not finish and has no timeline{}", scenario.source, why));
+  }
+  return {std::move(*result.plan), std::move(result.timeline), std::move(result.title)};
+}
+
+}  // namespace
+
+bool is_recording(const std::string& path, std::string_view content) {
+  return path.ends_with(".timeline") || path.ends_with(".timeline.gz") ||
+         content.starts_with("PENSTOCK");
+}
+
+Recording read_recording(const std::string& path) { return parse_recording(path, read_file(path)); }
+
+Recording recording_of(const std::string& path, const std::vector<std::string>& settings) {
+  const std::string content = read_file(path);
+  if (!is_recording(path, content)) {
+    return run_to_record(parse_scenario(content, path, settings));
+  }
+  if (!settings.empty()) {
+    throw UsageError(fmt::format("--set {}: {} is a timeline; only a scenario can be changed",
+                                 settings.front(), path));
+  }
+  return parse_recording(path, content);
+}
+
+}  // namespace penstock

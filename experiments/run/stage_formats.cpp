@@ -1,0 +1,175 @@
+#include "experiments/run/stage_formats.hpp"
+
+#include <algorithm>
+
+#include "experiments/layout/codec_costs.hpp"
+#include "experiments/run/simulation.hpp"
+#include "sim/costs/chance.hpp"
+#include "sim/report/memory.hpp"
+
+namespace penstock {
+namespace {
+
+using Formats = std::vector<std::optional<CodecSpec>>;  // by model stage
+using Peaks = std::vector<std::uint64_t>;               // bytes, by rank
+
+std::size_t stages_of(const Layout& layout) { return layout.partition.stages.size(); }
+
+/// What the ranks hold at their peaks; nothing where the run comes to a halt.
+std::optional<Peaks> simulated_peaks(const Scenario& scenario, const StageFormats& formats,
+                                     Layout layout) {
+  encode_activations(scenario, formats, layout);
+  const Simulation simulation(scenario, layout, Engine::automatic);
+  if (layout.policy != nullptr) {
+    auto decided = simulation.decide(0);
+    if (std::holds_alternative<Finding>(decided)) return std::nullopt;
+    layout.schedule = std::get<Schedule>(std::move(decided));
+  }
+  const auto lowered = simulation.price_order(layout.schedule);
+  if (std::holds_alternative<Finding>(lowered)) return std::nullopt;
+  const PricedPlan& priced = std::get<PricedPlan>(lowered);
+  const Costs costs = draw(priced.plan, priced.costs, scenario.chance, 0);
+  Timeline timeline;
+  if (simulation.run(priced, costs, timeline)) return std::nullopt;
+  Peaks peaks;
+  for (const MemoryPeak& peak : memory_peaks(priced.plan, costs, timeline)) {
+    peaks.push_back(peak.bytes);
+  }
+  return peaks;
+}
+
+/// Finds the format of each stage's stash that lets its rank fit.
+class StashSearch {
+ public:
+  StashSearch(const Scenario& scenario, const Layout& layout, const AutoCodec& codec,
+              const Formats& link)
+      : scenario_(scenario),
+        layout_(layout),
+        codec_(codec),
+        link_(link),
+        ranks_(ranks_by_model_stage(layout.placement)),
+        left_(stages_of(layout), codec.formats.size()) {
+    scenario_.memory_policy = MemoryPolicy::finding;  // what is needed, not what there is
+  }
+
+  Formats search();
+
+ private:
+  Formats formats() const;
+  std::optional<Peaks> peaks() const {
+    return simulated_peaks(scenario_, {formats(), link_}, layout_);
+  }
+  bool step(const Peaks& peaks);
+  void give_up(const Peaks& plain, const Peaks& peaks);
+
+  Scenario scenario_;
+  const Layout& layout_;
+  const AutoCodec& codec_;
+  const Formats& link_;
+  std::vector<std::vector<Rank>> ranks_;
+  std::vector<std::size_t> left_;  // by stage: how many formats with fewer bits are left to try
+};
+
+Formats StashSearch::formats() const {
+  Formats all;
+  for (const std::size_t left : left_) {
+    const bool encoded = left < codec_.formats.size();
+    all.push_back(encoded ? std::optional(codec_.formats[left].codec) : std::nullopt);
+  }
+  return all;
+}
+
+/// Gives fewer bits to stages on ranks that hold too much. Returns whether there were any.
+bool StashSearch::step(const Peaks& peaks) {
+  bool any = false;
+  for (std::size_t stage = 0; stage < left_.size(); ++stage) {
+    const bool over = std::any_of(ranks_[stage].begin(), ranks_[stage].end(), [&](Rank rank) {
+      return peaks[index(rank)] > *scenario_.capacity_bytes;
+    });
+    if (!over || left_[stage] == 0) continue;
+    --left_[stage];
+    any = true;
+  }
+  return any;
+}
+
+/// Encodes nothing on ranks that do not fit either way, and hold more with a codec.
+void StashSearch::give_up(const Peaks& plain, const Peaks& peaks) {
+  for (std::size_t stage = 0; stage < left_.size(); ++stage) {
+    const bool in_vain = std::any_of(ranks_[stage].begin(), ranks_[stage].end(), [&](Rank rank) {
+      const std::uint64_t peak = peaks[index(rank)];
+      return peak > *scenario_.capacity_bytes && peak >= plain[index(rank)];
+    });
+    if (in_vain) left_[stage] = codec_.formats.size();
+  }
+}
+
+/// A run that comes to a halt is left as it is, for the run itself to tell.
+Formats StashSearch::search() {
+  const auto plain = peaks();
+  if (!plain) return formats();
+  std::optional<Peaks> now = plain;
+  while (now && step(*now)) now = peaks();
+  if (now) give_up(*plain, *now);
+  return formats();
+}
+
+Formats everywhere(const CodecSpec& codec, const Layout& layout) {
+  return Formats(stages_of(layout), codec);
+}
+
+Formats stash_formats(const Scenario& scenario, const Layout& layout, const Formats& link) {
+  const Encoding& stash = scenario.codec.stash;
+  if (const auto* codec = std::get_if<CodecSpec>(&stash)) return everywhere(*codec, layout);
+  const auto* choice = std::get_if<AutoCodec>(&stash);
+  if (choice == nullptr) return Formats(stages_of(layout));
+  if (!scenario.capacity_bytes) return everywhere(choice->formats.front().codec, layout);
+  return StashSearch(scenario, layout, *choice, link).search();
+}
+
+/// Whether a transfer on its own gets shorter by more than its coding takes.
+bool pays(const Scenario& scenario, const HardwareModel& hardware, const Coded& sent, Rank from,
+          Rank to) {
+  const double plain_us = hardware.transfer(sent.plain_bytes, from, to).occupies_us;
+  const double packed_us = hardware.transfer(sent.packed_bytes, from, to).occupies_us;
+  const double coding_us = scenario.codec.overlappable ? 0 : sent.encode_us + sent.decode_us;
+  return plain_us - packed_us > coding_us;
+}
+
+Formats links_that_pay(const Scenario& scenario, const Layout& layout, const CodecSpec& codec) {
+  const Simulation simulation(scenario, layout, Engine::automatic);
+  const std::vector<StageSizes> sizes = stage_sizes(layout.model, layout.partition);
+  const std::vector<bool> sends = stages_that_send(layout);
+  Formats formats(stages_of(layout));
+  for (const Stage stage : layout.placement.stages()) {
+    const auto next = layout.placement.after(stage);
+    const std::uint32_t position = layout.placement.position(stage);
+    if (!next || !sends[position] || sizes[position].activation_bytes == 0) continue;
+    const Rank from = layout.placement.rank_of(stage, Microbatch{0});
+    const Rank to = layout.placement.rank_of(*next, Microbatch{0});
+    const Coded sent = coded(scenario, codec, sizes[position].activation_bytes);
+    if (from != to && pays(scenario, simulation.hardware(), sent, from, to)) {
+      formats[position] = codec;
+    }
+  }
+  return formats;
+}
+
+Formats link_formats(const Scenario& scenario, const Layout& layout) {
+  const Encoding& link = scenario.codec.link;
+  if (const auto* codec = std::get_if<CodecSpec>(&link)) return everywhere(*codec, layout);
+  const auto* choice = std::get_if<AutoCodec>(&link);
+  if (choice == nullptr) return Formats(stages_of(layout));
+  return links_that_pay(scenario, layout, choice->formats.front().codec);
+}
+
+}  // namespace
+
+StageFormats stage_formats(const Scenario& scenario, const Layout& layout) {
+  StageFormats formats;
+  formats.link = link_formats(scenario, layout);
+  formats.stash = stash_formats(scenario, layout, formats.link);
+  return formats;
+}
+
+}  // namespace penstock

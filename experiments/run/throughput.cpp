@@ -1,0 +1,81 @@
+#include "experiments/run/throughput.hpp"
+
+#include <vector>
+
+namespace penstock {
+namespace {
+
+/// FLOPs of the cells of one stage on one device.
+struct StageFlops {
+  double forward = 0;
+  double backward = 0;
+  double again = 0;  // of recomputation
+};
+
+double made_again(const Layer& layer) {
+  if (!layer.recomputes_selected) return layer.forward_flops;
+  double flops = 0;
+  for (const Kernel& kernel : layer.kernels) {
+    if (kernel.selective && kernel.pass == Pass::forward) flops += kernel.flops * kernel.count;
+  }
+  return flops;
+}
+
+std::vector<StageFlops> flops_of_stages(const Layout& layout) {
+  std::vector<StageFlops> stages;
+  for (const std::vector<LayerIndex>& layers : layout.partition.stages) {
+    StageFlops& stage = stages.emplace_back();
+    for (const LayerIndex number : layers) {
+      const Layer& layer = layout.model.layers[index(number)];
+      stage.forward += layer.forward_flops;
+      stage.backward += layer.backward_flops;
+      stage.again += made_again(layer);
+    }
+  }
+  return stages;
+}
+
+/// What a run does: for the model, and over again.
+struct RunFlops {
+  double model = 0;
+  double again = 0;
+};
+
+RunFlops flops_of(const Plan& plan, const Layout& layout) {
+  const std::vector<StageFlops> stages = flops_of_stages(layout);
+  std::vector<double> tasks(plan.classes.size());
+  for (const std::uint32_t work : plan.work) tasks[work] += 1;
+  RunFlops flops;
+  for (std::size_t c = 0; c < plan.classes.size(); ++c) {
+    const WorkClass& work = plan.classes[c];
+    if (is_transfer(work.pass)) continue;
+    const StageFlops& stage = stages[plan.model_stage[index(work.stage)]];
+    if (work.pass == Pass::forward) flops.model += tasks[c] * stage.forward;
+    // A backward in two parts has done all of it with W.
+    if (ends_activation(work.pass)) flops.model += tasks[c] * stage.backward;
+    if (work.recomputes || work.pass == Pass::recompute) flops.again += tasks[c] * stage.again;
+  }
+  return flops;
+}
+
+}  // namespace
+
+Throughput throughput_of(const Scenario& scenario, const Layout& layout, const Plan& plan,
+                         Time makespan, std::optional<double> peak_flops) {
+  Throughput throughput;
+  if (makespan == Time{}) return throughput;
+  const double seconds = to_us(makespan) * 1e-6;
+  throughput.samples_per_s = static_cast<double>(layout.microbatches) *
+                             scenario.samples_per_microbatch.value_or(1) * scenario.data / seconds;
+  if (scenario.sequence) {
+    throughput.tokens_per_s = throughput.samples_per_s * *scenario.sequence;
+  }
+  const RunFlops flops = flops_of(plan, layout);
+  if (!peak_flops || flops.model == 0) return throughput;
+  const double possible = seconds * *peak_flops * plan.ranks;
+  throughput.model_flops_utilization = flops.model / possible;
+  throughput.hardware_flops_utilization = (flops.model + flops.again) / possible;
+  return throughput;
+}
+
+}  // namespace penstock

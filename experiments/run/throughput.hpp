@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+
+#include "experiments/layout/layout.hpp"
+#include "experiments/scenario/scenario.hpp"
+#include "sim/base/time.hpp"
+#include "sim/plan/plan.hpp"
+
+namespace penstock {
+
+/// How much a run gets done. What the model or the hardware does not tell is absent.
+struct Throughput {
+  double samples_per_s = 0;
+  std::optional<double> tokens_per_s;
+  // FLOPs over what all devices could do at the dense peak of their precision in the same time:
+  // those of the model, and those that were run, the ones that made activations again included.
+  std::optional<double> model_flops_utilization;
+  std::optional<double> hardware_flops_utilization;
+};
+
+/// `peak_flops`: of one device. Replicas and the devices of a rank all do the same.
+Throughput throughput_of(const Scenario& scenario, const Layout& layout, const Plan& plan,
+                         Time makespan, std::optional<double> peak_flops);
+
+}  // namespace penstock

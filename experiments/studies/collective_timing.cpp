@@ -1,0 +1,109 @@
+#include "experiments/studies/collective_timing.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "hardware_models/collectives/rounds/flows.hpp"
+#include "hardware_models/links/groups.hpp"
+#include "hardware_models/topologies/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
+#include "sim/base/named.hpp"
+
+namespace penstock {
+namespace {
+
+/// So many devices, however many machines that takes.
+Cluster cluster_of(const Machine& machine, std::uint64_t devices) {
+  const TopologySpec topology = *topology_in_use(machine);
+  const std::string& kind = topology.kind;
+  const TopologyEntry* entry = find_named(topology_entries(), kind);
+  if (entry != nullptr && entry->one_machine && devices > machine.devices) {
+    throw UsageError(
+        fmt::format("{} has {} devices and {} joins no machines, but the group takes "
+                    "{}",
+                    machine.name, machine.devices, kind, devices));
+  }
+  if (devices > Limits::network_links) {
+    throw UsageError(fmt::format("a group that lies in {} devices is too large; at most {}",
+                                 devices, Limits::network_links));
+  }
+  try {
+    return make_cluster(kind, static_cast<std::uint32_t>(devices), topology.parameters);
+  } catch (const InputError& error) {
+    throw UsageError(error.what());
+  }
+}
+
+bool serves(const CollectiveEntry& entry, CollectiveKind kind) {
+  return std::any_of(entry.kinds.begin(), entry.kinds.end(),
+                     [&](const ServedKind& served) { return served.kind == kind; });
+}
+
+std::vector<const CollectiveEntry*> algorithms_for(CollectiveKind kind, std::string_view only) {
+  std::vector<const CollectiveEntry*> wanted;
+  for (const CollectiveEntry* entry : collective_entries()) {
+    if (serves(*entry, kind) && (only.empty() || entry->name == only)) wanted.push_back(entry);
+  }
+  if (!wanted.empty()) return wanted;
+  try {
+    return {&collective_algorithm(kind, only)};  // tells which there are
+  } catch (const InputError& error) {
+    throw UsageError(error.what());
+  }
+}
+
+void check_clock(const CollectiveCall& call, double formula_us) {
+  // Sharing slows flows down to a member at a time at worst, and some links are slower still.
+  constexpr double much = 10;
+  if (formula_us * static_cast<double>(call.members.count) * much < Limits::time_us) return;
+  throw UsageError(fmt::format(
+      "{:g} bytes may take longer than the clock runs, 104 days; fewer are right", call.bytes));
+}
+
+}  // namespace
+
+CollectiveTimings time_collective(const Machine& machine, const CollectiveQuestion& question,
+                                  std::string_view only) {
+  if (!machine.topology) {
+    throw UsageError(
+        fmt::format("{} has no topology, so nothing joins its devices; a machine "
+                    "that has one is right",
+                    machine.name));
+  }
+  const std::uint64_t all = question.devices * question.stride;
+  Cluster cluster = cluster_of(machine, all);
+  std::vector<Node> nodes;
+  for (std::uint64_t device = 0; device < all; device += question.stride) {
+    nodes.push_back(cluster.devices[device]);
+  }
+  const Router router(std::move(cluster.topology));
+  const Members members = members_of(machine, {question.devices, question.stride, all});
+  CollectiveTimings timings{
+      {question.kind, question.bytes, members, reach_of(machine, members.per_machine)}, {}};
+  for (const CollectiveEntry* algorithm : algorithms_for(question.kind, only)) {
+    const double formula_us = timings.call.reach.begin_us + algorithm->us(timings.call);
+    check_clock(timings.call, formula_us);
+    timings.algorithms.push_back(
+        {algorithm, formula_us, flows_us(algorithm->rounds(timings.call), router, nodes)});
+  }
+  return timings;
+}
+
+double bus_bytes(const CollectiveCall& call) {
+  const auto others = static_cast<double>(call.members.count - 1);
+  const double share = others / (others + 1) * call.bytes;
+  switch (call.kind) {
+    case CollectiveKind::all_reduce:
+      return 2 * share;
+    case CollectiveKind::broadcast:
+      return call.bytes;
+    case CollectiveKind::ring_exchange:
+      return others * call.bytes;
+    default:
+      return share;
+  }
+}
+
+}  // namespace penstock

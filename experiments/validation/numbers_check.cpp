@@ -1,0 +1,70 @@
+#include "experiments/validation/numbers_check.hpp"
+
+#include <set>
+#include <vector>
+
+#include "schedules/registry.hpp"
+#include "validate/training/plan_cells.hpp"
+#include "validate/training/reference_numbers.hpp"
+
+namespace penstock {
+namespace {
+
+using Stated = std::vector<StatedVersions>;
+
+/// PipeDream: a stage's replicas update behind each of their microbatches, and one has (ranks from
+/// the stage on - 1) / replicas of its own under way when another starts.
+Stated pipedream_versions(const Placement& placement) {
+  const std::vector<Stage>& chain = placement.chains().front();
+  Stated stated(chain.size());
+  std::uint32_t ranks = 0;
+  for (std::size_t stage = chain.size(); stage-- > 0;) {
+    const std::uint32_t replicas = placement.replicas(chain[stage]);
+    ranks += replicas;
+    stated[stage] = {.replicas = replicas, .group = 1, .delay = (ranks - 1) / replicas};
+  }
+  return stated;
+}
+
+/// PipeDream-2BW: a group sees the weights from so many groups before it as there are versions
+/// beside the newest.
+Stated two_bw_versions(const Scenario& scenario, const Placement& placement) {
+  const ScheduleOptions options{1, scenario.schedule_settings};
+  const std::uint32_t stages = placement.stage_count();
+  return {stages,
+          {.replicas = 1,
+           .group = options.number("group", stages),
+           .delay = options.number("versions", 2) - 1}};
+}
+
+/// Empty: weights do not change. Nothing: no rule is stated.
+std::optional<Stated> stated_versions(const Scenario& scenario, const Layout& layout,
+                                      const Schedule& order) {
+  if (!order.has(Pass::update)) return Stated{};
+  if (scenario.schedule == "pipedream") return pipedream_versions(layout.placement);
+  if (scenario.schedule == "pipedream-2bw") return two_bw_versions(scenario, layout.placement);
+  return std::nullopt;
+}
+
+std::vector<std::uint32_t> whole_microbatches(const Plan& plan, std::uint32_t slices) {
+  std::set<std::uint32_t> numbers;
+  for (const Microbatch microbatch : plan.microbatch) numbers.insert(index(microbatch) / slices);
+  return {numbers.begin(), numbers.end()};
+}
+
+}  // namespace
+
+NumbersCheck check_numbers(const Scenario& scenario, const Layout& layout, const Schedule& order,
+                           const Job& job, const std::optional<TrainedNumbers>& numbers) {
+  if (!numbers) return {.error = {}, .why_not = "they were not collected"};
+  const auto stated = stated_versions(scenario, layout, order);
+  if (!stated) return {.error = {}, .why_not = "no rule states which weights this order uses"};
+  const TrainedNumbers right = reference_numbers(
+      *job.layers, whole_microbatches(job.plan, layout.slices), has_backward(job.plan), *stated);
+  return {.error = largest_error(*numbers, right),
+          .why_not = "",
+          .of_loss_alone = !has_backward(job.plan),
+          .by_versions = !stated->empty()};
+}
+
+}  // namespace penstock

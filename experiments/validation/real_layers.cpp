@@ -1,0 +1,84 @@
+#include "experiments/validation/real_layers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "experiments/layout/layout_model.hpp"
+#include "hardware_models/model/model_layers.hpp"
+#include "validate/training/layered_model.hpp"
+
+namespace penstock {
+namespace {
+
+/// Beyond these a run of many iterations takes too long, or too much memory.
+constexpr double most_flops = 2e9;
+constexpr double most_bytes = 1 << 30;
+
+std::optional<std::string> why_not_model(const Scenario& scenario, const Layout& layout) {
+  if (scenario.model_spec.blocks.empty()) return "the model states times, not kinds of layers";
+  if (!layout.codings.empty()) return "kernels encode nothing";
+  const auto& blocks = scenario.model_spec.blocks;
+  const bool further = std::any_of(blocks.begin(), blocks.end(),
+                                   [](const BlockSpec& block) { return block.predicts_further; });
+  if (further) return "kernels predict one token, not further ones";
+  return std::nullopt;
+}
+
+/// The scores of an attention, which its kernel has at once for as long as it runs.
+double scores_of(const LayerSpec& layer, const CellShape& shape) {
+  const auto heads = layer.numbers.find("heads");
+  if (heads == layer.numbers.end()) return 0;
+  return heads->second * shape.microbatch * shape.sequence * shape.sequence / shape.slices;
+}
+
+/// What an iteration works, and about what it holds where everything is kept at once: weights, two
+/// versions more and their gradients; of each cell what is kept and what is sent.
+std::optional<std::string> why_not_size(const JobLayers& layers, const Plan& plan) {
+  double flops = 0;
+  double bytes = 0;
+  for (const std::vector<LayerSpec>& stage : layers.stages) {
+    for (const LayerSpec& layer : stage) {
+      const LayerWork work = work_of(layer, layers.shape);
+      flops += plan.microbatches * (work.forward_flops + work.backward_flops);
+      const double of_cell = work.kept_bytes + 2 * work.output_bytes;
+      bytes += 8 * (5 * work.parameters + 2 * scores_of(layer, layers.shape) +
+                    plan.microbatches * of_cell / layers.shape.activation_size);
+    }
+  }
+  if (flops > most_flops) {
+    return fmt::format("an iteration has {:.3g} FLOP; {:.3g} are the most", flops, most_flops);
+  }
+  if (bytes <= most_bytes) return std::nullopt;
+  return fmt::format("an iteration holds up to {:.3g} bytes in doubles; {:.3g} are the most", bytes,
+                     most_bytes);
+}
+
+JobLayers layers_of(const Scenario& scenario, const Layout& layout, const Schedule& order) {
+  JobLayers layers;
+  layers.shape = shape_of(scenario, layout.slices);
+  layers.selective = scenario.recompute == RecomputeMode::selective;
+  layers.weights = order.weights();
+  for (std::vector<LayerIndex> stage : layout.partition.stages) {
+    std::sort(stage.begin(), stage.end());
+    std::vector<LayerSpec>& own = layers.stages.emplace_back();
+    for (const LayerIndex layer : stage) {
+      const auto& parts = scenario.model_spec.blocks[index(layer)].parts;
+      own.insert(own.end(), parts.begin(), parts.end());
+    }
+  }
+  return layers;
+}
+
+}  // namespace
+
+RealLayers real_layers(const Scenario& scenario, const Layout& layout, const Schedule& order,
+                       const Plan& plan) {
+  if (auto reason = why_not_model(scenario, layout)) return {{}, *reason};
+  JobLayers layers = layers_of(scenario, layout, order);
+  if (auto reason = why_not_layers(layers)) return {{}, "there are no kernels for " + *reason};
+  if (auto reason = why_not_size(layers, plan)) return {{}, *reason};
+  return {std::move(layers), ""};
+}
+
+}  // namespace penstock

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "experiments/layout/layout.hpp"
+#include "experiments/scenario/scenario.hpp"
+#include "sim/plan/plan.hpp"
+#include "validate/job/job.hpp"
+
+namespace penstock {
+
+/// What actions of a run are to do: run the layers of the model, keep a core busy, or the former
+/// where that can be.
+enum class Bodies : std::uint8_t { automatic, busy, layers };
+
+/// The layers that a run really runs, or why it keeps cores busy instead.
+struct RealLayers {
+  std::optional<JobLayers> layers;
+  std::string why_not;
+};
+
+/// Whether kernels run a scenario's layers, and quickly enough for many iterations. Throws
+/// InputError for layers that do not fit together.
+RealLayers real_layers(const Scenario& scenario, const Layout& layout, const Schedule& order,
+                       const Plan& plan);
+
+}  // namespace penstock

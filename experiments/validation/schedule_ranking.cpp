@@ -1,0 +1,140 @@
+#include "experiments/validation/schedule_ranking.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "experiments/layout/layout.hpp"
+#include "schedules/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+#include "validate/statistics/rank_correlation.hpp"
+
+namespace penstock {
+namespace {
+
+/// Whether a rule makes backwards too; only then is its work that of the others.
+bool trains(const ScheduleEntry& entry) {
+  const ScheduleOptions options{8, {}};
+  return make_schedule(entry, entry.place(2, usual_chunks(entry, options)), options).has_backward();
+}
+
+/// The scenario with another schedule, by that one's own rule, on as many ranks and for as many
+/// microbatches, which an order of a file has without saying so.
+Scenario with_schedule(Scenario scenario, const std::string& name, const Layout& own) {
+  scenario.pipeline = own.placement.ranks();
+  if (!scenario.order_file.empty()) scenario.microbatches = own.microbatches / own.slices;
+  scenario.schedule = name;
+  scenario.policy.clear();
+  scenario.order_file.clear();
+  scenario.chains.clear();
+  scenario.schedule_settings.clear();
+  return scenario;
+}
+
+RankedSchedule validated(const Scenario& scenario, const std::string& name, const Layout& own,
+                         const BackendEntry& backend, const ValidationOptions& options) {
+  RankedSchedule one{.name = name, .left_out = {}, .validation = {}};
+  try {
+    one.validation = validate(with_schedule(scenario, name, own), backend, options);
+  } catch (const UsageError& error) {
+    one.left_out = error.what();
+  } catch (const InputError& error) {  // about the same file every time
+    const std::string text = error.what(), file = scenario.source + ": ";
+    one.left_out = text.starts_with(file) ? text.substr(file.size()) : text;
+  }
+  const Validation& validation = one.validation;
+  if (validation.fault) one.left_out = validation.fault->text;
+  if (one.left_out.empty() && validation.measured.iterations.empty()) {
+    one.left_out = "no iteration was clean";
+  }
+  if (!one.left_out.empty()) return one;
+  one.simulated_us = to_us(validation.errors.simulated) / validation.job.scale;
+  one.measured_us = to_us(validation.errors.measured) / validation.job.scale;
+  return one;
+}
+
+/// What one schedule says of the whole: one that did not fit says nothing, one that failed all.
+Verdict verdict_of(const RankedSchedule& one) {
+  return one.validation.fault ? Verdict::fail : one.validation.verdict;
+}
+
+Verdict worst_of(const ScheduleRanking& ranking) {
+  Verdict worst = Verdict::pass;
+  for (std::size_t i = 0; i < ranking.schedules.size(); ++i) {
+    const RankedSchedule& one = ranking.schedules[i];
+    if (i >= ranking.ran && !one.validation.fault && one.validation.measured.tried == 0) continue;
+    const Verdict verdict = verdict_of(one);
+    if (verdict == Verdict::fail) return verdict;
+    if (verdict == Verdict::inconclusive) worst = verdict;
+  }
+  return ranking.ran == 0 && worst == Verdict::pass ? Verdict::inconclusive : worst;
+}
+
+std::optional<double> correlation_of(const ScheduleRanking& ranking) {
+  std::vector<TwoMoments> moments;
+  for (std::size_t i = 0; i < ranking.ran; ++i) {
+    const RankedSchedule& one = ranking.schedules[i];
+    moments.push_back({from_us(one.simulated_us), from_us(one.measured_us)});
+  }
+  return moments.size() < 2 ? std::nullopt : rank_correlation(std::move(moments));
+}
+
+/// Of those that ran, the one that is the quickest by simulation.
+const RankedSchedule& chosen(const ScheduleRanking& ranking) {
+  const auto end = ranking.schedules.begin() + static_cast<std::ptrdiff_t>(ranking.ran);
+  return *std::min_element(ranking.schedules.begin(), end,
+                           [](const RankedSchedule& a, const RankedSchedule& b) {
+                             return a.simulated_us < b.simulated_us;
+                           });
+}
+
+}  // namespace
+
+std::vector<std::string> schedules_named(const std::string& text) {
+  std::vector<std::string> names;
+  if (text == "all") {
+    for (const ScheduleEntry* entry : schedule_entries()) {
+      if (trains(*entry)) names.emplace_back(entry->name);
+    }
+    return names;
+  }
+  std::istringstream parts(text);
+  for (std::string name; std::getline(parts, name, ',');) {
+    if (find_named(schedule_entries(), name) == nullptr) {
+      throw UsageError(fmt::format("--schedules {}: there is no such schedule; there are all, {}",
+                                   name, names_of(schedule_entries())));
+    }
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  if (names.empty()) throw UsageError("--schedules names none; name some, or all");
+  return names;
+}
+
+ScheduleRanking rank_schedules(const Scenario& scenario, const std::vector<std::string>& names,
+                               const BackendEntry& backend, const ValidationOptions& options) {
+  ScheduleRanking ranking;
+  ranking.backend = backend.name;
+  const Layout own = settle(scenario);
+  for (const std::string& name : names) {
+    ranking.schedules.push_back(validated(scenario, name, own, backend, options));
+  }
+  std::stable_sort(ranking.schedules.begin(), ranking.schedules.end(),
+                   [](const RankedSchedule& a, const RankedSchedule& b) {
+                     return std::pair(!a.left_out.empty(), a.measured_us) <
+                            std::pair(!b.left_out.empty(), b.measured_us);
+                   });
+  const auto out = std::find_if(ranking.schedules.begin(), ranking.schedules.end(),
+                                [](const RankedSchedule& one) { return !one.left_out.empty(); });
+  ranking.ran = static_cast<std::size_t>(out - ranking.schedules.begin());
+  ranking.correlation = correlation_of(ranking);
+  ranking.verdict = worst_of(ranking);
+  if (ranking.ran > 0) {
+    ranking.regret = chosen(ranking).measured_us / ranking.schedules.front().measured_us - 1;
+  }
+  return ranking;
+}
+
+}  // namespace penstock

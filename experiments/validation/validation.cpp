@@ -1,0 +1,207 @@
+#include "experiments/validation/validation.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "experiments/files/files.hpp"
+#include "experiments/layout/layout.hpp"
+#include "experiments/run/simulation.hpp"
+#include "sim/base/error.hpp"
+#include "sim/engines/events.hpp"
+#include "sim/engines/relax.hpp"
+#include "validate/processes/process_backend.hpp"
+
+namespace penstock {
+namespace {
+
+/// What of a scenario is no plan and its costs, so that it cannot be run for real.
+std::optional<std::string> why_not(const Scenario& scenario) {
+  if (!scenario.codec.phases.empty()) return "formats that change over a training";
+  if (!scenario.chance.changes_nothing()) return "chance: a machine has its own";
+  if (scenario.launch_us > 0 || scenario.issue_us > 0) return "launches that take time";
+  return std::nullopt;
+}
+
+void refuse(const BackendEntry& backend, const std::string& reason) {
+  throw UsageError(fmt::format("{} does not run {}", backend.name, reason));
+}
+
+void check_backend(const BackendEntry& backend, const PricedPlan& priced) {
+  if (const auto reason = why_not_relax(priced.plan, priced.conditions)) {
+    refuse(backend, fmt::format("this scenario: {}", *reason));
+  }
+  const auto obstacle = backend.obstacle(priced.plan);
+  if (!obstacle) return;
+  if (!obstacle->of_machine) refuse(backend, obstacle->text);
+  throw std::runtime_error(fmt::format("{}: {}", backend.name, obstacle->text));
+}
+
+std::unique_ptr<Backend> backend_for(const BackendEntry& entry, const Job& job,
+                                     std::uint32_t processes) {
+  if (processes == 1) return entry.make(job);
+  return std::make_unique<ProcessBackend>(job, entry.make_part, processes);
+}
+
+Finding finding_of(const RunFault& fault) { return {fault.kind, fault.rank, {}, fault.text}; }
+
+/// Real time is rarely undisturbed.
+MeasuringPlan measuring_of(const BackendEntry& backend, const ValidationOptions& options) {
+  constexpr std::uint32_t least_in_real_time = 8;
+  MeasuringPlan measuring = options.measuring;
+  if (backend.wall_clock && !measuring.least) measuring.least = least_in_real_time;
+  return measuring;
+}
+
+/// What a scenario is run by.
+struct Setting {
+  const Scenario& scenario;
+  const Layout& layout;
+  const Schedule& order;
+  const BackendEntry& backend;
+  const ValidationOptions& options;
+};
+
+/// Whether actions run layers.
+RealLayers layers_for(const Setting& setting, const Plan& plan) {
+  const Bodies bodies = setting.options.bodies;
+  RealLayers real;
+  if (bodies == Bodies::busy) {
+    real.why_not = "that is what --bodies busy asks for";
+  } else if (!setting.backend.runs_layers) {
+    real.why_not = fmt::format("{} runs no layers", setting.backend.name);
+  } else if (setting.options.action_us) {
+    real.why_not = "layers take the time that they take, not --action-us";
+  } else {
+    real = real_layers(setting.scenario, setting.layout, setting.order, plan);
+  }
+  if (bodies == Bodies::layers && !real.layers) {
+    throw UsageError(fmt::format("--bodies layers: {}", real.why_not));
+  }
+  return real;
+}
+
+/// Layers take their own time here, and links are to keep their proportion to it. The first profile
+/// warms up.
+void choose_bodies(const Setting& setting, Validation& result) {
+  RealLayers real = layers_for(setting, result.job.plan);
+  result.why_busy = std::move(real.why_not);
+  if (!real.layers) return;
+  result.job.layers = std::move(real.layers);
+  const std::unique_ptr<Backend> backend = setting.backend.make(result.job);
+  backend->profile();
+  const std::vector<std::int64_t> profile_ns = backend->profile();
+  use_measured(result.job, profile_ns);
+}
+
+/// Of a model that is trained otherwise, it says nothing how long that takes; nor where what it
+/// came to was lost.
+void judge_numbers(const Setting& setting, const Backend& backend, Validation& result) {
+  if (!result.job.layers) return;
+  const auto numbers = backend.numbers();
+  result.numbers =
+      check_numbers(setting.scenario, setting.layout, setting.order, result.job, numbers);
+  const bool differ = result.numbers.error.value_or(0) > most_numbers_error;
+  if (!numbers || differ) result.verdict = Verdict::fail;
+}
+
+/// Simulates what was measured, and judges it.
+void compare(const Backend& backend, Validation& result) {
+  result.errors = run_errors(result.job, result.measured);
+  result.why_no_score = backend.why_no_score().value_or("");
+  if (result.why_no_score.empty()) {
+    result.verdict = judge(result.errors, result.measured, result.targets);
+  }
+  relax(result.job.plan, costs_of(result.job, result.measured.profile_ns), result.simulated);
+  const std::size_t middle = result.errors.median_iteration;
+  result.typical = timeline_of(result.job, result.measured.iterations[middle]);
+  result.typical.iteration = static_cast<std::uint32_t>(middle);
+  result.typical.environment = backend.environment();
+  result.typical.environment["time_scale"] = fmt::format("{}", result.job.scale);
+}
+
+/// Runs the job, and the simulation beside it. Returns what went wrong.
+std::optional<Finding> measure_and_compare(const Setting& setting, Validation& result) {
+  const auto backend = backend_for(setting.backend, result.job, setting.options.processes);
+  auto outcome = measure(*backend, result.job, measuring_of(setting.backend, setting.options));
+  if (const auto* fault = std::get_if<RunFault>(&outcome)) return finding_of(*fault);
+  result.measured = std::get<Measurement>(std::move(outcome));
+  if (!result.measured.iterations.empty()) compare(*backend, result);
+  judge_numbers(setting, *backend, result);
+  return std::nullopt;
+}
+
+/// The order to run: what a policy decides while it is simulated is run as it was decided.
+std::variant<Schedule, Finding> order_of(const Simulation& simulation, const Layout& layout) {
+  if (layout.policy != nullptr) return simulation.decide(0);
+  return layout.schedule;
+}
+
+JobLength length_of(const BackendEntry& backend, std::uint32_t ranks,
+                    const ValidationOptions& options) {
+  constexpr std::int64_t most_ns = 60'000'000'000;
+  JobLength length = backend.length(ranks);
+  if (options.action_us) {
+    length.mean_action_ns = std::int64_t{*options.action_us} * 1000;
+    length.least_work_ns = 0;
+    length.most_work_ns = most_ns;
+  }
+  return length;
+}
+
+/// Links have no bound of their own, so that real time may pass for long with nothing to measure.
+void check_real_time(const BackendEntry& backend, const Validation& result) {
+  constexpr double most_s = 10;
+  const double seconds = to_us(result.scenario) * result.job.scale * 1e-6;
+  if (!backend.wall_clock || seconds <= most_s) return;
+  refuse(backend, fmt::format("what takes {:.3g} s of real time an iteration; {} s are the most",
+                              seconds, most_s));
+}
+
+std::optional<Finding> run_for_real(const Scenario& scenario, const Layout& layout,
+                                    const BackendEntry& backend, const ValidationOptions& options,
+                                    Validation& result) {
+  const Simulation simulation(scenario, layout, Engine::automatic);
+  const auto order = order_of(simulation, layout);
+  if (const auto* finding = std::get_if<Finding>(&order)) return *finding;
+  auto lowered = simulation.price_order(std::get<Schedule>(order));
+  if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
+  PricedPlan& priced = std::get<PricedPlan>(lowered);
+  check_backend(backend, priced);
+  if (options.processes > priced.plan.ranks) {
+    throw UsageError(fmt::format("{} processes are too many for {} ranks", options.processes,
+                                 priced.plan.ranks));
+  }
+  Timeline unscaled;
+  relax(priced.plan, priced.costs, unscaled);
+  result.scenario = makespan(priced.plan, unscaled);
+  const JobLength length = length_of(backend, priced.plan.ranks, options);
+  result.job = job_of(std::move(priced.plan), priced.costs, length);
+  const Setting setting{scenario, layout, std::get<Schedule>(order), backend, options};
+  choose_bodies(setting, result);
+  check_real_time(backend, result);
+  return measure_and_compare(setting, result);
+}
+
+}  // namespace
+
+Validation validate(const Scenario& scenario, const BackendEntry& backend,
+                    const ValidationOptions& options) {
+  if (const auto reason = why_not(scenario)) refuse(backend, *reason);
+  if (options.processes > 1 && backend.make_part == nullptr)
+    refuse(backend, "in several processes");
+  const Layout layout = settle(scenario);
+  Validation result;
+  result.title = title_of(layout);
+  result.backend = backend.name;
+  result.targets.wall_clock = backend.wall_clock;
+  try {
+    result.fault = run_for_real(scenario, layout, backend, options, result);
+  } catch (const InputError& error) {
+    throw in_file(scenario.source, error);
+  }
+  return result;
+}
+
+}  // namespace penstock

@@ -1,0 +1,170 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "experiments/files/json_output.hpp"
+#include "experiments/files/table.hpp"
+#include "experiments/results/result_json.hpp"
+#include "experiments/validation/validation.hpp"
+
+namespace penstock {
+namespace {
+
+/// Whether anything was measured.
+bool has_run(const Validation& validation) { return !validation.measured.iterations.empty(); }
+
+/// Whether there is something to compare.
+bool has_errors(const Validation& validation) {
+  return has_run(validation) && validation.why_no_score.empty();
+}
+
+std::string share_text(double share) { return fmt::format("{:.2f} %", share * 100); }
+
+/// The rank whose idle share is furthest off.
+std::size_t worst_rank(const RunErrors& errors) {
+  const auto worst = std::max_element(errors.bubble.begin(), errors.bubble.end(),
+                                      [](double a, double b) { return std::abs(a) < std::abs(b); });
+  return static_cast<std::size_t>(worst - errors.bubble.begin());
+}
+
+/// What a backend calls a disturbance, for a reader.
+std::string_view disturbance_text(std::string_view reason) {
+  if (reason == "preempted") return "a rank had to leave its core";
+  if (reason == "stolen") return "the hypervisor took time";
+  if (reason == "canary") return "a core was slower or faster than usual";
+  if (reason == "profiles") return "profiles before and after differ";
+  return reason;
+}
+
+std::string structure_text(const RunErrors& errors, const Targets& targets) {
+  std::string text = "simulated with the lengths that the actions of each iteration had";
+  if (targets.wall_clock) {
+    text += fmt::format("; the median, the most is {}", share_text(errors.structure));
+  }
+  return text;
+}
+
+std::string errors_table(const RunErrors& errors, const Targets& targets) {
+  const double profile_limit = std::max(targets.profile, 2 * errors.retest);
+  const std::size_t worst = worst_rank(errors);
+  return aligned({{"structure error", share_text(judged_structure(errors, targets)),
+                   share_text(targets.structure), structure_text(errors, targets)},
+                  {"profile error", share_text(errors.profile), share_text(profile_limit),
+                   "simulated with lengths profiled apart from the run"},
+                  {"retest error", share_text(errors.retest), share_text(targets.profile),
+                   "every other iteration against those between them"},
+                  {"spread", share_text(errors.spread), "",
+                   "median distance of a makespan from the median one"},
+                  {"start residual", share_text(errors.start), "",
+                   "how far off a task starts, as a share of the makespan: the median"},
+                  {"bubble error", share_text(std::abs(errors.bubble[worst])), "",
+                   fmt::format("how far off the idle share of rank {} is, the furthest", worst)}},
+                 {0, 3});
+}
+
+/// A number that JSON has no word for is told as null; the verdict fails all the same.
+ordered_json numbers_json(const Validation& validation) {
+  const auto& error = validation.numbers.error;
+  return error && std::isfinite(*error) ? ordered_json(*error) : ordered_json();
+}
+
+/// What actions did, and whether that is the training that the model asks for.
+std::string bodies_text(const Validation& validation) {
+  if (!validation.job.layers)
+    return fmt::format("actions: busy kernels; {}\n", validation.why_busy);
+  const NumbersCheck& numbers = validation.numbers;
+  const std::string text = "actions: the model's layers\n";
+  if (!numbers.error) {
+    return text + fmt::format("loss and gradients: not compared; {}\n", numbers.why_not);
+  }
+  return text +
+         fmt::format("{}: {} the unpartitioned model{} within {:.1e}\n",
+                     numbers.of_loss_alone ? "loss" : "loss and gradients",
+                     *numbers.error <= most_numbers_error ? "equal to" : "not those of",
+                     numbers.by_versions ? ", trained with the weight versions of the rule," : "",
+                     *numbers.error);
+}
+
+}  // namespace
+
+std::string clean_text(const Measurement& measured) {
+  std::string text =
+      fmt::format("{} clean iterations of {}", measured.iterations.size(), measured.tried);
+  std::string_view separator = "; not clean: ";
+  for (const auto& [reason, count] : measured.disturbed) {
+    text += fmt::format("{}{} {}", separator, disturbance_text(reason), count);
+    separator = ", ";
+  }
+  return text;
+}
+
+ordered_json validation_json(const Validation& validation) {
+  const RunErrors& errors = validation.errors;
+  const auto known = [&](ordered_json value) {
+    return has_errors(validation) ? std::move(value) : ordered_json();
+  };
+  const auto ran = [&](ordered_json value) {
+    return has_run(validation) ? std::move(value) : ordered_json();
+  };
+  ordered_json findings = ordered_json::array();
+  if (validation.fault) findings = findings_json({*validation.fault});
+  return {{"penstock", 1},
+          {"title", validation.title},
+          {"backend", validation.backend},
+          {"structure_error", known(judged_structure(errors, validation.targets))},
+          {"profile_error", known(errors.profile)},
+          {"retest_error", known(errors.retest)},
+          {"verdict", name(validation.fault ? Verdict::fail : validation.verdict)},
+          {"bodies", validation.job.layers ? "layers" : "busy"},
+          {"bodies_reason", validation.why_busy},
+          {"numbers_error", numbers_json(validation)},
+          {"simulated_us", ran(to_us(errors.simulated))},
+          {"measured_us", ran(to_us(errors.measured))},
+          {"iterations", validation.measured.iterations.size()},
+          {"tried", validation.measured.tried},
+          {"disturbed", validation.measured.disturbed},
+          {"structure_error_most", known(errors.structure)},
+          {"spread", known(errors.spread)},
+          {"start_residual", known(errors.start)},
+          {"bubble_error", errors.bubble},
+          {"targets",
+           {{"structure_error", validation.targets.structure},
+            {"profile_error", validation.targets.profile}}},
+          {"why_no_score", validation.why_no_score},
+          {"scenario_us", ran(to_us(validation.scenario))},
+          {"time_scale", ran(validation.job.scale)},
+          {"environment", validation.typical.environment},
+          {"findings", std::move(findings)}};
+}
+
+std::string validation_text(const Validation& validation) {
+  if (validation.fault) {
+    return fmt::format("{} on {}\nfinding: {}\nverdict: fail\n", validation.title,
+                       validation.backend, validation.fault->text);
+  }
+  const Measurement& measured = validation.measured;
+  std::string text =
+      fmt::format("{} on {}: {}\n", validation.title, validation.backend, clean_text(measured));
+  text += bodies_text(validation);
+  if (has_errors(validation)) {
+    const RunErrors& errors = validation.errors;
+    const TimeUnit unit = unit_for(std::max(errors.simulated, errors.measured));
+    text += fmt::format(
+        "simulated {} {}, measured {} {}, {} {} times the scenario's times\n\n",
+        time_text(errors.simulated, unit), unit.name, time_text(errors.measured, unit), unit.name,
+        validation.job.layers ? "links take" : "each", number_text(validation.job.scale));
+    text += errors_table(errors, validation.targets) + "\n";
+  }
+  if (has_run(validation) && !validation.why_no_score.empty()) {
+    text += fmt::format("no errors are told: {}\n", validation.why_no_score);
+  }
+  const auto& environment = validation.typical.environment;
+  if (const auto says = environment.find("validates"); says != environment.end()) {
+    text += says->second + "\n";
+  }
+  return text + fmt::format("verdict: {}\n", name(validation.verdict));
+}
+
+}  // namespace penstock

@@ -1,0 +1,157 @@
+#include "hardware_models/codecs/reference/codec_search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::array blocks{16.0, 32.0, 64.0, 128.0};
+
+const Parameter* find_parameter(const CodecEntry& entry, std::string_view name) {
+  const auto found =
+      std::find_if(entry.parameters.begin(), entry.parameters.end(),
+                   [&](const Parameter& parameter) { return parameter.name == name; });
+  return found == entry.parameters.end() ? nullptr : &*found;
+}
+
+bool in_range(const Parameter& parameter, double value) {
+  return value >= parameter.least && value <= parameter.most;
+}
+
+/// A codec with each size of blocks that it can have; with none where it takes no such number.
+std::vector<CodecSpec> with_blocks(const CodecEntry& entry) {
+  const CodecSpec bare{std::string(entry.name), {}};
+  const Parameter* parameter = find_parameter(entry, "block");
+  if (parameter == nullptr) return {bare};
+  std::vector<CodecSpec> all;
+  for (const double block : blocks) {
+    if (!in_range(*parameter, block)) continue;
+    all.push_back(bare);
+    all.back().numbers["block"] = block;
+  }
+  return all;
+}
+
+/// The same with each number of bits, the fewest first.
+std::vector<CodecSpec> with_bits(const CodecEntry& entry, const CodecSpec& codec) {
+  const Parameter* parameter = find_parameter(entry, "bits");
+  if (parameter == nullptr) return {codec};
+  std::vector<CodecSpec> all;
+  for (double bits = parameter->least; bits <= std::min(parameter->most, 32.0); ++bits) {
+    all.push_back(codec);
+    all.back().numbers["bits"] = bits;
+  }
+  return all;
+}
+
+/// What a format takes; nothing where its codec refuses the numbers together.
+std::optional<double> bits_of(const CodecSpec& codec) {
+  try {
+    return bits_per_value(codec);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+bool takes_less(const MeasuredCodec& a, const MeasuredCodec& b) {
+  if (a.bits_per_value != b.bits_per_value) return a.bits_per_value < b.bits_per_value;
+  return a.error.sqnr_db > b.error.sqnr_db;
+}
+
+/// The search, codec by codec and block by block.
+class Search {
+ public:
+  Search(const ErrorBudget& budget, const ValueDistribution& distribution)
+      : budget_(budget),
+        distribution_(distribution),
+        values_(draw_activations(distribution, tried_values)) {}
+
+  /// Tries formats of one codec and size of blocks, given with the fewest bits first.
+  void try_all(const std::vector<CodecSpec>& formats);
+  FormatSearch take() &&;
+
+ private:
+  MeasuredCodec measure(const CodecSpec& codec);
+
+  const ErrorBudget& budget_;
+  const ValueDistribution& distribution_;
+  std::vector<float> values_;
+  FormatSearch result_;
+  std::vector<CodecSpec> finer_;  // than those of the result, not tried yet
+  bool any_ = false;
+};
+
+MeasuredCodec Search::measure(const CodecSpec& codec) {
+  MeasuredCodec all = measured(fitted_to(distribution_, codec), values_);
+  if (!any_ || all.error.sqnr_db > result_.best.error.sqnr_db) result_.best = all;
+  any_ = true;
+  return all;
+}
+
+void Search::try_all(const std::vector<CodecSpec>& formats) {
+  const double most = result_.formats.empty() ? std::numeric_limits<double>::infinity()
+                                              : result_.formats.front().bits_per_value;
+  std::vector<MeasuredCodec> within;
+  std::vector<CodecSpec> finer;
+  for (auto format = formats.rbegin(); format != formats.rend(); ++format) {
+    const auto bits = bits_of(*format);
+    if (!bits) continue;
+    if (*bits > most) {
+      finer.push_back(*format);
+      continue;
+    }
+    MeasuredCodec one = measure(*format);
+    if (!budget_.allows(one.error)) break;
+    within.push_back(std::move(one));
+  }
+  std::reverse(within.begin(), within.end());
+  if (within.empty()) return;
+  if (!result_.formats.empty() && !takes_less(within.front(), result_.formats.front())) return;
+  result_.formats = std::move(within);
+  finer_ = std::move(finer);
+}
+
+FormatSearch Search::take() && {
+  for (auto format = finer_.rbegin(); format != finer_.rend(); ++format) {
+    MeasuredCodec one = measure(*format);
+    if (budget_.allows(one.error)) result_.formats.push_back(std::move(one));
+  }
+  return std::move(result_);
+}
+
+}  // namespace
+
+CodecSpec fitted_to(const ValueDistribution& distribution, CodecSpec codec) {
+  const std::array<std::pair<const char*, double>, 3> numbers{
+      {{"tail_share", distribution.tail_share},
+       {"tail_factor", distribution.tail_factor},
+       {"rectified", distribution.rectified ? 1 : 0}}};
+  const CodecEntry& entry = codec_entry(codec);
+  for (const auto& number : numbers) {
+    const Parameter* parameter = find_parameter(entry, number.first);
+    if (parameter == nullptr || codec.numbers.contains(number.first)) continue;
+    if (number.second != parameter->otherwise) codec.numbers[number.first] = number.second;
+  }
+  return codec;
+}
+
+MeasuredCodec measured(const CodecSpec& codec, std::span<const float> values) {
+  return {codec, bits_per_value(codec), codec_error(make_codec(codec), values)};
+}
+
+FormatSearch search_formats(std::span<const CodecEntry* const> codecs, const ErrorBudget& budget,
+                            const ValueDistribution& distribution) {
+  Search search(budget, distribution);
+  for (const CodecEntry* entry : codecs) {
+    for (const CodecSpec& codec : with_blocks(*entry)) search.try_all(with_bits(*entry, codec));
+  }
+  return std::move(search).take();
+}
+
+}  // namespace penstock

@@ -1,0 +1,121 @@
+#include "hardware_models/layers/building/core_attention.hpp"
+
+#include <algorithm>
+
+#include "hardware_models/layers/building/building.hpp"
+
+namespace penstock {
+namespace {
+
+/// A token of a slice sees those of the slices before it, and no later ones.
+double keys_there(const CoreAttention& core, const CellShape& shape) {
+  return core.causal ? shape.sequence * (1 + 1 / shape.slices) / 2 : shape.sequence;
+}
+
+/// The numbers of keys and values of so many tokens.
+double keys_and_values(const CoreAttention& core, double tokens) {
+  return tokens * core.kv_heads * (core.query_size + core.value_size);
+}
+
+Kernel selective(Kernel kernel) {
+  kernel.selective = true;
+  return kernel;
+}
+
+void add_flash(LayerWork& work, const CoreAttention& core, const CellShape& shape) {
+  const double tokens = shape.tokens();
+  const double log_sums = 4 * tokens * core.heads;
+  const double numbers = tokens * core.heads * (core.query_size + core.value_size) +
+                         keys_and_values(core, shape.microbatch * keys_there(core, shape));
+  Kernel kernel = matrix_kernel(Pass::forward,
+                                {shape.sequence / shape.slices / shape.context, core.query_size,
+                                 keys_of_token(core, shape), shape.microbatch * core.heads},
+                                shape.activation_size);
+  kernel.flops *= 1 + core.value_size / core.query_size;
+  kernel.bytes = numbers * shape.activation_size + log_sums;
+  work.kernels.push_back(kernel);
+  // Four products, and the scores once more. That one takes time, but is no FLOPs of the model.
+  kernel.pass = Pass::backward_input;
+  kernel.flops *= 2 + core.query_size / (core.query_size + core.value_size);
+  kernel.bytes = 2 * numbers * shape.activation_size + log_sums;
+  work.kernels.push_back(kernel);
+  work.kept_bytes += log_sums;
+  work.kept_selective_bytes += log_sums;
+}
+
+void add_products(LayerWork& work, const CoreAttention& core, const CellShape& shape) {
+  const double rows = shape.sequence / shape.slices / shape.context;
+  const double keys = keys_of_token(core, shape);
+  const double batch = shape.microbatch * core.heads;
+  const auto add = [&](Pass pass, double size_a, double size_b, double size_c) {
+    Kernel kernel = matrix_kernel(pass, {size_a, size_b, size_c, batch}, shape.activation_size);
+    kernel.selective = pass == Pass::forward;
+    work.kernels.push_back(kernel);
+  };
+  add(Pass::forward, rows, core.query_size, keys);
+  add(Pass::forward, rows, keys, core.value_size);
+  add(Pass::backward_input, rows, core.value_size, keys);  // of probabilities
+  add(Pass::backward_input, keys, rows, core.value_size);  // of values
+  add(Pass::backward_input, rows, keys, core.query_size);  // of queries
+  add(Pass::backward_input, keys, rows, core.query_size);  // of keys
+}
+
+/// Softmax and dropout over all scores, which selective recomputation makes again.
+void add_scores(LayerWork& work, const CoreAttention& core, const CellShape& shape) {
+  const double scores = shape.tokens() * core.heads * keys_of_token(core, shape);
+  const double bytes = scores * shape.activation_size;
+  work.kernels.push_back(selective(vector_kernel(Pass::forward, 2 * bytes)));
+  work.kernels.push_back(vector_kernel(Pass::backward_input, 3 * bytes));
+  work.kept_bytes += bytes;
+  work.workspace_bytes += bytes;
+  if (!core.dropout) return;
+  work.kernels.push_back(selective(vector_kernel(Pass::forward, 2 * bytes + scores)));
+  work.kernels.push_back(vector_kernel(Pass::backward_input, 2 * bytes + scores));
+  work.kept_bytes += bytes + scores;
+}
+
+void add_ring(LayerWork& work, const CoreAttention& core, const CellShape& shape) {
+  if (shape.context == 1) return;
+  // A slice needs the keys of those before it too, which lie on all devices of the group.
+  const double keys = shape.microbatch * keys_there(core, shape) / shape.context;
+  const double bytes =
+      keys_and_values(core, shape.slices == 1 ? shape.tokens() : keys) * shape.activation_size;
+  Collective ring{.pass = Pass::forward,
+                  .kind = CollectiveKind::ring_exchange,
+                  .group = Group::context,
+                  .bytes = bytes,
+                  .selective = !core.flash};
+  work.collectives.push_back(ring);
+  ring.pass = Pass::backward_input;
+  ring.bytes = 2 * bytes;  // gradients go around with them
+  ring.selective = false;
+  work.collectives.push_back(ring);
+  work.workspace_bytes += 2 * bytes;
+}
+
+}  // namespace
+
+double keys_of_token(const CoreAttention& core, const CellShape& shape) {
+  if (!core.flash) return keys_there(core, shape);
+  const double most = core.window > 0 ? std::min(core.window, shape.sequence) : shape.sequence;
+  // The first tokens see fewer: what lies before the first one is missing.
+  return core.causal ? most * (1 - most / (2 * shape.sequence)) : most;
+}
+
+void add_core_attention(LayerWork& work, const CoreAttention& core, const CellShape& shape) {
+  if (core.flash) {
+    add_flash(work, core, shape);
+  } else {
+    add_products(work, core, shape);
+    add_scores(work, core, shape);
+  }
+  add_ring(work, core, shape);
+  const double of_a_key =
+      2 * tokens_of_all(shape) * core.heads * shape.tensor * (core.query_size + core.value_size);
+  const double keys = keys_of_token(core, shape);
+  work.forward_flops += of_a_key * keys;
+  work.backward_flops += 2 * of_a_key * keys;
+  work.full_attention_flops += of_a_key * (shape.sequence - keys);
+}
+
+}  // namespace penstock

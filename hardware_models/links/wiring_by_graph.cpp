@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "hardware_models/links/wiring.hpp"
+#include "hardware_models/topologies/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
+#include "sim/base/named.hpp"
+
+namespace penstock {
+namespace {
+
+using NodeAt = std::function<std::optional<Node>(Rank end, Rank other)>;
+
+std::uint64_t devices_of(const HardwareSpec& spec) { return spec.ranks * spec.devices_per_rank; }
+
+/// The device at an end of a link that is not the host's memory.
+class DeviceAt {
+ public:
+  explicit DeviceAt(const HardwareSpec& spec)
+      : per_rank_(spec.devices_per_rank),
+        per_replica_(spec.devices_per_replica),
+        per_machine_(spec.machine && spec.machine->topology ? spec.machine->devices : 0) {}
+
+  /// For data replicas that of another copy of the rank at the other end, if there is one.
+  std::optional<std::uint64_t> operator()(Rank end, Rank other) const {
+    if (end != data_replicas) return index(end) * per_rank_;
+    if (per_replica_ == per_rank_) return std::nullopt;
+    return copy_of(index(other) * per_rank_);
+  }
+
+ private:
+  /// Sums that leave a machine do so through the NIC of each device, to the same place of another
+  /// machine if a copy is there; others go to the next copy.
+  std::uint64_t copy_of(std::uint64_t device) const {
+    const std::uint64_t next = device + per_replica_;
+    if (per_machine_ == 0) return next;
+    std::optional<std::uint64_t> outside;
+    for (std::uint64_t copy = next; copy < device + per_rank_; copy += per_replica_) {
+      if (copy / per_machine_ == device / per_machine_) continue;
+      if (copy % per_machine_ == device % per_machine_) return copy;
+      if (!outside) outside = copy;
+    }
+    return outside.value_or(next);
+  }
+
+  std::uint64_t per_rank_;
+  std::uint64_t per_replica_;
+  std::uint64_t per_machine_;  // 0: it is not known
+};
+
+Wiring over_graph(Topology topology, std::string where, NodeAt node_at) {
+  const auto router = std::make_shared<const Router>(std::move(topology));
+  return {router->topology().links,
+          [router, where = std::move(where), node_at = std::move(node_at)](const Link& link) {
+            const auto from = node_at(link.from, link.to);
+            const auto to = node_at(link.to, link.from);
+            const auto route = from && to ? router->route(*from, *to) : std::nullopt;
+            if (route) return *route;
+            throw InputError(where, fmt::format("no way leads over these links for transfers "
+                                                "\"{}\"; join their ends",
+                                                text(link)));
+          }};
+}
+
+void check_ends(const HardwareSpec& spec, std::size_t number) {
+  const LinkSpec& link = spec.links[number];
+  for (const auto& [key, end] : {std::pair{"from", &link.from}, std::pair{"to", &link.to}}) {
+    const std::string where = fmt::format("/hardware/links/{}/{}", number, key);
+    if (end->empty()) {
+      throw InputError(where, fmt::format("\"{}\" is missing; without \"routes\" each link needs "
+                                          "both ends",
+                                          key));
+    }
+    const auto device = number_in(*end);
+    if (!device || *device < devices_of(spec)) continue;
+    throw InputError(where, fmt::format("there is no device {}; devices are 0 to {}, other names "
+                                        "are switches",
+                                        *end, devices_of(spec) - 1));
+  }
+}
+
+/// A machine of the catalogue is only as large as it is, where its topology joins no others.
+void check_machine(const HardwareSpec& spec) {
+  const auto& machine = spec.machine;
+  const TopologyEntry* entry = find_named(topology_entries(), spec.topology->kind);
+  if (!machine || !machine->topology || entry == nullptr || !entry->one_machine) return;
+  if (devices_of(spec) <= machine->devices) return;
+  throw InputError("/hardware/topology",
+                   fmt::format("{} has {} devices and {} joins no machines, but the degrees of "
+                               "/parallel take {}; give a kind that does, such as rails",
+                               machine->name, machine->devices, entry->name, devices_of(spec)));
+}
+
+}  // namespace
+
+Wiring wiring_by_ends(const HardwareSpec& spec) {
+  Topology topology;
+  std::map<std::string, Node> nodes;
+  const auto node_of = [&](const std::string& name) {
+    const auto [found, is_new] = nodes.try_emplace(name);
+    if (is_new) found->second = name == "host" ? topology.add_end(name) : topology.add_switch(name);
+    return found->second;
+  };
+  for (std::size_t i = 0; i < spec.links.size(); ++i) {
+    const LinkSpec& link = spec.links[i];
+    check_ends(spec, i);
+    const Node from = node_of(link.from);
+    const Node to = node_of(link.to);
+    topology.connect(from, to, {link.bandwidth_bytes_per_s, link.latency_us});
+    if (!link.name.empty()) topology.links.back().name = link.name;
+  }
+  numbers_by_name(topology.links);  // refuses two of one name
+  return over_graph(
+      std::move(topology), "/hardware/links",
+      [nodes, device_at = DeviceAt(spec)](Rank end, Rank other) -> std::optional<Node> {
+        std::string name = "host";
+        if (end != host_memory) {
+          const auto device = device_at(end, other);
+          if (!device) return std::nullopt;
+          name = std::to_string(*device);
+        }
+        const auto found = nodes.find(name);
+        return found == nodes.end() ? std::nullopt : std::optional(found->second);
+      });
+}
+
+Wiring wiring_by_kind(const HardwareSpec& spec) {
+  if (devices_of(spec) > Limits::network_links) {
+    throw InputError("/hardware/topology",
+                     fmt::format("{} devices are too many for a topology; at most {}",
+                                 devices_of(spec), Limits::network_links));
+  }
+  check_machine(spec);
+  Cluster cluster = make_cluster(spec.topology->kind, static_cast<std::uint32_t>(devices_of(spec)),
+                                 spec.topology->parameters);
+  return over_graph(std::move(cluster.topology), "/hardware/topology",
+                    [devices = std::move(cluster.devices), host_of = std::move(cluster.host_of),
+                     device_at = DeviceAt(spec)](Rank end, Rank other) -> std::optional<Node> {
+                      if (end == host_memory) return host_of[*device_at(other, end)];
+                      const auto device = device_at(end, other);
+                      return device ? std::optional(devices[*device]) : std::nullopt;
+                    });
+}
+
+}  // namespace penstock

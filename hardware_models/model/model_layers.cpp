@@ -1,0 +1,168 @@
+#include "hardware_models/model/model_layers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+bool has_times(const LayerWork& work) { return work.forward_us.has_value(); }
+
+/// A block is known by its times or by its kernels, not by some of either.
+void check_alike(const BlockSpec& block, const LayerWork& work, const LayerSpec& spec,
+                 const LayerWork& part) {
+  if (has_times(work) == has_times(part)) return;
+  throw InputError(spec.source + "/kind",
+                   fmt::format("in \"{}\" parts that were measured stand beside parts that were "
+                               "not; a measured layer is one of its own",
+                               block.name));
+}
+
+void add(std::optional<double>& sum, const std::optional<double>& part) {
+  if (!part) sum.reset();
+  if (sum) *sum += *part;
+}
+
+double needed_by_weight(const LayerWork& work) {
+  return work.weight_bytes.value_or(work.kept_bytes);
+}
+
+/// Adds a part behind those of a block: sizes add up, but the block has one input and one output,
+/// and its parts run in turn.
+void append(LayerWork& block, LayerWork part) {
+  block.parameters += part.parameters;
+  block.active_parameters += part.active_parameters;
+  block.held_parameters += part.held_parameters;
+  block.held_expert_parameters += part.held_expert_parameters;
+  block.tied_parameters += part.tied_parameters;
+  block.forward_flops += part.forward_flops;
+  block.backward_flops += part.backward_flops;
+  block.full_attention_flops += part.full_attention_flops;
+  block.output_bytes = part.output_bytes;
+  block.kept_selective_bytes += part.kept_selective_bytes;
+  block.weight_bytes = needed_by_weight(block) + needed_by_weight(part);
+  block.kept_bytes += part.kept_bytes;
+  block.pending_weight_bytes += part.pending_weight_bytes;
+  block.workspace_bytes = std::max(block.workspace_bytes, part.workspace_bytes);
+  block.kernels.insert(block.kernels.end(), part.kernels.begin(), part.kernels.end());
+  block.collectives.insert(block.collectives.end(), part.collectives.begin(),
+                           part.collectives.end());
+  add(block.forward_us, part.forward_us);
+  add(block.backward_us, part.backward_us);
+  add(block.backward_input_us, part.backward_input_us);
+  add(block.backward_weight_us, part.backward_weight_us);
+}
+
+/// What stays from F to B, and what comes back before B. What W needs of it stays until then.
+void keep(Layer& layer, const LayerWork& work, Remaking remaking) {
+  const double kept = remaking == Remaking::nothing ? work.kept_bytes
+                      : remaking == Remaking::selected
+                          ? work.kept_selective_bytes
+                          : std::min(work.input_bytes, work.kept_bytes);
+  const double again = work.kept_bytes - kept;
+  const double needed = needed_by_weight(work);
+  layer.stash_bytes = kept;
+  layer.pending_weight_bytes = work.pending_weight_bytes;
+  layer.workspace_bytes = work.workspace_bytes;
+  if (remaking == Remaking::whole_stages) {
+    layer.recomputed_bytes = again;
+    return;
+  }
+  layer.workspace_bytes += again;  // of one block at a time
+  layer.freed_by_input_bytes = std::max(0.0, kept - needed);
+  layer.pending_weight_bytes += std::max(0.0, needed - kept);  // made again for I, and kept
+}
+
+/// "block 3" is one of several that are called "block".
+std::string without_number(const std::string& name) {
+  const std::size_t space = name.rfind(' ');
+  const bool numbered = space != std::string::npos && space + 1 < name.size() &&
+                        name.find_first_not_of("0123456789", space + 1) == std::string::npos;
+  return numbered ? name.substr(0, space) : name;
+}
+
+/// What is made again of one block: embeddings and heads are not among those that are made again
+/// one by one.
+Remaking remaking_of(const BlockSpec& block, Remaking remaking) {
+  const bool outside = !block.cut_evenly && !block.predicts_further;
+  return remaking == Remaking::blocks && outside ? Remaking::selected : remaking;
+}
+
+/// What a block is made of, unless several devices share it: then each does something else.
+std::vector<LayerPart> parts_of(const BlockSpec& block, const CellShape& shape) {
+  std::vector<LayerPart> parts;
+  if (shape.tensor * shape.context * shape.expert > 1) return parts;
+  for (const LayerSpec& spec : block.parts) parts.push_back({spec.kind, all_numbers_of(spec)});
+  return parts;
+}
+
+Layer layer_of(const BlockSpec& block, const CellShape& shape, Remaking of_model) {
+  const Remaking remaking = remaking_of(block, of_model);
+  LayerWork work = work_of(block, shape);
+  const double devices = shape.tensor * shape.context;
+  Layer layer;
+  layer.name = block.name;
+  layer.source = block.parts.front().source;
+  layer.kind = block.parts.size() == 1 ? block.parts.front().kind : without_number(block.name);
+  // What predicts further tokens leaves what it was given to the layers behind it.
+  layer.activation_bytes = block.predicts_further ? work.input_bytes : work.output_bytes;
+  layer.expert_parameter_bytes = work.held_expert_parameters * shape.parameter_size;
+  // What predicts further tokens reads embedding and head where they are.
+  const double held = work.held_parameters - (block.predicts_further ? work.tied_parameters : 0);
+  layer.parameter_bytes = held * shape.parameter_size + layer.expert_parameter_bytes;
+  keep(layer, work, remaking);
+  layer.forward_us = work.forward_us;
+  layer.backward_us = work.backward_us;
+  layer.backward_input_us = work.backward_input_us;
+  layer.backward_weight_us = work.backward_weight_us;
+  const bool all_again = remaking == Remaking::blocks || remaking == Remaking::whole_stages;
+  if (all_again) layer.recompute_us = work.forward_us.value_or(0);
+  layer.parts = parts_of(block, shape);
+  layer.sequence = shape.sequence;
+  layer.kernels = std::move(work.kernels);
+  layer.collectives = std::move(work.collectives);
+  layer.recomputes_selected = remaking == Remaking::selected;
+  layer.examples = shape.microbatch / shape.slices;
+  layer.forward_flops = work.forward_flops / devices;
+  layer.backward_flops = work.backward_flops / devices;
+  layer.copies = shape.context * shape.expert;
+  layer.expert_copies = shape.context;
+  layer.cut_evenly = block.cut_evenly;
+  return layer;
+}
+
+}  // namespace
+
+LayerWork work_of(const BlockSpec& block, const CellShape& shape) {
+  LayerWork work = work_of(block.parts.front(), shape);
+  for (std::size_t part = 1; part < block.parts.size(); ++part) {
+    LayerWork next = work_of(block.parts[part], shape);
+    check_alike(block, work, block.parts[part], next);
+    append(work, std::move(next));
+  }
+  return work;
+}
+
+ModelGraph graph_of(const ModelSpec& spec, const CellShape& shape, Remaking remaking) {
+  ModelGraph model;
+  for (const BlockSpec& block : spec.blocks) {
+    model.layers.push_back(layer_of(block, shape, remaking));
+  }
+  model.connect_as_chain();
+  return model;
+}
+
+void keep_inputs_of_stages(ModelGraph& model, const Partition& partition) {
+  for (const std::vector<LayerIndex>& stage : partition.stages) {
+    for (std::size_t i = 1; i < stage.size(); ++i) {
+      Layer& layer = model.layers[index(stage[i])];
+      layer.recomputed_bytes += layer.stash_bytes;
+      layer.stash_bytes = 0;
+    }
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,149 @@
+#include "hardware_models/spec/machine.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "hardware_models/topologies/registry.hpp"
+#include "sim/base/named.hpp"
+#include "sim/base/portable_math.hpp"
+
+namespace penstock {
+namespace {
+
+using Values = std::map<std::string, double>;
+
+void add_speed(Values& values, const std::string& link, const std::optional<Speed>& speed) {
+  if (!speed) return;
+  values[link + "_bandwidth_bytes_per_s"] = speed->bandwidth_bytes_per_s;
+  values[link + "_latency_us"] = speed->latency_us;
+}
+
+/// All links of a device as one, at the speed of the wires.
+std::optional<Speed> links_together(const Machine& machine) {
+  if (!machine.link) return std::nullopt;
+  return Speed{machine.link->bandwidth_bytes_per_s * machine.links, machine.link->latency_us};
+}
+
+/// What a machine tells, by the names of the parameters that kinds of topology give it. A switch
+/// sees all links of a device as one.
+Values facts_of(const Machine& machine) {
+  Values values{{"devices_per_node", static_cast<double>(machine.devices)},
+                {"devices_per_nic", machine.devices_per_nic},
+                {"links_per_device", machine.links}};
+  add_speed(values, "nvlink", links_together(machine));
+  add_speed(values, "link", machine.link);
+  add_speed(values, "pcie", machine.host);
+  add_speed(values, "nic", machine.nic);
+  return values;
+}
+
+/// The parameters of a kind that a machine knows; none of a kind that is unknown.
+Values known_parameters(const std::string& kind, const Machine& machine) {
+  Values known;
+  const TopologyEntry* entry = find_named(topology_entries(), kind);
+  if (entry == nullptr) return known;
+  const Values facts = facts_of(machine);
+  for (const TopologyParameter& parameter : entry->parameters) {
+    const auto fact = facts.find(std::string(parameter.name));
+    if (fact != facts.end()) known.insert(*fact);
+  }
+  return known;
+}
+
+/// What the parameters of a topology say of the links of a machine becomes what the machine has:
+/// its groups talk over the same links as its ranks.
+void take_back(const TopologySpec& topology, Machine& machine) {
+  const auto speed = [&](const std::string& link, std::optional<Speed>& own, double share) {
+    const auto bandwidth = topology.parameters.find(link + "_bandwidth_bytes_per_s");
+    const auto latency = topology.parameters.find(link + "_latency_us");
+    if (bandwidth == topology.parameters.end()) return;
+    own = Speed{bandwidth->second * share,
+                latency == topology.parameters.end() ? 0 : latency->second};
+  };
+  speed("nvlink", machine.link, 1 / machine.links);
+  speed("link", machine.link, 1);
+  speed("pcie", machine.host, 1);
+  speed("nic", machine.nic, 1);
+}
+
+/// The devices that a topology joins without NICs, if its parameters tell.
+std::uint64_t devices_together(const TopologySpec& topology, std::uint64_t otherwise) {
+  const auto value = [&](const char* name) {
+    const auto found = topology.parameters.find(name);
+    return found == topology.parameters.end() ? 1.0 : found->second;
+  };
+  constexpr double most = 1e15;  // whatever is wrong with them is told when it is built
+  if (topology.parameters.contains("devices_per_node")) {
+    return static_cast<std::uint64_t>(std::clamp(value("devices_per_node"), 1.0, most));
+  }
+  if (!topology.parameters.contains("x")) return otherwise;
+  return static_cast<std::uint64_t>(std::clamp(value("x") * value("y") * value("z"), 1.0, most));
+}
+
+double share_in(const EfficiencyTable& table, double size) {
+  if (table.empty()) return 1;
+  const auto high = std::find_if(table.begin(), table.end(),
+                                 [&](const EfficiencyPoint& point) { return point.size >= size; });
+  if (high == table.begin()) return high->share;
+  if (high == table.end()) return table.back().share;
+  const EfficiencyPoint& low = *(high - 1);
+  const double way = portable_log(size / low.size) / portable_log(high->size / low.size);
+  return low.share + (high->share - low.share) * way;
+}
+
+}  // namespace
+
+double efficiency_at(const Efficiency& efficiency, double size) {
+  const double share = share_in(efficiency.table, size);
+  // Where there is nothing to do it takes no time at any share.
+  return size > 0 ? share * (size / (size + efficiency.half_at)) : share;
+}
+
+std::optional<std::string_view> runs_in(const Device& device, std::string_view precision) {
+  constexpr std::array<std::string_view, 4> wider{"fp8", "bf16", "fp16", "fp32"};
+  if (device.peak_flops.contains(precision)) return precision;
+  if (precision == "tf32") return runs_in(device, "fp32");
+  const auto own = std::find(wider.begin(), wider.end(), precision);
+  const auto found = std::find_if(own, wider.end(), [&](std::string_view candidate) {
+    return device.peak_flops.contains(candidate);
+  });
+  return found == wider.end() ? std::nullopt : std::optional(*found);
+}
+
+void set_topology(Machine& machine, const TopologySpec& given) {
+  TopologySpec topology = machine.topology.value_or(TopologySpec{});
+  if (!given.kind.empty() && given.kind != topology.kind) topology = {given.kind, {}};
+  topology.parameters.merge(known_parameters(topology.kind, machine));
+  for (const auto& [name, value] : given.parameters) topology.parameters[name] = value;
+  machine.devices = devices_together(topology, machine.devices);
+  take_back(topology, machine);
+  machine.topology = std::move(topology);
+}
+
+std::optional<TopologySpec> topology_in_use(const Machine& machine) {
+  std::optional<TopologySpec> topology = machine.topology;
+  if (!topology) return topology;
+  const auto slow = [&](const char* bandwidth, double share) {
+    const auto found = topology->parameters.find(bandwidth);
+    if (found != topology->parameters.end()) found->second *= share;
+  };
+  slow("nvlink_bandwidth_bytes_per_s", machine.link_efficiency);
+  slow("link_bandwidth_bytes_per_s", machine.link_efficiency);
+  slow("nic_bandwidth_bytes_per_s", machine.nic_efficiency);
+  return topology;
+}
+
+std::optional<Speed> speed_inside(const Machine& machine) {
+  std::optional<Speed> speed = links_together(machine);
+  if (speed) speed->bandwidth_bytes_per_s *= machine.link_efficiency;
+  return speed;
+}
+
+std::optional<Speed> speed_outside(const Machine& machine) {
+  if (!machine.nic) return std::nullopt;
+  return Speed{
+      machine.nic->bandwidth_bytes_per_s * machine.nic_efficiency / machine.devices_per_nic,
+      machine.nic->latency_us};
+}
+
+}  // namespace penstock

@@ -1,0 +1,59 @@
+#include "hardware_models/spec/profile.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+using Value = std::optional<double> ProfilePoint::*;
+constexpr Value values[] = {&ProfilePoint::forward_us,        &ProfilePoint::backward_us,
+                            &ProfilePoint::backward_input_us, &ProfilePoint::backward_weight_us,
+                            &ProfilePoint::activation_bytes,  &ProfilePoint::stash_bytes};
+
+/// The line through two neighbouring points where more examples are wanted; below the first point
+/// and beyond the last, never falling as examples grow, and at least in proportion below.
+double on_line(const ProfilePoint& low, const ProfilePoint& high, Value value, double examples) {
+  const double at_low = *(low.*value);
+  const double at_high = *(high.*value);
+  if (high.examples <= low.examples) return at_low;
+  const double way = (examples - low.examples) / (high.examples - low.examples);
+  if (way >= 0 && way <= 1) return at_low + (at_high - at_low) * way;
+  const double rise = std::max(0.0, at_high - at_low);
+  if (way > 1) return at_high + rise * (way - 1);
+  return std::max(at_low + rise * way, at_low * examples / low.examples);
+}
+
+}  // namespace
+
+std::string unused_text(const Profile& profile) {
+  if (profile.unused_rows == 0) return "";
+  return fmt::format(
+      "; {} rows of layers in it are not used, which penstock profile check explains",
+      profile.unused_rows);
+}
+
+std::span<const ProfilePoint> points_at(const ProfileEntry& entry, double examples) {
+  const auto& points = entry.points;
+  if (points.size() < 2) return points;
+  const auto high = std::lower_bound(
+      points.begin(), points.end(), examples,
+      [](const ProfilePoint& one, double wanted) { return one.examples < wanted; });
+  return {std::clamp(high, points.begin() + 1, points.end() - 1) - 1, 2};
+}
+
+ProfilePoint at(const ProfileEntry& entry, double examples) {
+  const std::span<const ProfilePoint> points = points_at(entry, examples);
+  ProfilePoint point{.examples = examples};
+  for (const Value value : values) {
+    if (points.size() == 1 && points[0].*value) {
+      point.*value = *(points[0].*value) * examples / points[0].examples;
+    } else if (points.size() == 2 && points[0].*value && points[1].*value) {
+      point.*value = on_line(points[0], points[1], value, examples);
+    }
+  }
+  return point;
+}
+
+}  // namespace penstock

@@ -1,0 +1,44 @@
+#include "schedules/patterns/alternation.hpp"
+
+#include <algorithm>
+
+#include "schedules/patterns/rules.hpp"
+
+namespace penstock {
+
+std::vector<Action> alternating_row(const Alternation& row) {
+  const auto microbatch = [&](std::uint32_t turn) {
+    return Microbatch{row.first + turn * row.step};
+  };
+  const std::uint32_t turns =
+      row.microbatches <= row.first ? 0 : (row.microbatches - row.first + row.step - 1) / row.step;
+  const std::uint32_t warm_up = std::min(row.warm_up, turns);
+  std::vector<Action> order;
+  order.reserve(std::size_t{row.update_every == 0 ? 2U : 3U} * turns);
+  for (std::uint32_t turn = 0; turn < turns + warm_up; ++turn) {
+    if (turn < turns) order.emplace_back(Pass::forward, row.stage, microbatch(turn));
+    if (turn < warm_up) continue;
+    const std::uint32_t done = turn - warm_up + 1;
+    order.emplace_back(Pass::backward, row.stage, microbatch(done - 1));
+    const bool updates = row.update_every != 0 && (done % row.update_every == 0 || done == turns);
+    if (updates) order.emplace_back(Pass::update, row.stage, microbatch(done - 1));
+  }
+  return order;
+}
+
+Schedule one_f_one_b_order(std::string_view rule, const Placement& placement,
+                           std::uint32_t microbatches, std::uint32_t update_every) {
+  require_one_stage_a_rank(rule, placement);
+  require_no_replicas(rule, placement);
+  Schedule schedule(placement.ranks());
+  for (Stage stage : placement.stages()) {
+    schedule.on(placement.rank_of(stage)) =
+        alternating_row({.stage = stage,
+                         .warm_up = placement.stage_count() - 1 - placement.position(stage),
+                         .microbatches = microbatches,
+                         .update_every = update_every});
+  }
+  return schedule;
+}
+
+}  // namespace penstock

@@ -1,0 +1,79 @@
+#include "schedules/policies/choosing/stage_prices.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+/// Held by an activation, rather than by a transfer or for the whole run.
+bool is_of_activation(BufferKind kind) {
+  return kind == BufferKind::stash || kind == BufferKind::input_stash ||
+         kind == BufferKind::recomputed || kind == BufferKind::pending_weight;
+}
+
+/// What the actions of a class take of memory, less what they give back.
+std::int64_t taken_by(const WorkClass& work, const Plan& plan, const Costs& costs) {
+  std::int64_t bytes = 0;
+  for (const MemoryEffect& effect : work.effects) {
+    if (!is_of_activation(plan.buffers[effect.buffer].kind)) continue;
+    const auto size = static_cast<std::int64_t>(costs.bytes[effect.buffer]);
+    bytes += effect.takes ? size : -size;
+  }
+  return bytes;
+}
+
+/// The field for the time of a pass; null for what has none.
+Time* time_of(Pass pass, StagePrice& price) {
+  switch (pass) {
+    case Pass::forward:
+      return &price.forward;
+    case Pass::recompute:
+    case Pass::backward_input:
+      return &price.input;
+    case Pass::backward_weight:
+      return &price.weight;
+    case Pass::send_activation:
+      return &price.to_next;
+    case Pass::send_gradient:
+      return &price.to_previous;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+std::vector<StagePrice> stage_prices(const Plan& plan, const Costs& costs) {
+  std::vector<StagePrice> prices(plan.model_stage.size());
+  std::vector<std::int64_t> kept(prices.size()), pending(prices.size());
+  std::map<std::pair<std::size_t, Pass>, Time> longest_of;
+  for (std::size_t c = 0; c < plan.classes.size(); ++c) {
+    const WorkClass& work = plan.classes[c];
+    const std::size_t stage = index(work.stage);
+    if (Time* time = time_of(work.pass, prices[stage])) {
+      // Of one pass there are several classes where some microbatches are made again.
+      Time& longest = longest_of[{stage, work.pass}];
+      const Time takes = costs.duration[c] + costs.latency[c];
+      if (takes > longest) *time += takes - longest;
+      longest = std::max(longest, takes);
+    }
+    if (work.pass == Pass::forward) {
+      kept[stage] = std::max(kept[stage], taken_by(work, plan, costs));
+    }
+    if (work.pass == Pass::backward_weight) {
+      pending[stage] = std::max(pending[stage], -taken_by(work, plan, costs));
+    }
+  }
+  for (std::size_t stage = 0; stage < prices.size(); ++stage) {
+    // What R brings back is there for a moment only, and no reason to hold forwards up.
+    if (kept[stage] <= 0) continue;
+    prices[stage].activation_bytes = static_cast<std::uint64_t>(kept[stage]);
+    prices[stage].pending_bytes =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(0, pending[stage]));
+  }
+  return prices;
+}
+
+}  // namespace penstock

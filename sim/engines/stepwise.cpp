@@ -1,0 +1,192 @@
+#include "sim/engines/stepwise.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/engines/stepwise_run.hpp"
+
+namespace penstock {
+
+Stepwise::Stepwise(const Plan& plan, const Costs& costs, const Conditions& conditions,
+                   Timeline& timeline, Dispatcher* dispatcher, std::vector<TaskId>* ran)
+    : plan_(plan),
+      costs_(costs),
+      conditions_(conditions),
+      timeline_(timeline),
+      dispatcher_(dispatcher),
+      ran_(ran),
+      end_(timeline.end),
+      orders_(resource_orders(plan)),
+      readers_(plan),
+      far_readers_(plan),
+      rows_(plan.ranks),
+      links_of_(plan.ranks),
+      transfers_(plan, costs, conditions, timeline, events_),
+      gate_{[this](TaskId transfer) { return may_start(transfer); },
+            [this](TaskId transfer) { started(transfer); }} {
+  timeline.slowed.assign(plan.tasks(), Time{});
+  if (conditions.stall_above_bytes) timeline.memory_wait.assign(plan.tasks(), Time{});
+  if (dispatcher != nullptr) {
+    place_of_.resize(plan.tasks());
+    for (std::uint32_t at = 0; at < plan.tasks(); ++at) place_of_[orders_.tasks[at]] = at;
+  }
+  if (conditions.stall_above_bytes) room_.emplace(plan, costs, *conditions.stall_above_bytes);
+  for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
+    rows_[rank].rest = {orders_.tasks.data() + orders_.first[rank],
+                        orders_.tasks.data() + orders_.first[rank + 1]};
+    rows_[rank].issued = costs.issue;
+  }
+  for (std::uint32_t link = 0; link < plan.links.size(); ++link) {
+    for (const Rank end : {plan.links[link].from, plan.links[link].to}) {
+      if (index(end) < plan.ranks) links_of_[index(end)].push_back(link);
+    }
+  }
+}
+
+std::optional<Standstill> Stepwise::run() {
+  for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
+    // What is held for the whole run may be too much by itself.
+    if (room_ && room_->held(Rank{rank}) > room_->capacity()) return standstill();
+    look_at(rank);
+  }
+  settle();
+  while (!events_.empty()) {
+    if (is_overtaken(events_.next())) {
+      events_.pop();
+      continue;
+    }
+    now_ = events_.next().time;
+    while (happens_now()) happen(events_.pop());
+    if (dispatcher_ != nullptr) {
+      // All that arrives at this moment is there before a policy chooses.
+      transfers_.settle(now_, gate_);
+      if (happens_now()) continue;
+    }
+    settle();
+  }
+  const bool done = std::all_of(end_.begin(), end_.end(), [](Time end) { return end != unknown; });
+  if (done) return std::nullopt;
+  return standstill();
+}
+
+void Stepwise::happen(const Event& event) {
+  switch (event.kind) {
+    case EventKind::leaves:
+      return leave(transfers_.leave(event));
+    case EventKind::arrives:
+      return arrive(event.id);
+    case EventKind::ends:
+      if (!is_overtaken(event)) end_cell(event.id);
+      return;
+    case EventKind::ready:
+      return;
+    case EventKind::wakes:
+      return look_at(event.id);
+  }
+}
+
+void Stepwise::end_cell(std::uint32_t rank) {
+  Row& row = rows_[rank];
+  const std::span<const TaskId> cell = first_cell(row.rest);
+  row.runs = false;
+  row.free_at = now_;
+  row.rest = row.rest.subspan(cell.size());
+  row.issued += costs_.issue;
+  timeline_.slowed[cell.front()] =
+      now_ - timeline_.begin[cell.front()] - costs_.duration_of(plan_, cell.front());
+  for (const TaskId task : cell) {
+    end_[task] = now_;
+    if (room_) room_->end(task);
+    freed(task);
+  }
+  for (const TaskId task : cell) hand_over(task);
+  look_at(rank);
+  touched_.push_back(rank);
+}
+
+/// A transfer whose last byte has left; it is there a latency later.
+void Stepwise::leave(TaskId transfer) {
+  if (end_[transfer] > now_) {
+    events_.push({end_[transfer], EventKind::arrives, transfer});
+  } else {
+    arrive(transfer);
+  }
+  const Pass pass = plan_.class_of(transfer).pass;
+  const Rank from = plan_.link(plan_.class_of(transfer).resource).from;
+  if (!conditions_.blocking_sends || !passes_on(pass)) return;
+  Row& row = rows_[index(from)];
+  row.sent_last = transfer;
+  row.sent_at = now_;
+  if (--row.unsent == 0) look_at(index(from));
+}
+
+void Stepwise::arrive(TaskId transfer) {
+  if (room_) room_->end(transfer);
+  for_each_end(transfer, [&](std::uint32_t rank, bool sends) {
+    Row& row = rows_[rank];
+    --row.in_flight;
+    --(sends ? row.sends : row.receives);
+    look_at(rank);
+    touched_.push_back(rank);
+    if (conditions_.in_flight != 0) look_at_links(rank);
+  });
+  far_readers_.for_each_of(transfer, [&](std::uint32_t rank) { look_at(rank); });
+  freed(transfer);
+  hand_over(transfer);
+}
+
+/// Puts the transfers in line that a task was the last input of.
+void Stepwise::hand_over(TaskId task) {
+  if (dispatcher_ != nullptr) dispatcher_->ended(task, now_);
+  for (const TaskId transfer : readers_.of(task)) {
+    if (!inputs_are_there(transfer)) continue;
+    timeline_.last_input[transfer] = task;
+    transfers_.ready(transfer);
+    const Pass pass = plan_.class_of(transfer).pass;
+    if (passes_on(pass)) {
+      ++rows_[plan_.class_of(task).resource].unsent;
+    }
+  }
+}
+
+void Stepwise::settle() {
+  do {
+    std::sort(dirty_.begin(), dirty_.end());
+    for (const std::uint32_t rank : std::exchange(dirty_, {})) {
+      rows_[rank].dirty = false;
+      try_start(rank);
+    }
+    slow_links();
+    transfers_.settle(now_, gate_);
+  } while (!dirty_.empty());
+  if (conditions_.compute_slowdown != 1) {
+    for (const std::uint32_t rank : touched_) set_speed(rank);
+  }
+  touched_.clear();
+}
+
+void Stepwise::look_at(std::uint32_t rank) {
+  if (std::exchange(rows_[rank].dirty, true)) return;
+  dirty_.push_back(rank);
+}
+
+void Stepwise::look_at_links(std::uint32_t rank) {
+  for (const std::uint32_t link : links_of_[rank]) transfers_.reconsider(link);
+}
+
+/// Memory may have become free: the rank's own next cell comes first, then what it receives.
+void Stepwise::freed(TaskId task) {
+  if (!room_) return;
+  room_->for_each_rank(task, [&](Rank rank) {
+    look_at(index(rank));
+    look_at_links(index(rank));
+  });
+}
+
+std::optional<Standstill> run_stepwise(const Plan& plan, const Costs& costs,
+                                       const Conditions& conditions, Timeline& timeline,
+                                       Dispatcher* dispatcher, std::vector<TaskId>* ran) {
+  return Stepwise(plan, costs, conditions, timeline, dispatcher, ran).run();
+}
+
+}  // namespace penstock

@@ -1,0 +1,48 @@
+#include <fmt/format.h>
+
+#include "sim/engines/stepwise_run.hpp"
+
+namespace penstock {
+
+Standstill Stepwise::standstill() const {
+  Standstill halt{.time = now_, .stuck = {}};
+  for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
+    const Row& row = rows_[rank];
+    if (!row.rest.empty()) halt.stuck.push_back({rank, row.rest.front(), needs_of(row)});
+  }
+  for (std::uint32_t link = 0; link < plan_.links.size(); ++link) {
+    const TaskId transfer = transfers_.first_waiting(link);
+    if (transfer == no_task) continue;
+    const bool memory = room_ && !room_->fits({&transfer, 1});
+    halt.stuck.push_back(
+        {plan_.ranks + link, transfer,
+         memory ? fmt::format("memory of {}", end_phrase(plan_.links[link].to))
+                : fmt::format("{} to be ready to receive it", end_phrase(plan_.links[link].to))});
+  }
+  return halt;
+}
+
+/// ", which stands behind 0SEND_F6": what a transfer that is ready itself has in front of it.
+std::string Stepwise::behind_text(TaskId transfer) const {
+  if (!is_transfer(plan_.class_of(transfer).pass) || !inputs_are_there(transfer)) return "";
+  const TaskId first = transfers_.first_waiting(plan_.class_of(transfer).resource - plan_.ranks);
+  if (first == no_task || first == transfer) return "";
+  return ", which stands behind " + task_text(plan_, first);
+}
+
+/// What the next cell of a rank lacks.
+std::string Stepwise::needs_of(const Row& row) const {
+  const TaskId task = row.rest.front();
+  TaskId missing = no_task;
+  plan_.for_each_input(task, [&](TaskId input) {
+    if (missing == no_task && !is_there(input)) missing = input;
+  });
+  if (missing != no_task) return task_text(plan_, missing) + behind_text(missing);
+  if (conditions_.blocking_sends && row.unsent > 0) return "what its rank has sent to leave";
+  if (!room_ || room_->fits(first_cell(row.rest))) return "its policy to start it";
+  const Rank rank{plan_.class_of(task).resource};
+  return fmt::format("memory of rank {}: it takes {} bytes more, and {} of {} are held",
+                     index(rank), room_->need(task, rank), room_->held(rank), room_->capacity());
+}
+
+}  // namespace penstock

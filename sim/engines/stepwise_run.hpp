@@ -1,0 +1,129 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/costs/conditions.hpp"
+#include "sim/costs/costs.hpp"
+#include "sim/engines/dispatcher.hpp"
+#include "sim/engines/event_queue.hpp"
+#include "sim/engines/events.hpp"
+#include "sim/engines/memory_room.hpp"
+#include "sim/engines/transfers.hpp"
+#include "sim/plan/far_readers.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/plan/transfer_readers.hpp"
+#include "sim/timeline/timeline.hpp"
+
+namespace penstock {
+
+/// One run of the stepwise engine: what `run_stepwise` does. Its parts stand in files of their own:
+/// what happens (stepwise), how ranks start cells (stepwise_cells), what holds transfers back
+/// (stepwise_transfers), and what to say when nothing can go on (stepwise_halt).
+class Stepwise {
+ public:
+  Stepwise(const Plan& plan, const Costs& costs, const Conditions& conditions, Timeline& timeline,
+           Dispatcher* dispatcher, std::vector<TaskId>* ran);
+  std::optional<Standstill> run();
+
+ private:
+  static constexpr Time unknown{-1};
+  static constexpr Time never = max_time;
+
+  /// A rank, how far it has come, and the cell it runs.
+  struct Row {
+    std::span<TaskId> rest;  // what it has not finished, the running cell included
+    Time issued{};           // of the action that is next
+    Time wakes = never;
+    bool runs = false;
+    bool dirty = false;
+    std::uint32_t in_flight = 0;  // transfers that it sends or receives
+    std::uint32_t sends = 0;
+    std::uint32_t receives = 0;
+    std::uint32_t unsent = 0;  // blocking sends: what has not left yet
+    TaskId sent_last = no_task;
+    Time sent_at{};
+    Time free_at{};             // when its last cell ended
+    Time lacks_memory = never;  // since when the next cell waits for nothing else
+
+    // Of the running cell: what is left of it at `since`, as time at full speed.
+    double left = 0;
+    Time since{};
+    double speed = 1;
+    std::uint32_t stamp = 0;
+  };
+
+  // What happens.
+  bool is_overtaken(const Event& event) const {
+    return event.kind == EventKind::ends && event.stamp != rows_[event.id].stamp;
+  }
+  bool happens_now() const { return !events_.empty() && events_.next().time == now_; }
+  void happen(const Event& event);
+  void end_cell(std::uint32_t rank);
+  void leave(TaskId transfer);
+  void arrive(TaskId transfer);
+  void hand_over(TaskId task);
+
+  // What follows from it at the same moment.
+  void settle();
+  void try_start(std::uint32_t rank);
+  void start_cell(std::uint32_t rank, std::span<const TaskId> cell);
+  bool is_there(TaskId task) const { return end_[task] != unknown && end_[task] <= now_; }
+  bool inputs_are_there(TaskId task) const;
+  bool choose(std::uint32_t rank);
+  bool is_launched(Row& row, std::uint32_t rank);
+  bool has_memory(Row& row, std::span<const TaskId> cell);
+  TaskId last_input(const Row& row, TaskId task) const;
+  void slow_links();
+  void set_speed(std::uint32_t rank);
+
+  // Transfers.
+  bool may_start(TaskId transfer);
+  bool fits_beside_next(TaskId transfer) const;
+  std::uint64_t need_of_next(Rank rank, TaskId transfer) const;
+  bool is_awaited(TaskId transfer) const;
+  void started(TaskId transfer);
+
+  std::span<const TaskId> first_cell(std::span<const TaskId> rest) const;
+  void look_at(std::uint32_t rank);
+  void look_at_links(std::uint32_t rank);
+  void freed(TaskId task);
+  template <class Visitor>
+  void for_each_end(TaskId transfer, Visitor visit);
+  Standstill standstill() const;
+  std::string needs_of(const Row& row) const;
+  std::string behind_text(TaskId transfer) const;
+
+  const Plan& plan_;
+  const Costs& costs_;
+  const Conditions& conditions_;
+  Timeline& timeline_;
+  Dispatcher* dispatcher_;
+  std::vector<TaskId>* ran_;
+  std::vector<Time>& end_;
+  ResourceOrders orders_;
+  std::vector<std::uint32_t> place_of_;  // with a dispatcher: where a task stands in the orders
+  TransferReaders readers_;
+  FarReaders far_readers_;
+  std::optional<MemoryRoom> room_;
+  std::vector<Row> rows_;
+  std::vector<std::vector<std::uint32_t>> links_of_;  // by rank
+  EventQueue events_;
+  Transfers transfers_;
+  Transfers::Gate gate_;
+  std::vector<std::uint32_t> dirty_;    // ranks that may be able to start something
+  std::vector<std::uint32_t> touched_;  // ranks that run or send something else than before
+  Time now_{};
+};
+
+/// Calls `visit(rank, sends)` for both ends of a transfer that are ranks.
+template <class Visitor>
+void Stepwise::for_each_end(TaskId transfer, Visitor visit) {
+  const Link& link = plan_.link(plan_.class_of(transfer).resource);
+  if (index(link.from) < plan_.ranks) visit(index(link.from), true);
+  if (index(link.to) < plan_.ranks) visit(index(link.to), false);
+}
+
+}  // namespace penstock

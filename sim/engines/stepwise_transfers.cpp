@@ -1,0 +1,85 @@
+#include "sim/engines/stepwise_run.hpp"
+
+namespace penstock {
+
+/// Tells the links of ranks that have begun or stopped to run.
+void Stepwise::slow_links() {
+  if (conditions_.transfer_slowdown == 1) return;
+  const auto runs = [&](Rank end) { return index(end) < plan_.ranks && rows_[index(end)].runs; };
+  for (const std::uint32_t rank : touched_) {
+    for (const std::uint32_t link : links_of_[rank]) {
+      transfers_.set_slowed(link, runs(plan_.links[link].from) || runs(plan_.links[link].to));
+    }
+  }
+}
+
+bool Stepwise::may_start(TaskId transfer) {
+  bool free_place = true;
+  if (conditions_.in_flight != 0) {
+    for_each_end(transfer, [&](std::uint32_t rank, bool sends) {
+      const Row& row = rows_[rank];
+      free_place = free_place && (sends ? row.sends : row.receives) < conditions_.in_flight;
+    });
+  }
+  const bool meets = conditions_.rendezvous && passes_on(plan_.class_of(transfer).pass);
+  if (!free_place || (meets && !is_awaited(transfer))) return false;
+  if (!room_) return true;
+  Time& wait = timeline_.memory_wait[transfer];
+  if (fits_beside_next(transfer)) {
+    if (wait < Time{}) wait = now_ + wait + Time{1};
+    return true;
+  }
+  // Until the transfer starts, since when it waits: -1 - that moment.
+  if (wait == Time{}) wait = Time{-1} - now_;
+  return false;
+}
+
+/// Whether there is room for what a transfer brings. It leaves its receiver what the next cell
+/// there needs, unless it is for that cell: received too early, tensors could otherwise lock out
+/// the very actions that would make room.
+bool Stepwise::fits_beside_next(TaskId transfer) const {
+  const Rank to = plan_.link(plan_.class_of(transfer).resource).to;
+  const std::uint64_t reserved = index(to) < plan_.ranks ? need_of_next(to, transfer) : 0;
+  return room_->fits({&transfer, 1}, to, reserved);
+}
+
+/// What a rank must find free for the first cell that it has not started, with the inputs of it
+/// that have yet to come; nothing when `transfer` is one of them.
+std::uint64_t Stepwise::need_of_next(Rank rank, TaskId transfer) const {
+  const Row& row = rows_[index(rank)];
+  const auto rest = row.rest.subspan(row.runs ? first_cell(row.rest).size() : 0);
+  if (rest.empty() || dispatcher_ != nullptr) return 0;  // a policy has no next
+  std::uint64_t need = 0;
+  bool for_next = false;
+  for (const TaskId task : first_cell(rest)) need += room_->need(task, rank);
+  plan_.for_each_input(rest.front(), [&](TaskId input) {
+    for_next = for_next || input == transfer;
+    if (timeline_.begin[input] == unknown) need += room_->need(input, rank);
+  });
+  return for_next ? 0 : need;
+}
+
+/// Whether the reader of a transfer stands directly before the action that reads it.
+bool Stepwise::is_awaited(TaskId transfer) const {
+  const Rank to = plan_.link(plan_.class_of(transfer).resource).to;
+  if (index(to) >= plan_.ranks) return true;
+  const Row& row = rows_[index(to)];
+  const bool sends = conditions_.blocking_sends && row.unsent > 0;
+  if (row.runs || sends || row.rest.empty()) return false;
+  if (dispatcher_ != nullptr) return true;
+  bool awaited = false;
+  plan_.for_each_input(row.rest.front(),
+                       [&](TaskId input) { awaited = awaited || input == transfer; });
+  return awaited;
+}
+
+void Stepwise::started(TaskId transfer) {
+  if (room_) room_->start(transfer);
+  for_each_end(transfer, [&](std::uint32_t rank, bool sends) {
+    ++rows_[rank].in_flight;
+    ++(sends ? rows_[rank].sends : rows_[rank].receives);
+    touched_.push_back(rank);
+  });
+}
+
+}  // namespace penstock

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "sim/costs/conditions.hpp"
+#include "sim/costs/costs.hpp"
+#include "sim/engines/event_queue.hpp"
+#include "sim/engines/fair_share.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/timeline/timeline.hpp"
+
+namespace penstock {
+
+/// Which links of the plan serve their transfers in plan order whatever happens elsewhere: no other
+/// link shares their route, and the transfers become ready in that order.
+std::vector<bool> private_links(const Plan& plan, const Network& network);
+
+/// The transfers of a run from the moment their inputs are there until they have left their links.
+/// Those of one link of the plan go one after the other. Over a shared network they share every
+/// physical link of their route max-min fairly, or wait in line at each (fifo), where one whose
+/// turn has come but that may not start gives way to those behind it.
+class Transfers {
+ public:
+  /// What else must hold for a transfer to start, and who wants to know that it did.
+  struct Gate {
+    std::function<bool(TaskId)> may_start;
+    std::function<void(TaskId)> started;
+  };
+
+  Transfers(const Plan& plan, const Costs& costs, const Conditions& conditions, Timeline& timeline,
+            EventQueue& events);
+
+  /// The inputs of a transfer are there.
+  void ready(TaskId transfer) { arrived_.push_back(transfer); }
+  /// Something that the gate looks at has changed for a link.
+  void reconsider(std::uint32_t link);
+  /// A rank at an end of the link runs an action, or no longer.
+  void set_slowed(std::uint32_t link, bool slowed);
+  /// Ends the transfer that leaves, which it returns; when it arrives is known from now on.
+  TaskId leave(const Event& event);
+  /// Starts what can start now, and tells the queue when transfers will have left.
+  void settle(Time now, const Gate& gate);
+
+  bool idle(std::uint32_t link) const { return lines_[link].active == no_task; }
+  /// The transfer that waits first in line.
+  TaskId first_waiting(std::uint32_t link) const;
+
+ private:
+  struct Waiting {
+    TaskId transfer;
+    std::uint32_t number;  // how many came before it
+  };
+
+  /// One link of the plan.
+  struct Line {
+    std::deque<Waiting> waiting;
+    TaskId active = no_task;
+    std::vector<std::uint32_t> route;  // each physical link once
+    double full_rate = 0;              // of a transfer that travels alone
+    bool slowed = false;
+    bool to_consider = false;
+    bool gives_way = false;  // fifo: the first in line may not start
+
+    // Of the active transfer: what is left of it at `since`, as time at full rate.
+    double left = 0;
+    Time since{};
+    double speed = 0;  // share of the full rate
+  };
+
+  bool shares_fairly(const Line& line) const { return !fifo_ && !line.route.empty(); }
+  std::uint32_t line_of(TaskId transfer) const;
+  double limit_of(const Line& line) const;
+  void queue_up();
+  void consider(std::uint32_t link);
+  void consider_next(const Line& line);
+  void leave_lines(const Line& line, TaskId transfer);
+  bool is_first(TaskId transfer) const;
+  void start_what_can(Time now, const Gate& gate);
+  void try_start(std::uint32_t link, Time now, const Gate& gate);
+  void start(TaskId transfer, Time now);
+  void set_speed(std::uint32_t link, double speed, Time now);
+
+  const Plan& plan_;
+  const Costs& costs_;
+  Timeline& timeline_;
+  EventQueue& events_;
+  double slowdown_;
+  bool fifo_;
+  std::vector<Line> lines_;                  // by link of the plan
+  std::vector<std::deque<TaskId>> in_line_;  // fifo: by physical link, those waiting or active
+  FairShare share_;
+  std::vector<TaskId> arrived_;             // since the last settling
+  std::uint32_t came_ = 0;                  // how many have got in line
+  std::vector<std::uint32_t> to_consider_;  // links where something may start
+  std::vector<std::uint32_t> considered_;   // those that are looked at now
+  std::vector<std::uint32_t> to_slow_;      // links whose limit has changed
+};
+
+}  // namespace penstock

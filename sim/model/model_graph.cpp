@@ -1,0 +1,64 @@
+#include "sim/model/model_graph.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/graph/adjacency_list.hpp>
+#include <functional>
+#include <queue>
+
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS>;
+
+Graph graph_of(const ModelGraph& model) {
+  Graph graph(model.layers.size());
+  for (const auto& [from, to] : model.edges) boost::add_edge(index(from), index(to), graph);
+  return graph;
+}
+
+}  // namespace
+
+void ModelGraph::connect_as_chain() {
+  edges.clear();
+  for (std::uint32_t i = 1; i < layers.size(); ++i) {
+    edges.emplace_back(LayerIndex{i - 1}, LayerIndex{i});
+  }
+}
+
+std::vector<LayerIndex> topological_order(const ModelGraph& model) {
+  const Graph graph = graph_of(model);
+  std::vector<std::size_t> open_inputs(model.layers.size());
+  // Boost's own topological_sort leaves ties to its depth-first search; the smallest ready layer
+  // first keeps a model in the order its author wrote it.
+  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
+  for (std::uint32_t layer = 0; layer < open_inputs.size(); ++layer) {
+    open_inputs[layer] = boost::in_degree(layer, graph);
+    if (open_inputs[layer] == 0) ready.push(layer);
+  }
+  std::vector<LayerIndex> order;
+  order.reserve(open_inputs.size());
+  while (!ready.empty()) {
+    const std::uint32_t layer = ready.top();
+    ready.pop();
+    order.push_back(LayerIndex{layer});
+    for (auto [edge, end] = boost::out_edges(layer, graph); edge != end; ++edge) {
+      const auto target = static_cast<std::uint32_t>(boost::target(*edge, graph));
+      if (--open_inputs[target] == 0) ready.push(target);
+    }
+  }
+  if (order.size() == open_inputs.size()) return order;
+  for (std::uint32_t layer = 0; layer < open_inputs.size(); ++layer) {
+    if (open_inputs[layer] != 0) {
+      throw InputError("/model/edges",
+                       fmt::format("layer {} waits for itself through a cycle of edges; a model is "
+                                   "a graph without cycles",
+                                   layer));
+    }
+  }
+  return order;
+}
+
+}  // namespace penstock

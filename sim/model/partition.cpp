@@ -1,0 +1,106 @@
+#include "sim/model/partition.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint32_t no_stage = UINT32_MAX;
+
+/// The stage of each layer, indexed by layer.
+std::vector<std::uint32_t> stage_of_layers(const ModelGraph& model, const Partition& partition) {
+  std::vector<std::uint32_t> stage_of(model.layers.size(), no_stage);
+  for (std::uint32_t stage = 0; stage < partition.stages.size(); ++stage) {
+    for (LayerIndex layer : partition.stages[stage]) stage_of[index(layer)] = stage;
+  }
+  return stage_of;
+}
+
+void add_parameters(StageSizes& sizes, double bytes, double copies) {
+  if (bytes <= 0) return;
+  sizes.parameter_bytes += bytes;
+  auto same = std::find_if(sizes.parameters.begin(), sizes.parameters.end(),
+                           [&](const SharedParameters& one) { return one.copies == copies; });
+  if (same == sizes.parameters.end()) same = sizes.parameters.insert(same, {0, copies});
+  same->bytes += bytes;
+}
+
+double largest_in_a_row(const ModelGraph& model, const std::vector<LayerIndex>& layers) {
+  double largest = 0, before = 0;
+  for (const LayerIndex layer : layers) {
+    const double bytes = model.layers[index(layer)].parameter_bytes;
+    largest = std::max(largest, before + bytes);
+    before = bytes;
+  }
+  return largest;
+}
+
+}  // namespace
+
+void check_partition(const ModelGraph& model, const Partition& partition) {
+  std::vector<std::uint32_t> stage_of(model.layers.size(), no_stage);
+  for (std::uint32_t stage = 0; stage < partition.stages.size(); ++stage) {
+    const std::string where = fmt::format("/partition/stages/{}", stage);
+    if (partition.stages[stage].empty()) {
+      throw InputError(where, "the stage is empty; each stage needs at least one layer");
+    }
+    for (LayerIndex layer : partition.stages[stage]) {
+      if (index(layer) >= model.layers.size()) {
+        throw InputError(where, fmt::format("there is no layer {}; layers are 0 to {}",
+                                            index(layer), model.layers.size() - 1));
+      }
+      if (stage_of[index(layer)] != no_stage) {
+        throw InputError(where, fmt::format("layer {} is in stage {} already; each layer belongs "
+                                            "to one stage",
+                                            index(layer), stage_of[index(layer)]));
+      }
+      stage_of[index(layer)] = stage;
+    }
+  }
+  const auto left = std::find(stage_of.begin(), stage_of.end(), no_stage);
+  if (left != stage_of.end()) {
+    throw InputError("/partition/stages",
+                     fmt::format("layer {} is in no stage", left - stage_of.begin()));
+  }
+}
+
+std::vector<StageSizes> stage_sizes(const ModelGraph& model, const Partition& partition) {
+  std::vector<StageSizes> sizes(partition.stages.size());
+  const std::vector<std::uint32_t> stage_of = stage_of_layers(model, partition);
+  std::vector<std::uint32_t> last_reader = stage_of;
+  for (const auto& [from, to] : model.edges) {
+    if (stage_of[index(to)] < stage_of[index(from)]) {
+      throw InputError(
+          "/partition/stages",
+          fmt::format("layer {} of stage {} feeds layer {} of stage {}; activations "
+                      "go to the same or a later stage",
+                      index(from), stage_of[index(from)], index(to), stage_of[index(to)]));
+    }
+    std::uint32_t& last = last_reader[index(from)];
+    last = std::max(last, stage_of[index(to)]);
+  }
+  for (std::uint32_t layer = 0; layer < stage_of.size(); ++layer) {
+    const Layer& costs = model.layers[layer];
+    StageSizes& own = sizes[stage_of[layer]];
+    own.stash_bytes += costs.stash_bytes - costs.freed_by_input_bytes;
+    own.input_stash_bytes += costs.freed_by_input_bytes;
+    add_parameters(own, costs.parameter_bytes - costs.expert_parameter_bytes, costs.copies);
+    add_parameters(own, costs.expert_parameter_bytes, costs.expert_copies);
+    own.recomputed_bytes += costs.recomputed_bytes;
+    own.pending_weight_bytes += costs.pending_weight_bytes;
+    own.workspace_bytes = std::max(own.workspace_bytes, costs.workspace_bytes);
+    for (std::uint32_t stage = stage_of[layer]; stage < last_reader[layer]; ++stage) {
+      sizes[stage].activation_bytes += costs.activation_bytes;
+    }
+  }
+  for (std::size_t stage = 0; stage < sizes.size(); ++stage) {
+    sizes[stage].largest_parameter_bytes = largest_in_a_row(model, partition.stages[stage]);
+  }
+  return sizes;
+}
+
+}  // namespace penstock

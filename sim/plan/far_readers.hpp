@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "sim/plan/plan.hpp"
+
+namespace penstock {
+
+/// For transfers the ranks that wait for them and are at no end of their link: those that update a
+/// stage whose copies on other ranks send their part of the sum.
+class FarReaders {
+ public:
+  explicit FarReaders(const Plan& plan);
+
+  /// Calls `visit(rank)` for each of a transfer, ascending.
+  template <class Visitor>
+  void for_each_of(TaskId transfer, Visitor&& visit) const {
+    if (pairs_.empty()) return;
+    for (auto pair = first_of(transfer); pair != pairs_.end() && pair->first == transfer; ++pair) {
+      visit(pair->second);
+    }
+  }
+
+ private:
+  using Pair = std::pair<TaskId, std::uint32_t>;
+  std::vector<Pair>::const_iterator first_of(TaskId transfer) const;
+
+  std::vector<Pair> pairs_;  // transfers and ranks, sorted
+};
+
+}  // namespace penstock

@@ -1,0 +1,143 @@
+#include "sim/plan/plan.hpp"
+
+#include <array>
+#include <string>
+
+namespace penstock {
+namespace {
+
+/// FNV-1a over 32-bit words: small, and the same on every machine.
+class Hash {
+ public:
+  void add(std::uint32_t word) { value_ = (value_ ^ word) * 0x100000001b3U; }
+  template <class Range>
+  void add_all(const Range& range) {
+    add(static_cast<std::uint32_t>(range.size()));
+    for (const auto item : range) add(static_cast<std::uint32_t>(item));
+  }
+  std::uint64_t value() const { return value_ ^ (value_ >> 32); }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325U;
+};
+
+/// What the transfers of one link have waited for so far.
+struct Feed {
+  std::uint32_t rank = UINT32_MAX;
+  std::uint32_t link = UINT32_MAX;
+  TaskId last_action = 0;
+  TaskId last_transfer = 0;
+};
+
+Feed feed_of(const Plan& plan, TaskId transfer) {
+  Feed feed;
+  plan.for_each_input(transfer, [&](TaskId input) {
+    const std::uint32_t resource = plan.class_of(input).resource;
+    const bool from_link = plan.is_link(resource);
+    (from_link ? feed.link : feed.rank) = resource;
+    (from_link ? feed.last_transfer : feed.last_action) = input;
+  });
+  return feed;
+}
+
+}  // namespace
+
+std::string_view name(BufferKind kind) {
+  constexpr std::array<std::string_view, buffer_kinds> names{
+      "parameters", "stash",    "receive",        "gradient",  "gradients",
+      "optimizer",  "versions", "pending weight", "workspace", "recomputed",
+      "context",    "reserve",  "stash for I"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+std::string text(const Link& link) { return end_text(link.from) + ">" + end_text(link.to); }
+
+TaskId add_task(Plan& plan, std::uint32_t work, Microbatch microbatch, TaskId input) {
+  plan.work.push_back(work);
+  plan.microbatch.push_back(microbatch);
+  plan.input.push_back(input);
+  return plan.tasks() - 1;
+}
+
+ResourceOrders resource_orders(const Plan& plan) {
+  ResourceOrders orders;
+  orders.first.assign(std::size_t{plan.resources()} + 1, 0);
+  for (const std::uint32_t work : plan.work) ++orders.first[plan.classes[work].resource + 1];
+  for (std::size_t r = 1; r < orders.first.size(); ++r) orders.first[r] += orders.first[r - 1];
+  std::vector<std::uint32_t> next(orders.first.begin(), orders.first.end() - 1);
+  orders.tasks.resize(plan.tasks());
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    orders.tasks[next[plan.class_of(task).resource]++] = task;
+  }
+  return orders;
+}
+
+std::string end_text(Rank end) {
+  if (end == host_memory) return "host";
+  return end == data_replicas ? "data" : std::to_string(index(end));
+}
+
+std::string end_phrase(Rank end) {
+  if (end == host_memory) return "the host's memory";
+  if (end == data_replicas) return "the data replicas";
+  return "rank " + std::to_string(index(end));
+}
+
+std::vector<bool> links_in_one_order(const Plan& plan) {
+  std::vector<Feed> feeds(plan.links.size());
+  std::vector<bool> fed(plan.links.size());
+  std::vector<bool> one_order(plan.links.size(), true);
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const std::uint32_t resource = plan.class_of(task).resource;
+    if (!plan.is_link(resource)) continue;
+    const std::uint32_t link = resource - plan.ranks;
+    const Feed next = feed_of(plan, task);
+    const Feed& last = feeds[link];
+    const bool follows = next.rank == last.rank && next.link == last.link &&
+                         next.last_action >= last.last_action &&
+                         next.last_transfer >= last.last_transfer;
+    if (fed[link] && !follows) one_order[link] = false;
+    feeds[link] = next;
+    fed[link] = true;
+  }
+  return one_order;
+}
+
+std::string task_text(const Plan& plan, TaskId task) {
+  const WorkClass& work = plan.class_of(task);
+  return text(Action(work.pass, work.stage, plan.microbatch[task]));
+}
+
+std::uint64_t plan_hash(const Plan& plan) {
+  Hash hash;
+  hash.add(plan.ranks);
+  hash.add(plan.microbatches);
+  for (const Link& link : plan.links) {
+    hash.add(index(link.from));
+    hash.add(index(link.to));
+  }
+  for (const WorkClass& work : plan.classes) {
+    hash.add(static_cast<std::uint32_t>(work.pass) + (work.recomputes ? 0x100U : 0U));
+    hash.add(index(work.stage));
+    hash.add(work.resource);
+    hash.add(work.buffer);
+    hash.add(work.partner);
+    for (const MemoryEffect& effect : work.effects) {
+      hash.add(effect.buffer);
+      hash.add((effect.at_end ? 2U : 0U) + (effect.takes ? 1U : 0U));
+    }
+  }
+  for (const BufferClass& buffer : plan.buffers) {
+    hash.add(static_cast<std::uint32_t>(buffer.kind));
+    hash.add(index(buffer.stage));
+    hash.add(index(buffer.rank));
+  }
+  hash.add_all(plan.model_stage);
+  hash.add_all(plan.work);
+  hash.add_all(plan.microbatch);
+  hash.add_all(plan.input);
+  hash.add_all(plan.inputs);
+  return hash.value();
+}
+
+}  // namespace penstock

@@ -1,0 +1,51 @@
+#include "sim/plan/recomputation.hpp"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+template <class Visitor>
+void for_each_action(const Schedule& schedule, Visitor visit) {
+  for (Rank rank : Numbers<Rank>(schedule.ranks())) {
+    for (const Action& action : schedule.on(rank)) visit(action);
+  }
+}
+
+}  // namespace
+
+Recomputation::Recomputation(const Schedule& schedule, const Placement& placement,
+                             const MicrobatchColumns& columns, const Recomputing& recomputing)
+    : placement_(placement),
+      columns_(columns),
+      recomputing_(recomputing),
+      has_backward_(schedule.has_backward()),
+      last_(placement.chains().size(), -1) {
+  for_each_action(schedule, [&](const Action& action) {
+    if (action.pass == Pass::recompute) {
+      in_order_.resize(std::size_t{placement.stage_count()} * columns.count());
+      in_order_[std::size_t{index(action.stage)} * columns.count() +
+                columns.column_of(action.microbatch)] = true;
+    }
+    if (!recomputing.except_last) return;
+    std::int64_t& last = last_[placement.chain_of(action.stage)];
+    last = std::max(last, std::int64_t{index(action.microbatch)});
+  });
+}
+
+bool Recomputation::in_order(const Action& action) const {
+  return !in_order_.empty() && in_order_[std::size_t{index(action.stage)} * columns_.count() +
+                                         columns_.column_of(action.microbatch)];
+}
+
+bool Recomputation::of(const Action& action) const {
+  if (in_order(action)) return true;
+  return has_backward_ && recomputing_.of_stage(placement_.position(action.stage)) &&
+         last_[placement_.chain_of(action.stage)] != std::int64_t{index(action.microbatch)};
+}
+
+bool Recomputation::adds(const Action& action) const {
+  return gives_gradient(action.pass) && !in_order(action) && of(action);
+}
+
+}  // namespace penstock

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/order/microbatch_columns.hpp"
+#include "sim/order/placement.hpp"
+#include "sim/order/schedule.hpp"
+#include "sim/plan/extras.hpp"
+
+namespace penstock {
+
+/// How an action meets recomputation.
+enum class Recompute : std::uint8_t {
+  none,    // its activation is kept from F on
+  before,  // an R makes it again
+  within,  // the action makes it again itself, first thing
+};
+
+/// Says which activations of an order are made again, and by whom: by the R's that the order has,
+/// or by those that lowering adds.
+class Recomputation {
+ public:
+  Recomputation(const Schedule& schedule, const Placement& placement,
+                const MicrobatchColumns& columns, const Recomputing& recomputing);
+
+  /// Whether the activation that an action makes or reads is made again.
+  bool of(const Action& action) const;
+  /// Whether lowering is to make an activation again for this action: a B or I whose order has no
+  /// R.
+  bool adds(const Action& action) const;
+  bool early() const { return recomputing_.early; }
+  /// Whether any activation is made again at all.
+  bool any() const { return !recomputing_.stages.empty() || !in_order_.empty(); }
+
+ private:
+  bool in_order(const Action& action) const;
+
+  const Placement& placement_;
+  const MicrobatchColumns& columns_;
+  const Recomputing& recomputing_;
+  bool has_backward_;
+  std::vector<bool> in_order_;      // by (stage, column): the order has an R; empty: none has
+  std::vector<std::int64_t> last_;  // by chain: its highest microbatch, if it is excepted
+};
+
+}  // namespace penstock

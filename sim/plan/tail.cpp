@@ -1,0 +1,170 @@
+#include "sim/plan/tail.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// The other end of the chain of a stage that is one of two ends.
+std::optional<Stage> other_end(const Placement& placement, Stage stage) {
+  const std::vector<Stage>& chain = placement.chains()[placement.chain_of(stage)];
+  if (chain.size() < 2) return std::nullopt;
+  if (stage == chain.front()) return chain.back();
+  if (stage == chain.back()) return chain.front();
+  return std::nullopt;
+}
+
+}  // namespace
+
+TailTasks::TailTasks(const Schedule& schedule, const Placement& placement, const Tail& tail,
+                     Plan& plan, WorkClasses& classes)
+    : placement_(placement), tail_(tail), plan_(plan), classes_(classes) {
+  if (tail.empty()) return;
+  holders_ = ranks_by_model_stage(placement);
+  left_.resize(placement.slots());
+  finished_.resize(placement.ranks());
+  row_end_.assign(placement.ranks(), no_task);
+  sums_.resize(holders_.size());
+  ties_.resize(placement.slots());
+  reduction_.assign(placement.slots(), unnamed);
+  for (Rank rank : Numbers<Rank>(schedule.ranks())) {
+    for (const Action& action : schedule.on(rank)) {
+      if (!ends_activation(action.pass)) continue;
+      ++left_[placement.slot_of(action.stage, action.microbatch)];
+      ++gradients_;
+    }
+  }
+  check_waits();
+}
+
+/// The updates of a stage on each of its ranks list the sums of all of them.
+void TailTasks::check_waits() const {
+  constexpr double most = 1e7;
+  std::vector<double> slots(holders_.size()), sums(holders_.size());
+  for (const Stage stage : placement_.stages()) {
+    for (const Microbatch replica : Numbers<Microbatch>(placement_.replicas(stage))) {
+      const std::uint32_t gradients = left_[placement_.slot_of(stage, replica)];
+      slots[placement_.position(stage)] += 1;
+      sums[placement_.position(stage)] += sums_each() ? gradients : std::min(gradients, 1U);
+    }
+  }
+  double waits = 0;
+  for (std::size_t stage = 0; stage < slots.size(); ++stage) {
+    if (slots[stage] > 1 && tail_.of_stage(static_cast<std::uint32_t>(stage))) {
+      waits += slots[stage] * sums[stage];
+    }
+  }
+  if (!tail_.updates || waits <= most) return;
+  throw InputError("/partition/ranks",
+                   fmt::format("the ranks that hold a stage would wait {:.0f} times for each "
+                               "other's sums; at most {:.0f}, with fewer of them",
+                               waits, most));
+}
+
+std::uint64_t TailTasks::most_tasks() const {
+  // A reduction, an update and a gathering each; ends of a chain tie with every replica at most.
+  if (left_.empty()) return 0;
+  return std::uint64_t{5} * placement_.slots() + (sums_each() ? gradients_ : 0);
+}
+
+void TailTasks::follow(const Action& action, TaskId task) {
+  if (left_.empty()) return;
+  if (holds_back()) row_end_[plan_.class_of(task).resource] = task;
+  if (!ends_activation(action.pass)) return;
+  const std::uint32_t slot = placement_.slot_of(action.stage, action.microbatch);
+  const bool last = --left_[slot] == 0;
+  const Finished finished{action.stage, slot, action.microbatch};
+  if (!holds_back() && (last || sums_each())) reduce(finished, task);
+  if (!last) return;
+  if (!holds_back()) tie(finished, task);
+  finished_[index(placement_.rank_of_slot(slot))].push_back(finished);
+}
+
+void TailTasks::reduce(const Finished& finished, TaskId producer) {
+  if (!reduces(finished.stage) || tail_.summing == Summing::in_passes) return;
+  std::uint32_t& work = reduction_[finished.slot];
+  if (work == unnamed) {
+    work = classes_.tail_transfer(Pass::reduce_gradient, finished.stage, link_of_sums(finished));
+  }
+  sums_[placement_.position(finished.stage)].push_back(
+      add_task(plan_, work, finished.microbatch, producer));
+}
+
+/// To the data replicas, or without these to the next of the ranks that hold the stage.
+Link TailTasks::link_of_sums(const Finished& finished) const {
+  const Rank rank = placement_.rank_of_slot(finished.slot);
+  const std::vector<Rank>& holders = holders_[placement_.position(finished.stage)];
+  const bool across_ranks = tail_.across_ranks && holders.size() > 1;
+  return {rank, across_ranks ? next_holder(holders, rank) : data_replicas};
+}
+
+/// Replicas of the two ends pair up; those of the end with more share partners.
+void TailTasks::tie(const Finished& finished, TaskId producer) {
+  const auto other = tail_.ties ? other_end(placement_, finished.stage) : std::nullopt;
+  if (!other) return;
+  const std::uint32_t own = placement_.replicas(finished.stage);
+  const std::uint32_t theirs = placement_.replicas(*other);
+  for (Microbatch pair : Numbers<Microbatch>(std::max(own, theirs))) {
+    if (placement_.slot_of(finished.stage, pair) != finished.slot) continue;
+    const Rank from = placement_.rank_of_slot(finished.slot);
+    const Rank to = placement_.rank_of(*other, pair);
+    if (from == to) continue;
+    const std::uint32_t work =
+        classes_.tail_transfer(Pass::tie_gradient, finished.stage, {from, to});
+    ties_[placement_.slot_of(*other, pair)].push_back(
+        add_task(plan_, work, finished.microbatch, producer));
+  }
+}
+
+void TailTasks::finish() {
+  if (holds_back()) finish_rows();
+  if (!tail_.updates) return;
+  for (const std::vector<Finished>& of_rank : finished_) {
+    for (const Finished& finished : of_rank) update(finished);
+  }
+}
+
+/// What was held back follows the last action of its rank, and as everything that becomes possible
+/// at one moment the lower stage comes first.
+void TailTasks::finish_rows() {
+  for (std::size_t rank = 0; rank < finished_.size(); ++rank) {
+    std::vector<Finished> all = finished_[rank];
+    std::sort(all.begin(), all.end(),
+              [](const Finished& a, const Finished& b) { return a.stage < b.stage; });
+    for (const Finished& finished : all) {
+      reduce(finished, row_end_[rank]);
+      tie(finished, row_end_[rank]);
+    }
+  }
+}
+
+void TailTasks::update(const Finished& finished) {
+  const Action action(Pass::update, finished.stage, finished.microbatch);
+  const TaskId updated = add_task(plan_, classes_.compute(action, /*crosses=*/false),
+                                  finished.microbatch, inputs_of_update(finished));
+  if (!tail_.gathers || !reduces(finished.stage)) return;
+  const std::uint32_t work =
+      classes_.tail_transfer(Pass::gather_weights, finished.stage, link_of_sums(finished));
+  add_task(plan_, work, finished.microbatch, updated);
+}
+
+/// As `Plan::input` writes them.
+TaskId TailTasks::inputs_of_update(const Finished& finished) {
+  std::vector<TaskId> inputs = sums_[placement_.position(finished.stage)];
+  const std::vector<TaskId>& ties = ties_[finished.slot];
+  inputs.insert(inputs.end(), ties.begin(), ties.end());
+  std::sort(inputs.begin(), inputs.end());
+  if (inputs.empty()) return no_task;
+  if (inputs.size() == 1) return inputs.front();
+  const auto list = static_cast<std::uint32_t>(plan_.inputs.size());
+  plan_.inputs.push_back(static_cast<std::uint32_t>(inputs.size()));
+  plan_.inputs.insert(plan_.inputs.end(), inputs.begin(), inputs.end());
+  return list | Plan::several;
+}
+
+}  // namespace penstock

@@ -1,0 +1,192 @@
+#include "sim/plan/work_classes.hpp"
+
+namespace penstock {
+
+WorkClasses::WorkClasses(const Placement& placement, bool has_backward, const Extras& extras,
+                         Plan& plan)
+    : placement_(placement),
+      has_backward_(has_backward),
+      plan_(plan),
+      compute_(std::size_t{placement.slots()} * pass_count * 4, unnamed),
+      receive_(std::size_t{placement.slots()} * 2, unnamed),
+      kept_(placement.slots(), unnamed),
+      away_(std::size_t{placement.slots()} * 2, unnamed),
+      transfer_(std::size_t{placement.slots()} * 2) {
+  for (Stage stage : placement.stages()) {
+    for (Microbatch replica : Numbers<Microbatch>(placement.replicas(stage))) {
+      for (std::uint8_t k = 0; k < buffer_kinds; ++k) {
+        const BufferKind kind{k};
+        const bool usual = kind == BufferKind::parameters || kind == BufferKind::stash;
+        if ((!usual && !extras.has(kind)) || is_of_rank(kind)) continue;
+        held_[k].push_back(add_buffer(kind, stage, placement.rank_of(stage, replica)));
+      }
+    }
+  }
+  for (const BufferKind kind : {BufferKind::context, BufferKind::reserve}) {
+    if (!extras.has(kind)) continue;
+    for (Rank rank : Numbers<Rank>(placement.ranks())) add_buffer(kind, Stage{0}, rank);
+  }
+}
+
+std::uint32_t WorkClasses::add(WorkClass work) {
+  plan_.classes.push_back(std::move(work));
+  return static_cast<std::uint32_t>(plan_.classes.size() - 1);
+}
+
+std::uint32_t WorkClasses::add_buffer(BufferKind kind, Stage stage, Rank rank) {
+  plan_.buffers.push_back({kind, stage, rank});
+  return static_cast<std::uint32_t>(plan_.buffers.size() - 1);
+}
+
+std::uint32_t WorkClasses::compute(const Action& action, bool crosses, Recompute recompute) {
+  const std::uint32_t slot = placement_.slot_of(action.stage, action.microbatch);
+  const std::size_t pass = static_cast<std::size_t>(action.pass);
+  const bool within = recompute == Recompute::within;
+  const bool keeps = action.pass == Pass::forward && recompute == Recompute::none &&
+                     !held_[static_cast<std::size_t>(BufferKind::recomputed)].empty();
+  const std::size_t form = (crosses ? 1 : 0) + (within || keeps ? 2 : 0);
+  std::uint32_t& known = compute_[(slot * pass_count + pass) * 4 + form];
+  if (known == unnamed) {
+    const bool takes = within || keeps || action.pass == Pass::recompute;
+    known = add({.pass = action.pass,
+                 .stage = action.stage,
+                 .resource = index(placement_.rank_of_slot(slot)),
+                 .recomputes = within,
+                 .effects = effects_of(action, slot, crosses, takes)});
+  }
+  return known;
+}
+
+/// An effect on a buffer of a slot, if the plan has buffers of that kind.
+void WorkClasses::add_effect(std::vector<MemoryEffect>& effects, BufferKind kind,
+                             std::uint32_t slot, bool at_end, bool takes) const {
+  const std::vector<std::uint32_t>& held = held_[static_cast<std::size_t>(kind)];
+  if (!held.empty()) effects.push_back({held[slot], at_end, takes});
+}
+
+/// At either end, what is given back comes before what is taken. `remakes`: what R brings back is
+/// there from the start of this action on.
+std::vector<MemoryEffect> WorkClasses::effects_of(const Action& action, std::uint32_t slot,
+                                                  bool crosses, bool remakes) {
+  constexpr bool at_start = false, at_end = true, takes = true, gives_back = false;
+  std::vector<MemoryEffect> effects;
+  if (action.pass == Pass::forward) {
+    if (crosses) {
+      const std::uint32_t received =
+          receive_buffer(slot, *placement_.before(action.stage), BufferKind::receive);
+      effects.push_back({received, at_start, gives_back});
+    }
+    add_effect(effects, BufferKind::stash, slot, at_start, takes);
+    add_effect(effects, BufferKind::input_stash, slot, at_start, takes);
+  }
+  if (remakes) add_effect(effects, BufferKind::recomputed, slot, at_start, takes);
+  add_effect(effects, BufferKind::workspace, slot, at_start, takes);
+  add_effect(effects, BufferKind::workspace, slot, at_end, gives_back);
+  if (has_backward_ ? ends_activation(action.pass) : action.pass == Pass::forward) {
+    add_effect(effects, BufferKind::stash, slot, at_end, gives_back);
+    add_effect(effects, BufferKind::recomputed, slot, at_end, gives_back);
+  }
+  if (has_backward_ ? gives_gradient(action.pass) : action.pass == Pass::forward) {
+    add_effect(effects, BufferKind::input_stash, slot, at_end, gives_back);
+  }
+  if (action.pass == Pass::backward_input || action.pass == Pass::backward_weight) {
+    add_effect(effects, BufferKind::pending_weight, slot, at_end,
+               action.pass == Pass::backward_input);
+  }
+  return effects;
+}
+
+std::uint32_t WorkClasses::receive_buffer(std::uint32_t slot, Stage holds, BufferKind kind) {
+  std::uint32_t& known = receive_[slot * 2 + (kind == BufferKind::gradient ? 1 : 0)];
+  if (known == unnamed) known = add_buffer(kind, holds, placement_.rank_of_slot(slot));
+  return known;
+}
+
+std::uint32_t WorkClasses::link_between(Rank from, Rank to) {
+  const auto [found, is_new] =
+      links_.try_emplace({index(from), index(to)}, static_cast<std::uint32_t>(plan_.links.size()));
+  if (is_new) plan_.links.push_back({from, to});
+  return placement_.ranks() + found->second;
+}
+
+std::uint32_t WorkClasses::transfer(const Action& action, Stage to) {
+  const bool gradient = gives_gradient(action.pass);
+  const std::uint32_t sender = placement_.slot_of(action.stage, action.microbatch);
+  const std::uint32_t receiver = placement_.slot_of(to, action.microbatch);
+  auto& targets = transfer_[sender * 2 + (gradient ? 1 : 0)];
+  for (const auto& [slot, work] : targets) {
+    if (slot == receiver) return work;
+  }
+  // A gradient has the size of the activation it belongs to, which the receiving stage put out.
+  const std::uint32_t buffer =
+      receive_buffer(receiver, gradient ? to : action.stage,
+                     gradient ? BufferKind::gradient : BufferKind::receive);
+  WorkClass work{
+      .pass = gradient ? Pass::send_gradient : Pass::send_activation,
+      .stage = action.stage,
+      .resource = link_between(placement_.rank_of_slot(sender), placement_.rank_of_slot(receiver)),
+      .buffer = buffer,
+      .effects = {}};
+  if (!gradient) work.effects.push_back({buffer, /*at_end=*/true, /*takes=*/true});
+  targets.emplace_back(receiver, add(std::move(work)));
+  return targets.back().second;
+}
+
+std::uint32_t WorkClasses::kept_buffer(std::uint32_t slot, Rank keeper) {
+  std::uint32_t& known = kept_[slot];
+  if (known == unnamed)
+    known = add_buffer(BufferKind::stash, plan_.buffers[stash_of(slot)].stage, keeper);
+  return known;
+}
+
+std::uint32_t WorkClasses::stash_transfer(const Action& action, Rank keeper) {
+  const bool returns = action.pass == Pass::load;
+  const std::uint32_t slot = placement_.slot_of(action.stage, action.microbatch);
+  std::uint32_t& known = away_[slot * 2 + (returns ? 1 : 0)];
+  if (known != unnamed) return known;
+  const Rank home = placement_.rank_of_slot(slot);
+  WorkClass work{.pass = returns ? Pass::send_loaded : Pass::send_evicted,
+                 .stage = action.stage,
+                 .resource = returns ? link_between(keeper, home) : link_between(home, keeper),
+                 .buffer = stash_of(slot),
+                 .effects = {}};
+  // Where it goes there is room from the start of the transfer; where it was, from its end.
+  work.effects.push_back({stash_of(slot), /*at_end=*/!returns, /*takes=*/returns});
+  if (is_rank(keeper)) {
+    work.effects.push_back({kept_buffer(slot, keeper), /*at_end=*/returns, /*takes=*/!returns});
+  }
+  known = add(std::move(work));
+  return known;
+}
+
+void WorkClasses::keep_versions(std::uint32_t slot, std::uint32_t versions) {
+  const BufferClass weights = plan_.buffers[stash_of(slot)];
+  for (std::uint32_t v = 1; v < versions; ++v) {
+    add_buffer(BufferKind::versions, weights.stage, weights.rank);
+  }
+}
+
+std::uint32_t WorkClasses::tail_transfer(Pass pass, Stage stage, Link link) {
+  const Rank holder = link.to == data_replicas ? link.from : link.to;
+  return add({.pass = pass,
+              .stage = stage,
+              .resource = link_between(link.from, link.to),
+              .buffer = add_buffer(BufferKind::gradient, stage, holder),
+              .effects = {}});
+}
+
+std::pair<std::uint32_t, std::uint32_t> WorkClasses::fused(std::uint32_t first,
+                                                           std::uint32_t second) {
+  const auto found = fused_.find({first, second});
+  if (found != fused_.end()) return found->second;
+  WorkClass one = plan_.classes[first];
+  WorkClass two = plan_.classes[second];
+  one.partner = second;
+  two.partner = first;
+  two.follows_partner = true;
+  const std::pair<std::uint32_t, std::uint32_t> both{add(std::move(one)), add(std::move(two))};
+  fused_.emplace(std::pair{first, second}, both);
+  return both;
+}
+
+}  // namespace penstock

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "sim/order/placement.hpp"
+#include "sim/plan/extras.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/plan/recomputation.hpp"
+
+namespace penstock {
+
+/// No class yet.
+constexpr std::uint32_t unnamed = UINT32_MAX;
+
+/// Names the work classes, buffer classes and links of a plan while it is being lowered, each when
+/// it is first needed.
+class WorkClasses {
+ public:
+  /// Writes into `plan`. Without a backward anywhere, an activation is held only while its F runs.
+  WorkClasses(const Placement& placement, bool has_backward, const Extras& extras, Plan& plan);
+
+  /// The class of a rank's action. `crosses`: its input came over a link.
+  std::uint32_t compute(const Action& action, bool crosses, Recompute recompute = Recompute::none);
+  /// The class of the transfer that takes the output of `action` to stage `to`.
+  std::uint32_t transfer(const Action& action, Stage to);
+  /// The class of the transfer that takes the activation of an E to its keeper, or brings that of
+  /// an L back.
+  std::uint32_t stash_transfer(const Action& action, Rank keeper);
+  /// Adds the buffers of the versions of a slot's weights beside the one that every slot has.
+  void keep_versions(std::uint32_t slot, std::uint32_t versions);
+  /// A new class of a transfer that ends the iteration of a stage.
+  std::uint32_t tail_transfer(Pass pass, Stage stage, Link link);
+  /// The classes of the two parts of a fused overlap cell.
+  std::pair<std::uint32_t, std::uint32_t> fused(std::uint32_t first, std::uint32_t second);
+
+ private:
+  std::uint32_t add(WorkClass work);
+  std::uint32_t add_buffer(BufferKind kind, Stage stage, Rank rank);
+  std::uint32_t receive_buffer(std::uint32_t slot, Stage holds, BufferKind kind);
+  std::uint32_t stash_of(std::uint32_t slot) const {
+    return held_[static_cast<std::size_t>(BufferKind::stash)][slot];
+  }
+  std::uint32_t kept_buffer(std::uint32_t slot, Rank keeper);
+  std::uint32_t link_between(Rank from, Rank to);
+  std::vector<MemoryEffect> effects_of(const Action& action, std::uint32_t slot, bool crosses,
+                                       bool remakes);
+  void add_effect(std::vector<MemoryEffect>& effects, BufferKind kind, std::uint32_t slot,
+                  bool at_end, bool takes) const;
+
+  const Placement& placement_;
+  bool has_backward_;
+  Plan& plan_;
+  std::vector<std::uint32_t> compute_;  // by slot, pass, crosses, takes what R brings back
+  std::array<std::vector<std::uint32_t>, buffer_kinds> held_;  // by kind, slot; empty: none is
+  std::vector<std::uint32_t> receive_;                         // by slot, gradient
+  std::vector<std::uint32_t> kept_;  // by slot: its activations that another rank keeps
+  std::vector<std::uint32_t> away_;  // by slot, and whether the activation comes back
+  // By sending slot and direction: the slots sent to, one but for replicas, and their classes.
+  std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> transfer_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> links_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::uint32_t, std::uint32_t>> fused_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,74 @@
+#include "sim/report/report.hpp"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+/// Adds one action to what its rank has done so far.
+void add_action(const Timeline& timeline, TaskId task, RankReport& rank) {
+  const Time begin = timeline.begin[task];
+  const Time end = timeline.end[task];
+  if (rank.actions == 0) rank.start = rank.end = begin;
+  // The two parts of a fused cell cover the same time, which counts once.
+  rank.busy += std::max(end, rank.end) - std::max(begin, rank.end);
+  rank.end = std::max(rank.end, end);
+  ++rank.actions;
+}
+
+void add_transfer(const Plan& plan, const Costs& costs, TaskId task, LinkReport& link) {
+  ++link.transfers;
+  link.bytes += costs.bytes[plan.class_of(task).buffer];
+  link.busy += costs.duration_of(plan, task);
+}
+
+Bubble bubble_of(const Report& report) {
+  Time busy{}, busiest{}, longest_span{};
+  for (const RankReport& rank : report.ranks) {
+    busy += rank.busy;
+    busiest = std::max(busiest, rank.busy);
+    longest_span = std::max(longest_span, rank.end - rank.start);
+  }
+  Bubble bubble;
+  if (report.makespan == Time{}) return bubble;
+  const auto ps = [](Time time) { return static_cast<double>(time.picoseconds); };
+  const double ranks = static_cast<double>(report.ranks.size());
+  bubble.of_makespan = 1 - ps(busy) / (ranks * ps(report.makespan));
+  // Ranks that have no work at all have no ideal to compare with.
+  if (busiest > Time{}) bubble.over_ideal = ps(report.makespan) / ps(busiest) - 1;
+  if (longest_span > Time{}) bubble.of_longest_span = 1 - ps(busiest) / ps(longest_span);
+  return bubble;
+}
+
+}  // namespace
+
+Report summarize(const Plan& plan, const Costs& costs, const Timeline& timeline,
+                 const Conditions& conditions) {
+  Report report;
+  report.ranks.resize(plan.ranks);
+  for (const Link& link : plan.links) report.links.push_back({.link = link});
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const std::uint32_t resource = plan.class_of(task).resource;
+    if (plan.is_link(resource)) {
+      add_transfer(plan, costs, task, report.links[resource - plan.ranks]);
+    } else {
+      add_action(timeline, task, report.ranks[resource]);
+    }
+  }
+  report.makespan = makespan(plan, timeline);
+  const std::vector<MemoryPeak> memory = memory_peaks(plan, costs, timeline);
+  const std::vector<std::uint32_t> activations = peak_activations(plan, timeline);
+  const std::vector<IdleCauses> causes = idle_causes(plan, timeline);
+  for (std::size_t r = 0; r < report.ranks.size(); ++r) {
+    RankReport& rank = report.ranks[r];
+    rank.idle = report.makespan - rank.busy;
+    rank.idle_by_cause = causes[r];
+    rank.peak_activations = activations[r];
+    rank.memory = memory[r];
+  }
+  report.bubble = bubble_of(report);
+  report.critical_path = critical_path(plan, costs, timeline, conditions);
+  return report;
+}
+
+}  // namespace penstock

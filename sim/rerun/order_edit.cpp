@@ -1,0 +1,185 @@
+#include "sim/rerun/order_edit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "sim/order/needs_on_rank.hpp"
+#include "sim/rerun/stretch.hpp"
+
+namespace penstock {
+namespace {
+
+/// Whether an input that is listed with a task is for the task itself, and not for what stands
+/// behind it in one cell.
+bool is_own_input(const Plan& plan, TaskId task, TaskId input) {
+  const Pass pass = plan.class_of(task).pass;
+  const bool same_microbatch = plan.microbatch[task] == plan.microbatch[input];
+  switch (plan.class_of(input).pass) {
+    case Pass::send_activation:
+      return pass == Pass::forward && same_microbatch;
+    case Pass::send_gradient:
+      return gives_gradient(pass) && same_microbatch;
+    case Pass::send_loaded:
+      return reads_activation(pass) && same_microbatch;
+    default:
+      return true;
+  }
+}
+
+/// Whether a task of a rank waits for inputs of the one behind it, or is one with it.
+bool is_joined(const Plan& plan, TaskId task, TaskId behind) {
+  if (task == no_task || behind == no_task) return false;
+  bool waits_for_both = false;
+  plan.for_each_input(task, [&](TaskId input) {
+    waits_for_both = waits_for_both || !is_own_input(plan, task, input);
+  });
+  return waits_for_both || plan.class_of(behind).follows_partner;
+}
+
+using Complaint = std::optional<Refused>;
+
+/// Cells that lie across an end of the stretch stay where they are.
+Complaint cell_taken_apart(const Plan& plan, const TaskGraph& graph, const Stretch& stretch) {
+  const auto torn = [&](TaskId one, TaskId two) {
+    return refused("{} and {} are one cell, in which nothing can stand between them",
+                   task_text(plan, one), task_text(plan, two));
+  };
+  const auto& tasks = stretch.old_order();
+  const TaskId outside = graph.before(tasks.front());
+  if (is_joined(plan, outside, tasks.front()) && stretch.place_of(tasks.front()) != 0) {
+    return torn(outside, tasks.front());
+  }
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const TaskId behind = graph.behind(tasks[i]);
+    if (!is_joined(plan, tasks[i], behind)) continue;
+    const bool last = i + 1 == tasks.size();
+    const std::size_t place = last ? tasks.size() : stretch.place_of(behind);
+    if (stretch.place_of(tasks[i]) + 1 != place) return torn(tasks[i], behind);
+  }
+  return std::nullopt;
+}
+
+Complaint need_behind(const Plan& plan, const Placement& placement, const Stretch& stretch) {
+  for (const TaskId task : stretch.old_order()) {
+    const WorkClass& work = plan.class_of(task);
+    TaskId needed = no_task;
+    const auto look_for = [&](Stage stage, Pass pass) {
+      const TaskId found = stretch.find({stage, plan.microbatch[task], pass});
+      if (found == no_task || stretch.place_of(found) < stretch.place_of(task)) return;
+      needed = found;
+    };
+    for (const Pass pass : own_needs(work.pass)) look_for(work.stage, pass);
+    for_each_handed_over(placement, work.stage, work.pass, look_for);
+    if (needed == no_task) continue;
+    return refused("{} needs {}, which would stand behind it", task_text(plan, task),
+                   task_text(plan, needed));
+  }
+  return std::nullopt;
+}
+
+/// How many updates of its own stage stand before each task of a sequence.
+std::map<TaskId, std::uint32_t> updates_before(const Plan& plan, std::span<const TaskId> tasks) {
+  std::map<TaskId, std::uint32_t> before;
+  std::map<Stage, std::uint32_t> seen;
+  for (const TaskId task : tasks) {
+    const WorkClass& work = plan.class_of(task);
+    std::uint32_t& count = seen[work.stage];
+    before[task] = count;
+    if (work.pass == Pass::update) ++count;
+  }
+  return before;
+}
+
+/// What an update takes in, and which weights an action meets, is a matter of their order.
+Complaint update_overtaken(const Plan& plan, const Stretch& stretch,
+                           std::span<const TaskId> tasks) {
+  const auto is_update = [&](TaskId task) { return plan.class_of(task).pass == Pass::update; };
+  if (std::none_of(tasks.begin(), tasks.end(), is_update)) return std::nullopt;
+  const auto old = updates_before(plan, stretch.old_order());
+  for (const auto& [task, count] : updates_before(plan, tasks)) {
+    if (old.at(task) == count) continue;
+    return refused("{} would change sides with an update of stage {}", task_text(plan, task),
+                   index(plan.class_of(task).stage));
+  }
+  return std::nullopt;
+}
+
+bool has_tail(const Plan& plan, const TaskGraph& graph, TaskId task) {
+  bool found = false;
+  graph.for_each_reader(task, [&](TaskId reader) {
+    const Pass pass = plan.class_of(reader).pass;
+    found = found || pass == Pass::reduce_gradient || pass == Pass::tie_gradient;
+  });
+  return found;
+}
+
+/// The last weight gradient of a stage in the row of a rank that makes some.
+TaskId last_gradient(const Plan& plan, std::span<const TaskId> row, Stage stage) {
+  const auto last = std::find_if(row.rbegin(), row.rend(), [&](TaskId task) {
+    const WorkClass& work = plan.class_of(task);
+    return work.stage == stage && ends_activation(work.pass);
+  });
+  return *last;
+}
+
+/// What follows the last weight gradient of a stage must not come before another one. Sums may
+/// follow the others too.
+Complaint last_gradient_overtaken(const Plan& plan, const TaskGraph& graph,
+                                  std::span<const TaskId> row, std::span<const TaskId> tasks) {
+  std::map<Stage, TaskId> last;  // of the stages that have a tail, once it is known
+  std::set<Stage> complete;
+  for (const TaskId task : tasks) {
+    const WorkClass& work = plan.class_of(task);
+    if (!ends_activation(work.pass)) continue;
+    if (complete.count(work.stage) != 0) {
+      return refused("{} would stand behind {}, after which the gradients of stage {} are complete",
+                     task_text(plan, task), task_text(plan, last[work.stage]), index(work.stage));
+    }
+    if (!has_tail(plan, graph, task)) continue;
+    const auto known = last.try_emplace(work.stage, no_task).first;
+    if (known->second == no_task) known->second = last_gradient(plan, row, work.stage);
+    if (known->second == task) complete.insert(work.stage);
+  }
+  return std::nullopt;
+}
+
+std::string place_text(const OrderEdit& edit) {
+  return fmt::format("the {} actions from place {} on of rank {}", edit.actions.size(), edit.first,
+                     index(edit.rank));
+}
+
+}  // namespace
+
+std::variant<std::vector<TaskId>, Refused> edited_tasks(const Plan& plan, const TaskGraph& graph,
+                                                        const Placement& placement,
+                                                        const OrderEdit& edit) {
+  if (index(edit.rank) >= plan.ranks) {
+    return refused("there is no rank {}; ranks are 0 to {}", index(edit.rank), plan.ranks - 1);
+  }
+  const auto order = graph.order(index(edit.rank));
+  if (edit.first > order.size() || edit.actions.size() > order.size() - edit.first) {
+    return refused("{} are not all there; it has {}", place_text(edit), order.size());
+  }
+  std::vector<TaskId> tasks;
+  if (edit.actions.empty()) return tasks;
+  Stretch stretch(plan, order.subspan(edit.first, edit.actions.size()));
+  for (const Action& action : edit.actions) {
+    const TaskId task = stretch.find({action.stage, action.microbatch, action.pass});
+    if (task == no_task) return refused("{} is none of {}", text(action), place_text(edit));
+    if (!stretch.put(task, tasks.size())) return refused("{} stands twice", text(action));
+    tasks.push_back(task);
+  }
+  for (const Complaint& complaint :
+       {cell_taken_apart(plan, graph, stretch), need_behind(plan, placement, stretch),
+        update_overtaken(plan, stretch, tasks),
+        last_gradient_overtaken(plan, graph, order, tasks)}) {
+    if (complaint) return *complaint;
+  }
+  return tasks;
+}
+
+}  // namespace penstock

@@ -1,0 +1,131 @@
+#include "sim/rerun/rerun.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/engines/relax.hpp"
+#include "sim/rerun/topological_repair.hpp"
+
+namespace penstock {
+namespace {
+
+/// A task that is looked at by itself takes about so many times as long as in a pass over all.
+constexpr std::uint64_t slowness = 5;
+constexpr std::uint64_t few_tasks = 64;
+
+bool has_several_inputs(const Plan& plan) {
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const bool several = plan.input[task] != no_task && (plan.input[task] & Plan::several) != 0;
+    if (several && is_transfer(plan.class_of(task).pass)) return true;
+  }
+  return false;
+}
+
+double total_time(const Plan& plan, const Costs& costs) {
+  double total = static_cast<double>(costs.launch.picoseconds) +
+                 static_cast<double>(costs.issue.picoseconds) * plan.tasks();
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    total += static_cast<double>(
+        (costs.duration_of(plan, task) + costs.latency_of(plan, task)).picoseconds);
+  }
+  return total;
+}
+
+}  // namespace
+
+Rerun::Rerun(Plan plan, Placement placement, Costs costs, Conditions conditions, Timeline timeline)
+    : plan_(std::move(plan)),
+      placement_(std::move(placement)),
+      costs_(std::move(costs)),
+      conditions_(std::move(conditions)),
+      timeline_(std::move(timeline)),
+      graph_(plan_),
+      dirty_(plan_.tasks()),
+      several_makers_(links_with_several_makers(plan_)),
+      relaxes_(!why_not_relax(plan_, conditions_)),
+      waits_for_transfers_(has_several_inputs(plan_)),
+      total_(total_time(plan_, costs_)) {
+  if (relaxes_) {
+    timeline_.slowed.clear();
+    timeline_.memory_wait.clear();
+    timeline_.memory.clear();
+  }
+  if (costs_.issue > Time{}) launches_.resize(graph_.places());
+  count_launches();
+}
+
+/// Simulates again what is dirty, or everything where a change can be felt anywhere at once.
+Rerun::Answer Rerun::run_again(const std::function<void()>& undo) {
+  if (relaxes_) return Done{propagate()};
+  dirty_.clear();
+  Timeline timeline;
+  if (auto halt = run_events(plan_, costs_, conditions_, timeline)) {
+    undo();
+    return *std::move(halt);
+  }
+  timeline_ = std::move(timeline);
+  return Done{plan_.tasks()};
+}
+
+/// Works the dirty tasks out, and those that follow from what changes. Each comes up once, since it
+/// has a higher number than all that it depends on. Where they lie close together, a pass over all
+/// that is left is quicker.
+std::uint64_t Rerun::propagate() {
+  const std::uint64_t enough = few_tasks + plan_.tasks() / 128;
+  std::uint64_t looked_at = 0;
+  TaskId first = no_task;
+  for (TaskId task = dirty_.take(); task != no_task; task = dirty_.take()) {
+    first = std::min(first, task);
+    if (looked_at > enough && looked_at * slowness > task - first) {
+      dirty_.clear();
+      relax_from(task, plan_, costs_, timeline_);
+      return looked_at + plan_.tasks() - task;
+    }
+    ++looked_at;
+    if (!work_out(task)) continue;
+    if (const TaskId behind = graph_.behind(task); behind != no_task) dirty_.add(behind);
+    graph_.for_each_reader(task, [&](TaskId reader) { dirty_.add(reader); });
+  }
+  return looked_at;
+}
+
+/// Says whether anything of the task is not as it was.
+bool Rerun::work_out(TaskId task) {
+  const TaskId before = graph_.before(task);
+  Time start{};
+  if (before != no_task) start = timeline_.end[before] - costs_.latency_of(plan_, before);
+  TaskId last = no_task;
+  plan_.for_each_input(task, [&](TaskId input) {
+    if (last == no_task || timeline_.end[input] > timeline_.end[last]) last = input;
+  });
+  if (last != no_task) start = std::max(start, timeline_.end[last]);
+  const bool follows = plan_.class_of(task).follows_partner;
+  if (!follows) start = std::max(start, launched(task));
+  const Time begin = follows ? timeline_.begin[before] : start;
+  const Time end = start + costs_.duration_of(plan_, task) + costs_.latency_of(plan_, task);
+  timeline_.last_input[task] = last;
+  const bool moved = begin != timeline_.begin[task] || end != timeline_.end[task];
+  timeline_.begin[task] = begin;
+  timeline_.end[task] = end;
+  return moved;
+}
+
+/// When the host has launched an action.
+Time Rerun::launched(TaskId task) const {
+  if (!costs_.has_launches() || is_transfer(plan_.class_of(task).pass)) return {};
+  const std::int64_t issues = launches_.empty() ? 0 : launches_[graph_.place(task)];
+  return Time{issues * costs_.issue.picoseconds} + costs_.launch;
+}
+
+void Rerun::count_launches() {
+  if (launches_.empty()) return;
+  for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
+    std::uint32_t count = 0;
+    for (const TaskId task : graph_.order(rank)) {
+      if (!plan_.class_of(task).follows_partner) ++count;
+      launches_[graph_.place(task)] = count;
+    }
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "sim/rerun/rerun.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr double most_picoseconds = 9e18;
+
+Refused no_such(std::string_view what, std::size_t number, std::size_t count) {
+  return {fmt::format("there is no {} {}; there are {}", what, number, count)};
+}
+
+Refused is_second_part() { return {"the second part of a fused cell takes as long as the first"}; }
+
+double to_double(Time time) { return static_cast<double>(time.picoseconds); }
+
+}  // namespace
+
+Rerun::Answer Rerun::set_duration(std::uint32_t work, Time duration) {
+  if (work >= plan_.classes.size()) return no_such("work class", work, plan_.classes.size());
+  if (plan_.classes[work].follows_partner) return is_second_part();
+  return set_times(durations, std::array{ClassTime{work, duration}});
+}
+
+Rerun::Answer Rerun::set_latency(std::uint32_t work, Time latency) {
+  if (work >= plan_.classes.size()) return no_such("work class", work, plan_.classes.size());
+  if (!is_transfer(plan_.classes[work].pass)) return Refused{"only transfers have a latency"};
+  return set_times(latencies, std::array{ClassTime{work, latency}});
+}
+
+Rerun::Answer Rerun::set_bandwidth(std::uint32_t physical_link, double bytes_per_s) {
+  const auto times = durations_with(plan_, costs_, conditions_.network, physical_link, bytes_per_s);
+  if (const auto* refused = std::get_if<Refused>(&times)) return *refused;
+  double& bandwidth = conditions_.network.links[physical_link].bandwidth_bytes_per_s;
+  const double old = std::exchange(bandwidth, bytes_per_s);
+  Answer answer = set_times(durations, std::get<std::vector<ClassTime>>(times));
+  if (!std::holds_alternative<Done>(answer)) bandwidth = old;
+  return answer;
+}
+
+Rerun::Answer Rerun::set_task_duration(TaskId task, Time duration) {
+  if (task >= plan_.tasks()) return no_such("task", task, plan_.tasks());
+  if (plan_.class_of(task).follows_partner) return is_second_part();
+  const Time old = costs_.duration_of(plan_, task);
+  if (const auto complaint = add_to_total(duration, to_double(duration) - to_double(old)))
+    return *complaint;
+  if (costs_.task_duration.empty()) {
+    for (const std::uint32_t work : plan_.work) {
+      costs_.task_duration.push_back(costs_.duration[work]);
+    }
+  }
+  costs_.task_duration[task] = duration;
+  dirty_.add(task);
+  return run_again([&] {
+    costs_.task_duration[task] = old;
+    total_ -= to_double(duration) - to_double(old);
+  });
+}
+
+Rerun::Answer Rerun::set_times(const Times& times, std::span<const ClassTime> changes) {
+  const double old_total = total_;
+  for (const ClassTime& change : changes) {
+    if (auto complaint = add_to_total(change.time, growth(times, change))) {
+      total_ = old_total;
+      return *std::move(complaint);
+    }
+  }
+  // Only a run under conditions can fail.
+  const Costs old = relaxes_ ? Costs{} : costs_;
+  for (const ClassTime& change : changes) assign(times, change);
+  return run_again([&] {
+    costs_ = old;
+    total_ = old_total;
+  });
+}
+
+/// How much more all tasks of a class would take.
+double Rerun::growth(const Times& times, const ClassTime& change) const {
+  const auto& of_class = costs_.*times.of_class;
+  const auto& of_task = costs_.*times.of_task;
+  double growth = 0;
+  for (const TaskId task : graph_.order(plan_.classes[change.work].resource)) {
+    if (plan_.work[task] != change.work) continue;
+    growth +=
+        to_double(change.time) - to_double(of_task.empty() ? of_class[change.work] : of_task[task]);
+  }
+  return growth;
+}
+
+/// Counts a change of the sum of all times, if the clock can hold it.
+std::optional<Refused> Rerun::add_to_total(Time time, double growth) {
+  if (time < Time{}) return Refused{"a time must not be negative"};
+  if (total_ + growth > most_picoseconds) {
+    return Refused{
+        "the times of all tasks would add up to more than 104 days, which is as long as "
+        "the clock runs"};
+  }
+  total_ += growth;
+  return std::nullopt;
+}
+
+void Rerun::assign(const Times& times, const ClassTime& change) {
+  (costs_.*times.of_class)[change.work] = change.time;
+  auto& of_task = costs_.*times.of_task;
+  for (const TaskId task : graph_.order(plan_.classes[change.work].resource)) {
+    if (plan_.work[task] != change.work) continue;
+    if (!of_task.empty()) of_task[task] = change.time;
+    dirty_.add(task);
+  }
+}
+
+}  // namespace penstock

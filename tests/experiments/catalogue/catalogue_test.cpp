@@ -1,0 +1,403 @@
+#include "experiments/catalogue/catalogue.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "hardware_models/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+using nlohmann::json;
+
+const std::string slow_link =
+    R"({"penstock": 1, "is": "link", "name": "string", "summary": "two tins",
+  "bandwidth_bytes_per_s": {"value": 10, "assumption": "shouted"}})";
+
+const std::string abacus = R"({"penstock": 1, "is": "device", "name": "abacus", "summary": "beads",
+  "peak_flops": {"fp32": {"value": 2, "source": "tried"}},
+  "memory_bytes": {"value": 13, "source": "counted"},
+  "memory_bandwidth_bytes_per_s": {"value": 4, "assumption": "by hand"}})";
+
+const std::string office =
+    R"({"penstock": 1, "is": "machine", "name": "office", "summary": "clerks",
+  "device": {"value": "abacus", "source": "seen"}, "devices": {"value": 4, "source": "seen"},
+  "link": {"value": "string", "source": "seen"},
+  "topology": {"kind": {"value": "mesh", "assumption": "all know each other"}}})";
+
+/// The text of an item with one value of it replaced.
+std::string with(const std::string& text, const std::string& pointer, const json& value) {
+  json document = json::parse(text);
+  document[json::json_pointer(pointer)] = value;
+  return document.dump();
+}
+
+std::string without(const std::string& text, const std::string& key) {
+  json document = json::parse(text);
+  document.erase(key);
+  return document.dump();
+}
+
+/// Why a file is refused.
+std::string refusal(const std::string& text) {
+  try {
+    parse_catalogue_file(text, "x.json");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+/// An environment variable for as long as a test runs.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    ::setenv(name, value.c_str(), /*overwrite=*/1);
+  }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  ~Variable() { ::unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+Catalogue catalogue_of(const std::vector<std::string>& texts) {
+  Catalogue catalogue;
+  for (const std::string& text : texts) {
+    CatalogueItem item = parse_catalogue_file(text, "x.json");
+    catalogue[item.name] = item;
+  }
+  return catalogue;
+}
+
+std::string machine_refusal(const Catalogue& catalogue, const char* name) {
+  try {
+    machine_of(catalogue, catalogue.at(name));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+/// Calls `check(place, fact)` for every fact of a file.
+template <class Check>
+void for_each_fact(const json& document, const std::string& place, Check check) {
+  for (const auto& [key, value] : document.items()) {
+    if (!value.is_object()) continue;
+    if (value.contains("value")) {
+      check(place + "/" + key, value);
+    } else {
+      for_each_fact(value, place + "/" + key, check);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("catalogue: every fact has a source or is marked as an assumption, not both") {
+  REQUIRE(built_in_catalogue().size() > 40);
+  for (const BuiltInFile& file : built_in_catalogue()) {
+    CAPTURE(file.name);
+    std::size_t facts = 0;
+    for_each_fact(json::parse(file.text), "", [&](const std::string& place, const json& fact) {
+      CAPTURE(place);
+      CHECK(fact.contains("source") != fact.contains("assumption"));
+      ++facts;
+    });
+    CHECK(facts > 0);
+  }
+}
+
+TEST_CASE("catalogue: each file is named after what it holds, and everything it names is there") {
+  const Catalogue catalogue = read_catalogue();
+  for (const BuiltInFile& file : built_in_catalogue()) {
+    CAPTURE(file.name);
+    const CatalogueItem item = parse_catalogue_file(std::string(file.text), std::string(file.name));
+    CHECK(item.name + ".json" == file.name);
+    REQUIRE(catalogue.contains(item.name));
+    if (item.is == "link") {
+      CHECK(link_of(item).bandwidth_bytes_per_s() > 0);
+    } else {
+      const Device device = machine_of(catalogue, item).device;
+      CHECK(device.memory_bytes > 0);
+      CHECK(device.peak_flops.contains("fp32"));  // vector kernels run at it
+    }
+  }
+}
+
+TEST_CASE("catalogue: every machine carries a pipeline from any of its devices to the next") {
+  const Catalogue catalogue = read_catalogue();
+  std::size_t machines = 0;
+  for (const auto& named : catalogue) {
+    if (named.second.is != "machine") continue;
+    CAPTURE(named.first);
+    ++machines;
+    HardwareSpec spec;
+    spec.machine = machine_of(catalogue, named.second);
+    spec.topology = spec.machine->topology;
+    spec.ranks = static_cast<std::uint32_t>(spec.machine->devices);
+    const auto hardware = find_named(cost_model_entries(), "roofline")->make(spec);
+    for (std::uint32_t rank = 1; rank < spec.ranks; ++rank) {
+      CHECK(hardware->transfer(1e9, Rank{rank - 1}, Rank{rank}).occupies_us > 0);
+      CHECK(hardware->transfer(1e9, Rank{rank}, host_memory).occupies_us > 0);
+    }
+    CHECK(hardware->peak_flops() > 0.0);
+  }
+  CHECK(machines == 12);
+}
+
+TEST_CASE("catalogue: a file is refused with the place of its fault and what would be right") {
+  CHECK(refusal(abacus) == "accepted");
+  CHECK(refusal(slow_link) == "accepted");
+  CHECK(refusal(office) == "accepted");
+  CHECK(refusal("") == "x.json: the file is empty; a JSON document is needed");
+  CHECK(refusal("[]") == "x.json: it must be a JSON object");
+  CHECK(refusal("{}") ==
+        "x.json: /is: it must say which it is: \"device\", \"link\" or \"machine\"");
+  CHECK(refusal(with(abacus, "/is", 7)) ==
+        "x.json: /is: it must say which it is: \"device\", \"link\" or \"machine\"");
+  CHECK(refusal(with(abacus, "/penstock", 2)) ==
+        "x.json: /penstock: 2 does not fit; it must be one of 1 (version of this format)");
+  CHECK(refusal(without(abacus, "memory_bytes")) ==
+        "x.json: /memory_bytes: \"memory_bytes\" is missing");
+  CHECK(refusal(with(abacus, "/peak_flops/fp31", {{"value", 1}, {"source", "x"}})) ==
+        "x.json: /peak_flops/fp31: unknown key \"fp31\"; known: bf16, fp16, fp32, fp64, fp8, int8, "
+        "tf32");
+  CHECK(refusal(with(abacus, "/name", "ideal")) ==
+        "x.json: /name: \"ideal\" is the name of a cost model; choose another");
+}
+
+TEST_CASE("catalogue: a fact without a source or an assumption is refused, and one with both") {
+  const std::string both_or_none =
+      " does not fit; it must be of type object (a fact: its \"value\", with the \"source\" that "
+      "says so or the \"assumption\" behind it, one of them)";
+  CHECK(refusal(with(abacus, "/memory_bytes", {{"value", 13}})) ==
+        "x.json: /memory_bytes: {\"value\":13}" + both_or_none);
+  CHECK(refusal(with(abacus, "/memory_bytes/assumption", "a guess")) ==
+        "x.json: /memory_bytes: {\"assumption\":\"a guess\",\"source\":\"counte…" + both_or_none);
+  CHECK(refusal(with(abacus, "/memory_bytes", 13)) == "x.json: /memory_bytes: 13" + both_or_none);
+  CHECK(refusal(with(abacus, "/memory_bytes/source", ""))
+            .starts_with("x.json: /memory_bytes/source: \"\" does not fit"));
+}
+
+TEST_CASE("catalogue: hostile values are refused") {
+  CHECK(refusal(with(abacus, "/memory_bytes/value", -1))
+            .starts_with("x.json: /memory_bytes/value: -1 does not fit; it must be of type number, "
+                         "at least 0"));
+  CHECK(refusal(with(abacus, "/memory_bytes/value", 1e300))
+            .starts_with("x.json: /memory_bytes/value: 1e+300 does not fit"));
+  CHECK(refusal(with(abacus, "/memory_bandwidth_bytes_per_s/value", 0))
+            .starts_with("x.json: /memory_bandwidth_bytes_per_s/value: 0 does not fit"));
+  CHECK(refusal(with(abacus, "/peak_flops", json::object()))
+            .starts_with("x.json: /peak_flops: {} does not fit"));
+  CHECK(refusal(with(abacus, "/reserve", {{"value", 1}, {"source", "x"}}))
+            .starts_with("x.json: /reserve/value: 1 does not fit"));
+  CHECK(refusal(with(office, "/devices/value", 1e9))
+            .starts_with("x.json: /devices/value: 1000000000.0 does not fit"));
+  CHECK(refusal(with(office, "/devices/value", 1.5)).starts_with("x.json: /devices/value: 1.5"));
+  CHECK(refusal(with(office, "/topology/kind", "mesh"))
+            .starts_with("x.json: /topology/kind: \"mesh\" does not fit"));
+  CHECK(refusal(std::string(100000, '[')).find("nested more than 64 levels deep") !=
+        std::string::npos);
+  CHECK(refusal(std::string("\0\xff\x80", 3)).starts_with("x.json: line 1, column 1"));
+  CHECK(refusal(abacus.substr(0, abacus.size() / 2)).starts_with("x.json: line "));
+  CHECK(refusal(with(abacus, "/memory_bytes/value", 1).replace(0, 1, "{\"is\": \"device\",")) ==
+        "x.json: /is: the key stands twice in one object");
+}
+
+TEST_CASE("catalogue: a machine may say what its links reach, and a device what is unaligned") {
+  const auto fact = [](double value) { return json{{"value", value}, {"source", "measured"}}; };
+  std::string faster = with(office, "/link_efficiency", fact(0.5));
+  faster = with(with(faster, "/nic_efficiency", fact(1)), "/collective_us", fact(20));
+  CHECK(refusal(faster) == "accepted");
+  CHECK(refusal(with(abacus, "/unaligned_efficiency", fact(0.25))) == "accepted");
+  CHECK(refusal(with(office, "/nic_efficiency", fact(1.5)))
+            .starts_with("x.json: /nic_efficiency/value: 1.5 does not fit"));
+  CHECK(refusal(with(office, "/link_efficiency", fact(0)))
+            .starts_with("x.json: /link_efficiency/value: 0.0 does not fit"));
+}
+
+TEST_CASE("catalogue: the sizes of a table of efficiencies ascend") {
+  const auto table = [](double first, double second) {
+    return json{{"assumption", "x"},
+                {"value", {{{"size", first}, {"share", 0.1}}, {{"size", second}, {"share", 0.2}}}}};
+  };
+  CHECK(refusal(with(abacus, "/matrix_efficiency", table(1, 2))) == "accepted");
+  CHECK(refusal(with(abacus, "/matrix_efficiency", table(2, 2))) ==
+        "x.json: /matrix_efficiency/value/1/size: 2.0 is not above the size before it; sizes "
+        "ascend");
+  CHECK(refusal(with(abacus, "/memory_efficiency", table(0, 2)))
+            .starts_with("x.json: /memory_efficiency/value/0/size: 0.0 does not fit"));
+}
+
+TEST_CASE("catalogue: a machine has what its device and its links say") {
+  const Catalogue catalogue = catalogue_of({slow_link, abacus, office});
+  const Machine machine = machine_of(catalogue, catalogue.at("office"));
+  CHECK(machine.device.name == "abacus");
+  CHECK(machine.device.peak_flops.at("fp32") == 2);
+  CHECK(machine.device.memory_bytes == 13);
+  CHECK(machine.devices == 4);
+  CHECK(machine.link->bandwidth_bytes_per_s == 10);
+  CHECK(machine.topology->parameters.at("link_bandwidth_bytes_per_s") == 10);
+  const Machine alone = machine_of(catalogue, catalogue.at("abacus"));
+  CHECK(alone.name == "abacus");
+  CHECK(alone.devices == 1);
+  CHECK_FALSE(alone.topology.has_value());
+}
+
+TEST_CASE("catalogue: a machine that names what is not there, or no topology, is refused") {
+  const auto refused = [&](const char* pointer, const json& value) {
+    return machine_refusal(catalogue_of({slow_link, abacus, with(office, pointer, value)}),
+                           "office");
+  };
+  CHECK(refused("/device/value", "slide rule") ==
+        "x.json: /device/value: there is no device \"slide rule\"; known: abacus");
+  CHECK(refused("/link/value", "abacus") ==
+        "x.json: /link/value: there is no link \"abacus\"; known: string");
+  CHECK(refused("/topology/kind/value", "ring")
+            .starts_with("x.json: /topology/kind: unknown kind \"ring\"; known: "));
+  CHECK(refused("/topology/spines", {{"value", 2}, {"source", "x"}})
+            .starts_with("x.json: /topology/spines: unknown parameter \"spines\"; mesh takes "
+                         "devices_per_node"));
+  CHECK(refused("/topology/nic_latency_us", {{"value", -2}, {"source", "x"}})
+            .starts_with("x.json: /topology/nic_latency_us: -2 does not fit"));
+}
+
+TEST_CASE("catalogue: of one name the last folder counts, the user's after what is built in") {
+  const Scratch config, first, second;
+  std::filesystem::create_directories(config.path("penstock/catalogue"));
+  config.file("penstock/catalogue/a.json", with(abacus, "/summary", "of the user"));
+  first.file("mine.json", with(slow_link, "/name", "nvlink-4"));
+  first.file("b.json", with(abacus, "/summary", "of the first folder"));
+  first.file("notes.txt", "not of the catalogue");
+  second.file("c.json", with(abacus, "/summary", "of the second folder"));
+  const Variable xdg("XDG_CONFIG_HOME", config.path(""));
+  CHECK(read_catalogue().at("abacus").summary == "of the user");
+  const Variable folders("PENSTOCK_CATALOGUE", first.path("") + "::" + second.path(""));
+  const Catalogue catalogue = read_catalogue();
+  CHECK(catalogue.at("abacus").summary == "of the second folder");
+  CHECK(catalogue.at("nvlink-4").summary == "two tins");
+  CHECK(catalogue.at("nvlink-3").summary != "two tins");
+}
+
+TEST_CASE(
+    "catalogue: a folder that is not there, a broken file and a name given twice are refused") {
+  const auto refused = [](const std::string& folders) -> std::string {
+    const Variable variable("PENSTOCK_CATALOGUE", folders);
+    try {
+      read_catalogue();
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  const Scratch folder;
+  CHECK(refused(folder.path("nowhere")) ==
+        folder.path("nowhere") +
+            ": it is no folder; PENSTOCK_CATALOGUE must name folders, with colons between them");
+  const std::string a = folder.file("a.json", abacus);
+  CHECK(refused(folder.path("")) == "accepted");
+  const std::string b = folder.file("b.json", abacus);
+  CHECK(refused(folder.path(".")) ==
+        folder.path("./b.json") + ": /name: \"abacus\" is the name of " + folder.path("./a.json") +
+            " too; each file of a folder needs its own");
+  folder.file("b.json", "{");
+  CHECK(refused(folder.path(".")).starts_with(folder.path("./b.json") + ": line 1, column"));
+}
+
+namespace {
+
+/// The facts that a catalogue must have of a device of the data, in its own units.
+struct Row {
+  const char* name;   // in the data
+  const char* entry;  // in the catalogue
+};
+constexpr Row rows[] = {{"P100 SXM2 16GB", "p100-sxm2-16gb"},
+                        {"P100 PCIe 16GB", "p100-pcie-16gb"},
+                        {"P40 24GB", "p40-24gb"},
+                        {"V100 SXM2 16GB", "v100-sxm2-16gb"},
+                        {"V100 SXM2 32GB", "v100-sxm2-32gb"},
+                        {"A100 SXM4 40GB", "a100-sxm4-40gb"},
+                        {"A100 SXM4 80GB", "a100-sxm4-80gb"},
+                        {"H100 SXM5 80GB", "h100-sxm5-80gb"},
+                        {"H200 SXM 141GB", "h200-sxm-141gb"},
+                        {"B200 SXM (HGX)", "b200-sxm"},
+                        {"GB200 (per GPU)", "gb200"},
+                        {"MI250X (OAM, two dies)", "mi250x"},
+                        {"MI300X", "mi300x"},
+                        {"TPU v2 chip (2 cores)", "tpu-v2"},
+                        {"TPU v3 chip (2 cores)", "tpu-v3"},
+                        {"TPU v4 chip", "tpu-v4"}};
+
+/// What the data knows by the name of a fact of the catalogue; matrix units count where they are
+/// told apart.
+std::optional<double> peak_in(const json& device, const std::string& precision) {
+  const json& peaks = device["peak_TFLOPs"];
+  for (const std::string& key : {precision, precision + "_tensor"}) {
+    if (peaks.contains(key)) return peaks[key].get<double>() * 1e12;
+  }
+  return std::nullopt;
+}
+
+/// Whether the data has a number from memory only; `parts` are the words it may use for it.
+bool from_memory(const json& device, const std::vector<const char*>& parts) {
+  const json& memory = device["from_memory"];
+  if (memory.is_boolean()) return memory;
+  for (const char* part : parts) {
+    if (memory.contains(part)) return memory[part];
+  }
+  return false;
+}
+
+void check_fact(const json& fact, double value, bool remembered, const std::string& source) {
+  CHECK(fact["value"].get<double>() == doctest::Approx(value));
+  REQUIRE(fact.contains(remembered ? "assumption" : "source"));
+  if (!remembered) CHECK(fact["source"].get<std::string>().find(source) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("catalogue: devices have the numbers of the data, with its source or as from memory") {
+  const char* oracles = std::getenv("PENSTOCK_ORACLES");
+  if (oracles == nullptr) {
+    MESSAGE("skipped: PENSTOCK_ORACLES does not name the folder with hardware.json");
+    return;
+  }
+  const json data = json::parse(content_of(std::string(oracles) + "/hardware.json"));
+  const Catalogue catalogue = read_catalogue();
+  for (const json& device : data["devices"]) {
+    CAPTURE(device["name"].get<std::string>());
+    const auto* row = std::find_if(std::begin(rows), std::end(rows),
+                                   [&](const Row& r) { return device["name"] == r.name; });
+    REQUIRE(row != std::end(rows));
+    const json facts = json::parse(catalogue.at(row->entry).text);
+    const std::string source = device["source"];
+    const double giga = source.find("GiB") == std::string::npos ? 1e9 : 1024.0 * 1024 * 1024;
+    check_fact(facts["memory_bytes"], device["mem_GB"].get<double>() * giga,
+               from_memory(device, {"mem_GB", "mem", "rest"}), source);
+    check_fact(facts["memory_bandwidth_bytes_per_s"], device["mem_GBps"].get<double>() * 1e9,
+               from_memory(device, {"mem_GBps", "mem", "rest"}), source);
+    for (const auto& named : facts["peak_flops"].items()) {
+      CAPTURE(named.key());
+      const auto peak = peak_in(device, named.key());
+      if (peak) {
+        check_fact(named.value(), *peak,
+                   from_memory(device, {"peak", "exact 1307/2615/81.7", "rest"}), source);
+      } else {
+        CHECK(named.value().contains("assumption"));
+      }
+    }
+  }
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,430 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "experiments/profiles/profile_rows.hpp"
+#include "experiments/run/run.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/profile_rows.hpp"
+#include "tests/support/program.hpp"
+#include "tests/support/scratch.hpp"
+#include "validate/store/database.hpp"
+
+namespace penstock::testing {
+namespace {
+
+using nlohmann::json;
+
+/// Two mlp layers, one a rank; 4 microbatches of an example each: (4 + 1) * (10 + 14) us.
+constexpr const char* scenario = R"({
+  "model": { "layers": [ { "kind": "mlp", "hidden": 8, "intermediate": 32, "repeat": 2 } ],
+             "sequence": 16, "microbatch": 1 },
+  "hardware": { "name": "measured", "profile": "machine.profile" },
+  "parallel": { "pipeline": 2 },
+  "schedule": { "name": "1f1b", "microbatches": 4 } })";
+
+/// A folder with a store and a scenario that takes its times from there.
+class Workplace {
+ public:
+  explicit Workplace(const std::vector<ProfileRow>& rows = mlp_rows({1, 2})) {
+    store().add(rows);
+    scratch.file("s.json", scenario);
+  }
+
+  ProfileStore store() const {
+    return ProfileStore(scratch.path("machine.profile"), ProfileStore::Access::create);
+  }
+  ProgramRun run(const std::vector<std::string>& arguments) const {
+    return run_penstock(arguments, scratch.path(""));
+  }
+  void change(std::int64_t id, RowState state) const {
+    const StateChange change{RowId{id}, state, "by hand"};
+    store().change({&change, 1}, "2026-11-21T00:00:00Z");
+  }
+
+  Scratch scratch;
+};
+
+std::vector<std::int64_t> ids_of(const json& rows) {
+  std::vector<std::int64_t> ids;
+  for (const json& row : rows) ids.push_back(row["id"]);
+  return ids;
+}
+
+/// The command lines behind "Example: penstock" in a help text, words in quotes as one.
+std::vector<std::vector<std::string>> examples_of(const std::string& help) {
+  const std::string mark = "Example: penstock ";
+  std::vector<std::vector<std::string>> examples;
+  for (std::size_t at = help.find(mark); at != std::string::npos; at = help.find(mark, at)) {
+    at += mark.size();
+    bool quoted = false;
+    std::vector<std::string> words(1);
+    for (; at < help.size() && help[at] != '\n'; ++at) {
+      if (help[at] == '"') {
+        quoted = !quoted;
+      } else if (help[at] == ' ' && !quoted) {
+        words.emplace_back();
+      } else {
+        words.back() += help[at];
+      }
+    }
+    examples.push_back(std::move(words));
+  }
+  return examples;
+}
+
+}  // namespace
+
+TEST_CASE("profile: the examples of its help run as they stand there") {
+  const Workplace workplace;
+  std::size_t ran = 0;
+  for (const char* action : {"", "list", "show", "check", "snapshot", "retire"}) {
+    CAPTURE(action);
+    std::vector<std::string> help{"profile"};
+    if (*action != 0) help.emplace_back(action);
+    help.emplace_back("--help");
+    const auto examples = examples_of(workplace.run(help).output);
+    REQUIRE(examples.size() == 1);
+    const ProgramRun run = workplace.run(examples[0]);
+    CHECK(run.code == 0);
+    CHECK((!run.output.empty() || !run.errors.empty()));
+    ++ran;
+  }
+  CHECK(ran == 6);
+  CHECK(workplace.store().row(RowId{2})->state == RowState::retired);
+  CHECK(workplace.store().verdicts(RowId{2}).back().why == "the fan was broken");
+  CHECK(std::filesystem::exists(workplace.scratch.path("machine.json")));
+}
+
+TEST_CASE("profile: list counts rows by kernel and by environment") {
+  const Workplace workplace;
+  workplace.change(1, RowState::suspect);
+  const ProgramRun run = workplace.run({"profile", "list", "machine.profile", "--json"});
+  CHECK(run.code == 0);
+  const json document = json::parse(run.output);
+  CHECK(document["rows"] == 6);
+  REQUIRE(document["kernels"].size() == 3);
+  const json& forward = document["kernels"][2];
+  CHECK(forward["kernel"] == "mlp");
+  CHECK(forward["pass"] == "forward");
+  CHECK(forward["valid"] == 1);
+  CHECK(forward["suspect"] == 1);
+  CHECK(document["environments"].size() == 1);
+  CHECK(document["environments"][0]["of_this_machine"] == true);
+  const std::string text = workplace.run({"profile", "list", "machine.profile"}).output;
+  CHECK(text.find("backward_weight") != std::string::npos);
+}
+
+TEST_CASE("profile: show tells all of a row, and of one that is not there that it is not") {
+  const Workplace workplace;
+  workplace.change(2, RowState::retired);
+  const ProgramRun run = workplace.run({"profile", "show", "machine.profile", "2"});
+  CHECK(run.code == 0);
+  for (const char* part : {"row 2: retired", "examples=1 hidden=8 intermediate=32 sequence=16",
+                           "10: median 8 us", "retired  by hand", "valid    measured", "|"}) {
+    CAPTURE(part);
+    CHECK(run.output.find(part) != std::string::npos);
+  }
+  const json document =
+      json::parse(workplace.run({"profile", "show", "machine.profile", "2", "--json"}).output);
+  CHECK(document["row"]["samples_ns"].size() == 10);
+  CHECK(document["verdicts"].size() == 2);
+  const ProgramRun missing = workplace.run({"profile", "show", "machine.profile", "9"});
+  CHECK(missing.code == 2);
+  CHECK(missing.errors == "penstock: error: machine.profile: there is no row 9\n");
+  CHECK(workplace.run({"profile", "show", "machine.profile", "x"}).code == 2);
+}
+
+TEST_CASE("profile: check is a finding where a row is not valid, and writes only when asked to") {
+  std::vector<ProfileRow> rows = mlp_rows({1});
+  rows[1].measured_at = "2020-01-01T00:00:00Z";
+  rows[2].samples_ns.resize(3);
+  const Workplace workplace(rows);
+  const ProgramRun run = workplace.run({"profile", "check", "machine.profile", "--json"});
+  CHECK(run.code == 1);
+  const json document = json::parse(run.output);
+  CHECK(ids_of(document["not_valid"]) == std::vector<std::int64_t>{2, 3});
+  CHECK(document["not_valid"][0]["state"] == "suspect");
+  CHECK(document["not_valid"][1]["reasons"][0] == "it has 3 samples, fewer than 5");
+  CHECK(workplace.store().row(RowId{3})->state == RowState::valid);
+  CHECK(workplace.run({"profile", "check", "machine.profile", "--record"}).code == 1);
+  CHECK(workplace.store().row(RowId{3})->state == RowState::retired);
+  CHECK(workplace.store().verdicts(RowId{3}).back().why == "it has 3 samples, fewer than 5");
+  // Once it is written, it is what was said last that speaks against it.
+  const ProgramRun again = workplace.run({"profile", "check", "machine.profile", "--json"});
+  CHECK(json::parse(again.output)["not_valid"][1]["reasons"][0] ==
+        "it has 3 samples, fewer than 5");
+  CHECK(Workplace().run({"profile", "check", "machine.profile"}).code == 0);
+}
+
+TEST_CASE("profile: rows of another build are told as unfit, are not used, and stay as they are") {
+  std::vector<ProfileRow> rows = mlp_rows({1});
+  for (ProfileRow& row : rows) row.build = "of another build";
+  const Workplace workplace(rows);
+  const ProgramRun check = workplace.run({"profile", "check", "machine.profile", "--record"});
+  CHECK(check.code == 1);
+  CHECK(check.output.find("3 rows: 0 valid, 0 suspect, 0 retired, 3 unfit, 0 past") !=
+        std::string::npos);
+  CHECK(check.output.find("the kernels, or the flags that they are built with, have changed") !=
+        std::string::npos);
+  const ProgramRun list = workplace.run({"profile", "list", "machine.profile", "--json"});
+  const json document = json::parse(list.output);
+  CHECK(document["kernels"][0]["unfit"] == 1);
+  CHECK(document["kernels"][0]["retired"] == 0);
+  CHECK(workplace.run({"run", "s.json", "--allow-stale"}).code == 3);
+  CHECK(workplace.store().row(RowId{1})->state == RowState::valid);
+}
+
+TEST_CASE("profile: check with a budget measures what it can, and names what it cannot") {
+  // The busy loop of 1000 ns took 1 ns, so it is told; of a layer nothing here can measure a pass
+  // of that kind of kernel.
+  std::vector<ProfileRow> rows = mlp_rows({1});
+  rows.resize(1);
+  rows[0].point.kernel = "no such kernel";
+  rows[0].measured_at = "2020-01-01T00:00:00Z";
+  const Workplace workplace(rows);
+  const ProgramRun run =
+      workplace.run({"profile", "check", "machine.profile", "--budget", "5", "--json"});
+  CHECK(run.code == 1);
+  const json spot = json::parse(run.output)["spot_check"];
+  CHECK(spot["cannot_be_measured"] == std::vector<int>{1});
+  CHECK(spot["measured"].empty());
+  CHECK(workplace.store().verdicts(RowId{1}).size() == 1);
+  CHECK(workplace.run({"profile", "check", "machine.profile", "--budget", "0"}).code == 2);
+}
+
+TEST_CASE("profile: check measures a kernel of this program again, and retires what is far off") {
+  ProfileRow row = mlp_rows({1})[0];
+  row.point = {.kernel = "gemm", .pass = "", .shape = "k=16 m=16 n=16", .condition = "solo"};
+  row.samples_ns.assign(10, 1e9);  // a second for a product of 16 by 16
+  row.canary_ns = 0;               // unknown, so that no noise keeps it from being judged
+  row.measured_at = "2020-01-01T00:00:00Z";
+  const Workplace workplace({row});
+  const ProgramRun run =
+      workplace.run({"profile", "check", "machine.profile", "--budget", "20", "--json"});
+  CHECK(run.code == 1);
+  const json measured = json::parse(run.output)["spot_check"]["measured"];
+  REQUIRE(measured.size() == 1);
+  CHECK(measured[0]["holds"] == false);
+  CHECK(workplace.store().row(RowId{1})->state == RowState::retired);
+}
+
+TEST_CASE("profile: check changes nothing of what was measured when the machine was another") {
+  // The canary is 100 000 steps one after the other, so it takes more than 1000 ns anywhere.
+  ProfileRow row = mlp_rows({1})[0];
+  row.point = {.kernel = "gemm", .pass = "", .shape = "k=16 m=16 n=16", .condition = "solo"};
+  row.samples_ns.assign(10, 1e9);
+  row.canary_ns = 1000;
+  row.measured_at = "2020-01-01T00:00:00Z";
+  const Workplace workplace({row});
+  const ProgramRun run =
+      workplace.run({"profile", "check", "machine.profile", "--budget", "20", "--json"});
+  CHECK(run.code == 1);
+  const json spot = json::parse(run.output)["spot_check"];
+  CHECK(spot["not_quiet"] == std::vector<int>{1});
+  CHECK(spot["measured"].empty());
+  CHECK(workplace.store().verdicts(RowId{1}).size() == 1);
+}
+
+TEST_CASE("profile: a damaged store is refused with what is left of it, which can be recovered") {
+  Workplace workplace(mlp_rows({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}));
+  const std::string path = workplace.scratch.path("machine.profile");
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) * 3 / 4);
+  const ProgramRun check = workplace.run({"profile", "check", "machine.profile"});
+  CHECK(check.code == 3);
+  CHECK(check.errors.find("the file is damaged") != std::string::npos);
+  CHECK(check.errors.find(" rows can be read; ") != std::string::npos);
+  const ProgramRun run = workplace.run({"run", "s.json"});
+  CHECK(run.code == 3);
+  CHECK(run.errors.find("--recover") != std::string::npos);
+  const ProgramRun saved =
+      workplace.run({"profile", "check", "machine.profile", "--recover", "saved.profile"});
+  CHECK(saved.code == 1);
+  const ProfileStore store(workplace.scratch.path("saved.profile"));
+  CHECK(saved.output.starts_with(fmt::format("{} rows can be read; ", store.rows().rows.size())));
+  CHECK(workplace.run({"profile", "list", "saved.profile"}).code == 0);
+}
+
+TEST_CASE("profile: wrong calls are wrong usage") {
+  const Workplace workplace;
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"profile"},
+           {"profile", "burn"},
+           {"profile", "list"},
+           {"profile", "retire", "machine.profile", "1"},
+           {"profile", "retire", "machine.profile", "--why", "x"},
+           {"profile", "retire", "machine.profile", "77", "--why", "x"},
+           {"profile", "snapshot", "machine.profile"},
+           {"profile", "check", "machine.profile", "--recover", "x", "--record"}}) {
+    CAPTURE(fmt::format("{}", fmt::join(words, " ")));
+    CHECK(workplace.run(words).code == 2);
+  }
+  CHECK(workplace.store().row(RowId{1})->state == RowState::valid);
+  CHECK(workplace.run({"profile", "list", "absent.profile"}).code == 3);
+}
+
+TEST_CASE("measured rows: a run takes its times from a store, and prints which rows these were") {
+  // 1 example of 1 and 2 measured: rows 1 to 3 at one, 4 to 6 at two, between which it lies.
+  const Workplace workplace;
+  const ProgramRun run = workplace.run({"run", "s.json", "--json"});
+  CHECK(run.code == 0);
+  const json document = json::parse(run.output);
+  CHECK(document["makespan_us"] == 120);
+  CHECK(ids_of(document["profile_rows"]) == std::vector<std::int64_t>{1, 2, 3, 4, 5, 6});
+  CHECK(document["profile_rows"][0]["state"] == "valid");
+  const std::string text = workplace.run({"run", "s.json"}).output;
+  CHECK(text.find("profile rows that times are from") != std::string::npos);
+  CHECK(text.find("examples=2 hidden=8 intermediate=32 sequence=16") != std::string::npos);
+}
+
+TEST_CASE("measured rows: suspect ones are refused by number, unless that is allowed") {
+  const Workplace workplace;
+  workplace.change(2, RowState::suspect);
+  const ProgramRun refused = workplace.run({"run", "s.json"});
+  CHECK(refused.code == 3);
+  CHECK(refused.output.empty());
+  CHECK(refused.errors.find("s.json: /hardware/profile: 1 of the 6 rows that it takes times from "
+                            "are suspect: 2;") != std::string::npos);
+  CHECK(refused.errors.find("penstock run --allow-stale") != std::string::npos);
+  const ProgramRun allowed = workplace.run({"run", "s.json", "--allow-stale", "--json"});
+  CHECK(allowed.code == 0);
+  CHECK(json::parse(allowed.output)["profile_rows"][1]["state"] == "suspect");
+}
+
+TEST_CASE(
+    "measured rows: retired ones are never used, and a newer one takes an older one's place") {
+  // Without row 1 there is no forward at one example: what is left at two scales.
+  const Workplace workplace;
+  workplace.change(1, RowState::retired);
+  json document = json::parse(workplace.run({"run", "s.json", "--json"}).output);
+  CHECK(ids_of(document["profile_rows"]) == std::vector<std::int64_t>{4, 5, 6});
+  CHECK(document["makespan_us"] == 120);
+  // A forward that takes 20 us, measured now: (4 + 1) * (20 + 14) us.
+  std::vector<ProfileRow> again{mlp_rows({1})[0]};
+  again[0].samples_ns.assign(10, 20'000);
+  workplace.store().add(again);
+  document = json::parse(workplace.run({"run", "s.json", "--json"}).output);
+  CHECK(ids_of(document["profile_rows"]) == std::vector<std::int64_t>{2, 3, 4, 5, 6, 7});
+  CHECK(document["makespan_us"] == 170);
+  workplace.change(4, RowState::retired);
+  workplace.change(7, RowState::retired);
+  const ProgramRun none = workplace.run({"run", "s.json", "--allow-stale"});
+  CHECK(none.code == 3);
+  CHECK(none.errors.find("none of its 7 rows is of a layer's forward pass and to be used") !=
+        std::string::npos);
+}
+
+TEST_CASE("measured rows: they speak for layers of their numbers alone") {
+  const Workplace workplace;
+  for (const auto& example : std::vector<std::pair<std::string, int>>{
+           {"/model/layers/0/bias=0", 0},  // as it is otherwise
+           {"/model/layers/0/hidden=16", 3},
+           {"/model/sequence=32", 3},
+           {"/parallel/tensor=2", 3}}) {
+    CAPTURE(example.first);
+    CHECK(workplace.run({"run", "s.json", "--set", example.first}).code == example.second);
+  }
+}
+
+TEST_CASE("measured rows: by tokens, it does not matter how these are shared out to examples") {
+  std::vector<ProfileRow> rows = mlp_rows({1, 2});
+  for (ProfileRow& row : rows) {
+    const bool two = row.point.shape.find("examples=2") != std::string::npos;
+    row.point.shape = fmt::format("hidden=8 intermediate=32 tokens={}", two ? 32 : 16);
+  }
+  const Workplace workplace(rows);
+  const auto makespan = [&](const std::vector<std::string>& settings) {
+    std::vector<std::string> words{"run", "s.json", "--json"};
+    for (const std::string& setting : settings) words.insert(words.end(), {"--set", setting});
+    return json::parse(workplace.run(words).output)["makespan_us"];
+  };
+  CHECK(makespan({}) == 120);
+  CHECK(makespan({"/model/sequence=32"}) == 240);
+  CHECK(makespan({"/model/sequence=8", "/model/microbatch=2"}) == 120);
+}
+
+TEST_CASE("measured rows: a block of several parts takes what all of them take together") {
+  // An mlp and a norm: 10 + 3 us forward, 14 + 5 us backward; (4 + 1) * 32 us.
+  std::vector<ProfileRow> rows = mlp_rows({1});
+  for (const auto& [pass, us] : std::vector<std::pair<std::string, double>>{
+           {"forward", 3}, {"backward_input", 4}, {"backward_weight", 1}}) {
+    ProfileRow row = rows[0];
+    row.point = {"norm", pass, "examples=1 hidden=8 sequence=16", "solo"};
+    row.samples_ns.assign(10, 1000 * us);
+    rows.push_back(row);
+  }
+  const Workplace workplace(rows);
+  workplace.scratch.file("s.json", R"({
+    "model": { "layers": [ { "parts": [ { "kind": "norm", "hidden": 8 },
+                             { "kind": "mlp", "hidden": 8, "intermediate": 32 } ], "repeat": 2 } ],
+               "sequence": 16, "microbatch": 1 },
+    "hardware": { "name": "measured", "profile": "machine.profile" },
+    "parallel": { "pipeline": 2 },
+    "schedule": { "name": "1f1b", "microbatches": 4 } })");
+  const json document = json::parse(workplace.run({"run", "s.json", "--json"}).output);
+  CHECK(document["makespan_us"] == 160);
+  CHECK(document["profile_rows"].size() == 6);
+}
+
+TEST_CASE("measured rows: a snapshot says the same as its store, and stays what it is") {
+  const Workplace workplace;
+  workplace.change(2, RowState::suspect);
+  REQUIRE(workplace.run({"profile", "snapshot", "machine.profile", "-o", "p.json"}).code == 0);
+  const json snapshot = json::parse(content_of(workplace.scratch.path("p.json")));
+  CHECK(snapshot["profile"]["rows"].size() == 6);
+  CHECK(snapshot["profile"]["layers"][0]["numbers"]["hidden"] == 8);
+  const auto run = [&](const char* profile, bool stale) {
+    std::vector<std::string> words{"run", "s.json", "--json", "--set",
+                                   fmt::format("/hardware/profile={}", profile)};
+    if (stale) words.emplace_back("--allow-stale");
+    return workplace.run(words);
+  };
+  CHECK(run("p.json", false).code == 3);
+  const std::string before = run("p.json", true).output;
+  CHECK(before == run("machine.profile", true).output);
+  workplace.change(1, RowState::retired);
+  CHECK(before == run("p.json", true).output);
+  CHECK(before != run("machine.profile", true).output);
+}
+
+TEST_CASE("measured rows: of several other machines, one is to be chosen for a snapshot") {
+  std::vector<ProfileRow> rows = mlp_rows({1});
+  for (ProfileRow& row : rows) row.environment = {{"device", "one"}};
+  for (ProfileRow row : mlp_rows({1})) {
+    row.environment = {{"device", "two"}};
+    row.samples_ns.assign(10, 100'000);
+    rows.push_back(row);
+  }
+  const Workplace workplace(rows);
+  const ProgramRun refused = workplace.run({"run", "s.json"});
+  CHECK(refused.code == 3);
+  CHECK(refused.errors.find("environments 1 (one), 2 (two)") != std::string::npos);
+  REQUIRE(workplace
+              .run({"profile", "snapshot", "machine.profile", "--environment", "2", "-o", "p.json"})
+              .code == 0);
+  const json document = json::parse(
+      workplace.run({"run", "s.json", "--json", "--set", "/hardware/profile=p.json"}).output);
+  CHECK(document["makespan_us"] == 5 * 300);
+  CHECK(ids_of(document["profile_rows"]) == std::vector<std::int64_t>{4, 5, 6});
+  CHECK(workplace.run({"profile", "snapshot", "machine.profile", "--environment", "9", "-o", "-"})
+            .code == 3);
+}
+
+TEST_CASE(
+    "measured rows: a store with a row that cannot be read is refused, and says how to go on") {
+  const Workplace workplace;
+  Database(workplace.scratch.path("machine.profile"), Database::Access::write)
+      .run("UPDATE profile SET shape = 'x' WHERE id = 3");
+  const ProgramRun refused = workplace.run({"run", "s.json"});
+  CHECK(refused.code == 3);
+  CHECK(refused.errors.find(
+            "1 of its rows cannot be read, the first of them 3: its checksum is not that "
+            "of its content") != std::string::npos);
+  const ProgramRun check = workplace.run({"profile", "check", "machine.profile"});
+  CHECK(check.code == 1);
+  CHECK(check.output.find("row 3 cannot be read") != std::string::npos);
+}
+
+}  // namespace penstock::testing

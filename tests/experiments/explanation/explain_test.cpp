@@ -1,0 +1,424 @@
+#include "experiments/explanation/explain.hpp"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "schedules/registry.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/finished_run.hpp"
+
+namespace penstock::testing {
+namespace {
+
+using nlohmann::literals::operator""_json;
+
+std::uint32_t from_to(std::uint32_t first, std::uint32_t last) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(first, last + 1));
+}
+double tenths(std::uint32_t first, std::uint32_t last) { return from_to(first, last) * 0.1; }
+
+Layer random_stage() {
+  Layer stage = stage_of(tenths(1, 30), tenths(1, 30), tenths(1, 30));
+  stage.activation_bytes = from_to(0, 3) * 1000;
+  stage.parameter_bytes = from_to(0, 3) * 1000;
+  if (from_to(0, 1) == 0) stage.recompute_us = tenths(1, 30);
+  return stage;
+}
+
+/// What an iteration has besides the passes: recomputation, and a tail of transfers and updates.
+void add_training(const ScheduleEntry& entry, Scenario& scenario) {
+  scenario.recompute_early = from_to(0, 1) == 0;
+  if (from_to(0, 2) == 0) scenario.recompute = RecomputeMode::except_last;
+  if (entry.weights != WeightUse::flushed) return;  // there is no end at which to sum
+  scenario.data = from_to(1, 3);
+  scenario.zero = from_to(0, 3);
+  if (from_to(0, 1) == 0) scenario.optimizer_us = tenths(1, 30);
+  if (from_to(0, 1) == 0) scenario.tied_embedding_bytes = 2000;
+}
+
+/// A rule on uneven stages and slow links, at sizes that the caller chose.
+Scenario random_costs(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t microbatches) {
+  Scenario scenario;
+  scenario.stages_given = true;
+  scenario.schedule = entry.name;
+  scenario.pipeline = ranks;
+  scenario.microbatches = microbatches;
+  for (std::uint32_t s = 0; s < ranks * entry.default_chunks / entry.copies; ++s) {
+    scenario.model.layers.push_back(random_stage());
+  }
+  scenario.model.connect_as_chain();
+  scenario.hardware_spec = from_to(0, 1) == 0 ? delay(tenths(0, 30)) : link(tenths(0, 20), 0.7e9);
+  if (from_to(0, 1) == 0) scenario.overlap = Overlap::fused;
+  if (from_to(0, 1) == 0) scenario.issue_us = tenths(0, 20);
+  scenario.launch_us = tenths(0, 1);
+  scenario.chance.jitter = tenths(0, 2);
+  scenario.chance.transfer_jitter = tenths(0, 2);
+  if (from_to(0, 1) == 0) add_training(entry, scenario);
+  return scenario;
+}
+
+RunResult random_run(const ScheduleEntry& entry) {
+  const std::uint32_t ranks = from_to(1, 4);
+  const std::uint32_t microbatches = from_to(0, 1) == 0 ? from_to(1, 9) : ranks * from_to(1, 3);
+  try {
+    return run(random_costs(entry, ranks, microbatches));
+  } catch (const InputError&) {  // sizes that the rule does not allow; these every rule does
+    return run(random_costs(entry, 2 * ranks, 4 * ranks));
+  }
+}
+
+/// Calls `law(result, explanation)` for random runs of every rule.
+template <class Law>
+void for_random_runs(Law law) {
+  for (const ScheduleEntry* entry : schedule_entries()) {
+    const bool holds = rc::check([&] {
+      const RunResult result = random_run(*entry);
+      RC_LOG() << result.title << '\n';
+      law(result, explain(result));
+    });
+    CHECK_MESSAGE(holds, entry->name);
+  }
+}
+
+/// Two transfers of 3 us and a latency of 1 queue on a link, and rank 1 reads the second first.
+/// Beside it, it has stages 2 and 3 of another copy of the model to run.
+///   rank 0: 0F0 0-2, 0F1 2-4
+///   link:   the output of 0F0 from 2, there at 6; that of 0F1 from 5, there at 9
+///   rank 1: 2F2 0-2, 3F2 2-3, 6 idle (0F1 runs for 1, its output queues for 1, travels for 4),
+///           1F1 9-10, 1F0 10-11
+RunResult queued() {
+  System system{Placement::given(2, {{Rank{0}}, {Rank{1}}, {Rank{1}}, {Rank{1}}},
+                                 {{Stage{0}, Stage{1}}, {Stage{2}, Stage{3}}}),
+                order_of("0F0,0F1\n2F2,3F2,1F1,1F0"),
+                {stage_of(2, 0), stage_of(1, 0)},
+                link(1, 1e9)};
+  for (Layer& stage : system.stages) stage.activation_bytes = 3000;
+  RunResult result = finished(system);
+  result.title = "queued";
+  result.schedule = "queued.csv";
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("every gap of a contended run tells its causes and what it waited for, to the line") {
+  const RunResult result = queued();
+  CHECK(explanation_text(result, explain(result)) == R"(queued: 11 µs (times in µs)
+
+critical path
+from  to  length  where     what
+   0   2       2  rank 0    0F0
+   2   9       7  link 0>1  0SEND_F0 … 0SEND_F1 (2 actions)
+   9  11       2  rank 1    1F1 … 1F0 (2 actions)
+
+what the critical path is made of
+time   share  what               times
+   7  63.6 %  SEND_F of stage 0      2
+   2  18.2 %  F of stage 0           1
+   2  18.2 %  F of stage 1           2
+
+what 1 % less would gain
+what      on the path  predicted  of the run  run again  of the run
+link 0>1            7       0.07     0.636 %       0.07     0.636 %
+stage 0             2       0.02     0.182 %       0.02     0.182 %
+stage 1             2       0.02     0.182 %       0.02     0.182 %
+
+idle gaps of all ranks: 13, longest first
+dependency 1, contention 1, transfer 4, drain 7
+rank  from  to  length  causes                                  why
+   0     4  11       7  drain 7                                 nothing left to do
+   1     3   9       6  dependency 1, contention 1, transfer 4  1F1 waited for 0F1 of rank 0, by 0SEND_F1
+
+what to change first
+1. transfers take 63.6 % of the critical path: faster links, smaller activations, or an order with a longer warm-up would hide them
+2. warm-up and drain idle 31.8 % of all ranks' time: more microbatches, or more chunks a rank, would thin them out
+3. rank 1 is busy 4.5 % of the run longer than the mean: move work off it, or make it shorter
+4. contention idles 4.5 % of all ranks' time and is 0.0 % of the critical path; link 0>1 is busy 54.5 % of the run: more bandwidth there, or smaller activations, would ease it
+)");
+}
+
+TEST_CASE("the JSON of a contended run has its path, its shares and its gaps, to the key") {
+  const RunResult result = queued();
+  const Explanation explanation = explain(result);
+  const auto none = R"({"warmup": 0, "drain": 0, "dependency": 0, "contention": 0, "transfer": 0,
+                        "memory": 0, "launch": 0})"_json;
+  const auto causes = [&](const char* others) {
+    nlohmann::json all = none;
+    all.update(nlohmann::json::parse(others));
+    return all;
+  };
+  nlohmann::json expected = R"({
+    "penstock": 1, "title": "queued", "schedule": "queued.csv", "makespan_us": 11,
+    "critical_path": [
+      {"rank": 0, "action": "0F0", "start_us": 0, "end_us": 2},
+      {"rank": 0, "action": "0SEND_F0", "start_us": 2, "end_us": 6},
+      {"rank": 0, "action": "0SEND_F1", "start_us": 5, "end_us": 9},
+      {"rank": 1, "action": "1F1", "start_us": 9, "end_us": 10},
+      {"rank": 1, "action": "1F0", "start_us": 10, "end_us": 11}],
+    "critical_path_by_stage": [
+      {"pass": "SEND_F", "stage": 0, "time_us": 7, "count": 2},
+      {"pass": "F", "stage": 0, "time_us": 2, "count": 1},
+      {"pass": "F", "stage": 1, "time_us": 2, "count": 2}],
+    "critical_path_memory_us": 0, "critical_path_launch_us": 0,
+    "critical_path_contention_us": 0, "critical_path_slowdown_us": 0, "idle_us": 13,
+    "gaps": [
+      {"rank": 0, "start_us": 4, "end_us": 11, "next": null, "waits_for": null,
+       "waits_for_rank": null, "transfer": null},
+      {"rank": 1, "start_us": 3, "end_us": 9, "next": "1F1", "waits_for": "0F1",
+       "waits_for_rank": 0, "transfer": "0SEND_F1"}],
+    "findings": []})"_json;
+  expected["advice"] = explanation.advice;
+  const auto document = nlohmann::json::parse(explanation_json(result, explanation).dump());
+  // 1 % of the 7 us of both transfers.
+  const auto share = document["sensitivity"][0]["predicted_share"];
+  CHECK(share.get<double>() == doctest::Approx(0.07 / 11));
+  nlohmann::json best = R"({"what": "link 0>1", "on_path_us": 7, "predicted_us": 0.07,
+                            "rerun_us": 0.07})"_json;
+  best["predicted_share"] = best["rerun_share"] = share;
+  CHECK(document["sensitivity"][0] == best);
+  CHECK(document["sensitivity"].size() == 5);
+  expected["sensitivity"] = document["sensitivity"];
+  expected["idle_by_cause_us"] =
+      causes(R"({"drain": 7, "dependency": 1, "contention": 1, "transfer": 4})");
+  expected["gaps"][0]["idle_by_cause_us"] = causes(R"({"drain": 7})");
+  expected["gaps"][1]["idle_by_cause_us"] =
+      causes(R"({"dependency": 1, "contention": 1, "transfer": 4})");
+  CHECK(document == expected);
+}
+
+TEST_CASE("of two transfers that queue on a link, a gap waits for the one that its action reads") {
+  const RunResult result = queued();
+  const Plan& plan = *result.plan;
+  const Explanation explanation = explain(result);
+  REQUIRE(explanation.gaps.size() == 2);
+  const IdleGap& gap = explanation.gaps[1];
+  CHECK(task_text(plan, gap.next) == "1F1");
+  CHECK(task_text(plan, gap.producer) == "0F1");
+  CHECK(task_text(plan, gap.input) == "0SEND_F1");
+  CHECK(to_us(gap.causes.dependency) == 1);
+  CHECK(to_us(gap.causes.contention) == 1);
+  CHECK(to_us(gap.causes.transfer) == 4);
+  CHECK(gap.causes.total() == gap.end - gap.begin);
+}
+
+TEST_CASE("in any run of any rule the causes of a rank's gaps add up to its idle time") {
+  for_random_runs([](const RunResult& result, const Explanation& explanation) {
+    std::vector<IdleCauses> causes(result.plan->ranks);
+    for (const IdleGap& gap : explanation.gaps) {
+      RC_ASSERT(gap.causes.total() == gap.end - gap.begin);
+      causes[index(gap.rank)] += gap.causes;
+    }
+    Time idle{};
+    for (std::size_t r = 0; r < causes.size(); ++r) {
+      RC_ASSERT(causes[r].total() == result.report->ranks[r].idle);
+      idle += causes[r].total();
+    }
+    RC_ASSERT(explanation.idle.total() == idle);
+  });
+}
+
+TEST_CASE("in any run of any rule no rank is busy in a gap, and the longest gap comes first") {
+  for_random_runs([](const RunResult& result, const Explanation& explanation) {
+    Time longest = result.report->makespan;
+    for (const IdleGap& gap : explanation.gaps) {
+      RC_ASSERT(gap.end - gap.begin <= longest);
+      longest = gap.end - gap.begin;
+      for (TaskId task = 0; task < result.plan->tasks(); ++task) {
+        if (result.plan->class_of(task).resource != index(gap.rank)) continue;
+        RC_ASSERT(result.timeline.end[task] <= gap.begin || result.timeline.begin[task] >= gap.end);
+      }
+    }
+  });
+}
+
+TEST_CASE("in any run of any rule the path leads from 0 to the makespan without a gap") {
+  for_random_runs([](const RunResult& result, const Explanation& explanation) {
+    Time at{};
+    for (const PathStretch& stretch : explanation.path) {
+      RC_ASSERT(stretch.begin == at);
+      RC_ASSERT(stretch.end > stretch.begin);
+      at = stretch.end;
+    }
+    RC_ASSERT(at == result.report->makespan);
+  });
+}
+
+TEST_CASE("in any run of any rule the shares of the path and its waits add up to the makespan") {
+  for_random_runs([](const RunResult& result, const Explanation& explanation) {
+    Time all = explanation.waits.total();
+    for (const PathShare& share : explanation.shares) all += share.time;
+    RC_ASSERT(all == result.report->makespan);
+  });
+}
+
+TEST_CASE("under any conditions path, shares, waits and the causes of gaps add up exactly") {
+  CHECK(rc::check([] {
+    const auto result = random_run();
+    if (!result) return;
+    const Explanation explanation = explain(*result);
+    Time on_path = explanation.waits.total(), idle{}, at{};
+    for (const PathShare& share : explanation.shares) on_path += share.time;
+    RC_ASSERT(on_path == result->report->makespan);
+    for (const PathStretch& stretch : explanation.path) {
+      RC_ASSERT(stretch.begin == at);
+      at = stretch.end;
+    }
+    RC_ASSERT(at == result->report->makespan);
+    for (const IdleGap& gap : explanation.gaps) {
+      RC_ASSERT(gap.causes.total() == gap.end - gap.begin);
+    }
+    for (const RankReport& rank : result->report->ranks) {
+      RC_ASSERT(rank.idle_by_cause.total() == rank.idle);
+      idle += rank.idle;
+    }
+    RC_ASSERT(explanation.idle.total() == idle);
+  }));
+}
+
+TEST_CASE("the shares of queued transfers do not count the latency in which both are under way") {
+  const Explanation explanation = explain(queued());
+  // 0F0 until 2, the link until 9, 1F1 and 1F0 until 11.
+  REQUIRE(explanation.shares.size() == 3);
+  CHECK(explanation.shares[0].pass == Pass::send_activation);
+  CHECK(explanation.shares[0].tasks == 2);
+  CHECK(to_us(explanation.shares[0].time) == 7);
+  CHECK(to_us(explanation.shares[1].time) == 2);
+  CHECK(to_us(explanation.shares[2].time) == 2);
+}
+
+TEST_CASE("a run dominated by launches is told so, in the path, in its gaps and in the advice") {
+  // One rank, two actions of 1 us, issued every 4 us: 4-5 and 8-9. The path waits for 4 and 3.
+  const RunResult result = run(parse_scenario(R"({
+    "model":     { "stages": [ {"forward_us": 1, "backward_us": 1} ] },
+    "schedule":  { "name": "1f1b", "microbatches": 1 },
+    "overheads": { "issue_us": 4 } })",
+                                              "s.json"));
+  const Explanation explanation = explain(result);
+  CHECK(to_us(explanation.waits.launch) == 7);
+  CHECK(to_us(explanation.idle.launch) == 3);
+  CHECK(to_us(explanation.idle.warmup) == 4);
+  REQUIRE(!explanation.advice.empty());
+  CHECK(explanation.advice[0] ==
+        "the critical path waits 77.8 % of the run to be launched: fewer and longer actions, or a "
+        "captured graph of them, would save that");
+  const std::string text = explanation_text(result, explanation);
+  CHECK(text.find("   7  77.8 %  waiting to be launched\n") != std::string::npos);
+  CHECK(text.find("launch 3   0B0 waited to be launched\n") != std::string::npos);
+  CHECK(explanation_json(result, explanation)["critical_path_launch_us"] == 7.0);
+}
+
+TEST_CASE("a rank that is slower than the model says is named") {
+  // Rank 1 takes 1.5 times as long as it should: 18 of 21 us, of which it loses a third.
+  const std::string scenario = R"({
+    "model":    { "stages": [ {"forward_us": 1, "backward_us": 2},
+                              {"forward_us": 1, "backward_us": 2} ] },
+    "schedule": { "name": "1f1b", "microbatches": 4 } })";
+  const auto advice = [&](const std::vector<std::string>& settings) {
+    return explain(run(parse_scenario(scenario, "s.json", settings))).advice;
+  };
+  const std::string slow =
+      "the actions of rank 1 take 1.5 times as long as the model says, those of the median rank 1 "
+      "times: find out what slows it down";
+  const auto told = advice({"/chance={\"stragglers\": [{\"rank\": 1, \"factor\": 1.5}]}"});
+  CHECK(std::count(told.begin(), told.end(), slow) == 1);
+  // The same times, but as the model has them.
+  const auto uneven = advice({"/model/stages/1={\"forward_us\": 1.5, \"backward_us\": 3}"});
+  for (const std::string& one : uneven) CHECK(one.find("find out") == std::string::npos);
+}
+
+TEST_CASE("of links that several pairs share, the busiest is named where transfers contend") {
+  // Ranks 0 and 2 send 4,000 bytes to 1 and 3 at once, 1-9 instead of 1-5 us: 8 of 10 us of the
+  // spine, which it fills, and half of that is contention. Each receiver waits for it before its
+  // first action, which is its warm-up.
+  const RunResult result = run(parse_scenario(R"({
+    "model":     { "stages": [ {"forward_us": 1, "activation_bytes": 4000}, {"forward_us": 1} ] },
+    "hardware":  { "name": "custom", "devices": 4,
+                   "links":  [ {"name": "spine", "bandwidth_bytes_per_s": 1e9},
+                               {"name": "rail", "bandwidth_bytes_per_s": 1e9} ],
+                   "routes": { "0>1": ["rail", "spine"], "2>3": ["spine"] } },
+    "partition": { "stages": [[0], [1]], "ranks": [[0, 2], [1, 3]] },
+    "parallel":  { "pipeline": 4 },
+    "schedule":  { "name": "forward-only", "microbatches": 2 } })",
+                                              "s.json"));
+  const Explanation explanation = explain(result);
+  CHECK(to_us(explanation.waits.contention) == 4);
+  const std::string told =
+      "contention idles 0.0 % of all ranks' time and is 40.0 % of the critical path; network link "
+      "spine carries 80.0 % of what it could in the time of the run: more bandwidth there, or "
+      "smaller activations, would ease it";
+  CHECK(std::count(explanation.advice.begin(), explanation.advice.end(), told) == 1);
+  const std::string text = explanation_text(result, explanation);
+  CHECK(text.find("   1   9       8  link 0>1  0SEND_F0, of it contention 4\n") !=
+        std::string::npos);
+  CHECK(text.find("   4  40.0 %  transfers queued or slowed by others (contention)\n") !=
+        std::string::npos);
+  CHECK(explanation_json(result, explanation)["critical_path_contention_us"] == 4.0);
+}
+
+TEST_CASE("the rank that waits longest for memory is named, and what the path waited for it") {
+  // Room for one tensor on rank 1: the second leaves its link 4 us after the first is read at 10.
+  //   rank 1: 1F0 10-11, 8 idle (memory 0: the wait was over at 10; transfer 8), 1F1 19-20
+  System system{Placement::loop(2, 1), order_of("0F0,0F1\n1F0,1F1"), {}, link(5, 1e9)};
+  system.stages = {stage_of(1, 0), stage_of(1, 0)};
+  system.stages[0].activation_bytes = 4000;
+  Conditions conditions;
+  conditions.stall_above_bytes = 4000;
+  const RunResult result = finished(system, conditions);
+  const Explanation explanation = explain(result);
+  CHECK(to_us(explanation.waits.memory) == 5);
+  const std::string told =
+      "waits for memory idle 0.0 % of all ranks' time and are 25.0 % of the critical path";
+  const auto is_told = [&](const std::string& advice) { return advice.starts_with(told); };
+  CHECK(std::count_if(explanation.advice.begin(), explanation.advice.end(), is_told) == 1);
+  CHECK(explanation_json(result, explanation)["critical_path_memory_us"] == 5.0);
+}
+
+TEST_CASE("a rank that evicts too slowly is told how long it waits for memory") {
+  // f = 1, b = 2, room for one activation: 0E0 takes until 5 to leave, and 0F1 waits from 1 on;
+  // 0B0 waits for its activation to come back, 8-12. 14 us in all.
+  System system{Placement::loop(1, 1), order_of("0F0,0F1,0B1,0B0"), {stage_of(1, 2)}, link(0, 1e9)};
+  system.stages.front().stash_bytes = 4000;
+  auto& row = system.schedule.on(Rank{0});
+  row.insert(row.begin() + 3, Action(Pass::load, Stage{0}, Microbatch{0}));
+  row.insert(row.begin() + 1, Action(Pass::evict, Stage{0}, Microbatch{0}));
+  Conditions conditions;
+  conditions.stall_above_bytes = 4000;
+  const RunResult result = finished(system, conditions);
+  const Explanation explanation = explain(result);
+  const std::string told =
+      "waits for memory idle 28.6 % of all ranks' time and are 28.6 % of the critical path; rank 0 "
+      "waits longest, 4 µs: more room there, recomputation, or fewer activations at a time would "
+      "shorten them";
+  CHECK(std::count(explanation.advice.begin(), explanation.advice.end(), told) == 1);
+  const std::string text = explanation_text(result, explanation);
+  CHECK(text.find("memory 4    0F1 waited for memory\n") != std::string::npos);
+  CHECK(text.find("   4  28.6 %  waiting for memory\n") != std::string::npos);
+}
+
+TEST_CASE("a rank that waits for what it sends is told so") {
+  // F takes 1 us, a transfer 4: with blocking sends 0F1 starts at 5.
+  const RunResult result = run(parse_scenario(R"({
+    "model":    { "stages": [ {"forward_us": 1, "activation_bytes": 4000}, {"forward_us": 1} ] },
+    "hardware": { "latency_us": 0, "bandwidth_bytes_per_s": 1e9, "transfers": {"blocking": true} },
+    "schedule": { "name": "forward-only", "microbatches": 2 } })",
+                                              "s.json"));
+  CHECK(explanation_text(result, explain(result))
+            .find("transfer 4  0F1 waited for its own 0SEND_F0 to leave\n") != std::string::npos);
+}
+
+TEST_CASE("a change with which the run comes to a halt has no gain") {
+  const RunResult result = queued();
+  Explanation explanation = explain(result);
+  explanation.sensitivity.front().gain.reset();
+  CHECK(explanation_text(result, explanation)
+            .find("link 0>1            7       0.07     0.636 %   deadlock\n") !=
+        std::string::npos);
+  const auto document = explanation_json(result, explanation);
+  CHECK(document["sensitivity"][0]["rerun_us"].is_null());
+  CHECK(document["sensitivity"][0]["rerun_share"].is_null());
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,134 @@
+#include "experiments/files/files.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "experiments/files/gzip.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_refusal(const std::string& path) {
+  try {
+    read_file(path);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string write_refusal(const std::string& path) {
+  try {
+    write_file(path, "content");
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::size_t files_in(const std::string& folder) {
+  return static_cast<std::size_t>(
+      std::distance(fs::directory_iterator(folder), fs::directory_iterator{}));
+}
+
+}  // namespace
+
+TEST_CASE("what is written reads back, packed or not, bytes of any value") {
+  const Scratch scratch;
+  const std::string content("a\0b\r\n\xff", 6);
+  for (const char* name : {"plain", "packed.gz"}) {
+    write_file(scratch.path(name), content);
+    CHECK(read_file(scratch.path(name)) == content);
+  }
+  CHECK(content_of(scratch.path("plain")) == content);
+  CHECK(content_of(scratch.path("packed.gz")) != content);
+  CHECK(files_in(scratch.path("")) == 2);  // nothing temporary is left
+}
+
+TEST_CASE("equal contents pack to equal files") {
+  CHECK(gzip("the same") == gzip("the same"));
+  CHECK(gunzip(gzip("the same"), 8) == "the same");
+}
+
+TEST_CASE("a packed file that is cut off or damaged is refused") {
+  const Scratch scratch;
+  const std::string packed = gzip(std::string(10'000, 'x') + "and an end");
+  scratch.file("cut.gz", packed.substr(0, packed.size() / 2));
+  CHECK(read_refusal(scratch.path("cut.gz")) != "accepted");
+  scratch.file("without_its_sum.gz", packed.substr(0, packed.size() - 4));
+  CHECK(read_refusal(scratch.path("without_its_sum.gz")) != "accepted");
+  std::string damaged = packed;
+  damaged[damaged.size() / 2] ^= 0x55;
+  scratch.file("damaged.gz", damaged);
+  CHECK(read_refusal(scratch.path("damaged.gz")) != "accepted");
+  scratch.file("plain.gz", "not packed at all");
+  CHECK(read_refusal(scratch.path("plain.gz")) != "accepted");
+  scratch.file("empty.gz", "");
+  CHECK(read_refusal(scratch.path("empty.gz")) != "accepted");
+}
+
+TEST_CASE("a packed file may hold no more than it is allowed to, however small it is itself") {
+  CHECK_THROWS_AS(gunzip(gzip(std::string(1'000'000, 'x')), 999'999), InputError);
+  CHECK(gunzip(gzip(std::string(1'000'000, 'x')), 1'000'000).size() == 1'000'000);
+}
+
+TEST_CASE("writing replaces a file whole") {
+  const Scratch scratch;
+  const std::string path = scratch.file("out", "something that was longer");
+  write_file(path, "new");
+  CHECK(content_of(path) == "new");
+}
+
+TEST_CASE("writing through a symbolic link changes the file it leads to") {
+  const Scratch scratch;
+  const std::string target = scratch.file("target", "old");
+  fs::create_symlink("target", scratch.path("link"));
+  write_file(scratch.path("link"), "new");
+  CHECK(content_of(target) == "new");
+  CHECK(fs::is_symlink(scratch.path("link")));
+}
+
+TEST_CASE("where nothing can be written, the error names the path") {
+  const Scratch scratch;
+  CHECK(write_refusal(scratch.path("missing/out")) ==
+        scratch.path("missing/out") + ": cannot write: No such file or directory");
+  CHECK(write_refusal(scratch.path("")) == scratch.path("") + ": cannot write: Is a directory");
+  CHECK(write_refusal("/dev/full") == "/dev/full: cannot write: No space left on device");
+  CHECK(write_refusal("/dev/null") == "accepted");
+}
+
+TEST_CASE("a file that could not be written whole is not there, nor half of it") {
+  const Scratch scratch;
+  struct rlimit before = {};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  struct rlimit small = before;
+  small.rlim_cur = 3;
+  setrlimit(RLIMIT_FSIZE, &small);
+  const std::string refusal = write_refusal(scratch.path("out"));
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  CHECK(refusal == scratch.path("out") + ": cannot write: File too large");
+  CHECK(files_in(scratch.path("")) == 0);
+}
+
+TEST_CASE("relative paths are seen from the folder of who names them") {
+  CHECK(resolve("a/b", "c.csv") == "a/b/c.csv");
+  CHECK(resolve("", "c.csv") == "c.csv");
+  CHECK(resolve("a/b", "/c.csv") == "/c.csv");
+}
+
+TEST_CASE("the file at fault stands in front of the place within it") {
+  CHECK(std::string(in_file("s.json", InputError("/model", "it is wrong")).what()) ==
+        "s.json: /model: it is wrong");
+  CHECK(std::string(in_file("s.json", InputError("it is empty")).what()) == "s.json: it is empty");
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,463 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "experiments/formats/transformers/hf_architectures.hpp"
+#include "experiments/model_files/model_file.hpp"
+#include "hardware_models/layers/registry.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/model_parameters.hpp"
+
+namespace penstock::testing {
+namespace {
+
+using nlohmann::json;
+
+ModelFile model(const json& config, const std::string& architecture = "") {
+  return parse_model_file(config.dump(), {.format = "", .architecture = architecture});
+}
+
+/// Why a config is refused, its place in front, or "accepted".
+std::string refusal(const std::string& text, const std::string& architecture = "") {
+  try {
+    parse_model_file(text, {.format = "hf-config", .architecture = architecture});
+  } catch (const InputError& error) {
+    return error.where() + ": " + error.what();
+  }
+  return "accepted";
+}
+
+std::string refusal_of(const json& config) { return refusal(config.dump()); }
+
+/// A small model of the plain kind.
+json small() {
+  return {{"model_type", "llama"},          {"hidden_size", 64},        {"num_hidden_layers", 4},
+          {"num_attention_heads", 8},       {"num_key_value_heads", 2}, {"intermediate_size", 128},
+          {"max_position_embeddings", 512}, {"vocab_size", 1000}};
+}
+
+json with(json config, const std::string& key, const json& value) {
+  config[key] = value;
+  return config;
+}
+
+/// The layers of all blocks that are of a kind.
+std::vector<LayerSpec> layers_of(const ModelFile& file, const std::string& kind) {
+  std::vector<LayerSpec> found;
+  for (const BlockSpec& block : file.spec.blocks) {
+    for (const LayerSpec& layer : block.parts) {
+      if (layer.kind == kind) found.push_back(layer);
+    }
+  }
+  return found;
+}
+
+/// "0011": which layers have experts.
+std::string expert_layers(const ModelFile& file) {
+  std::string text;
+  for (const BlockSpec& block : file.spec.blocks) {
+    if (block.cut_evenly) text += block.parts.back().kind == "moe" ? '1' : '0';
+  }
+  return text;
+}
+
+/// "40": the windows of all layers, 0 where there is none.
+std::string windows(const json& config) {
+  std::string text;
+  for (const LayerSpec& layer : layers_of(model(config), "attention")) {
+    const auto window = layer.numbers.find("window");
+    text += fmt::format("{}", window == layer.numbers.end() ? 0 : window->second);
+  }
+  return text;
+}
+
+/// Models whose parameters are known; empty where nobody says where they are.
+json known_models() {
+  const char* folder = std::getenv("PENSTOCK_ORACLES");
+  if (folder == nullptr || *folder == '\0') {
+    MESSAGE("skipped: PENSTOCK_ORACLES does not name a folder with models.json");
+    return json::array();
+  }
+  std::ifstream in(std::string(folder) + "/models.json", std::ios::binary);
+  return json::parse(in).at("models");
+}
+
+/// What the kinds of layer count themselves, apart from the closed form.
+LayerWork counted(const ModelSpec& spec) {
+  LayerWork sum;
+  for (const BlockSpec& block : spec.blocks) {
+    if (block.predicts_further) continue;
+    for (const LayerSpec& layer : block.parts) {
+      const LayerWork work = work_of(layer, CellShape{});
+      sum.parameters += work.parameters;
+      sum.active_parameters += work.active_parameters;
+    }
+  }
+  return sum;
+}
+
+void check_parameters(const json& config, const json& entry) {
+  const ModelFile file = model(config);
+  const double all = entry.at("computed_params");
+  const double active = entry.at("computed_active_params");
+  CHECK(std::abs(closed_form_parameters(file.spec) / all - 1) < 2e-4);
+  CHECK(std::abs(closed_form_active_parameters(file.spec) / active - 1) < 2e-4);
+  CHECK(counted(file.spec).parameters == closed_form_parameters(file.spec));
+  CHECK(counted(file.spec).active_parameters == closed_form_active_parameters(file.spec));
+}
+
+/// An entry under the names that its architecture gives its fields, without what is not from there.
+json as_published(const json& entry) {
+  json config = entry;
+  for (const char* key : {"name", "source", "gated_mlp", "norm", "linear_bias", "learned_pos",
+                          "qkv_bias", "qk_norm", "shared_expert_gate", "hf_model_type",
+                          "computed_params", "computed_active_params", "published_params"}) {
+    config.erase(key);
+  }
+  const std::string type = entry.at("hf_model_type");
+  config["model_type"] = type;
+  const auto rename = [&](const char* from, const char* to) {
+    config[to] = config[from];
+    config.erase(from);
+  };
+  if (type == "gpt2") {
+    rename("hidden_size", "n_embd");
+    rename("num_hidden_layers", "n_layer");
+    rename("num_attention_heads", "n_head");
+    rename("max_position_embeddings", "n_positions");
+    for (const char* key : {"num_key_value_heads", "head_dim"}) config.erase(key);
+    config.erase("intermediate_size");  // four times the width, which GPT-2's n_inner is when null
+    config["n_inner"] = nullptr;
+  }
+  if (type == "deepseek_v3") rename("num_experts", "n_routed_experts");
+  if (type == "qwen2_moe") config["decoder_sparse_step"] = 1;
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("every known model, as its facts stand, has its parameters within 0.02 %") {
+  for (const json& entry : known_models()) {
+    CAPTURE(entry.at("name").get<std::string>());
+    check_parameters(entry, entry);
+  }
+}
+
+TEST_CASE("and so it has under the names of its own architecture, which decides the rest") {
+  for (const json& entry : known_models()) {
+    CAPTURE(entry.at("name").get<std::string>());
+    check_parameters(as_published(entry), entry);
+  }
+}
+
+TEST_CASE("and so it has inside the text_config of a larger model, told by the class's name too") {
+  for (const json& entry : known_models()) {
+    CAPTURE(entry.at("name").get<std::string>());
+    json config = as_published(entry);
+    const std::string type = config.at("model_type");
+    config.erase("model_type");
+    const json around{{"model_type", "some_vision_model"},
+                      {"architectures", {find_hf_architecture(type)->class_name}},
+                      {"tie_word_embeddings", config.at("tie_word_embeddings")},
+                      {"text_config", config}};
+    check_parameters(around, entry);
+  }
+}
+
+// Configs of the public models named, as published on Hugging Face, and their parameters as counted
+// there: from memory, not verified, except that each follows from its config by hand.
+TEST_CASE("the architectures beyond those have the parameters that their models are known for") {
+  struct Known {
+    const char* config;
+    double parameters;
+  };
+  const Known all[] = {
+      // Mixtral-8x7B: 46.7 billion.
+      {R"({"model_type":"mixtral","hidden_size":4096,"num_hidden_layers":32,
+           "num_attention_heads":32,"num_key_value_heads":8,"intermediate_size":14336,
+           "vocab_size":32000,"num_local_experts":8,"num_experts_per_tok":2,
+           "sliding_window":null,"tie_word_embeddings":false})",
+       46702792704},
+      // Phi-3-mini: 3.8 billion.
+      {R"({"model_type":"phi3","hidden_size":3072,"num_hidden_layers":32,"num_attention_heads":32,
+           "num_key_value_heads":32,"intermediate_size":8192,"vocab_size":32064,
+           "tie_word_embeddings":false})",
+       3821079552},
+      // Gemma-7B: 8.5 billion.
+      {R"({"model_type":"gemma","hidden_size":3072,"num_hidden_layers":28,
+           "num_attention_heads":16,"num_key_value_heads":16,"head_dim":256,
+           "intermediate_size":24576,"vocab_size":256000})",
+       8537680896},
+      // Gemma-2-9B: 9.24 billion.
+      {R"({"model_type":"gemma2","hidden_size":3584,"num_hidden_layers":42,
+           "num_attention_heads":16,"num_key_value_heads":8,"head_dim":256,
+           "intermediate_size":14336,"vocab_size":256000})",
+       9241705984},
+      // GPT-NeoX-20B: 20.55 billion.
+      {R"({"model_type":"gpt_neox","hidden_size":6144,"num_hidden_layers":44,
+           "num_attention_heads":64,"intermediate_size":24576,"vocab_size":50432,
+           "tie_word_embeddings":false})",
+       20554567680},
+      // OPT-6.7B.
+      {R"({"model_type":"opt","hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,
+           "ffn_dim":16384,"vocab_size":50272,"max_position_embeddings":2048,
+           "word_embed_proj_dim":4096,"do_layer_norm_before":true})",
+       6658473984},
+      // Qwen3-8B: 8.19 billion.
+      {R"({"model_type":"qwen3","hidden_size":4096,"num_hidden_layers":36,
+           "num_attention_heads":32,"num_key_value_heads":8,"head_dim":128,
+           "intermediate_size":12288,"vocab_size":151936,"tie_word_embeddings":false})",
+       8190735360},
+      // DeepSeek-V2-Lite: 15.7 billion.
+      {R"({"model_type":"deepseek_v2","hidden_size":2048,"num_hidden_layers":27,
+           "num_attention_heads":16,"num_key_value_heads":16,"intermediate_size":10944,
+           "moe_intermediate_size":1408,"n_routed_experts":64,"n_shared_experts":2,
+           "num_experts_per_tok":6,"first_k_dense_replace":1,"moe_layer_freq":1,
+           "q_lora_rank":null,"kv_lora_rank":512,"qk_nope_head_dim":128,"qk_rope_head_dim":64,
+           "v_head_dim":128,"vocab_size":102400,"tie_word_embeddings":false})",
+       15706484224},
+      // Gemma-3-1B: 1.0 billion.
+      {R"({"model_type":"gemma3_text","hidden_size":1152,"num_hidden_layers":26,
+           "num_attention_heads":4,"num_key_value_heads":1,"head_dim":256,
+           "intermediate_size":6912,"vocab_size":262144,"sliding_window":512})",
+       999885952},
+      // GLM-4.5-Air: 106 billion.
+      {R"({"model_type":"glm4_moe","hidden_size":4096,"num_hidden_layers":46,
+           "num_attention_heads":96,"num_key_value_heads":8,"head_dim":128,"attention_bias":true,
+           "use_qk_norm":false,"intermediate_size":10944,"moe_intermediate_size":1408,
+           "n_routed_experts":128,"n_shared_experts":1,"num_experts_per_tok":8,
+           "first_k_dense_replace":1,"vocab_size":151552,"tie_word_embeddings":false})",
+       106852245504},
+      // GPT-OSS-20B: 20914757184, of which 6637824 are biases of experts and routers, and sinks.
+      {R"({"model_type":"gpt_oss","hidden_size":2880,"num_hidden_layers":24,
+           "num_attention_heads":64,"num_key_value_heads":8,"head_dim":64,
+           "intermediate_size":2880,"vocab_size":201088,"num_local_experts":32,
+           "num_experts_per_tok":4,"sliding_window":128,"tie_word_embeddings":false})",
+       20914757184 - 6637824},
+      // Llama 4 Scout without its vision: 107.8 of 109 billion.
+      {R"({"model_type":"llama4","text_config":{"model_type":"llama4_text","hidden_size":5120,
+           "num_hidden_layers":48,"num_attention_heads":40,"num_key_value_heads":8,"head_dim":128,
+           "intermediate_size":8192,"intermediate_size_mlp":16384,"vocab_size":202048,
+           "num_local_experts":16,"num_experts_per_tok":1,"interleave_moe_layer_step":1}})",
+       107769958400},
+  };
+  for (const Known& known : all) {
+    CAPTURE(known.config);
+    const ModelSpec spec = model(json::parse(known.config)).spec;
+    CHECK(std::abs(closed_form_parameters(spec) / known.parameters - 1) < 2e-4);
+    CHECK(counted(spec).parameters == closed_form_parameters(spec));
+  }
+}
+
+TEST_CASE("a model is an embedding, its blocks, and a head with the last norm") {
+  const ModelFile file = model(small());
+  CHECK(file.format == "hf-config");
+  CHECK(file.architecture == "llama");
+  CHECK(file.max_sequence == 512);
+  const auto& blocks = file.spec.blocks;
+  REQUIRE(blocks.size() == 6);
+  CHECK(blocks[0].name == "embedding");
+  CHECK_FALSE(blocks[0].cut_evenly);
+  CHECK(blocks[1].name == "block 0");
+  CHECK(blocks[4].name == "block 3");
+  CHECK(blocks[5].name == "head");
+  REQUIRE(blocks[1].parts.size() == 4);
+  CHECK(blocks[1].parts[1].numbers.at("head_dim") == 8);  // 64 over 8 heads
+  CHECK(blocks[1].parts[1].numbers.at("kv_heads") == 2);
+  CHECK(blocks[5].parts[0].kind == "norm");
+  CHECK(blocks[5].parts[1].numbers.at("tied") == 0);
+}
+
+TEST_CASE("facts that a config states take the place of those of its architecture") {
+  json config = small();
+  config.update({{"gated_mlp", false},
+                 {"norm", "layernorm"},
+                 {"linear_bias", true},
+                 {"learned_pos", true},
+                 {"qk_norm", true},
+                 {"tie_word_embeddings", true}});
+  const ModelFile file = model(config);
+  CHECK(layers_of(file, "embedding")[0].numbers.at("positions") == 512);
+  CHECK(layers_of(file, "norm")[0].numbers.at("bias") == 1);
+  CHECK(layers_of(file, "mlp")[0].numbers.at("gated") == 0);
+  CHECK(layers_of(file, "mlp")[0].numbers.at("bias") == 1);
+  CHECK(layers_of(file, "attention")[0].numbers.at("qk_norm") == 1);
+  CHECK(layers_of(file, "attention")[0].numbers.at("out_bias") == 1);
+  CHECK(layers_of(file, "head")[0].numbers.at("tied") == 1);
+}
+
+TEST_CASE("biases are where a config and the code of its architecture put them") {
+  const auto biases = [](const json& config) {
+    const ModelFile file = model(config);
+    const auto& attention = layers_of(file, "attention")[0].numbers;
+    std::string text = attention.at("qkv_bias") == 1 ? "qkv " : "";
+    if (attention.at("out_bias") == 1) text += "out ";
+    if (file.spec.blocks[1].parts.back().kind == "mlp") {
+      text += layers_of(file, "mlp")[0].numbers.at("bias") == 1 ? "mlp" : "";
+    }
+    return text;
+  };
+  json opt = small();
+  opt.update({{"model_type", "opt"}, {"ffn_dim", 128}, {"num_key_value_heads", 8}});
+  CHECK(biases(small()) == "");
+  CHECK(biases(with(small(), "attention_bias", true)) == "qkv out ");
+  CHECK(biases(opt) == "qkv out mlp");
+  CHECK(biases(with(opt, "enable_bias", false)) == "");
+  CHECK(biases(with(with(small(), "model_type", "glm4_moe"), "attention_bias", true)) == "qkv ");
+  CHECK(biases(with(small(), "model_type", "gpt_oss")) == "qkv out ");
+}
+
+TEST_CASE("what a config has and its layers cannot have is noted") {
+  const auto noted = [](const json& config, const char* what) {
+    const std::vector<std::string> notes = model(config).notes;
+    return fmt::format("{}", fmt::join(notes, "; ")).find(what) != std::string::npos;
+  };
+  CHECK(noted(with(small(), "model_type", "gpt_oss"), "the sinks of attention"));
+  CHECK(noted(with(small(), "layer_norm_elementwise_affine", false), "norms are counted with"));
+  CHECK_FALSE(noted(small(), "norms are counted with"));
+}
+
+TEST_CASE("a number that does not go with a degree is told by its kind, not by a place") {
+  const LayerSpec attention = layers_of(model(small()), "attention")[0];
+  try {
+    (void)work_of(attention, CellShape{.tensor = 3});
+    FAIL("accepted");
+  } catch (const InputError& error) {
+    CHECK(error.where() == "");
+    CHECK(std::string(error.what()).starts_with("a layer of kind \"attention\", heads: 8 cannot"));
+  }
+}
+
+TEST_CASE("the rule of an architecture says which layers have experts") {
+  json experts = small();
+  experts.update({{"num_experts", 8}, {"num_experts_per_tok", 2}, {"moe_intermediate_size", 32}});
+  CHECK(expert_layers(model(small())) == "0000");
+  CHECK(expert_layers(model(experts)) == "1111");
+  CHECK(expert_layers(model(with(experts, "first_k_dense_replace", 1))) == "0111");
+  CHECK(expert_layers(model(with(experts, "moe_layer_freq", 2))) == "1010");
+  CHECK(expert_layers(model(with(experts, "moe_layer_freq", {0, 1, 1, 0}))) == "0110");
+  CHECK(expert_layers(model(with(experts, "decoder_sparse_step", 2))) == "0101");
+  CHECK(expert_layers(model(with(experts, "mlp_only_layers", {0, 3}))) == "0110");
+  CHECK(expert_layers(model(with(experts, "moe_layers", {1, 3}))) == "0101");
+}
+
+TEST_CASE("shared experts are as wide as stated, or as many of the others") {
+  json config = small();
+  config.update({{"num_experts", 8},
+                 {"num_experts_per_tok", 2},
+                 {"moe_intermediate_size", 32},
+                 {"n_shared_experts", 2}});
+  CHECK(layers_of(model(config), "moe")[0].numbers.at("shared_intermediate") == 64);
+  config["shared_expert_intermediate_size"] = 100;
+  CHECK(layers_of(model(config), "moe")[0].numbers.at("shared_intermediate") == 100);
+}
+
+TEST_CASE("a sliding window is in force where the architecture uses it") {
+  json config = with(small(), "sliding_window", 4);
+  CHECK(windows(config) == "0000");
+  CHECK(windows(with(config, "model_type", "mistral")) == "4444");
+  CHECK(windows(with(config, "model_type", "gemma2")) == "4040");
+  CHECK(windows(with(config, "model_type", "gpt_oss")) == "4040");
+  config["model_type"] = "gemma3_text";
+  CHECK(windows(config) == "4444");  // the sixth of every six would have none
+  CHECK(windows(with(config, "sliding_window_pattern", 3)) == "4404");
+  config["model_type"] = "qwen2";
+  CHECK(windows(config) == "0000");
+  config["use_sliding_window"] = true;
+  CHECK(windows(with(config, "max_window_layers", 3)) == "0004");
+  config["layer_types"] = {"full_attention", "sliding_attention", "full_attention",
+                           "sliding_attention"};
+  CHECK(windows(config) == "0404");
+}
+
+TEST_CASE("a layer of multi-token prediction is a block with a projection and logits of its own") {
+  const ModelFile file = model(with(small(), "num_nextn_predict_layers", 1));
+  const BlockSpec& further = file.spec.blocks.at(5);
+  CHECK(further.name == "further 0");
+  CHECK(further.predicts_further);
+  CHECK_FALSE(further.cut_evenly);
+  // Two norms, the projection, the four layers of a block, a norm, and the head.
+  REQUIRE(further.parts.size() == 9);
+  CHECK(further.parts[2].numbers.at("intermediate") == 64);
+  CHECK(further.parts[8].numbers.at("tied") == 1);
+  CHECK(closed_form_parameters(file.spec) == closed_form_parameters(model(small()).spec));
+}
+
+TEST_CASE("the type of its numbers is that of the training") {
+  CHECK(model(with(small(), "torch_dtype", "bfloat16")).command.dtype == "bf16");
+  CHECK(model(with(small(), "dtype", "float16")).command.dtype == "fp16");
+  CHECK_FALSE(model(small()).command.dtype.has_value());
+}
+
+TEST_CASE("an unknown architecture is refused with those that are known, unless one is named") {
+  const json config = with(small(), "model_type", "mamba");
+  CHECK(refusal_of(config).starts_with("/model_type: unknown architecture \"mamba\"; known: "));
+  CHECK(refusal_of(config).find("--arch NAME") != std::string::npos);
+  CHECK(model(config, "llama").architecture == "llama");
+  CHECK(model(config, "Qwen2ForCausalLM").architecture == "qwen2");
+  CHECK(refusal(config.dump(), "mamba").starts_with(": unknown architecture \"mamba\"; known: "));
+  json none = small();
+  none.erase("model_type");
+  CHECK(refusal_of(none).starts_with("/model_type: \"model_type\" is missing; known: "));
+}
+
+TEST_CASE("a field that is missing, of a wrong type or out of range is named with what is right") {
+  json missing = small();
+  missing.erase("hidden_size");
+  CHECK(refusal_of(missing) ==
+        "/hidden_size: \"hidden_size\" is missing; it must be the width of the model, a whole "
+        "number from 1 to 10000000");
+  CHECK(refusal_of(with(small(), "num_hidden_layers", 1000000000)) ==
+        "/num_hidden_layers: 1000000000 does not fit; it must be the layers, a whole number from "
+        "1 to 10000");
+  for (const json& wrong : {json(-1), json(0), json(1.5), json("8"), json::array({8}), json(true),
+                            json(1e300), json::object()}) {
+    CAPTURE(wrong.dump());
+    CHECK(refusal_of(with(small(), "num_attention_heads", wrong))
+              .starts_with("/num_attention_heads: "));
+  }
+  CHECK(refusal_of(with(small(), "tie_word_embeddings", 1)) ==
+        "/tie_word_embeddings: 1 does not fit; it must be true or false");
+  CHECK(refusal_of(with(small(), "norm", "batchnorm")) ==
+        "/norm: it must be \"rmsnorm\" or \"layernorm\"");
+  CHECK(refusal_of({{"model_type", "llama"}, {"text_config", 3}}) ==
+        "/text_config: it must be an object with the model's fields");
+  const json inner{{"model_type", "llama"}, {"text_config", with(small(), "vocab_size", -1)}};
+  CHECK(refusal_of(inner).starts_with("/text_config/vocab_size: -1 does not fit"));
+}
+
+TEST_CASE("numbers that do not go together are refused") {
+  CHECK(refusal_of(with(small(), "num_key_value_heads", 3)) ==
+        "/num_key_value_heads: 3 heads of keys do not divide 8 heads of queries");
+  CHECK(refusal_of(with(small(), "hidden_size", 65)).starts_with("/head_dim: it is missing"));
+  json experts = small();
+  experts.update({{"num_experts", 2}, {"num_experts_per_tok", 3}, {"moe_intermediate_size", 32}});
+  CHECK(refusal_of(experts) == "/num_experts_per_tok: 3 experts cannot be chosen out of 2");
+  experts["num_experts_per_tok"] = 2;
+  CHECK(refusal_of(with(experts, "mlp_only_layers", {0, 4})) ==
+        "/mlp_only_layers/1: 4 is no layer; layers are numbered from 0 to 3");
+  CHECK(refusal_of(with(experts, "mlp_only_layers", 0)).starts_with("/mlp_only_layers: "));
+  CHECK(refusal_of(with(experts, "moe_layer_freq", {0, 1})) ==
+        "/moe_layer_freq: it lists 2 layers; it must list 4, as many as there are");
+  CHECK(refusal_of(with(experts, "moe_layer_freq", {0, 1, 2, 1})) ==
+        "/moe_layer_freq/2: 2 does not fit; a layer has experts, 1, or none, 0");
+  CHECK(refusal_of(with(experts, "moe_layer_freq", "all")).starts_with("/moe_layer_freq: \"all\""));
+}
+
+TEST_CASE("what is no config at all is refused with a place") {
+  CHECK(refusal("[]") == ": a config is a JSON object");
+  CHECK(
+      refusal("{\"model_type\": \"llama\", \"hidden_size\": NaN}").starts_with("line 1, column "));
+  CHECK(refusal("{\"model_type\": \"llama\", ").starts_with("line 1, column "));
+  CHECK(refusal("{\"model_type\": " + std::string(100'000, '[')).find("64 levels") !=
+        std::string::npos);
+  CHECK(refusal("{\"hidden_size\": 1e999}").starts_with("/hidden_size: "));
+  CHECK(refusal(std::string("\0\xff\xfe{", 4)).starts_with("line 1, column "));
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,98 @@
+#include "experiments/run/simulation.hpp"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "experiments/formats/torch_csv.hpp"
+#include "experiments/results/result_json.hpp"
+#include "experiments/run/run.hpp"
+#include "sim/base/error.hpp"
+#include "sim/timeline/timeline_file.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+constexpr const char* pipeline = R"({
+  "model":    { "stages": [ {"forward_us": 1, "backward_us": 2, "activation_bytes": 500},
+                            {"forward_us": 2, "backward_us": 3, "activation_bytes": 500},
+                            {"forward_us": 1, "backward_us": 1, "activation_bytes": 500} ] },
+  "hardware": { "name": "ideal", "latency_us": 0.5, "bandwidth_bytes_per_s": 1e9 },
+  "schedule": { "name": "1f1b", "microbatches": 6 }
+})";
+
+RunResult ran(const std::string& source, const std::vector<std::string>& settings,
+              Engine engine = Engine::automatic) {
+  return run(parse_scenario(pipeline, source, settings), {.engine = engine});
+}
+
+}  // namespace
+
+TEST_CASE("both engines give the same result to the last digit where both apply") {
+  for (const char* setting :
+       {"/schedule/microbatches=6", "/chance={\"jitter\": 0.2}", "/overheads={\"issue_us\": 1.5}",
+        "/schedule={\"name\": \"gpipe\", \"microbatches\": 5}"}) {
+    CAPTURE(setting);
+    CHECK(result_json(ran("s.json", {setting}, Engine::relax)).dump() ==
+          result_json(ran("s.json", {setting}, Engine::events)).dump());
+  }
+}
+
+TEST_CASE("an order that a policy chose is exported, and takes the same times from the file") {
+  const Scratch scratch;
+  for (const char* policy : {"backward-first", "memory-bounded", "first-come"}) {
+    CAPTURE(policy);
+    const std::string chosen =
+        R"(/schedule={"microbatches": 6, "policy": ")" + std::string(policy) + "\"}";
+    const RunResult decided = ran("s.json", {chosen});
+    scratch.file("order.csv", write_torch_csv(decided.order).text);
+    const RunResult again = ran(scratch.path("s.json"), {"/schedule={\"file\": \"order.csv\"}"});
+    CHECK(again.timeline.begin == decided.timeline.begin);
+    CHECK(again.timeline.end == decided.timeline.end);
+  }
+}
+
+TEST_CASE("a policy decides anew in every draw of chance") {
+  // With jitter the draws differ, and the first of the repeated ones is the one reported.
+  const Scenario scenario =
+      parse_scenario(pipeline, "s.json",
+                     {R"(/schedule={"policy": "backward-first", "microbatches": 6})",
+                      R"(/chance={"jitter": 0.3})"});
+  const RunResult result = run(scenario, {.repeat = 20});
+  REQUIRE(result.repeated);
+  CHECK(result.repeated->sorted.size() == 20);
+  CHECK(result.repeated->makespans.front() == result.report->makespan);
+  CHECK(result.repeated->sorted.front() < result.repeated->sorted.back());
+}
+
+TEST_CASE("a timeline is read back whatever the ranks waited for") {
+  for (const char* setting :
+       {R"(/hardware/transfers={"blocking": true})", R"(/hardware/transfers={"rendezvous": true})",
+        R"(/hardware/transfers={"in_flight": 1})",
+        R"(/memory={"capacity_bytes": 100000, "policy": "stall"})",
+        R"(/overheads={"compute_slowdown_by_transfer": 1.5})"}) {
+    CAPTURE(setting);
+    const RunResult result = ran("s.json", {setting});
+    REQUIRE(result.plan);
+    const Recording recording =
+        read_timeline(write_timeline(*result.plan, result.timeline, result.title));
+    CHECK(recording.timeline.last_input == result.timeline.last_input);
+    CHECK(recording.timeline.slowed == result.timeline.slowed);
+    CHECK(recording.timeline.memory_wait == result.timeline.memory_wait);
+  }
+}
+
+TEST_CASE("to stall, a run needs a capacity; to offload, an order that is known before") {
+  CHECK_THROWS_WITH_AS(ran("s.json", {R"(/memory={"policy": "stall"})"}),
+                       "s.json: /memory/policy: to stall needs a capacity; give "
+                       "\"capacity_bytes\" too",
+                       InputError);
+  CHECK_THROWS_WITH_AS(ran("s.json", {R"(/schedule={"policy": "first-come", "microbatches": 6})",
+                                      R"(/offload={"keep": 1})"}),
+                       "s.json: /offload: it goes with an order that is known before; a policy "
+                       "decides as it runs",
+                       InputError);
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,104 @@
+#include "experiments/studies/collective_timing.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "experiments/catalogue/catalogue.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock::testing {
+namespace {
+
+using Kind = CollectiveKind;
+
+Machine machine(const std::string& name) {
+  const Catalogue catalogue = read_catalogue();
+  Machine found = machine_of(catalogue, catalogue.at(name));
+  if (found.topology) set_topology(found);
+  return found;
+}
+
+/// The only algorithm of that name for a question.
+AlgorithmTiming timing(const std::string& on, const CollectiveQuestion& question,
+                       std::string_view algorithm) {
+  const CollectiveTimings timings = time_collective(machine(on), question, algorithm);
+  REQUIRE(timings.algorithms.size() == 1);
+  return timings.algorithms.front();
+}
+
+std::string refusal(const std::string& on, const CollectiveQuestion& question,
+                    std::string_view algorithm = "") {
+  try {
+    time_collective(machine(on), question, algorithm);
+    return "accepted";
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("formula and flows of a ring agree but for the latencies of its ways") {
+  // 16 devices of two DGX A100, 8 GB: 2 * 15 steps of 500 MB, at 25 GB/s 20 ms each. The formula
+  // has the latency of the slower link, 1 us; a way between machines that of two PCIe links of
+  // 0.6 us and two of InfiniBand of 1 us, of which every step has one: at the ends of machines
+  // traffic also changes the rail, over two NVLinks of 0.6 us.
+  const AlgorithmTiming ring = timing("dgx-a100", {Kind::all_reduce, 8e9, 16, 1}, "ring");
+  CHECK(ring.formula_us == doctest::Approx(30 * (20'000 + 1)));
+  CHECK(ring.flows_us == doctest::Approx(30 * (20'000 + 2 * 0.6 + 2 * 1 + 2 * 0.6)));
+}
+
+TEST_CASE("devices that are a machine apart are one in each") {
+  // Four members on a rail: 3 steps of 250 MB at 25 GB/s.
+  const CollectiveTimings timings =
+      time_collective(machine("dgx-a100"), {Kind::all_gather, 1e9, 4, 8}, "ring");
+  CHECK(timings.call.members.per_machine == 1);
+  CHECK(timings.algorithms.front().formula_us == doctest::Approx(3 * (10'000 + 1)));
+  CHECK(timings.algorithms.front().flows_us == doctest::Approx(3 * (10'000 + 2 * 0.6 + 2)));
+}
+
+TEST_CASE("sharing that no formula knows shows in flows") {
+  // In a DGX-1 two devices share a PCIe switch and a NIC, and a device has no NVLink to every
+  // other one: an all-to-all takes longer as flows.
+  const AlgorithmTiming pairs = timing("dgx-1", {Kind::all_to_all, 8e9, 8, 1}, "pairwise");
+  CHECK(pairs.flows_us > 1.2 * pairs.formula_us);
+}
+
+TEST_CASE("every algorithm that serves a kind is timed, and flows of each are run") {
+  for (const Kind kind : {Kind::all_reduce, Kind::reduce_scatter, Kind::all_gather,
+                          Kind::all_to_all, Kind::broadcast, Kind::ring_exchange}) {
+    const CollectiveTimings timings = time_collective(machine("dgx-h100"), {kind, 1e9, 16, 1});
+    CHECK(!timings.algorithms.empty());
+    for (const AlgorithmTiming& one : timings.algorithms) {
+      CAPTURE(one.algorithm->name);
+      CHECK(one.formula_us > 0);
+      CHECK(one.flows_us > 0.4 * one.formula_us);
+      CHECK(one.flows_us < 2 * one.formula_us);
+    }
+  }
+}
+
+TEST_CASE("the bus bandwidth counts what has to be sent whatever the algorithm") {
+  const auto bytes = [](Kind kind) { return bus_bytes({kind, 8, {4, 4}, {}}); };
+  CHECK(bytes(Kind::all_reduce) == 2 * 6);
+  CHECK(bytes(Kind::reduce_scatter) == 6);
+  CHECK(bytes(Kind::all_gather) == 6);
+  CHECK(bytes(Kind::all_to_all) == 6);
+  CHECK(bytes(Kind::broadcast) == 8);
+  CHECK(bytes(Kind::ring_exchange) == 24);
+}
+
+TEST_CASE("questions that have no answer are refused with what would be right") {
+  CHECK(refusal("tpu-v4-slice", {Kind::all_reduce, 1e6, 65, 1}).find("has 64 devices") !=
+        std::string::npos);
+  CHECK(refusal("dgx-a100", {Kind::all_reduce, 1e6, 512, 1'000'000}).find("too large") !=
+        std::string::npos);
+  CHECK(
+      refusal("dgx-a100", {Kind::all_reduce, 1e6, 8, 1}, "pairwise").find("known for all_reduce") !=
+      std::string::npos);
+  CHECK(refusal("dgx-a100", {Kind::all_reduce, 1e18, 16, 1}).find("longer than the clock") !=
+        std::string::npos);
+}
+
+}  // namespace penstock::testing

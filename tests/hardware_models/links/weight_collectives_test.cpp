@@ -1,0 +1,179 @@
+#include "hardware_models/links/weight_collectives.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "hardware_models/links/groups.hpp"
+#include "sim/base/named.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// Machines of eight: 300 GB/s and 1 us between their devices, 25 GB/s and 2 us out of each.
+Machine eight() {
+  Machine machine;
+  machine.name = "eight";
+  machine.devices = 8;
+  machine.link = Speed{300e9, 1};
+  machine.nic = Speed{25e9, 2};
+  machine.topology = TopologySpec{"rails", {}};
+  return machine;
+}
+
+/// Ranks on such machines.
+HardwareSpec ranks_of(std::uint64_t tensor, std::uint64_t context, std::uint64_t expert,
+                      std::uint64_t data) {
+  HardwareSpec spec;
+  spec.machine = eight();
+  set_topology(*spec.machine);
+  spec.topology = spec.machine->topology;
+  spec.tensor = tensor;
+  spec.context = context;
+  spec.expert = expert;
+  spec.ranks = 4;
+  spec.devices_per_replica = tensor * context * expert;
+  spec.devices_per_rank = spec.devices_per_replica * data;
+  return spec;
+}
+
+/// Members, and how many of them share a machine, as "16/2".
+std::string members_text(const HardwareSpec& spec, double copies, double data,
+                         const std::vector<Rank>& ranks) {
+  const Holders holders{copies, data, ranks};
+  const Members members = members_of(*spec.machine, HolderPlaces(spec, holders));
+  return std::to_string(members.count) + "/" + std::to_string(members.per_machine);
+}
+
+double us(const HardwareSpec& spec, CollectiveKind kind, double bytes, double data) {
+  const std::vector<Rank> ranks{Rank{0}};
+  const auto time = WeightCollectives(spec).time(kind, bytes, {1, data, ranks});
+  REQUIRE(time);
+  return time->occupies_us + time->latency_us;
+}
+
+}  // namespace
+
+TEST_CASE("data replicas lie in machines as their groups leave room for") {
+  const std::vector<Rank> one{Rank{1}};
+  CHECK(members_text(ranks_of(8, 1, 1, 4), 1, 4, one) == "4/1");
+  CHECK(members_text(ranks_of(4, 1, 1, 4), 1, 4, one) == "4/2");  // devices 16, 20 | 24, 28
+  CHECK(members_text(ranks_of(1, 1, 1, 8), 1, 8, one) == "8/8");
+  CHECK(members_text(ranks_of(1, 1, 1, 16), 1, 16, one) == "16/8");
+  CHECK(members_text(ranks_of(16, 1, 1, 2), 1, 2, one) == "2/1");
+}
+
+TEST_CASE("dense weights are on all of context and expert groups, experts on contexts alone") {
+  // Tensor 2, context 2, expert 2, data 2: a replica is a machine. Dense weights lie on devices 0,
+  // 2, 4, 6 of each; those of an expert on 0, 2 of each.
+  const HardwareSpec spec = ranks_of(2, 2, 2, 2);
+  const std::vector<Rank> one{Rank{0}};
+  CHECK(members_text(spec, 4, 2, one) == "8/4");
+  CHECK(members_text(spec, 2, 2, one) == "4/2");
+  // Expert 4: replicas are two machines each, and the same expert is in every second one.
+  CHECK(members_text(ranks_of(2, 2, 4, 2), 2, 2, one) == "4/2");
+}
+
+TEST_CASE("several ranks that hold a stage are one group") {
+  // Ranks of half a machine, 0 and 1 in one, 3 in the next.
+  const HardwareSpec spec = ranks_of(4, 1, 1, 1);
+  const std::vector<Rank> together{Rank{0}, Rank{1}}, apart{Rank{0}, Rank{3}};
+  const std::vector<Rank> uneven{Rank{0}, Rank{1}, Rank{2}};
+  CHECK(members_text(spec, 1, 1, together) == "2/2");
+  CHECK(members_text(spec, 1, 1, apart) == "2/1");
+  CHECK(members_text(spec, 1, 1, uneven) == "3/1");
+}
+
+TEST_CASE("where one machine has more holders than another it counts as several") {
+  // Twelve replicas of a device each: eight in one machine, four in the next.
+  const std::vector<Rank> one{Rank{0}};
+  CHECK(members_text(ranks_of(1, 1, 1, 12), 1, 12, one) == "12/4");
+  // Three devices a replica: 0, 3, 6 | 9, 12, 15.
+  CHECK(members_text(ranks_of(3, 1, 1, 6), 1, 6, one) == "6/3");
+  CHECK(members_text(ranks_of(3, 1, 1, 4), 1, 4, one) == "4/1");
+}
+
+TEST_CASE("a million holders are as soon placed as a few") {
+  const std::vector<Rank> one{Rank{0}};
+  CHECK(members_text(ranks_of(1, 1, 1, 1'000'000'000), 1, 1e9, one) == "1000000000/8");
+  CHECK(members_text(ranks_of(4, 1, 1, 1'000'000'001), 1, 1'000'000'001, one) == "1000000001/1");
+}
+
+TEST_CASE("a sum over four replicas, two a machine, takes what its algorithm says") {
+  // 1 GB. A ring: 2 * 3 steps with a quarter each at 25 GB/s, 10,000 us, and 2 us.
+  HardwareSpec spec = ranks_of(4, 1, 1, 4);
+  spec.collectives = {{CollectiveKind::all_reduce, find_named(collective_entries(), "ring")}};
+  CHECK(us(spec, CollectiveKind::all_reduce, 1e9, 4) == doctest::Approx(60'012));
+  // Hierarchical: half of it inside, at 300 GB/s there and back, a quarter across, there and back.
+  const double half = 0.5e9 / 300e9 * 1e6, quarter = 10'000;
+  const double inside = 2 * (half + 1), across = 2 * (quarter + 2);
+  spec.collectives = {
+      {CollectiveKind::all_reduce, find_named(collective_entries(), "hierarchical")}};
+  CHECK(us(spec, CollectiveKind::all_reduce, 1e9, 4) == doctest::Approx(inside + across));
+  // Left open it is the quickest. A half of it for gradients and a half for weights, with ZeRO-1.
+  spec.collectives = {};
+  CHECK(us(spec, CollectiveKind::all_reduce, 1e9, 4) == doctest::Approx(inside + across));
+  CHECK(us(spec, CollectiveKind::reduce_scatter, 1e9, 4) == doctest::Approx((inside + across) / 2));
+  CHECK(us(spec, CollectiveKind::all_gather, 1e9, 4) == doctest::Approx((inside + across) / 2));
+  // In one machine there is no way out: 2 * 3 steps of 250 MB at 300 GB/s and 1 us.
+  CHECK(us(ranks_of(2, 1, 1, 4), CollectiveKind::all_reduce, 1e9, 4) ==
+        doctest::Approx(6 * (0.25e9 / 300e9 * 1e6 + 1)));
+}
+
+TEST_CASE("the latencies of a collective occupy nothing") {
+  const std::vector<Rank> ranks{Rank{0}};
+  const HardwareSpec spec = ranks_of(8, 1, 1, 4);
+  const auto time =
+      WeightCollectives(spec).time(CollectiveKind::all_gather, 1e9, {1, 4, ranks}).value();
+  CHECK(time.latency_us == doctest::Approx(3 * 2));
+  CHECK(time.occupies_us == doctest::Approx(3 * 0.25e9 / 25e9 * 1e6));
+}
+
+TEST_CASE("one holder has nothing to do, and hardware without ways of its own says nothing") {
+  const std::vector<Rank> ranks{Rank{0}};
+  const Holders alone{1, 1, ranks}, two{1, 2, ranks};
+  const auto kind = CollectiveKind::all_reduce;
+  HardwareSpec spec = ranks_of(4, 1, 1, 2);
+  CHECK(WeightCollectives(spec).time(kind, 1e9, alone)->occupies_us == 0);
+  CHECK_FALSE(WeightCollectives().time(kind, 1e9, two));
+  CHECK_FALSE(WeightCollectives(HardwareSpec{}).time(kind, 1e9, two));
+  // A device alone with links that the scenario draws: a ring over these.
+  spec.machine->topology.reset();
+  CHECK_FALSE(WeightCollectives(spec).time(kind, 1e9, two));
+  // Its private links are what it has.
+  spec.topology.reset();
+  CHECK(WeightCollectives(spec).time(kind, 1e9, two));
+  spec.machine->link.reset();
+  spec.machine->nic.reset();
+  CHECK_FALSE(WeightCollectives(spec).time(kind, 1e9, two));
+}
+
+TEST_CASE("on machines sums leave by the NIC to the same place of another machine") {
+  // Tensor 4, data 4: copies of device 0 on 4, 8 and 12. It shares its machine with the next one;
+  // the way goes on to 8, over its own rail. Rank 1 begins at 16.
+  const auto hardware = [](const HardwareSpec& spec) {
+    HardwareSpec with_device = spec;
+    with_device.machine->device.peak_flops = {{"bf16", 1e12}};
+    with_device.machine->device.memory_bandwidth_bytes_per_s = 1e12;
+    return find_named(cost_model_entries(), "roofline")->make(with_device);
+  };
+  const auto names = [](const HardwareModel& model, Rank rank) {
+    std::string text;
+    const Network network = model.network();
+    for (const std::uint32_t link : model.route({rank, data_replicas})) {
+      text += network.links[link].name + " ";
+    }
+    return text;
+  };
+  const auto across = hardware(ranks_of(4, 1, 1, 4));
+  CHECK(names(*across, Rank{0}) == "0>nic0 nic0>rail0 rail0>nic8 nic8>8 ");
+  CHECK(names(*across, Rank{1}) == "16>nic16 nic16>rail0 rail0>nic24 nic24>24 ");
+  // Where all copies are in one machine it goes to the next one inside.
+  const auto inside = hardware(ranks_of(2, 1, 1, 4));
+  CHECK(names(*inside, Rank{1}) == "8>nvswitch1 nvswitch1>10 ");
+  // Three devices a replica: 0, 3, 6, 9. The only one outside has another place.
+  const auto odd = hardware(ranks_of(3, 1, 1, 4));
+  CHECK(names(*odd, Rank{0}).ends_with("nic9>9 "));
+}
+
+}  // namespace penstock::testing

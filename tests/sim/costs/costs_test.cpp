@@ -1,0 +1,226 @@
+#include "sim/costs/costs.hpp"
+
+#include <doctest/doctest.h>
+
+#include "sim/base/error.hpp"
+#include "tests/support/system.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// How long a task of a system holds its rank or link, in microseconds.
+double length_of(const System& system, const char* task) {
+  const Plan plan = lowered(system);
+  return to_us(priced(system, plan).duration[plan.work[task_of(plan, task)]]);
+}
+
+/// Why a system cannot be priced, with the place in front, or "accepted".
+std::string refusal(const System& system) {
+  try {
+    priced(system, lowered(system));
+  } catch (const InputError& error) {
+    return error.where() + ": " + error.what();
+  }
+  return "accepted";
+}
+
+System one_rank(const char* csv, Layer stage) {
+  stage.source = "/model/stages/0";
+  return {Placement::loop(1, 1), order_of(csv), {stage}};
+}
+
+System recomputing(const char* csv, Layer stage) {
+  System system = one_rank(csv, std::move(stage));
+  system.extras.recomputing.stages = {true};
+  return system;
+}
+
+}  // namespace
+
+TEST_CASE("B costs its own time where given, else the sum of its halves") {
+  Layer stage = stage_of(4, 7, 3);
+  CHECK(length_of(one_rank("0F0,0B0", stage), "0B0") == 10);
+  stage.backward_us = 9;  // a fused backward may be cheaper than its parts
+  CHECK(length_of(one_rank("0F0,0B0", stage), "0B0") == 9);
+  CHECK(length_of(one_rank("0F0,0I0,0W0", stage), "0I0") == 7);
+  CHECK(length_of(one_rank("0F0,0I0,0W0", stage), "0W0") == 3);
+}
+
+TEST_CASE("recomputation is an action in front of B or I, and in an overlap cell a part of it") {
+  // W 3, I 7, B 10; recomputation 4 makes a B of 14 out of that of an overlap cell.
+  Layer stage = stage_of(4, 7, 3);
+  stage.recompute_us = 4;
+  CHECK(length_of(recomputing("0F0,0B0", stage), "0R0") == 4);
+  CHECK(length_of(recomputing("0F0,0B0", stage), "0B0") == 10);
+  CHECK(length_of(recomputing("0F0,0I0,0W0", stage), "0R0") == 4);
+  CHECK(length_of(recomputing("0F0,0I0,0W0", stage), "0I0") == 7);
+  const System cell = recomputing("0F0,(0F1;0B0)OVERLAP_F_B,0B1", stage);
+  CHECK(length_of(cell, "0B0") == 14);
+  CHECK(length_of(cell, "0F1") == 4);
+  CHECK(length_of(cell, "0B1") == 10);
+}
+
+TEST_CASE("a sum is rounded once, not part by part") {
+  // 0.4 ps of input half, 0.4 of weight half, 0.4 of recomputation: 1.2 ps, that is 1; each alone
+  // 0. Apart from an overlap cell the recomputation is rounded alone.
+  Layer stage = stage_of(1, 0.4e-6, 0.4e-6);
+  stage.recompute_us = 0.4e-6;
+  const System cell = recomputing("0F0,(0F1;0B0)OVERLAP_F_B,0B1", stage);
+  CHECK(length_of(cell, "0B0") == 1e-6);
+  CHECK(length_of(cell, "0B1") == 1e-6);
+  CHECK(length_of(cell, "0R1") == 0);
+}
+
+TEST_CASE("a stage of a chain costs what its place in the chain says") {
+  // Two chains over two ranks: stage 3 is the second of its copy, on rank 0.
+  const System system{Placement::bidirectional(2),
+                      order_of("0F0,3F1,3B1,0B0\n2F1,1F0,1B0,2B1"),
+                      {stage_of(1, 2), stage_of(10, 20)}};
+  CHECK(length_of(system, "0F0") == 1);
+  CHECK(length_of(system, "2F1") == 1);
+  CHECK(length_of(system, "3F1") == 10);
+  CHECK(length_of(system, "1B0") == 20);
+}
+
+TEST_CASE(
+    "with ZeRO-3 a pass takes as long as its work or its own collectives, if they are longer") {
+  // 8 bytes on 4 devices, 1 us a byte: 6 us to gather them, and as much to sum gradients of the
+  // same size. F and R gather, I gathers, W sums, B does both, all beside their work.
+  Layer stage = stage_of(7, 1, 2);
+  stage.parameter_bytes = 8;
+  stage.recompute_us = 4;
+  System system = recomputing("0F0,0I0,0W0", stage);
+  system.hardware = link(0, 1e6);
+  system.training = {.data = 4, .zero = 3};
+  CHECK(length_of(system, "0F0") == 7);
+  CHECK(length_of(system, "0R0") == 6);
+  CHECK(length_of(system, "0I0") == 6);
+  CHECK(length_of(system, "0W0") == 6);
+  system.schedule = order_of("0F0,(0F1;0B0)OVERLAP_F_B,0B1");
+  CHECK(length_of(system, "0B1") == 12);
+  CHECK(length_of(system, "0B0") == 18);  // with R inside
+  // Three steps of a ring, each with a latency of 1.
+  system.hardware = link(1, 1e6);
+  CHECK(length_of(system, "0R1") == 9);
+  CHECK(length_of(system, "0F0") == 9);
+}
+
+TEST_CASE("a pass that does not overlap its own collectives takes as long as both") {
+  // As above: 6 us to gather, 6 us to sum; F takes 7 us, I 1 and W 2.
+  Layer stage = stage_of(7, 1, 2);
+  stage.parameter_bytes = 8;
+  System system{Placement::loop(1, 1), order_of("0F0,0I0,0W0"), {stage}, link(0, 1e6)};
+  system.training = {.data = 4, .zero = 3, .overlaps_sums = false};
+  CHECK(length_of(system, "0F0") == 7 + 6);
+  CHECK(length_of(system, "0I0") == 1 + 6);
+  CHECK(length_of(system, "0W0") == 2 + 6);
+  // With ZeRO-2 weights are whole, and only sums are waited for.
+  system.training.zero = 2;
+  CHECK(length_of(system, "0F0") == 7);
+  CHECK(length_of(system, "0I0") == 1);
+  CHECK(length_of(system, "0W0") == 2 + 6);
+}
+
+TEST_CASE("hardware is asked for what holders do together, dense weights and experts apart") {
+  // It knows of the devices: 10 us and 1 us of latency for each byte that a holder has of a tensor.
+  struct Told final : HardwareModel {
+    std::optional<double> compute_us(const Layer&, Pass) const override { return 1; }
+    TransferTime transfer(double, Rank, Rank) const override { return {1000, 1000}; }
+    std::optional<TransferTime> collective(CollectiveKind kind, double bytes,
+                                           const Holders& holders) const override {
+      const double share = bytes / holders.count();
+      return TransferTime{kind == CollectiveKind::all_reduce ? 20 * share : 10 * share, share};
+    }
+  };
+  // Two data replicas; 4 dense bytes on 2 devices of each, 8 of experts on 1 of each: 1 and 4
+  // bytes.
+  Layer stage = stage_of(1, 1);
+  stage.parameter_bytes = 12;
+  stage.expert_parameter_bytes = 8;
+  stage.copies = 2;
+  System system{Placement::loop(1, 1), order_of("0F0,0B0"), {stage}};
+  system.extras.tail = {.reduces = {true}};
+  system.training = {.data = 2};
+  ModelGraph model{{stage}, {}};
+  const Partition partition{{{LayerIndex{0}}}, {}};
+  const Plan plan = lowered(system);
+  const std::uint32_t sum = plan.work[task_of(plan, "0REDUCE0")];
+  const Costs costs = price(plan, model, partition, Told{}, system.training);
+  CHECK(to_us(costs.duration[sum]) == 20 * (1 + 4));
+  CHECK(to_us(costs.latency[sum]) == 1 + 4);
+  // What a device sends does not depend on the way: 2 * (3/4 * 4 + 1/2 * 8).
+  CHECK(costs.bytes[plan.classes[sum].buffer] == 14);
+  system.training.zero = 1;
+  const Costs shared = price(plan, model, partition, Told{}, system.training);
+  CHECK(to_us(shared.duration[sum]) == 10 * (1 + 4));
+}
+
+TEST_CASE("a gradient is as large as the activation that came") {
+  // Stage 0 puts out 4,000 bytes, stage 1 9,000, at 1e9 bytes/s: 4 us and 9 us, there and back.
+  Layer small = stage_of(1, 1), large = stage_of(1, 1), last = stage_of(1, 1);
+  small.activation_bytes = 4000;
+  large.activation_bytes = 9000;
+  const System system{Placement::loop(3, 1),
+                      order_of("0F0,0B0\n1F0,1B0\n2F0,2B0"),
+                      {small, large, last},
+                      link(0, 1e9)};
+  CHECK(length_of(system, "0SEND_F0") == 4);
+  CHECK(length_of(system, "1SEND_F0") == 9);
+  CHECK(length_of(system, "2SEND_B0") == 9);
+  CHECK(length_of(system, "1SEND_B0") == 4);
+}
+
+TEST_CASE("a time that the order needs and nobody states is refused, with its field") {
+  Layer forward_only;
+  forward_only.forward_us = 1;
+  CHECK(refusal(one_rank("0F0", forward_only)) == "accepted");
+  CHECK(
+      refusal(one_rank("0F0,0B0", forward_only)) ==
+      "/model/stages/0: backward_us, or backward_input_us and backward_weight_us, is missing; the "
+      "order runs B of stage 0");
+  CHECK(refusal(one_rank("0F0,0I0,0W0", stage_of(1, 2))) ==
+        "/model/stages/0: backward_input_us is missing; the order runs I of stage 0");
+  Layer without_weight = stage_of(1, 2);
+  without_weight.backward_input_us = 1;
+  CHECK(refusal(one_rank("0F0,0I0,0W0", without_weight)) ==
+        "/model/stages/0: backward_weight_us is missing; the order runs W of stage 0");
+}
+
+TEST_CASE("times that the clock cannot hold are refused, however they come about") {
+  // 1e12 us are 11.6 days; the clock runs for 104.
+  const std::string too_long =
+      "/model: the times of all actions add up to more than 104 days, which is as long as the "
+      "clock "
+      "runs";
+  CHECK(refusal(one_rank("0F0,0B0", stage_of(1e12, 1e12))) == "accepted");
+  CHECK(refusal(one_rank("0F0,0F1,0F2,0F3,0F4,0F5,0F6,0F7,0F8,0F9", stage_of(1e12, 0))) ==
+        too_long);
+  // One transfer of 1e18 bytes at 1 byte/s: 1e24 us do not even fit one duration.
+  Layer large = stage_of(1, 1);
+  large.activation_bytes = 1e18;
+  CHECK(refusal({Placement::loop(2, 1), order_of("0F0\n1F0"), {large, large}, link(0, 1)}) ==
+        too_long);
+}
+
+TEST_CASE("memory that does not fit 64 bits is refused rather than wrapped around") {
+  // 20 activations of 1e18 bytes are above 2^64.
+  Layer large = stage_of(1, 1);
+  large.stash_bytes = 1e18;
+  std::string csv;
+  for (int m = 0; m < 20; ++m) csv += "0F" + std::to_string(m) + ",";
+  for (int m = 0; m < 20; ++m) csv += "0B" + std::to_string(m) + ",";
+  CHECK(refusal(one_rank("0F0,0B0", large)) == "accepted");
+  CHECK(refusal(one_rank(csv.c_str(), large)) ==
+        "/model: the buffers of all actions add up to more than 9e18 bytes, which is as much as is "
+        "counted");
+  // Nor do the parameters of ten stages on one rank.
+  Layer heavy = stage_of(1, 1);
+  heavy.parameter_bytes = 1e18;
+  const std::vector<Layer> ten(10, heavy);
+  CHECK(
+      refusal({Placement::loop(1, 10), order_of("0F0,1F0,2F0,3F0,4F0,5F0,6F0,7F0,8F0,9F0"), ten}) ==
+      "/model: the buffers of all actions add up to more than 9e18 bytes, which is as much as is "
+      "counted");
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,325 @@
+#include "sim/engines/events.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <rapidcheck.h>
+
+#include "sim/engines/relax.hpp"
+#include "sim/report/idle.hpp"
+#include "tests/support/random_system.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// Conditions that change nothing but make every start and end an event.
+Conditions without_effect() {
+  Conditions conditions;
+  conditions.in_flight = UINT32_MAX;
+  return conditions;
+}
+
+Timeline timeline_of(const Plan& plan, const Costs& costs, const Conditions& conditions) {
+  Timeline timeline;
+  const auto halt = run_events(plan, costs, conditions, timeline);
+  if (halt) throw std::logic_error(text(plan, *halt));
+  return timeline;
+}
+
+/// Four ranks of which 0 sends to 1 and 2 to 3, over one link that both pairs share. F takes
+/// `forward_us`; `first` and `second` are the bytes that stages 0 and 2 put out.
+struct TwoPairs {
+  System system;
+  Plan plan;
+  Costs costs;
+  Conditions conditions;
+
+  TwoPairs(std::string_view order, double forward_us, double first, double second,
+           Sharing sharing = Sharing::fair)
+      : system{Placement::given(4, {{Rank{0}}, {Rank{1}}, {Rank{2}}, {Rank{3}}},
+                                {{Stage{0}, Stage{1}}, {Stage{2}, Stage{3}}}),
+               order_of(order),
+               {stage_of(forward_us, 0), stage_of(forward_us, 0)},
+               link(0, 1e9)} {
+    plan = lowered(system);
+    costs = priced(system, plan);
+    // The two chains hand over tensors of different sizes: 1 byte takes 1 ns alone.
+    for (std::size_t c = 0; c < plan.classes.size(); ++c) {
+      if (!is_transfer(plan.classes[c].pass)) continue;
+      const double bytes = plan.classes[c].stage == Stage{0} ? first : second;
+      costs.duration[c] = from_us(bytes * 1e-3);
+    }
+    conditions.network = {.links = {{"spine", 1e9, 0}}, .routes = {}, .sharing = sharing};
+    for (std::size_t l = 0; l < plan.links.size(); ++l) conditions.network.routes.push_back({0});
+  }
+
+  std::string span(const Timeline& timeline, std::string_view task) const {
+    return span_text({plan, costs, timeline, {}}, task);
+  }
+};
+
+/// Two ranks that hand two microbatches on: F takes `forward_us`, and a transfer `transfer_us`.
+System two_ranks(double forward_us, double transfer_us) {
+  Layer stage = stage_of(forward_us, 0);
+  stage.activation_bytes = transfer_us * 1000;
+  return {Placement::loop(2, 1), order_of("0F0,0F1\n1F0,1F1"), {stage, stage}, link(0, 1e9)};
+}
+
+Outcome run(const System& system, const Conditions& conditions) {
+  Outcome outcome;
+  outcome.plan = lowered(system);
+  outcome.costs = priced(system, outcome.plan);
+  outcome.timeline = timeline_of(outcome.plan, outcome.costs, conditions);
+  outcome.report = summarize(outcome.plan, outcome.costs, outcome.timeline);
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("without contention, the event engine runs any order to the byte as relax does") {
+  CHECK(rc::check([] {
+    const System system = random_system();
+    const Plan plan = lowered(system);
+    const Costs costs = priced(system, plan);
+    Timeline relaxed;
+    relax(plan, costs, relaxed);
+    for (const Conditions& conditions : {Conditions{}, without_effect()}) {
+      const Timeline timeline = timeline_of(plan, costs, conditions);
+      RC_ASSERT(timeline.begin == relaxed.begin);
+      RC_ASSERT(timeline.end == relaxed.end);
+      RC_ASSERT(timeline.last_input == relaxed.last_input);
+    }
+  }));
+}
+
+TEST_CASE("two transfers over one link each get half of it") {
+  // F takes 1 us; 4,000 bytes take 4 us alone. Both leave at 1 and share the link: 8 us each.
+  const TwoPairs pairs("0F0\n1F0\n2F1\n3F1", 1, 4000, 4000);
+  const Timeline timeline = timeline_of(pairs.plan, pairs.costs, pairs.conditions);
+  CHECK(pairs.span(timeline, "0SEND_F0") == "0SEND_F0 1-9");
+  CHECK(pairs.span(timeline, "2SEND_F1") == "2SEND_F1 1-9");
+  CHECK(to_us(timeline.slowed[task_of(pairs.plan, "0SEND_F0")]) == 4);
+  CHECK(to_us(makespan(pairs.plan, timeline)) == 10);
+}
+
+TEST_CASE("when a transfer ends, what is left of the other has the link to itself") {
+  // 2,000 and 6,000 bytes from 1 us on: half the link each until the first has left at 5, when
+  // 4,000 are left of the second, which take 4 us more.
+  const TwoPairs pairs("0F0\n1F0\n2F1\n3F1", 1, 2000, 6000);
+  const Timeline timeline = timeline_of(pairs.plan, pairs.costs, pairs.conditions);
+  CHECK(pairs.span(timeline, "0SEND_F0") == "0SEND_F0 1-5");
+  CHECK(pairs.span(timeline, "2SEND_F1") == "2SEND_F1 1-9");
+}
+
+TEST_CASE("transfers of one pair go one after the other, and share with another pair's") {
+  // Two of 2,000 bytes from 0 to 1, ready at 1 and 2; one of 4,000 from 2 to 3, ready at 1. Half
+  // the link each: the first leaves at 5, the second goes 5-9, as does the third 1-9.
+  const TwoPairs pairs("0F0,0F2\n1F0,1F2\n2F1\n3F1", 1, 2000, 4000);
+  const Timeline timeline = timeline_of(pairs.plan, pairs.costs, pairs.conditions);
+  CHECK(pairs.span(timeline, "0SEND_F0") == "0SEND_F0 1-5");
+  CHECK(pairs.span(timeline, "0SEND_F2") == "0SEND_F2 5-9");
+  CHECK(pairs.span(timeline, "2SEND_F1") == "2SEND_F1 1-9");
+}
+
+TEST_CASE("a shared link in fifo order serves one transfer at a time, the lower stage first") {
+  const TwoPairs pairs("0F0\n1F0\n2F1\n3F1", 1, 4000, 4000, Sharing::fifo);
+  const Timeline timeline = timeline_of(pairs.plan, pairs.costs, pairs.conditions);
+  CHECK(pairs.span(timeline, "0SEND_F0") == "0SEND_F0 1-5");
+  CHECK(pairs.span(timeline, "2SEND_F1") == "2SEND_F1 5-9");
+}
+
+TEST_CASE("an action runs slower while a transfer of its rank is in flight") {
+  // F takes 4 us, a transfer 4 us, factor 2. Rank 0: F0 0-4; F1 does 2 us of its work while F0's
+  // output travels 4-8, and the rest 8-10. Rank 1: F0 does 2 us by 10, and the rest while F1's
+  // output travels 10-14; F1 14-18.
+  Conditions conditions;
+  conditions.compute_slowdown = 2;
+  const Outcome outcome = run(two_ranks(4, 4), conditions);
+  CHECK(span_text(outcome, "0F1") == "0F1 4-10");
+  CHECK(span_text(outcome, "0SEND_F1") == "0SEND_F1 10-14");
+  CHECK(span_text(outcome, "1F0") == "1F0 8-14");
+  CHECK(span_text(outcome, "1F1") == "1F1 14-18");
+  CHECK(to_us(outcome.timeline.slowed[task_of(outcome.plan, "0F1")]) == 2);
+}
+
+TEST_CASE("a transfer runs slower while one of its ranks runs an action") {
+  // F takes 4 us, a transfer 4 us, factor 2. The first does 2 us of its way while rank 0 runs F1
+  // 4-8, and the rest 8-10. The second starts at 10, does 2 us while rank 1 runs F0 10-14, and the
+  // rest 14-16.
+  Conditions conditions;
+  conditions.transfer_slowdown = 2;
+  const Outcome outcome = run(two_ranks(4, 4), conditions);
+  CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 4-10");
+  CHECK(span_text(outcome, "0SEND_F1") == "0SEND_F1 10-16");
+  CHECK(span_text(outcome, "1F1") == "1F1 16-20");
+}
+
+TEST_CASE("with blocking sends a rank goes on when what it sends has left") {
+  // F takes 1 us, a transfer 4 us to leave and 1 more to arrive. Rank 0: F0 0-1, sends 1-5, F1 5-6.
+  Conditions conditions;
+  conditions.blocking_sends = true;
+  System system = two_ranks(1, 4);
+  system.hardware.latency_us = 1;
+  const Outcome outcome = run(system, conditions);
+  CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 1-6");
+  CHECK(span_text(outcome, "0F1") == "0F1 5-6");
+  CHECK(span_text(outcome, "1F1") == "1F1 11-12");
+  CHECK(causes_text(outcome.report.ranks[0].idle_by_cause) == "drain 6 transfer 4");
+}
+
+TEST_CASE("with rendezvous a transfer starts only when its reader waits for it") {
+  // F takes 1 us on rank 0 and 10 us on rank 1, a transfer 4 us. Rank 1 waits from the start, so
+  // F0's output travels 1-5; then it runs F0 5-15 and only then takes F1's, 15-19.
+  Conditions conditions;
+  conditions.rendezvous = true;
+  System system = two_ranks(1, 4);
+  system.stages[1].forward_us = 10;
+  const Outcome outcome = run(system, conditions);
+  CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 1-5");
+  CHECK(span_text(outcome, "0SEND_F1") == "0SEND_F1 15-19");
+  CHECK(span_text(outcome, "1F1") == "1F1 19-29");
+}
+
+TEST_CASE("two ranks that send to each other, block and wait for their readers never go on") {
+  // Rank 0 sends 0F0 to rank 1 while rank 1 sends 2F1 to rank 0; both wait for the other to
+  // receive.
+  Conditions conditions;
+  conditions.rendezvous = true;
+  conditions.blocking_sends = true;
+  const System system{Placement::given(2, {{Rank{0}}, {Rank{1}}, {Rank{1}}, {Rank{0}}},
+                                       {{Stage{0}, Stage{1}}, {Stage{2}, Stage{3}}}),
+                      order_of("0F0,3F1\n2F1,1F0"),
+                      {stage_of(1, 0), stage_of(1, 0)},
+                      link(0, 1e9)};
+  const Plan plan = lowered(system);
+  Timeline timeline;
+  const auto halt = run_events(plan, priced(system, plan), conditions, timeline);
+  REQUIRE(halt);
+  CHECK(text(plan, *halt) ==
+        "deadlock: at 1 us 3F1 waits for 2SEND_F1; 1F0 waits for 0SEND_F0; "
+        "0SEND_F0 waits for rank 1 to be ready to receive it; "
+        "2SEND_F1 waits for rank 0 to be ready to receive it");
+}
+
+TEST_CASE("with rendezvous, a reader that wants the second of two transfers first waits for ever") {
+  // Rank 0 sends 0F0, then 2F1, over one link; rank 1 would first read the second.
+  Conditions conditions;
+  conditions.rendezvous = true;
+  const System system{Placement::given(2, {{Rank{0}}, {Rank{1}}, {Rank{0}}, {Rank{1}}},
+                                       {{Stage{0}, Stage{1}}, {Stage{2}, Stage{3}}}),
+                      order_of("0F0,2F1\n3F1,1F0"),
+                      {stage_of(1, 0), stage_of(1, 0)},
+                      link(0, 1e9)};
+  const Plan plan = lowered(system);
+  Timeline timeline;
+  const auto halt = run_events(plan, priced(system, plan), conditions, timeline);
+  REQUIRE(halt);
+  CHECK(text(plan, *halt) ==
+        "deadlock: at 2 us 3F1 waits for 2SEND_F1, which stands behind 0SEND_F0; "
+        "0SEND_F0 waits for rank 1 to be ready to receive it");
+}
+
+TEST_CASE("a run halts when the last thing has happened, not when something was once expected") {
+  // F takes 4 us, a transfer 4 us, factor 2. While the first output travels 4-8, F1 of rank 0 was
+  // to end at 12; from then on it is faster, and ends at 10. Rank 1 has no room for its F0.
+  System system = two_ranks(4, 4);
+  system.stages[1].stash_bytes = 5000;
+  Conditions conditions;
+  conditions.compute_slowdown = 2;
+  conditions.stall_above_bytes = 4500;
+  const Plan plan = lowered(system);
+  Timeline timeline;
+  const auto halt = run_events(plan, priced(system, plan), conditions, timeline);
+  REQUIRE(halt);
+  CHECK(text(plan, *halt) ==
+        "deadlock: at 10 us 1F0 waits for memory of rank 1: it takes 1000 bytes more, and 4000 of "
+        "4500 are held; 0SEND_F1 waits for memory of rank 1");
+}
+
+TEST_CASE("a rank with one transfer in flight at a time sends to two others in turn") {
+  // Rank 0 makes outputs for ranks 1 and 2 at 1 and 2 us; each travels 4 us, the second after the
+  // first though its link is free.
+  Layer stage = stage_of(1, 0);
+  stage.activation_bytes = 4000;
+  const System system{Placement::given(3, {{Rank{0}}, {Rank{1}}, {Rank{0}}, {Rank{2}}},
+                                       {{Stage{0}, Stage{1}}, {Stage{2}, Stage{3}}}),
+                      order_of("0F0,2F1\n1F0\n3F1"),
+                      {stage, stage},
+                      link(0, 1e9)};
+  Conditions conditions;
+  conditions.in_flight = 1;
+  const Outcome outcome = run(system, conditions);
+  CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 1-5");
+  CHECK(span_text(outcome, "2SEND_F1") == "2SEND_F1 5-9");
+}
+
+TEST_CASE("a transfer waits until its receiver has memory for it") {
+  // F takes 1 us on rank 0 and 10 us on rank 1, a transfer 4 us and 4,000 bytes, which is all that
+  // rank 1 has room for: it is free again when an F starts to read. F0's output travels 1-5, F1's
+  // from then to 9, F2's from 15 on.
+  System system = two_ranks(1, 4);
+  system.stages[1].forward_us = 10;
+  system.schedule = order_of("0F0,0F1,0F2\n1F0,1F1,1F2");
+  Conditions conditions;
+  conditions.stall_above_bytes = 4000;
+  const Outcome outcome = run(system, conditions);
+  CHECK(span_text(outcome, "0SEND_F1") == "0SEND_F1 5-9");
+  CHECK(span_text(outcome, "0SEND_F2") == "0SEND_F2 15-19");
+  CHECK(to_us(outcome.timeline.memory_wait[task_of(outcome.plan, "0SEND_F2")]) == 6);
+}
+
+TEST_CASE("with one byte less than it ever needs, a run comes to a halt that says so") {
+  const System system = two_ranks(1, 4);
+  const Plan plan = lowered(system);
+  Conditions conditions;
+  conditions.stall_above_bytes = 3999;
+  Timeline timeline;
+  const auto halt = run_events(plan, priced(system, plan), conditions, timeline);
+  REQUIRE(halt);
+  CHECK(text(plan, *halt) ==
+        "deadlock: at 2 us 1F0 waits for 0SEND_F0; 0SEND_F0 waits for memory of rank 1");
+}
+
+TEST_CASE("an action that can never have its memory is named with what it lacks") {
+  // Each F keeps 100 bytes; the second is 50 over what there is, and its B stands behind it.
+  Layer stage = stage_of(1, 1);
+  stage.stash_bytes = 100;
+  const System system{Placement::loop(1, 1), order_of("0F0,0F1,0B0,0B1"), {stage}};
+  const Plan plan = lowered(system);
+  Conditions conditions;
+  conditions.stall_above_bytes = 150;
+  Timeline timeline;
+  const auto halt = run_events(plan, priced(system, plan), conditions, timeline);
+  REQUIRE(halt);
+  CHECK(text(plan, *halt) ==
+        "deadlock: at 1 us 0F1 waits for memory of rank 0: it takes 100 bytes more, and 100 of "
+        "150 are held");
+}
+
+TEST_CASE("whatever the capacity, a run that ends has kept within it, and its causes add up") {
+  CHECK(rc::check([] {
+    const System system = random_system();
+    const Plan plan = lowered(system);
+    const Costs costs = priced(system, plan);
+    Timeline timeline;
+    relax(plan, costs, timeline);
+    std::uint64_t most = 0;
+    for (const MemoryPeak& peak : memory_peaks(plan, costs, timeline)) {
+      most = std::max(most, peak.bytes);
+    }
+    Conditions conditions;
+    conditions.stall_above_bytes = most * *rc::gen::inRange<std::uint64_t>(5, 21) / 10;
+    conditions.compute_slowdown = *rc::gen::elementOf(std::vector<double>{1, 1.5, 3});
+    conditions.transfer_slowdown = *rc::gen::elementOf(std::vector<double>{1, 1.25});
+    if (run_events(plan, costs, conditions, timeline)) return;
+    for (const MemoryPeak& peak : memory_peaks(plan, costs, timeline)) {
+      RC_ASSERT(peak.bytes <= *conditions.stall_above_bytes);
+    }
+    const Report report = summarize(plan, costs, timeline);
+    for (const RankReport& rank : report.ranks) {
+      RC_ASSERT(rank.idle_by_cause.total() == rank.idle);
+      RC_ASSERT(rank.busy + rank.idle == report.makespan);
+    }
+  }));
+}
+
+}  // namespace penstock::testing

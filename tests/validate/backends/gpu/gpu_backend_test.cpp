@@ -1,0 +1,247 @@
+#include "validate/backends/gpu/gpu_backend.hpp"
+
+#include <doctest/doctest.h>
+
+#include "schedules/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+#include "tests/support/fake_gpu.hpp"
+#include "tests/support/system.hpp"
+#include "validate/job/run_errors.hpp"
+#include "validate/machine/host.hpp"
+#include "validate/store/environment_keys.hpp"
+
+namespace penstock::testing {
+namespace {
+
+constexpr GpuOrdering both_orderings[] = {GpuOrdering::host_issued, GpuOrdering::graph};
+
+Job job_of(const System& system) {
+  Plan plan = lowered(system);
+  const Costs costs = priced(system, plan);
+  const JobLength length = gpu_job_length(plan.ranks);
+  return penstock::job_of(std::move(plan), costs, length);
+}
+
+/// A catalogue order over stages that differ, whose tensors queue up in front of slow links.
+System system_of(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t microbatches) {
+  const ScheduleOptions options{microbatches, {}};
+  System system{.placement = entry.place(ranks, usual_chunks(entry, options)),
+                .schedule = {},
+                .stages = {},
+                .hardware = link(0.3, 2e9)};
+  system.schedule = make_schedule(entry, system.placement, options);
+  for (std::size_t s = 0; s < system.placement.chains().front().size(); ++s) {
+    Layer stage = stage_of(1 + 0.25 * static_cast<double>(s % 3), 1, 1);
+    stage.activation_bytes = 4096;
+    stage.stash_bytes = 4096;
+    system.stages.push_back(stage);
+  }
+  return system;
+}
+
+Job one_f_one_b_job() { return job_of(system_of(*find_named(schedule_entries(), "1f1b"), 4, 8)); }
+
+/// Runs a job twice on a fake GPU, and tells why that says nothing.
+std::string why_no_score(const FakeGpu& gpu, const Job& job) {
+  const GpuCalls calls = gpu.calls();
+  const auto backend = make_gpu_backend(job, GpuOrdering::host_issued, calls);
+  backend->run();
+  backend->run();
+  return backend->why_no_score().value_or("");
+}
+
+std::string refusal(const Job& job) {
+  const FakeGpu gpu;
+  const GpuCalls calls = gpu.calls();
+  try {
+    make_gpu_backend(job, GpuOrdering::host_issued, calls);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+// The fake GPU knows streams and events, and nothing of plans: where an event is not waited for, a
+// task begins too early, and the simulation of the plan no longer takes what the run took.
+TEST_CASE("gpu backend: every schedule of the catalogue runs, with errors of zero") {
+  for (const ScheduleEntry* entry : schedule_entries()) {
+    for (const std::uint32_t ranks : {2U, 4U, 8U}) {
+      for (const GpuOrdering ordering : both_orderings) {
+        CAPTURE(entry->name);
+        CAPTURE(ranks);
+        const FakeGpu gpu;
+        const GpuCalls calls = gpu.calls();
+        const Job job = job_of(system_of(*entry, ranks, 2 * ranks));
+        REQUIRE_FALSE(gpu_obstacle(job.plan, &calls));
+        const auto backend = make_gpu_backend(job, ordering, calls);
+        const auto outcome = measure(*backend, job, {.iterations = 2});
+        if (const auto* fault = std::get_if<RunFault>(&outcome)) FAIL(fault->text);
+        const Measurement& measured = std::get<Measurement>(outcome);
+        CHECK(measured.complete);
+        const RunErrors errors = run_errors(job, measured);
+        CHECK(errors.structure == 0);
+        CHECK(errors.profile == 0);
+        CHECK(errors.start == 0);
+        CHECK_FALSE(backend->why_no_score());
+      }
+    }
+  }
+}
+
+TEST_CASE("gpu backend: a program has the tasks of its plan, with their lanes, times and bytes") {
+  const Job job = one_f_one_b_job();
+  const GpuProgram program = gpu_program(job);
+  REQUIRE(program.tasks.size() == job.plan.tasks());
+  const TaskId sent = task_of(job.plan, "1SEND_F3");
+  const GpuTask& transfer = program.tasks[sent];
+  CHECK(program.is_transfer(transfer));
+  CHECK(text(job.plan.links[transfer.lane - program.ranks]) == "1>2");
+  CHECK(transfer.bytes == 4096);
+  CHECK(transfer.duration_ns == static_cast<std::uint64_t>(job.work_ns[job.plan.work[sent]]));
+  CHECK(transfer.latency_ns > 0);
+  CHECK(transfer.inputs == std::vector<std::uint32_t>{task_of(job.plan, "1F3")});
+  CHECK(program.tasks[task_of(job.plan, "2F3")].inputs == std::vector<std::uint32_t>{sent});
+  CHECK(program.tasks[task_of(job.plan, "2F3")].lane == 2);
+}
+
+TEST_CASE("gpu backend: a run says where it was, and what it does not validate") {
+  const FakeGpu gpu;
+  const GpuCalls calls = gpu.calls();
+  const Job job = one_f_one_b_job();
+  const auto backend = make_gpu_backend(job, GpuOrdering::graph, calls);
+  backend->run();
+  const auto environment = backend->environment();
+  CHECK(environment.at("backend") == "cuda_single_graph");
+  CHECK(environment.at("device") == "fake GPU");
+  CHECK(environment.at("cc") == "9.0");
+  CHECK(environment.at("sms") == "132");
+  CHECK(environment.at("partition_sms") == "32");
+  CHECK(environment.at("sms_for_links") == "4");
+  CHECK(environment.at("sms_in_several_ranks") == "0");
+  CHECK(environment.at("cuda") == "13.0");
+  CHECK(environment.at("cudart") == "12.6");
+  CHECK(environment.at("mode") == "green_contexts");
+  CHECK(environment.at("clock") == "globaltimer, in steps of 32 ns");
+  CHECK(environment.at("streams") == "11");
+  CHECK(environment.at("hardware_queues") == "32");
+  CHECK(environment.at("validates").find("does not validate NVLink") != std::string::npos);
+}
+
+// The driver's own version is there where Linux tells it.
+TEST_CASE("gpu backend: the store knows by which keys GPUs and their shares differ") {
+  FakeGpu gpu;
+  const Job job = one_f_one_b_job();
+  const auto environment = [&] {
+    const GpuCalls calls = gpu.calls();
+    return make_gpu_backend(job, GpuOrdering::graph, calls)->environment();
+  };
+  const auto partitioned = environment();
+  CHECK(role_of_key("device") == KeyRole::machine);
+  for (const char* key : {"cc", "sms", "partition_sms"}) {
+    CHECK(partitioned.contains(key));
+    CHECK(role_of_key(key) == KeyRole::part);
+  }
+  CHECK(role_of_key("cudart") == KeyRole::version);
+  CHECK(role_of_key("cuda") == KeyRole::recorded);
+  CHECK(partitioned.contains("driver") ==
+        nvidia_driver(file_text("/proc/driver/nvidia/version")).has_value());
+  gpu.has_green_contexts = false;
+  const auto whole = environment();
+  CHECK(whole.at("partition_sms") == "132");
+  const auto differences = environment_differences(partitioned, whole);
+  REQUIRE(differences.size() == 1);
+  CHECK(differences.front().key == "partition_sms");
+}
+
+// 16 ranks and 30 links between neighbours, and the conductor: 47 streams for 32 queues.
+// 4 ranks have 6 links, and thus 11 streams, for which a user may have left too few queues.
+TEST_CASE("gpu backend: with more streams than hardware queues, nothing is said of errors") {
+  FakeGpu gpu;
+  CHECK(why_no_score(gpu, job_of(system_of(*find_named(schedule_entries(), "1f1b"), 16, 16))) ==
+        "47 streams share 32 hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, 32 at most), so that "
+        "tasks wait for some that they do not need");
+  gpu.queues = 11;
+  CHECK(why_no_score(gpu, one_f_one_b_job()) == "");
+  gpu.queues = 10;
+  CHECK(why_no_score(gpu, one_f_one_b_job()) ==
+        "11 streams share 10 hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, 32 at most), so that "
+        "tasks wait for some that they do not need");
+}
+
+TEST_CASE("gpu backend: where ranks share SMs, nothing is said of errors") {
+  const Job job = one_f_one_b_job();
+  FakeGpu gpu;
+  CHECK(why_no_score(gpu, job) == "");
+  gpu.keeps_partition = false;
+  CHECK(why_no_score(gpu, job) == "32 SMs ran actions of several ranks");
+  gpu.has_green_contexts = false;
+  CHECK(why_no_score(gpu, job) ==
+        "ranks share all SMs (streams_unpartitioned): the driver has no green contexts");
+}
+
+// A copy may be 2 us late for starting; here each takes twice its time and 2 us.
+TEST_CASE("gpu backend: a link that is slower than asked for is another link") {
+  const Job job = one_f_one_b_job();
+  const std::int64_t asked = job.work_ns[job.plan.work[task_of(job.plan, "0SEND_F0")]];
+  FakeGpu gpu;
+  gpu.copy_ns_least = static_cast<std::uint64_t>(asked) + 2000;
+  CHECK(why_no_score(gpu, job) == "");
+  gpu.copy_ns_least = 2 * static_cast<std::uint64_t>(asked) + 2000;
+  CHECK(why_no_score(gpu, job) ==
+        "link 0>1 reached 50.0 % of its rate; below 97 % it is another link");
+}
+
+TEST_CASE("gpu backend: a plan that would wait for ever is a deadlock, and nothing is launched") {
+  Job job = one_f_one_b_job();
+  job.plan.input[task_of(job.plan, "0SEND_F0")] = task_of(job.plan, "0B0");
+  const FakeGpu gpu;
+  const GpuCalls calls = gpu.calls();
+  const auto backend = make_gpu_backend(job, GpuOrdering::graph, calls);
+  const auto outcome = backend->run();
+  REQUIRE(std::holds_alternative<RunFault>(outcome));
+  CHECK(std::get<RunFault>(outcome).kind == "deadlock");
+  CHECK(std::get<RunFault>(outcome).text ==
+        "deadlock: 0SEND_F0 waits for 0B0, which stands behind it");
+  CHECK(gpu.graph_launches == 0);
+}
+
+TEST_CASE("gpu backend: tensors and links that are too much for one GPU are refused") {
+  Job job = one_f_one_b_job();
+  const std::uint32_t link = job.plan.work[task_of(job.plan, "0SEND_F0")];
+  CHECK(refusal(job) == "");
+  job.bytes[link] = UINT64_MAX;
+  CHECK(refusal(job) == "a run would move more than the 64 GiB that one GPU copies here");
+  job.bytes[link] = 4096;
+  job.work_ns[link] = 1'000'000'000'000;
+  CHECK(refusal(job) == "the transfers of a run would take more than 10 s together");
+}
+
+TEST_CASE("gpu backend: what is in the way of a plan, of the machine and of the build") {
+  const Job job = one_f_one_b_job();
+  FakeGpu gpu;
+  gpu.devices_error = 100;
+  const GpuCalls calls = gpu.calls();
+  const auto machine = gpu_obstacle(job.plan, &calls);
+  REQUIRE(machine);
+  CHECK(machine->of_machine);
+  CHECK(machine->text == "no GPU: the driver sees none, cudaErrorNoDevice (100)");
+  const auto build = gpu_obstacle(job.plan, nullptr);
+  REQUIRE(build);
+  CHECK(build->of_machine);
+  CHECK(build->text.find("no GPU: this build is without CUDA, ") == 0);
+  Plan fused = job.plan;
+  fused.classes.front().partner = 1;
+  const auto plan = gpu_obstacle(fused, &calls);
+  REQUIRE(plan);
+  CHECK_FALSE(plan->of_machine);
+  CHECK(plan->text == "overlap cells that run fused");
+  const auto ranks =
+      gpu_obstacle(lowered(system_of(*find_named(schedule_entries(), "gpipe"), 65, 1)), &calls);
+  REQUIRE(ranks);
+  CHECK(ranks->text == "65 ranks on one GPU; 64 are the most");
+}
+
+}  // namespace penstock::testing

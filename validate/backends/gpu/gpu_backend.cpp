@@ -1,0 +1,242 @@
+#include "validate/backends/gpu/gpu_backend.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/base/error.hpp"
+#include "validate/backends/cuda/gpu_probes.hpp"
+#include "validate/backends/cuda/gpu_queues.hpp"
+#include "validate/backends/gpu/gpu_rates.hpp"
+#include "validate/job/rank_program.hpp"
+#include "validate/machine/host.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint32_t most_ranks = 64;
+constexpr std::uint32_t most_tasks = 100'000;
+constexpr std::uint64_t most_bytes = std::uint64_t{64} << 30;  // moved in a run
+constexpr std::uint64_t longest_link_ns = 10'000'000'000;      // of all transfers of a run
+
+constexpr const char* what_it_validates =
+    "A run on one GPU validates schedule order, dependency handling, bubble accounting, launch "
+    "overhead, graph behaviour, memory peaks and the interference model. It does not validate "
+    "NVLink or InfiniBand rates, NCCL protocol switches, the overlap of data-parallel all-reduces, "
+    "or clocks that differ between devices. With actions that only wait, as here, it validates "
+    "neither memory peaks nor the interference model.";
+
+std::uint64_t positive(std::int64_t ns) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0));
+}
+
+/// Each work class of the ranks once, waiting for nobody.
+GpuProgram profile_program(const Job& job) {
+  GpuProgram program{job.plan.ranks, 0, {}};
+  for (std::size_t c = 0; c < job.plan.classes.size(); ++c) {
+    const std::uint32_t resource = job.plan.classes[c].resource;
+    if (job.plan.is_link(resource)) continue;
+    program.tasks.push_back({.lane = resource, .duration_ns = positive(job.work_ns[c])});
+  }
+  return program;
+}
+
+/// What a GPU would have to wait for without end: a task that stands behind one that waits for it.
+std::optional<RunFault> order_fault(const Plan& plan) {
+  std::optional<RunFault> fault;
+  for (TaskId task = 0; task < plan.tasks() && !fault; ++task) {
+    plan.for_each_input(task, [&](TaskId input) {
+      if (input < task || fault) return;
+      const std::uint32_t resource = plan.class_of(task).resource;
+      const Rank rank = plan.is_link(resource) ? plan.link(resource).from : Rank{resource};
+      fault = RunFault{"deadlock", rank,
+                       fmt::format("deadlock: {} waits for {}, which stands behind it",
+                                   task_text(plan, task), task_text(plan, input))};
+    });
+  }
+  return fault;
+}
+
+/// A copy holds its link for as long as it takes, so all of that is waited for.
+void check_transfers(const GpuProgram& program) {
+  std::uint64_t bytes = 0;
+  std::uint64_t ns = 0;
+  for (const GpuTask& task : program.tasks) {
+    if (!program.is_transfer(task)) continue;
+    bytes += std::min(task.bytes, most_bytes + 1);
+    ns += std::min(task.duration_ns + task.latency_ns, longest_link_ns + 1);
+  }
+  if (bytes > most_bytes) {
+    throw UsageError(fmt::format("a run would move more than the {} GiB that one GPU copies here",
+                                 most_bytes >> 30));
+  }
+  if (ns > longest_link_ns) {
+    throw UsageError(fmt::format("the transfers of a run would take more than {} s together",
+                                 longest_link_ns / 1'000'000'000));
+  }
+}
+
+Iteration iteration_of(const GpuRun& run) {
+  const std::uint64_t first = *std::min_element(run.begin_ns.begin(), run.begin_ns.end());
+  Iteration spans;
+  for (std::size_t task = 0; task < run.begin_ns.size(); ++task) {
+    spans.push_back({static_cast<std::int64_t>(run.begin_ns[task] - first),
+                     static_cast<std::int64_t>(run.end_ns[task] - first)});
+  }
+  return spans;
+}
+
+/// How many SMs ran actions of several ranks.
+std::size_t shared_sms(const std::vector<std::vector<std::uint32_t>>& seen) {
+  std::vector<std::uint32_t> ranks(most_sm_ids);
+  for (const std::vector<std::uint32_t>& ids : seen) {
+    for (const std::uint32_t id : ids) ++ranks[id];
+  }
+  return static_cast<std::size_t>(
+      std::count_if(ranks.begin(), ranks.end(), [](std::uint32_t n) { return n > 1; }));
+}
+
+std::string version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+class GpuBackend : public Backend {
+ public:
+  GpuBackend(const Job& job, GpuOrdering ordering, const GpuCalls& calls)
+      : job_(job),
+        ordering_(ordering),
+        device_(calls, job.plan.ranks, static_cast<std::uint32_t>(job.plan.links.size())),
+        clock_step_(clock_step(device_)),
+        profile_(device_, profile_program(job), ordering),
+        rates_(static_cast<std::uint32_t>(job.plan.links.size())),
+        fault_(order_fault(job.plan)) {
+    if (!fault_) executor_.emplace(device_, gpu_program(job), ordering);
+  }
+
+  std::vector<std::int64_t> profile() override;
+  std::variant<Iteration, RunFault> run() override;
+  std::map<std::string, std::string> environment() const override;
+  std::optional<std::string> why_no_score() const override;
+
+ private:
+  /// Of all lanes, and of the conductor.
+  std::uint32_t streams() const { return device_.lanes() + 1; }
+  std::size_t sms_in_several_ranks() const {
+    return executor_ ? shared_sms(executor_->sms_seen()) : 0;
+  }
+
+  const Job& job_;
+  GpuOrdering ordering_;
+  GpuDevice device_;
+  ClockStep clock_step_;
+  GpuExecutor profile_;
+  GpuRates rates_;
+  std::optional<RunFault> fault_;
+  std::optional<GpuExecutor> executor_;  // where there is no fault
+};
+
+std::vector<std::int64_t> GpuBackend::profile() {
+  const GpuRun run = profile_.run();
+  std::vector<std::int64_t> ns = job_.work_ns;
+  std::size_t task = 0;
+  for (std::size_t c = 0; c < ns.size(); ++c) {
+    if (job_.plan.is_link(job_.plan.classes[c].resource)) continue;
+    ns[c] = static_cast<std::int64_t>(run.end_ns[task] - run.begin_ns[task]);
+    ++task;
+  }
+  return ns;
+}
+
+std::variant<Iteration, RunFault> GpuBackend::run() {
+  if (fault_) return *fault_;
+  const GpuRun run = executor_->run();
+  rates_.add(executor_->program(), run);
+  return iteration_of(run);
+}
+
+std::optional<std::string> GpuBackend::why_no_score() const {
+  if (!device_.is_partitioned()) {
+    return fmt::format("ranks share all SMs ({}): {}", device_.mode(),
+                       device_.shares().why_unpartitioned);
+  }
+  if (const std::uint32_t queues = device_.facts().queues; streams() > queues) {
+    return fmt::format(
+        "{} streams share {} hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, {} at most), so that "
+        "tasks wait for some that they do not need",
+        streams(), queues, most_hardware_queues);
+  }
+  if (const std::size_t shared = sms_in_several_ranks(); shared > 0) {
+    return fmt::format("{} SMs ran actions of several ranks", shared);
+  }
+  return rates_.fault(job_.plan);
+}
+
+std::map<std::string, std::string> GpuBackend::environment() const {
+  const GpuFacts& facts = device_.facts();
+  std::map<std::string, std::string> all = host_environment();
+  all["backend"] = ordering_ == GpuOrdering::graph ? "cuda_single_graph" : "cuda_single";
+  all["device"] = facts.name.data();
+  all["cc"] = fmt::format("{}.{}", facts.compute_major, facts.compute_minor);
+  all["sms"] = fmt::format("{}", facts.sms);
+  all["partition_sms"] =
+      fmt::format("{}", device_.is_partitioned() ? device_.sms_of_rank() : facts.sms);
+  all["sms_for_links"] = fmt::format("{}", device_.shares().links.sms);
+  all["sms_in_several_ranks"] = fmt::format("{}", sms_in_several_ranks());
+  if (const auto version = nvidia_driver(file_text("/proc/driver/nvidia/version"))) {
+    all["driver"] = *version;
+  }
+  all["cuda"] = version_text(facts.driver);
+  all["cudart"] = version_text(facts.runtime);
+  all["mode"] = device_.mode();
+  all["clock"] = fmt::format("globaltimer, in steps of {} ns", clock_step_.median_ns);
+  all["links"] =
+      fmt::format("paced copies, at {:.1f} % of their rate or more", 100 * rates_.least());
+  all["streams"] = fmt::format("{}", streams());
+  all["hardware_queues"] = fmt::format("{}", facts.queues);
+  all["validates"] = what_it_validates;
+  return all;
+}
+
+}  // namespace
+
+std::optional<Obstacle> gpu_obstacle(const Plan& plan, const GpuCalls* calls) {
+  if (auto reason = why_no_programs(plan)) return Obstacle{.of_machine = false, .text = *reason};
+  if (plan.ranks > most_ranks) {
+    return Obstacle{true,
+                    fmt::format("{} ranks on one GPU; {} are the most", plan.ranks, most_ranks)};
+  }
+  if (plan.tasks() > most_tasks) {
+    return Obstacle{
+        true, fmt::format("{} actions and transfers; {} are the most", plan.tasks(), most_tasks)};
+  }
+  if (calls == nullptr) {
+    return Obstacle{true, fmt::format("no GPU: this build is without CUDA, {}", why_no_cuda())};
+  }
+  if (auto reason = why_no_gpu(*calls)) return Obstacle{true, *reason};
+  return std::nullopt;
+}
+
+GpuProgram gpu_program(const Job& job) {
+  const Plan& plan = job.plan;
+  GpuProgram program{plan.ranks, static_cast<std::uint32_t>(plan.links.size()), {}};
+  program.tasks.reserve(plan.tasks());
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const std::uint32_t work = plan.work[task];
+    GpuTask& made = program.tasks.emplace_back(GpuTask{.lane = plan.classes[work].resource,
+                                                       .duration_ns = positive(job.work_ns[work]),
+                                                       .latency_ns = positive(job.latency_ns[work]),
+                                                       .bytes = job.bytes[work],
+                                                       .inputs = {}});
+    plan.for_each_input(task, [&](TaskId input) { made.inputs.push_back(input); });
+  }
+  return program;
+}
+
+std::unique_ptr<Backend> make_gpu_backend(const Job& job, GpuOrdering ordering,
+                                          const GpuCalls& calls) {
+  check_transfers(gpu_program(job));
+  return std::make_unique<GpuBackend>(job, ordering, calls);
+}
+
+}  // namespace penstock

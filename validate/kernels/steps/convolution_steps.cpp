@@ -1,0 +1,184 @@
+#include "validate/kernels/steps/convolution_steps.hpp"
+
+#include "validate/kernels/steps/matrix.hpp"
+#include "validate/kernels/steps/norming.hpp"
+
+namespace penstock {
+namespace {
+
+/// Calls `visit(place that goes on, number under its kernel, place that comes in)` for all that lie
+/// inside an image, for the channels of a group.
+template <class Visitor>
+void for_each_number(const ConvolutionSizes& sizes, std::size_t group, Visitor visit) {
+  const std::size_t channels = sizes.channels_in / sizes.groups;
+  const std::size_t before = (sizes.kernel - 1) / 2;
+  std::size_t number = 0;
+  for (std::size_t channel = group * channels; channel < (group + 1) * channels; ++channel) {
+    for (std::size_t down = 0; down < sizes.kernel; ++down) {
+      for (std::size_t across = 0; across < sizes.kernel; ++across, ++number) {
+        for (std::size_t y = 0; y < sizes.height_out(); ++y) {
+          const std::size_t line = y * sizes.stride + down - before;  // wraps above the image
+          if (line >= sizes.height) continue;
+          for (std::size_t x = 0; x < sizes.width_out(); ++x) {
+            const std::size_t place = x * sizes.stride + across - before;
+            if (place >= sizes.width) continue;
+            visit(y * sizes.width_out() + x, number,
+                  (channel * sizes.height + line) * sizes.width + place);
+          }
+        }
+      }
+    }
+  }
+}
+
+/// An image with a row for each place that goes on, and in it what lies under the kernel.
+Eigen::MatrixXd unfolded(const ConvolutionSizes& sizes, std::size_t group, const double* image) {
+  Eigen::MatrixXd rows =
+      Eigen::MatrixXd::Zero(eigen_index(sizes.places_out()), eigen_index(sizes.window()));
+  for_each_number(sizes, group, [&](std::size_t out, std::size_t number, std::size_t in) {
+    rows(eigen_index(out), eigen_index(number)) = image[in];
+  });
+  return rows;
+}
+
+/// The channels of a group that go on: of their weights, and of an image.
+ConstMatrix group_of(const double* first, std::size_t rows, const ConvolutionSizes& sizes,
+                     std::size_t group) {
+  const std::size_t channels = sizes.channels_out / sizes.groups;
+  return {first + group * channels * rows, eigen_index(rows), eigen_index(channels)};
+}
+
+Matrix group_of(double* first, std::size_t rows, const ConvolutionSizes& sizes, std::size_t group) {
+  const std::size_t channels = sizes.channels_out / sizes.groups;
+  return {first + group * channels * rows, eigen_index(rows), eigen_index(channels)};
+}
+
+/// Where the weights behind a convolution stand.
+struct Places {
+  std::size_t bias, gain, shift, end;
+
+  Places(const LayerNumbers& numbers, std::size_t first) : bias(first) {
+    gain = first + (numbers.is("bias") ? 1 : 0);
+    shift = gain + 1;
+    end = gain + (numbers.is("batch_norm") ? 2 : 0);
+  }
+};
+
+/// All numbers of a channel as a column: images one after the other.
+Tensor by_channel(const Tensor& images, std::size_t channels) {
+  const std::size_t places = images.rows / channels;
+  Tensor apart(places * images.columns, channels);
+  for (std::size_t channel = 0; channel < channels; ++channel) {
+    matrix(apart).col(eigen_index(channel)) =
+        matrix(images)
+            .middleRows(eigen_index(channel * places), eigen_index(places))
+            .reshaped(eigen_index(apart.rows), 1);
+  }
+  return apart;
+}
+
+void put_back(const Tensor& apart, Tensor& images) {
+  const std::size_t places = images.rows / apart.columns;
+  for (std::size_t channel = 0; channel < apart.columns; ++channel) {
+    matrix(images).middleRows(eigen_index(channel * places), eigen_index(places)) =
+        matrix(apart)
+            .col(eigen_index(channel))
+            .reshaped(eigen_index(places), eigen_index(images.columns));
+  }
+}
+
+}  // namespace
+
+ConvolutionSizes::ConvolutionSizes(const LayerNumbers& numbers)
+    : channels_in(size_of(numbers, "channels_in")),
+      channels_out(size_of(numbers, "channels_out")),
+      height(size_of(numbers, "height")),
+      width(size_of(numbers, "width")),
+      kernel(size_of(numbers, "kernel")),
+      stride(size_of(numbers, "stride")),
+      groups(size_of(numbers, "groups")) {}
+
+void convolve(const ConvolutionSizes& sizes, const double* weights, const double* image,
+              double* out) {
+  for (std::size_t group = 0; group < sizes.groups; ++group) {
+    group_of(out, sizes.places_out(), sizes, group).noalias() =
+        unfolded(sizes, group, image) * group_of(weights, sizes.window(), sizes, group);
+  }
+}
+
+void convolve_image_gradient(const ConvolutionSizes& sizes, const double* weights,
+                             const double* gradient, double* image_gradient) {
+  for (std::size_t group = 0; group < sizes.groups; ++group) {
+    const Eigen::MatrixXd rows = group_of(gradient, sizes.places_out(), sizes, group) *
+                                 group_of(weights, sizes.window(), sizes, group).transpose();
+    for_each_number(sizes, group, [&](std::size_t out, std::size_t number, std::size_t in) {
+      image_gradient[in] += rows(eigen_index(out), eigen_index(number));
+    });
+  }
+}
+
+void convolve_weight_gradient(const ConvolutionSizes& sizes, const double* image,
+                              const double* gradient, double* weight_gradient) {
+  for (std::size_t group = 0; group < sizes.groups; ++group) {
+    group_of(weight_gradient, sizes.window(), sizes, group).noalias() +=
+        unfolded(sizes, group, image).transpose() *
+        group_of(gradient, sizes.places_out(), sizes, group);
+  }
+}
+
+void relu(Tensor& images) { matrix(images) = matrix(images).cwiseMax(0); }
+
+void relu_gradient(const Tensor& images, Tensor& gradient) {
+  for (std::size_t i = 0; i < images.values.size(); ++i) {
+    if (images.values[i] <= 0) gradient.values[i] = 0;
+  }
+}
+
+void add_weights_behind(const LayerNumbers& numbers, std::vector<WeightSpec>& specs) {
+  const std::size_t channels = size_of(numbers, "channels_out");
+  if (numbers.is("bias")) specs.push_back({channels, 1, 0.1});
+  if (numbers.is("batch_norm"))
+    specs.insert(specs.end(), {{channels, 1, 0.1, 1}, {channels, 1, 0.1}});
+}
+
+Behind apply_behind(const LayerRun& run, std::size_t first, Tensor& out) {
+  if (!run.numbers.is("bias") && !run.numbers.is("batch_norm")) return {};
+  const Places places(run.numbers, first);
+  Behind kept;
+  Tensor apart = by_channel(out, size_of(run.numbers, "channels_out"));
+  auto all = matrix(apart);
+  const auto row = [&](std::size_t weight) { return matrix(run.weights[weight]).transpose(); };
+  if (run.numbers.is("bias")) all.rowwise() += row(places.bias).row(0);
+  if (run.numbers.is("batch_norm")) {
+    kept.scales = norm_columns(apart, true);
+    kept.normed = apart;
+    all.array().rowwise() *= row(places.gain).row(0).array();
+    all.rowwise() += row(places.shift).row(0);
+  }
+  put_back(apart, out);
+  return kept;
+}
+
+Tensors behind_gradient(const LayerRun& run, std::size_t first, const Behind& kept,
+                        Tensor& gradient) {
+  const Places places(run.numbers, first);
+  Tensors sums;
+  for (std::size_t i = first; i < places.end; ++i) {
+    sums.emplace_back(run.weights[i].rows, run.weights[i].columns);
+  }
+  if (sums.empty()) return sums;
+  Tensor apart = by_channel(gradient, size_of(run.numbers, "channels_out"));
+  auto all = matrix(apart);
+  if (run.numbers.is("batch_norm")) {
+    matrix(sums[places.shift - first]) = all.colwise().sum().transpose();
+    matrix(sums[places.gain - first]) =
+        all.cwiseProduct(matrix(kept.normed)).colwise().sum().transpose();
+    all.array().rowwise() *= matrix(run.weights[places.gain]).col(0).transpose().array();
+    norm_gradient(kept.normed, kept.scales, true, apart);
+  }
+  if (run.numbers.is("bias")) matrix(sums[0]) = all.colwise().sum().transpose();
+  put_back(apart, gradient);
+  return sums;
+}
+
+}  // namespace penstock
