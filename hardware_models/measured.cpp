@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "hardware_models/links/link_costs.hpp"
+#include "hardware_models/registry.hpp"
 #include "hardware_models/times/profile_lookup.hpp"
 #include "hardware_models/times/roofline_time.hpp"
 #include "hardware_models/times/stated_times.hpp"

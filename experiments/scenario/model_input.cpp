@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "experiments/files/json_input.hpp"
+#include "experiments/model_files/graph_at.hpp"
 #include "experiments/model_files/placed_layers.hpp"
 #include "hardware_models/model/model_layers.hpp"
 #include "sim/base/error.hpp"
