@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "experiments/layout/stage_demand.hpp"
 #include "experiments/layout/training.hpp"
 #include "experiments/profiles/profile_rows.hpp"
 #include "hardware_models/registry.hpp"

@@ -13,13 +13,6 @@
 
 namespace penstock {
 
-/// How long a layer encodes and decodes what it keeps and what it sends, beside its own work.
-struct CodecTimes {
-  double forward_us = 0;
-  double backward_us = 0;         // B, or I
-  double backward_weight_us = 0;  // W
-};
-
 /// What a layer is made of: a kind, and all of its numbers; NaN stands for one that is absent.
 struct LayerPart {
   std::string kind;
@@ -63,8 +56,6 @@ struct Layer {
   double expert_parameter_bytes = 0;
   double copies = 1;
   double expert_copies = 1;
-
-  CodecTimes codec;
 
   bool cut_evenly = true;  // counts in an even cut; else it goes with a neighbour
 };
