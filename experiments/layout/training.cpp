@@ -60,10 +60,10 @@ bool made_again(const Scenario& scenario, const Layer& layer) {
   if (layer.recompute_us > 0) return true;
   if (!scenario.recompute) return false;
   if (scenario.recompute != RecomputeMode::selective) {
-    return layer.recomputed_bytes > 0 || !layer.kernels.empty();
+    return layer.recomputed_bytes > 0 || !layer.work.kernels.empty();
   }
   return layer.recomputed_bytes > 0 ||
-         std::any_of(layer.kernels.begin(), layer.kernels.end(),
+         std::any_of(layer.work.kernels.begin(), layer.work.kernels.end(),
                      [](const Kernel& kernel) { return kernel.selective; });
 }
 

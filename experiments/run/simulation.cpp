@@ -48,7 +48,7 @@ void check_profile(const Scenario& scenario, const Layout& layout) {
                    fmt::format("{} speaks of none of the model's layers; the first of these is "
                                "\"{}\", of the kind \"{}\"{}",
                                profile->source, layout.model.layers.front().name,
-                               layout.model.layers.front().kind, unused_text(*profile)));
+                               layout.model.layers.front().key.kind, unused_text(*profile)));
 }
 
 std::unique_ptr<HardwareModel> hardware_of(const Scenario& scenario, const Layout& layout) {
