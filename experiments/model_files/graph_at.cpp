@@ -44,7 +44,7 @@ ModelGraph graph_at(const ModelFile& file, double examples) {
     layer.backward_weight_us = point.backward_weight_us;
     layer.activation_bytes = point.activation_bytes.value_or(0);
     layer.stash_bytes = point.stash_bytes.value_or(0);
-    layer.examples = examples;
+    layer.key.examples = examples;
   }
   return graph;
 }

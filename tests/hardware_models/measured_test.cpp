@@ -39,9 +39,9 @@ Machine machine() {
 Layer layer_of(const char* name, const char* kind, double examples) {
   Layer layer;
   layer.name = name;
-  layer.kind = kind;
-  layer.examples = examples;
-  layer.kernels = {{.kind = KernelKind::matrix, .flops = 1e9}};
+  layer.key.kind = kind;
+  layer.key.examples = examples;
+  layer.work.kernels = {{.kind = KernelKind::matrix, .flops = 1e9}};
   return layer;
 }
 
@@ -87,16 +87,16 @@ TEST_CASE("measured: an entry with numbers speaks for layers of its kind that ha
                             .numbers = {{"hidden", 16}},
                             .counts_tokens = true}};
   Layer layer = layer_of("n", "norm", 2);
-  layer.sequence = 16;
-  layer.parts = {{"norm", {{"hidden", 8}, {"bias", 0}}}};
+  layer.key.sequence = 16;
+  layer.key.parts = {{"norm", {{"hidden", 8}, {"bias", 0}}}};
   CHECK(us(spec, layer, Pass::forward) == 10.0);
-  layer.parts.push_back({"norm", {{"hidden", 16}, {"bias", 0}}});  // 2 * 16 tokens of 64
+  layer.key.parts.push_back({"norm", {{"hidden", 16}, {"bias", 0}}});  // 2 * 16 tokens of 64
   CHECK(us(spec, layer, Pass::forward) == 10.0 + 3.5);
-  layer.sequence = 32;  // nothing speaks for hidden 8 then
+  layer.key.sequence = 32;  // nothing speaks for hidden 8 then
   CHECK(measured_refusal(spec, layer).find("has no layer \"n\" of kind \"norm\"") !=
         std::string::npos);
-  layer.sequence = 16;
-  layer.parts[0].numbers["bias"] = 1;
+  layer.key.sequence = 16;
+  layer.key.parts[0].numbers["bias"] = 1;
   CHECK(measured_refusal(spec, layer) != "accepted");
   spec.profile->entries[0].numbers = {{"height", 1}};
   CHECK(measured_refusal(spec, layer)
@@ -117,7 +117,7 @@ TEST_CASE("measured: what the profile lacks is taken from the machine, if there 
         ": the profile layers.json has no layer \"block 7\" of kind \"attention\", nor its kind; "
         "measure it, or name a machine beside the profile");
   Layer part = layer_of("conv1", "", 1);
-  part.recomputes_selected = true;
+  part.work.recomputes_selected = true;
   CHECK_THROWS_AS(us(spec, part, Pass::recompute), InputError);
   spec.machine = machine();
   CHECK(us(spec, unknown, Pass::forward).value() == doctest::Approx(100));

@@ -65,18 +65,18 @@ TEST_CASE("piper: the forward pass is what making activations again adds, else a
 TEST_CASE("piper: a variant that takes less time than vanilla tells no forward pass apart") {
   const ModelFile file = parse_model_file(replaced(plain, "0.016", "0.011"));
   CHECK(*file.graph.layers[0].forward_us == doctest::Approx(4000));
-  CHECK(!file.graph.layers[0].selective_recompute_us);
+  CHECK(!file.graph.layers[0].selective.recompute_us);
   CHECK(notes_say(file, "of 2 layers the forward pass is assumed"));
 }
 
 TEST_CASE("piper: selective recomputation gives a layer the costs of its other variant") {
   const ModelFile file = parse_model_file(plain);
   const Layer& embedding = file.graph.layers[0];
-  CHECK(embedding.selective_recompute_us.value() == doctest::Approx(4000));
-  CHECK(embedding.selective_stash_bytes == 200);
-  CHECK(embedding.selective_recomputed_bytes == 800);
+  CHECK(embedding.selective.recompute_us.value() == doctest::Approx(4000));
+  CHECK(embedding.selective.stash_bytes == 200);
+  CHECK(embedding.selective.recomputed_bytes == 800);
   CHECK(embedding.recompute_us == 0);
-  CHECK(!file.graph.layers[1].selective_recompute_us);
+  CHECK(!file.graph.layers[1].selective.recompute_us);
 }
 
 TEST_CASE("piper: where a layer takes more than 1, times are milliseconds") {
