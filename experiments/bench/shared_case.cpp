@@ -1,5 +1,6 @@
 #include "experiments/bench/shared_case.hpp"
 
+#include "experiments/layout/stage_demand.hpp"
 #include "hardware_models/registry.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/named.hpp"

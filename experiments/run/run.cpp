@@ -4,6 +4,7 @@
 
 #include "experiments/files/files.hpp"
 #include "experiments/layout/layout.hpp"
+#include "experiments/layout/stage_demand.hpp"
 #include "experiments/layout/training.hpp"
 #include "experiments/profiles/profile_rows.hpp"
 #include "experiments/run/simulation.hpp"
@@ -112,7 +113,7 @@ std::optional<Finding> simulate(const Scenario& scenario, const Layout& layout,
   result.plan = std::move(priced.plan);
   result.conditions = std::move(priced.conditions);
   result.training = training_of(scenario, layout);
-  result.shares = stage_shares(*result.plan, layout.model, layout.partition, result.training);
+  result.demand = demand_of(*result.plan, layout.model, layout.partition, result.training);
   return std::nullopt;
 }
 

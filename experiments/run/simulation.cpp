@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "experiments/layout/stage_demand.hpp"
 #include "experiments/layout/training.hpp"
 #include "experiments/profiles/profile_rows.hpp"
 #include "hardware_models/registry.hpp"
@@ -12,6 +13,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "sim/costs/chance.hpp"
+#include "sim/costs/plan_network.hpp"
 #include "sim/engines/events.hpp"
 #include "sim/engines/order_by_policy.hpp"
 #include "sim/engines/replicas.hpp"
@@ -47,7 +49,7 @@ void check_profile(const Scenario& scenario, const Layout& layout) {
                    fmt::format("{} speaks of none of the model's layers; the first of these is "
                                "\"{}\", of the kind \"{}\"{}",
                                profile->source, layout.model.layers.front().name,
-                               layout.model.layers.front().kind, unused_text(*profile)));
+                               layout.model.layers.front().key.kind, unused_text(*profile)));
 }
 
 std::unique_ptr<HardwareModel> hardware_of(const Scenario& scenario, const Layout& layout) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "experiments/layout/stage_demand.hpp"
 #include "hardware_models/registry.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"

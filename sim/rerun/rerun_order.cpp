@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "sim/engines/relax.hpp"
+#include "sim/rerun/renumber.hpp"
 #include "sim/rerun/rerun.hpp"
 #include "sim/rerun/topological_repair.hpp"
 

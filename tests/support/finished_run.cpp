@@ -7,15 +7,11 @@
 #include "sim/costs/chance.hpp"
 #include "sim/engines/events.hpp"
 #include "sim/engines/relax.hpp"
+#include "tests/support/draws.hpp"
 #include "tests/support/random_system.hpp"
 
 namespace penstock::testing {
 namespace {
-
-std::uint32_t below(std::uint32_t end) {
-  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::uint32_t>(0, end));
-}
-bool one_in(std::uint32_t count) { return below(count) == 0; }
 
 /// Routes over up to three of four links for whatever the plan sends.
 Network random_network(const Plan& plan) {

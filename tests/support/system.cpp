@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "experiments/formats/torch_csv.hpp"
+#include "experiments/layout/stage_demand.hpp"
 #include "sim/base/named.hpp"
 #include "sim/engines/relax.hpp"
 #include "sim/order/order_fault.hpp"

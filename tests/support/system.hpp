@@ -4,10 +4,10 @@
 #include <string_view>
 #include <vector>
 
+#include "experiments/layout/training_step.hpp"
 #include "hardware_models/registry.hpp"
 #include "sim/costs/costs.hpp"
 #include "sim/model/model_graph.hpp"
-#include "sim/model/training.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
 #include "sim/plan/extras.hpp"

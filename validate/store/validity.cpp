@@ -13,6 +13,7 @@
 #include "validate/store/profile_store.hpp"
 #include "validate/store/shape_curve.hpp"
 #include "validate/store/shape_neighbours.hpp"
+#include "validate/store/store_schema.hpp"
 #include "validate/store/utc.hpp"
 
 namespace penstock {
@@ -67,9 +68,9 @@ Groups grouped(Rows rows, Text text) {
 }
 
 void judge_alone(const StoredRow& stored, RowJudgement& judgement) {
-  if (stored.schema < ProfileStore::schema) {
+  if (stored.schema < store_schema) {
     find_fault(judgement, fmt::format("it was written in version {} of the schema, this is {}",
-                                      stored.schema, ProfileStore::schema));
+                                      stored.schema, store_schema));
   }
   const std::size_t samples = stored.row.samples_ns.size();
   if (samples < Rules::least_samples) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double gb_per_s = 1e9;  // 1,000 bytes take 1 us
 
-std::uint32_t below(std::uint32_t end) {
+std::uint32_t transfers_below(std::uint32_t end) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::uint32_t>(0, end));
 }
 
@@ -60,14 +60,14 @@ std::vector<Time> begins_in_line(const FlowSet& set, const FlowPlan& flows) {
 /// Routes over up to three of four links for whatever a plan sends.
 Network random_network(const Plan& plan) {
   Network network;
-  network.sharing = below(2) == 0 ? Sharing::fair : Sharing::fifo;
+  network.sharing = transfers_below(2) == 0 ? Sharing::fair : Sharing::fifo;
   for (int link = 0; link < 4; ++link) {
-    network.links.push_back({"", 1e8 * (1 + below(3)), 0});
+    network.links.push_back({"", 1e8 * (1 + transfers_below(3)), 0});
   }
   for (std::size_t link = 0; link < plan.links.size(); ++link) {
     network.routes.emplace_back();
-    for (std::uint32_t length = 1 + below(3); length > 0; --length) {
-      network.routes.back().push_back(below(4));
+    for (std::uint32_t length = 1 + transfers_below(3); length > 0; --length) {
+      network.routes.back().push_back(transfers_below(4));
     }
   }
   return network;
@@ -77,7 +77,7 @@ Network random_network(const Plan& plan) {
 
 TEST_CASE("in fifo order over routes of several links nothing overtakes and everything arrives") {
   CHECK(rc::check([] {
-    const FlowSet set = random_flows(below);
+    const FlowSet set = random_flows(transfers_below);
     const FlowPlan flows(set, Sharing::fifo);
     const Timeline timeline = flows.run();
     const std::vector<Time> expected = begins_in_line(set, flows);
@@ -120,7 +120,7 @@ TEST_CASE("nothing is faster over shared links than alone, and in the end all ha
     const Costs costs = priced(system, plan);
     Conditions conditions;
     conditions.network = random_network(plan);
-    conditions.transfer_slowdown = 1 + 0.5 * below(3);
+    conditions.transfer_slowdown = 1 + 0.5 * transfers_below(3);
     Timeline timeline;
     RC_ASSERT(!run_events(plan, costs, conditions, timeline));
     for (TaskId task = 0; task < plan.tasks(); ++task) {
@@ -136,9 +136,9 @@ TEST_CASE("shared links bring no deadlock where links of one's own bring none") 
     const Plan plan = lowered(system);
     const Costs costs = priced(system, plan);
     Conditions conditions;
-    conditions.rendezvous = below(2) == 0;
-    conditions.blocking_sends = below(2) == 0;
-    conditions.in_flight = below(3);
+    conditions.rendezvous = transfers_below(2) == 0;
+    conditions.blocking_sends = transfers_below(2) == 0;
+    conditions.in_flight = transfers_below(3);
     Timeline timeline;
     const bool alone = !run_events(plan, costs, conditions, timeline);
     conditions.network = random_network(plan);

@@ -58,7 +58,7 @@ void run_catalogue(const BackendEntry& entry) {
   }
 }
 
-RunFault fault_of(const BackendEntry& entry, const Job& job) {
+RunFault real_time_fault_of(const BackendEntry& entry, const Job& job) {
   const auto outcome = entry.make(job)->run();
   REQUIRE(std::holds_alternative<RunFault>(outcome));
   return std::get<RunFault>(outcome);
@@ -100,7 +100,7 @@ TEST_CASE("real time: a deadlock is a finding within seconds, with all who wait"
   for (const BackendEntry* entry : backends_in_real_time()) {
     CAPTURE(entry->name);
     const auto begin = std::chrono::steady_clock::now();
-    const RunFault fault = fault_of(*entry, job);
+    const RunFault fault = real_time_fault_of(*entry, job);
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
     CHECK(fault.kind == "deadlock");
     CHECK(fault.rank == Rank{0});
@@ -115,7 +115,7 @@ TEST_CASE("real time: a plan that ties an action to the wrong tensor is found ou
   std::swap(job.plan.input[task_of(job.plan, "1F0")], job.plan.input[task_of(job.plan, "1F1")]);
   for (const BackendEntry* entry : backends_in_real_time()) {
     CAPTURE(entry->name);
-    const RunFault fault = fault_of(*entry, job);
+    const RunFault fault = real_time_fault_of(*entry, job);
     CHECK(fault.kind == "wrong_tensor");
     CHECK(fault.rank == Rank{1});
   }
