@@ -44,8 +44,6 @@ std::unique_ptr<Backend> backend_for(const BackendEntry& entry, const Job& job,
   return std::make_unique<ProcessBackend>(job, entry.make_part, processes);
 }
 
-Finding finding_of(const RunFault& fault) { return {fault.kind, fault.rank, {}, fault.text}; }
-
 /// Real time is rarely undisturbed.
 MeasuringPlan measuring_of(const BackendEntry& backend, const ValidationOptions& options) {
   constexpr std::uint32_t least_in_real_time = 8;
@@ -113,7 +111,7 @@ void compare(const Backend& backend, Validation& result) {
   if (result.why_no_score.empty()) {
     result.verdict = judge(result.errors, result.measured, result.targets);
   }
-  relax(result.job.plan, costs_of(result.job, result.measured.profile_ns), result.simulated);
+  result.simulated = relax({result.job.plan, costs_of(result.job, result.measured.profile_ns)});
   const std::size_t middle = result.errors.median_iteration;
   result.typical = timeline_of(result.job, result.measured.iterations[middle]);
   result.typical.iteration = static_cast<std::uint32_t>(middle);
@@ -125,7 +123,8 @@ void compare(const Backend& backend, Validation& result) {
 std::optional<Finding> measure_and_compare(const Setting& setting, Validation& result) {
   const auto backend = backend_for(setting.backend, result.job, setting.options.processes);
   auto outcome = measure(*backend, result.job, measuring_of(setting.backend, setting.options));
-  if (const auto* fault = std::get_if<RunFault>(&outcome)) return finding_of(*fault);
+  if (const auto* fault = std::get_if<RunFault>(&outcome))
+    return Finding{fault->kind, fault->rank, {}, fault->text};
   result.measured = std::get<Measurement>(std::move(outcome));
   if (!result.measured.iterations.empty()) compare(*backend, result);
   judge_numbers(setting, *backend, result);
@@ -173,9 +172,7 @@ std::optional<Finding> run_for_real(const Scenario& scenario, const Layout& layo
     throw UsageError(fmt::format("{} processes are too many for {} ranks", options.processes,
                                  priced.plan.ranks));
   }
-  Timeline unscaled;
-  relax(priced.plan, priced.costs, unscaled);
-  result.scenario = makespan(priced.plan, unscaled);
+  result.scenario = makespan(priced.plan, relax(priced));
   const JobLength length = length_of(backend, priced.plan.ranks, options);
   result.job = job_of(std::move(priced.plan), priced.costs, length);
   const Setting setting{scenario, layout, std::get<Schedule>(order), backend, options};

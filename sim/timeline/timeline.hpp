@@ -34,6 +34,9 @@ struct Timeline {
   std::map<std::string, std::string> environment;  // of a measured run: device, driver, host …
 };
 
+/// Makes a timeline in which nothing has begun or ended: both are -1 ps. Its memory is reused.
+void prepare(const Plan& plan, Timeline& timeline);
+
 /// The end of the last task, transfers of the tail included.
 Time makespan(const Plan& plan, const Timeline& timeline);
 

@@ -14,8 +14,7 @@ std::variant<Iteration, RunFault> MadeUpBackend::run() {
     if (job_.plan.is_link(kind.resource)) continue;
     taken[work] = std::llround(rule_(kind.pass, static_cast<double>(taken[work])));
   }
-  Timeline timeline;
-  relax(job_.plan, costs_of(job_, taken), timeline);
+  const Timeline timeline = relax({job_.plan, costs_of(job_, taken)});
   Iteration iteration;
   for (TaskId task = 0; task < job_.plan.tasks(); ++task) {
     iteration.push_back(

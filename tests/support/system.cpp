@@ -68,9 +68,14 @@ Outcome simulated(const System& system) {
   Outcome outcome;
   outcome.plan = lowered(system);
   outcome.costs = priced(system, outcome.plan);
-  relax(outcome.plan, outcome.costs, outcome.timeline);
+  outcome.timeline = relax({outcome.plan, outcome.costs});
   outcome.report = summarize(outcome.plan, outcome.costs, outcome.timeline);
   return outcome;
+}
+
+Timeline timeline_of(RunOutcome outcome) {
+  if (const auto* halt = std::get_if<Standstill>(&outcome)) throw std::logic_error(halt->text);
+  return std::get<Timeline>(std::move(outcome));
 }
 
 TaskId task_of(const Plan& plan, std::string_view text) {

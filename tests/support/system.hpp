@@ -6,6 +6,7 @@
 
 #include "hardware_models/registry.hpp"
 #include "sim/costs/costs.hpp"
+#include "sim/engines/standstill.hpp"
 #include "sim/model/model_graph.hpp"
 #include "sim/model/training.hpp"
 #include "sim/order/placement.hpp"
@@ -52,6 +53,8 @@ HardwareSpec link(double latency_us, double bandwidth_bytes_per_s);
 Plan lowered(const System& system);
 Costs priced(const System& system, const Plan& plan);
 Outcome simulated(const System& system);
+/// Of a run that came to its end; fails the test when it did not.
+Timeline timeline_of(RunOutcome outcome);
 
 /// The task that reads like this, "2F5" or "2SEND_F5"; fails the test when there is none.
 TaskId task_of(const Plan& plan, std::string_view text);

@@ -15,9 +15,7 @@ namespace {
 constexpr double makespan_interval_share = 0.9;
 
 Time simulated(const Job& job, const Costs& costs) {
-  Timeline timeline;
-  relax(job.plan, costs, timeline);
-  return makespan(job.plan, timeline);
+  return makespan(job.plan, relax({job.plan, costs}));
 }
 
 /// What each work class takes alone, and links nothing.

@@ -31,8 +31,7 @@ Costs costs_of_iteration(const Job& job, const Iteration& iteration) {
 }
 
 double structure_error(const Job& job, const Iteration& iteration) {
-  Timeline replayed;
-  relax(job.plan, costs_of_iteration(job, iteration), replayed);
+  const Timeline replayed = relax({job.plan, costs_of_iteration(job, iteration)});
   return distance(makespan(job.plan, replayed), makespan(job.plan, timeline_of(job, iteration)));
 }
 
@@ -123,8 +122,7 @@ RunErrors run_errors(const Job& job, const Measurement& measured) {
   }
   errors.structure = *std::max_element(structures.begin(), structures.end());
   errors.usual_structure = median(std::move(structures));
-  Timeline simulated;
-  relax(job.plan, costs_of(job, measured.profile_ns), simulated);
+  const Timeline simulated = relax({job.plan, costs_of(job, measured.profile_ns)});
   errors.simulated = makespan(job.plan, simulated);
   errors.measured = from_us(median(makespans));
   errors.profile = distance(errors.simulated, errors.measured);
