@@ -83,14 +83,13 @@ RealLayers layers_for(const Setting& setting, const Plan& plan) {
 /// Layers take their own time here, and links are to keep their proportion to it. The first profile
 /// warms up.
 void choose_bodies(const Setting& setting, Validation& result) {
-  RealLayers real = layers_for(setting, result.job.plan);
+  RealLayers real = layers_for(setting, result.job.priced.plan);
   result.why_busy = std::move(real.why_not);
   if (!real.layers) return;
   result.job.layers = std::move(real.layers);
   const std::unique_ptr<Backend> backend = setting.backend.make(result.job);
   backend->profile();
-  const std::vector<std::int64_t> profile_ns = backend->profile();
-  use_measured(result.job, profile_ns);
+  use_measured(result.job, backend->profile());
 }
 
 /// Of a model that is trained otherwise, it says nothing how long that takes; nor where what it
@@ -111,9 +110,9 @@ void compare(const Backend& backend, Validation& result) {
   if (result.why_no_score.empty()) {
     result.verdict = judge(result.errors, result.measured, result.targets);
   }
-  result.simulated = relax({result.job.plan, costs_of(result.job, result.measured.profile_ns)});
+  result.simulated = relax(profiled(result.job, result.measured.profile));
   const std::size_t middle = result.errors.median_iteration;
-  result.typical = timeline_of(result.job, result.measured.iterations[middle]);
+  result.typical = result.measured.iterations[middle];
   result.typical.iteration = static_cast<std::uint32_t>(middle);
   result.typical.environment = backend.environment();
   result.typical.environment["time_scale"] = fmt::format("{}", result.job.scale);
@@ -123,8 +122,7 @@ void compare(const Backend& backend, Validation& result) {
 std::optional<Finding> measure_and_compare(const Setting& setting, Validation& result) {
   const auto backend = backend_for(setting.backend, result.job, setting.options.processes);
   auto outcome = measure(*backend, result.job, measuring_of(setting.backend, setting.options));
-  if (const auto* fault = std::get_if<RunFault>(&outcome))
-    return Finding{fault->kind, fault->rank, {}, fault->text};
+  if (auto* halt = std::get_if<Standstill>(&outcome)) return finding_of(std::move(*halt));
   result.measured = std::get<Measurement>(std::move(outcome));
   if (!result.measured.iterations.empty()) compare(*backend, result);
   judge_numbers(setting, *backend, result);
@@ -174,7 +172,7 @@ std::optional<Finding> run_for_real(const Scenario& scenario, const Layout& layo
   }
   result.scenario = makespan(priced.plan, relax(priced));
   const JobLength length = length_of(backend, priced.plan.ranks, options);
-  result.job = job_of(std::move(priced.plan), priced.costs, length);
+  result.job = job_of(std::move(priced), length);
   const Setting setting{scenario, layout, std::get<Schedule>(order), backend, options};
   choose_bodies(setting, result);
   check_real_time(backend, result);

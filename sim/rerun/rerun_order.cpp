@@ -4,6 +4,7 @@
 
 #include "sim/engines/events.hpp"
 #include "sim/engines/relax.hpp"
+#include "sim/rerun/renumbered_run.hpp"
 #include "sim/rerun/rerun.hpp"
 #include "sim/rerun/topological_repair.hpp"
 

@@ -64,6 +64,12 @@ Costs priced(const System& system, const Plan& plan) {
   return price(plan, model, partition, *ideal->make(system.hardware), system.training);
 }
 
+PricedPlan priced(const System& system) {
+  PricedPlan all{lowered(system), {}};
+  all.costs = priced(system, all.plan);
+  return all;
+}
+
 Outcome simulated(const System& system) {
   Outcome outcome;
   outcome.plan = lowered(system);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "hardware_models/registry.hpp"
-#include "sim/costs/costs.hpp"
+#include "sim/costs/priced_plan.hpp"
 #include "sim/engines/standstill.hpp"
 #include "sim/model/model_graph.hpp"
 #include "sim/model/training.hpp"
@@ -52,6 +52,8 @@ HardwareSpec link(double latency_us, double bandwidth_bytes_per_s);
 /// The plan of a system; fails the test when the order has a fault or a deadlock.
 Plan lowered(const System& system);
 Costs priced(const System& system, const Plan& plan);
+/// Lowered and priced.
+PricedPlan priced(const System& system);
 Outcome simulated(const System& system);
 /// Of a run that came to its end; fails the test when it did not.
 Timeline timeline_of(RunOutcome outcome);

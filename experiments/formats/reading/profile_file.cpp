@@ -5,6 +5,7 @@
 #include "experiments/files/files.hpp"
 #include "experiments/profiles/profile_rows.hpp"
 #include "sim/base/error.hpp"
+#include "validate/store/store_file.hpp"
 
 namespace penstock {
 
