@@ -12,7 +12,6 @@
 #include "validate/store/newer_rows.hpp"
 #include "validate/store/shape_curve.hpp"
 #include "validate/store/shape_neighbours.hpp"
-#include "validate/store/store_schema.hpp"
 #include "validate/store/utc.hpp"
 
 namespace penstock {
