@@ -57,8 +57,4 @@ class HardwareModel {
   virtual Route route(const Link& /*link*/) const { return {}; }
 };
 
-/// The network of some hardware with the route of each link of a plan; without links where the
-/// hardware shares none. Throws InputError for a link that has no route.
-Network network_of(const Plan& plan, const HardwareModel& hardware);
-
 }  // namespace penstock
