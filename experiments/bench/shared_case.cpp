@@ -30,4 +30,10 @@ Costs priced(const Case& of, const Plan& plan) {
   return price(plan, of.model, of.partition, *of.hardware);
 }
 
+PricedPlan priced(const Case& of) {
+  PricedPlan all{.plan = lowered(of), .costs = {}};
+  all.costs = priced(of, all.plan);
+  return all;
+}
+
 }  // namespace penstock

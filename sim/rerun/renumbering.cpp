@@ -1,5 +1,7 @@
 #include "sim/rerun/renumbering.hpp"
 
+#include <utility>
+
 namespace penstock {
 
 Renumbering::Renumbering(TaskId first, std::vector<TaskId> tasks)

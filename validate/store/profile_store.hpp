@@ -68,7 +68,4 @@ class ProfileStore {
   std::unique_ptr<Database> database_;
 };
 
-/// Whether a file begins as files of SQLite do.
-bool looks_like_store(const std::string& path);
-
 }  // namespace penstock

@@ -12,6 +12,7 @@
 #include "sim/base/error.hpp"
 #include "validate/store/store_error.hpp"
 #include "validate/store/store_schema.hpp"
+#include "validate/store/stored_row.hpp"
 
 namespace penstock {
 namespace {

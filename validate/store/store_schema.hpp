@@ -21,9 +21,6 @@ namespace penstock {
 /// The number that says so in the head of the file.
 constexpr std::int64_t store_application_id = 0x5065'6e73;  // "Pens"
 
-/// The version of the tables that this program writes.
-constexpr std::int64_t store_schema = 1;
-
 /// Makes the tables in an empty file. `version` is that of the program.
 void make_tables(Database& database, std::int64_t schema);
 

@@ -6,14 +6,12 @@
 #include <cmath>
 #include <utility>
 
-#include "validate/job/measurement.hpp"
+#include "validate/statistics/median.hpp"
 #include "validate/store/environment_keys.hpp"
 #include "validate/store/layer_point.hpp"
 #include "validate/store/newer_rows.hpp"
-#include "validate/store/profile_store.hpp"
 #include "validate/store/shape_curve.hpp"
 #include "validate/store/shape_neighbours.hpp"
-#include "validate/store/store_schema.hpp"
 #include "validate/store/utc.hpp"
 
 namespace penstock {

@@ -6,6 +6,7 @@
 #include "experiments/formats/reading/read_model_file.hpp"
 #include "experiments/profiles/profile_rows.hpp"
 #include "sim/base/error.hpp"
+#include "validate/store/store_file.hpp"
 
 namespace penstock {
 

@@ -145,8 +145,8 @@ TEST_CASE(
   const Validation result = validated();
   if (result.measured.iterations.empty()) return;
   const Recording recording =
-      read_timeline(write_timeline(result.job.plan, result.typical, result.title));
-  CHECK(plan_hash(recording.plan) == plan_hash(result.job.plan));
+      read_timeline(write_timeline(result.job.priced.plan, result.typical, result.title));
+  CHECK(plan_hash(recording.plan) == plan_hash(result.job.priced.plan));
   CHECK(recording.timeline.begin == result.typical.begin);
   CHECK(recording.timeline.end == result.typical.end);
   CHECK(recording.timeline.environment.at("backend") == "cpu_logical");

@@ -8,7 +8,7 @@
 #include "tests/support/profile_rows.hpp"
 #include "tests/support/scratch.hpp"
 #include "validate/store/database.hpp"
-#include "validate/store/store_schema.hpp"
+#include "validate/store/store_file.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -1,7 +1,6 @@
-#include "sim/rerun/renumber.hpp"
+#include "sim/rerun/renumbered_run.hpp"
 
 #include <algorithm>
-#include <vector>
 
 namespace penstock {
 namespace {
