@@ -50,27 +50,28 @@ struct Rooms {
 
 const std::map<std::string, Rooms>& rooms() {
   static const std::map<std::string, Rooms> table = {
-      {"sim",
-       {{"base", "order", "model", "plan", "costs", "timeline", "engines", "report", "rerun"}}},
-      {"schedules", {{"patterns", "", "policies/choosing", "policies", "partitioners"}}},
-      {"hardware_models",
-       {{"collectives/rounds", "collectives", "spec", "topologies/machines", "topologies",
-         "codecs/coding", "codecs", "codecs/reference", "layers/building", "layers", "links",
-         "times", "", "model"}}},
-      {"validate",
-       {{"wire", "statistics", "kernels/steps", "kernels", "machine", "job", "comparison", "store",
-         "transports", "training", "ranks", "probes/timing", "probes", "calibration", "processes",
-         "backends/cuda", "backends/gpu", "backends"}}},
-      {"experiments",
-       {{"files",          "pictures",       "catalogue",        "model_files",
-         "profiles",       "formats/graphs", "formats/megatron", "formats/transformers",
-         "formats/traces", "formats",        "formats/orders",   "formats/reading",
-         "scenario",       "orders",         "layout",           "run",
-         "measured_runs",  "calibration",    "studies",          "results",
-         "explanation",    "comparison",     "validation",       "reproduction",
-         "commands/line",  "commands",       "program",          "bench"},
-        {"first_run", "version.hpp.in"}}},
-  };
+    {"sim",
+     {{"base", "order", "model", "plan", "costs", "timeline", "engines", "report", "rerun"}}},
+    {"schedules", {{"patterns", "", "policies/choosing", "policies", "partitioners"}}},
+    {
+        "hardware_models",
+        {{"collectives/rounds", "collectives", "topologies/machines", "topologies", "spec",
+          "codecs/coding", "codecs", "codecs/reference", "layers/building", "layers", "links",
+          "times", "", "model"}},
+        {"validate",
+         {{"wire", "statistics", "kernels/steps", "kernels", "machine", "job", "comparison",
+           "store", "transports", "training", "ranks", "probes/timing", "probes", "calibration",
+           "processes", "backends/cuda", "backends/gpu", "backends"}}},
+        {"experiments",
+         {{"files",          "pictures",       "catalogue",        "model_files",
+           "profiles",       "formats/graphs", "formats/megatron", "formats/transformers",
+           "formats/traces", "formats",        "formats/orders",   "formats/reading",
+           "scenario",       "orders",         "layout",           "run",
+           "measured_runs",  "calibration",    "studies",          "results",
+           "explanation",    "comparison",     "validation",       "reproduction",
+           "commands/line",  "commands",       "program",          "bench"},
+          {"first_run", "version.hpp.in"}}},
+    };
   return table;
 }
 
