@@ -89,6 +89,10 @@ std::vector<Word> words_of(const std::string& code) {
     std::size_t end = at;
     while (end < code.size() && is_letter(code[end])) ++end;
     const std::string text = code.substr(at, end - at);
+    if (text == "alignas") {
+      at = code.find(')', end) + 1;
+      continue;
+    }
     const bool qualified = at > 0 && (code[at - 1] == '.' || code[at - 1] == ':');
     words.push_back({text, last, qualified, at >= 5 && code.compare(at - 5, 5, "std::") == 0});
     last = text;
