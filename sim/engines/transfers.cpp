@@ -76,7 +76,8 @@ std::vector<Arrival> in_order(const Plan& plan, std::vector<TaskId> ready) {
 }  // namespace
 
 std::vector<bool> private_links(const Plan& plan, const Network& network) {
-  std::vector<bool> is_private = links_in_one_order(plan);
+  std::vector<bool> is_private = plan.in_one_order;
+  is_private.resize(plan.links.size(), false);
   std::vector<std::uint32_t> user(network.links.size(), UINT32_MAX);
   for (std::uint32_t link = 0; link < network.routes.size(); ++link) {
     for (const std::uint32_t physical : network.routes[link]) {

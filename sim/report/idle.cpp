@@ -26,15 +26,10 @@ TaskId maker_of(const Plan& plan, const Timeline& timeline, TaskId input,
   return input;
 }
 
-/// The gap before an action, split along the input that arrived last. `way` is scratch space.
-IdleGap gap_before(const Plan& plan, const Timeline& timeline, TaskId next, Time from,
-                   std::vector<TaskId>& way) {
-  IdleGap gap{.rank = Rank{plan.class_of(next).resource},
-              .begin = from,
-              .end = timeline.begin[next],
-              .next = next,
-              .input = timeline.last_input[next]};
-  Time at = from;
+/// Splits a gap before an action along the input that arrived last. `way` is scratch space.
+void explain_gap(const Plan& plan, const Timeline& timeline, IdleGap& gap,
+                 std::vector<TaskId>& way) {
+  Time at = gap.begin;
   const auto until = [&](Time moment) {
     const Time reached = std::clamp(moment, at, gap.end);
     const Time length = reached - at;
@@ -57,10 +52,9 @@ IdleGap gap_before(const Plan& plan, const Timeline& timeline, TaskId next, Time
       gap.causes.contention += until(there);
     }
   }
-  const Time for_memory = std::min(time_in(timeline.memory_wait, next), gap.end - at);
+  const Time for_memory = std::min(time_in(timeline.memory_wait, gap.next), gap.end - at);
   gap.causes.memory += until(at + for_memory);
   gap.causes.launch = until(gap.end);
-  return gap;
 }
 
 /// Calls `visit` with every gap; those of one rank come in time order.
@@ -84,7 +78,13 @@ void for_each_gap(const Plan& plan, const Timeline& timeline, Visitor visit) {
                .causes = {.warmup = begin}});
       }
     } else if (begin > until) {
-      visit(gap_before(plan, timeline, task, until, way));
+      IdleGap gap{.rank = Rank{rank},
+                  .begin = until,
+                  .end = begin,
+                  .next = task,
+                  .input = timeline.last_input[task]};
+      explain_gap(plan, timeline, gap, way);
+      visit(gap);
     }
     until = std::max(until, timeline.end[task]);
   }

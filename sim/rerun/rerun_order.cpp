@@ -95,7 +95,9 @@ Rerun::Answer Rerun::run_reordered(std::span<const Slot> slots,
 /// In which order the transfers of a link become ready can change with the order of actions only
 /// where they wait for other transfers besides.
 void Rerun::find_engine() {
-  if (waits_for_transfers_) relaxes_ = !why_not_relax(plan_, conditions_);
+  if (!waits_for_transfers_) return;
+  plan_.in_one_order = links_in_one_order(plan_);
+  relaxes_ = !why_not_relax(plan_, conditions_);
 }
 
 }  // namespace penstock

@@ -5,8 +5,10 @@
 namespace penstock {
 
 Time makespan(const Plan& /*plan*/, const Timeline& timeline) {
-  return timeline.end.empty() ? Time{}
-                              : *std::max_element(timeline.end.begin(), timeline.end.end());
+  if (timeline.end.empty()) return {};
+  Time latest = timeline.end.front();
+  for (const Time end : timeline.end) latest = std::max(latest, end);
+  return latest;
 }
 
 }  // namespace penstock
