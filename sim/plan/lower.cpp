@@ -34,12 +34,6 @@ std::optional<Stage> reader(const Placement& placement, const Action& action) {
   return std::nullopt;
 }
 
-/// What a rank runs next, an action or two that overlap, and which outputs of other stages they read.
-struct Cell {
-  std::span<const Action> actions;
-  std::array<std::size_t, 2> reads{nothing, nothing};
-};
-
 /// Where the tables have what a stage reads and what it puts out, forwards or backwards.
 struct Ends {
   std::size_t reads = nothing;
@@ -63,24 +57,22 @@ class Lowering {
 
  private:
   std::vector<Ends> find_ends() const;
-  Cell next_cell(const Row& row) const;
+  static std::span<const Action> next_cell(const Row& row);
   const Ends* ends_of(const Action& action) const;
-  const Action* stopped(const Cell& cell) const;
-  bool crosses(std::size_t output) const {
-    return output != nothing && arrived_[output] >= first_task;
-  }
+  std::size_t read_by(const Action& action) const;
+  const Action* stopped(std::span<const Action> cell) const;
 
   void advance(Rank rank);
   void recompute_early(Row& row, std::span<const Action> actions);
   TaskId recompute_in_front(std::span<const Action> actions, TaskId input);
-  void place(Rank rank, const Cell& cell);
-  std::uint32_t class_of(const Action& action, bool crosses, bool in_cell);
+  void place(Rank rank, std::span<const Action> cell);
+  std::uint32_t class_of(const Action& action, bool in_cell);
   void hand_over(Rank rank, const Action& action, TaskId producer);
   void move_stash(Rank rank, const Action& action, TaskId producer);
   TaskId& stash_moved(const Action& action);
   TaskId take_loaded(const Action& action);
   TaskId list_of(std::span<const TaskId> inputs);
-  TaskId input_of(const Cell& cell);
+  TaskId input_of(std::span<const Action> cell);
   void reserve();
   bool may_send(Stage stage, Pass pass) const;
   Deadlock deadlock() const;
@@ -162,25 +154,24 @@ const Ends* Lowering::ends_of(const Action& action) const {
   return &ends_[std::size_t{2} * index(action.stage) + (gradient ? 1 : 0)];
 }
 
-/// Empty when the rank has run all.
-Cell Lowering::next_cell(const Row& row) const {
-  Cell cell;
-  if (row.next == row.end) return cell;
-  cell.actions = {row.next, row.next->with_next ? std::size_t{2} : std::size_t{1}};
-  for (std::size_t i = 0; i < cell.actions.size(); ++i) {
-    const Action& action = cell.actions[i];
-    const Ends* const ends = ends_of(action);
-    if (ends == nullptr || ends->reads == nothing) continue;
-    cell.reads[i] = ends->reads + columns_.column_of(action.microbatch);
-  }
-  return cell;
+/// An action, or two that overlap; empty when the rank has run all.
+std::span<const Action> Lowering::next_cell(const Row& row) {
+  if (row.next == row.end) return {};
+  return {row.next, row.next->with_next ? std::size_t{2} : std::size_t{1}};
+}
+
+/// The output of another stage that an action reads, or `nothing`.
+std::size_t Lowering::read_by(const Action& action) const {
+  const Ends* const ends = ends_of(action);
+  if (ends == nullptr || ends->reads == nothing) return nothing;
+  return ends->reads + columns_.column_of(action.microbatch);
 }
 
 /// The first action of a cell whose input is not there yet; null when all are.
-const Action* Lowering::stopped(const Cell& cell) const {
-  for (std::size_t i = 0; i < cell.actions.size(); ++i) {
-    const std::size_t input = cell.reads[i];
-    if (input != nothing && arrived_[input] == not_yet) return &cell.actions[i];
+const Action* Lowering::stopped(std::span<const Action> cell) const {
+  for (const Action& action : cell) {
+    const std::size_t input = read_by(action);
+    if (input != nothing && arrived_[input] == not_yet) return &action;
   }
   return nullptr;
 }
@@ -208,14 +199,14 @@ std::variant<Plan, Deadlock> Lowering::run() {
 void Lowering::advance(Rank rank) {
   Row& row = rows_[index(rank)];
   row.waits_for = nothing;
-  for (Cell cell = next_cell(row); !cell.actions.empty(); cell = next_cell(row)) {
-    if (recomputation_.early()) recompute_early(row, cell.actions);
+  for (auto cell = next_cell(row); !cell.empty(); cell = next_cell(row)) {
+    if (recomputation_.early()) recompute_early(row, cell);
     if (const Action* waits = stopped(cell)) {
-      row.waits_for = cell.reads[waits == row.next ? 0 : 1];
+      row.waits_for = read_by(*waits);
       return;
     }
     place(rank, cell);
-    row.next += cell.actions.size();
+    row.next += cell.size();
   }
 }
 
@@ -245,7 +236,9 @@ TaskId Lowering::recompute_in_front(std::span<const Action> actions, TaskId inpu
   return input;
 }
 
-std::uint32_t Lowering::class_of(const Action& action, bool crosses, bool in_cell) {
+std::uint32_t Lowering::class_of(const Action& action, bool in_cell) {
+  const std::size_t input = read_by(action);
+  const bool crosses = input != nothing && arrived_[input] >= first_task;
   if (!recomputation_.any()) return classes_.compute(action, crosses);
   const bool within = in_cell && !recomputation_.early() && recomputation_.adds(action);
   return classes_.compute(action, crosses,
@@ -254,17 +247,15 @@ std::uint32_t Lowering::class_of(const Action& action, bool crosses, bool in_cel
                                                       : Recompute::none);
 }
 
-void Lowering::place(Rank rank, const Cell& cell) {
-  const bool overlaps = cell.actions.size() == 2;
+void Lowering::place(Rank rank, std::span<const Action> cell) {
+  const bool overlaps = cell.size() == 2;
   TaskId input = input_of(cell);
   if (recomputation_.any() && !overlaps && !recomputation_.early()) {
-    input = recompute_in_front(cell.actions, input);
+    input = recompute_in_front(cell, input);
   }
   const TaskId first = plan_.tasks();
-  for (std::size_t part = 0; part < cell.actions.size(); ++part) {
-    const Action& action = cell.actions[part];
-    add_task(plan_, class_of(action, crosses(cell.reads[part]), overlaps), action.microbatch,
-             input);
+  for (const Action& action : cell) {
+    add_task(plan_, class_of(action, overlaps), action.microbatch, input);
     // The second part of a cell stands behind the first on its rank, which waits for both.
     input = no_task;
   }
@@ -274,24 +265,26 @@ void Lowering::place(Rank rank, const Cell& cell) {
     plan_.work[first + 1] = two;
     plan_.followers.push_back(first + 1);
   }
-  for (std::size_t part = 0; part < cell.actions.size(); ++part) {
+  for (std::size_t part = 0; part < cell.size(); ++part) {
     const TaskId task = first + static_cast<TaskId>(part);
-    hand_over(rank, cell.actions[part], task);
-    tail_.follow(cell.actions[part], task);
+    hand_over(rank, cell[part], task);
+    tail_.follow(cell[part], task);
   }
 }
 
 /// The transfers that bring what a cell reads, as `Plan::input` writes them.
-TaskId Lowering::input_of(const Cell& cell) {
+TaskId Lowering::input_of(std::span<const Action> cell) {
   std::array<TaskId, 4> found;  // each part reads one tensor, and its activation if that was away
   std::size_t count = 0;
-  for (std::size_t part = 0; part < cell.actions.size(); ++part) {
-    const std::size_t input = cell.reads[part];
-    if (crosses(input)) found[count++] = arrived_[input] - first_task;
-    const TaskId loaded = take_loaded(cell.actions[part]);
-    if (loaded != no_task) found[count++] = loaded;
+  for (const Action& action : cell) {
+    const std::size_t input = read_by(action);
+    if (input != nothing && arrived_[input] >= first_task) {
+      found[count++] = arrived_[input] - first_task;
+    }
+    if (const TaskId loaded = take_loaded(action); loaded != no_task) found[count++] = loaded;
   }
-  return list_of({found.data(), count});
+  if (count == 0) return no_task;
+  return count == 1 ? found.front() : list_of({found.data(), count});
 }
 
 TaskId Lowering::list_of(std::span<const TaskId> inputs) {
@@ -392,7 +385,7 @@ Action Lowering::producer_for(const Action& action, Stage stage, Rank rank) cons
 /// Follows who waits for whom from the first stuck rank until a rank comes up again.
 Deadlock Lowering::deadlock() const {
   Rank rank{0};
-  while (next_cell(rows_[index(rank)]).actions.empty()) rank = Rank{index(rank) + 1};
+  while (next_cell(rows_[index(rank)]).empty()) rank = Rank{index(rank) + 1};
   std::vector<Wait> path;
   const auto seen_at = [&](Rank wanted) {
     return std::find_if(path.begin(), path.end(), [&](const Wait& w) { return w.rank == wanted; });

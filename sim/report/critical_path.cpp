@@ -71,8 +71,8 @@ Causes::Causes(const Plan& plan, const Costs& costs, const Timeline& timeline,
     : plan_(plan),
       costs_(costs),
       timeline_(timeline),
-      blocking_(conditions.blocking_sends) {
-  previous_.reserve(plan.tasks());
+      blocking_(conditions.blocking_sends),
+      previous_(plan.tasks()) {
   const std::vector<bool> in_order = follow_plan();
   if (std::find(in_order.begin(), in_order.end(), false) != in_order.end()) {
     const ResourceOrders orders = resource_orders(plan);
@@ -96,7 +96,7 @@ std::vector<bool> Causes::follow_plan() {
   for (TaskId task = 0; task < plan_.tasks(); ++task) {
     const std::uint32_t resource = plan_.class_of(task).resource;
     Last& before = last[resource];
-    previous_.push_back(before.task);
+    previous_[task] = before.task;
     if (plan_.is_link(resource)) {
       const std::pair<Time, Time> now = served(task);
       if (before.task != no_task && now < before.served) in_order[resource] = false;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <numeric>
 #include <span>
+#include <utility>
+
+#include "sim/base/fifo.hpp"
 
 namespace penstock {
 namespace {
@@ -65,28 +68,24 @@ class Effects {
   std::vector<Effect> effects_;
 };
 
-/// The events of every rank that concern some of the buffer classes. Those of transfers are put in
-/// lists first. Those of actions follow from the plan while the rank runs its cells one after the
-/// other, as simulated ranks do; only where cells overlap are they listed and sorted too.
+/// The events of every rank that concern some of the buffer classes. While a rank runs its cells one
+/// after the other, and what it reads arrives in the order in which it reads it, as on most
+/// simulated ranks, they follow from the plan; on other ranks they are listed and sorted.
 class Events {
  public:
   Events(const Plan& plan, const Timeline& timeline, const std::vector<bool>& counted)
       : plan_(plan),
         timeline_(timeline),
         effects_(plan, counted),
+        receives_(plan.ranks),
         in_sequence_(plan.ranks, 1),
         own_(plan.ranks),
         moved_(plan.ranks) {
-    reserve();
-    const bool overlaps = find_moved();
-    if (overlaps) list_overlapping();
-    for (auto* lists : {&own_, &moved_}) {
-      for (auto& events : *lists) {
-        if (!std::is_sorted(events.begin(), events.end())) {
-          std::stable_sort(events.begin(), events.end());
-        }
-      }
+    for (std::uint32_t c = 0; c < plan.classes.size(); ++c) {
+      if (!plan.is_link(plan.classes[c].resource)) continue;
+      for (const Effect& effect : effects_.of(c)) receives_[effect.rank] = 1;
     }
+    if (!find_sequence()) list_others();
   }
   /// Calls `visit(rank, event)`; those of one rank come in order, of equals first what moves.
   template <class Visitor>
@@ -95,72 +94,30 @@ class Events {
  private:
   using ByRank = std::vector<std::vector<Event>>;
 
-  /// What moves on a rank and has not been visited.
-  struct Moving {
-    const Event* next;
-    const Event* end;
-    bool is_next(const Event& event) const { return next != end && !(event < *next); }
-  };
-
-  void reserve() {
-    std::vector<std::uint32_t> tasks(plan_.classes.size());
-    for (const std::uint32_t work : plan_.work) ++tasks[work];
-    std::vector<std::size_t> moved(plan_.ranks);
-    for (std::uint32_t c = 0; c < plan_.classes.size(); ++c) {
-      if (!plan_.is_link(plan_.classes[c].resource)) continue;
-      for (const Effect& effect : effects_.of(c)) moved[effect.rank] += tasks[c];
-    }
-    for (std::size_t rank = 0; rank < plan_.ranks; ++rank) moved_[rank].reserve(moved[rank]);
-  }
-
-  /// Lists what moves. Returns whether on any rank a cell begins before the one in front has ended.
-  bool find_moved() {
-    const Time* const begin = timeline_.begin.data();
-    const Time* const end = timeline_.end.data();
-    std::vector<Time> until(plan_.ranks);
-    bool overlaps = false;
-    for (TaskId task = 0; task < plan_.tasks(); ++task) {
-      const WorkClass& work = plan_.class_of(task);
-      if (plan_.is_link(work.resource)) {
-        // No action reads what goes away: that belongs to the E that asked for it.
-        if (work.pass == Pass::send_evicted) add_moved(task, plan_.input[task], at_end);
-        continue;
+  /// Calls `visit(rank, event)` with what a task brings about through transfers. An arrival comes
+  /// before the task that reads it in the plan; it counts with that.
+  template <class Visitor>
+  void for_each_moved(TaskId task, const WorkClass& work, Visitor visit) const {
+    const auto visit_all = [&](TaskId transfer, TaskId action, std::uint64_t turn) {
+      for (const Effect& effect : effects_.of(plan_.work[transfer])) {
+        visit(effect.rank, event_of(transfer, effect, std::uint64_t{action} * 4 + turn));
       }
-      // Arrivals come before the tasks that read them in the plan; they are added with these.
-      plan_.for_each_input(task, [&](TaskId input) { add_moved(input, task, arrival); });
-      Time& free = until[work.resource];
-      const Time earliest = work.follows_partner ? begin[task - 1] : free;
-      if (begin[task] < earliest || end[task] < begin[task]) {
-        in_sequence_[work.resource] = 0;
-        overlaps = true;
-      }
-      free = std::max(free, end[task]);
-    }
-    return overlaps;
-  }
-  /// What a transfer does has its turn with an action.
-  void add_moved(TaskId transfer, TaskId action, std::uint64_t turn) {
-    for (const Effect& effect : effects_.of(plan_.work[transfer])) {
-      moved_[effect.rank].push_back(event_of(transfer, effect, std::uint64_t{action} * 4 + turn));
-    }
-  }
-
-  void list_overlapping() {
-    for (TaskId task = 0; task < plan_.tasks(); ++task) {
-      const std::uint32_t rank = plan_.class_of(task).resource;
-      if (plan_.is_link(rank) || in_sequence_[rank] != 0) continue;
-      for_each_effect(task, [&](const Event& event) { own_[rank].push_back(event); });
+    };
+    if (!plan_.is_link(work.resource)) {
+      plan_.for_each_input(task, [&](TaskId input) { visit_all(input, task, arrival); });
+    } else if (work.pass == Pass::send_evicted) {
+      // No action reads what goes away: that belongs to the E that asked for it.
+      visit_all(task, plan_.input[task], at_end);
     }
   }
 
   /// Calls `visit(event)` with what an action does, in order.
   template <class Visitor>
-  void for_each_effect(TaskId task, Visitor visit) const {
-    const std::uint32_t work = plan_.work[task];
-    for (const Effect& effect : effects_.of(work)) {
+  void for_each_own(TaskId task, const WorkClass& work, Visitor visit) const {
+    for (const Effect& effect : effects_.of(plan_.work[task])) {
       // Both parts of a fused cell read before either takes.
-      const bool with_first = effect.turn == at_read && plan_.classes[work].follows_partner;
-      visit(event_of(task, effect, std::uint64_t{with_first ? task - 1 : task} * 4 + effect.turn));
+      const TaskId reader = effect.turn == at_read && work.follows_partner ? task - 1 : task;
+      visit(event_of(task, effect, std::uint64_t{reader} * 4 + effect.turn));
     }
   }
   Event event_of(TaskId task, const Effect& effect, std::uint64_t place) const {
@@ -168,43 +125,92 @@ class Events {
             effect.buffer, effect.takes};
   }
 
+  /// Finds the ranks whose events follow from the plan. Returns whether all do.
+  bool find_sequence() {
+    struct Last {
+      Time end{};
+      std::pair<Time, std::uint64_t> moved{};
+    };
+    std::vector<Last> last(plan_.ranks);
+    for (TaskId task = 0; task < plan_.tasks(); ++task) {
+      const WorkClass& work = plan_.class_of(task);
+      for_each_moved(task, work, [&](std::uint32_t rank, const Event& event) {
+        const std::pair now{event.time, event.place};
+        if (now < last[rank].moved) in_sequence_[rank] = 0;
+        last[rank].moved = now;
+      });
+      if (plan_.is_link(work.resource)) continue;
+      const Time begin = timeline_.begin[task], end = timeline_.end[task];
+      Time& free = last[work.resource].end;
+      const Time earliest = work.follows_partner ? timeline_.begin[task - 1] : free;
+      if (begin < earliest || end < begin) in_sequence_[work.resource] = 0;
+      free = std::max(free, end);
+    }
+    return std::find(in_sequence_.begin(), in_sequence_.end(), 0) == in_sequence_.end();
+  }
+
+  void list_others() {
+    for (TaskId task = 0; task < plan_.tasks(); ++task) {
+      const WorkClass& work = plan_.class_of(task);
+      for_each_moved(task, work, [&](std::uint32_t rank, const Event& event) {
+        if (in_sequence_[rank] == 0) moved_[rank].push_back(event);
+      });
+      if (plan_.is_link(work.resource) || in_sequence_[work.resource] != 0) continue;
+      for_each_own(task, work, [&](const Event& event) { own_[work.resource].push_back(event); });
+    }
+    for (auto* lists : {&own_, &moved_}) {
+      for (auto& events : *lists) std::stable_sort(events.begin(), events.end());
+    }
+  }
+
   const Plan& plan_;
   const Timeline& timeline_;
   Effects effects_;
-  std::vector<std::uint8_t> in_sequence_;  // by rank: its cells do not overlap
-  ByRank own_;                             // of ranks whose cells do
+  std::vector<std::uint8_t> receives_;     // by rank: transfers change what it holds
+  std::vector<std::uint8_t> in_sequence_;  // by rank: its events follow from the plan
+  ByRank own_;                             // of the others
   ByRank moved_;
 };
 
 template <class Visitor>
 void Events::for_each(Visitor visit) const {
-  std::vector<Moving> moving;
-  for (const auto& moved : moved_) {
-    moving.push_back({moved.data(), moved.data() + moved.size()});
-  }
+  // By rank: own events for which it is not known yet what arrives before them.
+  std::vector<Fifo<Event>> waiting(plan_.ranks);
   const auto visit_own = [&](std::uint32_t rank, const Event& event) {
-    while (moving[rank].is_next(event)) visit(rank, *moving[rank].next++);
-    visit(rank, event);
+    if (receives_[rank] == 0) return visit(rank, event);
+    waiting[rank].push(event);
   };
   std::vector<Event> cell;
   for (TaskId task = 0; task < plan_.tasks(); ++task) {
     const WorkClass& work = plan_.class_of(task);
+    for_each_moved(task, work, [&](std::uint32_t rank, const Event& event) {
+      if (in_sequence_[rank] == 0) return;
+      for (Fifo<Event>& own = waiting[rank]; !own.empty() && own.front() < event; own.pop()) {
+        visit(rank, own.front());
+      }
+      visit(rank, event);
+    });
     const std::uint32_t rank = work.resource;
     if (plan_.is_link(rank) || in_sequence_[rank] == 0) continue;
     if (work.partner == UINT32_MAX) {
-      for_each_effect(task, [&](const Event& event) { visit_own(rank, event); });
+      for_each_own(task, work, [&](const Event& event) { visit_own(rank, event); });
     } else if (work.follows_partner) {
       cell.clear();
       for (const TaskId part : {task - 1, task}) {
-        for_each_effect(part, [&](const Event& event) { cell.push_back(event); });
+        for_each_own(part, plan_.class_of(part), [&](const Event& event) { cell.push_back(event); });
       }
       std::stable_sort(cell.begin(), cell.end());
       for (const Event& event : cell) visit_own(rank, event);
     }
   }
   for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
-    for (const Event& event : own_[rank]) visit_own(rank, event);
-    for (auto [next, end] = moving[rank]; next != end; ++next) visit(rank, *next);
+    for (Fifo<Event>& own = waiting[rank]; !own.empty(); own.pop()) visit(rank, own.front());
+    auto moved = moved_[rank].begin();
+    for (const Event& event : own_[rank]) {
+      for (; moved != moved_[rank].end() && !(event < *moved); ++moved) visit(rank, *moved);
+      visit(rank, event);
+    }
+    for (; moved != moved_[rank].end(); ++moved) visit(rank, *moved);
   }
 }
 
@@ -304,7 +310,11 @@ class StashChanges {
       }
     }
     first_.push_back(static_cast<std::uint32_t>(changes_.size()));
+    for (std::size_t c = 0; c < plan.classes.size(); ++c) {
+      changes_any_.push_back(first_[2 * c] != first_[2 * c + 2] ? 1 : 0);
+    }
   }
+  bool any_of(std::uint32_t work) const { return changes_any_[work] != 0; }
   std::span<const Change> of(std::uint32_t work, bool at_end) const {
     const std::uint32_t* const first = &first_[std::size_t{2} * work + (at_end ? 1 : 0)];
     return {changes_.data() + first[0], changes_.data() + first[1]};
@@ -313,6 +323,7 @@ class StashChanges {
  private:
   std::vector<std::uint32_t> first_;  // by class: at the start, at the end
   std::vector<Change> changes_;
+  std::vector<std::uint8_t> changes_any_;  // by class
 };
 
 }  // namespace
@@ -359,6 +370,7 @@ std::vector<std::uint32_t> peak_activations(const Plan& plan) {
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const std::uint32_t number = plan.work[task];
     const WorkClass& work = plan.classes[number];
+    if (!changes.any_of(number) && work.partner == UINT32_MAX) continue;
     if (!work.follows_partner) apply(number, /*at_end=*/false);
     // The second part of a fused cell starts with the first, so before the first ends.
     const bool leads = work.partner != UINT32_MAX && !work.follows_partner;
