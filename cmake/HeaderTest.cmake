@@ -1,21 +1,21 @@
-# penstock_header_test(FOLDER): every header of FOLDER compiles alone, with what penstock_FOLDER includes.
+# penstock_header_test(FOLDER): the headers of FOLDER compile in one unit, each included twice, with what
+# penstock_FOLDER includes. That each includes what it names is a test, tests/includes_test.cpp.
 function(penstock_header_test folder)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
        ${CMAKE_SOURCE_DIR}/${folder}/*.hpp)
-  set(sources "")
-  foreach(header ${headers})
-    set(source ${CMAKE_BINARY_DIR}/headers/${header}.cpp)
-    file(CONFIGURE OUTPUT ${source} @ONLY CONTENT "#include \"@header@\"\n")
-    list(APPEND sources ${source})
-  endforeach()
-  if(NOT sources)
+  if(NOT headers)
     return()
   endif()
+  list(TRANSFORM headers PREPEND "#include \"")
+  list(TRANSFORM headers APPEND "\"")
+  list(JOIN headers "\n" once)
+  set(source ${CMAKE_BINARY_DIR}/headers/${folder}.cpp)
+  file(CONFIGURE OUTPUT ${source} @ONLY CONTENT "@once@\n@once@\n")
   set(target penstock_${folder}_headers)
-  add_library(${target} OBJECT ${sources})
+  add_library(${target} OBJECT ${source})
   target_link_libraries(${target} PRIVATE penstock_settings)
   target_include_directories(${target}
                              PRIVATE $<TARGET_PROPERTY:penstock_${folder},INCLUDE_DIRECTORIES>)
   target_compile_options(${target} PRIVATE -O0 -g0)
-  set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "")
+  set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "" UNITY_BUILD OFF)
 endfunction()

@@ -11,7 +11,7 @@
 namespace penstock::testing {
 namespace {
 
-bool one_in(std::uint32_t count, const Below& below) { return below(count) == count - 1; }
+bool once_in(std::uint32_t count, const Below& below) { return below(count) == count - 1; }
 
 /// From 1 to 10^`decades`, every order of magnitude as likely as the others.
 double magnitude(std::uint32_t decades, const Below& below) {
@@ -69,18 +69,18 @@ FlowSet random_flows(const Below& below) {
   const std::uint32_t links = 1 + below(12);
   const std::uint32_t longest = std::min(links, 5U);
   // Routes of equal latency: of any length without any, or all of one length.
-  const std::uint32_t length = one_in(2, below) ? 1 + below(longest) : 0;
+  const std::uint32_t length = once_in(2, below) ? 1 + below(longest) : 0;
   const double latency = length == 0 ? 0 : below(5) * 1.5;
   for (std::uint32_t link = 0; link < links; ++link) {
-    const bool equal = link > 0 && one_in(3, below);
+    const bool equal = link > 0 && once_in(3, below);
     set.links.push_back(
         {"", equal ? set.links.back().bandwidth_bytes_per_s : std::round(1e7 * magnitude(3, below)),
          latency});
   }
   const std::uint32_t flows = 1 + below(30);
   for (std::uint32_t flow = 0; flow < flows; ++flow) {
-    const bool together = flow > 0 && one_in(3, below);
-    const bool alike = flow > 0 && one_in(3, below);
+    const bool together = flow > 0 && once_in(3, below);
+    const bool alike = flow > 0 && once_in(3, below);
     set.flows.push_back(
         {.start_us = together ? set.flows.back().start_us : below(1'000'000) * 1.25,
          .bytes = alike ? set.flows.back().bytes : std::round(1e5 * magnitude(4, below)),

@@ -5,10 +5,10 @@
 namespace penstock::testing {
 namespace {
 
-/// Numbers of a layer; what is not there is 0.
-class Numbers {
+/// ModelNumbers of a layer; what is not there is 0.
+class ModelNumbers {
  public:
-  explicit Numbers(const LayerSpec& layer) : layer_(layer) {}
+  explicit ModelNumbers(const LayerSpec& layer) : layer_(layer) {}
   double operator[](const char* name) const {
     const auto found = layer_.numbers.find(name);
     return found == layer_.numbers.end() ? 0 : found->second;
@@ -18,14 +18,14 @@ class Numbers {
   const LayerSpec& layer_;
 };
 
-double attention(const Numbers& n) {
+double attention(const ModelNumbers& n) {
   const double queries = n["heads"] * n["head_dim"];
   const double all = queries + 2 * n["kv_heads"] * n["head_dim"];
   return n["hidden"] * (all + queries) + n["qkv_bias"] * all + n["out_bias"] * n["hidden"] +
          n["qk_norm"] * 2 * n["head_dim"];
 }
 
-double mla(const Numbers& n) {
+double mla(const ModelNumbers& n) {
   const double head = n["nope"] + n["rope"];
   const double rank = n["q_lora_rank"];
   const double queries =
@@ -35,15 +35,15 @@ double mla(const Numbers& n) {
   return queries + keys + n["heads"] * n["value"] * n["hidden"];
 }
 
-double mlp(const Numbers& n, double width) { return (2 + n["gated"]) * n["hidden"] * width; }
+double mlp(const ModelNumbers& n, double width) { return (2 + n["gated"]) * n["hidden"] * width; }
 
-double moe(const Numbers& n, double experts) {
+double moe(const ModelNumbers& n, double experts) {
   return experts * mlp(n, n["expert_intermediate"]) + mlp(n, n["shared_intermediate"]) +
          n["hidden"] * (n["experts"] + n["shared_gate"]);
 }
 
 double parameters(const LayerSpec& layer, bool active) {
-  const Numbers n(layer);
+  const ModelNumbers n(layer);
   if (layer.kind == "embedding") return n["hidden"] * (n["vocab"] + n["positions"]);
   if (layer.kind == "norm") return n["hidden"] * (1 + n["bias"]);
   if (layer.kind == "attention") return attention(n);
