@@ -5,6 +5,7 @@
 
 #include "sim/engines/relax.hpp"
 #include "sim/rerun/topological_repair.hpp"
+#include "sim/rerun/whole_costs.hpp"
 
 namespace penstock {
 namespace {
@@ -21,36 +22,29 @@ bool has_several_inputs(const Plan& plan) {
   return false;
 }
 
-double total_time(const Plan& plan, const Costs& costs) {
-  double total = static_cast<double>(costs.launch.picoseconds) +
-                 static_cast<double>(costs.issue.picoseconds) * plan.tasks();
-  for (TaskId task = 0; task < plan.tasks(); ++task) {
-    total += static_cast<double>(
-        (costs.duration_of(plan, task) + costs.latency_of(plan, task)).picoseconds);
-  }
-  return total;
-}
-
 }  // namespace
 
-Rerun::Rerun(Plan plan, Placement placement, Costs costs, Conditions conditions, Timeline timeline)
+Rerun::Rerun(Plan plan, Costs costs, Conditions conditions, Timeline timeline)
     : plan_(std::move(plan)),
-      placement_(std::move(placement)),
       costs_(std::move(costs)),
       conditions_(std::move(conditions)),
       timeline_(std::move(timeline)),
-      graph_(plan_),
       dirty_(plan_.tasks()),
-      several_makers_(links_with_several_makers(plan_)),
       relaxes_(!why_not_relax(plan_, conditions_)),
-      waits_for_transfers_(has_several_inputs(plan_)),
       total_(total_time(plan_, costs_)) {
   if (relaxes_) {
     timeline_.slowed.clear();
     timeline_.memory_wait.clear();
     timeline_.memory.clear();
   }
-  if (costs_.issue > Time{}) launches_.resize(graph_.places());
+}
+
+/// Finds what stands around each task, at the first change that asks for it.
+void Rerun::find_neighbours() {
+  if (graph_) return;
+  graph_.emplace(plan_);
+  several_makers_ = links_with_several_makers(plan_);
+  waits_for_transfers_ = has_several_inputs(plan_);
   count_launches();
 }
 
@@ -83,15 +77,15 @@ std::uint64_t Rerun::propagate() {
     }
     ++looked_at;
     if (!work_out(task)) continue;
-    if (const TaskId behind = graph_.behind(task); behind != no_task) dirty_.add(behind);
-    graph_.for_each_reader(task, [&](TaskId reader) { dirty_.add(reader); });
+    if (const TaskId behind = graph_->behind(task); behind != no_task) dirty_.add(behind);
+    graph_->for_each_reader(task, [&](TaskId reader) { dirty_.add(reader); });
   }
   return looked_at;
 }
 
 /// Says whether anything of the task is not as it was.
 bool Rerun::work_out(TaskId task) {
-  const TaskId before = graph_.before(task);
+  const TaskId before = graph_->before(task);
   Time start{};
   if (before != no_task) start = timeline_.end[before] - costs_.latency_of(plan_, before);
   TaskId last = no_task;
@@ -113,17 +107,19 @@ bool Rerun::work_out(TaskId task) {
 /// When the host has launched an action.
 Time Rerun::launched(TaskId task) const {
   if (!costs_.has_launches() || is_transfer(plan_.class_of(task).pass)) return {};
-  const std::int64_t issues = launches_.empty() ? 0 : launches_[graph_.place(task)];
+  const std::int64_t issues = launches_.empty() ? 0 : launches_[graph_->place(task)];
   return Time{issues * costs_.issue.picoseconds} + costs_.launch;
 }
 
 void Rerun::count_launches() {
-  if (launches_.empty()) return;
+  launches_.clear();
+  if (!graph_ || costs_.issue == Time{}) return;
+  launches_.resize(graph_->places());
   for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
     std::uint32_t count = 0;
-    for (const TaskId task : graph_.order(rank)) {
+    for (const TaskId task : graph_->order(rank)) {
       if (!plan_.class_of(task).follows_partner) ++count;
-      launches_[graph_.place(task)] = count;
+      launches_[graph_->place(task)] = count;
     }
   }
 }

@@ -35,8 +35,7 @@ std::optional<Rerun> rerun_of(const System& system, const Conditions& conditions
   costs.launch = launch;
   auto timeline = full_run(plan, costs, conditions);
   if (!timeline) return std::nullopt;
-  return Rerun(std::move(plan), system.placement, std::move(costs), conditions,
-               *std::move(timeline));
+  return Rerun(std::move(plan), std::move(costs), conditions, *std::move(timeline));
 }
 
 Conditions random_conditions(const Plan& plan, const Costs& costs) {
