@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "sim/engines/events.hpp"
 
@@ -37,7 +38,7 @@ Changes::Changes(const RunResult& result)
     if (!is_transfer(kind.pass) && takes_time(work)) passes_[index(kind.stage)].insert(kind.pass);
   }
   if (!why_not_relax(plan_, result.conditions)) {
-    rerun_.emplace(plan_, costs_, result.conditions, result.timeline);
+    rerun_.emplace(PricedPlan{plan_, costs_, result.conditions}, result.timeline);
   }
 }
 
@@ -152,9 +153,9 @@ std::optional<Time> Changes::full_run_with(const Change& change) const {
   if (change.kind == Change::Kind::network_link) {
     conditions.network.links[change.number].bandwidth_bytes_per_s /= shorter;
   }
-  Timeline timeline;
-  if (simulate(plan_, costs_with(change), conditions, timeline)) return std::nullopt;
-  return makespan(plan_, timeline);
+  const RunOutcome outcome = simulate({plan_, costs_with(change), std::move(conditions)});
+  if (std::holds_alternative<Standstill>(outcome)) return std::nullopt;
+  return makespan(plan_, std::get<Timeline>(outcome));
 }
 
 std::string Changes::name(const Change& change) const {

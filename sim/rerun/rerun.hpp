@@ -8,9 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "sim/costs/conditions.hpp"
-#include "sim/costs/costs.hpp"
-#include "sim/engines/events.hpp"
+#include "sim/costs/priced_plan.hpp"
+#include "sim/engines/standstill.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/plan/lower.hpp"
 #include "sim/plan/plan.hpp"
@@ -41,11 +40,12 @@ class Rerun {
   using Answer = std::variant<Done, Refused, Deadlock, Standstill>;
 
   /// `timeline` is that of a full run of the plan, by `relax` where that is right.
-  Rerun(Plan plan, Costs costs, Conditions conditions, Timeline timeline);
+  Rerun(PricedPlan priced, Timeline timeline);
 
-  const Plan& plan() const { return plan_; }
-  const Costs& costs() const { return costs_; }
-  const Conditions& conditions() const { return conditions_; }
+  const PricedPlan& priced() const { return priced_; }
+  const Plan& plan() const { return priced_.plan; }
+  const Costs& costs() const { return priced_.costs; }
+  const Conditions& conditions() const { return priced_.conditions; }
   const Timeline& timeline() const { return timeline_; }
 
   /// What everything costs. Refused are the costs of another plan.
@@ -98,9 +98,7 @@ class Rerun {
   Time launched(TaskId task) const;
   void count_launches();
 
-  Plan plan_;
-  Costs costs_;
-  Conditions conditions_;
+  PricedPlan priced_;
   Timeline timeline_;
   DirtyTasks dirty_;
   bool relaxes_ = false;  // relax is right

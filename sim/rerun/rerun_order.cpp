@@ -2,7 +2,9 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/engines/events.hpp"
 #include "sim/engines/relax.hpp"
+#include "sim/rerun/renumbered_run.hpp"
 #include "sim/rerun/rerun.hpp"
 #include "sim/rerun/topological_repair.hpp"
 
@@ -10,22 +12,23 @@ namespace penstock {
 
 Rerun::Answer Rerun::reorder(const OrderEdit& edit, const Placement& placement) {
   find_neighbours();
-  const auto tasks = edited_tasks(plan_, *graph_, placement, edit);
+  const auto tasks = edited_tasks(priced_.plan, *graph_, placement, edit);
   if (const auto* refused = std::get_if<Refused>(&tasks)) return *refused;
   std::vector<Slot> slots = slots_for(edit, std::get<std::vector<TaskId>>(tasks));
   // Of the two engines only that for conditions can come to a halt.
   std::optional<State> before;
-  if (!relaxes_ || waits_for_transfers_) before.emplace(plan_, graph_, costs_, timeline_);
+  if (!relaxes_ || waits_for_transfers_)
+    before.emplace(priced_.plan, graph_, priced_.costs, timeline_);
   put(slots);
   std::vector<TaskId> moved;
   for (const Slot& slot : slots) moved.push_back(graph_->at(slot.place));
-  auto numbers = repair_numbers(plan_, *graph_, several_makers_, moved);
+  auto numbers = repair_numbers(priced_.plan, *graph_, several_makers_, moved);
   if (auto* deadlock = std::get_if<Deadlock>(&numbers)) {
     put(slots);
     return std::move(*deadlock);
   }
   if (const auto& now = std::get<std::optional<Renumbering>>(numbers)) {
-    renumber(*now, plan_, *graph_, costs_, timeline_);
+    renumber(*now, priced_.plan, *graph_, priced_.costs, timeline_);
   }
   return run_reordered(slots, before);
 }
@@ -49,11 +52,11 @@ void Rerun::add_transfer_slots(std::span<const TaskId> old_order, std::span<cons
     std::vector<TaskId> found;
     for (const TaskId maker : makers) {
       graph_->for_each_reader(maker, [&](TaskId reader) {
-        if (is_transfer(plan_.class_of(reader).pass)) found.push_back(reader);
+        if (is_transfer(priced_.plan.class_of(reader).pass)) found.push_back(reader);
       });
     }
     std::stable_sort(found.begin(), found.end(), [&](TaskId a, TaskId b) {
-      return plan_.class_of(a).resource < plan_.class_of(b).resource;
+      return priced_.plan.class_of(a).resource < priced_.plan.class_of(b).resource;
     });
     return found;
   };
@@ -83,11 +86,11 @@ Rerun::Answer Rerun::run_reordered(std::span<const Slot> slots,
   find_engine();
   if (relaxes_ && !relaxed) {
     dirty_.clear();
-    relax(plan_, costs_, timeline_);
-    return Done{plan_.tasks()};
+    timeline_ = relax(priced_, std::move(timeline_));
+    return Done{priced_.plan.tasks()};
   }
   return run_again([&] {
-    std::tie(plan_, graph_, costs_, timeline_) = *before;
+    std::tie(priced_.plan, graph_, priced_.costs, timeline_) = *before;
     count_launches();
     find_engine();
   });
@@ -96,7 +99,7 @@ Rerun::Answer Rerun::run_reordered(std::span<const Slot> slots,
 /// In which order the transfers of a link become ready can change with the order of actions only
 /// where they wait for other transfers besides.
 void Rerun::find_engine() {
-  if (waits_for_transfers_) relaxes_ = !why_not_relax(plan_, conditions_);
+  if (waits_for_transfers_) relaxes_ = !why_not_relax(priced_.plan, priced_.conditions);
 }
 
 }  // namespace penstock

@@ -77,9 +77,9 @@ std::optional<Time> makespan_of_own_run(const RunResult& result, const Changes& 
   if (change.kind == Change::Kind::network_link) {
     conditions.network.links[change.number].bandwidth_bytes_per_s /= 0.99;
   }
-  Timeline timeline;
-  if (simulate(plan, costs, conditions, timeline)) return std::nullopt;
-  return makespan(plan, timeline);
+  const RunOutcome outcome = simulate({plan, std::move(costs), std::move(conditions)});
+  if (std::holds_alternative<Standstill>(outcome)) return std::nullopt;
+  return makespan(plan, std::get<Timeline>(outcome));
 }
 
 /// Whether each change, one after the other, gives the makespan of a run of its own.
