@@ -2,9 +2,9 @@
 
 #include <cstdint>
 #include <queue>
-#include <tuple>
 #include <vector>
 
+#include "sim/base/fifo.hpp"
 #include "sim/base/time.hpp"
 #include "sim/engines/leave_times.hpp"
 
@@ -29,32 +29,61 @@ struct Event {
 /// Events by time; those of one moment by kind, then number.
 class EventQueue {
  public:
-  bool empty() const { return heap_.empty() && leaves_.empty(); }
-  Event next() const { return leave_is_next() ? event_of(leaves_.next()) : heap_.top(); }
+  bool empty() const { return heap_.empty() && arrivals_.empty() && leaves_.empty(); }
+  Time next_time() const {
+    if (leave_is_next()) return leaves_.next().time;
+    return arrival_is_next() ? arrivals_.front().time : heap_.top().time;
+  }
+  Event next() const {
+    if (leave_is_next()) return event_of(leaves_.next());
+    return arrival_is_next() ? arrivals_.front() : heap_.top();
+  }
   Event pop() {
     if (leave_is_next()) return event_of(leaves_.pop());
-    const Event event = heap_.top();
-    heap_.pop();
+    const bool arrives = arrival_is_next();
+    const Event event = arrives ? arrivals_.front() : heap_.top();
+    if (arrives) {
+      arrivals_.pop();
+    } else {
+      heap_.pop();
+    }
     return event;
   }
-  void push(const Event& event) { heap_.push(event); }
+  /// Arrivals mostly come in order, a latency after the leaves that make them known.
+  void push(const Event& event) {
+    const bool in_order = event.kind == EventKind::arrives &&
+                          (arrivals_.empty() || Later()(event, arrivals_.back()));
+    if (in_order) {
+      arrivals_.push(event);
+    } else {
+      heap_.push(event);
+    }
+  }
   /// The transfer of a link leaves at `time`, and not when it was last said to.
   void set_leave(std::uint32_t link, Time time) { leaves_.set(link, time); }
 
  private:
   struct Later {
     bool operator()(const Event& a, const Event& b) const {
-      return std::tie(a.time, a.kind, a.id) > std::tie(b.time, b.kind, b.id);
+      if (a.time != b.time) return a.time > b.time;
+      return a.kind != b.kind ? a.kind > b.kind : a.id > b.id;
     }
   };
   static Event event_of(const LeaveTimes::Leave& leave) {
     return {leave.time, EventKind::leaves, leave.link};
   }
   bool leave_is_next() const {
-    return !leaves_.empty() && (heap_.empty() || leaves_.next().time <= heap_.top().time);
+    if (leaves_.empty()) return false;
+    const Time time = leaves_.next().time;
+    return (heap_.empty() || time <= heap_.top().time) &&
+           (arrivals_.empty() || time <= arrivals_.front().time);
+  }
+  bool arrival_is_next() const {
+    return !arrivals_.empty() && (heap_.empty() || Later()(heap_.top(), arrivals_.front()));
   }
 
   std::priority_queue<Event, std::vector<Event>, Later> heap_;
+  Fifo<Event> arrivals_;
   LeaveTimes leaves_;
 };
 

@@ -83,9 +83,9 @@ std::optional<Standstill> RunAhead::run() {
       advance(rank);
     }
     if (events_.empty()) break;
-    now_ = events_.next().time;
+    now_ = events_.next_time();
     // All that happens at one moment is known before anything is decided.
-    while (!events_.empty() && events_.next().time == now_) happen(events_.pop());
+    while (!events_.empty() && events_.next_time() == now_) happen(events_.pop());
     transfers_.settle(now_, {});
   }
   for (const TaskId task : plan_.followers) timeline_.begin[task] = timeline_.begin[task - 1];

@@ -12,6 +12,7 @@ Stepwise::Stepwise(const Plan& plan, const Costs& costs, const Conditions& condi
     : plan_(plan),
       costs_(costs),
       conditions_(conditions),
+      slows_(conditions.compute_slowdown != 1 || conditions.transfer_slowdown != 1),
       timeline_(timeline),
       dispatcher_(dispatcher),
       ran_(ran),
@@ -55,7 +56,7 @@ std::optional<Standstill> Stepwise::run() {
       events_.pop();
       continue;
     }
-    now_ = events_.next().time;
+    now_ = events_.next_time();
     while (happens_now()) happen(events_.pop());
     if (dispatcher_ != nullptr) {
       // All that arrives at this moment is there before a policy chooses.
@@ -101,7 +102,7 @@ void Stepwise::end_cell(std::uint32_t rank) {
   }
   for (const TaskId task : cell) hand_over(task);
   look_at(rank);
-  touched_.push_back(rank);
+  touch(rank);
 }
 
 /// A transfer whose last byte has left; it is there a latency later.
@@ -125,10 +126,11 @@ void Stepwise::arrive(TaskId transfer) {
   for_each_end(transfer, [&](std::uint32_t rank, bool sends) {
     Row& row = rows_[rank];
     --row.in_flight;
-    --(sends ? row.sends : row.receives);
+    // Where there was a place left, none of its other transfers waited for one.
+    const bool full = (sends ? row.sends : row.receives)-- == conditions_.in_flight;
     look_at(rank);
-    touched_.push_back(rank);
-    if (conditions_.in_flight != 0) look_at_links(rank);
+    touch(rank);
+    if (full) look_at_links(rank);
   });
   far_readers_.for_each_of(transfer, [&](std::uint32_t rank) { look_at(rank); });
   freed(transfer);
@@ -151,8 +153,10 @@ void Stepwise::hand_over(TaskId task) {
 
 void Stepwise::settle() {
   do {
-    std::sort(dirty_.begin(), dirty_.end());
-    for (const std::uint32_t rank : std::exchange(dirty_, {})) {
+    looked_at_.clear();
+    std::swap(looked_at_, dirty_);
+    std::sort(looked_at_.begin(), looked_at_.end());
+    for (const std::uint32_t rank : looked_at_) {
       rows_[rank].dirty = false;
       try_start(rank);
     }

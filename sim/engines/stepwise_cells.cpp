@@ -66,7 +66,7 @@ void Stepwise::start_cell(std::uint32_t rank, std::span<const TaskId> cell) {
   row.since = now_;
   row.speed = 1;
   events_.push({now_ + duration, EventKind::ends, rank, ++row.stamp});
-  touched_.push_back(rank);
+  touch(rank);
 }
 
 /// The input that arrived last, the first of equals; a send of the rank itself when that held it up
@@ -95,6 +95,7 @@ void Stepwise::set_speed(std::uint32_t rank) {
 
 std::span<const TaskId> Stepwise::first_cell(std::span<const TaskId> rest) const {
   std::size_t size = 1;
+  if (plan_.followers.empty()) return rest.first(size);
   while (size < rest.size() && plan_.class_of(rest[size]).follows_partner) ++size;
   return rest.first(size);
 }

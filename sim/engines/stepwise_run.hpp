@@ -59,7 +59,7 @@ class Stepwise {
   bool is_overtaken(const Event& event) const {
     return event.kind == EventKind::ends && event.stamp != rows_[event.id].stamp;
   }
-  bool happens_now() const { return !events_.empty() && events_.next().time == now_; }
+  bool happens_now() const { return !events_.empty() && events_.next_time() == now_; }
   void happen(const Event& event);
   void end_cell(std::uint32_t rank);
   void leave(TaskId transfer);
@@ -88,6 +88,10 @@ class Stepwise {
 
   std::span<const TaskId> first_cell(std::span<const TaskId> rest) const;
   void look_at(std::uint32_t rank);
+  /// A rank runs or sends something else than before.
+  void touch(std::uint32_t rank) {
+    if (slows_) touched_.push_back(rank);
+  }
   void look_at_links(std::uint32_t rank);
   void freed(TaskId task);
   template <class Visitor>
@@ -99,6 +103,7 @@ class Stepwise {
   const Plan& plan_;
   const Costs& costs_;
   const Conditions& conditions_;
+  bool slows_;  // actions and transfers slow each other down
   Timeline& timeline_;
   Dispatcher* dispatcher_;
   std::vector<TaskId>* ran_;
@@ -113,8 +118,9 @@ class Stepwise {
   EventQueue events_;
   Transfers transfers_;
   Transfers::Gate gate_;
-  std::vector<std::uint32_t> dirty_;    // ranks that may be able to start something
-  std::vector<std::uint32_t> touched_;  // ranks that run or send something else than before
+  std::vector<std::uint32_t> dirty_;      // ranks that may be able to start something
+  std::vector<std::uint32_t> looked_at_;  // those that are looked at now
+  std::vector<std::uint32_t> touched_;    // ranks that run or send something else than before
   Time now_{};
 };
 

@@ -78,7 +78,7 @@ void Stepwise::started(TaskId transfer) {
   for_each_end(transfer, [&](std::uint32_t rank, bool sends) {
     ++rows_[rank].in_flight;
     ++(sends ? rows_[rank].sends : rows_[rank].receives);
-    touched_.push_back(rank);
+    touch(rank);
   });
 }
 

@@ -76,7 +76,8 @@ std::vector<Arrival> in_order(const Plan& plan, std::vector<TaskId> ready) {
 }  // namespace
 
 std::vector<bool> private_links(const Plan& plan, const Network& network) {
-  std::vector<bool> is_private = links_in_one_order(plan);
+  std::vector<bool> is_private = plan.in_one_order;
+  is_private.resize(plan.links.size(), false);
   std::vector<std::uint32_t> user(network.links.size(), UINT32_MAX);
   for (std::uint32_t link = 0; link < network.routes.size(); ++link) {
     for (const std::uint32_t physical : network.routes[link]) {
@@ -142,17 +143,23 @@ void Transfers::set_slowed(std::uint32_t link, bool slowed) {
 /// Puts what has become ready in line, at its own link and, first come first served, at every
 /// physical one.
 void Transfers::queue_up() {
-  if (arrived_.empty()) return;
-  for (const Arrival& arrival : in_order(plan_, std::exchange(arrived_, {}))) {
-    const std::uint32_t link = line_of(arrival.transfer);
-    lines_[link].waiting.push_back({arrival.transfer, came_++});
-    if (fifo_) {
-      for (const std::uint32_t physical : lines_[link].route) {
-        in_line_[physical].push_back(arrival.transfer);
-      }
-    }
-    consider(link);
+  if (arrived_.size() == 1) {
+    queue_up(arrived_.front());
+  } else if (!arrived_.empty()) {
+    for (const Arrival& arrival : in_order(plan_, arrived_)) queue_up(arrival.transfer);
   }
+  arrived_.clear();
+}
+
+void Transfers::queue_up(TaskId transfer) {
+  const std::uint32_t link = line_of(transfer);
+  lines_[link].waiting.push({transfer, came_++});
+  if (fifo_) {
+    for (const std::uint32_t physical : lines_[link].route) {
+      in_line_[physical].push_back(transfer);
+    }
+  }
+  consider(link);
 }
 
 /// Looks at who may go next over the physical links of a line.
@@ -219,7 +226,7 @@ void Transfers::try_start(std::uint32_t link, Time now, const Gate& gate) {
     return;
   }
   line.gives_way = false;
-  line.waiting.pop_front();
+  line.waiting.pop();
   start(transfer, now);
   if (gate.started) gate.started(transfer);
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "sim/base/fifo.hpp"
 #include "sim/costs/conditions.hpp"
 #include "sim/costs/costs.hpp"
 #include "sim/engines/event_queue.hpp"
@@ -56,7 +57,7 @@ class Transfers {
 
   /// One link of the plan.
   struct Line {
-    std::deque<Waiting> waiting;
+    Fifo<Waiting> waiting;
     TaskId active = no_task;
     std::vector<std::uint32_t> route;  // each physical link once
     double full_rate = 0;              // of a transfer that travels alone
@@ -74,6 +75,7 @@ class Transfers {
   std::uint32_t line_of(TaskId transfer) const;
   double limit_of(const Line& line) const;
   void queue_up();
+  void queue_up(TaskId transfer);
   void consider(std::uint32_t link);
   void consider_next(const Line& line);
   void leave_lines(const Line& line, TaskId transfer);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <optional>
 #include <span>
 #include <utility>
@@ -35,6 +34,21 @@ std::optional<Stage> reader(const Placement& placement, const Action& action) {
   return std::nullopt;
 }
 
+/// Where the tables have what a stage reads and what it puts out, forwards or backwards.
+struct Ends {
+  std::size_t reads = nothing;
+  std::size_t puts_out = nothing;
+  Stage reader{};
+};
+
+/// How far a rank has come.
+struct Row {
+  const Action* next;
+  const Action* end;
+  const Action* ahead = nullptr;  // its next action when early R's were placed last
+  std::size_t waits_for = nothing;  // the output it was last stopped by
+};
+
 class Lowering {
  public:
   Lowering(const Schedule& schedule, const Placement& placement, Overlap overlap,
@@ -42,22 +56,25 @@ class Lowering {
   std::variant<Plan, Deadlock> run();
 
  private:
-  std::span<const Action> next_cell(Rank rank) const;
-  std::size_t key(Stage stage, bool gradient, Microbatch microbatch) const;
+  std::vector<Ends> find_ends() const;
+  static std::span<const Action> next_cell(const Row& row);
+  const Ends* ends_of(const Action& action) const;
   std::size_t read_by(const Action& action) const;
   const Action* stopped(std::span<const Action> cell) const;
 
   void advance(Rank rank);
-  void recompute_early(Rank rank, std::span<const Action> cell);
-  TaskId recompute_in_front(std::span<const Action> cell, TaskId input);
+  void recompute_early(Row& row, std::span<const Action> actions);
+  TaskId recompute_in_front(std::span<const Action> actions, TaskId input);
   void place(Rank rank, std::span<const Action> cell);
   std::uint32_t class_of(const Action& action, bool in_cell);
   void hand_over(Rank rank, const Action& action, TaskId producer);
   void move_stash(Rank rank, const Action& action, TaskId producer);
+  TaskId& stash_moved(const Action& action);
   TaskId take_loaded(const Action& action);
   TaskId list_of(std::span<const TaskId> inputs);
   TaskId input_of(std::span<const Action> cell);
   void reserve();
+  bool may_send(Stage stage, Pass pass) const;
   Deadlock deadlock() const;
   Action producer_for(const Action& action, Stage stage, Rank rank) const;
 
@@ -74,12 +91,11 @@ class Lowering {
   WorkClasses classes_;  // writes into the plan
   Recomputation recomputation_;
   TailTasks tail_;
+  std::vector<Ends> ends_;              // by stage: of its activations, of its gradients
   std::vector<std::uint32_t> arrived_;  // by output: (activation or gradient, stage, microbatch)
   std::vector<TaskId> stash_moved_;     // by (stage, microbatch): the last transfer of its stash
-  std::vector<std::size_t> cursor_;     // by rank: the next action
-  std::vector<std::size_t> ahead_;      // by rank: its next action when early R's were placed last
-  std::vector<std::size_t> waits_for_;  // by rank: the output it was last stopped by
-  std::deque<Rank> runnable_;
+  std::vector<Row> rows_;               // by rank
+  std::vector<Rank> runnable_;          // the next to be looked at, in this order
 };
 
 Lowering::Lowering(const Schedule& schedule, const Placement& placement, Overlap overlap,
@@ -91,10 +107,12 @@ Lowering::Lowering(const Schedule& schedule, const Placement& placement, Overlap
       classes_(placement, schedule.has_backward(), extras, plan_),
       recomputation_(schedule, placement, columns_, extras.recomputing),
       tail_(schedule, placement, extras.tail, plan_, classes_),
-      arrived_(std::size_t{2} * placement.stage_count() * columns_.count(), not_yet),
-      cursor_(schedule.ranks(), 0),
-      ahead_(schedule.ranks(), nothing),
-      waits_for_(schedule.ranks(), nothing) {
+      ends_(find_ends()),
+      arrived_(std::size_t{2} * placement.stage_count() * columns_.count(), not_yet) {
+  for (Rank rank : Numbers<Rank>(schedule.ranks())) {
+    const std::vector<Action>& order = schedule.on(rank);
+    rows_.push_back({order.data(), order.data() + order.size()});
+  }
   plan_.ranks = placement.ranks();
   plan_.microbatches = columns_.count();
   for (Stage stage : placement.stages()) plan_.model_stage.push_back(placement.position(stage));
@@ -107,22 +125,46 @@ Lowering::Lowering(const Schedule& schedule, const Placement& placement, Overlap
   }
 }
 
-std::span<const Action> Lowering::next_cell(Rank rank) const {
-  const auto& order = schedule_.on(rank);
-  const std::size_t at = cursor_[index(rank)];
-  if (at == order.size()) return {};
-  return {&order[at], order[at].with_next ? std::size_t{2} : std::size_t{1}};
+/// Outputs stand in rows by stage, activations first; in a row by microbatch.
+std::vector<Ends> Lowering::find_ends() const {
+  std::vector<Ends> ends;
+  for (Stage stage : placement_.stages()) {
+    for (const bool gradient : {false, true}) {
+      const Pass pass = gradient ? Pass::backward : Pass::forward;
+      const Action action(pass, stage, Microbatch{0});
+      const auto row = [&](Stage of) {
+        return (index(of) + std::size_t{gradient ? placement_.stage_count() : 0}) *
+               columns_.count();
+      };
+      Ends& found = ends.emplace_back();
+      if (const auto from = source(placement_, action)) found.reads = row(*from);
+      const auto to = reader(placement_, action);
+      if (!to) continue;
+      found.puts_out = row(stage);
+      found.reader = *to;
+    }
+  }
+  return ends;
 }
 
-std::size_t Lowering::key(Stage stage, bool gradient, Microbatch microbatch) const {
-  const std::size_t row = index(stage) + (gradient ? placement_.stage_count() : 0);
-  return row * columns_.count() + columns_.column_of(microbatch);
+/// Null for an action that neither reads nor puts out what is handed from stage to stage.
+const Ends* Lowering::ends_of(const Action& action) const {
+  const bool gradient = gives_gradient(action.pass);
+  if (!gradient && action.pass != Pass::forward) return nullptr;
+  return &ends_[std::size_t{2} * index(action.stage) + (gradient ? 1 : 0)];
+}
+
+/// An action, or two that overlap; empty when the rank has run all.
+std::span<const Action> Lowering::next_cell(const Row& row) {
+  if (row.next == row.end) return {};
+  return {row.next, row.next->with_next ? std::size_t{2} : std::size_t{1}};
 }
 
 /// The output of another stage that an action reads, or `nothing`.
 std::size_t Lowering::read_by(const Action& action) const {
-  const auto from = source(placement_, action);
-  return from ? key(*from, gives_gradient(action.pass), action.microbatch) : nothing;
+  const Ends* const ends = ends_of(action);
+  if (ends == nullptr || ends->reads == nothing) return nothing;
+  return ends->reads + columns_.column_of(action.microbatch);
 }
 
 /// The first action of a cell whose input is not there yet; null when all are.
@@ -137,51 +179,55 @@ const Action* Lowering::stopped(std::span<const Action> cell) const {
 std::variant<Plan, Deadlock> Lowering::run() {
   reserve();
   for (Rank rank : Numbers<Rank>(schedule_.ranks())) runnable_.push_back(rank);
-  while (!runnable_.empty()) {
-    const Rank rank = runnable_.front();
-    runnable_.pop_front();
-    advance(rank);
+  for (std::vector<Rank> ranks; !runnable_.empty();) {
+    ranks.clear();
+    ranks.swap(runnable_);
+    for (const Rank rank : ranks) advance(rank);
   }
-  for (Rank rank : Numbers<Rank>(schedule_.ranks())) {
-    if (!next_cell(rank).empty()) return deadlock();
-  }
+  const bool done =
+      std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.next == row.end; });
+  if (!done) return deadlock();
   tail_.finish();
+  // Only what comes back from where it was kept can become ready in another order than it is placed
+  // in: everything else follows from one rank.
+  plan_.in_one_order = stash_moved_.empty() ? std::vector<bool>(plan_.links.size(), true)
+                                            : links_in_one_order(plan_);
   return std::move(plan_);
 }
 
 /// Places the cells of a rank until one lacks an input.
 void Lowering::advance(Rank rank) {
-  waits_for_[index(rank)] = nothing;
-  for (auto cell = next_cell(rank); !cell.empty(); cell = next_cell(rank)) {
-    if (recomputation_.early()) recompute_early(rank, cell);
+  Row& row = rows_[index(rank)];
+  row.waits_for = nothing;
+  for (auto cell = next_cell(row); !cell.empty(); cell = next_cell(row)) {
+    if (recomputation_.early()) recompute_early(row, cell);
     if (const Action* waits = stopped(cell)) {
-      waits_for_[index(rank)] = read_by(*waits);
+      row.waits_for = read_by(*waits);
       return;
     }
     place(rank, cell);
-    cursor_[index(rank)] += cell.size();
+    row.next += cell.size();
   }
 }
 
 /// Puts the R's of a cell onto its rank as soon as the rank comes to the cell. They wait for
 /// nothing but their activations, where these were away.
-void Lowering::recompute_early(Rank rank, std::span<const Action> cell) {
-  if (ahead_[index(rank)] == cursor_[index(rank)]) return;
-  ahead_[index(rank)] = cursor_[index(rank)];
+void Lowering::recompute_early(Row& row, std::span<const Action> actions) {
+  if (row.ahead == row.next) return;
+  row.ahead = row.next;
   std::array<TaskId, 2> loaded;
   std::size_t count = 0;
-  for (const Action& action : cell) {
+  for (const Action& action : actions) {
     if (!recomputation_.adds(action)) continue;
     if (const TaskId one = take_loaded(action); one != no_task) loaded[count++] = one;
   }
-  recompute_in_front(cell, list_of({loaded.data(), count}));
+  recompute_in_front(actions, list_of({loaded.data(), count}));
 }
 
 /// Adds the R's that a cell needs, the first with this input. Returns what is left of the input for
 /// the cell itself.
-TaskId Lowering::recompute_in_front(std::span<const Action> cell, TaskId input) {
-  if (!recomputation_.any()) return input;
-  for (const Action& action : cell) {
+TaskId Lowering::recompute_in_front(std::span<const Action> actions, TaskId input) {
+  for (const Action& action : actions) {
     if (!recomputation_.adds(action)) continue;
     const Action again(Pass::recompute, action.stage, action.microbatch);
     add_task(plan_, classes_.compute(again, /*crosses=*/false), action.microbatch, input);
@@ -203,16 +249,17 @@ std::uint32_t Lowering::class_of(const Action& action, bool in_cell) {
 
 void Lowering::place(Rank rank, std::span<const Action> cell) {
   const bool overlaps = cell.size() == 2;
-  const bool fused = overlaps && overlap_ == Overlap::fused;
   TaskId input = input_of(cell);
-  if (!overlaps && !recomputation_.early()) input = recompute_in_front(cell, input);
+  if (recomputation_.any() && !overlaps && !recomputation_.early()) {
+    input = recompute_in_front(cell, input);
+  }
   const TaskId first = plan_.tasks();
   for (const Action& action : cell) {
     add_task(plan_, class_of(action, overlaps), action.microbatch, input);
     // The second part of a cell stands behind the first on its rank, which waits for both.
     input = no_task;
   }
-  if (fused) {
+  if (overlaps && overlap_ == Overlap::fused) {
     const auto [one, two] = classes_.fused(plan_.work[first], plan_.work[first + 1]);
     plan_.work[first] = one;
     plan_.work[first + 1] = two;
@@ -236,7 +283,8 @@ TaskId Lowering::input_of(std::span<const Action> cell) {
     }
     if (const TaskId loaded = take_loaded(action); loaded != no_task) found[count++] = loaded;
   }
-  return list_of({found.data(), count});
+  if (count == 0) return no_task;
+  return count == 1 ? found.front() : list_of({found.data(), count});
 }
 
 TaskId Lowering::list_of(std::span<const TaskId> inputs) {
@@ -250,49 +298,69 @@ TaskId Lowering::list_of(std::span<const TaskId> inputs) {
 
 /// Adds the transfer that E or L asks for. What comes back must have arrived where it was kept.
 void Lowering::move_stash(Rank rank, const Action& action, TaskId producer) {
-  TaskId& moved = stash_moved_[key(action.stage, /*gradient=*/false, action.microbatch)];
+  TaskId& moved = stash_moved(action);
   const std::uint32_t work = classes_.stash_transfer(action, schedule_.keeper_of(rank));
   const std::array<TaskId, 2> inputs{producer, moved};
   const bool returns = action.pass == Pass::load;
   moved = add_task(plan_, work, action.microbatch, list_of({inputs.data(), returns ? 2U : 1U}));
 }
 
+TaskId& Lowering::stash_moved(const Action& action) {
+  return stash_moved_[std::size_t{index(action.stage)} * columns_.count() +
+                      columns_.column_of(action.microbatch)];
+}
+
 /// The transfer that brings an activation back to the first action that reads it.
 TaskId Lowering::take_loaded(const Action& action) {
   if (stash_moved_.empty() || !reads_activation(action.pass)) return no_task;
-  return std::exchange(stash_moved_[key(action.stage, /*gradient=*/false, action.microbatch)],
-                       no_task);
+  return std::exchange(stash_moved(action), no_task);
 }
 
 /// Makes an action's output available to its reader, by a transfer when that is on another rank.
 void Lowering::hand_over(Rank rank, const Action& action, TaskId producer) {
   if (moves_stash(action.pass)) return move_stash(rank, action, producer);
-  const auto to = reader(placement_, action);
-  if (!to) return;
-  const std::size_t output = key(action.stage, gives_gradient(action.pass), action.microbatch);
-  const Rank target = placement_.rank_of(*to, action.microbatch);
+  const Ends* const ends = ends_of(action);
+  if (ends == nullptr || ends->puts_out == nothing) return;
+  const std::size_t output = ends->puts_out + columns_.column_of(action.microbatch);
+  const Rank target = placement_.rank_of(ends->reader, action.microbatch);
   if (target == rank) {
     arrived_[output] = same_rank;
     return;
   }
   const TaskId transfer =
-      add_task(plan_, classes_.transfer(action, *to), action.microbatch, producer);
+      add_task(plan_, classes_.transfer(action, ends->reader), action.microbatch, producer);
   arrived_[output] = first_task + transfer;
-  if (waits_for_[index(target)] == output) {
-    waits_for_[index(target)] = nothing;
-    runnable_.push_back(target);
-  }
+  Row& waiting = rows_[index(target)];
+  if (waiting.waits_for != output) return;
+  waiting.waits_for = nothing;
+  runnable_.push_back(target);
 }
 
-/// Counts the tasks first, so that the arrays are allocated once and no larger than needed.
+/// Whether an action of a stage may hand its output to another rank. Replicas of the two stages may
+/// meet on one rank for some microbatches.
+bool Lowering::may_send(Stage stage, Pass pass) const {
+  if (moves_stash(pass)) return true;
+  const auto to = reader(placement_, {pass, stage, Microbatch{0}});
+  if (!to) return false;
+  const bool alone = placement_.replicas(stage) == 1 && placement_.replicas(*to) == 1;
+  return !alone || placement_.rank_of(stage) != placement_.rank_of(*to);
+}
+
+/// Counts the tasks first, so that the arrays are allocated once.
 void Lowering::reserve() {
-  std::uint64_t tasks = schedule_.actions() + tail_.most_tasks();
+  std::vector<std::uint64_t> count(std::size_t{placement_.stage_count()} * pass_count);
   for (Rank rank : Numbers<Rank>(schedule_.ranks())) {
     for (const Action& action : schedule_.on(rank)) {
-      const auto to = reader(placement_, action);
-      const bool sends = to && placement_.rank_of(*to, action.microbatch) != rank;
-      if (sends || moves_stash(action.pass)) ++tasks;
-      if (recomputation_.any() && recomputation_.adds(action)) ++tasks;
+      ++count[index(action.stage) * pass_count + static_cast<std::size_t>(action.pass)];
+    }
+  }
+  std::uint64_t tasks = tail_.most_tasks();
+  for (Stage stage : placement_.stages()) {
+    for (std::size_t p = 0; p < pass_count; ++p) {
+      const Pass pass{static_cast<std::uint8_t>(p)};
+      const bool again = gives_gradient(pass) && recomputation_.of_stage(stage);
+      const std::uint64_t each = 1 + (may_send(stage, pass) ? 1 : 0) + (again ? 1 : 0);
+      tasks += each * count[index(stage) * pass_count + p];
     }
   }
   plan_.work.reserve(tasks);
@@ -317,13 +385,13 @@ Action Lowering::producer_for(const Action& action, Stage stage, Rank rank) cons
 /// Follows who waits for whom from the first stuck rank until a rank comes up again.
 Deadlock Lowering::deadlock() const {
   Rank rank{0};
-  while (next_cell(rank).empty()) rank = Rank{index(rank) + 1};
+  while (next_cell(rows_[index(rank)]).empty()) rank = Rank{index(rank) + 1};
   std::vector<Wait> path;
   const auto seen_at = [&](Rank wanted) {
     return std::find_if(path.begin(), path.end(), [&](const Wait& w) { return w.rank == wanted; });
   };
   while (seen_at(rank) == path.end()) {
-    const Action& waits = *stopped(next_cell(rank));
+    const Action& waits = *stopped(next_cell(rows_[index(rank)]));
     const Stage wanted = *source(placement_, waits);
     const Rank other = placement_.rank_of(wanted, waits.microbatch);
     path.push_back({rank, waits, producer_for(waits, wanted, other), other});

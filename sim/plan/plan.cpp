@@ -27,12 +27,19 @@ struct Feed {
   std::uint32_t link = UINT32_MAX;
   TaskId last_action = 0;
   TaskId last_transfer = 0;
+
+  bool follows(const Feed& last) const {
+    return rank == last.rank && link == last.link && last_action >= last.last_action &&
+           last_transfer >= last.last_transfer;
+  }
 };
 
-Feed feed_of(const Plan& plan, TaskId transfer) {
+/// What a transfer waits for.
+Feed feed_of(const Plan& plan, const std::vector<std::uint32_t>& resource_of_class,
+             TaskId transfer) {
   Feed feed;
   plan.for_each_input(transfer, [&](TaskId input) {
-    const std::uint32_t resource = plan.class_of(input).resource;
+    const std::uint32_t resource = resource_of_class[plan.work[input]];
     const bool from_link = plan.is_link(resource);
     (from_link ? feed.link : feed.rank) = resource;
     (from_link ? feed.last_transfer : feed.last_action) = input;
@@ -51,13 +58,6 @@ std::string_view name(BufferKind kind) {
 }
 
 std::string text(const Link& link) { return end_text(link.from) + ">" + end_text(link.to); }
-
-TaskId add_task(Plan& plan, std::uint32_t work, Microbatch microbatch, TaskId input) {
-  plan.work.push_back(work);
-  plan.microbatch.push_back(microbatch);
-  plan.input.push_back(input);
-  return plan.tasks() - 1;
-}
 
 ResourceOrders resource_orders(const Plan& plan) {
   ResourceOrders orders;
@@ -84,21 +84,20 @@ std::string end_phrase(Rank end) {
 }
 
 std::vector<bool> links_in_one_order(const Plan& plan) {
+  // The resources of the classes lie side by side; the classes themselves are large.
+  std::vector<std::uint32_t> resource_of_class;
+  for (const WorkClass& work : plan.classes) resource_of_class.push_back(work.resource);
   std::vector<Feed> feeds(plan.links.size());
-  std::vector<bool> fed(plan.links.size());
+  std::vector<std::uint8_t> fed(plan.links.size());
   std::vector<bool> one_order(plan.links.size(), true);
   for (TaskId task = 0; task < plan.tasks(); ++task) {
-    const std::uint32_t resource = plan.class_of(task).resource;
+    const std::uint32_t resource = resource_of_class[plan.work[task]];
     if (!plan.is_link(resource)) continue;
     const std::uint32_t link = resource - plan.ranks;
-    const Feed next = feed_of(plan, task);
-    const Feed& last = feeds[link];
-    const bool follows = next.rank == last.rank && next.link == last.link &&
-                         next.last_action >= last.last_action &&
-                         next.last_transfer >= last.last_transfer;
-    if (fed[link] && !follows) one_order[link] = false;
+    const Feed next = feed_of(plan, resource_of_class, task);
+    if (fed[link] != 0 && !next.follows(feeds[link])) one_order[link] = false;
     feeds[link] = next;
-    fed[link] = true;
+    fed[link] = 1;
   }
   return one_order;
 }

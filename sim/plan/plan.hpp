@@ -109,6 +109,10 @@ struct Plan {
   std::vector<TaskId>
       followers;  // second parts of fused cells: each starts with the task before it
 
+  // By link: whether `links_in_one_order` found it so. Whoever makes a plan or changes an order in
+  // it fills this in; a link that it does not reach counts as out of order.
+  std::vector<bool> in_one_order;
+
   static constexpr std::uint32_t several = 0x8000'0000U;
 
   std::uint32_t tasks() const { return static_cast<std::uint32_t>(work.size()); }
@@ -129,7 +133,12 @@ struct Plan {
 };
 
 /// Adds a task behind all others; `input` as `Plan::input` has it.
-TaskId add_task(Plan& plan, std::uint32_t work, Microbatch microbatch, TaskId input);
+inline TaskId add_task(Plan& plan, std::uint32_t work, Microbatch microbatch, TaskId input) {
+  plan.work.push_back(work);
+  plan.microbatch.push_back(microbatch);
+  plan.input.push_back(input);
+  return plan.tasks() - 1;
+}
 
 /// The tasks of every resource in the order they run: those of resource r are
 /// `tasks[first[r] … first[r + 1])`.

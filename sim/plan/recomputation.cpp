@@ -31,6 +31,8 @@ Recomputation::Recomputation(const Schedule& schedule, const Placement& placemen
     std::int64_t& last = last_[placement.chain_of(action.stage)];
     last = std::max(last, std::int64_t{index(action.microbatch)});
   });
+  const std::vector<bool>& stages = recomputing.stages;
+  any_ = !in_order_.empty() || std::find(stages.begin(), stages.end(), true) != stages.end();
 }
 
 bool Recomputation::in_order(const Action& action) const {
@@ -40,7 +42,7 @@ bool Recomputation::in_order(const Action& action) const {
 
 bool Recomputation::of(const Action& action) const {
   if (in_order(action)) return true;
-  return has_backward_ && recomputing_.of_stage(placement_.position(action.stage)) &&
+  return of_stage(action.stage) &&
          last_[placement_.chain_of(action.stage)] != std::int64_t{index(action.microbatch)};
 }
 

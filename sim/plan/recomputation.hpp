@@ -29,9 +29,13 @@ class Recomputation {
   /// Whether lowering is to make an activation again for this action: a B or I whose order has no
   /// R.
   bool adds(const Action& action) const;
+  /// Whether activations of a stage are made again where the order says nothing else.
+  bool of_stage(Stage stage) const {
+    return has_backward_ && recomputing_.of_stage(placement_.position(stage));
+  }
   bool early() const { return recomputing_.early; }
   /// Whether any activation is made again at all.
-  bool any() const { return !recomputing_.stages.empty() || !in_order_.empty(); }
+  bool any() const { return any_; }
 
  private:
   bool in_order(const Action& action) const;
@@ -40,6 +44,7 @@ class Recomputation {
   const MicrobatchColumns& columns_;
   const Recomputing& recomputing_;
   bool has_backward_;
+  bool any_ = false;
   std::vector<bool> in_order_;      // by (stage, column): the order has an R; empty: none has
   std::vector<std::int64_t> last_;  // by chain: its highest microbatch, if it is excepted
 };

@@ -72,8 +72,7 @@ std::uint64_t TailTasks::most_tasks() const {
   return std::uint64_t{5} * placement_.slots() + (sums_each() ? gradients_ : 0);
 }
 
-void TailTasks::follow(const Action& action, TaskId task) {
-  if (left_.empty()) return;
+void TailTasks::follow_action(const Action& action, TaskId task) {
   if (holds_back()) row_end_[plan_.class_of(task).resource] = task;
   if (!ends_activation(action.pass)) return;
   const std::uint32_t slot = placement_.slot_of(action.stage, action.microbatch);

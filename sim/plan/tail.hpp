@@ -28,7 +28,9 @@ class TailTasks {
   /// No fewer than will be added.
   std::uint64_t most_tasks() const;
   /// To be told of every action, right after its outputs were sent.
-  void follow(const Action& action, TaskId task);
+  void follow(const Action& action, TaskId task) {
+    if (!left_.empty()) follow_action(action, task);
+  }
   /// To be called when all rows are placed.
   void finish();
 
@@ -44,6 +46,7 @@ class TailTasks {
   bool holds_back() const { return tail_.summing == Summing::behind_row; }
   bool sums_each() const { return tail_.summing == Summing::behind_each; }
   void check_waits() const;
+  void follow_action(const Action& action, TaskId task);
   void reduce(const Finished& finished, TaskId producer);
   void tie(const Finished& finished, TaskId producer);
   void finish_rows();

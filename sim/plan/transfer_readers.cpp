@@ -1,24 +1,30 @@
 #include "sim/plan/transfer_readers.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace penstock {
-namespace {
 
-template <class Visitor>
-void for_each_pair(const Plan& plan, Visitor visit) {
+TransferReaders::TransferReaders(const Plan& plan) : reader_(plan.tasks(), no_task) {
+  std::vector<std::pair<TaskId, TaskId>> more;  // tasks and their readers behind the first
   for (TaskId task = 0; task < plan.tasks(); ++task) {
-    if (!is_transfer(plan.class_of(task).pass)) continue;
-    plan.for_each_input(task, [&](TaskId input) { visit(input, task); });
+    if (!plan.is_link(plan.class_of(task).resource)) continue;
+    plan.for_each_input(task, [&](TaskId input) {
+      if (reader_[input] == no_task) {
+        reader_[input] = task;
+      } else {
+        more.emplace_back(input, task);
+      }
+    });
   }
-}
-
-}  // namespace
-
-TransferReaders::TransferReaders(const Plan& plan) : first_(std::size_t{plan.tasks()} + 2) {
-  // Counted two places further on, so that filling them in leaves each start in its own place.
-  for_each_pair(plan, [&](TaskId input, TaskId) { ++first_[input + 2]; });
-  for (std::size_t i = 2; i < first_.size(); ++i) first_[i] += first_[i - 1];
-  transfers_.resize(first_.back());
-  for_each_pair(plan, [&](TaskId input, TaskId task) { transfers_[first_[input + 1]++] = task; });
+  std::sort(more.begin(), more.end());
+  for (std::size_t i = 0; i < more.size();) {
+    const TaskId input = more[i].first;
+    const auto list = static_cast<std::uint32_t>(readers_.size());
+    readers_.insert(readers_.end(), {0, std::exchange(reader_[input], list | Plan::several)});
+    for (; i < more.size() && more[i].first == input; ++i) readers_.push_back(more[i].second);
+    readers_[list] = static_cast<std::uint32_t>(readers_.size()) - list - 1;
+  }
 }
 
 }  // namespace penstock

@@ -14,12 +14,16 @@ class TransferReaders {
   explicit TransferReaders(const Plan& plan);
 
   std::span<const TaskId> of(TaskId task) const {
-    return {transfers_.data() + first_[task], transfers_.data() + first_[task + 1]};
+    const TaskId& reader = reader_[task];
+    if (reader == no_task) return {};
+    if ((reader & Plan::several) == 0) return {&reader, 1};
+    const std::uint32_t* const list = &readers_[reader & ~Plan::several];
+    return {list + 1, *list};
   }
 
  private:
-  std::vector<std::uint32_t> first_;
-  std::vector<TaskId> transfers_;
+  std::vector<TaskId> reader_;          // by task, as Plan::input has inputs
+  std::vector<std::uint32_t> readers_;  // lists for tasks with more: their number, then they
 };
 
 }  // namespace penstock

@@ -6,6 +6,7 @@ WorkClasses::WorkClasses(const Placement& placement, bool has_backward, const Ex
                          Plan& plan)
     : placement_(placement),
       has_backward_(has_backward),
+      keeps_(extras.has(BufferKind::recomputed)),
       plan_(plan),
       compute_(std::size_t{placement.slots()} * pass_count * 4, unnamed),
       receive_(std::size_t{placement.slots()} * 2, unnamed),
@@ -38,23 +39,14 @@ std::uint32_t WorkClasses::add_buffer(BufferKind kind, Stage stage, Rank rank) {
   return static_cast<std::uint32_t>(plan_.buffers.size() - 1);
 }
 
-std::uint32_t WorkClasses::compute(const Action& action, bool crosses, Recompute recompute) {
-  const std::uint32_t slot = placement_.slot_of(action.stage, action.microbatch);
-  const std::size_t pass = static_cast<std::size_t>(action.pass);
-  const bool within = recompute == Recompute::within;
-  const bool keeps = action.pass == Pass::forward && recompute == Recompute::none &&
-                     !held_[static_cast<std::size_t>(BufferKind::recomputed)].empty();
-  const std::size_t form = (crosses ? 1 : 0) + (within || keeps ? 2 : 0);
-  std::uint32_t& known = compute_[(slot * pass_count + pass) * 4 + form];
-  if (known == unnamed) {
-    const bool takes = within || keeps || action.pass == Pass::recompute;
-    known = add({.pass = action.pass,
-                 .stage = action.stage,
-                 .resource = index(placement_.rank_of_slot(slot)),
-                 .recomputes = within,
-                 .effects = effects_of(action, slot, crosses, takes)});
-  }
-  return known;
+std::uint32_t WorkClasses::add_compute(const Action& action, std::uint32_t slot, bool crosses,
+                                       bool within, bool keeps) {
+  const bool takes = within || keeps || action.pass == Pass::recompute;
+  return add({.pass = action.pass,
+              .stage = action.stage,
+              .resource = index(placement_.rank_of_slot(slot)),
+              .recomputes = within,
+              .effects = effects_of(action, slot, crosses, takes)});
 }
 
 /// An effect on a buffer of a slot, if the plan has buffers of that kind.
@@ -109,14 +101,9 @@ std::uint32_t WorkClasses::link_between(Rank from, Rank to) {
   return placement_.ranks() + found->second;
 }
 
-std::uint32_t WorkClasses::transfer(const Action& action, Stage to) {
+std::uint32_t WorkClasses::add_transfer(const Action& action, Stage to, std::uint32_t sender,
+                                        std::uint32_t receiver) {
   const bool gradient = gives_gradient(action.pass);
-  const std::uint32_t sender = placement_.slot_of(action.stage, action.microbatch);
-  const std::uint32_t receiver = placement_.slot_of(to, action.microbatch);
-  auto& targets = transfer_[sender * 2 + (gradient ? 1 : 0)];
-  for (const auto& [slot, work] : targets) {
-    if (slot == receiver) return work;
-  }
   // A gradient has the size of the activation it belongs to, which the receiving stage put out.
   const std::uint32_t buffer =
       receive_buffer(receiver, gradient ? to : action.stage,
@@ -128,8 +115,9 @@ std::uint32_t WorkClasses::transfer(const Action& action, Stage to) {
       .buffer = buffer,
       .effects = {}};
   if (!gradient) work.effects.push_back({buffer, /*at_end=*/true, /*takes=*/true});
-  targets.emplace_back(receiver, add(std::move(work)));
-  return targets.back().second;
+  const std::uint32_t named = add(std::move(work));
+  transfer_[sender * 2 + (gradient ? 1 : 0)].emplace_back(receiver, named);
+  return named;
 }
 
 std::uint32_t WorkClasses::kept_buffer(std::uint32_t slot, Rank keeper) {

@@ -24,9 +24,25 @@ class WorkClasses {
   WorkClasses(const Placement& placement, bool has_backward, const Extras& extras, Plan& plan);
 
   /// The class of a rank's action. `crosses`: its input came over a link.
-  std::uint32_t compute(const Action& action, bool crosses, Recompute recompute = Recompute::none);
+  std::uint32_t compute(const Action& action, bool crosses, Recompute recompute = Recompute::none) {
+    const std::uint32_t slot = placement_.slot_of(action.stage, action.microbatch);
+    const std::size_t pass = static_cast<std::size_t>(action.pass);
+    const bool within = recompute == Recompute::within;
+    const bool keeps = keeps_ && action.pass == Pass::forward && recompute == Recompute::none;
+    const std::size_t form = (crosses ? 1 : 0) + (within || keeps ? 2 : 0);
+    std::uint32_t& known = compute_[(slot * pass_count + pass) * 4 + form];
+    if (known == unnamed) known = add_compute(action, slot, crosses, within, keeps);
+    return known;
+  }
   /// The class of the transfer that takes the output of `action` to stage `to`.
-  std::uint32_t transfer(const Action& action, Stage to);
+  std::uint32_t transfer(const Action& action, Stage to) {
+    const std::uint32_t sender = placement_.slot_of(action.stage, action.microbatch);
+    const std::uint32_t receiver = placement_.slot_of(to, action.microbatch);
+    for (const auto& [slot, work] : transfer_[sender * 2 + (gives_gradient(action.pass) ? 1 : 0)]) {
+      if (slot == receiver) return work;
+    }
+    return add_transfer(action, to, sender, receiver);
+  }
   /// The class of the transfer that takes the activation of an E to its keeper, or brings that of
   /// an L back.
   std::uint32_t stash_transfer(const Action& action, Rank keeper);
@@ -39,6 +55,10 @@ class WorkClasses {
 
  private:
   std::uint32_t add(WorkClass work);
+  std::uint32_t add_compute(const Action& action, std::uint32_t slot, bool crosses, bool within,
+                            bool keeps);
+  std::uint32_t add_transfer(const Action& action, Stage to, std::uint32_t sender,
+                             std::uint32_t receiver);
   std::uint32_t add_buffer(BufferKind kind, Stage stage, Rank rank);
   std::uint32_t receive_buffer(std::uint32_t slot, Stage holds, BufferKind kind);
   std::uint32_t stash_of(std::uint32_t slot) const {
@@ -53,6 +73,7 @@ class WorkClasses {
 
   const Placement& placement_;
   bool has_backward_;
+  bool keeps_;  // F takes what R would bring back, where no R does
   Plan& plan_;
   std::vector<std::uint32_t> compute_;  // by slot, pass, crosses, takes what R brings back
   std::array<std::vector<std::uint32_t>, buffer_kinds> held_;  // by kind, slot; empty: none is

@@ -87,14 +87,22 @@ Causes::Causes(const Plan& plan, const Costs& costs, const Timeline& timeline,
 
 /// Puts each task behind the one in front in the plan. Returns which resources kept that order.
 std::vector<bool> Causes::follow_plan() {
-  std::vector<TaskId> last(plan_.resources(), no_task);
+  struct Last {
+    TaskId task = no_task;
+    std::pair<Time, Time> served;
+  };
+  std::vector<Last> last(plan_.resources());
   std::vector<bool> in_order(plan_.resources(), true);
   for (TaskId task = 0; task < plan_.tasks(); ++task) {
     const std::uint32_t resource = plan_.class_of(task).resource;
-    const TaskId before = previous_[task] = std::exchange(last[resource], task);
-    if (plan_.is_link(resource) && before != no_task && served(task) < served(before)) {
-      in_order[resource] = false;
+    Last& before = last[resource];
+    previous_[task] = before.task;
+    if (plan_.is_link(resource)) {
+      const std::pair<Time, Time> now = served(task);
+      if (before.task != no_task && now < before.served) in_order[resource] = false;
+      before.served = now;
     }
+    before.task = task;
   }
   return in_order;
 }
@@ -165,16 +173,14 @@ Release Causes::release_of(TaskId task, const std::vector<bool>& met) const {
   return last;
 }
 
-/// The task that ends last; of equals, that of the lowest rank, and no transfer if there is an
-/// action.
-TaskId last_to_end(const Plan& plan, const Timeline& timeline) {
+/// The task that ends last, at `end`; of equals, that of the lowest rank, and no transfer if there
+/// is an action.
+TaskId last_to_end(const Plan& plan, const Timeline& timeline, Time end) {
   TaskId latest = no_task;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (timeline.end[task] != end) continue;
     const std::uint32_t resource = plan.class_of(task).resource;
-    if (latest == no_task || timeline.end[task] > timeline.end[latest] ||
-        (timeline.end[task] == timeline.end[latest] && resource < plan.class_of(latest).resource)) {
-      latest = task;
-    }
+    if (latest == no_task || resource < plan.class_of(latest).resource) latest = task;
   }
   return latest;
 }
@@ -208,7 +214,8 @@ std::vector<PathStep> critical_path(const Plan& plan, const Costs& costs, const 
   const Causes causes(plan, costs, timeline, conditions);
   std::vector<PathStep> path;
   std::vector<bool> met(plan.tasks());
-  Release next{last_to_end(plan, timeline), makespan(plan, timeline)};
+  const Time end = makespan(plan, timeline);
+  Release next{last_to_end(plan, timeline, end), end};
   while (next.by != no_task) {
     const TaskId task = first_part(plan, next.by);
     met[task] = true;

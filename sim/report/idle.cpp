@@ -26,77 +26,66 @@ TaskId maker_of(const Plan& plan, const Timeline& timeline, TaskId input,
   return input;
 }
 
-/// The gap before an action, split along the input that arrived last. `way` is scratch space.
-IdleGap gap_before(const Plan& plan, const Timeline& timeline, TaskId next, Time from,
-                   std::vector<TaskId>& way) {
-  IdleGap gap{.rank = Rank{plan.class_of(next).resource},
-              .begin = from,
-              .end = timeline.begin[next],
-              .next = next,
-              .input = timeline.last_input[next]};
-  Time at = from;
+template <class Visitor>
+void for_each_gap(const Plan& plan, const Timeline& timeline, Visitor visit) {
+  GapFinder finder(plan, timeline);
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const std::uint32_t rank = plan.class_of(task).resource;
+    if (!plan.is_link(rank)) finder.before(task, rank, visit);
+  }
+  finder.after_all(makespan(plan, timeline), visit);
+}
+
+}  // namespace
+
+void GapFinder::explain(TaskId next, Rank rank, Time from) {
+  gap_.rank = rank;
+  gap_.begin = std::max(from, Time{});
+  gap_.end = timeline_.begin[next];
+  gap_.next = next;
+  gap_.input = gap_.producer = no_task;
+  if (from == unstarted) {
+    gap_.causes = {.warmup = gap_.end};
+  } else {
+    gap_.input = timeline_.last_input[next];
+    split();
+  }
+}
+
+/// Splits a gap before an action along the input that arrived last.
+void GapFinder::split() {
+  Time at = gap_.begin;
   const auto until = [&](Time moment) {
-    const Time reached = std::clamp(moment, at, gap.end);
+    const Time reached = std::clamp(moment, at, gap_.end);
     const Time length = reached - at;
     at = reached;
     return length;
   };
-  if (gap.input != no_task) {
-    gap.producer = maker_of(plan, timeline, gap.input, way);
-    gap.causes.dependency = until(timeline.end[gap.producer]);
-    for (auto transfer = way.rbegin(); transfer != way.rend(); ++transfer) {
-      const Time begin = timeline.begin[*transfer];
+  Time dependency{}, contention{}, on_the_way{}, memory{};
+  if (gap_.input != no_task) {
+    gap_.producer = maker_of(plan_, timeline_, gap_.input, way_);
+    dependency = until(timeline_.end[gap_.producer]);
+    for (auto transfer = way_.rbegin(); transfer != way_.rend(); ++transfer) {
+      const Time begin = timeline_.begin[*transfer];
       // A rank that waits for what it sends itself goes on when that has left.
-      const bool sends = plan.link(plan.class_of(*transfer).resource).from == gap.rank;
+      const bool sends = plan_.link(plan_.class_of(*transfer).resource).from == gap_.rank;
       const Time there =
-          sends ? std::min(timeline.end[*transfer], gap.end) : timeline.end[*transfer];
-      gap.causes.contention += until(begin - time_in(timeline.memory_wait, *transfer));
-      gap.causes.memory += until(begin);
+          sends ? std::min(timeline_.end[*transfer], gap_.end) : timeline_.end[*transfer];
+      contention += until(begin - time_in(timeline_.memory_wait, *transfer));
+      memory += until(begin);
       // What others slowed it down by comes last: without them it would have been there then.
-      gap.causes.transfer += until(there - time_in(timeline.slowed, *transfer));
-      gap.causes.contention += until(there);
+      on_the_way += until(there - time_in(timeline_.slowed, *transfer));
+      contention += until(there);
     }
   }
-  const Time for_memory = std::min(time_in(timeline.memory_wait, next), gap.end - at);
-  gap.causes.memory += until(at + for_memory);
-  gap.causes.launch = until(gap.end);
-  return gap;
+  const Time for_memory = std::min(time_in(timeline_.memory_wait, gap_.next), gap_.end - at);
+  memory += until(at + for_memory);
+  gap_.causes = {.dependency = dependency,
+                 .contention = contention,
+                 .transfer = on_the_way,
+                 .memory = memory,
+                 .launch = until(gap_.end)};
 }
-
-/// Calls `visit` with every gap; those of one rank come in time order.
-template <class Visitor>
-void for_each_gap(const Plan& plan, const Timeline& timeline, Visitor visit) {
-  constexpr Time unstarted{-1};
-  std::vector<Time> busy_until(plan.ranks, unstarted);
-  std::vector<TaskId> way;
-  for (TaskId task = 0; task < plan.tasks(); ++task) {
-    const std::uint32_t rank = plan.class_of(task).resource;
-    if (plan.is_link(rank)) continue;
-    Time& until = busy_until[rank];
-    const Time begin = timeline.begin[task];
-    if (until == unstarted) {
-      const Time none{};
-      if (begin > none) {
-        visit({.rank = Rank{rank},
-               .begin = none,
-               .end = begin,
-               .next = task,
-               .causes = {.warmup = begin}});
-      }
-    } else if (begin > until) {
-      visit(gap_before(plan, timeline, task, until, way));
-    }
-    until = std::max(until, timeline.end[task]);
-  }
-  const Time end = makespan(plan, timeline);
-  for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
-    const Time from = std::max(busy_until[rank], Time{});
-    if (from == end) continue;
-    visit({.rank = Rank{rank}, .begin = from, .end = end, .causes = {.drain = end - from}});
-  }
-}
-
-}  // namespace
 
 IdleCauses& IdleCauses::operator+=(const IdleCauses& other) {
   warmup += other.warmup;

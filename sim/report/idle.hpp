@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "sim/plan/plan.hpp"
@@ -33,6 +35,47 @@ struct IdleGap {
   TaskId input = no_task;     // the input of that action which arrived last
   TaskId producer = no_task;  // the action that made that input
   IdleCauses causes{};
+};
+
+/// Finds the gaps of ranks while their actions are looked at one after the other, as the plan has
+/// them. Those of one rank come in time order.
+class GapFinder {
+ public:
+  GapFinder(const Plan& plan, const Timeline& timeline)
+      : plan_(plan), timeline_(timeline), busy_until_(plan.ranks, unstarted) {}
+
+  /// Calls `visit(gap)` with the gap before the next action of a rank, if there is one.
+  template <class Visitor>
+  void before(TaskId action, std::uint32_t rank, Visitor&& visit) {
+    Time& until = busy_until_[rank];
+    const Time begin = timeline_.begin[action];
+    if (begin > until && (until != unstarted || begin > Time{})) {
+      explain(action, Rank{rank}, until);
+      visit(std::as_const(gap_));
+    }
+    until = std::max(until, timeline_.end[action]);
+  }
+  /// Calls `visit(gap)` with what is left to the end of the run behind the last actions.
+  template <class Visitor>
+  void after_all(Time end, Visitor&& visit) const {
+    for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
+      const Time from = std::max(busy_until_[rank], Time{});
+      if (from == end) continue;
+      visit(
+          IdleGap{.rank = Rank{rank}, .begin = from, .end = end, .causes = {.drain = end - from}});
+    }
+  }
+
+ private:
+  static constexpr Time unstarted{-1};
+  void explain(TaskId next, Rank rank, Time from);
+  void split();
+
+  const Plan& plan_;
+  const Timeline& timeline_;
+  std::vector<Time> busy_until_;  // by rank
+  IdleGap gap_{};                 // the one that is looked at
+  std::vector<TaskId> way_;       // of its input, last first
 };
 
 /// All gaps of all ranks, by rank, then time.

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
+#include <utility>
+
+#include "sim/base/fifo.hpp"
 
 namespace penstock {
 namespace {
@@ -28,101 +32,187 @@ constexpr std::uint64_t at_read = 1;  // what was received is given back
 constexpr std::uint64_t at_start = 2;
 constexpr std::uint64_t at_end = 3;
 
-/// The events of every rank that concern some of the buffer classes. Those of the rank's own
-/// actions and those of transfers are kept apart: each for itself, they mostly come in order.
+/// What a task of a class does to one rank, and its turn in the place of the task.
+struct Effect {
+  std::uint32_t buffer;
+  std::uint32_t rank;
+  std::uint8_t turn;
+  bool takes;
+
+  friend bool operator<(const Effect& a, const Effect& b) { return a.turn < b.turn; }
+};
+
+/// The effects of each work class on the buffers that are counted, side by side and in order.
+class Effects {
+ public:
+  Effects(const Plan& plan, const std::vector<bool>& counted) {
+    for (const WorkClass& work : plan.classes) {
+      first_.push_back(static_cast<std::uint32_t>(effects_.size()));
+      for (const MemoryEffect& effect : work.effects) {
+        if (!counted[effect.buffer]) continue;
+        const auto turn = effect.at_end ? at_end : effect.takes ? at_start : at_read;
+        effects_.push_back({effect.buffer, index(plan.buffers[effect.buffer].rank),
+                            static_cast<std::uint8_t>(turn), effect.takes});
+      }
+      // Stable: a task gives back before it takes, as its class lists the effects.
+      std::stable_sort(effects_.begin() + first_.back(), effects_.end());
+    }
+    first_.push_back(static_cast<std::uint32_t>(effects_.size()));
+  }
+  std::span<const Effect> of(std::uint32_t work) const {
+    return {effects_.data() + first_[work], effects_.data() + first_[work + 1]};
+  }
+
+ private:
+  std::vector<std::uint32_t> first_;
+  std::vector<Effect> effects_;
+};
+
+/// The events of every rank that concern some of the buffer classes. While a rank runs its cells one
+/// after the other, and what it reads arrives in the order in which it reads it, as on most
+/// simulated ranks, they follow from the plan; on other ranks they are listed and sorted.
 class Events {
  public:
   Events(const Plan& plan, const Timeline& timeline, const std::vector<bool>& counted)
-      : plan_(plan), timeline_(timeline), counted_(counted), own_(plan.ranks), moved_(plan.ranks) {
-    reserve();
-    // Arrivals of a task come before it in the plan; they are added with the task that reads them.
-    for (TaskId task = 0; task < plan.tasks(); ++task) {
-      const std::uint32_t work = plan.work[task];
-      if (is_action_[work] == 0) {
-        // No action reads what goes away: that belongs to the E that asked for it.
-        const bool evicted = plan.classes[work].pass == Pass::send_evicted;
-        if (evicted) add_moved(task, plan.input[task], at_end);
-        continue;
-      }
-      plan.for_each_input(task, [&](TaskId input) { add_moved(input, task, arrival); });
-      add(task, own_, [&](const MemoryEffect& effect) { return place_of(task, effect); });
+      : plan_(plan),
+        timeline_(timeline),
+        effects_(plan, counted),
+        receives_(plan.ranks),
+        in_sequence_(plan.ranks, 1),
+        own_(plan.ranks),
+        moved_(plan.ranks) {
+    for (std::uint32_t c = 0; c < plan.classes.size(); ++c) {
+      if (!plan.is_link(plan.classes[c].resource)) continue;
+      for (const Effect& effect : effects_.of(c)) receives_[effect.rank] = 1;
     }
-    for (auto* lists : {&own_, &moved_}) {
-      for (auto& events : *lists) {
-        // Stable: a task gives back before it takes, as its class lists the effects.
-        if (!std::is_sorted(events.begin(), events.end())) {
-          std::stable_sort(events.begin(), events.end());
-        }
-      }
-    }
+    if (!find_sequence()) list_others();
   }
-  /// Calls `visit` with the events of a rank in order; of equals, what moves comes first.
+  /// Calls `visit(rank, event)`; those of one rank come in order, of equals first what moves.
   template <class Visitor>
-  void for_each(std::uint32_t rank, Visitor visit) const {
-    const std::vector<Event>& own = own_[rank];
-    const std::vector<Event>& moved = moved_[rank];
-    auto next_moved = moved.begin();
-    for (const Event& event : own) {
-      for (; next_moved != moved.end() && !(event < *next_moved); ++next_moved) visit(*next_moved);
-      visit(event);
-    }
-    for (; next_moved != moved.end(); ++next_moved) visit(*next_moved);
-  }
+  void for_each(Visitor visit) const;
 
  private:
   using ByRank = std::vector<std::vector<Event>>;
 
-  /// Tells classes apart, and makes room for what there will be.
-  void reserve() {
-    std::vector<std::uint32_t> tasks(plan_.classes.size());
-    for (const std::uint32_t work : plan_.work) ++tasks[work];
-    std::vector<std::size_t> own(plan_.ranks), moved(plan_.ranks);
-    for (std::size_t c = 0; c < plan_.classes.size(); ++c) {
-      is_action_.push_back(is_transfer(plan_.classes[c].pass) ? 0 : 1);
-      concerns_.push_back(0);
-      auto& events = is_action_[c] == 0 ? moved : own;
-      for (const MemoryEffect& effect : plan_.classes[c].effects) {
-        if (!counted_[effect.buffer]) continue;
-        concerns_[c] = 1;
-        events[index(plan_.buffers[effect.buffer].rank)] += tasks[c];
+  /// Calls `visit(rank, event)` with what a task brings about through transfers. An arrival comes
+  /// before the task that reads it in the plan; it counts with that.
+  template <class Visitor>
+  void for_each_moved(TaskId task, const WorkClass& work, Visitor visit) const {
+    const auto visit_all = [&](TaskId transfer, TaskId action, std::uint64_t turn) {
+      for (const Effect& effect : effects_.of(plan_.work[transfer])) {
+        visit(effect.rank, event_of(transfer, effect, std::uint64_t{action} * 4 + turn));
       }
+    };
+    if (!plan_.is_link(work.resource)) {
+      plan_.for_each_input(task, [&](TaskId input) { visit_all(input, task, arrival); });
+    } else if (work.pass == Pass::send_evicted) {
+      // No action reads what goes away: that belongs to the E that asked for it.
+      visit_all(task, plan_.input[task], at_end);
     }
-    for (std::size_t rank = 0; rank < plan_.ranks; ++rank) {
-      own_[rank].reserve(own[rank]);
-      moved_[rank].reserve(moved[rank]);
-    }
-  }
-  std::uint64_t place_of(TaskId task, const MemoryEffect& effect) const {
-    if (effect.at_end) return std::uint64_t{task} * 4 + at_end;
-    if (effect.takes) return std::uint64_t{task} * 4 + at_start;
-    // Both parts of a fused cell read before either takes.
-    const TaskId reader = plan_.class_of(task).follows_partner ? task - 1 : task;
-    return std::uint64_t{reader} * 4 + at_read;
-  }
-  /// What a transfer does has its turn with an action.
-  void add_moved(TaskId transfer, TaskId action, std::uint64_t turn) {
-    add(transfer, moved_, [&](const MemoryEffect&) { return std::uint64_t{action} * 4 + turn; });
   }
 
-  template <class PlaceOf>
-  void add(TaskId task, ByRank& events, PlaceOf place) {
-    if (concerns_[plan_.work[task]] == 0) return;
-    for (const MemoryEffect& effect : plan_.class_of(task).effects) {
-      if (!counted_[effect.buffer]) continue;
-      events[index(plan_.buffers[effect.buffer].rank)].push_back(
-          {effect.at_end ? timeline_.end[task] : timeline_.begin[task], place(effect), task,
-           effect.buffer, effect.takes});
+  /// Calls `visit(event)` with what an action does, in order.
+  template <class Visitor>
+  void for_each_own(TaskId task, const WorkClass& work, Visitor visit) const {
+    for (const Effect& effect : effects_.of(plan_.work[task])) {
+      // Both parts of a fused cell read before either takes.
+      const TaskId reader = effect.turn == at_read && work.follows_partner ? task - 1 : task;
+      visit(event_of(task, effect, std::uint64_t{reader} * 4 + effect.turn));
+    }
+  }
+  Event event_of(TaskId task, const Effect& effect, std::uint64_t place) const {
+    return {effect.turn == at_end ? timeline_.end[task] : timeline_.begin[task], place, task,
+            effect.buffer, effect.takes};
+  }
+
+  /// Finds the ranks whose events follow from the plan. Returns whether all do.
+  bool find_sequence() {
+    struct Last {
+      Time end{};
+      std::pair<Time, std::uint64_t> moved{};
+    };
+    std::vector<Last> last(plan_.ranks);
+    for (TaskId task = 0; task < plan_.tasks(); ++task) {
+      const WorkClass& work = plan_.class_of(task);
+      for_each_moved(task, work, [&](std::uint32_t rank, const Event& event) {
+        const std::pair now{event.time, event.place};
+        if (now < last[rank].moved) in_sequence_[rank] = 0;
+        last[rank].moved = now;
+      });
+      if (plan_.is_link(work.resource)) continue;
+      const Time begin = timeline_.begin[task], end = timeline_.end[task];
+      Time& free = last[work.resource].end;
+      const Time earliest = work.follows_partner ? timeline_.begin[task - 1] : free;
+      if (begin < earliest || end < begin) in_sequence_[work.resource] = 0;
+      free = std::max(free, end);
+    }
+    return std::find(in_sequence_.begin(), in_sequence_.end(), 0) == in_sequence_.end();
+  }
+
+  void list_others() {
+    for (TaskId task = 0; task < plan_.tasks(); ++task) {
+      const WorkClass& work = plan_.class_of(task);
+      for_each_moved(task, work, [&](std::uint32_t rank, const Event& event) {
+        if (in_sequence_[rank] == 0) moved_[rank].push_back(event);
+      });
+      if (plan_.is_link(work.resource) || in_sequence_[work.resource] != 0) continue;
+      for_each_own(task, work, [&](const Event& event) { own_[work.resource].push_back(event); });
+    }
+    for (auto* lists : {&own_, &moved_}) {
+      for (auto& events : *lists) std::stable_sort(events.begin(), events.end());
     }
   }
 
   const Plan& plan_;
   const Timeline& timeline_;
-  const std::vector<bool>& counted_;     // by buffer class
-  std::vector<std::uint8_t> is_action_;  // by work class
-  std::vector<std::uint8_t> concerns_;   // by work class: has effects that are counted
-  ByRank own_;
+  Effects effects_;
+  std::vector<std::uint8_t> receives_;     // by rank: transfers change what it holds
+  std::vector<std::uint8_t> in_sequence_;  // by rank: its events follow from the plan
+  ByRank own_;                             // of the others
   ByRank moved_;
 };
+
+template <class Visitor>
+void Events::for_each(Visitor visit) const {
+  // By rank: own events for which it is not known yet what arrives before them.
+  std::vector<Fifo<Event>> waiting(plan_.ranks);
+  const auto visit_own = [&](std::uint32_t rank, const Event& event) {
+    if (receives_[rank] == 0) return visit(rank, event);
+    waiting[rank].push(event);
+  };
+  std::vector<Event> cell;
+  for (TaskId task = 0; task < plan_.tasks(); ++task) {
+    const WorkClass& work = plan_.class_of(task);
+    for_each_moved(task, work, [&](std::uint32_t rank, const Event& event) {
+      if (in_sequence_[rank] == 0) return;
+      for (Fifo<Event>& own = waiting[rank]; !own.empty() && own.front() < event; own.pop()) {
+        visit(rank, own.front());
+      }
+      visit(rank, event);
+    });
+    const std::uint32_t rank = work.resource;
+    if (plan_.is_link(rank) || in_sequence_[rank] == 0) continue;
+    if (work.partner == UINT32_MAX) {
+      for_each_own(task, work, [&](const Event& event) { visit_own(rank, event); });
+    } else if (work.follows_partner) {
+      cell.clear();
+      for (const TaskId part : {task - 1, task}) {
+        for_each_own(part, plan_.class_of(part), [&](const Event& event) { cell.push_back(event); });
+      }
+      std::stable_sort(cell.begin(), cell.end());
+      for (const Event& event : cell) visit_own(rank, event);
+    }
+  }
+  for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
+    for (Fifo<Event>& own = waiting[rank]; !own.empty(); own.pop()) visit(rank, own.front());
+    auto moved = moved_[rank].begin();
+    for (const Event& event : own_[rank]) {
+      for (; moved != moved_[rank].end() && !(event < *moved); ++moved) visit(rank, *moved);
+      visit(rank, event);
+    }
+    for (; moved != moved_[rank].end(); ++moved) visit(rank, *moved);
+  }
+}
 
 /// The buffer classes that are not empty.
 std::vector<bool> that_weigh(const Costs& costs) {
@@ -155,114 +245,151 @@ std::vector<BytesByKind> bytes_for_whole_run(const Plan& plan, const Costs& cost
   return bytes;
 }
 
-/// What a rank holds after each event, from the start of the run on.
+/// What a rank holds after an event; at the start of the run there is none.
 struct Holding {
-  std::uint64_t bytes;
-  BytesByKind by_kind;
+  std::uint64_t bytes = 0;
+  BytesByKind by_kind{};
   Time time{};
   TaskId task = no_task;  // whose event it was
   bool takes = true;
 };
 
-/// Calls `visit` with what a rank holds at the start and after each of its events.
+/// Calls `visit(rank, holding)` with what each rank holds at the start and after each of its events.
 template <class Visitor>
-void for_each_holding(const Plan& plan, const Costs& costs, const BytesByKind& whole_run,
-                      const Events& events, std::uint32_t rank, Visitor visit) {
-  Holding holding{std::accumulate(whole_run.begin(), whole_run.end(), std::uint64_t{0}), whole_run};
-  visit(holding);
-  events.for_each(rank, [&](const Event& event) {
+void for_each_holding(const Plan& plan, const Costs& costs, const Timeline& timeline,
+                      Visitor visit) {
+  std::vector<Holding> holdings(plan.ranks);
+  const std::vector<BytesByKind> whole_run = bytes_for_whole_run(plan, costs);
+  for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
+    Holding& holding = holdings[rank];
+    holding.by_kind = whole_run[rank];
+    holding.bytes =
+        std::accumulate(holding.by_kind.begin(), holding.by_kind.end(), std::uint64_t{0});
+    visit(rank, holding);
+  }
+  Events(plan, timeline, that_weigh(costs)).for_each([&](std::uint32_t rank, const Event& event) {
+    Holding& holding = holdings[rank];
     // Unsigned arithmetic: a buffer given back in the moment it came may pass through zero.
-    const std::uint64_t change =
-        event.takes ? costs.bytes[event.buffer] : 0 - costs.bytes[event.buffer];
+    const std::uint64_t bytes = costs.bytes[event.buffer];
+    const std::uint64_t change = event.takes ? bytes : 0 - bytes;
     holding.bytes += change;
     holding.by_kind[static_cast<std::size_t>(plan.buffers[event.buffer].kind)] += change;
     holding.time = event.time;
     holding.task = event.task;
     holding.takes = event.takes;
-    visit(holding);
+    visit(rank, holding);
   });
 }
 
-void add_sample(std::vector<MemorySample>& samples, Rank rank, const Holding& holding) {
-  const bool same_moment =
-      !samples.empty() && samples.back().rank == rank && samples.back().time == holding.time;
+void add_sample(std::vector<MemorySample>& samples, std::uint32_t rank, const Holding& holding) {
+  const bool same_moment = !samples.empty() && samples.back().time == holding.time;
   if (same_moment && holding.task != no_task) {
     samples.back().bytes = holding.bytes;
   } else {
-    samples.push_back({rank, holding.time, holding.bytes});
+    samples.push_back({Rank{rank}, holding.time, holding.bytes});
   }
 }
+
+/// How many activations the actions of each class take and give back, in order.
+class StashChanges {
+ public:
+  struct Change {
+    std::uint32_t rank;
+    std::int32_t by;
+  };
+
+  explicit StashChanges(const Plan& plan) {
+    for (const WorkClass& work : plan.classes) {
+      for (const bool at_end : {false, true}) {
+        first_.push_back(static_cast<std::uint32_t>(changes_.size()));
+        for (const MemoryEffect& effect : work.effects) {
+          const BufferClass& buffer = plan.buffers[effect.buffer];
+          if (effect.at_end != at_end || buffer.kind != BufferKind::stash) continue;
+          changes_.push_back({index(buffer.rank), effect.takes ? 1 : -1});
+        }
+      }
+    }
+    first_.push_back(static_cast<std::uint32_t>(changes_.size()));
+    for (std::size_t c = 0; c < plan.classes.size(); ++c) {
+      changes_any_.push_back(first_[2 * c] != first_[2 * c + 2] ? 1 : 0);
+    }
+  }
+  bool any_of(std::uint32_t work) const { return changes_any_[work] != 0; }
+  std::span<const Change> of(std::uint32_t work, bool at_end) const {
+    const std::uint32_t* const first = &first_[std::size_t{2} * work + (at_end ? 1 : 0)];
+    return {changes_.data() + first[0], changes_.data() + first[1]};
+  }
+
+ private:
+  std::vector<std::uint32_t> first_;  // by class: at the start, at the end
+  std::vector<Change> changes_;
+  std::vector<std::uint8_t> changes_any_;  // by class
+};
 
 }  // namespace
 
 std::vector<MemoryPeak> memory_peaks(const Plan& plan, const Costs& costs, const Timeline& timeline,
                                      std::vector<MemorySample>* samples) {
-  const std::vector<bool> counted = that_weigh(costs);
-  const Events events(plan, timeline, counted);
-  const std::vector<BytesByKind> whole_run = bytes_for_whole_run(plan, costs);
   std::vector<MemoryPeak> peaks(plan.ranks);
-  for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
+  std::vector<std::vector<MemorySample>> samples_of_rank(plan.ranks);
+  for_each_holding(plan, costs, timeline, [&](std::uint32_t rank, const Holding& holding) {
     MemoryPeak& peak = peaks[rank];
-    for_each_holding(plan, costs, whole_run[rank], events, rank, [&](const Holding& holding) {
-      const bool first = holding.task == no_task;
-      if (first || (holding.takes && holding.bytes > peak.bytes)) {
-        peak = {holding.bytes, holding.by_kind, holding.time, holding.task};
-      }
-      if (samples != nullptr) add_sample(*samples, Rank{rank}, holding);
-    });
+    const bool first = holding.task == no_task;
+    if (first || (holding.takes && holding.bytes > peak.bytes)) {
+      peak = {holding.bytes, holding.by_kind, holding.time, holding.task};
+    }
+    if (samples != nullptr) add_sample(samples_of_rank[rank], rank, holding);
+  });
+  if (samples != nullptr) {
+    for (const auto& of_rank : samples_of_rank) {
+      samples->insert(samples->end(), of_rank.begin(), of_rank.end());
+    }
   }
   return peaks;
 }
 
 std::vector<std::optional<Time>> first_above(const Plan& plan, const Costs& costs,
                                              const Timeline& timeline, std::uint64_t bytes) {
-  const std::vector<bool> counted = that_weigh(costs);
-  const Events events(plan, timeline, counted);
-  const std::vector<BytesByKind> whole_run = bytes_for_whole_run(plan, costs);
   std::vector<std::optional<Time>> first(plan.ranks);
-  for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
-    for_each_holding(plan, costs, whole_run[rank], events, rank, [&](const Holding& holding) {
-      if (holding.takes && holding.bytes > bytes && !first[rank]) first[rank] = holding.time;
-    });
-  }
+  for_each_holding(plan, costs, timeline, [&](std::uint32_t rank, const Holding& holding) {
+    if (holding.takes && holding.bytes > bytes && !first[rank]) first[rank] = holding.time;
+  });
   return first;
 }
 
 std::vector<std::uint32_t> peak_activations(const Plan& plan) {
+  const StashChanges changes(plan);
   std::vector<std::uint32_t> held(plan.ranks), peak(plan.ranks);
-  const auto apply = [&](const WorkClass& work, bool at_end) {
-    for (const MemoryEffect& effect : work.effects) {
-      if (effect.at_end != at_end || plan.buffers[effect.buffer].kind != BufferKind::stash)
-        continue;
-      const std::uint32_t rank = index(plan.buffers[effect.buffer].rank);
-      held[rank] += effect.takes ? 1 : -1;
-      peak[rank] = std::max(peak[rank], held[rank]);
+  const auto apply = [&](std::uint32_t work, bool at_end) {
+    for (const StashChanges::Change& change : changes.of(work, at_end)) {
+      std::uint32_t& now = held[change.rank];
+      now += static_cast<std::uint32_t>(change.by);
+      peak[change.rank] = std::max(peak[change.rank], now);
     }
   };
   for (TaskId task = 0; task < plan.tasks(); ++task) {
-    const WorkClass& work = plan.class_of(task);
-    if (!work.follows_partner) apply(work, /*at_end=*/false);
+    const std::uint32_t number = plan.work[task];
+    const WorkClass& work = plan.classes[number];
+    if (!changes.any_of(number) && work.partner == UINT32_MAX) continue;
+    if (!work.follows_partner) apply(number, /*at_end=*/false);
     // The second part of a fused cell starts with the first, so before the first ends.
     const bool leads = work.partner != UINT32_MAX && !work.follows_partner;
-    if (leads) apply(plan.class_of(task + 1), /*at_end=*/false);
-    apply(work, /*at_end=*/true);
+    if (leads) apply(plan.work[task + 1], /*at_end=*/false);
+    apply(number, /*at_end=*/true);
   }
   return peak;
 }
 
 std::vector<std::uint32_t> peak_activations(const Plan& plan, const Timeline& timeline) {
   if (!moves_activations(plan)) return peak_activations(plan);
-  const std::vector<bool> counted = that_are_activations(plan);
-  const Events events(plan, timeline, counted);
+  std::vector<std::int64_t> held(plan.ranks);
   std::vector<std::uint32_t> peak(plan.ranks);
-  for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
-    std::int64_t held = 0, most = 0;
-    events.for_each(rank, [&](const Event& event) {
-      held += event.takes ? 1 : -1;
-      most = std::max(most, held);
-    });
-    peak[rank] = static_cast<std::uint32_t>(most);
-  }
+  Events(plan, timeline, that_are_activations(plan))
+      .for_each([&](std::uint32_t rank, const Event& event) {
+        held[rank] += event.takes ? 1 : -1;
+        const std::int64_t most = std::max<std::int64_t>(peak[rank], held[rank]);
+        peak[rank] = static_cast<std::uint32_t>(most);
+      });
   return peak;
 }
 

@@ -22,6 +22,25 @@ void add_transfer(const Plan& plan, const Costs& costs, TaskId task, LinkReport&
   link.busy += costs.duration_of(plan, task);
 }
 
+/// What ranks and links did, in one pass over the tasks.
+void add_tasks(const Plan& plan, const Costs& costs, const Timeline& timeline, Report& report) {
+  GapFinder gaps(plan, timeline);
+  const auto add_gap = [&](const IdleGap& gap) {
+    report.ranks[index(gap.rank)].idle_by_cause += gap.causes;
+  };
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const std::uint32_t resource = plan.class_of(task).resource;
+    report.makespan = std::max(report.makespan, timeline.end[task]);
+    if (plan.is_link(resource)) {
+      add_transfer(plan, costs, task, report.links[resource - plan.ranks]);
+    } else {
+      add_action(timeline, task, report.ranks[resource]);
+      gaps.before(task, resource, add_gap);
+    }
+  }
+  gaps.after_all(report.makespan, add_gap);
+}
+
 Bubble bubble_of(const Report& report) {
   Time busy{}, busiest{}, longest_span{};
   for (const RankReport& rank : report.ranks) {
@@ -47,22 +66,12 @@ Report summarize(const Plan& plan, const Costs& costs, const Timeline& timeline,
   Report report;
   report.ranks.resize(plan.ranks);
   for (const Link& link : plan.links) report.links.push_back({.link = link});
-  for (TaskId task = 0; task < plan.tasks(); ++task) {
-    const std::uint32_t resource = plan.class_of(task).resource;
-    if (plan.is_link(resource)) {
-      add_transfer(plan, costs, task, report.links[resource - plan.ranks]);
-    } else {
-      add_action(timeline, task, report.ranks[resource]);
-    }
-  }
-  report.makespan = makespan(plan, timeline);
+  add_tasks(plan, costs, timeline, report);
   const std::vector<MemoryPeak> memory = memory_peaks(plan, costs, timeline);
   const std::vector<std::uint32_t> activations = peak_activations(plan, timeline);
-  const std::vector<IdleCauses> causes = idle_causes(plan, timeline);
   for (std::size_t r = 0; r < report.ranks.size(); ++r) {
     RankReport& rank = report.ranks[r];
     rank.idle = report.makespan - rank.busy;
-    rank.idle_by_cause = causes[r];
     rank.peak_activations = activations[r];
     rank.memory = memory[r];
   }

@@ -99,7 +99,9 @@ Rerun::Answer Rerun::run_reordered(std::span<const Slot> slots,
 /// In which order the transfers of a link become ready can change with the order of actions only
 /// where they wait for other transfers besides.
 void Rerun::find_engine() {
-  if (waits_for_transfers_) relaxes_ = !why_not_relax(priced_.plan, priced_.conditions);
+  if (!waits_for_transfers_) return;
+  priced_.plan.in_one_order = links_in_one_order(priced_.plan);
+  relaxes_ = !why_not_relax(priced_.plan, priced_.conditions);
 }
 
 }  // namespace penstock

@@ -25,8 +25,10 @@ void find_last_inputs(const Plan& plan, Timeline& timeline) {
 }
 
 Time makespan(const Plan& /*plan*/, const Timeline& timeline) {
-  return timeline.end.empty() ? Time{}
-                              : *std::max_element(timeline.end.begin(), timeline.end.end());
+  if (timeline.end.empty()) return {};
+  Time latest = timeline.end.front();
+  for (const Time end : timeline.end) latest = std::max(latest, end);
+  return latest;
 }
 
 }  // namespace penstock

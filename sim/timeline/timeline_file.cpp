@@ -198,6 +198,7 @@ Recording read_timeline(std::string_view bytes) {
   put_together(columns, recording.plan, recording.timeline);
   recording.title = std::move(columns.title);
   check_plan(recording.plan);
+  recording.plan.in_one_order = links_in_one_order(recording.plan);
   check_timeline(recording.plan, recording.timeline);
   return recording;
 }

@@ -31,6 +31,7 @@ class RoundPlan {
     for (const std::uint32_t link : route) time.latency_us += links[link].latency_us;
     const std::uint32_t resource = round_.plan.resources();
     round_.plan.links.push_back({Rank{sending.from}, Rank{sending.to}});
+    round_.plan.in_one_order.push_back(true);  // each has one transfer
     round_.conditions.network.routes.push_back(std::move(route));
     const std::uint32_t work = add_class(
         {.pass = Pass::send_activation, .stage = Stage{sending.from}, .resource = resource}, time);
