@@ -21,7 +21,7 @@ Rerun finished_run(std::uint32_t ranks, std::uint32_t microbatches) {
   const Case of = shared_case(ranks, microbatches);
   PricedPlan all = priced(of);
   Timeline timeline = relax(all);
-  return {std::move(all), of.placement, std::move(timeline)};
+  return {std::move(all), std::move(timeline)};
 }
 
 /// Seconds that a full pass takes, the best of a few.
@@ -96,13 +96,14 @@ template <std::uint32_t before_end>
 void swap_of_neighbours(benchmark::State& state) {
   const auto middle = static_cast<std::uint32_t>(state.range(0) / 2);
   const auto place = 2 * static_cast<std::uint32_t>(state.range(1)) - before_end;
+  const Placement placement = shared_case(middle * 2, 1).placement;
   std::vector<Action> actions;
   measure(state, [&](Rerun& rerun, bool) {
     if (actions.empty()) {
       actions = {action_at(rerun, middle, place), action_at(rerun, middle, place + 1)};
     }
     std::swap(actions[0], actions[1]);
-    return rerun.reorder({Rank{middle}, place, actions});
+    return rerun.reorder({Rank{middle}, place, actions}, placement);
   });
 }
 

@@ -10,13 +10,10 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-std::string share_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
-std::string signed_text(double share) { return fmt::format("{:+.1f} %", 100 * share); }
-
 std::vector<std::string> errors_cells(const ErrorSummary& errors) {
   if (errors.count == 0) return {"0", "", "", "", ""};
-  return {fmt::format("{}", errors.count), share_text(errors.mean), share_text(errors.median),
-          share_text(errors.most), signed_text(errors.bias)};
+  return {fmt::format("{}", errors.count), percent_text(errors.mean), percent_text(errors.median),
+          percent_text(errors.most), signed_percent_text(errors.bias)};
 }
 
 std::vector<std::string> row_of(std::vector<std::string> names, const ErrorSummary& errors) {
@@ -105,7 +102,7 @@ std::string layers_text(const std::vector<SweptPoint>& layers) {
   for (const SweptPoint& layer : layers) {
     const SampleSpread spread = spread_of(layer.samples_ns);
     rows.push_back({layer.point.kernel.kernel, layer.point.kernel.pass, layer.point.kernel.shape,
-                    fmt::format("{:.4g}", spread.median / 1e3), share_text(spread.deviation)});
+                    fmt::format("{:.4g}", spread.median / 1e3), percent_text(spread.deviation)});
   }
   return "\nlayers of the scenario\n" + aligned(rows, {0, 1, 2});
 }
@@ -117,7 +114,7 @@ std::string parts_text(const PipelineCalibration& pipelines) {
     const std::string of(name(part.part));
     rows.push_back(row_of({of, "calibrated simulation"}, part.simulated));
     for (const double share : {part.covered, part.start, part.bubble}) {
-      rows.back().push_back(share_text(share));
+      rows.back().push_back(percent_text(share));
     }
     rows.push_back(row_of({of, "closed formula"}, part.formula));
     rows.push_back(row_of({of, "without links and overheads"}, part.plain));
@@ -132,7 +129,7 @@ std::string rankings_text(const std::vector<SettingRanking>& rankings) {
   for (const SettingRanking& one : rankings) {
     rows.push_back({one.setting, fmt::format("{}", one.schedules),
                     one.correlation ? fmt::format("{:.2f}", *one.correlation) : "",
-                    one.predicted_best, one.measured_best, share_text(one.regret)});
+                    one.predicted_best, one.measured_best, percent_text(one.regret)});
   }
   return aligned(rows, {0, 3, 4});
 }
@@ -165,7 +162,7 @@ std::string calibration_text(const Calibration& calibration) {
       calibration.kernel_split, calibration.pipeline_split, calibration.swept.rounds,
       calibration.pipelines.predictions.size());
   text += fmt::format("noise: a fixed piece of work {}, runs {} from themselves\n\n",
-                      share_text(calibration.canary.deviation), share_text(calibration.retest));
+                      percent_text(calibration.canary.deviation), percent_text(calibration.retest));
   text +=
       fmt::format("reading the clock around an action takes {:.4g} ns\n", calibration.clock.median);
   text += kernels_text(calibration.kernels) + noisy_text(calibration.kernels) +

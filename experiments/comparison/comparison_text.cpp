@@ -5,6 +5,7 @@
 #include <map>
 
 #include "experiments/comparison/comparison_words.hpp"
+#include "experiments/files/table.hpp"
 
 namespace penstock {
 namespace {
@@ -86,10 +87,6 @@ std::string first_order_text(const ComparisonWords& words) {
       task_text(words.plan_b(), order->next.b),
       order->after.a == no_task ? "from the start"
                                 : "behind " + task_text(words.plan_a(), order->after.a));
-}
-
-std::string counted(std::uint64_t count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string own_text(const ComparisonWords& words, const char* what, const OwnDifferences& own) {

@@ -12,8 +12,6 @@
 namespace penstock {
 namespace {
 
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
-
 double of_makespan(Time part, const Report& report) { return to_us(part) / to_us(report.makespan); }
 
 /// The share of what all ranks together have from the start of a run to its end.
@@ -50,7 +48,7 @@ Advice transfers(const Explanation& explanation, const Report& report) {
   const double share = of_makespan(time, report);
   return {share, fmt::format("transfers take {} of the critical path: faster links, smaller "
                              "activations, or an order with a longer warm-up would hide them",
-                             percent(share))};
+                             percent_text(share))};
 }
 
 /// Nothing of the pipeline itself would hide what follows it.
@@ -64,21 +62,21 @@ Advice tail(const Explanation& explanation, const Report& report) {
                              "path: faster links between those that hold the same, fewer of them, "
                              "or, where they are held back, /parallel/overlap_sums would shorten "
                              "that",
-                             percent(share))};
+                             percent_text(share))};
 }
 
 Advice fill_and_drain(const Explanation& explanation, const Report& report) {
   const double ends = of_all_ranks(explanation.idle.warmup + explanation.idle.drain, report);
   return {ends, fmt::format("warm-up and drain idle {} of all ranks' time: more microbatches, or "
                             "more chunks a rank, would thin them out",
-                            percent(ends))};
+                            percent_text(ends))};
 }
 
 Advice launches(const Explanation& explanation, const Report& report) {
   const double launch = of_makespan(explanation.waits.launch, report);
   return {launch, fmt::format("the critical path waits {} of the run to be launched: fewer and "
                               "longer actions, or a captured graph of them, would save that",
-                              percent(launch))};
+                              percent_text(launch))};
 }
 
 /// The busiest of the physical links that several pairs of ranks share.
@@ -102,14 +100,14 @@ const NetworkLinkUse* busiest_shared_link(const RunResult& result) {
 std::string busiest_link(const RunResult& result) {
   if (const NetworkLinkUse* shared = busiest_shared_link(result)) {
     return fmt::format("network link {} carries {} of what it could in the time of the run",
-                       shared->name, percent(shared->utilization));
+                       shared->name, percent_text(shared->utilization));
   }
   const Report& report = *result.report;
   const auto link =
       std::max_element(report.links.begin(), report.links.end(),
                        [](const LinkReport& a, const LinkReport& b) { return a.busy < b.busy; });
   return fmt::format("link {} is busy {} of the run", text(link->link),
-                     percent(of_makespan(link->busy, report)));
+                     percent_text(of_makespan(link->busy, report)));
 }
 
 Advice contention(const RunResult& result, const Explanation& explanation) {
@@ -120,7 +118,7 @@ Advice contention(const RunResult& result, const Explanation& explanation) {
   return {std::max(idle, on_path),
           fmt::format("contention idles {} of all ranks' time and is {} of the critical path; {}: "
                       "more bandwidth there, or smaller activations, would ease it",
-                      percent(idle), percent(on_path), busiest_link(result))};
+                      percent_text(idle), percent_text(on_path), busiest_link(result))};
 }
 
 Advice memory(const Explanation& explanation, const Report& report) {
@@ -136,7 +134,7 @@ Advice memory(const Explanation& explanation, const Report& report) {
       fmt::format("waits for memory idle {} of all ranks' time and are {} of the critical path; "
                   "rank {} waits longest, {} {}: more room there, recomputation, or fewer "
                   "activations at a time would shorten them",
-                  percent(idle), percent(on_path), longest - report.ranks.begin(),
+                  percent_text(idle), percent_text(on_path), longest - report.ranks.begin(),
                   time_text(longest->idle_by_cause.memory, unit), unit.name)};
 }
 

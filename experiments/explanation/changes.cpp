@@ -37,6 +37,9 @@ Changes::Changes(const RunResult& result)
     const WorkClass& kind = plan_.classes[work];
     if (!is_transfer(kind.pass) && takes_time(work)) passes_[index(kind.stage)].insert(kind.pass);
   }
+  if (!why_not_relax(plan_, result.conditions)) {
+    rerun_.emplace(PricedPlan{plan_, costs_, result.conditions}, result.timeline);
+  }
 }
 
 bool Changes::takes_time(std::uint32_t work) const {
@@ -138,7 +141,14 @@ Costs Changes::costs_with(const Change& change) const {
   return costs;
 }
 
-std::optional<Time> Changes::makespan_with(const Change& change) const {
+std::optional<Time> Changes::makespan_with(const Change& change) {
+  const bool done =
+      rerun_ && std::holds_alternative<Rerun::Done>(rerun_->set_costs(costs_with(change)));
+  return done ? makespan(plan_, rerun_->timeline()) : full_run_with(change);
+}
+
+/// Shared links, memory that runs out and ranks that slow each other down need an own run.
+std::optional<Time> Changes::full_run_with(const Change& change) const {
   Conditions conditions = result_.conditions;
   if (change.kind == Change::Kind::network_link) {
     conditions.network.links[change.number].bandwidth_bytes_per_s /= shorter;

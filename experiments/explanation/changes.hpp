@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "experiments/run/run.hpp"
+#include "sim/rerun/rerun.hpp"
 
 namespace penstock {
 
@@ -38,8 +39,9 @@ class Changes {
   /// How long a task of some class takes with a change, as a share of what it took; of a transfer
   /// over a physical link, how long it takes to leave.
   double factor(const Change& change, std::uint32_t work) const;
-  /// The makespan with a change, in the same order; nothing when the run comes to a halt.
-  std::optional<Time> makespan_with(const Change& change) const;
+  /// The makespan with a change, in the same order; nothing when the run comes to a halt. Where
+  /// `relax` is right, a rerun of the finished run gives it, else a full run of its own.
+  std::optional<Time> makespan_with(const Change& change);
   /// "stage 2", "2F", "link 0>1", "network link spine".
   std::string name(const Change& change) const;
 
@@ -49,12 +51,14 @@ class Changes {
   bool takes_time(std::uint32_t work) const;
   void add_compute(std::uint32_t work, std::vector<Change>& changes) const;
   Costs costs_with(const Change& change) const;
+  std::optional<Time> full_run_with(const Change& change) const;
 
   const RunResult& result_;
   const Plan& plan_;
   const Costs& costs_;
   std::vector<std::uint32_t> own_class_;  // by class of a fused cell: that of its first part alone
   std::vector<std::set<Pass>> passes_;    // by stage: what takes time
+  std::optional<Rerun> rerun_;            // where relax is right; with the change asked for last
 };
 
 }  // namespace penstock

@@ -94,10 +94,9 @@ const char* heading(MemoryAim aim) {
   return "everything fits; what the headroom would buy";
 }
 
-/// "+12.5 %"
 std::string against_text(Time makespan, Time present) {
   if (present == Time{}) return "";
-  return fmt::format("{:+.1f} %", 100 * (to_us(makespan) / to_us(present) - 1));
+  return signed_percent_text(to_us(makespan) / to_us(present) - 1);
 }
 
 std::string changes_text(const RunResult& result, const MemoryExplanation& explanation,

@@ -85,7 +85,7 @@ std::vector<Promise> best_of(const std::vector<Promise>& promises, std::size_t m
 }  // namespace
 
 std::vector<Sensitivity> sensitivities(const RunResult& result, std::size_t most) {
-  const Changes changes(result);
+  Changes changes(result);
   std::vector<Sensitivity> all;
   for (const Promise& promise : best_of(promises_of(result, changes), most)) {
     Sensitivity one{.what = changes.name(promise.change),

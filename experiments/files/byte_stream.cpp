@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "sim/base/error.hpp"
 
@@ -15,49 +15,59 @@ namespace {
 
 constexpr std::size_t block_bytes = std::size_t{1} << 18;
 
-gzFile handle(void* file) { return static_cast<gzFile>(file); }
-
-/// zlib passes what is no gzip file on as it is.
-void* open(const std::string& path) {
-  if (path == "-") return gzdopen(::dup(STDIN_FILENO), "rb");
+std::FILE* open(const std::string& path) {
+  if (path == "-") return ::fdopen(::dup(STDIN_FILENO), "rb");
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
     throw InputError("it is a folder; a file is needed");
   }
-  return gzopen(path.c_str(), "rb");
+  return std::fopen(path.c_str(), "rb");
 }
 
-/// Why nothing more could be read, unless that is the end of the file.
-void check(gzFile file) {
-  int code = Z_OK;
-  const char* const text = gzerror(file, &code);
-  if (code == Z_OK || code == Z_STREAM_END) return;
-  if (code == Z_BUF_ERROR) throw InputError("it is a gzip file that was cut off");
-  if (code == Z_ERRNO) throw InputError(fmt::format("cannot read: {}", std::strerror(errno)));
-  if (code == Z_MEM_ERROR) throw std::bad_alloc();
-  throw InputError(fmt::format("it is no intact gzip file: {}", text));
+std::size_t read_block(std::FILE* file, char* to, std::size_t most) {
+  const std::size_t got = std::fread(to, 1, most, file);
+  if (std::ferror(file) != 0) {
+    throw InputError(fmt::format("cannot read: {}", std::strerror(errno)));
+  }
+  return got;
+}
+
+/// A file of which the first block has been read already.
+GzipReader::Source source_behind(std::string start, std::FILE* file) {
+  return [start = std::move(start), file](char* to, std::size_t most) mutable {
+    if (start.empty()) return read_block(file, to, most);
+    const std::size_t size = start.copy(to, most);
+    start.erase(0, size);
+    return size;
+  };
 }
 
 }  // namespace
 
-void ByteStream::Close::operator()(void* file) const { gzclose(handle(file)); }
-
 ByteStream::ByteStream(const std::string& path, std::uint64_t most_bytes,
                        std::uint64_t most_unmarked)
-    : most_(most_bytes), most_unmarked_(most_unmarked), block_(block_bytes) {
-  errno = 0;
-  file_.reset(open(path));
+    : file_(open(path)), most_(most_bytes), most_unmarked_(most_unmarked), block_(block_bytes) {
   if (!file_) throw InputError(fmt::format("cannot open: {}", std::strerror(errno)));
-  fill();
+  const std::size_t got = read_block(file_.get(), block_.data(), block_bytes);
+  const std::string_view start(block_.data(), got);
+  if (is_gzip(start)) {
+    unpacked_.emplace(source_behind(std::string(start), file_.get()), path);
+    fill();
+  } else {
+    take_in(got);
+  }
 }
 
 void ByteStream::fill() {
   before_ += filled_;
+  take_in(unpacked_ ? unpacked_->read(block_.data(), block_bytes)
+                    : read_block(file_.get(), block_.data(), block_bytes));
+}
+
+/// Begins with a block that has been read.
+void ByteStream::take_in(std::size_t got) {
   at_ = 0;
-  filled_ = 0;
-  const int got = gzread(handle(file_.get()), block_.data(), static_cast<unsigned>(block_bytes));
-  if (got < static_cast<int>(block_bytes)) check(handle(file_.get()));
-  filled_ = static_cast<std::size_t>(got);
+  filled_ = got;
   if (before_ + filled_ > most_) {
     throw InputError(fmt::format("it is larger than {} bytes when unpacked", most_));
   }

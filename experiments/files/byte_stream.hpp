@@ -2,10 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "experiments/files/gzip.hpp"
 
 namespace penstock {
 
@@ -28,11 +32,13 @@ class ByteStream {
 
  private:
   struct Close {
-    void operator()(void* file) const;
+    void operator()(std::FILE* file) const { std::fclose(file); }
   };
   void fill();
+  void take_in(std::size_t got);
 
-  std::unique_ptr<void, Close> file_;
+  std::unique_ptr<std::FILE, Close> file_;
+  std::optional<GzipReader> unpacked_;  // where the file is a gzip file
   std::uint64_t most_;
   std::uint64_t most_unmarked_;
   std::vector<char> block_;

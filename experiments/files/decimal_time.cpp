@@ -3,10 +3,10 @@
 #include <charconv>
 #include <string>
 
+#include "experiments/files/plain_text.hpp"
+
 namespace penstock {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// A decimal number taken apart: digits, and by how many places the point stands behind them.
 struct Decimal {

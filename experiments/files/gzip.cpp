@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
+#include <vector>
 
 #include "sim/base/error.hpp"
 
@@ -14,82 +16,111 @@ namespace {
 constexpr int gzip_window = MAX_WBITS + 16;  // zlib's way to ask for a gzip frame
 constexpr std::size_t block = std::size_t{1} << 18;
 
-/// A zlib stream over an input that may be larger than zlib's counters.
-class Stream {
- public:
-  using Step = int (*)(z_stream*, int);
-  using End = int (*)(z_stream*);
+// zlib does not write to its input, but has no const for it.
+Bytef* bytes_of(const char* text) { return reinterpret_cast<Bytef*>(const_cast<char*>(text)); }
 
-  Stream(std::string_view input, Step step, End end) : rest_(input), step_(step), end_(end) {}
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  ~Stream() { end_(&state_); }
-
-  z_stream* state() { return &state_; }
-  bool input_used_up() const { return state_.avail_in == 0 && rest_.empty(); }
-
-  /// Runs one step and appends what it puts out. Gives zlib's answer.
-  int run(std::string& output) {
-    feed();
-    const std::size_t before = output.size();
-    output.resize(before + block);
-    state_.next_out = reinterpret_cast<Bytef*>(output.data() + before);
-    state_.avail_out = block;
-    const int answer = step_(&state_, rest_.empty() ? Z_FINISH : Z_NO_FLUSH);
-    output.resize(output.size() - state_.avail_out);
-    if (answer == Z_MEM_ERROR) throw std::bad_alloc();
-    return answer;
-  }
-
- private:
-  void feed() {
-    if (state_.avail_in != 0 || rest_.empty()) return;
-    const std::size_t size = std::min<std::size_t>(rest_.size(), std::size_t{1} << 30);
-    // zlib does not write to its input, but has no const for it.
-    state_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(rest_.data()));
-    state_.avail_in = static_cast<uInt>(size);
-    rest_.remove_prefix(size);
-  }
-
-  z_stream state_{};
-  std::string_view rest_;
-  Step step_;
-  End end_;
-};
+/// A part of a size that zlib's counters hold.
+uInt part_of(std::size_t size) { return static_cast<uInt>(std::min(size, std::size_t{1} << 30)); }
 
 }  // namespace
 
 std::string gzip(std::string_view content) {
-  Stream stream(content, deflate, deflateEnd);
+  z_stream stream{};
   constexpr int usual_memory = 8;
-  if (deflateInit2(stream.state(), Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip_window, usual_memory,
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip_window, usual_memory,
                    Z_DEFAULT_STRATEGY) != Z_OK) {
     throw std::bad_alloc();
   }
+  const std::unique_ptr<z_stream, decltype(&deflateEnd)> ended(&stream, deflateEnd);
   std::string file;
-  while (stream.run(file) != Z_STREAM_END) continue;
+  for (int answer = Z_OK; answer != Z_STREAM_END;) {
+    if (stream.avail_in == 0) {
+      stream.next_in = bytes_of(content.data());
+      stream.avail_in = part_of(content.size());
+      content.remove_prefix(stream.avail_in);
+    }
+    const std::size_t before = file.size();
+    file.resize(before + block);
+    stream.next_out = bytes_of(file.data() + before);
+    stream.avail_out = block;
+    answer = deflate(&stream, content.empty() ? Z_FINISH : Z_NO_FLUSH);
+    file.erase(file.size() - stream.avail_out);
+  }
   return file;
 }
 
+struct GzipReader::State {
+  z_stream stream{};
+  std::vector<char> packed = std::vector<char>(block);
+  bool ended = false;
+};
+
+void GzipReader::Close::operator()(State* state) const {
+  inflateEnd(&state->stream);
+  delete state;
+}
+
+GzipReader::GzipReader(Source source, std::string name)
+    : source_(std::move(source)), name_(std::move(name)), state_(new State) {
+  if (inflateInit2(&state_->stream, gzip_window) != Z_OK) throw std::bad_alloc();
+}
+
+/// Hands zlib the next block of the file, once it has used up the last.
+void GzipReader::fill() {
+  if (state_->stream.avail_in != 0) return;
+  state_->stream.next_in = bytes_of(state_->packed.data());
+  state_->stream.avail_in = static_cast<uInt>(source_(state_->packed.data(), block));
+}
+
+void GzipReader::fail() const {
+  const char* const reason = state_->stream.msg;
+  throw InputError(name_.empty()
+                       ? "it is no intact gzip file"
+                       : fmt::format("it is no intact gzip file: {}: {}", name_,
+                                     reason == nullptr ? "compressed data error" : reason));
+}
+
+std::size_t GzipReader::read(char* to, std::size_t most) {
+  z_stream& stream = state_->stream;
+  stream.next_out = bytes_of(to);
+  stream.avail_out = static_cast<uInt>(most);
+  while (stream.avail_out > 0 && !state_->ended) {
+    fill();
+    const bool no_more = stream.avail_in == 0;
+    const int answer = inflate(&stream, Z_NO_FLUSH);
+    if (answer == Z_MEM_ERROR) throw std::bad_alloc();
+    if (answer == Z_STREAM_END) {
+      fill();
+      state_->ended = stream.avail_in == 0;
+      inflateReset(&stream);
+    } else if (answer == Z_BUF_ERROR && no_more) {
+      throw InputError("it is a gzip file that was cut off");
+    } else if (answer != Z_OK && answer != Z_BUF_ERROR) {
+      fail();
+    }
+  }
+  return most - stream.avail_out;
+}
+
+bool is_gzip(std::string_view start) { return start.starts_with("\x1f\x8b"); }
+
 std::string gunzip(std::string_view file, std::uint64_t max_bytes) {
-  Stream stream(file, inflate, inflateEnd);
-  if (inflateInit2(stream.state(), gzip_window) != Z_OK) throw std::bad_alloc();
+  GzipReader reader([&](char* to, std::size_t most) {
+    const std::size_t size = file.copy(to, most);
+    file.remove_prefix(size);
+    return size;
+  });
   std::string content;
-  while (true) {
+  for (std::size_t got = block; got == block;) {
     const std::size_t before = content.size();
-    const int answer = stream.run(content);
+    content.resize(before + block);
+    got = reader.read(content.data() + before, block);
+    content.resize(before + got);
     if (content.size() > max_bytes) {
       throw InputError(fmt::format("it is larger than {} bytes when unpacked", max_bytes));
     }
-    if (answer == Z_STREAM_END) {
-      if (stream.input_used_up()) return content;
-      inflateReset(stream.state());
-    } else if (answer != Z_OK && answer != Z_BUF_ERROR) {
-      throw InputError("it is no intact gzip file");
-    } else if (stream.input_used_up() && content.size() == before) {
-      throw InputError("it is a gzip file that was cut off");
-    }
   }
+  return content;
 }
 
 }  // namespace penstock

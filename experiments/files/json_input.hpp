@@ -34,8 +34,9 @@ class Schema {
   std::unique_ptr<const Prepared> prepared_;
 };
 
-/// Stores the value of a key when it is there; the schema has checked its type. (A template, since
-/// a header knows the name of the JSON type only.)
+/// Stores the value of a key when it is there; the schema has checked its type. What no schema has
+/// checked is read through a JsonView. (A template, since a header knows the name of the JSON type
+/// only.)
 template <class Json, class Target>
 void take(const Json& object, const char* key, Target& target) {
   if (object.contains(key)) target = object[key].template get<Target>();

@@ -14,8 +14,9 @@ namespace penstock {
 /// takes what is broken further in as it comes: enough to tell formats apart, cheaply.
 bool has_outer_key(std::string_view text, std::string_view key);
 
-/// A value of a document that lives longer, and its place there. What it is asked for and does not
-/// hold is an InputError that names the place and what would be right.
+/// A value of a document that lives longer, and its place there: how files are read that no schema
+/// has checked. What it is asked for and does not hold is an InputError that names the place and
+/// what would be right.
 class JsonView {
  public:
   explicit JsonView(const nlohmann::json& value, std::string where = {})

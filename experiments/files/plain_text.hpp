@@ -7,6 +7,9 @@
 
 namespace penstock {
 
+/// Whether a character is one of 0 to 9, whatever the locale.
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 /// A text without the blanks and tabs at its ends.
 std::string_view trimmed(std::string_view text);
 

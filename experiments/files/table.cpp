@@ -15,6 +15,13 @@ std::string time_text(Time time, TimeUnit unit) {
 
 std::string percent_text(double share) { return fmt::format("{:.1f} %", share * 100); }
 
+std::string signed_percent_text(double share) { return fmt::format("{:+.1f} %", share * 100); }
+
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
+  if (count == 1) return fmt::format("1 {}", one);
+  return many.empty() ? fmt::format("{} {}s", count, one) : fmt::format("{} {}", count, many);
+}
+
 std::string bytes_text(std::uint64_t bytes) {
   constexpr std::array<const char*, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
   double value = static_cast<double>(bytes);

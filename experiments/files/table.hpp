@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/base/time.hpp"
@@ -11,7 +13,11 @@ namespace penstock {
 /// Six digits at most, without zeros at the end: enough to compare by eye.
 std::string number_text(double value);
 std::string time_text(Time time, TimeUnit unit);
+/// "12.5 %", and "+12.5 %" of a difference.
 std::string percent_text(double share);
+std::string signed_percent_text(double share);
+/// "1 rank", "2 ranks"; without `many` it ends in an s.
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many = {});
 /// "1.5 GiB".
 std::string bytes_text(std::uint64_t bytes);
 

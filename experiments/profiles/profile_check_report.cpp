@@ -49,7 +49,7 @@ std::string ids_text(const std::vector<RowId>& ids) {
 std::string spot_text(const SpotCheck& spot) {
   std::string text = "\nmeasured again\n";
   for (const SpotResult& result : spot.measured) {
-    text += fmt::format("  row {}: {:+.1f} %, {}\n", index(result.id), 100 * result.change,
+    text += fmt::format("  row {}: {}, {}\n", index(result.id), signed_percent_text(result.change),
                         result.holds ? "it holds" : "retired");
   }
   if (spot.measured.empty()) text += "  nothing\n";

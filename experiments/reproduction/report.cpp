@@ -12,8 +12,6 @@ namespace {
 
 using Cells = std::vector<std::string>;
 
-std::string error_text(double error) { return fmt::format("{:+.1f} %", error * 100); }
-
 std::string mark_of(const ReproducedRow& row) {
   std::string mark = row.fitted ? "fitted" : row.judged ? "" : "not judged";
   if (!row.finding.empty()) mark += (mark.empty() ? "" : "; ") + row.finding;
@@ -30,7 +28,7 @@ Cells cells_of(const ReproducedRow& row) {
   Cells cells = row.label;
   cells.push_back(fmt::format("{:.4g}", row.published));
   cells.push_back(fmt::format("{:.4g}", row.simulated));
-  cells.push_back(error_text(row.error));
+  cells.push_back(signed_percent_text(row.error));
   cells.push_back(mark_of(row));
   return cells;
 }
@@ -46,12 +44,12 @@ std::string target_of(const Judgement& judgement) {
 
 std::string verdict_of(const Judgement& judgement, const JudgedTable& judged) {
   std::string text = fmt::format("{} rows judged: mean error {}, bias {}, worst {}", judged.judged,
-                                 percent_text(judged.mean_error), error_text(judged.bias),
-                                 error_text(judged.worst_error));
+                                 percent_text(judged.mean_error), signed_percent_text(judged.bias),
+                                 signed_percent_text(judged.worst_error));
   if (judged.judged == 0) text = "no row judged";
   if (judged.ranked_pairs > 0) {
-    text += fmt::format(", ranks of {} {} agree by {:.2f}", judged.ranked_pairs,
-                        judged.ranked_pairs == 1 ? "pair" : "pairs", *judged.ranking);
+    text += fmt::format(", ranks of {} agree by {:.2f}", counted(judged.ranked_pairs, "pair"),
+                        *judged.ranking);
   }
   const std::string target = target_of(judgement);
   if (target.empty()) return text + ".";
@@ -192,7 +190,7 @@ std::vector<std::vector<std::string>> summary_rows(const std::string& name, cons
       const JudgedTable& judged = judgements[j];
       const std::string target = target_of(paper.tables[t].judgements[j]);
       rows.push_back({name, paper.tables[t].name, judged.name, fmt::format("{}", judged.judged),
-                      percent_text(judged.mean_error), error_text(judged.worst_error),
+                      percent_text(judged.mean_error), signed_percent_text(judged.worst_error),
                       target.empty() ? "-" : target,
                       target.empty() ? "-"
                       : judged.met   ? "yes"

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "experiments/files/files.hpp"
+#include "experiments/files/table.hpp"
 #include "experiments/formats/chakra.hpp"
 #include "sim/base/error.hpp"
 
@@ -54,10 +55,6 @@ bool summed_in_groups(const RunResult& result) {
 
 bool summed_along_pipeline(const RunResult& result) {
   return any_summed(result, [](const StageDemand& stage) { return stage.ranks.size() > 1; });
-}
-
-std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
 }  // namespace

@@ -42,9 +42,8 @@ std::string fits_text(const CodecTraining& training, std::uint64_t bytes) {
 Row total_row(const CodecTraining& training, const std::string& what, std::optional<double> time_us,
               std::uint64_t peak_bytes) {
   const std::optional<double> planned = training.time_us();
-  const std::string against = planned && time_us && *planned > 0
-                                  ? fmt::format("{:+.1f} %", (*time_us / *planned - 1) * 100)
-                                  : "-";
+  const std::string against =
+      planned && time_us && *planned > 0 ? signed_percent_text(*time_us / *planned - 1) : "-";
   return {what, seconds_text(time_us), against, bytes_text(peak_bytes),
           fits_text(training, peak_bytes)};
 }

@@ -74,7 +74,7 @@ ordered_json distribution_json(const Distribution& distribution) {
 std::string distribution_text(const Distribution& distribution) {
   const std::size_t draws = distribution.makespans.size();
   const std::vector<Time>& sorted = distribution.sorted;
-  std::string text = fmt::format("{} {}", draws, draws == 1 ? "draw" : "draws");
+  std::string text = counted(draws, "draw");
   if (sorted.size() < draws) {
     text += fmt::format(", of which {} did not finish", draws - sorted.size());
   }

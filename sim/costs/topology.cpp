@@ -47,7 +47,8 @@ void for_each_hop(const Graph& graph, Vertex vertex, Direction direction, Visito
   }
 }
 
-/// A breadth-first search from one end of a route, level by level.
+/// A breadth-first search from one end of a route, level by level. Boost's own colours all vertices
+/// and goes on to the other end; two of these meet halfway, whatever the size of the topology.
 class Search {
  public:
   Search(const Topology& topology, const Graph& graph, Node root, Direction direction)

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
 #include <functional>
 #include <queue>
 
 #include "sim/base/error.hpp"
+#include "sim/model/sortable_layers.hpp"
 
 namespace penstock {
 namespace {
@@ -28,7 +30,7 @@ void ModelGraph::connect_as_chain() {
   }
 }
 
-std::vector<LayerIndex> topological_order(const ModelGraph& model) {
+std::vector<LayerIndex> sortable_layers(const ModelGraph& model) {
   const Graph graph = graph_of(model);
   std::vector<std::size_t> open_inputs(model.layers.size());
   // Boost's own topological_sort leaves ties to its depth-first search; the smallest ready layer
@@ -49,16 +51,18 @@ std::vector<LayerIndex> topological_order(const ModelGraph& model) {
       if (--open_inputs[target] == 0) ready.push(target);
     }
   }
-  if (order.size() == open_inputs.size()) return order;
-  for (std::uint32_t layer = 0; layer < open_inputs.size(); ++layer) {
-    if (open_inputs[layer] != 0) {
-      throw InputError("/model/edges",
-                       fmt::format("layer {} waits for itself through a cycle of edges; a model is "
-                                   "a graph without cycles",
-                                   layer));
-    }
-  }
   return order;
+}
+
+std::vector<LayerIndex> topological_order(const ModelGraph& model) {
+  std::vector<LayerIndex> order = sortable_layers(model);
+  if (order.size() == model.layers.size()) return order;
+  std::vector<bool> placed(model.layers.size());
+  for (const LayerIndex layer : order) placed[index(layer)] = true;
+  throw InputError("/model/edges",
+                   fmt::format("layer {} waits for itself through a cycle of edges; a model is a "
+                               "graph without cycles",
+                               std::find(placed.begin(), placed.end(), false) - placed.begin()));
 }
 
 }  // namespace penstock

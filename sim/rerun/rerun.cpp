@@ -6,6 +6,7 @@
 #include "sim/engines/events.hpp"
 #include "sim/engines/relax.hpp"
 #include "sim/rerun/topological_repair.hpp"
+#include "sim/rerun/whole_costs.hpp"
 
 namespace penstock {
 namespace {
@@ -22,34 +23,27 @@ bool has_several_inputs(const Plan& plan) {
   return false;
 }
 
-double total_time(const Plan& plan, const Costs& costs) {
-  double total = static_cast<double>(costs.launch.picoseconds) +
-                 static_cast<double>(costs.issue.picoseconds) * plan.tasks();
-  for (TaskId task = 0; task < plan.tasks(); ++task) {
-    total += static_cast<double>(
-        (costs.duration_of(plan, task) + costs.latency_of(plan, task)).picoseconds);
-  }
-  return total;
-}
-
 }  // namespace
 
-Rerun::Rerun(PricedPlan priced, Placement placement, Timeline timeline)
+Rerun::Rerun(PricedPlan priced, Timeline timeline)
     : priced_(std::move(priced)),
-      placement_(std::move(placement)),
       timeline_(std::move(timeline)),
-      graph_(priced_.plan),
       dirty_(priced_.plan.tasks()),
-      several_makers_(links_with_several_makers(priced_.plan)),
       relaxes_(!why_not_relax(priced_.plan, priced_.conditions)),
-      waits_for_transfers_(has_several_inputs(priced_.plan)),
       total_(total_time(priced_.plan, priced_.costs)) {
   if (relaxes_) {
     timeline_.slowed.clear();
     timeline_.memory_wait.clear();
     timeline_.memory.clear();
   }
-  if (priced_.costs.issue > Time{}) launches_.resize(graph_.places());
+}
+
+/// Finds what stands around each task, at the first change that asks for it.
+void Rerun::find_neighbours() {
+  if (graph_) return;
+  graph_.emplace(priced_.plan);
+  several_makers_ = links_with_several_makers(priced_.plan);
+  waits_for_transfers_ = has_several_inputs(priced_.plan);
   count_launches();
 }
 
@@ -82,15 +76,15 @@ std::uint64_t Rerun::propagate() {
     }
     ++looked_at;
     if (!work_out(task)) continue;
-    if (const TaskId behind = graph_.behind(task); behind != no_task) dirty_.add(behind);
-    graph_.for_each_reader(task, [&](TaskId reader) { dirty_.add(reader); });
+    if (const TaskId behind = graph_->behind(task); behind != no_task) dirty_.add(behind);
+    graph_->for_each_reader(task, [&](TaskId reader) { dirty_.add(reader); });
   }
   return looked_at;
 }
 
 /// Says whether anything of the task is not as it was.
 bool Rerun::work_out(TaskId task) {
-  const TaskId before = graph_.before(task);
+  const TaskId before = graph_->before(task);
   Time start{};
   if (before != no_task)
     start = timeline_.end[before] - priced_.costs.latency_of(priced_.plan, before);
@@ -114,17 +108,19 @@ bool Rerun::work_out(TaskId task) {
 /// When the host has launched an action.
 Time Rerun::launched(TaskId task) const {
   if (!priced_.costs.has_launches() || is_transfer(priced_.plan.class_of(task).pass)) return {};
-  const std::int64_t issues = launches_.empty() ? 0 : launches_[graph_.place(task)];
+  const std::int64_t issues = launches_.empty() ? 0 : launches_[graph_->place(task)];
   return Time{issues * priced_.costs.issue.picoseconds} + priced_.costs.launch;
 }
 
 void Rerun::count_launches() {
-  if (launches_.empty()) return;
+  launches_.clear();
+  if (!graph_ || priced_.costs.issue == Time{}) return;
+  launches_.resize(graph_->places());
   for (std::uint32_t rank = 0; rank < priced_.plan.ranks; ++rank) {
     std::uint32_t count = 0;
-    for (const TaskId task : graph_.order(rank)) {
+    for (const TaskId task : graph_->order(rank)) {
       if (!priced_.plan.class_of(task).follows_partner) ++count;
-      launches_[graph_.place(task)] = count;
+      launches_[graph_->place(task)] = count;
     }
   }
 }

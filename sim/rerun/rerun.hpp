@@ -25,9 +25,10 @@ namespace penstock {
 /// where that tells. After each change `timeline` has the bytes that a full run of `plan` with
 /// `costs` would give.
 ///
-/// Where `relax` is right, a change goes from task to task as far as it moves anything; one that
-/// turns out to move much is given up for a full pass. Under other conditions, where what happens
-/// at one end of the pipeline can be felt at the other at once, the whole plan runs again.
+/// Where `relax` is right, a change of one class, task or order goes from task to task as far as it
+/// moves anything; one that turns out to move much is given up for a full pass. A change of all
+/// costs is a pass from the first task that they concern. Under other conditions, where what
+/// happens at one end of the pipeline can be felt at the other at once, the whole plan runs again.
 ///
 /// A change that is refused, or after which the run would never end, leaves everything as it was.
 class Rerun {
@@ -39,7 +40,7 @@ class Rerun {
   using Answer = std::variant<Done, Refused, Deadlock, Standstill>;
 
   /// `timeline` is that of a full run of the plan, by `relax` where that is right.
-  Rerun(PricedPlan priced, Placement placement, Timeline timeline);
+  Rerun(PricedPlan priced, Timeline timeline);
 
   const PricedPlan& priced() const { return priced_; }
   const Plan& plan() const { return priced_.plan; }
@@ -47,6 +48,8 @@ class Rerun {
   const Conditions& conditions() const { return priced_.conditions; }
   const Timeline& timeline() const { return timeline_; }
 
+  /// What everything costs. Refused are the costs of another plan.
+  Answer set_costs(Costs costs);
   /// How long every task of a work class takes. The two parts of a fused overlap cell have classes
   /// of their own, of which the first has the duration of the cell.
   Answer set_duration(std::uint32_t work, Time duration);
@@ -57,8 +60,9 @@ class Rerun {
   /// What a physical link carries. Transfers over it take as long as their slowest link says.
   Answer set_bandwidth(std::uint32_t physical_link, double bytes_per_s);
   /// The order in which a rank does a stretch of its actions. Transfers follow those that make
-  /// them. Tasks may get other numbers, in a plan as sound as `lower` makes.
-  Answer reorder(const OrderEdit& edit);
+  /// them. Tasks may get other numbers, in a plan as sound as `lower` makes. `placement` is the one
+  /// that the plan was lowered with.
+  Answer reorder(const OrderEdit& edit, const Placement& placement);
 
  private:
   /// The durations of classes and tasks, or their latencies.
@@ -79,7 +83,7 @@ class Rerun {
     TaskId task;
   };
   /// What an order edit changes.
-  using State = std::tuple<Plan, TaskGraph, Costs, Timeline>;
+  using State = std::tuple<Plan, std::optional<TaskGraph>, Costs, Timeline>;
   std::vector<Slot> slots_for(const OrderEdit& edit, std::span<const TaskId> tasks) const;
   void add_transfer_slots(std::span<const TaskId> old_order, std::span<const TaskId> tasks,
                           std::vector<Slot>& slots) const;
@@ -87,6 +91,7 @@ class Rerun {
   Answer run_reordered(std::span<const Slot> slots, const std::optional<State>& before);
   void find_engine();
 
+  void find_neighbours();
   Answer run_again(const std::function<void()>& undo);
   std::uint64_t propagate();
   bool work_out(TaskId task);
@@ -94,14 +99,15 @@ class Rerun {
   void count_launches();
 
   PricedPlan priced_;
-  Placement placement_;
   Timeline timeline_;
-  TaskGraph graph_;
   DirtyTasks dirty_;
+  bool relaxes_ = false;  // relax is right
+  double total_ = 0;      // of all times, in picoseconds
+
+  // What changes of one class, task or order need; a change of all costs does without.
+  std::optional<TaskGraph> graph_;
   std::vector<bool> several_makers_;     // by link: more than one rank sends over it
-  bool relaxes_ = false;                 // relax is right
   bool waits_for_transfers_ = false;     // some transfer waits for another
-  double total_ = 0;                     // of all times, in picoseconds
   std::vector<std::uint32_t> launches_;  // by place, up to it; empty where issuing takes no time
 };
 

@@ -4,12 +4,12 @@
 #include <array>
 #include <utility>
 
+#include "sim/engines/relax.hpp"
 #include "sim/rerun/rerun.hpp"
+#include "sim/rerun/whole_costs.hpp"
 
 namespace penstock {
 namespace {
-
-constexpr double most_picoseconds = 9e18;
 
 Refused no_such(std::string_view what, std::size_t number, std::size_t count) {
   return {fmt::format("there is no {} {}; there are {}", what, number, count)};
@@ -20,6 +20,24 @@ Refused is_second_part() { return {"the second part of a fused cell takes as lon
 double to_double(Time time) { return static_cast<double>(time.picoseconds); }
 
 }  // namespace
+
+Rerun::Answer Rerun::set_costs(Costs costs) {
+  if (auto fault = fault_of(priced_.plan, costs)) return *std::move(fault);
+  const double old_total = std::exchange(total_, total_time(priced_.plan, costs));
+  std::swap(priced_.costs, costs);
+  const Costs& old = costs;
+  count_launches();
+  if (!relaxes_) {
+    return run_again([&] {
+      priced_.costs = old;
+      total_ = old_total;
+      count_launches();
+    });
+  }
+  const TaskId first = first_difference(priced_.plan, priced_.costs, old);
+  relax_from(first, priced_, timeline_);
+  return Done{priced_.plan.tasks() - first};
+}
 
 Rerun::Answer Rerun::set_duration(std::uint32_t work, Time duration) {
   if (work >= priced_.plan.classes.size())
@@ -50,6 +68,7 @@ Rerun::Answer Rerun::set_bandwidth(std::uint32_t physical_link, double bytes_per
 Rerun::Answer Rerun::set_task_duration(TaskId task, Time duration) {
   if (task >= priced_.plan.tasks()) return no_such("task", task, priced_.plan.tasks());
   if (priced_.plan.class_of(task).follows_partner) return is_second_part();
+  find_neighbours();
   const Time old = priced_.costs.duration_of(priced_.plan, task);
   if (const auto complaint = add_to_total(duration, to_double(duration) - to_double(old)))
     return *complaint;
@@ -67,6 +86,7 @@ Rerun::Answer Rerun::set_task_duration(TaskId task, Time duration) {
 }
 
 Rerun::Answer Rerun::set_times(const Times& times, std::span<const ClassTime> changes) {
+  find_neighbours();
   const double old_total = total_;
   for (const ClassTime& change : changes) {
     if (auto complaint = add_to_total(change.time, growth(times, change))) {
@@ -88,7 +108,7 @@ double Rerun::growth(const Times& times, const ClassTime& change) const {
   const auto& of_class = priced_.costs.*times.of_class;
   const auto& of_task = priced_.costs.*times.of_task;
   double growth = 0;
-  for (const TaskId task : graph_.order(priced_.plan.classes[change.work].resource)) {
+  for (const TaskId task : graph_->order(priced_.plan.classes[change.work].resource)) {
     if (priced_.plan.work[task] != change.work) continue;
     growth +=
         to_double(change.time) - to_double(of_task.empty() ? of_class[change.work] : of_task[task]);
@@ -99,11 +119,7 @@ double Rerun::growth(const Times& times, const ClassTime& change) const {
 /// Counts a change of the sum of all times, if the clock can hold it.
 std::optional<Refused> Rerun::add_to_total(Time time, double growth) {
   if (time < Time{}) return Refused{"a time must not be negative"};
-  if (total_ + growth > most_picoseconds) {
-    return Refused{
-        "the times of all tasks would add up to more than 104 days, which is as long as "
-        "the clock runs"};
-  }
+  if (total_ + growth > most_picoseconds) return beyond_clock();
   total_ += growth;
   return std::nullopt;
 }
@@ -111,7 +127,7 @@ std::optional<Refused> Rerun::add_to_total(Time time, double growth) {
 void Rerun::assign(const Times& times, const ClassTime& change) {
   (priced_.costs.*times.of_class)[change.work] = change.time;
   auto& of_task = priced_.costs.*times.of_task;
-  for (const TaskId task : graph_.order(priced_.plan.classes[change.work].resource)) {
+  for (const TaskId task : graph_->order(priced_.plan.classes[change.work].resource)) {
     if (priced_.plan.work[task] != change.work) continue;
     if (!of_task.empty()) of_task[task] = change.time;
     dirty_.add(task);

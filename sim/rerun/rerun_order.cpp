@@ -10,8 +10,9 @@
 
 namespace penstock {
 
-Rerun::Answer Rerun::reorder(const OrderEdit& edit) {
-  const auto tasks = edited_tasks(priced_.plan, graph_, placement_, edit);
+Rerun::Answer Rerun::reorder(const OrderEdit& edit, const Placement& placement) {
+  find_neighbours();
+  const auto tasks = edited_tasks(priced_.plan, *graph_, placement, edit);
   if (const auto* refused = std::get_if<Refused>(&tasks)) return *refused;
   std::vector<Slot> slots = slots_for(edit, std::get<std::vector<TaskId>>(tasks));
   // Of the two engines only that for conditions can come to a halt.
@@ -20,14 +21,14 @@ Rerun::Answer Rerun::reorder(const OrderEdit& edit) {
     before.emplace(priced_.plan, graph_, priced_.costs, timeline_);
   put(slots);
   std::vector<TaskId> moved;
-  for (const Slot& slot : slots) moved.push_back(graph_.at(slot.place));
-  auto numbers = repair_numbers(priced_.plan, graph_, several_makers_, moved);
+  for (const Slot& slot : slots) moved.push_back(graph_->at(slot.place));
+  auto numbers = repair_numbers(priced_.plan, *graph_, several_makers_, moved);
   if (auto* deadlock = std::get_if<Deadlock>(&numbers)) {
     put(slots);
     return std::move(*deadlock);
   }
   if (const auto& now = std::get<std::optional<Renumbering>>(numbers)) {
-    renumber(*now, priced_.plan, graph_, priced_.costs, timeline_);
+    renumber(*now, priced_.plan, *graph_, priced_.costs, timeline_);
   }
   return run_reordered(slots, before);
 }
@@ -36,11 +37,11 @@ Rerun::Answer Rerun::reorder(const OrderEdit& edit) {
 std::vector<Rerun::Slot> Rerun::slots_for(const OrderEdit& edit,
                                           std::span<const TaskId> tasks) const {
   std::vector<Slot> slots;
-  std::uint32_t place = graph_.first_place(index(edit.rank)) + edit.first;
+  std::uint32_t place = graph_->first_place(index(edit.rank)) + edit.first;
   for (const TaskId task : tasks) slots.push_back({place++, task});
-  const auto order = graph_.order(index(edit.rank));
+  const auto order = graph_->order(index(edit.rank));
   add_transfer_slots(order.subspan(edit.first, tasks.size()), tasks, slots);
-  std::erase_if(slots, [&](const Slot& slot) { return graph_.at(slot.place) == slot.task; });
+  std::erase_if(slots, [&](const Slot& slot) { return graph_->at(slot.place) == slot.task; });
   return slots;
 }
 
@@ -50,7 +51,7 @@ void Rerun::add_transfer_slots(std::span<const TaskId> old_order, std::span<cons
   const auto transfers_of = [&](std::span<const TaskId> makers) {
     std::vector<TaskId> found;
     for (const TaskId maker : makers) {
-      graph_.for_each_reader(maker, [&](TaskId reader) {
+      graph_->for_each_reader(maker, [&](TaskId reader) {
         if (is_transfer(priced_.plan.class_of(reader).pass)) found.push_back(reader);
       });
     }
@@ -61,14 +62,14 @@ void Rerun::add_transfer_slots(std::span<const TaskId> old_order, std::span<cons
   };
   const std::vector<TaskId> old = transfers_of(old_order);
   const std::vector<TaskId> now = transfers_of(tasks);
-  for (std::size_t i = 0; i < old.size(); ++i) slots.push_back({graph_.place(old[i]), now[i]});
+  for (std::size_t i = 0; i < old.size(); ++i) slots.push_back({graph_->place(old[i]), now[i]});
 }
 
 /// Puts tasks at their places; the slots then hold those that stood there.
 void Rerun::put(std::vector<Slot>& slots) {
   for (Slot& slot : slots) {
-    const TaskId old = graph_.at(slot.place);
-    graph_.put(slot.place, slot.task);
+    const TaskId old = graph_->at(slot.place);
+    graph_->put(slot.place, slot.task);
     slot.task = old;
   }
 }
@@ -76,9 +77,9 @@ void Rerun::put(std::vector<Slot>& slots) {
 Rerun::Answer Rerun::run_reordered(std::span<const Slot> slots,
                                    const std::optional<State>& before) {
   for (const Slot& slot : slots) {
-    const TaskId task = graph_.at(slot.place);
+    const TaskId task = graph_->at(slot.place);
     dirty_.add(task);
-    if (const TaskId behind = graph_.behind(task); behind != no_task) dirty_.add(behind);
+    if (const TaskId behind = graph_->behind(task); behind != no_task) dirty_.add(behind);
   }
   count_launches();
   const bool relaxed = relaxes_;

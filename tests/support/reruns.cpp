@@ -35,7 +35,7 @@ std::optional<Rerun> rerun_of(const System& system, const Conditions& conditions
   all.costs.launch = launch;
   auto timeline = full_run(all);
   if (!timeline) return std::nullopt;
-  return Rerun(std::move(all), system.placement, *std::move(timeline));
+  return Rerun(std::move(all), *std::move(timeline));
 }
 
 Conditions random_conditions(const Plan& plan, const Costs& costs) {

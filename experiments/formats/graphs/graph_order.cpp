@@ -2,43 +2,22 @@
 
 #include <algorithm>
 
+#include "sim/model/sortable_layers.hpp"
+
 namespace penstock {
 namespace {
 
 constexpr std::size_t none = SIZE_MAX;
 
-/// The numbers of the edges out of each layer.
-std::vector<std::vector<std::size_t>> edges_from(const ModelGraph& graph) {
-  std::vector<std::vector<std::size_t>> from(graph.layers.size());
-  for (std::size_t edge = 0; edge < graph.edges.size(); ++edge) {
-    from[index(graph.edges[edge].first)].push_back(edge);
-  }
-  return from;
-}
-
 /// For each layer on a cycle or behind one, an edge that comes from another such layer; none for
 /// all layers that can be put in order.
 std::vector<std::size_t> open_inputs(const ModelGraph& graph) {
-  const auto from = edges_from(graph);
-  std::vector<std::size_t> open(graph.layers.size());
-  for (const auto& edge : graph.edges) ++open[index(edge.second)];
-  std::vector<std::size_t> ready;
-  for (std::size_t layer = 0; layer < open.size(); ++layer) {
-    if (open[layer] == 0) ready.push_back(layer);
-  }
-  std::vector<bool> placed(open.size());
-  while (!ready.empty()) {
-    const std::size_t layer = ready.back();
-    ready.pop_back();
-    placed[layer] = true;
-    for (const std::size_t edge : from[layer]) {
-      const std::size_t target = index(graph.edges[edge].second);
-      if (--open[target] == 0) ready.push_back(target);
-    }
-  }
-  std::vector<std::size_t> input(open.size(), none);
+  std::vector<bool> sortable(graph.layers.size());
+  for (const LayerIndex layer : sortable_layers(graph)) sortable[index(layer)] = true;
+  std::vector<std::size_t> input(graph.layers.size(), none);
   for (std::size_t edge = 0; edge < graph.edges.size(); ++edge) {
-    if (!placed[index(graph.edges[edge].first)]) input[index(graph.edges[edge].second)] = edge;
+    const auto& [from, to] = graph.edges[edge];
+    if (!sortable[index(from)]) input[index(to)] = edge;
   }
   return input;
 }

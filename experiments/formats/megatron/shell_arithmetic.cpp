@@ -16,7 +16,6 @@ namespace {
 
 constexpr int deepest_parentheses = 16;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 /// A whole number in decimal. With a zero in front a shell takes it for octal.

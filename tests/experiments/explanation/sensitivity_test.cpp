@@ -5,7 +5,11 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
+#include "experiments/explanation/changes.hpp"
+#include "sim/engines/events.hpp"
 #include "tests/support/finished_run.hpp"
 
 namespace penstock::testing {
@@ -47,6 +51,48 @@ constexpr const char* shared_link = R"({
 /// How much rounding to picoseconds can make of 1 % of the tasks of a path.
 Time rounding(const RunResult& result) {
   return Time{static_cast<std::int64_t>(result.report->critical_path.size()) + 1};
+}
+
+/// The makespan of a run of its own in which a change is made; nothing when it comes to a halt.
+std::optional<Time> makespan_of_own_run(const RunResult& result, const Changes& changes,
+                                        const Change& change) {
+  const Plan& plan = *result.plan;
+  Costs costs = result.costs;
+  Conditions conditions = result.conditions;
+  const auto shorten = [](Time& time, double factor) {
+    if (factor == 1) return;
+    time = Time{std::llrint(static_cast<double>(time.picoseconds) * factor)};
+  };
+  const auto latency_factor = [&](std::uint32_t work) {
+    return change.kind == Change::Kind::link ? changes.factor(change, work) : 1;
+  };
+  for (std::uint32_t work = 0; work < plan.classes.size(); ++work) {
+    shorten(costs.duration[work], changes.factor(change, work));
+    shorten(costs.latency[work], latency_factor(work));
+  }
+  for (TaskId task = 0; task < costs.task_duration.size(); ++task) {
+    shorten(costs.task_duration[task], changes.factor(change, plan.work[task]));
+    shorten(costs.task_latency[task], latency_factor(plan.work[task]));
+  }
+  if (change.kind == Change::Kind::network_link) {
+    conditions.network.links[change.number].bandwidth_bytes_per_s /= 0.99;
+  }
+  const RunOutcome outcome = simulate({plan, std::move(costs), std::move(conditions)});
+  if (std::holds_alternative<Standstill>(outcome)) return std::nullopt;
+  return makespan(plan, std::get<Timeline>(outcome));
+}
+
+/// Whether each change, one after the other, gives the makespan of a run of its own.
+bool all_as_in_own_runs(const RunResult& result) {
+  Changes changes(result);
+  std::set<Change> known;
+  for (std::uint32_t work = 0; work < result.plan->classes.size(); ++work) {
+    for (const Change& change : changes.of_class(work)) known.insert(change);
+  }
+  return std::all_of(known.begin(), known.end(), [&](const Change& change) {
+    RC_LOG() << changes.name(change) << '\n';
+    return changes.makespan_with(change) == makespan_of_own_run(result, changes, change);
+  });
 }
 
 }  // namespace
@@ -137,6 +183,14 @@ TEST_CASE("where only inputs and resources hold tasks back, a prediction is neve
       RC_ASSERT(*one.gain <= one.predicted + rounding(result));
       RC_ASSERT(one.predicted <= one.on_path);
     }
+  }));
+}
+
+TEST_CASE("a change made in the finished run gives the makespan of a run of its own") {
+  CHECK(rc::check([] { RC_ASSERT(all_as_in_own_runs(random_relaxed_run())); }));
+  CHECK(rc::check([] {
+    const auto result = random_run();
+    if (result) RC_ASSERT(all_as_in_own_runs(*result));
   }));
 }
 

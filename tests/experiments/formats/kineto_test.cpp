@@ -202,6 +202,11 @@ TEST_CASE("kineto: a packed trace that was cut off or damaged is refused as such
   std::string damaged = packed;
   damaged[packed.size() / 2] = static_cast<char>(damaged[packed.size() / 2] ^ 0x55);
   CHECK_FALSE(kineto_refusal(damaged, "t.json.gz").empty());
+  // Behind a whole member a damaged one, which zlib's own reader would leave out unsaid.
+  std::string member = gzip(" ");
+  member[0] = 'x';
+  CHECK(kineto_refusal(packed + member, "t.json.gz").ends_with(": incorrect header check"));
+  CHECK(kineto_refusal(packed + gzip(" "), "t.json.gz").empty());
 }
 
 TEST_CASE("kineto: files that cannot be read are refused") {

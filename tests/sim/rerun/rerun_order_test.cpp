@@ -144,7 +144,8 @@ bool shuffle_both(Rerun& rerun, System& system) {
   const System next = edited(system, shuffle);
   const auto plan = lowered_if_sound(next);
   const Shuffle edit = in_plan(shuffle, system.schedule, rerun.plan());
-  const Rerun::Answer answer = rerun.reorder({edit.rank, edit.first, edit.actions});
+  const Rerun::Answer answer =
+      rerun.reorder({edit.rank, edit.first, edit.actions}, system.placement);
   RC_LOG() << next.schedule << '\n';
   const bool done = std::holds_alternative<Rerun::Done>(answer);
   RC_ASSERT(is_full_run(rerun));
@@ -238,7 +239,7 @@ TEST_CASE("changes of orders and of costs in turn end as a full run") {
       rerun.set_task_duration(random_below(plan.tasks()), Time{random_below(4'000'000)});
       const Shuffle shuffle = random_shuffle(system.schedule);
       const Shuffle edit = in_plan(shuffle, system.schedule, plan);
-      const auto answer = rerun.reorder({edit.rank, edit.first, edit.actions});
+      const auto answer = rerun.reorder({edit.rank, edit.first, edit.actions}, system.placement);
       if (std::holds_alternative<Rerun::Done>(answer)) system = edited(system, shuffle);
       RC_ASSERT(is_full_run(rerun));
     }
@@ -257,7 +258,7 @@ TEST_CASE("two neighbours that change places, by hand") {
   };
   CHECK(span("0B0") == "0B0 4-6");
   const auto actions = row("1F1,1B0");
-  const auto answer = rerun.reorder({Rank{1}, 1, actions});
+  const auto answer = rerun.reorder({Rank{1}, 1, actions}, Placement::loop(2, 1));
   REQUIRE(std::holds_alternative<Rerun::Done>(answer));
   CHECK(span("1F1") == "1F1 2-3");
   CHECK(span("1B0") == "1B0 3-5");
@@ -273,7 +274,7 @@ TEST_CASE("an order after which ranks wait for each other is not taken on") {
                            {stage_of(1, 2), stage_of(1, 2)}});
   const Timeline before = rerun.timeline();
   const auto actions = row("1F1,1B1,1F0,1B0");
-  const auto answer = rerun.reorder({Rank{1}, 0, actions});
+  const auto answer = rerun.reorder({Rank{1}, 0, actions}, Placement::loop(2, 1));
   REQUIRE(std::holds_alternative<Deadlock>(answer));
   CHECK(text(std::get<Deadlock>(answer)) ==
         "deadlock: 0B0 of rank 0 waits for 1B0 of rank 1, which stands behind 1F1; 1F1 of rank 1 "
@@ -292,7 +293,8 @@ TEST_CASE("an order in which memory would never be free is not taken on") {
       *rerun_of({Placement::loop(1, 1), order_of("0F0,0B0,0F1,0B1"), {stage}}, conditions);
   const std::uint64_t plan = plan_hash(rerun.plan());
   const auto actions = row("0F1,0B0");
-  CHECK(std::holds_alternative<Standstill>(rerun.reorder({Rank{0}, 1, actions})));
+  const auto answer = rerun.reorder({Rank{0}, 1, actions}, Placement::loop(1, 1));
+  CHECK(std::holds_alternative<Standstill>(answer));
   CHECK(plan_hash(rerun.plan()) == plan);
   CHECK(is_full_run(rerun));
 }
@@ -306,7 +308,8 @@ TEST_CASE("an edit that takes apart what belongs together is refused") {
                              {},
                              overlap});
     const auto stretch = row(actions);
-    const std::string text = refusal(rerun.reorder({Rank{0}, first, stretch}));
+    const std::string text =
+        refusal(rerun.reorder({Rank{0}, first, stretch}, Placement::loop(2, 1)));
     CHECK(is_full_run(rerun));
     return text;
   };
@@ -335,7 +338,7 @@ TEST_CASE("an update keeps its place among the actions of its stage") {
   actions.insert(actions.begin() + 2, Action(Pass::update, Stage{0}, Microbatch{0}));
   Rerun rerun = *rerun_of({Placement::loop(1, 1), schedule, {stage_of(1, 2)}});
   std::vector<Action> swapped{actions[3], actions[2]};
-  CHECK(refusal(rerun.reorder({Rank{0}, 2, swapped})) ==
+  CHECK(refusal(rerun.reorder({Rank{0}, 2, swapped}, Placement::loop(1, 1))) ==
         "0F1 would change sides with an update of stage 0");
 }
 
@@ -356,12 +359,12 @@ TEST_CASE("what is the last gradient of a stage stays the last, where something 
   costs.duration.push_back(from_us(1));
   costs.latency.push_back({});
   Timeline timeline = *full_run({plan, costs});
-  Rerun rerun({plan, costs}, system.placement, timeline);
+  Rerun rerun({plan, costs}, timeline);
   const auto last = row("0B1,0B0");
-  CHECK(refusal(rerun.reorder({Rank{0}, 2, last})) ==
+  CHECK(refusal(rerun.reorder({Rank{0}, 2, last}, system.placement)) ==
         "0B0 would stand behind 0B1, after which the gradients of stage 0 are complete");
   const auto first = row("0F1,0F0");
-  CHECK(std::holds_alternative<Rerun::Done>(rerun.reorder({Rank{0}, 0, first})));
+  CHECK(std::holds_alternative<Rerun::Done>(rerun.reorder({Rank{0}, 0, first}, system.placement)));
   CHECK(is_full_run(rerun));
 }
 

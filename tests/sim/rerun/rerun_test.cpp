@@ -51,6 +51,26 @@ void change_costs_at_random(Rerun& rerun) {
   }
 }
 
+/// Other times of some classes, of a task, and of launches. Second parts of cells take none.
+Costs random_costs(const Plan& plan, Costs costs) {
+  for (Time& duration : costs.duration) {
+    if (random_below(4) == 0) duration = Time{random_below(4'000'000)};
+  }
+  if (random_below(4) == 0) {
+    costs.task_duration.clear();
+    for (const std::uint32_t work : plan.work) costs.task_duration.push_back(costs.duration[work]);
+  }
+  if (!costs.task_duration.empty()) {
+    costs.task_duration[random_below(plan.tasks())] = Time{random_below(4'000'000)};
+  }
+  if (random_below(4) == 0) costs.issue = Time{random_below(900'000)};
+  for (const TaskId second : plan.followers) {
+    costs.duration[plan.work[second]] = {};
+    if (!costs.task_duration.empty()) costs.task_duration[second] = {};
+  }
+  return costs;
+}
+
 }  // namespace
 
 TEST_CASE("whatever changes in what things cost, the timeline is that of a full run") {
@@ -77,6 +97,50 @@ TEST_CASE("under conditions, too; a change after which nothing would end is not 
       RC_ASSERT(is_full_run(*rerun));
     }
   }));
+}
+
+TEST_CASE("all costs at once, of classes or of tasks, give the timeline of a full run") {
+  CHECK(rc::check([] {
+    const bool launches = random_below(2) == 1;
+    System system = random_system();
+    if (random_below(2) == 1) system.hardware = link(0, 1e9);
+    const Plan plan = lowered(system);
+    const Conditions conditions =
+        random_below(2) == 1 ? random_conditions(plan, priced(system, plan)) : Conditions{};
+    auto rerun = rerun_of(system, conditions, Time{launches ? random_below(900'000) : 0},
+                          Time{launches ? random_below(900'000) : 0});
+    if (!rerun) return;
+    for (int i = 0; i < 6; ++i) {
+      rerun->set_costs(random_costs(rerun->plan(), rerun->costs()));
+      RC_ASSERT(is_full_run(*rerun));
+      change_costs_at_random(*rerun);
+      RC_ASSERT(is_full_run(*rerun));
+    }
+  }));
+}
+
+TEST_CASE(
+    "costs that are those already known run nothing again, those of another plan are refused") {
+  Rerun rerun = one_f_one_b(8, 256);
+  CHECK(looked_at(rerun.set_costs(rerun.costs())) == 0);
+  Costs costs = rerun.costs();
+  costs.duration.push_back(us(1));
+  CHECK(rerun_refusal(rerun.set_costs(costs)) == "the costs are those of another plan");
+  costs = rerun.costs();
+  costs.latency.back() = Time{-1};
+  CHECK(rerun_refusal(rerun.set_costs(costs)) == "a time must not be negative");
+  costs = rerun.costs();
+  costs.duration.front() = Time{4'600'000'000'000'000'000};
+  CHECK(rerun_refusal(rerun.set_costs(costs)).starts_with("the times of all tasks"));
+  CHECK(is_full_run(rerun));
+  // The last B of rank 0 is the last task.
+  costs = rerun.costs();
+  for (const std::uint32_t work : rerun.plan().work) {
+    costs.task_duration.push_back(costs.duration[work]);
+  }
+  costs.task_duration.back() = us(3);
+  CHECK(looked_at(rerun.set_costs(costs)) == 1);
+  CHECK(is_full_run(rerun));
 }
 
 TEST_CASE(
