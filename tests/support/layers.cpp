@@ -27,11 +27,11 @@ void add(LayerWork& sum, const LayerWork& work) {
 
 }  // namespace
 
-LayerSpec spec(std::string_view kind, const Numbers& numbers) {
+LayerSpec spec(std::string_view kind, const NumbersByName& numbers) {
   return {std::string(kind), numbers, "/layer"};
 }
 
-LayerWork work_of(std::string_view kind, const Numbers& numbers, const CellShape& shape) {
+LayerWork work_of(std::string_view kind, const NumbersByName& numbers, const CellShape& shape) {
   return penstock::work_of(spec(kind, numbers), shape);
 }
 

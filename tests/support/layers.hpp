@@ -11,14 +11,14 @@
 
 namespace penstock::testing {
 
-using Numbers = std::map<std::string, double, std::less<>>;
+using NumbersByName = std::map<std::string, double, std::less<>>;
 using Layers = std::vector<LayerSpec>;
 
 /// A layer by its kind.
-LayerSpec spec(std::string_view kind, const Numbers& numbers);
+LayerSpec spec(std::string_view kind, const NumbersByName& numbers);
 
 /// The work of a layer.
-LayerWork work_of(std::string_view kind, const Numbers& numbers, const CellShape& shape = {});
+LayerWork work_of(std::string_view kind, const NumbersByName& numbers, const CellShape& shape = {});
 
 /// Sums of the work of several layers, kernels and collectives one after the other. What goes in is
 /// that of the first, what goes out that of the last.

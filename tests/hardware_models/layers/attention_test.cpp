@@ -7,9 +7,9 @@ namespace penstock::testing {
 namespace {
 
 // 4 heads over 2, 3 numbers each: queries 12, keys and values 6 each.
-const Numbers small = {{"hidden", 10}, {"heads", 4}, {"kv_heads", 2}, {"head_dim", 3}};
+const NumbersByName small = {{"hidden", 10}, {"heads", 4}, {"kv_heads", 2}, {"head_dim", 3}};
 
-Numbers with(Numbers numbers, const Numbers& more) {
+NumbersByName with(NumbersByName numbers, const NumbersByName& more) {
   for (const auto& number : more) numbers[number.first] = number.second;
   return numbers;
 }
@@ -19,7 +19,7 @@ Numbers with(Numbers numbers, const Numbers& more) {
 TEST_CASE("attention: weights are hd(a+2g) + adh, and biases and norms of heads come on top") {
   const double weights = 10 * 3 * (4 + 2 * 2) + 4 * 3 * 10;
   CHECK(work_of("attention", small).parameters == weights);
-  const Numbers all = with(small, {{"qkv_bias", 1}, {"out_bias", 1}, {"qk_norm", 1}});
+  const NumbersByName all = with(small, {{"qkv_bias", 1}, {"out_bias", 1}, {"qk_norm", 1}});
   CHECK(work_of("attention", all).parameters == weights + 3 * 8 + 10 + 2 * 3);
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("attention: without flash the mask saves nothing, and scores are kept 
 
 TEST_CASE("attention: a window of w leaves w(1 - w/2s) keys to a token, and s/2 where it is wide") {
   const CellShape shape{.sequence = 16};
-  const auto core = [&](const Numbers& more) {
+  const auto core = [&](const NumbersByName& more) {
     return work_of("attention", with(small, more), shape).forward_flops -
            2 * 16 * (10 * 24 + 12 * 10);
   };
@@ -79,7 +79,7 @@ TEST_CASE("attention: slices of a sequence add up to the whole, and without flas
   const CellShape half{.sequence = 16, .slices = 2};
   const LayerWork flash = work_of("attention", small, half);
   CHECK(2 * flash.forward_flops == work_of("attention", small, whole).forward_flops);
-  const Numbers square = with(small, {{"flash", 0}});
+  const NumbersByName square = with(small, {{"flash", 0}});
   const double saved = work_of("attention", square, whole).forward_flops -
                        2 * work_of("attention", square, half).forward_flops;
   CHECK(saved == 4 * 12 * (256 - 192));
@@ -124,7 +124,7 @@ TEST_CASE("attention: more devices than heads of keys hold these several times")
 }
 
 TEST_CASE("attention: heads that do not come out even are refused where they stand") {
-  const auto refused = [&](const Numbers& more, double tensor) {
+  const auto refused = [&](const NumbersByName& more, double tensor) {
     try {
       work_of("attention", with(small, more), CellShape{.tensor = tensor});
     } catch (const InputError& error) {

@@ -6,15 +6,15 @@ namespace penstock::testing {
 
 TEST_CASE("embedding: keeps 8 bytes a token, and a mask of hidden where there is dropout") {
   const CellShape shape{.sequence = 10, .microbatch = 2};
-  const Numbers plain = {{"vocab", 100}, {"hidden", 6}};
-  const Numbers dropped = {{"vocab", 100}, {"hidden", 6}, {"dropout", 0.1}};
+  const NumbersByName plain = {{"vocab", 100}, {"hidden", 6}};
+  const NumbersByName dropped = {{"vocab", 100}, {"hidden", 6}, {"dropout", 0.1}};
   CHECK(work_of("embedding", plain, shape).kept_bytes == 8 * 20);
   CHECK(work_of("embedding", dropped, shape).kept_bytes == 8 * 20 + 20 * 6);
   CHECK(work_of("embedding", plain, shape).output_bytes == 2 * 20 * 6);
 }
 
 TEST_CASE("embedding: rows are shared by a tensor group, places are not") {
-  const Numbers numbers = {{"vocab", 101}, {"hidden", 6}, {"positions", 10}};
+  const NumbersByName numbers = {{"vocab", 101}, {"hidden", 6}, {"positions", 10}};
   const LayerWork work = work_of("embedding", numbers, CellShape{.sequence = 10, .tensor = 2});
   CHECK(work.parameters == 111 * 6);
   CHECK(work.held_parameters == (51 + 10) * 6);  // padded to 102
@@ -39,7 +39,7 @@ TEST_CASE("head: keeps its input and logits in 2 and in 4 bytes, and works on th
   CHECK(2 * flops_of(work, Pass::forward) == work.forward_flops);
   CHECK(collectives_of(work, Pass::forward, Group::tensor) == "all_reduce 40 x3");
   CHECK(collectives_of(work, Pass::backward_input, Group::tensor) == "all_reduce 120");
-  const Numbers half = {{"hidden", 6}, {"vocab", 100}, {"fp32_logits", 0}};
+  const NumbersByName half = {{"hidden", 6}, {"vocab", 100}, {"fp32_logits", 0}};
   CHECK(work_of("head", half, shape).kept_bytes == 10 * 6 * 2 + 10 * 50 * 2);
 }
 
@@ -48,7 +48,7 @@ TEST_CASE("head: the steps of a loss that is not fused each move the logits") {
   // in place, 8, takes exponentials, 8, their sum, 4, divides, 8; I multiplies, 8, goes back, 4
   // + 2.
   const CellShape shape{.sequence = 10, .tensor = 2};
-  const Numbers steps = {{"hidden", 6}, {"vocab", 100}, {"fused_loss", 0}};
+  const NumbersByName steps = {{"hidden", 6}, {"vocab", 100}, {"fused_loss", 0}};
   const LayerWork work = work_of("head", steps, shape);
   CHECK(vector_bytes_of(work, Pass::forward) == 500 * 38);
   CHECK(vector_bytes_of(work, Pass::backward_input) == 500 * 14);
@@ -56,7 +56,7 @@ TEST_CASE("head: the steps of a loss that is not fused each move the logits") {
   CHECK(work.kernels.size() == fused.kernels.size() + 5 + 1);
   CHECK(work.kept_bytes == fused.kept_bytes);
   // Without the copy there is neither the way there nor back.
-  const Numbers half = {{"hidden", 6}, {"vocab", 100}, {"fused_loss", 0}, {"fp32_logits", 0}};
+  const NumbersByName half = {{"hidden", 6}, {"vocab", 100}, {"fused_loss", 0}, {"fp32_logits", 0}};
   CHECK(vector_bytes_of(work_of("head", half, shape), Pass::forward) == 500 * 16);
   CHECK(vector_bytes_of(work_of("head", half, shape), Pass::backward_input) == 500 * 4);
 }

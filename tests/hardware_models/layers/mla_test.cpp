@@ -6,8 +6,9 @@ namespace penstock::testing {
 namespace {
 
 // Queries from 6 numbers, keys and values from 5; heads of 3 + 2 for keys, 4 for values.
-const Numbers mla_small = {{"hidden", 16}, {"heads", 2}, {"q_lora_rank", 6}, {"kv_lora_rank", 5},
-                           {"nope", 3},    {"rope", 2},  {"value", 4}};
+const NumbersByName mla_small = {{"hidden", 16},      {"heads", 2}, {"q_lora_rank", 6},
+                                 {"kv_lora_rank", 5}, {"nope", 3},  {"rope", 2},
+                                 {"value", 4}};
 
 }  // namespace
 
@@ -15,7 +16,7 @@ TEST_CASE("mla: parameters are those of both latents, their norms and what is ma
   const double queries = 6 * (16 + 2 * 5) + 6;
   const double keys = 16 * (5 + 2) + 5 + 5 * 2 * (3 + 4);
   CHECK(work_of("mla", mla_small).parameters == queries + keys + 2 * 4 * 16);
-  Numbers direct = mla_small;
+  NumbersByName direct = mla_small;
   direct["q_lora_rank"] = 0;
   CHECK(work_of("mla", direct).parameters == 16 * 2 * 5 + keys + 2 * 4 * 16);
 }
@@ -51,7 +52,7 @@ TEST_CASE("mla: a tensor group sums gradients of latents, not of tokens") {
 }
 
 TEST_CASE("mla: without flash it keeps scores, which selective recomputation makes again") {
-  Numbers square = mla_small;
+  NumbersByName square = mla_small;
   square["flash"] = 0;
   const LayerWork work = work_of("mla", square, CellShape{.sequence = 8});
   CHECK(work.kept_bytes - work.kept_selective_bytes == 2 * 2 * 8 * 8);

@@ -9,10 +9,10 @@
 namespace penstock::testing {
 namespace {
 
-const std::map<std::string, Numbers, std::less<>>& samples() {
-  const Numbers cell = {
+const std::map<std::string, NumbersByName, std::less<>>& samples() {
+  const NumbersByName cell = {
       {"channels_before", 32}, {"channels_in", 64}, {"channels", 32}, {"height", 8}, {"width", 8}};
-  static const std::map<std::string, Numbers, std::less<>> table = {
+  static const std::map<std::string, NumbersByName, std::less<>> table = {
       {"amoebanet_normal", cell},
       {"amoebanet_reduction", cell},
       {"attention", {{"hidden", 64}, {"heads", 8}, {"kv_heads", 4}}},
@@ -43,7 +43,7 @@ double kernel_flops(const LayerWork& work) {
          flops_of(work, Pass::backward_weight);
 }
 
-std::string refused(std::string_view kind, const Numbers& numbers) {
+std::string refused(std::string_view kind, const NumbersByName& numbers) {
   try {
     work_of(kind, numbers);
   } catch (const InputError& error) {
@@ -58,7 +58,7 @@ TEST_CASE("every kind of layer: FLOPs of the model are those that its devices ru
   for (const LayerKindEntry* kind : layer_kind_entries()) {
     CAPTURE(kind->name);
     REQUIRE(samples().count(kind->name) == 1);
-    Numbers numbers = samples().find(kind->name)->second;
+    NumbersByName numbers = samples().find(kind->name)->second;
     // Fused, a backward runs the scores once more than the model says.
     if (kind->name == "attention" || kind->name == "mla") numbers["flash"] = 0;
     for (const double tensor : {1.0, 2.0, 4.0}) {
@@ -76,7 +76,7 @@ TEST_CASE("every kind of layer: FLOPs of the model are those that its devices ru
 TEST_CASE("every kind of layer: what it does is in proportion to its examples") {
   for (const LayerKindEntry* kind : layer_kind_entries()) {
     CAPTURE(kind->name);
-    const Numbers& numbers = samples().find(kind->name)->second;
+    const NumbersByName& numbers = samples().find(kind->name)->second;
     const LayerWork one = work_of(kind->name, numbers, {});
     const LayerWork three = work_of(kind->name, numbers, CellShape{.microbatch = 3});
     CHECK(kernel_flops(three) == doctest::Approx(3 * kernel_flops(one)));
@@ -102,7 +102,7 @@ TEST_CASE("every kind of layer: selective recomputation keeps less, or the same,
 TEST_CASE("every kind of layer: numbers as large as are allowed give finite sizes") {
   for (const LayerKindEntry* kind : layer_kind_entries()) {
     CAPTURE(kind->name);
-    Numbers numbers;
+    NumbersByName numbers;
     for (const Parameter& parameter : kind->parameters) {
       numbers[std::string(parameter.name)] = parameter.most;
     }
@@ -134,11 +134,11 @@ TEST_CASE("layers: unknown kinds and keys, missing numbers and such out of range
 
 TEST_CASE("measured: times are in proportion to the examples that they were measured on") {
   // 3 and 6 us of 4 examples; a cell has 6 of them, or half as many in two slices.
-  const Numbers numbers = {{"forward_us", 3},
-                           {"backward_us", 6},
-                           {"at_examples", 4},
-                           {"kept_bytes", 8},
-                           {"parameters", 5}};
+  const NumbersByName numbers = {{"forward_us", 3},
+                                 {"backward_us", 6},
+                                 {"at_examples", 4},
+                                 {"kept_bytes", 8},
+                                 {"parameters", 5}};
   const LayerWork work = work_of("measured", numbers, CellShape{.microbatch = 6});
   CHECK(work.forward_us == 4.5);
   CHECK(work.backward_us == 9);
@@ -151,12 +151,12 @@ TEST_CASE("measured: times are in proportion to the examples that they were meas
 
 TEST_CASE("measured: I gives back what W does not read, and leaves it what it made") {
   // Of 12 bytes of 4 examples W reads 5; I adds 3. A cell has twice as many examples.
-  const Numbers numbers = {{"forward_us", 1},  {"backward_us", 2},  {"at_examples", 4},
-                           {"kept_bytes", 12}, {"weight_bytes", 5}, {"pending_bytes", 3}};
+  const NumbersByName numbers = {{"forward_us", 1},  {"backward_us", 2},  {"at_examples", 4},
+                                 {"kept_bytes", 12}, {"weight_bytes", 5}, {"pending_bytes", 3}};
   const LayerWork work = work_of("measured", numbers, CellShape{.microbatch = 8});
   CHECK(work.weight_bytes == 10);
   CHECK(work.pending_weight_bytes == 6);
-  const Numbers all = {{"forward_us", 1}, {"backward_us", 2}, {"kept_bytes", 12}};
+  const NumbersByName all = {{"forward_us", 1}, {"backward_us", 2}, {"kept_bytes", 12}};
   CHECK(!work_of("measured", all).weight_bytes);
   CHECK(refused("measured", {{"forward_us", 1}, {"backward_us", 2}, {"weight_bytes", 1}}) ==
         "/layer/weight_bytes: this is more than kept_bytes, of which it is a part");
@@ -167,7 +167,8 @@ TEST_CASE("measured: a backward is stated whole or in both parts") {
         "/layer/backward_us: this is missing; the backward, or both of its parts, must be stated");
   CHECK(refused("measured", {{"forward_us", 3}, {"backward_input_us", 3}}) ==
         "/layer/backward_weight_us: this is missing beside the other part of the backward");
-  const Numbers parts = {{"forward_us", 3}, {"backward_input_us", 2}, {"backward_weight_us", 1}};
+  const NumbersByName parts = {
+      {"forward_us", 3}, {"backward_input_us", 2}, {"backward_weight_us", 1}};
   CHECK(work_of("measured", parts).backward_weight_us == 1);
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "hardware_models/links/groups.hpp"
+#include "hardware_models/registry.hpp"
 #include "sim/base/named.hpp"
 
 namespace penstock::testing {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "experiments/formats/reading/read_model_file.hpp"
+#include "experiments/model_files/graph_at.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -95,7 +96,7 @@ TEST_CASE("at a microbatch between two points, a layer takes what lies between t
   CHECK(graph.layers[0].backward_us == 10);
   CHECK(!graph.layers[0].backward_input_us);
   CHECK(graph.layers[0].activation_bytes == 9);
-  CHECK(graph.layers[0].examples == 3);
+  CHECK(graph.layers[0].key.examples == 3);
 }
 
 }  // namespace penstock::testing

@@ -8,11 +8,11 @@ namespace penstock::testing {
 namespace {
 
 // 4 -> 6 channels, 3 x 3 over 8 x 10 places.
-const Numbers small = {
+const NumbersByName small = {
     {"channels_in", 4}, {"channels_out", 6}, {"height", 8}, {"width", 10}, {"kernel", 3}};
 
-Numbers with(const Numbers& more) {
-  Numbers numbers = small;
+NumbersByName with(const NumbersByName& more) {
+  NumbersByName numbers = small;
   for (const auto& number : more) numbers[number.first] = number.second;
   return numbers;
 }
@@ -85,7 +85,7 @@ TEST_CASE("conditional_conv: it keeps its input, means, weights and one mixed ke
 
 TEST_CASE(
     "image_map: a pool of stride 2 reads 4 x 8 x 10 numbers of 5 images and writes a fourth") {
-  const Numbers pool = {{"channels_in", 4}, {"height", 8}, {"width", 10}, {"scale", 0.5}};
+  const NumbersByName pool = {{"channels_in", 4}, {"height", 8}, {"width", 10}, {"scale", 0.5}};
   const LayerWork work = work_of("image_map", pool, CellShape{.microbatch = 5});
   const double in = 2 * 5 * 4 * 80, out = in / 4;
   CHECK(work.input_bytes == in);
@@ -99,8 +99,9 @@ TEST_CASE(
 }
 
 TEST_CASE("image_map: a join reads two images; what goes by is sent on but not touched") {
-  const Numbers join = {{"channels_in", 4}, {"channels_out", 8}, {"height", 8},     {"width", 10},
-                        {"images", 2},      {"passing", 30},     {"keeps_input", 0}};
+  const NumbersByName join = {{"channels_in", 4}, {"channels_out", 8}, {"height", 8},
+                              {"width", 10},      {"images", 2},       {"passing", 30},
+                              {"keeps_input", 0}};
   const LayerWork work = work_of("image_map", join, CellShape{.microbatch = 5});
   const double in = 2 * 5 * 4 * 80;
   CHECK(vector_bytes_of(work, Pass::forward) == 2 * in + 2 * in);
@@ -110,7 +111,7 @@ TEST_CASE("image_map: a join reads two images; what goes by is sent on but not t
 }
 
 TEST_CASE("classifier: a mean for each channel, and a dense layer with a bias") {
-  const Numbers numbers = {{"channels", 6}, {"classes", 10}, {"height", 7}, {"width", 7}};
+  const NumbersByName numbers = {{"channels", 6}, {"classes", 10}, {"height", 7}, {"width", 7}};
   const LayerWork work = work_of("classifier", numbers, CellShape{.microbatch = 5});
   CHECK(work.parameters == 70);
   CHECK(work.forward_flops == 2 * 5 * 60);
@@ -119,7 +120,7 @@ TEST_CASE("classifier: a mean for each channel, and a dense layer with a bias") 
 
 TEST_CASE("amoebanet_normal: weights of five convolutions and of the two that it starts with") {
   // c = 8 from 16 and 12 channels, batch norms of 2 a channel. A narrow one: 8 -> 2 -> 2 -> 2 -> 8.
-  const Numbers numbers = {
+  const NumbersByName numbers = {
       {"channels_before", 12}, {"channels_in", 16}, {"channels", 8}, {"height", 4}, {"width", 4}};
   const double starts = (16 * 8 + 16) + (12 * 8 + 16);
   const double square = 8 * 8 + 16;
@@ -132,8 +133,9 @@ TEST_CASE("amoebanet_normal: weights of five convolutions and of the two that it
 }
 
 TEST_CASE("amoebanet_reduction: it halves sides, and reads larger images behind another one") {
-  const Numbers numbers = {{"channels_before", 12}, {"channels_in", 16}, {"channels", 8},
-                           {"height", 4},           {"width", 4},        {"after_reduction", 1}};
+  const NumbersByName numbers = {
+      {"channels_before", 12}, {"channels_in", 16}, {"channels", 8},
+      {"height", 4},           {"width", 4},        {"after_reduction", 1}};
   const LayerWork work = work_of("amoebanet_reduction", numbers);
   const double starts = (16 * 8 + 16) + (12 * 8 + 16);
   const double narrow = (16 + 4) + (2 * 2 * 9 + 4) + (16 + 16);
@@ -144,7 +146,7 @@ TEST_CASE("amoebanet_reduction: it halves sides, and reads larger images behind 
 }
 
 TEST_CASE("amoebanet_normal: channels of which a device has no whole fourth are refused") {
-  const Numbers numbers = {
+  const NumbersByName numbers = {
       {"channels_before", 12}, {"channels_in", 16}, {"channels", 12}, {"height", 4}, {"width", 4}};
   CHECK(work_of("amoebanet_normal", numbers).parameters > 0);
   CHECK_THROWS_WITH_AS(work_of("amoebanet_normal", numbers, CellShape{.tensor = 2}),

@@ -7,10 +7,11 @@ namespace penstock::testing {
 namespace {
 
 // 8 experts of 4 -> 6 -> 4 gated, of which 2 are chosen.
-const Numbers mixture = {{"hidden", 4}, {"experts", 8}, {"chosen", 2}, {"expert_intermediate", 6}};
+const NumbersByName mixture = {
+    {"hidden", 4}, {"experts", 8}, {"chosen", 2}, {"expert_intermediate", 6}};
 
-Numbers mixture_with(const Numbers& more) {
-  Numbers numbers = mixture;
+NumbersByName mixture_with(const NumbersByName& more) {
+  NumbersByName numbers = mixture;
   for (const auto& number : more) numbers[number.first] = number.second;
   return numbers;
 }
@@ -19,7 +20,8 @@ Numbers mixture_with(const Numbers& more) {
 
 TEST_CASE("mlp: 2hf weights, 3hf gated, with biases f + h and 2f + h more") {
   const auto parameters = [](double gated, double bias) {
-    const Numbers numbers = {{"hidden", 4}, {"intermediate", 6}, {"gated", gated}, {"bias", bias}};
+    const NumbersByName numbers = {
+        {"hidden", 4}, {"intermediate", 6}, {"gated", gated}, {"bias", bias}};
     return work_of("mlp", numbers).parameters;
   };
   CHECK(parameters(0, 0) == 48);
@@ -48,8 +50,8 @@ TEST_CASE("mlp: kernels read both factors and write what comes out") {
 }
 
 TEST_CASE("mlp: dropout keeps a byte for each output and moves it") {
-  const Numbers plain = {{"hidden", 4}, {"intermediate", 6}};
-  Numbers dropped = plain;
+  const NumbersByName plain = {{"hidden", 4}, {"intermediate", 6}};
+  NumbersByName dropped = plain;
   dropped["dropout"] = 0.1;
   const CellShape shape{.sequence = 10};
   CHECK(work_of("mlp", dropped, shape).kept_bytes - work_of("mlp", plain, shape).kept_bytes == 40);
@@ -69,7 +71,7 @@ TEST_CASE("moe: a token meets the router, the chosen experts and the shared one"
 }
 
 TEST_CASE("moe: a token keeps 2h + 2kh + 6kf + 2kh + 4E + 6f_s bytes") {
-  const Numbers numbers = mixture_with({{"shared_intermediate", 5}});
+  const NumbersByName numbers = mixture_with({{"shared_intermediate", 5}});
   const double token = 2 * 4 + 2 * 2 * 4 + 6 * 2 * 6 + 2 * 2 * 4 + 4 * 8 + 6 * 5;
   CHECK(work_of("moe", numbers, CellShape{.sequence = 10}).kept_bytes == 10 * token);
   const CellShape cut{.sequence = 10, .tensor = 1, .sequence_parallel = true};
@@ -77,7 +79,7 @@ TEST_CASE("moe: a token keeps 2h + 2kh + 6kf + 2kh + 4E + 6f_s bytes") {
 }
 
 TEST_CASE("moe: with tensor and sequence parallelism all that is kept is shared") {
-  const Numbers numbers = mixture_with({{"shared_intermediate", 6}});
+  const NumbersByName numbers = mixture_with({{"shared_intermediate", 6}});
   const CellShape shape{.sequence = 10, .tensor = 2, .sequence_parallel = true};
   CHECK(2 * work_of("moe", numbers, shape).kept_bytes ==
         work_of("moe", numbers, CellShape{.sequence = 10}).kept_bytes);
