@@ -1,4 +1,5 @@
 #include "hardware_models/links/link_costs.hpp"
+#include "hardware_models/registry.hpp"
 #include "hardware_models/times/stated_times.hpp"
 
 namespace penstock {

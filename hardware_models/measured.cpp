@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "hardware_models/links/link_costs.hpp"
+#include "hardware_models/registry.hpp"
 #include "hardware_models/times/profile_lookup.hpp"
 #include "hardware_models/times/roofline_time.hpp"
 #include "hardware_models/times/stated_times.hpp"
@@ -32,9 +33,9 @@ class Measured final : public LinkedHardware {
   std::optional<double> compute_us(const Layer& layer, Pass pass) const override {
     if (states_times(layer)) return stated_us(layer, pass);
     const std::vector<ProfiledPart> parts = lookup_.find(layer);
-    const bool in_parts = pass == Pass::recompute && layer.recomputes_selected;
+    const bool in_parts = pass == Pass::recompute && layer.work.recomputes_selected;
     if (parts.empty() || in_parts) return beyond_profile_us(layer, pass, in_parts);
-    if (layer.examples <= 0) {
+    if (layer.key.examples <= 0) {
       throw InputError(layer.source,
                        "it does not say of how many examples a cell is; a profile "
                        "has times by their number");
@@ -60,7 +61,7 @@ class Measured final : public LinkedHardware {
     if (roofline_ && states_work_only(layer)) return roofline_->pass_us(layer, pass);
     const std::string who = fmt::format(
         "layer \"{}\"{}", layer.name,
-        layer.kind.empty() ? std::string() : fmt::format(" of kind \"{}\"", layer.kind));
+        layer.key.kind.empty() ? std::string() : fmt::format(" of kind \"{}\"", layer.key.kind));
     throw InputError(
         layer.source,
         in_parts ? fmt::format("the profile {} has no parts of {} for selective recomputation; "

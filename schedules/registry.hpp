@@ -1,34 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
-#include <string>
 #include <string_view>
 
-#include "sim/base/error.hpp"
+#include "schedules/patterns/options.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
 
 namespace penstock {
-
-/// What a schedule is asked for.
-struct ScheduleOptions {
-  std::uint32_t microbatch_count = 1;
-  std::map<std::string, std::string, std::less<>> settings;  // the options of the rule, as text
-
-  Numbers<Microbatch> microbatches() const { return Numbers<Microbatch>(microbatch_count); }
-  /// A positive whole number; `otherwise` when it was not given. Throws RuleError.
-  std::uint32_t number(std::string_view name, std::uint32_t otherwise) const;
-  /// One of `values`; the first of them when it was not given. Throws RuleError.
-  std::string_view choice(std::string_view name, std::span<const std::string_view> values) const;
-};
-
-/// An option that a rule takes.
-struct ScheduleOption {
-  std::string_view name;
-  std::string_view summary;  // its values and its default
-};
 
 /// One schedule rule. A rule is one .cpp of this folder.
 struct ScheduleEntry {
@@ -57,26 +37,12 @@ struct ScheduleEntry {
                                std::uint32_t microbatches) = nullptr;
 };
 
-/// A rule was given an option that it does not take.
-class UnknownOption : public RuleError {
- public:
-  UnknownOption(std::string name, const std::string& what)
-      : RuleError(what), name_(std::move(name)) {}
-  const std::string& name() const { return name_; }
-
- private:
-  std::string name_;
-};
-
 /// All schedules, by name.
 std::span<const ScheduleEntry* const> schedule_entries();
 
 /// How many chunks a rank a schedule has when the user does not say. Throws RuleError.
 std::uint32_t usual_chunks(const ScheduleEntry& entry, const ScheduleOptions& options);
 
-/// Throws UnknownOption for an option that is not among the known ones.
-void check_options(std::string_view rule, std::span<const ScheduleOption> known,
-                   const ScheduleOptions& options);
 /// Throws RuleError when there would be more actions than a schedule may have.
 void check_size(const Placement& placement, const ScheduleOptions& options);
 

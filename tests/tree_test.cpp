@@ -41,6 +41,60 @@ const std::map<std::string, std::set<std::string>> allowed = {
     {"tests", {"sim", "schedules", "hardware_models", "validate", "experiments", "gui"}},
 };
 
+/// The rooms of a folder, each of which may include those before it; "" is the folder itself. Files
+/// at the top of a folder that is no room itself concern all of its rooms, and are listed.
+struct Rooms {
+  std::vector<std::string> order;
+  std::set<std::string> at_top = {};
+};
+
+const std::map<std::string, Rooms>& rooms() {
+  static const std::map<std::string, Rooms> table = {
+      {"sim",
+       {{"base", "order", "model", "plan", "costs", "timeline", "engines", "report", "rerun"}}},
+      {"schedules", {{"patterns", "", "policies/choosing", "policies", "partitioners"}}},
+      {"hardware_models",
+       {{"collectives/rounds", "collectives", "topologies/machines", "topologies", "spec",
+         "codecs/coding", "codecs", "codecs/reference", "layers/building", "layers", "links",
+         "times", "", "model"}}},
+      {"validate",
+       {{"wire", "statistics", "kernels/steps", "kernels", "machine", "job", "comparison", "store",
+         "transports", "training", "ranks", "probes/timing", "probes", "calibration", "processes",
+         "backends/cuda", "backends/gpu", "backends"}}},
+      {"experiments",
+       {{"files",
+         "pictures",
+         "catalogue",
+         "model_files",
+         "profiles",
+         "formats/graphs",
+         "formats/transformers",
+         "formats/megatron",
+         "formats/traces",
+         "formats",
+         "formats/orders",
+         "formats/reading",
+         "scenario",
+         "orders",
+         "layout",
+         "run",
+         "measured_runs",
+         "calibration",
+         "studies",
+         "results",
+         "explanation",
+         "comparison",
+         "validation",
+         "reproduction",
+         "commands/line",
+         "commands",
+         "program",
+         "bench"},
+        {"first_run", "version.hpp.in"}}},
+  };
+  return table;
+}
+
 struct Home {
   std::regex library;
   std::regex files;
@@ -51,13 +105,13 @@ const std::vector<Home>& homes() {
   static const std::vector<Home> table = {
       {std::regex("nlohmann/json_fwd\\.hpp"), std::regex("(experiments|tests)/.*")},
       {std::regex("nlohmann/(?!json_fwd\\.hpp).*"), std::regex("(experiments|tests)/.*\\.cpp")},
-      {std::regex("boost/.*"), std::regex("sim/(model_graph|topology)\\.cpp")},
+      {std::regex("boost/.*"), std::regex("sim/(model/model_graph|costs/topology)\\.cpp")},
       {std::regex("(Eigen|unsupported)/.*"), std::regex("(hardware_models/codecs|validate)/.*")},
       {std::regex("cairo.*"), std::regex("experiments/pictures/.*")},
       {std::regex("CLI/.*"), std::regex("experiments/commands/.*")},
-      {std::regex("valijson/.*"), std::regex("experiments/schema_check\\.cpp")},
+      {std::regex("valijson/.*"), std::regex("experiments/files/schema_check\\.cpp")},
       {std::regex("muParser.*"), std::regex("experiments/reproduction/formula\\.cpp")},
-      {std::regex("zlib\\.h"), std::regex("experiments/formats/.*")},
+      {std::regex("zlib\\.h"), std::regex("experiments/files/(gzip|byte_stream)\\.cpp")},
       {std::regex("protozero/.*"), std::regex("experiments/formats/chakra\\.cpp")},
       {std::regex("sqlite3.*"), std::regex("validate/store/database\\.cpp")},
       {std::regex("benchmark/.*"), std::regex("experiments/bench/.*")},
@@ -98,6 +152,69 @@ Faults direction_faults(const Include& include) {
   const std::string known = fmt::format("{}", fmt::join(allowed.at(from), ", "));
   return {fault(include, fmt::format("{} may include {}", from,
                                      known.empty() ? "no other folder" : "only " + known))};
+}
+
+std::string room_of(const std::string& file) {
+  const std::string folder = folder_of(file);
+  const std::string rest = file.substr(folder.size() + 1);
+  const std::size_t slash = rest.rfind('/');
+  return slash == std::string::npos ? "" : rest.substr(0, slash);
+}
+
+Faults room_faults(const Include& include) {
+  const std::string folder = folder_of(include.file);
+  if (!rooms().contains(folder) || folder_of(include.name) != folder) return {};
+  const std::vector<std::string>& order = rooms().at(folder).order;
+  const auto is_room = [&](const std::string& file) {
+    return std::find(order.begin(), order.end(), room_of(file)) != order.end();
+  };
+  // What stands at the top concerns every room.
+  if (!is_room(include.file) || (room_of(include.name).empty() && !is_room(include.name)))
+    return {};
+  const auto from = std::find(order.begin(), order.end(), room_of(include.file));
+  if (std::find(order.begin(), from + 1, room_of(include.name)) != from + 1) return {};
+  return {fault(include, fmt::format("{} stands before it in {}; see rooms() in "
+                                     "tests/tree_test.cpp",
+                                     room_of(include.file), folder))};
+}
+
+/// What a file is called without its ending: a header and its source are one.
+std::string stem_of(const std::string& file) { return file.substr(0, file.rfind('.')); }
+
+/// Files that include each other in a circle, by their names without ending: each circle once, in
+/// the order of its includes.
+std::vector<std::vector<std::string>> circles(const std::vector<Include>& includes) {
+  std::map<std::string, std::set<std::string>> reads;
+  for (const Include& include : includes) {
+    if (stem_of(include.file) != stem_of(include.name)) {
+      reads[stem_of(include.file)].insert(stem_of(include.name));
+    }
+  }
+  std::vector<std::vector<std::string>> found;
+  std::set<std::string> done;
+  std::vector<std::string> way;
+  const std::function<void(const std::string&)> visit = [&](const std::string& file) {
+    if (const auto on_way = std::find(way.begin(), way.end(), file); on_way != way.end()) {
+      found.emplace_back(on_way, way.end());
+    } else if (!done.contains(file)) {
+      way.push_back(file);
+      for (const std::string& next : reads[file]) visit(next);
+      way.pop_back();
+      done.insert(file);
+    }
+  };
+  std::vector<std::string> files;
+  for (const auto& [file, read] : reads) files.push_back(file);
+  for (const std::string& file : files) visit(file);
+  return found;
+}
+
+/// Whether a folder has a place for a file: in one of its rooms, or listed at its top.
+bool has_place(const std::string& folder, const std::string& room, const std::string& name) {
+  static const std::set<std::string> everywhere = {"CMakeLists.txt", "README.md"};
+  const Rooms& own = rooms().at(folder);
+  const bool is_room = std::find(own.order.begin(), own.order.end(), room) != own.order.end();
+  return is_room || (room.empty() && (everywhere.contains(name) || own.at_top.contains(name)));
 }
 
 Faults name_faults(const Include& include, const std::function<bool(const std::string&)>& exists) {
@@ -196,6 +313,32 @@ Include angled(const std::string& file, const std::string& name) { return {file,
 
 TEST_CASE("tree: a folder includes only the folders below it") { check_tree(direction_faults); }
 
+TEST_CASE("tree: a room includes only the rooms before it") { check_tree(room_faults); }
+
+TEST_CASE("tree: no files include each other in a circle") {
+  std::vector<Include> own = includes_of_tree();
+  std::erase_if(own, [](const Include& include) { return !include.quoted; });
+  for (const auto& circle : circles(own)) FAIL_CHECK(fmt::format("{}", fmt::join(circle, " -> ")));
+}
+
+TEST_CASE("tree: every source stands in a room, and every room has a README") {
+  static const std::set<std::string> sources = {".cpp", ".hpp", ".cu", ".in"};
+  for (const auto& [folder, own] : rooms()) {
+    for (const std::string& room : own.order) {
+      CHECK_MESSAGE(fs::exists(root / folder / room / "README.md"),
+                    fmt::format("{}/{}", folder, room));
+    }
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / folder)) {
+      if (!entry.is_regular_file()) continue;
+      const std::string file = entry.path().lexically_relative(root).generic_string();
+      const std::string room = room_of(file);
+      // Data stands in folders of its own.
+      if (!room.empty() && !sources.contains(entry.path().extension())) continue;
+      CHECK_MESSAGE(has_place(folder, room, entry.path().filename()), file);
+    }
+  }
+}
+
 TEST_CASE("tree: an include names an existing file from the root, in quotes") {
   check_tree([](const Include& include) { return name_faults(include, in_tree); });
 }
@@ -277,6 +420,36 @@ TEST_CASE("tree rules: a wrong direction is a fault that names file, line and in
   }
   CHECK(direction_faults(quoted("experiments/a.cpp", "validate/b.hpp")).empty());
   CHECK(direction_faults(angled("sim/a.cpp", "vector")).empty());
+}
+
+TEST_CASE("tree rules: an include of a later room is a fault, one of an earlier room is none") {
+  CHECK(room_faults(quoted("sim/plan/a.cpp", "sim/report/b.hpp")) ==
+        Faults{"sim/plan/a.cpp:3: \"sim/report/b.hpp\": plan stands before it in sim; see rooms() "
+               "in tests/tree_test.cpp"});
+  CHECK(room_faults(quoted("sim/report/a.cpp", "sim/plan/b.hpp")).empty());
+  CHECK(room_faults(quoted("sim/plan/a.cpp", "sim/plan/b.hpp")).empty());
+  CHECK(room_faults(quoted("schedules/patterns/a.cpp", "schedules/registry.hpp")).size() == 1);
+  CHECK(room_faults(quoted("schedules/gpipe.cpp", "schedules/patterns/b.hpp")).empty());
+  CHECK(room_faults(quoted("sim/plan/a.cpp", "sim/cellar/b.hpp")).size() == 1);
+  CHECK(room_faults(quoted("validate/job/a.cpp", "sim/plan/b.hpp")).empty());
+  CHECK(room_faults(quoted("experiments/run/a.cpp", "experiments/version.hpp")).empty());
+}
+
+TEST_CASE("tree rules: files that include each other are found, a header and its source are one") {
+  CHECK(circles({quoted("a.cpp", "a.hpp"), quoted("a.hpp", "b.hpp"), quoted("c.cpp", "a.hpp")})
+            .empty());
+  CHECK(circles({quoted("a.cpp", "b.hpp"), quoted("b.cpp", "c.hpp"), quoted("c.hpp", "a.hpp")}) ==
+        std::vector<std::vector<std::string>>{{"a", "b", "c"}});
+}
+
+TEST_CASE("tree rules: a file at the top of a folder is listed, or a fault") {
+  CHECK(has_place("sim", "plan", "anything.cpp"));
+  CHECK(has_place("experiments", "", "first_run"));
+  CHECK(has_place("schedules", "", "gpipe.cpp"));
+  CHECK(has_place("sim", "", "README.md"));
+  CHECK(!has_place("sim", "", "plan.cpp"));
+  CHECK(!has_place("experiments", "", "run.cpp"));
+  CHECK(!has_place("sim", "cellar", "plan.cpp"));
 }
 
 TEST_CASE("tree rules: a name that is not from the root, not there, or in angles is a fault") {

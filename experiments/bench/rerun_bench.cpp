@@ -19,11 +19,9 @@ using Clock = std::chrono::steady_clock;
 
 Rerun finished_run(std::uint32_t ranks, std::uint32_t microbatches) {
   const Case of = shared_case(ranks, microbatches);
-  Plan plan = lowered(of);
-  Costs costs = priced(of, plan);
-  Timeline timeline;
-  relax(plan, costs, timeline);
-  return {std::move(plan), of.placement, std::move(costs), {}, std::move(timeline)};
+  PricedPlan all = priced(of);
+  Timeline timeline = relax(all);
+  return {std::move(all), of.placement, std::move(timeline)};
 }
 
 /// Seconds that a full pass takes, the best of a few.
@@ -32,7 +30,7 @@ double full_pass_s(const Rerun& rerun) {
   double best = 1e9;
   for (int i = 0; i < 20; ++i) {
     const auto start = Clock::now();
-    relax(rerun.plan(), rerun.costs(), timeline);
+    timeline = relax(rerun.priced(), std::move(timeline));
     best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
   }
   return best;

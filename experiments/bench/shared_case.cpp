@@ -1,5 +1,6 @@
 #include "experiments/bench/shared_case.hpp"
 
+#include "experiments/layout/stage_demand.hpp"
 #include "hardware_models/registry.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/named.hpp"
@@ -27,6 +28,12 @@ Plan lowered(const Case& of) { return std::get<Plan>(lower(of.schedule, of.place
 
 Costs priced(const Case& of, const Plan& plan) {
   return price(plan, of.model, of.partition, *of.hardware);
+}
+
+PricedPlan priced(const Case& of) {
+  PricedPlan all{.plan = lowered(of), .costs = {}};
+  all.costs = priced(of, all.plan);
+  return all;
 }
 
 }  // namespace penstock

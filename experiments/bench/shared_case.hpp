@@ -3,10 +3,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "sim/costs/costs.hpp"
+#include "sim/costs/priced_plan.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
-#include "sim/plan/plan.hpp"
 
 namespace penstock {
 
@@ -25,5 +24,7 @@ Case shared_case(std::uint32_t ranks, std::uint32_t microbatches);
 
 Plan lowered(const Case& of);
 Costs priced(const Case& of, const Plan& plan);
+/// Lowered and priced.
+PricedPlan priced(const Case& of);
 
 }  // namespace penstock

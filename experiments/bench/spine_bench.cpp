@@ -3,6 +3,9 @@
 /// 2 us. An op is an action or a transfer.
 #include <benchmark/benchmark.h>
 
+#include <utility>
+#include <variant>
+
 #include "experiments/bench/heap.hpp"
 #include "experiments/bench/shared_case.hpp"
 #include "sim/engines/events.hpp"
@@ -42,79 +45,73 @@ void pricing(benchmark::State& state) {
 /// As in a sweep: one plan, one timeline whose memory is used again.
 void relaxing(benchmark::State& state) {
   const Case of = case_of(state);
-  const Plan plan = lowered(of);
-  const Costs costs = priced(of, plan);
+  const PricedPlan all = priced(of);
   Timeline timeline;
   for (auto _ : state) {
-    relax(plan, costs, timeline);
+    timeline = relax(all, std::move(timeline));
     benchmark::DoNotOptimize(timeline.end.data());
   }
-  count_ops(state, plan.tasks());
-  state.counters["makespan_s"] = to_us(makespan(plan, timeline)) * 1e-6;
+  count_ops(state, all.plan.tasks());
+  state.counters["makespan_s"] = to_us(makespan(all.plan, timeline)) * 1e-6;
 }
 
 /// The event engine on private links.
 void running_events(benchmark::State& state) {
   const Case of = case_of(state);
-  const Plan plan = lowered(of);
-  const Costs costs = priced(of, plan);
+  const PricedPlan all = priced(of);
   Timeline timeline;
   const std::size_t before = heap_used();
   reset_heap_peak();
   for (auto _ : state) {
-    run_events(plan, costs, {}, timeline);
+    timeline = std::get<Timeline>(run_events(all, std::move(timeline)));
     benchmark::DoNotOptimize(timeline.end.data());
   }
-  count_ops(state, plan.tasks());
+  count_ops(state, all.plan.tasks());
   state.counters["peak_bytes_per_op"] =
-      static_cast<double>(heap_peak() - before) / static_cast<double>(plan.tasks());
-  state.counters["makespan_s"] = to_us(makespan(plan, timeline)) * 1e-6;
+      static_cast<double>(heap_peak() - before) / static_cast<double>(all.plan.tasks());
+  state.counters["makespan_s"] = to_us(makespan(all.plan, timeline)) * 1e-6;
 }
 
 /// The same with every start and end as an event of its own.
 void running_stepwise(benchmark::State& state) {
   const Case of = case_of(state);
-  const Plan plan = lowered(of);
-  const Costs costs = priced(of, plan);
-  Conditions conditions;
+  PricedPlan all = priced(of);
+  Conditions& conditions = all.conditions;
   conditions.in_flight = UINT32_MAX;
   Timeline timeline;
   for (auto _ : state) {
-    run_events(plan, costs, conditions, timeline);
+    timeline = std::get<Timeline>(run_events(all, std::move(timeline)));
     benchmark::DoNotOptimize(timeline.end.data());
   }
-  count_ops(state, plan.tasks());
+  count_ops(state, all.plan.tasks());
 }
 
 /// All transfers go over one link of 25e9 bytes/s, which is far too little for them, so that most
 /// pairs of ranks share it at any time. An event is the start or end of a transfer.
 void sharing_one_link(benchmark::State& state) {
   const Case of = case_of(state);
-  const Plan plan = lowered(of);
-  const Costs costs = priced(of, plan);
-  Conditions conditions;
+  PricedPlan all = priced(of);
+  Conditions& conditions = all.conditions;
   conditions.network.links = {{"spine", 25e9, 2}};
-  conditions.network.routes.assign(plan.links.size(), {0});
+  conditions.network.routes.assign(all.plan.links.size(), {0});
   Timeline timeline;
   for (auto _ : state) {
-    run_events(plan, costs, conditions, timeline);
+    timeline = std::get<Timeline>(run_events(all, std::move(timeline)));
     benchmark::DoNotOptimize(timeline.end.data());
   }
-  count_ops(state, plan.tasks());
-  const double transfers = plan.tasks() - 2.0 * plan.ranks * plan.microbatches;
+  count_ops(state, all.plan.tasks());
+  const double transfers = all.plan.tasks() - 2.0 * all.plan.ranks * all.plan.microbatches;
   state.counters["events_per_s"] = benchmark::Counter(
       2 * transfers * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
-  state.counters["makespan_s"] = to_us(makespan(plan, timeline)) * 1e-6;
+  state.counters["makespan_s"] = to_us(makespan(all.plan, timeline)) * 1e-6;
 }
 
 void summarizing(benchmark::State& state) {
   const Case of = case_of(state);
-  const Plan plan = lowered(of);
-  const Costs costs = priced(of, plan);
-  Timeline timeline;
-  relax(plan, costs, timeline);
-  for (auto _ : state) benchmark::DoNotOptimize(summarize(plan, costs, timeline));
-  count_ops(state, plan.tasks());
+  const PricedPlan all = priced(of);
+  const Timeline timeline = relax(all);
+  for (auto _ : state) benchmark::DoNotOptimize(summarize(all.plan, all.costs, timeline));
+  count_ops(state, all.plan.tasks());
 }
 
 /// Lowering, pricing and relaxing from nothing, and the most that the heap grows by meanwhile.
@@ -124,10 +121,9 @@ void all_three(benchmark::State& state) {
   const std::size_t before = heap_used();
   reset_heap_peak();
   for (auto _ : state) {
-    const Plan plan = lowered(of);
-    Timeline timeline;
-    relax(plan, priced(of, plan), timeline);
-    ops = plan.tasks();
+    const PricedPlan all = priced(of);
+    benchmark::DoNotOptimize(relax(all));
+    ops = all.plan.tasks();
   }
   count_ops(state, ops);
   state.counters["peak_bytes_per_op"] =

@@ -10,6 +10,7 @@
 
 #include "experiments/calibration/calibration_pipelines.hpp"
 #include "validate/probes/timing/probe_timing.hpp"
+#include "validate/statistics/median.hpp"
 
 namespace penstock {
 namespace {
@@ -38,7 +39,7 @@ class PipelineRuns {
 
   /// `left` of them are still to come, this one included.
   void run(Pipeline pipeline, std::size_t left) {
-    if (const auto obstacle = backend_.obstacle(pipeline.job.plan)) {
+    if (const auto obstacle = backend_.obstacle(pipeline.job.priced.plan)) {
       left_out.push_back({pipeline.name, obstacle->text});
       return;
     }
@@ -61,7 +62,7 @@ class PipelineRuns {
     const auto backend = backend_.make(pipeline.job);
     environment = backend->environment();
     auto outcome = measure(*backend, pipeline.job, plan_for(pipeline.job, left));
-    if (const auto* fault = std::get_if<RunFault>(&outcome)) return fault->text;
+    if (const auto* halt = std::get_if<Standstill>(&outcome)) return halt->text;
     measured = std::get<Measurement>(std::move(outcome));
     if (measured.iterations.size() >= least_clean) return std::nullopt;
     return fmt::format("{} clean iterations of {}", measured.iterations.size(), measured.tried);
@@ -70,9 +71,9 @@ class PipelineRuns {
   /// As many iterations as its share of the time that is left allows, a core doing all the work.
   MeasuringPlan plan_for(const Job& job, std::size_t left) const {
     double work_ns = 0;
-    for (TaskId task = 0; task < job.plan.tasks(); ++task) {
-      if (job.plan.is_link(job.plan.class_of(task).resource)) continue;
-      work_ns += static_cast<double>(job.work_ns[job.plan.work[task]]);
+    for (TaskId task = 0; task < job.priced.plan.tasks(); ++task) {
+      if (job.priced.plan.is_link(job.priced.plan.class_of(task).resource)) continue;
+      work_ns += static_cast<double>(job.work_ns(job.priced.plan.work[task]));
     }
     const double share_ns = static_cast<double>(std::max<std::int64_t>(0, end_ns_ - steady_ns())) /
                             static_cast<double>(left);

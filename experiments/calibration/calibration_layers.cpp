@@ -31,8 +31,8 @@ void add(const Scenario& scenario, const Layer& layer, const LayerPart& part,
     const LayerPoint point{.kind = part.kind,
                            .pass = pass,
                            .numbers = stated(part.numbers),
-                           .amount = layer.examples,
-                           .sequence = layer.sequence};
+                           .amount = layer.key.examples,
+                           .sequence = layer.key.sequence};
     KernelPoint kernel = kernel_point(point);
     if (std::find(points.begin(), points.end(), kernel) != points.end()) continue;
     if (!layer_sampler(point)) {
@@ -49,11 +49,11 @@ void add(const Scenario& scenario, const Layer& layer, const LayerPart& part,
 std::vector<KernelPoint> layer_points(const Scenario& scenario) {
   std::vector<KernelPoint> points;
   for (const Layer& layer : settle(scenario).model.layers) {
-    if (layer.parts.empty()) {
+    if (layer.key.parts.empty()) {
       refuse(scenario, layer,
-             layer.kind.empty() ? "it is known by its times" : "a group of devices shares it");
+             layer.key.kind.empty() ? "it is known by its times" : "a group of devices shares it");
     }
-    for (const LayerPart& part : layer.parts) add(scenario, layer, part, points);
+    for (const LayerPart& part : layer.key.parts) add(scenario, layer, part, points);
   }
   return points;
 }

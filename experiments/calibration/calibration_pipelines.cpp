@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "experiments/layout/stage_demand.hpp"
 #include "hardware_models/registry.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
@@ -147,9 +148,9 @@ std::uint32_t model_stages(const Plan& plan) {
 
 /// Fills in what each work class takes alone, links what the job says.
 void add_alone_times(const AloneTimes& alone, Pipeline& pipeline) {
-  const Plan& plan = pipeline.job.plan;
-  for (const std::int64_t ns : pipeline.job.work_ns) {
-    pipeline.alone_ns.push_back(static_cast<double>(ns));
+  const Plan& plan = pipeline.job.priced.plan;
+  for (const Time time : pipeline.job.priced.costs.duration) {
+    pipeline.alone_ns.push_back(static_cast<double>(to_ns(time)));
   }
   for (std::size_t work = 0; work < plan.classes.size(); ++work) {
     const WorkClass& kind = plan.classes[work];
@@ -182,13 +183,13 @@ std::optional<Pipeline> pipeline_of(const PipelineCase& of,
   if (!plan) return std::nullopt;
   const std::uint32_t stages = model_stages(*plan);
   const AloneTimes alone(of.setting, stages, kernels);
-  const Costs costs = priced(*plan, of.setting, stages, alone);
+  Costs costs = priced(*plan, of.setting, stages, alone);
   Pipeline pipeline{.name = fmt::format("{} {}", of.schedule, text(of.setting)),
                     .family = of.setting.family,
                     .setting = text(of.setting),
                     .schedule = of.schedule,
                     .part = of.part,
-                    .job = scaled_job(std::move(*plan), costs)};
+                    .job = scaled_job({*std::move(plan), std::move(costs)})};
   if (has_layers(of.setting)) pipeline.job.layers = job_layers(of.setting, stages);
   add_alone_times(alone, pipeline);
   return pipeline;

@@ -5,6 +5,7 @@
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
+#include "experiments/formats/reading/read_model_file.hpp"
 #include "experiments/studies/description.hpp"
 #include "sim/base/error.hpp"
 

@@ -177,7 +177,7 @@ void write_outputs(const Options& options, const MeasuredRun& run) {
   const auto write = [](const std::string& path, const std::string& content) {
     if (!path.empty()) write_file(path, content);
   };
-  write(options.timeline, write_timeline(run.job.plan, run.timeline, run.title));
+  write(options.timeline, write_timeline(run.job.priced.plan, run.timeline, run.title));
   write(options.profile, profile_text(run, examples));
   write(options.order, write_torch_csv(run.order.schedule).text);
   if (!options.scenario.empty()) {

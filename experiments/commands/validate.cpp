@@ -72,7 +72,7 @@ void write_outputs(const Options& options, const Validation& validation) {
   if (validation.measured.iterations.empty()) {
     return say("there is no clean iteration: no timeline was written");
   }
-  const Plan& plan = validation.job.plan;
+  const Plan& plan = validation.job.priced.plan;
   if (!options.timeline.empty()) {
     write_file(options.timeline, write_timeline(plan, validation.typical, validation.title));
   }

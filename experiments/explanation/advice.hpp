@@ -3,7 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "experiments/explanation/explain.hpp"
+#include "experiments/explanation/explanation.hpp"
+#include "experiments/run/run.hpp"
 
 namespace penstock {
 

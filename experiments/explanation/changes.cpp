@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "sim/engines/events.hpp"
 
@@ -142,9 +143,9 @@ std::optional<Time> Changes::makespan_with(const Change& change) const {
   if (change.kind == Change::Kind::network_link) {
     conditions.network.links[change.number].bandwidth_bytes_per_s /= shorter;
   }
-  Timeline timeline;
-  if (simulate(plan_, costs_with(change), conditions, timeline)) return std::nullopt;
-  return makespan(plan_, timeline);
+  const RunOutcome outcome = simulate({plan_, costs_with(change), std::move(conditions)});
+  if (std::holds_alternative<Standstill>(outcome)) return std::nullopt;
+  return makespan(plan_, std::get<Timeline>(outcome));
 }
 
 std::string Changes::name(const Change& change) const {

@@ -78,9 +78,9 @@ Layer layer_of(const Node& node, double us) {
   layer.stash_bytes = node.vanilla.bytes_each;
   layer.parameter_bytes = node.vanilla.parameter_bytes;
   if (measured_forward(node)) {
-    layer.selective_recompute_us = forward * us;
-    layer.selective_stash_bytes = node.recomputing->bytes_each;
-    layer.selective_recomputed_bytes =
+    layer.selective.recompute_us = forward * us;
+    layer.selective.stash_bytes = node.recomputing->bytes_each;
+    layer.selective.recomputed_bytes =
         std::max(0.0, node.recomputing->bytes_once - node.vanilla.bytes_once);
   }
   return layer;

@@ -11,6 +11,8 @@
 namespace penstock {
 namespace {
 
+using TimesByLayer = std::vector<CodecTimes>;
+
 /// How long it takes to move bytes through memory and code them on the way: at a rate that is
 /// given, or as long as a kernel of the machine's device takes that does nothing else.
 double moving_us(double bytes, const std::optional<double>& bytes_per_s, const char* key,
@@ -47,7 +49,8 @@ double kept_bytes(const Layer& layer, bool whole) {
   return layer.stash_bytes + (whole ? layer.recomputed_bytes : 0);
 }
 
-Coded encode_kept(const Scenario& scenario, const CodecSpec& codec, bool whole, Layer& layer) {
+Coded encode_kept(const Scenario& scenario, const CodecSpec& codec, bool whole, Layer& layer,
+                  CodecTimes& times) {
   const double bytes = kept_bytes(layer, whole);
   Coded kept = coded(scenario, codec, bytes);
   const double packed_share = packed_share_of(scenario, codec);
@@ -55,13 +58,14 @@ Coded encode_kept(const Scenario& scenario, const CodecSpec& codec, bool whole, 
   layer.stash_bytes *= packed_share;
   if (whole) layer.recomputed_bytes *= packed_share;
   layer.workspace_bytes += bytes;
-  layer.codec.forward_us += kept.encode_us;
-  layer.codec.backward_us += kept.decode_us;
-  layer.codec.backward_weight_us += kept.decode_us;
+  times.forward_us += kept.encode_us;
+  times.backward_us += kept.decode_us;
+  times.backward_weight_us += kept.decode_us;
   return kept;
 }
 
-void encode_stash(const Scenario& scenario, const StageFormats& formats, Layout& layout) {
+void encode_stash(const Scenario& scenario, const StageFormats& formats, Layout& layout,
+                  TimesByLayer& times) {
   if (!layout.schedule.has_backward()) return;  // nothing is kept
   const Recomputing recomputing = extras_of(scenario, layout).recomputing;
   for (std::uint32_t stage = 0; stage < layout.partition.stages.size(); ++stage) {
@@ -72,7 +76,8 @@ void encode_stash(const Scenario& scenario, const StageFormats& formats, Layout&
       const double bytes = kept_bytes(layer, whole);
       coding.kept_bytes += bytes;
       if (!formats.stash[stage] || bytes == 0) continue;
-      add(encode_kept(scenario, *formats.stash[stage], whole, layer), coding.stash);
+      add(encode_kept(scenario, *formats.stash[stage], whole, layer, times[index(number)]),
+          coding.stash);
     }
   }
 }
@@ -88,27 +93,26 @@ bool on_different_ranks(const Placement& placement, Stage from, Stage to) {
 
 /// What the ends of a link pay, the last layer of one stage and the first of the next: forward one
 /// encodes and the other decodes, backward the other way round.
-void encode_boundary(const Coded& sent, Layer& sender, Layer& receiver) {
-  sender.codec.forward_us += sent.encode_us;
-  receiver.codec.forward_us += sent.decode_us;
-  receiver.codec.backward_us += sent.encode_us;
-  sender.codec.backward_us += sent.decode_us;
+void encode_boundary(const Coded& sent, CodecTimes& sender, CodecTimes& receiver) {
+  sender.forward_us += sent.encode_us;
+  receiver.forward_us += sent.decode_us;
+  receiver.backward_us += sent.encode_us;
+  sender.backward_us += sent.decode_us;
 }
 
 /// By layer: the larger of what it packs at either side.
 std::vector<double> encode_boundaries(const Scenario& scenario, const StageFormats& formats,
-                                      Layout& layout) {
+                                      Layout& layout, TimesByLayer& times) {
   const std::vector<StageSizes> sizes = stage_sizes(layout.model, layout.partition);
   const std::vector<bool> sends = stages_that_send(layout);
-  std::vector<Layer>& layers = layout.model.layers;
-  std::vector<double> packed(layers.size());
+  std::vector<double> packed(layout.model.layers.size());
   for (std::size_t stage = 0; stage + 1 < sizes.size(); ++stage) {
     const double bytes = sizes[stage].activation_bytes;
     if (!formats.link[stage] || !sends[stage] || bytes == 0) continue;
     const std::uint32_t sender = index(layout.partition.stages[stage].back());
     const std::uint32_t receiver = index(layout.partition.stages[stage + 1].front());
     const Coded sent = coded(scenario, *formats.link[stage], bytes);
-    encode_boundary(sent, layers[sender], layers[receiver]);
+    encode_boundary(sent, times[sender], times[receiver]);
     for (const std::uint32_t end : {sender, receiver}) {
       packed[end] = std::max(packed[end], sent.packed_bytes);
     }
@@ -117,8 +121,9 @@ std::vector<double> encode_boundaries(const Scenario& scenario, const StageForma
   return packed;
 }
 
-void encode_links(const Scenario& scenario, const StageFormats& formats, Layout& layout) {
-  const std::vector<double> packed = encode_boundaries(scenario, formats, layout);
+void encode_links(const Scenario& scenario, const StageFormats& formats, Layout& layout,
+                  TimesByLayer& times) {
+  const std::vector<double> packed = encode_boundaries(scenario, formats, layout, times);
   std::vector<Layer>& layers = layout.model.layers;
   for (std::size_t i = 0; i < layers.size(); ++i) layers[i].workspace_bytes += packed[i];
   for (std::size_t stage = 0; stage < layout.partition.stages.size(); ++stage) {
@@ -128,6 +133,17 @@ void encode_links(const Scenario& scenario, const StageFormats& formats, Layout&
       layers[index(layer)].activation_bytes *= packed_share;
     }
   }
+}
+
+CodecTimes sum_of(const std::vector<LayerIndex>& layers, const TimesByLayer& times) {
+  CodecTimes sum;
+  for (const LayerIndex layer : layers) {
+    const CodecTimes& one = times[index(layer)];
+    sum.forward_us += one.forward_us;
+    sum.backward_us += one.backward_us;
+    sum.backward_weight_us += one.backward_weight_us;
+  }
+  return sum;
 }
 
 }  // namespace
@@ -160,8 +176,12 @@ std::vector<bool> stages_that_send(const Layout& layout) {
 
 void encode_activations(const Scenario& scenario, const StageFormats& formats, Layout& layout) {
   layout.codings.assign(layout.partition.stages.size(), {});
-  encode_stash(scenario, formats, layout);
-  encode_links(scenario, formats, layout);
+  TimesByLayer times(layout.model.layers.size());
+  encode_stash(scenario, formats, layout, times);
+  encode_links(scenario, formats, layout, times);
+  for (std::size_t stage = 0; stage < layout.codings.size(); ++stage) {
+    layout.codings[stage].times = sum_of(layout.partition.stages[stage], times);
+  }
 }
 
 }  // namespace penstock

@@ -14,9 +14,9 @@ namespace {
 
 /// From here on a layer costs what it does with selective recomputation.
 void make_selective(Layer& layer) {
-  layer.recompute_us = layer.selective_recompute_us.value_or(layer.recompute_us);
-  layer.stash_bytes = layer.selective_stash_bytes.value_or(layer.stash_bytes);
-  layer.recomputed_bytes = layer.selective_recomputed_bytes.value_or(layer.recomputed_bytes);
+  layer.recompute_us = layer.selective.recompute_us.value_or(layer.recompute_us);
+  layer.stash_bytes = layer.selective.stash_bytes.value_or(layer.stash_bytes);
+  layer.recomputed_bytes = layer.selective.recomputed_bytes.value_or(layer.recomputed_bytes);
 }
 
 Remaking remaking_of(const Scenario& scenario) {

@@ -60,10 +60,10 @@ bool made_again(const Scenario& scenario, const Layer& layer) {
   if (layer.recompute_us > 0) return true;
   if (!scenario.recompute) return false;
   if (scenario.recompute != RecomputeMode::selective) {
-    return layer.recomputed_bytes > 0 || !layer.kernels.empty();
+    return layer.recomputed_bytes > 0 || !layer.work.kernels.empty();
   }
   return layer.recomputed_bytes > 0 ||
-         std::any_of(layer.kernels.begin(), layer.kernels.end(),
+         std::any_of(layer.work.kernels.begin(), layer.work.kernels.end(),
                      [](const Kernel& kernel) { return kernel.selective; });
 }
 
@@ -144,6 +144,12 @@ void check_no_tail(const Scenario& scenario, const Layout& layout) {
   }
 }
 
+std::vector<CodecTimes> codec_times(const Layout& layout) {
+  std::vector<CodecTimes> times;
+  for (const StageCoding& coding : layout.codings) times.push_back(coding.times);
+  return times;
+}
+
 /// The kinds of buffers that a run holds beside the usual ones.
 void hold_kinds(const Scenario& scenario, const Layout& layout, Extras& extras) {
   const auto hold = [&](BufferKind kind, bool holds) {
@@ -199,6 +205,7 @@ Training training_of(const Scenario& scenario, const Layout& layout) {
           .update_bytes_per_s = update_bytes_per_s(scenario),
           .tied_embedding_bytes = layout.tied_embedding_bytes,
           .context_bytes = scenario.context_bytes.value_or(0),
+          .codecs = codec_times(layout),
           .codecs_overlap = scenario.codec.overlappable,
           .reserve_bytes = scenario.reserve.value_or(0) *
                            static_cast<double>(scenario.capacity_bytes.value_or(0))};

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "experiments/layout/layout.hpp"
+#include "experiments/layout/training_step.hpp"
 #include "experiments/model_files/optimizer.hpp"
 #include "experiments/scenario/scenario.hpp"
-#include "sim/model/training.hpp"
 #include "sim/plan/extras.hpp"
 
 namespace penstock {

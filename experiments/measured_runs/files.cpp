@@ -45,7 +45,7 @@ ordered_json layers_json(const MeasuredRun& run, double examples) {
 
 ordered_json schedule_json(const MeasuredRun& run, const ScenarioParts& parts) {
   if (!parts.order.empty()) return {{"file", parts.order}};
-  return {{"name", *run.schedule}, {"microbatches", run.job.plan.microbatches}};
+  return {{"name", *run.schedule}, {"microbatches", run.job.priced.plan.microbatches}};
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ std::string scenario_text(const MeasuredRun& run, const ScenarioParts& parts, do
                            {"model", {{"file", parts.profile}, {"microbatch", plain(examples)}}},
                            {"hardware",
                             {{"name", "ideal"},
-                             {"devices", run.job.plan.ranks},
+                             {"devices", run.job.priced.plan.ranks},
                              {"transfer_us", plain(run.transfer_us.value_or(0))}}},
                            {"schedule", schedule_json(run, parts)}};
   if (parts.order.empty()) scenario["parallel"] = {{"chunks", run.chunks}};

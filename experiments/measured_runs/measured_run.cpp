@@ -15,6 +15,7 @@
 #include "sim/base/limits.hpp"
 #include "sim/engines/events.hpp"
 #include "sim/plan/lower.hpp"
+#include "validate/statistics/median.hpp"
 
 namespace penstock {
 namespace {
@@ -62,12 +63,12 @@ bool has_order(const RunIteration& iteration, const Schedule& schedule) {
   return true;
 }
 
-// ---- an iteration as spans of a plan ----
+// ---- an iteration as a run of a plan ----
 
 using OpKey = std::tuple<Pass, Stage, Microbatch>;
 
-/// The spans of an iteration's actions, from when the first of them began.
-Iteration spans_of(const Plan& plan, const RunIteration& run) {
+/// When an iteration's actions ran, from when the first of them began.
+Timeline actions_of(const Plan& plan, const RunIteration& run) {
   std::map<OpKey, KinetoSpan> spans;
   std::int64_t first = INT64_MAX;
   std::int64_t last = INT64_MIN;
@@ -84,14 +85,17 @@ Iteration spans_of(const Plan& plan, const RunIteration& run) {
         "(/baseTimeNanoseconds)",
         run.number, Limits::time_us / 1e6));
   }
-  Iteration iteration(plan.tasks());
+  Timeline timeline;
+  timeline.begin.resize(plan.tasks());
+  timeline.end.resize(plan.tasks());
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const WorkClass& work = plan.class_of(task);
     if (plan.is_link(work.resource)) continue;
     const KinetoSpan& span = spans.at({work.pass, work.stage, plan.microbatch[task]});
-    iteration[task] = {span.begin_ns - first, span.end_ns - first};
+    timeline.begin[task] = from_ns(span.begin_ns - first);
+    timeline.end[task] = from_ns(span.end_ns - first);
   }
-  return iteration;
+  return timeline;
 }
 
 Plan plan_of(const SeenOrder& order) {
@@ -111,14 +115,14 @@ double quantile(const std::vector<double>& sorted, double share) {
   return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-std::vector<OpTimes> op_times(const Plan& plan, const std::vector<Iteration>& iterations) {
+std::vector<OpTimes> op_times(const Plan& plan, const std::vector<Timeline>& iterations) {
   std::map<std::pair<std::uint32_t, Pass>, std::vector<double>> lengths;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const WorkClass& work = plan.class_of(task);
     if (plan.is_link(work.resource)) continue;
-    for (const Iteration& iteration : iterations) {
+    for (const Timeline& iteration : iterations) {
       lengths[{plan.model_stage[index(work.stage)], work.pass}].push_back(
-          static_cast<double>(iteration[task].end_ns - iteration[task].begin_ns));
+          static_cast<double>(to_ns(iteration.end[task] - iteration.begin[task])));
     }
   }
   std::vector<OpTimes> times;
@@ -132,19 +136,20 @@ std::vector<OpTimes> op_times(const Plan& plan, const std::vector<Iteration>& it
 
 /// The medians as what the classes of the plan take.
 void fill_job(const std::vector<OpTimes>& times, const TransferTimes& transfers, Job& job) {
-  const Plan& plan = job.plan;
-  job.latency_ns = transfers.by_class;
-  job.bytes.assign(plan.classes.size(), 0);
+  const Plan& plan = job.priced.plan;
+  Costs& costs = job.priced.costs;
+  costs.latency = transfers.by_class;
+  costs.bytes.assign(plan.buffers.size(), 0);
   for (const WorkClass& work : plan.classes) {
     const auto found = std::find_if(times.begin(), times.end(), [&](const OpTimes& op) {
       return op.model_stage == plan.model_stage[index(work.stage)] && op.pass == work.pass;
     });
-    job.work_ns.push_back(found == times.end() ? 0 : std::llround(found->median_ns));
+    costs.duration.push_back(from_ns(found == times.end() ? 0 : std::llround(found->median_ns)));
   }
 }
 
 void measure(const std::vector<RunIteration>& iterations, std::size_t chosen, MeasuredRun& run) {
-  const Plan& plan = run.job.plan;
+  const Plan& plan = run.job.priced.plan;
   for (std::size_t i = 0; i < iterations.size(); ++i) {
     if (!has_order(iterations[i], run.order.schedule)) {
       run.left_out.push_back(fmt::format("step {}: {}", iterations[i].number,
@@ -152,18 +157,18 @@ void measure(const std::vector<RunIteration>& iterations, std::size_t chosen, Me
       continue;
     }
     if (i == chosen) run.chosen = run.measured.iterations.size();
-    run.measured.iterations.push_back(spans_of(plan, iterations[i]));
+    run.measured.iterations.push_back(actions_of(plan, iterations[i]));
     run.numbers.push_back(iterations[i].number);
   }
   run.measured.tried = static_cast<std::uint32_t>(iterations.size());
   run.measured.complete = true;
   const TransferTimes transfers = transfer_times(plan, run.measured.iterations);
-  for (Iteration& iteration : run.measured.iterations) place_transfers(plan, transfers, iteration);
+  for (Timeline& iteration : run.measured.iterations) place_transfers(plan, transfers, iteration);
   run.clock_error_ns = transfers.clock_error_ns;
   if (transfers.typical_ns) run.transfer_us = static_cast<double>(*transfers.typical_ns) / 1e3;
   run.times = op_times(plan, run.measured.iterations);
   fill_job(run.times, transfers, run.job);
-  run.measured.profile_ns = run.job.work_ns;
+  run.measured.profile = run.job.priced.costs.duration;
   if (!why_not_relax(plan, {})) run.errors = run_errors(run.job, run.measured);
 }
 
@@ -181,14 +186,15 @@ void name_order(const std::optional<NamedOrder>& named, MeasuredRun& run) {
   const std::uint32_t stages = run.order.placement.stage_count();
   const std::uint32_t microbatches = microbatches_of(seen);
   run.chunks = std::max(1U, stages / ranks);
-  run.job.plan.schedule = run.schedule.value_or("traced order");
-  run.title = fmt::format("{}, {} rank{}", run.job.plan.schedule, ranks, ranks == 1 ? "" : "s");
+  run.job.priced.plan.schedule = run.schedule.value_or("traced order");
+  run.title =
+      fmt::format("{}, {} rank{}", run.job.priced.plan.schedule, ranks, ranks == 1 ? "" : "s");
   if (stages != ranks) run.title += fmt::format(", {} stages", stages);
   run.title += fmt::format(", {} microbatch{}", microbatches, microbatches == 1 ? "" : "es");
 }
 
 void fill_timeline(MeasuredRun& run) {
-  run.timeline = timeline_of(run.job, run.measured.iterations[run.chosen]);
+  run.timeline = run.measured.iterations[run.chosen];
   run.timeline.iteration = run.numbers[run.chosen];
   run.timeline.environment["measured_by"] = "PyTorch profiler (Kineto)";
   run.timeline.environment["times_of"] = text(run.ranks.front().ops.times);
@@ -212,7 +218,7 @@ MeasuredRun measured_run(std::vector<TracedRank> ranks, const std::optional<Name
       run.left_out.push_back(fmt::format("{}: {}", rank.source, why));
     }
   }
-  run.job.plan = plan_of(run.order);
+  run.job.priced.plan = plan_of(run.order);
   measure(iterations, place, run);
   name_order(named, run);
   fill_timeline(run);

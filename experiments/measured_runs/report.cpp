@@ -18,7 +18,7 @@ Time from_ns(double ns) { return {std::llround(ns * 1e3)}; }
 
 /// What each rank did with the time of the chosen iteration.
 std::vector<Time> busy_times(const MeasuredRun& run) {
-  const Plan& plan = run.job.plan;
+  const Plan& plan = run.job.priced.plan;
   std::vector<Time> busy(plan.ranks);
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const std::uint32_t resource = plan.class_of(task).resource;
@@ -28,7 +28,7 @@ std::vector<Time> busy_times(const MeasuredRun& run) {
   return busy;
 }
 
-Time makespan_of(const MeasuredRun& run) { return makespan(run.job.plan, run.timeline); }
+Time makespan_of(const MeasuredRun& run) { return makespan(run.job.priced.plan, run.timeline); }
 
 double share(Time part, Time whole) { return whole > Time{} ? to_us(part) / to_us(whole) : 0; }
 
@@ -173,7 +173,7 @@ ordered_json measured_run_json(const MeasuredRun& run) {
   return {{"penstock", 1},
           {"title", run.title},
           {"schedule", run.schedule ? ordered_json(*run.schedule) : ordered_json()},
-          {"microbatches", run.job.plan.microbatches},
+          {"microbatches", run.job.priced.plan.microbatches},
           {"stages", run.order.placement.stage_count()},
           {"iteration", run.numbers[run.chosen]},
           {"iterations", run.numbers},

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "validate/job/measurement.hpp"
+#include "validate/statistics/median.hpp"
 
 namespace penstock {
 namespace {
@@ -58,36 +58,38 @@ std::int64_t typical(const Gaps& gaps) {
 
 }  // namespace
 
-TransferTimes transfer_times(const Plan& plan, const std::vector<Iteration>& iterations) {
+TransferTimes transfer_times(const Plan& plan, const std::vector<Timeline>& iterations) {
   TransferTimes times;
   std::vector<Gaps> gaps(plan.classes.size());
   std::vector<double> all;
   for (const Passage& passage : passages(plan)) {
     Gaps& of_class = gaps[plan.work[passage.transfer]];
-    for (const Iteration& iteration : iterations) {
-      const std::int64_t sent = iteration[passage.maker].end_ns;
-      const std::int64_t gap = iteration[passage.reader].begin_ns - sent;
+    for (const Timeline& iteration : iterations) {
+      const Time sent = iteration.end[passage.maker];
+      const std::int64_t gap = to_ns(iteration.begin[passage.reader] - sent);
       of_class.least = std::min(of_class.least, gap);
       times.clock_error_ns = std::max(times.clock_error_ns, -gap);
-      if (passage.before != no_task && iteration[passage.before].end_ns > sent) continue;
+      if (passage.before != no_task && iteration.end[passage.before] > sent) continue;
       of_class.waited.push_back(static_cast<double>(gap));
       all.push_back(static_cast<double>(gap));
     }
   }
-  for (const Gaps& of_class : gaps) times.by_class.push_back(typical(of_class));
+  for (const Gaps& of_class : gaps) times.by_class.push_back(from_ns(typical(of_class)));
   if (!all.empty()) {
     times.typical_ns = std::max<std::int64_t>(std::llround(median(std::move(all))), 0);
   }
   return times;
 }
 
-void place_transfers(const Plan& plan, const TransferTimes& times, Iteration& iteration) {
+void place_transfers(const Plan& plan, const TransferTimes& times, Timeline& timeline) {
   for (const Passage& passage : passages(plan)) {
-    const std::int64_t sent = iteration[passage.maker].end_ns;
-    const std::int64_t read = std::max(sent, iteration[passage.reader].begin_ns);
-    iteration[passage.transfer] = {
-        sent, std::min(sent + times.by_class[plan.work[passage.transfer]], read)};
+    const Time sent = timeline.end[passage.maker];
+    const Time read = std::max(sent, timeline.begin[passage.reader]);
+    timeline.begin[passage.transfer] = sent;
+    timeline.end[passage.transfer] =
+        std::min(sent + times.by_class[plan.work[passage.transfer]], read);
   }
+  find_last_inputs(plan, timeline);
 }
 
 }  // namespace penstock

@@ -58,23 +58,11 @@ struct ModelFile {
   std::vector<std::string> notes;  // what a user should know: what was assumed, what was left out
 };
 
-/// Reads a model of any known format. Throws InputError with the file's name in front.
-ModelFile read_model_file(const std::string& path, const ModelFileOptions& options = {});
-
-/// The same for text that is already here; errors have a place inside the file only.
-ModelFile parse_model_file(const std::string& text, const ModelFileOptions& options = {});
-
 /// The tokens of an example where nothing says how many: 4096, or the most that the model was made
 /// for.
 double usual_sequence(std::optional<double> max_sequence);
 
 /// Whether the examples of a model are sequences of tokens.
 bool has_tokens(const ModelSpec& spec);
-
-/// The layers of a model by times for a microbatch of so many examples; of a profile at a single
-/// size only where that size is given, since times are then scaled in proportion. Empty for a
-/// model by kinds.
-ModelGraph graph_by_times(const ModelFile& file, std::optional<double> microbatch,
-                          std::optional<double> profiled_microbatch = std::nullopt);
 
 }  // namespace penstock

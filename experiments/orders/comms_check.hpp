@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "experiments/formats/torch_csv.hpp"
-#include "experiments/orders/order_check.hpp"
+#include "experiments/orders/cell_fault.hpp"
 #include "sim/order/placement.hpp"
 
 namespace penstock {

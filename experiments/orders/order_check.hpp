@@ -6,16 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "experiments/orders/cell_fault.hpp"
 #include "sim/base/numbers.hpp"
 
 namespace penstock {
-
-/// The first fault of an order file, by rank and column (from 0, blanks counted).
-struct CellFault {
-  std::size_t rank;
-  std::size_t column;
-  std::string text;
-};
 
 /// What an order is, when nothing is wrong with it.
 struct OrderFacts {

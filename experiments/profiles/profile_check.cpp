@@ -8,7 +8,7 @@
 #include "experiments/files/json_output.hpp"
 #include "sim/base/error.hpp"
 #include "validate/calibration/kernel_sweep.hpp"
-#include "validate/job/measurement.hpp"
+#include "validate/statistics/median.hpp"
 
 namespace penstock {
 namespace {

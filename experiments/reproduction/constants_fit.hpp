@@ -3,7 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "experiments/reproduction/reproduction.hpp"
+#include "experiments/reproduction/paper.hpp"
+#include "experiments/reproduction/reproduced_rows.hpp"
 #include "experiments/reproduction/row_values.hpp"
 
 namespace penstock {

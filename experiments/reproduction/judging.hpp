@@ -2,7 +2,8 @@
 
 #include <vector>
 
-#include "experiments/reproduction/reproduction.hpp"
+#include "experiments/reproduction/paper.hpp"
+#include "experiments/reproduction/reproduced_rows.hpp"
 
 namespace penstock {
 

@@ -40,20 +40,20 @@ bool any_summed(const RunResult& result, Test test) {
   const Plan& plan = *result.plan;
   return std::any_of(plan.classes.begin(), plan.classes.end(), [&](const WorkClass& work) {
     return work.pass == Pass::reduce_gradient &&
-           test(result.shares[plan.model_stage[index(work.stage)]]);
+           test(result.demand.stages[plan.model_stage[index(work.stage)]]);
   });
 }
 
 bool summed_in_groups(const RunResult& result) {
-  return any_summed(result, [](const StageShare& stage) {
-    const auto& parts = stage.sizes.parameters;
+  return any_summed(result, [](const StageDemand& stage) {
+    const auto& parts = stage.parameters;
     return std::any_of(parts.begin(), parts.end(),
                        [](const SharedParameters& part) { return part.copies > 1; });
   });
 }
 
 bool summed_along_pipeline(const RunResult& result) {
-  return any_summed(result, [](const StageShare& stage) { return stage.ranks.size() > 1; });
+  return any_summed(result, [](const StageDemand& stage) { return stage.ranks.size() > 1; });
 }
 
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
@@ -135,8 +135,7 @@ std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionT
 }
 
 std::vector<std::string> write_chakra_files(const std::string& prefix, const RunResult& result) {
-  const ExecutionTrace trace =
-      execution_trace(*result.plan, result.costs, result.shares, result.training);
+  const ExecutionTrace trace = execution_trace(*result.plan, result.costs, result.demand);
   check_number_of_files(trace);
   for (std::uint32_t replica = 0; replica < trace.replicas; ++replica) {
     for (Rank rank : Numbers<Rank>(result.plan->ranks)) {

@@ -2,9 +2,11 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "sim/base/numbers.hpp"
 #include "sim/base/time.hpp"
+#include "sim/engines/standstill.hpp"
 
 namespace penstock {
 
@@ -15,5 +17,10 @@ struct Finding {
   std::optional<Time> time;
   std::string text;
 };
+
+/// That a run came to a standstill.
+inline Finding finding_of(Standstill halt) {
+  return {std::move(halt.kind), halt.rank, halt.time, std::move(halt.text)};
+}
 
 }  // namespace penstock

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "experiments/files/files.hpp"
 #include "experiments/layout/layout.hpp"
+#include "experiments/layout/stage_demand.hpp"
 #include "experiments/layout/training.hpp"
 #include "experiments/profiles/profile_rows.hpp"
 #include "experiments/run/simulation.hpp"
@@ -100,19 +103,23 @@ std::optional<Finding> simulate(const Scenario& scenario, const Layout& layout,
   auto lowered = simulation.price_order(layout.policy != nullptr ? result.order : layout.schedule);
   if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
   PricedPlan& priced = std::get<PricedPlan>(lowered);
-  auto costs = simulation.draw_costs(priced, 0);
-  if (auto* finding = std::get_if<Finding>(&costs)) return std::move(*finding);
-  result.costs = std::get<Costs>(std::move(costs));
-  if (auto finding = simulation.run(priced, result.costs, result.timeline)) return finding;
+  auto first =
+      options.repeat > 0 ? simulation.draw(priced, 0) : simulation.draw(std::move(priced), 0);
+  if (auto* finding = std::get_if<Finding>(&first)) return std::move(*finding);
+  PricedPlan& drawn = std::get<PricedPlan>(first);
+  auto outcome = simulation.run(drawn);
+  if (auto* finding = std::get_if<Finding>(&outcome)) return std::move(*finding);
+  result.timeline = std::get<Timeline>(std::move(outcome));
   if (options.repeat > 0) {
     result.repeated = distribution_of(makespans_of_draws(
         options.repeat, scenario.chance.varies(),
         [&](std::uint32_t draw) { return simulation.makespan_of_draw(priced, draw); }));
   }
-  result.plan = std::move(priced.plan);
-  result.conditions = std::move(priced.conditions);
+  result.plan = std::move(drawn.plan);
+  result.costs = std::move(drawn.costs);
+  result.conditions = std::move(drawn.conditions);
   result.training = training_of(scenario, layout);
-  result.shares = stage_shares(*result.plan, layout.model, layout.partition, result.training);
+  result.demand = demand_of(*result.plan, layout.model, layout.partition, result.training);
   return std::nullopt;
 }
 

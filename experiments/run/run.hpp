@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/layout/training_step.hpp"
 #include "experiments/run/codec_report.hpp"
 #include "experiments/run/codec_training.hpp"
 #include "experiments/run/finding.hpp"
@@ -13,8 +14,7 @@
 #include "experiments/scenario/scenario.hpp"
 #include "sim/costs/conditions.hpp"
 #include "sim/costs/costs.hpp"
-#include "sim/costs/stage_share.hpp"
-#include "sim/model/training.hpp"
+#include "sim/costs/demand.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/report/report.hpp"
 #include "sim/timeline/timeline.hpp"
@@ -39,7 +39,7 @@ struct RunResult {
   Costs costs;
   Conditions conditions;
   Training training;
-  std::vector<StageShare> shares;  // by model stage
+  Demand demand;  // that was priced
   Timeline timeline;
   std::optional<Report> report;
   std::vector<MeasuredRow> profile_rows;  // that layers take their times from

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "experiments/layout/stage_demand.hpp"
 #include "experiments/layout/training.hpp"
 #include "experiments/profiles/profile_rows.hpp"
 #include "hardware_models/registry.hpp"
@@ -12,6 +14,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "sim/costs/chance.hpp"
+#include "sim/costs/plan_network.hpp"
 #include "sim/engines/events.hpp"
 #include "sim/engines/order_by_policy.hpp"
 #include "sim/engines/replicas.hpp"
@@ -47,7 +50,7 @@ void check_profile(const Scenario& scenario, const Layout& layout) {
                    fmt::format("{} speaks of none of the model's layers; the first of these is "
                                "\"{}\", of the kind \"{}\"{}",
                                profile->source, layout.model.layers.front().name,
-                               layout.model.layers.front().kind, unused_text(*profile)));
+                               layout.model.layers.front().key.kind, unused_text(*profile)));
 }
 
 std::unique_ptr<HardwareModel> hardware_of(const Scenario& scenario, const Layout& layout) {
@@ -71,13 +74,6 @@ Finding deadlock_finding(const Deadlock& deadlock) {
   return {"deadlock", deadlock.circle.front().rank, {}, text(deadlock)};
 }
 
-Finding standstill_finding(const Plan& plan, const Standstill& halt) {
-  const std::uint32_t first = halt.stuck.front().resource;
-  const std::optional<Rank> rank =
-      plan.is_link(first) ? std::nullopt : std::optional<Rank>(Rank{first});
-  return {"deadlock", rank, halt.time, text(plan, halt)};
-}
-
 }  // namespace
 
 Simulation::Simulation(const Scenario& scenario, const Layout& layout, Engine engine)
@@ -98,17 +94,13 @@ std::variant<Schedule, Finding> Simulation::decide(std::uint32_t number) const {
   extras.recomputing.early = false;
   auto all = price_with(layout_.schedule, extras);
   if (auto* finding = std::get_if<Finding>(&all)) return std::move(*finding);
-  const PricedPlan& work = std::get<PricedPlan>(all);
-  const Costs costs = draw(work.plan, work.costs, scenario_.chance, number);
+  PricedPlan& work = std::get<PricedPlan>(all);
   const auto policy = make_policy(*layout_.policy, layout_.placement, layout_.policy_options,
                                   stage_prices(work.plan, work.costs));
-  Timeline timeline;
-  auto decided =
-      order_by_policy(work.plan, layout_.placement, costs, work.conditions, *policy, timeline);
-  if (const auto* halt = std::get_if<Standstill>(&decided)) {
-    return standstill_finding(work.plan, *halt);
-  }
-  return std::get<Schedule>(std::move(decided));
+  work.costs = penstock::draw(work.plan, work.costs, scenario_.chance, number);
+  auto decided = order_by_policy(work, layout_.placement, *policy);
+  if (auto* halt = std::get_if<Standstill>(&decided)) return finding_of(std::move(*halt));
+  return std::get<DecidedOrder>(std::move(decided)).schedule;
 }
 
 std::variant<PricedPlan, Finding> Simulation::price_order(const Schedule& order) const {
@@ -142,29 +134,22 @@ Conditions Simulation::conditions_for(const Plan& plan) const {
   return conditions;
 }
 
-std::variant<Costs, Finding> Simulation::draw_costs(const PricedPlan& priced,
-                                                    std::uint32_t number) const {
-  auto drawn = draw_among_replicas(priced.plan, priced.costs, priced.conditions, scenario_.chance,
-                                   number, scenario_.data);
-  if (const auto* halt = std::get_if<Standstill>(&drawn)) {
-    return standstill_finding(priced.plan, *halt);
-  }
-  return std::get<Costs>(std::move(drawn));
+std::variant<PricedPlan, Finding> Simulation::draw(PricedPlan priced, std::uint32_t number) const {
+  auto drawn = draw_among_replicas(std::move(priced), scenario_.chance, number, scenario_.data);
+  if (auto* halt = std::get_if<Standstill>(&drawn)) return finding_of(std::move(*halt));
+  return std::get<PricedPlan>(std::move(drawn));
 }
 
-std::optional<Finding> Simulation::run(const PricedPlan& priced, const Costs& costs,
-                                       Timeline& timeline) const {
+std::variant<Timeline, Finding> Simulation::run(const PricedPlan& drawn) const {
   if (engine_ == Engine::relax) {
-    if (const auto why_not = why_not_relax(priced.plan, priced.conditions)) {
+    if (const auto why_not = why_not_relax(drawn.plan, drawn.conditions)) {
       throw UsageError(
           fmt::format("--engine relax does not apply: {}; auto or events is right", *why_not));
     }
   }
-  const auto halt = engine_ == Engine::events
-                        ? run_events(priced.plan, costs, priced.conditions, timeline)
-                        : simulate(priced.plan, costs, priced.conditions, timeline);
-  if (!halt) return std::nullopt;
-  return standstill_finding(priced.plan, *halt);
+  RunOutcome outcome = engine_ == Engine::events ? run_events(drawn) : simulate(drawn);
+  if (auto* halt = std::get_if<Standstill>(&outcome)) return finding_of(std::move(*halt));
+  return std::get<Timeline>(std::move(outcome));
 }
 
 std::optional<Time> Simulation::makespan_of_draw(const PricedPlan& priced,
@@ -178,12 +163,11 @@ std::optional<Time> Simulation::makespan_of_draw(const PricedPlan& priced,
     plan = std::get_if<PricedPlan>(&own);
     if (plan == nullptr) return std::nullopt;
   }
-  const auto costs = draw_costs(*plan, number);
-  Timeline timeline;
-  if (std::holds_alternative<Finding>(costs) || run(*plan, std::get<Costs>(costs), timeline)) {
-    return std::nullopt;
-  }
-  return makespan(plan->plan, timeline);
+  const auto drawn = draw(*plan, number);
+  if (std::holds_alternative<Finding>(drawn)) return std::nullopt;
+  const auto outcome = run(std::get<PricedPlan>(drawn));
+  if (std::holds_alternative<Finding>(outcome)) return std::nullopt;
+  return makespan(plan->plan, std::get<Timeline>(outcome));
 }
 
 }  // namespace penstock

@@ -8,24 +8,15 @@
 #include "experiments/layout/layout.hpp"
 #include "experiments/run/finding.hpp"
 #include "experiments/scenario/scenario.hpp"
-#include "sim/costs/conditions.hpp"
-#include "sim/costs/costs.hpp"
 #include "sim/costs/hardware_model.hpp"
+#include "sim/costs/priced_plan.hpp"
 #include "sim/plan/extras.hpp"
-#include "sim/plan/plan.hpp"
 #include "sim/timeline/timeline.hpp"
 
 namespace penstock {
 
 /// Which engine runs a plan; automatic: relax where it is right.
 enum class Engine : std::uint8_t { automatic, relax, events };
-
-/// A plan with what it costs before chance has its say, and what it meets with.
-struct PricedPlan {
-  Plan plan;
-  Costs costs;
-  Conditions conditions;
-};
 
 /// Everything that the runs of one scenario share. Throws InputError without a file's name in
 /// front, and UsageError where the engine asked for is not right.
@@ -37,13 +28,12 @@ class Simulation {
 
   /// The order that the layout's policy decides while a draw runs.
   std::variant<Schedule, Finding> decide(std::uint32_t draw) const;
-  /// Lowers and prices an order.
+  /// Lowers and prices an order; chance is not in it yet.
   std::variant<PricedPlan, Finding> price_order(const Schedule& order) const;
-  /// What a plan costs in a draw; its sums wait for the slowest data replica of that draw.
-  std::variant<Costs, Finding> draw_costs(const PricedPlan& priced, std::uint32_t draw) const;
-  /// Runs a plan with the costs of a draw. Returns why it cannot finish, where it cannot.
-  std::optional<Finding> run(const PricedPlan& priced, const Costs& costs,
-                             Timeline& timeline) const;
+  /// A plan with its costs in a draw; its sums wait for the slowest data replica of that draw.
+  std::variant<PricedPlan, Finding> draw(PricedPlan priced, std::uint32_t draw) const;
+  /// Runs a plan that was drawn, with the engine asked for.
+  std::variant<Timeline, Finding> run(const PricedPlan& drawn) const;
 
   /// The makespan of a draw, nothing where it does not finish. `priced` is the plan of an order
   /// that all draws share.

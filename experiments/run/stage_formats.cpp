@@ -25,14 +25,15 @@ std::optional<Peaks> simulated_peaks(const Scenario& scenario, const StageFormat
     if (std::holds_alternative<Finding>(decided)) return std::nullopt;
     layout.schedule = std::get<Schedule>(std::move(decided));
   }
-  const auto lowered = simulation.price_order(layout.schedule);
+  auto lowered = simulation.price_order(layout.schedule);
   if (std::holds_alternative<Finding>(lowered)) return std::nullopt;
-  const PricedPlan& priced = std::get<PricedPlan>(lowered);
-  const Costs costs = draw(priced.plan, priced.costs, scenario.chance, 0);
-  Timeline timeline;
-  if (simulation.run(priced, costs, timeline)) return std::nullopt;
+  PricedPlan& priced = std::get<PricedPlan>(lowered);
+  priced.costs = draw(priced.plan, priced.costs, scenario.chance, 0);
+  const auto outcome = simulation.run(priced);
+  if (std::holds_alternative<Finding>(outcome)) return std::nullopt;
   Peaks peaks;
-  for (const MemoryPeak& peak : memory_peaks(priced.plan, costs, timeline)) {
+  const auto& timeline = std::get<Timeline>(outcome);
+  for (const MemoryPeak& peak : memory_peaks(priced.plan, priced.costs, timeline)) {
     peaks.push_back(peak.bytes);
   }
   return peaks;

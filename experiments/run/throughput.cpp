@@ -13,9 +13,9 @@ struct StageFlops {
 };
 
 double made_again(const Layer& layer) {
-  if (!layer.recomputes_selected) return layer.forward_flops;
+  if (!layer.work.recomputes_selected) return layer.work.forward_flops;
   double flops = 0;
-  for (const Kernel& kernel : layer.kernels) {
+  for (const Kernel& kernel : layer.work.kernels) {
     if (kernel.selective && kernel.pass == Pass::forward) flops += kernel.flops * kernel.count;
   }
   return flops;
@@ -27,8 +27,8 @@ std::vector<StageFlops> flops_of_stages(const Layout& layout) {
     StageFlops& stage = stages.emplace_back();
     for (const LayerIndex number : layers) {
       const Layer& layer = layout.model.layers[index(number)];
-      stage.forward += layer.forward_flops;
-      stage.backward += layer.backward_flops;
+      stage.forward += layer.work.forward_flops;
+      stage.backward += layer.work.backward_flops;
       stage.again += made_again(layer);
     }
   }

@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "hardware_models/codecs/coding/distribution.hpp"
 #include "hardware_models/codecs/reference/codec_search.hpp"
-#include "hardware_models/codecs/reference/distribution.hpp"
 #include "hardware_models/codecs/registry.hpp"
 
 namespace penstock {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "experiments/files/json_input.hpp"
+#include "experiments/model_files/graph_at.hpp"
 #include "experiments/model_files/placed_layers.hpp"
 #include "hardware_models/model/model_layers.hpp"
 #include "sim/base/error.hpp"
@@ -35,9 +36,9 @@ Layer read_layer(const json& object, const std::string& source) {
   take(object, "recomputed_bytes", layer.recomputed_bytes);
   take(object, "workspace_bytes", layer.workspace_bytes);
   take(object, "pending_weight_bytes", layer.pending_weight_bytes);
-  take(object, "selective_recompute_us", layer.selective_recompute_us);
-  take(object, "selective_stash_bytes", layer.selective_stash_bytes);
-  take(object, "selective_recomputed_bytes", layer.selective_recomputed_bytes);
+  take(object, "selective_recompute_us", layer.selective.recompute_us);
+  take(object, "selective_stash_bytes", layer.selective.stash_bytes);
+  take(object, "selective_recomputed_bytes", layer.selective.recomputed_bytes);
   return layer;
 }
 

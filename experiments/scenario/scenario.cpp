@@ -10,6 +10,7 @@
 
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_input.hpp"
+#include "experiments/formats/reading/read_model_file.hpp"
 #include "experiments/scenario/model_input.hpp"
 #include "experiments/scenario/network_input.hpp"
 #include "sim/base/error.hpp"

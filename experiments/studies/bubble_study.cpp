@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "experiments/layout/stage_demand.hpp"
 #include "hardware_models/registry.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
@@ -35,13 +36,12 @@ double simulated_bubble(const ScheduleEntry& entry, const Placement& placement,
     partition.stages.push_back({layer});
   }
   model.connect_as_chain();
-  const Plan plan =
+  PricedPlan priced;
+  priced.plan =
       std::get<Plan>(lower(make_schedule(entry, placement, {microbatches, {}}), placement));
   const auto hardware = find_named(cost_model_entries(), "ideal")->make({});
-  const Costs costs = price(plan, model, partition, *hardware);
-  Timeline timeline;
-  relax(plan, costs, timeline);
-  return summarize(plan, costs, timeline).bubble.of_makespan;
+  priced.costs = price(priced.plan, model, partition, *hardware);
+  return summarize(priced.plan, priced.costs, relax(priced)).bubble.of_makespan;
 }
 
 BubbleSeries series_of(const Studied& what, std::uint32_t ranks) {

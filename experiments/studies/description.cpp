@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "experiments/model_files/graph_at.hpp"
 #include "hardware_models/model/model_layers.hpp"
 #include "sim/base/error.hpp"
 

@@ -59,11 +59,12 @@ NumbersCheck check_numbers(const Scenario& scenario, const Layout& layout, const
   if (!numbers) return {.error = {}, .why_not = "they were not collected"};
   const auto stated = stated_versions(scenario, layout, order);
   if (!stated) return {.error = {}, .why_not = "no rule states which weights this order uses"};
-  const TrainedNumbers right = reference_numbers(
-      *job.layers, whole_microbatches(job.plan, layout.slices), has_backward(job.plan), *stated);
+  const TrainedNumbers right =
+      reference_numbers(*job.layers, whole_microbatches(job.priced.plan, layout.slices),
+                        has_backward(job.priced.plan), *stated);
   return {.error = largest_error(*numbers, right),
           .why_not = "",
-          .of_loss_alone = !has_backward(job.plan),
+          .of_loss_alone = !has_backward(job.priced.plan),
           .by_versions = !stated->empty()};
 }
 

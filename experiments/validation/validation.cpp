@@ -44,8 +44,6 @@ std::unique_ptr<Backend> backend_for(const BackendEntry& entry, const Job& job,
   return std::make_unique<ProcessBackend>(job, entry.make_part, processes);
 }
 
-Finding finding_of(const RunFault& fault) { return {fault.kind, fault.rank, {}, fault.text}; }
-
 /// Real time is rarely undisturbed.
 MeasuringPlan measuring_of(const BackendEntry& backend, const ValidationOptions& options) {
   constexpr std::uint32_t least_in_real_time = 8;
@@ -85,14 +83,13 @@ RealLayers layers_for(const Setting& setting, const Plan& plan) {
 /// Layers take their own time here, and links are to keep their proportion to it. The first profile
 /// warms up.
 void choose_bodies(const Setting& setting, Validation& result) {
-  RealLayers real = layers_for(setting, result.job.plan);
+  RealLayers real = layers_for(setting, result.job.priced.plan);
   result.why_busy = std::move(real.why_not);
   if (!real.layers) return;
   result.job.layers = std::move(real.layers);
   const std::unique_ptr<Backend> backend = setting.backend.make(result.job);
   backend->profile();
-  const std::vector<std::int64_t> profile_ns = backend->profile();
-  use_measured(result.job, profile_ns);
+  use_measured(result.job, backend->profile());
 }
 
 /// Of a model that is trained otherwise, it says nothing how long that takes; nor where what it
@@ -113,9 +110,9 @@ void compare(const Backend& backend, Validation& result) {
   if (result.why_no_score.empty()) {
     result.verdict = judge(result.errors, result.measured, result.targets);
   }
-  relax(result.job.plan, costs_of(result.job, result.measured.profile_ns), result.simulated);
+  result.simulated = relax(profiled(result.job, result.measured.profile));
   const std::size_t middle = result.errors.median_iteration;
-  result.typical = timeline_of(result.job, result.measured.iterations[middle]);
+  result.typical = result.measured.iterations[middle];
   result.typical.iteration = static_cast<std::uint32_t>(middle);
   result.typical.environment = backend.environment();
   result.typical.environment["time_scale"] = fmt::format("{}", result.job.scale);
@@ -125,7 +122,7 @@ void compare(const Backend& backend, Validation& result) {
 std::optional<Finding> measure_and_compare(const Setting& setting, Validation& result) {
   const auto backend = backend_for(setting.backend, result.job, setting.options.processes);
   auto outcome = measure(*backend, result.job, measuring_of(setting.backend, setting.options));
-  if (const auto* fault = std::get_if<RunFault>(&outcome)) return finding_of(*fault);
+  if (auto* halt = std::get_if<Standstill>(&outcome)) return finding_of(std::move(*halt));
   result.measured = std::get<Measurement>(std::move(outcome));
   if (!result.measured.iterations.empty()) compare(*backend, result);
   judge_numbers(setting, *backend, result);
@@ -173,11 +170,9 @@ std::optional<Finding> run_for_real(const Scenario& scenario, const Layout& layo
     throw UsageError(fmt::format("{} processes are too many for {} ranks", options.processes,
                                  priced.plan.ranks));
   }
-  Timeline unscaled;
-  relax(priced.plan, priced.costs, unscaled);
-  result.scenario = makespan(priced.plan, unscaled);
+  result.scenario = makespan(priced.plan, relax(priced));
   const JobLength length = length_of(backend, priced.plan.ranks, options);
-  result.job = job_of(std::move(priced.plan), priced.costs, length);
+  result.job = job_of(std::move(priced), length);
   const Setting setting{scenario, layout, std::get<Schedule>(order), backend, options};
   choose_bodies(setting, result);
   check_real_time(backend, result);

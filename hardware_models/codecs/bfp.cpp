@@ -2,6 +2,7 @@
 
 #include "hardware_models/codecs/coding/block_parameters.hpp"
 #include "hardware_models/codecs/coding/shared_exponent.hpp"
+#include "hardware_models/codecs/registry.hpp"
 
 namespace penstock {
 namespace {

@@ -3,6 +3,8 @@
 #include "hardware_models/codecs/coding/block_parameters.hpp"
 #include "hardware_models/codecs/coding/code_book.hpp"
 #include "hardware_models/codecs/coding/shared_exponent.hpp"
+#include "hardware_models/codecs/registry.hpp"
+#include "hardware_models/spec/parameters.hpp"
 
 namespace penstock {
 namespace {

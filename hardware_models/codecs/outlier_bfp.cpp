@@ -7,8 +7,11 @@
 #include <numeric>
 
 #include "hardware_models/codecs/coding/bf16.hpp"
+#include "hardware_models/codecs/coding/bits.hpp"
 #include "hardware_models/codecs/coding/block_parameters.hpp"
 #include "hardware_models/codecs/coding/shared_exponent.hpp"
+#include "hardware_models/codecs/registry.hpp"
+#include "hardware_models/spec/parameters.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

@@ -1,4 +1,6 @@
 #include "hardware_models/layers/building/amoebanet.hpp"
+#include "hardware_models/layers/registry.hpp"
+#include "hardware_models/spec/model_spec.hpp"
 
 namespace penstock {
 namespace {

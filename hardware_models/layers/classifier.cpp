@@ -2,6 +2,8 @@
 
 #include "hardware_models/layers/building/building.hpp"
 #include "hardware_models/layers/building/convolution.hpp"
+#include "hardware_models/layers/registry.hpp"
+#include "hardware_models/spec/model_spec.hpp"
 
 namespace penstock {
 namespace {

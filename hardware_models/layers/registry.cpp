@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 
@@ -24,23 +22,6 @@ const LayerKindEntry& kind_of(const LayerSpec& spec) {
 }
 
 }  // namespace
-
-double LayerNumbers::operator[](std::string_view name) const { return values_.find(name)->second; }
-
-std::optional<double> LayerNumbers::given(std::string_view name) const {
-  const double value = (*this)[name];
-  return std::isnan(value) ? std::nullopt : std::optional(value);
-}
-
-double LayerNumbers::share(std::string_view name, double degree, std::string_view group) const {
-  const double value = (*this)[name];
-  if (std::fmod(value, degree) == 0) return value / degree;
-  throw InputError(
-      pointer_step(name),
-      fmt::format("{} cannot be shared by the {} devices of {} parallelism; it must be "
-                  "a multiple of that",
-                  value, degree, group));
-}
 
 NamedNumbers all_numbers_of(const LayerSpec& spec) {
   try {

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "hardware_models/collectives/registry.hpp"
-#include "hardware_models/registry.hpp"
+#include "hardware_models/spec/hardware_spec.hpp"
 #include "hardware_models/spec/machine.hpp"
 
 namespace penstock {

@@ -4,7 +4,7 @@
 
 #include "hardware_models/links/weight_collectives.hpp"
 #include "hardware_models/links/wiring.hpp"
-#include "hardware_models/registry.hpp"
+#include "hardware_models/spec/hardware_spec.hpp"
 
 namespace penstock {
 

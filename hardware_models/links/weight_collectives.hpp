@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "hardware_models/registry.hpp"
+#include "hardware_models/spec/hardware_spec.hpp"
 
 namespace penstock {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hardware_models/registry.hpp"
+#include "hardware_models/spec/hardware_spec.hpp"
 #include "sim/costs/network.hpp"
 
 namespace penstock {

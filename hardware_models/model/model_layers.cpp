@@ -106,7 +106,11 @@ Layer layer_of(const BlockSpec& block, const CellShape& shape, Remaking of_model
   Layer layer;
   layer.name = block.name;
   layer.source = block.parts.front().source;
-  layer.kind = block.parts.size() == 1 ? block.parts.front().kind : without_number(block.name);
+  layer.key = {
+      .kind = block.parts.size() == 1 ? block.parts.front().kind : without_number(block.name),
+      .parts = parts_of(block, shape),
+      .examples = shape.microbatch / shape.slices,
+      .sequence = shape.sequence};
   // What predicts further tokens leaves what it was given to the layers behind it.
   layer.activation_bytes = block.predicts_further ? work.input_bytes : work.output_bytes;
   layer.expert_parameter_bytes = work.held_expert_parameters * shape.parameter_size;
@@ -120,14 +124,11 @@ Layer layer_of(const BlockSpec& block, const CellShape& shape, Remaking of_model
   layer.backward_weight_us = work.backward_weight_us;
   const bool all_again = remaking == Remaking::blocks || remaking == Remaking::whole_stages;
   if (all_again) layer.recompute_us = work.forward_us.value_or(0);
-  layer.parts = parts_of(block, shape);
-  layer.sequence = shape.sequence;
-  layer.kernels = std::move(work.kernels);
-  layer.collectives = std::move(work.collectives);
-  layer.recomputes_selected = remaking == Remaking::selected;
-  layer.examples = shape.microbatch / shape.slices;
-  layer.forward_flops = work.forward_flops / devices;
-  layer.backward_flops = work.backward_flops / devices;
+  layer.work = {.kernels = std::move(work.kernels),
+                .collectives = std::move(work.collectives),
+                .recomputes_selected = remaking == Remaking::selected,
+                .forward_flops = work.forward_flops / devices,
+                .backward_flops = work.backward_flops / devices};
   layer.copies = shape.context * shape.expert;
   layer.expert_copies = shape.context;
   layer.cut_evenly = block.cut_evenly;

@@ -42,22 +42,22 @@ ProfileLookup::ProfileLookup(const Profile& profile) {
 
 ProfiledPart ProfileLookup::find(const LayerPart& part, const Layer& layer) const {
   for (const bool counts_tokens : {false, true}) {
-    for (const std::optional<double> sequence : {std::optional(layer.sequence), {}}) {
+    for (const std::optional<double> sequence : {std::optional(layer.key.sequence), {}}) {
       const auto found = by_numbers_.find(text_of(part, sequence, counts_tokens));
       if (found == by_numbers_.end()) continue;
-      return {found->second, layer.examples * (counts_tokens ? layer.sequence : 1)};
+      return {found->second, layer.key.examples * (counts_tokens ? layer.key.sequence : 1)};
     }
   }
   return {};
 }
 
 std::vector<ProfiledPart> ProfileLookup::find(const Layer& layer) const {
-  for (const std::string* name : {&layer.name, &layer.kind}) {
+  for (const std::string* name : {&layer.name, &layer.key.kind}) {
     const auto found = by_name_.find(*name);
-    if (found != by_name_.end()) return {{found->second, layer.examples}};
+    if (found != by_name_.end()) return {{found->second, layer.key.examples}};
   }
   std::vector<ProfiledPart> parts;
-  for (const LayerPart& part : layer.parts) {
+  for (const LayerPart& part : layer.key.parts) {
     parts.push_back(find(part, layer));
     if (parts.back().entry == nullptr) return {};
   }

@@ -56,7 +56,7 @@ double RooflineTimes::pass_us(const Layer& layer, Pass pass) const {
       return single_pass_us(layer, Pass::backward_input, false) +
              single_pass_us(layer, Pass::backward_weight, false);
     case Pass::recompute:
-      return single_pass_us(layer, Pass::forward, layer.recomputes_selected);
+      return single_pass_us(layer, Pass::forward, layer.work.recomputes_selected);
     default:
       return single_pass_us(layer, pass, false);
   }
@@ -67,12 +67,12 @@ double RooflineTimes::single_pass_us(const Layer& layer, Pass pass, bool selecte
     return work.pass == pass && (work.selective || !selected_only);
   };
   double kernels_us = 0, kernels = 0, collectives_us = 0;
-  for (const Kernel& kernel : layer.kernels) {
+  for (const Kernel& kernel : layer.work.kernels) {
     if (!runs(kernel)) continue;
     kernels_us += kernel.count * kernel_us(kernel);
     kernels += kernel.count;
   }
-  for (const Collective& collective : layer.collectives) {
+  for (const Collective& collective : layer.work.collectives) {
     if (runs(collective)) collectives_us += collective.count * group_us(collective);
   }
   return std::max(kernels_us, kernels * machine_.device.kernel_issue_us) + collectives_us;

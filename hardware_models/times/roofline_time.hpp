@@ -1,7 +1,7 @@
 #pragma once
 
 #include "hardware_models/collectives/registry.hpp"
-#include "hardware_models/registry.hpp"
+#include "hardware_models/spec/hardware_spec.hpp"
 
 namespace penstock {
 

@@ -37,7 +37,8 @@ bool states_times(const Layer& layer) {
 }
 
 bool states_work_only(const Layer& layer) {
-  const bool has_work = !layer.kind.empty() || !layer.kernels.empty() || !layer.collectives.empty();
+  const bool has_work =
+      !layer.key.kind.empty() || !layer.work.kernels.empty() || !layer.work.collectives.empty();
   return has_work && !states_times(layer);
 }
 

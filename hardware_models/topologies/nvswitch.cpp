@@ -1,6 +1,7 @@
 #include <array>
 
 #include "hardware_models/topologies/machines/machines.hpp"
+#include "hardware_models/topologies/registry.hpp"
 
 namespace penstock {
 namespace {

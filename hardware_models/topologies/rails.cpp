@@ -3,6 +3,7 @@
 #include <array>
 
 #include "hardware_models/topologies/machines/machines.hpp"
+#include "hardware_models/topologies/registry.hpp"
 
 namespace penstock {
 namespace {

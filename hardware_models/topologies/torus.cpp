@@ -4,6 +4,7 @@
 
 #include "hardware_models/topologies/machines/direct_machines.hpp"
 #include "hardware_models/topologies/machines/machines.hpp"
+#include "hardware_models/topologies/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 

@@ -4,8 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "schedules/registry.hpp"
+#include "schedules/patterns/options.hpp"
 #include "sim/order/placement.hpp"
+#include "sim/order/schedule.hpp"
 
 namespace penstock {
 

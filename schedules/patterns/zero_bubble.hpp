@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "schedules/registry.hpp"
+#include "schedules/patterns/options.hpp"
+#include "sim/order/placement.hpp"
+#include "sim/order/schedule.hpp"
 
 namespace penstock {
 

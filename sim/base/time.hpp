@@ -35,6 +35,11 @@ Time from_us(double microseconds);
 /// end. For what may be overtaken before it comes.
 Time later(Time moment, double picoseconds);
 
+/// Whole nanoseconds, in which the clocks of machines count, and what of a time they can hold.
+/// `nanoseconds` must be within 9e15, 104 days.
+constexpr Time from_ns(std::int64_t nanoseconds) { return {nanoseconds * 1000}; }
+constexpr std::int64_t to_ns(Time time) { return time.picoseconds / 1000; }
+
 /// The nearest double; a division, because 1e-6 itself is not exact.
 constexpr double to_us(Time time) { return static_cast<double>(time.picoseconds) / 1e6; }
 

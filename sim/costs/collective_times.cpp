@@ -1,13 +1,46 @@
 #include "sim/costs/collective_times.hpp"
 
 namespace penstock {
+namespace {
+
+/// The devices that hold the same of these parameters.
+Holders holders_of(const SharedParameters& parameters, const StageDemand& stage,
+                   std::uint32_t data) {
+  return {parameters.copies, static_cast<double>(data), stage.ranks};
+}
+
+/// Once round the ring of every group of devices that hold the same.
+Carried once_round(const StageCollective& collective, const StageDemand& stage,
+                   std::uint32_t data) {
+  Carried carried;
+  for (const SharedParameters& one : stage.parameters) {
+    const double steps = holders_of(one, stage, data).count() - 1;
+    carried.bytes += collective.factor * one.bytes * steps / (steps + 1);
+    carried.steps += steps;
+  }
+  if (collective.kind != CollectiveKind::all_reduce) return carried;
+  return {2 * carried.bytes, 2 * carried.steps};
+}
+
+}  // namespace
+
+Carried carried_by(const std::vector<StageCollective>& collectives, const StageDemand& stage,
+                   std::uint32_t data) {
+  Carried carried;
+  for (const StageCollective& one : collectives) {
+    const Carried round = once_round(one, stage, data);
+    carried.bytes += one.times * round.bytes;
+    carried.steps += one.times * round.steps;
+  }
+  return carried;
+}
 
 TransferTime CollectiveTimes::of(std::uint32_t model_stage,
                                  const std::vector<StageCollective>& collectives,
                                  const Carried& carried, const Link& way) {
   TransferTime sum;
   for (const StageCollective& one : collectives) {
-    const auto time = of_one(model_stage, one.kind);
+    const auto time = of_one(model_stage, one);
     if (!time) {
       const TransferTime ring = hardware_.transfer(carried.bytes, way.from, way.to);
       return {ring.occupies_us, carried.steps * ring.latency_us};
@@ -19,18 +52,18 @@ TransferTime CollectiveTimes::of(std::uint32_t model_stage,
 }
 
 std::optional<TransferTime> CollectiveTimes::of_one(std::uint32_t model_stage,
-                                                    CollectiveKind kind) {
-  const auto [found, is_new] = known_.try_emplace({model_stage, kind});
-  if (is_new) found->second = asked(shares_[model_stage], kind);
+                                                    const StageCollective& one) {
+  const auto [found, is_new] = known_.try_emplace({model_stage, one.kind, one.factor});
+  if (is_new) found->second = asked(demand_.stages[model_stage], one);
   return found->second;
 }
 
-std::optional<TransferTime> CollectiveTimes::asked(const StageShare& stage,
-                                                   CollectiveKind kind) const {
+std::optional<TransferTime> CollectiveTimes::asked(const StageDemand& stage,
+                                                   const StageCollective& collective) const {
   TransferTime sum;
-  for (const SharedParameters& one : stage.sizes.parameters) {
-    const auto time =
-        hardware_.collective(kind, bytes_in(kind, one, training_), holders_of(one, stage));
+  for (const SharedParameters& one : stage.parameters) {
+    const auto time = hardware_.collective(collective.kind, collective.factor * one.bytes,
+                                           holders_of(one, stage, demand_.data));
     if (!time) return std::nullopt;
     sum.occupies_us += time->occupies_us;
     sum.latency_us += time->latency_us;

@@ -8,7 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/costs/collective_times.hpp"
-#include "sim/costs/stage_share.hpp"
+#include "sim/costs/demand.hpp"
 #include "sim/order/placement.hpp"
 
 namespace penstock {
@@ -72,26 +72,10 @@ double layer_us(const WorkClass& work, const Layer& layer, const HardwareModel& 
   return *time + again_us;
 }
 
-/// How long a pass over a layer encodes and decodes. What R needs is decoded by the B or I behind
-/// it.
-double codec_us(Pass pass, const CodecTimes& times) {
-  switch (pass) {
-    case Pass::forward:
-      return times.forward_us;
-    case Pass::backward:
-    case Pass::backward_input:
-      return times.backward_us;
-    case Pass::backward_weight:
-      return times.backward_weight_us;
-    default:
-      return 0;
-  }
-}
-
 /// Where those lie who hold the same as a rank: in other data replicas or its own group, or on the
 /// next rank.
-Rank next_to(Rank rank, const StageShare& stage) {
-  const bool across_ranks = stage.data == 1 && stage.ranks.size() > 1;
+Rank next_to(Rank rank, const StageDemand& stage, std::uint32_t data) {
+  const bool across_ranks = data == 1 && stage.ranks.size() > 1;
   return across_ranks ? next_holder(stage.ranks, rank) : data_replicas;
 }
 
@@ -101,75 +85,79 @@ struct Prices {
   const ModelGraph& model;
   const Partition& partition;
   const HardwareModel& hardware;
-  const Training& training;
-  std::vector<StageShare> shares;  // by model stage
+  const Demand& demand;
   CollectiveTimes collectives;
 
   Prices(const Plan& the_plan, const ModelGraph& the_model, const Partition& the_partition,
-         const HardwareModel& the_hardware, const Training& the_training)
+         const HardwareModel& the_hardware, const Demand& the_demand)
       : plan(the_plan),
         model(the_model),
         partition(the_partition),
         hardware(the_hardware),
-        training(the_training),
-        shares(stage_shares(plan, model, partition, training)),
-        collectives(shares, training, hardware) {}
+        demand(the_demand),
+        collectives(demand, hardware) {}
 
   std::uint32_t stage_of(const WorkClass& work) const {
     return plan.model_stage[index(work.stage)];
   }
 };
 
-/// How long what a pass carries itself takes.
+/// The collectives of an action, those of the recomputation that it begins with in front.
+std::vector<StageCollective> collectives_of(const WorkClass& work, const StageDemand& stage) {
+  std::vector<StageCollective> all;
+  if (work.recomputes) all = stage.of(Pass::recompute).collectives;
+  const std::vector<StageCollective>& own = stage.of(work.pass).collectives;
+  all.insert(all.end(), own.begin(), own.end());
+  return all;
+}
+
+/// How long an action takes for its collectives.
 double carrying_us(const WorkClass& work, Prices& prices) {
-  const std::uint32_t stage = prices.stage_of(work);
-  const std::vector<StageCollective> all = collectives_of(work, prices.training);
-  const Carried carried = carried_by(all, prices.shares[stage], prices.training);
+  const std::uint32_t number = prices.stage_of(work);
+  const StageDemand& stage = prices.demand.stages[number];
+  const std::vector<StageCollective> all = collectives_of(work, stage);
+  const Carried carried = carried_by(all, stage, prices.demand.data);
   if (carried.steps == 0) return 0;
   const Rank rank{work.resource};
   const TransferTime time =
-      prices.collectives.of(stage, all, carried, {rank, next_to(rank, prices.shares[stage])});
+      prices.collectives.of(number, all, carried, {rank, next_to(rank, stage, prices.demand.data)});
   return time.occupies_us + time.latency_us;
 }
 
-/// Stated, or as long as memory takes to move what the optimiser reads and writes.
-double update_us(const StageShare& stage, const Training& training) {
-  if (training.update_bytes_per_s == 0) return training.optimizer_us;
-  return training.optimizer_us +
-         moved_by_update(stage, training) / training.update_bytes_per_s * 1e6;
+/// How long the layers of an action take.
+double layers_us(const WorkClass& work, const Prices& prices) {
+  if (!runs_layers(work.pass)) return 0;
+  double sum_us = 0;
+  for (const LayerIndex layer : prices.partition.stages[prices.stage_of(work)]) {
+    sum_us += layer_us(work, prices.model.layers[index(layer)], prices.hardware);
+  }
+  return sum_us;
 }
 
 double action_us(const WorkClass& work, Prices& prices) {
-  const std::uint32_t stage = prices.stage_of(work);
-  const Training& training = prices.training;
-  if (work.pass == Pass::update) return update_us(prices.shares[stage], training);
-  if (moves_stash(work.pass)) return 0;  // they only ask for a transfer
-  double work_us = 0, coding_us = 0;
-  for (const LayerIndex number : prices.partition.stages[stage]) {
-    const Layer& layer = prices.model.layers[index(number)];
-    work_us += layer_us(work, layer, prices.hardware);
-    coding_us += codec_us(work.pass, layer.codec);
-  }
-  const double both_us =
-      training.codecs_overlap ? std::max(work_us, coding_us) : work_us + coding_us;
+  const Demand& demand = prices.demand;
+  const double work_us = layers_us(work, prices);
+  const double extra_us = demand.stages[prices.stage_of(work)].of(work.pass).extra_us;
+  const double both_us = demand.extra_overlaps ? std::max(work_us, extra_us) : work_us + extra_us;
   const double own_us = carrying_us(work, prices);
-  return training.overlaps_sums ? std::max(both_us, own_us) : both_us + own_us;
+  return demand.collectives_overlap ? std::max(both_us, own_us) : both_us + own_us;
 }
 
-/// The time of a transfer; fills in the size of its buffer where the tail decides it.
+/// The time of a transfer; fills in the size of its buffer where the kind of buffer leaves it open.
 TransferTime transfer_time(const WorkClass& work, Prices& prices, Costs& costs) {
   const Link& link = prices.plan.link(work.resource);
+  const std::uint32_t number = prices.stage_of(work);
+  const StageDemand& stage = prices.demand.stages[number];
+  const PassDemand& own = stage.of(work.pass);
   std::uint64_t& bytes = costs.bytes[work.buffer];
-  if (work.pass == Pass::tie_gradient) bytes = checked_bytes(prices.training.tied_embedding_bytes);
-  const std::vector<StageCollective> all = collectives_of(work, prices.training);
-  if (all.empty()) {
+  if (own.sent_bytes) bytes = checked_bytes(*own.sent_bytes);
+  if (own.collectives.empty()) {
     return prices.hardware.transfer(static_cast<double>(bytes), link.from, link.to);
   }
-  const std::uint32_t stage = prices.stage_of(work);
-  Carried carried = carried_by(all, prices.shares[stage], prices.training);
+  Carried carried = carried_by(own.collectives, stage, prices.demand.data);
   bytes = checked_bytes(carried.bytes);
   carried.bytes = static_cast<double>(bytes);
-  return prices.collectives.of(stage, all, carried, link);
+  return prices.collectives.of(number, own.collectives, carried, link);
 }
 
 /// A fused cell lasts as long as its longer part; the second part adds nothing to the first.
@@ -205,12 +193,12 @@ void check_totals(const Plan& plan, const Costs& costs) {
 }  // namespace
 
 Costs price(const Plan& plan, const ModelGraph& model, const Partition& partition,
-            const HardwareModel& hardware, const Training& training) {
-  Prices prices(plan, model, partition, hardware, training);
+            const HardwareModel& hardware, const Demand& demand) {
+  Prices prices(plan, model, partition, hardware, demand);
   Costs costs;
   for (const BufferClass& buffer : plan.buffers) {
-    const StageShare& share = prices.shares[plan.model_stage[index(buffer.stage)]];
-    costs.bytes.push_back(checked_bytes(bytes_of(buffer.kind, share, training)));
+    const StageDemand& stage = demand.stages[plan.model_stage[index(buffer.stage)]];
+    costs.bytes.push_back(checked_bytes(stage.held(buffer.kind)));
   }
   for (const WorkClass& work : plan.classes) {
     TransferTime time;

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "sim/base/time.hpp"
+#include "sim/costs/demand.hpp"
 #include "sim/costs/hardware_model.hpp"
 #include "sim/model/model_graph.hpp"
 #include "sim/model/partition.hpp"
-#include "sim/model/training.hpp"
 #include "sim/plan/plan.hpp"
 
 namespace penstock {
@@ -37,15 +37,13 @@ struct Costs {
   bool has_launches() const { return issue > Time{} || launch > Time{}; }
 };
 
-/// Prices every class of a plan, each duration rounded once. In collectives of the tail all copies
-/// of a stage take part: its replicas in all chains, times the data replicas, times the devices of
-/// a rank's group that hold the same. With parameters in shares (ZeRO-3) a pass takes as long as
-/// its work or as its own collectives, whichever is longer: one overlaps the other, unless
-/// `Training::overlaps_sums` says that they follow each other. Throws
+/// Prices every class of a plan, each duration rounded once. A pass takes the time of the layers of
+/// its stage, the extra time of its demand and that of its collectives; whether these overlap, the
+/// demand says too. A pass that begins by recomputing carries the collectives of both. Throws
 /// InputError when a layer lacks a time that the order needs, when a stage has no layers, or when
 /// the sum of all durations would not fit the clock (104 days).
 Costs price(const Plan& plan, const ModelGraph& model, const Partition& partition,
-            const HardwareModel& hardware, const Training& training = {});
+            const HardwareModel& hardware, const Demand& demand);
 
 /// Throws InputError, at `where`, unless the clock can hold all launches and tasks of a plan one
 /// after the other, each `stretch` times as long: nothing that adds times up later can overflow

@@ -30,11 +30,4 @@ struct Network {
 /// pace.
 double occupied_us(double bytes, const std::vector<NetworkLink>& links, const Route& route);
 
-struct Plan;
-class HardwareModel;
-
-/// The network of some hardware with the route of each link of a plan; without links where the
-/// hardware shares none. Throws InputError for a link that has no route.
-Network network_of(const Plan& plan, const HardwareModel& hardware);
-
 }  // namespace penstock

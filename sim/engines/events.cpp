@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/engines/relax.hpp"
 #include "sim/engines/run_ahead.hpp"
@@ -11,28 +12,14 @@
 
 namespace penstock {
 
-void prepare(const Plan& plan, Timeline& timeline) {
-  constexpr Time unknown{-1};
-  timeline.begin.assign(plan.tasks(), unknown);
-  timeline.end.assign(plan.tasks(), unknown);
-  timeline.last_input.assign(plan.tasks(), no_task);
-  timeline.slowed.clear();
-  timeline.memory_wait.clear();
-  timeline.memory.clear();
+RunOutcome run_events(const PricedPlan& priced, Timeline reused) {
+  return may_run_ahead(priced.conditions) ? run_ahead(priced, std::move(reused))
+                                          : run_stepwise(priced, std::move(reused));
 }
 
-std::optional<Standstill> run_events(const Plan& plan, const Costs& costs,
-                                     const Conditions& conditions, Timeline& timeline) {
-  prepare(plan, timeline);
-  return may_run_ahead(conditions) ? run_ahead(plan, costs, conditions, timeline)
-                                   : run_stepwise(plan, costs, conditions, timeline);
-}
-
-std::optional<Standstill> simulate(const Plan& plan, const Costs& costs,
-                                   const Conditions& conditions, Timeline& timeline) {
-  if (why_not_relax(plan, conditions)) return run_events(plan, costs, conditions, timeline);
-  relax(plan, costs, timeline);
-  return std::nullopt;
+RunOutcome simulate(const PricedPlan& priced, Timeline reused) {
+  if (why_not_relax(priced.plan, priced.conditions)) return run_events(priced, std::move(reused));
+  return relax(priced, std::move(reused));
 }
 
 std::optional<std::string> why_not_relax(const Plan& plan, const Conditions& conditions) {
@@ -48,16 +35,6 @@ std::optional<std::string> why_not_relax(const Plan& plan, const Conditions& con
   const Link& link = plan.links[static_cast<std::size_t>(shared - is_private.begin())];
   return fmt::format("the transfers from {} to {} share links, or come in no fixed order",
                      end_phrase(link.from), end_phrase(link.to));
-}
-
-std::string text(const Plan& plan, const Standstill& standstill) {
-  std::string all = fmt::format("deadlock: at {} us ", text_us(standstill.time));
-  for (std::size_t i = 0; i < standstill.stuck.size(); ++i) {
-    const Stuck& stuck = standstill.stuck[i];
-    all += fmt::format("{}{} waits for {}", i == 0 ? "" : "; ", task_text(plan, stuck.task),
-                       stuck.needs);
-  }
-  return all;
 }
 
 }  // namespace penstock

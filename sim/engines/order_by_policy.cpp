@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <utility>
 
 #include "sim/engines/dispatcher.hpp"
 #include "sim/engines/stepwise.hpp"
@@ -48,16 +49,16 @@ Schedule all_work(const Placement& placement, std::uint32_t microbatches, bool s
   return schedule;
 }
 
-std::variant<Schedule, Standstill> order_by_policy(const Plan& plan, const Placement& placement,
-                                                   const Costs& costs, const Conditions& conditions,
-                                                   const Policy& policy, Timeline& timeline) {
-  Dispatcher dispatcher(plan, placement, policy);
+std::variant<DecidedOrder, Standstill> order_by_policy(const PricedPlan& priced,
+                                                       const Placement& placement,
+                                                       const Policy& policy) {
+  Dispatcher dispatcher(priced.plan, placement, policy);
   std::vector<TaskId> ran;
-  prepare(plan, timeline);
-  if (auto halt = run_stepwise(plan, costs, conditions, timeline, &dispatcher, &ran)) return *halt;
-  Schedule schedule(plan.ranks);
-  add_order(plan, ran, schedule);
-  return schedule;
+  RunOutcome outcome = run_stepwise(priced, {}, &dispatcher, &ran);
+  if (auto* halt = std::get_if<Standstill>(&outcome)) return std::move(*halt);
+  DecidedOrder decided{Schedule(priced.plan.ranks), std::get<Timeline>(std::move(outcome))};
+  add_order(priced.plan, ran, decided.schedule);
+  return decided;
 }
 
 }  // namespace penstock

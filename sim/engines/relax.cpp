@@ -107,17 +107,20 @@ void run_from(Progress from, const Plan& plan, const Costs& costs, Timeline& tim
 
 }  // namespace
 
-void relax(const Plan& plan, const Costs& costs, Timeline& timeline) {
-  timeline.begin.resize(plan.tasks());
-  timeline.end.resize(plan.tasks());
-  timeline.last_input.resize(plan.tasks());
-  timeline.slowed.clear();
-  timeline.memory_wait.clear();
-  timeline.memory.clear();
-  run_from(nothing_done(plan, costs), plan, costs, timeline);
+Timeline relax(const PricedPlan& priced, Timeline reused) {
+  const auto& [plan, costs, conditions] = priced;
+  reused.begin.resize(plan.tasks());
+  reused.end.resize(plan.tasks());
+  reused.last_input.resize(plan.tasks());
+  reused.slowed.clear();
+  reused.memory_wait.clear();
+  reused.memory.clear();
+  run_from(nothing_done(plan, costs), plan, costs, reused);
+  return reused;
 }
 
-void relax_from(TaskId first, const Plan& plan, const Costs& costs, Timeline& timeline) {
+void relax_from(TaskId first, const PricedPlan& priced, Timeline& timeline) {
+  const auto& [plan, costs, conditions] = priced;
   run_from(progress_before(first, plan, costs, timeline), plan, costs, timeline);
 }
 

@@ -2,24 +2,26 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
+
+#include "sim/engines/events.hpp"
 
 namespace penstock {
 namespace {
 
-/// What is drawn and run for each replica.
+/// What is drawn and run for each replica. The plan has the costs of the replica that runs.
 struct Draws {
-  const Plan& plan;
-  const Costs& costs;
-  const Conditions& conditions;
+  PricedPlan running;
+  const Costs undrawn;
   Chance chance;
   std::uint32_t number;
   std::uint32_t replicas;
 
-  Costs of(std::uint32_t replica) const {
+  void draw_costs(std::uint32_t replica) {
     Chance own = chance;
     own.replica = replica;
-    return draw(plan, costs, own, number);
+    running.costs = draw(running.plan, undrawn, own, number);
   }
 };
 
@@ -54,8 +56,8 @@ struct Together {
 
 /// Lets a replica, whose run without waits is known, wait for the others. On each link what comes
 /// first also ends first.
-void wait_together(const Plan& plan, const Together& together, const Timeline& alone,
-                   Costs& costs) {
+void wait_together(const Together& together, const Timeline& alone, PricedPlan& priced) {
+  auto& [plan, costs, conditions] = priced;
   std::vector<std::size_t> order(together.tasks.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -73,55 +75,62 @@ void wait_together(const Plan& plan, const Together& together, const Timeline& a
 }
 
 /// Costs with the waits for sums, and with those for gatherings where their times are known.
-std::optional<Standstill> run_with_sums(const Draws& draws, const Together& sums, Costs& costs,
-                                        Timeline& timeline) {
-  if (auto halt = simulate(draws.plan, costs, draws.conditions, timeline)) return halt;
-  wait_together(draws.plan, sums, timeline, costs);
-  return simulate(draws.plan, costs, draws.conditions, timeline);
+RunOutcome run_with_sums(const Together& sums, PricedPlan& priced, Timeline reused) {
+  RunOutcome alone = simulate(priced, std::move(reused));
+  if (std::holds_alternative<Standstill>(alone)) return alone;
+  wait_together(sums, std::get<Timeline>(alone), priced);
+  return simulate(priced, std::get<Timeline>(std::move(alone)));
 }
 
-std::optional<Standstill> find_sums(const Draws& draws, Together& sums) {
+/// Calls `run(timeline)`, which gives what became of it, for each replica, and adds up when all of
+/// them are ready.
+template <class Run>
+std::optional<Standstill> add_up_replicas(Draws& draws, Together& together, Run run) {
   Timeline timeline;
   for (std::uint32_t replica = 0; replica < draws.replicas; ++replica) {
-    if (auto halt = simulate(draws.plan, draws.of(replica), draws.conditions, timeline))
-      return halt;
-    sums.add_replica(draws.plan, timeline);
+    draws.draw_costs(replica);
+    RunOutcome outcome = run(std::move(timeline));
+    if (auto* halt = std::get_if<Standstill>(&outcome)) return std::move(*halt);
+    timeline = std::get<Timeline>(std::move(outcome));
+    together.add_replica(draws.running.plan, timeline);
   }
   return std::nullopt;
 }
 
-std::optional<Standstill> find_gatherings(const Draws& draws, const Together& sums,
+std::optional<Standstill> find_sums(Draws& draws, Together& sums) {
+  return add_up_replicas(
+      draws, sums, [&](Timeline reused) { return simulate(draws.running, std::move(reused)); });
+}
+
+std::optional<Standstill> find_gatherings(Draws& draws, const Together& sums,
                                           Together& gatherings) {
   if (gatherings.tasks.empty()) return std::nullopt;
-  Timeline timeline;
-  for (std::uint32_t replica = 0; replica < draws.replicas; ++replica) {
-    Costs costs = draws.of(replica);
-    if (auto halt = run_with_sums(draws, sums, costs, timeline)) return halt;
-    gatherings.add_replica(draws.plan, timeline);
-  }
-  return std::nullopt;
+  return add_up_replicas(draws, gatherings, [&](Timeline reused) {
+    return run_with_sums(sums, draws.running, std::move(reused));
+  });
 }
 
 }  // namespace
 
-std::variant<Costs, Standstill> draw_among_replicas(const Plan& plan, const Costs& costs,
-                                                    const Conditions& conditions,
-                                                    const Chance& chance, std::uint32_t number,
-                                                    std::uint32_t replicas) {
-  const Draws draws{plan,   costs,  conditions,
-                    chance, number, std::min(replicas, most_drawn_replicas)};
-  Costs first = draws.of(0);
-  if (draws.replicas == 1 || !chance.differs_among_replicas()) return first;
-  Together sums(tasks_of(plan, Pass::reduce_gradient));
-  Together gatherings(tasks_of(plan, Pass::gather_weights));
-  if (sums.tasks.empty()) return first;
-  if (auto halt = find_sums(draws, sums)) return std::move(*halt);
-  if (auto halt = find_gatherings(draws, sums, gatherings)) return std::move(*halt);
-  Timeline timeline;
-  if (auto halt = run_with_sums(draws, sums, first, timeline)) return std::move(*halt);
-  wait_together(plan, gatherings, timeline, first);
-  check_clock(plan, first, "/chance");
-  return first;
+std::variant<PricedPlan, Standstill> draw_among_replicas(PricedPlan priced, const Chance& chance,
+                                                         std::uint32_t number,
+                                                         std::uint32_t replicas) {
+  Costs undrawn = std::move(priced.costs);
+  Draws draws{std::move(priced), std::move(undrawn), chance, number,
+              std::min(replicas, most_drawn_replicas)};
+  draws.draw_costs(0);
+  if (draws.replicas == 1 || !chance.differs_among_replicas()) return std::move(draws.running);
+  Together sums(tasks_of(draws.running.plan, Pass::reduce_gradient));
+  Together gatherings(tasks_of(draws.running.plan, Pass::gather_weights));
+  if (sums.tasks.empty()) return std::move(draws.running);
+  if (auto halt = find_sums(draws, sums)) return *std::move(halt);
+  if (auto halt = find_gatherings(draws, sums, gatherings)) return *std::move(halt);
+  draws.draw_costs(0);
+  RunOutcome outcome = run_with_sums(sums, draws.running, {});
+  if (auto* halt = std::get_if<Standstill>(&outcome)) return std::move(*halt);
+  wait_together(gatherings, std::get<Timeline>(outcome), draws.running);
+  check_clock(draws.running.plan, draws.running.costs, "/chance");
+  return std::move(draws.running);
 }
 
 }  // namespace penstock

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "sim/engines/transfers.hpp"
 #include "sim/plan/far_readers.hpp"
@@ -182,13 +184,13 @@ void RunAhead::happen(const Event& event) {
 }
 
 Standstill RunAhead::standstill() const {
-  Standstill halt{.time = now_, .stuck = {}};
+  std::vector<Stuck> stuck;
   for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
     const Row& row = rows_[rank];
     if (row.next == row.end) continue;
-    halt.stuck.push_back({rank, *row.next, task_text(plan_, row.waits_for)});
+    stuck.push_back({rank, *row.next, task_text(plan_, row.waits_for)});
   }
-  return halt;
+  return deadlock_at(now_, plan_, stuck);
 }
 
 }  // namespace
@@ -199,9 +201,11 @@ bool may_run_ahead(const Conditions& conditions) {
          !conditions.rendezvous && conditions.in_flight == 0;
 }
 
-std::optional<Standstill> run_ahead(const Plan& plan, const Costs& costs,
-                                    const Conditions& conditions, Timeline& timeline) {
-  return RunAhead(plan, costs, conditions, timeline).run();
+RunOutcome run_ahead(const PricedPlan& priced, Timeline reused) {
+  prepare(priced.plan, reused);
+  auto halt = RunAhead(priced.plan, priced.costs, priced.conditions, reused).run();
+  if (halt) return *std::move(halt);
+  return reused;
 }
 
 }  // namespace penstock

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <optional>
-
-#include "sim/engines/events.hpp"
+#include "sim/costs/priced_plan.hpp"
+#include "sim/engines/standstill.hpp"
 
 namespace penstock {
 
@@ -12,7 +11,6 @@ bool may_run_ahead(const Conditions& conditions);
 
 /// The event engine for such conditions. A rank goes on as far as its inputs are known, private
 /// links hand over at once, and only transfers over shared links become events.
-std::optional<Standstill> run_ahead(const Plan& plan, const Costs& costs,
-                                    const Conditions& conditions, Timeline& timeline);
+RunOutcome run_ahead(const PricedPlan& priced, Timeline reused = {});
 
 }  // namespace penstock

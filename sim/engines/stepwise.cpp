@@ -187,10 +187,12 @@ void Stepwise::freed(TaskId task) {
   });
 }
 
-std::optional<Standstill> run_stepwise(const Plan& plan, const Costs& costs,
-                                       const Conditions& conditions, Timeline& timeline,
-                                       Dispatcher* dispatcher, std::vector<TaskId>* ran) {
-  return Stepwise(plan, costs, conditions, timeline, dispatcher, ran).run();
+RunOutcome run_stepwise(const PricedPlan& priced, Timeline reused, Dispatcher* dispatcher,
+                        std::vector<TaskId>* ran) {
+  prepare(priced.plan, reused);
+  auto halt = Stepwise(priced.plan, priced.costs, priced.conditions, reused, dispatcher, ran).run();
+  if (halt) return *std::move(halt);
+  return reused;
 }
 
 }  // namespace penstock

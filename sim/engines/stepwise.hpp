@@ -1,20 +1,18 @@
 #pragma once
 
-#include <optional>
 #include <vector>
 
-#include "sim/engines/events.hpp"
+#include "sim/costs/priced_plan.hpp"
+#include "sim/engines/standstill.hpp"
 
 namespace penstock {
 
 class Dispatcher;
 
 /// The event engine for conditions under which what a rank can do depends on what goes on
-/// elsewhere at that moment: every start and end is an event. The timeline must be prepared. With a
-/// dispatcher, it decides what ranks do next, and `ran` gets all their tasks as they started.
-std::optional<Standstill> run_stepwise(const Plan& plan, const Costs& costs,
-                                       const Conditions& conditions, Timeline& timeline,
-                                       Dispatcher* dispatcher = nullptr,
-                                       std::vector<TaskId>* ran = nullptr);
+/// elsewhere at that moment: every start and end is an event. With a dispatcher, it decides what
+/// ranks do next, and `ran` gets all their tasks as they started.
+RunOutcome run_stepwise(const PricedPlan& priced, Timeline reused = {},
+                        Dispatcher* dispatcher = nullptr, std::vector<TaskId>* ran = nullptr);
 
 }  // namespace penstock

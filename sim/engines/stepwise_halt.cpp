@@ -5,21 +5,21 @@
 namespace penstock {
 
 Standstill Stepwise::standstill() const {
-  Standstill halt{.time = now_, .stuck = {}};
+  std::vector<Stuck> stuck;
   for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
     const Row& row = rows_[rank];
-    if (!row.rest.empty()) halt.stuck.push_back({rank, row.rest.front(), needs_of(row)});
+    if (!row.rest.empty()) stuck.push_back({rank, row.rest.front(), needs_of(row)});
   }
   for (std::uint32_t link = 0; link < plan_.links.size(); ++link) {
     const TaskId transfer = transfers_.first_waiting(link);
     if (transfer == no_task) continue;
     const bool memory = room_ && !room_->fits({&transfer, 1});
-    halt.stuck.push_back(
+    stuck.push_back(
         {plan_.ranks + link, transfer,
          memory ? fmt::format("memory of {}", end_phrase(plan_.links[link].to))
                 : fmt::format("{} to be ready to receive it", end_phrase(plan_.links[link].to))});
   }
-  return halt;
+  return deadlock_at(now_, plan_, stuck);
 }
 
 /// ", which stands behind 0SEND_F6": what a transfer that is ready itself has in front of it.

@@ -13,17 +13,34 @@
 
 namespace penstock {
 
-/// How long a layer encodes and decodes what it keeps and what it sends, beside its own work.
-struct CodecTimes {
-  double forward_us = 0;
-  double backward_us = 0;         // B, or I
-  double backward_weight_us = 0;  // W
-};
-
 /// What a layer is made of: a kind, and all of its numbers; NaN stands for one that is absent.
 struct LayerPart {
   std::string kind;
   std::map<std::string, double, std::less<>> numbers;
+};
+
+/// What profiles find a layer by.
+struct LayerKey {
+  std::string kind;
+  std::vector<LayerPart> parts;  // where one device runs all of it
+  double examples = 0;           // of a cell
+  double sequence = 0;           // tokens of an example
+};
+
+/// What one device of a layer's group runs, where that is known.
+struct DeviceWork {
+  std::vector<Kernel> kernels;
+  std::vector<Collective> collectives;
+  bool recomputes_selected = false;  // recomputation runs the selective ones only
+  double forward_flops = 0;          // of the model, however it is run
+  double backward_flops = 0;
+};
+
+/// Selective recomputation, where it differs from making everything again.
+struct SelectiveRecomputation {
+  std::optional<double> recompute_us;
+  std::optional<double> stash_bytes;
+  std::optional<double> recomputed_bytes;
 };
 
 /// What one layer costs for one cell of a schedule. Times that nobody stated are absent.
@@ -43,28 +60,14 @@ struct Layer {
   double workspace_bytes = 0;       // what any of its passes needs while it runs
   double pending_weight_bytes = 0;  // what its input gradient keeps for its weight gradient
 
-  // With selective recomputation, where that differs from making everything again.
-  std::optional<double> selective_recompute_us;
-  std::optional<double> selective_stash_bytes;
-  std::optional<double> selective_recomputed_bytes;
-
-  // What one device of its group runs, where the layer is known by its work and not by its times.
-  std::string kind;              // of layer, for a profile to find it by
-  std::vector<LayerPart> parts;  // for a profile to find, where one device runs all of it
-  std::vector<Kernel> kernels;
-  std::vector<Collective> collectives;
-  bool recomputes_selected = false;  // recomputation runs the selective ones only
-  double examples = 0;               // of a cell, for a profile to find its times by
-  double sequence = 0;               // tokens of an example
-  double forward_flops = 0;          // of the model, for one device, however it is run
-  double backward_flops = 0;
+  SelectiveRecomputation selective;
+  LayerKey key;
+  DeviceWork work;
 
   // Of parameter_bytes, those of experts; and how many devices of the group hold the same ones.
   double expert_parameter_bytes = 0;
   double copies = 1;
   double expert_copies = 1;
-
-  CodecTimes codec;
 
   bool cut_evenly = true;  // counts in an even cut; else it goes with a neighbour
 };

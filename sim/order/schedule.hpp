@@ -32,6 +32,8 @@ enum class Pass : std::uint8_t {
 };
 constexpr std::size_t pass_count = 15;
 
+/// F, B, I, W or R: what runs the layers of a stage.
+constexpr bool runs_layers(Pass pass) { return pass <= Pass::recompute; }
 constexpr bool is_transfer(Pass pass) { return pass >= Pass::send_activation; }
 /// A transfer that follows the last weight gradient of a stage.
 constexpr bool is_tail(Pass pass) { return pass >= Pass::reduce_gradient; }

@@ -5,13 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/costs/costs.hpp"
 #include "sim/plan/plan.hpp"
-#include "sim/timeline/timeline.hpp"
 
 namespace penstock {
-
-class TaskGraph;
 
 /// New numbers for the tasks of one stretch of a plan; all others keep theirs.
 class Renumbering {
@@ -41,11 +37,5 @@ class Renumbering {
   std::vector<TaskId> tasks_;
   std::vector<TaskId> now_;  // by old number, counted from the first
 };
-
-/// Gives tasks their new numbers in everything that names them or has an entry for each. It takes
-/// time for the tasks that change and those around them. What a timeline has beyond begin, end and
-/// last input does not follow.
-void renumber(const Renumbering& numbers, Plan& plan, TaskGraph& graph, Costs& costs,
-              Timeline& timeline);
 
 }  // namespace penstock

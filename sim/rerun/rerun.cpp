@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/engines/events.hpp"
 #include "sim/engines/relax.hpp"
 #include "sim/rerun/topological_repair.hpp"
 
@@ -33,24 +34,22 @@ double total_time(const Plan& plan, const Costs& costs) {
 
 }  // namespace
 
-Rerun::Rerun(Plan plan, Placement placement, Costs costs, Conditions conditions, Timeline timeline)
-    : plan_(std::move(plan)),
+Rerun::Rerun(PricedPlan priced, Placement placement, Timeline timeline)
+    : priced_(std::move(priced)),
       placement_(std::move(placement)),
-      costs_(std::move(costs)),
-      conditions_(std::move(conditions)),
       timeline_(std::move(timeline)),
-      graph_(plan_),
-      dirty_(plan_.tasks()),
-      several_makers_(links_with_several_makers(plan_)),
-      relaxes_(!why_not_relax(plan_, conditions_)),
-      waits_for_transfers_(has_several_inputs(plan_)),
-      total_(total_time(plan_, costs_)) {
+      graph_(priced_.plan),
+      dirty_(priced_.plan.tasks()),
+      several_makers_(links_with_several_makers(priced_.plan)),
+      relaxes_(!why_not_relax(priced_.plan, priced_.conditions)),
+      waits_for_transfers_(has_several_inputs(priced_.plan)),
+      total_(total_time(priced_.plan, priced_.costs)) {
   if (relaxes_) {
     timeline_.slowed.clear();
     timeline_.memory_wait.clear();
     timeline_.memory.clear();
   }
-  if (costs_.issue > Time{}) launches_.resize(graph_.places());
+  if (priced_.costs.issue > Time{}) launches_.resize(graph_.places());
   count_launches();
 }
 
@@ -58,28 +57,28 @@ Rerun::Rerun(Plan plan, Placement placement, Costs costs, Conditions conditions,
 Rerun::Answer Rerun::run_again(const std::function<void()>& undo) {
   if (relaxes_) return Done{propagate()};
   dirty_.clear();
-  Timeline timeline;
-  if (auto halt = run_events(plan_, costs_, conditions_, timeline)) {
+  RunOutcome outcome = run_events(priced_);
+  if (auto* halt = std::get_if<Standstill>(&outcome)) {
     undo();
-    return *std::move(halt);
+    return std::move(*halt);
   }
-  timeline_ = std::move(timeline);
-  return Done{plan_.tasks()};
+  timeline_ = std::get<Timeline>(std::move(outcome));
+  return Done{priced_.plan.tasks()};
 }
 
 /// Works the dirty tasks out, and those that follow from what changes. Each comes up once, since it
 /// has a higher number than all that it depends on. Where they lie close together, a pass over all
 /// that is left is quicker.
 std::uint64_t Rerun::propagate() {
-  const std::uint64_t enough = few_tasks + plan_.tasks() / 128;
+  const std::uint64_t enough = few_tasks + priced_.plan.tasks() / 128;
   std::uint64_t looked_at = 0;
   TaskId first = no_task;
   for (TaskId task = dirty_.take(); task != no_task; task = dirty_.take()) {
     first = std::min(first, task);
     if (looked_at > enough && looked_at * slowness > task - first) {
       dirty_.clear();
-      relax_from(task, plan_, costs_, timeline_);
-      return looked_at + plan_.tasks() - task;
+      relax_from(task, priced_, timeline_);
+      return looked_at + priced_.plan.tasks() - task;
     }
     ++looked_at;
     if (!work_out(task)) continue;
@@ -93,16 +92,18 @@ std::uint64_t Rerun::propagate() {
 bool Rerun::work_out(TaskId task) {
   const TaskId before = graph_.before(task);
   Time start{};
-  if (before != no_task) start = timeline_.end[before] - costs_.latency_of(plan_, before);
+  if (before != no_task)
+    start = timeline_.end[before] - priced_.costs.latency_of(priced_.plan, before);
   TaskId last = no_task;
-  plan_.for_each_input(task, [&](TaskId input) {
+  priced_.plan.for_each_input(task, [&](TaskId input) {
     if (last == no_task || timeline_.end[input] > timeline_.end[last]) last = input;
   });
   if (last != no_task) start = std::max(start, timeline_.end[last]);
-  const bool follows = plan_.class_of(task).follows_partner;
+  const bool follows = priced_.plan.class_of(task).follows_partner;
   if (!follows) start = std::max(start, launched(task));
   const Time begin = follows ? timeline_.begin[before] : start;
-  const Time end = start + costs_.duration_of(plan_, task) + costs_.latency_of(plan_, task);
+  const Time end = start + priced_.costs.duration_of(priced_.plan, task) +
+                   priced_.costs.latency_of(priced_.plan, task);
   timeline_.last_input[task] = last;
   const bool moved = begin != timeline_.begin[task] || end != timeline_.end[task];
   timeline_.begin[task] = begin;
@@ -112,17 +113,17 @@ bool Rerun::work_out(TaskId task) {
 
 /// When the host has launched an action.
 Time Rerun::launched(TaskId task) const {
-  if (!costs_.has_launches() || is_transfer(plan_.class_of(task).pass)) return {};
+  if (!priced_.costs.has_launches() || is_transfer(priced_.plan.class_of(task).pass)) return {};
   const std::int64_t issues = launches_.empty() ? 0 : launches_[graph_.place(task)];
-  return Time{issues * costs_.issue.picoseconds} + costs_.launch;
+  return Time{issues * priced_.costs.issue.picoseconds} + priced_.costs.launch;
 }
 
 void Rerun::count_launches() {
   if (launches_.empty()) return;
-  for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
+  for (std::uint32_t rank = 0; rank < priced_.plan.ranks; ++rank) {
     std::uint32_t count = 0;
     for (const TaskId task : graph_.order(rank)) {
-      if (!plan_.class_of(task).follows_partner) ++count;
+      if (!priced_.plan.class_of(task).follows_partner) ++count;
       launches_[graph_.place(task)] = count;
     }
   }

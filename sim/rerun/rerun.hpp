@@ -8,9 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "sim/costs/conditions.hpp"
-#include "sim/costs/costs.hpp"
-#include "sim/engines/events.hpp"
+#include "sim/costs/priced_plan.hpp"
+#include "sim/engines/standstill.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/plan/lower.hpp"
 #include "sim/plan/plan.hpp"
@@ -40,11 +39,12 @@ class Rerun {
   using Answer = std::variant<Done, Refused, Deadlock, Standstill>;
 
   /// `timeline` is that of a full run of the plan, by `relax` where that is right.
-  Rerun(Plan plan, Placement placement, Costs costs, Conditions conditions, Timeline timeline);
+  Rerun(PricedPlan priced, Placement placement, Timeline timeline);
 
-  const Plan& plan() const { return plan_; }
-  const Costs& costs() const { return costs_; }
-  const Conditions& conditions() const { return conditions_; }
+  const PricedPlan& priced() const { return priced_; }
+  const Plan& plan() const { return priced_.plan; }
+  const Costs& costs() const { return priced_.costs; }
+  const Conditions& conditions() const { return priced_.conditions; }
   const Timeline& timeline() const { return timeline_; }
 
   /// How long every task of a work class takes. The two parts of a fused overlap cell have classes
@@ -93,10 +93,8 @@ class Rerun {
   Time launched(TaskId task) const;
   void count_launches();
 
-  Plan plan_;
+  PricedPlan priced_;
   Placement placement_;
-  Costs costs_;
-  Conditions conditions_;
   Timeline timeline_;
   TaskGraph graph_;
   DirtyTasks dirty_;

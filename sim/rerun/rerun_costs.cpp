@@ -22,21 +22,25 @@ double to_double(Time time) { return static_cast<double>(time.picoseconds); }
 }  // namespace
 
 Rerun::Answer Rerun::set_duration(std::uint32_t work, Time duration) {
-  if (work >= plan_.classes.size()) return no_such("work class", work, plan_.classes.size());
-  if (plan_.classes[work].follows_partner) return is_second_part();
+  if (work >= priced_.plan.classes.size())
+    return no_such("work class", work, priced_.plan.classes.size());
+  if (priced_.plan.classes[work].follows_partner) return is_second_part();
   return set_times(durations, std::array{ClassTime{work, duration}});
 }
 
 Rerun::Answer Rerun::set_latency(std::uint32_t work, Time latency) {
-  if (work >= plan_.classes.size()) return no_such("work class", work, plan_.classes.size());
-  if (!is_transfer(plan_.classes[work].pass)) return Refused{"only transfers have a latency"};
+  if (work >= priced_.plan.classes.size())
+    return no_such("work class", work, priced_.plan.classes.size());
+  if (!is_transfer(priced_.plan.classes[work].pass))
+    return Refused{"only transfers have a latency"};
   return set_times(latencies, std::array{ClassTime{work, latency}});
 }
 
 Rerun::Answer Rerun::set_bandwidth(std::uint32_t physical_link, double bytes_per_s) {
-  const auto times = durations_with(plan_, costs_, conditions_.network, physical_link, bytes_per_s);
+  const auto times = durations_with(priced_.plan, priced_.costs, priced_.conditions.network,
+                                    physical_link, bytes_per_s);
   if (const auto* refused = std::get_if<Refused>(&times)) return *refused;
-  double& bandwidth = conditions_.network.links[physical_link].bandwidth_bytes_per_s;
+  double& bandwidth = priced_.conditions.network.links[physical_link].bandwidth_bytes_per_s;
   const double old = std::exchange(bandwidth, bytes_per_s);
   Answer answer = set_times(durations, std::get<std::vector<ClassTime>>(times));
   if (!std::holds_alternative<Done>(answer)) bandwidth = old;
@@ -44,20 +48,20 @@ Rerun::Answer Rerun::set_bandwidth(std::uint32_t physical_link, double bytes_per
 }
 
 Rerun::Answer Rerun::set_task_duration(TaskId task, Time duration) {
-  if (task >= plan_.tasks()) return no_such("task", task, plan_.tasks());
-  if (plan_.class_of(task).follows_partner) return is_second_part();
-  const Time old = costs_.duration_of(plan_, task);
+  if (task >= priced_.plan.tasks()) return no_such("task", task, priced_.plan.tasks());
+  if (priced_.plan.class_of(task).follows_partner) return is_second_part();
+  const Time old = priced_.costs.duration_of(priced_.plan, task);
   if (const auto complaint = add_to_total(duration, to_double(duration) - to_double(old)))
     return *complaint;
-  if (costs_.task_duration.empty()) {
-    for (const std::uint32_t work : plan_.work) {
-      costs_.task_duration.push_back(costs_.duration[work]);
+  if (priced_.costs.task_duration.empty()) {
+    for (const std::uint32_t work : priced_.plan.work) {
+      priced_.costs.task_duration.push_back(priced_.costs.duration[work]);
     }
   }
-  costs_.task_duration[task] = duration;
+  priced_.costs.task_duration[task] = duration;
   dirty_.add(task);
   return run_again([&] {
-    costs_.task_duration[task] = old;
+    priced_.costs.task_duration[task] = old;
     total_ -= to_double(duration) - to_double(old);
   });
 }
@@ -71,21 +75,21 @@ Rerun::Answer Rerun::set_times(const Times& times, std::span<const ClassTime> ch
     }
   }
   // Only a run under conditions can fail.
-  const Costs old = relaxes_ ? Costs{} : costs_;
+  const Costs old = relaxes_ ? Costs{} : priced_.costs;
   for (const ClassTime& change : changes) assign(times, change);
   return run_again([&] {
-    costs_ = old;
+    priced_.costs = old;
     total_ = old_total;
   });
 }
 
 /// How much more all tasks of a class would take.
 double Rerun::growth(const Times& times, const ClassTime& change) const {
-  const auto& of_class = costs_.*times.of_class;
-  const auto& of_task = costs_.*times.of_task;
+  const auto& of_class = priced_.costs.*times.of_class;
+  const auto& of_task = priced_.costs.*times.of_task;
   double growth = 0;
-  for (const TaskId task : graph_.order(plan_.classes[change.work].resource)) {
-    if (plan_.work[task] != change.work) continue;
+  for (const TaskId task : graph_.order(priced_.plan.classes[change.work].resource)) {
+    if (priced_.plan.work[task] != change.work) continue;
     growth +=
         to_double(change.time) - to_double(of_task.empty() ? of_class[change.work] : of_task[task]);
   }
@@ -105,10 +109,10 @@ std::optional<Refused> Rerun::add_to_total(Time time, double growth) {
 }
 
 void Rerun::assign(const Times& times, const ClassTime& change) {
-  (costs_.*times.of_class)[change.work] = change.time;
-  auto& of_task = costs_.*times.of_task;
-  for (const TaskId task : graph_.order(plan_.classes[change.work].resource)) {
-    if (plan_.work[task] != change.work) continue;
+  (priced_.costs.*times.of_class)[change.work] = change.time;
+  auto& of_task = priced_.costs.*times.of_task;
+  for (const TaskId task : graph_.order(priced_.plan.classes[change.work].resource)) {
+    if (priced_.plan.work[task] != change.work) continue;
     if (!of_task.empty()) of_task[task] = change.time;
     dirty_.add(task);
   }

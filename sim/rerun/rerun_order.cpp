@@ -2,29 +2,32 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/engines/events.hpp"
 #include "sim/engines/relax.hpp"
+#include "sim/rerun/renumbered_run.hpp"
 #include "sim/rerun/rerun.hpp"
 #include "sim/rerun/topological_repair.hpp"
 
 namespace penstock {
 
 Rerun::Answer Rerun::reorder(const OrderEdit& edit) {
-  const auto tasks = edited_tasks(plan_, graph_, placement_, edit);
+  const auto tasks = edited_tasks(priced_.plan, graph_, placement_, edit);
   if (const auto* refused = std::get_if<Refused>(&tasks)) return *refused;
   std::vector<Slot> slots = slots_for(edit, std::get<std::vector<TaskId>>(tasks));
   // Of the two engines only that for conditions can come to a halt.
   std::optional<State> before;
-  if (!relaxes_ || waits_for_transfers_) before.emplace(plan_, graph_, costs_, timeline_);
+  if (!relaxes_ || waits_for_transfers_)
+    before.emplace(priced_.plan, graph_, priced_.costs, timeline_);
   put(slots);
   std::vector<TaskId> moved;
   for (const Slot& slot : slots) moved.push_back(graph_.at(slot.place));
-  auto numbers = repair_numbers(plan_, graph_, several_makers_, moved);
+  auto numbers = repair_numbers(priced_.plan, graph_, several_makers_, moved);
   if (auto* deadlock = std::get_if<Deadlock>(&numbers)) {
     put(slots);
     return std::move(*deadlock);
   }
   if (const auto& now = std::get<std::optional<Renumbering>>(numbers)) {
-    renumber(*now, plan_, graph_, costs_, timeline_);
+    renumber(*now, priced_.plan, graph_, priced_.costs, timeline_);
   }
   return run_reordered(slots, before);
 }
@@ -48,11 +51,11 @@ void Rerun::add_transfer_slots(std::span<const TaskId> old_order, std::span<cons
     std::vector<TaskId> found;
     for (const TaskId maker : makers) {
       graph_.for_each_reader(maker, [&](TaskId reader) {
-        if (is_transfer(plan_.class_of(reader).pass)) found.push_back(reader);
+        if (is_transfer(priced_.plan.class_of(reader).pass)) found.push_back(reader);
       });
     }
     std::stable_sort(found.begin(), found.end(), [&](TaskId a, TaskId b) {
-      return plan_.class_of(a).resource < plan_.class_of(b).resource;
+      return priced_.plan.class_of(a).resource < priced_.plan.class_of(b).resource;
     });
     return found;
   };
@@ -82,11 +85,11 @@ Rerun::Answer Rerun::run_reordered(std::span<const Slot> slots,
   find_engine();
   if (relaxes_ && !relaxed) {
     dirty_.clear();
-    relax(plan_, costs_, timeline_);
-    return Done{plan_.tasks()};
+    timeline_ = relax(priced_, std::move(timeline_));
+    return Done{priced_.plan.tasks()};
   }
   return run_again([&] {
-    std::tie(plan_, graph_, costs_, timeline_) = *before;
+    std::tie(priced_.plan, graph_, priced_.costs, timeline_) = *before;
     count_launches();
     find_engine();
   });
@@ -96,8 +99,8 @@ Rerun::Answer Rerun::run_reordered(std::span<const Slot> slots,
 /// where they wait for other transfers besides.
 void Rerun::find_engine() {
   if (!waits_for_transfers_) return;
-  plan_.in_one_order = links_in_one_order(plan_);
-  relaxes_ = !why_not_relax(plan_, conditions_);
+  priced_.plan.in_one_order = links_in_one_order(priced_.plan);
+  relaxes_ = !why_not_relax(priced_.plan, priced_.conditions);
 }
 
 }  // namespace penstock

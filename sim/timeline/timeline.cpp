@@ -4,6 +4,26 @@
 
 namespace penstock {
 
+void prepare(const Plan& plan, Timeline& timeline) {
+  constexpr Time unknown{-1};
+  timeline.begin.assign(plan.tasks(), unknown);
+  timeline.end.assign(plan.tasks(), unknown);
+  timeline.last_input.assign(plan.tasks(), no_task);
+  timeline.slowed.clear();
+  timeline.memory_wait.clear();
+  timeline.memory.clear();
+}
+
+void find_last_inputs(const Plan& plan, Timeline& timeline) {
+  timeline.last_input.assign(plan.tasks(), no_task);
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    TaskId& last = timeline.last_input[task];
+    plan.for_each_input(task, [&](TaskId input) {
+      if (last == no_task || timeline.end[input] > timeline.end[last]) last = input;
+    });
+  }
+}
+
 Time makespan(const Plan& /*plan*/, const Timeline& timeline) {
   if (timeline.end.empty()) return {};
   Time latest = timeline.end.front();

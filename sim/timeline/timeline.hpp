@@ -15,6 +15,7 @@ struct MemorySample {
   Rank rank;
   Time time;
   std::uint64_t bytes;
+  friend bool operator==(const MemorySample&, const MemorySample&) = default;
 };
 
 /// When each task of a plan ran, simulated or measured. A transfer ends when it has arrived, so
@@ -32,7 +33,16 @@ struct Timeline {
   std::vector<MemorySample> memory;  // by rank, then time; one on each change
   std::uint32_t iteration = 0;
   std::map<std::string, std::string> environment;  // of a measured run: device, driver, host …
+
+  friend bool operator==(const Timeline&, const Timeline&) = default;
 };
+
+/// Makes a timeline in which nothing has begun or ended: both are -1 ps. Its memory is reused.
+void prepare(const Plan& plan, Timeline& timeline);
+
+/// Says of each task which of its inputs arrived last, the first of equals; when they ended is
+/// known.
+void find_last_inputs(const Plan& plan, Timeline& timeline);
 
 /// The end of the last task, transfers of the tail included.
 Time makespan(const Plan& plan, const Timeline& timeline);

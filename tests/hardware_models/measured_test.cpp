@@ -39,9 +39,9 @@ Machine machine() {
 Layer layer_of(const char* name, const char* kind, double examples) {
   Layer layer;
   layer.name = name;
-  layer.kind = kind;
-  layer.examples = examples;
-  layer.kernels = {{.kind = KernelKind::matrix, .flops = 1e9}};
+  layer.key.kind = kind;
+  layer.key.examples = examples;
+  layer.work.kernels = {{.kind = KernelKind::matrix, .flops = 1e9}};
   return layer;
 }
 
@@ -49,7 +49,7 @@ std::optional<double> us(const HardwareSpec& spec, const Layer& layer, Pass pass
   return find_named(cost_model_entries(), "measured")->make(spec)->compute_us(layer, pass);
 }
 
-std::string refusal(const HardwareSpec& spec, const Layer& layer) {
+std::string measured_refusal(const HardwareSpec& spec, const Layer& layer) {
   try {
     us(spec, layer, Pass::forward);
   } catch (const InputError& error) {
@@ -87,18 +87,19 @@ TEST_CASE("measured: an entry with numbers speaks for layers of its kind that ha
                             .numbers = {{"hidden", 16}},
                             .counts_tokens = true}};
   Layer layer = layer_of("n", "norm", 2);
-  layer.sequence = 16;
-  layer.parts = {{"norm", {{"hidden", 8}, {"bias", 0}}}};
+  layer.key.sequence = 16;
+  layer.key.parts = {{"norm", {{"hidden", 8}, {"bias", 0}}}};
   CHECK(us(spec, layer, Pass::forward) == 10.0);
-  layer.parts.push_back({"norm", {{"hidden", 16}, {"bias", 0}}});  // 2 * 16 tokens of 64
+  layer.key.parts.push_back({"norm", {{"hidden", 16}, {"bias", 0}}});  // 2 * 16 tokens of 64
   CHECK(us(spec, layer, Pass::forward) == 10.0 + 3.5);
-  layer.sequence = 32;  // nothing speaks for hidden 8 then
-  CHECK(refusal(spec, layer).find("has no layer \"n\" of kind \"norm\"") != std::string::npos);
-  layer.sequence = 16;
-  layer.parts[0].numbers["bias"] = 1;
-  CHECK(refusal(spec, layer) != "accepted");
+  layer.key.sequence = 32;  // nothing speaks for hidden 8 then
+  CHECK(measured_refusal(spec, layer).find("has no layer \"n\" of kind \"norm\"") !=
+        std::string::npos);
+  layer.key.sequence = 16;
+  layer.key.parts[0].numbers["bias"] = 1;
+  CHECK(measured_refusal(spec, layer) != "accepted");
   spec.profile->entries[0].numbers = {{"height", 1}};
-  CHECK(refusal(spec, layer)
+  CHECK(measured_refusal(spec, layer)
             .starts_with(
                 "/hardware/profile: layers.json: a layer of kind \"norm\", height: unknown key"));
 }
@@ -112,11 +113,11 @@ TEST_CASE("measured: a layer that states its times takes these") {
 TEST_CASE("measured: what the profile lacks is taken from the machine, if there is one") {
   HardwareSpec spec = by_profile();
   const Layer unknown = layer_of("block 7", "attention", 4);
-  CHECK(refusal(spec, unknown) ==
+  CHECK(measured_refusal(spec, unknown) ==
         ": the profile layers.json has no layer \"block 7\" of kind \"attention\", nor its kind; "
         "measure it, or name a machine beside the profile");
   Layer part = layer_of("conv1", "", 1);
-  part.recomputes_selected = true;
+  part.work.recomputes_selected = true;
   CHECK_THROWS_AS(us(spec, part, Pass::recompute), InputError);
   spec.machine = machine();
   CHECK(us(spec, unknown, Pass::forward).value() == doctest::Approx(100));
@@ -135,21 +136,21 @@ TEST_CASE("measured: the peak is that of the machine") {
 TEST_CASE("measured: without a profile, or with one of another device, it says which is needed") {
   HardwareSpec spec;
   const Layer layer = layer_of("conv1", "", 1);
-  CHECK(refusal(spec, layer) ==
+  CHECK(measured_refusal(spec, layer) ==
         "/hardware/profile: \"profile\" is missing; measured takes its times from such a file");
   spec = by_profile();
   spec.profile->device = "made-up";
-  CHECK(refusal(spec, layer) == "accepted");
+  CHECK(measured_refusal(spec, layer) == "accepted");
   spec.machine = machine();
-  CHECK(refusal(spec, layer) == "accepted");
+  CHECK(measured_refusal(spec, layer) == "accepted");
   spec.profile->device = "another";
-  CHECK(refusal(spec, layer) ==
+  CHECK(measured_refusal(spec, layer) ==
         "/hardware/profile: layers.json was measured on \"another\", not on \"made-up\"; give a "
         "profile of that device, or the machine that it speaks of");
 }
 
 TEST_CASE("measured: a cell of an unknown number of examples has no times") {
-  CHECK(refusal(by_profile(), layer_of("conv1", "", 0)) ==
+  CHECK(measured_refusal(by_profile(), layer_of("conv1", "", 0)) ==
         ": it does not say of how many examples a cell is; a profile has times by their number");
 }
 

@@ -47,23 +47,23 @@ Kernel matrix(double flops, double bytes) {
 
 double forward_us(const HardwareSpec& spec, const Kernel& kernel) {
   Layer layer;
-  layer.kernels = {kernel};
+  layer.work.kernels = {kernel};
   return roofline(spec)->compute_us(layer, Pass::forward).value();
 }
 
 double forward_us(const HardwareSpec& spec, const Collective& collective) {
   Layer layer;
-  layer.collectives = {collective};
+  layer.work.collectives = {collective};
   return roofline(spec)->compute_us(layer, Pass::forward).value();
 }
 
 /// Forward, two kernels of 1 GFLOP, one of them selective; I two GFLOP, W three.
 Layer all_passes() {
   Layer layer;
-  layer.kernels = {matrix(1e9, 0), matrix(1e9, 0), matrix(2e9, 0), matrix(3e9, 0)};
-  layer.kernels[1].selective = true;
-  layer.kernels[2].pass = Pass::backward_input;
-  layer.kernels[3].pass = Pass::backward_weight;
+  layer.work.kernels = {matrix(1e9, 0), matrix(1e9, 0), matrix(2e9, 0), matrix(3e9, 0)};
+  layer.work.kernels[1].selective = true;
+  layer.work.kernels[2].pass = Pass::backward_input;
+  layer.work.kernels[3].pass = Pass::backward_weight;
   return layer;
 }
 
@@ -147,8 +147,8 @@ TEST_CASE("roofline: where the host cannot issue kernels as fast as they run, it
   Machine machine = made_up();
   machine.device.kernel_issue_us = 50;
   Layer layer;
-  layer.kernels = {matrix(0.1e9, 0), matrix(1e9, 0)};  // 10 us each of three, and 100 us
-  layer.kernels[0].count = 3;
+  layer.work.kernels = {matrix(0.1e9, 0), matrix(1e9, 0)};  // 10 us each of three, and 100 us
+  layer.work.kernels[0].count = 3;
   CHECK(roofline(on(machine))->compute_us(layer, Pass::forward) == 200.0);
   machine.device.kernel_issue_us = 30;
   CHECK(roofline(on(machine))->compute_us(layer, Pass::forward).value() == doctest::Approx(130));
@@ -163,7 +163,7 @@ TEST_CASE("roofline: B is I and W, and recomputation is F or what of it is selec
   CHECK(us(Pass::backward_weight) == doctest::Approx(300));
   CHECK(us(Pass::backward) == doctest::Approx(500));
   CHECK(us(Pass::recompute) == doctest::Approx(200));
-  layer.recomputes_selected = true;
+  layer.work.recomputes_selected = true;
   CHECK(us(Pass::recompute) == doctest::Approx(100));
   CHECK(us(Pass::forward) == doctest::Approx(200));
 }
@@ -184,9 +184,9 @@ TEST_CASE("roofline: collectives come after the kernels, inside a machine if the
   spec.expert = 1;
   CHECK(forward_us(spec, gather(Group::expert, 30e6)) == 0);
   Layer layer;
-  layer.kernels = {matrix(1e9, 0)};
-  layer.collectives = {gather(Group::context, 20e6)};
-  layer.collectives[0].count = 2;
+  layer.work.kernels = {matrix(1e9, 0)};
+  layer.work.collectives = {gather(Group::context, 20e6)};
+  layer.work.collectives[0].count = 2;
   CHECK(roofline(spec)->compute_us(layer, Pass::forward).value() ==
         doctest::Approx(100 + 2 * (1000 + 1)));
 }
@@ -293,7 +293,7 @@ TEST_CASE("a device without a precision runs in the next wider one, and is never
 
 TEST_CASE("roofline: a layer that states its times takes these") {
   Layer layer = stage_of(4, 7, 3);
-  layer.kernels = {matrix(1e9, 0)};
+  layer.work.kernels = {matrix(1e9, 0)};
   const auto hardware = roofline(on(made_up()));
   CHECK(hardware->compute_us(layer, Pass::forward) == 4.0);
   CHECK(hardware->compute_us(layer, Pass::backward) == 10.0);
@@ -318,7 +318,7 @@ TEST_CASE("roofline: its links are private ones or a topology") {
 TEST_CASE("only a machine times layers that are known by their work") {
   Layer layer;
   layer.source = "/model/layers/3";
-  layer.kind = "attention";
+  layer.key.kind = "attention";
   const char* refusal =
       "this layer is known by its work, and only a machine says how long that takes; give "
       "/hardware/name one of penstock list hardware";

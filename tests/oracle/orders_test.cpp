@@ -182,8 +182,9 @@ bool events_agree(const Outcome& outcome) {
   Conditions every_event;
   every_event.in_flight = UINT32_MAX;
   for (const Conditions& conditions : {Conditions{}, every_event}) {
-    Timeline timeline;
-    if (run_events(outcome.plan, outcome.costs, conditions, timeline)) return false;
+    const RunOutcome again = run_events({outcome.plan, outcome.costs, conditions});
+    if (std::holds_alternative<Standstill>(again)) return false;
+    const auto& timeline = std::get<Timeline>(again);
     const Timeline& relaxed = outcome.timeline;
     if (timeline.begin != relaxed.begin || timeline.end != relaxed.end ||
         timeline.last_input != relaxed.last_input) {

@@ -16,7 +16,7 @@
 namespace penstock::testing {
 namespace {
 
-using Settings = std::map<std::string, std::string, std::less<>>;
+using CatalogueSettings = std::map<std::string, std::string, std::less<>>;
 
 struct Sizes {
   std::uint32_t ranks;
@@ -27,7 +27,7 @@ struct Sizes {
 const ScheduleEntry& rule(std::string_view name) { return *find_named(schedule_entries(), name); }
 
 System system_of(std::string_view name, Sizes sizes, const Layer& stage,
-                 const Settings& settings = {}) {
+                 const CatalogueSettings& settings = {}) {
   System system;
   system.placement = rule(name).place(sizes.ranks, sizes.chunks);
   system.schedule = make_schedule(rule(name), system.placement, {sizes.microbatches, settings});
@@ -35,7 +35,8 @@ System system_of(std::string_view name, Sizes sizes, const Layer& stage,
   return system;
 }
 
-Outcome ran(std::string_view name, Sizes sizes, const Layer& stage, const Settings& settings = {}) {
+Outcome ran(std::string_view name, Sizes sizes, const Layer& stage,
+            const CatalogueSettings& settings = {}) {
   return simulated(system_of(name, sizes, stage, settings));
 }
 
@@ -60,7 +61,8 @@ std::uint32_t peak(const Outcome& outcome) {
 }
 
 /// Why a rule refuses sizes or settings, or "allowed".
-std::string refusal(std::string_view name, Sizes sizes, const Settings& settings = {}) {
+std::string catalogue_refusal(std::string_view name, Sizes sizes,
+                              const CatalogueSettings& settings = {}) {
   try {
     system_of(name, sizes, stage_of(1, 1, 1), settings);
   } catch (const RuleError& error) {
@@ -70,7 +72,7 @@ std::string refusal(std::string_view name, Sizes sizes, const Settings& settings
 }
 
 /// Why a rule refuses a placement.
-std::string refusal(std::string_view name, const Placement& placement) {
+std::string catalogue_refusal(std::string_view name, const Placement& placement) {
   try {
     make_schedule(rule(name), placement, {8, {}});
   } catch (const RuleError& error) {
@@ -345,24 +347,24 @@ TEST_CASE("hanayo starts no forward while a backward of its rank is ready") {
 TEST_CASE("hanayo of W waves has 2W chunks a rank") {
   CHECK(usual_chunks(rule("hanayo"), {4, {}}) == 2);
   CHECK(usual_chunks(rule("hanayo"), {4, {{"waves", "3"}}}) == 6);
-  CHECK(refusal("hanayo", {4, 6, 4}, {{"waves", "3"}}) == "allowed");
-  CHECK(refusal("hanayo", {4, 4, 4}, {{"waves", "3"}}) ==
+  CHECK(catalogue_refusal("hanayo", {4, 6, 4}, {{"waves", "3"}}) == "allowed");
+  CHECK(catalogue_refusal("hanayo", {4, 4, 4}, {{"waves", "3"}}) ==
         "hanayo needs 6 stages a rank that snake over the ranks: 0, 1, …, p-1, p-1, …, 0");
-  CHECK(refusal("hanayo", {4, 3, 4}) == "there are 3 chunks a rank; each wave has two");
+  CHECK(catalogue_refusal("hanayo", {4, 3, 4}) == "there are 3 chunks a rank; each wave has two");
 }
 
 TEST_CASE("rules of one stage a rank, or two, take no other number of chunks") {
   for (const char* name : {"naive", "forward-only", "gpipe", "1f1b", "eager-1f1b", "seq-1f1b",
                            "zb-h1", "zb-h2", "pipedream", "pipedream-2bw", "bpipe"}) {
     CAPTURE(name);
-    CHECK(refusal(name, {4, 1, 8}) == "allowed");
-    CHECK(refusal(name, {4, 2, 8}) == "there are 2 chunks a rank; this schedule has one");
+    CHECK(catalogue_refusal(name, {4, 1, 8}) == "allowed");
+    CHECK(catalogue_refusal(name, {4, 2, 8}) == "there are 2 chunks a rank; this schedule has one");
   }
   for (const char* name : {"zb-v", "v-half", "v-min", "dualpipe", "dualpipev", "chimera"}) {
     CAPTURE(name);
-    CHECK(refusal(name, {4, 2, 8}) == "allowed");
+    CHECK(catalogue_refusal(name, {4, 2, 8}) == "allowed");
     for (const std::uint32_t chunks : {1U, 3U}) {
-      CHECK(refusal(name, {4, chunks, 8}) ==
+      CHECK(catalogue_refusal(name, {4, chunks, 8}) ==
             fmt::format("there are {} chunks a rank; this schedule has two by rule", chunks));
     }
   }
@@ -373,56 +375,59 @@ TEST_CASE("bidirectional rules state the ranks and microbatches that they need")
     return fmt::format(
         "{} ranks and {} microbatches do not fit; both must be even, and m at least 2p", p, m);
   };
-  CHECK(refusal("dualpipe", {3, 2, 8}) == dualpipe(3, 8));
-  CHECK(refusal("dualpipe", {4, 2, 9}) == dualpipe(4, 9));
-  CHECK(refusal("dualpipe", {4, 2, 6}) == dualpipe(4, 6));
-  CHECK(refusal("dualpipev", {3, 2, 6}) == "allowed");
-  CHECK(refusal("dualpipev", {4, 2, 7}) == "7 microbatches are too few for 4 ranks; at least 2p");
+  CHECK(catalogue_refusal("dualpipe", {3, 2, 8}) == dualpipe(3, 8));
+  CHECK(catalogue_refusal("dualpipe", {4, 2, 9}) == dualpipe(4, 9));
+  CHECK(catalogue_refusal("dualpipe", {4, 2, 6}) == dualpipe(4, 6));
+  CHECK(catalogue_refusal("dualpipev", {3, 2, 6}) == "allowed");
+  CHECK(catalogue_refusal("dualpipev", {4, 2, 7}) ==
+        "7 microbatches are too few for 4 ranks; at least 2p");
   const auto chimera = [](std::uint32_t p, std::uint32_t m, const char* needs) {
     return fmt::format("{} ranks and {} microbatches do not fit; p must be even, and {}", p, m,
                        needs);
   };
-  CHECK(refusal("chimera", {3, 2, 6}) == chimera(3, 6, "m a multiple of p, or p/2"));
-  CHECK(refusal("chimera", {4, 2, 6}) == chimera(4, 6, "m a multiple of p, or p/2"));
-  CHECK(refusal("chimera", {4, 2, 2}) == "allowed");
-  const Settings doubling{{"remedy", "forward-doubling"}}, halving{{"remedy", "backward-halving"}};
-  CHECK(refusal("chimera", {4, 2, 8}, doubling) == "allowed");
-  CHECK(refusal("chimera", {4, 2, 4}, doubling) == chimera(4, 4, "m a multiple of 2p"));
-  CHECK(refusal("chimera", {4, 2, 4}, halving) == "allowed");
-  CHECK(refusal("chimera", {4, 2, 6}, halving) == chimera(4, 6, "m a multiple of p"));
+  CHECK(catalogue_refusal("chimera", {3, 2, 6}) == chimera(3, 6, "m a multiple of p, or p/2"));
+  CHECK(catalogue_refusal("chimera", {4, 2, 6}) == chimera(4, 6, "m a multiple of p, or p/2"));
+  CHECK(catalogue_refusal("chimera", {4, 2, 2}) == "allowed");
+  const CatalogueSettings doubling{{"remedy", "forward-doubling"}},
+      halving{{"remedy", "backward-halving"}};
+  CHECK(catalogue_refusal("chimera", {4, 2, 8}, doubling) == "allowed");
+  CHECK(catalogue_refusal("chimera", {4, 2, 4}, doubling) == chimera(4, 4, "m a multiple of 2p"));
+  CHECK(catalogue_refusal("chimera", {4, 2, 4}, halving) == "allowed");
+  CHECK(catalogue_refusal("chimera", {4, 2, 6}, halving) == chimera(4, 6, "m a multiple of p"));
 }
 
 TEST_CASE("interleaved rules state the groups that they allow") {
   for (const char* name : {"interleaved-1f1b", "interleaved-zb"}) {
-    CHECK(refusal(name, {4, 2, 8}, {{"group", "8"}}) == "allowed");
-    CHECK(refusal(name, {4, 2, 8}, {{"group", "3"}}) ==
+    CHECK(catalogue_refusal(name, {4, 2, 8}, {{"group", "8"}}) == "allowed");
+    CHECK(catalogue_refusal(name, {4, 2, 8}, {{"group", "3"}}) ==
           "group 3 does not suit 4 ranks and 8 microbatches; a group holds at least as many "
           "microbatches as there are ranks (all of them when there are fewer), and so does what is "
           "left over after full groups");
-    CHECK(refusal(name, {4, 2, 9}).starts_with("group 4 does not suit 4 ranks and 9 microbatches"));
+    CHECK(catalogue_refusal(name, {4, 2, 9})
+              .starts_with("group 4 does not suit 4 ranks and 9 microbatches"));
   }
 }
 
 TEST_CASE("rules refuse stages that do not lie where they need them") {
   const Placement loop = Placement::loop(4, 2), vee = Placement::vee(4, 2);
   for (const char* name : {"zb-v", "v-half", "v-min", "dualpipev", "hanayo"}) {
-    CHECK(refusal(name, loop) ==
+    CHECK(catalogue_refusal(name, loop) ==
           fmt::format("{} needs 2 stages a rank that snake over the ranks: 0, 1, …, p-1, p-1, …, 0",
                       name));
   }
   for (const char* name : {"interleaved-1f1b", "interleaved-zb", "looped-bfs"}) {
-    CHECK(refusal(name, vee) ==
+    CHECK(catalogue_refusal(name, vee) ==
           fmt::format("{} needs stage s on rank s mod ranks, and as many stages on every rank",
                       name));
   }
   for (const char* name : {"chimera", "dualpipe"}) {
     CHECK(
-        refusal(name, vee) ==
+        catalogue_refusal(name, vee) ==
         fmt::format("{} needs two copies of the model in opposite directions of the ranks", name));
   }
   for (const char* name : {"1f1b", "eager-1f1b", "seq-1f1b", "zb-h1", "zb-h2", "pipedream",
                            "pipedream-2bw", "bpipe"}) {
-    CHECK(refusal(name, loop) ==
+    CHECK(catalogue_refusal(name, loop) ==
           fmt::format("rank 0 holds several stages; {} has one a rank", name));
   }
 }
@@ -432,21 +437,21 @@ TEST_CASE("rules that are defined for one replica of a stage refuse several") {
       Placement::given(3, {{Rank{0}}, {Rank{1}, Rank{2}}}, {{Stage{0}, Stage{1}}});
   for (const char* name : {"eager-1f1b", "seq-1f1b", "zb-h1", "zb-h2", "interleaved-1f1b",
                            "interleaved-zb", "looped-bfs", "pipedream-2bw", "bpipe"}) {
-    CHECK(refusal(name, placement) ==
+    CHECK(catalogue_refusal(name, placement) ==
           fmt::format("stage 1 has 2 replicas; {} is defined for one", name));
   }
 }
 
 TEST_CASE("options that a rule does not take, or values that an option cannot have, are refused") {
-  CHECK(refusal("1f1b", {4, 1, 8}, {{"group", "4"}}) ==
+  CHECK(catalogue_refusal("1f1b", {4, 1, 8}, {{"group", "4"}}) ==
         "unknown option \"group\"; 1f1b takes no options");
-  CHECK(refusal("hanayo", {4, 2, 8}, {{"slices", "4"}}) ==
+  CHECK(catalogue_refusal("hanayo", {4, 2, 8}, {{"slices", "4"}}) ==
         "unknown option \"slices\"; hanayo takes waves");
   for (const char* value : {"0", "-1", "two", "2x", ""}) {
-    CHECK(refusal("seq-1f1b", {4, 1, 8}, {{"slices", value}}) ==
+    CHECK(catalogue_refusal("seq-1f1b", {4, 1, 8}, {{"slices", value}}) ==
           fmt::format("slices is \"{}\"; it must be a positive whole number", value));
   }
-  CHECK(refusal("chimera", {4, 2, 8}, {{"remedy", "hope"}}) ==
+  CHECK(catalogue_refusal("chimera", {4, 2, 8}, {{"remedy", "hope"}}) ==
         "remedy is \"hope\"; it must be one of: none, forward-doubling, backward-halving");
 }
 
@@ -471,11 +476,12 @@ TEST_CASE("what the catalogue says of chunks, copies and slices is what the rule
 }
 
 TEST_CASE("slices and halves of a microbatch are numbered as their rules say") {
-  const auto count = [](std::string_view name, std::uint32_t chunks, const Settings& settings) {
+  const auto count = [](std::string_view name, std::uint32_t chunks,
+                        const CatalogueSettings& settings) {
     return MicrobatchColumns(system_of(name, {4, chunks, 8}, stage_of(1, 1), settings).schedule)
         .count();
   };
-  const Settings three{{"slices", "3"}}, halves{{"remedy", "backward-halving"}};
+  const CatalogueSettings three{{"slices", "3"}}, halves{{"remedy", "backward-halving"}};
   CHECK(rule("seq-1f1b").slices_for({8, three}) == 3);
   CHECK(count("seq-1f1b", 1, three) == 24);
   CHECK(rule("chimera").slices_for({8, halves}) == 2);

@@ -7,15 +7,11 @@
 #include "sim/costs/chance.hpp"
 #include "sim/engines/events.hpp"
 #include "sim/engines/relax.hpp"
+#include "tests/support/draws.hpp"
 #include "tests/support/random_system.hpp"
 
 namespace penstock::testing {
 namespace {
-
-std::uint32_t below(std::uint32_t end) {
-  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::uint32_t>(0, end));
-}
-bool one_in(std::uint32_t count) { return below(count) == 0; }
 
 /// Routes over up to three of four links for whatever the plan sends.
 Network random_network(const Plan& plan) {
@@ -34,10 +30,8 @@ Network random_network(const Plan& plan) {
 
 /// Some tenths of what the ranks hold where nothing stalls.
 std::uint64_t random_capacity(const Plan& plan, const Costs& costs) {
-  Timeline timeline;
-  relax(plan, costs, timeline);
   std::uint64_t most = 0;
-  for (const MemoryPeak& peak : memory_peaks(plan, costs, timeline)) {
+  for (const MemoryPeak& peak : memory_peaks(plan, costs, relax({plan, costs}))) {
     most = std::max(most, peak.bytes);
   }
   return most * (6 + below(6)) / 10;
@@ -64,7 +58,8 @@ Costs random_costs(const System& system, const Plan& plan) {
   return costs;
 }
 
-RunResult result_of(Plan plan, Costs costs, Conditions conditions, Timeline timeline) {
+RunResult result_of(PricedPlan priced, Timeline timeline) {
+  auto& [plan, costs, conditions] = priced;
   RunResult result;
   result.title = result.schedule = "random";
   result.report = summarize(plan, costs, timeline, conditions);
@@ -77,10 +72,10 @@ RunResult result_of(Plan plan, Costs costs, Conditions conditions, Timeline time
 }
 
 /// Nothing when it comes to a halt.
-std::optional<RunResult> simulated_with(Plan plan, Costs costs, Conditions conditions) {
-  Timeline timeline;
-  if (simulate(plan, costs, conditions, timeline)) return std::nullopt;
-  return result_of(std::move(plan), std::move(costs), std::move(conditions), std::move(timeline));
+std::optional<RunResult> simulated_with(PricedPlan priced) {
+  RunOutcome outcome = simulate(priced);
+  if (std::holds_alternative<Standstill>(outcome)) return std::nullopt;
+  return result_of(std::move(priced), std::get<Timeline>(std::move(outcome)));
 }
 
 }  // namespace
@@ -88,7 +83,7 @@ std::optional<RunResult> simulated_with(Plan plan, Costs costs, Conditions condi
 RunResult finished(const System& system, const Conditions& conditions) {
   Plan plan = lowered(system);
   Costs costs = priced(system, plan);
-  return simulated_with(std::move(plan), std::move(costs), conditions).value();
+  return simulated_with({std::move(plan), std::move(costs), conditions}).value();
 }
 
 std::optional<RunResult> random_run() {
@@ -96,14 +91,14 @@ std::optional<RunResult> random_run() {
   Plan plan = lowered(system);
   Costs costs = random_costs(system, plan);
   Conditions conditions = random_conditions(plan, costs);
-  return simulated_with(std::move(plan), std::move(costs), std::move(conditions));
+  return simulated_with({std::move(plan), std::move(costs), std::move(conditions)});
 }
 
 RunResult random_relaxed_run() {
   const System system = random_system();
   Plan plan = lowered(system);
   Costs costs = random_costs(system, plan);
-  return simulated_with(std::move(plan), std::move(costs), {}).value();
+  return simulated_with({std::move(plan), std::move(costs)}).value();
 }
 
 }  // namespace penstock::testing

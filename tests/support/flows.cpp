@@ -115,11 +115,9 @@ FlowPlan::FlowPlan(const FlowSet& set, Sharing sharing) : transfer_(set.flows.si
 }
 
 Timeline FlowPlan::run() const {
-  Timeline timeline;
-  if (const auto halt = run_events(plan, costs, conditions, timeline)) {
-    throw std::logic_error(text(plan, *halt));
-  }
-  return timeline;
+  RunOutcome outcome = run_events({plan, costs, conditions});
+  if (const auto* halt = std::get_if<Standstill>(&outcome)) throw std::logic_error(halt->text);
+  return std::get<Timeline>(std::move(outcome));
 }
 
 }  // namespace penstock::testing

@@ -1,13 +1,9 @@
 #include "tests/support/jobs.hpp"
 
-#include <utility>
-
 namespace penstock::testing {
 
 Job job_of(const System& system, const JobLength& length) {
-  Plan plan = lowered(system);
-  const Costs costs = priced(system, plan);
-  return penstock::job_of(std::move(plan), costs, length);
+  return penstock::job_of(priced(system), length);
 }
 
 System system_of(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t microbatches) {

@@ -3,25 +3,18 @@
 #include <cmath>
 
 #include "sim/engines/relax.hpp"
-#include "validate/job/run_errors.hpp"
 
 namespace penstock::testing {
 
-std::variant<Iteration, RunFault> MadeUpBackend::run() {
-  std::vector<std::int64_t> taken = job_.work_ns;
+RunOutcome MadeUpBackend::run() {
+  const Plan& plan = job_.priced.plan;
+  std::vector<Time> taken = job_.priced.costs.duration;
   for (std::size_t work = 0; work < taken.size(); ++work) {
-    const WorkClass& kind = job_.plan.classes[work];
-    if (job_.plan.is_link(kind.resource)) continue;
-    taken[work] = std::llround(rule_(kind.pass, static_cast<double>(taken[work])));
+    const WorkClass& kind = plan.classes[work];
+    if (plan.is_link(kind.resource)) continue;
+    taken[work] = from_ns(std::llround(rule_(kind.pass, static_cast<double>(to_ns(taken[work])))));
   }
-  Timeline timeline;
-  relax(job_.plan, costs_of(job_, taken), timeline);
-  Iteration iteration;
-  for (TaskId task = 0; task < job_.plan.tasks(); ++task) {
-    iteration.push_back(
-        {timeline.begin[task].picoseconds / 1000, timeline.end[task].picoseconds / 1000});
-  }
-  return iteration;
+  return relax(profiled(job_, std::move(taken)));
 }
 
 }  // namespace penstock::testing

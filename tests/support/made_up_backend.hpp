@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "validate/job/backend.hpp"
+#include "validate/job/job.hpp"
 
 namespace penstock::testing {
 
@@ -15,8 +16,8 @@ class MadeUpBackend : public Backend {
  public:
   MadeUpBackend(const Job& job, ActionRule rule) : job_(job), rule_(std::move(rule)) {}
 
-  std::vector<std::int64_t> profile() override { return job_.work_ns; }
-  std::variant<Iteration, RunFault> run() override;
+  std::vector<Time> profile() override { return job_.priced.costs.duration; }
+  RunOutcome run() override;
   std::map<std::string, std::string> environment() const override { return {{"made", "up"}}; }
 
  private:

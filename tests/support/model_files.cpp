@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "experiments/formats/reading/read_model_file.hpp"
 #include "experiments/formats/registry.hpp"
 #include "sim/base/error.hpp"
 

@@ -8,18 +8,10 @@
 #include <set>
 
 #include "experiments/formats/torch_csv.hpp"
+#include "tests/support/draws.hpp"
 
 namespace penstock::testing {
 namespace {
-
-/// RapidCheck starts with tiny ranges; here the first system shall be as wild as the last.
-std::uint32_t below(std::uint32_t end) {
-  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::uint32_t>(0, end));
-}
-std::uint32_t from_to(std::uint32_t first, std::uint32_t last) {
-  return first + below(last + 1 - first);
-}
-bool one_in(std::uint32_t count) { return below(count) == count - 1; }
 
 Placement random_placement() {
   const std::uint32_t ranks = from_to(1, 5);

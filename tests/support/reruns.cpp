@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/engines/events.hpp"
 #include "sim/engines/relax.hpp"
 
 namespace penstock::testing {
@@ -12,15 +13,14 @@ std::uint32_t random_below(std::uint32_t end) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::uint32_t>(0, end));
 }
 
-std::optional<Timeline> full_run(const Plan& plan, const Costs& costs,
-                                 const Conditions& conditions) {
-  Timeline timeline;
-  if (simulate(plan, costs, conditions, timeline)) return std::nullopt;
-  return timeline;
+std::optional<Timeline> full_run(const PricedPlan& priced) {
+  RunOutcome outcome = simulate(priced);
+  if (std::holds_alternative<Standstill>(outcome)) return std::nullopt;
+  return std::get<Timeline>(std::move(outcome));
 }
 
 bool is_full_run(const Rerun& rerun) {
-  const auto full = full_run(rerun.plan(), rerun.costs(), rerun.conditions());
+  const auto full = full_run(rerun.priced());
   const Timeline& timeline = rerun.timeline();
   return full && timeline.begin == full->begin && timeline.end == full->end &&
          timeline.last_input == full->last_input && timeline.slowed == full->slowed &&
@@ -29,14 +29,13 @@ bool is_full_run(const Rerun& rerun) {
 
 std::optional<Rerun> rerun_of(const System& system, const Conditions& conditions, Time issue,
                               Time launch) {
-  Plan plan = lowered(system);
-  Costs costs = priced(system, plan);
-  costs.issue = issue;
-  costs.launch = launch;
-  auto timeline = full_run(plan, costs, conditions);
+  PricedPlan all{lowered(system), {}, conditions};
+  all.costs = priced(system, all.plan);
+  all.costs.issue = issue;
+  all.costs.launch = launch;
+  auto timeline = full_run(all);
   if (!timeline) return std::nullopt;
-  return Rerun(std::move(plan), system.placement, std::move(costs), conditions,
-               *std::move(timeline));
+  return Rerun(std::move(all), system.placement, *std::move(timeline));
 }
 
 Conditions random_conditions(const Plan& plan, const Costs& costs) {
@@ -44,10 +43,8 @@ Conditions random_conditions(const Plan& plan, const Costs& costs) {
   conditions.network.links = {{"even", 1e9, 0}, {"odd", 1e9, 0}};
   conditions.network.sharing = random_below(2) == 0 ? Sharing::fair : Sharing::fifo;
   if (random_below(3) == 0) {
-    Timeline timeline;
-    relax(plan, costs, timeline);
     std::uint64_t most = 0;
-    for (const MemoryPeak& peak : memory_peaks(plan, costs, timeline)) {
+    for (const MemoryPeak& peak : memory_peaks(plan, costs, relax({plan, costs}))) {
       most = std::max(most, peak.bytes);
     }
     conditions.stall_above_bytes = most * (8 + random_below(4)) / 10;

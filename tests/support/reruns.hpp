@@ -13,8 +13,7 @@ namespace penstock::testing {
 std::uint32_t random_below(std::uint32_t end);
 
 /// The run of a plan from nothing; nothing when it comes to a halt.
-std::optional<Timeline> full_run(const Plan& plan, const Costs& costs,
-                                 const Conditions& conditions = {});
+std::optional<Timeline> full_run(const PricedPlan& priced);
 /// Whether a rerun has the bytes of a full run of what it holds.
 bool is_full_run(const Rerun& rerun);
 

@@ -69,10 +69,11 @@ std::vector<std::vector<LayerSpec>> cut(const std::vector<LayerSpec>& layers, st
 Job layered_job(const System& system, const std::vector<LayerSpec>& layers,
                 const CellShape& shape) {
   Job job;
-  job.plan = lowered(system);
-  job.work_ns.assign(job.plan.classes.size(), 1000);
-  job.latency_ns.assign(job.plan.classes.size(), 0);
-  job.bytes.assign(job.plan.classes.size(), 0);
+  auto& [plan, costs, conditions] = job.priced;
+  plan = lowered(system);
+  costs.duration.assign(plan.classes.size(), from_ns(1000));
+  costs.latency.assign(plan.classes.size(), Time{});
+  costs.bytes.assign(plan.buffers.size(), 0);
   JobLayers& own = job.layers.emplace();
   own.stages = cut(layers, system.placement.chains().front().size());
   own.shape = shape;

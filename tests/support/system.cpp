@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "experiments/formats/torch_csv.hpp"
+#include "experiments/layout/stage_demand.hpp"
 #include "sim/base/named.hpp"
 #include "sim/engines/relax.hpp"
 #include "sim/order/order_fault.hpp"
@@ -64,13 +65,24 @@ Costs priced(const System& system, const Plan& plan) {
   return price(plan, model, partition, *ideal->make(system.hardware), system.training);
 }
 
+PricedPlan priced(const System& system) {
+  PricedPlan all{lowered(system), {}};
+  all.costs = priced(system, all.plan);
+  return all;
+}
+
 Outcome simulated(const System& system) {
   Outcome outcome;
   outcome.plan = lowered(system);
   outcome.costs = priced(system, outcome.plan);
-  relax(outcome.plan, outcome.costs, outcome.timeline);
+  outcome.timeline = relax({outcome.plan, outcome.costs});
   outcome.report = summarize(outcome.plan, outcome.costs, outcome.timeline);
   return outcome;
+}
+
+Timeline timeline_of(RunOutcome outcome) {
+  if (const auto* halt = std::get_if<Standstill>(&outcome)) throw std::logic_error(halt->text);
+  return std::get<Timeline>(std::move(outcome));
 }
 
 TaskId task_of(const Plan& plan, std::string_view text) {

@@ -4,10 +4,11 @@
 #include <string_view>
 #include <vector>
 
+#include "experiments/layout/training_step.hpp"
 #include "hardware_models/registry.hpp"
-#include "sim/costs/costs.hpp"
+#include "sim/costs/priced_plan.hpp"
+#include "sim/engines/standstill.hpp"
 #include "sim/model/model_graph.hpp"
-#include "sim/model/training.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
 #include "sim/plan/extras.hpp"
@@ -51,7 +52,11 @@ HardwareSpec link(double latency_us, double bandwidth_bytes_per_s);
 /// The plan of a system; fails the test when the order has a fault or a deadlock.
 Plan lowered(const System& system);
 Costs priced(const System& system, const Plan& plan);
+/// Lowered and priced.
+PricedPlan priced(const System& system);
 Outcome simulated(const System& system);
+/// Of a run that came to its end; fails the test when it did not.
+Timeline timeline_of(RunOutcome outcome);
 
 /// The task that reads like this, "2F5" or "2SEND_F5"; fails the test when there is none.
 TaskId task_of(const Plan& plan, std::string_view text);

@@ -11,13 +11,14 @@ namespace {
 class CpuLogical : public Backend {
  public:
   explicit CpuLogical(const Job& job)
-      : own_(std::make_unique<Mailboxes>(boxes_of(job), job.plan.ranks)),
-        runner_(job, *own_, std::vector<LogicalClock>(job.plan.ranks)) {}
+      : own_(std::make_unique<Mailboxes>(boxes_of(job), job.priced.plan.ranks)),
+        runner_(job, *own_, std::vector<LogicalClock>(job.priced.plan.ranks)) {}
   CpuLogical(const Job& job, const RunPart& part)
-      : runner_(job, part.transport, std::vector<LogicalClock>(job.plan.ranks), part.ranks) {}
+      : runner_(job, part.transport, std::vector<LogicalClock>(job.priced.plan.ranks), part.ranks) {
+  }
 
-  std::vector<std::int64_t> profile() override { return runner_.profile(); }
-  std::variant<Iteration, RunFault> run() override { return runner_.run(); }
+  std::vector<Time> profile() override { return runner_.profile(); }
+  RunOutcome run() override { return runner_.run(); }
   std::optional<TrainedNumbers> numbers() const override { return runner_.numbers(); }
   std::map<std::string, std::string> environment() const override {
     std::map<std::string, std::string> all = host_environment();

@@ -14,9 +14,9 @@ namespace {
 /// Far longer than any wait can be: twenty times what all actions and transfers take together.
 RingLimits patience_for(const Job& job) {
   RingLimits limits;
-  for (TaskId task = 0; task < job.plan.tasks(); ++task) {
-    const std::uint32_t work = job.plan.work[task];
-    limits.patience_ns += 20 * (job.work_ns[work] + job.latency_ns[work]);
+  for (TaskId task = 0; task < job.priced.plan.tasks(); ++task) {
+    const std::uint32_t work = job.priced.plan.work[task];
+    limits.patience_ns += 20 * (job.work_ns(work) + job.latency_ns(work));
   }
   return limits;
 }
@@ -25,7 +25,7 @@ RingLimits patience_for(const Job& job) {
 class CpuRealtime : public Backend {
  public:
   explicit CpuRealtime(const Job& job)
-      : ranks_(job.plan.ranks),
+      : ranks_(job.priced.plan.ranks),
         cores_(usable_cores().numbers),
         line_(ranks_, 50'000),
         rings_(boxes_of(job), ranks_, patience_for(job)),
@@ -33,8 +33,8 @@ class CpuRealtime : public Backend {
     cores_.resize(ranks_);
   }
 
-  std::vector<std::int64_t> profile() override { return runner_.profile(); }
-  std::variant<Iteration, RunFault> run() override {
+  std::vector<Time> profile() override { return runner_.profile(); }
+  RunOutcome run() override {
     watch_.begin();
     auto outcome = runner_.run();
     watch_.end(readings_of(runner_, {0, ranks_}));

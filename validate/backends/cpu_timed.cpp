@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include "validate/backends/registry.hpp"
-#include "validate/job/measurement.hpp"
 #include "validate/machine/cores.hpp"
 #include "validate/machine/host.hpp"
 #include "validate/ranks/rank_clocks.hpp"
 #include "validate/ranks/rank_runner.hpp"
+#include "validate/statistics/median.hpp"
 #include "validate/transports/mailboxes.hpp"
 
 namespace penstock {
@@ -16,9 +16,9 @@ class CpuTimed : public Backend {
  public:
   explicit CpuTimed(const Job& job)
       : job_(job),
-        ranks_{0, job.plan.ranks},
-        own_line_(std::make_unique<StartLine>(job.plan.ranks, 200'000)),
-        own_(std::make_unique<Mailboxes>(boxes_of(job), job.plan.ranks)),
+        ranks_{0, job.priced.plan.ranks},
+        own_line_(std::make_unique<StartLine>(job.priced.plan.ranks, 200'000)),
+        own_(std::make_unique<Mailboxes>(boxes_of(job), job.priced.plan.ranks)),
         runner_(job, *own_, clocks(job, *own_line_)),
         a_core_each_(has_a_core_each(job)) {}
   CpuTimed(const Job& job, const RunPart& part)
@@ -27,17 +27,17 @@ class CpuTimed : public Backend {
         runner_(job, part.transport, clocks(job, part.line), part.ranks),
         a_core_each_(has_a_core_each(job)) {}
 
-  std::vector<std::int64_t> profile() override;
-  std::variant<Iteration, RunFault> run() override;
+  std::vector<Time> profile() override;
+  RunOutcome run() override;
   std::vector<std::string> disturbances() const override { return watch_.disturbances(); }
   std::map<std::string, std::string> environment() const override;
 
  private:
   static bool has_a_core_each(const Job& job) {
-    return job.plan.ranks <= whole_cores(usable_cores());
+    return job.priced.plan.ranks <= whole_cores(usable_cores());
   }
   static std::vector<SleepingClock> clocks(const Job& job, StartLine& line) {
-    return std::vector<SleepingClock>(job.plan.ranks, SleepingClock(line));
+    return std::vector<SleepingClock>(job.priced.plan.ranks, SleepingClock(line));
   }
 
   const Job& job_;
@@ -50,18 +50,18 @@ class CpuTimed : public Backend {
   std::vector<double> wakes_ns_;  // how much longer than asked each sleep of a profile took
 };
 
-std::vector<std::int64_t> CpuTimed::profile() {
-  std::vector<std::int64_t> ns = runner_.profile();
-  for (std::size_t c = 0; c < ns.size(); ++c) {
-    if (!ranks_.contains(job_.plan.classes[c].resource)) continue;
-    wakes_ns_.push_back(static_cast<double>(ns[c] - job_.work_ns[c]));
+std::vector<Time> CpuTimed::profile() {
+  std::vector<Time> times = runner_.profile();
+  for (std::size_t c = 0; c < times.size(); ++c) {
+    if (!ranks_.contains(job_.priced.plan.classes[c].resource)) continue;
+    wakes_ns_.push_back(static_cast<double>(to_ns(times[c]) - job_.work_ns(c)));
   }
-  return ns;
+  return times;
 }
 
 /// Ranks may share cores, so that the canary has its turn before and after them, and so that they
 /// may push each other off a core, which says nothing of the machine.
-std::variant<Iteration, RunFault> CpuTimed::run() {
+RunOutcome CpuTimed::run() {
   ThreadReadings canary{.canary_before_ns = canary_ns()};
   watch_.begin();
   auto outcome = runner_.run();

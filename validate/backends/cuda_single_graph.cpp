@@ -1,4 +1,5 @@
 #include "validate/backends/gpu/gpu_backend.hpp"
+#include "validate/backends/registry.hpp"
 
 namespace penstock {
 namespace {

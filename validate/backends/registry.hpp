@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "validate/backends/make_part.hpp"
 #include "validate/job/backend.hpp"
+#include "validate/ranks/make_part.hpp"
 
 namespace penstock {
 

@@ -14,14 +14,14 @@ bool is_action(const Plan& plan, std::size_t work) {
 /// By work class: what its tasks took in each iteration, on average. A makespan adds lengths up, so
 /// the mean of an iteration tells more of it than the median; over iterations the median does.
 std::vector<std::vector<double>> lengths_by_class(const PipelineRun& run) {
-  const Plan& plan = run.pipeline.job.plan;
+  const Plan& plan = run.pipeline.job.priced.plan;
   std::vector<std::vector<double>> lengths(plan.classes.size());
-  for (const Iteration& iteration : run.measured.iterations) {
+  for (const Timeline& iteration : run.measured.iterations) {
     std::vector<double> sums(plan.classes.size());
     std::vector<std::uint32_t> counts(plan.classes.size());
     for (TaskId task = 0; task < plan.tasks(); ++task) {
       sums[plan.work[task]] +=
-          static_cast<double>(iteration[task].end_ns - iteration[task].begin_ns);
+          static_cast<double>(to_ns(iteration.end[task] - iteration.begin[task]));
       ++counts[plan.work[task]];
     }
     for (std::size_t work = 0; work < sums.size(); ++work) {
@@ -34,7 +34,7 @@ std::vector<std::vector<double>> lengths_by_class(const PipelineRun& run) {
 std::vector<Pass> kinds_of(const std::vector<const PipelineRun*>& runs) {
   std::vector<Pass> kinds;
   for (const PipelineRun* run : runs) {
-    const Plan& plan = run->pipeline.job.plan;
+    const Plan& plan = run->pipeline.job.priced.plan;
     for (std::size_t work = 0; work < plan.classes.size(); ++work) {
       if (!is_action(plan, work) || run->pipeline.alone_ns[work] <= 0) continue;
       kinds.push_back(plan.classes[work].pass);
@@ -63,7 +63,7 @@ Pass nearest(Pass kind) {
 
 void add_points(const PipelineRun& run, const std::vector<Pass>& kinds, std::uint32_t block,
                 std::vector<TermPoint>& points) {
-  const Plan& plan = run.pipeline.job.plan;
+  const Plan& plan = run.pipeline.job.priced.plan;
   const auto lengths = lengths_by_class(run);
   for (std::size_t work = 0; work < lengths.size(); ++work) {
     if (!is_action(plan, work) || lengths[work].empty()) continue;
@@ -97,15 +97,15 @@ InSitu fit_in_situ(const std::vector<const PipelineRun*>& runs, const BootstrapP
   return in_situ;
 }
 
-std::vector<std::int64_t> in_situ_ns(const Pipeline& pipeline, const InSitu& in_situ,
-                                     std::optional<std::size_t> draw) {
-  const Plan& plan = pipeline.job.plan;
-  std::vector<std::int64_t> all = pipeline.job.work_ns;
+std::vector<Time> in_situ_times(const Pipeline& pipeline, const InSitu& in_situ,
+                                std::optional<std::size_t> draw) {
+  const Plan& plan = pipeline.job.priced.plan;
+  std::vector<Time> all = pipeline.job.priced.costs.duration;
   const bool moves = draw && !pipeline.alone_draws_ns.empty();
   const std::vector<double>& alone = moves ? pipeline.alone_draws_ns[*draw] : pipeline.alone_ns;
   for (std::size_t work = 0; work < all.size(); ++work) {
     if (!is_action(plan, work)) continue;
-    all[work] = std::llround(in_situ.at(plan.classes[work].pass, alone[work], draw));
+    all[work] = from_ns(std::llround(in_situ.at(plan.classes[work].pass, alone[work], draw)));
   }
   return all;
 }

@@ -24,7 +24,7 @@ struct InSitu {
 InSitu fit_in_situ(const std::vector<const PipelineRun*>& runs, const BootstrapPlan& plan);
 
 /// What each work class takes in a run, in whole nanoseconds; links what the job says.
-std::vector<std::int64_t> in_situ_ns(const Pipeline& pipeline, const InSitu& in_situ,
-                                     std::optional<std::size_t> draw = {});
+std::vector<Time> in_situ_times(const Pipeline& pipeline, const InSitu& in_situ,
+                                std::optional<std::size_t> draw = {});
 
 }  // namespace penstock

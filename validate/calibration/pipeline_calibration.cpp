@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/engines/relax.hpp"
+#include "validate/statistics/median.hpp"
 #include "validate/statistics/rank_correlation.hpp"
 
 namespace penstock {
@@ -14,38 +15,34 @@ namespace {
 
 constexpr double makespan_interval_share = 0.9;
 
-Time simulated(const Job& job, const Costs& costs) {
-  Timeline timeline;
-  relax(job.plan, costs, timeline);
-  return makespan(job.plan, timeline);
-}
+Time simulated(const PricedPlan& priced) { return makespan(priced.plan, relax(priced)); }
 
 /// What each work class takes alone, and links nothing.
-Costs plain_costs(const Pipeline& pipeline) {
-  Costs costs = costs_of(pipeline.job, pipeline.job.work_ns);
-  const Plan& plan = pipeline.job.plan;
+PricedPlan plain(const Pipeline& pipeline) {
+  PricedPlan priced = pipeline.job.priced;
+  auto& [plan, costs, conditions] = priced;
   for (std::size_t work = 0; work < plan.classes.size(); ++work) {
     costs.duration[work] =
         plan.is_link(plan.classes[work].resource) ? Time{} : from_us(pipeline.alone_ns[work] / 1e3);
     costs.latency[work] = {};
   }
-  return costs;
+  return priced;
 }
 
 /// What each rank works for a microbatch, of all its stages, on average.
-std::vector<double> work_of_ranks_us(const Plan& plan, const std::vector<std::int64_t>& work_ns) {
+std::vector<double> work_of_ranks_us(const Plan& plan, const std::vector<Time>& times) {
   std::vector<double> sums(plan.ranks);
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const std::uint32_t resource = plan.class_of(task).resource;
     if (!plan.is_link(resource))
-      sums[resource] += 1e-3 * static_cast<double>(work_ns[plan.work[task]]);
+      sums[resource] += 1e-3 * static_cast<double>(to_ns(times[plan.work[task]]));
   }
   for (double& sum : sums) sum /= plan.microbatches;
   return sums;
 }
 
-Time formula(const Plan& plan, const std::vector<std::int64_t>& work_ns) {
-  const std::vector<double> ranks = work_of_ranks_us(plan, work_ns);
+Time formula(const Plan& plan, const std::vector<Time>& times) {
+  const std::vector<double> ranks = work_of_ranks_us(plan, times);
   double all = 0;
   for (const double rank : ranks) all += rank;
   return from_us((plan.microbatches - 1) * *std::max_element(ranks.begin(), ranks.end()) + all);
@@ -59,11 +56,11 @@ PipelinePrediction predicted(const PipelineRun& run, const InSitu& in_situ) {
                                 .schedule = pipeline.schedule,
                                 .part = pipeline.part};
   Measurement measured = run.measured;
-  measured.profile_ns = in_situ_ns(pipeline, in_situ);
+  measured.profile = in_situ_times(pipeline, in_situ);
   prediction.iterations = static_cast<std::uint32_t>(measured.iterations.size());
   prediction.errors = run_errors(pipeline.job, measured);
-  prediction.formula = formula(pipeline.job.plan, measured.profile_ns);
-  prediction.plain = simulated(pipeline.job, plain_costs(pipeline));
+  prediction.formula = formula(pipeline.job.priced.plan, measured.profile);
+  prediction.plain = simulated(plain(pipeline));
   return prediction;
 }
 
@@ -82,9 +79,9 @@ Interval interval_of(const Pipeline& pipeline, const InSitu& in_situ,
   std::vector<double> makespans;
   const auto count = static_cast<std::uint32_t>(misses.size());
   for (std::uint32_t draw = 0; draw < in_situ.model.draws.size(); ++draw) {
-    const Costs costs = costs_of(pipeline.job, in_situ_ns(pipeline, in_situ, draw));
     const double miss = misses[drawn_number(seed, "misses", draw, place, count)];
-    makespans.push_back(miss * to_us(simulated(pipeline.job, costs)));
+    makespans.push_back(
+        miss * to_us(simulated(profiled(pipeline.job, in_situ_times(pipeline, in_situ, draw)))));
   }
   return middle_share(makespans, makespan_interval_share);
 }

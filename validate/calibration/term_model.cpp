@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "validate/calibration/nonnegative.hpp"
-#include "validate/job/measurement.hpp"
+#include "validate/statistics/median.hpp"
 
 namespace penstock {
 namespace {

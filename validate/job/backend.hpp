@@ -1,34 +1,15 @@
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "sim/plan/plan.hpp"
+#include "sim/engines/standstill.hpp"
 #include "validate/job/job.hpp"
 #include "validate/job/trained_numbers.hpp"
 
 namespace penstock {
-
-/// When a task ran, on one clock for all ranks. A transfer ends when it has arrived.
-struct Span {
-  std::int64_t begin_ns = 0;
-  std::int64_t end_ns = 0;
-  friend bool operator==(const Span&, const Span&) = default;
-};
-
-/// One run of a job: a span for each task of its plan.
-using Iteration = std::vector<Span>;
-
-/// Why a run came to no end, or to a wrong one.
-struct RunFault {
-  std::string kind;  // "deadlock", "wrong_tensor", "transport"
-  Rank rank;         // where it was seen
-  std::string text;
-};
 
 /// Why a plan cannot be run, and whether another machine could.
 struct Obstacle {
@@ -41,11 +22,12 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  /// Runs each work class of the plan once by itself, waiting for nobody: what each took, in
-  /// nanoseconds. Links are not measured: their classes have what the job says.
-  virtual std::vector<std::int64_t> profile() = 0;
-  /// Runs the job once. Always ends: a deadlock is a fault.
-  virtual std::variant<Iteration, RunFault> run() = 0;
+  /// Runs each work class of the plan once by itself, waiting for nobody: what each took. Links are
+  /// not measured: their classes have what the job says.
+  virtual std::vector<Time> profile() = 0;
+  /// Runs the job once, on one clock for all ranks. Always ends: a deadlock is a standstill, and so
+  /// are tensors that are not those expected.
+  virtual RunOutcome run() = 0;
   /// What disturbed the last run, in a word each, so that its times say nothing: "preempted". A
   /// backend whose clocks others on the machine do not disturb has nothing to tell.
   virtual std::vector<std::string> disturbances() const { return {}; }

@@ -17,7 +17,8 @@ struct Work {
   std::uint64_t actions = 0;  // that take time
 };
 
-Work work_of(const Plan& plan, const Costs& costs) {
+Work work_of(const PricedPlan& priced) {
+  const auto& [plan, costs, conditions] = priced;
   Work work;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const Time duration = costs.duration[plan.work[task]];
@@ -29,11 +30,11 @@ Work work_of(const Plan& plan, const Costs& costs) {
 }
 
 /// How many times longer everything is to take.
-double scale_for(const Plan& plan, const Costs& costs, const JobLength& length) {
-  const Work work = work_of(plan, costs);
+double scale_for(const PricedPlan& priced, const JobLength& length) {
+  const Work work = work_of(priced);
   if (work.actions == 0) throw UsageError("no action takes any time: there is nothing to measure");
   const double most = static_cast<double>(length.most_work_ns);
-  const double least = static_cast<double>(length.least_work_ns) * plan.ranks;
+  const double least = static_cast<double>(length.least_work_ns) * priced.plan.ranks;
   const double wanted =
       static_cast<double>(length.mean_action_ns) * static_cast<double>(work.actions);
   constexpr double shortest_ns = 1000;
@@ -47,56 +48,64 @@ double scale_for(const Plan& plan, const Costs& costs, const JobLength& length) 
   return std::max(floor, std::min(most, std::max(least, wanted))) / (work.us * 1e3);
 }
 
-std::int64_t scaled_ns(Time time, double scale) {
+Time scaled_to_ns(Time time, double scale) {
   constexpr double most_ns = 1e12;
   const double ns = to_us(time) * 1e3 * scale;
   if (ns > most_ns) {
     throw UsageError("transfers take so much longer than actions that these cannot be measured");
   }
-  return std::llround(ns);
+  return from_ns(std::llround(ns));
 }
 
 }  // namespace
 
-Job job_of(Plan plan, const Costs& costs, const JobLength& length) {
-  const double scale = scale_for(plan, costs, length);
-  Job job = scaled_job(std::move(plan), costs, scale);
+std::uint64_t Job::tensor_bytes(std::size_t work) const {
+  const std::uint32_t buffer = priced.plan.classes[work].buffer;
+  return buffer == UINT32_MAX ? 0 : priced.costs.bytes[buffer];
+}
+
+Job job_of(PricedPlan priced, const JobLength& length) {
+  const double scale = scale_for(priced, length);
+  Job job = scaled_job(std::move(priced), scale);
   job.most_tensor_words = length.most_tensor_words;
   return job;
 }
 
-Job scaled_job(Plan plan, const Costs& costs, double scale) {
-  Job job;
-  job.scale = scale;
-  for (std::size_t c = 0; c < plan.classes.size(); ++c) {
-    const std::uint32_t buffer = plan.classes[c].buffer;
-    job.work_ns.push_back(scaled_ns(costs.duration[c], job.scale));
-    job.latency_ns.push_back(scaled_ns(costs.latency[c], job.scale));
-    job.bytes.push_back(buffer == UINT32_MAX ? 0 : costs.bytes[buffer]);
+Job scaled_job(PricedPlan priced, double scale) {
+  Costs costs;
+  for (const Time time : priced.costs.duration) {
+    costs.duration.push_back(scaled_to_ns(time, scale));
   }
-  job.plan = std::move(plan);
-  return job;
+  for (const Time time : priced.costs.latency) costs.latency.push_back(scaled_to_ns(time, scale));
+  costs.bytes = std::move(priced.costs.bytes);
+  return {.priced = {std::move(priced.plan), std::move(costs)}, .scale = scale, .layers = {}};
 }
 
-void use_measured(Job& job, const std::vector<std::int64_t>& profile_ns) {
+void use_measured(Job& job, const std::vector<Time>& profile) {
+  auto& [plan, costs, conditions] = job.priced;
   double asked = 0;
   double measured = 0;
-  for (const std::uint32_t work : job.plan.work) {
-    if (job.plan.is_link(job.plan.classes[work].resource)) continue;
-    asked += static_cast<double>(job.work_ns[work]);
-    measured += static_cast<double>(profile_ns[work]);
+  for (const std::uint32_t work : plan.work) {
+    if (plan.is_link(plan.classes[work].resource)) continue;
+    asked += static_cast<double>(job.work_ns(work));
+    measured += static_cast<double>(to_ns(profile[work]));
   }
   const double ratio = measured / asked;
-  const auto scale = [&](std::int64_t& ns) { ns = std::llround(static_cast<double>(ns) * ratio); };
-  for (std::size_t c = 0; c < job.work_ns.size(); ++c) {
-    if (job.plan.is_link(job.plan.classes[c].resource)) {
-      scale(job.work_ns[c]);
-      scale(job.latency_ns[c]);
-    } else {
-      job.work_ns[c] = profile_ns[c];
-    }
+  const auto scaled = [&](std::int64_t ns) {
+    return from_ns(std::llround(static_cast<double>(ns) * ratio));
+  };
+  for (std::size_t c = 0; c < plan.classes.size(); ++c) {
+    const bool moves = plan.is_link(plan.classes[c].resource);
+    costs.duration[c] = moves ? scaled(job.work_ns(c)) : profile[c];
+    if (moves) costs.latency[c] = scaled(job.latency_ns(c));
   }
   job.scale *= ratio;
+}
+
+PricedPlan profiled(const Job& job, std::vector<Time> profile) {
+  PricedPlan priced = job.priced;
+  priced.costs.duration = std::move(profile);
+  return priced;
 }
 
 }  // namespace penstock

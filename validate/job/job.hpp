@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "hardware_models/spec/model_spec.hpp"
-#include "sim/costs/costs.hpp"
-#include "sim/plan/plan.hpp"
+#include "sim/costs/priced_plan.hpp"
 
 namespace penstock {
 
@@ -20,16 +19,20 @@ struct JobLayers {
   double rate = 0.05;      // of an update: weights go down their gradient
 };
 
-/// A plan and what each of its work classes is to take on a backend. Whole nanoseconds, so that
-/// clocks of a machine and of the simulator can agree exactly.
+/// A priced plan to run for real, its costs scaled, and what no simulation needs. Times of work
+/// classes are whole nanoseconds, so that clocks of a machine and of the simulator can agree
+/// exactly; conditions are those of the machine.
 struct Job {
-  Plan plan;
-  std::vector<std::int64_t> work_ns;     // by work class: how long it keeps its rank or link
-  std::vector<std::int64_t> latency_ns;  // by work class: how much later what was sent is there
-  std::vector<std::uint64_t> bytes;      // by work class: of a transfer, its tensor
+  PricedPlan priced;
   double scale = 1;                      // times are so often those of the costs it was made from
   std::size_t most_tensor_words = 8192;  // that move for a tensor, where actions are busy kernels
   std::optional<JobLayers> layers;       // without them actions keep a core busy
+
+  // Of a work class: how long it keeps its rank or link, how much later what was sent is there, and
+  // the tensor of a transfer.
+  std::int64_t work_ns(std::size_t work) const { return to_ns(priced.costs.duration[work]); }
+  std::int64_t latency_ns(std::size_t work) const { return to_ns(priced.costs.latency[work]); }
+  std::uint64_t tensor_bytes(std::size_t work) const;
 };
 
 /// How long things take for real, and how much moves.
@@ -41,17 +44,20 @@ struct JobLength {
   std::size_t most_tensor_words = 8192;
 };
 
-/// A job that takes what some costs say, all of them longer or shorter in the same proportion, so
+/// A job that takes what its costs say, all of them longer or shorter in the same proportion, so
 /// that it can be run many times in little time. Throws UsageError where that leaves nothing to be
 /// measured: no action takes any time, there are too many of them, or links take so much longer.
-Job job_of(Plan plan, const Costs& costs, const JobLength& length = {});
+Job job_of(PricedPlan priced, const JobLength& length = {});
 
 /// Puts what actions were measured to take in place of what they were asked to; links become
 /// slower or faster in the proportion in which all actions together did.
-void use_measured(Job& job, const std::vector<std::int64_t>& profile_ns);
+void use_measured(Job& job, const std::vector<Time>& profile);
 
-/// A job that takes so many times what some costs say, rounded to whole nanoseconds. Throws
+/// A job that takes so many times what its costs say, rounded to whole nanoseconds. Throws
 /// UsageError for links that take more than a quarter of an hour.
-Job scaled_job(Plan plan, const Costs& costs, double scale = 1);
+Job scaled_job(PricedPlan priced, double scale = 1);
+
+/// The plan of a job with what its work classes take by a profile, and the rest as the job says.
+PricedPlan profiled(const Job& job, std::vector<Time> profile);
 
 }  // namespace penstock

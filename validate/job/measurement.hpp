@@ -22,24 +22,18 @@ struct MeasuringPlan {
 
 /// What was measured of a job.
 struct Measurement {
-  std::vector<std::int64_t> profile_ns;  // by work class: medians of the profiles beside clean ones
-  std::vector<Iteration> iterations;     // the clean ones, in the order they ran
+  std::vector<Time> profile;         // by work class: medians of the profiles beside clean ones
+  std::vector<Timeline> iterations;  // the clean ones, in the order they ran
   std::uint32_t tried = 0;
   std::map<std::string, std::uint32_t> disturbed = {};  // why others were not clean, and how many
   bool complete = false;                                // enough clean ones
 };
 
-/// The middle of some numbers, or between the two in the middle; 0 of none.
-double median(std::vector<double> values);
-
-/// The middle of how far some numbers are from their middle.
-double median_deviation(const std::vector<double>& values);
-
 /// Profile, run, profile, run …, of the job that the backend was made for: machines drift, so each
 /// run stands between two profiles, and where these differ it is not clean ("profiles"), nor where
 /// the backend says what disturbed it. The first ones, a third as many as clean ones are wanted,
 /// warm up and do not count.
-std::variant<Measurement, RunFault> measure(Backend& backend, const Job& job,
-                                            const MeasuringPlan& measuring = {});
+std::variant<Measurement, Standstill> measure(Backend& backend, const Job& job,
+                                              const MeasuringPlan& measuring = {});
 
 }  // namespace penstock

@@ -22,18 +22,21 @@ void Recorder::add(std::uint32_t lane, TaskId task, Span span) {
   own.records[own.used++] = {task, span};
 }
 
-Iteration Recorder::by_task(std::uint32_t tasks, std::uint32_t elsewhere) const {
-  Iteration spans(tasks);
-  std::vector<std::uint32_t> times(tasks);
+Timeline Recorder::timeline(const Plan& plan, std::uint32_t elsewhere) const {
+  Timeline timeline;
+  timeline.begin.resize(plan.tasks());
+  timeline.end.resize(plan.tasks());
+  std::vector<std::uint32_t> times(plan.tasks());
   for (const Lane& lane : lanes_) {
     for (std::uint32_t i = 0; i < lane.used; ++i) {
-      const Record& record = lane.records[i];
-      if (record.task >= tasks) throw std::logic_error("a task was recorded that is not there");
-      spans[record.task] = record.span;
-      ++times[record.task];
+      const auto& [task, span] = lane.records[i];
+      if (task >= plan.tasks()) throw std::logic_error("a task was recorded that is not there");
+      timeline.begin[task] = from_ns(span.begin_ns);
+      timeline.end[task] = from_ns(span.end_ns);
+      ++times[task];
     }
   }
-  for (TaskId task = 0; task < tasks; ++task) {
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
     if (times[task] == 1) continue;
     if (times[task] == 0 && elsewhere > 0) {
       --elsewhere;
@@ -41,7 +44,8 @@ Iteration Recorder::by_task(std::uint32_t tasks, std::uint32_t elsewhere) const 
     }
     throw std::logic_error(fmt::format("task {} was recorded {} times", task, times[task]));
   }
-  return spans;
+  find_last_inputs(plan, timeline);
+  return timeline;
 }
 
 }  // namespace penstock

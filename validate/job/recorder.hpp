@@ -3,9 +3,15 @@
 #include <cstdint>
 #include <vector>
 
-#include "validate/job/backend.hpp"
+#include "sim/timeline/timeline.hpp"
 
 namespace penstock {
+
+/// When a task ran, in nanoseconds of one clock for all ranks. A transfer ends when it has arrived.
+struct Span {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+};
 
 /// Takes down when tasks ran. Each lane belongs to one thread, which fills memory that was there
 /// before: nothing is allocated or shared while a run goes on.
@@ -18,9 +24,9 @@ class Recorder {
   void clear();
   /// Throws std::logic_error when the lane is full.
   void add(std::uint32_t lane, TaskId task, Span span);
-  /// The records of all lanes, by task. Throws std::logic_error unless each of so many tasks was
-  /// recorded exactly once, but for those, so many, that are recorded elsewhere.
-  Iteration by_task(std::uint32_t tasks, std::uint32_t elsewhere = 0) const;
+  /// The records of all lanes. Throws std::logic_error unless each task of the plan was recorded
+  /// exactly once, but for those, so many, that are recorded elsewhere: they have no time here.
+  Timeline timeline(const Plan& plan, std::uint32_t elsewhere = 0) const;
 
  private:
   struct Record {

@@ -6,34 +6,31 @@
 #include <utility>
 
 #include "sim/engines/relax.hpp"
+#include "validate/statistics/median.hpp"
 
 namespace penstock {
 namespace {
-
-Time from_ns(std::int64_t ns) { return {ns * 1000}; }
 
 double share(Time part, Time whole) { return whole > Time{} ? to_us(part) / to_us(whole) : 0; }
 
 double distance(Time a, Time b) { return std::abs(share(a - b, b)); }
 
-/// What a job costs when each action takes what it took in an iteration. Links have their word.
-Costs costs_of_iteration(const Job& job, const Iteration& iteration) {
-  Costs costs = costs_of(job, job.work_ns);
-  const Plan& plan = job.plan;
+/// The plan of a job when each action takes what it took in an iteration. Links have their word.
+PricedPlan with_lengths_of(const Timeline& iteration, const Job& job) {
+  PricedPlan priced = job.priced;
+  auto& [plan, costs, conditions] = priced;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const bool moves = plan.is_link(plan.class_of(task).resource);
-    costs.task_duration.push_back(moves
-                                      ? costs.duration[plan.work[task]]
-                                      : from_ns(iteration[task].end_ns - iteration[task].begin_ns));
+    costs.task_duration.push_back(moves ? costs.duration[plan.work[task]]
+                                        : iteration.end[task] - iteration.begin[task]);
     costs.task_latency.push_back(costs.latency[plan.work[task]]);
   }
-  return costs;
+  return priced;
 }
 
-double structure_error(const Job& job, const Iteration& iteration) {
-  Timeline replayed;
-  relax(job.plan, costs_of_iteration(job, iteration), replayed);
-  return distance(makespan(job.plan, replayed), makespan(job.plan, timeline_of(job, iteration)));
+double structure_error(const Job& job, const Timeline& iteration) {
+  const PricedPlan priced = with_lengths_of(iteration, job);
+  return distance(makespan(priced.plan, relax(priced)), makespan(priced.plan, iteration));
 }
 
 std::vector<double> idle_shares(const Plan& plan, const Timeline& timeline) {
@@ -89,50 +86,25 @@ void compare_op_by_op(const Plan& plan, const Timeline& simulated, const Timelin
 
 }  // namespace
 
-Costs costs_of(const Job& job, const std::vector<std::int64_t>& work_ns) {
-  Costs costs;
-  for (std::size_t c = 0; c < work_ns.size(); ++c) {
-    costs.duration.push_back(from_ns(work_ns[c]));
-    costs.latency.push_back(from_ns(job.latency_ns[c]));
-  }
-  costs.bytes.resize(job.plan.buffers.size());
-  return costs;
-}
-
-Timeline timeline_of(const Job& job, const Iteration& iteration) {
-  Timeline timeline;
-  for (TaskId task = 0; task < job.plan.tasks(); ++task) {
-    timeline.begin.push_back(from_ns(iteration[task].begin_ns));
-    timeline.end.push_back(from_ns(iteration[task].end_ns));
-    TaskId last = no_task;
-    job.plan.for_each_input(task, [&](TaskId input) {
-      if (last == no_task || iteration[input].end_ns > iteration[last].end_ns) last = input;
-    });
-    timeline.last_input.push_back(last);
-  }
-  return timeline;
-}
-
 RunErrors run_errors(const Job& job, const Measurement& measured) {
   RunErrors errors;
+  const Plan& plan = job.priced.plan;
   std::vector<double> structures;
   std::vector<double> makespans;
-  for (const Iteration& iteration : measured.iterations) {
+  for (const Timeline& iteration : measured.iterations) {
     structures.push_back(structure_error(job, iteration));
-    makespans.push_back(to_us(makespan(job.plan, timeline_of(job, iteration))));
+    makespans.push_back(to_us(makespan(plan, iteration)));
   }
   errors.structure = *std::max_element(structures.begin(), structures.end());
   errors.usual_structure = median(std::move(structures));
-  Timeline simulated;
-  relax(job.plan, costs_of(job, measured.profile_ns), simulated);
-  errors.simulated = makespan(job.plan, simulated);
+  const Timeline simulated = relax(profiled(job, measured.profile));
+  errors.simulated = makespan(plan, simulated);
   errors.measured = from_us(median(makespans));
   errors.profile = distance(errors.simulated, errors.measured);
   errors.retest = retest_error(makespans);
   if (errors.measured > Time{}) errors.spread = median_deviation(makespans) / median(makespans);
   errors.median_iteration = in_the_middle(makespans);
-  const Iteration& typical = measured.iterations[errors.median_iteration];
-  compare_op_by_op(job.plan, simulated, timeline_of(job, typical), errors);
+  compare_op_by_op(plan, simulated, measured.iterations[errors.median_iteration], errors);
   return errors;
 }
 

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/costs/costs.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "validate/job/measurement.hpp"
 
@@ -24,12 +23,6 @@ struct RunErrors {
   Time measured{};             // and of the median iteration
   std::size_t median_iteration = 0;
 };
-
-/// What a job costs when its work classes take so long: in `work_ns` those of a profile.
-Costs costs_of(const Job& job, const std::vector<std::int64_t>& work_ns);
-
-/// An iteration as any other run of the plan.
-Timeline timeline_of(const Job& job, const Iteration& iteration);
 
 /// Simulates what was measured. There must be an iteration.
 RunErrors run_errors(const Job& job, const Measurement& measured);

@@ -1,3 +1,5 @@
+#include "hardware_models/spec/model_spec.hpp"
+#include "validate/kernels/registry.hpp"
 #include "validate/kernels/steps/attention_core.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 #include "validate/kernels/steps/norming.hpp"

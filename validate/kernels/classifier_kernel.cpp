@@ -1,3 +1,4 @@
+#include "validate/kernels/registry.hpp"
 #include "validate/kernels/steps/cross_entropy.hpp"
 #include "validate/kernels/steps/drawn.hpp"
 #include "validate/kernels/steps/matrix.hpp"

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "validate/kernels/registry.hpp"
 #include "validate/kernels/steps/convolution_steps.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 

@@ -1,3 +1,4 @@
+#include "validate/kernels/registry.hpp"
 #include "validate/kernels/steps/convolution_steps.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 

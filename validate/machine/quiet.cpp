@@ -7,10 +7,10 @@
 #include <cmath>
 #include <utility>
 
-#include "validate/job/measurement.hpp"
 #include "validate/machine/busy_kernel.hpp"
 #include "validate/machine/host.hpp"
 #include "validate/machine/wall_clock.hpp"
+#include "validate/statistics/median.hpp"
 
 namespace penstock {
 

@@ -1,3 +1,4 @@
+#include "validate/probes/registry.hpp"
 #include "validate/probes/timing/codec_probe.hpp"
 
 namespace penstock {

@@ -1,15 +1,12 @@
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string_view>
 
 #include "hardware_models/spec/parameters.hpp"
+#include "validate/probes/timing/probe_timing.hpp"
 
 namespace penstock {
-
-/// Runs a kernel and returns what it took, in nanoseconds.
-using Sampler = std::function<double()>;
 
 /// A kernel that can be measured by itself at any of its shapes. A probe is one .cpp of this
 /// folder.

@@ -15,7 +15,7 @@ namespace {
 
 /// What ranks do, and the transfers that they ask for.
 std::vector<TaskId> tasks_of(const Job& job, const RankGroup& ranks) {
-  const std::vector<RankProgram> programs = rank_programs(job.plan);
+  const std::vector<RankProgram> programs = rank_programs(job.priced.plan);
   std::vector<TaskId> tasks;
   for (std::uint32_t rank = ranks.first; rank < ranks.end; ++rank) {
     for (const Step& step : programs[rank]) {
@@ -35,7 +35,7 @@ std::vector<Descriptor> sockets_of(const ProcessJob& all, std::uint32_t process,
   const Greeting greeting{.token = all.token,
                           .process = process,
                           .processes = static_cast<std::uint32_t>(all.groups.size()),
-                          .plan = plan_hash(all.job->plan)};
+                          .plan = plan_hash(all.job->priced.plan)};
   return connect_peers(listener, ports_in(*message), greeting, end);
 }
 
@@ -99,12 +99,13 @@ class Server {
 
   void run() {
     const auto outcome = backend_->run();
-    if (const auto* fault = std::get_if<RunFault>(&outcome)) {
-      return control_.send(Word::fault, body_of(*fault));
+    if (const auto* halt = std::get_if<Standstill>(&outcome)) {
+      return control_.send(Word::fault, body_of(*halt));
     }
+    const auto& timeline = std::get<Timeline>(outcome);
     PartRun ran{{}, backend_->disturbances()};
     for (const TaskId task : tasks_) {
-      ran.spans.push_back({task, std::get<Iteration>(outcome)[task]});
+      ran.spans.push_back({task, {to_ns(timeline.begin[task]), to_ns(timeline.end[task])}});
     }
     control_.send(Word::ran, body_of(ran));
   }

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "validate/backends/make_part.hpp"
 #include "validate/processes/control.hpp"
+#include "validate/ranks/make_part.hpp"
 
 namespace penstock {
 

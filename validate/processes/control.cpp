@@ -94,12 +94,12 @@ std::map<std::string, std::string> environment_in(const ControlMessage& message)
   return environment;
 }
 
-ByteWriter body_of(const std::vector<std::int64_t>& profile) {
-  return list_of(profile, [](ByteWriter& out, std::int64_t ns) { out.i64(ns); });
+ByteWriter body_of(const std::vector<Time>& profile) {
+  return list_of(profile, [](ByteWriter& out, Time time) { out.i64(time.picoseconds); });
 }
 
-std::vector<std::int64_t> profile_in(const ControlMessage& message) {
-  return list_in<std::int64_t>(message, 8, [](ByteReader& in) { return in.i64(); });
+std::vector<Time> profile_in(const ControlMessage& message) {
+  return list_in<Time>(message, 8, [](ByteReader& in) { return Time{in.i64()}; });
 }
 
 ByteWriter body_of(const PartRun& run) {
@@ -143,17 +143,17 @@ std::optional<TrainedNumbers> numbers_in(const ControlMessage& message) {
   return numbers;
 }
 
-ByteWriter body_of(const RunFault& fault) {
+ByteWriter body_of(const Standstill& standstill) {
   ByteWriter out;
-  out.text(fault.kind);
-  out.u32(index(fault.rank));
-  out.text(fault.text);
+  out.text(standstill.kind);
+  out.u32(index(standstill.rank.value()));
+  out.text(standstill.text);
   return out;
 }
 
-RunFault fault_in(const ControlMessage& message) {
+Standstill standstill_in(const ControlMessage& message) {
   ByteReader in(message.body);
-  return {in.text(), Rank{in.u32()}, in.text()};
+  return {in.text(), Rank{in.u32()}, {}, in.text()};
 }
 
 ByteWriter body_of(const Standing& standing) {

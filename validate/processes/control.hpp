@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "validate/job/backend.hpp"
+#include "sim/engines/standstill.hpp"
+#include "validate/job/recorder.hpp"
+#include "validate/job/trained_numbers.hpp"
 #include "validate/transports/tcp.hpp"
 #include "validate/wire/bytes.hpp"
 #include "validate/wire/sockets.hpp"
@@ -79,14 +81,14 @@ ByteWriter body_of(const std::vector<std::uint16_t>& ports);
 std::vector<std::uint16_t> ports_in(const ControlMessage& message);
 ByteWriter body_of(const std::map<std::string, std::string>& environment);
 std::map<std::string, std::string> environment_in(const ControlMessage& message);
-ByteWriter body_of(const std::vector<std::int64_t>& profile);
-std::vector<std::int64_t> profile_in(const ControlMessage& message);
+ByteWriter body_of(const std::vector<Time>& profile);
+std::vector<Time> profile_in(const ControlMessage& message);
 ByteWriter body_of(const PartRun& run);
 PartRun run_in(const ControlMessage& message);
 ByteWriter body_of(const std::optional<TrainedNumbers>& numbers);
 std::optional<TrainedNumbers> numbers_in(const ControlMessage& message);
-ByteWriter body_of(const RunFault& fault);
-RunFault fault_in(const ControlMessage& message);
+ByteWriter body_of(const Standstill& standstill);
+Standstill standstill_in(const ControlMessage& message);
 ByteWriter body_of(const Standing& standing);
 Standing standing_in(const ControlMessage& message);
 ByteWriter body_of(const std::string& text);

@@ -9,9 +9,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "validate/job/measurement.hpp"
 #include "validate/processes/round.hpp"
 #include "validate/ranks/rank_runner.hpp"
+#include "validate/statistics/median.hpp"
 #include "validate/transports/link_probe.hpp"
 #include "validate/transports/tcp_frames.hpp"
 
@@ -21,9 +21,9 @@ namespace {
 /// For a run on a machine that has much else to do.
 std::chrono::milliseconds run_limit_of(const Job& job) {
   double ns = 0;
-  for (TaskId task = 0; task < job.plan.tasks(); ++task) {
-    if (job.plan.is_link(job.plan.class_of(task).resource)) continue;
-    ns += static_cast<double>(job.work_ns[job.plan.work[task]]);
+  for (TaskId task = 0; task < job.priced.plan.tasks(); ++task) {
+    if (job.priced.plan.is_link(job.priced.plan.class_of(task).resource)) continue;
+    ns += static_cast<double>(job.work_ns(job.priced.plan.work[task]));
   }
   const double most = std::min(60'000 + 50 * ns / 1e6, 3'600'000.0);
   return std::chrono::milliseconds(static_cast<std::int64_t>(most));
@@ -35,18 +35,18 @@ bool is_of_process(const Plan& plan, std::uint32_t work, const RankGroup& group)
 
 /// What says most of what went wrong: ranks are halted, or lose their connections, because of what
 /// happened to others.
-std::optional<RunFault> fault_of(const std::vector<ControlMessage>& answers) {
-  std::vector<RunFault> deadlocks;
-  std::vector<RunFault> transports;
+std::optional<Standstill> standstill_of(const std::vector<ControlMessage>& answers) {
+  std::vector<Standstill> deadlocks;
+  std::vector<Standstill> transports;
   for (const ControlMessage& answer : answers) {
     if (answer.word != Word::fault) continue;
-    RunFault fault = fault_in(answer);
-    if (fault.kind == "deadlock") {
-      deadlocks.push_back(std::move(fault));
-    } else if (fault.kind == "transport") {
-      transports.push_back(std::move(fault));
+    Standstill halt = standstill_in(answer);
+    if (halt.kind == "deadlock") {
+      deadlocks.push_back(std::move(halt));
+    } else if (halt.kind == "transport") {
+      transports.push_back(std::move(halt));
     } else {
-      return fault;
+      return halt;
     }
   }
   if (!deadlocks.empty()) return joined(deadlocks);
@@ -69,6 +69,16 @@ std::map<std::string, std::string> merged(const std::vector<ControlMessage>& ans
   return all;
 }
 
+/// What a connection between two processes of this machine is worth.
+std::map<std::string, std::string> loopback_environment() {
+  constexpr std::size_t large = std::size_t{1} << 20;
+  const double one_way_ns = median(measure_link(TransportKind::tcp, 8, 100));
+  const double large_ns = median(measure_link(TransportKind::tcp, large, 20));
+  return {{"links", "TCP on loopback"},
+          {"tcp_one_way_us", fmt::format("{:.1f}", one_way_ns * 1e-3)},
+          {"tcp_gigabytes_per_s", fmt::format("{:.2f}", static_cast<double>(large) / large_ns)}};
+}
+
 }  // namespace
 
 ProcessBackend::ProcessBackend(const Job& job, MakePart make, std::uint32_t processes,
@@ -76,15 +86,16 @@ ProcessBackend::ProcessBackend(const Job& job, MakePart make, std::uint32_t proc
     : job_(job),
       limits_(limits),
       run_limit_(run_limit_of(job)),
-      groups_(rank_groups(job.plan.ranks, processes)),
+      groups_(rank_groups(job.priced.plan.ranks, processes)),
       shared_(sizeof(StartLine)),
       line_(new (shared_.take(sizeof(StartLine), alignof(StartLine)))
-                StartLine(job.plan.ranks, 200'000)),
-      recorder_({job.plan.tasks()}) {
+                StartLine(job.priced.plan.ranks, 200'000)),
+      recorder_({job.priced.plan.tasks()}) {
   const ProcessJob all{&job, make, line_, groups_, random_token(), limits.start, run_limit_};
   children_ = start_children(
       processes, [&](std::uint32_t process, Control& control) { serve(all, process, control); });
   connect();
+  link_ = loopback_environment();
 }
 
 ProcessBackend::~ProcessBackend() { quit(); }
@@ -130,24 +141,24 @@ std::optional<std::vector<ControlMessage>> ProcessBackend::ask(Word word) {
 }
 
 /// Where a process was lost there is nothing to measure, which the next run says.
-std::vector<std::int64_t> ProcessBackend::profile() {
-  std::vector<std::int64_t> ns = job_.work_ns;
+std::vector<Time> ProcessBackend::profile() {
+  std::vector<Time> times = job_.priced.costs.duration;
   const auto answers = ask(Word::profile);
-  if (!answers) return ns;
+  if (!answers) return times;
   for (std::uint32_t process = 0; process < groups_.size(); ++process) {
-    const std::vector<std::int64_t> its = profile_in((*answers)[process]);
-    for (std::uint32_t work = 0; work < ns.size(); ++work) {
-      if (is_of_process(job_.plan, work, groups_[process])) ns[work] = its.at(work);
+    const std::vector<Time> its = profile_in((*answers)[process]);
+    for (std::uint32_t work = 0; work < times.size(); ++work) {
+      if (is_of_process(job_.priced.plan, work, groups_[process])) times[work] = its.at(work);
     }
   }
-  return ns;
+  return times;
 }
 
-std::variant<Iteration, RunFault> ProcessBackend::run() {
+RunOutcome ProcessBackend::run() {
   ++runs_;
   const auto answers = ask(Word::run);
   if (!answers) return *lost_;
-  if (auto fault = fault_of(*answers)) return std::move(*fault);
+  if (auto halt = standstill_of(*answers)) return *std::move(halt);
   recorder_.clear();
   std::set<std::string> disturbances;
   for (const ControlMessage& answer : *answers) {
@@ -156,7 +167,7 @@ std::variant<Iteration, RunFault> ProcessBackend::run() {
     disturbances.insert(part.disturbances.begin(), part.disturbances.end());
   }
   disturbances_.assign(disturbances.begin(), disturbances.end());
-  return recorder_.by_task(job_.plan.tasks());
+  return recorder_.timeline(job_.priced.plan);
 }
 
 /// As `ask`, about what is past: one that is lost meanwhile is for the next run to tell. It is
@@ -182,17 +193,12 @@ std::optional<TrainedNumbers> ProcessBackend::numbers() const {
   return sum;
 }
 
-/// With what a connection like theirs is worth.
+/// With what a connection like theirs was worth when they were started.
 std::map<std::string, std::string> ProcessBackend::environment() const {
-  constexpr std::size_t large = std::size_t{1} << 20;
   const auto answers = ask_about(Word::describe);
   auto all = answers ? merged(*answers) : std::map<std::string, std::string>{};
   all["processes"] = fmt::format("{}", groups_.size());
-  all["links"] = "TCP on loopback";
-  const double one_way_ns = median(measure_link(TransportKind::tcp, 8, 100));
-  const double large_ns = median(measure_link(TransportKind::tcp, large, 20));
-  all["tcp_one_way_us"] = fmt::format("{:.1f}", one_way_ns * 1e-3);
-  all["tcp_gigabytes_per_s"] = fmt::format("{:.2f}", static_cast<double>(large) / large_ns);
+  for (const auto& [name, value] : link_) all[name] = value;
   return all;
 }
 

@@ -3,7 +3,9 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "validate/job/backend.hpp"
@@ -32,8 +34,8 @@ class ProcessBackend : public Backend {
                  const ProcessLimits& limits = {});
   ~ProcessBackend() override;
 
-  std::vector<std::int64_t> profile() override;
-  std::variant<Iteration, RunFault> run() override;
+  std::vector<Time> profile() override;
+  RunOutcome run() override;
   std::vector<std::string> disturbances() const override { return disturbances_; }
   std::optional<TrainedNumbers> numbers() const override;
   std::map<std::string, std::string> environment() const override;
@@ -54,9 +56,10 @@ class ProcessBackend : public Backend {
   SharedMemory shared_;
   StartLine* line_;                                      // there
   std::vector<std::unique_ptr<ChildProcess>> children_;  // none after one was lost
+  std::map<std::string, std::string> link_;              // between them, as measured
   Recorder recorder_;
   std::vector<std::string> disturbances_;
-  mutable std::optional<RunFault> lost_;
+  mutable std::optional<Standstill> lost_;
   std::uint32_t runs_ = 0;
 };
 

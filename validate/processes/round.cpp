@@ -94,8 +94,10 @@ void ProcessRound::lose_contact(std::uint32_t process, const std::string& what) 
 /// The first is what counts: others follow from it.
 void ProcessRound::lose(std::uint32_t process, const std::string& what) {
   if (lost_) return;
-  lost_ = RunFault{"lost_process", Rank{groups_[process].first},
-                   fmt::format("{} {}", process_text(groups_, process), what)};
+  lost_ = Standstill{"lost_process",
+                     Rank{groups_[process].first},
+                     {},
+                     fmt::format("{} {}", process_text(groups_, process), what)};
 }
 
 void ProcessRound::say(std::uint32_t process, Word word, const ByteWriter& body) {

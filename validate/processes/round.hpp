@@ -33,8 +33,8 @@ class ProcessRound {
   std::optional<std::vector<ControlMessage>> answers();
   /// The answers to a word that is said to all.
   std::optional<std::vector<ControlMessage>> ask(Word word, const ByteWriter& body = {});
-  /// The fault of the process that was lost.
-  const std::optional<RunFault>& lost() const { return lost_; }
+  /// That a process was lost, which is a standstill.
+  const std::optional<Standstill>& lost() const { return lost_; }
 
  private:
   struct Party {
@@ -63,7 +63,7 @@ class ProcessRound {
   std::vector<Party> parties_;           // by process
   std::optional<std::uint64_t> waited_;  // what the last wave had sent, when all waited
   std::optional<Word> halting_;          // how those that still run are to be halted
-  std::optional<RunFault> lost_;
+  std::optional<Standstill> lost_;
 };
 
 }  // namespace penstock

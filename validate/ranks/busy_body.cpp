@@ -10,8 +10,11 @@ namespace penstock {
 std::size_t busy_tensor_words(const Job& job) {
   constexpr std::uint64_t most_words = std::uint64_t{1} << 23;
   std::uint64_t bytes = 0;
-  for (const std::uint64_t one : job.bytes) bytes = std::max(bytes, one);
-  const std::uint64_t room = most_words / std::max<std::uint64_t>(job.plan.tasks(), 1);
+  const std::size_t classes = job.priced.plan.classes.size();
+  for (std::size_t work = 0; work < classes; ++work) {
+    bytes = std::max(bytes, job.tensor_bytes(work));
+  }
+  const std::uint64_t room = most_words / std::max<std::uint64_t>(job.priced.plan.tasks(), 1);
   return std::clamp<std::uint64_t>(bytes / 8, 1,
                                    std::min<std::uint64_t>(job.most_tensor_words, room));
 }
@@ -19,9 +22,9 @@ std::size_t busy_tensor_words(const Job& job) {
 std::vector<std::uint64_t> busy_steps(const Job& job) {
   const double steps_per_ns = spin_steps_per_ns();
   std::vector<std::uint64_t> steps;
-  for (const std::int64_t ns : job.work_ns) {
-    steps.push_back(static_cast<std::uint64_t>(
-        std::llround(static_cast<double>(std::max<std::int64_t>(ns, 0)) * steps_per_ns)));
+  for (const Time time : job.priced.costs.duration) {
+    const double ns = static_cast<double>(std::max<std::int64_t>(to_ns(time), 0));
+    steps.push_back(static_cast<std::uint64_t>(std::llround(ns * steps_per_ns)));
   }
   return steps;
 }

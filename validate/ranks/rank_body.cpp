@@ -7,17 +7,17 @@ std::variant<BusyBody, LayeredBody> body_of(const Job& job, Rank rank,
                                             const std::vector<std::uint64_t>& steps,
                                             const std::vector<std::size_t>& words) {
   if (job.layers) return LayeredBody(job, rank, words);
-  return BusyBody(job.plan, steps, busy_tensor_words(job));
+  return BusyBody(job.priced.plan, steps, busy_tensor_words(job));
 }
 
 }  // namespace
 
 std::vector<std::size_t> tensor_words(const Job& job) {
   if (job.layers) return layered_tensor_words(job);
-  std::vector<std::size_t> words(job.plan.tasks());
+  std::vector<std::size_t> words(job.priced.plan.tasks());
   const std::size_t of_each = busy_tensor_words(job);
-  for (TaskId task = 0; task < job.plan.tasks(); ++task) {
-    if (is_transfer(job.plan.class_of(task).pass)) words[task] = of_each;
+  for (TaskId task = 0; task < job.priced.plan.tasks(); ++task) {
+    if (is_transfer(job.priced.plan.class_of(task).pass)) words[task] = of_each;
   }
   return words;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "validate/job/backend.hpp"
+#include "validate/job/recorder.hpp"
 #include "validate/machine/busy_kernel.hpp"
 #include "validate/machine/quiet.hpp"
 #include "validate/machine/wall_clock.hpp"

@@ -57,9 +57,9 @@ std::optional<Obstacle> thread_obstacle(const Plan& plan) {
 }
 
 std::vector<BoxSpec> boxes_of(const Job& job) {
-  const std::vector<RankProgram> programs = rank_programs(job.plan);
+  const std::vector<RankProgram> programs = rank_programs(job.priced.plan);
   const std::vector<std::size_t> words = tensor_words(job);
-  std::vector<BoxSpec> boxes(job.plan.tasks());
+  std::vector<BoxSpec> boxes(job.priced.plan.tasks());
   for (std::uint32_t rank = 0; rank < programs.size(); ++rank) {
     for (const Step& step : programs[rank]) {
       for (const TensorSending& sending : step.sends) {
@@ -70,8 +70,8 @@ std::vector<BoxSpec> boxes_of(const Job& job) {
   return boxes;
 }
 
-RunFault joined(const std::vector<RunFault>& deadlocks) {
-  RunFault all = deadlocks.front();
+Standstill joined(const std::vector<Standstill>& deadlocks) {
+  Standstill all = deadlocks.front();
   for (std::size_t i = 1; i < deadlocks.size(); ++i) {
     all.text += ";" + deadlocks[i].text.substr(before_deadlock.size());
   }
@@ -84,11 +84,11 @@ RankRunner<Clock>::RankRunner(const Job& job, Transport& transport, std::vector<
     : job_(job),
       transport_(transport),
       group_(group),
-      programs_(programs_of(job.plan, group)),
+      programs_(programs_of(job.priced.plan, group)),
       steps_(busy_steps(job)),
       words_(tensor_words(job)),
       recorder_(tasks_by_rank(programs_)),
-      link_free_ns_(job.plan.links.size()) {
+      link_free_ns_(job.priced.plan.links.size()) {
   for (Clock& clock : clocks) {
     const Rank rank{static_cast<std::uint32_t>(ranks_.size())};
     ranks_.emplace_back(std::move(clock));
@@ -104,24 +104,24 @@ void RankRunner<Clock>::on_all_ranks(const std::function<void(std::uint32_t)>& w
 }
 
 template <class Clock>
-std::vector<std::int64_t> RankRunner<Clock>::profile() {
-  std::vector<std::int64_t> ns = job_.work_ns;
+std::vector<Time> RankRunner<Clock>::profile() {
+  std::vector<Time> times = job_.priced.costs.duration;
   on_all_ranks([&](std::uint32_t rank) {
     ranks_[rank].clock.start();
-    for (std::uint32_t c = 0; c < ns.size(); ++c) {
-      if (job_.plan.classes[c].resource != rank) continue;
+    for (std::uint32_t c = 0; c < times.size(); ++c) {
+      if (job_.priced.plan.classes[c].resource != rank) continue;
       bodies_[rank].prepare_class(c);
       const Span span =
-          ranks_[rank].clock.time(job_.work_ns[c], [&] { bodies_[rank].perform_class(c); });
-      ns[c] = span.end_ns - span.begin_ns;
+          ranks_[rank].clock.time(job_.work_ns(c), [&] { bodies_[rank].perform_class(c); });
+      times[c] = from_ns(span.end_ns - span.begin_ns);
     }
     ranks_[rank].clock.finish();
   });
-  return ns;
+  return times;
 }
 
 template <class Clock>
-std::variant<Iteration, RunFault> RankRunner<Clock>::run() {
+RunOutcome RankRunner<Clock>::run() {
   transport_.clear();
   recorder_.clear();
   std::fill(link_free_ns_.begin(), link_free_ns_.end(), 0);
@@ -129,9 +129,9 @@ std::variant<Iteration, RunFault> RankRunner<Clock>::run() {
   for (RankBody& body : bodies_) body.begin();
   on_all_ranks([this](std::uint32_t rank) { run_rank(rank); });
   ++iteration_;
-  if (auto found = fault()) return *found;
-  const std::uint32_t tasks = job_.plan.tasks();
-  return recorder_.by_task(tasks, tasks - tasks_of(programs_));
+  if (auto halt = standstill()) return *std::move(halt);
+  const Plan& plan = job_.priced.plan;
+  return recorder_.timeline(plan, plan.tasks() - tasks_of(programs_));
 }
 
 template <class Clock>
@@ -153,8 +153,8 @@ bool RankRunner<Clock>::run_step(std::uint32_t rank, const Step& step) {
     compute(rank, step);
     return send(rank, step);
   } catch (const OrderFailure& failure) {
-    ranks_[rank].fault =
-        fmt::format("{} on rank {}: {}", task_text(job_.plan, step.task), rank, failure.what());
+    ranks_[rank].fault = fmt::format("{} on rank {}: {}", task_text(job_.priced.plan, step.task),
+                                     rank, failure.what());
     transport_.halt();
     return false;
   }
@@ -171,8 +171,8 @@ bool RankRunner<Clock>::receive(std::uint32_t rank, const Step& step) {
     TensorLabel expected = reading.expected;
     expected.iteration = iteration_;
     if (auto wrong = tensor_fault(*message, room, expected)) {
-      state.fault =
-          fmt::format("before {} on rank {}: {}", task_text(job_.plan, step.task), rank, *wrong);
+      state.fault = fmt::format("before {} on rank {}: {}", task_text(job_.priced.plan, step.task),
+                                rank, *wrong);
       transport_.halt();
       return false;
     }
@@ -184,7 +184,7 @@ bool RankRunner<Clock>::receive(std::uint32_t rank, const Step& step) {
 
 template <class Clock>
 void RankRunner<Clock>::compute(std::uint32_t rank, const Step& step) {
-  const std::int64_t asked_ns = job_.work_ns[job_.plan.work[step.task]];
+  const std::int64_t asked_ns = job_.work_ns(job_.priced.plan.work[step.task]);
   recorder_.add(rank, step.task,
                 ranks_[rank].clock.time(asked_ns, [&] { bodies_[rank].perform(step); }));
 }
@@ -222,42 +222,43 @@ bool RankRunner<Clock>::send_back(std::uint32_t rank, const TensorSending& sendi
 template <class Clock>
 void RankRunner<Clock>::transmit(std::uint32_t rank, const TensorSending& sending, Message message,
                                  std::span<const std::uint64_t> words) {
-  const std::uint32_t work = job_.plan.work[sending.transfer];
+  const std::uint32_t work = job_.priced.plan.work[sending.transfer];
   std::int64_t& free = link_free_ns_[sending.link];
   const std::int64_t begin = std::max(free, message.arrival_ns);
-  free = begin + job_.work_ns[work];
-  message.arrival_ns = free + job_.latency_ns[work];
+  free = begin + job_.work_ns(work);
+  message.arrival_ns = free + job_.latency_ns(work);
   recorder_.add(rank, sending.transfer, {begin, message.arrival_ns});
   transport_.post(sending.transfer, message, words);
 }
 
 /// Names every rank that waits, and what for.
 template <class Clock>
-RunFault RankRunner<Clock>::deadlock_fault(
-    const std::vector<std::optional<std::size_t>>& stuck) const {
-  RunFault fault{"deadlock", Rank{0}, std::string(before_deadlock)};
+Standstill RankRunner<Clock>::deadlock(const std::vector<std::optional<std::size_t>>& stuck) const {
+  Standstill halt{"deadlock", Rank{0}, {}, std::string(before_deadlock)};
   bool first = true;
   for (std::uint32_t rank = 0; rank < stuck.size(); ++rank) {
     if (!stuck[rank]) continue;
-    if (first) fault.rank = Rank{rank};
+    if (first) halt.rank = Rank{rank};
     const auto awaited = static_cast<TaskId>(*stuck[rank]);
-    fault.text +=
-        fmt::format("{} {} of rank {} waits for {}", first ? "" : ";",
-                    task_text(job_.plan, ranks_[rank].at), rank, task_text(job_.plan, awaited));
+    halt.text += fmt::format("{} {} of rank {} waits for {}", first ? "" : ";",
+                             task_text(job_.priced.plan, ranks_[rank].at), rank,
+                             task_text(job_.priced.plan, awaited));
     first = false;
   }
-  return fault;
+  return halt;
 }
 
 template <class Clock>
-std::optional<RunFault> RankRunner<Clock>::fault() const {
+std::optional<Standstill> RankRunner<Clock>::standstill() const {
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
     if (ranks_[rank].fault.empty()) continue;
-    return RunFault{"wrong_tensor", Rank{rank}, ranks_[rank].fault};
+    return Standstill{"wrong_tensor", Rank{rank}, {}, ranks_[rank].fault};
   }
-  if (auto broken = transport_.failure()) return RunFault{"transport", broken->rank, broken->text};
+  if (auto broken = transport_.failure()) {
+    return Standstill{"transport", broken->rank, {}, broken->text};
+  }
   const auto stuck = transport_.deadlock();
-  if (!stuck.empty()) return deadlock_fault(stuck);
+  if (!stuck.empty()) return deadlock(stuck);
   return std::nullopt;
 }
 

@@ -5,7 +5,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "validate/job/backend.hpp"
@@ -26,7 +25,7 @@ std::optional<Obstacle> thread_obstacle(const Plan& plan);
 std::vector<BoxSpec> boxes_of(const Job& job);
 
 /// One deadlock of what several processes say of their ranks, who all wait.
-RunFault joined(const std::vector<RunFault>& deadlocks);
+Standstill joined(const std::vector<Standstill>& deadlocks);
 
 /// Runs a job, or what some of its ranks do of it, with a thread a rank: each receives, computes
 /// and sends as its program says. What tensors go by is the transport's matter, what time is that
@@ -40,12 +39,12 @@ class RankRunner {
              const RankGroup& group);
   /// All ranks.
   RankRunner(const Job& job, Transport& transport, std::vector<Clock> clocks)
-      : RankRunner(job, transport, std::move(clocks), {0, job.plan.ranks}) {}
+      : RankRunner(job, transport, std::move(clocks), {0, job.priced.plan.ranks}) {}
 
   /// As `Backend::profile`. All ranks at once, as in a run: what cores share slows both alike.
-  std::vector<std::int64_t> profile();
+  std::vector<Time> profile();
   /// As `Backend::run`; nothing for tasks of ranks that are not run here.
-  std::variant<Iteration, RunFault> run();
+  RunOutcome run();
   const Clock& clock(std::uint32_t rank) const { return ranks_[rank].clock; }
   /// As `Backend::numbers`.
   std::optional<TrainedNumbers> numbers() const;
@@ -68,8 +67,8 @@ class RankRunner {
   bool send_back(std::uint32_t rank, const TensorSending& sending);
   void transmit(std::uint32_t rank, const TensorSending& sending, Message message,
                 std::span<const std::uint64_t> words);
-  RunFault deadlock_fault(const std::vector<std::optional<std::size_t>>& stuck) const;
-  std::optional<RunFault> fault() const;
+  Standstill deadlock(const std::vector<std::optional<std::size_t>>& stuck) const;
+  std::optional<Standstill> standstill() const;
 
   const Job& job_;
   Transport& transport_;

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "validate/job/measurement.hpp"
+#include "validate/statistics/median.hpp"
 
 namespace penstock {
 

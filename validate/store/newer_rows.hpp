@@ -4,7 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "validate/store/validity.hpp"
+#include "validate/store/stored_row.hpp"
+#include "validate/store/today.hpp"
 
 namespace penstock {
 

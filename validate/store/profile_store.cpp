@@ -23,7 +23,7 @@ void check_row(const std::string& path, const ProfileRow& row, std::size_t numbe
 }
 
 StoredRow new_row(const ProfileRow& row, std::optional<RowId> origin) {
-  return {.row = row, .schema = ProfileStore::schema, .origin = origin};
+  return {.row = row, .schema = store_schema, .origin = origin};
 }
 
 RowId added(Database& database, const StoredRow& stored, std::string_view why) {

@@ -5,23 +5,16 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "validate/store/store_error.hpp"
 #include "validate/store/stored_row.hpp"
 
 namespace penstock {
 
 class Database;
-
-/// The computer cannot keep or give what a store was asked for: the disk is full, the medium takes
-/// no writes, another process has been writing for too long. What was there before is still there.
-class StoreError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// All rows of a store, ascending, as far as they could be read.
 struct StoredRows {
@@ -37,8 +30,6 @@ struct StoredRows {
 class ProfileStore {
  public:
   enum class Access : std::uint8_t { read, write, create };  // create: if it is not there
-
-  static constexpr std::int64_t schema = 1;  // the version that this program writes
 
   explicit ProfileStore(std::string path, Access access = Access::read);
   ProfileStore(ProfileStore&&) noexcept;
@@ -76,8 +67,5 @@ class ProfileStore {
   std::string path_;
   std::unique_ptr<Database> database_;
 };
-
-/// Whether a file begins as files of SQLite do.
-bool looks_like_store(const std::string& path);
 
 }  // namespace penstock

@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "validate/job/measurement.hpp"
+#include "validate/statistics/median.hpp"
 #include "validate/store/environment_keys.hpp"
 
 namespace penstock {

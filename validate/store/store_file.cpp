@@ -10,8 +10,9 @@
 #include <fstream>
 
 #include "sim/base/error.hpp"
-#include "validate/store/profile_store.hpp"
+#include "validate/store/store_error.hpp"
 #include "validate/store/store_schema.hpp"
+#include "validate/store/stored_row.hpp"
 
 namespace penstock {
 namespace {
@@ -53,7 +54,7 @@ void check_file(const std::string& path) {
 }
 
 void check_content(const std::string& path, Database& database) {
-  if (const auto fault = why_no_store(database, ProfileStore::schema)) {
+  if (const auto fault = why_no_store(database, store_schema)) {
     throw InputError(fmt::format("{}: {}", path, *fault));
   }
   if (fs::file_size(path) > most_checked_bytes) return;
@@ -98,7 +99,7 @@ void make_store(const std::string& path) {
   fs::remove(temporary);
   {
     Database database(temporary, Database::Access::create);
-    make_tables(database, ProfileStore::schema);
+    make_tables(database, store_schema);
     database.run("PRAGMA journal_mode = WAL");  // readers and a writer at once
   }
   const bool linked = ::link(temporary.c_str(), path.c_str()) == 0;

@@ -17,4 +17,7 @@ void make_store(const std::string& path);
 /// take long.
 std::unique_ptr<Database> open_store(const std::string& path, Database::Access access);
 
+/// Whether a file begins as files of SQLite do.
+bool looks_like_store(const std::string& path);
+
 }  // namespace penstock

@@ -6,6 +6,7 @@
 
 #include "sim/base/error.hpp"
 #include "validate/store/row_content.hpp"
+#include "validate/store/store_error.hpp"
 
 namespace penstock {
 namespace {

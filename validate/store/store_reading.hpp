@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "validate/store/database.hpp"
-#include "validate/store/profile_store.hpp"
+#include "validate/store/store_error.hpp"
+#include "validate/store/stored_row.hpp"
 
 namespace penstock {
 

@@ -60,7 +60,7 @@ std::vector<RowVerdict> verdicts_of(RowReader& reader, RowId id) {
 
 Recovery read_all(const std::string& path, const Keep& keep) {
   Database database(path, Database::Access::salvage);
-  if (const auto fault = why_no_store(database, ProfileStore::schema)) {
+  if (const auto fault = why_no_store(database, store_schema)) {
     throw InputError(fmt::format("{}: {}", path, *fault));
   }
   Recovery recovery;

@@ -10,6 +10,9 @@
 
 namespace penstock {
 
+/// The version of stores that this program writes.
+constexpr std::int64_t store_schema = 1;
+
 /// The number of a row in its store, from 1.
 enum class RowId : std::int64_t {};
 constexpr std::int64_t index(RowId id) { return static_cast<std::int64_t>(id); }

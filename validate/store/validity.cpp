@@ -6,11 +6,10 @@
 #include <cmath>
 #include <utility>
 
-#include "validate/job/measurement.hpp"
+#include "validate/statistics/median.hpp"
 #include "validate/store/environment_keys.hpp"
 #include "validate/store/layer_point.hpp"
 #include "validate/store/newer_rows.hpp"
-#include "validate/store/profile_store.hpp"
 #include "validate/store/shape_curve.hpp"
 #include "validate/store/shape_neighbours.hpp"
 #include "validate/store/utc.hpp"
@@ -67,9 +66,9 @@ Groups grouped(Rows rows, Text text) {
 }
 
 void judge_alone(const StoredRow& stored, RowJudgement& judgement) {
-  if (stored.schema < ProfileStore::schema) {
+  if (stored.schema < store_schema) {
     find_fault(judgement, fmt::format("it was written in version {} of the schema, this is {}",
-                                      stored.schema, ProfileStore::schema));
+                                      stored.schema, store_schema));
   }
   const std::size_t samples = stored.row.samples_ns.size();
   if (samples < Rules::least_samples) {

@@ -4,19 +4,12 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "validate/store/stored_row.hpp"
+#include "validate/store/today.hpp"
 
 namespace penstock {
-
-/// What rows are held against: where this runs, and when.
-struct Today {
-  std::map<std::string, std::string> environment;
-  std::string build;  // the hash of the kernels that this program measures; empty: unknown
-  std::string date;   // UTC, "2026-11-21T18:40:00Z"
-};
 
 /// From where on rows are no longer believed. These bounds and weights are choices of ours.
 struct ValidityRules {

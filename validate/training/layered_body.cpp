@@ -38,9 +38,9 @@ LayeredBody::LayeredBody(const Job& job, Rank rank, const std::vector<std::size_
     : job_(job),
       words_(words),
       model_(std::make_unique<const LayeredModel>(layered_model(*job.layers))),
-      has_backward_(has_backward(job.plan)),
-      remade_(remade_cells(job.plan)),
-      versions_(versions_used(job.plan, rank, job.layers->weights)) {
+      has_backward_(has_backward(job.priced.plan)),
+      remade_(remade_cells(job.priced.plan)),
+      versions_(versions_used(job.priced.plan, rank, job.layers->weights)) {
   for (const auto& [cell, version] : versions_) {
     const auto& layers = layers_of(cell.stage);
     const auto made = weights_.try_emplace(cell.stage, layers, job.layers->seed, job.layers->rate);
@@ -119,7 +119,7 @@ std::span<std::uint64_t> LayeredBody::room(const Reading& reading) {
 
 void LayeredBody::take_in(const Reading& reading) {
   const TensorLabel& label = reading.expected;
-  const WorkClass& work = job_.plan.class_of(reading.transfer);
+  const WorkClass& work = job_.priced.plan.class_of(reading.transfer);
   if (work.pass == Pass::send_loaded) return take_back({work.stage, label.microbatch});
   Tensor tensor = room_for(*model_, label.model_stage + (label.gradient ? 0 : 1));
   fill(received_.data(), tensor);
@@ -127,8 +127,8 @@ void LayeredBody::take_in(const Reading& reading) {
 }
 
 void LayeredBody::perform(const Step& step) {
-  const WorkClass& work = job_.plan.class_of(step.task);
-  const CellKey cell{work.stage, job_.plan.microbatch[step.task]};
+  const WorkClass& work = job_.priced.plan.class_of(step.task);
+  const CellKey cell{work.stage, job_.priced.plan.microbatch[step.task]};
   if (work.pass == Pass::forward) forward(cell);
   if (work.pass == Pass::recompute || work.recomputes) make_again(cell);
   if (gives_gradient(work.pass)) input_gradient(cell);
@@ -210,7 +210,7 @@ void LayeredBody::weight_gradient(const CellKey& cell) {
 }
 
 std::span<const std::uint64_t> LayeredBody::made(const Step& step) {
-  const WorkClass& work = job_.plan.class_of(step.task);
+  const WorkClass& work = job_.priced.plan.class_of(step.task);
   sent_.clear();
   if (work.pass == Pass::evict) {
     put_out({work.stage, step.makes.microbatch});
@@ -252,7 +252,7 @@ void LayeredBody::take_back(const CellKey& cell) {
 }
 
 void LayeredBody::prepare_class(std::uint32_t number) {
-  const WorkClass& work = job_.plan.classes[number];
+  const WorkClass& work = job_.priced.plan.classes[number];
   const JobLayers& layers = *job_.layers;
   const auto trial =
       trials_.try_emplace(number, *model_, model_stage_of(work.stage),

@@ -52,7 +52,9 @@ class LayeredBody {
 
   static constexpr std::uint32_t before_first = UINT32_MAX;  // hands the data to model stage 0
 
-  std::uint32_t model_stage_of(Stage stage) const { return job_.plan.model_stage[index(stage)]; }
+  std::uint32_t model_stage_of(Stage stage) const {
+    return job_.priced.plan.model_stage[index(stage)];
+  }
   const std::vector<PlacedLayer>& layers_of(Stage stage) const;
   StageWeights& weights_of(Stage stage);
   std::uint32_t version_of(const CellKey& cell) const;

@@ -6,8 +6,8 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
-#include "validate/kernels/steps/distance.hpp"
 #include "validate/kernels/steps/drawn.hpp"
+#include "validate/training/distance.hpp"
 
 namespace penstock {
 namespace {

@@ -46,7 +46,7 @@ class KeptWords {
 }  // namespace
 
 std::vector<std::size_t> layered_tensor_words(const Job& job) {
-  const Plan& plan = job.plan;
+  const Plan& plan = job.priced.plan;
   const LayeredModel model = layered_model(*job.layers);
   const std::set<CellKey> remade = remade_cells(plan);
   KeptWords kept(model, *job.layers);

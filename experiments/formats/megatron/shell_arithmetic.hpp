@@ -1,6 +1,6 @@
 #pragma once
 
-#include "experiments/formats/megatron/shell_words.hpp"
+#include "experiments/formats/megatron/shell_word.hpp"
 
 namespace penstock {
 

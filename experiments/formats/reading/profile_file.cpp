@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include "experiments/files/files.hpp"
+#include "experiments/formats/reading/read_model_file.hpp"
 #include "experiments/profiles/profile_rows.hpp"
 #include "sim/base/error.hpp"
+#include "validate/store/store_file.hpp"
 
 namespace penstock {
 
@@ -20,22 +22,6 @@ Profile read_profile(const std::string& path) {
   }
   file.profile.source = path;
   return std::move(file.profile);
-}
-
-ModelGraph graph_at(const ModelFile& file, double examples) {
-  ModelGraph graph = file.graph;
-  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
-    Layer& layer = graph.layers[i];
-    const ProfilePoint point = at(file.profile.entries[i], examples);
-    layer.forward_us = point.forward_us;
-    layer.backward_us = point.backward_us;
-    layer.backward_input_us = point.backward_input_us;
-    layer.backward_weight_us = point.backward_weight_us;
-    layer.activation_bytes = point.activation_bytes.value_or(0);
-    layer.stash_bytes = point.stash_bytes.value_or(0);
-    layer.examples = examples;
-  }
-  return graph;
 }
 
 }  // namespace penstock

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "experiments/model_files/model_file.hpp"
+#include "hardware_models/spec/profile.hpp"
 
 namespace penstock {
 
@@ -10,8 +10,5 @@ namespace penstock {
 /// that hold today. Throws InputError with the file's name in
 /// front, also where the file holds something else.
 Profile read_profile(const std::string& path);
-
-/// The graph of a profile's layers with what they take in a microbatch of so many examples.
-ModelGraph graph_at(const ModelFile& file, double examples);
 
 }  // namespace penstock

@@ -28,10 +28,20 @@ std::uint64_t collective_bytes(double bytes) {
   return at_least_one(static_cast<std::uint64_t>(std::ceil(bytes)));
 }
 
+TraceNodeKind node_kind(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::all_gather:
+      return TraceNodeKind::all_gather;
+    case CollectiveKind::reduce_scatter:
+      return TraceNodeKind::reduce_scatter;
+    default:
+      return TraceNodeKind::all_reduce;
+  }
+}
+
 class Builder {
  public:
-  Builder(const Plan& plan, const Costs& costs, std::span<const StageShare> shares,
-          const Training& training);
+  Builder(const Plan& plan, const Costs& costs, const Demand& demand);
   ExecutionTrace build() &&;
 
  private:
@@ -53,8 +63,7 @@ class Builder {
 
   const Plan& plan_;
   const Costs& costs_;
-  std::span<const StageShare> shares_;
-  const Training& training_;
+  const Demand& demand_;
   ExecutionTrace trace_;
   std::vector<std::uint32_t> done_;      // by task: its node on the rank that runs or sends it
   std::vector<std::uint32_t> received_;  // by transfer between ranks: its node on the other one
@@ -64,18 +73,16 @@ class Builder {
   std::uint32_t messages_ = 0;
 };
 
-Builder::Builder(const Plan& plan, const Costs& costs, std::span<const StageShare> shares,
-                 const Training& training)
+Builder::Builder(const Plan& plan, const Costs& costs, const Demand& demand)
     : plan_(plan),
       costs_(costs),
-      shares_(shares),
-      training_(training),
+      demand_(demand),
       done_(plan.tasks(), no_node),
       received_(plan.tasks(), no_node),
       last_(plan.ranks, no_node),
       worked_(plan.ranks) {
   trace_.ranks.resize(plan.ranks);
-  trace_.replicas = training.data;
+  trace_.replicas = demand.data;
 }
 
 ExecutionTrace Builder::build() && {
@@ -138,20 +145,19 @@ void Builder::add_memory_move(TaskId task, const Link& link) {
 /// brings.
 void Builder::add_collective(TaskId task, Rank rank) {
   need_inputs(rank, task);
-  if (training_.data == 1) {
+  if (demand_.data == 1) {
     ++trace_.lone_sums;
     done_[task] = needs_.front();
     return;
   }
   const WorkClass& work = plan_.class_of(task);
-  const bool gathers = work.pass == Pass::gather_weights;
-  const double whole = shares_[plan_.model_stage[index(work.stage)]].sizes.parameter_bytes;
-  const double bytes = gathers ? whole / training_.data : whole * training_.gradient_factor;
-  const TraceNodeKind kind = gathers              ? TraceNodeKind::all_gather
-                             : training_.zero > 0 ? TraceNodeKind::reduce_scatter
-                                                  : TraceNodeKind::all_reduce;
-  done_[task] =
-      of(rank).add({.kind = kind, .task = task, .amount = collective_bytes(bytes)}, needs_);
+  const StageDemand& stage = demand_.stages[plan_.model_stage[index(work.stage)]];
+  const StageCollective& one = stage.of(work.pass).collectives.front();
+  const bool gathers = one.kind == CollectiveKind::all_gather;
+  const double whole = stage.parameter_bytes;
+  const double bytes = gathers ? whole / demand_.data : whole * one.factor;
+  done_[task] = of(rank).add(
+      {.kind = node_kind(one.kind), .task = task, .amount = collective_bytes(bytes)}, needs_);
 }
 
 Builder::Message Builder::add_message(TaskId task, Rank from, Rank to, std::uint64_t bytes,
@@ -210,9 +216,8 @@ bool ExecutionTrace::has_collectives() const {
   });
 }
 
-ExecutionTrace execution_trace(const Plan& plan, const Costs& costs,
-                               std::span<const StageShare> shares, const Training& training) {
-  return Builder(plan, costs, shares, training).build();
+ExecutionTrace execution_trace(const Plan& plan, const Costs& costs, const Demand& demand) {
+  return Builder(plan, costs, demand).build();
 }
 
 }  // namespace penstock

@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "sim/costs/costs.hpp"
-#include "sim/costs/stage_share.hpp"
-#include "sim/model/training.hpp"
+#include "sim/costs/demand.hpp"
 #include "sim/plan/plan.hpp"
 
 namespace penstock {
@@ -71,9 +70,8 @@ struct ExecutionTrace {
 /// The microseconds of a rank are rounded so that their sums stay right: from its first compute
 /// node to any other, their total is that of the exact durations, rounded once, half up.
 ///
-/// `shares` has one entry a model stage, and is read only where the plan has collectives. Throws
-/// InputError where these carry more than 9e18 bytes.
-ExecutionTrace execution_trace(const Plan& plan, const Costs& costs,
-                               std::span<const StageShare> shares, const Training& training);
+/// The stages of `demand` are read only where the plan has collectives and data replicas. Throws
+/// InputError where collectives carry more than 9e18 bytes.
+ExecutionTrace execution_trace(const Plan& plan, const Costs& costs, const Demand& demand);
 
 }  // namespace penstock

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "experiments/formats/kineto.hpp"
+#include "experiments/formats/traces/kineto_trace.hpp"
 
 namespace penstock {
 

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "hardware_models/codecs/registry.hpp"
+#include "hardware_models/codecs/coding/block_format.hpp"
+#include "hardware_models/spec/parameters.hpp"
 
 namespace penstock {
 

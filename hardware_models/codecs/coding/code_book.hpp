@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "hardware_models/codecs/reference/distribution.hpp"
-#include "hardware_models/codecs/registry.hpp"
+#include "hardware_models/codecs/coding/block_format.hpp"
+#include "hardware_models/codecs/coding/distribution.hpp"
 
 namespace penstock {
 

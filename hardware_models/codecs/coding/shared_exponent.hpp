@@ -3,7 +3,8 @@
 #include <cstdint>
 #include <span>
 
-#include "hardware_models/codecs/registry.hpp"
+#include "hardware_models/codecs/coding/bits.hpp"
+#include "hardware_models/codecs/coding/block_format.hpp"
 
 namespace penstock {
 

@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "sim/base/error.hpp"
-#include "sim/costs/costs.hpp"
 #include "sim/engines/events.hpp"
 
 namespace penstock {
@@ -16,35 +15,33 @@ class RoundPlan {
  public:
   RoundPlan(const Router& router, const std::vector<Node>& members)
       : router_(router), members_(members) {
-    plan_.ranks = static_cast<std::uint32_t>(members.size());
-    plan_.microbatches = 1;
-    conditions_.network.links = router.topology().links;
-    for (const Rank rank : Numbers<Rank>(plan_.ranks)) {
+    round_.plan.ranks = static_cast<std::uint32_t>(members.size());
+    round_.plan.microbatches = 1;
+    round_.conditions.network.links = router.topology().links;
+    for (const Rank rank : Numbers<Rank>(round_.plan.ranks)) {
       add_class({.pass = Pass::forward, .stage = Stage{index(rank)}, .resource = index(rank)}, {});
-      add_task(plan_, index(rank), Microbatch{0}, no_task);
+      add_task(round_.plan, index(rank), Microbatch{0}, no_task);
     }
   }
 
   void add(const Sending& sending) {
     Route route = route_of(sending);
-    const auto& links = conditions_.network.links;
+    const auto& links = round_.conditions.network.links;
     TransferTime time{occupied_us(sending.bytes, links, route), 0};
     for (const std::uint32_t link : route) time.latency_us += links[link].latency_us;
-    const std::uint32_t resource = plan_.resources();
-    plan_.links.push_back({Rank{sending.from}, Rank{sending.to}});
-    plan_.in_one_order.push_back(true);  // each has one transfer
-    conditions_.network.routes.push_back(std::move(route));
+    const std::uint32_t resource = round_.plan.resources();
+    round_.plan.links.push_back({Rank{sending.from}, Rank{sending.to}});
+    round_.plan.in_one_order.push_back(true);  // each has one transfer
+    round_.conditions.network.routes.push_back(std::move(route));
     const std::uint32_t work = add_class(
         {.pass = Pass::send_activation, .stage = Stage{sending.from}, .resource = resource}, time);
-    add_task(plan_, work, Microbatch{0}, sending.from);  // which is its member's only action
+    add_task(round_.plan, work, Microbatch{0}, sending.from);  // which is its member's only action
   }
 
   Time run() const {
-    Timeline timeline;
-    if (const auto halt = run_events(plan_, costs_, conditions_, timeline)) {
-      throw std::logic_error(text(plan_, *halt));
-    }
-    return makespan(plan_, timeline);
+    const RunOutcome outcome = run_events(round_);
+    if (const auto* halt = std::get_if<Standstill>(&outcome)) throw std::logic_error(halt->text);
+    return makespan(round_.plan, std::get<Timeline>(outcome));
   }
 
  private:
@@ -56,17 +53,15 @@ class RoundPlan {
   }
 
   std::uint32_t add_class(const WorkClass& work, const TransferTime& time) {
-    plan_.classes.push_back(work);
-    costs_.duration.push_back(from_us(time.occupies_us));
-    costs_.latency.push_back(from_us(time.latency_us));
-    return static_cast<std::uint32_t>(plan_.classes.size() - 1);
+    round_.plan.classes.push_back(work);
+    round_.costs.duration.push_back(from_us(time.occupies_us));
+    round_.costs.latency.push_back(from_us(time.latency_us));
+    return static_cast<std::uint32_t>(round_.plan.classes.size() - 1);
   }
 
   const Router& router_;
   const std::vector<Node>& members_;
-  Plan plan_;
-  Costs costs_;
-  Conditions conditions_;
+  PricedPlan round_;
 };
 
 }  // namespace

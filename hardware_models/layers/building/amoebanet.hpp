@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <span>
 
-#include "hardware_models/layers/registry.hpp"
+#include "hardware_models/layers/building/layer_work.hpp"
+#include "hardware_models/spec/model_spec.hpp"
 
 namespace penstock {
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "hardware_models/layers/building/convolution.hpp"
+#include "hardware_models/spec/model_spec.hpp"
 
 namespace penstock {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "hardware_models/topologies/registry.hpp"
+#include "hardware_models/topologies/machines/cluster.hpp"
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "hardware_models/topologies/registry.hpp"
+#include "hardware_models/topologies/machines/cluster.hpp"
 
 namespace penstock {
 

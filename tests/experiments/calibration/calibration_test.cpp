@@ -119,7 +119,7 @@ TEST_CASE("calibration: all schedules of a setting have the same work") {
     const PipelineCase other{{"even", 2, 4, 30}, schedule, PipelinePart::transfer};
     const auto pipeline = pipeline_of(other, exact_busy());
     REQUIRE(pipeline);
-    const Plan& plan = pipeline->job.plan;
+    const Plan& plan = pipeline->job.priced.plan;
     double work_ns = 0;
     for (TaskId task = 0; task < plan.tasks(); ++task) {
       if (plan.is_link(plan.class_of(task).resource)) continue;

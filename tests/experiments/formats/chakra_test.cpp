@@ -430,7 +430,7 @@ TEST_CASE("chakra: whatever the system, traces are sound and replay as it runs")
     system.hardware = link(1.5, 1e9);
     for (Layer& stage : system.stages) stage.activation_bytes += 1000;
     const Outcome outcome = simulated(system);
-    const ExecutionTrace trace = execution_trace(outcome.plan, outcome.costs, {}, system.training);
+    const ExecutionTrace trace = execution_trace(outcome.plan, outcome.costs, {});
     std::vector<ReadTrace> devices;
     for (Rank rank : Numbers<Rank>(outcome.plan.ranks)) {
       devices.push_back(read_chakra(chakra_trace(outcome.plan, trace, 0, rank)));
@@ -462,7 +462,7 @@ TEST_CASE("chakra: whatever the system, in whole microseconds its traces replay 
       stage.recompute_us = std::ceil(stage.recompute_us);
     }
     const Outcome outcome = simulated(system);
-    const ExecutionTrace trace = execution_trace(outcome.plan, outcome.costs, {}, system.training);
+    const ExecutionTrace trace = execution_trace(outcome.plan, outcome.costs, {});
     std::vector<ReadTrace> devices;
     for (Rank rank : Numbers<Rank>(outcome.plan.ranks)) {
       devices.push_back(read_chakra(chakra_trace(outcome.plan, trace, 0, rank)));

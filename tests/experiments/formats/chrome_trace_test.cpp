@@ -45,7 +45,7 @@ Run run_order(const Schedule& schedule, const Placement& placement, const Picose
     run.costs.latency.push_back({moves ? cost.latency : 0});
   }
   run.costs.bytes.assign(run.plan.buffers.size(), 100);
-  relax(run.plan, run.costs, run.timeline);
+  run.timeline = relax({run.plan, run.costs});
   memory_peaks(run.plan, run.costs, run.timeline, &run.timeline.memory);
   return run;
 }

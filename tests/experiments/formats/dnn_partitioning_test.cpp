@@ -7,6 +7,7 @@
 #include <set>
 
 #include "experiments/files/files.hpp"
+#include "experiments/formats/reading/read_model_file.hpp"
 #include "tests/support/model_files.hpp"
 
 namespace penstock::testing {

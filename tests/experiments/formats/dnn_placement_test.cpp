@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/files/files.hpp"
+#include "experiments/formats/reading/read_model_file.hpp"
 #include "experiments/model_files/placed_layers.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/model_files.hpp"
@@ -16,7 +17,7 @@ const std::string placement = R"({
   "fpgas": [ {"load": 3, "nodes": [2, 1]}, {"load": 0, "nodes": []}, {"load": -1, "nodes": [3]} ],
   "maxLoad": 3 })";
 
-std::string with(const std::string& what, const std::string& by) {
+std::string dnn_placement_with(const std::string& what, const std::string& by) {
   return refusal_of_model(replaced(placement, what, by));
 }
 
@@ -49,22 +50,27 @@ TEST_CASE("dnn-placement: each device with nodes is a stage, accelerators first"
 }
 
 TEST_CASE("dnn-placement: what does not fit is refused with its pointer") {
-  CHECK(with("[3]", "[1]") == "/fpgas/2/nodes/0: node 1 stands twice; a node is on one device");
-  CHECK(with("[4]", "[3]") == "/cpus/0/nodes/0: node 3 stands twice; a node is on one device");
-  CHECK(with("[3]", "[-3]").starts_with("/fpgas/2/nodes/0: -3 does not fit; it must be a whole"));
-  CHECK(with("[3]", "[1000000000]").starts_with("/fpgas/2/nodes/0: 1000000000 does not fit; "));
-  CHECK(with("[3]", "[3.5]").starts_with("/fpgas/2/nodes/0: 3.5 does not fit; "));
-  CHECK(with("[3]", "[\"3\"]").starts_with("/fpgas/2/nodes/0: \"3\" does not fit; "));
-  CHECK(with("[3]", "3") == "/fpgas/2/nodes: 3 does not fit; it must be a list");
-  CHECK(with("\"nodes\": [3]", "\"knots\": [3]") == "/fpgas/2/nodes: \"nodes\" is missing");
-  CHECK(with("\"fpgas\"", "\"tpus\"") == "/fpgas: \"fpgas\" is missing");
+  CHECK(dnn_placement_with("[3]", "[1]") ==
+        "/fpgas/2/nodes/0: node 1 stands twice; a node is on one device");
+  CHECK(dnn_placement_with("[4]", "[3]") ==
+        "/cpus/0/nodes/0: node 3 stands twice; a node is on one device");
+  CHECK(dnn_placement_with("[3]", "[-3]")
+            .starts_with("/fpgas/2/nodes/0: -3 does not fit; it must be a whole"));
+  CHECK(dnn_placement_with("[3]", "[1000000000]")
+            .starts_with("/fpgas/2/nodes/0: 1000000000 does not fit; "));
+  CHECK(dnn_placement_with("[3]", "[3.5]").starts_with("/fpgas/2/nodes/0: 3.5 does not fit; "));
+  CHECK(dnn_placement_with("[3]", "[\"3\"]").starts_with("/fpgas/2/nodes/0: \"3\" does not fit; "));
+  CHECK(dnn_placement_with("[3]", "3") == "/fpgas/2/nodes: 3 does not fit; it must be a list");
+  CHECK(dnn_placement_with("\"nodes\": [3]", "\"knots\": [3]") ==
+        "/fpgas/2/nodes: \"nodes\" is missing");
+  CHECK(dnn_placement_with("\"fpgas\"", "\"tpus\"") == "/fpgas: \"fpgas\" is missing");
   CHECK(refusal_of_model(R"({"fpgas": []})") ==
         "/fpgas: no device has nodes; one at least needs some");
   CHECK(refusal_of_model(R"({"fpgas": {"0": [1]}})") ==
         "/fpgas: an object does not fit; it must be a list");
   CHECK(refusal_of_model(R"({"fpgas": [7]})") == "/fpgas/0: 7 does not fit; it must be an object");
   CHECK(refusal_of_model(placement.substr(0, 70)).starts_with("line 3, column "));
-  CHECK(with("\"maxLoad\": 3", "\"maxLoad\": 3, \"maxLoad\": 4") ==
+  CHECK(dnn_placement_with("\"maxLoad\": 3", "\"maxLoad\": 3, \"maxLoad\": 4") ==
         "/maxLoad: the key stands twice in one object");
 }
 

@@ -3,6 +3,7 @@
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_view.hpp"
 #include "experiments/formats/graphs/graph_order.hpp"
+#include "experiments/formats/reading/read_model_file.hpp"
 #include "tests/support/model_files.hpp"
 
 namespace penstock::testing {

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "experiments/formats/reading/read_model_file.hpp"
 #include "experiments/formats/transformers/hf_architectures.hpp"
 #include "experiments/model_files/model_file.hpp"
 #include "hardware_models/layers/registry.hpp"
@@ -41,7 +42,7 @@ json small() {
           {"max_position_embeddings", 512}, {"vocab_size", 1000}};
 }
 
-json with(json config, const std::string& key, const json& value) {
+json hf_config_with(json config, const std::string& key, const json& value) {
   config[key] = value;
   return config;
 }
@@ -305,11 +306,12 @@ TEST_CASE("biases are where a config and the code of its architecture put them")
   json opt = small();
   opt.update({{"model_type", "opt"}, {"ffn_dim", 128}, {"num_key_value_heads", 8}});
   CHECK(biases(small()) == "");
-  CHECK(biases(with(small(), "attention_bias", true)) == "qkv out ");
+  CHECK(biases(hf_config_with(small(), "attention_bias", true)) == "qkv out ");
   CHECK(biases(opt) == "qkv out mlp");
-  CHECK(biases(with(opt, "enable_bias", false)) == "");
-  CHECK(biases(with(with(small(), "model_type", "glm4_moe"), "attention_bias", true)) == "qkv ");
-  CHECK(biases(with(small(), "model_type", "gpt_oss")) == "qkv out ");
+  CHECK(biases(hf_config_with(opt, "enable_bias", false)) == "");
+  CHECK(biases(hf_config_with(hf_config_with(small(), "model_type", "glm4_moe"), "attention_bias",
+                              true)) == "qkv ");
+  CHECK(biases(hf_config_with(small(), "model_type", "gpt_oss")) == "qkv out ");
 }
 
 TEST_CASE("what a config has and its layers cannot have is noted") {
@@ -317,8 +319,9 @@ TEST_CASE("what a config has and its layers cannot have is noted") {
     const std::vector<std::string> notes = model(config).notes;
     return fmt::format("{}", fmt::join(notes, "; ")).find(what) != std::string::npos;
   };
-  CHECK(noted(with(small(), "model_type", "gpt_oss"), "the sinks of attention"));
-  CHECK(noted(with(small(), "layer_norm_elementwise_affine", false), "norms are counted with"));
+  CHECK(noted(hf_config_with(small(), "model_type", "gpt_oss"), "the sinks of attention"));
+  CHECK(noted(hf_config_with(small(), "layer_norm_elementwise_affine", false),
+              "norms are counted with"));
   CHECK_FALSE(noted(small(), "norms are counted with"));
 }
 
@@ -338,12 +341,12 @@ TEST_CASE("the rule of an architecture says which layers have experts") {
   experts.update({{"num_experts", 8}, {"num_experts_per_tok", 2}, {"moe_intermediate_size", 32}});
   CHECK(expert_layers(model(small())) == "0000");
   CHECK(expert_layers(model(experts)) == "1111");
-  CHECK(expert_layers(model(with(experts, "first_k_dense_replace", 1))) == "0111");
-  CHECK(expert_layers(model(with(experts, "moe_layer_freq", 2))) == "1010");
-  CHECK(expert_layers(model(with(experts, "moe_layer_freq", {0, 1, 1, 0}))) == "0110");
-  CHECK(expert_layers(model(with(experts, "decoder_sparse_step", 2))) == "0101");
-  CHECK(expert_layers(model(with(experts, "mlp_only_layers", {0, 3}))) == "0110");
-  CHECK(expert_layers(model(with(experts, "moe_layers", {1, 3}))) == "0101");
+  CHECK(expert_layers(model(hf_config_with(experts, "first_k_dense_replace", 1))) == "0111");
+  CHECK(expert_layers(model(hf_config_with(experts, "moe_layer_freq", 2))) == "1010");
+  CHECK(expert_layers(model(hf_config_with(experts, "moe_layer_freq", {0, 1, 1, 0}))) == "0110");
+  CHECK(expert_layers(model(hf_config_with(experts, "decoder_sparse_step", 2))) == "0101");
+  CHECK(expert_layers(model(hf_config_with(experts, "mlp_only_layers", {0, 3}))) == "0110");
+  CHECK(expert_layers(model(hf_config_with(experts, "moe_layers", {1, 3}))) == "0101");
 }
 
 TEST_CASE("shared experts are as wide as stated, or as many of the others") {
@@ -358,25 +361,25 @@ TEST_CASE("shared experts are as wide as stated, or as many of the others") {
 }
 
 TEST_CASE("a sliding window is in force where the architecture uses it") {
-  json config = with(small(), "sliding_window", 4);
+  json config = hf_config_with(small(), "sliding_window", 4);
   CHECK(windows(config) == "0000");
-  CHECK(windows(with(config, "model_type", "mistral")) == "4444");
-  CHECK(windows(with(config, "model_type", "gemma2")) == "4040");
-  CHECK(windows(with(config, "model_type", "gpt_oss")) == "4040");
+  CHECK(windows(hf_config_with(config, "model_type", "mistral")) == "4444");
+  CHECK(windows(hf_config_with(config, "model_type", "gemma2")) == "4040");
+  CHECK(windows(hf_config_with(config, "model_type", "gpt_oss")) == "4040");
   config["model_type"] = "gemma3_text";
   CHECK(windows(config) == "4444");  // the sixth of every six would have none
-  CHECK(windows(with(config, "sliding_window_pattern", 3)) == "4404");
+  CHECK(windows(hf_config_with(config, "sliding_window_pattern", 3)) == "4404");
   config["model_type"] = "qwen2";
   CHECK(windows(config) == "0000");
   config["use_sliding_window"] = true;
-  CHECK(windows(with(config, "max_window_layers", 3)) == "0004");
+  CHECK(windows(hf_config_with(config, "max_window_layers", 3)) == "0004");
   config["layer_types"] = {"full_attention", "sliding_attention", "full_attention",
                            "sliding_attention"};
   CHECK(windows(config) == "0404");
 }
 
 TEST_CASE("a layer of multi-token prediction is a block with a projection and logits of its own") {
-  const ModelFile file = model(with(small(), "num_nextn_predict_layers", 1));
+  const ModelFile file = model(hf_config_with(small(), "num_nextn_predict_layers", 1));
   const BlockSpec& further = file.spec.blocks.at(5);
   CHECK(further.name == "further 0");
   CHECK(further.predicts_further);
@@ -389,13 +392,13 @@ TEST_CASE("a layer of multi-token prediction is a block with a projection and lo
 }
 
 TEST_CASE("the type of its numbers is that of the training") {
-  CHECK(model(with(small(), "torch_dtype", "bfloat16")).command.dtype == "bf16");
-  CHECK(model(with(small(), "dtype", "float16")).command.dtype == "fp16");
+  CHECK(model(hf_config_with(small(), "torch_dtype", "bfloat16")).command.dtype == "bf16");
+  CHECK(model(hf_config_with(small(), "dtype", "float16")).command.dtype == "fp16");
   CHECK_FALSE(model(small()).command.dtype.has_value());
 }
 
 TEST_CASE("an unknown architecture is refused with those that are known, unless one is named") {
-  const json config = with(small(), "model_type", "mamba");
+  const json config = hf_config_with(small(), "model_type", "mamba");
   CHECK(refusal_of(config).starts_with("/model_type: unknown architecture \"mamba\"; known: "));
   CHECK(refusal_of(config).find("--arch NAME") != std::string::npos);
   CHECK(model(config, "llama").architecture == "llama");
@@ -412,41 +415,45 @@ TEST_CASE("a field that is missing, of a wrong type or out of range is named wit
   CHECK(refusal_of(missing) ==
         "/hidden_size: \"hidden_size\" is missing; it must be the width of the model, a whole "
         "number from 1 to 10000000");
-  CHECK(refusal_of(with(small(), "num_hidden_layers", 1000000000)) ==
+  CHECK(refusal_of(hf_config_with(small(), "num_hidden_layers", 1000000000)) ==
         "/num_hidden_layers: 1000000000 does not fit; it must be the layers, a whole number from "
         "1 to 10000");
   for (const json& wrong : {json(-1), json(0), json(1.5), json("8"), json::array({8}), json(true),
                             json(1e300), json::object()}) {
     CAPTURE(wrong.dump());
-    CHECK(refusal_of(with(small(), "num_attention_heads", wrong))
+    CHECK(refusal_of(hf_config_with(small(), "num_attention_heads", wrong))
               .starts_with("/num_attention_heads: "));
   }
-  CHECK(refusal_of(with(small(), "tie_word_embeddings", 1)) ==
+  CHECK(refusal_of(hf_config_with(small(), "tie_word_embeddings", 1)) ==
         "/tie_word_embeddings: 1 does not fit; it must be true or false");
-  CHECK(refusal_of(with(small(), "norm", "batchnorm")) ==
+  CHECK(refusal_of(hf_config_with(small(), "norm", "batchnorm")) ==
         "/norm: it must be \"rmsnorm\" or \"layernorm\"");
   CHECK(refusal_of({{"model_type", "llama"}, {"text_config", 3}}) ==
         "/text_config: it must be an object with the model's fields");
-  const json inner{{"model_type", "llama"}, {"text_config", with(small(), "vocab_size", -1)}};
+  const json inner{{"model_type", "llama"},
+                   {"text_config", hf_config_with(small(), "vocab_size", -1)}};
   CHECK(refusal_of(inner).starts_with("/text_config/vocab_size: -1 does not fit"));
 }
 
 TEST_CASE("numbers that do not go together are refused") {
-  CHECK(refusal_of(with(small(), "num_key_value_heads", 3)) ==
+  CHECK(refusal_of(hf_config_with(small(), "num_key_value_heads", 3)) ==
         "/num_key_value_heads: 3 heads of keys do not divide 8 heads of queries");
-  CHECK(refusal_of(with(small(), "hidden_size", 65)).starts_with("/head_dim: it is missing"));
+  CHECK(refusal_of(hf_config_with(small(), "hidden_size", 65))
+            .starts_with("/head_dim: it is missing"));
   json experts = small();
   experts.update({{"num_experts", 2}, {"num_experts_per_tok", 3}, {"moe_intermediate_size", 32}});
   CHECK(refusal_of(experts) == "/num_experts_per_tok: 3 experts cannot be chosen out of 2");
   experts["num_experts_per_tok"] = 2;
-  CHECK(refusal_of(with(experts, "mlp_only_layers", {0, 4})) ==
+  CHECK(refusal_of(hf_config_with(experts, "mlp_only_layers", {0, 4})) ==
         "/mlp_only_layers/1: 4 is no layer; layers are numbered from 0 to 3");
-  CHECK(refusal_of(with(experts, "mlp_only_layers", 0)).starts_with("/mlp_only_layers: "));
-  CHECK(refusal_of(with(experts, "moe_layer_freq", {0, 1})) ==
+  CHECK(
+      refusal_of(hf_config_with(experts, "mlp_only_layers", 0)).starts_with("/mlp_only_layers: "));
+  CHECK(refusal_of(hf_config_with(experts, "moe_layer_freq", {0, 1})) ==
         "/moe_layer_freq: it lists 2 layers; it must list 4, as many as there are");
-  CHECK(refusal_of(with(experts, "moe_layer_freq", {0, 1, 2, 1})) ==
+  CHECK(refusal_of(hf_config_with(experts, "moe_layer_freq", {0, 1, 2, 1})) ==
         "/moe_layer_freq/2: 2 does not fit; a layer has experts, 1, or none, 0");
-  CHECK(refusal_of(with(experts, "moe_layer_freq", "all")).starts_with("/moe_layer_freq: \"all\""));
+  CHECK(refusal_of(hf_config_with(experts, "moe_layer_freq", "all"))
+            .starts_with("/moe_layer_freq: \"all\""));
 }
 
 TEST_CASE("what is no config at all is refused with a place") {

@@ -25,7 +25,7 @@ std::string with_events(const std::string& events) {
 }
 
 /// What is said of a file, behind its name.
-std::string refusal(const std::string& content, const std::string& name = "t.json") {
+std::string kineto_refusal(const std::string& content, const std::string& name = "t.json") {
   const Scratch scratch;
   const std::string path = scratch.file(name, content);
   try {
@@ -141,49 +141,51 @@ TEST_CASE("kineto: a packed trace is read as a plain one, whatever its name") {
 }
 
 TEST_CASE("kineto: a broken event is refused by its number") {
-  CHECK(refusal(with_events("{}, " + kernel_with("ts", "\"1.5\""))) ==
+  CHECK(kineto_refusal(with_events("{}, " + kernel_with("ts", "\"1.5\""))) ==
         "/traceEvents/1/ts: it is no number of microseconds below 4e15");
-  CHECK(refusal(with_events(kernel_with("dur", "-0.001"))) ==
+  CHECK(kineto_refusal(with_events(kernel_with("dur", "-0.001"))) ==
         "/traceEvents/0/dur: it is negative; an event ends after it begins");
-  CHECK(refusal(with_events(kernel_with("dur", "1e300"))) ==
+  CHECK(kineto_refusal(with_events(kernel_with("dur", "1e300"))) ==
         "/traceEvents/0/dur: it is no number of microseconds below 4e15");
-  CHECK(refusal(with_events(R"({"ph":"X","cat":"kernel","name":"k","dur":1})")) ==
+  CHECK(kineto_refusal(with_events(R"({"ph":"X","cat":"kernel","name":"k","dur":1})")) ==
         "/traceEvents/0: it has no \"ts\"; microseconds are needed");
-  CHECK(refusal(with_events(kernel_with("ts", "[1]"))) ==
+  CHECK(kineto_refusal(with_events(kernel_with("ts", "[1]"))) ==
         "/traceEvents/0: it has no \"ts\"; microseconds are needed");
-  CHECK(refusal(with_events("{}, " + kernel_with("ts", "NaN")))
+  CHECK(kineto_refusal(with_events("{}, " + kernel_with("ts", "NaN")))
             .starts_with("/traceEvents/1: line 1, column "));
-  CHECK(refusal(with_events(kernel_with("dur", "1e999"))).starts_with("/traceEvents/0: "));
+  CHECK(kineto_refusal(with_events(kernel_with("dur", "1e999"))).starts_with("/traceEvents/0: "));
 }
 
 TEST_CASE("kineto: a header that cannot be is refused by its place") {
-  CHECK(refusal(R"({"baseTimeNanoseconds": 1e9, "traceEvents": []})")
+  CHECK(kineto_refusal(R"({"baseTimeNanoseconds": 1e9, "traceEvents": []})")
             .starts_with("/baseTimeNanoseconds: a whole number from 0 to "));
-  CHECK(refusal(R"({"baseTimeNanoseconds": -1, "traceEvents": []})")
+  CHECK(kineto_refusal(R"({"baseTimeNanoseconds": -1, "traceEvents": []})")
             .starts_with("/baseTimeNanoseconds: "));
-  CHECK(refusal(R"({"distributedInfo": {"rank": -1}, "traceEvents": []})") ==
+  CHECK(kineto_refusal(R"({"distributedInfo": {"rank": -1}, "traceEvents": []})") ==
         "/distributedInfo/rank: a whole number from 0 is needed");
-  CHECK(refusal(R"({"distributedInfo": {"world_size": 99999999999}, "traceEvents": []})") ==
+  CHECK(kineto_refusal(R"({"distributedInfo": {"world_size": 99999999999}, "traceEvents": []})") ==
         "/distributedInfo/world_size: a whole number from 0 is needed");
-  CHECK(refusal(R"({"traceEvents": {}})") ==
+  CHECK(kineto_refusal(R"({"traceEvents": {}})") ==
         "/traceEvents: it is an object; a list of events is needed");
-  CHECK(refusal(R"({"traceEvents": 1000000000})") == "/traceEvents: a list of events is needed");
+  CHECK(kineto_refusal(R"({"traceEvents": 1000000000})") ==
+        "/traceEvents: a list of events is needed");
 }
 
 TEST_CASE("kineto: what is no trace is refused, and nothing crashes, hangs or grows") {
-  CHECK(refusal("") == "the file is empty; a JSON document is needed");
-  CHECK(refusal("{}").starts_with("it has no \"traceEvents\""));
-  CHECK(refusal("[]").starts_with("it is a list; "));
-  CHECK(refusal("17").starts_with("it is no trace; "));
-  CHECK(refusal(std::string(100'000, '[')).starts_with("it is a list"));
-  CHECK(refusal(with_events(std::string(100'000, '['))).starts_with("it is nested more than 64"));
+  CHECK(kineto_refusal("") == "the file is empty; a JSON document is needed");
+  CHECK(kineto_refusal("{}").starts_with("it has no \"traceEvents\""));
+  CHECK(kineto_refusal("[]").starts_with("it is a list; "));
+  CHECK(kineto_refusal("17").starts_with("it is no trace; "));
+  CHECK(kineto_refusal(std::string(100'000, '[')).starts_with("it is a list"));
+  CHECK(kineto_refusal(with_events(std::string(100'000, '[')))
+            .starts_with("it is nested more than 64"));
   std::string deep = R"({"traceEvents": [)";
   for (int i = 0; i < 100'000; ++i) deep += R"({"args":)";
-  CHECK(refusal(deep).starts_with("it is nested more than 64"));
-  CHECK(refusal(R"({"traceEvents": [)").starts_with("line 1, column "));
-  CHECK(refusal(std::string("\x1f\x8b\x08garbage\0\xff", 14)).starts_with("it is "));
-  CHECK(refusal(std::string("\0\xff\xfe{}", 5)).starts_with("line 1, column "));
-  CHECK(refusal("PENSTOCK\1\2\3").starts_with("line 1, column "));
+  CHECK(kineto_refusal(deep).starts_with("it is nested more than 64"));
+  CHECK(kineto_refusal(R"({"traceEvents": [)").starts_with("line 1, column "));
+  CHECK(kineto_refusal(std::string("\x1f\x8b\x08garbage\0\xff", 14)).starts_with("it is "));
+  CHECK(kineto_refusal(std::string("\0\xff\xfe{}", 5)).starts_with("line 1, column "));
+  CHECK(kineto_refusal("PENSTOCK\1\2\3").starts_with("line 1, column "));
 }
 
 TEST_CASE("kineto: a packed trace that was cut off or damaged is refused as such") {
@@ -193,13 +195,13 @@ TEST_CASE("kineto: a packed trace that was cut off or damaged is refused as such
         (i == 0 ? "" : ",") + kernel_with("ts", fmt::format("{}.{:03}", i * 37 % 1000, i % 999));
   }
   const std::string packed = gzip(with_events(events));
-  CHECK(refusal(packed.substr(0, packed.size() / 2), "t.json.gz") ==
+  CHECK(kineto_refusal(packed.substr(0, packed.size() / 2), "t.json.gz") ==
         "it is a gzip file that was cut off");
-  CHECK(refusal(packed.substr(0, packed.size() - 4), "t.json.gz") ==
+  CHECK(kineto_refusal(packed.substr(0, packed.size() - 4), "t.json.gz") ==
         "it is a gzip file that was cut off");
   std::string damaged = packed;
   damaged[packed.size() / 2] = static_cast<char>(damaged[packed.size() / 2] ^ 0x55);
-  CHECK_FALSE(refusal(damaged, "t.json.gz").empty());
+  CHECK_FALSE(kineto_refusal(damaged, "t.json.gz").empty());
 }
 
 TEST_CASE("kineto: files that cannot be read are refused") {

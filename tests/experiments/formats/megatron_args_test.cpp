@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "experiments/formats/megatron/megatron_patterns.hpp"
+#include "experiments/formats/reading/read_model_file.hpp"
 #include "experiments/model_files/model_file.hpp"
 #include "hardware_models/layers/registry.hpp"
 #include "sim/base/error.hpp"
@@ -15,9 +16,9 @@ const std::string least =
     "--num-layers 4 --hidden-size 64 --num-attention-heads 8 --max-position-embeddings 128 "
     "--padded-vocab-size 1000 ";
 
-ModelFile model(const std::string& text) { return parse_model_file(text); }
+ModelFile megatron_args_model(const std::string& text) { return parse_model_file(text); }
 
-std::string refusal(const std::string& text) {
+std::string megatron_args_refusal(const std::string& text) {
   try {
     parse_model_file(text, {.format = "megatron-args", .architecture = ""});
   } catch (const InputError& error) {
@@ -36,7 +37,7 @@ LayerSpec layer(const ModelFile& file, const std::string& kind) {
 }
 
 double number(const std::string& arguments, const std::string& kind, const std::string& name) {
-  const LayerSpec found = layer(model(least + arguments), kind);
+  const LayerSpec found = layer(megatron_args_model(least + arguments), kind);
   const auto value = found.numbers.find(name);
   return value == found.numbers.end() ? 0 : value->second;
 }
@@ -44,7 +45,7 @@ double number(const std::string& arguments, const std::string& kind, const std::
 /// The layers of each stage: "0 1 | 2 3".
 std::string stages(const std::string& arguments) {
   std::string text;
-  for (const auto& stage : model(least + arguments).stages) {
+  for (const auto& stage : megatron_args_model(least + arguments).stages) {
     if (!text.empty()) text += "| ";
     for (const LayerIndex one : stage) text += fmt::format("{} ", index(one));
   }
@@ -52,9 +53,9 @@ std::string stages(const std::string& arguments) {
   return text;
 }
 
-std::string expert_layers(const std::string& arguments) {
+std::string megatron_args_expert_layers(const std::string& arguments) {
   std::string text;
-  for (const BlockSpec& block : model(least + arguments).spec.blocks) {
+  for (const BlockSpec& block : megatron_args_model(least + arguments).spec.blocks) {
     if (block.cut_evenly) text += block.parts.back().kind == "moe" ? '1' : '0';
   }
   return text;
@@ -124,7 +125,7 @@ torchrun ${DISTRIBUTED_ARGS[@]} pretrain_gpt.py \
 }  // namespace
 
 TEST_CASE("a script's arrays and variables come together to the command that it would run") {
-  const ModelFile file = model(script);
+  const ModelFile file = megatron_args_model(script);
   CHECK(file.format == "megatron-args");
   // 12 L h² (1 + 13/(12 h)) + (V + s) h + 2 h, the count of GPT-3 with a table of 51,200 tokens.
   const double h = 12288;
@@ -158,7 +159,7 @@ TEST_CASE("every layer that a command makes is one that its kind takes") {
       "--multi-latent-attention --kv-lora-rank 32 --swiglu --normalization RMSNorm"};
   for (const std::string& command : commands) {
     CAPTURE(command);
-    for (const BlockSpec& block : model(least + command).spec.blocks) {
+    for (const BlockSpec& block : megatron_args_model(least + command).spec.blocks) {
       for (const LayerSpec& part : block.parts) {
         CHECK(work_of(part, CellShape{}).kept_bytes > 0);
       }
@@ -167,23 +168,27 @@ TEST_CASE("every layer that a command makes is one that its kind takes") {
 }
 
 TEST_CASE("the same arguments alone, on one line or on several, are the same model") {
-  const double expected = closed_form_parameters(model(least).spec);
-  CHECK(closed_form_parameters(model("python pretrain.py " + least).spec) == expected);
+  const double expected = closed_form_parameters(megatron_args_model(least).spec);
+  CHECK(closed_form_parameters(megatron_args_model("python pretrain.py " + least).spec) ==
+        expected);
   std::string lines = least;
   for (std::size_t at = 0; (at = lines.find(" --", at)) != std::string::npos;) lines[at] = '\n';
-  CHECK(closed_form_parameters(model(lines).spec) == expected);
-  CHECK(closed_form_parameters(model("ARGS=(" + least + ")").spec) == expected);
+  CHECK(closed_form_parameters(megatron_args_model(lines).spec) == expected);
+  CHECK(closed_form_parameters(megatron_args_model("ARGS=(" + least + ")").spec) == expected);
   std::string words = lines;
   for (char& c : words) c = c == ' ' ? '\n' : c;
-  CHECK(closed_form_parameters(model(words).spec) == expected);  // one word a line
-  CHECK(closed_form_parameters(model("srun sh -c \"python x.py " + least + "\"").spec) == expected);
+  CHECK(closed_form_parameters(megatron_args_model(words).spec) == expected);  // one word a line
   CHECK(closed_form_parameters(
-            model("A='" + least + "'\nB=\"python $A\"\nsrun sh -c \"$B\"").spec) == expected);
+            megatron_args_model("srun sh -c \"python x.py " + least + "\"").spec) == expected);
+  CHECK(closed_form_parameters(
+            megatron_args_model("A='" + least + "'\nB=\"python $A\"\nsrun sh -c \"$B\"").spec) ==
+        expected);
 }
 
 TEST_CASE("text that is arguments alone is one command, though a line of it could be one too") {
-  const ModelFile file = model(least + "\n# and how it is cut\n--swiglu --bf16\n\n" +
-                               "--tensor-model-parallel-size 4 --micro-batch-size 2\n");
+  const ModelFile file =
+      megatron_args_model(least + "\n# and how it is cut\n--swiglu --bf16\n\n" +
+                          "--tensor-model-parallel-size 4 --micro-batch-size 2\n");
   CHECK(layer(file, "mlp").numbers.at("gated") == 1);
   CHECK(file.command.tensor == 4);
   CHECK(file.command.microbatch == 2);
@@ -195,7 +200,7 @@ TEST_CASE("of arguments in a variable only the word is lost that only a run woul
       "A=\"" + least + "--swiglu --save $DIR --tensor-model-parallel-size 4\"\n";
   const auto check = [](const std::string& text) {
     CAPTURE(text);
-    const ModelFile file = model(text);
+    const ModelFile file = megatron_args_model(text);
     CHECK(file.command.tensor == 4);
     CHECK(layer(file, "mlp").numbers.at("gated") == 1);
     CHECK(has_note(file, "arguments that are not read: --save"));
@@ -204,13 +209,13 @@ TEST_CASE("of arguments in a variable only the word is lost that only a run woul
   check(start + "DIR=`pwd`\nB=\"python -u ${DIR}/x.py $@ ${A}\"\nsrun -l sh -c \"${B}\"");
   check(start + "python x.py --fp16 \"$A\"");
   check(start + "ALL=($A)\npython x.py ${ALL[@]}");
-  CHECK(refusal(start + "python x.py $A --num-layers $LAYERS") ==
+  CHECK(megatron_args_refusal(start + "python x.py $A --num-layers $LAYERS") ==
         "line 2: --num-layers: $LAYERS has no value here; nothing is run, so write the value out");
 }
 
 TEST_CASE("what may stand for any number of arguments is left out with a note") {
   const auto file = [](const std::string& arguments) {
-    return model("python x.py " + least + arguments);
+    return megatron_args_model("python x.py " + least + arguments);
   };
   CHECK(has_note(file("--bf16 $MORE"), "line 1: left out: $MORE has no value here"));
   CHECK(has_note(file("--lr 1e-4 $MORE"), "line 1: left out: $MORE has no value here"));
@@ -219,7 +224,7 @@ TEST_CASE("what may stand for any number of arguments is left out with a note") 
 }
 
 TEST_CASE("numbers that a script works out are those of its command") {
-  const ModelFile file = model(
+  const ModelFile file = megatron_args_model(
       "TP=2; PP=2; GPUS=16; MBS=2\nDP=$((GPUS / TP / PP))\nGBS=$((DP*MBS*16))\n"
       "torchrun --nproc-per-node=$(($GPUS/2)) --nnodes 2 x.py " +
       least +
@@ -240,8 +245,8 @@ TEST_CASE("what nobody says is as Megatron-LM has it: GELU, LayerNorm, biases, t
   CHECK(number("", "attention", "kv_heads") == 8);
   CHECK(number("", "attention", "head_dim") == 8);
   CHECK(number("", "attention", "flash") == 1);
-  CHECK(model(least).command.dtype == "fp32");
-  CHECK(model(least).command.recompute == RecomputeMode::none);
+  CHECK(megatron_args_model(least).command.dtype == "fp32");
+  CHECK(megatron_args_model(least).command.recompute == RecomputeMode::none);
 }
 
 TEST_CASE("each argument of the model changes what it says") {
@@ -270,15 +275,16 @@ TEST_CASE("the vocabulary is padded for all devices of a tensor group alike") {
   const std::string start =
       "--num-layers 4 --hidden-size 64 --num-attention-heads 8 --max-position-embeddings 128 ";
   const auto vocab = [&](const std::string& arguments) {
-    return layer(model(start + arguments), "embedding").numbers.at("vocab");
+    return layer(megatron_args_model(start + arguments), "embedding").numbers.at("vocab");
   };
   CHECK(vocab("--vocab-size 50257") == 50304);                                 // 393 times 128
   CHECK(vocab("--vocab-size 50257 --tensor-model-parallel-size 8") == 51200);  // 50 times 1024
   CHECK(vocab("--vocab-size 50257 --make-vocab-size-divisible-by 1") == 50257);
   CHECK(vocab("--tokenizer-type GPT2BPETokenizer") == 50304);
-  CHECK(refusal(start) ==
+  CHECK(megatron_args_refusal(start) ==
         "--vocab-size is missing; tokenizers are not read, so add it or --padded-vocab-size");
-  CHECK(refusal("A=()\nif $X; then\nA+=(--vocab-size 9)\nfi\npython x.py ${A[@]} " + start)
+  CHECK(megatron_args_refusal("A=()\nif $X; then\nA+=(--vocab-size 9)\nfi\npython x.py ${A[@]} " +
+                              start)
             .ends_with("(line 3: what a condition adds to A is left out)"));
 }
 
@@ -291,14 +297,15 @@ TEST_CASE("experts are those of the arguments, on the layers that --moe-layer-fr
   CHECK(number(experts, "moe", "expert_intermediate") == 96);
   CHECK(number(experts, "moe", "shared_intermediate") == 48);
   CHECK(number("--num-experts 8", "moe", "expert_intermediate") == 256);
-  CHECK(expert_layers("") == "0000");
-  CHECK(expert_layers(experts) == "1111");
-  CHECK(expert_layers(experts + "--moe-layer-freq 2") == "1010");
-  CHECK(expert_layers(experts + "--moe-layer-freq '([0]*1+[1]*3)'") == "0111");
-  CHECK(expert_layers(experts + "--moe-layer-freq ([0]*1+[1]*3)") == "0111");
-  CHECK(refusal(least + experts + "--moe-layer-freq [1]*5").find("lists 5 layers") !=
+  CHECK(megatron_args_expert_layers("") == "0000");
+  CHECK(megatron_args_expert_layers(experts) == "1111");
+  CHECK(megatron_args_expert_layers(experts + "--moe-layer-freq 2") == "1010");
+  CHECK(megatron_args_expert_layers(experts + "--moe-layer-freq '([0]*1+[1]*3)'") == "0111");
+  CHECK(megatron_args_expert_layers(experts + "--moe-layer-freq ([0]*1+[1]*3)") == "0111");
+  CHECK(megatron_args_refusal(least + experts + "--moe-layer-freq [1]*5").find("lists 5 layers") !=
         std::string::npos);
-  CHECK(has_note(model(least + experts + "--expert-model-parallel-size 4"), "data times expert"));
+  CHECK(has_note(megatron_args_model(least + experts + "--expert-model-parallel-size 4"),
+                 "data times expert"));
 }
 
 TEST_CASE("latent attention is that of DeepSeek") {
@@ -357,7 +364,7 @@ TEST_CASE("a layout with a stage of no layer is refused where that stage ends") 
   refused("E(t||)*2L", "character 5");
   refused("EtL|", "the end");
   refused("", "the end");
-  CHECK(refusal(least + "\\\n--pipeline-model-parallel-layout 'E|(t|)*4|L'")
+  CHECK(megatron_args_refusal(least + "\\\n--pipeline-model-parallel-layout 'E|(t|)*4|L'")
             .starts_with("line 2: --pipeline-model-parallel-layout: at character 9 of"));
 }
 
@@ -378,18 +385,18 @@ TEST_CASE("a layout cuts embedding, blocks and head into stages") {
         "0 1 | 2 | 3 | 4 5");
   const std::string two = least + "--pipeline-model-parallel-size 2 ";
   const std::string layout = two + "--pipeline-model-parallel-layout ";
-  const ModelFile file = model(layout + "Et*2|t*2|m|L --mtp-num-layers 1");
+  const ModelFile file = megatron_args_model(layout + "Et*2|t*2|m|L --mtp-num-layers 1");
   CHECK(file.command.chunks == 2);
   REQUIRE(file.stages.size() == 4);
   CHECK(file.stages[2] == std::vector{LayerIndex{5}});  // "further 0"
-  CHECK(refusal(layout + "'Et|tL'") ==
+  CHECK(megatron_args_refusal(layout + "'Et|tL'") ==
         "line 1: --pipeline-model-parallel-layout: it has 2 times t; it needs 4 transformer "
         "layers, as --num-layers says");
-  CHECK(refusal(layout + "'Et|tt|tL'") ==
+  CHECK(megatron_args_refusal(layout + "'Et|tt|tL'") ==
         "line 1: --pipeline-model-parallel-layout: its 3 stages do not divide among 2 pipeline "
         "ranks");
-  CHECK(refusal(layout + "'tE|tttL'").find("must come as") != std::string::npos);
-  CHECK(refusal(layout + "'E?'")
+  CHECK(megatron_args_refusal(layout + "'tE|tttL'").find("must come as") != std::string::npos);
+  CHECK(megatron_args_refusal(layout + "'E?'")
             .starts_with("line 1: --pipeline-model-parallel-layout: at character 2 of"));
 }
 
@@ -404,18 +411,20 @@ TEST_CASE("the other ways to cut unevenly give the same kind of stages") {
   // Chunks of a rank share its layers evenly: 2 and 2 in two chunks.
   CHECK(stages("--pipeline-model-parallel-size 2 --decoder-first-pipeline-num-layers 2 "
                "--num-virtual-stages-per-pipeline-rank 2") == "0 1 | 2 | 3 | 4 5");
-  CHECK(refusal(least + "--pipeline-model-parallel-size 3 --decoder-first-pipeline-num-layers 1")
+  CHECK(megatron_args_refusal(
+            least + "--pipeline-model-parallel-size 3 --decoder-first-pipeline-num-layers 1")
             .starts_with("line 1: --decoder-first-pipeline-num-layers: the other 3 layers"));
-  CHECK(refusal(least + "--pipeline-model-parallel-size 3") ==
+  CHECK(megatron_args_refusal(least + "--pipeline-model-parallel-size 3") ==
         "line 1: --pipeline-model-parallel-size: 4 layers do not divide into 3 stages");
-  CHECK(model(least + "--pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 1")
+  CHECK(megatron_args_model(
+            least + "--pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 1")
             .command.chunks == 2);
 }
 
 TEST_CASE(
     "recomputation that is not as Megatron-LM would do it has a note that says how it differs") {
   const auto file = [](const std::string& arguments) {
-    return model(least + "--pipeline-model-parallel-size 2 " + arguments);
+    return megatron_args_model(least + "--pipeline-model-parallel-size 2 " + arguments);
   };
   const std::string full = "--recompute-granularity full --recompute-method ";
   CHECK(file(full + "block --recompute-num-layers 1").command.recompute == RecomputeMode::full);
@@ -426,7 +435,8 @@ TEST_CASE(
   CHECK_FALSE(has_note(file(full + "uniform --recompute-num-layers 1"), "recompute"));
   CHECK(has_note(file(full + "uniform --recompute-num-layers 2"),
                  "each layer keeps its input and is made again alone, not 2 at a time"));
-  CHECK(refusal(least + full + "some").find("known: uniform, block") != std::string::npos);
+  CHECK(megatron_args_refusal(least + full + "some").find("known: uniform, block") !=
+        std::string::npos);
   const std::string selective = "--recompute-granularity selective ";
   CHECK(has_note(file(selective + "--recompute-modules layernorm moe_act --bf16"),
                  "--recompute-modules layernorm moe_act: the core of attention is made again"));
@@ -436,19 +446,19 @@ TEST_CASE(
 
 TEST_CASE("the optimizer is the command's; one that is not known keeps what Adam keeps") {
   const auto optimizer = [](const std::string& arguments) {
-    return model(least + arguments).command.optimizer;
+    return megatron_args_model(least + arguments).command.optimizer;
   };
   CHECK(optimizer("") == Optimizer::adam);
   CHECK(optimizer("--optimizer adam") == Optimizer::adam);
   CHECK(optimizer("--optimizer sgd") == Optimizer::momentum);  // 0.9 by default
   CHECK(optimizer("--optimizer sgd --sgd-momentum 0.0") == Optimizer::sgd);
   CHECK(optimizer("--optimizer muon") == Optimizer::adam);
-  CHECK(has_note(model(least + "--optimizer muon"),
+  CHECK(has_note(megatron_args_model(least + "--optimizer muon"),
                  "--optimizer muon: it is taken to keep what Adam keeps"));
 }
 
 TEST_CASE("a number that does not go with a degree is told by the kind of its layer") {
-  const ModelFile file = model(least);
+  const ModelFile file = megatron_args_model(least);
   const LayerSpec attention = layer(file, "attention");
   CHECK_THROWS_WITH_AS(
       (void)work_of(attention, CellShape{.tensor = 3}),
@@ -461,12 +471,13 @@ TEST_CASE("what only a run would tell is refused where it matters, with its line
   const std::string rest = "\npython x.py " + least + "--micro-batch-size $MBS";
   const auto refused_for = [&](const std::string& first_line, const char* why) {
     CAPTURE(first_line);
-    CHECK(refusal(first_line + rest).find(why) != std::string::npos);
+    CHECK(megatron_args_refusal(first_line + rest).find(why) != std::string::npos);
   };
-  CHECK(refusal("MBS=$((8/X))" + rest) ==
+  CHECK(megatron_args_refusal("MBS=$((8/X))" + rest) ==
         "line 2: --micro-batch-size: $((8/X)) in line 1: X has no value here; nothing is run, so "
         "write the value out");
-  CHECK(refusal("X=0\nMBS=$((8/X))\npython x.py " + least) == "accepted");  // nobody needs it
+  CHECK(megatron_args_refusal("X=0\nMBS=$((8/X))\npython x.py " + least) ==
+        "accepted");  // nobody needs it
   refused_for("X=0; MBS=$((8/X))", "$((8/X)) in line 1: it divides by zero");
   refused_for("MBS=`nproc`", "`…` is not run here");
   refused_for("MBS=$(nproc)", "$(…) is not run here");
@@ -477,49 +488,60 @@ TEST_CASE("what only a run would tell is refused where it matters, with its line
   refused_for("for MBS in 1 2; do true; done", "$MBS changes in a loop in line 1");
   refused_for("MBS=4\nf() { MBS=8; }", "$MBS changes in a condition in line 2");
   refused_for("MBS=4\nfunction f { MBS=8; }", "$MBS changes in a condition in line 2");
-  CHECK(refusal("MBS=8" + rest) == "accepted");
-  CHECK(refusal("f() { X=8; }\nMBS=8" + rest) == "accepted");
-  CHECK(refusal("X=$(nproc)\npython x.py " + least + " --lr $X") == "accepted");
+  CHECK(megatron_args_refusal("MBS=8" + rest) == "accepted");
+  CHECK(megatron_args_refusal("f() { X=8; }\nMBS=8" + rest) == "accepted");
+  CHECK(megatron_args_refusal("X=$(nproc)\npython x.py " + least + " --lr $X") == "accepted");
 }
 
 TEST_CASE("an argument of the model with a bad value is refused with its line") {
-  CHECK(
-      refusal("python x.py \\\n --num-layers 4 \\\n --hidden-size many --num-attention-heads 8") ==
-      "line 3: --hidden-size: \"many\" does not fit; it must be a whole number from 1 to "
-      "10000000");
+  CHECK(megatron_args_refusal(
+            "python x.py \\\n --num-layers 4 \\\n --hidden-size many --num-attention-heads 8") ==
+        "line 3: --hidden-size: \"many\" does not fit; it must be a whole number from 1 to "
+        "10000000");
   for (const char* wrong : {"0", "-1", "1.5", "1e99", "nan", "inf", "''", "0x10", "1000000000"}) {
     CAPTURE(wrong);
-    CHECK(refusal(least + "--num-layers " + wrong).starts_with("line 1: --num-layers: "));
+    CHECK(megatron_args_refusal(least + "--num-layers " + wrong)
+              .starts_with("line 1: --num-layers: "));
   }
-  CHECK(refusal(least + "--num-layers") == "line 1: --num-layers: its value is missing");
-  CHECK(refusal(least + "--num-layers --bf16") == "line 1: --num-layers: its value is missing");
-  CHECK(refusal(least + "--normalization BatchNorm") ==
+  CHECK(megatron_args_refusal(least + "--num-layers") ==
+        "line 1: --num-layers: its value is missing");
+  CHECK(megatron_args_refusal(least + "--num-layers --bf16") ==
+        "line 1: --num-layers: its value is missing");
+  CHECK(megatron_args_refusal(least + "--normalization BatchNorm") ==
         "line 1: --normalization: \"BatchNorm\" is not known; known: LayerNorm, RMSNorm");
-  CHECK(refusal(least + "--hidden-size 65").find("add --kv-channels") != std::string::npos);
-  CHECK(refusal("--num-layers 4 --num-attention-heads 8").starts_with("--hidden-size is missing"));
+  CHECK(megatron_args_refusal(least + "--hidden-size 65").find("add --kv-channels") !=
+        std::string::npos);
+  CHECK(megatron_args_refusal("--num-layers 4 --num-attention-heads 8")
+            .starts_with("--hidden-size is missing"));
 }
 
 TEST_CASE("hostile scripts end with a line, soon and small") {
-  CHECK(refusal("A='" + least).starts_with("line 1: the quote ' that opens here never closes"));
-  CHECK(refusal("\n\nA=\"" + least).starts_with("line 3: the quote \" that opens here never"));
-  CHECK(refusal("A=(" + least).starts_with("line 1: the array that opens here never closes"));
-  CHECK(refusal("A=${B" + least).starts_with("line 1: the ${ that opens here never closes"));
-  CHECK(refusal("A=(|&;#" + least).starts_with("line 1: the array that opens here never"));
-  CHECK(refusal(std::string("\0--num-layers", 13)).find("bytes that no text has") !=
+  CHECK(megatron_args_refusal("A='" + least)
+            .starts_with("line 1: the quote ' that opens here never closes"));
+  CHECK(megatron_args_refusal("\n\nA=\"" + least)
+            .starts_with("line 3: the quote \" that opens here never"));
+  CHECK(megatron_args_refusal("A=(" + least)
+            .starts_with("line 1: the array that opens here never closes"));
+  CHECK(megatron_args_refusal("A=${B" + least)
+            .starts_with("line 1: the ${ that opens here never closes"));
+  CHECK(megatron_args_refusal("A=(|&;#" + least)
+            .starts_with("line 1: the array that opens here never"));
+  CHECK(megatron_args_refusal(std::string("\0--num-layers", 13)).find("bytes that no text has") !=
         std::string::npos);
   std::string doubling = "A=xxxxxxxxxxxxxxxx\n";
   for (int i = 0; i < 60; ++i) doubling += "A=$A$A\n";
-  CHECK(refusal(doubling + least).find("expands to more than 1048576 characters") !=
+  CHECK(megatron_args_refusal(doubling + least).find("expands to more than 1048576 characters") !=
         std::string::npos);
   std::string arrays = "A=(x)\n";
   for (int i = 0; i < 60; ++i) arrays += "A=(\"${A[@]}\" \"${A[@]}\")\n";
-  CHECK(refusal(arrays + least).find("expands to more than") != std::string::npos);
+  CHECK(megatron_args_refusal(arrays + least).find("expands to more than") != std::string::npos);
   std::string many = "A=" + std::string(1'000'000, 'x') + "\n";
   for (int i = 0; i < 1000; ++i) many += fmt::format("B{}=$A\n", i);
-  CHECK(refusal(many + least).find("the script expands to more than") != std::string::npos);
+  CHECK(megatron_args_refusal(many + least).find("the script expands to more than") !=
+        std::string::npos);
   std::string nested;
   for (int i = 0; i < 10'000; ++i) nested += "${A:-";
-  CHECK(refusal("A=" + nested + std::string(10'000, '}') + "\n" + least)
+  CHECK(megatron_args_refusal("A=" + nested + std::string(10'000, '}') + "\n" + least)
             .find("nested more than 16 deep") != std::string::npos);
 }
 

@@ -4,6 +4,7 @@
 #include <regex>
 
 #include "experiments/files/files.hpp"
+#include "experiments/formats/reading/read_model_file.hpp"
 #include "tests/support/model_files.hpp"
 
 namespace penstock::testing {
@@ -16,7 +17,7 @@ const std::string hybrid = R"({
   "stage_to_depth_map": {"0": 1, "1": 0}
 })";
 
-std::string with(const std::string& what, const std::string& by) {
+std::string pipedream_conf_with(const std::string& what, const std::string& by) {
   return refusal_of_model(replaced(hybrid, what, by));
 }
 
@@ -56,39 +57,47 @@ TEST_CASE("pipedream-conf: keys without quotes are read as quoted, and noted") {
 }
 
 TEST_CASE("pipedream-conf: what does not fit is refused with its pointer") {
-  CHECK(with("[0, 1, 1]", "[0, 2, 2]") ==
+  CHECK(pipedream_conf_with("[0, 1, 1]", "[0, 2, 2]") ==
         "/module_to_stage_map: no module is of stage 1; stages are numbered from 0 without gaps");
-  CHECK(with("[0, 1, 1]", "[0, 1, 1000000000]") ==
+  CHECK(pipedream_conf_with("[0, 1, 1]", "[0, 1, 1000000000]") ==
         "/module_to_stage_map/2: 1000000000 does not fit; it must be a whole number from 0 to 2");
-  CHECK(with("[0, 1, 1]", "[0, 1, -1]").starts_with("/module_to_stage_map/2: -1 does not fit; "));
-  CHECK(with("[0, 1, 1]", "[0, 1, 0.5]").starts_with("/module_to_stage_map/2: 0.5 does not fit; "));
-  CHECK(with("[0, 1, 1]", "[]") ==
+  CHECK(pipedream_conf_with("[0, 1, 1]", "[0, 1, -1]")
+            .starts_with("/module_to_stage_map/2: -1 does not fit; "));
+  CHECK(pipedream_conf_with("[0, 1, 1]", "[0, 1, 0.5]")
+            .starts_with("/module_to_stage_map/2: 0.5 does not fit; "));
+  CHECK(pipedream_conf_with("[0, 1, 1]", "[]") ==
         "/module_to_stage_map: there are no modules; one at least is needed");
-  CHECK(with("[0, 1, 1]", "null") == "/module_to_stage_map: null does not fit; it must be a list");
-  CHECK(with("\"module_to_stage_map\"", "\"modules\"") ==
+  CHECK(pipedream_conf_with("[0, 1, 1]", "null") ==
+        "/module_to_stage_map: null does not fit; it must be a list");
+  CHECK(pipedream_conf_with("\"module_to_stage_map\"", "\"modules\"") ==
         "/module_to_stage_map: \"module_to_stage_map\" is missing");
-  CHECK(with("\"stage_to_rank_map\"", "\"ranks\"") ==
+  CHECK(pipedream_conf_with("\"stage_to_rank_map\"", "\"ranks\"") ==
         "/stage_to_rank_map: \"stage_to_rank_map\" is missing");
-  CHECK(with("\"1\": [2]", "\"2\": [2]") ==
+  CHECK(pipedream_conf_with("\"1\": [2]", "\"2\": [2]") ==
         "/stage_to_rank_map/2: there is no stage \"2\"; module_to_stage_map has the stages 0 to 1");
-  CHECK(with("\"1\": [2]", "\"one\": [2]")
+  CHECK(pipedream_conf_with("\"1\": [2]", "\"one\": [2]")
             .starts_with("/stage_to_rank_map/one: there is no stage \"one\"; "));
-  CHECK(with(", \"1\": [2]", "") ==
+  CHECK(pipedream_conf_with(", \"1\": [2]", "") ==
         "/stage_to_rank_map: stage 1 has no ranks; each stage needs one at least");
-  CHECK(with("[2]", "[1]") == "/stage_to_rank_map/1/0: rank 1 stands twice; a rank has one stage");
-  CHECK(with("[2]", "[99999]").starts_with("/stage_to_rank_map/1/0: 99999 does not fit; "));
-  CHECK(with("[2]", "2") == "/stage_to_rank_map/1: 2 does not fit; it must be a list");
-  CHECK(with("\"1\": 0", "\"1\": \"x\"").starts_with("/stage_to_depth_map/1: \"x\" does not fit"));
-  CHECK(with("\"1\": 0", "\"7\": 0").starts_with("/stage_to_depth_map/7: there is no stage \"7\""));
+  CHECK(pipedream_conf_with("[2]", "[1]") ==
+        "/stage_to_rank_map/1/0: rank 1 stands twice; a rank has one stage");
+  CHECK(pipedream_conf_with("[2]", "[99999]")
+            .starts_with("/stage_to_rank_map/1/0: 99999 does not fit; "));
+  CHECK(pipedream_conf_with("[2]", "2") ==
+        "/stage_to_rank_map/1: 2 does not fit; it must be a list");
+  CHECK(pipedream_conf_with("\"1\": 0", "\"1\": \"x\"")
+            .starts_with("/stage_to_depth_map/1: \"x\" does not fit"));
+  CHECK(pipedream_conf_with("\"1\": 0", "\"7\": 0")
+            .starts_with("/stage_to_depth_map/7: there is no stage \"7\""));
 }
 
 TEST_CASE("pipedream-conf: what is no JSON is refused with line and column") {
-  CHECK(with("\"1\": 0}\n}", "\"1\": 0}").starts_with("line 4, column "));
-  CHECK(with("\"1\": [2]", "one: [2]").starts_with("line 3, column "));
-  CHECK(with("\"1\": [2]", "1: [2] 3: [4]").starts_with("line 3, column "));
+  CHECK(pipedream_conf_with("\"1\": 0}\n}", "\"1\": 0}").starts_with("line 4, column "));
+  CHECK(pipedream_conf_with("\"1\": [2]", "one: [2]").starts_with("line 3, column "));
+  CHECK(pipedream_conf_with("\"1\": [2]", "1: [2] 3: [4]").starts_with("line 3, column "));
   CHECK(refusal_of_model(hybrid.substr(0, 60)).starts_with("line 3, column "));
-  CHECK(with("[2]", "[" + std::string(100000, '9') + "]").size() < 300);
-  CHECK(with("[2]", std::string(1000, '[')).find("nested more than 64 levels") !=
+  CHECK(pipedream_conf_with("[2]", "[" + std::string(100000, '9') + "]").size() < 300);
+  CHECK(pipedream_conf_with("[2]", std::string(1000, '[')).find("nested more than 64 levels") !=
         std::string::npos);
 }
 

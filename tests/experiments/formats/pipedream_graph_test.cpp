@@ -4,13 +4,14 @@
 #include <regex>
 
 #include "experiments/files/files.hpp"
+#include "experiments/formats/reading/read_model_file.hpp"
 #include "tests/support/model_files.hpp"
 
 namespace penstock::testing {
 namespace {
 
 /// A node with 1.5 ms forward and 2.5 ms backward, 64 bytes out and 8 bytes of parameters.
-std::string node(const std::string& id, const std::string& description) {
+std::string pipedream_graph_node(const std::string& id, const std::string& description) {
   return fmt::format(
       "{} -- {} -- forward_compute_time=1.500, backward_compute_time=2.500, "
       "activation_size=64.000, "
@@ -19,9 +20,10 @@ std::string node(const std::string& id, const std::string& description) {
 }
 
 /// node2 feeds node10 twice: itself, and through node3. Edges stand in front, nodes out of order.
-const std::string diamond = "\tnode2 -- node3\n\tnode3 -- node10\n\tnode2 -- node10\n" +
-                            node("node10", "Linear(in_features=4, out_features=2)") +
-                            node("node3", "ReLU(inplace)") + node("node2", "Conv2d(3, 64)");
+const std::string diamond =
+    "\tnode2 -- node3\n\tnode3 -- node10\n\tnode2 -- node10\n" +
+    pipedream_graph_node("node10", "Linear(in_features=4, out_features=2)") +
+    pipedream_graph_node("node3", "ReLU(inplace)") + pipedream_graph_node("node2", "Conv2d(3, 64)");
 
 std::string edges_text(const ModelGraph& graph) {
   std::string text;
@@ -67,13 +69,14 @@ TEST_CASE("pipedream-graph: layers stand in order of their numbers, each behind 
 
 TEST_CASE("pipedream-graph: an input with a larger number than its reader still stands in front") {
   const ModelFile file =
-      parse_model_file(node("node1", "Add") + node("node7", "Conv") + "\tnode7 -- node1\n");
+      parse_model_file(pipedream_graph_node("node1", "Add") +
+                       pipedream_graph_node("node7", "Conv") + "\tnode7 -- node1\n");
   CHECK(file.graph.layers[0].name == "node7 Conv");
   CHECK(edges_text(file.graph) == "0>1");
 }
 
 TEST_CASE("pipedream-graph: milliseconds become microseconds, and an output is what is stashed") {
-  const Layer layer = parse_model_file(node("node1", "Conv")).graph.layers.at(0);
+  const Layer layer = parse_model_file(pipedream_graph_node("node1", "Conv")).graph.layers.at(0);
   CHECK(layer.forward_us == 1500);
   CHECK(layer.backward_us == 2500);
   CHECK(layer.activation_bytes == 64);
@@ -82,13 +85,15 @@ TEST_CASE("pipedream-graph: milliseconds become microseconds, and an output is w
 }
 
 TEST_CASE("pipedream-graph: the sizes of several outputs add up") {
-  const std::string text = replaced(node("node1", "LSTM(4, 4)"), "64.000", "[64.0; 8; 4.5]");
+  const std::string text =
+      replaced(pipedream_graph_node("node1", "LSTM(4, 4)"), "64.000", "[64.0; 8; 4.5]");
   CHECK(parse_model_file(text).graph.layers.at(0).activation_bytes == 76.5);
 }
 
 TEST_CASE(
     "pipedream-graph: edges may be indented by blanks or not at all, lines end in either way") {
-  const std::string nodes = node("a", "Conv") + node("b", "ReLU") + node("c", "Add");
+  const std::string nodes = pipedream_graph_node("a", "Conv") + pipedream_graph_node("b", "ReLU") +
+                            pipedream_graph_node("c", "Add");
   for (const char* edges : {"\ta -- b\n\tb -- c\n", "    a -- b\n \t b -- c", "a -- b\nb -- c\n",
                             "\ta -- b\r\n\tb -- c\r\n", "\n\ta -- b\n\n\n\tb -- c\n  \n"}) {
     CAPTURE(edges);
@@ -108,9 +113,9 @@ TEST_CASE("pipedream-graph: stage ids are the stages, by the places that layers 
   const auto in_stage = [](std::string text, int stage) {
     return replaced(std::move(text), "8.000\n", fmt::format("8.000 -- stage_id={}\n", stage));
   };
-  const ModelFile file =
-      parse_model_file(in_stage(node("node9", "Linear"), 1) + in_stage(node("node2", "ReLU"), 0) +
-                       in_stage(node("node1", "Conv"), 0));
+  const ModelFile file = parse_model_file(in_stage(pipedream_graph_node("node9", "Linear"), 1) +
+                                          in_stage(pipedream_graph_node("node2", "ReLU"), 0) +
+                                          in_stage(pipedream_graph_node("node1", "Conv"), 0));
   REQUIRE(file.stages.size() == 2);
   CHECK(file.stages[0] == std::vector{LayerIndex{0}, LayerIndex{1}});
   CHECK(file.stages[1] == std::vector{LayerIndex{2}});
@@ -126,7 +131,8 @@ TEST_CASE("pipedream-graph: lost forward times and the time of loading data are 
   CHECK(notes_say(parse_model_file(lost),
                   "all forward passes together take 0.3 ms, all backward "
                   "passes 7.5 ms"));
-  CHECK(notes_say(parse_model_file(node("node1", "Input0") + node("node2", "Conv")),
+  CHECK(notes_say(parse_model_file(pipedream_graph_node("node1", "Input0") +
+                                   pipedream_graph_node("node2", "Conv")),
                   "the Input nodes take 1.5 ms"));
 }
 
@@ -156,14 +162,14 @@ TEST_CASE("pipedream-graph: what does not fit is refused with its line") {
 TEST_CASE("pipedream-graph: a graph that is none is refused with the line of an edge or node") {
   CHECK(refusal_of_model(replaced(diamond, "node2 -- node10", "node2 -- node11")) ==
         "line 3: no node is called node11; an edge joins two nodes");
-  CHECK(refusal_of_model(diamond + node("node3", "ReLU")) ==
+  CHECK(refusal_of_model(diamond + pipedream_graph_node("node3", "ReLU")) ==
         "line 7: the node node3 stands in line 5 already; each node has an id of its own");
   CHECK(refusal_of_model(diamond + "\tnode10 -- node10\n") ==
         "line 7: the edge from node10 to node10 is part of a cycle; a model is a graph without "
         "cycles");
   // node3 and node10 feed each other; node11 behind them is on no cycle.
-  const std::string text =
-      refusal_of_model(diamond + node("node11", "Add") + "\tnode10 -- node11\n\tnode10 -- node3\n");
+  const std::string text = refusal_of_model(diamond + pipedream_graph_node("node11", "Add") +
+                                            "\tnode10 -- node11\n\tnode10 -- node3\n");
   const bool named = text.starts_with("line 2: the edge from node3 to node10 is part of a cycle") ||
                      text.starts_with("line 9: the edge from node10 to node3 is part of a cycle");
   CHECK_MESSAGE(named, text);
@@ -177,8 +183,8 @@ TEST_CASE("pipedream-graph: a graph that is none is refused with the line of an 
 
 TEST_CASE("pipedream-graph: stages are those of all nodes, without gaps") {
   const auto staged = [](const std::string& first, const std::string& second) {
-    return refusal_of_model(replaced(node("a", "Conv"), "8.000", "8.000" + first) +
-                            replaced(node("b", "ReLU"), "8.000", "8.000" + second));
+    return refusal_of_model(replaced(pipedream_graph_node("a", "Conv"), "8.000", "8.000" + first) +
+                            replaced(pipedream_graph_node("b", "ReLU"), "8.000", "8.000" + second));
   };
   CHECK(staged(" -- stage_id=0", " -- stage_id=1") == "accepted");
   CHECK(staged(" -- stage_id=0", "") == "line 2: the node has no stage_id, while others have one");
@@ -189,7 +195,7 @@ TEST_CASE("pipedream-graph: stages are those of all nodes, without gaps") {
 }
 
 TEST_CASE("pipedream-graph: bytes that are no text are refused with their line") {
-  const std::string nodes = node("a", "Conv");
+  const std::string nodes = pipedream_graph_node("a", "Conv");
   CHECK(refusal_of_model(nodes + std::string("\tb\0c", 4)) ==
         "line 2: the byte 0x00 belongs to no text; a UTF-8 text is needed");
   CHECK(refusal_of_model(nodes + "\xFF\xFE") ==

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/files/files.hpp"
+#include "experiments/formats/reading/read_model_file.hpp"
 #include "tests/support/model_files.hpp"
 
 namespace penstock::testing {
@@ -16,7 +17,7 @@ std::string variant(const char* id, double time, double each, double once) {
                      id, time, each, once);
 }
 
-std::string graph(const std::string& first, const std::string& second) {
+std::string piper_graph(const std::string& first, const std::string& second) {
   return fmt::format(
       R"({{ "maxDevices": 2, "maxMemoryPerDevice": 1e9, "bandwidth": 1e9, "mbsInBatch": 8,
   "nodes": [ {{ "id": 4, "name": "embedding", "TMPCs": {{ "1": [ {} ], "2": [] }} }},
@@ -26,11 +27,11 @@ std::string graph(const std::string& first, const std::string& second) {
 }
 
 /// An embedding of 12 ms, 4 of them forward, as making it again shows; and a head of 6 ms.
-const std::string plain = graph(
+const std::string plain = piper_graph(
     variant("vanilla", 0.012, 1000, 80) + ", " + variant("activation recomp", 0.016, 200, 880),
     variant("vanilla", 0.006, 500, 80));
 
-std::string with(const std::string& what, const std::string& by) {
+std::string piper_with(const std::string& what, const std::string& by) {
   return refusal_of_model(replaced(plain, what, by));
 }
 
@@ -64,18 +65,18 @@ TEST_CASE("piper: the forward pass is what making activations again adds, else a
 TEST_CASE("piper: a variant that takes less time than vanilla tells no forward pass apart") {
   const ModelFile file = parse_model_file(replaced(plain, "0.016", "0.011"));
   CHECK(*file.graph.layers[0].forward_us == doctest::Approx(4000));
-  CHECK(!file.graph.layers[0].selective_recompute_us);
+  CHECK(!file.graph.layers[0].selective.recompute_us);
   CHECK(notes_say(file, "of 2 layers the forward pass is assumed"));
 }
 
 TEST_CASE("piper: selective recomputation gives a layer the costs of its other variant") {
   const ModelFile file = parse_model_file(plain);
   const Layer& embedding = file.graph.layers[0];
-  CHECK(embedding.selective_recompute_us.value() == doctest::Approx(4000));
-  CHECK(embedding.selective_stash_bytes == 200);
-  CHECK(embedding.selective_recomputed_bytes == 800);
+  CHECK(embedding.selective.recompute_us.value() == doctest::Approx(4000));
+  CHECK(embedding.selective.stash_bytes == 200);
+  CHECK(embedding.selective.recomputed_bytes == 800);
   CHECK(embedding.recompute_us == 0);
-  CHECK(!file.graph.layers[1].selective_recompute_us);
+  CHECK(!file.graph.layers[1].selective.recompute_us);
 }
 
 TEST_CASE("piper: where a layer takes more than 1, times are milliseconds") {
@@ -85,35 +86,35 @@ TEST_CASE("piper: where a layer takes more than 1, times are milliseconds") {
 }
 
 TEST_CASE("piper: what does not fit is refused with its pointer") {
-  CHECK(with("\"timePerSample\": 0.012", "\"timePerSample\": -1") ==
+  CHECK(piper_with("\"timePerSample\": 0.012", "\"timePerSample\": -1") ==
         "/nodes/0/TMPCs/1/0/timePerSample: -1 does not fit; it must be a number from 0 to 1000000");
-  CHECK(with("\"timePerSample\": 0.012", "\"timePerSample\": 1e9")
+  CHECK(piper_with("\"timePerSample\": 0.012", "\"timePerSample\": 1e9")
             .starts_with("/nodes/0/TMPCs/1/0/timePerSample: 1000000000.0 does not fit; "));
-  CHECK(with("\"timePerSample\": 0.012", "\"timePerSample\": null")
+  CHECK(piper_with("\"timePerSample\": 0.012", "\"timePerSample\": null")
             .starts_with("/nodes/0/TMPCs/1/0/timePerSample: null does not fit; "));
-  CHECK(with("\"memoryUsageA\": 1000,", "") ==
+  CHECK(piper_with("\"memoryUsageA\": 1000,", "") ==
         "/nodes/0/TMPCs/1/0/memoryUsageA: \"memoryUsageA\" is missing");
-  CHECK(with("\"parameterSize\": 40", "\"parameterSize\": 1e300")
+  CHECK(piper_with("\"parameterSize\": 40", "\"parameterSize\": 1e300")
             .starts_with("/nodes/0/TMPCs/1/0/parameterSize: 1e+300 does not fit; "));
-  CHECK(with("\"1\":", "\"4\":") == "/nodes/0/TMPCs/1: \"1\" is missing");
-  CHECK(with("\"TMPCs\"", "\"costs\"") == "/nodes/0/TMPCs: \"TMPCs\" is missing");
-  CHECK(with("\"id\": \"vanilla\"", "\"id\": \"plain\"") ==
+  CHECK(piper_with("\"1\":", "\"4\":") == "/nodes/0/TMPCs/1: \"1\" is missing");
+  CHECK(piper_with("\"TMPCs\"", "\"costs\"") == "/nodes/0/TMPCs: \"TMPCs\" is missing");
+  CHECK(piper_with("\"id\": \"vanilla\"", "\"id\": \"plain\"") ==
         "/nodes/0/TMPCs/1: there is no variant with the id \"vanilla\"");
-  CHECK(with("\"id\": \"activation recomp\"", "\"id\": \"vanilla\"") ==
+  CHECK(piper_with("\"id\": \"activation recomp\"", "\"id\": \"vanilla\"") ==
         "/nodes/0/TMPCs/1/1: \"vanilla\" stands twice");
-  CHECK(with("\"id\": \"vanilla\"", "\"id\": 1") ==
+  CHECK(piper_with("\"id\": \"vanilla\"", "\"id\": 1") ==
         "/nodes/0/TMPCs/1/0/id: 1 does not fit; it must be a text");
-  CHECK(
-      with("\"id\": 2", "\"id\": 4").starts_with("/nodes/1/id: node 0 of the list has the id 4 "));
-  CHECK(with("\"destId\": 2", "\"destId\": 3") ==
+  CHECK(piper_with("\"id\": 2", "\"id\": 4")
+            .starts_with("/nodes/1/id: node 0 of the list has the id 4 "));
+  CHECK(piper_with("\"destId\": 2", "\"destId\": 3") ==
         "/edges/0/destId: no node has the id 3; an edge joins two nodes");
-  CHECK(with("\"destId\": 2", "\"destId\": 4") ==
+  CHECK(piper_with("\"destId\": 2", "\"destId\": 4") ==
         "/edges/0: the edge is part of a cycle; a model is a graph without cycles");
-  CHECK(with("\"communicationCost\": 64", "\"communicationCost\": \"64\"")
+  CHECK(piper_with("\"communicationCost\": 64", "\"communicationCost\": \"64\"")
             .starts_with("/edges/0/communicationCost: \"64\" does not fit; "));
-  CHECK(with("\"nodes\": [", "\"nodes\": [], \"rest\": [") ==
+  CHECK(piper_with("\"nodes\": [", "\"nodes\": [], \"rest\": [") ==
         "/nodes: there are no nodes; one at least is needed");
-  CHECK(with("\"edges\"", "\"wires\"") == "/edges: \"edges\" is missing");
+  CHECK(piper_with("\"edges\"", "\"wires\"") == "/edges: \"edges\" is missing");
   CHECK(refusal_of_model(plain.substr(0, plain.size() - 20)).starts_with("line "));
 }
 

@@ -2,13 +2,14 @@
 #include <fmt/format.h>
 
 #include "experiments/formats/reading/profile_file.hpp"
+#include "experiments/formats/reading/read_model_file.hpp"
 #include "tests/support/model_files.hpp"
 
 namespace penstock::testing {
 namespace {
 
 /// Two layers; the first on 8 and on 32 examples, stated the other way round.
-const std::string plain = R"({ "penstock": 1, "profile": { "device": "A100",
+const std::string profile_json_plain = R"({ "penstock": 1, "profile": { "device": "A100",
   "layers": [
     { "name": "embedding", "parameter_bytes": 400, "points": [
       { "examples": 32, "forward_us": 40, "backward_us": 90, "activation_bytes": 64 },
@@ -17,12 +18,12 @@ const std::string plain = R"({ "penstock": 1, "profile": { "device": "A100",
       { "examples": 8, "forward_us": 5, "backward_input_us": 6, "backward_weight_us": 7,
         "stash_bytes": 3 } ] } ] } })";
 
-std::string with(const std::string& what, const std::string& by) {
-  return refusal_of_model(replaced(plain, what, by));
+std::string profile_json_with(const std::string& what, const std::string& by) {
+  return refusal_of_model(replaced(profile_json_plain, what, by));
 }
 
 std::string with_edges(const std::string& edges) {
-  return with("} ] } ] } }", "} ] } ], \"edges\": " + edges + " } }");
+  return profile_json_with("} ] } ] } }", "} ] } ], \"edges\": " + edges + " } }");
 }
 
 }  // namespace
@@ -30,7 +31,7 @@ std::string with_edges(const std::string& edges) {
 TEST_CASE(
     "profile-json: layers have their points in ascending order, and what they do not say is "
     "absent") {
-  const ModelFile file = parse_model_file(plain);
+  const ModelFile file = parse_model_file(profile_json_plain);
   CHECK(file.format == "profile-json");
   CHECK(file.profile.device == "A100");
   REQUIRE(file.profile.entries.size() == 2);
@@ -51,7 +52,7 @@ TEST_CASE(
 }
 
 TEST_CASE("profile-json: the graph names the layers; without edges each feeds the next") {
-  const ModelFile chain = parse_model_file(plain);
+  const ModelFile chain = parse_model_file(profile_json_plain);
   REQUIRE(chain.graph.layers.size() == 2);
   CHECK(chain.graph.layers[1].name == "head");
   CHECK(chain.graph.layers[0].parameter_bytes == 400);
@@ -59,40 +60,44 @@ TEST_CASE("profile-json: the graph names the layers; without edges each feeds th
   CHECK(!chain.graph.layers[0].forward_us);
   REQUIRE(chain.graph.edges.size() == 1);
   CHECK(chain.graph.edges[0] == std::pair{LayerIndex{0}, LayerIndex{1}});
-  const ModelFile turned =
-      parse_model_file(replaced(plain, "\"layers\"", "\"edges\": [[1, 0]], \"layers\""));
+  const ModelFile turned = parse_model_file(
+      replaced(profile_json_plain, "\"layers\"", "\"edges\": [[1, 0]], \"layers\""));
   REQUIRE(turned.graph.edges.size() == 1);
   CHECK(turned.graph.edges[0] == std::pair{LayerIndex{1}, LayerIndex{0}});
 }
 
 TEST_CASE("profile-json: what does not fit is refused with its pointer") {
-  CHECK(with("\"forward_us\": 40", "\"forward_us\": -40")
+  CHECK(profile_json_with("\"forward_us\": 40", "\"forward_us\": -40")
             .starts_with("/profile/layers/0/points/0/forward_us: -40 does not fit; "));
-  CHECK(with("\"forward_us\": 40,", "") ==
+  CHECK(profile_json_with("\"forward_us\": 40,", "") ==
         "/profile/layers/0/points/0/forward_us: \"forward_us\" is missing");
-  CHECK(with("\"forward_us\": 40", "\"forward_us\": NaN").starts_with("line 4, column "));
-  CHECK(with("\"forward_us\": 40", "\"forward_us\": 1e13")
+  CHECK(profile_json_with("\"forward_us\": 40", "\"forward_us\": NaN")
+            .starts_with("line 4, column "));
+  CHECK(profile_json_with("\"forward_us\": 40", "\"forward_us\": 1e13")
             .starts_with("/profile/layers/0/points/0/forward_us: "));
-  CHECK(with("\"examples\": 32", "\"examples\": 0")
+  CHECK(profile_json_with("\"examples\": 32", "\"examples\": 0")
             .starts_with("/profile/layers/0/points/0/examples: 0 does not fit; "));
   CHECK(
-      with("\"examples\": 32", "\"examples\": 8") ==
+      profile_json_with("\"examples\": 32", "\"examples\": 8") ==
       "/profile/layers/0/points/1/examples: there is a point of 8 examples already; each number of "
       "examples has one");
-  CHECK(with("\"name\": \"head\"", "\"name\": \"embedding\"") ==
+  CHECK(profile_json_with("\"name\": \"head\"", "\"name\": \"embedding\"") ==
         "/profile/layers/1/name: layer 0 has this name already; each layer has its own");
-  CHECK(with("\"name\": \"head\", ", "") == "/profile/layers/1/name: \"name\" is missing");
-  CHECK(with("\"stash_bytes\"", "\"stash\"")
+  CHECK(profile_json_with("\"name\": \"head\", ", "") ==
+        "/profile/layers/1/name: \"name\" is missing");
+  CHECK(profile_json_with("\"stash_bytes\"", "\"stash\"")
             .starts_with("/profile/layers/1/points/0/stash: unknown key \"stash\"; known: "));
-  CHECK(with("\"penstock\": 1, ", "") == "/penstock: \"penstock\" is missing");
-  CHECK(with("\"penstock\": 1", "\"penstock\": 2").starts_with("/penstock: 2 does not fit; "));
+  CHECK(profile_json_with("\"penstock\": 1, ", "") == "/penstock: \"penstock\" is missing");
+  CHECK(profile_json_with("\"penstock\": 1", "\"penstock\": 2")
+            .starts_with("/penstock: 2 does not fit; "));
   CHECK(refusal_of_model(R"({"penstock": 1, "profile": {"layers": []}})")
             .starts_with("/profile/layers: [] does not fit; "));
   CHECK(
       refusal_of_model(R"({"penstock": 1, "profile": []})").starts_with("/profile: [] does not "));
-  CHECK(
-      with("\"device\": \"A100\"", "\"device\": 100").starts_with("/profile/device: 100 does not"));
-  CHECK(refusal_of_model(plain.substr(0, plain.size() - 2)).starts_with("line 8, column "));
+  CHECK(profile_json_with("\"device\": \"A100\"", "\"device\": 100")
+            .starts_with("/profile/device: 100 does not"));
+  CHECK(refusal_of_model(profile_json_plain.substr(0, profile_json_plain.size() - 2))
+            .starts_with("line 8, column "));
 }
 
 TEST_CASE("profile-json: edges that make no graph are refused with their pointer") {

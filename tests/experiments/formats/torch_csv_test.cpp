@@ -11,7 +11,7 @@ namespace penstock::testing {
 namespace {
 
 /// Why a text is refused, with its place in front, or "accepted".
-std::string refusal(std::string_view csv, std::vector<std::vector<Stage>> chains = {}) {
+std::string torch_csv_refusal(std::string_view csv, std::vector<std::vector<Stage>> chains = {}) {
   try {
     const OrderFile order = read_torch_csv(csv);
     require_compute_only(order);
@@ -103,44 +103,48 @@ TEST_CASE("actions that the notation cannot carry are left out and named") {
 }
 
 TEST_CASE("a text that is no cell is refused at its row and column") {
-  CHECK(refusal("0F0\nhello") == "row 1, column 0: \"hello\" is no cell; " + cell_help);
-  CHECK(refusal("0F0,,F0") == "row 0, column 2: \"F0\" is no cell; " + cell_help);
-  CHECK(refusal("0X0") == "row 0, column 0: \"0X0\" is no cell; " + cell_help);
-  CHECK(refusal("0f0") == "row 0, column 0: \"0f0\" is no cell; " + cell_help);
-  CHECK(refusal("-1F0") == "row 0, column 0: \"-1F0\" is no cell; " + cell_help);
-  CHECK(refusal("0F0,\"0B0\"") == "row 0, column 1: \"\"0B0\"\" is no cell; " + cell_help);
+  CHECK(torch_csv_refusal("0F0\nhello") == "row 1, column 0: \"hello\" is no cell; " + cell_help);
+  CHECK(torch_csv_refusal("0F0,,F0") == "row 0, column 2: \"F0\" is no cell; " + cell_help);
+  CHECK(torch_csv_refusal("0X0") == "row 0, column 0: \"0X0\" is no cell; " + cell_help);
+  CHECK(torch_csv_refusal("0f0") == "row 0, column 0: \"0f0\" is no cell; " + cell_help);
+  CHECK(torch_csv_refusal("-1F0") == "row 0, column 0: \"-1F0\" is no cell; " + cell_help);
+  CHECK(torch_csv_refusal("0F0,\"0B0\"") ==
+        "row 0, column 1: \"\"0B0\"\" is no cell; " + cell_help);
 }
 
 TEST_CASE("what follows a microbatch is refused, though PyTorch's own reader lets it pass") {
-  CHECK(refusal("0F0xyz") ==
+  CHECK(torch_csv_refusal("0F0xyz") ==
         "row 0, column 0: \"0F0xyz\" has \"xyz\" behind its microbatch; " + cell_help);
-  CHECK(refusal("0F0;0B0") ==
+  CHECK(torch_csv_refusal("0F0;0B0") ==
         "row 0, column 0: \"0F0;0B0\" has \";0B0\" behind its microbatch; " + cell_help);
-  CHECK(refusal("0F0 0B0") ==
+  CHECK(torch_csv_refusal("0F0 0B0") ==
         "row 0, column 0: \"0F0 0B0\" has \" 0B0\" behind its microbatch; " + cell_help);
 }
 
 TEST_CASE("numbers beyond the limits are refused with the limit") {
-  CHECK(refusal("0F16777215") == "accepted");
-  CHECK(refusal("0F16777216") ==
+  CHECK(torch_csv_refusal("0F16777215") == "accepted");
+  CHECK(torch_csv_refusal("0F16777216") ==
         "row 0, column 0: \"0F16777216\" names no microbatch from 0 to 16777215");
-  CHECK(refusal("0F") == "row 0, column 0: \"0F\" names no microbatch from 0 to 16777215");
-  CHECK(refusal("0F99999999999999999999") ==
+  CHECK(torch_csv_refusal("0F") ==
+        "row 0, column 0: \"0F\" names no microbatch from 0 to 16777215");
+  CHECK(torch_csv_refusal("0F99999999999999999999") ==
         "row 0, column 0: \"0F99999999999999999999\" names no microbatch from 0 to 16777215");
-  CHECK(refusal("65536F0") == "row 0, column 0: \"65536F0\" names no stage from 0 to 65535");
-  CHECK(refusal("99999F0") == "row 0, column 0: \"99999F0\" names no stage from 0 to 65535");
-  CHECK(refusal("0SEND_F") ==
+  CHECK(torch_csv_refusal("65536F0") ==
+        "row 0, column 0: \"65536F0\" names no stage from 0 to 65535");
+  CHECK(torch_csv_refusal("99999F0") ==
+        "row 0, column 0: \"99999F0\" names no stage from 0 to 65535");
+  CHECK(torch_csv_refusal("0SEND_F") ==
         "row 0, column 0: \"0SEND_F\" names no microbatch from 0 to 16777215");
 }
 
 TEST_CASE("the old notation and communication cells are told apart from nonsense") {
   CHECK(
-      refusal("0F0,0BW0") ==
+      torch_csv_refusal("0F0,0BW0") ==
       "row 0, column 1: \"0BW0\" is in the old notation, where BW was the whole backward and B its "
       "input half; write B for BW and I for B");
   for (const char* cell :
        {"0SEND_F0", "0RECV_F0", "0SEND_B0", "0RECV_B0", "0UNSHARD", "0RESHARD", "0REDUCE_GRAD"}) {
-    CHECK(refusal(std::string("0F0,") + cell) ==
+    CHECK(torch_csv_refusal(std::string("0F0,") + cell) ==
           fmt::format("row 0, column 1: \"{}\" is a communication cell; a compute-only order holds "
                       "F, B, I, W and OVERLAP_F_B, and transfers follow from it",
                       cell));
@@ -153,27 +157,28 @@ TEST_CASE("an overlap cell joins one forward with one backward, and is closed") 
   };
   for (const char* cell : {"(0F0;0F1)OVERLAP_F_B", "(0B0;0B1)OVERLAP_F_B", "(0F0)OVERLAP_F_B",
                            "()OVERLAP_F_B", "(0F0;0B1;0F2)OVERLAP_F_B", "(0F0;0W1)OVERLAP_F_B"}) {
-    CHECK(refusal(cell) == joins(cell));
+    CHECK(torch_csv_refusal(cell) == joins(cell));
   }
   for (const char* cell : {"(0F0;0B1)", "(0F0;0B1", "(0F0;0B1)OVERLAP", "(0F0;0B1)OVERLAP_F_B0",
                            "((0F0;0B1)OVERLAP_F_B"}) {
-    CHECK(refusal(cell).starts_with("row 0, column 0: \""));
+    CHECK(torch_csv_refusal(cell).starts_with("row 0, column 0: \""));
   }
-  CHECK(refusal("0F0,(0F1;hello)OVERLAP_F_B") ==
+  CHECK(torch_csv_refusal("0F0,(0F1;hello)OVERLAP_F_B") ==
         "row 0, column 1: \"hello\" is no cell; " + cell_help);
-  CHECK(refusal("(0F0;0B1;)OVERLAP_F_B") == "row 0, column 0: \"\" is no cell; " + cell_help);
+  CHECK(torch_csv_refusal("(0F0;0B1;)OVERLAP_F_B") ==
+        "row 0, column 0: \"\" is no cell; " + cell_help);
 }
 
 TEST_CASE("a long text that is no cell is not repeated whole") {
-  const std::string error = refusal(std::string(1'000'000, '['));
+  const std::string error = torch_csv_refusal(std::string(1'000'000, '['));
   CHECK(error.starts_with("row 0, column 0: \"[[[["));
   CHECK(error.size() < 300);
 }
 
 TEST_CASE("a file without a single action is refused") {
-  CHECK(refusal("") == "the file is empty; an order has a row a rank");
-  CHECK(refusal("\n\r\n\n") == "the file is empty; an order has a row a rank");
-  CHECK(refusal(",,,\n,,") == "the order has no actions");
+  CHECK(torch_csv_refusal("") == "the file is empty; an order has a row a rank");
+  CHECK(torch_csv_refusal("\n\r\n\n") == "the file is empty; an order has a row a rank");
+  CHECK(torch_csv_refusal(",,,\n,,") == "the order has no actions");
 }
 
 TEST_CASE("a stage lies on the rank whose row names it: loop, V, or anything") {
@@ -184,10 +189,10 @@ TEST_CASE("a stage lies on the rank whose row names it: loop, V, or anything") {
 
 TEST_CASE("a stage on two ranks, or one that no row names, is refused") {
   CHECK(
-      refusal("0F0,0F1\n1F0,,0B0") ==
+      torch_csv_refusal("0F0,0F1\n1F0,,0B0") ==
       "row 1, column 2: 0B0 puts stage 0 on rank 1, but row 0 names it already; a stage belongs to "
       "one rank");
-  CHECK(refusal("0F0\n2F0") ==
+  CHECK(torch_csv_refusal("0F0\n2F0") ==
         "no row names stage 1, though stage 2 is there; stages are numbered from 0 without gaps");
 }
 
@@ -196,14 +201,14 @@ TEST_CASE("chains say which copy of the model a stage belongs to") {
   const Stage a{0}, b{1}, c{2}, d{3};
   CHECK(placement_of(order, {{a, b}, {c, d}}).after(b) == std::nullopt);
   CHECK(placement_of(order, {}).after(b) == c);
-  CHECK(refusal("0F0,3F1\n1F0,2F1", {{a, b}, {c}}) ==
+  CHECK(torch_csv_refusal("0F0,3F1\n1F0,2F1", {{a, b}, {c}}) ==
         "stage 3 is in no chain; each stage belongs to one");
 }
 
 TEST_CASE("a file with more rows than there may be ranks is refused at that row") {
   std::string csv;
   for (int row = 0; row <= 16384; ++row) csv += ",\n";
-  CHECK(refusal(csv) == "row 16384: there are more than 16384 rows");
+  CHECK(torch_csv_refusal(csv) == "row 16384: there are more than 16384 rows");
 }
 
 }  // namespace penstock::testing

@@ -31,7 +31,8 @@ Extras extras_of(const Scenario& scenario) { return extras_of(scenario, settle(s
 /// A layer whose recomputation costs what its kernels do.
 Scenario with_kernel(bool selective) {
   Scenario scenario = two_stages();
-  scenario.model.layers[0].kernels = {{.pass = Pass::forward, .flops = 1, .selective = selective}};
+  scenario.model.layers[0].work.kernels = {
+      {.pass = Pass::forward, .flops = 1, .selective = selective}};
   return scenario;
 }
 

@@ -92,7 +92,7 @@ class Traces {
 
 /// Every action began and ended when it did in the run, to the nanosecond; how many were compared.
 std::size_t check_spans(const MeasuredRun& measured, const RunResult& made) {
-  const Plan& plan = measured.job.plan;
+  const Plan& plan = measured.job.priced.plan;
   REQUIRE(plan_hash(plan) == plan_hash(*made.plan));
   std::size_t count = 0;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
@@ -384,7 +384,8 @@ TEST_CASE("traces: clocks that contradict each other are measured and told") {
   CHECK(run.clock_error_ns == 4750);
   CHECK(measured_run_text(run).find("an op began 4.75 us before what it needs had ended") !=
         std::string::npos);
-  CHECK(read_timeline(write_timeline(run.job.plan, run.timeline, run.title)).title == run.title);
+  CHECK(read_timeline(write_timeline(run.job.priced.plan, run.timeline, run.title)).title ==
+        run.title);
 }
 
 TEST_CASE("traces: clocks that are not one are refused") {

@@ -46,7 +46,7 @@ Run run(const Schedule& schedule, const Placement& placement, double forward_us,
     costs.duration.push_back(from_us(us));
   }
   costs.latency.resize(costs.duration.size());
-  relax(result.plan, costs, result.timeline);
+  result.timeline = relax({result.plan, costs});
   return result;
 }
 
@@ -214,8 +214,7 @@ TEST_CASE("transfers of the tail are strips of the rank that sends them, ties ab
     costs.duration.push_back({work.pass == Pass::forward ? 1 : 2});
     costs.latency.push_back({});
   }
-  Timeline timeline;
-  relax(plan, costs, timeline);
+  const Timeline timeline = relax({plan, costs});
   CHECK(lanes(plan, timeline)[0].size() == 2);
   const std::vector<Lane> strips = tail_strips(plan, timeline);
   REQUIRE(strips.size() == 1);

@@ -48,7 +48,7 @@ Reproduction reproduced(const json& paper) {
   return reproduce(read_paper(scratch.path("paper.json")));
 }
 
-std::string refusal(const json& paper) {
+std::string reproduction_refusal(const json& paper) {
   try {
     reproduced(paper);
   } catch (const InputError& error) {
@@ -57,7 +57,7 @@ std::string refusal(const json& paper) {
   return "accepted";
 }
 
-bool says(const std::string& text, const std::string& part) {
+bool reproduction_says(const std::string& text, const std::string& part) {
   INFO(text);
   return text.find(part) != std::string::npos;
 }
@@ -237,7 +237,8 @@ TEST_CASE("reproduce: texts of a scenario that begin with = are formulas, in pat
   table["judgements"] = json::parse(R"([{"name": "j", "each": 1e-9}])");
   CHECK(reproduced(paper_with(table)).met());
   table["scenario"]["hardware"] = json::parse(R"({"transfer_us": "=speed"})");
-  CHECK(says(refusal(paper_with(table)), "times, row 2 1: the formula \"speed\""));
+  CHECK(reproduction_says(reproduction_refusal(paper_with(table)),
+                          "times, row 2 1: the formula \"speed\""));
 }
 
 TEST_CASE("reproduce: a result with * is the largest of a list") {
@@ -249,9 +250,11 @@ TEST_CASE("reproduce: a result with * is the largest of a list") {
   table["judgements"] = json::parse(R"([{"name": "j", "each": 1e-9}])");
   CHECK(reproduced(paper_with(table)).met());
   table["results"] = {{"held", "/ranks/*/nothing"}};
-  CHECK(says(refusal(paper_with(table)), "the result \"held\" has no number at /nothing"));
+  CHECK(reproduction_says(reproduction_refusal(paper_with(table)),
+                          "the result \"held\" has no number at /nothing"));
   table["results"] = {{"held", "/nothing/*/peak_activations"}};
-  CHECK(says(refusal(paper_with(table)), "has nothing at /nothing/*/peak_activations"));
+  CHECK(reproduction_says(reproduction_refusal(paper_with(table)),
+                          "has nothing at /nothing/*/peak_activations"));
 }
 
 TEST_CASE("reproduce: a patch is chosen by the text of a column") {
@@ -263,7 +266,7 @@ TEST_CASE("reproduce: a patch is chosen by the text of a column") {
   table["judgements"] = json::parse(R"([{"name": "j", "each": 1e-9}])");
   CHECK(reproduced(paper_with(table)).met());
   table["rows"][1][0] = "odd";
-  CHECK(says(refusal(paper_with(table)), "have none for odd"));
+  CHECK(reproduction_says(reproduction_refusal(paper_with(table)), "have none for odd"));
 }
 
 TEST_CASE("reproduce: faults of a paper are told with their place") {
@@ -273,30 +276,42 @@ TEST_CASE("reproduce: faults of a paper are told with their place") {
   const auto changed = [&](const char* pointer, json value) {
     json paper = paper_with(table);
     paper[json::json_pointer(pointer)] = std::move(value);
-    return refusal(paper);
+    return reproduction_refusal(paper);
   };
-  CHECK(says(changed("/tables/0/rows/0", {1, 2}), "/tables/0/rows/0: the row has 2 cells"));
-  CHECK(says(changed("/tables/0/label", {"q"}), "/tables/0/label/0: there is no column \"q\""));
-  CHECK(says(changed("/constants/0/start", 1000), "/constants/0/start"));
-  CHECK(says(changed("/tables/0/simulated", "speed"), "times, row 2 4: the formula \"speed\""));
-  CHECK(says(changed("/tables/0/results", {{"x", "/nothing"}}), "no number at /nothing"));
-  CHECK(says(changed("/tables/0/set/~1model~1stages~1nine", "m"), "leads nowhere"));
-  CHECK(says(changed("/tables/0/set/~1model~1stages~1300000000~1forward_us", "m"), "has 2 items"));
-  CHECK(says(changed("/tables/0/results/makespan_us", "makespan_us"), "makespan_us"));
-  CHECK(says(changed("/tables/0/results/makespan_us", "/~2"), "the result \"makespan_us\""));
-  CHECK(says(changed("/tables/0/published", "m*0"), "has no error"));
-  CHECK(says(changed("/tables/0/rows", json::array()), "/tables/0/rows: there are none"));
-  CHECK(says(changed("/scenario", json::parse(R"({"model": {"stages": [{"stash_bytes": 10}, {}]},
+  CHECK(reproduction_says(changed("/tables/0/rows/0", {1, 2}),
+                          "/tables/0/rows/0: the row has 2 cells"));
+  CHECK(reproduction_says(changed("/tables/0/label", {"q"}),
+                          "/tables/0/label/0: there is no column \"q\""));
+  CHECK(reproduction_says(changed("/constants/0/start", 1000), "/constants/0/start"));
+  CHECK(reproduction_says(changed("/tables/0/simulated", "speed"),
+                          "times, row 2 4: the formula \"speed\""));
+  CHECK(reproduction_says(changed("/tables/0/results", {{"x", "/nothing"}}),
+                          "no number at /nothing"));
+  CHECK(reproduction_says(changed("/tables/0/set/~1model~1stages~1nine", "m"), "leads nowhere"));
+  CHECK(reproduction_says(changed("/tables/0/set/~1model~1stages~1300000000~1forward_us", "m"),
+                          "has 2 items"));
+  CHECK(reproduction_says(changed("/tables/0/results/makespan_us", "makespan_us"), "makespan_us"));
+  CHECK(reproduction_says(changed("/tables/0/results/makespan_us", "/~2"),
+                          "the result \"makespan_us\""));
+  CHECK(reproduction_says(changed("/tables/0/published", "m*0"), "has no error"));
+  CHECK(reproduction_says(changed("/tables/0/rows", json::array()),
+                          "/tables/0/rows: there are none"));
+  CHECK(reproduction_says(
+      changed("/scenario", json::parse(R"({"model": {"stages": [{"stash_bytes": 10}, {}]},
       "hardware": {"name": "ideal"}, "memory": {"capacity_bytes": 1, "policy": "stall"}})")),
-             "does not finish: "));
-  CHECK(says(changed("/tables/0/set/~1speed", "m"), "/speed: unknown key \"speed\""));
-  CHECK(says(changed("/tables/0/judgements/0/fit", {{"constants", {"q"}}}), "no constant \"q\""));
-  CHECK(says(changed("/tables/0/judgements/0/fit", {{"constants", json::array()}, {"table", "q"}}),
-             "there is no table \"q\""));
-  CHECK(says(changed("/tables/0/judgements/0/fit", {{"constants", {"pace"}}, {"rows", "m > 99"}}),
-             "there is no row to fit"));
-  CHECK(says(changed("/tables/0/reference", {{"row", "m == 99"}}), "no row is the reference"));
-  CHECK(says(changed("/tables/0/odd", 1), "/tables/0/odd: unknown key"));
+      "does not finish: "));
+  CHECK(reproduction_says(changed("/tables/0/set/~1speed", "m"), "/speed: unknown key \"speed\""));
+  CHECK(reproduction_says(changed("/tables/0/judgements/0/fit", {{"constants", {"q"}}}),
+                          "no constant \"q\""));
+  CHECK(reproduction_says(
+      changed("/tables/0/judgements/0/fit", {{"constants", json::array()}, {"table", "q"}}),
+      "there is no table \"q\""));
+  CHECK(reproduction_says(
+      changed("/tables/0/judgements/0/fit", {{"constants", {"pace"}}, {"rows", "m > 99"}}),
+      "there is no row to fit"));
+  CHECK(reproduction_says(changed("/tables/0/reference", {{"row", "m == 99"}}),
+                          "no row is the reference"));
+  CHECK(reproduction_says(changed("/tables/0/odd", 1), "/tables/0/odd: unknown key"));
 }
 
 }  // namespace penstock::testing

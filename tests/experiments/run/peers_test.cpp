@@ -21,8 +21,7 @@ std::string makespan_s(std::uint32_t ranks, std::uint32_t microbatches, double b
   system.stages.assign(ranks, stage);
   system.hardware = link(2, bytes_per_s);
   const Plan plan = lowered(system);
-  Timeline timeline;
-  relax(plan, priced(system, plan), timeline);
+  const Timeline timeline = relax({plan, priced(system, plan)});
   return fmt::format("{:.9f}", to_us(makespan(plan, timeline)) * 1e-6);
 }
 

@@ -14,7 +14,7 @@
 namespace penstock::testing {
 namespace {
 
-constexpr const char* pipeline = R"({
+constexpr const char* simulation_pipeline = R"({
   "model":    { "stages": [ {"forward_us": 1, "backward_us": 2, "activation_bytes": 500},
                             {"forward_us": 2, "backward_us": 3, "activation_bytes": 500},
                             {"forward_us": 1, "backward_us": 1, "activation_bytes": 500} ] },
@@ -22,9 +22,9 @@ constexpr const char* pipeline = R"({
   "schedule": { "name": "1f1b", "microbatches": 6 }
 })";
 
-RunResult ran(const std::string& source, const std::vector<std::string>& settings,
-              Engine engine = Engine::automatic) {
-  return run(parse_scenario(pipeline, source, settings), {.engine = engine});
+RunResult simulation_ran(const std::string& source, const std::vector<std::string>& settings,
+                         Engine engine = Engine::automatic) {
+  return run(parse_scenario(simulation_pipeline, source, settings), {.engine = engine});
 }
 
 }  // namespace
@@ -34,8 +34,8 @@ TEST_CASE("both engines give the same result to the last digit where both apply"
        {"/schedule/microbatches=6", "/chance={\"jitter\": 0.2}", "/overheads={\"issue_us\": 1.5}",
         "/schedule={\"name\": \"gpipe\", \"microbatches\": 5}"}) {
     CAPTURE(setting);
-    CHECK(result_json(ran("s.json", {setting}, Engine::relax)).dump() ==
-          result_json(ran("s.json", {setting}, Engine::events)).dump());
+    CHECK(result_json(simulation_ran("s.json", {setting}, Engine::relax)).dump() ==
+          result_json(simulation_ran("s.json", {setting}, Engine::events)).dump());
   }
 }
 
@@ -45,9 +45,10 @@ TEST_CASE("an order that a policy chose is exported, and takes the same times fr
     CAPTURE(policy);
     const std::string chosen =
         R"(/schedule={"microbatches": 6, "policy": ")" + std::string(policy) + "\"}";
-    const RunResult decided = ran("s.json", {chosen});
+    const RunResult decided = simulation_ran("s.json", {chosen});
     scratch.file("order.csv", write_torch_csv(decided.order).text);
-    const RunResult again = ran(scratch.path("s.json"), {"/schedule={\"file\": \"order.csv\"}"});
+    const RunResult again =
+        simulation_ran(scratch.path("s.json"), {"/schedule={\"file\": \"order.csv\"}"});
     CHECK(again.timeline.begin == decided.timeline.begin);
     CHECK(again.timeline.end == decided.timeline.end);
   }
@@ -56,7 +57,7 @@ TEST_CASE("an order that a policy chose is exported, and takes the same times fr
 TEST_CASE("a policy decides anew in every draw of chance") {
   // With jitter the draws differ, and the first of the repeated ones is the one reported.
   const Scenario scenario =
-      parse_scenario(pipeline, "s.json",
+      parse_scenario(simulation_pipeline, "s.json",
                      {R"(/schedule={"policy": "backward-first", "microbatches": 6})",
                       R"(/chance={"jitter": 0.3})"});
   const RunResult result = run(scenario, {.repeat = 20});
@@ -73,7 +74,7 @@ TEST_CASE("a timeline is read back whatever the ranks waited for") {
         R"(/memory={"capacity_bytes": 100000, "policy": "stall"})",
         R"(/overheads={"compute_slowdown_by_transfer": 1.5})"}) {
     CAPTURE(setting);
-    const RunResult result = ran("s.json", {setting});
+    const RunResult result = simulation_ran("s.json", {setting});
     REQUIRE(result.plan);
     const Recording recording =
         read_timeline(write_timeline(*result.plan, result.timeline, result.title));
@@ -84,15 +85,16 @@ TEST_CASE("a timeline is read back whatever the ranks waited for") {
 }
 
 TEST_CASE("to stall, a run needs a capacity; to offload, an order that is known before") {
-  CHECK_THROWS_WITH_AS(ran("s.json", {R"(/memory={"policy": "stall"})"}),
+  CHECK_THROWS_WITH_AS(simulation_ran("s.json", {R"(/memory={"policy": "stall"})"}),
                        "s.json: /memory/policy: to stall needs a capacity; give "
                        "\"capacity_bytes\" too",
                        InputError);
-  CHECK_THROWS_WITH_AS(ran("s.json", {R"(/schedule={"policy": "first-come", "microbatches": 6})",
-                                      R"(/offload={"keep": 1})"}),
-                       "s.json: /offload: it goes with an order that is known before; a policy "
-                       "decides as it runs",
-                       InputError);
+  CHECK_THROWS_WITH_AS(
+      simulation_ran("s.json", {R"(/schedule={"policy": "first-come", "microbatches": 6})",
+                                R"(/offload={"keep": 1})"}),
+      "s.json: /offload: it goes with an order that is known before; a policy "
+      "decides as it runs",
+      InputError);
 }
 
 }  // namespace penstock::testing

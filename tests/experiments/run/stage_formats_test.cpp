@@ -10,7 +10,7 @@ namespace {
 /// 1f1b over four ranks, which hold 4, 3, 2 and 1 activations of 1600 bytes (800 values). Of bfp 25
 /// dB take 6 bits, 606.25 bytes in blocks of 128; 7 bits take 706.25, 8 bits 806.25. While they are
 /// coded, 1600 bytes more are held.
-const std::string pipeline = R"({
+const std::string stage_formats_pipeline = R"({
   "model":    { "stages": [
       {"forward_us": 10, "backward_us": 20, "stash_bytes": 1600}, {"forward_us": 10, "backward_us": 20, "stash_bytes": 1600},
       {"forward_us": 10, "backward_us": 20, "stash_bytes": 1600}, {"forward_us": 10, "backward_us": 20, "stash_bytes": 1600} ] },
@@ -18,7 +18,7 @@ const std::string pipeline = R"({
   "schedule": { "name": "1f1b", "microbatches": 8 } })";
 
 Layout settled(const std::vector<std::string>& settings) {
-  return settle(parse_scenario(pipeline, "s.json", settings));
+  return settle(parse_scenario(stage_formats_pipeline, "s.json", settings));
 }
 
 /// The bits of each stage's stash; 0 where it stays as it is.
@@ -68,7 +68,7 @@ TEST_CASE("auto: a capacity to stall at is one to fit") {
 
 TEST_CASE("auto: under a policy formats are chosen for what it decides") {
   const RunResult result =
-      run(parse_scenario(pipeline, "s.json",
+      run(parse_scenario(stage_formats_pipeline, "s.json",
                          {"/schedule={\"policy\": \"memory-bounded\", \"microbatches\": 8}",
                           "/memory/capacity_bytes=4100"}));
   REQUIRE(result.report);

@@ -13,7 +13,7 @@ namespace penstock::testing {
 namespace {
 
 /// Two stages of f = 1, b = 2: 1f1b with 4 microbatches takes (4 + 1) * 3 = 15.
-const std::string plain = R"({
+const std::string scenario_plain = R"({
   "model":    { "stages": [ {"forward_us": 1, "backward_us": 2},
                             {"forward_us": 1, "backward_us": 2} ] },
   "schedule": { "name": "1f1b", "microbatches": 4 }
@@ -41,21 +41,21 @@ std::string outcome_of(const std::string& text, const std::vector<std::string>& 
 
 /// The same with settings alone.
 template <class... Settings>
-std::string with(const Settings&... settings) {
-  return outcome_of(plain, {settings...});
+std::string scenario_with(const Settings&... settings) {
+  return outcome_of(scenario_plain, {settings...});
 }
 
 const std::string known_schedules = [] {
-  std::string known = outcome_of(plain, {"/schedule/name=?"});
+  std::string known = outcome_of(scenario_plain, {"/schedule/name=?"});
   return known.substr(known.find("known: "));
 }();
 
 }  // namespace
 
 TEST_CASE("a scenario runs, and what it does not say has its default") {
-  CHECK(outcome_of(plain) == "makespan 15");
+  CHECK(outcome_of(scenario_plain) == "makespan 15");
   CHECK(outcome_of(layered) == "makespan 30");
-  const Scenario scenario = parse_scenario(plain, "folder/s.json");
+  const Scenario scenario = parse_scenario(scenario_plain, "folder/s.json");
   CHECK(scenario.source == "folder/s.json");
   CHECK(scenario.folder == "folder");
   CHECK(scenario.hardware == "ideal");
@@ -66,48 +66,48 @@ TEST_CASE("a scenario runs, and what it does not say has its default") {
 
 TEST_CASE("unknown keys are refused with those that are known there") {
   CHECK(
-      with("/modle=1") ==
+      scenario_with("/modle=1") ==
       "s.json: /modle: unknown key \"modle\"; known: chance, codec, description, expect, hardware, "
       "memory, model, "
       "offload, overheads, parallel, partition, penstock, recompute, schedule");
-  CHECK(with("/model/stages/1/forwad_us=1") ==
+  CHECK(scenario_with("/model/stages/1/forwad_us=1") ==
         "s.json: /model/stages/1/forwad_us: unknown key \"forwad_us\"; known: activation_bytes, "
         "backward_input_us, backward_us, backward_weight_us, forward_us, name, parameter_bytes, "
         "pending_weight_bytes, recompute_us, recomputed_bytes, selective_recompute_us, "
         "selective_recomputed_bytes, selective_stash_bytes, stash_bytes, workspace_bytes");
-  CHECK(with("/parallel/pipelines=2") ==
+  CHECK(scenario_with("/parallel/pipelines=2") ==
         "s.json: /parallel/pipelines: unknown key \"pipelines\"; known: chunks, context, data, "
         "expert, overlap_sums, pipeline, sequence, tensor");
 }
 
 TEST_CASE("a value of the wrong type or size is refused with what would be right") {
   CHECK(
-      with("/model/stages/0/forward_us=\"1\"") ==
+      scenario_with("/model/stages/0/forward_us=\"1\"") ==
       "s.json: /model/stages/0/forward_us: \"1\" does not fit; it must be of type number, at least "
       "0, at most 1000000000000.0");
-  CHECK(with("/model/stages/0/forward_us=-1")
+  CHECK(scenario_with("/model/stages/0/forward_us=-1")
             .starts_with("s.json: /model/stages/0/forward_us: -1 does not fit; it must be of type "
                          "number, at least 0"));
-  CHECK(with("/model/stages/0/forward_us=1e13")
+  CHECK(scenario_with("/model/stages/0/forward_us=1e13")
             .starts_with("s.json: /model/stages/0/forward_us: 10000000000000.0 does not fit"));
   CHECK(
-      with("/model=[]") ==
+      scenario_with("/model=[]") ==
       "s.json: /model: [] does not fit; it must be of type object (what is trained: stages, layers "
       "or a file)");
-  CHECK(with("/model/stages=[]")
+  CHECK(scenario_with("/model/stages=[]")
             .starts_with("s.json: /model/stages: [] does not fit; it must be of type array, with 1 "
                          "items or more"));
-  CHECK(with("/schedule/microbatches=4.5")
+  CHECK(scenario_with("/schedule/microbatches=4.5")
             .starts_with(
                 "s.json: /schedule/microbatches: 4.5 does not fit; it must be of type integer"));
-  CHECK(with("/schedule/overlap=half")
+  CHECK(scenario_with("/schedule/overlap=half")
             .starts_with("s.json: /schedule/overlap: \"half\" does not fit; it must be one of "
                          "\"serial\", \"fused\""));
-  CHECK(with("/hardware/bandwidth_bytes_per_s=0")
+  CHECK(scenario_with("/hardware/bandwidth_bytes_per_s=0")
             .starts_with("s.json: /hardware/bandwidth_bytes_per_s: 0 does not fit; it must be of "
                          "type number, at least "
                          "1"));
-  CHECK(with("/schedule/group=[2]")
+  CHECK(scenario_with("/schedule/group=[2]")
             .starts_with(
                 "s.json: /schedule/group: [2] does not fit; it must be of one of the types"));
   CHECK(outcome_of("[]") == "s.json: [] does not fit; it must be of type object");
@@ -119,25 +119,25 @@ TEST_CASE("what must be there and is not, is named") {
   CHECK(outcome_of(R"({"model": {"stages": [{"backward_us": 1}]},
                        "schedule": {"name": "1f1b", "microbatches": 1}})") ==
         "s.json: /model/stages/0/forward_us: \"forward_us\" is missing");
-  CHECK(with("/model={}") ==
+  CHECK(scenario_with("/model={}") ==
         "s.json: /model: it must have one of \"stages\", \"layers\" and \"file\"");
-  CHECK(with("/model/layers=[{\"forward_us\":1}]") ==
+  CHECK(scenario_with("/model/layers=[{\"forward_us\":1}]") ==
         "s.json: /model: it must have one of \"stages\", \"layers\" and \"file\"");
-  CHECK(with("/schedule={\"name\":\"1f1b\"}") ==
+  CHECK(scenario_with("/schedule={\"name\":\"1f1b\"}") ==
         "s.json: /schedule/microbatches: \"microbatches\" is missing; a rule needs their number");
-  CHECK(with("/schedule={}") ==
+  CHECK(scenario_with("/schedule={}") ==
         "s.json: /schedule: it must have one of \"name\", \"policy\" and \"file\"");
-  CHECK(with("/schedule/file=o.csv") ==
+  CHECK(scenario_with("/schedule/file=o.csv") ==
         "s.json: /schedule: it must have one of \"name\", \"policy\" and \"file\"");
-  CHECK(with("/schedule/chains=[[0,1]]") ==
+  CHECK(scenario_with("/schedule/chains=[[0,1]]") ==
         "s.json: /schedule/chains: chains go with a \"file\"; a rule brings its own");
 }
 
 TEST_CASE("another version of the format is refused as such") {
-  CHECK(with("/penstock=1") == "makespan 15");
-  CHECK(with("/penstock=2") ==
+  CHECK(scenario_with("/penstock=1") == "makespan 15");
+  CHECK(scenario_with("/penstock=2") ==
         "s.json: /penstock: format version 2 is unknown; this program reads 1");
-  CHECK(with("/penstock=\"1\"") ==
+  CHECK(scenario_with("/penstock=\"1\"") ==
         "s.json: /penstock: format version \"1\" is unknown; this program reads 1");
   // Even when nothing else of that version can be understood.
   CHECK(outcome_of(R"({"penstock": 2, "modell": 3})") ==
@@ -145,61 +145,63 @@ TEST_CASE("another version of the format is refused as such") {
 }
 
 TEST_CASE("unknown names are refused with the known ones") {
-  CHECK(with("/schedule/name=1f1b-flush") ==
+  CHECK(scenario_with("/schedule/name=1f1b-flush") ==
         "s.json: /schedule/name: unknown name \"1f1b-flush\"; " + known_schedules);
   CHECK(known_schedules.find("1f1b, ") != std::string::npos);
   CHECK(known_schedules.find("gpipe, ") != std::string::npos);
-  CHECK(with("/hardware/name=h100")
+  CHECK(scenario_with("/hardware/name=h100")
             .starts_with("s.json: /hardware/name: unknown name \"h100\"; known: "));
   CHECK(outcome_of(layered, {"/partition/name=odd"})
             .starts_with("s.json: /partition/name: unknown name \"odd\"; known: "));
 }
 
 TEST_CASE("an option or size that a rule does not have is refused with the rule") {
-  CHECK(with("/schedule/group=2") ==
+  CHECK(scenario_with("/schedule/group=2") ==
         "s.json: /schedule/group: unknown option \"group\"; 1f1b takes no options");
-  CHECK(with("/parallel/chunks=2", "/parallel/pipeline=1") ==
+  CHECK(scenario_with("/parallel/chunks=2", "/parallel/pipeline=1") ==
         "s.json: /schedule: 1f1b: there are 2 chunks a rank; this schedule has one");
-  CHECK(with("/schedule/name=interleaved-1f1b", "/schedule/group=0") ==
+  CHECK(scenario_with("/schedule/name=interleaved-1f1b", "/schedule/group=0") ==
         "s.json: /schedule: interleaved-1f1b: group is \"0\"; it must be a positive whole number");
   // Two stages on two ranks, one chunk each: a group of 1 is smaller than the ranks are many.
-  CHECK(with("/schedule/name=interleaved-1f1b", "/parallel/pipeline=2", "/schedule/group=1")
-            .starts_with("s.json: /schedule: interleaved-1f1b: group 1 does not suit 2 ranks and 4 "
-                         "microbatches"));
+  CHECK(
+      scenario_with("/schedule/name=interleaved-1f1b", "/parallel/pipeline=2", "/schedule/group=1")
+          .starts_with("s.json: /schedule: interleaved-1f1b: group 1 does not suit 2 ranks and 4 "
+                       "microbatches"));
 }
 
 TEST_CASE("numbers beyond the limits are refused before anything is allocated") {
-  CHECK(with("/parallel/pipeline=0").starts_with("s.json: /parallel/pipeline: 0 does not fit"));
-  CHECK(with("/parallel/pipeline=1000000")
+  CHECK(scenario_with("/parallel/pipeline=0")
+            .starts_with("s.json: /parallel/pipeline: 0 does not fit"));
+  CHECK(scenario_with("/parallel/pipeline=1000000")
             .starts_with("s.json: /parallel/pipeline: 1000000 does not fit; it must be of type "
                          "integer, at least 1, at most 16384"));
-  CHECK(with("/hardware/devices=1000000") ==
+  CHECK(scenario_with("/hardware/devices=1000000") ==
         "s.json: /parallel/pipeline: 1000000 ranks are too many; at most 16384");
-  CHECK(with("/schedule/microbatches=16777216") ==
+  CHECK(scenario_with("/schedule/microbatches=16777216") ==
         "s.json: /schedule: 1f1b: 2 stages times 16777216 microbatches are too many; at most "
         "100000000 actions");
-  CHECK(with("/schedule/microbatches=18446744073709551616")
+  CHECK(scenario_with("/schedule/microbatches=18446744073709551616")
             .starts_with("s.json: /schedule/microbatches: "));
-  CHECK(with("/parallel/pipeline=16384", "/parallel/chunks=65536",
-             "/schedule/name=interleaved-1f1b") ==
+  CHECK(scenario_with("/parallel/pipeline=16384", "/parallel/chunks=65536",
+                      "/schedule/name=interleaved-1f1b") ==
         "s.json: /parallel/chunks: 16384 ranks times 65536 chunks are too many stages; at most "
         "65536");
 }
 
 TEST_CASE("sizes that contradict each other are refused at the one to change") {
   CHECK(
-      with("/hardware/devices=3") ==
+      scenario_with("/hardware/devices=3") ==
       "s.json: /model/stages: there are 2 stages, but the schedule has 3 model stages on 3 ranks");
-  CHECK(with("/hardware/devices=4", "/parallel/pipeline=2") ==
+  CHECK(scenario_with("/hardware/devices=4", "/parallel/pipeline=2") ==
         "s.json: /hardware/devices: there are 4 devices, but 2 pipeline ranks times the other "
         "degrees of /parallel take 2");
-  CHECK(with("/hardware/devices=4", "/parallel/tensor=2") == "makespan 15");
-  CHECK(with("/hardware/devices=5", "/parallel/tensor=2") ==
+  CHECK(scenario_with("/hardware/devices=4", "/parallel/tensor=2") == "makespan 15");
+  CHECK(scenario_with("/hardware/devices=5", "/parallel/tensor=2") ==
         "s.json: /hardware/devices: 5 devices do not divide by the 2 that one pipeline rank takes");
   CHECK(
-      with("/parallel/pipeline=3") ==
+      scenario_with("/parallel/pipeline=3") ==
       "s.json: /model/stages: there are 2 stages, but the schedule has 3 model stages on 3 ranks");
-  CHECK(with("/parallel/chunks=3", "/schedule/name=interleaved-1f1b") ==
+  CHECK(scenario_with("/parallel/chunks=3", "/schedule/name=interleaved-1f1b") ==
         "s.json: /parallel/chunks: 2 stages do not divide by 3 chunks a rank");
   CHECK(outcome_of(layered, {"/parallel/pipeline=2", "/hardware={}"}) == "makespan 30");
   CHECK(outcome_of(layered, {"/hardware={}"}) ==
@@ -207,7 +209,7 @@ TEST_CASE("sizes that contradict each other are refused at the one to change") {
         "pipeline ranks, or \"devices\" under /hardware");
   CHECK(outcome_of(layered, {"/hardware/devices=5"}) ==
         "s.json: /model: 4 layers cannot fill 5 stages; each stage needs at least one layer");
-  CHECK(with("/hardware/transfer_us=1", "/hardware/latency_us=1") ==
+  CHECK(scenario_with("/hardware/transfer_us=1", "/hardware/latency_us=1") ==
         "s.json: /hardware: transfer_us stands beside latency_us or bandwidth_bytes_per_s; give a "
         "pure delay, or a latency with a bandwidth");
 }
@@ -252,19 +254,19 @@ TEST_CASE("a partition that does not fit the model or the schedule is refused") 
       outcome_of(layered, {"/model/edges=[[1,1]]", "/partition/stages=[[0,1],[2,3]]"}) ==
       "s.json: /model/edges: layer 1 waits for itself through a cycle of edges; a model is a graph "
       "without cycles");
-  CHECK(with("/model/edges=[[0,1]]") ==
+  CHECK(scenario_with("/model/edges=[[0,1]]") ==
         "s.json: /model/edges: stages are a chain; edges go with \"layers\"");
 }
 
 TEST_CASE("stages of a model may be joined, or listed once more beside their ranks") {
   // Joined, both run on one rank: 4 * (2 + 4).
-  CHECK(with("/partition/stages=[[0,1]]") == "makespan 24");
-  CHECK(with("/partition/stages=[[0],[1]]") == "makespan 15");
-  CHECK(with("/partition={\"stages\":[[0],[1]],\"ranks\":[[1],[0]]}") == "makespan 15");
-  CHECK(with("/partition/stages=[[0,1]]", "/parallel/pipeline=2") ==
+  CHECK(scenario_with("/partition/stages=[[0,1]]") == "makespan 24");
+  CHECK(scenario_with("/partition/stages=[[0],[1]]") == "makespan 15");
+  CHECK(scenario_with("/partition={\"stages\":[[0],[1]],\"ranks\":[[1],[0]]}") == "makespan 15");
+  CHECK(scenario_with("/partition/stages=[[0,1]]", "/parallel/pipeline=2") ==
         "s.json: /partition/stages: there are 1 stages, but the schedule has 2 model stages on 2 "
         "ranks");
-  CHECK(with("/partition/stages=[[1],[0]]") ==
+  CHECK(scenario_with("/partition/stages=[[1],[0]]") ==
         "s.json: /partition/stages: layer 0 of stage 1 feeds layer 1 of stage 0; activations go to "
         "the same or a later stage");
 }
@@ -273,18 +275,18 @@ TEST_CASE("given ranks must fit the stages and the rule") {
   const std::string gpipe = "/schedule/name=gpipe";
   // Rank 1 takes the even microbatches of stage 1, rank 2 the odd ones. Rank 0 works 4 * 3 and
   // waits only for the first gradient: rank 1 does F0 1-2, F2 3-4, B0 4-6.
-  CHECK(with(gpipe, "/partition/ranks=[[0],[1,2]]") == "makespan 14");
-  CHECK(with("/partition/ranks=[[0],[1,2]]") ==
+  CHECK(scenario_with(gpipe, "/partition/ranks=[[0],[1,2]]") == "makespan 14");
+  CHECK(scenario_with("/partition/ranks=[[0],[1,2]]") ==
         "s.json: /schedule: 1f1b: stage 1 has 2 replicas; 1f1b is defined for one");
-  CHECK(with(gpipe, "/partition/ranks=[[0],[0]]") ==
+  CHECK(scenario_with(gpipe, "/partition/ranks=[[0],[0]]") ==
         "s.json: /schedule: gpipe: rank 0 holds several stages; gpipe has one a rank");
   CHECK(
-      with(gpipe, "/partition/ranks=[[0],[1],[2]]") ==
+      scenario_with(gpipe, "/partition/ranks=[[0],[1],[2]]") ==
       "s.json: /model/stages: there are 2 stages, but the schedule has 3 model stages on 3 ranks");
-  CHECK(with(gpipe, "/partition/ranks=[[0],[3]]", "/parallel/pipeline=2") ==
+  CHECK(scenario_with(gpipe, "/partition/ranks=[[0],[3]]", "/parallel/pipeline=2") ==
         "s.json: /partition/ranks: stage 1 is on rank 3; ranks are 0 to 1");
   CHECK(
-      with(gpipe, "/partition/ranks=[[0],[1,1]]") ==
+      scenario_with(gpipe, "/partition/ranks=[[0],[1,1]]") ==
       "s.json: /partition/ranks: stage 1 is on rank 1 twice; its replicas are on different ranks");
 }
 
@@ -299,32 +301,33 @@ TEST_CASE("a time that the order needs and the stage lacks is refused at the sta
 TEST_CASE("recompute none does not spend what the stages say of recomputation") {
   const std::string spends = "/model/stages/1/recompute_us=1";
   // The second rank works 4 * (1 + 1 + 2) without a pause from 1 on, then rank 0 ends with 2.
-  CHECK(with(spends) == "makespan 19");
-  CHECK(with(spends, "/recompute/mode=full") == "makespan 19");
-  CHECK(with(spends, "/recompute/mode=none") == "makespan 15");
+  CHECK(scenario_with(spends) == "makespan 19");
+  CHECK(scenario_with(spends, "/recompute/mode=full") == "makespan 19");
+  CHECK(scenario_with(spends, "/recompute/mode=none") == "makespan 15");
 }
 
 TEST_CASE("--set adds, replaces and appends in order; text that is no JSON is a string") {
-  CHECK(with("/schedule/microbatches=2") == "makespan 9");
-  CHECK(with("/schedule/microbatches=2", "/schedule/microbatches=3") == "makespan 12");
-  CHECK(with("/schedule/name=gpipe", "/hardware={\"transfer_us\":0.5}") == "makespan 16");
-  CHECK(with("/model/stages/-={\"forward_us\":1,\"backward_us\":2}") == "makespan 18");
-  CHECK(with("/model/stages/2={\"forward_us\":1,\"backward_us\":2}") == "makespan 18");
-  CHECK(with("/schedule/name=\"gpipe\"") == "makespan 15");
+  CHECK(scenario_with("/schedule/microbatches=2") == "makespan 9");
+  CHECK(scenario_with("/schedule/microbatches=2", "/schedule/microbatches=3") == "makespan 12");
+  CHECK(scenario_with("/schedule/name=gpipe", "/hardware={\"transfer_us\":0.5}") == "makespan 16");
+  CHECK(scenario_with("/model/stages/-={\"forward_us\":1,\"backward_us\":2}") == "makespan 18");
+  CHECK(scenario_with("/model/stages/2={\"forward_us\":1,\"backward_us\":2}") == "makespan 18");
+  CHECK(scenario_with("/schedule/name=\"gpipe\"") == "makespan 15");
 }
 
 TEST_CASE("a setting that cannot be applied is a wrong call") {
-  CHECK(with("schedule=1") == "usage: --set schedule=1: it must read /pointer=value");
-  CHECK(with("/schedule") == "usage: --set /schedule: it must read /pointer=value");
-  CHECK(with("").starts_with("usage: --set "));
-  CHECK(with("/model/stages/x=1").starts_with("usage: --set /model/stages/x=1: "));
-  CHECK(with("/model/stages/01=1").starts_with("usage: --set /model/stages/01=1: "));
-  CHECK(with("/~2=1").starts_with("usage: --set /~2=1: "));
-  CHECK(with("/schedule/name/deeper=1").starts_with("usage: --set /schedule/name/deeper=1: "));
+  CHECK(scenario_with("schedule=1") == "usage: --set schedule=1: it must read /pointer=value");
+  CHECK(scenario_with("/schedule") == "usage: --set /schedule: it must read /pointer=value");
+  CHECK(scenario_with("").starts_with("usage: --set "));
+  CHECK(scenario_with("/model/stages/x=1").starts_with("usage: --set /model/stages/x=1: "));
+  CHECK(scenario_with("/model/stages/01=1").starts_with("usage: --set /model/stages/01=1: "));
+  CHECK(scenario_with("/~2=1").starts_with("usage: --set /~2=1: "));
+  CHECK(scenario_with("/schedule/name/deeper=1")
+            .starts_with("usage: --set /schedule/name/deeper=1: "));
   // An index far behind the end would fill all memory with nothing.
-  CHECK(with("/model/stages/3=1") ==
+  CHECK(scenario_with("/model/stages/3=1") ==
         "usage: --set /model/stages/3=1: the list has 2 items; the next is 2 or -");
-  CHECK(with("/model/stages/4000000000=1") ==
+  CHECK(scenario_with("/model/stages/4000000000=1") ==
         "usage: --set /model/stages/4000000000=1: the list has 2 items; the next is 2 or -");
 }
 
@@ -355,7 +358,7 @@ TEST_CASE("nesting without end is refused, not followed") {
   CHECK(outcome_of(deep + std::string(2'000'000, ']')) ==
         "s.json: it is nested more than 64 levels deep");
   CHECK(outcome_of("{\"expect\": " + deep).find("nested more than 64 levels") != std::string::npos);
-  CHECK(with("/expect/x=" + std::string(100, '[') + std::string(100, ']')) ==
+  CHECK(scenario_with("/expect/x=" + std::string(100, '[') + std::string(100, ']')) ==
         "usage: --set /expect/x=" + std::string(100, '[') + std::string(100, ']') +
             ": it is nested more than 64 levels deep");
 }
@@ -389,7 +392,7 @@ TEST_CASE("a file that cannot be read is refused with its name") {
   CHECK(refusal(scratch.path("")) == ": it is a folder; a file is needed");
   CHECK(refusal(scratch.file("empty.json", "")) ==
         ": the file is empty; a JSON document is needed");
-  CHECK(refusal(scratch.file("good.json", plain)) == "accepted");
+  CHECK(refusal(scratch.file("good.json", scenario_plain)) == "accepted");
 }
 
 TEST_CASE("an order from a file lies beside its scenario, and its faults name that file") {
@@ -454,7 +457,7 @@ TEST_CASE("an order with a few cells and huge numbers is refused without a huge 
     csv += '\n';
   }
   const std::string order = scratch.file("order.csv", csv);
-  const std::string error = outcome_of(plain, {"/schedule={\"file\":\"" + order + "\"}"});
+  const std::string error = outcome_of(scenario_plain, {"/schedule={\"file\":\"" + order + "\"}"});
   CHECK(error.starts_with(order + ": row 0, column "));
   CHECK(error.ends_with(" is missing"));
 }

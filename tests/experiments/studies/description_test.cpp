@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "experiments/formats/reading/read_model_file.hpp"
+
 namespace penstock {
 namespace {
 

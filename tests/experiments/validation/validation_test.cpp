@@ -17,7 +17,7 @@ namespace {
 
 const BackendEntry& cpu_logical() { return *find_named(backend_entries(), "cpu_logical"); }
 
-const char* const two_stages = R"({
+const char* const validation_two_stages = R"({
   "penstock": 1,
   "model": { "stages": [
     { "forward_us": 1, "backward_us": 2, "activation_bytes": 4096 },
@@ -26,7 +26,7 @@ const char* const two_stages = R"({
   "schedule": { "name": "1f1b", "microbatches": 2 } })";
 
 Validation validated(const std::vector<std::string>& settings = {}) {
-  return validate(parse_scenario(two_stages, "two.json", settings), cpu_logical(), {});
+  return validate(parse_scenario(validation_two_stages, "two.json", settings), cpu_logical(), {});
 }
 
 const char* const small_layers = R"({
@@ -43,7 +43,7 @@ Validation with_layers(const char* text, const std::vector<std::string>& setting
 
 /// The same in real time: few iterations of short actions.
 Validation validated_on(std::string_view backend, const std::vector<std::string>& settings = {}) {
-  return validate(parse_scenario(two_stages, "two.json", settings),
+  return validate(parse_scenario(validation_two_stages, "two.json", settings),
                   *find_named(backend_entries(), backend),
                   {.measuring = {.iterations = 3}, .action_us = 50});
 }
@@ -64,11 +64,11 @@ Validation validated_on_fake_gpu(bool has_green_contexts) {
           },
       .length = gpu_job_length,
   };
-  return validate(parse_scenario(two_stages, "two.json", {}), entry, {});
+  return validate(parse_scenario(validation_two_stages, "two.json", {}), entry, {});
 }
 
 Validation validated_in(std::uint32_t processes, std::string_view backend = "cpu_logical") {
-  return validate(parse_scenario(two_stages, "two.json", {}),
+  return validate(parse_scenario(validation_two_stages, "two.json", {}),
                   *find_named(backend_entries(), backend), {.processes = processes});
 }
 
@@ -145,8 +145,8 @@ TEST_CASE(
   const Validation result = validated();
   if (result.measured.iterations.empty()) return;
   const Recording recording =
-      read_timeline(write_timeline(result.job.plan, result.typical, result.title));
-  CHECK(plan_hash(recording.plan) == plan_hash(result.job.plan));
+      read_timeline(write_timeline(result.job.priced.plan, result.typical, result.title));
+  CHECK(plan_hash(recording.plan) == plan_hash(result.job.priced.plan));
   CHECK(recording.timeline.begin == result.typical.begin);
   CHECK(recording.timeline.end == result.typical.end);
   CHECK(recording.timeline.environment.at("backend") == "cpu_logical");
@@ -289,8 +289,9 @@ TEST_CASE("validation: where layers are not run it says why, and runs busy kerne
 TEST_CASE("validation: layers that are asked for and not run are a usage error") {
   ValidationOptions options;
   options.bodies = Bodies::layers;
-  CHECK_THROWS_WITH_AS(validate(parse_scenario(two_stages, "two.json", {}), cpu_logical(), options),
-                       "--bodies layers: the model states times, not kinds of layers", UsageError);
+  CHECK_THROWS_WITH_AS(
+      validate(parse_scenario(validation_two_stages, "two.json", {}), cpu_logical(), options),
+      "--bodies layers: the model states times, not kinds of layers", UsageError);
   options.bodies = Bodies::busy;
   const Validation busy =
       validate(parse_scenario(small_layers, "small.json", {}), cpu_logical(), options);

@@ -10,16 +10,16 @@
 namespace penstock::testing {
 namespace {
 
-using Kind = CollectiveKind;
+using CollectivesKind = CollectiveKind;
 
 // 1000 bytes take 1 us inside a machine, and 10 us out of it.
 constexpr Speed inside{1e9, 2};
 constexpr Speed outside{1e8, 7};
 
-CollectiveCall call_of(Kind kind, double bytes, Members members) {
+CollectiveCall call_of(CollectivesKind kind, double bytes, Members members) {
   return {kind, bytes, members, {inside, outside}};
 }
-CollectiveCall in_one_machine(Kind kind, double bytes, std::uint64_t members) {
+CollectiveCall in_one_machine(CollectivesKind kind, double bytes, std::uint64_t members) {
   return call_of(kind, bytes, {members, members});
 }
 
@@ -118,37 +118,44 @@ std::vector<double> received(const Rounds& rounds, std::uint64_t members) {
 
 TEST_CASE("ring: an all-reduce goes round twice, each step with a share and a latency") {
   // A quarter of 4000 bytes takes 1 us, and arrives 2 us later.
-  const auto ring_us = [](Kind kind) { return us("ring", in_one_machine(kind, 4000, 4)); };
-  CHECK(ring_us(Kind::all_reduce) == doctest::Approx(6 * (1 + 2)));
-  CHECK(ring_us(Kind::all_gather) == doctest::Approx(3 * (1 + 2)));
-  CHECK(ring_us(Kind::reduce_scatter) == doctest::Approx(3 * (1 + 2)));
-  CHECK(ring_us(Kind::ring_exchange) == doctest::Approx(3 * (4 + 2)));
+  const auto ring_us = [](CollectivesKind kind) {
+    return us("ring", in_one_machine(kind, 4000, 4));
+  };
+  CHECK(ring_us(CollectivesKind::all_reduce) == doctest::Approx(6 * (1 + 2)));
+  CHECK(ring_us(CollectivesKind::all_gather) == doctest::Approx(3 * (1 + 2)));
+  CHECK(ring_us(CollectivesKind::reduce_scatter) == doctest::Approx(3 * (1 + 2)));
+  CHECK(ring_us(CollectivesKind::ring_exchange) == doctest::Approx(3 * (4 + 2)));
   // Across machines the slowest link decides: 10 us a step and 7.
-  CHECK(us("ring", call_of(Kind::all_reduce, 4000, {4, 2})) == doctest::Approx(6 * (10 + 7)));
+  CHECK(us("ring", call_of(CollectivesKind::all_reduce, 4000, {4, 2})) ==
+        doctest::Approx(6 * (10 + 7)));
 }
 
 TEST_CASE("ring: a broadcast goes in chunks, so that all links are busy at once") {
   // Four hops of 1000 us with 2 us of latency: the best number of chunks is about sqrt(3 * 1000 /
   // 2) = 38.7; with 39 of them there are 3 + 39 rounds.
-  CHECK(us("ring", in_one_machine(Kind::broadcast, 1e6, 5)) ==
+  CHECK(us("ring", in_one_machine(CollectivesKind::broadcast, 1e6, 5)) ==
         doctest::Approx((3 + 39) * (1000.0 / 39 + 2)));
   // 1 us is not worth a second latency: four hops one after the other.
-  CHECK(us("ring", in_one_machine(Kind::broadcast, 1e3, 5)) == doctest::Approx(4 * (1 + 2)));
+  CHECK(us("ring", in_one_machine(CollectivesKind::broadcast, 1e3, 5)) ==
+        doctest::Approx(4 * (1 + 2)));
 }
 
 TEST_CASE("tree: whole, an all-reduce takes two ways of log2(n) levels, each with all bytes") {
   // 500 bytes take 0.5 us. Seven members: a root, two, and four. Unchunked 2 * 2 * (0.5 + 2).
-  CHECK(us("tree", in_one_machine(Kind::all_reduce, 500, 7)) == doctest::Approx(4 * (0.5 + 2)));
+  CHECK(us("tree", in_one_machine(CollectivesKind::all_reduce, 500, 7)) ==
+        doctest::Approx(4 * (0.5 + 2)));
   // Fifteen and up to 31 the same with 2 * 3 and 2 * 4 levels.
-  CHECK(us("tree", in_one_machine(Kind::all_reduce, 500, 15)) == doctest::Approx(6 * (0.5 + 2)));
-  CHECK(us("tree", in_one_machine(Kind::all_reduce, 500, 31)) == doctest::Approx(8 * (0.5 + 2)));
+  CHECK(us("tree", in_one_machine(CollectivesKind::all_reduce, 500, 15)) ==
+        doctest::Approx(6 * (0.5 + 2)));
+  CHECK(us("tree", in_one_machine(CollectivesKind::all_reduce, 500, 31)) ==
+        doctest::Approx(8 * (0.5 + 2)));
   // Of eight, one alone is on the lowest level of each tree: that round moves half, up and down.
-  CHECK(us("tree", in_one_machine(Kind::all_reduce, 500, 8)) ==
+  CHECK(us("tree", in_one_machine(CollectivesKind::all_reduce, 500, 8)) ==
         doctest::Approx(6 * (0.5 + 2) - 2 * 0.25));
 }
 
 TEST_CASE("tree: in many chunks the levels overlap, and an all-reduce sends all bytes twice") {
-  CollectiveCall call = in_one_machine(Kind::all_reduce, 1e9, 31);
+  CollectiveCall call = in_one_machine(CollectivesKind::all_reduce, 1e9, 31);
   call.reach.inside.latency_us = 0;
   // 1024 chunks through four levels up, and down: 2 * (4 + 1023) / 1024 times a second.
   CHECK(us("tree", call) == doctest::Approx(2e6 * 1027 / 1024));
@@ -156,42 +163,49 @@ TEST_CASE("tree: in many chunks the levels overlap, and an all-reduce sends all 
 
 TEST_CASE("tree: a broadcast takes one level more than the trees of the others have") {
   // Member 0 above seven others: 1 + 2 levels.
-  CHECK(us("tree", in_one_machine(Kind::broadcast, 500, 8)) == doctest::Approx(3 * (0.5 + 2)));
-  CHECK(us("tree", in_one_machine(Kind::broadcast, 500, 2)) == doctest::Approx(0.5 + 2));
+  CHECK(us("tree", in_one_machine(CollectivesKind::broadcast, 500, 8)) ==
+        doctest::Approx(3 * (0.5 + 2)));
+  CHECK(us("tree", in_one_machine(CollectivesKind::broadcast, 500, 2)) == doctest::Approx(0.5 + 2));
 }
 
 TEST_CASE("hierarchical: shares of the bytes inside machines, and shares of these across them") {
   // Three machines of four. Inside a quarter of 12000 bytes takes 3 us and 2, across a twelfth 10
   // us and 7.
-  const auto of = [](Kind kind) { return us("hierarchical", call_of(kind, 12000, {12, 4})); };
-  CHECK(of(Kind::all_reduce) == doctest::Approx(2 * 3 * (3 + 2) + 2 * 2 * (10 + 7)));
-  CHECK(of(Kind::reduce_scatter) == doctest::Approx(3 * (3 + 2) + 2 * (10 + 7)));
-  CHECK(of(Kind::all_gather) == doctest::Approx(2 * (10 + 7) + 3 * (3 + 2)));
+  const auto of = [](CollectivesKind kind) {
+    return us("hierarchical", call_of(kind, 12000, {12, 4}));
+  };
+  CHECK(of(CollectivesKind::all_reduce) == doctest::Approx(2 * 3 * (3 + 2) + 2 * 2 * (10 + 7)));
+  CHECK(of(CollectivesKind::reduce_scatter) == doctest::Approx(3 * (3 + 2) + 2 * (10 + 7)));
+  CHECK(of(CollectivesKind::all_gather) == doctest::Approx(2 * (10 + 7) + 3 * (3 + 2)));
   // In an all-to-all each member carries a third of 12000 bytes to each other machine.
-  CHECK(of(Kind::all_to_all) == doctest::Approx(3 * (3 + 2) + 2 * (40 + 7)));
+  CHECK(of(CollectivesKind::all_to_all) == doctest::Approx(3 * (3 + 2) + 2 * (40 + 7)));
 }
 
 TEST_CASE("hierarchical: within one machine, or one member in each, it is a ring") {
   for (const Members members : {Members{8, 8}, Members{8, 1}}) {
-    for (const Kind kind : {Kind::all_reduce, Kind::reduce_scatter, Kind::all_gather}) {
+    for (const CollectivesKind kind : {CollectivesKind::all_reduce, CollectivesKind::reduce_scatter,
+                                       CollectivesKind::all_gather}) {
       const CollectiveCall call = call_of(kind, 8000, members);
       CHECK(us("hierarchical", call) == us("ring", call));
     }
-    const CollectiveCall call = call_of(Kind::all_to_all, 8000, members);
+    const CollectiveCall call = call_of(CollectivesKind::all_to_all, 8000, members);
     CHECK(us("hierarchical", call) == us("pairwise", call));
   }
 }
 
 TEST_CASE("pairwise: every member sends a share to each other one, all at the pace of the NICs") {
-  CHECK(us("pairwise", in_one_machine(Kind::all_to_all, 4000, 4)) == doctest::Approx(3 * (1 + 2)));
-  CHECK(us("pairwise", call_of(Kind::all_to_all, 4000, {4, 2})) == doctest::Approx(3 * (10 + 7)));
+  CHECK(us("pairwise", in_one_machine(CollectivesKind::all_to_all, 4000, 4)) ==
+        doctest::Approx(3 * (1 + 2)));
+  CHECK(us("pairwise", call_of(CollectivesKind::all_to_all, 4000, {4, 2})) ==
+        doctest::Approx(3 * (10 + 7)));
 }
 
 TEST_CASE("formulas say of rounds what their busiest members take") {
   for_each_call([](const CollectiveEntry& entry, const CollectiveCall& call) {
     const double by_rounds = busiest_us(entry.rounds(call), call);
     // Chunks that have yet to leave the first machine, or have reached the last, count as leaving.
-    const bool chunked = entry.name == std::string_view("tree") || call.kind == Kind::broadcast;
+    const bool chunked =
+        entry.name == std::string_view("tree") || call.kind == CollectivesKind::broadcast;
     const bool mixed = call.members.per_machine > 1 && call.members.machines() > 1;
     if (chunked && mixed) {
       CHECK(entry.us(call) >= by_rounds * (1 - 1e-12));
@@ -206,7 +220,7 @@ TEST_CASE(
   for_each_call([](const CollectiveEntry& entry, const CollectiveCall& call) {
     const auto knows = heard_of(entry.rounds(call), call.members.count);
     for (const auto& known : knows) {
-      if (call.kind == Kind::broadcast) {
+      if (call.kind == CollectivesKind::broadcast) {
         CHECK(known.contains(0));
       } else {
         CHECK(known.size() == call.members.count);
@@ -218,18 +232,19 @@ TEST_CASE(
 TEST_CASE("members receive no less than what they do not have, and a reduction as little") {
   for_each_call([](const CollectiveEntry& entry, const CollectiveCall& call) {
     const auto n = static_cast<double>(call.members.count);
-    const double missing = call.kind == Kind::broadcast       ? call.bytes
-                           : call.kind == Kind::ring_exchange ? (n - 1) * call.bytes
-                                                              : (n - 1) / n * call.bytes;
+    const double missing = call.kind == CollectivesKind::broadcast       ? call.bytes
+                           : call.kind == CollectivesKind::ring_exchange ? (n - 1) * call.bytes
+                                                                         : (n - 1) / n * call.bytes;
     const std::vector<double> bytes = received(entry.rounds(call), call.members.count);
     double sum = 0;
     for (std::size_t member = 0; member < bytes.size(); ++member) {
       sum += bytes[member];
-      if (call.kind == Kind::broadcast && member == 0) continue;
+      if (call.kind == CollectivesKind::broadcast && member == 0) continue;
       CHECK(bytes[member] >= missing * (1 - 1e-12));
     }
     // All-reduce: everything but one's own is summed somewhere, and comes back from there.
-    if (call.kind == Kind::all_reduce) CHECK(sum == doctest::Approx(2 * (n - 1) * call.bytes));
+    if (call.kind == CollectivesKind::all_reduce)
+      CHECK(sum == doctest::Approx(2 * (n - 1) * call.bytes));
   });
 }
 
@@ -237,7 +252,7 @@ TEST_CASE("the number of chunks is about the best there is") {
   // What the formula of a ring's broadcast takes with any other number is hardly less.
   for (const double bytes : {1e3, 1e5, 1e7}) {
     for (const std::uint64_t n : {3U, 8U, 64U}) {
-      const double chosen = us("ring", in_one_machine(Kind::broadcast, bytes, n));
+      const double chosen = us("ring", in_one_machine(CollectivesKind::broadcast, bytes, n));
       for (std::uint64_t k = 1; k <= 1024; ++k) {
         const double with_k = rounds_us(n - 2 + k, bytes / static_cast<double>(k), inside);
         CHECK(chosen <= with_k * 1.03);
@@ -248,26 +263,26 @@ TEST_CASE("the number of chunks is about the best there is") {
 
 TEST_CASE("left open, the quickest algorithm is taken: trees for little, rings for much") {
   const auto quickest_of = [](double bytes, Members members) {
-    return std::string(quickest(call_of(Kind::all_reduce, bytes, members)).name);
+    return std::string(quickest(call_of(CollectivesKind::all_reduce, bytes, members)).name);
   };
   CHECK(quickest_of(100, {64, 1}) == "tree");
   // Alone in its machine, each member is a ring of one inside: the hierarchical way is the ring.
-  CHECK(us("ring", call_of(Kind::all_reduce, 1e9, {64, 1})) <
-        us("tree", call_of(Kind::all_reduce, 1e9, {64, 1})));
+  CHECK(us("ring", call_of(CollectivesKind::all_reduce, 1e9, {64, 1})) <
+        us("tree", call_of(CollectivesKind::all_reduce, 1e9, {64, 1})));
   // Eight machines of eight: all NICs carry an eighth each instead of one the whole.
   CHECK(quickest_of(1e9, {64, 8}) == "hierarchical");
   for (const double bytes : {1e2, 1e4, 1e6, 1e8}) {
-    const CollectiveCall call = call_of(Kind::all_reduce, bytes, {64, 8});
+    const CollectiveCall call = call_of(CollectivesKind::all_reduce, bytes, {64, 8});
     const double all[] = {us("ring", call), us("tree", call), us("hierarchical", call)};
     CHECK(collective_us(call) == *std::min_element(std::begin(all), std::end(all)));
   }
-  CHECK(collective_us(in_one_machine(Kind::all_reduce, 1e6, 1)) == 0);
+  CHECK(collective_us(in_one_machine(CollectivesKind::all_reduce, 1e6, 1)) == 0);
 }
 
 TEST_CASE("an algorithm may be chosen for a kind, and leaves the other kinds open") {
-  const CollectiveChoice choice{{Kind::all_reduce, &algorithm("tree")}};
-  const CollectiveCall reduce = call_of(Kind::all_reduce, 1e9, {64, 1});
-  const CollectiveCall gather = call_of(Kind::all_gather, 1e9, {64, 1});
+  const CollectiveChoice choice{{CollectivesKind::all_reduce, &algorithm("tree")}};
+  const CollectiveCall reduce = call_of(CollectivesKind::all_reduce, 1e9, {64, 1});
+  const CollectiveCall gather = call_of(CollectivesKind::all_gather, 1e9, {64, 1});
   CHECK(collective_us(reduce, choice) == us("tree", reduce));
   CHECK(collective_us(reduce, choice) > collective_us(reduce));
   CHECK(collective_us(gather, choice) == us("ring", gather));
@@ -275,20 +290,20 @@ TEST_CASE("an algorithm may be chosen for a kind, and leaves the other kinds ope
 
 TEST_CASE("an algorithm that does not serve a kind is refused with those that do") {
   CHECK_THROWS_WITH_AS(
-      collective_algorithm(Kind::all_to_all, "tree"),
+      collective_algorithm(CollectivesKind::all_to_all, "tree"),
       "unknown algorithm \"tree\"; known for all_to_all: auto, hierarchical, pairwise", InputError);
   CHECK_THROWS_WITH_AS(
-      collective_algorithm(Kind::all_reduce, "star"),
+      collective_algorithm(CollectivesKind::all_reduce, "star"),
       "unknown algorithm \"star\"; known for all_reduce: auto, hierarchical, ring, tree",
       InputError);
-  CHECK(collective_algorithm(Kind::broadcast, "tree").name == "tree");
+  CHECK(collective_algorithm(CollectivesKind::broadcast, "tree").name == "tree");
 }
 
 TEST_CASE("every kind has a name of its own and an algorithm that serves it") {
   std::set<std::string_view> names;
-  for (std::uint8_t number = 0; number <= static_cast<std::uint8_t>(Kind::ring_exchange);
+  for (std::uint8_t number = 0; number <= static_cast<std::uint8_t>(CollectivesKind::ring_exchange);
        ++number) {
-    const Kind kind{number};
+    const CollectivesKind kind{number};
     names.insert(name(kind));
     CHECK(collective_kind(name(kind)) == kind);
     CHECK(collective_us(in_one_machine(kind, 1e6, 4)) > 0);

@@ -10,7 +10,7 @@
 namespace penstock::testing {
 namespace {
 
-constexpr double gib = 1024.0 * 1024 * 1024;
+constexpr double korthikanti_gib = 1024.0 * 1024 * 1024;
 
 struct Model {
   const char* name;
@@ -92,13 +92,14 @@ TEST_CASE("the twelve memory figures of four models come out to every printed di
         work_of(Layers{spec("attention", {{"hidden", model.hidden}, {"heads", model.heads}}),
                        spec("mlp", {{"hidden", model.hidden}, {"intermediate", 4 * model.hidden}})},
                 shape_of(model, false));
-    CHECK(weights.held_parameters * 18 * model.layers / model.pipeline / gib ==
+    CHECK(weights.held_parameters * 18 * model.layers / model.pipeline / korthikanti_gib ==
           model.parameters_and_optimizer);
     const Layers block = classic_block(model.hidden, model.heads);
     const double all = work_of(block, shape_of(model, false)).kept_bytes;
-    CHECK(all * layers_held(model) / gib == doctest::Approx(model.all_activations).epsilon(1e-12));
+    CHECK(all * layers_held(model) / korthikanti_gib ==
+          doctest::Approx(model.all_activations).epsilon(1e-12));
     const double fewest = work_of(block, shape_of(model, true)).kept_selective_bytes;
-    CHECK(fewest * layers_held(model) / gib ==
+    CHECK(fewest * layers_held(model) / korthikanti_gib ==
           doctest::Approx(model.fewest_activations).epsilon(1e-12));
   }
 }

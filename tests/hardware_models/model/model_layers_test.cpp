@@ -60,7 +60,7 @@ TEST_CASE("what is not kept is made again: in a workspace block by block, or all
   CHECK(selected.stash_bytes == work.kept_selective_bytes);
   CHECK(selected.stash_bytes < work.kept_bytes);
   CHECK(selected.stash_bytes + selected.workspace_bytes == work.kept_bytes + work.workspace_bytes);
-  CHECK(selected.recomputes_selected);
+  CHECK(selected.work.recomputes_selected);
 
   const Layer all = layer_of(block, Remaking::blocks);
   CHECK(all.stash_bytes == 32768);
@@ -92,7 +92,7 @@ TEST_CASE("embedding and head are not made again with the blocks between them") 
                  .cut_evenly = false};
   const Layer kept = layer_of(head, Remaking::blocks);
   CHECK(kept.stash_bytes == work_of(head, shape).kept_bytes);
-  CHECK(kept.recomputes_selected);  // of which it has none
+  CHECK(kept.work.recomputes_selected);  // of which it has none
   head.cut_evenly = true;
   CHECK(layer_of(head, Remaking::blocks).stash_bytes == 32768);
 }

@@ -27,13 +27,13 @@ Decided decide(System system, std::string_view name, const ScheduleOptions& opti
   const Costs costs = priced(system, plan);
   const auto policy = make_policy(*find_named(policy_entries(), name), system.placement, options,
                                   stage_prices(plan, costs));
-  Timeline timeline;
-  auto order = order_by_policy(plan, system.placement, costs, conditions, *policy, timeline);
-  if (const auto* halt = std::get_if<Standstill>(&order)) throw std::logic_error(text(plan, *halt));
-  system.schedule = std::get<Schedule>(std::move(order));
+  auto outcome = order_by_policy({plan, costs, conditions}, system.placement, *policy);
+  if (const auto* halt = std::get_if<Standstill>(&outcome)) throw std::logic_error(halt->text);
+  auto& order = std::get<DecidedOrder>(outcome);
+  system.schedule = std::move(order.schedule);
   Decided decided{std::move(system), {}};
   for (TaskId task = 0; task < plan.tasks(); ++task) {
-    decided.begin[task_text(plan, task)] = timeline.begin[task];
+    decided.begin[task_text(plan, task)] = order.timeline.begin[task];
   }
   return decided;
 }
@@ -136,11 +136,10 @@ TEST_CASE("a policy that waits for ever comes to a halt that says for what") {
   };
   const System system = equal_stages(1, 1);
   const Plan plan = lowered(system);
-  Timeline timeline;
-  const auto order =
-      order_by_policy(plan, system.placement, priced(system, plan), {}, NoBackward(), timeline);
-  REQUIRE(std::holds_alternative<Standstill>(order));
-  CHECK(text(plan, std::get<Standstill>(order)) ==
+  const auto outcome =
+      order_by_policy({plan, priced(system, plan)}, system.placement, NoBackward());
+  REQUIRE(std::holds_alternative<Standstill>(outcome));
+  CHECK(std::get<Standstill>(outcome).text ==
         "deadlock: at 1 us 0B0 waits for its policy to start it");
 }
 

@@ -38,10 +38,10 @@ System ordered(System system, const ScheduleOptions& options) {
   const Costs costs = priced(system, plan);
   const auto policy =
       make_policy(zero_bubble(), system.placement, options, stage_prices(plan, costs));
-  Timeline timeline;
-  auto order = order_by_policy(plan, system.placement, costs, {}, *policy, timeline);
-  if (const auto* halt = std::get_if<Standstill>(&order)) throw std::logic_error(text(plan, *halt));
-  system.schedule = std::get<Schedule>(std::move(order));
+  auto outcome = order_by_policy({plan, costs}, system.placement, *policy);
+  if (const auto* halt = std::get_if<Standstill>(&outcome)) throw std::logic_error(halt->text);
+  auto& order = std::get<DecidedOrder>(outcome);
+  system.schedule = std::move(order.schedule);
   return system;
 }
 

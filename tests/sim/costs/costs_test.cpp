@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include "experiments/layout/stage_demand.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
 #include "tests/support/system.hpp"
 
 namespace penstock::testing {
@@ -82,43 +84,28 @@ TEST_CASE("a stage of a chain costs what its place in the chain says") {
   CHECK(length_of(system, "1B0") == 20);
 }
 
-TEST_CASE(
-    "with ZeRO-3 a pass takes as long as its work or its own collectives, if they are longer") {
-  // 8 bytes on 4 devices, 1 us a byte: 6 us to gather them, and as much to sum gradients of the
-  // same size. F and R gather, I gathers, W sums, B does both, all beside their work.
-  Layer stage = stage_of(7, 1, 2);
-  stage.parameter_bytes = 8;
-  stage.recompute_us = 4;
-  System system = recomputing("0F0,0I0,0W0", stage);
-  system.hardware = link(0, 1e6);
-  system.training = {.data = 4, .zero = 3};
-  CHECK(length_of(system, "0F0") == 7);
-  CHECK(length_of(system, "0R0") == 6);
-  CHECK(length_of(system, "0I0") == 6);
-  CHECK(length_of(system, "0W0") == 6);
-  system.schedule = order_of("0F0,(0F1;0B0)OVERLAP_F_B,0B1");
-  CHECK(length_of(system, "0B1") == 12);
-  CHECK(length_of(system, "0B0") == 18);  // with R inside
-  // Three steps of a ring, each with a latency of 1.
-  system.hardware = link(1, 1e6);
-  CHECK(length_of(system, "0R1") == 9);
-  CHECK(length_of(system, "0F0") == 9);
-}
-
-TEST_CASE("a pass that does not overlap its own collectives takes as long as both") {
-  // As above: 6 us to gather, 6 us to sum; F takes 7 us, I 1 and W 2.
-  Layer stage = stage_of(7, 1, 2);
-  stage.parameter_bytes = 8;
-  System system{Placement::loop(1, 1), order_of("0F0,0I0,0W0"), {stage}, link(0, 1e6)};
-  system.training = {.data = 4, .zero = 3, .overlaps_sums = false};
-  CHECK(length_of(system, "0F0") == 7 + 6);
-  CHECK(length_of(system, "0I0") == 1 + 6);
-  CHECK(length_of(system, "0W0") == 2 + 6);
-  // With ZeRO-2 weights are whole, and only sums are waited for.
-  system.training.zero = 2;
-  CHECK(length_of(system, "0F0") == 7);
-  CHECK(length_of(system, "0I0") == 1);
-  CHECK(length_of(system, "0W0") == 2 + 6);
+TEST_CASE("extra time and collectives of a pass run beside its layers or behind them") {
+  // 7 us of layers and 3 beside them. Of 8 bytes on 4 devices 6 us to gather, at 1 us a byte.
+  const System system = one_rank("0F0,0B0", stage_of(7, 1));
+  const Plan plan = lowered(system);
+  const ModelGraph model{system.stages, {}};
+  const Partition partition{{{LayerIndex{0}}}, {}};
+  const auto hardware = find_named(cost_model_entries(), "ideal")->make(link(0, 1e6));
+  Demand demand{.stages = {StageDemand{}}, .data = 4};
+  demand.stages[0].parameters = {{.bytes = 8, .copies = 1}};
+  demand.stages[0].ranks = {Rank{0}};
+  demand.stages[0].of(Pass::forward) = {
+      .extra_us = 3, .sent_bytes = {}, .collectives = {{CollectiveKind::all_gather}}};
+  const auto forward_us = [&](bool extra_overlaps, bool collectives_overlap) {
+    demand.extra_overlaps = extra_overlaps;
+    demand.collectives_overlap = collectives_overlap;
+    const Costs costs = price(plan, model, partition, *hardware, demand);
+    return to_us(costs.duration[plan.work[task_of(plan, "0F0")]]);
+  };
+  CHECK(forward_us(false, false) == 7 + 3 + 6);
+  CHECK(forward_us(true, false) == 7 + 6);
+  CHECK(forward_us(false, true) == 7 + 3);
+  CHECK(forward_us(true, true) == 7);
 }
 
 TEST_CASE("hardware is asked for what holders do together, dense weights and experts apart") {

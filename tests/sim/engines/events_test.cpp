@@ -18,13 +18,6 @@ Conditions without_effect() {
   return conditions;
 }
 
-Timeline timeline_of(const Plan& plan, const Costs& costs, const Conditions& conditions) {
-  Timeline timeline;
-  const auto halt = run_events(plan, costs, conditions, timeline);
-  if (halt) throw std::logic_error(text(plan, *halt));
-  return timeline;
-}
-
 /// Four ranks of which 0 sends to 1 and 2 to 3, over one link that both pairs share. F takes
 /// `forward_us`; `first` and `second` are the bytes that stages 0 and 2 put out.
 struct TwoPairs {
@@ -52,6 +45,7 @@ struct TwoPairs {
     for (std::size_t l = 0; l < plan.links.size(); ++l) conditions.network.routes.push_back({0});
   }
 
+  Timeline run() const { return timeline_of(run_events({plan, costs, conditions})); }
   std::string span(const Timeline& timeline, std::string_view task) const {
     return span_text({plan, costs, timeline, {}}, task);
   }
@@ -68,9 +62,13 @@ Outcome run(const System& system, const Conditions& conditions) {
   Outcome outcome;
   outcome.plan = lowered(system);
   outcome.costs = priced(system, outcome.plan);
-  outcome.timeline = timeline_of(outcome.plan, outcome.costs, conditions);
+  outcome.timeline = timeline_of(run_events({outcome.plan, outcome.costs, conditions}));
   outcome.report = summarize(outcome.plan, outcome.costs, outcome.timeline);
   return outcome;
+}
+
+std::string halt_text(const Plan& plan, const Costs& costs, const Conditions& conditions) {
+  return std::get<Standstill>(run_events({plan, costs, conditions})).text;
 }
 
 }  // namespace
@@ -80,10 +78,9 @@ TEST_CASE("without contention, the event engine runs any order to the byte as re
     const System system = random_system();
     const Plan plan = lowered(system);
     const Costs costs = priced(system, plan);
-    Timeline relaxed;
-    relax(plan, costs, relaxed);
+    const Timeline relaxed = relax({plan, costs});
     for (const Conditions& conditions : {Conditions{}, without_effect()}) {
-      const Timeline timeline = timeline_of(plan, costs, conditions);
+      const Timeline timeline = timeline_of(run_events({plan, costs, conditions}));
       RC_ASSERT(timeline.begin == relaxed.begin);
       RC_ASSERT(timeline.end == relaxed.end);
       RC_ASSERT(timeline.last_input == relaxed.last_input);
@@ -94,7 +91,7 @@ TEST_CASE("without contention, the event engine runs any order to the byte as re
 TEST_CASE("two transfers over one link each get half of it") {
   // F takes 1 us; 4,000 bytes take 4 us alone. Both leave at 1 and share the link: 8 us each.
   const TwoPairs pairs("0F0\n1F0\n2F1\n3F1", 1, 4000, 4000);
-  const Timeline timeline = timeline_of(pairs.plan, pairs.costs, pairs.conditions);
+  const Timeline timeline = pairs.run();
   CHECK(pairs.span(timeline, "0SEND_F0") == "0SEND_F0 1-9");
   CHECK(pairs.span(timeline, "2SEND_F1") == "2SEND_F1 1-9");
   CHECK(to_us(timeline.slowed[task_of(pairs.plan, "0SEND_F0")]) == 4);
@@ -105,7 +102,7 @@ TEST_CASE("when a transfer ends, what is left of the other has the link to itsel
   // 2,000 and 6,000 bytes from 1 us on: half the link each until the first has left at 5, when
   // 4,000 are left of the second, which take 4 us more.
   const TwoPairs pairs("0F0\n1F0\n2F1\n3F1", 1, 2000, 6000);
-  const Timeline timeline = timeline_of(pairs.plan, pairs.costs, pairs.conditions);
+  const Timeline timeline = pairs.run();
   CHECK(pairs.span(timeline, "0SEND_F0") == "0SEND_F0 1-5");
   CHECK(pairs.span(timeline, "2SEND_F1") == "2SEND_F1 1-9");
 }
@@ -114,7 +111,7 @@ TEST_CASE("transfers of one pair go one after the other, and share with another 
   // Two of 2,000 bytes from 0 to 1, ready at 1 and 2; one of 4,000 from 2 to 3, ready at 1. Half
   // the link each: the first leaves at 5, the second goes 5-9, as does the third 1-9.
   const TwoPairs pairs("0F0,0F2\n1F0,1F2\n2F1\n3F1", 1, 2000, 4000);
-  const Timeline timeline = timeline_of(pairs.plan, pairs.costs, pairs.conditions);
+  const Timeline timeline = pairs.run();
   CHECK(pairs.span(timeline, "0SEND_F0") == "0SEND_F0 1-5");
   CHECK(pairs.span(timeline, "0SEND_F2") == "0SEND_F2 5-9");
   CHECK(pairs.span(timeline, "2SEND_F1") == "2SEND_F1 1-9");
@@ -122,7 +119,7 @@ TEST_CASE("transfers of one pair go one after the other, and share with another 
 
 TEST_CASE("a shared link in fifo order serves one transfer at a time, the lower stage first") {
   const TwoPairs pairs("0F0\n1F0\n2F1\n3F1", 1, 4000, 4000, Sharing::fifo);
-  const Timeline timeline = timeline_of(pairs.plan, pairs.costs, pairs.conditions);
+  const Timeline timeline = pairs.run();
   CHECK(pairs.span(timeline, "0SEND_F0") == "0SEND_F0 1-5");
   CHECK(pairs.span(timeline, "2SEND_F1") == "2SEND_F1 5-9");
 }
@@ -191,10 +188,7 @@ TEST_CASE("two ranks that send to each other, block and wait for their readers n
                       {stage_of(1, 0), stage_of(1, 0)},
                       link(0, 1e9)};
   const Plan plan = lowered(system);
-  Timeline timeline;
-  const auto halt = run_events(plan, priced(system, plan), conditions, timeline);
-  REQUIRE(halt);
-  CHECK(text(plan, *halt) ==
+  CHECK(halt_text(plan, priced(system, plan), conditions) ==
         "deadlock: at 1 us 3F1 waits for 2SEND_F1; 1F0 waits for 0SEND_F0; "
         "0SEND_F0 waits for rank 1 to be ready to receive it; "
         "2SEND_F1 waits for rank 0 to be ready to receive it");
@@ -210,10 +204,7 @@ TEST_CASE("with rendezvous, a reader that wants the second of two transfers firs
                       {stage_of(1, 0), stage_of(1, 0)},
                       link(0, 1e9)};
   const Plan plan = lowered(system);
-  Timeline timeline;
-  const auto halt = run_events(plan, priced(system, plan), conditions, timeline);
-  REQUIRE(halt);
-  CHECK(text(plan, *halt) ==
+  CHECK(halt_text(plan, priced(system, plan), conditions) ==
         "deadlock: at 2 us 3F1 waits for 2SEND_F1, which stands behind 0SEND_F0; "
         "0SEND_F0 waits for rank 1 to be ready to receive it");
 }
@@ -227,10 +218,7 @@ TEST_CASE("a run halts when the last thing has happened, not when something was 
   conditions.compute_slowdown = 2;
   conditions.stall_above_bytes = 4500;
   const Plan plan = lowered(system);
-  Timeline timeline;
-  const auto halt = run_events(plan, priced(system, plan), conditions, timeline);
-  REQUIRE(halt);
-  CHECK(text(plan, *halt) ==
+  CHECK(halt_text(plan, priced(system, plan), conditions) ==
         "deadlock: at 10 us 1F0 waits for memory of rank 1: it takes 1000 bytes more, and 4000 of "
         "4500 are held; 0SEND_F1 waits for memory of rank 1");
 }
@@ -272,10 +260,7 @@ TEST_CASE("with one byte less than it ever needs, a run comes to a halt that say
   const Plan plan = lowered(system);
   Conditions conditions;
   conditions.stall_above_bytes = 3999;
-  Timeline timeline;
-  const auto halt = run_events(plan, priced(system, plan), conditions, timeline);
-  REQUIRE(halt);
-  CHECK(text(plan, *halt) ==
+  CHECK(halt_text(plan, priced(system, plan), conditions) ==
         "deadlock: at 2 us 1F0 waits for 0SEND_F0; 0SEND_F0 waits for memory of rank 1");
 }
 
@@ -287,10 +272,7 @@ TEST_CASE("an action that can never have its memory is named with what it lacks"
   const Plan plan = lowered(system);
   Conditions conditions;
   conditions.stall_above_bytes = 150;
-  Timeline timeline;
-  const auto halt = run_events(plan, priced(system, plan), conditions, timeline);
-  REQUIRE(halt);
-  CHECK(text(plan, *halt) ==
+  CHECK(halt_text(plan, priced(system, plan), conditions) ==
         "deadlock: at 1 us 0F1 waits for memory of rank 0: it takes 100 bytes more, and 100 of "
         "150 are held");
 }
@@ -300,17 +282,17 @@ TEST_CASE("whatever the capacity, a run that ends has kept within it, and its ca
     const System system = random_system();
     const Plan plan = lowered(system);
     const Costs costs = priced(system, plan);
-    Timeline timeline;
-    relax(plan, costs, timeline);
     std::uint64_t most = 0;
-    for (const MemoryPeak& peak : memory_peaks(plan, costs, timeline)) {
+    for (const MemoryPeak& peak : memory_peaks(plan, costs, relax({plan, costs}))) {
       most = std::max(most, peak.bytes);
     }
     Conditions conditions;
     conditions.stall_above_bytes = most * *rc::gen::inRange<std::uint64_t>(5, 21) / 10;
     conditions.compute_slowdown = *rc::gen::elementOf(std::vector<double>{1, 1.5, 3});
     conditions.transfer_slowdown = *rc::gen::elementOf(std::vector<double>{1, 1.25});
-    if (run_events(plan, costs, conditions, timeline)) return;
+    const RunOutcome outcome = run_events({plan, costs, conditions});
+    if (std::holds_alternative<Standstill>(outcome)) return;
+    const auto& timeline = std::get<Timeline>(outcome);
     for (const MemoryPeak& peak : memory_peaks(plan, costs, timeline)) {
       RC_ASSERT(peak.bytes <= *conditions.stall_above_bytes);
     }

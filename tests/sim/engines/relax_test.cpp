@@ -78,7 +78,7 @@ Outcome launched(const System& system, double issue_us, double launch_us) {
   outcome.costs = priced(system, outcome.plan);
   outcome.costs.issue = from_us(issue_us);
   outcome.costs.launch = from_us(launch_us);
-  relax(outcome.plan, outcome.costs, outcome.timeline);
+  outcome.timeline = relax({outcome.plan, outcome.costs});
   outcome.report = summarize(outcome.plan, outcome.costs, outcome.timeline);
   return outcome;
 }
@@ -117,13 +117,12 @@ TEST_CASE("a timeline that is used again keeps nothing of the run before") {
   };
   const System four = pipeline("0F0,0F1,0B0,0F2,0B1,0F3,0B2,0B3\n1F0,1B0,1F1,1B1,1F2,1B2,1F3,1B3");
   const System one = pipeline("0F0,0B0\n1F0,1B0");
-  Timeline timeline;
   const Plan long_plan = lowered(four);
-  relax(long_plan, priced(four, long_plan), timeline);
+  Timeline timeline = relax({long_plan, priced(four, long_plan)});
   CHECK(to_us(makespan(long_plan, timeline)) == 15);
   timeline.memory.push_back({Rank{0}, Time{1}, 1});
   const Plan short_plan = lowered(one);
-  relax(short_plan, priced(one, short_plan), timeline);
+  timeline = relax({short_plan, priced(one, short_plan)}, std::move(timeline));
   CHECK(to_us(makespan(short_plan, timeline)) == 6);
   CHECK(timeline.begin.size() == short_plan.tasks());
   CHECK(timeline.memory.empty());
@@ -191,8 +190,7 @@ TEST_CASE("with chance and launches, too, any order runs to the picosecond as ev
     costs.issue = from_us(up_to(3) * 0.25);
     costs.launch = from_us(up_to(4) * 0.5);
     const NaiveRun naive = run_naively(system, disturbance_of(plan, costs));
-    Timeline timeline;
-    relax(plan, costs, timeline);
+    const Timeline timeline = relax({plan, costs});
     RC_ASSERT(naive.finished);
     RC_ASSERT(naive.span.size() == plan.tasks());
     for (TaskId task = 0; task < plan.tasks(); ++task) {

@@ -30,11 +30,11 @@ struct Drawn {
 };
 
 Drawn drawn(const System& system, const Chance& chance, std::uint32_t number = 0) {
-  Drawn all{lowered(system), {}};
-  const auto costs = draw_among_replicas(all.plan, priced(system, all.plan), {}, chance, number,
-                                         system.training.data);
-  relax(all.plan, std::get<Costs>(costs), all.timeline);
-  return all;
+  PricedPlan undrawn{lowered(system), {}};
+  undrawn.costs = priced(system, undrawn.plan);
+  const auto all =
+      std::get<PricedPlan>(draw_among_replicas(undrawn, chance, number, system.training.data));
+  return {all.plan, relax(all)};
 }
 
 Straggler slow_in(std::uint32_t replica, double factor) {
@@ -111,8 +111,9 @@ TEST_CASE("replicas draw numbers of their own, the first those of a run without 
   Chance second = chance;
   second.replica = 1;
   CHECK(draw(plan, costs, second, 0).task_duration != draw(plan, costs, chance, 0).task_duration);
-  const auto among = draw_among_replicas(plan, costs, {}, chance, 0, 2);
-  CHECK(std::get<Costs>(among).task_duration == draw(plan, costs, chance, 0).task_duration);
+  const auto among = draw_among_replicas({plan, costs}, chance, 0, 2);
+  CHECK(std::get<PricedPlan>(among).costs.task_duration ==
+        draw(plan, costs, chance, 0).task_duration);
 }
 
 }  // namespace penstock::testing

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double gb_per_s = 1e9;  // 1,000 bytes take 1 us
 
-std::uint32_t below(std::uint32_t end) {
+std::uint32_t transfers_below(std::uint32_t end) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::uint32_t>(0, end));
 }
 
@@ -60,14 +60,14 @@ std::vector<Time> begins_in_line(const FlowSet& set, const FlowPlan& flows) {
 /// Routes over up to three of four links for whatever a plan sends.
 Network random_network(const Plan& plan) {
   Network network;
-  network.sharing = below(2) == 0 ? Sharing::fair : Sharing::fifo;
+  network.sharing = transfers_below(2) == 0 ? Sharing::fair : Sharing::fifo;
   for (int link = 0; link < 4; ++link) {
-    network.links.push_back({"", 1e8 * (1 + below(3)), 0});
+    network.links.push_back({"", 1e8 * (1 + transfers_below(3)), 0});
   }
   for (std::size_t link = 0; link < plan.links.size(); ++link) {
     network.routes.emplace_back();
-    for (std::uint32_t length = 1 + below(3); length > 0; --length) {
-      network.routes.back().push_back(below(4));
+    for (std::uint32_t length = 1 + transfers_below(3); length > 0; --length) {
+      network.routes.back().push_back(transfers_below(4));
     }
   }
   return network;
@@ -77,7 +77,7 @@ Network random_network(const Plan& plan) {
 
 TEST_CASE("in fifo order over routes of several links nothing overtakes and everything arrives") {
   CHECK(rc::check([] {
-    const FlowSet set = random_flows(below);
+    const FlowSet set = random_flows(transfers_below);
     const FlowPlan flows(set, Sharing::fifo);
     const Timeline timeline = flows.run();
     const std::vector<Time> expected = begins_in_line(set, flows);
@@ -104,10 +104,9 @@ TEST_CASE("ranks that run ahead and ranks that go event by event share links to 
     const Costs costs = priced(system, plan);
     Conditions conditions;
     conditions.network = random_network(plan);
-    Timeline ahead, stepwise;
-    RC_ASSERT(!run_events(plan, costs, conditions, ahead));
+    const Timeline ahead = timeline_of(run_events({plan, costs, conditions}));
     conditions.in_flight = UINT32_MAX;
-    RC_ASSERT(!run_events(plan, costs, conditions, stepwise));
+    const Timeline stepwise = timeline_of(run_events({plan, costs, conditions}));
     RC_ASSERT(ahead.begin == stepwise.begin);
     RC_ASSERT(ahead.end == stepwise.end);
   }));
@@ -120,9 +119,8 @@ TEST_CASE("nothing is faster over shared links than alone, and in the end all ha
     const Costs costs = priced(system, plan);
     Conditions conditions;
     conditions.network = random_network(plan);
-    conditions.transfer_slowdown = 1 + 0.5 * below(3);
-    Timeline timeline;
-    RC_ASSERT(!run_events(plan, costs, conditions, timeline));
+    conditions.transfer_slowdown = 1 + 0.5 * transfers_below(3);
+    const Timeline timeline = timeline_of(run_events({plan, costs, conditions}));
     for (TaskId task = 0; task < plan.tasks(); ++task) {
       const Time alone = costs.duration_of(plan, task) + costs.latency[plan.work[task]];
       RC_ASSERT(timeline.end[task] - timeline.begin[task] >= alone);
@@ -136,13 +134,15 @@ TEST_CASE("shared links bring no deadlock where links of one's own bring none") 
     const Plan plan = lowered(system);
     const Costs costs = priced(system, plan);
     Conditions conditions;
-    conditions.rendezvous = below(2) == 0;
-    conditions.blocking_sends = below(2) == 0;
-    conditions.in_flight = below(3);
-    Timeline timeline;
-    const bool alone = !run_events(plan, costs, conditions, timeline);
+    conditions.rendezvous = transfers_below(2) == 0;
+    conditions.blocking_sends = transfers_below(2) == 0;
+    conditions.in_flight = transfers_below(3);
+    const auto ends = [&] {
+      return std::holds_alternative<Timeline>(run_events({plan, costs, conditions}));
+    };
+    const bool alone = ends();
     conditions.network = random_network(plan);
-    RC_ASSERT(!run_events(plan, costs, conditions, timeline) == alone);
+    RC_ASSERT(ends() == alone);
   }));
 }
 
@@ -163,7 +163,7 @@ TEST_CASE("a fifo link is not held by a transfer whose reader is not ready for i
   Conditions conditions;
   conditions.rendezvous = true;
   conditions.network = {{{"spine", gb_per_s, 0}}, {{0}, {0}}, Sharing::fifo};
-  REQUIRE(!run_events(outcome.plan, outcome.costs, conditions, outcome.timeline));
+  outcome.timeline = timeline_of(run_events({outcome.plan, outcome.costs, conditions}));
   CHECK(span_text(outcome, "2SEND_F1") == "2SEND_F1 2-6");
   CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 7-11");
 }
@@ -183,7 +183,7 @@ TEST_CASE("with one transfer in flight at a time, first come is first served") {
   outcome.costs = priced(system, outcome.plan);
   Conditions conditions;
   conditions.in_flight = 1;
-  REQUIRE(!run_events(outcome.plan, outcome.costs, conditions, outcome.timeline));
+  outcome.timeline = timeline_of(run_events({outcome.plan, outcome.costs, conditions}));
   CHECK(span_text(outcome, "4SEND_F2") == "4SEND_F2 1-5");
   CHECK(span_text(outcome, "2SEND_F1") == "2SEND_F1 5-9");
   CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 9-13");
@@ -207,7 +207,7 @@ TEST_CASE("a link of the plan that two ranks feed is no private one") {
   const std::uint32_t link = plan.class_of(task_of(plan, "0SEND_F0")).resource;
   plan.classes[plan.work[task_of(plan, "2SEND_F1")]].resource = link;
   CHECK(!private_links(plan, {})[link - plan.ranks]);
-  REQUIRE(!run_events(plan, outcome.costs, {}, outcome.timeline));
+  outcome.timeline = timeline_of(run_events({plan, outcome.costs, {}}));
   CHECK(span_text(outcome, "2SEND_F1") == "2SEND_F1 1-5");
   CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 5-9");
 }
@@ -228,7 +228,7 @@ TEST_CASE("what a rank makes in no time travels in its order, also over a shared
   conditions.network = {{{"spine", gb_per_s, 0}}, {{0}, {0}}, Sharing::fifo};
   for (const std::uint32_t in_flight : {0U, UINT32_MAX}) {
     conditions.in_flight = in_flight;
-    REQUIRE(!run_events(outcome.plan, outcome.costs, conditions, outcome.timeline));
+    outcome.timeline = timeline_of(run_events({outcome.plan, outcome.costs, conditions}));
     CHECK(span_text(outcome, "2SEND_F1") == "2SEND_F1 0-4");
     CHECK(span_text(outcome, "4SEND_F2") == "4SEND_F2 4-8");
     CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 8-12");
@@ -272,7 +272,7 @@ TEST_CASE("a slowed transfer leaves the rest of a shared link to the other") {
   Conditions conditions;
   conditions.transfer_slowdown = 4;
   conditions.network = {{{"spine", gb_per_s, 0}}, {{0}, {0}}, Sharing::fair};
-  REQUIRE(!run_events(plan, outcome.costs, conditions, outcome.timeline));
+  outcome.timeline = timeline_of(run_events({plan, outcome.costs, conditions}));
   CHECK(span_text(outcome, "2SEND_F1") == "2SEND_F1 1-5");
   CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 1-11");
 }

@@ -126,8 +126,7 @@ TEST_CASE("what a rank sent in front of its last action holds it up no more") {
   const Plan plan = lowered(system);
   Costs costs = priced(system, plan);
   costs.issue = from_us(10);
-  Timeline timeline;
-  REQUIRE_FALSE(simulate(plan, costs, conditions, timeline));
+  const Timeline timeline = timeline_of(simulate({plan, costs, conditions}));
   CHECK(path_text(plan, critical_path(plan, costs, timeline, conditions)) ==
         "0F0 0-11 (launch 10), 0SEND_F0 11-12, 0F1 12-21 (launch 8), 0SEND_F1 21-32, 1F1 32-33, "
         "1B1 33-41 (launch 7), 1SEND_B1 41-52, 0B1 52-53");

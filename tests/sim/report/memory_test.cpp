@@ -153,65 +153,6 @@ TEST_CASE("workspace is held while an action runs, pending weight gradients from
   CHECK(samples_text(samples, Rank{0}) == "0:101 1:102 3:112 4:122 5:111 6:0");
 }
 
-TEST_CASE(
-    "of 10 bytes of parameters, gradients twice and an optimiser six times that, ZeRO shares") {
-  // Four data replicas: level 1 keeps 60 / 4 of the optimizer, 2 also 20 / 4 of gradients, 3 also
-  // 10 / 4 = 2.5 of parameters, rounded to 2, and the stage of one layer whole while it runs.
-  Layer stage = stage_of(1, 1);
-  stage.parameter_bytes = 10;
-  System system{Placement::loop(1, 1), order_of("0F0,0B0"), {stage}};
-  for (const BufferKind kind :
-       {BufferKind::weight_gradients, BufferKind::optimizer, BufferKind::workspace}) {
-    system.extras.holds[static_cast<std::size_t>(kind)] = true;
-  }
-  const auto peak = [&](std::uint32_t data, std::uint32_t zero) {
-    system.training = {.data = data, .gradient_factor = 2, .optimizer_factor = 6, .zero = zero};
-    return simulated(system).report.ranks[0].memory.bytes;
-  };
-  CHECK(peak(1, 0) == 10 + 20 + 60);
-  CHECK(peak(4, 0) == 10 + 20 + 60);
-  CHECK(peak(4, 1) == 10 + 20 + 15);
-  CHECK(peak(4, 2) == 10 + 5 + 15);
-  CHECK(peak(4, 3) == 2 + 5 + 15 + 10);
-  system.training.gathered_bytes = 7;
-  CHECK(simulated(system).report.ranks[0].memory.bytes == 2 + 5 + 15 + 7);
-}
-
-TEST_CASE("dense parameters and experts are shared by as many devices as hold the same ones") {
-  // 80 bytes of which 60 of experts. The dense 20 lie on 2 devices of each of 2 data replicas, the
-  // experts on 1 of each: the optimizer, once as large, keeps 20 / 4 + 60 / 2 = 35.
-  Layer stage = stage_of(1, 1);
-  stage.parameter_bytes = 80;
-  stage.expert_parameter_bytes = 60;
-  stage.copies = 2;
-  System system{Placement::loop(1, 1), order_of("0F0,0B0"), {stage}};
-  system.extras.holds[static_cast<std::size_t>(BufferKind::optimizer)] = true;
-  system.training = {.data = 2, .optimizer_factor = 1, .zero = 1};
-  const MemoryPeak peak = simulated(system).report.ranks[0].memory;
-  CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::parameters)] == 80);
-  CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::optimizer)] == 35);
-}
-
-TEST_CASE("a further version of the weights is shared as they are, by the same devices") {
-  // 1F meets the weights before and its B those after the first update: two versions. With ZeRO-3
-  // over 4 data replicas each holds a quarter of the 40 bytes of either, and while an action runs
-  // 40 of them are whole.
-  Layer stage = stage_of(1, 1);
-  stage.parameter_bytes = 40;
-  Schedule schedule = order_of("0F0,0F1,0B0,0B1");
-  auto& row = schedule.on(Rank{0});
-  row.insert(row.begin() + 3, {Pass::update, Stage{0}, Microbatch{0}});
-  row.emplace_back(Pass::update, Stage{0}, Microbatch{1});
-  schedule.set_weights({WeightUse::newest});
-  System system{Placement::loop(1, 1), schedule, {stage}};
-  system.extras.holds[static_cast<std::size_t>(BufferKind::workspace)] = true;
-  system.training = {.data = 4, .zero = 3};
-  const MemoryPeak peak = simulated(system).report.ranks[0].memory;
-  CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::parameters)] == 10);
-  CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::versions)] == 10);
-  CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::workspace)] == 40);
-}
-
 TEST_CASE("a device's context and what its allocator cannot use are held once a rank") {
   // Two stages of 5 bytes on one rank: 10, and 100 and 1000 whatever it runs.
   Layer stage = stage_of(1, 1);

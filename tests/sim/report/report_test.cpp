@@ -9,7 +9,7 @@
 namespace penstock::testing {
 namespace {
 
-std::string path_text(const Outcome& outcome) {
+std::string report_path_text(const Outcome& outcome) {
   std::string text;
   for (const TaskId task : tasks_of(outcome.report.critical_path)) {
     text += (text.empty() ? "" : " ") + task_text(outcome.plan, task);
@@ -140,7 +140,7 @@ TEST_CASE("a gap behind a transfer that queued on its link shows the contention"
   CHECK(causes_text(report.ranks[1].idle_by_cause) == "dependency 1 contention 3 transfer 5");
   // F0's transfer held the link against F1's; on the way back to the start it is the first to
   // blame.
-  CHECK(path_text(outcome) == "0F0 0SEND_F0 0SEND_F1 1F1 1F0");
+  CHECK(report_path_text(outcome) == "0F0 0SEND_F0 0SEND_F1 1F1 1F0");
   // Each link carries its own direction: two tensors one way, one the other.
   REQUIRE(report.links.size() == 2);
   const auto there = report.links[0].link == Link{Rank{0}, Rank{1}} ? 0U : 1U;
@@ -170,7 +170,7 @@ TEST_CASE("the critical path of a slow last stage runs up, along it, and back") 
   const Outcome outcome = simulated({Placement::loop(2, 1),
                                      order_of("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1"),
                                      {stage_of(1, 1), stage_of(3, 3)}});
-  CHECK(path_text(outcome) == "0F0 0SEND_F0 1F0 1B0 1F1 1B1 1SEND_B1 0B1");
+  CHECK(report_path_text(outcome) == "0F0 0SEND_F0 1F0 1B0 1F1 1B1 1SEND_B1 0B1");
 }
 
 TEST_CASE("in any run the idle time of a rank is makespan - busy, and its causes add up to it") {

@@ -155,7 +155,7 @@ bool shuffle_both(Rerun& rerun, System& system) {
     return true;
   }
   const Costs costs = priced(next, *plan);
-  const auto timeline = full_run(*plan, costs, conditions_for(*plan, rerun.conditions()));
+  const auto timeline = full_run({*plan, costs, conditions_for(*plan, rerun.conditions())});
   RC_ASSERT(done == timeline.has_value());
   if (!timeline) return true;
   system = next;
@@ -355,8 +355,8 @@ TEST_CASE("what is the last gradient of a stage stays the last, where something 
                           .effects = {}});
   costs.duration.push_back(from_us(1));
   costs.latency.push_back({});
-  Timeline timeline = *full_run(plan, costs);
-  Rerun rerun(plan, system.placement, costs, {}, timeline);
+  Timeline timeline = *full_run({plan, costs});
+  Rerun rerun({plan, costs}, system.placement, timeline);
   const auto last = row("0B1,0B0");
   CHECK(refusal(rerun.reorder({Rank{0}, 2, last})) ==
         "0B0 would stand behind 0B1, after which the gradients of stage 0 are complete");

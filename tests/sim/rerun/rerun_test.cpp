@@ -17,7 +17,7 @@ std::uint64_t looked_at(const Rerun::Answer& answer) {
   return std::get<Rerun::Done>(answer).looked_at;
 }
 
-std::string refusal(const Rerun::Answer& answer) {
+std::string rerun_refusal(const Rerun::Answer& answer) {
   REQUIRE(std::holds_alternative<Refused>(answer));
   return std::get<Refused>(answer).text;
 }
@@ -141,26 +141,27 @@ TEST_CASE("a physical link that carries half takes twice as long, where it is th
   CHECK(sent() == "0SEND_F0 1-9");
   rerun->set_bandwidth(0, 2e9);
   CHECK(sent() == "0SEND_F0 1-5");
-  CHECK(refusal(rerun->set_bandwidth(2, 1e9)) == "there is no physical link 2; there are 2");
-  CHECK(refusal(rerun->set_bandwidth(0, 0)) ==
+  CHECK(rerun_refusal(rerun->set_bandwidth(2, 1e9)) == "there is no physical link 2; there are 2");
+  CHECK(rerun_refusal(rerun->set_bandwidth(0, 0)) ==
         "0 bytes per second are no bandwidth; it must be finite and above 0");
   rerun->set_task_duration(task_of(rerun->plan(), "0SEND_F0"), us(5));
-  CHECK(refusal(rerun->set_bandwidth(0, 1e9)) ==
+  CHECK(rerun_refusal(rerun->set_bandwidth(0, 1e9)) ==
         "transfers from rank 0 to rank 1 do not take what their slowest link says");
 }
 
 TEST_CASE("what is not there, or would take longer than the clock runs, is refused") {
   Rerun rerun = one_f_one_b(2, 2);
   const std::uint32_t forward = rerun.plan().work[task_of(rerun.plan(), "0F0")];
-  CHECK(refusal(rerun.set_duration(8, us(1))) == "there is no work class 8; there are 6");
-  CHECK(refusal(rerun.set_task_duration(12, us(1))) == "there is no task 12; there are 12");
-  CHECK(refusal(rerun.set_latency(forward, us(1))) == "only transfers have a latency");
-  CHECK(refusal(rerun.set_duration(forward, Time{-1})) == "a time must not be negative");
+  CHECK(rerun_refusal(rerun.set_duration(8, us(1))) == "there is no work class 8; there are 6");
+  CHECK(rerun_refusal(rerun.set_task_duration(12, us(1))) == "there is no task 12; there are 12");
+  CHECK(rerun_refusal(rerun.set_latency(forward, us(1))) == "only transfers have a latency");
+  CHECK(rerun_refusal(rerun.set_duration(forward, Time{-1})) == "a time must not be negative");
   // Two F's of 4.6e18 ps each are beyond it, one alone is not.
   const Time long_time{4'600'000'000'000'000'000};
-  CHECK(refusal(rerun.set_duration(forward, long_time)).starts_with("the times of all tasks"));
+  CHECK(
+      rerun_refusal(rerun.set_duration(forward, long_time)).starts_with("the times of all tasks"));
   CHECK(looked_at(rerun.set_task_duration(0, long_time)) > 0);
-  CHECK(refusal(rerun.set_task_duration(1, long_time)).starts_with("the times of all tasks"));
+  CHECK(rerun_refusal(rerun.set_task_duration(1, long_time)).starts_with("the times of all tasks"));
   CHECK(is_full_run(rerun));
 }
 
@@ -177,7 +178,7 @@ TEST_CASE("a cell of two fused actions takes what its first part is given") {
     CHECK(to_us(rerun.timeline().begin[part]) == 2);
     CHECK(to_us(rerun.timeline().end[part]) == 8);
   }
-  CHECK(refusal(rerun.set_task_duration(first + 1, us(6))) ==
+  CHECK(rerun_refusal(rerun.set_task_duration(first + 1, us(6))) ==
         "the second part of a fused cell takes as long as the first");
 }
 

@@ -40,7 +40,7 @@ Recording small_recording() {
     costs.latency.push_back({is_transfer(work.pass) ? 250'001 : 0});
   }
   costs.bytes.assign(recording.plan.buffers.size(), 100);
-  relax(recording.plan, costs, recording.timeline);
+  recording.timeline = relax({recording.plan, costs});
   memory_peaks(recording.plan, costs, recording.timeline, &recording.timeline.memory);
   recording.timeline.iteration = 7;
   recording.timeline.environment = {
@@ -159,7 +159,7 @@ TEST_CASE("a timeline file gives back recomputation and the tail") {
   costs.duration.assign(before.plan.classes.size(), Time{1'000'000});
   costs.latency.resize(before.plan.classes.size());
   costs.bytes.assign(before.plan.buffers.size(), 100);
-  relax(before.plan, costs, before.timeline);
+  before.timeline = relax({before.plan, costs});
   const Recording after = read_timeline(written(before));
   const auto text = [](const Recording& recording) {
     std::string all;

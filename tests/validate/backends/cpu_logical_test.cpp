@@ -6,6 +6,7 @@
 #include "sim/base/named.hpp"
 #include "tests/support/jobs.hpp"
 #include "validate/backends/registry.hpp"
+#include "validate/job/recorder.hpp"
 #include "validate/job/run_errors.hpp"
 
 namespace penstock::testing {
@@ -13,16 +14,16 @@ namespace {
 
 const BackendEntry& cpu_logical() { return *find_named(backend_entries(), "cpu_logical"); }
 
-Iteration iteration_of(const Job& job) {
+Timeline iteration_of(const Job& job) {
   const auto outcome = cpu_logical().make(job)->run();
-  if (const auto* fault = std::get_if<RunFault>(&outcome)) FAIL(fault->text);
-  return std::get<Iteration>(outcome);
+  if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
+  return std::get<Timeline>(outcome);
 }
 
-RunFault fault_of(const Job& job) {
+Standstill halt_of(const Job& job) {
   const auto outcome = cpu_logical().make(job)->run();
-  REQUIRE(std::holds_alternative<RunFault>(outcome));
-  return std::get<RunFault>(outcome);
+  REQUIRE(std::holds_alternative<Standstill>(outcome));
+  return std::get<Standstill>(outcome);
 }
 
 }  // namespace
@@ -36,10 +37,10 @@ TEST_CASE("cpu_logical: every schedule of the catalogue runs, with a structure e
       CAPTURE(entry->name);
       CAPTURE(ranks);
       const Job job = job_of(system_of(*entry, ranks, 2 * ranks));
-      REQUIRE_FALSE(cpu_logical().obstacle(job.plan));
+      REQUIRE_FALSE(cpu_logical().obstacle(job.priced.plan));
       const auto backend = cpu_logical().make(job);
       const auto outcome = measure(*backend, job, {.iterations = 3, .steady = 100});
-      if (const auto* fault = std::get_if<RunFault>(&outcome)) FAIL(fault->text);
+      if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
       const Measurement& measured = std::get<Measurement>(outcome);
       CHECK(measured.iterations.size() == 3);
       const RunErrors errors = run_errors(job, measured);
@@ -55,8 +56,11 @@ TEST_CASE("cpu_logical: a tensor takes what the job says, behind the one before 
   System system = two_stages("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n");
   system.hardware = link(2, 4.096e9);
   const Job job = job_of(system);
-  const Iteration ran = iteration_of(job);
-  const auto span = [&](const char* text) { return ran[task_of(job.plan, text)]; };
+  const Timeline ran = iteration_of(job);
+  const auto span = [&](const char* text) {
+    const TaskId task = task_of(job.priced.plan, text);
+    return Span{to_ns(ran.begin[task]), to_ns(ran.end[task])};
+  };
   const auto held = static_cast<std::int64_t>(std::llround(1000 * job.scale));
   const auto latency = static_cast<std::int64_t>(std::llround(2000 * job.scale));
   CHECK(span("0F0").begin_ns == 0);
@@ -72,15 +76,15 @@ TEST_CASE("cpu_logical: a tensor takes what the job says, behind the one before 
 // BPipe on 4 ranks with 8 microbatches: rank 0 puts out what rank 3 keeps for it.
 TEST_CASE("cpu_logical: what was put out starts to come back when it is asked for and all there") {
   const Job job = job_of(system_of(*find_named(schedule_entries(), "bpipe"), 4, 8));
-  const Iteration ran = iteration_of(job);
+  const Timeline ran = iteration_of(job);
   std::uint32_t returns = 0;
-  for (TaskId task = 0; task < job.plan.tasks(); ++task) {
-    if (job.plan.class_of(task).pass != Pass::send_loaded) continue;
+  for (TaskId task = 0; task < job.priced.plan.tasks(); ++task) {
+    if (job.priced.plan.class_of(task).pass != Pass::send_loaded) continue;
     ++returns;
     std::uint32_t inputs = 0;
-    job.plan.for_each_input(task, [&](TaskId input) {
+    job.priced.plan.for_each_input(task, [&](TaskId input) {
       ++inputs;
-      CHECK(ran[task].begin_ns >= ran[input].end_ns);
+      CHECK(ran.begin[task] >= ran.end[input]);
     });
     CHECK(inputs == 2);
   }
@@ -94,51 +98,52 @@ TEST_CASE("cpu_logical: an action is busy for longer when it is asked to") {
   const auto backend = cpu_logical().make(job);
   const auto outcome = measure(*backend, job, {.iterations = 9, .steady = 100});
   const Measurement& measured = std::get<Measurement>(outcome);
-  const std::uint32_t forward = job.plan.work[task_of(job.plan, "0F0")];
-  const std::uint32_t backward = job.plan.work[task_of(job.plan, "0B0")];
-  CHECK(std::abs(job.work_ns[backward] - 2 * job.work_ns[forward]) <= 1);
-  CHECK(measured.profile_ns[forward] > 0);
-  CHECK(measured.profile_ns[backward] > measured.profile_ns[forward]);
+  const std::uint32_t forward = job.priced.plan.work[task_of(job.priced.plan, "0F0")];
+  const std::uint32_t backward = job.priced.plan.work[task_of(job.priced.plan, "0B0")];
+  CHECK(std::abs(job.work_ns(backward) - 2 * job.work_ns(forward)) <= 1);
+  CHECK(measured.profile[forward] > Time{});
+  CHECK(measured.profile[backward] > measured.profile[forward]);
 }
 
 // Rank 0 sends only behind 0B0 what 1F0 waits for, and 0B0 waits for 1B0, which stands behind 1F0.
 TEST_CASE("cpu_logical: a deadlock is a finding within a second, with all who wait") {
   const System system = two_stages("0F0,0B0\n1F0,1B0\n");
   Job job = job_of(system);
-  job.plan.input[task_of(job.plan, "0SEND_F0")] = task_of(job.plan, "0B0");
-  REQUIRE_FALSE(cpu_logical().obstacle(job.plan));
+  job.priced.plan.input[task_of(job.priced.plan, "0SEND_F0")] = task_of(job.priced.plan, "0B0");
+  REQUIRE_FALSE(cpu_logical().obstacle(job.priced.plan));
   const auto begin = std::chrono::steady_clock::now();
-  const RunFault fault = fault_of(job);
+  const Standstill halt = halt_of(job);
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(1));
-  CHECK(fault.kind == "deadlock");
-  CHECK(fault.rank == Rank{0});
-  CHECK(fault.text ==
+  CHECK(halt.kind == "deadlock");
+  CHECK(halt.rank == Rank{0});
+  CHECK(halt.text ==
         "deadlock: 0B0 of rank 0 waits for 1SEND_B0; 1F0 of rank 1 waits for 0SEND_F0");
 }
 
 // Both transfers exist, but each brings the other's tensor.
 TEST_CASE("cpu_logical: a plan that ties an action to the wrong tensor is found out") {
   Job job = job_of(two_stages("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n"));
-  std::swap(job.plan.input[task_of(job.plan, "1F0")], job.plan.input[task_of(job.plan, "1F1")]);
-  const RunFault fault = fault_of(job);
-  CHECK(fault.kind == "wrong_tensor");
-  CHECK(fault.rank == Rank{1});
-  CHECK(fault.text ==
+  std::swap(job.priced.plan.input[task_of(job.priced.plan, "1F0")],
+            job.priced.plan.input[task_of(job.priced.plan, "1F1")]);
+  const Standstill halt = halt_of(job);
+  CHECK(halt.kind == "wrong_tensor");
+  CHECK(halt.rank == Rank{1});
+  CHECK(halt.text ==
         "before 1F0 on rank 1: the activation of model stage 0 for microbatch 1, iteration 0 came "
         "where the activation of model stage 0 for microbatch 0, iteration 0 was expected");
 }
 
 TEST_CASE("cpu_logical: a run after a fault starts afresh") {
   Job job = job_of(two_stages("0F0,0B0\n1F0,1B0\n"));
-  const TaskId transfer = task_of(job.plan, "0SEND_F0");
-  const TaskId right = job.plan.input[transfer];
-  job.plan.input[transfer] = task_of(job.plan, "0B0");
-  CHECK(fault_of(job).kind == "deadlock");
+  const TaskId transfer = task_of(job.priced.plan, "0SEND_F0");
+  const TaskId right = job.priced.plan.input[transfer];
+  job.priced.plan.input[transfer] = task_of(job.priced.plan, "0B0");
+  CHECK(halt_of(job).kind == "deadlock");
   const auto backend = cpu_logical().make(job);
-  CHECK(std::holds_alternative<RunFault>(backend->run()));
-  CHECK(std::holds_alternative<RunFault>(backend->run()));
-  job.plan.input[transfer] = right;
-  CHECK(iteration_of(job).size() == job.plan.tasks());
+  CHECK(std::holds_alternative<Standstill>(backend->run()));
+  CHECK(std::holds_alternative<Standstill>(backend->run()));
+  job.priced.plan.input[transfer] = right;
+  CHECK(iteration_of(job).end.size() == job.priced.plan.tasks());
 }
 
 TEST_CASE("cpu_logical: fused cells and too many ranks are in the way, and it says so") {

@@ -18,24 +18,24 @@ namespace {
 const BackendEntry& backend(std::string_view name) { return *find_named(backend_entries(), name); }
 
 /// How many tasks begin before something that they need has ended.
-std::uint32_t too_early(const Plan& plan, const Iteration& ran) {
+std::uint32_t too_early(const Plan& plan, const Timeline& ran) {
   std::uint32_t count = 0;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
-    if (ran[task].begin_ns < 0 || ran[task].end_ns < ran[task].begin_ns) ++count;
+    if (ran.begin[task] < Time{} || ran.end[task] < ran.begin[task]) ++count;
     plan.for_each_input(task, [&](TaskId input) {
-      if (ran[task].begin_ns < ran[input].end_ns) ++count;
+      if (ran.begin[task] < ran.end[input]) ++count;
     });
   }
   return count;
 }
 
 /// How many actions begin before the one in front of them on their rank has ended.
-std::uint32_t at_once(const Plan& plan, const Iteration& ran) {
+std::uint32_t at_once(const Plan& plan, const Timeline& ran) {
   const ResourceOrders orders = resource_orders(plan);
   std::uint32_t count = 0;
   for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
     for (std::uint32_t i = orders.first[rank] + 1; i < orders.first[rank + 1]; ++i) {
-      if (ran[orders.tasks[i]].begin_ns < ran[orders.tasks[i - 1]].end_ns) ++count;
+      if (ran.begin[orders.tasks[i]] < ran.end[orders.tasks[i - 1]]) ++count;
     }
   }
   return count;
@@ -45,23 +45,23 @@ void run_catalogue(const BackendEntry& entry) {
   for (const ScheduleEntry* schedule : schedule_entries()) {
     CAPTURE(schedule->name);
     const Job job = job_of(system_of(*schedule, 2, 4));
-    if (const auto obstacle = entry.obstacle(job.plan)) FAIL(obstacle->text);
+    if (const auto obstacle = entry.obstacle(job.priced.plan)) FAIL(obstacle->text);
     const auto backend = entry.make(job);
     for (int run = 0; run < 2; ++run) {
       const auto outcome = backend->run();
-      if (const auto* fault = std::get_if<RunFault>(&outcome)) FAIL(fault->text);
-      const auto& ran = std::get<Iteration>(outcome);
-      CHECK(too_early(job.plan, ran) == 0);
-      CHECK(at_once(job.plan, ran) == 0);
+      if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
+      const auto& ran = std::get<Timeline>(outcome);
+      CHECK(too_early(job.priced.plan, ran) == 0);
+      CHECK(at_once(job.priced.plan, ran) == 0);
     }
-    CHECK(backend->profile().size() == job.work_ns.size());
+    CHECK(backend->profile().size() == job.priced.plan.classes.size());
   }
 }
 
-RunFault fault_of(const BackendEntry& entry, const Job& job) {
+Standstill real_time_halt_of(const BackendEntry& entry, const Job& job) {
   const auto outcome = entry.make(job)->run();
-  REQUIRE(std::holds_alternative<RunFault>(outcome));
-  return std::get<RunFault>(outcome);
+  REQUIRE(std::holds_alternative<Standstill>(outcome));
+  return std::get<Standstill>(outcome);
 }
 
 /// Both on two ranks, each of which may need a core.
@@ -96,15 +96,15 @@ TEST_CASE("real time: every schedule of the catalogue runs, each task after what
 // Rank 0 sends only behind 0B0 what 1F0 waits for, and 0B0 waits for 1B0, which stands behind 1F0.
 TEST_CASE("real time: a deadlock is a finding within seconds, with all who wait") {
   Job job = job_of(two_stages("0F0,0B0\n1F0,1B0\n"));
-  job.plan.input[task_of(job.plan, "0SEND_F0")] = task_of(job.plan, "0B0");
+  job.priced.plan.input[task_of(job.priced.plan, "0SEND_F0")] = task_of(job.priced.plan, "0B0");
   for (const BackendEntry* entry : backends_in_real_time()) {
     CAPTURE(entry->name);
     const auto begin = std::chrono::steady_clock::now();
-    const RunFault fault = fault_of(*entry, job);
+    const Standstill halt = real_time_halt_of(*entry, job);
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
-    CHECK(fault.kind == "deadlock");
-    CHECK(fault.rank == Rank{0});
-    CHECK(fault.text ==
+    CHECK(halt.kind == "deadlock");
+    CHECK(halt.rank == Rank{0});
+    CHECK(halt.text ==
           "deadlock: 0B0 of rank 0 waits for 1SEND_B0; 1F0 of rank 1 waits for 0SEND_F0");
   }
 }
@@ -112,26 +112,27 @@ TEST_CASE("real time: a deadlock is a finding within seconds, with all who wait"
 // Both transfers exist, but each brings the other's tensor.
 TEST_CASE("real time: a plan that ties an action to the wrong tensor is found out") {
   Job job = job_of(two_stages("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n"));
-  std::swap(job.plan.input[task_of(job.plan, "1F0")], job.plan.input[task_of(job.plan, "1F1")]);
+  std::swap(job.priced.plan.input[task_of(job.priced.plan, "1F0")],
+            job.priced.plan.input[task_of(job.priced.plan, "1F1")]);
   for (const BackendEntry* entry : backends_in_real_time()) {
     CAPTURE(entry->name);
-    const RunFault fault = fault_of(*entry, job);
-    CHECK(fault.kind == "wrong_tensor");
-    CHECK(fault.rank == Rank{1});
+    const Standstill halt = real_time_halt_of(*entry, job);
+    CHECK(halt.kind == "wrong_tensor");
+    CHECK(halt.rank == Rank{1});
   }
 }
 
 TEST_CASE("real time: a run after a fault starts afresh") {
   Job job = job_of(two_stages("0F0,0B0\n1F0,1B0\n"));
-  job.plan.input[task_of(job.plan, "0SEND_F0")] = task_of(job.plan, "0B0");
+  job.priced.plan.input[task_of(job.priced.plan, "0SEND_F0")] = task_of(job.priced.plan, "0B0");
   for (const BackendEntry* entry : backends_in_real_time()) {
     CAPTURE(entry->name);
     const auto backend = entry->make(job);
     for (int run = 0; run < 3; ++run) {
       const auto outcome = backend->run();
-      REQUIRE(std::holds_alternative<RunFault>(outcome));
-      CHECK(std::get<RunFault>(outcome).kind == "deadlock");
-      CHECK(backend->profile().size() == job.work_ns.size());
+      REQUIRE(std::holds_alternative<Standstill>(outcome));
+      CHECK(std::get<Standstill>(outcome).kind == "deadlock");
+      CHECK(backend->profile().size() == job.priced.plan.classes.size());
     }
   }
 }
@@ -155,19 +156,18 @@ TEST_CASE("cpu_realtime: more ranks than cores are in the way of this machine, n
 // wait.
 TEST_CASE("cpu_timed: an action sleeps for at least its time, and says how late it was woken") {
   const System system{Placement::loop(1, 1), order_of("0F0,0B0\n"), {stage_of(1, 2)}};
-  Plan plan = lowered(system);
-  const Costs costs = priced(system, plan);
-  const Job job =
-      penstock::job_of(std::move(plan), costs, {.mean_action_ns = 30'000, .least_work_ns = 0});
+  const Job job = penstock::job_of(priced(system), {.mean_action_ns = 30'000, .least_work_ns = 0});
   const auto timed = backend("cpu_timed").make(job);
   const auto profile = timed->profile();
-  for (std::size_t c = 0; c < profile.size(); ++c) CHECK(profile[c] >= job.work_ns[c]);
+  for (std::size_t c = 0; c < profile.size(); ++c) {
+    CHECK(profile[c] >= job.priced.costs.duration[c]);
+  }
   const auto outcome = timed->run();
-  const auto& ran = std::get<Iteration>(outcome);
-  CHECK(ran[0].begin_ns == 0);
-  CHECK(ran[0].end_ns >= 20'000);
-  CHECK(ran[1].begin_ns == ran[0].end_ns);
-  CHECK(ran[1].end_ns >= ran[1].begin_ns + 40'000);
+  const auto& ran = std::get<Timeline>(outcome);
+  CHECK(ran.begin[0] == Time{});
+  CHECK(ran.end[0] >= from_us(20));
+  CHECK(ran.begin[1] == ran.end[0]);
+  CHECK(ran.end[1] >= ran.begin[1] + from_us(40));
   const auto environment = timed->environment();
   REQUIRE(environment.count("t_wake_us") == 1);
   CHECK(std::stod(environment.at("t_wake_us")) >= 0);

@@ -30,16 +30,14 @@ Pipeline pipeline_of(const std::string& schedule, PipelinePart part, std::uint32
     system.stages.push_back(stage_of(share, share, share));
     system.stages.back().activation_bytes = 2000;
   }
-  Plan plan = lowered(system);
-  const Costs costs = priced(system, plan);
   Pipeline pipeline{.name = schedule,
                     .family = "made up",
                     .setting = std::to_string(ranks) + " ranks, " + std::to_string(us),
                     .schedule = schedule,
                     .part = part,
-                    .job = scaled_job(std::move(plan), costs)};
-  for (const std::int64_t ns : pipeline.job.work_ns) {
-    pipeline.alone_ns.push_back(static_cast<double>(ns));
+                    .job = scaled_job(priced(system))};
+  for (const Time time : pipeline.job.priced.costs.duration) {
+    pipeline.alone_ns.push_back(static_cast<double>(to_ns(time)));
   }
   return pipeline;
 }

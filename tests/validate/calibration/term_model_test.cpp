@@ -12,7 +12,7 @@ namespace penstock::testing {
 namespace {
 
 /// A number between 0 and 1 that depends on all three.
-double drawn(std::uint64_t seed, std::uint32_t row, std::uint32_t what) {
+double term_model_drawn(std::uint64_t seed, std::uint32_t row, std::uint32_t what) {
   const auto bits = philox({row, what, 0, 0}, {static_cast<std::uint32_t>(seed), 1});
   return uniform(std::uint64_t{bits[0]} << 32 | bits[1]);
 }
@@ -22,10 +22,12 @@ double drawn(std::uint64_t seed, std::uint32_t row, std::uint32_t what) {
 std::vector<TermPoint> products(std::uint64_t seed, std::uint32_t count, double noise) {
   std::vector<TermPoint> points;
   for (std::uint32_t row = 0; row < count; ++row) {
-    const auto size = [&](std::uint32_t side) { return std::exp2(4 + 5 * drawn(seed, row, side)); };
+    const auto size = [&](std::uint32_t side) {
+      return std::exp2(4 + 5 * term_model_drawn(seed, row, side));
+    };
     const double m = size(0), n = size(1), k = size(2);
     const double truth = 400 + 0.03 * m * n * k;
-    const double factor = 1 + noise * normal_quantile(drawn(seed, row, 3));
+    const double factor = 1 + noise * normal_quantile(term_model_drawn(seed, row, 3));
     points.push_back({{1, m * n * k, m * n}, truth * factor, 1, row});
   }
   return points;

@@ -36,7 +36,7 @@ Outcome with_longer(Outcome outcome, std::string_view task, std::int64_t picosec
     costs.task_duration.push_back(costs.duration[outcome.plan.work[t]]);
   }
   costs.task_duration[task_of(outcome.plan, task)] += Time{picoseconds};
-  relax(outcome.plan, costs, outcome.timeline);
+  outcome.timeline = relax({outcome.plan, costs});
   return outcome;
 }
 
@@ -282,7 +282,7 @@ TEST_CASE("any run is the same as itself, and parts from another where one op wa
       }
     }
     b.costs.task_duration[task] += Time{us};
-    relax(plan, b.costs, b.timeline);
+    b.timeline = relax({plan, b.costs});
     const Comparison comparison = compared(a, b);
     RC_ASSERT(comparison.first.has_value());
     RC_ASSERT(comparison.ops[comparison.first->op].task.a == task);

@@ -13,19 +13,22 @@ namespace {
 /// One rank that runs F and B of one microbatch. F is asked to take 1 us, B 2 us.
 Job one_rank() {
   const System system{Placement::loop(1, 1), order_of("0F0,0B0\n"), {stage_of(1, 2)}};
-  Plan plan = lowered(system);
-  const Costs costs = priced(system, plan);
-  return job_of(std::move(plan), costs, {.mean_action_ns = 1'500, .least_work_ns = 0});
+  return job_of(priced(system), {.mean_action_ns = 1'500, .least_work_ns = 0});
 }
 
 /// F and B one after the other, with so much between them.
-Iteration ran(std::int64_t forward_ns, std::int64_t backward_ns, std::int64_t gap_ns = 0) {
-  const std::int64_t begin = forward_ns + gap_ns;
-  return {{0, forward_ns}, {begin, begin + backward_ns}};
+Timeline ran(std::int64_t forward_ns, std::int64_t backward_ns, std::int64_t gap_ns = 0) {
+  const Time begin = from_ns(forward_ns + gap_ns);
+  Timeline timeline;
+  timeline.begin = {Time{}, begin};
+  timeline.end = {from_ns(forward_ns), begin + from_ns(backward_ns)};
+  return timeline;
 }
 
-Measurement measured(std::vector<Iteration> iterations) {
-  return {.profile_ns = {1000, 2000}, .iterations = std::move(iterations), .complete = true};
+Measurement measured(std::vector<Timeline> iterations) {
+  return {.profile = {from_ns(1000), from_ns(2000)},
+          .iterations = std::move(iterations),
+          .complete = true};
 }
 
 /// A backend whose profiles follow a list, and which counts its runs.
@@ -33,11 +36,11 @@ class Listed : public Backend {
  public:
   explicit Listed(std::vector<std::int64_t> forwards_ns) : forwards_ns_(std::move(forwards_ns)) {}
 
-  std::vector<std::int64_t> profile() override {
+  std::vector<Time> profile() override {
     const std::int64_t forward_ns = forwards_ns_[std::min(profiles_++, forwards_ns_.size() - 1)];
-    return {forward_ns, 0};
+    return {from_ns(forward_ns), Time{}};
   }
-  std::variant<Iteration, RunFault> run() override { return ran(++runs_, 1); }
+  RunOutcome run() override { return ran(++runs_, 1); }
   std::vector<std::string> disturbances() const override {
     const auto found = disturbed_.find(runs_);
     return found == disturbed_.end() ? std::vector<std::string>{} : found->second;
@@ -65,8 +68,8 @@ TEST_CASE("measurement: an iteration counts where the profiles around it agree")
   const Measurement& all = std::get<Measurement>(outcome);
   CHECK(all.complete);
   CHECK(all.tried == 3);
-  CHECK(all.iterations == std::vector<Iteration>{ran(2, 1), ran(4, 1)});
-  CHECK(all.profile_ns == std::vector<std::int64_t>{950, 0});
+  CHECK(all.iterations == std::vector<Timeline>{ran(2, 1), ran(4, 1)});
+  CHECK(all.profile == std::vector<Time>{from_ns(950), Time{}});
 }
 
 // Run 1 warms up, 2 and 4 are disturbed, before 4 the profile changed too: 3, 5 and 6 are clean.
@@ -78,7 +81,7 @@ TEST_CASE("measurement: what a backend says was disturbed does not count, and wh
   const Measurement& all = std::get<Measurement>(outcome);
   CHECK(all.complete);
   CHECK(all.tried == 5);
-  CHECK(all.iterations == std::vector<Iteration>{ran(3, 1), ran(5, 1), ran(6, 1)});
+  CHECK(all.iterations == std::vector<Timeline>{ran(3, 1), ran(5, 1), ran(6, 1)});
   CHECK(all.disturbed ==
         std::map<std::string, std::uint32_t>{{"canary", 1}, {"preempted", 2}, {"profiles", 1}});
 }
@@ -126,11 +129,9 @@ TEST_CASE("measurement: a machine that never settles ends after so many tries") 
 TEST_CASE("job: all times are scaled alike, to a mean action and within bounds for all work") {
   // F takes 1 us, B 2 us: 1.5 us on average.
   CHECK(one_rank().scale == doctest::Approx(1));
-  CHECK(one_rank().work_ns == std::vector<std::int64_t>{1000, 2000});
+  CHECK(one_rank().priced.costs.duration == std::vector<Time>{from_ns(1000), from_ns(2000)});
   const System system{Placement::loop(1, 1), order_of("0F0,0B0\n"), {stage_of(1, 2)}};
-  const Plan plan = lowered(system);
-  const Costs costs = priced(system, plan);
-  const auto scale = [&](const JobLength& length) { return job_of(plan, costs, length).scale; };
+  const auto scale = [&](const JobLength& length) { return job_of(priced(system), length).scale; };
   CHECK(scale({.mean_action_ns = 150'000, .least_work_ns = 0}) == doctest::Approx(100));
   CHECK(scale({.mean_action_ns = 1'500, .least_work_ns = 30'000}) == doctest::Approx(10));
   CHECK(scale({.mean_action_ns = 1'500'000, .most_work_ns = 1'500'000}) == doctest::Approx(500));
@@ -139,14 +140,13 @@ TEST_CASE("job: all times are scaled alike, to a mean action and within bounds f
 TEST_CASE("job: what leaves nothing to measure is refused with the reason") {
   System system{
       Placement::loop(2, 1), order_of("0F0,0B0\n1F0,1B0\n"), {stage_of(0, 0), stage_of(0, 0)}};
-  const Plan plan = lowered(system);
-  CHECK_THROWS_WITH_AS(job_of(plan, priced(system, plan)),
+  CHECK_THROWS_WITH_AS(job_of(priced(system)),
                        "no action takes any time: there is nothing to measure", UsageError);
   system.stages = {stage_of(1, 1), stage_of(1, 1)};
-  CHECK_THROWS_WITH_AS(job_of(plan, priced(system, plan), {.most_work_ns = 3'999}),
+  CHECK_THROWS_WITH_AS(job_of(priced(system), {.most_work_ns = 3'999}),
                        "4 actions are too many to be measured; 3 are the most", UsageError);
   system.hardware = delay(1e11);
-  CHECK_THROWS_WITH_AS(job_of(plan, priced(system, plan)),
+  CHECK_THROWS_WITH_AS(job_of(priced(system)),
                        "transfers take so much longer than actions that these cannot be measured",
                        UsageError);
 }
@@ -239,13 +239,6 @@ TEST_CASE("run errors: the usual structure error is the median, and so is the sp
   const RunErrors apart =
       run_errors(one_rank(), measured({ran(1000, 1900), ran(1000, 2000), ran(1000, 2300)}));
   CHECK(apart.spread == doctest::Approx(100.0 / 3000));
-}
-
-TEST_CASE("median: the middle of an odd number, between the middle two of an even one") {
-  CHECK(median({}) == 0);
-  CHECK(median({3}) == 3);
-  CHECK(median({5, 1, 3}) == 3);
-  CHECK(median({4, 1, 3, 2}) == 2.5);
 }
 
 }  // namespace penstock::testing

@@ -58,14 +58,14 @@ std::vector<std::uint32_t> first_numbers(std::uint32_t count) {
 TrainedNumbers trained(const Job& job) {
   const auto backend = cpu_logical().make(job);
   const auto outcome = backend->run();
-  if (const auto* fault = std::get_if<RunFault>(&outcome)) FAIL(fault->text);
+  if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
   return backend->numbers().value();
 }
 
-RunFault fault_of(const Job& job) {
+Standstill halt_of(const Job& job) {
   const auto outcome = cpu_logical().make(job)->run();
-  REQUIRE(std::holds_alternative<RunFault>(outcome));
-  return std::get<RunFault>(outcome);
+  REQUIRE(std::holds_alternative<Standstill>(outcome));
+  return std::get<Standstill>(outcome);
 }
 
 /// The ways in which activations may be kept.
@@ -179,10 +179,10 @@ TEST_CASE("training: each iteration comes to the same numbers, updates or not") 
   const System system = system_of(*find_named(schedule_entries(), "pipedream"), 2, 4);
   const Job job = transformer_job(system);
   const auto backend = cpu_logical().make(job);
-  REQUIRE(std::holds_alternative<Iteration>(backend->run()));
+  REQUIRE(std::holds_alternative<Timeline>(backend->run()));
   const TrainedNumbers first = backend->numbers().value();
   backend->profile();
-  REQUIRE(std::holds_alternative<Iteration>(backend->run()));
+  REQUIRE(std::holds_alternative<Timeline>(backend->run()));
   CHECK(largest_error(backend->numbers().value(), first) == 0);
 }
 
@@ -197,7 +197,7 @@ TEST_CASE("training: real layers are timed as busy kernels are, with a structure
     const Job job = layered_job(system, small_transformer(), shape);
     const auto backend = cpu_logical().make(job);
     const auto outcome = measure(*backend, job, {.iterations = 3, .steady = 100});
-    if (const auto* fault = std::get_if<RunFault>(&outcome)) FAIL(fault->text);
+    if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
     const RunErrors errors = run_errors(job, std::get<Measurement>(outcome));
     CHECK(errors.structure == 0);
     CHECK(errors.measured > Time{});
@@ -211,13 +211,13 @@ TEST_CASE("training: in real time the same model is trained") {
     CAPTURE(name);
     const System system = system_of(*find_named(schedule_entries(), name), 2, 4);
     const Job job = transformer_job(system);
-    if (const auto obstacle = realtime.obstacle(job.plan)) {
+    if (const auto obstacle = realtime.obstacle(job.priced.plan)) {
       MESSAGE("left out: " << obstacle->text);
       return;
     }
     const auto backend = realtime.make(job);
     const auto outcome = backend->run();
-    if (const auto* fault = std::get_if<RunFault>(&outcome)) FAIL(fault->text);
+    if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
     CHECK(largest_error(backend->numbers().value(), right_for(job, 4)) < tolerance);
   }
 }
@@ -226,27 +226,28 @@ TEST_CASE("training: a W in front of its I is a fault") {
   const std::string_view order = "0F0,0I0,0W0\n1F0,1I0,1W0\n";
   Job job = transformer_job(hand_made(2, order));
   CHECK(largest_error(trained(job), right_for(job, 1)) < tolerance);
-  std::swap(job.plan.work[task_of(job.plan, "1I0")], job.plan.work[task_of(job.plan, "1W0")]);
-  const RunFault fault = fault_of(job);
-  CHECK(fault.kind == "wrong_tensor");
-  CHECK(fault.rank == Rank{1});
-  CHECK(fault.text == "1W0 on rank 1: it needs what its I keeps, which is not there");
+  std::swap(job.priced.plan.work[task_of(job.priced.plan, "1I0")],
+            job.priced.plan.work[task_of(job.priced.plan, "1W0")]);
+  const Standstill halt = halt_of(job);
+  CHECK(halt.kind == "wrong_tensor");
+  CHECK(halt.rank == Rank{1});
+  CHECK(halt.text == "1W0 on rank 1: it needs what its I keeps, which is not there");
 }
 
 TEST_CASE("training: a microbatch that is done twice is a fault") {
   Job job = transformer_job(hand_made(1, "0F0,0B0,0F1,0B1\n"));
   CHECK(largest_error(trained(job), right_for(job, 2)) < tolerance);
-  job.plan.microbatch[task_of(job.plan, "0F1")] = Microbatch{0};
-  CHECK(fault_of(job).text == "0F0 on rank 0: it is done a second time");
-  job.plan.microbatch[2] = Microbatch{1};
-  job.plan.microbatch[task_of(job.plan, "0B1")] = Microbatch{0};
-  CHECK(fault_of(job).text == "0B0 on rank 0: it needs what its F keeps, which is not there");
+  job.priced.plan.microbatch[task_of(job.priced.plan, "0F1")] = Microbatch{0};
+  CHECK(halt_of(job).text == "0F0 on rank 0: it is done a second time");
+  job.priced.plan.microbatch[2] = Microbatch{1};
+  job.priced.plan.microbatch[task_of(job.priced.plan, "0B1")] = Microbatch{0};
+  CHECK(halt_of(job).text == "0B0 on rank 0: it needs what its F keeps, which is not there");
 }
 
 TEST_CASE("training: a microbatch in another's place shows in the gradients") {
   Job job = transformer_job(hand_made(1, "0F0,0B0,0F1,0B1\n"));
   for (const char* task : {"0F1", "0B1"}) {
-    job.plan.microbatch[task_of(job.plan, task)] = Microbatch{2};
+    job.priced.plan.microbatch[task_of(job.priced.plan, task)] = Microbatch{2};
   }
   CHECK(largest_error(trained(job), right_for(job, 2)) > 1e-3);
 }
@@ -257,10 +258,10 @@ TEST_CASE("training: a tensor of the wrong stage is a fault, and stages in the w
   const TrainedNumbers right = right_for(job, 2);
   CHECK(largest_error(trained(job), right) < tolerance);
   Job tied_wrongly = job;
-  std::swap(tied_wrongly.plan.model_stage[1], tied_wrongly.plan.model_stage[2]);
-  const RunFault fault = fault_of(tied_wrongly);
-  CHECK(fault.kind == "wrong_tensor");
-  CHECK(fault.text.find("came where") != std::string::npos);
+  std::swap(tied_wrongly.priced.plan.model_stage[1], tied_wrongly.priced.plan.model_stage[2]);
+  const Standstill halt = halt_of(tied_wrongly);
+  CHECK(halt.kind == "wrong_tensor");
+  CHECK(halt.text.find("came where") != std::string::npos);
   std::swap(job.layers->stages[1], job.layers->stages[2]);
   CHECK(largest_error(trained(job), right) > 1e-3);
 }
@@ -276,7 +277,7 @@ TEST_CASE("training: weights of the wrong version show in the gradients, or are 
   job.layers->weights = {WeightUse::newest};
   CHECK(largest_error(trained(job), right) > 1e-6);
   job.layers->weights = {WeightUse::delayed, 0};
-  CHECK(fault_of(job).text.find("of its weights is not there") != std::string::npos);
+  CHECK(halt_of(job).text.find("of its weights is not there") != std::string::npos);
 }
 
 // Slice 1 of a sequence goes forward behind slice 0 and back in front of it.
@@ -287,7 +288,7 @@ TEST_CASE("training: slices that go back in the wrong order are a fault") {
   CHECK(largest_error(trained(right), right_for(right, 1)) < tolerance);
   for (const char* order : {"0F0,0F1,0B0,0B1\n", "0F0,0B0,0F1,0B1\n"}) {
     const Job job = layered_job(hand_made(1, order), small_transformer(), shape);
-    CHECK(fault_of(job).text == "0B0 on rank 0: the slice that comes before it has not been there");
+    CHECK(halt_of(job).text == "0B0 on rank 0: the slice that comes before it has not been there");
   }
 }
 

@@ -8,8 +8,8 @@
 #include "hardware_models/layers/registry.hpp"
 #include "sim/base/named.hpp"
 #include "tests/support/small_models.hpp"
-#include "validate/kernels/steps/distance.hpp"
 #include "validate/kernels/steps/drawn.hpp"
+#include "validate/training/distance.hpp"
 #include "validate/training/layered_model.hpp"
 
 namespace penstock::testing {

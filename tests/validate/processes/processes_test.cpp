@@ -41,10 +41,10 @@ Job four_ranks(const JobLength& length = quick) {
 /// Some seconds of work in all.
 Job long_job() { return four_ranks({.mean_action_ns = 50'000'000, .most_work_ns = 4'000'000'000}); }
 
-RunFault fault_of(Backend& backend) {
+Standstill halt_of(Backend& backend) {
   const auto outcome = backend.run();
-  REQUIRE(std::holds_alternative<RunFault>(outcome));
-  return std::get<RunFault>(outcome);
+  REQUIRE(std::holds_alternative<Standstill>(outcome));
+  return std::get<Standstill>(outcome);
 }
 
 /// A part of which nothing is expected but what happens to it in a run.
@@ -52,12 +52,12 @@ template <int what>
 class Failing : public Backend {
  public:
   explicit Failing(const RankGroup& ranks) : ranks_(ranks) {}
-  std::vector<std::int64_t> profile() override { return {}; }
-  std::variant<Iteration, RunFault> run() override {
+  std::vector<Time> profile() override { return {}; }
+  RunOutcome run() override {
     if (ranks_.first > 0 && what == 0) _exit(3);
     if (ranks_.first > 0 && what == 1) throw std::runtime_error("no more memory");
     std::this_thread::sleep_for(seconds(60));
-    return Iteration{};
+    return Timeline{};
   }
   std::map<std::string, std::string> environment() const override { return {}; }
 
@@ -84,12 +84,12 @@ std::ptrdiff_t open_files() {
 bool has_children() { return waitpid(-1, nullptr, WNOHANG) >= 0 || errno != ECHILD; }
 
 /// Runs in the background while `act` happens a while later.
-RunFault fault_while(Backend& backend, const std::function<void()>& act) {
+Standstill halt_while(Backend& backend, const std::function<void()>& act) {
   std::jthread later([&] {
     std::this_thread::sleep_for(milliseconds(200));
     act();
   });
-  return fault_of(backend);
+  return halt_of(backend);
 }
 
 }  // namespace
@@ -127,17 +127,17 @@ TEST_CASE(
       const Job job = job_of(system_of(*entry, 4, 8));
       ProcessBackend backend(job, cpu_logical().make_part, processes);
       const auto outcome = measure(backend, job, {.iterations = 2, .steady = 100});
-      if (const auto* fault = std::get_if<RunFault>(&outcome)) FAIL(fault->text);
+      if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
       const Measurement& measured = std::get<Measurement>(outcome);
       CHECK(measured.iterations.size() == 2);
       const RunErrors errors = run_errors(job, measured);
       CHECK(errors.structure == 0);
       CHECK(errors.measured > Time{});
-      for (std::uint32_t work = 0; work < job.work_ns.size(); ++work) {
-        if (job.plan.is_link(job.plan.classes[work].resource)) {
-          CHECK(measured.profile_ns[work] == job.work_ns[work]);
+      for (std::uint32_t work = 0; work < job.priced.plan.classes.size(); ++work) {
+        if (job.priced.plan.is_link(job.priced.plan.classes[work].resource)) {
+          CHECK(measured.profile[work] == job.priced.costs.duration[work]);
         } else {
-          CHECK(measured.profile_ns[work] > 0);
+          CHECK(measured.profile[work] > Time{});
         }
       }
     }
@@ -164,12 +164,12 @@ TEST_CASE("processes: spread over them, an order trains the same model") {
     const System system = system_of(*find_named(schedule_entries(), name), 4, 8);
     const Job job = layered_job(system, small_transformer(), small_transformer_shape());
     const auto threads = cpu_logical().make(job);
-    CHECK(std::holds_alternative<Iteration>(threads->run()));
+    CHECK(std::holds_alternative<Timeline>(threads->run()));
     const TrainedNumbers right = threads->numbers().value();
     CHECK(right.loss > 0);
     for (const std::uint32_t processes : {2U, 4U}) {
       ProcessBackend backend(job, cpu_logical().make_part, processes);
-      CHECK(std::holds_alternative<Iteration>(backend.run()));
+      CHECK(std::holds_alternative<Timeline>(backend.run()));
       const auto numbers = backend.numbers();
       REQUIRE(numbers);
       CHECK(largest_error(*numbers, right) < 1e-12);
@@ -186,18 +186,18 @@ TEST_CASE("processes: in real time no action begins before its inputs, of whatev
   const Job job = job_of(system_of(*find_named(schedule_entries(), "zb-h1"), 4, 8));
   ProcessBackend backend(job, timed.make_part, 2);
   const auto profile = backend.profile();
-  for (std::uint32_t work = 0; work < job.work_ns.size(); ++work) {
-    CHECK(profile[work] >= job.work_ns[work]);
+  for (std::uint32_t work = 0; work < profile.size(); ++work) {
+    CHECK(profile[work] >= job.priced.costs.duration[work]);
   }
   for (int run = 0; run < 3; ++run) {
     const auto outcome = backend.run();
-    if (const auto* fault = std::get_if<RunFault>(&outcome)) FAIL(fault->text);
-    const auto& ran = std::get<Iteration>(outcome);
+    if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
+    const auto& ran = std::get<Timeline>(outcome);
     std::uint32_t too_early = 0;
-    for (TaskId task = 0; task < job.plan.tasks(); ++task) {
-      if (ran[task].end_ns < ran[task].begin_ns) ++too_early;
-      job.plan.for_each_input(task, [&](TaskId input) {
-        if (ran[task].begin_ns < ran[input].end_ns) ++too_early;
+    for (TaskId task = 0; task < job.priced.plan.tasks(); ++task) {
+      if (ran.end[task] < ran.begin[task]) ++too_early;
+      job.priced.plan.for_each_input(task, [&](TaskId input) {
+        if (ran.begin[task] < ran.end[input]) ++too_early;
       });
     }
     CHECK(too_early == 0);
@@ -211,68 +211,69 @@ TEST_CASE("processes: in real time no action begins before its inputs, of whatev
 // Each of the two processes only knows that its own rank waits.
 TEST_CASE("processes: a deadlock between them is found, with all who wait, as between threads") {
   Job job = job_of(two_stages("0F0,0B0\n1F0,1B0\n"));
-  job.plan.input[task_of(job.plan, "0SEND_F0")] = task_of(job.plan, "0B0");
+  job.priced.plan.input[task_of(job.priced.plan, "0SEND_F0")] = task_of(job.priced.plan, "0B0");
   ProcessBackend backend(job, cpu_logical().make_part, 2);
   const auto begin = std::chrono::steady_clock::now();
-  const RunFault fault = fault_of(backend);
+  const Standstill halt = halt_of(backend);
   CHECK(std::chrono::steady_clock::now() - begin < seconds(5));
-  CHECK(fault.kind == "deadlock");
-  CHECK(fault.rank == Rank{0});
-  CHECK(fault.text ==
+  CHECK(halt.kind == "deadlock");
+  CHECK(halt.rank == Rank{0});
+  CHECK(halt.text ==
         "deadlock: 0B0 of rank 0 waits for 1SEND_B0; 1F0 of rank 1 waits for 0SEND_F0");
-  CHECK(fault_of(backend).text == fault.text);  // and nothing of the first is left
+  CHECK(halt_of(backend).text == halt.text);  // and nothing of the first is left
 }
 
 // The same two in one process of 1f1b, beside ranks that get what they need until nothing comes.
 TEST_CASE("processes: a deadlock says the same however ranks are split") {
   Job job = four_ranks();
-  job.plan.input[task_of(job.plan, "2SEND_F3")] = task_of(job.plan, "2B7");
-  const std::string text = fault_of(*cpu_logical().make(job)).text;
+  job.priced.plan.input[task_of(job.priced.plan, "2SEND_F3")] = task_of(job.priced.plan, "2B7");
+  const std::string text = halt_of(*cpu_logical().make(job)).text;
   CHECK(text.find("3F3 of rank 3 waits for 2SEND_F3") != std::string::npos);
   for (const std::uint32_t processes : {2U, 3U, 4U}) {
     ProcessBackend backend(job, cpu_logical().make_part, processes);
-    CHECK(fault_of(backend).text == text);
+    CHECK(halt_of(backend).text == text);
   }
 }
 
 TEST_CASE("processes: a plan that ties an action to the wrong tensor is found out") {
   Job job = job_of(two_stages("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n"));
-  std::swap(job.plan.input[task_of(job.plan, "1F0")], job.plan.input[task_of(job.plan, "1F1")]);
+  std::swap(job.priced.plan.input[task_of(job.priced.plan, "1F0")],
+            job.priced.plan.input[task_of(job.priced.plan, "1F1")]);
   ProcessBackend backend(job, cpu_logical().make_part, 2);
-  const RunFault fault = fault_of(backend);
-  CHECK(fault.kind == "wrong_tensor");
-  CHECK(fault.rank == Rank{1});
-  CHECK(fault.text.starts_with("before 1F0 on rank 1: the activation of model stage 0"));
+  const Standstill halt = halt_of(backend);
+  CHECK(halt.kind == "wrong_tensor");
+  CHECK(halt.rank == Rank{1});
+  CHECK(halt.text.starts_with("before 1F0 on rank 1: the activation of model stage 0"));
 }
 
 TEST_CASE("processes: one that is killed is a fault of the run, and of all after it") {
   const Job job = long_job();
   ProcessBackend backend(job, cpu_logical().make_part, 2);
   const pid_t victim = backend.pids()[1];
-  const RunFault fault = fault_while(backend, [&] { kill(victim, SIGKILL); });
-  CHECK(fault.kind == "lost_process");
-  CHECK(fault.rank == Rank{2});
-  CHECK(fault.text == "process 1 (ranks 2, 3) ended: signal 9");
+  const Standstill halt = halt_while(backend, [&] { kill(victim, SIGKILL); });
+  CHECK(halt.kind == "lost_process");
+  CHECK(halt.rank == Rank{2});
+  CHECK(halt.text == "process 1 (ranks 2, 3) ended: signal 9");
   CHECK_FALSE(has_children());
-  CHECK(backend.profile() == job.work_ns);
-  CHECK(fault_of(backend).text == fault.text);
+  CHECK(backend.profile() == job.priced.costs.duration);
+  CHECK(halt_of(backend).text == halt.text);
 }
 
 TEST_CASE("processes: one that is killed between two runs is a fault of the next") {
   const Job job = four_ranks();
   ProcessBackend backend(job, cpu_logical().make_part, 2);
-  CHECK(std::holds_alternative<Iteration>(backend.run()));
+  CHECK(std::holds_alternative<Timeline>(backend.run()));
   kill(backend.pids()[0], SIGTERM);
-  CHECK(fault_of(backend).text == "process 0 (ranks 0, 1) ended: signal 15");
+  CHECK(halt_of(backend).text == "process 0 (ranks 0, 1) ended: signal 15");
 }
 
 TEST_CASE("processes: one that hangs is a fault, and is killed") {
   const Job job = four_ranks();
   ProcessBackend backend(job, cpu_logical().make_part, 2, {.silence = seconds(3)});
   kill(backend.pids()[1], SIGSTOP);
-  const RunFault fault = fault_of(backend);
-  CHECK(fault.kind == "lost_process");
-  CHECK(fault.text == "process 1 (ranks 2, 3) said nothing for 3 s");
+  const Standstill halt = halt_of(backend);
+  CHECK(halt.kind == "lost_process");
+  CHECK(halt.text == "process 1 (ranks 2, 3) said nothing for 3 s");
   CHECK_FALSE(has_children());
 }
 
@@ -280,11 +281,11 @@ TEST_CASE("processes: one that ends early, or cannot go on, says how") {
   const Job job = four_ranks();
   {
     ProcessBackend backend(job, failing<0>, 2);
-    CHECK(fault_of(backend).text == "process 1 (ranks 2, 3) ended: exit code 3");
+    CHECK(halt_of(backend).text == "process 1 (ranks 2, 3) ended: exit code 3");
   }
   {
     ProcessBackend backend(job, failing<1>, 2);
-    CHECK(fault_of(backend).text == "process 1 (ranks 2, 3) cannot go on: no more memory");
+    CHECK(halt_of(backend).text == "process 1 (ranks 2, 3) cannot go on: no more memory");
   }
   CHECK_THROWS_WITH(ProcessBackend(job, unmade, 2),
                     "process 1 (ranks 2, 3) cannot go on: no more memory");
@@ -296,7 +297,7 @@ TEST_CASE("processes: nothing is left of them, neither processes nor open files"
   const Job job = four_ranks();
   for (int time = 0; time < 3; ++time) {
     ProcessBackend backend(job, cpu_logical().make_part, 4);
-    CHECK(std::holds_alternative<Iteration>(backend.run()));
+    CHECK(std::holds_alternative<Timeline>(backend.run()));
     CHECK(has_children());
   }
   CHECK_FALSE(has_children());

@@ -8,7 +8,7 @@
 #include "tests/support/profile_rows.hpp"
 #include "tests/support/scratch.hpp"
 #include "validate/store/database.hpp"
-#include "validate/store/store_schema.hpp"
+#include "validate/store/store_file.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -42,7 +42,7 @@ TEST_CASE("profile store: what is added is read back to the last bit, by whoever
   for (std::size_t i = 0; i < rows.size(); ++i) {
     CHECK(stored.rows[i].id == ids[i]);
     CHECK(stored.rows[i].state == RowState::valid);
-    CHECK(stored.rows[i].schema == ProfileStore::schema);
+    CHECK(stored.rows[i].schema == store_schema);
     CHECK(!stored.rows[i].origin);
     CHECK(same_row(stored.rows[i].row, rows[i]));
   }

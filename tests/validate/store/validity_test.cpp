@@ -21,7 +21,7 @@ Today same_machine() {
 }
 
 /// Rows that nothing speaks against: products of some sizes, n^3 ns each.
-std::vector<StoredRow> rows_of(const std::vector<int>& sizes) {
+std::vector<StoredRow> validity_rows_of(const std::vector<int>& sizes) {
   std::vector<StoredRow> rows;
   for (const int size : sizes) {
     const double ns = std::pow(size, 3);
@@ -41,7 +41,7 @@ std::string text_of(const RowJudgement& judgement) {
 /// What is thought of a row after a change to it or to today.
 template <class Change>
 std::string after(Change change) {
-  std::vector<StoredRow> rows = rows_of({64});
+  std::vector<StoredRow> rows = validity_rows_of({64});
   Today today = same_machine();
   change(rows.front(), today);
   return text_of(judge(rows, today).front());
@@ -104,7 +104,7 @@ TEST_CASE("validity: what the store says is never made better, and the retired s
 }
 
 TEST_CASE("validity: of another model of computer, today says nothing") {
-  std::vector<StoredRow> rows = rows_of({64});
+  std::vector<StoredRow> rows = validity_rows_of({64});
   rows[0].row.environment["cpu"] = "other";
   rows[0].row.environment["cores"] = "96";
   Today today = same_machine();
@@ -122,7 +122,7 @@ TEST_CASE(
   // Canaries 1000, 1000, 1000, 1100 and, measured last, 1040, an hour or a day apart. The median is
   // 1000: the fourth is 10 % off. The last is 4 % above the first three, and 5.5 % below the
   // fourth.
-  std::vector<StoredRow> rows = rows_of({16, 20, 24, 28, 32});
+  std::vector<StoredRow> rows = validity_rows_of({16, 20, 24, 28, 32});
   for (std::size_t i = 0; i < 4; ++i) {
     rows[i].row.measured_at = fmt::format("2026-10-31T1{}:00:00Z", i);
   }
@@ -145,7 +145,7 @@ TEST_CASE(
 TEST_CASE("validity: canaries count once for each time they were taken, and not of retired rows") {
   // A sweep of six rows at 1000 ns, then two rows at 1200 ns on days of their own. Of the three
   // canaries the median is 1200: it is the old sweep that is off, by 16.7 %.
-  std::vector<StoredRow> rows = rows_of({16, 20, 24, 28, 32, 40, 48, 64});
+  std::vector<StoredRow> rows = validity_rows_of({16, 20, 24, 28, 32, 40, 48, 64});
   for (const std::size_t i : {6U, 7U}) {
     rows[i].row.canary_ns = 1200;
     rows[i].row.measured_at = fmt::format("2026-11-0{}T12:00:00Z", i);
@@ -167,7 +167,7 @@ TEST_CASE("validity: canaries count once for each time they were taken, and not 
 
 TEST_CASE("validity: with both of the nearest shapes retired, a row is suspect") {
   // 16 and 32 are retired; 24 lies between them; 64 and 96 have one of them or none near.
-  std::vector<StoredRow> rows = rows_of({16, 24, 32, 64, 96});
+  std::vector<StoredRow> rows = validity_rows_of({16, 24, 32, 64, 96});
   rows[0].state = rows[2].state = RowState::retired;
   const auto judgements = judge(rows, same_machine());
   CHECK(text_of(judgements[1]) == "suspect 1: 2 of the two nearest shapes were retired");
@@ -182,7 +182,7 @@ TEST_CASE("validity: with both of the nearest shapes retired, a row is suspect")
 
 TEST_CASE("validity: a row off the curve through the others is suspect, and they are not") {
   // n^3 is a straight line over the logarithms; the row of 48 takes a quarter longer.
-  std::vector<StoredRow> rows = rows_of({16, 24, 32, 40, 48, 64, 96, 128, 192, 256});
+  std::vector<StoredRow> rows = validity_rows_of({16, 24, 32, 40, 48, 64, 96, 128, 192, 256});
   rows[4].row.samples_ns.assign(10, 1.25 * std::pow(48, 3));
   const auto judgements = judge(rows, same_machine());
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -194,7 +194,7 @@ TEST_CASE("validity: a row off the curve through the others is suspect, and they
 
 TEST_CASE("validity: a newer valid row of the same point supersedes an older one") {
   // Row 2 repeats row 1; row 3 is row 1 as taken over after a patch of the driver, to today's.
-  std::vector<StoredRow> rows = rows_of({64, 64, 64});
+  std::vector<StoredRow> rows = validity_rows_of({64, 64, 64});
   rows[1].row.measured_at = "2026-11-01T00:00:00Z";
   CHECK(judge(rows, same_machine())[0].superseded_by == RowId{2});
   CHECK(!judge(rows, same_machine())[1].superseded_by);

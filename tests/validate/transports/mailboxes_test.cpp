@@ -95,18 +95,26 @@ TEST_CASE("mailboxes: a run that is halted wakes who waits, and is no deadlock")
 
 TEST_CASE("recorder: lanes hold what was there for them from the start, and no more") {
   Recorder recorder({2, 1});
+  Plan plan;
+  add_task(plan, 0, Microbatch{0}, no_task);
+  add_task(plan, 0, Microbatch{0}, no_task);
+  const Plan two = plan;
+  add_task(plan, 0, Microbatch{0}, 1);
   recorder.add(1, 2, {5, 6});
   recorder.add(0, 0, {1, 2});
-  CHECK_THROWS_WITH(recorder.by_task(3), "task 1 was recorded 0 times");
+  CHECK_THROWS_WITH(recorder.timeline(plan), "task 1 was recorded 0 times");
   recorder.add(0, 1, {3, 4});
   CHECK_THROWS_WITH(recorder.add(0, 1, {3, 4}), "a lane of the recorder is full");
-  CHECK(recorder.by_task(3) == Iteration{{1, 2}, {3, 4}, {5, 6}});
-  CHECK_THROWS_WITH(recorder.by_task(2), "a task was recorded that is not there");
+  const Timeline timeline = recorder.timeline(plan);
+  CHECK(timeline.begin == std::vector<Time>{from_ns(1), from_ns(3), from_ns(5)});
+  CHECK(timeline.end == std::vector<Time>{from_ns(2), from_ns(4), from_ns(6)});
+  CHECK(timeline.last_input == std::vector<TaskId>{no_task, no_task, 1});
+  CHECK_THROWS_WITH(recorder.timeline(two), "a task was recorded that is not there");
 
   recorder.clear();
   recorder.add(0, 0, {1, 2});
   recorder.add(0, 0, {1, 2});
-  CHECK_THROWS_WITH(recorder.by_task(1), "task 0 was recorded 2 times");
+  CHECK_THROWS_WITH(recorder.timeline(two), "task 0 was recorded 2 times");
 }
 
 }  // namespace penstock::testing

@@ -12,16 +12,16 @@
 namespace penstock::testing {
 namespace {
 
-using Words = std::vector<std::uint64_t>;
+using RingsWords = std::vector<std::uint64_t>;
 
 /// A tensor that no other box has.
-Words tensor_of(std::size_t box, std::size_t words) {
-  Words tensor(words);
+RingsWords tensor_of(std::size_t box, std::size_t words) {
+  RingsWords tensor(words);
   std::iota(tensor.begin(), tensor.end(), 1000 * box);
   return tensor;
 }
 
-Message message_of(std::size_t box) {
+Message rings_message_of(std::size_t box) {
   return {{false, 1, Microbatch{5}, 2}, 7 * box, static_cast<std::int64_t>(70 + box)};
 }
 
@@ -33,14 +33,14 @@ class Ranks {
 
   RingTransport& rings() { return rings_; }
   void post(std::size_t box) {
-    rings_.post(box, message_of(box), tensor_of(box, boxes_[box].words));
+    rings_.post(box, rings_message_of(box), tensor_of(box, boxes_[box].words));
   }
   /// Whether a box has what was posted in it.
   bool takes(std::size_t box) {
-    Words words(boxes_[box].words);
+    RingsWords words(boxes_[box].words);
     const auto came = rings_.take(box, words);
-    return came && came->arrival_ns == message_of(box).arrival_ns &&
-           came->sum == message_of(box).sum && came->label == message_of(box).label &&
+    return came && came->arrival_ns == rings_message_of(box).arrival_ns &&
+           came->sum == rings_message_of(box).sum && came->label == rings_message_of(box).label &&
            words == tensor_of(box, boxes_[box].words);
   }
 

@@ -16,22 +16,22 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr TensorLabel label{true, 1, Microbatch{5}, 2};
+constexpr TensorLabel tcp_label{true, 1, Microbatch{5}, 2};
 const std::vector<RankGroup> two_ranks{{0, 1}, {1, 2}};
 
 /// A tensor that no other box has.
-std::vector<std::uint64_t> tensor_of(std::size_t box, std::size_t words) {
+std::vector<std::uint64_t> tcp_tensor_of(std::size_t box, std::size_t words) {
   std::vector<std::uint64_t> tensor(words);
   for (std::size_t i = 0; i < words; ++i) tensor[i] = 0x0102'0304'0506'0708U * (i + 1) + box;
   return tensor;
 }
 
-Message message_of(std::size_t box, std::size_t words) {
-  return {label, checksum(tensor_of(box, words)), static_cast<std::int64_t>(box) - 7};
+Message tcp_message_of(std::size_t box, std::size_t words) {
+  return {tcp_label, checksum(tcp_tensor_of(box, words)), static_cast<std::int64_t>(box) - 7};
 }
 
 void post(Transport& transport, std::size_t box, std::size_t words) {
-  transport.post(box, message_of(box, words), tensor_of(box, words));
+  transport.post(box, tcp_message_of(box, words), tcp_tensor_of(box, words));
 }
 
 void check_taken(Transport& transport, std::size_t box, std::size_t words) {
@@ -39,10 +39,10 @@ void check_taken(Transport& transport, std::size_t box, std::size_t words) {
   std::vector<std::uint64_t> received(words);
   const auto message = transport.take(box, received);
   REQUIRE(message);
-  CHECK(message->label == label);
+  CHECK(message->label == tcp_label);
   CHECK(message->sum == checksum(received));
   CHECK(message->arrival_ns == static_cast<std::int64_t>(box) - 7);
-  CHECK(received == tensor_of(box, words));
+  CHECK(received == tcp_tensor_of(box, words));
 }
 
 /// Rank 0 of process 0, with the other end of its connection to process 1 in the hand of the test.
@@ -72,11 +72,11 @@ Bytes bytes_of(const Frame& frame, const std::vector<std::uint64_t>& words) {
 }
 
 Frame frame_for(std::uint32_t box, std::size_t words, std::uint32_t run = 1) {
-  return {run, box, message_of(box, words), words};
+  return {run, box, tcp_message_of(box, words), words};
 }
 
 Bytes tensor_bytes(std::uint32_t box, std::size_t words, std::uint32_t run = 1) {
-  return bytes_of(frame_for(box, words, run), tensor_of(box, words));
+  return bytes_of(frame_for(box, words, run), tcp_tensor_of(box, words));
 }
 
 void send(const Descriptor& socket, const Bytes& bytes) {
@@ -183,7 +183,7 @@ TEST_CASE("tcp: ranks of one process and of two hand tensors over at the same ti
       if (boxes[box].sender == rank) post(own, box, words);
       if (boxes[box].reader != rank) continue;
       std::vector<std::uint64_t> received(words);
-      if (own.take(box, received) && received == tensor_of(box, words)) ++right[rank];
+      if (own.take(box, received) && received == tcp_tensor_of(box, words)) ++right[rank];
     }
     own.finish(rank);
   };

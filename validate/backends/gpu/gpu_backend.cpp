@@ -33,29 +33,31 @@ std::uint64_t positive(std::int64_t ns) {
 
 /// Each work class of the ranks once, waiting for nobody.
 GpuProgram profile_program(const Job& job) {
-  GpuProgram program{job.plan.ranks, 0, {}};
-  for (std::size_t c = 0; c < job.plan.classes.size(); ++c) {
-    const std::uint32_t resource = job.plan.classes[c].resource;
-    if (job.plan.is_link(resource)) continue;
-    program.tasks.push_back({.lane = resource, .duration_ns = positive(job.work_ns[c])});
+  GpuProgram program{job.priced.plan.ranks, 0, {}};
+  for (std::size_t c = 0; c < job.priced.plan.classes.size(); ++c) {
+    const std::uint32_t resource = job.priced.plan.classes[c].resource;
+    if (job.priced.plan.is_link(resource)) continue;
+    program.tasks.push_back({.lane = resource, .duration_ns = positive(job.work_ns(c))});
   }
   return program;
 }
 
 /// What a GPU would have to wait for without end: a task that stands behind one that waits for it.
-std::optional<RunFault> order_fault(const Plan& plan) {
-  std::optional<RunFault> fault;
-  for (TaskId task = 0; task < plan.tasks() && !fault; ++task) {
+std::optional<Standstill> order_standstill(const Plan& plan) {
+  std::optional<Standstill> halt;
+  for (TaskId task = 0; task < plan.tasks() && !halt; ++task) {
     plan.for_each_input(task, [&](TaskId input) {
-      if (input < task || fault) return;
+      if (input < task || halt) return;
       const std::uint32_t resource = plan.class_of(task).resource;
       const Rank rank = plan.is_link(resource) ? plan.link(resource).from : Rank{resource};
-      fault = RunFault{"deadlock", rank,
-                       fmt::format("deadlock: {} waits for {}, which stands behind it",
-                                   task_text(plan, task), task_text(plan, input))};
+      halt = Standstill{"deadlock",
+                        rank,
+                        {},
+                        fmt::format("deadlock: {} waits for {}, which stands behind it",
+                                    task_text(plan, task), task_text(plan, input))};
     });
   }
-  return fault;
+  return halt;
 }
 
 /// A copy holds its link for as long as it takes, so all of that is waited for.
@@ -77,14 +79,17 @@ void check_transfers(const GpuProgram& program) {
   }
 }
 
-Iteration iteration_of(const GpuRun& run) {
+/// From when its first task began.
+Timeline timeline_of(const Plan& plan, const GpuRun& run) {
   const std::uint64_t first = *std::min_element(run.begin_ns.begin(), run.begin_ns.end());
-  Iteration spans;
-  for (std::size_t task = 0; task < run.begin_ns.size(); ++task) {
-    spans.push_back({static_cast<std::int64_t>(run.begin_ns[task] - first),
-                     static_cast<std::int64_t>(run.end_ns[task] - first)});
-  }
-  return spans;
+  const auto moment = [&](std::uint64_t ns) {
+    return from_ns(static_cast<std::int64_t>(ns - first));
+  };
+  Timeline timeline;
+  for (const std::uint64_t ns : run.begin_ns) timeline.begin.push_back(moment(ns));
+  for (const std::uint64_t ns : run.end_ns) timeline.end.push_back(moment(ns));
+  find_last_inputs(plan, timeline);
+  return timeline;
 }
 
 /// How many SMs ran actions of several ranks.
@@ -106,16 +111,17 @@ class GpuBackend : public Backend {
   GpuBackend(const Job& job, GpuOrdering ordering, const GpuCalls& calls)
       : job_(job),
         ordering_(ordering),
-        device_(calls, job.plan.ranks, static_cast<std::uint32_t>(job.plan.links.size())),
+        device_(calls, job.priced.plan.ranks,
+                static_cast<std::uint32_t>(job.priced.plan.links.size())),
         clock_step_(clock_step(device_)),
         profile_(device_, profile_program(job), ordering),
-        rates_(static_cast<std::uint32_t>(job.plan.links.size())),
-        fault_(order_fault(job.plan)) {
-    if (!fault_) executor_.emplace(device_, gpu_program(job), ordering);
+        rates_(static_cast<std::uint32_t>(job.priced.plan.links.size())),
+        standstill_(order_standstill(job.priced.plan)) {
+    if (!standstill_) executor_.emplace(device_, gpu_program(job), ordering);
   }
 
-  std::vector<std::int64_t> profile() override;
-  std::variant<Iteration, RunFault> run() override;
+  std::vector<Time> profile() override;
+  RunOutcome run() override;
   std::map<std::string, std::string> environment() const override;
   std::optional<std::string> why_no_score() const override;
 
@@ -132,27 +138,27 @@ class GpuBackend : public Backend {
   ClockStep clock_step_;
   GpuExecutor profile_;
   GpuRates rates_;
-  std::optional<RunFault> fault_;
-  std::optional<GpuExecutor> executor_;  // where there is no fault
+  std::optional<Standstill> standstill_;  // that every run would come to
+  std::optional<GpuExecutor> executor_;   // where it would not
 };
 
-std::vector<std::int64_t> GpuBackend::profile() {
+std::vector<Time> GpuBackend::profile() {
   const GpuRun run = profile_.run();
-  std::vector<std::int64_t> ns = job_.work_ns;
+  std::vector<Time> times = job_.priced.costs.duration;
   std::size_t task = 0;
-  for (std::size_t c = 0; c < ns.size(); ++c) {
-    if (job_.plan.is_link(job_.plan.classes[c].resource)) continue;
-    ns[c] = static_cast<std::int64_t>(run.end_ns[task] - run.begin_ns[task]);
+  for (std::size_t c = 0; c < times.size(); ++c) {
+    if (job_.priced.plan.is_link(job_.priced.plan.classes[c].resource)) continue;
+    times[c] = from_ns(static_cast<std::int64_t>(run.end_ns[task] - run.begin_ns[task]));
     ++task;
   }
-  return ns;
+  return times;
 }
 
-std::variant<Iteration, RunFault> GpuBackend::run() {
-  if (fault_) return *fault_;
+RunOutcome GpuBackend::run() {
+  if (standstill_) return *standstill_;
   const GpuRun run = executor_->run();
   rates_.add(executor_->program(), run);
-  return iteration_of(run);
+  return timeline_of(job_.priced.plan, run);
 }
 
 std::optional<std::string> GpuBackend::why_no_score() const {
@@ -169,7 +175,7 @@ std::optional<std::string> GpuBackend::why_no_score() const {
   if (const std::size_t shared = sms_in_several_ranks(); shared > 0) {
     return fmt::format("{} SMs ran actions of several ranks", shared);
   }
-  return rates_.fault(job_.plan);
+  return rates_.fault(job_.priced.plan);
 }
 
 std::map<std::string, std::string> GpuBackend::environment() const {
@@ -218,15 +224,15 @@ std::optional<Obstacle> gpu_obstacle(const Plan& plan, const GpuCalls* calls) {
 }
 
 GpuProgram gpu_program(const Job& job) {
-  const Plan& plan = job.plan;
+  const Plan& plan = job.priced.plan;
   GpuProgram program{plan.ranks, static_cast<std::uint32_t>(plan.links.size()), {}};
   program.tasks.reserve(plan.tasks());
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const std::uint32_t work = plan.work[task];
     GpuTask& made = program.tasks.emplace_back(GpuTask{.lane = plan.classes[work].resource,
-                                                       .duration_ns = positive(job.work_ns[work]),
-                                                       .latency_ns = positive(job.latency_ns[work]),
-                                                       .bytes = job.bytes[work],
+                                                       .duration_ns = positive(job.work_ns(work)),
+                                                       .latency_ns = positive(job.latency_ns(work)),
+                                                       .bytes = job.tensor_bytes(work),
                                                        .inputs = {}});
     plan.for_each_input(task, [&](TaskId input) { made.inputs.push_back(input); });
   }

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "validate/backends/cuda/gpu_executor.hpp"
-#include "validate/backends/registry.hpp"
+#include "validate/job/backend.hpp"
 
 namespace penstock {
 

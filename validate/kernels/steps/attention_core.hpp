@@ -1,6 +1,6 @@
 #pragma once
 
-#include "validate/kernels/registry.hpp"
+#include "validate/kernels/steps/layer_run.hpp"
 
 namespace penstock {
 

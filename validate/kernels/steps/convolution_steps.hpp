@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "validate/kernels/registry.hpp"
+#include "validate/kernels/steps/layer_run.hpp"
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "validate/kernels/registry.hpp"
+#include "validate/kernels/steps/layer_run.hpp"
 
 namespace penstock {
 

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string_view>
 
-#include "validate/probes/registry.hpp"
+#include "hardware_models/spec/parameters.hpp"
+#include "validate/probes/timing/probe_timing.hpp"
 
 namespace penstock {
 

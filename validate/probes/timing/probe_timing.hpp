@@ -3,9 +3,10 @@
 #include <cstdint>
 #include <functional>
 
-#include "validate/probes/registry.hpp"
-
 namespace penstock {
+
+/// Runs a kernel and returns what it took, in nanoseconds.
+using Sampler = std::function<double()>;
 
 /// Reads a clock, in nanoseconds.
 using Clock = std::int64_t (*)();

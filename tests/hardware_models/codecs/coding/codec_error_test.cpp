@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "hardware_models/codecs/reference/distribution.hpp"
+#include "hardware_models/codecs/coding/distribution.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "hardware_models/codecs/coding/bf16.hpp"
+#include "hardware_models/codecs/coding/distribution.hpp"
 #include "hardware_models/codecs/coding/shared_exponent.hpp"
-#include "hardware_models/codecs/reference/distribution.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "hardware_models/codecs/coding/bf16.hpp"
+#include "hardware_models/codecs/coding/distribution.hpp"
 #include "hardware_models/codecs/reference/codec.hpp"
-#include "hardware_models/codecs/reference/distribution.hpp"
 
 // What codecs pack, held bit by bit against another way to get there: text of 0s and 1s, and a
 // search through all mantissas.

@@ -17,10 +17,7 @@ namespace {
 constexpr GpuOrdering both_orderings[] = {GpuOrdering::host_issued, GpuOrdering::graph};
 
 Job job_of(const System& system) {
-  Plan plan = lowered(system);
-  const Costs costs = priced(system, plan);
-  const JobLength length = gpu_job_length(plan.ranks);
-  return penstock::job_of(std::move(plan), costs, length);
+  return penstock::job_of(priced(system), gpu_job_length(system.placement.ranks()));
 }
 
 /// A catalogue order over stages that differ, whose tensors queue up in front of slow links.
@@ -75,10 +72,10 @@ TEST_CASE("gpu backend: every schedule of the catalogue runs, with errors of zer
         const FakeGpu gpu;
         const GpuCalls calls = gpu.calls();
         const Job job = job_of(system_of(*entry, ranks, 2 * ranks));
-        REQUIRE_FALSE(gpu_obstacle(job.plan, &calls));
+        REQUIRE_FALSE(gpu_obstacle(job.priced.plan, &calls));
         const auto backend = make_gpu_backend(job, ordering, calls);
         const auto outcome = measure(*backend, job, {.iterations = 2});
-        if (const auto* fault = std::get_if<RunFault>(&outcome)) FAIL(fault->text);
+        if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
         const Measurement& measured = std::get<Measurement>(outcome);
         CHECK(measured.complete);
         const RunErrors errors = run_errors(job, measured);
@@ -94,17 +91,18 @@ TEST_CASE("gpu backend: every schedule of the catalogue runs, with errors of zer
 TEST_CASE("gpu backend: a program has the tasks of its plan, with their lanes, times and bytes") {
   const Job job = one_f_one_b_job();
   const GpuProgram program = gpu_program(job);
-  REQUIRE(program.tasks.size() == job.plan.tasks());
-  const TaskId sent = task_of(job.plan, "1SEND_F3");
+  REQUIRE(program.tasks.size() == job.priced.plan.tasks());
+  const TaskId sent = task_of(job.priced.plan, "1SEND_F3");
   const GpuTask& transfer = program.tasks[sent];
   CHECK(program.is_transfer(transfer));
-  CHECK(text(job.plan.links[transfer.lane - program.ranks]) == "1>2");
+  CHECK(text(job.priced.plan.links[transfer.lane - program.ranks]) == "1>2");
   CHECK(transfer.bytes == 4096);
-  CHECK(transfer.duration_ns == static_cast<std::uint64_t>(job.work_ns[job.plan.work[sent]]));
+  CHECK(transfer.duration_ns ==
+        static_cast<std::uint64_t>(job.work_ns(job.priced.plan.work[sent])));
   CHECK(transfer.latency_ns > 0);
-  CHECK(transfer.inputs == std::vector<std::uint32_t>{task_of(job.plan, "1F3")});
-  CHECK(program.tasks[task_of(job.plan, "2F3")].inputs == std::vector<std::uint32_t>{sent});
-  CHECK(program.tasks[task_of(job.plan, "2F3")].lane == 2);
+  CHECK(transfer.inputs == std::vector<std::uint32_t>{task_of(job.priced.plan, "1F3")});
+  CHECK(program.tasks[task_of(job.priced.plan, "2F3")].inputs == std::vector<std::uint32_t>{sent});
+  CHECK(program.tasks[task_of(job.priced.plan, "2F3")].lane == 2);
 }
 
 TEST_CASE("gpu backend: a run says where it was, and what it does not validate") {
@@ -185,7 +183,8 @@ TEST_CASE("gpu backend: where ranks share SMs, nothing is said of errors") {
 // A copy may be 2 us late for starting; here each takes twice its time and 2 us.
 TEST_CASE("gpu backend: a link that is slower than asked for is another link") {
   const Job job = one_f_one_b_job();
-  const std::int64_t asked = job.work_ns[job.plan.work[task_of(job.plan, "0SEND_F0")]];
+  const std::int64_t asked =
+      job.work_ns(job.priced.plan.work[task_of(job.priced.plan, "0SEND_F0")]);
   FakeGpu gpu;
   gpu.copy_ns_least = static_cast<std::uint64_t>(asked) + 2000;
   CHECK(why_no_score(gpu, job) == "");
@@ -196,26 +195,27 @@ TEST_CASE("gpu backend: a link that is slower than asked for is another link") {
 
 TEST_CASE("gpu backend: a plan that would wait for ever is a deadlock, and nothing is launched") {
   Job job = one_f_one_b_job();
-  job.plan.input[task_of(job.plan, "0SEND_F0")] = task_of(job.plan, "0B0");
+  job.priced.plan.input[task_of(job.priced.plan, "0SEND_F0")] = task_of(job.priced.plan, "0B0");
   const FakeGpu gpu;
   const GpuCalls calls = gpu.calls();
   const auto backend = make_gpu_backend(job, GpuOrdering::graph, calls);
   const auto outcome = backend->run();
-  REQUIRE(std::holds_alternative<RunFault>(outcome));
-  CHECK(std::get<RunFault>(outcome).kind == "deadlock");
-  CHECK(std::get<RunFault>(outcome).text ==
+  REQUIRE(std::holds_alternative<Standstill>(outcome));
+  CHECK(std::get<Standstill>(outcome).kind == "deadlock");
+  CHECK(std::get<Standstill>(outcome).text ==
         "deadlock: 0SEND_F0 waits for 0B0, which stands behind it");
   CHECK(gpu.graph_launches == 0);
 }
 
 TEST_CASE("gpu backend: tensors and links that are too much for one GPU are refused") {
   Job job = one_f_one_b_job();
-  const std::uint32_t link = job.plan.work[task_of(job.plan, "0SEND_F0")];
+  const std::uint32_t link = job.priced.plan.work[task_of(job.priced.plan, "0SEND_F0")];
   CHECK(refusal(job) == "");
-  job.bytes[link] = UINT64_MAX;
+  std::uint64_t& bytes = job.priced.costs.bytes[job.priced.plan.classes[link].buffer];
+  bytes = UINT64_MAX;
   CHECK(refusal(job) == "a run would move more than the 64 GiB that one GPU copies here");
-  job.bytes[link] = 4096;
-  job.work_ns[link] = 1'000'000'000'000;
+  bytes = 4096;
+  job.priced.costs.duration[link] = from_us(1e9);
   CHECK(refusal(job) == "the transfers of a run would take more than 10 s together");
 }
 
@@ -224,15 +224,15 @@ TEST_CASE("gpu backend: what is in the way of a plan, of the machine and of the 
   FakeGpu gpu;
   gpu.devices_error = 100;
   const GpuCalls calls = gpu.calls();
-  const auto machine = gpu_obstacle(job.plan, &calls);
+  const auto machine = gpu_obstacle(job.priced.plan, &calls);
   REQUIRE(machine);
   CHECK(machine->of_machine);
   CHECK(machine->text == "no GPU: the driver sees none, cudaErrorNoDevice (100)");
-  const auto build = gpu_obstacle(job.plan, nullptr);
+  const auto build = gpu_obstacle(job.priced.plan, nullptr);
   REQUIRE(build);
   CHECK(build->of_machine);
   CHECK(build->text.find("no GPU: this build is without CUDA, ") == 0);
-  Plan fused = job.plan;
+  Plan fused = job.priced.plan;
   fused.classes.front().partner = 1;
   const auto plan = gpu_obstacle(fused, &calls);
   REQUIRE(plan);

@@ -1,4 +1,4 @@
-#include "validate/kernels/steps/distance.hpp"
+#include "validate/training/distance.hpp"
 
 #include "validate/kernels/steps/drawn.hpp"
 #include "validate/kernels/steps/matrix.hpp"

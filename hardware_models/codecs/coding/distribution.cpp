@@ -1,4 +1,4 @@
-#include "hardware_models/codecs/reference/distribution.hpp"
+#include "hardware_models/codecs/coding/distribution.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "validate/kernels/registry.hpp"
+#include "validate/kernels/steps/layer_run.hpp"
 
 #include <fmt/format.h>
 

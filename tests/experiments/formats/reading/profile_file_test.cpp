@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "experiments/formats/reading/read_model_file.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"
 

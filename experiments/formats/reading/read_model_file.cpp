@@ -1,0 +1,57 @@
+#include "experiments/formats/reading/read_model_file.hpp"
+
+#include <fmt/format.h>
+
+#include "experiments/files/files.hpp"
+#include "experiments/files/plain_text.hpp"
+#include "experiments/formats/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+
+namespace penstock {
+namespace {
+
+/// The names of the formats that are read as models.
+std::string known_formats() {
+  std::vector<std::string_view> names;
+  for (const FormatEntry* entry : format_entries()) {
+    if (entry->read_model != nullptr) names.push_back(entry->name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+const FormatEntry& format_of(std::string_view text, const ModelFileOptions& options) {
+  if (!options.format.empty()) {
+    const FormatEntry* entry = find_named(format_entries(), options.format);
+    if (entry != nullptr && entry->read_model != nullptr) return *entry;
+    throw InputError("", fmt::format("\"{}\" is no format that a model is read from; known: {}",
+                                     options.format, known_formats()));
+  }
+  for (const FormatEntry* entry : format_entries()) {
+    if (entry->recognizes != nullptr && entry->recognizes(text)) return *entry;
+  }
+  throw InputError("", fmt::format("this is none of the formats that a model is read from: {}",
+                                   known_formats()));
+}
+
+}  // namespace
+
+ModelFile parse_model_file(const std::string& text, const ModelFileOptions& options) {
+  const std::string_view content = without_byte_order_mark(text);
+  const FormatEntry& format = format_of(content, options);
+  ModelFile file = format.read_model(content, options);
+  file.format = format.name;
+  for (std::string& note : file.notes) note = valid_text(note);
+  return file;
+}
+
+ModelFile read_model_file(const std::string& path, const ModelFileOptions& options) {
+  const std::string text = read_file(path);
+  try {
+    return parse_model_file(text, options);
+  } catch (const InputError& error) {
+    throw in_file(path, error);
+  }
+}
+
+}  // namespace penstock

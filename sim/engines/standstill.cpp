@@ -1,0 +1,21 @@
+#include "sim/engines/standstill.hpp"
+
+#include <fmt/format.h>
+
+namespace penstock {
+
+Standstill deadlock_at(Time time, const Plan& plan, const std::vector<Stuck>& stuck) {
+  Standstill halt{.kind = "deadlock",
+                  .rank = {},
+                  .time = time,
+                  .text = fmt::format("deadlock: at {} us ", text_us(time))};
+  const std::uint32_t first = stuck.front().resource;
+  if (!plan.is_link(first)) halt.rank = Rank{first};
+  for (const Stuck& one : stuck) {
+    halt.text += fmt::format("{}{} waits for {}", &one == &stuck.front() ? "" : "; ",
+                             task_text(plan, one.task), one.needs);
+  }
+  return halt;
+}
+
+}  // namespace penstock
