@@ -55,6 +55,17 @@ void relaxing(benchmark::State& state) {
   state.counters["makespan_s"] = to_us(makespan(all.plan, timeline)) * 1e-6;
 }
 
+/// The same with the engine chosen on every call.
+void simulating(benchmark::State& state) {
+  const PricedPlan all = priced(case_of(state));
+  Timeline timeline;
+  for (auto _ : state) {
+    timeline = std::get<Timeline>(simulate(all, std::move(timeline)));
+    benchmark::DoNotOptimize(timeline.end.data());
+  }
+  count_ops(state, all.plan.tasks());
+}
+
 /// The event engine on private links.
 void running_events(benchmark::State& state) {
   const Case of = case_of(state);
@@ -141,6 +152,7 @@ void sizes_to_ten_million(benchmark::internal::Benchmark* benchmark) {
 BENCHMARK(lowering)->Apply(sizes);
 BENCHMARK(pricing)->Apply(sizes);
 BENCHMARK(relaxing)->Apply(sizes_to_ten_million);
+BENCHMARK(simulating)->Apply(sizes);
 BENCHMARK(running_events)->Apply(sizes_to_ten_million);
 BENCHMARK(running_stepwise)->Apply(sizes);
 BENCHMARK(sharing_one_link)->Args({16, 256})->Args({64, 256})->Unit(benchmark::kMillisecond);

@@ -201,14 +201,14 @@ Costs price(const Plan& plan, const ModelGraph& model, const Partition& partitio
     costs.bytes.push_back(checked_bytes(stage.held(buffer.kind)));
   }
   for (const WorkClass& work : plan.classes) {
-    TransferTime time;
     if (is_transfer(work.pass)) {
-      time = transfer_time(work, prices, costs);
+      const TransferTime time = transfer_time(work, prices, costs);
+      costs.duration.push_back(checked_time(time.occupies_us));
+      costs.latency.push_back(checked_time(time.latency_us));
     } else {
-      time.occupies_us = action_us(work, prices);
+      costs.duration.push_back(checked_time(action_us(work, prices)));
+      costs.latency.emplace_back();
     }
-    costs.duration.push_back(checked_time(time.occupies_us));
-    costs.latency.push_back(checked_time(time.latency_us));
   }
   fuse_durations(plan, costs.duration);
   check_totals(plan, costs);

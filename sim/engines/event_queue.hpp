@@ -51,8 +51,8 @@ class EventQueue {
   }
   /// Arrivals mostly come in order, a latency after the leaves that make them known.
   void push(const Event& event) {
-    const bool in_order = event.kind == EventKind::arrives &&
-                          (arrivals_.empty() || Later()(event, arrivals_.back()));
+    const bool in_order =
+        event.kind == EventKind::arrives && (arrivals_.empty() || Later()(event, arrivals_.back()));
     if (in_order) {
       arrivals_.push(event);
     } else {

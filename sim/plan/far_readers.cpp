@@ -5,9 +5,8 @@
 namespace penstock {
 
 FarReaders::FarReaders(const Plan& plan) {
-  const bool updates = std::any_of(plan.classes.begin(), plan.classes.end(), [](const WorkClass& w) {
-    return w.pass == Pass::update;
-  });
+  const bool updates = std::any_of(plan.classes.begin(), plan.classes.end(),
+                                   [](const WorkClass& w) { return w.pass == Pass::update; });
   if (!updates) return;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const WorkClass& work = plan.class_of(task);

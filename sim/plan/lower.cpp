@@ -45,7 +45,7 @@ struct Ends {
 struct Row {
   const Action* next;
   const Action* end;
-  const Action* ahead = nullptr;  // its next action when early R's were placed last
+  const Action* ahead = nullptr;    // its next action when early R's were placed last
   std::size_t waits_for = nothing;  // the output it was last stopped by
 };
 

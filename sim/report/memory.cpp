@@ -68,8 +68,8 @@ class Effects {
   std::vector<Effect> effects_;
 };
 
-/// The events of every rank that concern some of the buffer classes. While a rank runs its cells one
-/// after the other, and what it reads arrives in the order in which it reads it, as on most
+/// The events of every rank that concern some of the buffer classes. While a rank runs its cells
+/// one after the other, and what it reads arrives in the order in which it reads it, as on most
 /// simulated ranks, they follow from the plan; on other ranks they are listed and sorted.
 class Events {
  public:
@@ -136,7 +136,8 @@ class Events {
       const WorkClass& work = plan_.class_of(task);
       for_each_moved(task, work, [&](std::uint32_t rank, const Event& event) {
         const std::pair now{event.time, event.place};
-        if (now < last[rank].moved) in_sequence_[rank] = 0;
+        const bool arrived = rank == work.resource && event.time <= timeline_.begin[task];
+        if (!arrived || now < last[rank].moved) in_sequence_[rank] = 0;
         last[rank].moved = now;
       });
       if (plan_.is_link(work.resource)) continue;
@@ -197,7 +198,8 @@ void Events::for_each(Visitor visit) const {
     } else if (work.follows_partner) {
       cell.clear();
       for (const TaskId part : {task - 1, task}) {
-        for_each_own(part, plan_.class_of(part), [&](const Event& event) { cell.push_back(event); });
+        for_each_own(part, plan_.class_of(part),
+                     [&](const Event& event) { cell.push_back(event); });
       }
       std::stable_sort(cell.begin(), cell.end());
       for (const Event& event : cell) visit_own(rank, event);
@@ -254,7 +256,8 @@ struct Holding {
   bool takes = true;
 };
 
-/// Calls `visit(rank, holding)` with what each rank holds at the start and after each of its events.
+/// Calls `visit(rank, holding)` with what each rank holds at the start and after each of its
+/// events.
 template <class Visitor>
 void for_each_holding(const Plan& plan, const Costs& costs, const Timeline& timeline,
                       Visitor visit) {

@@ -112,6 +112,7 @@ TEST_CASE("every rule gives orders that are complete, without faults and free of
     const auto result = lower(system.schedule, system.placement);
     if (const auto* deadlock = std::get_if<Deadlock>(&result)) FAIL(text(*deadlock));
     const std::vector<bool> one_order = links_in_one_order(std::get<Plan>(result));
+    REQUIRE(std::get<Plan>(result).in_one_order == one_order);
     REQUIRE(std::find(one_order.begin(), one_order.end(), false) == one_order.end());
   });
 }

@@ -143,6 +143,7 @@ TEST_CASE("an evicted activation goes to its keeper and comes back to the backwa
   // Rank 0 asks for what rank 1 sends beside its own gradients: who is first depends on the costs.
   CHECK(row_text(plan, plan.class_of(task_of(plan, "0SEND_L0")).resource) ==
         "0SEND_L0 1SEND_B0 1SEND_B1");
+  CHECK(plan.in_one_order == links_in_one_order(plan));
   CHECK_FALSE(links_in_one_order(plan)[plan.class_of(task_of(plan, "0SEND_L0")).resource - 2]);
 }
 
@@ -165,9 +166,11 @@ TEST_CASE(
   CHECK(same.links[0] == Link{Rank{0}, host_memory});
   CHECK(same.links[1] == Link{host_memory, Rank{0}});
   CHECK(links_in_one_order(same) == std::vector<bool>{true, true});
+  CHECK(same.in_one_order == std::vector<bool>{true, true});
   // 1 left last and is wanted first: while it is still on its way out, 0 could come back.
   std::swap(row[2], row[3]);
   CHECK(links_in_one_order(plan_with(row)) == std::vector<bool>{true, false});
+  CHECK(plan_with(row).in_one_order == std::vector<bool>{true, false});
 }
 
 TEST_CASE("an update is an action of its rank with a class of its own, and each version a buffer") {

@@ -81,6 +81,7 @@ void check_same_report(const Rerun& rerun, const Plan& plan, const Costs& costs,
   const Report expected = summarize(plan, costs, timeline);
   RC_ASSERT(got.makespan == expected.makespan);
   const std::vector<bool> in_order = links_in_one_order(plan);
+  RC_ASSERT(rerun.plan().in_one_order == links_in_one_order(rerun.plan()));
   if (std::all_of(in_order.begin(), in_order.end(), [](bool of_link) { return of_link; })) {
     RC_ASSERT(texts(rerun.plan(), tasks_of(got.critical_path)) ==
               texts(plan, tasks_of(expected.critical_path)));

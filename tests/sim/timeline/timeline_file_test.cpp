@@ -136,6 +136,7 @@ TEST_CASE("a timeline file gives back the whole recording") {
   CHECK(after.plan.input == before.plan.input);
   CHECK(after.plan.inputs == before.plan.inputs);
   CHECK(after.plan.followers == before.plan.followers);
+  CHECK(after.plan.in_one_order == before.plan.in_one_order);
   CHECK(after.timeline.begin == before.timeline.begin);
   CHECK(after.timeline.end == before.timeline.end);
   CHECK(after.timeline.last_input == before.timeline.last_input);
