@@ -10,7 +10,7 @@
 #include "experiments/model_files/optimizer.hpp"
 #include "experiments/model_files/recompute_mode.hpp"
 #include "experiments/scenario/codec_choice.hpp"
-#include "experiments/scenario/hardware_choice.hpp"
+#include "experiments/scenario/hardware_section.hpp"
 #include "hardware_models/registry.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 #include "schedules/patterns/offload.hpp"

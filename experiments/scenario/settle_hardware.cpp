@@ -1,4 +1,4 @@
-#include "experiments/scenario/hardware_choice.hpp"
+#include "experiments/scenario/hardware_section.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "experiments/scenario/network_input.hpp"
+#include "experiments/scenario/read_network.hpp"
 
 #include <nlohmann/json.hpp>
 

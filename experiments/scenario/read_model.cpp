@@ -1,4 +1,4 @@
-#include "experiments/scenario/model_input.hpp"
+#include "experiments/scenario/model_section.hpp"
 
 #include <fmt/format.h>
 

@@ -10,8 +10,8 @@
 
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_input.hpp"
-#include "experiments/scenario/model_input.hpp"
-#include "experiments/scenario/network_input.hpp"
+#include "experiments/scenario/model_section.hpp"
+#include "experiments/scenario/read_network.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
