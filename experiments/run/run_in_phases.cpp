@@ -1,4 +1,4 @@
-#include "experiments/run/codec_training.hpp"
+#include "experiments/run/run_in_phases.hpp"
 
 #include <fmt/format.h>
 
@@ -6,23 +6,23 @@
 #include <utility>
 
 #include "experiments/layout/codec_costs.hpp"
-#include "experiments/run/run.hpp"
+#include "experiments/run/run_once.hpp"
 
 namespace penstock {
 namespace {
 
-Scenario with_stash(const Scenario& scenario, const Encoding& stash) {
-  Scenario one = scenario;
+Layout with_stash(const Layout& layout, const Encoding& stash) {
+  Layout one = layout;
   one.codec.phases.clear();
   one.codec.stash = stash;
   return one;
 }
 
-CodedIteration iteration_of(const Scenario& scenario, const RunResult& result) {
+CodedIteration iteration_of(const RunResult& result) {
   CodedIteration iteration;
-  iteration.stash = scenario.codec.stash;
+  iteration.stash = result.layout.codec.stash;
   iteration.bits_per_value =
-      result.codec ? stash_bits(*result.codec) : 8 * plain_value_bytes(scenario);
+      result.codec ? stash_bits(*result.codec) : 8 * plain_value_bytes(result.layout);
   if (!result.report) return iteration;
   iteration.makespan = result.report->makespan;
   const auto& ranks = result.report->ranks;
@@ -47,62 +47,25 @@ void add_findings(std::size_t phase, const CodecPhase& made_of, const RunResult&
 
 }  // namespace
 
-RunResult run_in_phases(const Scenario& scenario, const RunOptions& options) {
+RunResult run_in_phases(const Layout& layout, const RunOptions& options) {
   const RunOptions once{.engine = options.engine};
   CodecTraining training;
-  training.capacity_bytes = scenario.capacity_bytes;
+  training.capacity_bytes = layout.memory.capacity_bytes;
   RunResult first;
   std::vector<Finding> findings;
   std::uint64_t begin = 0;
-  for (std::size_t p = 0; p < scenario.codec.phases.size(); ++p) {
-    const CodecPhase& phase = scenario.codec.phases[p];
-    const Scenario one = with_stash(scenario, phase.stash);
-    RunResult result = run(one, p == 0 ? options : once);
+  for (std::size_t p = 0; p < layout.codec.phases.size(); ++p) {
+    const CodecPhase& phase = layout.codec.phases[p];
+    RunResult result = run_once(with_stash(layout, phase.stash), p == 0 ? options : once);
     add_findings(p, phase, result, findings);
-    training.phases.push_back({begin, phase.iterations, iteration_of(one, result)});
+    training.phases.push_back({begin, phase.iterations, iteration_of(result)});
     begin += phase.iterations;
     if (p == 0) first = std::move(result);
   }
-  const Scenario plain = with_stash(scenario, {});
-  training.plain = iteration_of(plain, run(plain, once));
+  training.plain = iteration_of(run_once(with_stash(layout, {}), once));
   first.findings = std::move(findings);
   first.codec_training = std::move(training);
   return first;
-}
-
-std::uint64_t CodecTraining::iterations() const {
-  return phases.back().first_iteration + phases.back().iterations;
-}
-
-std::uint64_t CodecTraining::peak_bytes() const {
-  std::uint64_t most = 0;
-  for (const Phase& phase : phases) {
-    if (phase.iterations > 0) most = std::max(most, phase.iteration.peak_bytes);
-  }
-  return most;
-}
-
-std::optional<double> CodecTraining::time_us() const {
-  double sum = 0;
-  for (const Phase& phase : phases) {
-    if (phase.iterations == 0) continue;
-    if (!phase.iteration.makespan) return std::nullopt;
-    sum += static_cast<double>(phase.iterations) * to_us(*phase.iteration.makespan);
-  }
-  return sum;
-}
-
-std::optional<double> CodecTraining::time_us_throughout(const CodedIteration& iteration) const {
-  if (!iteration.makespan) return std::nullopt;
-  return static_cast<double>(iterations()) * to_us(*iteration.makespan);
-}
-
-const CodedIteration& CodecTraining::finest() const {
-  return std::max_element(phases.begin(), phases.end(),
-                          [](const Phase& a, const Phase& b) {
-                            return a.iteration.bits_per_value < b.iteration.bits_per_value;
-                          })
-      ->iteration;
 }
 
 }  // namespace penstock

@@ -7,7 +7,6 @@
 
 #include "experiments/layout/layout.hpp"
 #include "experiments/run/finding.hpp"
-#include "experiments/scenario/scenario.hpp"
 #include "sim/costs/conditions.hpp"
 #include "sim/costs/costs.hpp"
 #include "sim/costs/hardware_model.hpp"
@@ -27,11 +26,12 @@ struct PricedPlan {
   Conditions conditions;
 };
 
-/// Everything that the runs of one scenario share. Throws InputError without a file's name in
+/// Everything that the runs of one layout share. Throws InputError without a file's name in
 /// front, and UsageError where the engine asked for is not right.
 class Simulation {
  public:
-  Simulation(const Scenario& scenario, const Layout& layout, Engine engine);
+  /// The layout, which must outlive this, has its activations encoded already.
+  Simulation(const Layout& layout, Engine engine);
 
   const HardwareModel& hardware() const { return *hardware_; }
 
@@ -53,7 +53,6 @@ class Simulation {
   std::variant<PricedPlan, Finding> price_with(const Schedule& order, const Extras& extras) const;
   Conditions conditions_for(const Plan& plan) const;
 
-  const Scenario& scenario_;
   const Layout& layout_;
   Engine engine_;
   std::unique_ptr<HardwareModel> hardware_;

@@ -1,24 +1,37 @@
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
 
-#include "experiments/catalogue/catalogue.hpp"
+#include "experiments/model_files/model_file.hpp"
+#include "hardware_models/registry.hpp"
 #include "hardware_models/spec/machine.hpp"
 
 namespace penstock {
 
-struct Scenario;
+/// How transfers take place.
+struct TransferRules {
+  bool blocking = false;        // a rank goes on only when what it sends has left
+  bool rendezvous = false;      // a transfer starts only when its reader waits for it
+  std::uint32_t in_flight = 0;  // that a rank sends, or receives, at a time; 0: any
+};
 
-/// What a scenario says of its hardware beside numbers: names of things in the catalogue, files,
-/// and what differs from what they say.
-struct HardwareChoice {
-  std::string file;    // of a machine or device
-  std::string device;  // by its name in the catalogue
+/// "hardware": a cost model or a thing of the catalogue by its name, files, numbers, and what
+/// differs from what these say.
+struct HardwareSection {
+  std::string name = "ideal";  // a cost model, or a machine or device of the catalogue
+  bool named = false;          // the scenario says so itself
+  std::string file;            // of a machine or device
+  std::string device;          // by its name in the catalogue
   std::string link;
   std::string profile;  // a file
+  std::optional<std::uint32_t> devices;
+
+  HardwareSpec stated;  // links, routes, topology, collectives and host
+  TransferRules transfers;
+
   std::optional<Efficiency> efficiency;
   std::optional<Efficiency> memory_efficiency;
   std::optional<double> unaligned_efficiency;
@@ -31,15 +44,8 @@ struct HardwareChoice {
   bool names_links = false;  // says in any way how ranks reach each other
 };
 
-/// Reads the choice from the "hardware" of a scenario; the schema has checked it.
-HardwareChoice read_hardware_choice(const nlohmann::json& hardware);
-
-/// Looks up what a scenario names, and fills in its machine, its links, its profile and, where it
-/// states none, its capacity, contexts, reserve and warm-up. The catalogue is read where none is
-/// given. Throws InputError with the name of the file that is at fault in front.
-void settle_hardware(Scenario& scenario, const Catalogue* known = nullptr);
-
-/// The cost model of a settled scenario: what it names, or that of a machine.
-std::string_view cost_model_of(const Scenario& scenario);
+/// Reads the section, which the schema has checked; a training command stands in for the number of
+/// devices. Throws InputError for an algorithm that there is not.
+HardwareSection read_hardware(const nlohmann::json& section, const TrainingCommand& command);
 
 }  // namespace penstock

@@ -1,30 +1,50 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "experiments/model_files/model_file.hpp"
-#include "experiments/scenario/scenario.hpp"
+#include "hardware_models/spec/model_spec.hpp"
+#include "sim/model/model_graph.hpp"
 
 namespace penstock {
 
-/// Reads the "model" of a scenario, which the schema has checked; of a model from a file, only what
-/// stands in the scenario itself.
-void read_model(const nlohmann::json& model, Scenario& scenario);
+/// "model": layers by times, by kinds, or from a file.
+struct ModelSection {
+  ModelGraph graph;           // by times, or
+  ModelSpec spec;             // by kinds of layers
+  bool stages_given = false;  // each layer of the graph is one model stage
+  bool from_file = false;
+  std::optional<double> sequence;  // tokens of one example
+  std::optional<double> max_sequence;
+  std::optional<double> microbatch;  // examples that a device works on at a time
+  std::optional<double> profiled_microbatch;
+  std::optional<std::string> dtype;
+  double tied_embedding_bytes = 0;
+  std::vector<std::string> notes;  // of the model's file: what was assumed
 
-/// What a model's file says of how it is trained stands in for what the scenario leaves open; to
-/// be called before the sections of the scenario are read.
-void use_command(const TrainingCommand& command, Scenario& scenario);
+  bool by_kind() const { return !spec.blocks.empty(); }
+};
 
-/// Cuts the layers of a model as a file says. Throws InputError with a pointer into the scenario.
-void use_cut(const ModelFile& cut, const ModelFile& model, Scenario& scenario);
-
-/// Puts a model that was read from a file in its place; to be called when the scenario has been
-/// read. Throws InputError with a pointer into the scenario.
-void use_model(ModelFile file, Scenario& scenario);
-
-/// Settles the examples of a microbatch, its tokens, and how many microbatches there are. Throws
+/// Reads the section, which the schema has checked. `file`: the file that it names, empty where it
+/// names none; what its training command says stands in for what the section leaves open. Throws
 /// InputError with a pointer into the scenario.
-void settle_batch(Scenario& scenario);
+ModelSection read_model(const nlohmann::json& section, const ModelFile& file);
+
+// Its parts, each read in a file of its own.
+
+/// Layers that state their times, at `place` in the scenario, in a chain.
+ModelGraph read_timed_layers(const nlohmann::json& layers, const std::string& place);
+
+/// Replaces the edges of a graph. Throws InputError for a layer that is not there and for a cycle.
+void read_edges(const nlohmann::json& edges, ModelGraph& graph);
+
+/// Layers by their kinds, each as often as it is repeated.
+ModelSpec read_blocks(const nlohmann::json& layers);
+
+/// Whether a layer names its kind, or has parts that do.
+bool is_block(const nlohmann::json& layer);
 
 }  // namespace penstock

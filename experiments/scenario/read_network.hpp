@@ -6,8 +6,9 @@
 
 namespace penstock {
 
-/// Reads what the "hardware" of a scenario says about shared links, routes, topology, collectives
-/// and host; the schema has checked it. Throws InputError for an algorithm that there is not.
-void read_network(const nlohmann::json& hardware, HardwareSpec& spec);
+/// Reads what the "hardware" of a scenario says in numbers about links, routes, topology,
+/// collectives and host; the schema has checked it. Throws InputError for an algorithm that there
+/// is not.
+HardwareSpec read_network(const nlohmann::json& hardware);
 
 }  // namespace penstock

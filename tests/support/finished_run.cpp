@@ -66,7 +66,7 @@ Costs random_costs(const System& system, const Plan& plan) {
 
 RunResult result_of(Plan plan, Costs costs, Conditions conditions, Timeline timeline) {
   RunResult result;
-  result.title = result.schedule = "random";
+  result.title = result.layout.name = "random";
   result.report = summarize(plan, costs, timeline, conditions);
   result.report->network = network_use(plan, costs, conditions.network, result.report->makespan);
   result.plan = std::move(plan);
