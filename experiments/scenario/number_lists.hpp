@@ -1,19 +1,19 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 namespace penstock {
 
-/// Lists of lists of stages, ranks or layers.
-template <class Number>
-std::vector<std::vector<Number>> number_lists(const nlohmann::json& lists) {
+/// Lists of lists of stages, ranks or layers. (A template, since a header knows the name of the
+/// JSON type only.)
+template <class Number, class Json>
+std::vector<std::vector<Number>> number_lists(const Json& lists) {
   std::vector<std::vector<Number>> all;
-  for (const nlohmann::json& list : lists) {
+  for (const Json& list : lists) {
     all.emplace_back();
-    for (const nlohmann::json& number : list) {
-      all.back().push_back(Number{number.get<std::uint32_t>()});
+    for (const Json& number : list) {
+      all.back().push_back(Number{number.template get<std::uint32_t>()});
     }
   }
   return all;
