@@ -91,7 +91,7 @@ void write_outputs(const Options& options, RunResult& result) {
     }
     return;
   }
-  if (!options.order.empty()) write_order(options.order, result.order);
+  if (!options.order.empty()) write_order(options.order, result.layout.schedule);
   if (!options.trace.empty() || !options.timeline.empty()) {
     memory_peaks(*result.plan, result.costs, result.timeline, &result.timeline.memory);
   }
@@ -120,9 +120,9 @@ Engine engine_of(const Options& options) {
 int run_scenario(const Options& options) {
   outputs_of(options);  // refuses a wrong call before the work is done
   const std::uint32_t repeat = options.repeat ? within("--repeat", options.repeat, most_draws) : 0;
-  Scenario scenario = read_scenario(options.scenario, options.settings);
-  scenario.allows_stale = options.allow_stale;
-  RunResult result = run(scenario, {.engine = engine_of(options), .repeat = repeat});
+  const Scenario scenario = read_scenario(options.scenario, options.settings);
+  RunResult result = run(settle(scenario, {.allows_stale = options.allow_stale}),
+                         {.engine = engine_of(options), .repeat = repeat});
   for (Finding& finding : unmet_expectations(scenario.expect, result)) {
     result.findings.push_back(std::move(finding));
   }

@@ -53,7 +53,7 @@ ordered_json explanation_json(const RunResult& result, const Explanation& explan
   return {
       {"penstock", 1},
       {"title", result.title},
-      {"schedule", result.schedule},
+      {"schedule", result.layout.name},
       {"makespan_us", to_us(result.report->makespan)},
       {"critical_path", critical_path_json(plan, result.timeline, result.report->critical_path)},
       {"critical_path_by_stage", std::move(shares)},

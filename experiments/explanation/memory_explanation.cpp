@@ -55,22 +55,25 @@ std::vector<KindAboveMean> above_mean(const Report& report, Rank worst) {
   return all;
 }
 
-std::uint32_t most_held(const Report& report) {
-  std::uint32_t most = 0;
-  for (const RankReport& rank : report.ranks) most = std::max(most, rank.peak_activations);
-  return most;
+bool same_pipeline(const Layout& one, const Layout& other) {
+  return one.placement.ranks() == other.placement.ranks() && one.microbatches == other.microbatches;
 }
 
-/// Nothing where a rule refuses the change or the run comes to a halt.
-std::optional<MemoryChange> simulated(const ChangedScenario& changed, const Schedule& present) {
+/// Runs the scenario as a user would with the change. Nothing where it is refused or the run comes
+/// to a halt.
+std::optional<MemoryChange> simulated(const Scenario& scenario, const ScenarioChange& wanted,
+                                      const Layout& present, const SettleOptions& options) {
   try {
-    const RunResult result = run(changed.scenario);
-    if (!result.report || result.order.has_backward() != present.has_backward()) return {};
-    MemoryChange change{.change = changed.change,
+    Layout layout = settle(changed(scenario, wanted.settings, wanted.left_out), options);
+    if (wanted.keeps_pipeline && !same_pipeline(layout, present)) return {};
+    const RunResult result = run(std::move(layout));
+    if (!result.report) return {};
+    if (result.layout.schedule.has_backward() != present.schedule.has_backward()) return {};
+    MemoryChange change{.change = wanted.text(),
                         .worst = worst_of(*result.report),
                         .makespan = result.report->makespan};
     change.peak_bytes = peak_of(*result.report, change.worst).bytes;
-    if (const auto capacity = changed.scenario.capacity_bytes) {
+    if (const auto capacity = result.layout.memory.capacity_bytes) {
       change.fits = change.peak_bytes <= *capacity;
     }
     return change;
@@ -81,9 +84,9 @@ std::optional<MemoryChange> simulated(const ChangedScenario& changed, const Sche
   }
 }
 
-MemoryAim aim_of(const Scenario& scenario, std::uint64_t peak) {
-  if (!scenario.capacity_bytes) return MemoryAim::hold;
-  return peak > *scenario.capacity_bytes ? MemoryAim::fit : MemoryAim::buy;
+MemoryAim aim_of(const std::optional<std::uint64_t>& capacity, std::uint64_t peak) {
+  if (!capacity) return MemoryAim::hold;
+  return peak > *capacity ? MemoryAim::fit : MemoryAim::buy;
 }
 
 bool helps(const MemoryChange& change, MemoryAim aim, std::uint64_t peak, Time makespan) {
@@ -93,15 +96,20 @@ bool helps(const MemoryChange& change, MemoryAim aim, std::uint64_t peak, Time m
 
 void try_changes(const Scenario& scenario, const RunResult& result, MemoryExplanation& all) {
   const std::uint64_t peak = peak_of(*result.report, all.worst).bytes;
-  const auto candidates = memory_changes(scenario, settle(scenario), most_held(*result.report));
   const std::uint64_t by_size = most_tasks / std::max<std::uint64_t>(result.plan->tasks(), 1);
   const auto runs = std::clamp<std::uint64_t>(by_size, fewest_runs, most_runs);
-  for (const ChangedScenario& candidate : candidates) {
+  Catalogue catalogue;  // read once for all of them, where it is used
+  SettleOptions options;
+  if (result.layout.hardware.spec.machine) {
+    catalogue = read_catalogue();
+    options.catalogue = &catalogue;
+  }
+  for (const ScenarioChange& candidate : memory_changes(scenario, result)) {
     if (all.tried == runs) {
       ++all.not_tried;
       continue;
     }
-    const auto change = simulated(candidate, result.order);
+    const auto change = simulated(scenario, candidate, result.layout, options);
     if (!change) continue;
     ++all.tried;
     if (helps(*change, all.aim, peak, result.report->makespan)) all.changes.push_back(*change);
@@ -122,7 +130,7 @@ bool held(const Report& report, BufferKind kind) {
   });
 }
 
-std::vector<std::string> not_modelled(const Scenario& scenario, const Report& report) {
+std::vector<std::string> not_modelled(std::uint32_t zero, const Report& report) {
   std::vector<std::string> texts;
   const auto unless = [&](bool modelled, const char* text) {
     if (!modelled) texts.emplace_back(text);
@@ -137,7 +145,7 @@ std::vector<std::string> not_modelled(const Scenario& scenario, const Report& re
   unless(held(report, BufferKind::stash), "activations: no stage says how much it keeps");
   unless(held(report, BufferKind::workspace),
          "temporary memory inside a pass: no layer says how much it needs");
-  unless(scenario.zero < 2, "gradients that are on their way to be summed by ZeRO");
+  unless(zero < 2, "gradients that are on their way to be summed by ZeRO");
   unless(false, "gradients of activations that have arrived but are not read yet");
   return texts;
 }
@@ -146,10 +154,8 @@ std::vector<std::string> not_modelled(const Scenario& scenario, const Report& re
 
 RunResult run_for_memory(const Scenario& scenario) {
   RunResult result = run(scenario);
-  if (result.report || scenario.memory_policy != MemoryPolicy::stall) return result;
-  Scenario unlimited = scenario;
-  unlimited.memory_policy = MemoryPolicy::finding;
-  RunResult instead = run(unlimited);
+  if (result.report || scenario.memory.policy != MemoryPolicy::stall) return result;
+  RunResult instead = run(changed(scenario, {"/memory/policy=finding"}));
   instead.findings.insert(instead.findings.begin(), result.findings.begin(), result.findings.end());
   return instead;
 }
@@ -157,14 +163,14 @@ RunResult run_for_memory(const Scenario& scenario) {
 MemoryExplanation explain_memory(const Scenario& scenario, const RunResult& result) {
   const Report& report = *result.report;
   MemoryExplanation all;
-  all.capacity = scenario.capacity_bytes;
+  all.capacity = result.layout.memory.capacity_bytes;
   all.stages = stages_of_ranks(*result.plan);
   all.worst = worst_of(report);
   all.mean_bytes = mean_over_ranks(report, [](const MemoryPeak& peak) { return peak.bytes; });
   all.above_mean = above_mean(report, all.worst);
-  all.aim = aim_of(scenario, peak_of(report, all.worst).bytes);
+  all.aim = aim_of(all.capacity, peak_of(report, all.worst).bytes);
   try_changes(scenario, result, all);
-  all.not_modelled = not_modelled(scenario, report);
+  all.not_modelled = not_modelled(result.layout.memory.zero, report);
   return all;
 }
 

@@ -73,7 +73,7 @@ ordered_json memory_explanation_json(const RunResult& result,
   }
   return {{"penstock", 1},
           {"title", result.title},
-          {"schedule", result.schedule},
+          {"schedule", result.layout.name},
           {"makespan_us", to_us(result.report->makespan)},
           {"capacity_bytes",
            explanation.capacity ? ordered_json(*explanation.capacity) : ordered_json()},

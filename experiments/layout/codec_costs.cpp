@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "experiments/layout/layout_model.hpp"
 #include "experiments/layout/training.hpp"
 #include "sim/base/error.hpp"
 
@@ -31,8 +30,8 @@ double moving_us(double bytes, const std::optional<double>& bytes_per_s, const c
   return bytes / (device.memory_bandwidth_bytes_per_s * efficiency) * 1e6 + device.kernel_us;
 }
 
-double packed_share_of(const Scenario& scenario, const CodecSpec& codec) {
-  return bits_per_value(codec) / (8 * plain_value_bytes(scenario));
+double packed_share_of(const Layout& layout, const CodecSpec& codec) {
+  return bits_per_value(codec) / (8 * plain_value_bytes(layout));
 }
 
 void add(const Coded& one, std::optional<Coded>& sum) {
@@ -49,11 +48,11 @@ double kept_bytes(const Layer& layer, bool whole) {
   return layer.stash_bytes + (whole ? layer.recomputed_bytes : 0);
 }
 
-Coded encode_kept(const Scenario& scenario, const CodecSpec& codec, bool whole, Layer& layer,
+Coded encode_kept(const Layout& layout, const CodecSpec& codec, bool whole, Layer& layer,
                   CodecTimes& times) {
   const double bytes = kept_bytes(layer, whole);
-  Coded kept = coded(scenario, codec, bytes);
-  const double packed_share = packed_share_of(scenario, codec);
+  Coded kept = coded(layout, codec, bytes);
+  const double packed_share = packed_share_of(layout, codec);
   layer.freed_by_input_bytes = 0;  // what is packed together is given back together
   layer.stash_bytes *= packed_share;
   if (whole) layer.recomputed_bytes *= packed_share;
@@ -64,10 +63,10 @@ Coded encode_kept(const Scenario& scenario, const CodecSpec& codec, bool whole, 
   return kept;
 }
 
-void encode_stash(const Scenario& scenario, const StageFormats& formats, Layout& layout,
+void encode_stash(const StageFormats& formats, Layout& layout,
                   TimesByLayer& times) {
   if (!layout.schedule.has_backward()) return;  // nothing is kept
-  const Recomputing recomputing = extras_of(scenario, layout).recomputing;
+  const Recomputing recomputing = extras_of(layout).recomputing;
   for (std::uint32_t stage = 0; stage < layout.partition.stages.size(); ++stage) {
     const bool whole = !recomputing.of_stage(stage);
     StageCoding& coding = layout.codings[stage];
@@ -76,7 +75,7 @@ void encode_stash(const Scenario& scenario, const StageFormats& formats, Layout&
       const double bytes = kept_bytes(layer, whole);
       coding.kept_bytes += bytes;
       if (!formats.stash[stage] || bytes == 0) continue;
-      add(encode_kept(scenario, *formats.stash[stage], whole, layer, times[index(number)]),
+      add(encode_kept(layout, *formats.stash[stage], whole, layer, times[index(number)]),
           coding.stash);
     }
   }
@@ -101,7 +100,7 @@ void encode_boundary(const Coded& sent, CodecTimes& sender, CodecTimes& receiver
 }
 
 /// By layer: the larger of what it packs at either side.
-std::vector<double> encode_boundaries(const Scenario& scenario, const StageFormats& formats,
+std::vector<double> encode_boundaries(const StageFormats& formats,
                                       Layout& layout, TimesByLayer& times) {
   const std::vector<StageSizes> sizes = stage_sizes(layout.model, layout.partition);
   const std::vector<bool> sends = stages_that_send(layout);
@@ -111,7 +110,7 @@ std::vector<double> encode_boundaries(const Scenario& scenario, const StageForma
     if (!formats.link[stage] || !sends[stage] || bytes == 0) continue;
     const std::uint32_t sender = index(layout.partition.stages[stage].back());
     const std::uint32_t receiver = index(layout.partition.stages[stage + 1].front());
-    const Coded sent = coded(scenario, *formats.link[stage], bytes);
+    const Coded sent = coded(layout, *formats.link[stage], bytes);
     encode_boundary(sent, times[sender], times[receiver]);
     for (const std::uint32_t end : {sender, receiver}) {
       packed[end] = std::max(packed[end], sent.packed_bytes);
@@ -121,14 +120,14 @@ std::vector<double> encode_boundaries(const Scenario& scenario, const StageForma
   return packed;
 }
 
-void encode_links(const Scenario& scenario, const StageFormats& formats, Layout& layout,
+void encode_links(const StageFormats& formats, Layout& layout,
                   TimesByLayer& times) {
-  const std::vector<double> packed = encode_boundaries(scenario, formats, layout, times);
+  const std::vector<double> packed = encode_boundaries(formats, layout, times);
   std::vector<Layer>& layers = layout.model.layers;
   for (std::size_t i = 0; i < layers.size(); ++i) layers[i].workspace_bytes += packed[i];
   for (std::size_t stage = 0; stage < layout.partition.stages.size(); ++stage) {
     if (!formats.link[stage]) continue;
-    const double packed_share = packed_share_of(scenario, *formats.link[stage]);
+    const double packed_share = packed_share_of(layout, *formats.link[stage]);
     for (const LayerIndex layer : layout.partition.stages[stage]) {
       layers[index(layer)].activation_bytes *= packed_share;
     }
@@ -148,19 +147,19 @@ CodecTimes sum_of(const std::vector<LayerIndex>& layers, const TimesByLayer& tim
 
 }  // namespace
 
-double plain_value_bytes(const Scenario& scenario) { return shape_of(scenario, 1).activation_size; }
+double plain_value_bytes(const Layout& layout) { return layout.shape.activation_size; }
 
-Coded coded(const Scenario& scenario, const CodecSpec& codec, double bytes) {
-  const double packed = bytes * packed_share_of(scenario, codec);
+Coded coded(const Layout& layout, const CodecSpec& codec, double bytes) {
+  const double packed = bytes * packed_share_of(layout, codec);
   const double moved = bytes_moved(bytes, packed);
-  const auto& machine = scenario.hardware_spec.machine;
-  return {.codec = codec,
-          .plain_bytes = bytes,
-          .packed_bytes = packed,
-          .encode_us =
-              moving_us(moved, scenario.codec.encode_bytes_per_s, "encode_bytes_per_s", machine),
-          .decode_us =
-              moving_us(moved, scenario.codec.decode_bytes_per_s, "decode_bytes_per_s", machine)};
+  const auto& machine = layout.hardware.spec.machine;
+  return {
+      .codec = codec,
+      .plain_bytes = bytes,
+      .packed_bytes = packed,
+      .encode_us = moving_us(moved, layout.codec.encode_bytes_per_s, "encode_bytes_per_s", machine),
+      .decode_us =
+          moving_us(moved, layout.codec.decode_bytes_per_s, "decode_bytes_per_s", machine)};
 }
 
 std::vector<bool> stages_that_send(const Layout& layout) {
@@ -174,11 +173,11 @@ std::vector<bool> stages_that_send(const Layout& layout) {
   return send;
 }
 
-void encode_activations(const Scenario& scenario, const StageFormats& formats, Layout& layout) {
+void encode_activations(const StageFormats& formats, Layout& layout) {
   layout.codings.assign(layout.partition.stages.size(), {});
   TimesByLayer times(layout.model.layers.size());
-  encode_stash(scenario, formats, layout, times);
-  encode_links(scenario, formats, layout, times);
+  encode_stash(formats, layout, times);
+  encode_links(formats, layout, times);
   for (std::size_t stage = 0; stage < layout.codings.size(); ++stage) {
     layout.codings[stage].times = sum_of(layout.partition.stages[stage], times);
   }

@@ -2,16 +2,15 @@
 
 #include "experiments/layout/layout.hpp"
 #include "experiments/layout/stage_coding.hpp"
-#include "experiments/scenario/scenario.hpp"
 
 namespace penstock {
 
-/// The bytes of a value as it is: of the scenario's dtype, two where it has none.
-double plain_value_bytes(const Scenario& scenario);
+/// The bytes of a value as it is: of the model's dtype, two where it has none.
+double plain_value_bytes(const Layout& layout);
 
 /// What a codec makes of bytes, and how long it takes for them. Throws InputError with a pointer
 /// into the scenario where nothing says how long that takes.
-Coded coded(const Scenario& scenario, const CodecSpec& codec, double bytes);
+Coded coded(const Layout& layout, const CodecSpec& codec, double bytes);
 
 /// By model stage: whether what it hands on crosses ranks.
 std::vector<bool> stages_that_send(const Layout& layout);
@@ -26,6 +25,6 @@ std::vector<bool> stages_that_send(const Layout& layout);
 /// that goes on over several links is packed as the stage that made it packs it.
 ///
 /// Throws InputError as `coded` does.
-void encode_activations(const Scenario& scenario, const StageFormats& formats, Layout& layout);
+void encode_activations(const StageFormats& formats, Layout& layout);
 
 }  // namespace penstock

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/layout/training.hpp"
 #include "hardware_models/model/model_layers.hpp"
 #include "sim/base/error.hpp"
 
@@ -19,35 +18,33 @@ void make_selective(Layer& layer) {
   layer.recomputed_bytes = layer.selective.recomputed_bytes.value_or(layer.recomputed_bytes);
 }
 
-Remaking remaking_of(const Scenario& scenario) {
-  switch (scenario.recompute.value_or(RecomputeMode::none)) {
+Remaking remaking_of(const RecomputeSection& recompute) {
+  switch (recompute.mode.value_or(RecomputeMode::none)) {
     case RecomputeMode::none:
       return Remaking::nothing;
     case RecomputeMode::selective:
       return Remaking::selected;
     case RecomputeMode::full:
-      return scenario.recompute_unit == RecomputeUnit::stage ? Remaking::whole_stages
-                                                             : Remaking::blocks;
+      return recompute.unit == RecomputeUnit::stage ? Remaking::whole_stages : Remaking::blocks;
     case RecomputeMode::except_last:
       return Remaking::whole_stages;
   }
   return Remaking::nothing;
 }
 
-void check_unit(const Scenario& scenario) {
-  if (!scenario.recompute_unit) return;
+void check_unit(const RecomputeSection& recompute, bool by_kind) {
+  if (!recompute.unit) return;
   const char* why = nullptr;
-  if (scenario.recompute.value_or(RecomputeMode::none) == RecomputeMode::none) {
+  if (recompute.mode.value_or(RecomputeMode::none) == RecomputeMode::none) {
     why = "nothing is made again; it goes with a \"mode\"";
-  } else if (scenario.model_spec.blocks.empty()) {
+  } else if (!by_kind) {
     why =
         "layers that state what they cost state what is made again; a unit goes with layers by "
         "kind";
-  } else if (scenario.recompute == RecomputeMode::selective &&
-             scenario.recompute_unit == RecomputeUnit::stage) {
+  } else if (recompute.mode == RecomputeMode::selective && recompute.unit == RecomputeUnit::stage) {
     why = "selective recomputation goes layer by layer";
-  } else if (scenario.recompute == RecomputeMode::except_last &&
-             scenario.recompute_unit == RecomputeUnit::layer) {
+  } else if (recompute.mode == RecomputeMode::except_last &&
+             recompute.unit == RecomputeUnit::layer) {
     why = "except_last makes whole stages again";
   }
   if (why != nullptr) throw InputError("/recompute/unit", why);
@@ -75,9 +72,9 @@ bool has_head(const BlockSpec& block) {
                      [](const LayerSpec& part) { return part.kind == "head"; });
 }
 
-SecondEmbedding second_embedding(const Scenario& scenario, const CellShape& shape) {
+SecondEmbedding second_embedding(const ModelSpec& spec, const CellShape& shape) {
   SecondEmbedding second;
-  const auto& blocks = scenario.model_spec.blocks;
+  const auto& blocks = spec.blocks;
   for (std::size_t i = blocks.size(); i-- > 0;) {
     if (!has_head(blocks[i])) continue;
     const double tied = work_of(blocks[i], shape).tied_parameters;
@@ -94,11 +91,11 @@ void keep_whole_stash(Layout& layout) {
 }
 
 /// One copy serves both ends where they are on one rank; else both hold it and exchange gradients.
-void place_second_embedding(const Scenario& scenario, const CellShape& shape, Layout& layout) {
-  const SecondEmbedding second = second_embedding(scenario, shape);
-  const double bytes = second.parameters * shape.parameter_size;
+void place_second_embedding(Layout& layout) {
+  const SecondEmbedding second = second_embedding(layout.spec, layout.shape);
+  const double bytes = second.parameters * layout.shape.parameter_size;
   if (bytes == 0) return;
-  if (scenario.tied_embedding_bytes > 0) {
+  if (layout.tied_embedding_bytes > 0) {
     throw InputError("/model/tied_embedding_bytes",
                      "the model has a head that is tied to its embedding, which says as much");
   }
@@ -106,13 +103,13 @@ void place_second_embedding(const Scenario& scenario, const CellShape& shape, La
   double& held = layout.model.layers[second.layer].parameter_bytes;
   if (second.in_layer && !apart) held -= bytes;
   if (!second.in_layer && apart) held += bytes;
-  if (apart) layout.tied_embedding_bytes = bytes * kept_of(scenario).gradient_factor();
+  if (apart) layout.tied_embedding_bytes = bytes * layout.memory.kept.gradient_factor();
 }
 
 /// Tokens are shared by whole ones.
-void check_shares(const Scenario& scenario, const CellShape& shape) {
+void check_shares(const CellShape& shape) {
   const double cells = shape.context * shape.slices;
-  if (!scenario.sequence || std::fmod(shape.sequence, cells) == 0) return;
+  if (std::fmod(shape.sequence, cells) == 0) return;
   throw InputError(shape.context > 1 ? "/parallel/context" : "/schedule/slices",
                    fmt::format("a sequence of {} tokens does not divide by {} devices of a context "
                                "group times {} slices",
@@ -120,9 +117,9 @@ void check_shares(const Scenario& scenario, const CellShape& shape) {
 }
 
 /// The layers of a file have places in that file, which is not the one that settles their shape.
-ModelGraph graph_of_file(const Scenario& scenario, const CellShape& shape) {
+ModelGraph graph_of_file(const ModelSpec& spec, const CellShape& shape, Remaking remaking) {
   try {
-    ModelGraph model = graph_of(scenario.model_spec, shape, remaking_of(scenario));
+    ModelGraph model = graph_of(spec, shape, remaking);
     for (Layer& layer : model.layers) layer.source = "/model/file";
     return model;
   } catch (const InputError& error) {
@@ -131,45 +128,46 @@ ModelGraph graph_of_file(const Scenario& scenario, const CellShape& shape) {
   }
 }
 
-}  // namespace
-
-CellShape shape_of(const Scenario& scenario, std::uint32_t slices) {
-  const bool wide = scenario.dtype == "fp32" || scenario.dtype == "tf32";
-  const double size = wide ? 4 : 2;
-  return {.sequence = scenario.sequence.value_or(1),
-          .microbatch = scenario.microbatch.value_or(1),
-          .slices = double(slices),
-          .activation_size = size,
-          .parameter_size = kept_of(scenario).parameter,
-          .tensor = double(scenario.tensor),
-          .context = double(scenario.context),
-          .expert = double(scenario.expert),
-          .sequence_parallel = scenario.sequence_parallel};
+ModelGraph graph_by_kinds(const Scenario& scenario, const Batch& batch, const CellShape& shape) {
+  const Remaking remaking = remaking_of(scenario.recompute);
+  if (batch.sequence) check_shares(shape);
+  if (scenario.model.from_file) return graph_of_file(scenario.model.spec, shape, remaking);
+  return graph_of(scenario.model.spec, shape, remaking);
 }
 
-ModelGraph model_of(const Scenario& scenario, std::uint32_t slices) {
-  check_unit(scenario);
-  if (!scenario.model_spec.blocks.empty()) {
-    const CellShape shape = shape_of(scenario, slices);
-    check_shares(scenario, shape);
-    if (scenario.model_from_file) return graph_of_file(scenario, shape);
-    return graph_of(scenario.model_spec, shape, remaking_of(scenario));
-  }
-  ModelGraph model = scenario.model;
-  if (scenario.recompute == RecomputeMode::selective) {
+}  // namespace
+
+CellShape shape_of(const ModelSection& model, const Layout& layout) {
+  const bool wide = model.dtype == "fp32" || model.dtype == "tf32";
+  const Degrees& degrees = layout.degrees;
+  return {.sequence = layout.batch.sequence.value_or(1),
+          .microbatch = layout.batch.microbatch.value_or(1),
+          .slices = double(layout.slices),
+          .activation_size = wide ? 4.0 : 2.0,
+          .parameter_size = layout.memory.kept.parameter,
+          .tensor = double(degrees.tensor),
+          .context = double(degrees.context),
+          .expert = double(degrees.expert),
+          .sequence_parallel = degrees.sequence_parallel};
+}
+
+ModelGraph model_of(const Scenario& scenario, const Batch& batch, const CellShape& shape) {
+  check_unit(scenario.recompute, scenario.model.by_kind());
+  if (scenario.model.by_kind()) return graph_by_kinds(scenario, batch, shape);
+  ModelGraph model = scenario.model.graph;
+  if (scenario.recompute.mode == RecomputeMode::selective) {
     for (Layer& layer : model.layers) make_selective(layer);
   }
   return model;
 }
 
-void fit_model(const Scenario& scenario, Layout& layout) {
-  layout.tied_embedding_bytes = scenario.tied_embedding_bytes;
-  if (scenario.model_spec.blocks.empty()) return;
+void fit_model(Layout& layout) {
+  if (layout.spec.blocks.empty()) return;
   keep_whole_stash(layout);
-  if (remaking_of(scenario) == Remaking::whole_stages) {
+  if (remaking_of(layout.recompute) == Remaking::whole_stages) {
     keep_inputs_of_stages(layout.model, layout.partition);
   }
-  place_second_embedding(scenario, shape_of(scenario, layout.slices), layout);
+  place_second_embedding(layout);
 }
 
 }  // namespace penstock

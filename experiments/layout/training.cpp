@@ -16,20 +16,20 @@ double copies_in_group(const Layer& layer) {
 }
 
 /// Whether devices of a group hold the same weights, or data replicas do.
-bool shares_beyond_ranks(const Scenario& scenario, const Layout& layout) {
+bool shares_beyond_ranks(const Layout& layout) {
   const std::vector<Layer>& layers = layout.model.layers;
-  return scenario.data > 1 || std::any_of(layers.begin(), layers.end(), [](const Layer& layer) {
-           return copies_in_group(layer) > 1;
-         });
+  return layout.degrees.data > 1 ||
+         std::any_of(layers.begin(), layers.end(),
+                     [](const Layer& layer) { return copies_in_group(layer) > 1; });
 }
 
 /// By model stage: whether devices that hold the same weights sum their gradients.
-std::vector<bool> summed_stages(const Scenario& scenario, const Layout& layout) {
+std::vector<bool> summed_stages(const Layout& layout) {
   const auto ranks = ranks_by_model_stage(layout.placement);
   std::vector<bool> sums;
   for (std::size_t stage = 0; stage < ranks.size(); ++stage) {
     const auto& layers = layout.partition.stages[stage];
-    const double others = scenario.data * static_cast<double>(ranks[stage].size());
+    const double others = layout.degrees.data * static_cast<double>(ranks[stage].size());
     sums.push_back(std::any_of(layers.begin(), layers.end(), [&](LayerIndex number) {
       const Layer& layer = layout.model.layers[index(number)];
       return layer.parameter_bytes > 0 && copies_in_group(layer) * others > 1;
@@ -56,10 +56,10 @@ std::vector<bool> stages_with(const ModelGraph& model, const Partition& partitio
 
 /// Whether a layer is made again: where it says that it takes time, and where a mode is asked for
 /// also in no time, or in that of its kernels.
-bool made_again(const Scenario& scenario, const Layer& layer) {
+bool made_again(const RecomputeSection& recompute, const Layer& layer) {
   if (layer.recompute_us > 0) return true;
-  if (!scenario.recompute) return false;
-  if (scenario.recompute != RecomputeMode::selective) {
+  if (!recompute.mode) return false;
+  if (recompute.mode != RecomputeMode::selective) {
     return layer.recomputed_bytes > 0 || !layer.work.kernels.empty();
   }
   return layer.recomputed_bytes > 0 ||
@@ -67,12 +67,12 @@ bool made_again(const Scenario& scenario, const Layer& layer) {
                      [](const Kernel& kernel) { return kernel.selective; });
 }
 
-Recomputing recomputing_of(const Scenario& scenario, const Layout& layout) {
-  if (scenario.recompute == RecomputeMode::none) return {};
-  const auto again = [&](const Layer& layer) { return made_again(scenario, layer); };
+Recomputing recomputing_of(const Layout& layout) {
+  if (layout.recompute.mode == RecomputeMode::none) return {};
+  const auto again = [&](const Layer& layer) { return made_again(layout.recompute, layer); };
   return {.stages = stages_with(layout.model, layout.partition, again),
-          .early = scenario.recompute_early,
-          .except_last = scenario.recompute == RecomputeMode::except_last};
+          .early = layout.recompute.early,
+          .except_last = layout.recompute.mode == RecomputeMode::except_last};
 }
 
 bool has_parameters(const ModelGraph& model) {
@@ -81,15 +81,15 @@ bool has_parameters(const ModelGraph& model) {
 }
 
 /// Alone there is nothing to share.
-std::uint32_t zero_level(const Scenario& scenario, const Layout& layout) {
-  return shares_weights(scenario, layout) ? scenario.zero : 0;
+std::uint32_t zero_level(const Layout& layout) {
+  return shares_weights(layout) ? layout.memory.zero : 0;
 }
 
 /// The bytes a second that the update moves through the memory of a device; 0: it takes the time
 /// that the scenario states.
-double update_bytes_per_s(const Scenario& scenario) {
-  const auto& machine = scenario.hardware_spec.machine;
-  if (scenario.optimizer_us || !machine || kept_of(scenario).optimizer == 0) return 0;
+double update_bytes_per_s(const Layout& layout) {
+  const auto& machine = layout.hardware.spec.machine;
+  if (layout.overheads.optimizer_us || !machine || layout.memory.kept.optimizer == 0) return 0;
   constexpr double large = 1e9;  // of MB: it streams
   const Device& device = machine->device;
   return device.memory_bandwidth_bytes_per_s * efficiency_at(device.memory_efficiency, large);
@@ -100,38 +100,38 @@ bool trains(const Layout& layout) {
   return layout.schedule.has(Pass::backward) || layout.schedule.has(Pass::backward_weight);
 }
 
-Summing summing_of(const Scenario& scenario, std::uint32_t zero) {
-  if (zero == 2) return scenario.overlaps_sums ? Summing::behind_each : Summing::in_passes;
+Summing summing_of(const Layout& layout, std::uint32_t zero) {
+  if (zero == 2) return layout.degrees.overlaps_sums ? Summing::behind_each : Summing::in_passes;
   // With parameters in shares, passes sum what they make and gather what they need themselves.
   if (zero == 3) return Summing::in_passes;
-  return scenario.overlaps_sums ? Summing::behind_stage : Summing::behind_row;
+  return layout.degrees.overlaps_sums ? Summing::behind_stage : Summing::behind_row;
 }
 
-Tail tail_of(const Scenario& scenario, const Layout& layout) {
+Tail tail_of(const Layout& layout) {
   Tail tail;
   if (!trains(layout)) return tail;
-  const std::uint32_t zero = zero_level(scenario, layout);
-  if (zero < 3 && shares_weights(scenario, layout)) {
-    tail.reduces = summed_stages(scenario, layout);
+  const std::uint32_t zero = zero_level(layout);
+  if (zero < 3 && shares_weights(layout)) {
+    tail.reduces = summed_stages(layout);
   }
-  tail.summing = summing_of(scenario, zero);
+  tail.summing = summing_of(layout, zero);
   tail.gathers = zero == 1 || zero == 2;
-  tail.across_ranks = scenario.data == 1;
+  tail.across_ranks = layout.degrees.data == 1;
   // New weights can be gathered only once there are some, even where making them takes no time.
-  tail.updates =
-      scenario.optimizer_us.value_or(0) > 0 || update_bytes_per_s(scenario) > 0 || tail.gathers;
+  tail.updates = layout.overheads.optimizer_us.value_or(0) > 0 || update_bytes_per_s(layout) > 0 ||
+                 tail.gathers;
   tail.ties = layout.tied_embedding_bytes > 0;
   return tail;
 }
 
 /// Throws InputError for what a run of an order without flushes could only leave out.
-void check_no_tail(const Scenario& scenario, const Layout& layout) {
-  if (scenario.data > 1 && has_parameters(layout.model)) {
+void check_no_tail(const Layout& layout) {
+  if (layout.degrees.data > 1 && has_parameters(layout.model)) {
     throw InputError("/parallel/data",
                      "an order that updates as it goes has no moment at which data replicas could "
                      "sum their gradients; 1 is right, or replicas of stages by /partition/ranks");
   }
-  if (shares_beyond_ranks(scenario, layout) && has_parameters(layout.model)) {
+  if (shares_beyond_ranks(layout) && has_parameters(layout.model)) {
     throw InputError("/parallel",
                      "an order that updates as it goes has no moment at which the devices of a "
                      "rank could sum the gradients of weights that several of them hold; context "
@@ -151,16 +151,16 @@ std::vector<CodecTimes> codec_times(const Layout& layout) {
 }
 
 /// The kinds of buffers that a run holds beside the usual ones.
-void hold_kinds(const Scenario& scenario, const Layout& layout, Extras& extras) {
+void hold_kinds(const Layout& layout, Extras& extras) {
   const auto hold = [&](BufferKind kind, bool holds) {
     if (holds) extras.holds[static_cast<std::size_t>(kind)] = true;
   };
-  const BytesPerParameter kept = kept_of(scenario);
+  const BytesPerParameter kept = layout.memory.kept;
   hold(BufferKind::weight_gradients, kept.gradient > 0 && trains(layout));
   hold(BufferKind::optimizer, kept.optimizer > 0 && trains(layout));
-  hold(BufferKind::context, scenario.context_bytes.value_or(0) > 0);
-  hold(BufferKind::reserve, scenario.reserve.value_or(0) > 0);
-  hold(BufferKind::workspace, zero_level(scenario, layout) == 3);
+  hold(BufferKind::context, layout.memory.context_bytes > 0);
+  hold(BufferKind::reserve, layout.memory.reserve > 0);
+  hold(BufferKind::workspace, zero_level(layout) == 3);
   for (const Layer& layer : layout.model.layers) {
     hold(BufferKind::input_stash, layer.freed_by_input_bytes > 0);
     hold(BufferKind::pending_weight, layer.pending_weight_bytes > 0);
@@ -171,44 +171,39 @@ void hold_kinds(const Scenario& scenario, const Layout& layout, Extras& extras) 
 
 }  // namespace
 
-bool shares_weights(const Scenario& scenario, const Layout& layout) {
+bool shares_weights(const Layout& layout) {
   // Copies on several ranks that update as they go keep weights of their own.
-  if (shares_beyond_ranks(scenario, layout)) return true;
-  return !layout.schedule.has(Pass::update) && any_of(summed_stages(scenario, layout));
+  if (shares_beyond_ranks(layout)) return true;
+  return !layout.schedule.has(Pass::update) && any_of(summed_stages(layout));
 }
 
-BytesPerParameter kept_of(const Scenario& scenario) {
-  if (scenario.bytes_per_parameter) return *scenario.bytes_per_parameter;
-  return bytes_per_parameter(scenario.precision, scenario.optimizer);
-}
-
-Extras extras_of(const Scenario& scenario, const Layout& layout) {
-  Extras extras{recomputing_of(scenario, layout), {}, {}};
+Extras extras_of(const Layout& layout) {
+  Extras extras{recomputing_of(layout), {}, {}};
   if (layout.schedule.has(Pass::update)) {
-    check_no_tail(scenario, layout);
+    check_no_tail(layout);
   } else {
-    extras.tail = tail_of(scenario, layout);
+    extras.tail = tail_of(layout);
   }
-  hold_kinds(scenario, layout, extras);
+  hold_kinds(layout, extras);
   return extras;
 }
 
-Training training_of(const Scenario& scenario, const Layout& layout) {
-  const BytesPerParameter kept = kept_of(scenario);
-  return {.data = scenario.data,
+Training training_of(const Layout& layout) {
+  const BytesPerParameter kept = layout.memory.kept;
+  return {.data = layout.degrees.data,
           .gradient_factor = kept.gradient_factor(),
           .optimizer_factor = kept.optimizer_factor(),
-          .zero = zero_level(scenario, layout),
-          .gathered_bytes = scenario.gathered_bytes,
-          .overlaps_sums = scenario.overlaps_sums,
-          .optimizer_us = scenario.optimizer_us.value_or(0),
-          .update_bytes_per_s = update_bytes_per_s(scenario),
+          .zero = zero_level(layout),
+          .gathered_bytes = layout.memory.gathered_bytes,
+          .overlaps_sums = layout.degrees.overlaps_sums,
+          .optimizer_us = layout.overheads.optimizer_us.value_or(0),
+          .update_bytes_per_s = update_bytes_per_s(layout),
           .tied_embedding_bytes = layout.tied_embedding_bytes,
-          .context_bytes = scenario.context_bytes.value_or(0),
+          .context_bytes = layout.memory.context_bytes,
           .codecs = codec_times(layout),
-          .codecs_overlap = scenario.codec.overlappable,
-          .reserve_bytes = scenario.reserve.value_or(0) *
-                           static_cast<double>(scenario.capacity_bytes.value_or(0))};
+           .codecs_overlap = layout.codec.overlappable,
+          .reserve_bytes = layout.memory.reserve *
+                           static_cast<double>(layout.memory.capacity_bytes.value_or(0))};
 }
 
 }  // namespace penstock

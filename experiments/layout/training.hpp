@@ -3,22 +3,18 @@
 #include "experiments/layout/layout.hpp"
 #include "experiments/layout/training_step.hpp"
 #include "experiments/model_files/optimizer.hpp"
-#include "experiments/scenario/scenario.hpp"
 #include "sim/plan/extras.hpp"
 
 namespace penstock {
 
 /// Whether several devices hold the same weights and sum their gradients: data replicas, others of
 /// the group that acts as one rank, or the ranks of a stage that is there several times.
-bool shares_weights(const Scenario& scenario, const Layout& layout);
+bool shares_weights(const Layout& layout);
 
-/// What a scenario keeps for each parameter.
-BytesPerParameter kept_of(const Scenario& scenario);
-
-/// What the plan of a scenario has beyond the actions of its order.
-Extras extras_of(const Scenario& scenario, const Layout& layout);
+/// What the plan of a layout has beyond the actions of its order.
+Extras extras_of(const Layout& layout);
 
 /// The numbers that go with it.
-Training training_of(const Scenario& scenario, const Layout& layout);
+Training training_of(const Layout& layout);
 
 }  // namespace penstock

@@ -135,8 +135,9 @@ double result_at(const nlohmann::ordered_json& document, const std::string& name
 /// Runs the scenario of a row and adds its results to the names.
 std::string take_results(const RowCase& row, Names& names) {
   if (row.table.results.empty()) return "";
-  const RunResult result = run(
-      parse_scenario(scenario_with(row, names).dump(), row.paper.source_file, {}, row.catalogue));
+  const RunResult result =
+      run(settle(scenario_from(scenario_with(row, names), row.paper.source_file),
+                 {.catalogue = row.catalogue}));
   if (!result.report) {
     throw InputError("", fmt::format("its run does not finish: {}", result.findings.front().text));
   }

@@ -161,7 +161,7 @@ ordered_json findings_json(const std::vector<Finding>& findings) {
 }
 
 ordered_json result_json(const RunResult& result) {
-  ordered_json document{{"penstock", 1}, {"title", result.title}, {"schedule", result.schedule}};
+  ordered_json document{{"penstock", 1}, {"title", result.title}, {"schedule", result.layout.name}};
   if (!result.report) {
     document["makespan_us"] = nullptr;
     document["findings"] = findings_json(result.findings);

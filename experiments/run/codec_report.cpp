@@ -101,9 +101,9 @@ const MeasuredCodec& CodecReport::measured_as(const CodecSpec& codec) const {
                        [&](const MeasuredCodec& format) { return format.codec == codec; });
 }
 
-CodecReport codec_report(const Scenario& scenario, const Layout& layout) {
-  CodecReport report{.looks = scenario.codec.looks,
-                     .plain_bits = 8 * plain_value_bytes(scenario),
+CodecReport codec_report(const Layout& layout) {
+  CodecReport report{.looks = layout.codec.looks,
+                     .plain_bits = 8 * plain_value_bytes(layout),
                      .stages = layout.codings,
                      .formats = {}};
   const std::vector<float> values = draw_activations(report.looks.values, tried_values);

@@ -6,7 +6,7 @@
 
 #include "experiments/layout/layout.hpp"
 #include "experiments/layout/stage_coding.hpp"
-#include "experiments/scenario/scenario.hpp"
+#include "experiments/scenario/codec_choice.hpp"
 #include "hardware_models/codecs/reference/codec_search.hpp"
 #include "sim/base/time.hpp"
 
@@ -22,7 +22,7 @@ struct CodecReport {
   const MeasuredCodec& measured_as(const CodecSpec& codec) const;
 };
 
-CodecReport codec_report(const Scenario& scenario, const Layout& layout);
+CodecReport codec_report(const Layout& layout);
 
 /// The bits that a value of the stash takes on average over all that is kept; the plain ones where
 /// nothing is kept.

@@ -11,10 +11,6 @@
 
 namespace penstock {
 
-struct RunOptions;
-struct RunResult;
-struct Scenario;
-
 /// One iteration with the stash encoded in some way.
 struct CodedIteration {
   Encoding stash;
@@ -45,10 +41,6 @@ struct CodecTraining {
   /// The phase with the most bits a value.
   const CodedIteration& finest() const;
 };
-
-/// Runs a scenario whose stash is encoded in phases, once for each and once without a codec. The
-/// result is that of the first phase, with the findings of all and `codec_training`.
-RunResult run_in_phases(const Scenario& scenario, const RunOptions& options);
 
 std::string codec_training_text(const CodecTraining& training);
 /// "codec_training" of run --json.

@@ -7,7 +7,6 @@
 
 #include "experiments/layout/layout.hpp"
 #include "experiments/run/finding.hpp"
-#include "experiments/scenario/scenario.hpp"
 #include "sim/costs/hardware_model.hpp"
 #include "sim/costs/priced_plan.hpp"
 #include "sim/plan/extras.hpp"
@@ -18,11 +17,12 @@ namespace penstock {
 /// Which engine runs a plan; automatic: relax where it is right.
 enum class Engine : std::uint8_t { automatic, relax, events };
 
-/// Everything that the runs of one scenario share. Throws InputError without a file's name in
+/// Everything that the runs of one layout share. Throws InputError without a file's name in
 /// front, and UsageError where the engine asked for is not right.
 class Simulation {
  public:
-  Simulation(const Scenario& scenario, const Layout& layout, Engine engine);
+  /// The layout, which must outlive this, has its activations encoded already.
+  Simulation(const Layout& layout, Engine engine);
 
   const HardwareModel& hardware() const { return *hardware_; }
 
@@ -43,7 +43,6 @@ class Simulation {
   std::variant<PricedPlan, Finding> price_with(const Schedule& order, const Extras& extras) const;
   Conditions conditions_for(const Plan& plan) const;
 
-  const Scenario& scenario_;
   const Layout& layout_;
   Engine engine_;
   std::unique_ptr<HardwareModel> hardware_;

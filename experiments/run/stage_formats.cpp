@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "experiments/files/files.hpp"
 #include "experiments/layout/codec_costs.hpp"
 #include "experiments/run/simulation.hpp"
+#include "sim/base/error.hpp"
 #include "sim/costs/chance.hpp"
 #include "sim/report/memory.hpp"
 
@@ -16,10 +18,10 @@ using Peaks = std::vector<std::uint64_t>;               // bytes, by rank
 std::size_t stages_of(const Layout& layout) { return layout.partition.stages.size(); }
 
 /// What the ranks hold at their peaks; nothing where the run comes to a halt.
-std::optional<Peaks> simulated_peaks(const Scenario& scenario, const StageFormats& formats,
-                                     Layout layout) {
-  encode_activations(scenario, formats, layout);
-  const Simulation simulation(scenario, layout, Engine::automatic);
+std::optional<Peaks> simulated_peaks(const StageFormats& formats, Layout layout) {
+  layout.memory.policy = MemoryPolicy::finding;  // what is needed, not what there is
+  encode_activations(formats, layout);
+  const Simulation simulation(layout, Engine::automatic);
   if (layout.policy != nullptr) {
     auto decided = simulation.decide(0);
     if (std::holds_alternative<Finding>(decided)) return std::nullopt;
@@ -28,7 +30,7 @@ std::optional<Peaks> simulated_peaks(const Scenario& scenario, const StageFormat
   auto lowered = simulation.price_order(layout.schedule);
   if (std::holds_alternative<Finding>(lowered)) return std::nullopt;
   PricedPlan& priced = std::get<PricedPlan>(lowered);
-  priced.costs = draw(priced.plan, priced.costs, scenario.chance, 0);
+  priced.costs = draw(priced.plan, priced.costs, layout.chance, 0);
   const auto outcome = simulation.run(priced);
   if (std::holds_alternative<Finding>(outcome)) return std::nullopt;
   Peaks peaks;
@@ -42,28 +44,21 @@ std::optional<Peaks> simulated_peaks(const Scenario& scenario, const StageFormat
 /// Finds the format of each stage's stash that lets its rank fit.
 class StashSearch {
  public:
-  StashSearch(const Scenario& scenario, const Layout& layout, const AutoCodec& codec,
-              const Formats& link)
-      : scenario_(scenario),
-        layout_(layout),
+  StashSearch(const Layout& layout, const AutoCodec& codec, const Formats& link)
+      : layout_(layout),
         codec_(codec),
         link_(link),
         ranks_(ranks_by_model_stage(layout.placement)),
-        left_(stages_of(layout), codec.formats.size()) {
-    scenario_.memory_policy = MemoryPolicy::finding;  // what is needed, not what there is
-  }
+        left_(stages_of(layout), codec.formats.size()) {}
 
   Formats search();
 
  private:
   Formats formats() const;
-  std::optional<Peaks> peaks() const {
-    return simulated_peaks(scenario_, {formats(), link_}, layout_);
-  }
+  std::optional<Peaks> peaks() const { return simulated_peaks({formats(), link_}, layout_); }
   bool step(const Peaks& peaks);
   void give_up(const Peaks& plain, const Peaks& peaks);
 
-  Scenario scenario_;
   const Layout& layout_;
   const AutoCodec& codec_;
   const Formats& link_;
@@ -85,7 +80,7 @@ bool StashSearch::step(const Peaks& peaks) {
   bool any = false;
   for (std::size_t stage = 0; stage < left_.size(); ++stage) {
     const bool over = std::any_of(ranks_[stage].begin(), ranks_[stage].end(), [&](Rank rank) {
-      return peaks[index(rank)] > *scenario_.capacity_bytes;
+      return peaks[index(rank)] > *layout_.memory.capacity_bytes;
     });
     if (!over || left_[stage] == 0) continue;
     --left_[stage];
@@ -99,7 +94,7 @@ void StashSearch::give_up(const Peaks& plain, const Peaks& peaks) {
   for (std::size_t stage = 0; stage < left_.size(); ++stage) {
     const bool in_vain = std::any_of(ranks_[stage].begin(), ranks_[stage].end(), [&](Rank rank) {
       const std::uint64_t peak = peaks[index(rank)];
-      return peak > *scenario_.capacity_bytes && peak >= plain[index(rank)];
+      return peak > *layout_.memory.capacity_bytes && peak >= plain[index(rank)];
     });
     if (in_vain) left_[stage] = codec_.formats.size();
   }
@@ -119,26 +114,25 @@ Formats everywhere(const CodecSpec& codec, const Layout& layout) {
   return Formats(stages_of(layout), codec);
 }
 
-Formats stash_formats(const Scenario& scenario, const Layout& layout, const Formats& link) {
-  const Encoding& stash = scenario.codec.stash;
+Formats stash_formats(const Layout& layout, const Formats& link) {
+  const Encoding& stash = layout.codec.stash;
   if (const auto* codec = std::get_if<CodecSpec>(&stash)) return everywhere(*codec, layout);
   const auto* choice = std::get_if<AutoCodec>(&stash);
   if (choice == nullptr) return Formats(stages_of(layout));
-  if (!scenario.capacity_bytes) return everywhere(choice->formats.front().codec, layout);
-  return StashSearch(scenario, layout, *choice, link).search();
+  if (!layout.memory.capacity_bytes) return everywhere(choice->formats.front().codec, layout);
+  return StashSearch(layout, *choice, link).search();
 }
 
 /// Whether a transfer on its own gets shorter by more than its coding takes.
-bool pays(const Scenario& scenario, const HardwareModel& hardware, const Coded& sent, Rank from,
-          Rank to) {
+bool pays(bool overlappable, const HardwareModel& hardware, const Coded& sent, Rank from, Rank to) {
   const double plain_us = hardware.transfer(sent.plain_bytes, from, to).occupies_us;
   const double packed_us = hardware.transfer(sent.packed_bytes, from, to).occupies_us;
-  const double coding_us = scenario.codec.overlappable ? 0 : sent.encode_us + sent.decode_us;
+  const double coding_us = overlappable ? 0 : sent.encode_us + sent.decode_us;
   return plain_us - packed_us > coding_us;
 }
 
-Formats links_that_pay(const Scenario& scenario, const Layout& layout, const CodecSpec& codec) {
-  const Simulation simulation(scenario, layout, Engine::automatic);
+Formats links_that_pay(const Layout& layout, const CodecSpec& codec) {
+  const Simulation simulation(layout, Engine::automatic);
   const std::vector<StageSizes> sizes = stage_sizes(layout.model, layout.partition);
   const std::vector<bool> sends = stages_that_send(layout);
   Formats formats(stages_of(layout));
@@ -148,29 +142,39 @@ Formats links_that_pay(const Scenario& scenario, const Layout& layout, const Cod
     if (!next || !sends[position] || sizes[position].activation_bytes == 0) continue;
     const Rank from = layout.placement.rank_of(stage, Microbatch{0});
     const Rank to = layout.placement.rank_of(*next, Microbatch{0});
-    const Coded sent = coded(scenario, codec, sizes[position].activation_bytes);
-    if (from != to && pays(scenario, simulation.hardware(), sent, from, to)) {
+    const Coded sent = coded(layout, codec, sizes[position].activation_bytes);
+    if (from != to && pays(layout.codec.overlappable, simulation.hardware(), sent, from, to)) {
       formats[position] = codec;
     }
   }
   return formats;
 }
 
-Formats link_formats(const Scenario& scenario, const Layout& layout) {
-  const Encoding& link = scenario.codec.link;
+Formats link_formats(const Layout& layout) {
+  const Encoding& link = layout.codec.link;
   if (const auto* codec = std::get_if<CodecSpec>(&link)) return everywhere(*codec, layout);
   const auto* choice = std::get_if<AutoCodec>(&link);
   if (choice == nullptr) return Formats(stages_of(layout));
-  return links_that_pay(scenario, layout, choice->formats.front().codec);
+  return links_that_pay(layout, choice->formats.front().codec);
 }
 
 }  // namespace
 
-StageFormats stage_formats(const Scenario& scenario, const Layout& layout) {
+StageFormats stage_formats(const Layout& layout) {
   StageFormats formats;
-  formats.link = link_formats(scenario, layout);
-  formats.stash = stash_formats(scenario, layout, formats.link);
+  formats.link = link_formats(layout);
+  formats.stash = stash_formats(layout, formats.link);
   return formats;
+}
+
+Layout with_codecs(Layout layout) {
+  if (!layout.codec.encodes()) return layout;
+  try {
+    encode_activations(stage_formats(layout), layout);
+    return layout;
+  } catch (const InputError& error) {
+    throw in_file(layout.source, error);
+  }
 }
 
 }  // namespace penstock

@@ -2,12 +2,11 @@
 
 #include "experiments/layout/layout.hpp"
 #include "experiments/layout/stage_coding.hpp"
-#include "experiments/scenario/scenario.hpp"
 
 namespace penstock {
 
 /// What each stage's activations are encoded as, in a layout whose layers are as they are without:
-/// everywhere as the scenario says, or, where it says auto,
+/// everywhere as its codec says, or, where it says auto,
 ///
 /// - the stash as a rank needs it. One that has room for it as it is keeps it so. The stages of
 ///   the others get the format with the most bits, of those within the budget, with which their
@@ -18,6 +17,10 @@ namespace penstock {
 ///   than encoding and decoding it take (coding that overlaps takes nothing here).
 ///
 /// Throws InputError with a pointer into the scenario.
-StageFormats stage_formats(const Scenario& scenario, const Layout& layout);
+StageFormats stage_formats(const Layout& layout);
+
+/// The layout with its activations encoded so; as it is where its codec encodes nothing. Throws
+/// InputError with the scenario's file in front.
+Layout with_codecs(Layout layout);
 
 }  // namespace penstock

@@ -60,15 +60,15 @@ RunFlops flops_of(const Plan& plan, const Layout& layout) {
 
 }  // namespace
 
-Throughput throughput_of(const Scenario& scenario, const Layout& layout, const Plan& plan,
-                         Time makespan, std::optional<double> peak_flops) {
+Throughput throughput_of(const Layout& layout, const Plan& plan, Time makespan,
+                         std::optional<double> peak_flops) {
   Throughput throughput;
   if (makespan == Time{}) return throughput;
   const double seconds = to_us(makespan) * 1e-6;
   throughput.samples_per_s = static_cast<double>(layout.microbatches) *
-                             scenario.samples_per_microbatch.value_or(1) * scenario.data / seconds;
-  if (scenario.sequence) {
-    throughput.tokens_per_s = throughput.samples_per_s * *scenario.sequence;
+                             layout.batch.samples_per_microbatch * layout.degrees.data / seconds;
+  if (layout.batch.sequence) {
+    throughput.tokens_per_s = throughput.samples_per_s * *layout.batch.sequence;
   }
   const RunFlops flops = flops_of(plan, layout);
   if (!peak_flops || flops.model == 0) return throughput;

@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "experiments/layout/layout.hpp"
-#include "experiments/scenario/scenario.hpp"
 #include "sim/base/time.hpp"
 #include "sim/plan/plan.hpp"
 
@@ -20,7 +19,7 @@ struct Throughput {
 };
 
 /// `peak_flops`: of one device. Replicas and the devices of a rank all do the same.
-Throughput throughput_of(const Scenario& scenario, const Layout& layout, const Plan& plan,
-                         Time makespan, std::optional<double> peak_flops);
+Throughput throughput_of(const Layout& layout, const Plan& plan, Time makespan,
+                         std::optional<double> peak_flops);
 
 }  // namespace penstock

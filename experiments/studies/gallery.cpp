@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "experiments/files/table.hpp"
 #include "schedules/registry.hpp"
@@ -13,28 +14,28 @@ namespace {
 
 constexpr double share_us = 4000;  // of F, of I and of W
 
-/// The scenario of one schedule. A rank's share of the model is cut into chunks, or is there once
-/// for each copy of the model; slices cut it further.
-Scenario scenario_of(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t microbatches) {
+/// How long F, I and W of a cell take each under a schedule. A rank's share of the model is cut
+/// into chunks, or is there once for each copy of the model; slices cut it further.
+struct Cells {
+  std::uint32_t stages;
+  double us;
+};
+
+Cells cells_of(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t microbatches) {
   const ScheduleOptions options{microbatches, {}};
-  const std::uint32_t chunks = usual_chunks(entry, options);
-  const std::uint32_t stages = ranks * chunks / entry.copies;
+  const std::uint32_t stages = ranks * usual_chunks(entry, options) / entry.copies;
   const std::uint32_t slices = entry.slices_for == nullptr ? 1 : entry.slices_for(options);
-  const double cell_us = share_us * ranks / stages / slices;
-  Scenario scenario;
-  scenario.source = "gallery";
-  scenario.stages_given = true;
-  for (std::uint32_t stage = 0; stage < stages; ++stage) {
-    scenario.model.layers.push_back({.source = fmt::format("/model/stages/{}", stage),
-                                     .forward_us = cell_us,
-                                     .backward_input_us = cell_us,
-                                     .backward_weight_us = cell_us});
-  }
-  scenario.model.connect_as_chain();
-  scenario.pipeline = ranks;
-  scenario.schedule = entry.name;
-  scenario.microbatches = microbatches;
-  return scenario;
+  return {stages, share_us * ranks / stages / slices};
+}
+
+Scenario scenario_of(const ScheduleEntry& entry, const Cells& cells, std::uint32_t ranks,
+                     std::uint32_t microbatches) {
+  const nlohmann::json stage{
+      {"forward_us", cells.us}, {"backward_input_us", cells.us}, {"backward_weight_us", cells.us}};
+  return scenario_from({{"model", {{"stages", std::vector(cells.stages, stage)}}},
+                        {"parallel", {{"pipeline", ranks}}},
+                        {"schedule", {{"name", entry.name}, {"microbatches", microbatches}}}},
+                       "gallery");
 }
 
 /// The most that a rank holds, where one cell of a stage is `cells` of the rank's share.
@@ -49,11 +50,11 @@ double peak_share(const Report& report, double cells) {
 Gallery gallery(std::uint32_t ranks, std::uint32_t microbatches) {
   Gallery all;
   for (const ScheduleEntry* entry : schedule_entries()) {
-    const Scenario scenario = scenario_of(*entry, ranks, microbatches);
     try {
-      Exhibit exhibit{std::string(entry->name), run(scenario)};
-      exhibit.peak_share =
-          peak_share(*exhibit.result.report, share_us / *scenario.model.layers.front().forward_us);
+      const Cells cells = cells_of(*entry, ranks, microbatches);
+      Exhibit exhibit{std::string(entry->name),
+                      run(scenario_of(*entry, cells, ranks, microbatches))};
+      exhibit.peak_share = peak_share(*exhibit.result.report, share_us / cells.us);
       all.exhibits.push_back(std::move(exhibit));
     } catch (const InputError& error) {
       all.left_out.emplace_back(error.what());

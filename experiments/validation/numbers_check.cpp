@@ -28,9 +28,9 @@ Stated pipedream_versions(const Placement& placement) {
 
 /// PipeDream-2BW: a group sees the weights from so many groups before it as there are versions
 /// beside the newest.
-Stated two_bw_versions(const Scenario& scenario, const Placement& placement) {
-  const ScheduleOptions options{1, scenario.schedule_settings};
-  const std::uint32_t stages = placement.stage_count();
+Stated two_bw_versions(const Layout& layout) {
+  const ScheduleOptions& options = layout.options;
+  const std::uint32_t stages = layout.placement.stage_count();
   return {stages,
           {.replicas = 1,
            .group = options.number("group", stages),
@@ -38,11 +38,11 @@ Stated two_bw_versions(const Scenario& scenario, const Placement& placement) {
 }
 
 /// Empty: weights do not change. Nothing: no rule is stated.
-std::optional<Stated> stated_versions(const Scenario& scenario, const Layout& layout,
-                                      const Schedule& order) {
+std::optional<Stated> stated_versions(const Layout& layout, const Schedule& order) {
   if (!order.has(Pass::update)) return Stated{};
-  if (scenario.schedule == "pipedream") return pipedream_versions(layout.placement);
-  if (scenario.schedule == "pipedream-2bw") return two_bw_versions(scenario, layout.placement);
+  const std::string_view rule = layout.rule != nullptr ? layout.rule->name : "";
+  if (rule == "pipedream") return pipedream_versions(layout.placement);
+  if (rule == "pipedream-2bw") return two_bw_versions(layout);
   return std::nullopt;
 }
 
@@ -54,10 +54,10 @@ std::vector<std::uint32_t> whole_microbatches(const Plan& plan, std::uint32_t sl
 
 }  // namespace
 
-NumbersCheck check_numbers(const Scenario& scenario, const Layout& layout, const Schedule& order,
-                           const Job& job, const std::optional<TrainedNumbers>& numbers) {
+NumbersCheck check_numbers(const Layout& layout, const Schedule& order, const Job& job,
+                           const std::optional<TrainedNumbers>& numbers) {
   if (!numbers) return {.error = {}, .why_not = "they were not collected"};
-  const auto stated = stated_versions(scenario, layout, order);
+  const auto stated = stated_versions(layout, order);
   if (!stated) return {.error = {}, .why_not = "no rule states which weights this order uses"};
   const TrainedNumbers right =
       reference_numbers(*job.layers, whole_microbatches(job.priced.plan, layout.slices),

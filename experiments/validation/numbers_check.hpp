@@ -4,7 +4,6 @@
 #include <string>
 
 #include "experiments/layout/layout.hpp"
-#include "experiments/scenario/scenario.hpp"
 #include "validate/job/job.hpp"
 #include "validate/job/trained_numbers.hpp"
 
@@ -24,7 +23,7 @@ constexpr double most_numbers_error = 1e-10;
 
 /// Trains the layers of a job, whose order was `order`, in one piece; the weights of one without
 /// flushes change as its rule states. `numbers`: what a run of the job came to, if that is known.
-NumbersCheck check_numbers(const Scenario& scenario, const Layout& layout, const Schedule& order,
-                           const Job& job, const std::optional<TrainedNumbers>& numbers);
+NumbersCheck check_numbers(const Layout& layout, const Schedule& order, const Job& job,
+                           const std::optional<TrainedNumbers>& numbers);
 
 }  // namespace penstock

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "experiments/layout/layout_model.hpp"
 #include "hardware_models/model/model_layers.hpp"
 #include "validate/training/layered_model.hpp"
 
@@ -15,10 +14,10 @@ namespace {
 constexpr double most_flops = 2e9;
 constexpr double most_bytes = 1 << 30;
 
-std::optional<std::string> why_not_model(const Scenario& scenario, const Layout& layout) {
-  if (scenario.model_spec.blocks.empty()) return "the model states times, not kinds of layers";
+std::optional<std::string> why_not_model(const Layout& layout) {
+  if (layout.spec.blocks.empty()) return "the model states times, not kinds of layers";
   if (!layout.codings.empty()) return "kernels encode nothing";
-  const auto& blocks = scenario.model_spec.blocks;
+  const auto& blocks = layout.spec.blocks;
   const bool further = std::any_of(blocks.begin(), blocks.end(),
                                    [](const BlockSpec& block) { return block.predicts_further; });
   if (further) return "kernels predict one token, not further ones";
@@ -54,16 +53,16 @@ std::optional<std::string> why_not_size(const JobLayers& layers, const Plan& pla
                      most_bytes);
 }
 
-JobLayers layers_of(const Scenario& scenario, const Layout& layout, const Schedule& order) {
+JobLayers layers_of(const Layout& layout, const Schedule& order) {
   JobLayers layers;
-  layers.shape = shape_of(scenario, layout.slices);
-  layers.selective = scenario.recompute == RecomputeMode::selective;
+  layers.shape = layout.shape;
+  layers.selective = layout.recompute.mode == RecomputeMode::selective;
   layers.weights = order.weights();
   for (std::vector<LayerIndex> stage : layout.partition.stages) {
     std::sort(stage.begin(), stage.end());
     std::vector<LayerSpec>& own = layers.stages.emplace_back();
     for (const LayerIndex layer : stage) {
-      const auto& parts = scenario.model_spec.blocks[index(layer)].parts;
+      const auto& parts = layout.spec.blocks[index(layer)].parts;
       own.insert(own.end(), parts.begin(), parts.end());
     }
   }
@@ -72,10 +71,9 @@ JobLayers layers_of(const Scenario& scenario, const Layout& layout, const Schedu
 
 }  // namespace
 
-RealLayers real_layers(const Scenario& scenario, const Layout& layout, const Schedule& order,
-                       const Plan& plan) {
-  if (auto reason = why_not_model(scenario, layout)) return {{}, *reason};
-  JobLayers layers = layers_of(scenario, layout, order);
+RealLayers real_layers(const Layout& layout, const Schedule& order, const Plan& plan) {
+  if (auto reason = why_not_model(layout)) return {{}, *reason};
+  JobLayers layers = layers_of(layout, order);
   if (auto reason = why_not_layers(layers)) return {{}, "there are no kernels for " + *reason};
   if (auto reason = why_not_size(layers, plan)) return {{}, *reason};
   return {std::move(layers), ""};

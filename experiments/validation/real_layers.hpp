@@ -5,7 +5,6 @@
 #include <string>
 
 #include "experiments/layout/layout.hpp"
-#include "experiments/scenario/scenario.hpp"
 #include "sim/plan/plan.hpp"
 #include "validate/job/job.hpp"
 
@@ -23,7 +22,6 @@ struct RealLayers {
 
 /// Whether kernels run a scenario's layers, and quickly enough for many iterations. Throws
 /// InputError for layers that do not fit together.
-RealLayers real_layers(const Scenario& scenario, const Layout& layout, const Schedule& order,
-                       const Plan& plan);
+RealLayers real_layers(const Layout& layout, const Schedule& order, const Plan& plan);
 
 }  // namespace penstock

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
 #include "experiments/layout/layout.hpp"
+#include "experiments/run/stage_formats.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -21,24 +23,28 @@ bool trains(const ScheduleEntry& entry) {
   return make_schedule(entry, entry.place(2, usual_chunks(entry, options)), options).has_backward();
 }
 
-/// The scenario with another schedule, by that one's own rule, on as many ranks and for as many
+/// What gives a scenario another schedule, by that one's own rule, on as many ranks and for as many
 /// microbatches, which an order of a file has without saying so.
-Scenario with_schedule(Scenario scenario, const std::string& name, const Layout& own) {
-  scenario.pipeline = own.placement.ranks();
-  if (!scenario.order_file.empty()) scenario.microbatches = own.microbatches / own.slices;
-  scenario.schedule = name;
-  scenario.policy.clear();
-  scenario.order_file.clear();
-  scenario.chains.clear();
-  scenario.schedule_settings.clear();
-  return scenario;
+std::vector<std::string> settings_for(const std::string& name, const nlohmann::json& document,
+                                      const Layout& own) {
+  const bool by_file = own.rule == nullptr && own.policy == nullptr;
+  nlohmann::json schedule{
+      {"name", name},
+      {"microbatches", by_file ? own.microbatches / own.slices : *own.batch.microbatches}};
+  for (const char* key : {"samples_per_microbatch", "overlap"}) {
+    const auto place = nlohmann::json::json_pointer("/schedule") / key;
+    if (document.contains(place)) schedule[key] = document[place];
+  }
+  return {fmt::format("/parallel/pipeline={}", own.placement.ranks()),
+          fmt::format("/parallel/data={}", own.degrees.data), "/schedule=" + schedule.dump()};
 }
 
 RankedSchedule validated(const Scenario& scenario, const std::string& name, const Layout& own,
                          const BackendEntry& backend, const ValidationOptions& options) {
   RankedSchedule one{.name = name, .left_out = {}, .validation = {}};
   try {
-    one.validation = validate(with_schedule(scenario, name, own), backend, options);
+    one.validation =
+        validate(changed(scenario, settings_for(name, *scenario.document, own)), backend, options);
   } catch (const UsageError& error) {
     one.left_out = error.what();
   } catch (const InputError& error) {  // about the same file every time
@@ -117,7 +123,7 @@ ScheduleRanking rank_schedules(const Scenario& scenario, const std::vector<std::
                                const BackendEntry& backend, const ValidationOptions& options) {
   ScheduleRanking ranking;
   ranking.backend = backend.name;
-  const Layout own = settle(scenario);
+  const Layout own = with_codecs(settle(scenario));
   for (const std::string& name : names) {
     ranking.schedules.push_back(validated(scenario, name, own, backend, options));
   }

@@ -8,6 +8,7 @@
 #include "experiments/files/files.hpp"
 #include "experiments/layout/layout.hpp"
 #include "experiments/run/simulation.hpp"
+#include "experiments/run/stage_formats.hpp"
 #include "sim/base/error.hpp"
 #include "sim/engines/events.hpp"
 #include "sim/engines/relax.hpp"
@@ -20,7 +21,8 @@ namespace {
 std::optional<std::string> why_not(const Scenario& scenario) {
   if (!scenario.codec.phases.empty()) return "formats that change over a training";
   if (!scenario.chance.changes_nothing()) return "chance: a machine has its own";
-  if (scenario.launch_us > 0 || scenario.issue_us > 0) return "launches that take time";
+  if (scenario.overheads.launch_us > 0 || scenario.overheads.issue_us > 0)
+    return "launches that take time";
   return std::nullopt;
 }
 
@@ -54,7 +56,6 @@ MeasuringPlan measuring_of(const BackendEntry& backend, const ValidationOptions&
 
 /// What a scenario is run by.
 struct Setting {
-  const Scenario& scenario;
   const Layout& layout;
   const Schedule& order;
   const BackendEntry& backend;
@@ -72,7 +73,7 @@ RealLayers layers_for(const Setting& setting, const Plan& plan) {
   } else if (setting.options.action_us) {
     real.why_not = "layers take the time that they take, not --action-us";
   } else {
-    real = real_layers(setting.scenario, setting.layout, setting.order, plan);
+    real = real_layers(setting.layout, setting.order, plan);
   }
   if (bodies == Bodies::layers && !real.layers) {
     throw UsageError(fmt::format("--bodies layers: {}", real.why_not));
@@ -97,8 +98,7 @@ void choose_bodies(const Setting& setting, Validation& result) {
 void judge_numbers(const Setting& setting, const Backend& backend, Validation& result) {
   if (!result.job.layers) return;
   const auto numbers = backend.numbers();
-  result.numbers =
-      check_numbers(setting.scenario, setting.layout, setting.order, result.job, numbers);
+  result.numbers = check_numbers(setting.layout, setting.order, result.job, numbers);
   const bool differ = result.numbers.error.value_or(0) > most_numbers_error;
   if (!numbers || differ) result.verdict = Verdict::fail;
 }
@@ -156,10 +156,9 @@ void check_real_time(const BackendEntry& backend, const Validation& result) {
                               seconds, most_s));
 }
 
-std::optional<Finding> run_for_real(const Scenario& scenario, const Layout& layout,
-                                    const BackendEntry& backend, const ValidationOptions& options,
-                                    Validation& result) {
-  const Simulation simulation(scenario, layout, Engine::automatic);
+std::optional<Finding> run_for_real(const Layout& layout, const BackendEntry& backend,
+                                    const ValidationOptions& options, Validation& result) {
+  const Simulation simulation(layout, Engine::automatic);
   const auto order = order_of(simulation, layout);
   if (const auto* finding = std::get_if<Finding>(&order)) return *finding;
   auto lowered = simulation.price_order(std::get<Schedule>(order));
@@ -173,7 +172,7 @@ std::optional<Finding> run_for_real(const Scenario& scenario, const Layout& layo
   result.scenario = makespan(priced.plan, relax(priced));
   const JobLength length = length_of(backend, priced.plan.ranks, options);
   result.job = job_of(std::move(priced), length);
-  const Setting setting{scenario, layout, std::get<Schedule>(order), backend, options};
+  const Setting setting{layout, std::get<Schedule>(order), backend, options};
   choose_bodies(setting, result);
   check_real_time(backend, result);
   return measure_and_compare(setting, result);
@@ -186,13 +185,13 @@ Validation validate(const Scenario& scenario, const BackendEntry& backend,
   if (const auto reason = why_not(scenario)) refuse(backend, *reason);
   if (options.processes > 1 && backend.make_part == nullptr)
     refuse(backend, "in several processes");
-  const Layout layout = settle(scenario);
+  const Layout layout = with_codecs(settle(scenario));
   Validation result;
   result.title = title_of(layout);
   result.backend = backend.name;
   result.targets.wall_clock = backend.wall_clock;
   try {
-    result.fault = run_for_real(scenario, layout, backend, options, result);
+    result.fault = run_for_real(layout, backend, options, result);
   } catch (const InputError& error) {
     throw in_file(scenario.source, error);
   }

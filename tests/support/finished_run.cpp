@@ -61,7 +61,7 @@ Costs random_costs(const System& system, const Plan& plan) {
 RunResult result_of(PricedPlan priced, Timeline timeline) {
   auto& [plan, costs, conditions] = priced;
   RunResult result;
-  result.title = result.schedule = "random";
+  result.title = result.layout.name = "random";
   result.report = summarize(plan, costs, timeline, conditions);
   result.report->network = network_use(plan, costs, conditions.network, result.report->makespan);
   result.plan = std::move(plan);

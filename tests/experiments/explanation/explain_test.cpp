@@ -20,44 +20,49 @@ std::uint32_t from_to(std::uint32_t first, std::uint32_t last) {
 }
 double tenths(std::uint32_t first, std::uint32_t last) { return from_to(first, last) * 0.1; }
 
-Layer random_stage() {
-  Layer stage = stage_of(tenths(1, 30), tenths(1, 30), tenths(1, 30));
-  stage.activation_bytes = from_to(0, 3) * 1000;
-  stage.parameter_bytes = from_to(0, 3) * 1000;
-  if (from_to(0, 1) == 0) stage.recompute_us = tenths(1, 30);
+nlohmann::json random_stage() {
+  nlohmann::json stage{{"forward_us", tenths(1, 30)},
+                       {"backward_input_us", tenths(1, 30)},
+                       {"backward_weight_us", tenths(1, 30)}};
+  stage["activation_bytes"] = from_to(0, 3) * 1000;
+  stage["parameter_bytes"] = from_to(0, 3) * 1000;
+  if (from_to(0, 1) == 0) stage["recompute_us"] = tenths(1, 30);
   return stage;
 }
 
 /// What an iteration has besides the passes: recomputation, and a tail of transfers and updates.
-void add_training(const ScheduleEntry& entry, Scenario& scenario) {
-  scenario.recompute_early = from_to(0, 1) == 0;
-  if (from_to(0, 2) == 0) scenario.recompute = RecomputeMode::except_last;
-  if (entry.weights != WeightUse::flushed) return;  // there is no end at which to sum
-  scenario.data = from_to(1, 3);
-  scenario.zero = from_to(0, 3);
-  if (from_to(0, 1) == 0) scenario.optimizer_us = tenths(1, 30);
-  if (from_to(0, 1) == 0) scenario.tied_embedding_bytes = 2000;
+nlohmann::json random_training(const ScheduleEntry& entry) {
+  nlohmann::json sections{{"recompute", {{"early", from_to(0, 1) == 0}}}};
+  if (from_to(0, 2) == 0) sections["recompute"]["mode"] = "except_last";
+  if (entry.weights != WeightUse::flushed) return sections;  // there is no end at which to sum
+  sections["parallel"] = {{"data", from_to(1, 3)}};
+  sections["memory"] = {{"zero", from_to(0, 3)}};
+  if (from_to(0, 1) == 0) sections["overheads"] = {{"optimizer_us", tenths(1, 30)}};
+  if (from_to(0, 1) == 0) sections["model"] = {{"tied_embedding_bytes", 2000}};
+  return sections;
+}
+
+nlohmann::json random_hardware() {
+  if (from_to(0, 1) == 0) return {{"transfer_us", tenths(0, 30)}};
+  return {{"latency_us", tenths(0, 20)}, {"bandwidth_bytes_per_s", 0.7e9}};
 }
 
 /// A rule on uneven stages and slow links, at sizes that the caller chose.
 Scenario random_costs(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t microbatches) {
-  Scenario scenario;
-  scenario.stages_given = true;
-  scenario.schedule = entry.name;
-  scenario.pipeline = ranks;
-  scenario.microbatches = microbatches;
+  nlohmann::json stages = nlohmann::json::array();
   for (std::uint32_t s = 0; s < ranks * entry.default_chunks / entry.copies; ++s) {
-    scenario.model.layers.push_back(random_stage());
+    stages.push_back(random_stage());
   }
-  scenario.model.connect_as_chain();
-  scenario.hardware_spec = from_to(0, 1) == 0 ? delay(tenths(0, 30)) : link(tenths(0, 20), 0.7e9);
-  if (from_to(0, 1) == 0) scenario.overlap = Overlap::fused;
-  if (from_to(0, 1) == 0) scenario.issue_us = tenths(0, 20);
-  scenario.launch_us = tenths(0, 1);
-  scenario.chance.jitter = tenths(0, 2);
-  scenario.chance.transfer_jitter = tenths(0, 2);
-  if (from_to(0, 1) == 0) add_training(entry, scenario);
-  return scenario;
+  nlohmann::json document{{"model", {{"stages", stages}}},
+                          {"hardware", random_hardware()},
+                          {"parallel", {{"pipeline", ranks}}},
+                          {"schedule", {{"name", entry.name}, {"microbatches", microbatches}}}};
+  if (from_to(0, 1) == 0) document["schedule"]["overlap"] = "fused";
+  document["overheads"] = {{"launch_us", tenths(0, 1)}};
+  if (from_to(0, 1) == 0) document["overheads"]["issue_us"] = tenths(0, 20);
+  document["chance"] = {{"jitter", tenths(0, 2)}, {"transfer_jitter", tenths(0, 2)}};
+  if (from_to(0, 1) == 0) document.merge_patch(random_training(entry));
+  return scenario_from(document, "random.json");
 }
 
 RunResult random_run(const ScheduleEntry& entry) {
@@ -98,7 +103,7 @@ RunResult queued() {
   for (Layer& stage : system.stages) stage.activation_bytes = 3000;
   RunResult result = finished(system);
   result.title = "queued";
-  result.schedule = "queued.csv";
+  result.layout.name = "queued.csv";
   return result;
 }
 

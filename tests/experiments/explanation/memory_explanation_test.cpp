@@ -54,28 +54,28 @@ std::uint64_t worst_peak(const RunResult& result) {
 
 /// A scenario of some schedule with memory of every kind.
 Scenario with_memory(const ScheduleEntry& entry) {
-  Scenario scenario;
-  scenario.stages_given = true;
-  scenario.schedule = entry.name;
-  scenario.pipeline = 4;
-  scenario.microbatches = 8;
+  nlohmann::json stages;
   for (std::uint32_t s = 0; s < 4 * entry.default_chunks / entry.copies; ++s) {
-    Layer stage = stage_of(1, 1, 1);
-    stage.parameter_bytes = 100 + s;
-    stage.stash_bytes = 40;
-    stage.recomputed_bytes = 7;
-    stage.workspace_bytes = 5;
-    stage.pending_weight_bytes = 3;
-    stage.activation_bytes = 2;
-    scenario.model.layers.push_back(stage);
+    stages.push_back({{"forward_us", 1},
+                      {"backward_input_us", 1},
+                      {"backward_weight_us", 1},
+                      {"parameter_bytes", 100 + s},
+                      {"stash_bytes", 40},
+                      {"recomputed_bytes", 7},
+                      {"workspace_bytes", 5},
+                      {"pending_weight_bytes", 3},
+                      {"activation_bytes", 2}});
   }
-  scenario.model.connect_as_chain();
-  scenario.optimizer = Optimizer::adam;
-  scenario.context_bytes = 50;
-  scenario.capacity_bytes = 2000;
-  scenario.reserve = 0.1;
-  if (entry.weights == WeightUse::flushed) scenario.data = 2;
-  return scenario;
+  const int replicas = entry.weights == WeightUse::flushed ? 2 : 1;
+  return scenario_from({{"model", {{"stages", stages}}},
+                        {"schedule", {{"name", entry.name}, {"microbatches", 8}}},
+                        {"parallel", {{"pipeline", 4}, {"data", replicas}}},
+                        {"memory",
+                         {{"optimizer", "adam"},
+                          {"context_bytes", 50},
+                          {"capacity_bytes", 2000},
+                          {"reserve", 0.1}}}},
+                       "s.json");
 }
 
 }  // namespace

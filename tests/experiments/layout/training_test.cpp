@@ -2,9 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+
 #include "experiments/model_files/optimizer.hpp"
 #include "sim/base/error.hpp"
-#include "tests/support/system.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -14,31 +15,26 @@ double all_of(const BytesPerParameter& bytes) {
 }
 
 /// Two stages of one layer each, the second with the copies of a context group of 4.
-Scenario two_stages() {
-  Scenario scenario;
-  scenario.stages_given = true;
-  scenario.schedule = "1f1b";
-  scenario.microbatches = 2;
-  scenario.model.layers = {stage_of(1, 2), stage_of(1, 2)};
-  for (Layer& layer : scenario.model.layers) layer.parameter_bytes = 8;
-  scenario.model.layers[1].copies = 4;
-  scenario.model.connect_as_chain();
-  return scenario;
+Layout two_stages(const std::string& schedule = "1f1b") {
+  Layout layout = settle(parse_scenario(
+      R"({ "model": { "stages": [ {"forward_us": 1, "backward_us": 2, "parameter_bytes": 8},
+                                  {"forward_us": 1, "backward_us": 2, "parameter_bytes": 8} ] },
+           "schedule": { "name": "1f1b", "microbatches": 2 } })",
+      "s.json", {"/schedule/name=" + schedule}));
+  layout.model.layers[1].copies = 4;
+  return layout;
 }
-
-Extras extras_of(const Scenario& scenario) { return extras_of(scenario, settle(scenario)); }
 
 /// A layer whose recomputation costs what its kernels do.
-Scenario with_kernel(bool selective) {
-  Scenario scenario = two_stages();
-  scenario.model.layers[0].work.kernels = {
-      {.pass = Pass::forward, .flops = 1, .selective = selective}};
-  return scenario;
+Layout with_kernel(bool selective) {
+  Layout layout = two_stages();
+  layout.model.layers[0].work.kernels = {{.pass = Pass::forward, .flops = 1, .selective = selective}};
+  return layout;
 }
 
-std::vector<bool> made_again(Scenario scenario, std::optional<RecomputeMode> mode) {
-  scenario.recompute = mode;
-  return extras_of(scenario).recomputing.stages;
+std::vector<bool> made_again(Layout layout, std::optional<RecomputeMode> mode) {
+  layout.recompute.mode = mode;
+  return extras_of(layout).recomputing.stages;
 }
 
 }  // namespace
@@ -63,29 +59,29 @@ TEST_CASE("SGD keeps fp32 weights where there are none, and momentum one fp32 nu
 }
 
 TEST_CASE("stages sum where a group holds their weights several times, without data replicas too") {
-  Scenario scenario = two_stages();
-  CHECK(extras_of(scenario).tail.reduces == std::vector<bool>{false, true});
-  scenario.data = 2;
-  CHECK(extras_of(scenario).tail.reduces == std::vector<bool>{true, true});
-  scenario.data = 1;
-  scenario.model.layers[1].copies = 1;
-  CHECK(extras_of(scenario).tail.reduces.empty());
+  Layout layout = two_stages();
+  CHECK(extras_of(layout).tail.reduces == std::vector<bool>{false, true});
+  layout.degrees.data = 2;
+  CHECK(extras_of(layout).tail.reduces == std::vector<bool>{true, true});
+  layout.degrees.data = 1;
+  layout.model.layers[1].copies = 1;
+  CHECK(extras_of(layout).tail.reduces.empty());
 }
 
 TEST_CASE("copies of experts count only where there are experts, and those of the rest likewise") {
-  Scenario scenario = two_stages();
-  Layer& layer = scenario.model.layers[1];
+  Layout layout = two_stages();
+  Layer& layer = layout.model.layers[1];
   layer.expert_parameter_bytes = 8;  // all of them are experts, each held once
-  CHECK(extras_of(scenario).tail.reduces.empty());
+  CHECK(extras_of(layout).tail.reduces.empty());
   layer.expert_copies = 2;
-  CHECK(extras_of(scenario).tail.reduces == std::vector<bool>{false, true});
+  CHECK(extras_of(layout).tail.reduces == std::vector<bool>{false, true});
 }
 
 TEST_CASE("levels of ZeRO decide when gradients are summed and weights gathered") {
-  Scenario scenario = two_stages();
+  Layout layout = two_stages();
   const auto tail_at = [&](std::uint32_t zero) {
-    scenario.zero = zero;
-    return extras_of(scenario).tail;
+    layout.memory.zero = zero;
+    return extras_of(layout).tail;
   };
   CHECK(!tail_at(0).gathers);
   CHECK(tail_at(1).gathers);
@@ -94,17 +90,15 @@ TEST_CASE("levels of ZeRO decide when gradients are summed and weights gathered"
   CHECK(tail_at(2).summing == Summing::behind_each);
   // Each pass does it by itself.
   CHECK(tail_at(3).empty());
-  CHECK(extras_of(scenario).has(BufferKind::workspace));
+  CHECK(extras_of(layout).has(BufferKind::workspace));
   // Alone there is nothing to share.
-  scenario.model.layers[1].copies = 1;
-  CHECK(training_of(scenario, settle(scenario)).zero == 0);
+  layout.model.layers[1].copies = 1;
+  CHECK(training_of(layout).zero == 0);
 }
 
 TEST_CASE("an order that updates as it goes is refused where a group would have to sum") {
-  Scenario scenario = two_stages();
-  scenario.schedule = "pipedream";
   try {
-    extras_of(scenario);
+    extras_of(two_stages("pipedream"));
     FAIL("it was accepted");
   } catch (const InputError& error) {
     CHECK(error.where() == "/parallel");

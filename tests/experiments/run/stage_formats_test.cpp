@@ -18,7 +18,7 @@ const std::string stage_formats_pipeline = R"({
   "schedule": { "name": "1f1b", "microbatches": 8 } })";
 
 Layout settled(const std::vector<std::string>& settings) {
-  return settle(parse_scenario(stage_formats_pipeline, "s.json", settings));
+  return with_codecs(settle(parse_scenario(stage_formats_pipeline, "s.json", settings)));
 }
 
 /// The bits of each stage's stash; 0 where it stays as it is.

@@ -58,10 +58,10 @@ TEST_CASE("a scenario runs, and what it does not say has its default") {
   const Scenario scenario = parse_scenario(scenario_plain, "folder/s.json");
   CHECK(scenario.source == "folder/s.json");
   CHECK(scenario.folder == "folder");
-  CHECK(scenario.hardware == "ideal");
-  CHECK(scenario.partitioner == "even");
-  CHECK(scenario.overlap == Overlap::serial);
-  CHECK_FALSE(scenario.capacity_bytes.has_value());
+  CHECK(scenario.hardware.name == "ideal");
+  CHECK(scenario.partition.name == "even");
+  CHECK(scenario.schedule.overlap == Overlap::serial);
+  CHECK_FALSE(scenario.memory.capacity_bytes.has_value());
 }
 
 TEST_CASE("unknown keys are refused with those that are known there") {
@@ -373,7 +373,7 @@ TEST_CASE("reading takes time in proportion to the length of a list, not to its 
                                "hardware": {"devices": 1}, "model": {"layers": [)" +
                            layers + "}}";
   const std::clock_t start = std::clock();
-  CHECK(parse_scenario(text, "s.json").model.layers.size() == 100'000);
+  CHECK(parse_scenario(text, "s.json").model.graph.layers.size() == 100'000);
   // A fifth of a second; the square would take ten.
   CHECK(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC < 5);
 }

@@ -1,4 +1,4 @@
-#include "experiments/scenario/hardware_choice.hpp"
+#include "experiments/scenario/settle_hardware.hpp"
 
 #include <doctest/doctest.h>
 
@@ -17,8 +17,8 @@ const std::string plain = R"({
   "model":    { "stages": [ {"forward_us": 1, "activation_bytes": 1e6}, {"forward_us": 1} ] },
   "schedule": { "name": "forward-only", "microbatches": 1 } })";
 
-Scenario with(const std::string& hardware) {
-  return parse_scenario(plain, "s.json", {"/hardware=" + hardware});
+Layout with(const std::string& hardware) {
+  return settle(parse_scenario(plain, "s.json", {"/hardware=" + hardware}));
 }
 
 /// What a scenario comes to: its makespan, or why it is refused.
@@ -40,20 +40,19 @@ void check_refused(const std::string& hardware, const std::string& start) {
 }  // namespace
 
 TEST_CASE("hardware by a machine's name has its device, its links and roofline's times") {
-  const Scenario scenario = with(R"({"name": "dgx-h100"})");
-  CHECK(scenario.hardware == "dgx-h100");
-  CHECK(cost_model_of(scenario) == "roofline");
-  REQUIRE(scenario.hardware_spec.machine);
-  CHECK(scenario.hardware_spec.machine->device.name == "h100-sxm5-80gb");
-  CHECK(scenario.hardware_spec.topology->kind == "rails");
-  CHECK(scenario.capacity_bytes == 80000000000);
+  const Layout layout = with(R"({"name": "dgx-h100"})");
+  CHECK(layout.hardware.cost_model == "roofline");
+  REQUIRE(layout.hardware.spec.machine);
+  CHECK(layout.hardware.spec.machine->device.name == "h100-sxm5-80gb");
+  CHECK(layout.hardware.spec.topology->kind == "rails");
+  CHECK(layout.memory.capacity_bytes == 80000000000);
 }
 
 TEST_CASE("a capacity that is stated counts, not that of the device") {
-  const Scenario scenario = parse_scenario(
-      plain, "s.json", {R"(/hardware={"name": "dgx-1"})", "/memory={\"capacity_bytes\": 7}"});
-  CHECK(scenario.capacity_bytes == 7);
-  CHECK_FALSE(with(R"({"name": "ideal"})").capacity_bytes.has_value());
+  const Layout layout = settle(parse_scenario(
+      plain, "s.json", {R"(/hardware={"name": "dgx-1"})", "/memory={\"capacity_bytes\": 7}"}));
+  CHECK(layout.memory.capacity_bytes == 7);
+  CHECK_FALSE(with(R"({"name": "ideal"})").memory.capacity_bytes.has_value());
 }
 
 TEST_CASE("a device alone gets a link by name, or by numbers, or both") {
@@ -63,32 +62,32 @@ TEST_CASE("a device alone gets a link by name, or by numbers, or both") {
   CHECK(outcome(R"({"name": "v100-sxm2-16gb", "bandwidth_bytes_per_s": 1e9, "latency_us": 5})") ==
         "1007");
   CHECK(outcome(R"({"name": "roofline", "device": "v100-sxm2-16gb", "transfer_us": 3})") == "5");
-  const Scenario scenario = with(R"({"name": "v100-sxm2-16gb", "link": "nvlink-2"})");
-  CHECK(scenario.hardware_spec.bandwidth_bytes_per_s == 150e9);
-  CHECK(scenario.hardware_spec.latency_us == 0.7);
-  CHECK(scenario.hardware_spec.machine->nic->bandwidth_bytes_per_s == 150e9);
+  const Layout layout = with(R"({"name": "v100-sxm2-16gb", "link": "nvlink-2"})");
+  CHECK(layout.hardware.spec.bandwidth_bytes_per_s == 150e9);
+  CHECK(layout.hardware.spec.latency_us == 0.7);
+  CHECK(layout.hardware.spec.machine->nic->bandwidth_bytes_per_s == 150e9);
   check_refused(R"({"name": "v100-sxm2-16gb"})",
                 "s.json: /hardware/link: \"link\" is missing; v100-sxm2-16gb is a device alone");
 }
 
 TEST_CASE("a device may have a topology, and a link for what its groups do") {
-  const Scenario scenario = with(R"({"name": "h100-sxm5-80gb", "link": "nvlink-4",
+  const Layout layout = with(R"({"name": "h100-sxm5-80gb", "link": "nvlink-4",
     "topology": {"kind": "nvswitch", "nvlink_bandwidth_bytes_per_s": 1e9}})");
-  CHECK_FALSE(scenario.hardware_spec.bandwidth_bytes_per_s.has_value());
-  CHECK(scenario.hardware_spec.machine->nic->bandwidth_bytes_per_s == 450e9);
-  CHECK(text_us(run(scenario).report->makespan) == "1002");
+  CHECK_FALSE(layout.hardware.spec.bandwidth_bytes_per_s.has_value());
+  CHECK(layout.hardware.spec.machine->nic->bandwidth_bytes_per_s == 450e9);
+  CHECK(text_us(run(layout).report->makespan) == "1002");
 }
 
 TEST_CASE("ideal links may be named too") {
-  const Scenario scenario = with(R"({"name": "ideal", "link": "ib-hdr"})");
-  CHECK(scenario.hardware_spec.bandwidth_bytes_per_s == 25e9);
-  CHECK_FALSE(scenario.hardware_spec.machine.has_value());
+  const Layout layout = with(R"({"name": "ideal", "link": "ib-hdr"})");
+  CHECK(layout.hardware.spec.bandwidth_bytes_per_s == 25e9);
+  CHECK_FALSE(layout.hardware.spec.machine.has_value());
 }
 
 TEST_CASE("what a device reaches can be said in the scenario") {
-  const Scenario scenario = with(R"({"name": "dgx-a100", "efficiency": 0.5,
+  const Layout layout = with(R"({"name": "dgx-a100", "efficiency": 0.5,
     "memory_efficiency": 0.75, "kernel_us": 7, "kernel_issue_us": 0})");
-  const Device& device = scenario.hardware_spec.machine->device;
+  const Device& device = layout.hardware.spec.machine->device;
   CHECK(efficiency_at(device.matrix_efficiency, 1e-3) == 0.5);
   CHECK(efficiency_at(device.matrix_efficiency, 1e3) == 0.5);
   CHECK(device.tile == 1);
@@ -98,17 +97,17 @@ TEST_CASE("what a device reaches can be said in the scenario") {
 }
 
 TEST_CASE("efficiencies may grow with the size of a kernel") {
-  const Scenario scenario = with(R"({"name": "dgx-a100",
+  const Layout layout = with(R"({"name": "dgx-a100",
     "efficiency": {"most": 0.8, "half_at_gflop": 2}, "unaligned_efficiency": 0.25,
     "memory_efficiency": {"most": 0.5, "half_at_mb": 10}, "collective_us": 30})");
-  const Machine& machine = *scenario.hardware_spec.machine;
+  const Machine& machine = *layout.hardware.spec.machine;
   CHECK(efficiency_at(machine.device.matrix_efficiency, 2) == doctest::Approx(0.4));
   CHECK(efficiency_at(machine.device.memory_efficiency, 10) == doctest::Approx(0.25));
   CHECK(machine.device.tile == 1);
   CHECK(machine.device.unaligned_efficiency == 0.25);
   CHECK(machine.collective_us == 30);
   CHECK(efficiency_at(with(R"({"name": "dgx-a100", "efficiency": {"most": 0.8}})")
-                          .hardware_spec.machine->device.matrix_efficiency,
+                          .hardware.spec.machine->device.matrix_efficiency,
                       1e-3) == 0.8);
   check_refused(R"({"name": "dgx-a100", "efficiency": {"half_at_gflop": 2}})",
                 "s.json: /hardware/efficiency/most: \"most\" is missing");
@@ -141,12 +140,12 @@ TEST_CASE("parameters of a machine's topology can be replaced, and its kind") {
   // 1 MB over NVLink, both hops of 0.5 us, at 1 GB/s.
   CHECK(outcome(R"({"name": "dgx-h100", "topology": {"nvlink_bandwidth_bytes_per_s": 1e9}})") ==
         "1003");
-  const Scenario scenario = with(R"({"name": "dgx-h100", "topology": {"kind": "leaf-spine",
+  const Layout layout = with(R"({"name": "dgx-h100", "topology": {"kind": "leaf-spine",
     "nodes_per_leaf": 4, "spines": 2, "uplink_bandwidth_bytes_per_s": 1e11}})");
-  CHECK(scenario.hardware_spec.topology->parameters.at("nic_bandwidth_bytes_per_s") == 50e9);
-  CHECK(scenario.hardware_spec.topology->parameters.at("devices_per_node") == 8);
+  CHECK(layout.hardware.spec.topology->parameters.at("nic_bandwidth_bytes_per_s") == 50e9);
+  CHECK(layout.hardware.spec.topology->parameters.at("devices_per_node") == 8);
   CHECK(with(R"({"name": "tpu-v3-slice", "topology": {"x": 8, "y": 8}})")
-            .hardware_spec.machine->devices == 64);
+            .hardware.spec.machine->devices == 64);
   check_refused(R"({"name": "dgx-h100", "topology": {"spines": 2}})",
                 "s.json: /hardware/topology/spines: unknown parameter \"spines\"; rails takes");
 }

@@ -1,6 +1,8 @@
-#include "experiments/scenario/network_input.hpp"
+#include "experiments/scenario/read_network.hpp"
 
 #include <nlohmann/json.hpp>
+
+#include "experiments/files/json_input.hpp"
 
 namespace penstock {
 namespace {
@@ -40,11 +42,13 @@ CollectiveChoice read_collectives(const json& collectives) {
 
 }  // namespace
 
-void read_network(const json& hardware, HardwareSpec& spec) {
-  if (hardware.contains("host_latency_us")) spec.host_latency_us = hardware["host_latency_us"];
-  if (hardware.contains("host_bandwidth_bytes_per_s")) {
-    spec.host_bandwidth_bytes_per_s = hardware["host_bandwidth_bytes_per_s"];
-  }
+HardwareSpec read_network(const json& hardware) {
+  HardwareSpec spec;
+  take(hardware, "transfer_us", spec.transfer_us);
+  take(hardware, "latency_us", spec.latency_us);
+  take(hardware, "bandwidth_bytes_per_s", spec.bandwidth_bytes_per_s);
+  take(hardware, "host_latency_us", spec.host_latency_us);
+  take(hardware, "host_bandwidth_bytes_per_s", spec.host_bandwidth_bytes_per_s);
   if (hardware.contains("sharing")) {
     spec.sharing = hardware["sharing"] == "fifo" ? Sharing::fifo : Sharing::fair;
   }
@@ -58,6 +62,7 @@ void read_network(const json& hardware, HardwareSpec& spec) {
     spec.collectives = read_collectives(hardware["collectives"]);
   }
   if (hardware.contains("topology")) spec.topology = read_topology(hardware["topology"]);
+  return spec;
 }
 
 }  // namespace penstock

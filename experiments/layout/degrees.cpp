@@ -1,0 +1,49 @@
+#include "experiments/layout/degrees.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+std::uint32_t replicas_by_devices(const Scenario& scenario) {
+  const ParallelSection& parallel = scenario.parallel;
+  const auto& devices = scenario.hardware.devices;
+  if (!devices || !parallel.pipeline) return 1;
+  const std::uint64_t others =
+      std::uint64_t{*parallel.pipeline} * parallel.tensor * parallel.context * parallel.expert;
+  if (others == 0 || *devices % others != 0) {
+    throw InputError("/hardware/devices",
+                     fmt::format("{} devices do not divide by the {} that one copy of the pipeline "
+                                 "takes",
+                                 *devices, others));
+  }
+  return static_cast<std::uint32_t>(*devices / others);
+}
+
+}  // namespace
+
+Degrees settle_degrees(const Scenario& scenario) {
+  const ParallelSection& parallel = scenario.parallel;
+  return {.tensor = parallel.tensor,
+          .data = parallel.data ? *parallel.data : replicas_by_devices(scenario),
+          .context = parallel.context,
+          .expert = parallel.expert,
+          .sequence_parallel = parallel.sequence,
+          .overlaps_sums = parallel.overlap_sums};
+}
+
+std::uint64_t devices_per_rank(const Degrees& degrees) {
+  std::uint64_t product = 1;
+  for (const std::uint32_t degree :
+       {degrees.tensor, degrees.data, degrees.context, degrees.expert}) {
+    product *= degree;
+    if (product > (std::uint64_t{1} << 32)) {
+      throw InputError("/parallel", "the degrees multiply to more than 2^32 devices a rank");
+    }
+  }
+  return product;
+}
+
+}  // namespace penstock

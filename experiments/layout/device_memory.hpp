@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "experiments/scenario/memory_section.hpp"
+#include "hardware_models/spec/machine.hpp"
+
+namespace penstock {
+
+/// The memory of a rank, and what it keeps beside activations.
+struct DeviceMemory {
+  std::optional<std::uint64_t> capacity_bytes;  // without a value: nobody says
+  MemoryPolicy policy = MemoryPolicy::finding;
+  BytesPerParameter kept;
+  std::uint32_t zero = 0;
+  std::optional<double> gathered_bytes;  // of parameters at a time, with ZeRO-3
+  double context_bytes = 0;
+  double reserve = 0;  // share of the capacity that the allocator cannot use
+};
+
+/// What the scenario leaves open is as the machine brings it. Throws InputError with a pointer into
+/// the scenario.
+DeviceMemory settle_memory(const MemorySection& section, const std::optional<Machine>& machine);
+
+}  // namespace penstock

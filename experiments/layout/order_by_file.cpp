@@ -1,0 +1,91 @@
+#include <fmt/format.h>
+
+#include "experiments/files/files.hpp"
+#include "experiments/formats/torch_csv.hpp"
+#include "experiments/layout/order.hpp"
+#include "experiments/layout/pipeline_ranks.hpp"
+#include "sim/base/error.hpp"
+#include "sim/order/microbatch_columns.hpp"
+#include "sim/order/order_fault.hpp"
+
+namespace penstock {
+namespace {
+
+/// Runs a step whose errors are about an order's file.
+template <class Step>
+auto about_file(const std::string& path, Step step) {
+  try {
+    return step();
+  } catch (const InputError& error) {
+    throw in_file(path, error);
+  }
+}
+
+/// The chains that the scenario gives, or one of all stages.
+Placement placement_of_file(const Scenario& scenario, const OrderFile& order) {
+  try {
+    return placement_of(order, scenario.schedule.chains);
+  } catch (const InputError& error) {
+    throw in_file(scenario.source, InputError("/schedule/chains", error.what()));
+  }
+}
+
+}  // namespace
+
+Order order_by_file(const Scenario& scenario) {
+  const std::string path = resolve(scenario.folder, scenario.schedule.file);
+  const std::string text = read_file(path);
+  const OrderFile file = about_file(path, [&] {
+    OrderFile read = read_torch_csv(text);
+    require_compute_only(read);
+    placement_of(read, {});  // refuses what is wrong whatever the chains are
+    return read;
+  });
+  Order order;
+  order.name = scenario.schedule.file;
+  order.placement = placement_of_file(scenario, file);
+  about_file(path, [&] {
+    const auto fault = find_order_fault(file.schedule, order.placement);
+    if (!fault) return;
+    throw OrderError(index(fault->rank), column_of(file, fault->rank, fault->action), fault->text);
+  });
+  order.microbatches = MicrobatchColumns(file.schedule).count();
+  order.schedule = file.schedule;
+  return order;
+}
+
+void check_against_order(const Scenario& scenario, const Degrees& degrees, const Batch& batch,
+                         const Order& order) {
+  const std::uint32_t ranks = order.schedule.ranks();
+  if (scenario.parallel.pipeline && *scenario.parallel.pipeline != ranks) {
+    throw InputError("/parallel/pipeline", fmt::format("it is {}, but the order has {} rows",
+                                                       *scenario.parallel.pipeline, ranks));
+  }
+  const std::uint32_t stages = order.placement.stage_count();
+  if (scenario.parallel.chunks && std::uint64_t{*scenario.parallel.chunks} * ranks != stages) {
+    throw InputError("/parallel/chunks", fmt::format("it is {}, but the order has {} stages on {} "
+                                                     "ranks",
+                                                     *scenario.parallel.chunks, stages, ranks));
+  }
+  if (batch.microbatches && *batch.microbatches != order.microbatches) {
+    throw InputError("/schedule/microbatches",
+                     fmt::format("it is {}, but the order has {} microbatches", *batch.microbatches,
+                                 order.microbatches));
+  }
+  if (!scenario.schedule.settings.empty()) {
+    throw InputError(option_pointer(scenario.schedule.settings.begin()->first),
+                     "unknown key; an order from a file takes no options of a rule");
+  }
+  if (!scenario.partition.ranks.empty()) {
+    throw InputError("/partition/ranks", "an order from a file brings its own placement");
+  }
+  for (const auto& chain : order.placement.chains()) {
+    if (chain.size() == order.placement.chains().front().size()) continue;
+    throw InputError("/schedule/chains",
+                     "the chains differ in length; each is one copy of the "
+                     "model");
+  }
+  check_devices(scenario, degrees, ranks);
+}
+
+}  // namespace penstock

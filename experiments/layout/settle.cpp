@@ -1,0 +1,158 @@
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "experiments/files/files.hpp"
+#include "experiments/layout/cut.hpp"
+#include "experiments/layout/layout.hpp"
+#include "experiments/layout/layout_model.hpp"
+#include "experiments/layout/order.hpp"
+#include "schedules/partitioners/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+
+namespace penstock {
+namespace {
+
+/// Runs a step whose errors are about the scenario's own text.
+template <class Step>
+auto about(const Scenario& scenario, Step step) {
+  try {
+    return step();
+  } catch (const InputError& error) {
+    throw in_file(scenario.source, error);
+  }
+}
+
+/// Activations beyond what each rank keeps go to its host and come back.
+Schedule with_offload(const Order& order, const Offload& offload) {
+  if (order.policy != nullptr) {
+    throw InputError("/offload",
+                     "it goes with an order that is known before; a policy decides as it runs");
+  }
+  try {
+    return offloaded(order.schedule, offload);
+  } catch (const RuleError& error) {
+    throw InputError("/offload", error.what());
+  }
+}
+
+void check_partitioner(const Scenario& scenario) {
+  const std::string& name = scenario.partition.name;
+  if (find_named(partitioner_entries(), name) != nullptr) return;
+  throw InputError("/partition/name", fmt::format("unknown name \"{}\"; known: {}", name,
+                                                  names_of(partitioner_entries())));
+}
+
+Conditions conditions_of(const Scenario& scenario) {
+  const TransferRules& transfers = scenario.hardware.transfers;
+  return {.network = {},
+          .stall_above_bytes = {},
+          .compute_slowdown = scenario.overheads.compute_slowdown,
+          .transfer_slowdown = scenario.overheads.transfer_slowdown,
+          .blocking_sends = transfers.blocking,
+          .rendezvous = transfers.rendezvous,
+          .in_flight = transfers.in_flight};
+}
+
+OverheadsSection overheads_of(const Scenario& scenario, const std::optional<Machine>& machine) {
+  OverheadsSection overheads = scenario.overheads;
+  if (machine && !overheads.warm_up_us) overheads.warm_up_us = machine->warm_up_us;
+  return overheads;
+}
+
+void take_order(Order order, Layout& layout) {
+  layout.name = std::move(order.name);
+  layout.placement = std::move(order.placement);
+  layout.schedule = std::move(order.schedule);
+  layout.microbatches = order.microbatches;
+  layout.slices = order.slices;
+  layout.rule = order.rule;
+  layout.policy = order.policy;
+  layout.options = std::move(order.options);
+}
+
+/// The devices of a rank, and how far apart those are that hold the same weights.
+void spread_ranks(Layout& layout) {
+  HardwareSpec& spec = layout.hardware.spec;
+  const Degrees& degrees = layout.degrees;
+  spec.ranks = layout.placement.ranks();
+  spec.devices_per_rank = degrees.group() * degrees.data;
+  // Without data replicas the next copy of a weight is inside the group, beyond its tensor group.
+  spec.devices_per_replica = degrees.data > 1 ? degrees.group() : degrees.tensor;
+  spec.tensor = degrees.tensor;
+  spec.context = degrees.context;
+  spec.expert = degrees.expert;
+}
+
+/// What is settled without the order.
+Layout without_order(const Scenario& scenario, const SettleOptions& options) {
+  Layout layout;
+  layout.source = scenario.source;
+  about(scenario, [&] {
+    layout.degrees = settle_degrees(scenario);
+    layout.batch = settle_batch(scenario, layout.degrees);
+  });
+  layout.hardware = settle_hardware(scenario, options.catalogue);  // errors name its own files
+  const auto& machine = layout.hardware.spec.machine;
+  about(scenario, [&] { layout.memory = settle_memory(scenario.memory, machine); });
+  layout.allows_stale = options.allows_stale;
+  layout.overlap = scenario.schedule.overlap;
+  layout.recompute = scenario.recompute;
+  layout.codec = scenario.codec;
+  layout.overheads = overheads_of(scenario, machine);
+  layout.conditions = conditions_of(scenario);
+  layout.chance = scenario.chance;
+  layout.notes = scenario.model.notes;
+  layout.notes.insert(layout.notes.end(), layout.hardware.notes.begin(),
+                      layout.hardware.notes.end());
+  return layout;
+}
+
+Order order_of(const Scenario& scenario, const Degrees& degrees, const Batch& batch) {
+  if (!scenario.schedule.policy.empty()) {
+    return order_by_policy(scenario, degrees, *batch.microbatches);
+  }
+  return order_by_rule(scenario, degrees, *batch.microbatches);
+}
+
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+}  // namespace
+
+Layout settle(const Scenario& scenario, const SettleOptions& options) {
+  Layout layout = without_order(scenario, options);
+  const bool by_file = !scenario.schedule.file.empty();
+  Order order;
+  if (by_file) order = order_by_file(scenario);  // errors name the order's own file
+  about(scenario, [&] {
+    if (by_file) {
+      check_against_order(scenario, layout.degrees, layout.batch, order);
+    } else {
+      order = order_of(scenario, layout.degrees, layout.batch);
+    }
+    if (scenario.offload) order.schedule = with_offload(order, *scenario.offload);
+    take_order(std::move(order), layout);
+    spread_ranks(layout);
+    check_partitioner(scenario);
+    layout.shape = shape_of(scenario.model, layout);
+    layout.spec = scenario.model.spec;
+    layout.model = model_of(scenario, layout.batch, layout.shape);
+    layout.partition = cut_model(scenario, layout.model, layout.placement);
+    layout.tied_embedding_bytes = scenario.model.tied_embedding_bytes;
+    fit_model(layout);
+  });
+  return layout;
+}
+
+std::string title_of(const Layout& layout) {
+  const std::uint32_t ranks = layout.placement.ranks();
+  const std::uint32_t stages = layout.placement.stage_count();
+  std::string title = fmt::format("{}, {}", layout.name, counted(ranks, "rank", "ranks"));
+  if (stages != ranks) title += ", " + counted(stages, "stage", "stages");
+  return title + ", " + counted(layout.microbatches, "microbatch", "microbatches");
+}
+
+}  // namespace penstock

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "experiments/layout/layout.hpp"
+#include "experiments/run/run_options.hpp"
+#include "experiments/run/run_result.hpp"
+
+namespace penstock {
+
+/// Runs a layout whose stash is encoded in one way throughout. Throws as `run`.
+RunResult run_once(Layout layout, const RunOptions& options);
+
+}  // namespace penstock

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+
+#include "experiments/run/simulation.hpp"
+
+namespace penstock {
+
+/// How to run a scenario.
+struct RunOptions {
+  Engine engine = Engine::automatic;
+  std::uint32_t repeat = 0;  // how many draws to make for a distribution; 0: none
+};
+
+}  // namespace penstock

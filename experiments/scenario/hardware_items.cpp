@@ -1,0 +1,73 @@
+#include "experiments/scenario/hardware_items.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "experiments/files/files.hpp"
+#include "experiments/scenario/hardware_checks.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+
+/// What a machine's file names may lie beside it, in files of these names.
+void take_neighbours(const CatalogueItem& item, const std::string& path, Catalogue& catalogue) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  const json facts = json::parse(item.text);
+  for (const char* key : {"device", "link", "host_link", "nic_link"}) {
+    if (!facts.contains(key)) continue;
+    const std::string name = facts[key]["value"];
+    const std::filesystem::path file = folder / (name + ".json");
+    if (std::filesystem::is_regular_file(file))
+      catalogue[name] = read_catalogue_file(file.string());
+  }
+}
+
+}  // namespace
+
+std::string add_own_item(const Scenario& scenario, Catalogue& catalogue) {
+  const std::string path = resolve(scenario.folder, scenario.hardware.file);
+  CatalogueItem item = read_catalogue_file(path);
+  if (item.is == "link") {
+    refuse_hardware(scenario, "file",
+                    fmt::format("\"{}\" is a link; a machine or a device is needed", item.name));
+  }
+  if (item.is == "machine") take_neighbours(item, path, catalogue);
+  const std::string name = item.name;
+  catalogue[name] = std::move(item);
+  return name;
+}
+
+const CatalogueItem* machine_item(const Scenario& scenario, const std::string& name,
+                                  const Catalogue& catalogue) {
+  const std::string& device = scenario.hardware.device;
+  if (is_cost_model(name)) {
+    if (device.empty()) return nullptr;
+    if (const CatalogueItem* item = find_item(catalogue, "device", device)) return item;
+    refuse_hardware(
+        scenario, "device",
+        fmt::format("unknown name \"{}\"; known: {}", device, names_of_items(catalogue, "device")));
+  }
+  if (!device.empty()) {
+    refuse_hardware(
+        scenario, "device",
+        fmt::format("it stands beside \"{}\", which brings its device; it goes with the name "
+                    "\"roofline\" or \"measured\"",
+                    name));
+  }
+  for (const char* is : {"machine", "device"}) {
+    if (const CatalogueItem* item = find_item(catalogue, is, name)) return item;
+  }
+  refuse_hardware(scenario, "name",
+                  fmt::format("unknown name \"{}\"; known: {}; machines: {}; devices: {}", name,
+                              names_of(cost_model_entries()), names_of_items(catalogue, "machine"),
+                              names_of_items(catalogue, "device")));
+}
+
+}  // namespace penstock

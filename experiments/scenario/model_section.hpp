@@ -1,0 +1,50 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/model_files/model_file.hpp"
+#include "hardware_models/spec/model_spec.hpp"
+#include "sim/model/model_graph.hpp"
+
+namespace penstock {
+
+/// "model": layers by times, by kinds, or from a file.
+struct ModelSection {
+  ModelGraph graph;           // by times, or
+  ModelSpec spec;             // by kinds of layers
+  bool stages_given = false;  // each layer of the graph is one model stage
+  bool from_file = false;
+  std::optional<double> sequence;  // tokens of one example
+  std::optional<double> max_sequence;
+  std::optional<double> microbatch;  // examples that a device works on at a time
+  std::optional<double> profiled_microbatch;
+  std::optional<std::string> dtype;
+  double tied_embedding_bytes = 0;
+  std::vector<std::string> notes;  // of the model's file: what was assumed
+
+  bool by_kind() const { return !spec.blocks.empty(); }
+};
+
+/// Reads the section, which the schema has checked. `file`: the file that it names, empty where it
+/// names none; what its training command says stands in for what the section leaves open. Throws
+/// InputError with a pointer into the scenario.
+ModelSection read_model(const nlohmann::json& section, const ModelFile& file);
+
+// Its parts, each read in a file of its own.
+
+/// Layers that state their times, at `place` in the scenario, in a chain.
+ModelGraph read_timed_layers(const nlohmann::json& layers, const std::string& place);
+
+/// Replaces the edges of a graph. Throws InputError for a layer that is not there and for a cycle.
+void read_edges(const nlohmann::json& edges, ModelGraph& graph);
+
+/// Layers by their kinds, each as often as it is repeated.
+ModelSpec read_blocks(const nlohmann::json& layers);
+
+/// Whether a layer names its kind, or has parts that do.
+bool is_block(const nlohmann::json& layer);
+
+}  // namespace penstock

@@ -1,0 +1,65 @@
+#include <nlohmann/json.hpp>
+
+#include "experiments/files/json_input.hpp"
+#include "experiments/scenario/hardware_section.hpp"
+#include "experiments/scenario/read_network.hpp"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+
+/// One share for work of every size, or the most of it and the size at which half of that is
+/// reached.
+std::optional<Efficiency> read_efficiency(const json& hardware, const char* key,
+                                          const char* half_at) {
+  if (!hardware.contains(key)) return std::nullopt;
+  const json& stated = hardware[key];
+  if (stated.is_number()) return Efficiency{{{1, stated}}};
+  return Efficiency{{{1, stated["most"]}}, stated.value(half_at, 0.0)};
+}
+
+/// What differs from what a machine, device or link of the catalogue says.
+void read_differences(const json& section, HardwareSection& hardware) {
+  hardware.efficiency = read_efficiency(section, "efficiency", "half_at_gflop");
+  hardware.memory_efficiency = read_efficiency(section, "memory_efficiency", "half_at_mb");
+  take(section, "unaligned_efficiency", hardware.unaligned_efficiency);
+  take(section, "kernel_us", hardware.kernel_us);
+  take(section, "kernel_issue_us", hardware.kernel_issue_us);
+  take(section, "link_efficiency", hardware.link_efficiency);
+  take(section, "nic_efficiency", hardware.nic_efficiency);
+  take(section, "collective_us", hardware.collective_us);
+}
+
+TransferRules read_transfers(const json& section) {
+  TransferRules transfers;
+  take(section, "blocking", transfers.blocking);
+  take(section, "rendezvous", transfers.rendezvous);
+  take(section, "in_flight", transfers.in_flight);
+  return transfers;
+}
+
+}  // namespace
+
+HardwareSection read_hardware(const json& section, const TrainingCommand& command) {
+  HardwareSection hardware;
+  hardware.devices = command.devices;
+  take(section, "name", hardware.name);
+  hardware.named = section.contains("name");
+  take(section, "file", hardware.file);
+  take(section, "device", hardware.device);
+  take(section, "link", hardware.link);
+  take(section, "profile", hardware.profile);
+  take(section, "devices", hardware.devices);
+  read_differences(section, hardware);
+  hardware.names_collectives = section.contains("collectives");
+  for (const char* key : {"link", "transfer_us", "latency_us", "bandwidth_bytes_per_s", "links",
+                          "routes", "topology"}) {
+    hardware.names_links = hardware.names_links || section.contains(key);
+  }
+  hardware.stated = read_network(section);
+  if (section.contains("transfers")) hardware.transfers = read_transfers(section["transfers"]);
+  return hardware;
+}
+
+}  // namespace penstock

@@ -1,0 +1,28 @@
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "experiments/files/json_input.hpp"
+#include "experiments/scenario/named_value.hpp"
+#include "experiments/scenario/recompute_section.hpp"
+
+namespace penstock {
+
+RecomputeSection read_recompute(const nlohmann::json& section, const TrainingCommand& command) {
+  constexpr std::array modes{"none", "full", "selective", "except_last"};
+  RecomputeSection recompute;
+  recompute.mode = command.recompute;
+  take(section, "early", recompute.early);
+  if (section.contains("unit")) {
+    recompute.unit = section["unit"] == "stage" ? RecomputeUnit::stage : RecomputeUnit::layer;
+  }
+  if (section.contains("mode")) recompute.mode = enumerator<RecomputeMode>(section["mode"], modes);
+  return recompute;
+}
+
+Offload read_offload(const nlohmann::json& section) {
+  Offload offload{.keep = section["keep"].get<std::uint32_t>()};
+  take(section, "ahead", offload.ahead);
+  return offload;
+}
+
+}  // namespace penstock

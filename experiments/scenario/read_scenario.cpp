@@ -1,0 +1,161 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "experiments/files/files.hpp"
+#include "experiments/files/json_input.hpp"
+#include "experiments/scenario/read_chance.hpp"
+#include "experiments/scenario/scenario.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+
+/// What a scenario names besides itself.
+struct NamedFiles {
+  ModelFile model;
+  std::optional<ModelFile> cut;  // how its layers are cut into stages
+};
+
+/// The files that a scenario names. Errors have the name of the file that is at fault in front.
+NamedFiles read_named_files(const json& document, const std::string& folder) {
+  NamedFiles files;
+  const json& model = document["model"];
+  if (model.contains("file")) {
+    files.model = read_model_file(
+        resolve(folder, model["file"]),
+        {.format = model.value("format", ""), .architecture = model.value("arch", "")});
+  }
+  const json partition = document.value("partition", json::object());
+  if (partition.contains("file")) {
+    files.cut = read_model_file(resolve(folder, partition["file"]));
+  }
+  return files;
+}
+
+/// Layers by kind are trained with Adam, unless a command names another optimizer, and keep what
+/// goes with their precision.
+MemorySection usual_memory(const ModelSection& model, const TrainingCommand& command) {
+  MemorySection memory;
+  memory.zero = command.distributed_optimizer.value_or(false) ? 1 : 0;
+  if (!model.by_kind()) return memory;
+  const std::string dtype = model.dtype.value_or("bf16");
+  memory.optimizer = command.optimizer.value_or(Optimizer::adam);
+  memory.precision = dtype == "bf16"   ? Precision::bf16
+                     : dtype == "fp16" ? Precision::fp16
+                                       : Precision::fp32;
+  return memory;
+}
+
+/// The keys of "expect" are names or pointers into the result.
+std::string read_expectations(const json& expect) {
+  for (const auto& [key, value] : expect.items()) {
+    if (!key.starts_with('/')) continue;
+    try {
+      (void)json::json_pointer(key);
+    } catch (const json::exception&) {
+      throw InputError((json::json_pointer("/expect") / key).to_string(),
+                       fmt::format("\"{}\" is no JSON pointer", key));
+    }
+  }
+  return expect.dump();
+}
+
+/// Searching formats takes a while: a section that says the same as before is not read again.
+CodecChoice read_codec(const json& document, const Scenario* before) {
+  const json section = document.value("codec", json::object());
+  if (before != nullptr && before->document->value("codec", json::object()) == section) {
+    return before->codec;
+  }
+  return read_codec_choice(section);
+}
+
+Scenario read_sections(const json& document, const NamedFiles& files, const Scenario* before) {
+  const TrainingCommand& command = files.model.command;
+  const json nothing = json::object();
+  const auto has = [&](const char* name) { return document.contains(name); };
+  const auto section = [&](const char* name) -> const json& {
+    return has(name) ? document[name] : nothing;
+  };
+  Scenario scenario;
+  scenario.model = read_model(document["model"], files.model);
+  scenario.hardware = read_hardware(section("hardware"), command);
+  scenario.hardware.stated.precision = scenario.model.dtype.value_or("bf16");
+  scenario.partition = read_partition(section("partition"), files.model, files.cut);
+  scenario.parallel = read_parallel(section("parallel"), command);
+  scenario.schedule = read_schedule(has("schedule") ? &document["schedule"] : nullptr, command);
+  scenario.recompute = read_recompute(section("recompute"), command);
+  if (has("offload")) scenario.offload = read_offload(document["offload"]);
+  scenario.codec = read_codec(document, before);
+  scenario.memory = read_memory(section("memory"), usual_memory(scenario.model, command));
+  scenario.overheads = read_overheads(section("overheads"));
+  scenario.chance = read_chance(section("chance"));
+  if (has("expect")) scenario.expect = read_expectations(document["expect"]);
+  return scenario;
+}
+
+/// "penstock": another version of the format deserves its own words.
+void check_version(const json& document) {
+  if (!document.is_object() || !document.contains("penstock") || document["penstock"] == 1) return;
+  throw InputError("/penstock", fmt::format("format version {} is unknown; this program reads 1",
+                                            document["penstock"].dump()));
+}
+
+/// Runs a step whose errors are about the scenario's own text.
+template <class Step>
+auto about(const std::string& source, Step step) {
+  try {
+    return step();
+  } catch (const InputError& error) {
+    throw in_file(source, error);
+  }
+}
+
+/// Reads a document once settings have changed it; where it is that of another scenario, changed,
+/// `before` is that one.
+Scenario read_document(json document, const std::string& source,
+                       const std::vector<std::string>& settings, const Scenario* before) {
+  static const Schema schema(json::parse(scenario_schema()));
+  about(source, [&] {
+    apply_settings(document, settings);
+    check_version(document);
+    schema.check(document);
+  });
+  const std::string folder =
+      source == "-" ? "." : std::filesystem::path(source).parent_path().string();
+  const NamedFiles files = read_named_files(document, folder);
+  Scenario scenario = about(source, [&] { return read_sections(document, files, before); });
+  scenario.source = source;
+  scenario.folder = folder;
+  scenario.document = std::make_shared<const json>(std::move(document));
+  return scenario;
+}
+
+}  // namespace
+
+Scenario scenario_from(json document, const std::string& source,
+                       const std::vector<std::string>& settings) {
+  return read_document(std::move(document), source, settings, nullptr);
+}
+
+Scenario parse_scenario(const std::string& text, const std::string& source,
+                        const std::vector<std::string>& settings) {
+  return scenario_from(about(source, [&] { return parse_json(text); }), source, settings);
+}
+
+Scenario read_scenario(const std::string& path, const std::vector<std::string>& settings) {
+  return parse_scenario(read_file(path), path, settings);
+}
+
+Scenario changed(const Scenario& scenario, const std::vector<std::string>& settings,
+                 const std::vector<std::string>& left_out) {
+  json document = *scenario.document;
+  for (const std::string& section : left_out) document.erase(section);
+  return read_document(std::move(document), scenario.source, settings, &scenario);
+}
+
+}  // namespace penstock

@@ -1,0 +1,152 @@
+#include "experiments/scenario/settle_hardware.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "experiments/files/files.hpp"
+#include "experiments/formats/reading/profile_file.hpp"
+#include "experiments/scenario/hardware_checks.hpp"
+#include "experiments/scenario/hardware_items.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// The link by its name becomes that of every pair of ranks, and of the devices of a group.
+void take_link(const Scenario& scenario, const Catalogue& catalogue, HardwareSpec& spec) {
+  const std::string& name = scenario.hardware.link;
+  if (name.empty()) return;
+  const CatalogueItem* item = find_item(catalogue, "link", name);
+  if (item == nullptr) {
+    refuse_hardware(
+        scenario, "link",
+        fmt::format("unknown name \"{}\"; known: {}", name, names_of_items(catalogue, "link")));
+  }
+  if (spec.machine && spec.machine->topology) {
+    refuse_hardware(scenario, "link",
+                    fmt::format("{} brings its links; parameters of \"topology\" change "
+                                "them",
+                                spec.machine->name));
+  }
+  const LinkFacts link = link_of(*item);
+  const Speed speed{spec.bandwidth_bytes_per_s.value_or(link.bandwidth_bytes_per_s()),
+                    spec.latency_us.value_or(link.one.latency_us)};
+  if (spec.machine) spec.machine->nic = speed;
+  const bool wired = spec.topology || !spec.links.empty();
+  if (wired && !spec.machine) {
+    refuse_hardware(scenario, "link",
+                    "it stands beside \"topology\" or \"links\"; give one of them");
+  }
+  if (wired) return;  // between ranks these count
+  spec.bandwidth_bytes_per_s = speed.bandwidth_bytes_per_s;
+  spec.latency_us = speed.latency_us;
+}
+
+/// The share of their speed that links of a machine reach.
+void take_link_settings(const HardwareSection& hardware, Machine& machine) {
+  machine.link_efficiency = hardware.link_efficiency.value_or(machine.link_efficiency);
+  machine.nic_efficiency = hardware.nic_efficiency.value_or(machine.nic_efficiency);
+}
+
+/// A machine brings its topology; a device alone needs to be told its links.
+void take_topology(const Scenario& scenario, HardwareSpec& spec) {
+  if (!spec.machine) return;
+  Machine& machine = *spec.machine;
+  if (machine.topology) {
+    if (!spec.links.empty()) {
+      refuse_hardware(scenario, "links",
+                      fmt::format("{} brings its links; parameters of \"topology\" "
+                                  "change them",
+                                  machine.name));
+    }
+    set_topology(machine, spec.topology.value_or(TopologySpec{}));
+    take_link_settings(scenario.hardware, machine);
+    spec.topology = topology_in_use(machine);
+    return;
+  }
+  if (spec.bandwidth_bytes_per_s && !machine.nic) {
+    machine.nic = Speed{*spec.bandwidth_bytes_per_s, spec.latency_us.value_or(0)};
+  }
+  if (scenario.hardware.names_links) return;
+  refuse_hardware(
+      scenario, "link",
+      fmt::format("\"link\" is missing; {} is a device alone: name its link, one of penstock "
+                  "list hardware, or give \"bandwidth_bytes_per_s\" with \"latency_us\", or a "
+                  "\"topology\"",
+                  machine.name));
+}
+
+/// What the scenario says of the device itself.
+void take_device_settings(const HardwareSection& hardware, Machine& machine) {
+  Device& device = machine.device;
+  if (hardware.efficiency) {  // all that is lost, so tiles too
+    device.matrix_efficiency = *hardware.efficiency;
+    device.tile = 1;
+  }
+  if (hardware.memory_efficiency) device.memory_efficiency = *hardware.memory_efficiency;
+  if (hardware.unaligned_efficiency) device.unaligned_efficiency = *hardware.unaligned_efficiency;
+  if (hardware.collective_us) machine.collective_us = *hardware.collective_us;
+  if (hardware.kernel_us) device.kernel_us = *hardware.kernel_us;
+  if (hardware.kernel_issue_us) device.kernel_issue_us = *hardware.kernel_issue_us;
+}
+
+bool uses_catalogue(const HardwareSection& hardware) {
+  return !hardware.file.empty() || !hardware.device.empty() || !hardware.link.empty() ||
+         !is_cost_model(hardware.name);
+}
+
+/// Fills in what the scenario names of the catalogue. Returns the name of its hardware, which its
+/// own file may give.
+std::string take_named(const Scenario& scenario, const Catalogue* known, HardwareSpec& spec) {
+  std::string name = scenario.hardware.name;
+  if (!uses_catalogue(scenario.hardware)) return name;
+  Catalogue own;  // where what is known does not do
+  if (known == nullptr) own = read_catalogue();
+  if (!scenario.hardware.file.empty()) {
+    if (known != nullptr) own = *known;
+    name = add_own_item(scenario, own);
+    known = nullptr;
+  }
+  const Catalogue& catalogue = known != nullptr ? *known : own;
+  if (const CatalogueItem* item = machine_item(scenario, name, catalogue)) {
+    spec.machine = machine_of(catalogue, *item);
+  }
+  take_link(scenario, catalogue, spec);
+  take_topology(scenario, spec);
+  return name;
+}
+
+/// That products run in another precision than the model's.
+void note_precision(const Scenario& scenario, Hardware& hardware) {
+  const auto& machine = hardware.spec.machine;
+  if (!machine || !scenario.model.by_kind()) return;
+  const std::string& precision = hardware.spec.precision;
+  const auto runs = runs_in(machine->device, precision);
+  if (!runs || *runs == precision) return;
+  hardware.notes.push_back(fmt::format("{} has no {}; products run, and utilisation counts, in {}",
+                                       machine->device.name, precision, *runs));
+}
+
+std::string cost_model_of(const std::string& name, const HardwareSpec& spec) {
+  if (is_cost_model(name)) return name;
+  return spec.profile ? "measured" : "roofline";
+}
+
+}  // namespace
+
+Hardware settle_hardware(const Scenario& scenario, const Catalogue* known) {
+  check_names(scenario);
+  Hardware hardware;
+  hardware.spec = scenario.hardware.stated;
+  const std::string& profile = scenario.hardware.profile;
+  if (!profile.empty()) hardware.spec.profile = read_profile(resolve(scenario.folder, profile));
+  const std::string name = take_named(scenario, known, hardware.spec);
+  check_differences(scenario, hardware.spec.machine);
+  if (hardware.spec.machine) take_device_settings(scenario.hardware, *hardware.spec.machine);
+  hardware.cost_model = cost_model_of(name, hardware.spec);
+  note_precision(scenario, hardware);
+  return hardware;
+}
+
+}  // namespace penstock
