@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "experiments/files/json_input.hpp"
+#include "experiments/model_files/graph_at.hpp"
 #include "experiments/scenario/model_section.hpp"
 #include "sim/base/error.hpp"
 

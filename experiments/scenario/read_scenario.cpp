@@ -6,6 +6,7 @@
 
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_input.hpp"
+#include "experiments/formats/reading/read_model_file.hpp"
 #include "experiments/scenario/read_chance.hpp"
 #include "experiments/scenario/scenario.hpp"
 #include "sim/base/error.hpp"
