@@ -8,7 +8,6 @@
 #include <queue>
 
 #include "sim/base/error.hpp"
-#include "sim/model/sortable_layers.hpp"
 
 namespace penstock {
 namespace {

@@ -86,4 +86,8 @@ struct ModelGraph {
 /// layer of the cycle if there is one.
 std::vector<LayerIndex> topological_order(const ModelGraph& model);
 
+/// The layers as `topological_order` has them, without those that no order can hold: the ones on a
+/// cycle of edges, and behind one.
+std::vector<LayerIndex> sortable_layers(const ModelGraph& model);
+
 }  // namespace penstock

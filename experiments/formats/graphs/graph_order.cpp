@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/model/sortable_layers.hpp"
+#include "sim/model/model_graph.hpp"
 
 namespace penstock {
 namespace {
