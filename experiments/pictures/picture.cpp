@@ -1,8 +1,5 @@
 #include "experiments/pictures/picture.hpp"
 
-#include <cairo/cairo-pdf.h>
-#include <cairo/cairo-svg.h>
-#include <cairo/cairo.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +9,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "experiments/pictures/cairo.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -20,13 +18,13 @@ namespace {
 constexpr double png_scale = 2;
 
 struct Destroy {
-  void operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
+  void operator()(cairo_surface_t* surface) const { cairo().surface_destroy(surface); }
 };
 using Surface = std::unique_ptr<cairo_surface_t, Destroy>;
 
 void check(cairo_status_t status, const char* doing) {
   if (status == CAIRO_STATUS_SUCCESS) return;
-  throw std::runtime_error(fmt::format("{} failed: {}", doing, cairo_status_to_string(status)));
+  throw std::runtime_error(fmt::format("{} failed: {}", doing, cairo().status_to_string(status)));
 }
 
 /// What Cairo calls with each piece of a file; no exception may pass through Cairo.
@@ -41,20 +39,20 @@ cairo_status_t append(void* bytes, const unsigned char* data, unsigned int lengt
 
 Surface open_surface(PictureFormat format, double width, double height, std::string& bytes) {
   if (format == PictureFormat::svg) {
-    Surface surface(cairo_svg_surface_create_for_stream(append, &bytes, width, height));
-    cairo_svg_surface_set_document_unit(surface.get(), CAIRO_SVG_UNIT_PX);
+    Surface surface(cairo().svg_surface_create_for_stream(append, &bytes, width, height));
+    cairo().svg_surface_set_document_unit(surface.get(), CAIRO_SVG_UNIT_PX);
     return surface;
   }
   if (format == PictureFormat::pdf) {
-    Surface surface(cairo_pdf_surface_create_for_stream(append, &bytes, width, height));
+    Surface surface(cairo().pdf_surface_create_for_stream(append, &bytes, width, height));
     // Without the date of today, equal drawings give equal bytes.
-    cairo_pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_CREATE_DATE, "");
+    cairo().pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_CREATE_DATE, "");
     return surface;
   }
-  Surface surface(cairo_image_surface_create(CAIRO_FORMAT_RGB24,
-                                             static_cast<int>(std::ceil(width * png_scale)),
-                                             static_cast<int>(std::ceil(height * png_scale))));
-  cairo_surface_set_device_scale(surface.get(), png_scale, png_scale);
+  Surface surface(cairo().image_surface_create(CAIRO_FORMAT_RGB24,
+                                               static_cast<int>(std::ceil(width * png_scale)),
+                                               static_cast<int>(std::ceil(height * png_scale))));
+  cairo().surface_set_device_scale(surface.get(), png_scale, png_scale);
   return surface;
 }
 
@@ -86,17 +84,17 @@ std::string render(PictureFormat format, double width, double height,
                    const std::function<void(Canvas&)>& draw) {
   std::string bytes;  // outlives the surface, which writes to it
   const Surface surface = open_surface(format, width, height, bytes);
-  check(cairo_surface_status(surface.get()), "opening a picture");
+  check(cairo().surface_status(surface.get()), "opening a picture");
   {
-    Canvas canvas(cairo_create(surface.get()));
+    Canvas canvas(cairo().create(surface.get()));
     canvas.fill({0, 0, width, height}, paper);
     draw(canvas);
   }
   if (format == PictureFormat::png) {
-    check(cairo_surface_write_to_png_stream(surface.get(), append, &bytes), "writing a PNG");
+    check(cairo().surface_write_to_png_stream(surface.get(), append, &bytes), "writing a PNG");
   }
-  cairo_surface_finish(surface.get());
-  check(cairo_surface_status(surface.get()), "writing a picture");
+  cairo().surface_finish(surface.get());
+  check(cairo().surface_status(surface.get()), "writing a picture");
   if (format == PictureFormat::svg) drop_surface_number(bytes);
   return bytes;
 }
