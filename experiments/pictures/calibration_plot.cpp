@@ -53,8 +53,8 @@ ValueExtent extent_of(const CalibrationPanel& panel) {
     }
   }
   if (extent.low > extent.high) return {0, 1};
-  const double air = std::max(0.04 * (extent.high - extent.low), 0.05);
-  return {extent.low - air, extent.high + air};
+  const double room = std::max(0.04 * (extent.high - extent.low), 0.05);
+  return {extent.low - room, extent.high + room};
 }
 
 /// 1, 2 and 5 times powers of ten, or where these are too many, powers of ten.

@@ -218,8 +218,8 @@ Rectangle TimelineDrawing::box_of(std::size_t rank, const Cell& cell) const {
   const double right = snapped(time_(static_cast<double>(cell.end.picoseconds)));
   const double top = snapped(lane_top(rank) + cell.top * lane_height_);
   const double bottom = snapped(lane_top(rank) + cell.bottom * lane_height_);
-  const bool air = cell.microbatch && right - left >= 3;
-  return {left, top, std::max(right - left - (air ? 0.5 : 0.0), 0.25), bottom - top};
+  const bool apart = cell.microbatch && right - left >= 3;
+  return {left, top, std::max(right - left - (apart ? 0.5 : 0.0), 0.25), bottom - top};
 }
 
 void TimelineDrawing::draw_cells(Canvas& canvas) const {

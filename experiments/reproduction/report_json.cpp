@@ -15,23 +15,24 @@ ordered_json json_of(const FoundConstants& found) {
 }
 
 ordered_json json_of(const ReproducedRow& row) {
-  ordered_json json{{"row", row.label},           {"published", row.published},
-                    {"simulated", row.simulated}, {"error", row.error},
-                    {"judged", row.judged},       {"fitted", row.fitted}};
-  if (!row.finding.empty()) json["finding"] = row.finding;
-  return json;
+  ordered_json document{{"row", row.label},           {"published", row.published},
+                        {"simulated", row.simulated}, {"error", row.error},
+                        {"judged", row.judged},       {"fitted", row.fitted}};
+  if (!row.finding.empty()) document["finding"] = row.finding;
+  return document;
 }
 
 ordered_json json_of(const JudgedTable& judged) {
-  ordered_json json{{"name", judged.name},     {"met", judged.met},
-                    {"judged", judged.judged}, {"mean_error", judged.mean_error},
-                    {"bias", judged.bias},     {"worst_error", judged.worst_error}};
-  if (judged.ranking) json["ranking"] = *judged.ranking;
-  json["constants"] = ordered_json::array();
-  for (const FoundConstants& found : judged.constants) json["constants"].push_back(json_of(found));
-  json["rows"] = ordered_json::array();
-  for (const ReproducedRow& row : judged.rows) json["rows"].push_back(json_of(row));
-  return json;
+  ordered_json document{{"name", judged.name},     {"met", judged.met},
+                        {"judged", judged.judged}, {"mean_error", judged.mean_error},
+                        {"bias", judged.bias},     {"worst_error", judged.worst_error}};
+  if (judged.ranking) document["ranking"] = *judged.ranking;
+  document["constants"] = ordered_json::array();
+  for (const FoundConstants& found : judged.constants)
+    document["constants"].push_back(json_of(found));
+  document["rows"] = ordered_json::array();
+  for (const ReproducedRow& row : judged.rows) document["rows"].push_back(json_of(row));
+  return document;
 }
 
 }  // namespace

@@ -78,9 +78,9 @@ PipedreamNode node_of(std::size_t line, std::string_view text, std::size_t numbe
     rest = rest.substr(0, stage_at);
   }
   const auto value = [&](std::string_view name) { return take_value(line, rest, name); };
-  constexpr double most_ms = Limits::time_us / 1000;
-  node.forward_ms = number(line, "forward_compute_time", value("forward_compute_time"), most_ms);
-  node.backward_ms = number(line, "backward_compute_time", value("backward_compute_time"), most_ms);
+  constexpr double longest_ms = Limits::time_us / 1000;
+  node.forward_ms = number(line, "forward_compute_time", value("forward_compute_time"), longest_ms);
+  node.backward_ms = number(line, "backward_compute_time", value("backward_compute_time"), longest_ms);
   node.activation_bytes = sum(line, "activation_size", value("activation_size"), Limits::bytes);
   node.parameter_bytes = number(line, "parameter_size", value("parameter_size"), Limits::bytes);
   if (!trimmed(rest).empty()) {
