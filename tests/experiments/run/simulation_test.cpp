@@ -46,7 +46,7 @@ TEST_CASE("an order that a policy chose is exported, and takes the same times fr
     const std::string chosen =
         R"(/schedule={"microbatches": 6, "policy": ")" + std::string(policy) + "\"}";
     const RunResult decided = simulation_ran("s.json", {chosen});
-    scratch.file("order.csv", write_torch_csv(decided.order).text);
+    scratch.file("order.csv", write_torch_csv(decided.layout.schedule).text);
     const RunResult again =
         simulation_ran(scratch.path("s.json"), {"/schedule={\"file\": \"order.csv\"}"});
     CHECK(again.timeline.begin == decided.timeline.begin);
