@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path root = PENSTOCK_ROOT;
+const fs::path sources_root = PENSTOCK_ROOT;
 
 /// Common names of the C++ library, and the headers that one of them must be included for.
 const std::map<std::string, std::set<std::string>>& library_headers() {
@@ -186,11 +186,12 @@ std::vector<std::string> missing_in(const Sources& sources, const std::string& f
 Sources sources_of_tree() {
   Sources sources;
   for (const char* folder : {"sim", "schedules", "hardware_models", "validate", "experiments"}) {
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / folder)) {
+    for (const fs::directory_entry& entry :
+         fs::recursive_directory_iterator(sources_root / folder)) {
       if (entry.path().extension() != ".cpp" && entry.path().extension() != ".hpp") continue;
       std::ifstream stream(entry.path(), std::ios::binary);
       const std::string text{std::istreambuf_iterator<char>(stream), {}};
-      sources[entry.path().lexically_relative(root).generic_string()] = source_of(text);
+      sources[entry.path().lexically_relative(sources_root).generic_string()] = source_of(text);
     }
   }
   return sources;

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path root = PENSTOCK_ROOT;
+const fs::path readmes_root = PENSTOCK_ROOT;
 
 /// What stands between backticks in the first column of the tables of a README.
 std::vector<std::string> names_in(const std::string& readme) {
@@ -62,7 +62,8 @@ std::set<std::string> entries_of(const fs::path& room) {
 std::vector<fs::path> rooms_with_readme() {
   std::vector<fs::path> rooms;
   for (const char* folder : {"sim", "schedules", "hardware_models", "validate", "experiments"}) {
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / folder)) {
+    for (const fs::directory_entry& entry :
+         fs::recursive_directory_iterator(readmes_root / folder)) {
       if (entry.path().filename() != "README.md") continue;
       const auto entries = entries_of(entry.path().parent_path());
       const bool has_sources = std::any_of(entries.begin(), entries.end(), [](const auto& name) {
