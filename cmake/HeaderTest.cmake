@@ -17,5 +17,5 @@ function(penstock_header_test folder)
   target_include_directories(${target}
                              PRIVATE $<TARGET_PROPERTY:penstock_${folder},INCLUDE_DIRECTORIES>)
   target_compile_options(${target} PRIVATE -O0 -g0)
-  set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "" UNITY_BUILD OFF)
+  set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "")
 endfunction()

@@ -46,8 +46,7 @@ function(penstock_compile_as target other)
   target_compile_options(${target} PRIVATE ${PENSTOCK_QUICK_FLAGS})
 endfunction()
 
-# penstock_rooms(SOURCE…): each room is compiled as one unit where the build type says so
-# (CMAKE_UNITY_BUILD).
+# penstock_rooms(SOURCE…): each room is compiled as one unit where PENSTOCK_UNITY is on.
 function(penstock_rooms)
   foreach(source ${ARGN})
     get_filename_component(room ${source} DIRECTORY)
@@ -59,7 +58,7 @@ endfunction()
 # penstock_compile_by_room(TARGET [HEADER…]): its sources are compiled as penstock_rooms() grouped
 # them, with the headers that most of them read compiled once.
 function(penstock_compile_by_room target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${PENSTOCK_UNITY} UNITY_BUILD_MODE GROUP)
   target_precompile_headers(${target} PRIVATE ${PENSTOCK_COMMON_HEADERS} ${ARGN})
 endfunction()
 

@@ -53,10 +53,12 @@ std::size_t check_memory_offers(const Scenario& scenario) {
   return explanation.changes.size();
 }
 
-/// Whether a stage's times stand in the document, for nothing but its passes.
+/// Whether a stage's times stand in the document, for nothing but its passes, and these take
+/// nothing else: with ZeRO-2 and -3 they may wait for collectives of their own.
 bool states_times_of_stages(const Layout& layout) {
   return layout.rule != nullptr && layout.rule->copies == 1 && !layout.codec.encodes() &&
-         layout.chance.changes_nothing() && !layout.overheads.optimizer_us;
+         layout.chance.changes_nothing() && !layout.overheads.optimizer_us &&
+         layout.memory.zero < 2;
 }
 
 /// The scenario with all times of a stage 1 % shorter.

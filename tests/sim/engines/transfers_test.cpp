@@ -206,6 +206,7 @@ TEST_CASE("a link of the plan that two ranks feed is no private one") {
   CHECK(private_links(plan, {}) == std::vector<bool>{true, true});
   const std::uint32_t link = plan.class_of(task_of(plan, "0SEND_F0")).resource;
   plan.classes[plan.work[task_of(plan, "2SEND_F1")]].resource = link;
+  plan.in_one_order = links_in_one_order(plan);
   CHECK(!private_links(plan, {})[link - plan.ranks]);
   outcome.timeline = timeline_of(run_events({plan, outcome.costs, {}}));
   CHECK(span_text(outcome, "2SEND_F1") == "2SEND_F1 1-5");
