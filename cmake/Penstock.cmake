@@ -1,11 +1,15 @@
 # Helpers of this build. Each folder is one library; registries are written from the files of a folder.
 
-# penstock_library(NAME [EXCEPT FOLDER…] [FAST ROOM…]): a static library of every .cpp of this folder
-# and its rooms, as penstock::NAME. FAST names the rooms where time is spent: they get the full
-# optimisation of the build type, the others PENSTOCK_QUICK_FLAGS, which compile in less time.
-# EXCEPT names rooms that belong to other targets.
+# penstock_library(NAME [HEADERS KIND] [EXCEPT FOLDER…] [FAST ROOM…]): a static library of every .cpp
+# of this folder and its rooms, as penstock::NAME. FAST names the rooms where time is spent: they get
+# the full optimisation of the build type, the others PENSTOCK_QUICK_FLAGS, which compile in less time,
+# and the precompiled headers of penstock_common_KIND (quick, or quick_json). EXCEPT names rooms that
+# belong to other targets.
 function(penstock_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "EXCEPT;FAST")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADERS" "EXCEPT;FAST")
+  if(NOT arg_HEADERS)
+    set(arg_HEADERS quick)
+  endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
   set(fast "")
   set(quick "")
@@ -27,12 +31,12 @@ function(penstock_library name)
   add_library(penstock::${name} ALIAS penstock_${name})
   target_link_libraries(penstock_${name} PUBLIC penstock_settings)
   if(fast)
-    penstock_compile_by_room(penstock_${name})
+    penstock_compile_by_room(penstock_${name} penstock_common)
   endif()
   if(quick)
     add_library(penstock_${name}_quick OBJECT ${quick})
     target_sources(penstock_${name} PRIVATE $<TARGET_OBJECTS:penstock_${name}_quick>)
-    penstock_compile_by_room(penstock_${name}_quick)
+    penstock_compile_by_room(penstock_${name}_quick penstock_common_${arg_HEADERS})
     penstock_compile_as(penstock_${name}_quick penstock_${name})
   endif()
 endfunction()
@@ -55,10 +59,20 @@ function(penstock_rooms)
   endforeach()
 endfunction()
 
-# penstock_compile_by_room(TARGET [HEADER…]): its sources are compiled as penstock_rooms() grouped
-# them, with the headers that most of them read compiled once.
-function(penstock_compile_by_room target)
+# penstock_compile_by_room(TARGET HEADERS): its sources are compiled as penstock_rooms() grouped them,
+# with the precompiled headers of the target HEADERS, which has the same flags.
+function(penstock_compile_by_room target headers)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${PENSTOCK_UNITY} UNITY_BUILD_MODE GROUP)
+  target_precompile_headers(${target} REUSE_FROM ${headers})
+endfunction()
+
+# penstock_precompiled(TARGET [HEADER…]): a target that only compiles headers once, for others: those
+# that most files read, and HEADER. Flags are set on it as on any other target.
+function(penstock_precompiled target)
+  set(source ${CMAKE_BINARY_DIR}/precompiled/${target}.cpp)
+  file(CONFIGURE OUTPUT ${source} CONTENT "")
+  add_library(${target} OBJECT ${source})
+  target_link_libraries(${target} PRIVATE penstock_settings fmt::fmt)
   target_precompile_headers(${target} PRIVATE ${PENSTOCK_COMMON_HEADERS} ${ARGN})
 endfunction()
 

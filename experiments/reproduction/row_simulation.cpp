@@ -132,6 +132,15 @@ double result_at(const nlohmann::ordered_json& document, const std::string& name
   return largest;
 }
 
+/// The first part of each pointer: the keys of the document that the results are in.
+std::set<std::string> keys_of(const PaperTable& table) {
+  std::set<std::string> keys;
+  for (const auto& [name, pointer] : table.results) {
+    keys.insert(pointer.substr(1, pointer.find('/', 1) - 1));
+  }
+  return keys;
+}
+
 /// Runs the scenario of a row and adds its results to the names.
 std::string take_results(const RowCase& row, Names& names) {
   if (row.table.results.empty()) return "";
@@ -141,7 +150,7 @@ std::string take_results(const RowCase& row, Names& names) {
   if (!result.report) {
     throw InputError("", fmt::format("its run does not finish: {}", result.findings.front().text));
   }
-  const nlohmann::ordered_json document = result_json(result);
+  const nlohmann::ordered_json document = result_json(result, keys_of(row.table));
   for (const auto& [name, pointer] : row.table.results) {
     try {
       names[name] = result_at(document, name, pointer);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -68,15 +69,16 @@ ordered_json list_json(const Items& items, Make make) {
   return all;
 }
 
+ordered_json number_or_null(const std::optional<double>& value) {
+  return value ? ordered_json(*value) : ordered_json();
+}
+
 /// A model given by times has no tokens and no FLOPs.
 ordered_json throughput_json(const Throughput& throughput) {
-  const auto known = [](const std::optional<double>& value) {
-    return value ? ordered_json(*value) : ordered_json();
-  };
   return {{"samples_per_s", throughput.samples_per_s},
-          {"tokens_per_s", known(throughput.tokens_per_s)},
-          {"model_flops_utilization", known(throughput.model_flops_utilization)},
-          {"hardware_flops_utilization", known(throughput.hardware_flops_utilization)}};
+          {"tokens_per_s", number_or_null(throughput.tokens_per_s)},
+          {"model_flops_utilization", number_or_null(throughput.model_flops_utilization)},
+          {"hardware_flops_utilization", number_or_null(throughput.hardware_flops_utilization)}};
 }
 
 bool close(double value, double wanted, double within) {
@@ -160,45 +162,89 @@ ordered_json findings_json(const std::vector<Finding>& findings) {
   return all;
 }
 
+namespace {
+
+ordered_json bubble_json(const Bubble& bubble) {
+  return {{"of_makespan", bubble.of_makespan},
+          {"over_ideal", bubble.over_ideal},
+          {"of_longest_span", bubble.of_longest_span}};
+}
+
+ordered_json ranks_json(const RunResult& result) {
+  const std::vector<RankReport>& ranks = result.report->ranks;
+  ordered_json all = ordered_json::array();
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    all.push_back(rank_json(*result.plan, r, ranks[r]));
+  }
+  return all;
+}
+
+/// A key of the document. A run that did not finish has those for `any_run` alone.
+struct Key {
+  const char* name;
+  ordered_json (*value)(const RunResult& result);
+  bool (*is_there)(const RunResult& result);
+};
+
+bool any_run(const RunResult&) { return true; }
+bool finished(const RunResult& result) { return result.report.has_value(); }
+
+constexpr std::array keys{
+    Key{"penstock", [](const RunResult&) { return ordered_json(1); }, any_run},
+    Key{"title", [](const RunResult& r) { return ordered_json(r.title); }, any_run},
+    Key{"schedule", [](const RunResult& r) { return ordered_json(r.layout.name); }, any_run},
+    Key{"makespan_us",
+        [](const RunResult& r) {
+          return r.report ? ordered_json(to_us(r.report->makespan)) : ordered_json();
+        },
+        any_run},
+    Key{"first_iteration_us",
+        [](const RunResult& r) { return number_or_null(r.first_iteration_us); }, finished},
+    Key{"bubble", [](const RunResult& r) { return bubble_json(r.report->bubble); }, finished},
+    Key{"throughput", [](const RunResult& r) { return throughput_json(r.throughput); }, finished},
+    Key{"ranks", ranks_json, finished},
+    // Of synchronous schedules it is null: they have no steady state beyond one iteration.
+    Key{"steady_interval_us",
+        [](const RunResult& r) { return number_or_null(r.steady_interval_us); }, finished},
+    Key{"links", [](const RunResult& r) { return list_json(r.report->links, link_json); },
+        finished},
+    Key{"network",
+        [](const RunResult& r) { return list_json(r.report->network, network_link_json); },
+        [](const RunResult& r) { return finished(r) && !r.conditions.network.links.empty(); }},
+    Key{"critical_path",
+        [](const RunResult& r) {
+          return critical_path_json(*r.plan, r.timeline, r.report->critical_path);
+        },
+        finished},
+    Key{"codec", [](const RunResult& r) { return codec_json(*r.codec); },
+        [](const RunResult& r) { return finished(r) && r.codec.has_value(); }},
+    Key{"codec_training", [](const RunResult& r) { return codec_training_json(*r.codec_training); },
+        [](const RunResult& r) { return finished(r) && r.codec_training.has_value(); }},
+    Key{"repeat", [](const RunResult& r) { return distribution_json(*r.repeated); },
+        [](const RunResult& r) { return finished(r) && r.repeated.has_value(); }},
+    Key{"profile_rows",
+        [](const RunResult& r) { return list_json(r.profile_rows, profile_row_json); },
+        [](const RunResult& r) { return finished(r) && !r.profile_rows.empty(); }},
+    Key{"notes", [](const RunResult& r) { return ordered_json(r.notes); }, finished},
+    Key{"findings", [](const RunResult& r) { return findings_json(r.findings); }, any_run}};
+
+void add(ordered_json& document, const Key& key, const RunResult& result) {
+  if (key.is_there(result)) document[key.name] = key.value(result);
+}
+
+}  // namespace
+
 ordered_json result_json(const RunResult& result) {
-  ordered_json document{{"penstock", 1}, {"title", result.title}, {"schedule", result.layout.name}};
-  if (!result.report) {
-    document["makespan_us"] = nullptr;
-    document["findings"] = findings_json(result.findings);
-    return document;
+  ordered_json document;
+  for (const Key& key : keys) add(document, key, result);
+  return document;
+}
+
+ordered_json result_json(const RunResult& result, const std::set<std::string>& wanted) {
+  ordered_json document;
+  for (const Key& key : keys) {
+    if (wanted.contains(key.name)) add(document, key, result);
   }
-  const Report& report = *result.report;
-  document["makespan_us"] = to_us(report.makespan);
-  document["first_iteration_us"] =
-      result.first_iteration_us ? ordered_json(*result.first_iteration_us) : ordered_json();
-  document["bubble"] = {{"of_makespan", report.bubble.of_makespan},
-                        {"over_ideal", report.bubble.over_ideal},
-                        {"of_longest_span", report.bubble.of_longest_span}};
-  document["throughput"] = throughput_json(result.throughput);
-  ordered_json ranks = ordered_json::array();
-  for (std::size_t r = 0; r < report.ranks.size(); ++r) {
-    ranks.push_back(rank_json(*result.plan, r, report.ranks[r]));
-  }
-  document["ranks"] = std::move(ranks);
-  // Of synchronous schedules it is null: they have no steady state beyond one iteration.
-  document["steady_interval_us"] =
-      result.steady_interval_us ? ordered_json(*result.steady_interval_us) : ordered_json();
-  document["links"] = list_json(report.links, link_json);
-  if (!result.conditions.network.links.empty()) {
-    document["network"] = list_json(report.network, network_link_json);
-  }
-  document["critical_path"] =
-      critical_path_json(*result.plan, result.timeline, report.critical_path);
-  if (result.codec) document["codec"] = codec_json(*result.codec);
-  if (result.codec_training) {
-    document["codec_training"] = codec_training_json(*result.codec_training);
-  }
-  if (result.repeated) document["repeat"] = distribution_json(*result.repeated);
-  if (!result.profile_rows.empty()) {
-    document["profile_rows"] = list_json(result.profile_rows, profile_row_json);
-  }
-  document["notes"] = result.notes;
-  document["findings"] = findings_json(result.findings);
   return document;
 }
 

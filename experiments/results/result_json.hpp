@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,10 @@ namespace penstock {
 
 /// The document of `run --json`; its keys keep the order they are listed in.
 nlohmann::ordered_json result_json(const RunResult& result);
+
+/// Only these keys of it, which costs less: the critical path alone is a line for each action on
+/// it.
+nlohmann::ordered_json result_json(const RunResult& result, const std::set<std::string>& keys);
 
 /// Parts of it that other documents have too. Of the path, E, L and transfers that take no time are
 /// passed over: they decide nothing.
