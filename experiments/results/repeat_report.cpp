@@ -11,10 +11,6 @@
 namespace penstock {
 namespace {
 
-ordered_json number_or_null(const std::optional<double>& number) {
-  return number ? ordered_json(*number) : ordered_json();
-}
-
 ordered_json quantiles_json(const Distribution& distribution) {
   constexpr std::array<std::pair<const char*, double>, 5> shares{
       {{"p05", 0.05}, {"p25", 0.25}, {"p50", 0.5}, {"p75", 0.75}, {"p95", 0.95}}};

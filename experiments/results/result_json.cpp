@@ -69,10 +69,6 @@ ordered_json list_json(const Items& items, Make make) {
   return all;
 }
 
-ordered_json number_or_null(const std::optional<double>& value) {
-  return value ? ordered_json(*value) : ordered_json();
-}
-
 /// A model given by times has no tokens and no FLOPs.
 ordered_json throughput_json(const Throughput& throughput) {
   return {{"samples_per_s", throughput.samples_per_s},
