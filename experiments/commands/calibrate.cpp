@@ -96,23 +96,10 @@ Runner declare(CommandLine& line) {
 
 constinit extern const CommandEntry calibrate_entry{
     .name = "calibrate",
-    .summary = "measure this machine, fit what a simulation needs, and say how far off it is",
-    .details =
-        "Kernels are sampled by themselves at many sizes: products of matrices, copies, tensors\n"
-        "handed from thread to thread, busy work, launches. Then 1F1B pipelines run on the\n"
-        "backend, from which a cost of each action and a factor for each kind of action are\n"
-        "fitted: what a run takes beyond what its actions take alone.\n"
-        "\n"
-        "Errors are reported for what was held out: sizes in between, sizes beyond, and other\n"
-        "schedules; with the share of runs inside their 90 % interval, beside a closed formula\n"
-        "and a simulation without links and overheads, and whether schedules come in the right\n"
-        "order. Constants never see what was held out; hashes of the split are in the report.\n"
-        "\n"
-        "Exit 4 where the backend cannot run here, or where the machine is too noisy to judge;\n"
-        "the report is printed all the same.\n"
-        "\n"
-        "Example: penstock calibrate --backend cpu_logical -o machine.profile --plot "
-        "calibration.svg",
+    .summary = "measure this machine and fit the simulator to it",
+    .group = CommandGroup::validate,
+    .on_first_screen = true,
+    .example = "penstock calibrate --backend cpu_logical -o machine.profile",
     .declare = declare,
 };
 

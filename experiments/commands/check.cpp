@@ -103,12 +103,9 @@ Runner declare(CommandLine& line) {
 
 constinit extern const CommandEntry check_entry{
     .name = "check",
-    .summary = "is an order complete, consistent and free of deadlock",
-    .details =
-        "Reads orders with and without communication and names the first fault by row and\n"
-        "column, from 0, blanks counted. Exits with 1 when there is one.\n"
-        "\n"
-        "Example: penstock schedule 1f1b --ranks 4 --microbatches 8 | penstock check -",
+    .summary = "check an order: complete, consistent, free of deadlock",
+    .group = CommandGroup::plan,
+    .example = "penstock schedule 1f1b --ranks 4 --microbatches 8 | penstock check -",
     .declare = declare,
 };
 

@@ -94,18 +94,9 @@ Runner declare(CommandLine& line) {
 
 constinit extern const CommandEntry codec_table_entry{
     .name = "codec",
-    .summary = "what a codec saves, takes and loses: bits, memory moved, errors on drawn values",
-    .details =
-        "Without --set bits=N a row for each number of bits. Values are really encoded and\n"
-        "decoded: gauss are normal ones, relu those behind a ReLU, heavy-tailed have one in 200\n"
-        "that is 30 times as large. dB is how far the values stand above their error (SQNR);\n"
-        "half steps is the largest error, in halves of the distance of evenly spaced mantissas of\n"
-        "its block; flushed is the share of values that became zero. Ratios and bytes are against\n"
-        "bf16; encoding a GiB, or decoding to one, reads the one form and writes the other. "
-        "Options\n"
-        "that name a distribution and are not set follow the values that a codec is tried on.\n"
-        "\n"
-        "Example: penstock codec bfp --set block=32 --bandwidth 2e12",
+    .summary = "show what a codec saves and costs: bits, memory traffic, error",
+    .group = CommandGroup::plan,
+    .example = "penstock codec bfp --set block=32 --bandwidth 2e12",
     .declare = declare,
 };
 

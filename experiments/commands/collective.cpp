@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/catalogue/catalogue.hpp"
+#include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/json_output.hpp"
 #include "experiments/files/table.hpp"
@@ -108,6 +109,7 @@ Runner declare(CommandLine& line) {
   line.option("--bytes", options->bytes,
               "of the whole tensor; of all_to_all and ring_exchange those of one device", "BYTES");
   line.option("--hardware", options->hardware, "a machine; see penstock list hardware", "NAME");
+  line.suggest("--hardware", suggested_machines);
   line.option("--devices", options->devices, "of the group");
   line.option("--stride", options->stride, "from one of its devices to the next, otherwise 1");
   line.option("--algorithm", options->algorithm, "only this one", "NAME");
@@ -119,16 +121,9 @@ Runner declare(CommandLine& line) {
 
 constinit extern const CommandEntry collective_entry{
     .name = "collective",
-    .summary = "how long a collective takes on a machine, by formula and as flows over its links",
-    .details =
-        "Each algorithm by its formula (penstock list collectives), which is what runs use, and\n"
-        "expanded to flows that share the links of the machine's topology on the event engine.\n"
-        "Formulas know one latency a step, and of sharing that of NICs; flows pay every link of\n"
-        "their routes. The bus bandwidth is that of nccl-tests, by the formula: bytes over time,\n"
-        "times 2 (n - 1)/n for an all-reduce, 1 for a broadcast, n - 1 for a ring exchange,\n"
-        "(n - 1)/n for the others. At most 512 devices.\n"
-        "\n"
-        "Example: penstock collective all_reduce --bytes 1e9 --hardware dgx-a100 --devices 16",
+    .summary = "time a collective on a machine, by formula and as flows",
+    .group = CommandGroup::plan,
+    .example = "penstock collective all_reduce --bytes 1e9 --hardware dgx-a100 --devices 16",
     .declare = declare,
 };
 

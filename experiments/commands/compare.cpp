@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/comparison/comparison.hpp"
 #include "experiments/run/recordings.hpp"
@@ -64,6 +65,7 @@ Runner declare(CommandLine& line) {
   line.required("A", options->a, "a .timeline file, or a scenario to run; - for standard input");
   line.required("B", options->b, "the same; what is held against A");
   line.option("--set", options->settings, "change the scenario B first", "/POINTER=VALUE");
+  line.suggest("--set", suggested_settings);
   line.choice("--align", options->alignment, {"start", "first-op", "makespan"},
               "what lies on what: the starts of the runs, the begins of their first ops, or both "
               "starts and ends, with the times of B scaled");
@@ -77,37 +79,10 @@ Runner declare(CommandLine& line) {
 
 constinit extern const CommandEntry compare_entry{
     .name = "compare",
-    .summary = "hold one run against another, simulated or measured, op by op",
-    .details =
-        "A and B are .timeline files, as run --timeline writes them, or scenarios, which are\n"
-        "run. An op is one pass of one stage for one microbatch, wherever it runs, or a\n"
-        "transfer; ops of one run alone are counted and, with --json, listed. Differences are\n"
-        "B - A. Of a measured and a simulated run, A is best the measured one.\n"
-        "\n"
-        "Where they part names the first op in time that is not where it was, and why:\n"
-        "  its own duration  it starts as before and takes another time\n"
-        "  its own wait      all that it needs from others was there as before; it waited\n"
-        "                    another time for its host, for memory or for its link\n"
-        "  its input         came at another time\n"
-        "  before it         what runs before it on its rank ended at another time\n"
-        "  behind            another op runs before it on its rank or link\n"
-        "and the first place where a rank or link goes on with different ops. A wait is the\n"
-        "time from when inputs, and the op before on the rank, were done; so the difference of\n"
-        "a start is a difference of waits, and the rest was passed on by others.\n"
-        "\n"
-        "Time of transfers is told apart: they wait (from when their input is there, for their\n"
-        "link or their receiver) and they move (until they have arrived). Idle causes are those\n"
-        "of run; dependency is waiting for a producer rather than for its transfer.\n"
-        "\n"
-        "Exits with 0 when no op is in one run alone, elsewhere, or off by more than the\n"
-        "tolerance, else with 1. --json has all as one document; errors beside the times are\n"
-        "shares of A's makespan.\n"
-        "\n"
-        "Example: penstock run experiments/scenarios/first_run.json --timeline a.timeline\n"
-        "         penstock compare a.timeline experiments/scenarios/first_run.json \\\n"
-        "           --set /hardware/latency_us=50\n"
-        "         tells that 0SEND_F0 takes 0.385544 ms in place of 0.337544, what that did to\n"
-        "         each rank, and that no order changed",
+    .summary = "compare two runs, simulated or measured, op by op",
+    .group = CommandGroup::explain,
+    .on_first_screen = true,
+    .example = "penstock compare a.timeline experiments/scenarios/first_run.json",
     .declare = declare,
 };
 

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
@@ -60,8 +61,10 @@ Runner declare(CommandLine& line) {
               "of weights and activations, instead of what the file says");
   line.option("--format", options->file.format, "of the file, where its text does not show it",
               "NAME");
+  line.suggest("--format", suggested_model_formats);
   line.option("--arch", options->file.architecture, "architecture, instead of what the file says",
               "NAME");
+  line.suggest("--arch", suggested_architectures);
   line.flag("--json", options->json, "print it as JSON");
   return [options] { return describe_model(*options); };
 }
@@ -70,18 +73,10 @@ Runner declare(CommandLine& line) {
 
 constinit extern const CommandEntry describe_entry{
     .name = "describe",
-    .summary = "what a model is: parameters, FLOPs, and what each layer holds and keeps",
-    .details =
-        "Reads Hugging Face configs, Megatron-LM arguments, PipeDream and other profiles: see\n"
-        "penstock list formats. Parameters are those of the whole model; what layers hold,\n"
-        "put out and keep until their backward is counted on one device, for one\n"
-        "microbatch: without recomputation, with selective and with full recomputation.\n"
-        "What predicts further tokens (MTP) is counted apart from parameters and FLOPs, and\n"
-        "is among what devices hold.\n"
-        "FLOPs of causal attention count half of the square where the kernel can skip the\n"
-        "rest; the other way of counting stands beside it.\n"
-        "\n"
-        "Example: penstock describe config.json --sequence 8192 --tensor 8",
+    .summary = "show a model: parameters, FLOPs, memory of each layer",
+    .group = CommandGroup::plan,
+    .on_first_screen = true,
+    .example = "penstock describe experiments/models/llama-3.1-8b.json --sequence 8192 --tensor 8",
     .declare = declare,
 };
 

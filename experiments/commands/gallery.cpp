@@ -47,14 +47,9 @@ Runner declare(CommandLine& line) {
 
 constinit extern const CommandEntry gallery_entry{
     .name = "gallery",
-    .summary = "every schedule at one example: a table, and a picture of each",
-    .details =
-        "Each rank holds an equal share of the model, which takes 4 ms for F, I and W each of a\n"
-        "microbatch, however many chunks it is cut into; links are free. The peak is the most that "
-        "a\n"
-        "rank holds, in microbatches of its share.\n"
-        "\n"
-        "Example: penstock gallery -o experiments/gallery",
+    .summary = "compare all schedules on one example, with pictures",
+    .group = CommandGroup::plan,
+    .example = "penstock gallery -o gallery",
     .declare = declare,
 };
 

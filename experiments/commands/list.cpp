@@ -231,20 +231,9 @@ Runner declare(CommandLine& line) {
 
 constinit extern const CommandEntry list_entry{
     .name = "list",
-    .summary =
-        "show what there is: schedules, policies, partitioners, hardware, cost models, layers, "
-        "codecs, collectives, backends, formats",
-    .details =
-        "Symbols: p ranks, r a rank, m microbatches, v chunks a rank, k slices, W waves; f, b, i\n"
-        "and w are the times of F, B, I and W of one stage. The bubble is what the makespan\n"
-        "has beyond the work of one rank; a peak counts activations of one stage.\n"
-        "Of collectives n is the members, l those of a machine, B the bytes, bw and lat what a "
-        "link\n"
-        "has, k the chunks.\n"
-        "Peaks are dense; a GB is 1e9 bytes. --json has the source of each fact of the catalogue,\n"
-        "or says that it is an assumption.\n"
-        "\n"
-        "Example: penstock list schedules",
+    .summary = "list schedules, hardware, layers, codecs, formats and more",
+    .group = CommandGroup::help,
+    .example = "penstock list schedules",
     .declare = declare,
 };
 

@@ -56,13 +56,10 @@ Runner declare(CommandLine& line) {
 
 constinit extern const CommandEntry plot_entry{
     .name = "plot",
-    .summary = "draw the bubble study or a timeline",
-    .details =
-        "bubble    idle share against microbatches for several schedules, simulated, with the\n"
-        "          closed form as a thin line; needs no input\n"
-        "timeline  ranks as lanes, from a file that run --timeline wrote\n"
-        "\n"
-        "Example: penstock plot --kind bubble --ranks 8 -o bubble.svg",
+    .summary = "draw the bubble of schedules, or a timeline",
+    .group = CommandGroup::files,
+    .on_first_screen = true,
+    .example = "penstock plot --kind bubble --ranks 8 -o bubble.svg",
     .declare = declare,
 };
 

@@ -189,56 +189,28 @@ Runner declare_snapshot(CommandLine& line) {
 struct Action {
   const char* name;
   const char* summary;
-  const char* details;
+  const char* example;
   Runner (*declare)(CommandLine& line);
 };
 
 constexpr std::array actions{
-    Action{
-        "list", "what a store has, by kernel and by environment",
-        "A row is unfit when it is of another build, version or part of this machine; it is past\n"
-        "when a newer valid one of the same point stands for it.\n"
-        "\n"
-        "Example: penstock profile list machine.profile",
-        declare_list},
-    Action{"show", "all of one row: where and when it was measured, its samples, its verdicts",
-           "Example: penstock profile show machine.profile 1", declare_show},
-    Action{
-        "check", "which rows no longer hold, and why; measures suspect ones again",
-        "At fault, so retired: an older schema; fewer than 5 samples; samples 10 % and more from\n"
-        "their median; a canary 5 % off that of its environment. Unfit, so not used here, while\n"
-        "it holds where it was measured: kernels built from other sources or with other flags;\n"
-        "another major or minor version of a library or driver; another amount of the machine.\n"
-        "Predicted invalid, so suspect: another patch\n"
-        "of a driver, older than 30 days, a canary that has drifted by 3 %, neighbours retired,\n"
-        "three standard deviations off the curve through the other shapes. Rows of another\n"
-        "model of computer are held against what does not depend on this one.\n"
-        "\n"
-        "Nothing is written unless --record or --budget is given. With --budget, those suspect\n"
-        "rows are measured again first against which most speaks; what holds is valid again, what\n"
-        "is off twice by 3 % and three times its spread is retired. Where the canary, taken "
-        "before\n"
-        "and after, is 3 % off that of the environment, the row stays as it is.\n"
-        "\n"
-        "Exit 1 where a row is not valid, or cannot be read.\n"
-        "\n"
-        "Example: penstock profile check machine.profile --budget 2",
-        declare_check},
-    Action{"retire", "take rows out of use, for a reason that is kept with them",
-           "Example: penstock profile retire machine.profile 1 2 --why \"the fan was broken\"",
+    Action{"list", "list what a store has, by kernel and by environment",
+           "penstock profile list machine.profile", declare_list},
+    Action{"show", "show one row: where and when it was measured, samples, verdicts",
+           "penstock profile show machine.profile 1", declare_show},
+    Action{"check", "find the rows that no longer hold, and measure them again",
+           "penstock profile check machine.profile --budget 2", declare_check},
+    Action{"retire", "take rows out of use and keep the reason",
+           "penstock profile retire machine.profile 1 2 --why \"the fan was broken\"",
            declare_retire},
-    Action{"snapshot", "write the rows of layers as a profile that stays what it is",
-           "A scenario may name either: a store, whose rows change as it is checked and added to,\n"
-           "or a snapshot of it, for runs that can be repeated.\n"
-           "\n"
-           "Example: penstock profile snapshot machine.profile -o machine.json",
-           declare_snapshot},
+    Action{"snapshot", "write the rows of layers as a profile that does not change",
+           "penstock profile snapshot machine.profile -o machine.json", declare_snapshot},
 };
 
 Runner declare(CommandLine& line) {
   std::vector<std::pair<CommandLine, Runner>> all;
   for (const Action& action : actions) {
-    CommandLine own = line.subcommand(action.name, action.summary, action.details);
+    CommandLine own = line.subcommand(action.name, action.summary, action.example);
     const Runner runner = action.declare(own);
     all.emplace_back(own, runner);
   }
@@ -254,14 +226,9 @@ Runner declare(CommandLine& line) {
 
 constinit extern const CommandEntry profile_entry{
     .name = "profile",
-    .summary = "the profile store: what was measured, and whether it still holds",
-    .details =
-        "A profile store is a file of measurements, with all that tells whether they still hold.\n"
-        "Rows are valid, suspect (predicted to hold no more) or retired (at fault, or by hand);\n"
-        "none is ever deleted. A row of another build or environment is unfit here. Runs use valid "
-        "rows, suspect ones with --allow-stale.\n"
-        "\n"
-        "Example: penstock profile list machine.profile",
+    .summary = "list, check and retire measurements in a profile store",
+    .group = CommandGroup::validate,
+    .example = "penstock profile list machine.profile",
     .declare = declare,
 };
 

@@ -3,15 +3,19 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cstdio>
 #include <exception>
-#include <set>
 
+#include "experiments/files/nearest.hpp"
 #include "experiments/version.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
+
+constexpr std::string_view what_it_is =
+    "Penstock simulates pipeline-parallel training and shows where the time goes.";
 
 int report_error(const std::string& text, int code) {
   std::fflush(stdout);
@@ -22,19 +26,81 @@ int report_error(const std::string& text, int code) {
 /// CLI11 ends its texts with advice of its own; the first line says it.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const CommandEntry* entry : command_entries()) names.emplace_back(entry->name);
+  return names;
+}
+
+void add_option_names(const CLI::App& command, std::vector<std::string>& names) {
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+}
+
+/// What is wrong with arguments that no command takes, and what was probably meant.
+std::string unexpected_text(const CLI::App& app) {
+  const std::vector<CLI::App*> given = app.get_subcommands();
+  if (given.empty()) {
+    const std::string word = app.remaining().empty() ? "" : app.remaining().front();
+    const auto near = nearest(word, command_names());
+    return fmt::format("unknown command \"{}\"{}; see penstock help", word,
+                       near ? fmt::format("; did you mean \"{}\"?", *near) : "");
+  }
+  const CLI::App& command = *given.front();
+  const std::string word = command.remaining().empty() ? "" : command.remaining().front();
+  std::vector<std::string> names;
+  add_option_names(command, names);
+  for (const CLI::App* sub : command.get_subcommands()) add_option_names(*sub, names);
+  const std::string name = word.substr(0, word.find('='));
+  const auto near = name.starts_with("-") ? nearest(name, names) : std::nullopt;
+  return fmt::format("{} does not take \"{}\"{}; see penstock {} --help", command.get_name(), word,
+                     near ? fmt::format("; did you mean \"{}\"?", *near) : "", command.get_name());
+}
+
 int parse_and_run(CLI::App& app, int argc, const char* const* argv,
                   std::vector<std::pair<CLI::App*, Runner>>& commands) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // --help, --version
     return app.exit(request);
+  } catch (const CLI::ExtrasError&) {
+    return report_error(unexpected_text(app), ExitCode::wrong_usage);
   } catch (const CLI::ParseError& error) {
-    return report_error(first_line(error.what()) + "; see penstock --help", ExitCode::wrong_usage);
+    const std::vector<CLI::App*> given = app.get_subcommands();
+    const std::string where = given.empty() ? "" : given.front()->get_name() + " ";
+    return report_error(fmt::format("{}; see penstock {}--help", first_line(error.what()), where),
+                        ExitCode::wrong_usage);
   }
   for (auto& [command, runner] : commands) {
     if (command->parsed()) return runner();
   }
-  return report_error("no subcommand is given; see penstock --help", ExitCode::wrong_usage);
+  fmt::print("{}", first_screen());
+  return ExitCode::done;
+}
+
+struct GroupTitle {
+  CommandGroup group;
+  const char* title;
+};
+constexpr std::array group_titles{
+    GroupTitle{CommandGroup::simulate, "Simulate"}, GroupTitle{CommandGroup::explain, "Explain"},
+    GroupTitle{CommandGroup::plan, "Plan"},         GroupTitle{CommandGroup::validate, "Validate"},
+    GroupTitle{CommandGroup::files, "Files"},       GroupTitle{CommandGroup::help, "Help"}};
+
+/// The commands that `wanted` picks, under the titles of their groups.
+template <class Wanted>
+std::string commands_text(Wanted wanted) {
+  std::string text;
+  for (const auto& [group, title] : group_titles) {
+    std::string lines;
+    for (const CommandEntry* entry : command_entries()) {
+      if (entry->group != group || !wanted(*entry)) continue;
+      lines += fmt::format("  {:<11} {}\n", entry->name, entry->summary);
+    }
+    if (!lines.empty()) text += fmt::format("{}\n{}", title, lines);
+  }
+  return text;
 }
 
 }  // namespace
@@ -52,74 +118,47 @@ std::uint32_t within(const char* option, std::optional<std::uint32_t> value, std
   return *value;
 }
 
-namespace {
-
-void add_arguments(const CLI::App& app, std::vector<ArgumentInfo>& arguments) {
-  for (const CLI::Option* option : app.get_options()) {
-    ArgumentInfo info;
-    info.help = option->get_description();
-    info.takes_value = option->get_items_expected_min() > 0;
-    const std::string type = option->get_type_name();
-    if (type.find('|') != std::string::npos) info.words = CLI::detail::split(type, '|');
-    for (const std::string& name : option->get_lnames()) {
-      info.name = "--" + name;
-      arguments.push_back(info);
-    }
-    for (const std::string& name : option->get_snames()) {
-      info.name = "-" + name;
-      arguments.push_back(info);
-    }
-    if (option->get_positional()) {
-      info.name.clear();
-      arguments.push_back(info);
-    }
-  }
-}
-
-/// The names of an app's subcommands stand where it takes a positional.
-void add_subcommands(const CLI::App& app, std::vector<ArgumentInfo>& arguments) {
-  ArgumentInfo names{.name = "", .help = "what to do", .takes_value = true, .words = {}};
-  for (const CLI::App* command : app.get_subcommands({})) {
-    names.words.push_back(command->get_name());
-    add_arguments(*command, arguments);
-  }
-  if (!names.words.empty()) arguments.insert(arguments.begin(), std::move(names));
-}
-
-/// Options of several subcommands, each once.
-void remove_repeated(std::vector<ArgumentInfo>& arguments) {
-  std::set<std::string> seen;
-  std::erase_if(arguments, [&](const ArgumentInfo& argument) {
-    return !argument.name.empty() && !seen.insert(argument.name).second;
-  });
-}
-
-}  // namespace
-
-std::vector<ArgumentInfo> arguments_of(const CommandEntry& entry) {
-  CLI::App app;
+CommandHelp help_of(const CommandEntry& entry) {
+  CLI::App app(std::string(entry.summary), std::string(entry.name));
+  app.footer(std::string(entry.example));
   CommandLine line(app);
   const Runner keeps_variables_alive = entry.declare(line);
-  std::vector<ArgumentInfo> arguments;
-  add_arguments(app, arguments);
-  add_subcommands(app, arguments);
-  remove_repeated(arguments);
-  return arguments;
+  line.answer_help("penstock");
+  return line.help("penstock");
+}
+
+std::string command_list() {
+  return commands_text([](const CommandEntry&) { return true; });
+}
+
+std::string first_screen() {
+  return fmt::format(
+      "{}\n\n{}\n"
+      "penstock COMMAND --help  options and an example\n"
+      "penstock help            all commands and guides\n",
+      what_it_is, commands_text([](const CommandEntry& entry) { return entry.on_first_screen; }));
 }
 
 int run_program(int argc, const char* const* argv) {
   try {
-    CLI::App app("Simulates pipeline-parallel training and shows where the time goes.", "penstock");
+    CLI::App app(std::string(what_it_is), "penstock");
     app.set_version_flag("--version", fmt::format("penstock {}", version));
-    app.footer(
-        "Exit codes: 0 done; 1 done, and the answer is a finding; 2 wrong usage; 3 wrong "
-        "input; 4 the machine cannot.\nEach subcommand has a --help with an example.");
+    app.formatter_fn([](const CLI::App*, const std::string&, CLI::AppFormatMode) {
+      return fmt::format(
+          "{}\n\nUsage: penstock COMMAND [ARGUMENTS]\n\n{}\n"
+          "penstock COMMAND --help  options and an example\n"
+          "penstock help TOPIC      the page of a command, or a guide\n\n"
+          "Exit codes: 0 done; 1 found a problem; 2 wrong usage; 3 wrong input;\n"
+          "4 not possible on this machine; 130 interrupted\n",
+          what_it_is, command_list());
+    });
     std::vector<std::pair<CLI::App*, Runner>> commands;
     for (const CommandEntry* entry : command_entries()) {
       CLI::App* command = app.add_subcommand(std::string(entry->name), std::string(entry->summary));
-      command->footer(std::string(entry->details));
+      command->footer(std::string(entry->example));
       CommandLine line(*command);
       commands.emplace_back(command, entry->declare(line));
+      line.answer_help("penstock");
     }
     const int code = parse_and_run(app, argc, argv, commands);
     if (std::fflush(stdout) != 0) throw UsageError("cannot write to standard output");

@@ -5,17 +5,24 @@
 #include <string_view>
 
 #include "experiments/commands/line/command_line.hpp"
+#include "experiments/help/command_help.hpp"
 
 namespace penstock {
 
 /// Runs a parsed subcommand and returns the exit code.
 using Runner = std::function<int()>;
 
-/// One subcommand. A subcommand is one .cpp of this folder.
+/// What a subcommand is for: the headings of the list of commands, in this order.
+enum class CommandGroup { simulate, explain, plan, validate, files, help };
+
+/// One subcommand. A subcommand is one .cpp of this folder; experiments/guides/commands has a page
+/// for each, which `penstock help NAME` and its man page show.
 struct CommandEntry {
   std::string_view name;
   std::string_view summary;
-  std::string_view details;  // for --help: what to know, and a worked example
+  CommandGroup group;
+  bool on_first_screen = false;  // among those that most people need
+  std::string_view example;      // for --help
   /// Declares the arguments and returns what to do once they are parsed.
   Runner (*declare)(CommandLine& line);
 };
@@ -38,14 +45,14 @@ struct ExitCode {
   static constexpr int machine_cannot = 4;
 };
 
-/// An argument of a subcommand, as shell completion needs it.
-struct ArgumentInfo {
-  std::string name;  // "--json", "-o"; empty for a positional
-  std::string help;
-  bool takes_value = false;
-  std::vector<std::string> words;  // the values it can have, if they are few
-};
-std::vector<ArgumentInfo> arguments_of(const CommandEntry& entry);
+/// What help and completion know of a subcommand.
+CommandHelp help_of(const CommandEntry& entry);
+
+/// What `penstock` alone prints: what it is, and the commands that most people need.
+std::string first_screen();
+
+/// Every subcommand with its summary, by group.
+std::string command_list();
 
 /// Parses the program's arguments, runs the subcommand, reports errors on stderr, returns the exit
 /// code.

@@ -108,15 +108,9 @@ Runner declare(CommandLine& line) {
 
 constinit extern const CommandEntry reproduce_entry{
     .name = "reproduce",
-    .summary = "published numbers of a paper beside what simulation says",
-    .details =
-        "A paper is a folder with a paper.json: tables typed in as they were published, and\n"
-        "how a row becomes a scenario. Constants that the paper does not give are fitted to\n"
-        "the rows that the file names; a row that they are fitted to is not judged by them.\n"
-        "Exit 1 when a target is missed. Your own measured runs are\n"
-        "a paper too: copy a folder of experiments/papers and type in your rows.\n"
-        "\n"
-        "Example: penstock reproduce experiments/papers/gpipe -o gpipe.md",
+    .summary = "compare published numbers of a paper with simulation",
+    .group = CommandGroup::validate,
+    .example = "penstock reproduce experiments/papers/gpipe -o gpipe.md",
     .declare = declare,
 };
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/picture_files.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
@@ -137,6 +138,7 @@ Runner declare(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.required("SCENARIO", options->scenario, "scenario file (JSON), - for standard input");
   line.option("--set", options->settings, "change the scenario first", "/POINTER=VALUE");
+  line.suggest("--set", suggested_settings);
   line.flag("--json", options->json, "print the result as JSON");
   line.flag("--allow-stale", options->allow_stale,
             "use rows of a profile store that are suspect, too");
@@ -158,50 +160,10 @@ Runner declare(CommandLine& line) {
 
 constinit extern const CommandEntry run_entry{
     .name = "run",
-    .summary = "simulate one scenario and report",
-    .details =
-        "Three bubbles are reported, since papers quote any of them:\n"
-        "  of makespan          mean idle share of the ranks: 1 - sum(busy) / (ranks * makespan)\n"
-        "  over ideal           makespan / (busiest rank's work) - 1\n"
-        "  of the longest span  1 - (busiest rank's work) / (longest of end - start over ranks)\n"
-        "The causes of a rank's idle time add up to it exactly: warm-up before its first action,\n"
-        "drain after its last, and in between dependency (the producer of the input that came "
-        "last\n"
-        "was not finished), contention (its transfer was queued, or slowed by others), transfer "
-        "(it\n"
-        "was on its way), memory (there was no room), launch (the host had not launched the "
-        "action\n"
-        "yet).\n"
-        "\n"
-        "Where the scenario has \"chance\", the run reported is draw 0; --repeat 1000 makes 1000\n"
-        "draws. The same seed gives the same draws on every machine.\n"
-        "\n"
-        "Of a schedule that is never flushed, steady is the time from one microbatch to the next "
-        "between\n"
-        "fill and drain (steady_interval_us; null for others); versions are those of its weights "
-        "that a\n"
-        "rank keeps at once, and staleness how many updates late its gradients come.\n"
-        "\n"
-        "--chakra writes what each device does as a Chakra execution trace, for ASTRA-sim to run:\n"
-        "its actions in their order, and the messages between them. Durations are whole\n"
-        "microseconds, rounded so that their sums stay right. A rank of the pipeline is one\n"
-        "device, so collectives inside its layers are a part of durations; rank r of data replica\n"
-        "k is device k * ranks + r. Sums over replicas name the groups of PREFIX.groups.json,\n"
-        "which is written where there are any. Latencies, bandwidths and who shares them are "
-        "those\n"
-        "of the network that ASTRA-sim is given; there, a device sends, or takes part in a\n"
-        "collective, one after the other, an action of no length takes a nanosecond, and\n"
-        "roofline-enabled must be 0. What else traces do not carry is named on stderr.\n"
-        "\n"
-        "Example: penstock run experiments/scenarios/first_run.json --set "
-        "/schedule/microbatches=16 \\\n"
-        "           --svg timeline.svg --trace trace.json.gz\n"
-        "\n"
-        "Example: penstock run experiments/scenarios/first_run.json --chakra plan\n"
-        "         AstraSim_Analytical_Congestion_Aware --workload-configuration=plan \\\n"
-        "           --system-configuration=system.json --network-configuration=network.yml \\\n"
-        "           --remote-memory-configuration=memory.json\n"
-        "         with --comm-group-configuration=plan.groups.json where that was written",
+    .summary = "simulate a scenario: step time, bubble, memory",
+    .group = CommandGroup::simulate,
+    .on_first_screen = true,
+    .example = "penstock run experiments/scenarios/first_run.json --set /schedule/name=zb-h1",
     .declare = declare,
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/formats/orders/torch_comms.hpp"
 #include "experiments/formats/torch_csv.hpp"
@@ -65,6 +66,7 @@ int print_schedule(const Options& options) {
 Runner declare(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.required("NAME", options->name, "a schedule; see penstock list schedules");
+  line.suggest("NAME", suggested_schedules);
   line.option("--ranks", options->ranks, "pipeline ranks");
   line.option("--chunks", options->chunks, "stages a rank, where the rule leaves a choice");
   line.option("--microbatches", options->microbatches, "microbatches of one iteration");
@@ -78,13 +80,10 @@ Runner declare(CommandLine& line) {
 
 constinit extern const CommandEntry schedule_entry{
     .name = "schedule",
-    .summary = "print the order of a named schedule as PyTorch CSV",
-    .details =
-        "One row a rank; a cell is STAGE, F B I or W, MICROBATCH. What the notation has no word "
-        "for,\n"
-        "updates and activations that move away and back, is named on stderr.\n"
-        "\n"
-        "Example: penstock schedule 1f1b --ranks 4 --microbatches 8 > order.csv",
+    .summary = "print the order of a schedule as PyTorch CSV",
+    .group = CommandGroup::plan,
+    .on_first_screen = true,
+    .example = "penstock schedule 1f1b --ranks 4 --microbatches 8 > order.csv",
     .declare = declare,
 };
 

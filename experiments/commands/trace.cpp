@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
@@ -217,6 +218,7 @@ Runner declare(CommandLine& line) {
               "how names of annotations read, such as \"mb{microbatch} {pass} s{stage}\"", "TEXT");
   line.option("--schedule", options->schedule,
               "the order that ran: a schedule, or a .csv file of PyTorch's notation", "NAME");
+  line.suggest("--schedule", suggested_schedules);
   line.option("--microbatches", options->microbatches, "with --schedule: of one iteration");
   line.option("--chunks", options->chunks, "with --schedule: stages a rank");
   line.flag("--gaps", options->gaps, "tell ops by messages, even where annotations match");
@@ -236,36 +238,9 @@ Runner declare(CommandLine& line) {
 
 constinit extern const CommandEntry trace_entry{
     .name = "trace",
-    .summary = "read a training that PyTorch's profiler traced: its timeline, and a profile of it",
-    .details =
-        "Each file is the trace of one rank (torch.profiler, export_chrome_trace). Ranks are put\n"
-        "on one clock by baseTimeNanoseconds.\n"
-        "\n"
-        "Annotations (record_function) tell which op a kernel belongs to, where their names fit a\n"
-        "pattern: text in which {pass} stands for F, B, I, W, forward, backward and the like,\n"
-        "{stage} and {microbatch} for numbers, and * for anything. Without {stage}, a rank's "
-        "stage\n"
-        "is its own number; without {microbatch}, they are counted as they ran in each step. By\n"
-        "default names are tried as PyTorch's pipelining writes them: "
-        "\"PP:{stage}{pass}{microbatch}\"\n"
-        "and \"{pass} {microbatch}\". An op lasts from its first kernel to its last, whichever "
-        "thread\n"
-        "launched them, messages between ranks apart.\n"
-        "\n"
-        "Without such names, --schedule and --microbatches say which order ran, and messages\n"
-        "(kernels SendRecv of NCCL) and the threads that forward and backward run on part one op\n"
-        "from the next. What cannot be told apart is refused.\n"
-        "\n"
-        "Steps are ProfilerStep#N; all whole ones of one order are samples for the medians. When "
-        "a\n"
-        "tensor arrives is in no trace: it is taken to take as long as readers that had nothing\n"
-        "else to do waited for it, so launches count as transfer.\n"
-        "\n"
-        "Example: penstock trace rank*.json.gz --preview\n"
-        "         penstock trace rank*.json.gz --timeline run.timeline \\\n"
-        "           --profile run.profile.json --scenario run.json\n"
-        "         penstock compare run.timeline run.json\n"
-        "         tells where the training and its simulation part, and why",
+    .summary = "read traces of the PyTorch profiler",
+    .group = CommandGroup::files,
+    .example = "penstock trace rank*.json.gz --timeline run.timeline --scenario run.json",
     .declare = declare,
 };
 

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
@@ -136,11 +137,13 @@ Runner declare(CommandLine& line) {
   for (const BackendEntry* entry : backend_entries()) backends.emplace_back(entry->name);
   line.required("SCENARIO", options->scenario, "scenario file (JSON), - for standard input");
   line.option("--set", options->settings, "change the scenario first", "/POINTER=VALUE");
+  line.suggest("--set", suggested_settings);
   line.choice("--backend", options->backend, backends, "what runs the plan");
   line.option("--iterations", options->iterations, "how many clean iterations to measure, from 20");
   line.option("--schedules", options->schedules,
               "run it with each of these, and say whether simulation puts them in the right order",
               "all|NAME,NAME...");
+  line.suggest("--schedules", suggested_schedule_lists);
   line.option("--action-us", options->action_us,
               "how long an action is to take on average, in microseconds");
   line.option("--processes", options->processes,
@@ -158,69 +161,10 @@ Runner declare(CommandLine& line) {
 
 constinit extern const CommandEntry validate_entry{
     .name = "validate",
-    .summary = "run the plan of a scenario for real, and hold the simulation against it",
-    .details =
-        "Each action takes its time and each tensor is handed over and checked; all times are\n"
-        "scaled alike, so that they can be measured. Three errors are told apart, as shares of\n"
-        "the measured makespan:\n"
-        "  structure  simulated with the lengths that the actions of an iteration had themselves;\n"
-        "             the most of all iterations. Other rules than the simulator's show here\n"
-        "  profile    simulated with lengths that were profiled beside the clean iterations\n"
-        "  retest     every other iteration against those between them: how noisy it is\n"
-        "The structure must be within 0.5 %, the profile within 5 % or twice the retest error.\n"
-        "Exit 1 where it is not, or where ranks wait for each other for ever; exit 4 where too\n"
-        "few iterations are clean (profiles before and after one are within 10 %), or where\n"
-        "nothing fails but the retest error is above 5 %. Of 80 tries 20 clean ones are wanted.\n"
-        "\n"
-        "Where the model has layers by kind, kernels run these in doubles, and the sums of loss\n"
-        "and gradients must be those of the model in one piece within 1e-10: the order trains\n"
-        "the same model. An order without flushes is held against the weight versions that its\n"
-        "rule states. Links keep the proportion to actions that the scenario gives them. Where\n"
-        "there are no such kernels, or an iteration has more than 2e9 FLOP or holds more than 1\n"
-        "GiB, actions keep a core busy for their time instead; --bodies chooses.\n"
-        "\n"
-        "--schedules runs the scenario once with each schedule, on as many ranks, and says by\n"
-        "Kendall's tau-b whether simulation puts them in the order in which they really come.\n"
-        "Stages given by times take those times a cell: a schedule with slices does more work\n"
-        "then.\n"
-        "\n"
-        "cpu_logical runs any number of ranks on any number of cores. It shows that the order\n"
-        "runs, that tensors come where they are needed, and that the rules of waiting are those\n"
-        "of the simulator. It shows nothing of links: these take what the scenario says.\n"
-        "Actions take 50 us on average, 20 us where there are many, more where a rank has\n"
-        "little to do; --action-us says otherwise.\n"
-        "\n"
-        "cpu_realtime gives each rank a core, which spins while it waits, and measures real\n"
-        "time, 250 us an action on average. Handing a tensor over takes time here, which shows\n"
-        "as structure error. More ranks than usable cores: exit 4. An iteration is clean only\n"
-        "when no rank had to leave its core, no hypervisor took time, and a fixed piece of work\n"
-        "takes before and after it what it usually does, within 3 %. Fewer than 8 such: exit 4.\n"
-        "\n"
-        "cpu_timed sleeps instead of working, 2 ms an action on average, with any number of\n"
-        "ranks. It shows that the order runs in real time. Being woken and handed a tensor late\n"
-        "is booked into the action, as t_wake is into its profile, so that the structure error\n"
-        "is zero unless the rules differ. It is as strict about what a clean iteration is. In\n"
-        "real time the structure of the median iteration is judged, and only of enough clean\n"
-        "ones.\n"
-        "\n"
-        "cuda_single and cuda_single_graph let one GPU play all ranks, each on SMs of its own,\n"
-        "for 2 ms an action; copies of their bytes at their rate stand for links. The host\n"
-        "starts each task, or all of them are one graph: the difference is what the host costs.\n"
-        "Where SMs cannot be split, or a link is slower than asked for, no errors are told:\n"
-        "exit 4.\n"
-        "\n"
-        "--processes 2 gives each of two processes a half of the ranks; tensors between them go\n"
-        "over TCP on loopback (cpu_logical and cpu_timed). It shows that nothing is shared but\n"
-        "what is sent, and nothing of networks. A process that ends, or says nothing for 10 s,\n"
-        "is a finding: exit 1.\n"
-        "\n"
-        "Not run, exit 2: sums of gradients over replicas or copies of the model, and updates\n"
-        "behind them (/parallel/data, bidirectional orders whose stages have parameter_bytes,\n"
-        "tied weights); links that several ranks share; fused overlap cells; /chance,\n"
-        "/overheads and memory that ranks wait for. What a scenario expects, and whether its\n"
-        "memory suffices, is for penstock run to say.\n"
-        "\n"
-        "Example: penstock validate experiments/scenarios/first_run.json --backend cpu_logical",
+    .summary = "run the plan for real and compare it with the simulation",
+    .group = CommandGroup::validate,
+    .on_first_screen = true,
+    .example = "penstock validate experiments/scenarios/first_run.json --backend cpu_logical",
     .declare = declare,
 };
 

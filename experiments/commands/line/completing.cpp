@@ -1,0 +1,81 @@
+#include "experiments/commands/line/completing.hpp"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+std::string last_word(const std::string& name) { return name.substr(name.rfind(' ') + 1); }
+
+const CommandHelp* find_command(const std::vector<CommandHelp>& commands, const std::string& name) {
+  const auto found =
+      std::find_if(commands.begin(), commands.end(),
+                   [&](const CommandHelp& command) { return last_word(command.name) == name; });
+  return found == commands.end() ? nullptr : &*found;
+}
+
+void add_commands(const std::vector<CommandHelp>& commands, std::vector<Candidate>& all) {
+  for (const CommandHelp& command : commands) {
+    all.push_back({last_word(command.name), command.summary});
+  }
+}
+
+/// The values of an argument.
+void add_values(const ArgumentInfo& argument, const std::string& typed,
+                std::vector<Candidate>& all) {
+  for (const std::string& word : argument.words) all.push_back({word, ""});
+  if (!argument.suggest) return;
+  for (std::string& word : argument.suggest(typed)) all.push_back({std::move(word), ""});
+}
+
+/// The option of that name which takes a value, or nullptr.
+const ArgumentInfo* option_with_value(const CommandHelp& command, const std::string& name) {
+  for (const ArgumentInfo& argument : command.arguments) {
+    const auto& names = argument.names;
+    const bool is_it = std::find(names.begin(), names.end(), name) != names.end();
+    if (is_it && argument.takes_value) return &argument;
+  }
+  return nullptr;
+}
+
+void add_arguments(const CommandHelp& command, const std::string& typed,
+                   std::vector<Candidate>& all) {
+  add_commands(command.subcommands, all);
+  for (const ArgumentInfo& argument : command.arguments) {
+    if (argument.names.empty()) add_values(argument, typed, all);
+    // Options are offered once a dash is typed: before, files may fit as well.
+    if (!typed.starts_with('-')) continue;
+    for (const std::string& name : argument.names) all.push_back({name, argument.help});
+  }
+}
+
+std::vector<Candidate> that_fit(std::vector<Candidate> all, const std::string& typed) {
+  std::erase_if(all, [&](const Candidate& one) { return !one.text.starts_with(typed); });
+  return all;
+}
+
+}  // namespace
+
+std::vector<Candidate> candidates_for(const std::vector<std::string>& words,
+                                      const std::vector<CommandHelp>& commands) {
+  std::vector<Candidate> all;
+  const std::string typed = words.empty() ? "" : words.back();
+  if (words.size() < 2) {
+    add_commands(commands, all);
+    for (const char* option : {"--help", "--version"}) all.push_back({option, ""});
+    return that_fit(std::move(all), typed);
+  }
+  const CommandHelp* command = find_command(commands, words.front());
+  if (command == nullptr) return {};
+  if (words.size() > 2) {
+    if (const CommandHelp* sub = find_command(command->subcommands, words[1])) command = sub;
+  }
+  if (const ArgumentInfo* option = option_with_value(*command, words[words.size() - 2])) {
+    add_values(*option, typed, all);
+  } else {
+    add_arguments(*command, typed, all);
+  }
+  return that_fit(std::move(all), typed);
+}
+
+}  // namespace penstock

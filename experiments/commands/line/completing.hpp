@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "experiments/help/command_help.hpp"
+
+namespace penstock {
+
+/// What can stand for a word that is being typed.
+struct Candidate {
+  std::string text;
+  std::string help;  // one line; may be empty
+};
+
+/// The candidates for the last of the words typed behind "penstock", which may be empty or begun.
+/// None where only the names of files fit.
+std::vector<Candidate> candidates_for(const std::vector<std::string>& words,
+                                      const std::vector<CommandHelp>& commands);
+
+}  // namespace penstock

@@ -1,0 +1,53 @@
+#include "experiments/files/nearest.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace penstock {
+namespace {
+
+/// The least number of letters to insert, remove or replace, and of neighbours to swap, that makes
+/// one word of the other (Damerau and Levenshtein, optimal string alignment).
+std::size_t edit_distance(std::string_view from, std::string_view to) {
+  std::vector<std::size_t> before_last;
+  std::vector<std::size_t> last(to.size() + 1);
+  std::iota(last.begin(), last.end(), 0);
+  for (std::size_t i = 1; i <= from.size(); ++i) {
+    std::vector<std::size_t> row(to.size() + 1, i);
+    for (std::size_t j = 1; j <= to.size(); ++j) {
+      const std::size_t replaced = last[j - 1] + (from[i - 1] == to[j - 1] ? 0 : 1);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, replaced});
+      const bool swapped = i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1];
+      if (swapped) row[j] = std::min(row[j], before_last[j - 2] + 1);
+    }
+    before_last = std::move(last);
+    last = std::move(row);
+  }
+  return last.back();
+}
+
+}  // namespace
+
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& words) {
+  std::optional<std::string> best;
+  std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const std::string& known : words) {
+    const std::size_t distance = edit_distance(word, known);
+    if (distance >= least) continue;
+    least = distance;
+    best = known;
+  }
+  return best;
+}
+
+std::string unknown_text(std::string_view thing, std::string_view word,
+                         const std::vector<std::string>& words) {
+  const auto near = nearest(word, words);
+  return fmt::format("unknown {}{} known: {}", thing,
+                     near ? fmt::format("; did you mean \"{}\"?", *near) : std::string(";"),
+                     fmt::join(words, ", "));
+}
+
+}  // namespace penstock
