@@ -78,8 +78,8 @@ int complete(const Options& options) {
     fmt::print("{}", script_of(options.shell));
     return ExitCode::done;
   }
-  for (const Candidate& candidate : candidates_for(options.words, all_commands())) {
-    fmt::print("{}\t{}\n", candidate.text, candidate.help);
+  for (const Completion& completion : completions_for(options.words, all_commands())) {
+    fmt::print("{}\t{}\n", completion.text, completion.help);
   }
   return ExitCode::done;
 }

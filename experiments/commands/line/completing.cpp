@@ -14,7 +14,7 @@ const CommandHelp* find_command(const std::vector<CommandHelp>& commands, const 
   return found == commands.end() ? nullptr : &*found;
 }
 
-void add_commands(const std::vector<CommandHelp>& commands, std::vector<Candidate>& all) {
+void add_commands(const std::vector<CommandHelp>& commands, std::vector<Completion>& all) {
   for (const CommandHelp& command : commands) {
     all.push_back({last_word(command.name), command.summary});
   }
@@ -22,7 +22,7 @@ void add_commands(const std::vector<CommandHelp>& commands, std::vector<Candidat
 
 /// The values of an argument.
 void add_values(const ArgumentInfo& argument, const std::string& typed,
-                std::vector<Candidate>& all) {
+                std::vector<Completion>& all) {
   for (const std::string& word : argument.words) all.push_back({word, ""});
   if (!argument.suggest) return;
   for (std::string& word : argument.suggest(typed)) all.push_back({std::move(word), ""});
@@ -39,7 +39,7 @@ const ArgumentInfo* option_with_value(const CommandHelp& command, const std::str
 }
 
 void add_arguments(const CommandHelp& command, const std::string& typed,
-                   std::vector<Candidate>& all) {
+                   std::vector<Completion>& all) {
   add_commands(command.subcommands, all);
   for (const ArgumentInfo& argument : command.arguments) {
     if (argument.names.empty()) add_values(argument, typed, all);
@@ -49,16 +49,16 @@ void add_arguments(const CommandHelp& command, const std::string& typed,
   }
 }
 
-std::vector<Candidate> that_fit(std::vector<Candidate> all, const std::string& typed) {
-  std::erase_if(all, [&](const Candidate& one) { return !one.text.starts_with(typed); });
+std::vector<Completion> that_fit(std::vector<Completion> all, const std::string& typed) {
+  std::erase_if(all, [&](const Completion& one) { return !one.text.starts_with(typed); });
   return all;
 }
 
 }  // namespace
 
-std::vector<Candidate> candidates_for(const std::vector<std::string>& words,
+std::vector<Completion> completions_for(const std::vector<std::string>& words,
                                       const std::vector<CommandHelp>& commands) {
-  std::vector<Candidate> all;
+  std::vector<Completion> all;
   const std::string typed = words.empty() ? "" : words.back();
   if (words.size() < 2) {
     add_commands(commands, all);

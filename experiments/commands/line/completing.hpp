@@ -8,14 +8,14 @@
 namespace penstock {
 
 /// What can stand for a word that is being typed.
-struct Candidate {
+struct Completion {
   std::string text;
   std::string help;  // one line; may be empty
 };
 
 /// The candidates for the last of the words typed behind "penstock", which may be empty or begun.
 /// None where only the names of files fit.
-std::vector<Candidate> candidates_for(const std::vector<std::string>& words,
+std::vector<Completion> completions_for(const std::vector<std::string>& words,
                                       const std::vector<CommandHelp>& commands);
 
 }  // namespace penstock
