@@ -22,7 +22,7 @@ std::string_view body_of(const Page& page) {
 std::string guide_list() {
   std::string text = "Guides\n";
   for (const Page& guide : guides()) {
-    text += fmt::format("  {:<11} {}\n", guide.name, title_of(guide));
+    text += fmt::format("  {:<13} {}\n", guide.name, title_of(guide));
   }
   return text;
 }
@@ -87,7 +87,7 @@ int show_help(const Options& options) {
   if (!options.man.empty()) {
     write_man_pages(options.man);
   } else if (options.topic.empty()) {
-    fmt::print("{}\n{}\n{}", first_screen(), "All commands\n\n" + command_list(), guide_list());
+    fmt::print("{}\n{}", first_screen(), guide_list());
   } else {
     fmt::print("{}", topic_text(options.topic));
   }

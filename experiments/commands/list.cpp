@@ -231,7 +231,7 @@ Runner declare(CommandLine& line) {
 
 constinit extern const CommandEntry list_entry{
     .name = "list",
-    .summary = "list schedules, hardware, layers, codecs, formats and more",
+    .summary = "show schedules, hardware, layers, codecs, formats and more",
     .group = CommandGroup::help,
     .example = "penstock list schedules",
     .declare = declare,

@@ -38,14 +38,17 @@ void add_option_names(const CLI::App& command, std::vector<std::string>& names) 
   }
 }
 
+std::string question(const std::optional<std::string>& near) {
+  return near ? fmt::format("did you mean \"{}\"? ", *near) : "";
+}
+
 /// What is wrong with arguments that no command takes, and what was probably meant.
 std::string unexpected_text(const CLI::App& app) {
   const std::vector<CLI::App*> given = app.get_subcommands();
   if (given.empty()) {
     const std::string word = app.remaining().empty() ? "" : app.remaining().front();
     const auto near = nearest(word, command_names());
-    return fmt::format("unknown command \"{}\"{}; see penstock help", word,
-                       near ? fmt::format("; did you mean \"{}\"?", *near) : "");
+    return fmt::format("unknown command \"{}\"; {}see penstock help", word, question(near));
   }
   const CLI::App& command = *given.front();
   const std::string word = command.remaining().empty() ? "" : command.remaining().front();
@@ -54,8 +57,8 @@ std::string unexpected_text(const CLI::App& app) {
   for (const CLI::App* sub : command.get_subcommands()) add_option_names(*sub, names);
   const std::string name = word.substr(0, word.find('='));
   const auto near = name.starts_with("-") ? nearest(name, names) : std::nullopt;
-  return fmt::format("{} does not take \"{}\"{}; see penstock {} --help", command.get_name(), word,
-                     near ? fmt::format("; did you mean \"{}\"?", *near) : "", command.get_name());
+  return fmt::format("{} does not take \"{}\"; {}see penstock {} --help", command.get_name(), word,
+                     question(near), command.get_name());
 }
 
 int parse_and_run(CLI::App& app, int argc, const char* const* argv,
@@ -134,8 +137,9 @@ std::string command_list() {
 std::string first_screen() {
   return fmt::format(
       "{}\n\n{}\n"
+      "penstock --help          all commands\n"
       "penstock COMMAND --help  options and an example\n"
-      "penstock help            all commands and guides\n",
+      "penstock help            guides: one page a question\n",
       what_it_is, commands_text([](const CommandEntry& entry) { return entry.on_first_screen; }));
 }
 
