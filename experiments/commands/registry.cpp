@@ -156,6 +156,8 @@ int run_program(int argc, const char* const* argv) {
           "4 not possible on this machine; 130 interrupted\n",
           what_it_is, command_list());
     });
+    // One command: the words behind it are its own, also those that are names of commands.
+    app.require_subcommand(0, 1);
     std::vector<std::pair<CLI::App*, Runner>> commands;
     for (const CommandEntry* entry : command_entries()) {
       CLI::App* command = app.add_subcommand(std::string(entry->name), std::string(entry->summary));
