@@ -1,90 +1,70 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <queue>
 #include <vector>
 
 #include "sim/base/fifo.hpp"
-#include "sim/base/time.hpp"
-#include "sim/engines/leave_times.hpp"
+#include "sim/engines/event.hpp"
+#include "sim/engines/resource_events.hpp"
 
 namespace penstock {
 
-/// What can happen at a moment, in the order in which it is taken up.
-enum class EventKind : std::uint8_t {
-  leaves,   // the last byte of a link's transfer has left
-  arrives,  // a transfer is there
-  ends,     // a rank has done its cell
-  ready,    // the inputs of a transfer are there
-  wakes,    // a rank looks again for what it can start
-};
-
-struct Event {
-  Time time;
-  EventKind kind;
-  std::uint32_t id;         // a link, a task or a rank
-  std::uint32_t stamp = 0;  // tells an event that has been overtaken from the valid one
-};
-
-/// Events by time; those of one moment by kind, then number.
+/// Events in their order, in three lines: the one next event of each rank and link, arrivals, and
+/// what fits neither.
 class EventQueue {
  public:
-  bool empty() const { return heap_.empty() && arrivals_.empty() && leaves_.empty(); }
-  Time next_time() const {
-    if (leave_is_next()) return leaves_.next().time;
-    return arrival_is_next() ? arrivals_.front().time : heap_.top().time;
-  }
-  Event next() const {
-    if (leave_is_next()) return event_of(leaves_.next());
-    return arrival_is_next() ? arrivals_.front() : heap_.top();
-  }
-  Event pop() {
-    if (leave_is_next()) return event_of(leaves_.pop());
-    const bool arrives = arrival_is_next();
-    const Event event = arrives ? arrivals_.front() : heap_.top();
-    if (arrives) {
-      arrivals_.pop();
-    } else {
-      heap_.pop();
-    }
+  bool empty() const { return of_resources_.empty() && arrivals_.empty() && others_.empty(); }
+  Time next_time() const { return next(first_line()).time(); }
+  /// The next event, if there is one and it happens at `now`; it is taken out.
+  std::optional<Event> pop_at(Time now) {
+    if (empty()) return std::nullopt;
+    const Line line = first_line();
+    const Event event = next(line);
+    if (event.time() != now) return std::nullopt;
+    pop(line);
     return event;
   }
-  /// Arrivals mostly come in order, a latency after the leaves that make them known.
-  void push(const Event& event) {
+  /// Arrivals mostly come in order, as far behind the start of their transfers as each other.
+  void push(Event event) {
     const bool in_order =
-        event.kind == EventKind::arrives && (arrivals_.empty() || Later()(event, arrivals_.back()));
+        event.kind() == EventKind::arrives && (arrivals_.empty() || arrivals_.back() < event);
     if (in_order) {
       arrivals_.push(event);
     } else {
-      heap_.push(event);
+      others_.push(event);
     }
   }
-  /// The transfer of a link leaves at `time`, and not when it was last said to.
-  void set_leave(std::uint32_t link, Time time) { leaves_.set(link, time); }
+  /// What happens next to the rank or link `event.id()`, and not what was last said to.
+  void set(Event event) { of_resources_.set(event); }
 
  private:
-  struct Later {
-    bool operator()(const Event& a, const Event& b) const {
-      if (a.time != b.time) return a.time > b.time;
-      return a.kind != b.kind ? a.kind > b.kind : a.id > b.id;
-    }
-  };
-  static Event event_of(const LeaveTimes::Leave& leave) {
-    return {leave.time, EventKind::leaves, leave.link};
+  enum class Line : std::uint8_t { of_resources, arrivals, others };
+
+  Event next(Line line) const {
+    if (line == Line::of_resources) return of_resources_.next();
+    return line == Line::arrivals ? arrivals_.front() : others_.top();
   }
-  bool leave_is_next() const {
-    if (leaves_.empty()) return false;
-    const Time time = leaves_.next().time;
-    return (heap_.empty() || time <= heap_.top().time) &&
-           (arrivals_.empty() || time <= arrivals_.front().time);
+  void pop(Line line) {
+    if (line == Line::of_resources) return of_resources_.pop();
+    if (line == Line::arrivals) return arrivals_.pop();
+    others_.pop();
   }
-  bool arrival_is_next() const {
-    return !arrivals_.empty() && (heap_.empty() || Later()(heap_.top(), arrivals_.front()));
+  /// The line whose next event is the first of all; there must be one.
+  Line first_line() const {
+    const bool arrives =
+        !arrivals_.empty() && (of_resources_.empty() || arrivals_.front() < of_resources_.next());
+    const Line first = arrives ? Line::arrivals : Line::of_resources;
+    if (others_.empty()) return first;
+    const bool alone = arrivals_.empty() && of_resources_.empty();
+    return alone || others_.top() < next(first) ? Line::others : first;
   }
 
-  std::priority_queue<Event, std::vector<Event>, Later> heap_;
+  ResourceEvents of_resources_;
   Fifo<Event> arrivals_;
-  LeaveTimes leaves_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> others_;
 };
 
 }  // namespace penstock

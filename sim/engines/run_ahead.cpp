@@ -36,7 +36,7 @@ class RunAhead {
   void send(TaskId transfer, Time ready);
   void known(TaskId transfer);
   void wake(Rank rank, TaskId transfer);
-  void happen(const Event& event);
+  void happen(Event event);
   Time last_end(TaskId task, TaskId& last) const;
   Standstill standstill() const;
 
@@ -65,7 +65,7 @@ RunAhead::RunAhead(const Plan& plan, const Costs& costs, const Conditions& condi
       far_readers_(plan),
       private_(private_links(plan, conditions.network)),
       link_free_(plan.links.size()),
-      transfers_(plan, costs, conditions, timeline, events_) {
+      transfers_(plan, costs, conditions, timeline, events_, Transfers::Ends::known_late) {
   const bool all_private = std::find(private_.begin(), private_.end(), false) == private_.end();
   if (!all_private) timeline.slowed.assign(plan.tasks(), Time{});
   for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
@@ -85,7 +85,7 @@ std::optional<Standstill> RunAhead::run() {
     if (events_.empty()) break;
     now_ = events_.next_time();
     // All that happens at one moment is known before anything is decided.
-    while (!events_.empty() && events_.next_time() == now_) happen(events_.pop());
+    while (const auto event = events_.pop_at(now_)) happen(*event);
     transfers_.settle(now_, {});
   }
   for (const TaskId task : plan_.followers) timeline_.begin[task] = timeline_.begin[task - 1];
@@ -178,8 +178,8 @@ void RunAhead::wake(Rank rank, TaskId transfer) {
   runnable_.push_back(index(rank));
 }
 
-void RunAhead::happen(const Event& event) {
-  if (event.kind == EventKind::ready) return transfers_.ready(event.id);
+void RunAhead::happen(Event event) {
+  if (event.kind() == EventKind::ready) return transfers_.ready(event.id());
   known(transfers_.leave(event));
 }
 

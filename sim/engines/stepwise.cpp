@@ -22,9 +22,8 @@ Stepwise::Stepwise(const Plan& plan, const Costs& costs, const Conditions& condi
       far_readers_(plan),
       rows_(plan.ranks),
       links_of_(plan.ranks),
-      transfers_(plan, costs, conditions, timeline, events_),
-      gate_{[this](TaskId transfer) { return may_start(transfer); },
-            [this](TaskId transfer) { started(transfer); }} {
+      transfers_(plan, costs, conditions, timeline, events_, Transfers::Ends::known_early),
+      gate_([this](TaskId transfer) { return start_if_may(transfer); }) {
   timeline.slowed.assign(plan.tasks(), Time{});
   if (conditions.stall_above_bytes) timeline.memory_wait.assign(plan.tasks(), Time{});
   if (dispatcher != nullptr) {
@@ -52,16 +51,12 @@ std::optional<Standstill> Stepwise::run() {
   }
   settle();
   while (!events_.empty()) {
-    if (is_overtaken(events_.next())) {
-      events_.pop();
-      continue;
-    }
     now_ = events_.next_time();
-    while (happens_now()) happen(events_.pop());
+    while (const auto event = events_.pop_at(now_)) happen(*event);
     if (dispatcher_ != nullptr) {
       // All that arrives at this moment is there before a policy chooses.
       transfers_.settle(now_, gate_);
-      if (happens_now()) continue;
+      if (!events_.empty() && events_.next_time() == now_) continue;
     }
     settle();
   }
@@ -70,19 +65,19 @@ std::optional<Standstill> Stepwise::run() {
   return standstill();
 }
 
-void Stepwise::happen(const Event& event) {
-  switch (event.kind) {
+void Stepwise::happen(Event event) {
+  switch (event.kind()) {
     case EventKind::leaves:
-      return leave(transfers_.leave(event));
-    case EventKind::arrives:
-      return arrive(event.id);
-    case EventKind::ends:
-      if (!is_overtaken(event)) end_cell(event.id);
+      if (const TaskId left = transfers_.leave(event); left != no_task) leave(left);
       return;
+    case EventKind::arrives:
+      return arrive(event.id());
+    case EventKind::ends:
+      return end_cell(event.id());
     case EventKind::ready:
       return;
     case EventKind::wakes:
-      return look_at(event.id);
+      return look_at(event.id());
   }
 }
 
@@ -93,8 +88,10 @@ void Stepwise::end_cell(std::uint32_t rank) {
   row.free_at = now_;
   row.rest = row.rest.subspan(cell.size());
   row.issued += costs_.issue;
-  timeline_.slowed[cell.front()] =
-      now_ - timeline_.begin[cell.front()] - costs_.duration_of(plan_, cell.front());
+  if (slows_) {
+    timeline_.slowed[cell.front()] =
+        now_ - timeline_.begin[cell.front()] - costs_.duration_of(plan_, cell.front());
+  }
   for (const TaskId task : cell) {
     end_[task] = now_;
     if (room_) room_->end(task);
@@ -144,8 +141,7 @@ void Stepwise::hand_over(TaskId task) {
     if (!inputs_are_there(transfer)) continue;
     timeline_.last_input[transfer] = task;
     transfers_.ready(transfer);
-    const Pass pass = plan_.class_of(transfer).pass;
-    if (passes_on(pass)) {
+    if (conditions_.blocking_sends && passes_on(plan_.class_of(transfer).pass)) {
       ++rows_[plan_.class_of(task).resource].unsent;
     }
   }
@@ -169,8 +165,9 @@ void Stepwise::settle() {
   touched_.clear();
 }
 
+/// A rank that runs looks for what is next when its cell ends.
 void Stepwise::look_at(std::uint32_t rank) {
-  if (std::exchange(rows_[rank].dirty, true)) return;
+  if (rows_[rank].runs || std::exchange(rows_[rank].dirty, true)) return;
   dirty_.push_back(rank);
 }
 

@@ -10,7 +10,7 @@ void Stepwise::try_start(std::uint32_t rank) {
   if (row.runs || row.rest.empty()) return;
   if (conditions_.blocking_sends && row.unsent > 0) return;
   if (conditions_.rendezvous || room_) look_at_links(rank);  // they look at what comes next
-  if (!is_launched(row, rank)) return;
+  if (!is_launched(rank)) return;
   if (dispatcher_ != nullptr ? !choose(rank) : !inputs_are_there(row.rest.front())) return;
   const std::span<const TaskId> cell = first_cell(row.rest);
   if (has_memory(row, cell)) start_cell(rank, cell);
@@ -35,11 +35,10 @@ bool Stepwise::inputs_are_there(TaskId task) const {
   return there;
 }
 
-bool Stepwise::is_launched(Row& row, std::uint32_t rank) {
-  const Time launched = row.issued + costs_.launch;
+bool Stepwise::is_launched(std::uint32_t rank) {
+  const Time launched = rows_[rank].issued + costs_.launch;
   if (launched <= now_) return true;
-  if (row.wakes != launched) events_.push({launched, EventKind::wakes, rank});
-  row.wakes = launched;
+  events_.set({launched, EventKind::wakes, rank});
   return false;
 }
 
@@ -65,7 +64,7 @@ void Stepwise::start_cell(std::uint32_t rank, std::span<const TaskId> cell) {
   row.left = static_cast<double>(duration.picoseconds);
   row.since = now_;
   row.speed = 1;
-  events_.push({now_ + duration, EventKind::ends, rank, ++row.stamp});
+  events_.set({now_ + duration, EventKind::ends, rank});
   touch(rank);
 }
 
@@ -90,7 +89,7 @@ void Stepwise::set_speed(std::uint32_t rank) {
   row.since = now_;
   row.speed = speed;
   const Time end = later(now_, std::max(row.left, 0.0) / speed);
-  events_.push({end, EventKind::ends, rank, ++row.stamp});
+  events_.set({end, EventKind::ends, rank});
 }
 
 std::span<const TaskId> Stepwise::first_cell(std::span<const TaskId> rest) const {

@@ -36,7 +36,6 @@ class Stepwise {
   struct Row {
     std::span<TaskId> rest;  // what it has not finished, the running cell included
     Time issued{};           // of the action that is next
-    Time wakes = never;
     bool runs = false;
     bool dirty = false;
     std::uint32_t in_flight = 0;  // transfers that it sends or receives
@@ -52,15 +51,10 @@ class Stepwise {
     double left = 0;
     Time since{};
     double speed = 1;
-    std::uint32_t stamp = 0;
   };
 
   // What happens.
-  bool is_overtaken(const Event& event) const {
-    return event.kind == EventKind::ends && event.stamp != rows_[event.id].stamp;
-  }
-  bool happens_now() const { return !events_.empty() && events_.next_time() == now_; }
-  void happen(const Event& event);
+  void happen(Event event);
   void end_cell(std::uint32_t rank);
   void leave(TaskId transfer);
   void arrive(TaskId transfer);
@@ -73,7 +67,7 @@ class Stepwise {
   bool is_there(TaskId task) const { return end_[task] != unknown && end_[task] <= now_; }
   bool inputs_are_there(TaskId task) const;
   bool choose(std::uint32_t rank);
-  bool is_launched(Row& row, std::uint32_t rank);
+  bool is_launched(std::uint32_t rank);
   bool has_memory(Row& row, std::span<const TaskId> cell);
   TaskId last_input(const Row& row, TaskId task) const;
   void slow_links();
@@ -84,7 +78,7 @@ class Stepwise {
   bool fits_beside_next(TaskId transfer) const;
   std::uint64_t need_of_next(Rank rank, TaskId transfer) const;
   bool is_awaited(TaskId transfer) const;
-  void started(TaskId transfer);
+  bool start_if_may(TaskId transfer);
 
   std::span<const TaskId> first_cell(std::span<const TaskId> rest) const;
   void look_at(std::uint32_t rank);

@@ -73,13 +73,15 @@ bool Stepwise::is_awaited(TaskId transfer) const {
   return awaited;
 }
 
-void Stepwise::started(TaskId transfer) {
+bool Stepwise::start_if_may(TaskId transfer) {
+  if (!may_start(transfer)) return false;
   if (room_) room_->start(transfer);
   for_each_end(transfer, [&](std::uint32_t rank, bool sends) {
     ++rows_[rank].in_flight;
     ++(sends ? rows_[rank].sends : rows_[rank].receives);
     touch(rank);
   });
+  return true;
 }
 
 }  // namespace penstock

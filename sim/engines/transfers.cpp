@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 #include <utility>
 
 namespace penstock {
@@ -18,59 +17,6 @@ std::vector<std::uint32_t> without_repetitions(std::vector<std::uint32_t> route)
   std::sort(route.begin(), route.end());
   route.erase(std::unique(route.begin(), route.end()), route.end());
   return route;
-}
-
-/// A transfer that is ready, and what decides when it gets in line.
-struct Arrival {
-  std::uint32_t cells_before;  // of its rank that have made something at the same moment
-  bool second_part;
-  Stage stage;
-  Pass pass;
-  Link link;
-  TaskId transfer;
-  TaskId cell;
-
-  friend bool operator<(const Arrival& a, const Arrival& b) { return a.key() < b.key(); }
-
- private:
-  /// Numbers of tasks decide within one link alone: between links they are no more than the way a
-  /// plan was made.
-  std::tuple<std::uint32_t, bool, bool, Stage, Pass, Rank, Rank, TaskId> key() const {
-    return {cells_before, second_part, is_tail(pass), stage, pass, link.from, link.to, transfer};
-  }
-};
-
-/// Transfers that are ready at one moment get in line by the parts of a cell as listed, those of
-/// the tail behind others, then the lower stage first, then the lower ranks. What a rank makes in
-/// several cells, which take no time then, keeps its order.
-std::vector<Arrival> in_order(const Plan& plan, std::vector<TaskId> ready) {
-  const auto maker_or_self = [&](TaskId transfer) {
-    const TaskId maker = plan.input[transfer];
-    return maker < plan.tasks() ? maker : transfer;
-  };
-  // The rank that made it; of a transfer that waits for several tasks, its own link.
-  const auto made_on = [&](TaskId transfer) {
-    return plan.class_of(maker_or_self(transfer)).resource;
-  };
-  std::sort(ready.begin(), ready.end(), [&](TaskId a, TaskId b) {
-    return std::tuple(made_on(a), maker_or_self(a), a) <
-           std::tuple(made_on(b), maker_or_self(b), b);
-  });
-  std::vector<Arrival> arrivals;
-  for (const TaskId transfer : ready) {
-    const TaskId maker = plan.input[transfer];
-    const bool second = maker < plan.tasks() && plan.class_of(maker).follows_partner;
-    const TaskId cell = second ? maker - 1 : maker;
-    std::uint32_t before = 0;
-    if (!arrivals.empty() && made_on(arrivals.back().transfer) == made_on(transfer)) {
-      before = arrivals.back().cells_before + (arrivals.back().cell == cell ? 0 : 1);
-    }
-    const WorkClass& work = plan.class_of(transfer);
-    arrivals.push_back(
-        {before, second, work.stage, work.pass, plan.link(work.resource), transfer, cell});
-  }
-  std::sort(arrivals.begin(), arrivals.end());
-  return arrivals;
 }
 
 }  // namespace
@@ -89,7 +35,7 @@ std::vector<bool> private_links(const Plan& plan, const Network& network) {
 }
 
 Transfers::Transfers(const Plan& plan, const Costs& costs, const Conditions& conditions,
-                     Timeline& timeline, EventQueue& events)
+                     Timeline& timeline, EventQueue& events, Ends ends)
     : plan_(plan),
       costs_(costs),
       timeline_(timeline),
@@ -98,7 +44,8 @@ Transfers::Transfers(const Plan& plan, const Costs& costs, const Conditions& con
       fifo_(conditions.network.sharing == Sharing::fifo),
       lines_(plan.links.size()),
       in_line_(fifo_ ? conditions.network.links.size() : 0),
-      share_(capacities(conditions.network), static_cast<std::uint32_t>(plan.links.size())) {
+      share_(capacities(conditions.network), static_cast<std::uint32_t>(plan.links.size())),
+      arrival_order_(plan) {
   for (std::size_t link = 0; link < conditions.network.routes.size(); ++link) {
     Line& line = lines_[link];
     line.route = without_repetitions(conditions.network.routes[link]);
@@ -108,6 +55,8 @@ Transfers::Transfers(const Plan& plan, const Costs& costs, const Conditions& con
           std::min(line.full_rate, conditions.network.links[physical].bandwidth_bytes_per_s);
     }
   }
+  if (ends == Ends::known_late || slowdown_ != 1 || conditions.blocking_sends) return;
+  for (Line& line : lines_) line.has_certain_ends = line.route.empty();
 }
 
 std::uint32_t Transfers::line_of(TaskId transfer) const {
@@ -143,11 +92,8 @@ void Transfers::set_slowed(std::uint32_t link, bool slowed) {
 /// Puts what has become ready in line, at its own link and, first come first served, at every
 /// physical one.
 void Transfers::queue_up() {
-  if (arrived_.size() == 1) {
-    queue_up(arrived_.front());
-  } else if (!arrived_.empty()) {
-    for (const Arrival& arrival : in_order(plan_, arrived_)) queue_up(arrival.transfer);
-  }
+  arrival_order_.sort(arrived_);
+  for (const TaskId transfer : arrived_) queue_up(transfer);
   arrived_.clear();
 }
 
@@ -174,8 +120,7 @@ void Transfers::consider_next(const Line& line) {
 }
 
 /// Whether nothing is in the way that came before and insists on its turn.
-bool Transfers::is_first(TaskId transfer) const {
-  const Line& line = lines_[line_of(transfer)];
+bool Transfers::is_first(const Line& line, TaskId transfer) const {
   if (line.active != no_task) return false;
   if (!fifo_) return true;
   return std::all_of(line.route.begin(), line.route.end(), [&](std::uint32_t physical) {
@@ -219,24 +164,27 @@ void Transfers::start_what_can(Time now, const Gate& gate) {
 void Transfers::try_start(std::uint32_t link, Time now, const Gate& gate) {
   Line& line = lines_[link];
   line.to_consider = false;
+  if (line.free_at > now) return tell_when_free(link);
   const TaskId transfer = line.waiting.front().transfer;
-  if (!is_first(transfer)) return;
-  if (gate.may_start && !gate.may_start(transfer)) {
+  if (!is_first(line, transfer)) return;
+  if (gate && !gate(transfer)) {
     if (!std::exchange(line.gives_way, true)) consider_next(line);
     return;
   }
   line.gives_way = false;
   line.waiting.pop();
-  start(transfer, now);
-  if (gate.started) gate.started(transfer);
+  start(link, transfer, now);
 }
 
-void Transfers::start(TaskId transfer, Time now) {
-  const std::uint32_t link = line_of(transfer);
+void Transfers::start(std::uint32_t link, TaskId transfer, Time now) {
   Line& line = lines_[link];
+  const Time duration = costs_.duration_of(plan_, transfer);
   timeline_.begin[transfer] = now;
+  if (line.has_certain_ends && duration > Time{}) {
+    return start_to_certain_end(link, transfer, now + duration);
+  }
   line.active = transfer;
-  line.left = static_cast<double>(costs_.duration_of(plan_, transfer).picoseconds);
+  line.left = static_cast<double>(duration.picoseconds);
   line.since = now;
   line.speed = 0;
   if (shares_fairly(line) && line.left > 0) {
@@ -244,6 +192,15 @@ void Transfers::start(TaskId transfer, Time now) {
   } else {
     set_speed(link, line.slowed ? 1 / slowdown_ : 1, now);
   }
+}
+
+/// That the link is free again is an event only where another transfer waits for it.
+void Transfers::start_to_certain_end(std::uint32_t link, TaskId transfer, Time left) {
+  Line& line = lines_[link];
+  line.free_at = left;
+  timeline_.end[transfer] = left + costs_.latency_of(plan_, transfer);
+  events_.push({timeline_.end[transfer], EventKind::arrives, transfer});
+  if (!line.waiting.empty()) tell_when_free(link);
 }
 
 void Transfers::set_speed(std::uint32_t link, double speed, Time now) {
@@ -257,19 +214,24 @@ void Transfers::set_speed(std::uint32_t link, double speed, Time now) {
   const Time alone = timeline_.begin[line.active] + duration;
   const bool undisturbed = now == timeline_.begin[line.active] && speed == 1;
   // Doubles do not know long times to the picosecond; still nobody is faster than alone.
-  events_.set_leave(link, undisturbed ? alone : std::max(alone, later(now, line.left / speed)));
+  const Time left = undisturbed ? alone : std::max(alone, later(now, line.left / speed));
+  events_.set({left, EventKind::leaves, link});
 }
 
-TaskId Transfers::leave(const Event& event) {
-  Line& line = lines_[event.id];
+TaskId Transfers::leave(Event event) {
+  Line& line = lines_[event.id()];
   const TaskId transfer = line.active;
+  if (transfer == no_task) {
+    consider(event.id());
+    return no_task;
+  }
   const Time duration = costs_.duration_of(plan_, transfer);
-  timeline_.end[transfer] = event.time + costs_.latency_of(plan_, transfer);
-  timeline_.slowed[transfer] = event.time - timeline_.begin[transfer] - duration;
+  timeline_.end[transfer] = event.time() + costs_.latency_of(plan_, transfer);
+  timeline_.slowed[transfer] = event.time() - timeline_.begin[transfer] - duration;
   line.active = no_task;
-  if (shares_fairly(line) && duration > Time{}) share_.stop(event.id);
+  if (shares_fairly(line) && duration > Time{}) share_.stop(event.id());
   leave_lines(line, transfer);
-  consider(event.id);
+  consider(event.id());
   return transfer;
 }
 

@@ -8,6 +8,7 @@
 #include "sim/base/fifo.hpp"
 #include "sim/costs/conditions.hpp"
 #include "sim/costs/costs.hpp"
+#include "sim/engines/arrival_order.hpp"
 #include "sim/engines/event_queue.hpp"
 #include "sim/engines/fair_share.hpp"
 #include "sim/plan/plan.hpp"
@@ -25,14 +26,14 @@ std::vector<bool> private_links(const Plan& plan, const Network& network);
 /// turn has come but that may not start gives way to those behind it.
 class Transfers {
  public:
-  /// What else must hold for a transfer to start, and who wants to know that it did.
-  struct Gate {
-    std::function<bool(TaskId)> may_start;
-    std::function<void(TaskId)> started;
-  };
+  /// Asked whether a transfer may start, for all that is not known here; it does start then.
+  using Gate = std::function<bool(TaskId)>;
+  /// When a transfer ends is known when it has left, or, where that is certain and nobody waits for
+  /// it to leave, when it starts: then its arrival becomes an event and its leave none.
+  enum class Ends : std::uint8_t { known_late, known_early };
 
   Transfers(const Plan& plan, const Costs& costs, const Conditions& conditions, Timeline& timeline,
-            EventQueue& events);
+            EventQueue& events, Ends ends);
 
   /// The inputs of a transfer are there.
   void ready(TaskId transfer) { arrived_.push_back(transfer); }
@@ -40,12 +41,12 @@ class Transfers {
   void reconsider(std::uint32_t link);
   /// A rank at an end of the link runs an action, or no longer.
   void set_slowed(std::uint32_t link, bool slowed);
-  /// Ends the transfer that leaves, which it returns; when it arrives is known from now on.
-  TaskId leave(const Event& event);
+  /// Ends the transfer that leaves, which it returns; when it arrives is known from now on. no_task
+  /// where that was known early, and the link is now free for the next.
+  TaskId leave(Event event);
   /// Starts what can start now, and tells the queue when transfers will have left.
   void settle(Time now, const Gate& gate);
 
-  bool idle(std::uint32_t link) const { return lines_[link].active == no_task; }
   /// The transfer that waits first in line.
   TaskId first_waiting(std::uint32_t link) const;
 
@@ -61,6 +62,8 @@ class Transfers {
     TaskId active = no_task;
     std::vector<std::uint32_t> route;  // each physical link once
     double full_rate = 0;              // of a transfer that travels alone
+    bool has_certain_ends = false;
+    Time free_at{};  // then: when its last transfer has left
     bool slowed = false;
     bool to_consider = false;
     bool gives_way = false;  // fifo: the first in line may not start
@@ -79,10 +82,14 @@ class Transfers {
   void consider(std::uint32_t link);
   void consider_next(const Line& line);
   void leave_lines(const Line& line, TaskId transfer);
-  bool is_first(TaskId transfer) const;
+  bool is_first(const Line& line, TaskId transfer) const;
   void start_what_can(Time now, const Gate& gate);
   void try_start(std::uint32_t link, Time now, const Gate& gate);
-  void start(TaskId transfer, Time now);
+  void start(std::uint32_t link, TaskId transfer, Time now);
+  void start_to_certain_end(std::uint32_t link, TaskId transfer, Time left);
+  void tell_when_free(std::uint32_t link) {
+    events_.set({lines_[link].free_at, EventKind::leaves, link});
+  }
   void set_speed(std::uint32_t link, double speed, Time now);
 
   const Plan& plan_;
@@ -94,6 +101,7 @@ class Transfers {
   std::vector<Line> lines_;                  // by link of the plan
   std::vector<std::deque<TaskId>> in_line_;  // fifo: by physical link, those waiting or active
   FairShare share_;
+  ArrivalOrder arrival_order_;
   std::vector<TaskId> arrived_;             // since the last settling
   std::uint32_t came_ = 0;                  // how many have got in line
   std::vector<std::uint32_t> to_consider_;  // links where something may start

@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/large_pages.hpp"
 #include "sim/order/microbatch_columns.hpp"
 #include "sim/order/weight_versions.hpp"
+#include "sim/plan/action_counts.hpp"
 #include "sim/plan/recomputation.hpp"
 #include "sim/plan/tail.hpp"
 #include "sim/plan/work_classes.hpp"
@@ -39,6 +41,10 @@ struct Ends {
   std::size_t reads = nothing;
   std::size_t puts_out = nothing;
   Stage reader{};
+  // Without replicas at either end every output takes the same way.
+  bool one_way = false;
+  Rank target{};
+  std::uint32_t transfer = unnamed;  // its class, once named
 };
 
 /// How far a rank has come.
@@ -58,16 +64,18 @@ class Lowering {
  private:
   std::vector<Ends> find_ends() const;
   static std::span<const Action> next_cell(const Row& row);
-  const Ends* ends_of(const Action& action) const;
+  static std::size_t ends_of(const Action& action);
   std::size_t read_by(const Action& action) const;
   const Action* stopped(std::span<const Action> cell) const;
+  bool find_inputs(std::span<const Action> cell, std::size_t& missing);
 
   void advance(Rank rank);
   void recompute_early(Row& row, std::span<const Action> actions);
   TaskId recompute_in_front(std::span<const Action> actions, TaskId input);
   void place(Rank rank, std::span<const Action> cell);
-  std::uint32_t class_of(const Action& action, bool in_cell);
+  std::uint32_t class_of(const Action& action, bool crosses, bool in_cell);
   void hand_over(Rank rank, const Action& action, TaskId producer);
+  TaskId send(Ends& ends, const Action& action, TaskId producer);
   void move_stash(Rank rank, const Action& action, TaskId producer);
   TaskId& stash_moved(const Action& action);
   TaskId take_loaded(const Action& action);
@@ -78,7 +86,8 @@ class Lowering {
   Deadlock deadlock() const;
   Action producer_for(const Action& action, Stage stage, Rank rank) const;
 
-  // What `arrived_` holds: not yet, on the rank that reads it already, or first_task + a transfer.
+  // What `arrived_` and `came_` hold: not yet, on the rank that reads it already, or first_task + a
+  // transfer.
   static constexpr std::uint32_t not_yet = 0;
   static constexpr std::uint32_t same_rank = 1;
   static constexpr std::uint32_t first_task = 2;
@@ -86,16 +95,18 @@ class Lowering {
   const Schedule& schedule_;
   const Placement& placement_;
   Overlap overlap_;
+  ActionCounts counts_;
   MicrobatchColumns columns_;
   Plan plan_;
   WorkClasses classes_;  // writes into the plan
   Recomputation recomputation_;
   TailTasks tail_;
-  std::vector<Ends> ends_;              // by stage: of its activations, of its gradients
-  std::vector<std::uint32_t> arrived_;  // by output: (activation or gradient, stage, microbatch)
-  std::vector<TaskId> stash_moved_;     // by (stage, microbatch): the last transfer of its stash
-  std::vector<Row> rows_;               // by rank
-  std::vector<Rank> runnable_;          // the next to be looked at, in this order
+  std::vector<Ends> ends_;               // by stage: of its activations, of its gradients
+  std::vector<std::uint32_t> arrived_;   // by output: (activation or gradient, stage, microbatch)
+  std::vector<TaskId> stash_moved_;      // by (stage, microbatch): the last transfer of its stash
+  std::array<std::uint32_t, 2> came_{};  // how what each part of the cell at hand reads has come
+  std::vector<Row> rows_;                // by rank
+  std::vector<Rank> runnable_;           // the next to be looked at, in this order
 };
 
 Lowering::Lowering(const Schedule& schedule, const Placement& placement, Overlap overlap,
@@ -103,9 +114,10 @@ Lowering::Lowering(const Schedule& schedule, const Placement& placement, Overlap
     : schedule_(schedule),
       placement_(placement),
       overlap_(overlap),
+      counts_(schedule, placement),
       columns_(schedule),
-      classes_(placement, schedule.has_backward(), extras, plan_),
-      recomputation_(schedule, placement, columns_, extras.recomputing),
+      classes_(placement, counts_.has_backward(), extras, plan_),
+      recomputation_(schedule, placement, counts_, columns_, extras.recomputing),
       tail_(schedule, placement, extras.tail, plan_, classes_),
       ends_(find_ends()),
       arrived_(std::size_t{2} * placement.stage_count() * columns_.count(), not_yet) {
@@ -116,7 +128,7 @@ Lowering::Lowering(const Schedule& schedule, const Placement& placement, Overlap
   plan_.ranks = placement.ranks();
   plan_.microbatches = columns_.count();
   for (Stage stage : placement.stages()) plan_.model_stage.push_back(placement.position(stage));
-  if (schedule.has(Pass::evict)) {
+  if (counts_.has(Pass::evict)) {
     stash_moved_.assign(std::size_t{placement.stage_count()} * columns_.count(), no_task);
   }
   const auto weights = weight_versions(schedule, placement);
@@ -142,16 +154,19 @@ std::vector<Ends> Lowering::find_ends() const {
       if (!to) continue;
       found.puts_out = row(stage);
       found.reader = *to;
+      found.one_way = placement_.replicas(stage) == 1 && placement_.replicas(*to) == 1;
+      found.target = placement_.rank_of(*to);
     }
   }
   return ends;
 }
 
-/// Null for an action that neither reads nor puts out what is handed from stage to stage.
-const Ends* Lowering::ends_of(const Action& action) const {
+/// The place in `ends_`; `nothing` for an action that neither reads nor puts out what is handed
+/// from stage to stage.
+std::size_t Lowering::ends_of(const Action& action) {
   const bool gradient = gives_gradient(action.pass);
-  if (!gradient && action.pass != Pass::forward) return nullptr;
-  return &ends_[std::size_t{2} * index(action.stage) + (gradient ? 1 : 0)];
+  if (!gradient && action.pass != Pass::forward) return nothing;
+  return std::size_t{2} * index(action.stage) + (gradient ? 1 : 0);
 }
 
 /// An action, or two that overlap; empty when the rank has run all.
@@ -162,12 +177,24 @@ std::span<const Action> Lowering::next_cell(const Row& row) {
 
 /// The output of another stage that an action reads, or `nothing`.
 std::size_t Lowering::read_by(const Action& action) const {
-  const Ends* const ends = ends_of(action);
-  if (ends == nullptr || ends->reads == nothing) return nothing;
-  return ends->reads + columns_.column_of(action.microbatch);
+  const std::size_t ends = ends_of(action);
+  if (ends == nothing || ends_[ends].reads == nothing) return nothing;
+  return ends_[ends].reads + columns_.column_of(action.microbatch);
 }
 
-/// The first action of a cell whose input is not there yet; null when all are.
+/// Fills in `came_` for a cell whose inputs are all there; else says which is missing.
+bool Lowering::find_inputs(std::span<const Action> cell, std::size_t& missing) {
+  for (std::size_t part = 0; part < cell.size(); ++part) {
+    const std::size_t input = read_by(cell[part]);
+    came_[part] = input == nothing ? same_rank : arrived_[input];
+    if (came_[part] != not_yet) continue;
+    missing = input;
+    return false;
+  }
+  return true;
+}
+
+/// The first action of a cell whose input is not there yet.
 const Action* Lowering::stopped(std::span<const Action> cell) const {
   for (const Action& action : cell) {
     const std::size_t input = read_by(action);
@@ -201,10 +228,7 @@ void Lowering::advance(Rank rank) {
   row.waits_for = nothing;
   for (auto cell = next_cell(row); !cell.empty(); cell = next_cell(row)) {
     if (recomputation_.early()) recompute_early(row, cell);
-    if (const Action* waits = stopped(cell)) {
-      row.waits_for = read_by(*waits);
-      return;
-    }
+    if (!find_inputs(cell, row.waits_for)) return;
     place(rank, cell);
     row.next += cell.size();
   }
@@ -236,9 +260,7 @@ TaskId Lowering::recompute_in_front(std::span<const Action> actions, TaskId inpu
   return input;
 }
 
-std::uint32_t Lowering::class_of(const Action& action, bool in_cell) {
-  const std::size_t input = read_by(action);
-  const bool crosses = input != nothing && arrived_[input] >= first_task;
+std::uint32_t Lowering::class_of(const Action& action, bool crosses, bool in_cell) {
   if (!recomputation_.any()) return classes_.compute(action, crosses);
   const bool within = in_cell && !recomputation_.early() && recomputation_.adds(action);
   return classes_.compute(action, crosses,
@@ -254,8 +276,9 @@ void Lowering::place(Rank rank, std::span<const Action> cell) {
     input = recompute_in_front(cell, input);
   }
   const TaskId first = plan_.tasks();
-  for (const Action& action : cell) {
-    add_task(plan_, class_of(action, overlaps), action.microbatch, input);
+  for (std::size_t part = 0; part < cell.size(); ++part) {
+    const bool crosses = came_[part] >= first_task;
+    add_task(plan_, class_of(cell[part], crosses, overlaps), cell[part].microbatch, input);
     // The second part of a cell stands behind the first on its rank, which waits for both.
     input = no_task;
   }
@@ -276,12 +299,9 @@ void Lowering::place(Rank rank, std::span<const Action> cell) {
 TaskId Lowering::input_of(std::span<const Action> cell) {
   std::array<TaskId, 4> found;  // each part reads one tensor, and its activation if that was away
   std::size_t count = 0;
-  for (const Action& action : cell) {
-    const std::size_t input = read_by(action);
-    if (input != nothing && arrived_[input] >= first_task) {
-      found[count++] = arrived_[input] - first_task;
-    }
-    if (const TaskId loaded = take_loaded(action); loaded != no_task) found[count++] = loaded;
+  for (std::size_t part = 0; part < cell.size(); ++part) {
+    if (came_[part] >= first_task) found[count++] = came_[part] - first_task;
+    if (const TaskId loaded = take_loaded(cell[part]); loaded != no_task) found[count++] = loaded;
   }
   if (count == 0) return no_task;
   return count == 1 ? found.front() : list_of({found.data(), count});
@@ -319,21 +339,32 @@ TaskId Lowering::take_loaded(const Action& action) {
 /// Makes an action's output available to its reader, by a transfer when that is on another rank.
 void Lowering::hand_over(Rank rank, const Action& action, TaskId producer) {
   if (moves_stash(action.pass)) return move_stash(rank, action, producer);
-  const Ends* const ends = ends_of(action);
-  if (ends == nullptr || ends->puts_out == nothing) return;
-  const std::size_t output = ends->puts_out + columns_.column_of(action.microbatch);
-  const Rank target = placement_.rank_of(ends->reader, action.microbatch);
+  const std::size_t place = ends_of(action);
+  if (place == nothing || ends_[place].puts_out == nothing) return;
+  Ends& ends = ends_[place];
+  const std::size_t output = ends.puts_out + columns_.column_of(action.microbatch);
+  const Rank target =
+      ends.one_way ? ends.target : placement_.rank_of(ends.reader, action.microbatch);
   if (target == rank) {
     arrived_[output] = same_rank;
     return;
   }
-  const TaskId transfer =
-      add_task(plan_, classes_.transfer(action, ends->reader), action.microbatch, producer);
+  const TaskId transfer = send(ends, action, producer);
   arrived_[output] = first_task + transfer;
   Row& waiting = rows_[index(target)];
   if (waiting.waits_for != output) return;
   waiting.waits_for = nothing;
   runnable_.push_back(target);
+}
+
+/// Adds the transfer of an output.
+TaskId Lowering::send(Ends& ends, const Action& action, TaskId producer) {
+  std::uint32_t work = ends.transfer;
+  if (work == unnamed) {
+    work = classes_.transfer(action, ends.reader);
+    if (ends.one_way) ends.transfer = work;
+  }
+  return add_task(plan_, work, action.microbatch, producer);
 }
 
 /// Whether an action of a stage may hand its output to another rank. Replicas of the two stages may
@@ -348,24 +379,18 @@ bool Lowering::may_send(Stage stage, Pass pass) const {
 
 /// Counts the tasks first, so that the arrays are allocated once.
 void Lowering::reserve() {
-  std::vector<std::uint64_t> count(std::size_t{placement_.stage_count()} * pass_count);
-  for (Rank rank : Numbers<Rank>(schedule_.ranks())) {
-    for (const Action& action : schedule_.on(rank)) {
-      ++count[index(action.stage) * pass_count + static_cast<std::size_t>(action.pass)];
-    }
-  }
   std::uint64_t tasks = tail_.most_tasks();
   for (Stage stage : placement_.stages()) {
     for (std::size_t p = 0; p < pass_count; ++p) {
       const Pass pass{static_cast<std::uint8_t>(p)};
       const bool again = gives_gradient(pass) && recomputation_.of_stage(stage);
       const std::uint64_t each = 1 + (may_send(stage, pass) ? 1 : 0) + (again ? 1 : 0);
-      tasks += each * count[index(stage) * pass_count + p];
+      tasks += each * counts_.of(stage, pass);
     }
   }
-  plan_.work.reserve(tasks);
-  plan_.microbatch.reserve(tasks);
-  plan_.input.reserve(tasks);
+  reserve_large(plan_.work, tasks);
+  reserve_large(plan_.microbatch, tasks);
+  reserve_large(plan_.input, tasks);
 }
 
 /// The action of `rank`, which holds `stage`, that would produce what an action waits for; that it

@@ -15,15 +15,22 @@ void for_each_action(const Schedule& schedule, Visitor visit) {
 }  // namespace
 
 Recomputation::Recomputation(const Schedule& schedule, const Placement& placement,
-                             const MicrobatchColumns& columns, const Recomputing& recomputing)
+                             const ActionCounts& counts, const MicrobatchColumns& columns,
+                             const Recomputing& recomputing)
     : placement_(placement),
       columns_(columns),
       recomputing_(recomputing),
-      has_backward_(schedule.has_backward()),
+      has_backward_(counts.has_backward()),
       last_(placement.chains().size(), -1) {
+  const std::vector<bool>& stages = recomputing.stages;
+  any_ =
+      counts.has(Pass::recompute) || std::find(stages.begin(), stages.end(), true) != stages.end();
+  if (!any_) return;
+  if (counts.has(Pass::recompute)) {
+    in_order_.resize(std::size_t{placement.stage_count()} * columns.count());
+  }
   for_each_action(schedule, [&](const Action& action) {
     if (action.pass == Pass::recompute) {
-      in_order_.resize(std::size_t{placement.stage_count()} * columns.count());
       in_order_[std::size_t{index(action.stage)} * columns.count() +
                 columns.column_of(action.microbatch)] = true;
     }
@@ -31,8 +38,6 @@ Recomputation::Recomputation(const Schedule& schedule, const Placement& placemen
     std::int64_t& last = last_[placement.chain_of(action.stage)];
     last = std::max(last, std::int64_t{index(action.microbatch)});
   });
-  const std::vector<bool>& stages = recomputing.stages;
-  any_ = !in_order_.empty() || std::find(stages.begin(), stages.end(), true) != stages.end();
 }
 
 bool Recomputation::in_order(const Action& action) const {

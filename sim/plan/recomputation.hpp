@@ -6,6 +6,7 @@
 #include "sim/order/microbatch_columns.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
+#include "sim/plan/action_counts.hpp"
 #include "sim/plan/extras.hpp"
 
 namespace penstock {
@@ -21,7 +22,7 @@ enum class Recompute : std::uint8_t {
 /// or by those that lowering adds.
 class Recomputation {
  public:
-  Recomputation(const Schedule& schedule, const Placement& placement,
+  Recomputation(const Schedule& schedule, const Placement& placement, const ActionCounts& counts,
                 const MicrobatchColumns& columns, const Recomputing& recomputing);
 
   /// Whether the activation that an action makes or reads is made again.

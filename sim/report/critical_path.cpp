@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <optional>
-#include <utility>
 
 #include "sim/plan/transfer_readers.hpp"
+#include "sim/report/tasks_before.hpp"
 
 namespace penstock {
 namespace {
@@ -33,7 +33,7 @@ class Causes {
          const Conditions& conditions);
   /// When a task had all that it waited for but memory, launch and the links of others. Tasks that
   /// take no time may let each other go at one moment: those that were met let nobody go again.
-  Release release_of(TaskId task, const std::vector<bool>& met) const;
+  Release release_of(TaskId task, const std::vector<bool>& met);
 
  private:
   /// When the transfer has left its link.
@@ -46,22 +46,16 @@ class Causes {
     const Pass pass = plan_.class_of(task).pass;
     return passes_on(pass);
   }
-  /// Transfers of one link stand in this order.
-  std::pair<Time, Time> served(TaskId transfer) const {
-    return {timeline_.begin[transfer], left(transfer)};
-  }
-  std::vector<bool> follow_plan();
-  void follow_service(std::vector<TaskId> tasks);
   void find_readers();
-  Release by_previous(TaskId task) const;
+  Release by_previous(TaskId task);
   Release by_input(TaskId task) const;
-  Release by_reader(TaskId transfer) const;
+  Release by_reader(TaskId transfer);
 
   const Plan& plan_;
   const Costs& costs_;
   const Timeline& timeline_;
   bool blocking_;
-  std::vector<TaskId> previous_;            // by task: the one before it on its resource
+  TasksBefore before_;
   std::vector<TaskId> reader_;              // with rendezvous, by transfer: who reads it first
   std::optional<TransferReaders> sent_by_;  // with rendezvous
 };
@@ -72,47 +66,8 @@ Causes::Causes(const Plan& plan, const Costs& costs, const Timeline& timeline,
       costs_(costs),
       timeline_(timeline),
       blocking_(conditions.blocking_sends),
-      previous_(plan.tasks()) {
-  const std::vector<bool> in_order = follow_plan();
-  if (std::find(in_order.begin(), in_order.end(), false) != in_order.end()) {
-    const ResourceOrders orders = resource_orders(plan);
-    for (std::uint32_t resource = 0; resource < plan.resources(); ++resource) {
-      if (in_order[resource]) continue;
-      follow_service({orders.tasks.begin() + orders.first[resource],
-                      orders.tasks.begin() + orders.first[resource + 1]});
-    }
-  }
+      before_(plan, costs, timeline) {
   if (conditions.rendezvous) find_readers();
-}
-
-/// Puts each task behind the one in front in the plan. Returns which resources kept that order.
-std::vector<bool> Causes::follow_plan() {
-  struct Last {
-    TaskId task = no_task;
-    std::pair<Time, Time> served;
-  };
-  std::vector<Last> last(plan_.resources());
-  std::vector<bool> in_order(plan_.resources(), true);
-  for (TaskId task = 0; task < plan_.tasks(); ++task) {
-    const std::uint32_t resource = plan_.class_of(task).resource;
-    Last& before = last[resource];
-    previous_[task] = before.task;
-    if (plan_.is_link(resource)) {
-      const std::pair<Time, Time> now = served(task);
-      if (before.task != no_task && now < before.served) in_order[resource] = false;
-      before.served = now;
-    }
-    before.task = task;
-  }
-  return in_order;
-}
-
-/// The same for a link whose transfers were served in another order: first come, first served.
-void Causes::follow_service(std::vector<TaskId> tasks) {
-  std::stable_sort(tasks.begin(), tasks.end(),
-                   [&](TaskId a, TaskId b) { return served(a) < served(b); });
-  TaskId before = no_task;
-  for (const TaskId task : tasks) previous_[task] = std::exchange(before, task);
 }
 
 void Causes::find_readers() {
@@ -130,8 +85,8 @@ void Causes::find_readers() {
   }
 }
 
-Release Causes::by_previous(TaskId task) const {
-  const TaskId before = previous_[task];
+Release Causes::by_previous(TaskId task) {
+  const TaskId before = before_.of(task);
   if (before == no_task) return {};
   return {before, is_transfer_task(before) ? left(before) : timeline_.end[before]};
 }
@@ -148,7 +103,7 @@ Release Causes::by_input(TaskId task) const {
 
 /// With rendezvous, when the reader stood before the action that reads a transfer: after the action
 /// in front and, with blocking sends, all that this has sent.
-Release Causes::by_reader(TaskId transfer) const {
+Release Causes::by_reader(TaskId transfer) {
   if (reader_.empty() || reader_[transfer] == no_task) return {};
   Release ready = by_previous(reader_[transfer]);
   if (ready.by == no_task || !blocking_) return ready;
@@ -162,7 +117,7 @@ Release Causes::by_reader(TaskId transfer) const {
   return ready;
 }
 
-Release Causes::release_of(TaskId task, const std::vector<bool>& met) const {
+Release Causes::release_of(TaskId task, const std::vector<bool>& met) {
   const auto unmet = [&](const Release& release) {
     return release.by != no_task && met[first_part(plan_, release.by)] ? Release{} : release;
   };
@@ -173,14 +128,18 @@ Release Causes::release_of(TaskId task, const std::vector<bool>& met) const {
   return last;
 }
 
-/// The task that ends last, at `end`; of equals, that of the lowest rank, and no transfer if there
-/// is an action.
-TaskId last_to_end(const Plan& plan, const Timeline& timeline, Time end) {
-  TaskId latest = no_task;
-  for (TaskId task = 0; task < plan.tasks(); ++task) {
-    if (timeline.end[task] != end) continue;
-    const std::uint32_t resource = plan.class_of(task).resource;
-    if (latest == no_task || resource < plan.class_of(latest).resource) latest = task;
+/// The task that ends last; of equals, that of the lowest rank, and no transfer if there is an
+/// action. From the back, since what is late in the plan mostly ends late.
+TaskId last_to_end(const Plan& plan, const Timeline& timeline) {
+  if (plan.tasks() == 0) return no_task;
+  TaskId latest = plan.tasks() - 1;
+  Time end = timeline.end[latest];
+  for (TaskId task = latest; task-- > 0;) {
+    if (timeline.end[task] < end) continue;
+    const bool later = timeline.end[task] > end;
+    if (!later && plan.class_of(task).resource > plan.class_of(latest).resource) continue;
+    latest = task;
+    end = timeline.end[task];
   }
   return latest;
 }
@@ -211,11 +170,11 @@ PathWaits& PathWaits::operator+=(const PathWaits& other) {
 
 std::vector<PathStep> critical_path(const Plan& plan, const Costs& costs, const Timeline& timeline,
                                     const Conditions& conditions) {
-  const Causes causes(plan, costs, timeline, conditions);
+  Causes causes(plan, costs, timeline, conditions);
   std::vector<PathStep> path;
   std::vector<bool> met(plan.tasks());
-  const Time end = makespan(plan, timeline);
-  Release next{last_to_end(plan, timeline, end), end};
+  const TaskId last = last_to_end(plan, timeline);
+  Release next{last, last == no_task ? Time{} : timeline.end[last]};
   while (next.by != no_task) {
     const TaskId task = first_part(plan, next.by);
     met[task] = true;

@@ -14,29 +14,27 @@ TaskId awaited_by(const Plan& plan, const Timeline& timeline, TaskId transfer) {
   return first;
 }
 
-/// The action that made an input; into `way` go the transfers that brought it from there, last
-/// first.
-TaskId maker_of(const Plan& plan, const Timeline& timeline, TaskId input,
-                std::vector<TaskId>& way) {
-  way.clear();
-  while (is_transfer(plan.class_of(input).pass)) {
-    way.push_back(input);
-    input = awaited_by(plan, timeline, input);
-  }
-  return input;
-}
-
+/// Calls `visit(gap)` with every gap. Returns the sums of their causes, by rank.
 template <class Visitor>
-void for_each_gap(const Plan& plan, const Timeline& timeline, Visitor visit) {
+std::vector<IdleCauses> for_each_gap(const Plan& plan, const Timeline& timeline, Visitor visit) {
   GapFinder finder(plan, timeline);
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const std::uint32_t rank = plan.class_of(task).resource;
     if (!plan.is_link(rank)) finder.before(task, rank, visit);
   }
   finder.after_all(makespan(plan, timeline), visit);
+  return finder.causes();
 }
 
 }  // namespace
+
+GapFinder::GapFinder(const Plan& plan, const Timeline& timeline)
+    : plan_(plan), timeline_(timeline), busy_until_(plan.ranks, unstarted), causes_(plan.ranks) {
+  for (const WorkClass& work : plan.classes) {
+    const bool moves = is_transfer(work.pass);
+    classes_.push_back({moves ? plan.link(work.resource).from : Rank{work.resource}, moves});
+  }
+}
 
 void GapFinder::explain(TaskId next, Rank rank, Time from) {
   gap_.rank = rank;
@@ -44,33 +42,43 @@ void GapFinder::explain(TaskId next, Rank rank, Time from) {
   gap_.end = timeline_.begin[next];
   gap_.next = next;
   gap_.input = gap_.producer = no_task;
-  if (from == unstarted) {
-    gap_.causes = {.warmup = gap_.end};
-  } else {
-    gap_.input = timeline_.last_input[next];
-    split();
+  if (from != unstarted) gap_.input = timeline_.last_input[next];
+  const IdleCauses causes = from == unstarted ? IdleCauses{.warmup = gap_.end} : split();
+  gap_.causes = causes;
+  causes_[index(rank)] += causes;
+}
+
+/// The action that made the input that arrived last; into `way_` go the transfers that brought it
+/// from there, last first.
+TaskId GapFinder::find_maker() {
+  way_.clear();
+  TaskId input = gap_.input;
+  while (class_of(input).is_transfer) {
+    way_.push_back(input);
+    input = awaited_by(plan_, timeline_, input);
   }
+  return input;
 }
 
 /// Splits a gap before an action along the input that arrived last.
-void GapFinder::split() {
+IdleCauses GapFinder::split() {
   Time at = gap_.begin;
+  const Time end = gap_.end;
   const auto until = [&](Time moment) {
-    const Time reached = std::clamp(moment, at, gap_.end);
+    const Time reached = std::clamp(moment, at, end);
     const Time length = reached - at;
     at = reached;
     return length;
   };
   Time dependency{}, contention{}, on_the_way{}, memory{};
   if (gap_.input != no_task) {
-    gap_.producer = maker_of(plan_, timeline_, gap_.input, way_);
+    gap_.producer = find_maker();
     dependency = until(timeline_.end[gap_.producer]);
     for (auto transfer = way_.rbegin(); transfer != way_.rend(); ++transfer) {
       const Time begin = timeline_.begin[*transfer];
       // A rank that waits for what it sends itself goes on when that has left.
-      const bool sends = plan_.link(plan_.class_of(*transfer).resource).from == gap_.rank;
-      const Time there =
-          sends ? std::min(timeline_.end[*transfer], gap_.end) : timeline_.end[*transfer];
+      const bool sends = class_of(*transfer).rank == gap_.rank;
+      const Time there = sends ? std::min(timeline_.end[*transfer], end) : timeline_.end[*transfer];
       contention += until(begin - time_in(timeline_.memory_wait, *transfer));
       memory += until(begin);
       // What others slowed it down by comes last: without them it would have been there then.
@@ -78,13 +86,13 @@ void GapFinder::split() {
       contention += until(there);
     }
   }
-  const Time for_memory = std::min(time_in(timeline_.memory_wait, gap_.next), gap_.end - at);
+  const Time for_memory = std::min(time_in(timeline_.memory_wait, gap_.next), end - at);
   memory += until(at + for_memory);
-  gap_.causes = {.dependency = dependency,
-                 .contention = contention,
-                 .transfer = on_the_way,
-                 .memory = memory,
-                 .launch = until(gap_.end)};
+  return {.dependency = dependency,
+          .contention = contention,
+          .transfer = on_the_way,
+          .memory = memory,
+          .launch = until(end)};
 }
 
 IdleCauses& IdleCauses::operator+=(const IdleCauses& other) {
@@ -107,9 +115,7 @@ std::vector<IdleGap> idle_gaps(const Plan& plan, const Timeline& timeline) {
 }
 
 std::vector<IdleCauses> idle_causes(const Plan& plan, const Timeline& timeline) {
-  std::vector<IdleCauses> causes(plan.ranks);
-  for_each_gap(plan, timeline, [&](const IdleGap& gap) { causes[index(gap.rank)] += gap.causes; });
-  return causes;
+  return for_each_gap(plan, timeline, [](const IdleGap&) {});
 }
 
 }  // namespace penstock

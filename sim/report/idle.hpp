@@ -38,11 +38,10 @@ struct IdleGap {
 };
 
 /// Finds the gaps of ranks while their actions are looked at one after the other, as the plan has
-/// them. Those of one rank come in time order.
+/// them, and adds up their causes. Those of one rank come in time order.
 class GapFinder {
  public:
-  GapFinder(const Plan& plan, const Timeline& timeline)
-      : plan_(plan), timeline_(timeline), busy_until_(plan.ranks, unstarted) {}
+  GapFinder(const Plan& plan, const Timeline& timeline);
 
   /// Calls `visit(gap)` with the gap before the next action of a rank, if there is one.
   template <class Visitor>
@@ -57,25 +56,38 @@ class GapFinder {
   }
   /// Calls `visit(gap)` with what is left to the end of the run behind the last actions.
   template <class Visitor>
-  void after_all(Time end, Visitor&& visit) const {
+  void after_all(Time end, Visitor&& visit) {
     for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
       const Time from = std::max(busy_until_[rank], Time{});
       if (from == end) continue;
-      visit(
-          IdleGap{.rank = Rank{rank}, .begin = from, .end = end, .causes = {.drain = end - from}});
+      gap_ = {.rank = Rank{rank}, .begin = from, .end = end, .causes = {.drain = end - from}};
+      causes_[rank].drain += gap_.causes.drain;
+      visit(std::as_const(gap_));
     }
   }
+  /// By rank: the sum over its gaps so far.
+  const std::vector<IdleCauses>& causes() const { return causes_; }
 
  private:
   static constexpr Time unstarted{-1};
+  /// What is asked of many tasks; the classes of the plan would fill the cache.
+  struct OfClass {
+    Rank rank;  // that runs or sends it
+    bool is_transfer;
+  };
+
+  const OfClass& class_of(TaskId task) const { return classes_[plan_.work[task]]; }
   void explain(TaskId next, Rank rank, Time from);
-  void split();
+  TaskId find_maker();
+  IdleCauses split();
 
   const Plan& plan_;
   const Timeline& timeline_;
-  std::vector<Time> busy_until_;  // by rank
-  IdleGap gap_{};                 // the one that is looked at
-  std::vector<TaskId> way_;       // of its input, last first
+  std::vector<OfClass> classes_;
+  std::vector<Time> busy_until_;    // by rank
+  std::vector<IdleCauses> causes_;  // by rank
+  IdleGap gap_{};                   // the one that is looked at
+  std::vector<TaskId> way_;         // of its input, last first
 };
 
 /// All gaps of all ranks, by rank, then time.

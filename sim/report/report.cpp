@@ -16,29 +16,47 @@ void add_action(const Timeline& timeline, TaskId task, RankReport& rank) {
   ++rank.actions;
 }
 
-void add_transfer(const Plan& plan, const Costs& costs, TaskId task, LinkReport& link) {
+void add_transfer(std::uint64_t bytes, Time duration, LinkReport& link) {
   ++link.transfers;
-  link.bytes += costs.bytes[plan.class_of(task).buffer];
-  link.busy += costs.duration_of(plan, task);
+  link.bytes += bytes;
+  link.busy += duration;
+}
+
+/// What the pass over the tasks needs of a class; those of the plan would fill the cache.
+struct ClassUse {
+  std::uint32_t resource;
+  std::uint64_t bytes;  // of a transfer
+};
+
+std::vector<ClassUse> use_of_classes(const Plan& plan, const Costs& costs) {
+  std::vector<ClassUse> use;
+  for (const WorkClass& work : plan.classes) {
+    use.push_back({work.resource, plan.is_link(work.resource) ? costs.bytes[work.buffer] : 0});
+  }
+  return use;
 }
 
 /// What ranks and links did, in one pass over the tasks.
 void add_tasks(const Plan& plan, const Costs& costs, const Timeline& timeline, Report& report) {
+  const std::vector<ClassUse> classes = use_of_classes(plan, costs);
   GapFinder gaps(plan, timeline);
-  const auto add_gap = [&](const IdleGap& gap) {
-    report.ranks[index(gap.rank)].idle_by_cause += gap.causes;
-  };
+  const auto add_up = [](const IdleGap&) {};  // the finder does
+  Time makespan{};
   for (TaskId task = 0; task < plan.tasks(); ++task) {
-    const std::uint32_t resource = plan.class_of(task).resource;
-    report.makespan = std::max(report.makespan, timeline.end[task]);
+    const auto& [resource, bytes] = classes[plan.work[task]];
+    makespan = std::max(makespan, timeline.end[task]);
     if (plan.is_link(resource)) {
-      add_transfer(plan, costs, task, report.links[resource - plan.ranks]);
+      add_transfer(bytes, costs.duration_of(plan, task), report.links[resource - plan.ranks]);
     } else {
       add_action(timeline, task, report.ranks[resource]);
-      gaps.before(task, resource, add_gap);
+      gaps.before(task, resource, add_up);
     }
   }
-  gaps.after_all(report.makespan, add_gap);
+  report.makespan = makespan;
+  gaps.after_all(makespan, add_up);
+  for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
+    report.ranks[rank].idle_by_cause = gaps.causes()[rank];
+  }
 }
 
 Bubble bubble_of(const Report& report) {

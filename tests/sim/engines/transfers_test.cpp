@@ -9,6 +9,7 @@
 
 #include "sim/engines/events.hpp"
 #include "sim/engines/relax.hpp"
+#include "sim/engines/stepwise.hpp"
 #include "tests/support/flows.hpp"
 #include "tests/support/random_system.hpp"
 
@@ -109,6 +110,37 @@ TEST_CASE("ranks that run ahead and ranks that go event by event share links to 
     const Timeline stepwise = timeline_of(run_events({plan, costs, conditions}));
     RC_ASSERT(ahead.begin == stepwise.begin);
     RC_ASSERT(ahead.end == stepwise.end);
+  }));
+}
+
+TEST_CASE("a transfer whose end is certain when it starts goes as one whose leave is waited for") {
+  CHECK(rc::check([] {
+    const System system = random_system();
+    const Plan plan = lowered(system);
+    Costs costs = priced(system, plan);
+    // Few different times, none among them, so that much happens at one moment.
+    for (std::size_t c = 0; c < plan.classes.size(); ++c) {
+      if (is_transfer(plan.classes[c].pass)) costs.duration[c] = from_us(transfers_below(4));
+    }
+    Conditions conditions;
+    conditions.in_flight = transfers_below(3);
+    conditions.rendezvous = transfers_below(2) == 0;
+    conditions.compute_slowdown = 1 + 0.5 * transfers_below(3);
+    if (transfers_below(2) == 0) conditions.stall_above_bytes = 20 * transfers_below(1000);
+    const RunOutcome certain = run_stepwise({plan, costs, conditions});
+    // Over a physical link that nobody shares, rates are solved for, and every leave is an event.
+    conditions.network.sharing = transfers_below(2) == 0 ? Sharing::fair : Sharing::fifo;
+    for (std::uint32_t link = 0; link < plan.links.size(); ++link) {
+      conditions.network.links.push_back({"", 1e9, 0});
+      conditions.network.routes.push_back({link});
+    }
+    const RunOutcome waited_for = run_stepwise({plan, costs, conditions});
+    RC_ASSERT(certain.index() == waited_for.index());
+    if (const auto* halt = std::get_if<Standstill>(&certain)) {
+      RC_ASSERT(halt->text == std::get<Standstill>(waited_for).text);
+    } else {
+      RC_ASSERT(std::get<Timeline>(certain) == std::get<Timeline>(waited_for));
+    }
   }));
 }
 

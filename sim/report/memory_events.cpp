@@ -1,0 +1,68 @@
+#include "sim/report/memory_events.hpp"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+MemoryTurn turn_of(const MemoryEffect& effect) {
+  if (effect.at_end) return MemoryTurn::at_end;
+  return effect.takes ? MemoryTurn::at_start : MemoryTurn::at_read;
+}
+
+}  // namespace
+
+RankEffects::RankEffects(const Plan& plan, const std::vector<std::uint64_t>& weights) {
+  for (const WorkClass& work : plan.classes) {
+    const auto first = static_cast<std::uint32_t>(effects_.size());
+    for (const MemoryEffect& effect : work.effects) {
+      const std::uint64_t weight = weights[effect.buffer];
+      if (weight == 0) continue;
+      const BufferClass& buffer = plan.buffers[effect.buffer];
+      effects_.push_back({effect.takes ? weight : 0 - weight, index(buffer.rank), buffer.kind,
+                          turn_of(effect), effect.takes});
+    }
+    // Stable: a task gives back before it takes, as its class lists the effects.
+    std::stable_sort(effects_.begin() + first, effects_.end(),
+                     [](const RankEffect& a, const RankEffect& b) { return a.turn < b.turn; });
+    classes_.push_back({first, static_cast<std::uint32_t>(effects_.size()), work.resource,
+                        plan.is_link(work.resource), work.pass == Pass::send_evicted,
+                        work.partner != UINT32_MAX, work.follows_partner});
+  }
+}
+
+MemoryEvents::MemoryEvents(const Plan& plan, const Timeline& timeline,
+                           const std::vector<std::uint64_t>& weights)
+    : plan_(plan), timeline_(timeline), effects_(plan, weights), rows_(plan.ranks) {
+  for (std::uint32_t c = 0; c < plan.classes.size(); ++c) {
+    const RankEffects::OfClass& work = effects_.of_class(c);
+    if (!work.is_link) continue;
+    for (std::uint32_t effect = work.first; effect < work.last; ++effect) {
+      rows_[effects_[effect].rank].receives = true;
+    }
+  }
+}
+
+MemoryEvents::Lists MemoryEvents::list_others() const {
+  Lists lists;
+  if (std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.in_sequence; })) {
+    return lists;
+  }
+  lists.own.resize(plan_.ranks);
+  lists.moved.resize(plan_.ranks);
+  for (TaskId task = 0; task < plan_.tasks(); ++task) {
+    const RankEffects::OfClass& work = effects_.of_class(plan_.work[task]);
+    for_each_moved(task, work, [&](std::uint32_t rank, const MemoryEvent& event) {
+      if (!rows_[rank].in_sequence) lists.moved[rank].push_back(event);
+    });
+    if (work.is_link || rows_[work.resource].in_sequence) continue;
+    for_each_own(task, work,
+                 [&](const MemoryEvent& event) { lists.own[work.resource].push_back(event); });
+  }
+  for (auto* of_ranks : {&lists.own, &lists.moved}) {
+    for (auto& events : *of_ranks) std::stable_sort(events.begin(), events.end());
+  }
+  return lists;
+}
+
+}  // namespace penstock
