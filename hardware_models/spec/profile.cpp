@@ -29,8 +29,9 @@ double on_line(const ProfilePoint& low, const ProfilePoint& high, Value value, d
 
 std::string unused_text(const Profile& profile) {
   if (profile.unused_rows == 0) return "";
-  return fmt::format("; {} rows of layers in it are not used: see penstock profile check",
-                     profile.unused_rows);
+  return fmt::format(
+      "; {} rows of layers in it are not used, which penstock profile check explains",
+      profile.unused_rows);
 }
 
 std::span<const ProfilePoint> points_at(const ProfileEntry& entry, double examples) {

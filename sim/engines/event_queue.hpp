@@ -10,23 +10,23 @@
 
 namespace penstock {
 
-/// What can happen at a moment, in the order in which it is taken up.
+/// Kinds of events, in processing order within a moment.
 enum class EventKind : std::uint8_t {
   leaves,   // the last byte of a link's transfer has left
-  arrives,  // a transfer is there
-  ends,     // a rank has done its cell
-  ready,    // the inputs of a transfer are there
-  wakes,    // a rank looks again for what it can start
+  arrives,  // a transfer has arrived
+  ends,     // a rank has finished its cell
+  ready,    // the inputs of a transfer have arrived
+  wakes,    // a rank looks for work again
 };
 
 struct Event {
   Time time;
   EventKind kind;
   std::uint32_t id;         // a link, a task or a rank
-  std::uint32_t stamp = 0;  // tells an event that has been overtaken from the valid one
+  std::uint32_t stamp = 0;  // distinguishes valid from superseded events
 };
 
-/// Events by time; those of one moment by kind, then number.
+/// Events by time; ties by kind, then number.
 class EventQueue {
  public:
   bool empty() const { return heap_.empty() && arrivals_.empty() && leaves_.empty(); }
@@ -49,7 +49,7 @@ class EventQueue {
     }
     return event;
   }
-  /// Arrivals mostly come in order, a latency after the leaves that make them known.
+  /// Arrivals mostly come in order, a latency after their leave events.
   void push(const Event& event) {
     const bool in_order =
         event.kind == EventKind::arrives && (arrivals_.empty() || Later()(event, arrivals_.back()));
@@ -59,7 +59,7 @@ class EventQueue {
       heap_.push(event);
     }
   }
-  /// The transfer of a link leaves at `time`, and not when it was last said to.
+  /// The transfer of a link leaves at `time`; replaces the previous time.
   void set_leave(std::uint32_t link, Time time) { leaves_.set(link, time); }
 
  private:

@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-/// When the transfer of each link will have left, where one is on its way; these moments change
-/// whenever links are shared anew, so each has a place of its own to be changed in.
+/// The leave time of each link's transfer in flight: a heap with changeable entries, since shares
+/// change often.
 class LeaveTimes {
  public:
   struct Leave {
@@ -18,10 +18,10 @@ class LeaveTimes {
   };
 
   bool empty() const { return heap_.empty(); }
-  /// The first to leave; of those that leave at one moment the lowest link.
+  /// The first to leave; ties go to the lowest link.
   const Leave& next() const { return heap_.front(); }
   Leave pop();
-  /// The transfer of a link leaves at `time`, and not when it was last said to.
+  /// The transfer of a link leaves at `time`; replaces the previous time.
   void set(std::uint32_t link, Time time);
 
  private:
@@ -30,7 +30,7 @@ class LeaveTimes {
   void put(std::uint32_t place, const Leave& leave);
 
   std::vector<Leave> heap_;
-  std::vector<std::uint32_t> place_;  // by link: where it stands in the heap
+  std::vector<std::uint32_t> place_;  // by link: its index in the heap
 };
 
 }  // namespace penstock

@@ -9,9 +9,9 @@ namespace penstock {
 
 class Dispatcher;
 
-/// The event engine for conditions under which what a rank can do depends on what goes on
-/// elsewhere at that moment: every start and end is an event. With a dispatcher, it decides what
-/// ranks do next, and `ran` gets all their tasks as they started.
+/// The event engine for conditions that couple ranks at any moment: every start and end is an
+/// event. With a dispatcher, that chooses the next actions, and `ran` receives all tasks in
+/// starting order.
 RunOutcome run_stepwise(const PricedPlan& priced, Timeline reused = {},
                         Dispatcher* dispatcher = nullptr, std::vector<TaskId>* ran = nullptr);
 

@@ -9,14 +9,14 @@ void Stepwise::try_start(std::uint32_t rank) {
   Row& row = rows_[rank];
   if (row.runs || row.rest.empty()) return;
   if (conditions_.blocking_sends && row.unsent > 0) return;
-  if (conditions_.rendezvous || room_) look_at_links(rank);  // they look at what comes next
+  if (conditions_.rendezvous || room_) look_at_links(rank);  // links check the next cell
   if (!is_launched(row, rank)) return;
   if (dispatcher_ != nullptr ? !choose(rank) : !inputs_are_there(row.rest.front())) return;
   const std::span<const TaskId> cell = first_cell(row.rest);
   if (has_memory(row, cell)) start_cell(rank, cell);
 }
 
-/// Lets the dispatcher choose what comes first of the rest of a rank.
+/// Lets the dispatcher choose the next of a rank's remaining tasks.
 bool Stepwise::choose(std::uint32_t rank) {
   Row& row = rows_[rank];
   const auto chosen = dispatcher_->choose(Rank{rank}, [&](TaskId task) {
@@ -69,8 +69,8 @@ void Stepwise::start_cell(std::uint32_t rank, std::span<const TaskId> cell) {
   touch(rank);
 }
 
-/// The input that arrived last, the first of equals; a send of the rank itself when that held it up
-/// for longer.
+/// The input that arrived last, ties to the first; or a send of the rank itself if that delayed it
+/// longer.
 TaskId Stepwise::last_input(const Row& row, TaskId task) const {
   TaskId last = no_task;
   plan_.for_each_input(task, [&](TaskId input) {
@@ -81,7 +81,7 @@ TaskId Stepwise::last_input(const Row& row, TaskId task) const {
   return held_up ? row.sent_last : last;
 }
 
-/// The running cell goes on slower while a transfer of its rank is in flight.
+/// The running cell is slower while a transfer of its rank is in flight.
 void Stepwise::set_speed(std::uint32_t rank) {
   Row& row = rows_[rank];
   const double speed = row.in_flight > 0 ? 1 / conditions_.compute_slowdown : 1;

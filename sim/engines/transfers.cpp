@@ -20,9 +20,9 @@ std::vector<std::uint32_t> without_repetitions(std::vector<std::uint32_t> route)
   return route;
 }
 
-/// A transfer that is ready, and what decides when it gets in line.
+/// A ready transfer and its sort keys for queueing.
 struct Arrival {
-  std::uint32_t cells_before;  // of its rank that have made something at the same moment
+  std::uint32_t cells_before;  // of its rank that produced something at the same moment
   bool second_part;
   Stage stage;
   Pass pass;
@@ -33,22 +33,22 @@ struct Arrival {
   friend bool operator<(const Arrival& a, const Arrival& b) { return a.key() < b.key(); }
 
  private:
-  /// Numbers of tasks decide within one link alone: between links they are no more than the way a
-  /// plan was made.
+  /// Task numbers decide within one link only: between links they just reflect how the plan was
+  /// made.
   std::tuple<std::uint32_t, bool, bool, Stage, Pass, Rank, Rank, TaskId> key() const {
     return {cells_before, second_part, is_tail(pass), stage, pass, link.from, link.to, transfer};
   }
 };
 
-/// Transfers that are ready at one moment get in line by the parts of a cell as listed, those of
-/// the tail behind others, then the lower stage first, then the lower ranks. What a rank makes in
-/// several cells, which take no time then, keeps its order.
+/// The queueing order of transfers that become ready at one moment: by the parts of a cell as
+/// listed, those of the tail last, then by lower stage, then by lower ranks. Outputs of several
+/// cells of a rank without duration keep their order.
 std::vector<Arrival> in_order(const Plan& plan, std::vector<TaskId> ready) {
   const auto maker_or_self = [&](TaskId transfer) {
     const TaskId maker = plan.input[transfer];
     return maker < plan.tasks() ? maker : transfer;
   };
-  // The rank that made it; of a transfer that waits for several tasks, its own link.
+  // The producing rank; for a transfer with several inputs, its own link.
   const auto made_on = [&](TaskId transfer) {
     return plan.class_of(maker_or_self(transfer)).resource;
   };
@@ -140,8 +140,7 @@ void Transfers::set_slowed(std::uint32_t link, bool slowed) {
   if (line.active != no_task) to_slow_.push_back(link);
 }
 
-/// Puts what has become ready in line, at its own link and, first come first served, at every
-/// physical one.
+/// Queues ready transfers at their own link and, first come first served, at every physical one.
 void Transfers::queue_up() {
   if (arrived_.size() == 1) {
     queue_up(arrived_.front());
@@ -162,7 +161,7 @@ void Transfers::queue_up(TaskId transfer) {
   consider(link);
 }
 
-/// Looks at who may go next over the physical links of a line.
+/// Marks the next transfers over the physical links of a line.
 void Transfers::consider_next(const Line& line) {
   if (!fifo_) return;
   for (const std::uint32_t physical : line.route) {
@@ -173,7 +172,7 @@ void Transfers::consider_next(const Line& line) {
   }
 }
 
-/// Whether nothing is in the way that came before and insists on its turn.
+/// Whether no earlier transfer insists on its turn.
 bool Transfers::is_first(TaskId transfer) const {
   const Line& line = lines_[line_of(transfer)];
   if (line.active != no_task) return false;
@@ -204,7 +203,7 @@ void Transfers::settle(Time now, const Gate& gate) {
   }
 }
 
-/// First come first served, also where a rank can only send or receive so many at a time.
+/// First come first served, also when a rank can only send or receive a few at a time.
 void Transfers::start_what_can(Time now, const Gate& gate) {
   while (!to_consider_.empty()) {
     considered_.clear();
@@ -256,7 +255,8 @@ void Transfers::set_speed(std::uint32_t link, double speed, Time now) {
   const Time duration = costs_.duration_of(plan_, line.active);
   const Time alone = timeline_.begin[line.active] + duration;
   const bool undisturbed = now == timeline_.begin[line.active] && speed == 1;
-  // Doubles do not know long times to the picosecond; still nobody is faster than alone.
+  // Doubles do not hold long times to the picosecond; still no transfer is faster than without
+  // contention.
   events_.set_leave(link, undisturbed ? alone : std::max(alone, later(now, line.left / speed)));
 }
 
@@ -273,7 +273,7 @@ TaskId Transfers::leave(const Event& event) {
   return transfer;
 }
 
-/// Seldom is anybody in front of it, and then few: those that give way.
+/// Few transfers are ahead, usually none: those that give way.
 void Transfers::leave_lines(const Line& line, TaskId transfer) {
   if (!fifo_) return;
   for (const std::uint32_t physical : line.route) {

@@ -15,17 +15,17 @@
 
 namespace penstock {
 
-/// Which links of the plan serve their transfers in plan order whatever happens elsewhere: no other
-/// link shares their route, and the transfers become ready in that order.
+/// Links of the plan that serve their transfers in plan order under all conditions: no other link
+/// shares their route, and their transfers become ready in that order.
 std::vector<bool> private_links(const Plan& plan, const Network& network);
 
-/// The transfers of a run from the moment their inputs are there until they have left their links.
-/// Those of one link of the plan go one after the other. Over a shared network they share every
-/// physical link of their route max-min fairly, or wait in line at each (fifo), where one whose
-/// turn has come but that may not start gives way to those behind it.
+/// The transfers of a run, from ready until they have left their links. Transfers of one link of
+/// the plan go in sequence. On a shared network they share every physical link of their route
+/// max-min fairly, or queue at each (fifo); a queued transfer that may not start lets later ones
+/// pass.
 class Transfers {
  public:
-  /// What else must hold for a transfer to start, and who wants to know that it did.
+  /// Further conditions for starting a transfer, and a callback when it starts.
   struct Gate {
     std::function<bool(TaskId)> may_start;
     std::function<void(TaskId)> started;
@@ -34,25 +34,25 @@ class Transfers {
   Transfers(const Plan& plan, const Costs& costs, const Conditions& conditions, Timeline& timeline,
             EventQueue& events);
 
-  /// The inputs of a transfer are there.
+  /// The inputs of a transfer have arrived.
   void ready(TaskId transfer) { arrived_.push_back(transfer); }
-  /// Something that the gate looks at has changed for a link.
+  /// The gate's result may have changed for a link.
   void reconsider(std::uint32_t link);
-  /// A rank at an end of the link runs an action, or no longer.
+  /// A rank at an end of the link has started or stopped running an action.
   void set_slowed(std::uint32_t link, bool slowed);
-  /// Ends the transfer that leaves, which it returns; when it arrives is known from now on.
+  /// Ends the leaving transfer and returns it; its arrival is known from now on.
   TaskId leave(const Event& event);
-  /// Starts what can start now, and tells the queue when transfers will have left.
+  /// Starts what can start, and sets the leave times in the queue.
   void settle(Time now, const Gate& gate);
 
   bool idle(std::uint32_t link) const { return lines_[link].active == no_task; }
-  /// The transfer that waits first in line.
+  /// The first queued transfer.
   TaskId first_waiting(std::uint32_t link) const;
 
  private:
   struct Waiting {
     TaskId transfer;
-    std::uint32_t number;  // how many came before it
+    std::uint32_t number;  // number of earlier ones
   };
 
   /// One link of the plan.
@@ -60,12 +60,12 @@ class Transfers {
     Fifo<Waiting> waiting;
     TaskId active = no_task;
     std::vector<std::uint32_t> route;  // each physical link once
-    double full_rate = 0;              // of a transfer that travels alone
+    double full_rate = 0;              // of a transfer without contention
     bool slowed = false;
     bool to_consider = false;
     bool gives_way = false;  // fifo: the first in line may not start
 
-    // Of the active transfer: what is left of it at `since`, as time at full rate.
+    // The active transfer: remaining time at full rate as of `since`.
     double left = 0;
     Time since{};
     double speed = 0;  // share of the full rate
@@ -92,12 +92,12 @@ class Transfers {
   double slowdown_;
   bool fifo_;
   std::vector<Line> lines_;                  // by link of the plan
-  std::vector<std::deque<TaskId>> in_line_;  // fifo: by physical link, those waiting or active
+  std::vector<std::deque<TaskId>> in_line_;  // fifo: by physical link, queued or active
   FairShare share_;
   std::vector<TaskId> arrived_;             // since the last settling
-  std::uint32_t came_ = 0;                  // how many have got in line
+  std::uint32_t came_ = 0;                  // number queued so far
   std::vector<std::uint32_t> to_consider_;  // links where something may start
-  std::vector<std::uint32_t> considered_;   // those that are looked at now
+  std::vector<std::uint32_t> considered_;   // links being checked
   std::vector<std::uint32_t> to_slow_;      // links whose limit has changed
 };
 

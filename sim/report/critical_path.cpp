@@ -9,30 +9,30 @@
 namespace penstock {
 namespace {
 
-/// Who let a task go on, and when.
+/// Which task released another one, and when.
 struct Release {
   TaskId by = no_task;
   Time time{};
 };
 
-/// The later of two, the first of equals.
+/// The later of two; ties go to the first.
 Release later(Release a, Release b) {
   if (a.by == no_task || b.by == no_task) return a.by == no_task ? b : a;
   return b.time > a.time ? b : a;
 }
 
-/// The parts of a fused cell run as one; the first stands for both.
+/// The parts of a fused cell run as one; the first represents both.
 TaskId first_part(const Plan& plan, TaskId task) {
   return plan.class_of(task).follows_partner ? task - 1 : task;
 }
 
-/// Finds what held each task back.
+/// Finds what delayed each task.
 class Causes {
  public:
   Causes(const Plan& plan, const Costs& costs, const Timeline& timeline,
          const Conditions& conditions);
-  /// When a task had all that it waited for but memory, launch and the links of others. Tasks that
-  /// take no time may let each other go at one moment: those that were met let nobody go again.
+  /// When everything but memory, launch and the links of others was ready for a task. Tasks without
+  /// duration may release each other at one moment: visited ones are excluded.
   Release release_of(TaskId task, const std::vector<bool>& met) const;
 
  private:
@@ -41,12 +41,12 @@ class Causes {
     return timeline_.end[transfer] - costs_.latency_of(plan_, transfer);
   }
   bool is_transfer_task(TaskId task) const { return plan_.is_link(plan_.class_of(task).resource); }
-  /// Whether its sender waits for it, where ranks wait for what they send.
+  /// Whether its sender waits for it, under blocking sends.
   bool blocks(TaskId task) const {
     const Pass pass = plan_.class_of(task).pass;
     return passes_on(pass);
   }
-  /// Transfers of one link stand in this order.
+  /// The service order of the transfers of one link.
   std::pair<Time, Time> served(TaskId transfer) const {
     return {timeline_.begin[transfer], left(transfer)};
   }
@@ -61,8 +61,8 @@ class Causes {
   const Costs& costs_;
   const Timeline& timeline_;
   bool blocking_;
-  std::vector<TaskId> previous_;            // by task: the one before it on its resource
-  std::vector<TaskId> reader_;              // with rendezvous, by transfer: who reads it first
+  std::vector<TaskId> previous_;            // by task: the previous one on its resource
+  std::vector<TaskId> reader_;              // with rendezvous, by transfer: its first reader
   std::optional<TransferReaders> sent_by_;  // with rendezvous
 };
 
@@ -85,7 +85,7 @@ Causes::Causes(const Plan& plan, const Costs& costs, const Timeline& timeline,
   if (conditions.rendezvous) find_readers();
 }
 
-/// Puts each task behind the one in front in the plan. Returns which resources kept that order.
+/// Sets the previous task by plan order. Returns the resources that kept this order.
 std::vector<bool> Causes::follow_plan() {
   struct Last {
     TaskId task = no_task;
@@ -107,7 +107,7 @@ std::vector<bool> Causes::follow_plan() {
   return in_order;
 }
 
-/// The same for a link whose transfers were served in another order: first come, first served.
+/// The same for a link served in another order: first come, first served.
 void Causes::follow_service(std::vector<TaskId> tasks) {
   std::stable_sort(tasks.begin(), tasks.end(),
                    [&](TaskId a, TaskId b) { return served(a) < served(b); });
@@ -122,7 +122,7 @@ void Causes::find_readers() {
     const WorkClass& work = plan_.class_of(task);
     if (plan_.is_link(work.resource)) continue;
     plan_.for_each_input(task, [&](TaskId input) {
-      // What goes to data replicas or hosts waits for nobody.
+      // Transfers to data replicas or hosts have no reader to wait for.
       const bool receives = is_transfer_task(input) &&
                             plan_.link(plan_.class_of(input).resource).to == Rank{work.resource};
       if (receives) reader_[input] = task;
@@ -139,15 +139,15 @@ Release Causes::by_previous(TaskId task) const {
 Release Causes::by_input(TaskId task) const {
   const TaskId input = timeline_.last_input[task];
   if (input == no_task) return {};
-  // A rank that waits for what it sends itself goes on when that has left.
+  // With blocking sends a rank continues when its own send has left.
   const bool holds_sender =
       !is_transfer_task(task) && blocks(input) &&
       plan_.link(plan_.class_of(input).resource).from == Rank{plan_.class_of(task).resource};
   return {input, holds_sender ? left(input) : timeline_.end[input]};
 }
 
-/// With rendezvous, when the reader stood before the action that reads a transfer: after the action
-/// in front and, with blocking sends, all that this has sent.
+/// With rendezvous: when the reader was ready to receive a transfer, that is, after the previous
+/// action and, with blocking sends, all its sends.
 Release Causes::by_reader(TaskId transfer) const {
   if (reader_.empty() || reader_[transfer] == no_task) return {};
   Release ready = by_previous(reader_[transfer]);
@@ -173,8 +173,7 @@ Release Causes::release_of(TaskId task, const std::vector<bool>& met) const {
   return last;
 }
 
-/// The task that ends last, at `end`; of equals, that of the lowest rank, and no transfer if there
-/// is an action.
+/// The task that ends last, at `end`; ties go to the lowest rank, and to actions over transfers.
 TaskId last_to_end(const Plan& plan, const Timeline& timeline, Time end) {
   TaskId latest = no_task;
   for (TaskId task = 0; task < plan.tasks(); ++task) {

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-/// The input that a transfer waited for last.
+/// The input of a transfer that arrived last.
 TaskId awaited_by(const Plan& plan, const Timeline& timeline, TaskId transfer) {
   const TaskId last = timeline.last_input[transfer];
   if (last != no_task) return last;
@@ -14,8 +14,7 @@ TaskId awaited_by(const Plan& plan, const Timeline& timeline, TaskId transfer) {
   return first;
 }
 
-/// The action that made an input; into `way` go the transfers that brought it from there, last
-/// first.
+/// The action that produced an input; adds the transfers on the way to `way`, last first.
 TaskId maker_of(const Plan& plan, const Timeline& timeline, TaskId input,
                 std::vector<TaskId>& way) {
   way.clear();
@@ -67,13 +66,13 @@ void GapFinder::split() {
     dependency = until(timeline_.end[gap_.producer]);
     for (auto transfer = way_.rbegin(); transfer != way_.rend(); ++transfer) {
       const Time begin = timeline_.begin[*transfer];
-      // A rank that waits for what it sends itself goes on when that has left.
+      // With blocking sends a rank continues when its own send has left.
       const bool sends = plan_.link(plan_.class_of(*transfer).resource).from == gap_.rank;
       const Time there =
           sends ? std::min(timeline_.end[*transfer], gap_.end) : timeline_.end[*transfer];
       contention += until(begin - time_in(timeline_.memory_wait, *transfer));
       memory += until(begin);
-      // What others slowed it down by comes last: without them it would have been there then.
+      // The slowdown by others comes last: without it the transfer would have arrived by then.
       on_the_way += until(there - time_in(timeline_.slowed, *transfer));
       contention += until(there);
     }

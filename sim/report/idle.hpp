@@ -10,15 +10,15 @@
 
 namespace penstock {
 
-/// Why a rank was idle. The causes of a rank add up to its idle time exactly.
+/// Idle time of a rank by cause; the causes add up to it exactly.
 struct IdleCauses {
   Time warmup{};      // before its first action
   Time drain{};       // after its last
-  Time dependency{};  // the producer of the input that arrived last was not finished
-  Time contention{};  // the transfer of that input was queued behind others
-  Time transfer{};    // the transfer was on its way
-  Time memory{};      // everything was there but memory
-  Time launch{};      // everything was there, and the rank had not started yet
+  Time dependency{};  // the producer of the last input had not finished
+  Time contention{};  // the transfer of that input was queued
+  Time transfer{};    // the transfer was in flight
+  Time memory{};      // waiting only for memory
+  Time launch{};      // ready, but not started yet
 
   Time total() const {
     return warmup + drain + dependency + contention + transfer + memory + launch;
@@ -26,25 +26,25 @@ struct IdleCauses {
   IdleCauses& operator+=(const IdleCauses& other);
 };
 
-/// One stretch in which a rank had nothing to run.
+/// A stretch in which a rank was idle.
 struct IdleGap {
   Rank rank;
   Time begin;
   Time end;
-  TaskId next = no_task;      // the action that ended it; none for the drain
-  TaskId input = no_task;     // the input of that action which arrived last
-  TaskId producer = no_task;  // the action that made that input
+  TaskId next = no_task;      // the action after it; none for the drain
+  TaskId input = no_task;     // the last input of that action to arrive
+  TaskId producer = no_task;  // the action that produced that input
   IdleCauses causes{};
 };
 
-/// Finds the gaps of ranks while their actions are looked at one after the other, as the plan has
-/// them. Those of one rank come in time order.
+/// Finds the gaps of ranks during a pass over their actions in plan order. Gaps of one rank come in
+/// time order.
 class GapFinder {
  public:
   GapFinder(const Plan& plan, const Timeline& timeline)
       : plan_(plan), timeline_(timeline), busy_until_(plan.ranks, unstarted) {}
 
-  /// Calls `visit(gap)` with the gap before the next action of a rank, if there is one.
+  /// Calls `visit(gap)` with the gap before the next action of a rank, if any.
   template <class Visitor>
   void before(TaskId action, std::uint32_t rank, Visitor&& visit) {
     Time& until = busy_until_[rank];
@@ -55,7 +55,7 @@ class GapFinder {
     }
     until = std::max(until, timeline_.end[action]);
   }
-  /// Calls `visit(gap)` with what is left to the end of the run behind the last actions.
+  /// Calls `visit(gap)` with the remaining time after each rank's last action.
   template <class Visitor>
   void after_all(Time end, Visitor&& visit) const {
     for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
@@ -74,14 +74,14 @@ class GapFinder {
   const Plan& plan_;
   const Timeline& timeline_;
   std::vector<Time> busy_until_;  // by rank
-  IdleGap gap_{};                 // the one that is looked at
-  std::vector<TaskId> way_;       // of its input, last first
+  IdleGap gap_{};                 // the current one
+  std::vector<TaskId> way_;       // the transfers of its input, last first
 };
 
 /// All gaps of all ranks, by rank, then time.
 std::vector<IdleGap> idle_gaps(const Plan& plan, const Timeline& timeline);
 
-/// What ranks were idle for, by rank: the sum over their gaps.
+/// Idle time by cause, by rank: the sum over its gaps.
 std::vector<IdleCauses> idle_causes(const Plan& plan, const Timeline& timeline);
 
 }  // namespace penstock

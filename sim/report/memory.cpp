@@ -10,9 +10,9 @@
 namespace penstock {
 namespace {
 
-/// A buffer taken or given back. `place` orders events of one moment: as the rank's row has them,
-/// an arrival directly before the task that reads it, so that something received and read in the
-/// same moment never counts beside what was freed just then.
+/// A buffer allocated or freed. `place` orders events at one moment: row order, with an arrival
+/// directly before its reader, so that a tensor received and read at the same moment is not counted
+/// together with what was just freed.
 struct Event {
   Time time;
   std::uint64_t place;
@@ -26,13 +26,13 @@ struct Event {
 };
 static_assert(sizeof(Event) == 24, "there are many of them");
 
-/// The turns of a task, and of what it reads, in its place of the row.
+/// The turns of a task and of its inputs, at its place in the row.
 constexpr std::uint64_t arrival = 0;
-constexpr std::uint64_t at_read = 1;  // what was received is given back
+constexpr std::uint64_t at_read = 1;  // received tensors are freed
 constexpr std::uint64_t at_start = 2;
 constexpr std::uint64_t at_end = 3;
 
-/// What a task of a class does to one rank, and its turn in the place of the task.
+/// The effect of a task of a class on one rank, and its turn at the task's place.
 struct Effect {
   std::uint32_t buffer;
   std::uint32_t rank;
@@ -42,7 +42,7 @@ struct Effect {
   friend bool operator<(const Effect& a, const Effect& b) { return a.turn < b.turn; }
 };
 
-/// The effects of each work class on the buffers that are counted, side by side and in order.
+/// The effects of each work class on the counted buffers, contiguous and in order.
 class Effects {
  public:
   Effects(const Plan& plan, const std::vector<bool>& counted) {
@@ -54,7 +54,7 @@ class Effects {
         effects_.push_back({effect.buffer, index(plan.buffers[effect.buffer].rank),
                             static_cast<std::uint8_t>(turn), effect.takes});
       }
-      // Stable: a task gives back before it takes, as its class lists the effects.
+      // Stable: a task frees before it allocates, as its class lists the effects.
       std::stable_sort(effects_.begin() + first_.back(), effects_.end());
     }
     first_.push_back(static_cast<std::uint32_t>(effects_.size()));
@@ -68,9 +68,9 @@ class Effects {
   std::vector<Effect> effects_;
 };
 
-/// The events of every rank that concern some of the buffer classes. While a rank runs its cells
-/// one after the other, and what it reads arrives in the order in which it reads it, as on most
-/// simulated ranks, they follow from the plan; on other ranks they are listed and sorted.
+/// The events of every rank for some buffer classes. On most simulated ranks (cells in sequence,
+/// inputs arriving in reading order) they follow from the plan; on other ranks they are listed and
+/// sorted.
 class Events {
  public:
   Events(const Plan& plan, const Timeline& timeline, const std::vector<bool>& counted)
@@ -87,15 +87,15 @@ class Events {
     }
     if (!find_sequence()) list_others();
   }
-  /// Calls `visit(rank, event)`; those of one rank come in order, of equals first what moves.
+  /// Calls `visit(rank, event)`; events of one rank are in order, ties with transfers first.
   template <class Visitor>
   void for_each(Visitor visit) const;
 
  private:
   using ByRank = std::vector<std::vector<Event>>;
 
-  /// Calls `visit(rank, event)` with what a task brings about through transfers. An arrival comes
-  /// before the task that reads it in the plan; it counts with that.
+  /// Calls `visit(rank, event)` for the effects of a task through transfers. An arrival precedes
+  /// its reader in the plan and counts with it.
   template <class Visitor>
   void for_each_moved(TaskId task, const WorkClass& work, Visitor visit) const {
     const auto visit_all = [&](TaskId transfer, TaskId action, std::uint64_t turn) {
@@ -106,16 +106,16 @@ class Events {
     if (!plan_.is_link(work.resource)) {
       plan_.for_each_input(task, [&](TaskId input) { visit_all(input, task, arrival); });
     } else if (work.pass == Pass::send_evicted) {
-      // No action reads what goes away: that belongs to the E that asked for it.
+      // No action reads an evicted tensor: it belongs to its E.
       visit_all(task, plan_.input[task], at_end);
     }
   }
 
-  /// Calls `visit(event)` with what an action does, in order.
+  /// Calls `visit(event)` for the effects of an action, in order.
   template <class Visitor>
   void for_each_own(TaskId task, const WorkClass& work, Visitor visit) const {
     for (const Effect& effect : effects_.of(plan_.work[task])) {
-      // Both parts of a fused cell read before either takes.
+      // Both parts of a fused cell read before either allocates.
       const TaskId reader = effect.turn == at_read && work.follows_partner ? task - 1 : task;
       visit(event_of(task, effect, std::uint64_t{reader} * 4 + effect.turn));
     }
@@ -167,15 +167,15 @@ class Events {
   const Plan& plan_;
   const Timeline& timeline_;
   Effects effects_;
-  std::vector<std::uint8_t> receives_;     // by rank: transfers change what it holds
+  std::vector<std::uint8_t> receives_;     // by rank: transfers change its memory
   std::vector<std::uint8_t> in_sequence_;  // by rank: its events follow from the plan
-  ByRank own_;                             // of the others
+  ByRank own_;                             // of other ranks
   ByRank moved_;
 };
 
 template <class Visitor>
 void Events::for_each(Visitor visit) const {
-  // By rank: own events for which it is not known yet what arrives before them.
+  // By rank: own events whose preceding arrivals are not known yet.
   std::vector<Fifo<Event>> waiting(plan_.ranks);
   const auto visit_own = [&](std::uint32_t rank, const Event& event) {
     if (receives_[rank] == 0) return visit(rank, event);
@@ -216,7 +216,7 @@ void Events::for_each(Visitor visit) const {
   }
 }
 
-/// The buffer classes that are not empty.
+/// The nonempty buffer classes.
 std::vector<bool> that_weigh(const Costs& costs) {
   std::vector<bool> counted;
   for (const std::uint64_t bytes : costs.bytes) counted.push_back(bytes != 0);
@@ -230,13 +230,13 @@ std::vector<bool> that_are_activations(const Plan& plan) {
   return counted;
 }
 
-/// Whether activations go elsewhere and come back while they are kept.
+/// Whether activations are evicted and loaded.
 bool moves_activations(const Plan& plan) {
   return std::any_of(plan.classes.begin(), plan.classes.end(),
                      [](const WorkClass& work) { return work.pass == Pass::send_evicted; });
 }
 
-/// What each rank holds all the time, by kind.
+/// Memory that each rank holds for the whole run, by kind.
 std::vector<BytesByKind> bytes_for_whole_run(const Plan& plan, const Costs& costs) {
   std::vector<BytesByKind> bytes(plan.ranks);
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
@@ -247,17 +247,16 @@ std::vector<BytesByKind> bytes_for_whole_run(const Plan& plan, const Costs& cost
   return bytes;
 }
 
-/// What a rank holds after an event; at the start of the run there is none.
+/// The memory of a rank after an event; at the start of the run there is none.
 struct Holding {
   std::uint64_t bytes = 0;
   BytesByKind by_kind{};
   Time time{};
-  TaskId task = no_task;  // whose event it was
+  TaskId task = no_task;  // the task of the event
   bool takes = true;
 };
 
-/// Calls `visit(rank, holding)` with what each rank holds at the start and after each of its
-/// events.
+/// Calls `visit(rank, holding)` with each rank's memory at the start and after each of its events.
 template <class Visitor>
 void for_each_holding(const Plan& plan, const Costs& costs, const Timeline& timeline,
                       Visitor visit) {
@@ -272,7 +271,7 @@ void for_each_holding(const Plan& plan, const Costs& costs, const Timeline& time
   }
   Events(plan, timeline, that_weigh(costs)).for_each([&](std::uint32_t rank, const Event& event) {
     Holding& holding = holdings[rank];
-    // Unsigned arithmetic: a buffer given back in the moment it came may pass through zero.
+    // Unsigned arithmetic: a buffer freed at the moment of its arrival may pass through zero.
     const std::uint64_t bytes = costs.bytes[event.buffer];
     const std::uint64_t change = event.takes ? bytes : 0 - bytes;
     holding.bytes += change;
@@ -293,7 +292,7 @@ void add_sample(std::vector<MemorySample>& samples, std::uint32_t rank, const Ho
   }
 }
 
-/// How many activations the actions of each class take and give back, in order.
+/// Activations allocated and freed by the actions of each class, in order.
 class StashChanges {
  public:
   struct Change {

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-/// Adds one action to what its rank has done so far.
+/// Adds one action to the report of its rank.
 void add_action(const Timeline& timeline, TaskId task, RankReport& rank) {
   const Time begin = timeline.begin[task];
   const Time end = timeline.end[task];
@@ -22,7 +22,7 @@ void add_transfer(const Plan& plan, const Costs& costs, TaskId task, LinkReport&
   link.busy += costs.duration_of(plan, task);
 }
 
-/// What ranks and links did, in one pass over the tasks.
+/// Fills the reports of ranks and links in one pass over the tasks.
 void add_tasks(const Plan& plan, const Costs& costs, const Timeline& timeline, Report& report) {
   GapFinder gaps(plan, timeline);
   const auto add_gap = [&](const IdleGap& gap) {
@@ -53,7 +53,7 @@ Bubble bubble_of(const Report& report) {
   const auto ps = [](Time time) { return static_cast<double>(time.picoseconds); };
   const double ranks = static_cast<double>(report.ranks.size());
   bubble.of_makespan = 1 - ps(busy) / (ranks * ps(report.makespan));
-  // Ranks that have no work at all have no ideal to compare with.
+  // Ranks without any work have no ideal to compare with.
   if (busiest > Time{}) bubble.over_ideal = ps(report.makespan) / ps(busiest) - 1;
   if (longest_span > Time{}) bubble.of_longest_span = 1 - ps(busiest) / ps(longest_span);
   return bubble;

@@ -100,8 +100,8 @@ TEST_CASE("chains that do not fit the stages are an error of the caller, not of 
 TEST_CASE("ranks that wait for each other are a deadlock, with the whole circle") {
   // Rank 0 wants the gradient of 0 before it sends 1; rank 1 wants 1 first.
   CHECK(fault_of("0F0,,0B0,0F1,0B1\n1F1,1F0,1B0,1B1") ==
-        "row 0, column 2: deadlock: 0B0 of rank 0 waits for 1B0 of rank 1, which stands behind "
-        "1F1; 1F1 of rank 1 waits for 0F1 of rank 0, which stands behind 0B0");
+        "row 0, column 2: deadlock: 0B0 of rank 0 waits for 1B0 of rank 1, which follows 1F1; 1F1 "
+        "of rank 1 waits for 0F1 of rank 0, which follows 0B0");
 }
 
 TEST_CASE("an action that reads from another rank stands behind its RECV") {

@@ -278,8 +278,8 @@ TEST_CASE("an order after which ranks wait for each other is not taken on") {
   const auto answer = rerun.reorder({Rank{1}, 0, actions}, Placement::loop(2, 1));
   REQUIRE(std::holds_alternative<Deadlock>(answer));
   CHECK(text(std::get<Deadlock>(answer)) ==
-        "deadlock: 0B0 of rank 0 waits for 1B0 of rank 1, which stands behind 1F1; 1F1 of rank 1 "
-        "waits for 0F1 of rank 0, which stands behind 0B0");
+        "deadlock: 0B0 of rank 0 waits for 1B0 of rank 1, which follows 1F1; 1F1 of rank 1 waits "
+        "for 0F1 of rank 0, which follows 0B0");
   CHECK(rerun.timeline().begin == before.begin);
   CHECK(is_full_run(rerun));
 }
