@@ -5,8 +5,8 @@
 namespace penstock {
 namespace {
 
-/// Devices on which every layer takes the time that the model states for it, and physical links
-/// that transfers of several pairs of ranks share.
+/// Devices with the layer times that the model states, and physical links shared by several pairs
+/// of ranks.
 class Custom final : public LinkedHardware {
  public:
   using LinkedHardware::LinkedHardware;
@@ -23,7 +23,6 @@ std::unique_ptr<HardwareModel> make(const HardwareSpec& spec) {
 }  // namespace
 
 constinit extern const CostModelEntry custom_entry{
-    "custom",
-    "times as the model states them; physical links that are shared: given, or a topology", make};
+    "custom", "layer times from the model; shared physical links, listed or from a topology", make};
 
 }  // namespace penstock

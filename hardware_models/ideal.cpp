@@ -5,8 +5,8 @@
 namespace penstock {
 namespace {
 
-/// Devices on which every layer takes the time that the model states for it, and links that are
-/// either a pure delay or a latency with a bandwidth.
+/// Devices with the layer times that the model states, and links with either a pure delay or a
+/// latency and a bandwidth.
 class Ideal final : public LinkedHardware {
  public:
   using LinkedHardware::LinkedHardware;
@@ -23,7 +23,6 @@ std::unique_ptr<HardwareModel> make(const HardwareSpec& spec) {
 }  // namespace
 
 constinit extern const CostModelEntry ideal_entry{
-    "ideal", "every layer takes the time the model states; links with a delay, or a bandwidth",
-    make};
+    "ideal", "layer times from the model; links with a delay, or with latency and bandwidth", make};
 
 }  // namespace penstock

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-/// What a profile says of a pass. Everything made again takes what it took at first.
+/// The time of a pass in a profile. Recomputation takes as long as F.
 std::optional<double> profiled_us(const ProfilePoint& point, Pass pass) {
   Layer layer;
   layer.forward_us = point.forward_us;
@@ -20,9 +20,8 @@ std::optional<double> profiled_us(const ProfilePoint& point, Pass pass) {
   return stated_us(layer, pass == Pass::recompute ? Pass::forward : pass);
 }
 
-/// Devices on which a layer takes what a profile says of it, by its name or else by its kind, or by
-/// the kinds and numbers of its parts. What the profile lacks takes what roofline says, where a
-/// machine is given.
+/// Devices with layer times from a profile, found by the layer's name, its kind, or the kinds and
+/// parameters of its parts. Missing layers take roofline times when a machine is given.
 class Measured final : public LinkedHardware {
  public:
   Measured(LinkCosts links, const HardwareSpec& spec)
@@ -36,9 +35,9 @@ class Measured final : public LinkedHardware {
     const bool in_parts = pass == Pass::recompute && layer.work.recomputes_selected;
     if (parts.empty() || in_parts) return beyond_profile_us(layer, pass, in_parts);
     if (layer.key.examples <= 0) {
-      throw InputError(layer.source,
-                       "it does not say of how many examples a cell is; a profile "
-                       "has times by their number");
+      throw InputError(
+          layer.source,
+          "the number of examples per cell is unknown; a profile has times by examples");
     }
     return sum_us(parts, pass);
   }
@@ -65,14 +64,14 @@ class Measured final : public LinkedHardware {
     throw InputError(
         layer.source,
         in_parts ? fmt::format("the profile {} has no parts of {} for selective recomputation; "
-                               "name a machine beside it, or recompute all",
+                               "add a machine, or recompute everything",
                                profile_.source, who)
-                 : fmt::format("the profile {} has no {}, nor its kind; measure it, or name "
-                               "a machine beside the profile{}",
+                 : fmt::format("the profile {} has no {}, nor its kind; measure it, or add "
+                               "a machine{}",
                                profile_.source, who, unused_text(profile_)));
   }
 
-  const Profile profile_;  // the look-up points into it
+  const Profile profile_;  // outlives the pointers of the look-up
   ProfileLookup lookup_;
   std::optional<RooflineTimes> roofline_;
 };
@@ -81,15 +80,15 @@ void check_device(const HardwareSpec& spec) {
   const std::string& measured_on = spec.profile->device;
   if (measured_on.empty() || !spec.machine || spec.machine->device.name == measured_on) return;
   throw InputError("/hardware/profile",
-                   fmt::format("{} was measured on \"{}\", not on \"{}\"; give a profile of that "
-                               "device, or the machine that it speaks of",
+                   fmt::format("{} was measured on \"{}\", not on \"{}\"; give a profile of this "
+                               "device, or name the machine that was measured",
                                spec.profile->source, measured_on, spec.machine->device.name));
 }
 
 std::unique_ptr<HardwareModel> make(const HardwareSpec& spec) {
   if (!spec.profile) {
     throw InputError("/hardware/profile",
-                     "\"profile\" is missing; measured takes its times from such a file");
+                     "\"profile\" is missing: measured reads its times from this file");
   }
   check_device(spec);
   return std::make_unique<Measured>(LinkCosts::links(spec, "measured"), spec);
@@ -98,7 +97,6 @@ std::unique_ptr<HardwareModel> make(const HardwareSpec& spec) {
 }  // namespace
 
 constinit extern const CostModelEntry measured_entry{
-    "measured", "layers take what a profile says, else what roofline does; links of any sort",
-    make};
+    "measured", "layer times from a profile, otherwise from roofline; any links", make};
 
 }  // namespace penstock

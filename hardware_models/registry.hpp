@@ -9,11 +9,11 @@
 
 namespace penstock {
 
-/// One cost model. A cost model is one .cpp of this folder.
+/// A cost model: one .cpp in this folder.
 struct CostModelEntry {
   std::string_view name;
   std::string_view summary;
-  /// Throws InputError when the fields of the spec contradict each other.
+  /// Throws InputError when fields of the spec conflict.
   std::unique_ptr<HardwareModel> (*make)(const HardwareSpec& spec);
 };
 

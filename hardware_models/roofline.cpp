@@ -7,8 +7,8 @@
 namespace penstock {
 namespace {
 
-/// Devices on which a layer that is known by its work takes what the arithmetic and the memory of
-/// the device allow; one that states its times takes these.
+/// Devices on which kernels are bound by arithmetic or memory; a layer that states times takes
+/// these.
 class Roofline final : public LinkedHardware {
  public:
   Roofline(LinkCosts links, const HardwareSpec& spec)
@@ -26,7 +26,7 @@ class Roofline final : public LinkedHardware {
 std::unique_ptr<HardwareModel> make(const HardwareSpec& spec) {
   if (!spec.machine) {
     throw InputError("/hardware/device",
-                     "\"device\" is missing; roofline needs one of penstock list hardware");
+                     "\"device\" is missing: roofline needs one of penstock list hardware");
   }
   return std::make_unique<Roofline>(LinkCosts::links(spec, "roofline"), spec);
 }
@@ -34,7 +34,6 @@ std::unique_ptr<HardwareModel> make(const HardwareSpec& spec) {
 }  // namespace
 
 constinit extern const CostModelEntry roofline_entry{
-    "roofline",
-    "kernels bound by arithmetic or memory of a device of the catalogue; links of any sort", make};
+    "roofline", "kernels bound by arithmetic or memory of a catalogue device; any links", make};
 
 }  // namespace penstock

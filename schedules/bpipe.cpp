@@ -6,10 +6,11 @@
 namespace penstock {
 namespace {
 
-/// 1F1B in which rank r lends memory to rank p-1-r. The first ranks hold the most activations and
-/// the last the fewest, p+1 together; one that would hold more than ceil((p+2)/2) evicts the newest
-/// to its partner and has it back one backward ahead of its own. The partner then holds at most as
-/// many: its own r+1 and, while one leaves and another comes back, p-r+1 less what is at home.
+/// 1F1B in which rank r lends memory to rank p-1-r. The first ranks hold the most activations, the
+/// last ranks the fewest; each pair holds p+1 together. A rank that would hold more than
+/// ceil((p+2)/2) evicts its newest activation to its partner and loads it back one backward before
+/// its use. The partner stays within the same limit: it holds its own r+1, and at most p-r+1 minus
+/// those at home.
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
   Schedule schedule = one_f_one_b_order("bpipe", placement, options.microbatch_count);
   const std::uint32_t ranks = placement.ranks();
@@ -27,9 +28,9 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
 constinit extern const ScheduleEntry bpipe_entry{
     .name = "bpipe",
     .summary =
-        "1f1b that moves activations from the first ranks to the last and back; on slow links "
-        "ranks "
-        "hold what is still on its way, too",
+        "1f1b that evicts activations from the first ranks to the last and loads them back; on "
+        "slow "
+        "links ranks also hold what is still in transit",
     .bubble = "(p-1)(f+b)",
     .peak = "at most min(m, ceil((p+2)/2))",
     .place = one_stage_a_rank,

@@ -17,14 +17,15 @@ constexpr std::array<ScheduleOption, 1> takes{
       "for b = 2f: none (default), forward-doubling (forwards in pairs), or backward-halving "
       "(microbatches in halves, numbered 2m and 2m+1; a cell costs half)"}}};
 
-/// An action and the slot it falls into when every action takes one.
+/// An action and its slot when every action takes one slot.
 struct Slotted {
   std::uint32_t slot;
   Action action;
 };
 
-/// One microbatch through all stages of a direction and back, a slot for each, from `slot` on.
-/// Stages of the second direction are numbered ranks + s and lie on the ranks in reverse.
+/// Adds one microbatch's forward and backward through all stages of a direction, one slot each,
+/// starting at `slot`. Stages of the second direction are numbered ranks + s and lie on the ranks
+/// in reverse.
 void add_microbatch(std::vector<std::vector<Slotted>>& rows, Microbatch microbatch,
                     std::uint32_t direction, std::uint32_t slot) {
   const auto ranks = static_cast<std::uint32_t>(rows.size());
@@ -37,12 +38,12 @@ void add_microbatch(std::vector<std::vector<Slotted>>& rows, Microbatch microbat
 }
 
 [[noreturn]] void refuse(std::uint32_t ranks, std::uint32_t microbatches, const char* needs) {
-  throw RuleError(fmt::format("{} ranks and {} microbatches do not fit; p must be even, and {}",
+  throw RuleError(fmt::format("{} ranks and {} microbatches do not fit: p must be even and {}",
                               ranks, microbatches, needs));
 }
 
-/// Units of p microbatches, half of them down the ranks and half up, each injected two slots after
-/// the one before; units follow each other directly.
+/// Units of p microbatches, half in each direction, each injected two slots after the previous one;
+/// units follow each other directly.
 Schedule concatenated(std::uint32_t ranks, const ScheduleOptions& options) {
   const std::uint32_t microbatches = options.microbatch_count;
   const bool half_unit = 2 * microbatches == ranks;
@@ -84,7 +85,7 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
   if (ranks % 2 != 0 || microbatches % unit != 0) {
     refuse(ranks, microbatches, halves ? "m a multiple of p" : "m a multiple of 2p");
   }
-  // Halves in pairs are what whole microbatches in pairs are, of half the size.
+  // Pairs of halves work like pairs of whole microbatches, at half the size.
   return doubled_chimera(ranks, halves ? microbatches : microbatches / 2);
 }
 
@@ -92,7 +93,7 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
 
 constinit extern const ScheduleEntry chimera_entry{
     .name = "chimera",
-    .summary = "two directions at once: one fills the bubble of the other",
+    .summary = "bidirectional: each direction fills the bubble of the other",
     .needs = "p even, m a multiple of p (or p/2); two copies of the weights",
     .bubble =
         "(p-2)f at f = b and m a multiple of p; with a remedy (p-2)b at b = 2f, for twice the peak",

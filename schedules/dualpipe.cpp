@@ -10,15 +10,15 @@
 namespace penstock {
 namespace {
 
-/// Two copies of the model in opposite directions, each with half the microbatches; the forward of
-/// one direction runs over the backward of the other (DeepSeek-V3).
+/// Two copies of the model in opposite directions, each with half the microbatches. The forward of
+/// one direction overlaps the backward of the other (DeepSeek-V3).
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
   require_two_directions("dualpipe", placement);
   const std::uint32_t ranks = placement.ranks();
   const std::uint32_t microbatches = options.microbatch_count;
   if (ranks % 2 != 0 || microbatches % 2 != 0 || microbatches < 2 * ranks) {
     throw RuleError(
-        fmt::format("{} ranks and {} microbatches do not fit; both must be even, and m at "
+        fmt::format("{} ranks and {} microbatches do not fit: both must be even and m at "
                     "least 2p",
                     ranks, microbatches));
   }
@@ -34,7 +34,7 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
   return schedule;
 }
 
-/// 2(p/2-1) slots beside 3m.
+/// 2(p/2-1) idle slots, 3m busy ones.
 double bubble(std::uint32_t ranks, std::uint32_t /*chunks*/, std::uint32_t microbatches) {
   return share_idle(ranks - 2.0, 3.0 * microbatches);
 }
@@ -43,7 +43,7 @@ double bubble(std::uint32_t ranks, std::uint32_t /*chunks*/, std::uint32_t micro
 
 constinit extern const ScheduleEntry dualpipe_entry{
     .name = "dualpipe",
-    .summary = "two directions at once: forwards of one run over backwards of the other",
+    .summary = "bidirectional: forwards of one direction overlap backwards of the other",
     .needs = "p even, m even, m >= 2p; two copies of the weights",
     .bubble = "(p/2-1)(f+2b-3w) at i = f, w <= f",
     .peak = "p+1",

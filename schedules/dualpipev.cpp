@@ -8,13 +8,13 @@
 namespace penstock {
 namespace {
 
-/// DualPipe cut in half: the two directions become the two legs of a V, so one copy of the model
-/// does.
+/// DualPipe cut in half: the two directions become the two legs of a V, so one copy of the model is
+/// enough.
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
   require_vee("dualpipev", placement);
   const std::uint32_t ranks = placement.ranks();
   if (options.microbatch_count < 2 * ranks) {
-    throw RuleError(fmt::format("{} microbatches are too few for {} ranks; at least 2p",
+    throw RuleError(fmt::format("{} microbatches are too few for {} ranks: needs at least 2p",
                                 options.microbatch_count, ranks));
   }
   Schedule schedule(ranks);
@@ -26,7 +26,7 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
   return schedule;
 }
 
-/// 2(p-1) slots of a chunk beside 6m.
+/// 2(p-1) idle slots of a chunk, 6m busy ones.
 double bubble(std::uint32_t ranks, std::uint32_t /*chunks*/, std::uint32_t microbatches) {
   return share_idle(2 * (ranks - 1.0), 6.0 * microbatches);
 }
@@ -35,7 +35,7 @@ double bubble(std::uint32_t ranks, std::uint32_t /*chunks*/, std::uint32_t micro
 
 constinit extern const ScheduleEntry dualpipev_entry{
     .name = "dualpipev",
-    .summary = "forward of one microbatch over the backward of another, on a V of two chunks",
+    .summary = "forward of one microbatch overlaps the backward of another, on a V of two chunks",
     .needs = "m >= 2p",
     .bubble = "(p-1)(f+2b-3w) of one chunk at i = f, w <= f",
     .peak = "2p+1",

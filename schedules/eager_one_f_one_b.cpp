@@ -6,8 +6,8 @@
 namespace penstock {
 namespace {
 
-/// Nearly twice the warm-up of 1f1b, so that a round trip over slow links still finds work; then
-/// backward and forward in turn (Alpa's overlap-friendly order, like DAPPLE's policy B).
+/// Nearly twice the warm-up of 1f1b, which hides the round trip over slow links; then one backward
+/// and one forward in turn (Alpa's overlap-friendly order, like DAPPLE's policy B).
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
   require_one_stage_a_rank("eager-1f1b", placement);
   require_no_replicas("eager-1f1b", placement);

@@ -4,7 +4,7 @@
 namespace penstock {
 namespace {
 
-/// Inference: every microbatch through each stage, without any backward.
+/// Inference: forwards only.
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
   Schedule schedule(placement.ranks());
   for (Stage stage : placement.stages()) {
@@ -19,7 +19,7 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
 
 constinit extern const ScheduleEntry forward_only_entry{
     .name = "forward-only",
-    .summary = "inference: forwards alone",
+    .summary = "inference: forwards only",
     .bubble = "(p-1)f",
     .peak = "1",
     .place = one_stage_a_rank,

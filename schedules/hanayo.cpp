@@ -14,14 +14,15 @@ namespace penstock {
 namespace {
 
 constexpr std::array<ScheduleOption, 1> takes{
-    {{"waves", "times the stages snake down and up the ranks, default 1: 2 waves stages a rank"}}};
+    {{"waves",
+      "how often the stages snake down and up the ranks, default 1; 2 × waves stages per rank"}}};
 
-/// Hanayo's wave pipeline. The paper (Liu et al., SC 2023) gives the placement – W waves, so 2W
-/// stages a rank in a snake – and draws orders, but no generator is published. What is defined
-/// here: every rank, as soon as it is free, runs of what is ready that which is furthest along its
-/// way: backwards before forwards, the backward of the lowest stage, the forward of the deepest.
-/// The first stage lets a microbatch in only while fewer than 2p-1 are between their first forward
-/// and last backward, as many as eager-1f1b holds. Times are counted with F = 1 and B = 2.
+/// Hanayo's wave pipeline. The paper (Liu et al., SC 2023) gives the placement (W waves, 2W stages
+/// per rank in a snake) and draws orders, but publishes no generator. The rule here: a free rank
+/// runs the ready action that is furthest along: backwards before forwards, the lowest stage first
+/// among backwards, the deepest first among forwards. The first stage admits a microbatch only
+/// while fewer than 2p-1 are between first forward and last backward, the limit of eager-1f1b.
+/// Times assume F = 1 and B = 2.
 class Waves {
  public:
   Waves(const Placement& placement, std::uint32_t microbatches)
@@ -72,7 +73,7 @@ class Waves {
     return m - progress_[0].backwards < 2 * placement_.ranks() - 1;
   }
 
-  /// Starts what the rule picks for a rank; false when nothing is ready.
+  /// Starts the action that the rule picks for a rank; false when none is ready.
   bool start_next(Rank rank) {
     const auto& stages = stages_of_[index(rank)];
     const auto back = std::find_if(stages.begin(), stages.end(),
@@ -111,7 +112,7 @@ std::uint32_t chunks_for(const ScheduleOptions& options) { return 2 * options.nu
 
 Placement place(std::uint32_t ranks, std::uint32_t chunks) {
   if (chunks % 2 != 0) {
-    throw RuleError(fmt::format("there are {} chunks a rank; each wave has two", chunks));
+    throw RuleError(fmt::format("needs 2 chunks per rank for each wave, got {}", chunks));
   }
   return Placement::vee(ranks, chunks);
 }
@@ -128,7 +129,7 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
 constinit extern const ScheduleEntry hanayo_entry{
     .name = "hanayo",
     .summary = "waves: stages snake down and up the ranks, so that the pipeline fills sooner",
-    .needs = "2 waves chunks a rank",
+    .needs = "2 × waves chunks per rank",
     .bubble = "no closed form; the paper draws about (2p-2)/(3pW+p-1) of makespan at m = p, b = 2f",
     .peak = "at most v min(m, 2p-1)",
     .default_chunks = 2,

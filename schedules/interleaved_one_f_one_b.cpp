@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::array<ScheduleOption, 1> takes{group_option};
 
-/// With several chunks the warm-up is two forwards for each rank behind, with one it is that of
-/// 1f1b.
+/// With several chunks the warm-up is two forwards for each later rank; with one chunk it is that
+/// of 1f1b.
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
   const bool one_chunk = placement.stage_count() == placement.ranks();
   return interleaved_order("interleaved-1f1b", one_chunk ? 1 : 2, placement, options);
@@ -19,7 +19,7 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
 
 constinit extern const ScheduleEntry interleaved_one_f_one_b_entry{
     .name = "interleaved-1f1b",
-    .summary = "1f1b over several chunks a rank: a v-th of the bubble for more transfers",
+    .summary = "1f1b with v chunks per rank: 1/v of the bubble, v times the transfers",
     .needs = group_needs,
     .bubble = "(p-1)(f+b) of one chunk, for m >= p",
     .peak = "min(mv, (v-1)group + min(v, 2)(p-1-r) + 1)",

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::array<ScheduleOption, 1> takes{group_option};
 
-/// Splits each backward of a row: its input gradient takes its place, and once `delay` of them are
-/// done each is followed by the oldest weight gradient that waits.
+/// Splits each backward of a row into I and W. I takes the place of the backward; once `delay` of
+/// them are done, each is followed by the oldest pending W.
 std::vector<Action> split(const std::vector<Action>& order, std::uint32_t delay) {
   std::vector<Action> row;
   std::deque<Action> weights;
@@ -33,8 +33,8 @@ std::vector<Action> split(const std::vector<Action>& order, std::uint32_t delay)
   return row;
 }
 
-/// The interleaved order with a short warm-up and the backward split; rank r keeps r weight
-/// gradients back (PyTorch's ScheduleInterleavedZeroBubble).
+/// The interleaved order with a short warm-up and the backward split; rank r keeps r W pending
+/// (PyTorch's ScheduleInterleavedZeroBubble).
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
   Schedule schedule = interleaved_order("interleaved-zb", 1, placement, options);
   for (Rank rank : Numbers<Rank>(schedule.ranks())) {
@@ -43,7 +43,7 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
   return schedule;
 }
 
-/// p-1 slots of F, I or W of a chunk beside 3mv of them.
+/// p-1 idle slots, 3mv busy ones (F, I or W of a chunk).
 double bubble(std::uint32_t ranks, std::uint32_t chunks, std::uint32_t microbatches) {
   if (microbatches < ranks) return std::numeric_limits<double>::quiet_NaN();
   return share_idle(ranks - 1.0, 3.0 * microbatches * chunks);
@@ -53,7 +53,7 @@ double bubble(std::uint32_t ranks, std::uint32_t chunks, std::uint32_t microbatc
 
 constinit extern const ScheduleEntry interleaved_zb_entry{
     .name = "interleaved-zb",
-    .summary = "interleaved with the backward split; weight gradients fill the gaps",
+    .summary = "interleaved with the backward split; weight gradients fill the bubble",
     .needs = group_needs,
     .bubble = "(p-1)(f+i-w) of one chunk at f = i = w, for m >= p",
     .peak = "min(mv, (v-1)group + p)",

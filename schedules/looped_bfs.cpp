@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-/// Every chunk runs all its forwards before the next chunk's turn; then the backwards, chunks and
+/// Each chunk runs all its forwards before the next chunk starts; then the backwards, chunks and
 /// microbatches in reverse (breadth-first pipeline; PyTorch's ScheduleLoopedBFS).
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
   require_no_replicas("looped-bfs", placement);

@@ -20,7 +20,7 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
   return schedule;
 }
 
-/// At every moment one rank works and the others wait.
+/// One rank works at a time.
 double bubble(std::uint32_t ranks, std::uint32_t /*chunks*/, std::uint32_t /*microbatches*/) {
   return (ranks - 1.0) / ranks;
 }

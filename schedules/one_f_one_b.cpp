@@ -5,8 +5,8 @@
 namespace penstock {
 namespace {
 
-/// As many forwards as there are stages behind, then forward and backward in turn, then the
-/// backwards that are left (PipeDream-Flush, DAPPLE, Megatron).
+/// Warm-up of one forward for each later stage, then one forward and one backward in turn, then the
+/// remaining backwards (PipeDream-Flush, DAPPLE, Megatron).
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
   return one_f_one_b_order("1f1b", placement, options.microbatch_count);
 }
@@ -15,7 +15,7 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
 
 constinit extern const ScheduleEntry one_f_one_b_entry{
     .name = "1f1b",
-    .summary = "one forward, one backward in turn after a warm-up; holds p-r activations, not m",
+    .summary = "after the warm-up one forward, one backward in turn; holds p-r activations, not m",
     .bubble = "(p-1)(f+b)",
     .peak = "min(m, p-r)",
     .place = one_stage_a_rank,

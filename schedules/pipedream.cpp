@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-/// How many ranks run stages from each position of the chain on.
+/// The number of ranks that run stages from each position of the chain on.
 std::vector<std::uint32_t> ranks_from(const Placement& placement, const std::vector<Stage>& chain) {
   std::vector<std::uint32_t> ranks(chain.size() + 1);
   for (std::size_t place = chain.size(); place-- > 0;) {
@@ -14,9 +14,9 @@ std::vector<std::uint32_t> ranks_from(const Placement& placement, const std::vec
   return ranks;
 }
 
-/// The order of 1F1B for a whole epoch without a flush: a stage updates its weights after every
-/// backward. Replicas take minibatches in turn, and a replica has (ranks from its stage on - 1) /
-/// (replicas of its stage) of its own minibatches under way when its first backward comes.
+/// 1F1B for a whole epoch without a flush: a stage updates its weights after every backward.
+/// Replicas take minibatches in turn. A replica has (ranks from its stage on - 1) / (replicas of
+/// its stage) of its own minibatches in flight when its first backward starts.
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
   require_one_stage_a_rank("pipedream", placement);
   Schedule schedule(placement.ranks());
@@ -44,7 +44,7 @@ constinit extern const ScheduleEntry pipedream_entry{
     .name = "pipedream",
     .summary = "asynchronous 1f1b: no flush, an update after every backward, p-r weight versions",
     .needs = "any ranks and microbatches; stages may have replicas",
-    .bubble = "(p-1)(f+b) once an epoch",
+    .bubble = "(p-1)(f+b) once per epoch",
     .peak = "min(m, p-r)",
     .weights = WeightUse::newest,
     .place = one_stage_a_rank,

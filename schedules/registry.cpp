@@ -15,7 +15,7 @@ void check_size(const Placement& placement, const ScheduleOptions& options) {
   const std::uint64_t actions =
       std::uint64_t{placement.stage_count()} * options.microbatch_count * 3;
   if (actions > Limits::actions) {
-    throw RuleError(fmt::format("{} stages times {} microbatches are too many; at most {} actions",
+    throw RuleError(fmt::format("{} stages times {} microbatches are too many: at most {} actions",
                                 placement.stage_count(), options.microbatch_count,
                                 Limits::actions));
   }

@@ -12,11 +12,11 @@ namespace penstock {
 namespace {
 
 constexpr std::array<ScheduleOption, 1> takes{
-    {{"slices", "parts of a sequence that run one after the other, default 2"}}};
+    {{"slices", "consecutive slices of a sequence, default 2"}}};
 
 std::uint32_t slices_for(const ScheduleOptions& options) { return options.number("slices", 2); }
 
-/// 1f1b over slices of sequences. A slice attends to those before it, so forwards run the slices of
+/// 1f1b over slices of sequences. A slice attends to earlier slices, so forwards run the slices of
 /// a microbatch in order and backwards in reverse; the warm-up is longer by slices-1. The
 /// microbatch of an action is microbatch * slices + slice.
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
@@ -24,7 +24,7 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
   require_no_replicas("seq-1f1b", placement);
   const std::uint32_t slices = slices_for(options);
   if (std::uint64_t{slices} * options.microbatch_count > Limits::microbatches) {
-    throw RuleError(fmt::format("{} slices of {} microbatches are too many; at most {} in all",
+    throw RuleError(fmt::format("{} slices of {} microbatches are too many: at most {} in total",
                                 slices, options.microbatch_count, Limits::microbatches));
   }
   const std::uint32_t all = slices * options.microbatch_count;
@@ -44,7 +44,7 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
   return schedule;
 }
 
-/// Of two slices a microbatch, as the default is.
+/// For two slices, the default.
 double bubble(std::uint32_t ranks, std::uint32_t /*chunks*/, std::uint32_t microbatches) {
   return share_idle(ranks - 1.0, 2.0 * microbatches);
 }
@@ -53,7 +53,7 @@ double bubble(std::uint32_t ranks, std::uint32_t /*chunks*/, std::uint32_t micro
 
 constinit extern const ScheduleEntry seq_one_f_one_b_entry{
     .name = "seq-1f1b",
-    .summary = "1f1b over slices of sequences: a smaller bubble where microbatches are few",
+    .summary = "1f1b over slices of sequences: a smaller bubble with few microbatches",
     .bubble = "(p-1)(f+b) of one slice",
     .peak = "min(mk, p-1-r+k)",
     .slices_for = slices_for,

@@ -11,7 +11,7 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
   return zero_bubble_order("zb-h1", 1, placement, options);
 }
 
-/// p-1 slots of F, I or W beside 3m of them.
+/// p-1 idle slots, 3m busy ones (F, I or W).
 double bubble(std::uint32_t ranks, std::uint32_t /*chunks*/, std::uint32_t microbatches) {
   if (microbatches < 2 * ranks) return std::numeric_limits<double>::quiet_NaN();
   return share_idle(ranks - 1.0, 3.0 * microbatches);

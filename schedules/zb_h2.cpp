@@ -11,7 +11,8 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
   return zero_bubble_order("zb-h2", 2, placement, options);
 }
 
-/// Ranks have no gaps but start one slot after the other: p-1 slots beside 3m.
+/// No gaps inside a rank, but each starts one slot after the previous one: p-1 idle slots, 3m busy
+/// ones.
 double bubble(std::uint32_t ranks, std::uint32_t /*chunks*/, std::uint32_t microbatches) {
   if (microbatches < 2 * ranks - 1) return std::numeric_limits<double>::quiet_NaN();
   return share_idle(ranks - 1.0, 3.0 * microbatches);
@@ -21,7 +22,7 @@ double bubble(std::uint32_t ranks, std::uint32_t /*chunks*/, std::uint32_t micro
 
 constinit extern const ScheduleEntry zb_h2_entry{
     .name = "zb-h2",
-    .summary = "zero-bubble with twice the warm-up: no gap inside a rank, for twice the memory",
+    .summary = "zero-bubble with twice the warm-up: no bubble inside a rank, twice the memory",
     .bubble = "of the longest span: 0 for f = i = w and m >= 2p-1",
     .peak = "min(m, 2p-1)",
     .place = one_stage_a_rank,

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-/// Builds the row of one rank, which holds stage a on the way in and stage z on the way back.
+/// Builds the row of one rank, which holds stage a on the way down and stage z on the way back.
 class Row {
  public:
   Row(std::uint32_t ranks, std::uint32_t rank, std::uint32_t microbatches)
@@ -36,7 +36,7 @@ class Row {
   }
 
  private:
-  /// A stage and how many microbatches each of its passes has done.
+  /// A stage and the number of microbatches finished per pass.
   struct Progress {
     Stage stage;
     std::uint32_t forwards = 0;
@@ -59,8 +59,8 @@ class Row {
   std::vector<Action> order_;
 };
 
-/// The closed form needs 2p-1 microbatches; for fewer it is made for so many, and the cells of
-/// those that are not there are dropped (PyTorch's ScheduleZBVZeroBubble).
+/// The closed form needs 2p-1 microbatches. With fewer, the order is made for 2p-1 and the surplus
+/// cells are dropped (PyTorch's ScheduleZBVZeroBubble).
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
   require_vee("zb-v", placement);
   const std::uint32_t ranks = placement.ranks();
@@ -76,7 +76,8 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
   return schedule;
 }
 
-/// Ranks have no gaps but start one slot after the other: p-1 slots beside 6m.
+/// No gaps inside a rank, but each starts one slot after the previous one: p-1 idle slots, 6m busy
+/// ones.
 double bubble(std::uint32_t ranks, std::uint32_t /*chunks*/, std::uint32_t microbatches) {
   if (microbatches < 2 * ranks - 1) return std::numeric_limits<double>::quiet_NaN();
   return share_idle(ranks - 1.0, 6.0 * microbatches);
@@ -86,7 +87,7 @@ double bubble(std::uint32_t ranks, std::uint32_t /*chunks*/, std::uint32_t micro
 
 constinit extern const ScheduleEntry zb_v_entry{
     .name = "zb-v",
-    .summary = "zero bubble in the memory of 1f1b: two chunks a rank in a V",
+    .summary = "zero bubble in the memory of 1f1b: two chunks per rank in a V",
     .bubble = "p-1 of makespan, 0 of the span at f = i = w = 1, for m >= 2p-1",
     .peak = "at most min(2m, 2p)",
     .default_chunks = 2,

@@ -18,18 +18,19 @@ void make_selective(Layer& layer) {
   layer.recomputed_bytes = layer.selective.recomputed_bytes.value_or(layer.recomputed_bytes);
 }
 
-Remaking remaking_of(const RecomputeSection& recompute) {
+RecomputeScope recompute_scope_of(const RecomputeSection& recompute) {
   switch (recompute.mode.value_or(RecomputeMode::none)) {
     case RecomputeMode::none:
-      return Remaking::nothing;
+      return RecomputeScope::nothing;
     case RecomputeMode::selective:
-      return Remaking::selected;
+      return RecomputeScope::selected;
     case RecomputeMode::full:
-      return recompute.unit == RecomputeUnit::stage ? Remaking::whole_stages : Remaking::blocks;
+      return recompute.unit == RecomputeUnit::stage ? RecomputeScope::whole_stages
+                                                    : RecomputeScope::blocks;
     case RecomputeMode::except_last:
-      return Remaking::whole_stages;
+      return RecomputeScope::whole_stages;
   }
-  return Remaking::nothing;
+  return RecomputeScope::nothing;
 }
 
 void check_unit(const RecomputeSection& recompute, bool by_kind) {
@@ -117,9 +118,9 @@ void check_shares(const CellShape& shape) {
 }
 
 /// The layers of a file have places in that file, which is not the one that settles their shape.
-ModelGraph graph_of_file(const ModelSpec& spec, const CellShape& shape, Remaking remaking) {
+ModelGraph graph_of_file(const ModelSpec& spec, const CellShape& shape, RecomputeScope scope) {
   try {
-    ModelGraph model = graph_of(spec, shape, remaking);
+    ModelGraph model = graph_of(spec, shape, scope);
     for (Layer& layer : model.layers) layer.source = "/model/file";
     return model;
   } catch (const InputError& error) {
@@ -129,10 +130,10 @@ ModelGraph graph_of_file(const ModelSpec& spec, const CellShape& shape, Remaking
 }
 
 ModelGraph graph_by_kinds(const Scenario& scenario, const Batch& batch, const CellShape& shape) {
-  const Remaking remaking = remaking_of(scenario.recompute);
+  const RecomputeScope scope = recompute_scope_of(scenario.recompute);
   if (batch.sequence) check_shares(shape);
-  if (scenario.model.from_file) return graph_of_file(scenario.model.spec, shape, remaking);
-  return graph_of(scenario.model.spec, shape, remaking);
+  if (scenario.model.from_file) return graph_of_file(scenario.model.spec, shape, scope);
+  return graph_of(scenario.model.spec, shape, scope);
 }
 
 }  // namespace
@@ -164,7 +165,7 @@ ModelGraph model_of(const Scenario& scenario, const Batch& batch, const CellShap
 void fit_model(Layout& layout) {
   if (layout.spec.blocks.empty()) return;
   keep_whole_stash(layout);
-  if (remaking_of(layout.recompute) == Remaking::whole_stages) {
+  if (recompute_scope_of(layout.recompute) == RecomputeScope::whole_stages) {
     keep_inputs_of_stages(layout.model, layout.partition);
   }
   place_second_embedding(layout);

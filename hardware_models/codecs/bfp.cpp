@@ -18,7 +18,7 @@ std::uint32_t block_bits(const CodecNumbers& numbers) {
 
 constinit extern const CodecEntry bfp_entry{
     .name = "bfp",
-    .summary = "block floating point: neighbours share the exponent of the largest of them",
+    .summary = "block floating point: the values of a block share the exponent of the largest",
     .parameters = parameters,
     .block_bits = block_bits,
     .format = shared_format,

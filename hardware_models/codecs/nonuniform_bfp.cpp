@@ -14,16 +14,16 @@ constexpr std::array parameters{
     bits_parameter,
     exponent_parameter,
     stride_parameter,
-    Parameter{"tail_share", "share of the normal values it is fitted to that are larger", 0, 0, 1,
+    Parameter{"tail_share", "fit: share of larger values", 0, 0, 1,
               /*whole=*/false},
-    Parameter{"tail_factor", "how many times as large these are", 30, 1, 1e6, /*whole=*/false},
-    Parameter{"rectified", "1: it is fitted to values behind a ReLU", 0, 0, 1}};
+    Parameter{"tail_factor", "fit: how many times larger these are", 30, 1, 1e6, /*whole=*/false},
+    Parameter{"rectified", "fit: 1 for values after a ReLU", 0, 0, 1}};
 
 std::uint32_t block_bits(const CodecNumbers& numbers) {
   return value_bits(numbers.whole("block"), numbers.whole("bits"), numbers.whole("exponent_bits"));
 }
 
-/// The code book is part of the format, so it is neither sent nor kept.
+/// Sender and receiver know the code book: it is neither sent nor stored.
 BlockFormat format_of(const CodecNumbers& numbers) {
   BlockFormat format = shared_format(numbers);
   format.levels = fitted_levels(format, {.tail_share = numbers["tail_share"],
@@ -37,8 +37,7 @@ BlockFormat format_of(const CodecNumbers& numbers) {
 constinit extern const CodecEntry nonuniform_bfp_entry{
     .name = "nonuniform-bfp",
     .summary =
-        "block floating point whose mantissas stand for the levels of a code book, fitted "
-        "to a distribution",
+        "block floating point with mantissa levels from a code book, fitted to a distribution",
     .parameters = parameters,
     .block_bits = block_bits,
     .format = format_of,

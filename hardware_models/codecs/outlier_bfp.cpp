@@ -22,14 +22,14 @@ constexpr std::uint32_t outlier_index_bits = 8;
 
 constexpr std::array parameters{
     block_parameter, bits_parameter,
-    Parameter{"outliers", "the largest values of a block, kept aside as bf16", 1, 1, 255},
+    Parameter{"outliers", "largest values per block, stored separately as bf16", 1, 1, 255},
     exponent_parameter, stride_parameter};
 
 std::uint32_t block_bits(const CodecNumbers& numbers) {
   const std::uint32_t block = numbers.whole("block"), outliers = numbers.whole("outliers");
   if (outliers >= block) {
-    throw InputError("/outliers", fmt::format("a block of {} values cannot keep {} of them aside; "
-                                              "it must be less than \"block\"",
+    throw InputError("/outliers", fmt::format("{1} outliers in a block of {0} values: must be less "
+                                              "than \"block\"",
                                               block, outliers));
   }
   return value_bits(block, numbers.whole("bits"), numbers.whole("exponent_bits")) +
@@ -42,7 +42,7 @@ BlockFormat format_of(const CodecNumbers& numbers) {
   return format;
 }
 
-/// The places of the largest magnitudes; what is not a number counts as the largest of all.
+/// The indices of the largest magnitudes; a NaN counts as largest.
 std::vector<std::uint32_t> largest_places(std::span<const float> block, std::uint32_t count) {
   const auto size_at = [&](std::uint32_t place) {
     return std::isnan(block[place]) ? std::numeric_limits<double>::infinity()
@@ -59,7 +59,7 @@ std::vector<std::uint32_t> largest_places(std::span<const float> block, std::uin
   return places;
 }
 
-/// Outliers stand behind the block, and as zeros in it: what is left decides its exponent.
+/// Outliers follow the block and count as zeros in it, so the rest decides its exponent.
 void encode(const BlockFormat& format, std::span<const float> block, BitWriter& packed) {
   const std::vector<std::uint32_t> places = largest_places(block, format.outliers);
   std::vector<float> others(block.begin(), block.end());
@@ -85,8 +85,8 @@ void decode(const BlockFormat& format, BitReader& packed, std::span<float> block
 constinit extern const CodecEntry outlier_bfp_entry{
     .name = "outlier-bfp",
     .summary =
-        "block floating point that keeps the largest values of a block aside; the others "
-        "share the exponent of the largest that is left",
+        "block floating point with outliers stored separately; the others share the exponent of "
+        "their largest",
     .parameters = parameters,
     .block_bits = block_bits,
     .format = format_of,

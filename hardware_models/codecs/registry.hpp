@@ -10,17 +10,17 @@
 
 namespace penstock {
 
-/// One codec. A codec is one .cpp of this folder.
+/// A codec: one .cpp in this folder.
 struct CodecEntry {
   std::string_view name;
   std::string_view summary;
   std::span<const Parameter> parameters;
-  /// Bits of a packed block. Throws InputError, its place a pointer below the codec, for numbers
-  /// that do not go together.
+  /// Bits of a packed block. Throws InputError with a pointer below the codec for inconsistent
+  /// parameters.
   std::uint32_t (*block_bits)(const CodecNumbers& numbers);
-  /// For numbers that go together.
+  /// For consistent parameters.
   BlockFormat (*format)(const CodecNumbers& numbers);
-  /// Both for whole blocks.
+  /// Both take whole blocks.
   void (*encode)(const BlockFormat& format, std::span<const float> block, BitWriter& packed);
   void (*decode)(const BlockFormat& format, BitReader& packed, std::span<float> block);
 };
@@ -28,15 +28,14 @@ struct CodecEntry {
 /// All codecs, by name.
 std::span<const CodecEntry* const> codec_entries();
 
-/// The entry of a codec. Throws InputError, its place a pointer below the codec, for a name that
-/// there is not.
+/// The entry of a codec. Throws InputError with a pointer below the codec for an unknown name.
 const CodecEntry& codec_entry(const CodecSpec& spec);
 
-/// The numbers of a codec, checked one by one. Throws InputError likewise.
+/// The parameters of a codec, each checked by itself. Throws InputError as above.
 CodecNumbers codec_numbers(const CodecEntry& entry, const CodecSpec& spec);
 
-/// How many bits an encoded value takes in whole blocks, its share of what blocks have in common
-/// included. Throws InputError likewise, also for numbers that do not go together.
+/// Bits per encoded value in whole blocks, shared bits included. Throws InputError as above, also
+/// for inconsistent parameters.
 double bits_per_value(const CodecSpec& spec);
 
 }  // namespace penstock

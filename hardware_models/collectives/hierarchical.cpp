@@ -15,7 +15,7 @@ constexpr std::array<ServedKind, 4> kinds{
      {CollectiveKind::all_to_all,
       "(l - 1) (B/l/bw_in + lat_in) + (n/l - 1) (B l/n/bw_out + lat_out)"}}};
 
-/// A part of the way on which rings send round and round.
+/// One level of the hierarchy, on which rings send.
 struct Leg {
   Rings rings;
   double bytes;
@@ -23,8 +23,8 @@ struct Leg {
   Speed speed;
 };
 
-/// Among the members of each machine, and among those that have the same place in all machines:
-/// these go out over the NICs of all members at once.
+/// Rings inside each machine, and rings across machines among members with the same local rank,
+/// over the NICs of all members at once.
 struct Legs {
   Leg inside;
   Leg across;
@@ -35,7 +35,8 @@ Legs legs_of(const CollectiveCall& call) {
   const std::uint64_t machines = members.machines();
   const bool twice = call.kind == CollectiveKind::all_reduce;
   const double inside = call.bytes / static_cast<double>(members.per_machine);
-  // What each member has summed or will spread; in an all-to-all it carries that of its neighbours.
+  // Bytes that each member has reduced or will spread; in an all-to-all it also carries those of
+  // its neighbours.
   const double across = call.kind == CollectiveKind::all_to_all
                             ? call.bytes / static_cast<double>(machines)
                             : call.bytes / static_cast<double>(members.count);
@@ -74,7 +75,7 @@ Rounds rounds(const CollectiveCall& call) {
 
 constinit extern const CollectiveEntry hierarchical_entry{
     "hierarchical",
-    "inside each of the machines, of l members, and across them among members of the same place",
-    kinds, us, rounds};
+    "rings inside machines of l members, then across machines among equal local ranks", kinds, us,
+    rounds};
 
 }  // namespace penstock

@@ -22,6 +22,7 @@ Rounds rounds(const CollectiveCall& call) {
 }  // namespace
 
 constinit extern const CollectiveEntry pairwise_entry{
-    "pairwise", "in round i each member sends its share to the i-th after it", kinds, us, rounds};
+    "pairwise", "in round i each member sends its share to the i-th member after it", kinds, us,
+    rounds};
 
 }  // namespace penstock

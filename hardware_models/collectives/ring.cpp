@@ -14,7 +14,7 @@ constexpr std::array<ServedKind, 5> kinds{
      {CollectiveKind::broadcast, "(n - 2 + k) (B/k/bw + lat)"},
      {CollectiveKind::ring_exchange, "(n - 1) (B/bw + lat)"}}};
 
-/// Rounds in which each member sends to the next, and how much.
+/// Rounds in which each member sends to the next, and the bytes of each.
 struct Steps {
   std::uint64_t count;
   double bytes;
@@ -33,7 +33,7 @@ Steps steps_of(const CollectiveCall& call) {
   }
 }
 
-/// Member 0 sends chunks along the ring, which the last member passes no further.
+/// Member 0 sends chunks along the ring; the last member does not forward them.
 std::uint64_t chunks_of(const CollectiveCall& call) {
   return chunks_for(call.members.count - 1, call.bytes, slowest_way(call));
 }
@@ -55,7 +55,7 @@ Rounds rounds(const CollectiveCall& call) {
     return turns(call.members, {call.members.count}, 1, steps.bytes, steps.count);
   }
   const std::uint64_t chunks = chunks_of(call);
-  std::vector<std::vector<Sending>> hops;
+  std::vector<std::vector<Send>> hops;
   for (std::uint32_t member = 0; member + 1 < call.members.count; ++member) {
     hops.push_back({{member, member + 1, call.bytes / static_cast<double>(chunks)}});
   }
@@ -65,7 +65,6 @@ Rounds rounds(const CollectiveCall& call) {
 }  // namespace
 
 constinit extern const CollectiveEntry ring_entry{
-    "ring", "each member sends to the next; shares of the whole, or chunks of a broadcast", kinds,
-    us, rounds};
+    "ring", "each member sends to the next: shards, or chunks of a broadcast", kinds, us, rounds};
 
 }  // namespace penstock

@@ -11,23 +11,23 @@ namespace {
 
 constexpr std::array<ServedKind, 2> kinds{
     {{CollectiveKind::all_reduce,
-      "2 (d + k - 1) (B/k/bw + lat), d = log2(n) rounded down; where n is a power of two, the "
-      "lowest level alone moves half of B/k"},
+      "2 (d + k - 1) (B/k/bw + lat), d = log2(n) rounded down; when n is a power of two, the "
+      "lowest level moves only half of B/k"},
      {CollectiveKind::broadcast,
       "(d + k) (B/k/bw + lat), d = log2(n - 1) rounded down; where n - 1 is a power of two, the "
       "same"}}};
 
-using Level = std::vector<Sending>;
+using Level = std::vector<Send>;
 
-/// The level of a node of a binary tree that is filled from the top: 0 is the root's.
+/// The level of a node in a binary tree filled from the top; the root is at 0.
 std::uint64_t level_of(std::uint64_t node) {
   return static_cast<std::uint64_t>(std::bit_width(node + 1)) - 1;
 }
 std::uint64_t depth_of(std::uint64_t nodes) { return level_of(nodes - 1); }
 
-/// Two trees over the same nodes, the second with the nodes in reverse: those that have children in
-/// one are leaves of the other. By level below the root: what parents send to their children. Node
-/// 0 is member `first`.
+/// Two trees over the same nodes, the second with the nodes reversed: inner nodes of one are leaves
+/// of the other. Transfers from parents to children by level below the root. Node 0 is member
+/// `first`.
 std::vector<Level> two_trees(std::uint64_t nodes, std::uint64_t first, double bytes) {
   std::vector<Level> levels(depth_of(nodes));
   const auto member = [&](std::uint64_t node) { return static_cast<std::uint32_t>(first + node); };
@@ -40,24 +40,24 @@ std::vector<Level> two_trees(std::uint64_t nodes, std::uint64_t first, double by
   return levels;
 }
 
-/// What of a broadcast or a reduction goes through the trees.
+/// The tree part of a broadcast or a reduction.
 struct Shape {
   std::uint64_t nodes;   // members in the trees
-  std::uint64_t stages;  // sendings that a chunk passes on its way down
+  std::uint64_t stages;  // transfers that a chunk passes on its way down
   std::uint64_t chunks;
 };
 
-/// A member receives two chunks at once, or sends two: each is of half of the bytes.
+/// Each chunk has half the bytes: a member receives two at once, or sends two.
 Shape shape_of(const CollectiveCall& call) {
   const bool broadcast = call.kind == CollectiveKind::broadcast;
-  // The member that has it all stands above both trees.
+  // The member with the whole tensor is above both trees.
   const std::uint64_t nodes = call.members.count - (broadcast ? 1 : 0);
   const std::uint64_t stages = depth_of(nodes) + (broadcast ? 1 : 0);
   return {nodes, stages, chunks_for(stages, call.bytes, slowest_way(call))};
 }
 
 /// Rounds in which no member sends or receives more than one chunk: the lowest level of each tree
-/// is a single node, and works alone once, or all the time if there is no other.
+/// is a single node and works alone once, or always when it is the only level.
 std::uint64_t light_rounds(const CollectiveCall& call, const Shape& shape) {
   if (!std::has_single_bit(shape.nodes) || shape.nodes == 1) return 0;
   const bool only_level = shape.nodes == 2 && call.kind == CollectiveKind::all_reduce;
@@ -74,11 +74,11 @@ double us(const CollectiveCall& call) {
   return call.kind == CollectiveKind::all_reduce ? 2 * one_way_us : one_way_us;
 }
 
-/// The way up: from children to parents, the lowest level first.
+/// The reduction: from children to parents, lowest level first.
 std::vector<Level> upwards(std::vector<Level> levels) {
   std::reverse(levels.begin(), levels.end());
   for (Level& level : levels) {
-    for (Sending& sending : level) std::swap(sending.from, sending.to);
+    for (Send& sending : level) std::swap(sending.from, sending.to);
   }
   return levels;
 }
@@ -99,7 +99,6 @@ Rounds rounds(const CollectiveCall& call) {
 }  // namespace
 
 constinit extern const CollectiveEntry tree_entry{
-    "tree", "up and down two binary trees with half of the bytes each, in k chunks", kinds, us,
-    rounds};
+    "tree", "double binary tree: each tree moves half the bytes, in k chunks", kinds, us, rounds};
 
 }  // namespace penstock

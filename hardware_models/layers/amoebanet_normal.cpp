@@ -5,8 +5,8 @@
 namespace penstock {
 namespace {
 
-/// As torchgpipe builds it (benchmarks/models/amoebanet/genotype.py), which follows what TensorFlow
-/// joins and not what the paper does.
+/// As in torchgpipe (benchmarks/models/amoebanet/genotype.py), which concatenates the states that
+/// TensorFlow does, not those of the paper.
 constexpr std::array<std::size_t, 4> joined{0, 3, 4, 6};
 constexpr CellTable table{{{{1, CellOperation::conv_1x1},
                             {1, CellOperation::max_pool_3x3},
@@ -28,7 +28,6 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 }  // namespace
 
 constinit extern const LayerKindEntry amoebanet_normal_entry{
-    "amoebanet_normal", "a cell of AmoebaNet-D that leaves images as large as they come",
-    cell_parameters, work};
+    "amoebanet_normal", "AmoebaNet-D normal cell: keeps the image size", cell_parameters, work};
 
 }  // namespace penstock

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-/// As torchgpipe builds it (benchmarks/models/amoebanet/genotype.py).
+/// As in torchgpipe (benchmarks/models/amoebanet/genotype.py).
 constexpr std::array<std::size_t, 3> joined{4, 5, 6};
 constexpr CellTable table{{{{0, CellOperation::max_pool_2x2},
                             {0, CellOperation::max_pool_3x3},
@@ -27,7 +27,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 }  // namespace
 
 constinit extern const LayerKindEntry amoebanet_reduction_entry{
-    "amoebanet_reduction", "a cell of AmoebaNet-D that leaves images half as high and wide",
-    cell_parameters, work};
+    "amoebanet_reduction", "AmoebaNet-D reduction cell: halves height and width", cell_parameters,
+    work};
 
 }  // namespace penstock

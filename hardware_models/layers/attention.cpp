@@ -14,19 +14,19 @@ namespace penstock {
 namespace {
 
 constexpr std::array parameters{
-    Parameter{"hidden", "numbers of a token", std::nullopt},
-    Parameter{"heads", "of queries", std::nullopt},
-    Parameter{"kv_heads", "of keys and of values; otherwise as many as heads", absent},
-    Parameter{"head_dim", "numbers of a head; otherwise hidden over heads", absent},
-    flag("causal", "1: a token sees those before it only", 1),
-    Parameter{"window", "tokens that one looks back over; 0: all", 0, 0},
-    flag("flash", "1: one kernel that keeps no scores; 0: scores are kept, masked ones too", 1),
-    flag("qkv_bias", "1: queries, keys and values have a bias", 0),
-    flag("out_bias", "1: the output has a bias", 0),
-    flag("qk_norm", "1: heads of queries and of keys are normed", 0),
-    Parameter{"dropout", "share dropped of scores and outputs; 0: no dropout", 0, 0, 1, false}};
+    Parameter{"hidden", "hidden size", std::nullopt},
+    Parameter{"heads", "query heads", std::nullopt},
+    Parameter{"kv_heads", "key and value heads; default heads", absent},
+    Parameter{"head_dim", "size of a head; default hidden / heads", absent},
+    flag("causal", "1: causal mask", 1),
+    Parameter{"window", "sliding window in tokens; 0: all", 0, 0},
+    flag("flash", "1: flash attention, scores not kept; 0: all scores kept", 1),
+    flag("qkv_bias", "1: bias on queries, keys and values", 0),
+    flag("out_bias", "1: bias on the output", 0),
+    flag("qk_norm", "1: norm on query and key heads", 0),
+    Parameter{"dropout", "dropout probability on scores and outputs", 0, 0, 1, false}};
 
-/// Sizes of a layer, and of what one device has of it.
+/// Sizes of a layer, and of one device's shard.
 struct Heads {
   double hidden = 0;
   double size = 0;
@@ -39,14 +39,14 @@ struct Heads {
   double own_projected() const { return size * (own_queries + 2 * own_keys); }
 };
 
-/// Where devices outnumber heads of keys, several hold the same one.
+/// With more devices than key heads, several devices hold the same head.
 double own_keys(double keys, double tensor) {
   if (std::fmod(keys, tensor) == 0) return keys / tensor;
   if (std::fmod(tensor, keys) == 0) return 1;
   throw InputError(
       "/kv_heads",
-      fmt::format("{} cannot be shared by the {} devices of tensor parallelism; one of "
-                  "these must divide the other",
+      fmt::format("{} is not divisible among {} tensor-parallel devices; one of these must "
+                  "divide the other",
                   keys, tensor));
 }
 
@@ -55,8 +55,8 @@ double head_size(const LayerNumbers& numbers) {
   const double hidden = numbers["hidden"];
   const double heads = numbers["heads"];
   if (std::fmod(hidden, heads) == 0) return hidden / heads;
-  throw InputError("/head_dim", fmt::format("\"head_dim\" is missing, and hidden {} over {} heads "
-                                            "is no whole number",
+  throw InputError("/head_dim", fmt::format("\"head_dim\" is missing, and hidden {} / {} heads "
+                                            "is not a whole number",
                                             hidden, heads));
 }
 
@@ -66,8 +66,8 @@ Heads heads_of(const LayerNumbers& numbers, const CellShape& shape) {
   heads.queries = numbers["heads"];
   heads.keys = numbers.given("kv_heads").value_or(heads.queries);
   if (std::fmod(heads.queries, heads.keys) != 0) {
-    throw InputError("/kv_heads", fmt::format("{} does not divide the {} heads; it must",
-                                              heads.keys, heads.queries));
+    throw InputError("/kv_heads",
+                     fmt::format("{} does not divide the {} heads", heads.keys, heads.queries));
   }
   heads.size = head_size(numbers);
   heads.own_queries = numbers.share("heads", shape.tensor);
@@ -87,7 +87,7 @@ void count_parameters(LayerWork& work, const LayerNumbers& numbers, const Heads&
   work.held_parameters = count(heads.own_projected(), heads.own_queries);
 }
 
-/// Norms keep their input beside what they hand on.
+/// Norms keep their input in addition to their output.
 void add_query_key_norms(LayerWork& work, const Heads& heads, double number) {
   const double bytes = number * heads.size * (heads.own_queries + heads.own_keys);
   work.kernels.push_back(vector_kernel(Pass::forward, 2 * bytes));
@@ -139,7 +139,6 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 }  // namespace
 
 constinit extern const LayerKindEntry attention_entry{
-    "attention", "multi-head or grouped-query attention, its projections included", parameters,
-    work};
+    "attention", "multi-head or grouped-query attention with its projections", parameters, work};
 
 }  // namespace penstock

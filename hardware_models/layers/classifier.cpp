@@ -8,12 +8,12 @@
 namespace penstock {
 namespace {
 
-constexpr std::array parameters{Parameter{"channels", "of each image that comes in", std::nullopt},
-                                Parameter{"classes", "to tell apart", std::nullopt},
-                                Parameter{"height", "of each image that comes in", std::nullopt},
-                                Parameter{"width", "of each image that comes in", std::nullopt}};
+constexpr std::array parameters{Parameter{"channels", "input channels", std::nullopt},
+                                Parameter{"classes", "output classes", std::nullopt},
+                                Parameter{"height", "input height", std::nullopt},
+                                Parameter{"width", "input width", std::nullopt}};
 
-/// A tensor group shares the classes, and sums the gradient of the means.
+/// A tensor group shards the classes and all-reduces the gradient of the means.
 LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   const double images = images_of(shape);
   const double channels = numbers["channels"];
@@ -42,6 +42,6 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 }  // namespace
 
 constinit extern const LayerKindEntry classifier_entry{
-    "classifier", "the mean of each channel, a dense layer and its loss", parameters, work};
+    "classifier", "global average pool, dense layer and loss", parameters, work};
 
 }  // namespace penstock

@@ -12,12 +12,12 @@ namespace {
 constexpr std::array parameters = [] {
   std::array<Parameter, convolution_parameters.size() + 1> all{};
   std::copy(convolution_parameters.begin(), convolution_parameters.end(), all.begin());
-  all.back() = {"kernels", "that are mixed into one for each example", std::nullopt};
+  all.back() = {"kernels", "kernels mixed into one per example", std::nullopt};
   return all;
 }();
 
-/// What weighs the kernels: the mean of each channel, and a dense layer with a bias. Each device of
-/// a tensor group does all of it, and sums the gradients of the weights.
+/// The routing weights: the mean of each channel and a dense layer with a bias. Each device of a
+/// tensor group computes all of it and reduces the gradients of the weights.
 void add_routing(LayerWork& work, const Convolution& convolution, double kernels,
                  const CellShape& shape) {
   const double image_bytes = convolution.numbers_in() * shape.activation_size;
@@ -38,8 +38,7 @@ void add_routing(LayerWork& work, const Convolution& convolution, double kernels
                               .bytes = weights});
 }
 
-/// Sums the kernels before the one convolution: a product of weights by kernels, one row for each
-/// example.
+/// Mixes the kernels before the convolution: a product of weights by kernels, one row per example.
 void add_mixing(LayerWork& work, const Convolution& convolution, double kernels,
                 const CellShape& shape) {
   const double weights = convolution.weights() / shape.tensor;
@@ -69,7 +68,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 }  // namespace
 
 constinit extern const LayerKindEntry conditional_conv_entry{
-    "conditional_conv", "convolution by kernels that each example mixes for itself", parameters,
+    "conditional_conv", "conditional convolution: each example mixes its own kernel", parameters,
     work};
 
 }  // namespace penstock

@@ -17,7 +17,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 }  // namespace
 
 constinit extern const LayerKindEntry conv_entry{
-    "conv", "convolution of images, perhaps behind a ReLU and with a batch norm",
+    "conv", "convolution of images, optional ReLU before and batch norm after",
     convolution_parameters, work};
 
 }  // namespace penstock

@@ -8,15 +8,14 @@
 namespace penstock {
 namespace {
 
-constexpr std::array parameters{
-    Parameter{"vocab", "different tokens", std::nullopt},
-    Parameter{"hidden", "numbers of a token", std::nullopt},
-    Parameter{"positions", "places that have learned numbers of their own; 0: none", 0, 0},
-    Parameter{"dropout", "share dropped; 0: no dropout", 0, 0, 1, false}};
+constexpr std::array parameters{Parameter{"vocab", "vocabulary size", std::nullopt},
+                                Parameter{"hidden", "hidden size", std::nullopt},
+                                Parameter{"positions", "learned positions; 0: none", 0, 0},
+                                Parameter{"dropout", "dropout probability", 0, 0, 1, false}};
 
 constexpr double token_number_bytes = 8;
 
-/// Looks rows up, and for W adds gradients to them; there is no input gradient.
+/// Looks up rows; W adds gradients to them. There is no I.
 void add_kernels(LayerWork& work, const LayerNumbers& numbers, const CellShape& shape) {
   const double rows = shape.tokens() * numbers["hidden"] * shape.activation_size;
   work.kernels = {vector_kernel(Pass::forward, 2 * rows),
@@ -55,7 +54,6 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 }  // namespace
 
 constinit extern const LayerKindEntry embedding_entry{
-    "embedding", "a row of numbers for each token, and for its place: bound by memory", parameters,
-    work};
+    "embedding", "token and position embedding, memory-bound", parameters, work};
 
 }  // namespace penstock

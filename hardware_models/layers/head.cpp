@@ -9,18 +9,17 @@ namespace penstock {
 namespace {
 
 constexpr std::array parameters{
-    Parameter{"hidden", "numbers of a token", std::nullopt},
-    Parameter{"vocab", "different tokens", std::nullopt},
-    flag("tied", "1: the weights are those of the embedding", 0),
-    flag("bias", "1: each token of the vocabulary has a bias", 0),
-    flag("fp32_logits", "1: softmax and loss work on a copy in four bytes", 1),
-    flag("fused_loss", "1: one kernel does all steps of the loss; 0: each step reads the logits",
-         1)};
+    Parameter{"hidden", "hidden size", std::nullopt},
+    Parameter{"vocab", "vocabulary size", std::nullopt},
+    flag("tied", "1: weights tied to the embedding", 0),
+    flag("bias", "1: bias", 0),
+    flag("fp32_logits", "1: softmax and loss on an fp32 copy", 1),
+    flag("fused_loss", "1: one kernel for the whole loss; 0: each step reads the logits", 1)};
 
 constexpr double float_bytes = 4;
 
-/// The bytes of logits: as products make them, in the copy, and in the softmax, which is made in
-/// place of the copy or of the logits themselves.
+/// Bytes of logits: in the model's precision, in the copy, and in the softmax, which overwrites the
+/// copy or the logits.
 struct LogitBytes {
   double stated;
   double copied;
@@ -33,9 +32,8 @@ void add_fused_loss(LayerWork& work, const LogitBytes& bytes) {
   work.kernels.push_back(vector_kernel(Pass::backward_input, softmax + stated));
 }
 
-/// One kernel each for the copy, the greatest logit, the difference to it, its exponential, their
-/// sum and the quotient; then for the product with the loss' gradient, and for the way back to the
-/// format of the logits. Those in place read and write.
+/// One kernel each for copy, maximum, difference, exponential, sum and quotient; then for the
+/// product with the gradient of the loss and the conversion back. In-place kernels read and write.
 void add_loss_by_steps(LayerWork& work, const LogitBytes& bytes) {
   const auto& [stated, copied, softmax] = bytes;
   const auto add = [&](Pass pass, double moved) {
@@ -60,7 +58,7 @@ void add_loss(LayerWork& work, const LayerNumbers& numbers, const CellShape& sha
   work.pending_weight_bytes = stated;
   work.workspace_bytes += stated;  // the gradient of the logits
   if (shape.tensor == 1) return;
-  // The greatest logit, the sum of exponentials, and the logit of the right token.
+  // The maximum logit, the sum of exponentials and the target logit.
   work.collectives.push_back({.pass = Pass::forward,
                               .kind = CollectiveKind::all_reduce,
                               .group = Group::tensor,
@@ -91,7 +89,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 
 }  // namespace
 
-constinit extern const LayerKindEntry head_entry{"head", "logits of the vocabulary, and the loss",
+constinit extern const LayerKindEntry head_entry{"head", "logits of the vocabulary and the loss",
                                                  parameters, work};
 
 }  // namespace penstock

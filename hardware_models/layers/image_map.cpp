@@ -9,18 +9,17 @@ namespace penstock {
 namespace {
 
 constexpr std::array parameters{
-    Parameter{"channels_in", "of each image that comes in", std::nullopt},
-    Parameter{"channels_out", "of each image that goes on; otherwise as many", absent},
-    Parameter{"height", "of each image that comes in", std::nullopt},
-    Parameter{"width", "of each image that comes in", std::nullopt},
-    Parameter{"scale", "sides of what goes on over those that come in: 0.5 for a pool of stride 2",
-              1, 1e-6, 1e6, false},
-    Parameter{"images", "that come in together: 2 for a sum with what went around", 1, 1},
-    Parameter{"passing", "numbers of each example that go by, to a layer further on", 0, 0},
-    flag("keeps_input", "0: the backward reads gradients alone, as that of a sum does", 1)};
+    Parameter{"channels_in", "input channels", std::nullopt},
+    Parameter{"channels_out", "output channels; default channels_in", absent},
+    Parameter{"height", "input height", std::nullopt},
+    Parameter{"width", "input width", std::nullopt},
+    Parameter{"scale", "output side / input side: 0.5 for a pool of stride 2", 1, 1e-6, 1e6, false},
+    Parameter{"images", "input images: 2 for a residual sum", 1, 1},
+    Parameter{"passing", "values per example passed through to a later layer", 0, 0},
+    flag("keeps_input", "0: the backward reads only gradients, as for a sum", 1)};
 
-/// What comes in is read and what goes on is written; the backward does the same with gradients.
-/// All devices of a tensor group do it alike.
+/// Reads its input and writes its output; the backward does the same with gradients. All devices of
+/// a tensor group repeat it.
 LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   const double side = numbers["scale"];
   const double places = images_of(shape) * numbers["height"] * numbers["width"];
@@ -41,6 +40,6 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 }  // namespace
 
 constinit extern const LayerKindEntry image_map_entry{
-    "image_map", "a pool, sum, join or resizing of images: bound by memory", parameters, work};
+    "image_map", "pool, sum, concatenation or resizing of images, memory-bound", parameters, work};
 
 }  // namespace penstock

@@ -7,22 +7,22 @@ namespace penstock {
 namespace {
 
 constexpr std::array parameters{
-    Parameter{"forward_us", "of at_examples", std::nullopt, 0, 1e15, false},
-    Parameter{"backward_us", "the same of B; otherwise its two parts", absent, 0, 1e15, false},
-    Parameter{"backward_input_us", "the same of I", absent, 0, 1e15, false},
-    Parameter{"backward_weight_us", "the same of W", absent, 0, 1e15, false},
-    Parameter{"at_examples", "that were measured at once", 1, 1e-9, 1e15, false},
-    Parameter{"parameters", "on a device", 0, 0},
-    Parameter{"input_bytes", "of at_examples", 0, 0, 1e18, false},
-    Parameter{"output_bytes", "of at_examples", 0, 0, 1e18, false},
-    Parameter{"kept_bytes", "from F to the end of B, of at_examples", 0, 0, 1e18, false},
-    Parameter{"weight_bytes", "of these, what W reads and I leaves; otherwise all", absent, 0, 1e18,
-              false},
-    Parameter{"pending_bytes", "what I makes for W, of at_examples", 0, 0, 1e18, false}};
+    Parameter{"forward_us", "time of F for at_examples", std::nullopt, 0, 1e15, false},
+    Parameter{"backward_us", "time of B; default I + W", absent, 0, 1e15, false},
+    Parameter{"backward_input_us", "time of I", absent, 0, 1e15, false},
+    Parameter{"backward_weight_us", "time of W", absent, 0, 1e15, false},
+    Parameter{"at_examples", "examples in the measurement", 1, 1e-9, 1e15, false},
+    Parameter{"parameters", "parameters per device", 0, 0},
+    Parameter{"input_bytes", "input size for at_examples", 0, 0, 1e18, false},
+    Parameter{"output_bytes", "output size for at_examples", 0, 0, 1e18, false},
+    Parameter{"kept_bytes", "kept from F to the end of B, for at_examples", 0, 0, 1e18, false},
+    Parameter{"weight_bytes", "of kept_bytes, what W reads and I does not free; default all",
+              absent, 0, 1e18, false},
+    Parameter{"pending_bytes", "allocated by I for W, for at_examples", 0, 0, 1e18, false}};
 
 void check_weight_bytes(const LayerNumbers& numbers) {
   if (numbers.given("weight_bytes").value_or(0) <= numbers["kept_bytes"]) return;
-  throw InputError("/weight_bytes", "this is more than kept_bytes, of which it is a part");
+  throw InputError("/weight_bytes", "larger than kept_bytes, of which it is a part");
 }
 
 void check_backward(const LayerNumbers& numbers) {
@@ -30,14 +30,13 @@ void check_backward(const LayerNumbers& numbers) {
   const bool weight = numbers.given("backward_weight_us").has_value();
   if (input != weight) {
     throw InputError(input ? "/backward_weight_us" : "/backward_input_us",
-                     "this is missing beside the other part of the backward");
+                     "missing: the other part of the backward is given");
   }
   if (input || numbers.given("backward_us")) return;
-  throw InputError("/backward_us",
-                   "this is missing; the backward, or both of its parts, must be stated");
+  throw InputError("/backward_us", "missing: give the backward or both its parts");
 }
 
-/// It was measured on such devices as it will run on: degrees of parallelism divide nothing.
+/// Measured on devices like the target: degrees of parallelism divide nothing.
 LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   check_backward(numbers);
   check_weight_bytes(numbers);
@@ -63,7 +62,6 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 }  // namespace
 
 constinit extern const LayerKindEntry measured_layer_entry{
-    "measured", "a layer by its times, in proportion to the examples that they were measured on",
-    parameters, work};
+    "measured", "a layer with measured times, scaled by the number of examples", parameters, work};
 
 }  // namespace penstock

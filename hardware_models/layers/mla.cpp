@@ -10,18 +10,17 @@ namespace penstock {
 namespace {
 
 constexpr std::array parameters{
-    Parameter{"hidden", "numbers of a token", std::nullopt},
-    Parameter{"heads", "of queries, and as many of keys and values", std::nullopt},
-    Parameter{"q_lora_rank", "numbers that queries are made from; 0: from the token itself", 0, 0},
-    Parameter{"kv_lora_rank", "numbers that keys and values are made from", std::nullopt},
-    Parameter{"nope", "numbers of a key's head without position", std::nullopt},
-    Parameter{"rope", "numbers of a key's head with position, which all heads share", std::nullopt,
-              0},
-    Parameter{"value", "numbers of a value's head", std::nullopt},
-    flag("causal", "1: a token sees those before it only", 1),
-    flag("flash", "1: one kernel that keeps no scores; 0: scores are kept, masked ones too", 1)};
+    Parameter{"hidden", "hidden size", std::nullopt},
+    Parameter{"heads", "attention heads", std::nullopt},
+    Parameter{"q_lora_rank", "rank of the query projection; 0: full", 0, 0},
+    Parameter{"kv_lora_rank", "rank of the key and value projection", std::nullopt},
+    Parameter{"nope", "key head size without position", std::nullopt},
+    Parameter{"rope", "key head size with position, shared by all heads", std::nullopt, 0},
+    Parameter{"value", "value head size", std::nullopt},
+    flag("causal", "1: causal mask", 1),
+    flag("flash", "1: flash attention, scores not kept; 0: all scores kept", 1)};
 
-/// Sizes of a layer: how many numbers a token, or a head of it, has in each tensor.
+/// Sizes of each tensor, per token or per head.
 struct Latent {
   double hidden = 0;
   double queries = 0;  // latent; 0: none
@@ -31,7 +30,7 @@ struct Latent {
   double nope = 0;
   double value = 0;
 
-  /// Weights of the projections into latents, which every device of a tensor group holds.
+  /// Weights of the down-projections, replicated in a tensor group.
   double down() const { return hidden * (queries + keys + rope); }
   double up(double heads) const {
     const double from = queries > 0 ? queries : hidden;
@@ -50,7 +49,7 @@ Latent latent_of(const LayerNumbers& numbers) {
           .value = numbers["value"]};
 }
 
-/// The projections into latents run outside the tensor group: each device for its own tokens.
+/// The down-projections run outside the tensor group: each device for its own tokens.
 void add_down(LayerWork& work, const Latent& latent, const CellShape& shape) {
   const double tokens = shape.tokens_outside_tensor();
   const double number = tokens * shape.activation_size;
@@ -108,7 +107,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 }  // namespace
 
 constinit extern const LayerKindEntry mla_entry{
-    "mla", "multi-head latent attention: keys and values come from a few numbers of a token",
-    parameters, work};
+    "mla", "multi-head latent attention: keys and values from a low-rank projection", parameters,
+    work};
 
 }  // namespace penstock

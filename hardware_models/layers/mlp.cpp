@@ -10,13 +10,12 @@ namespace penstock {
 namespace {
 
 constexpr std::array parameters{
-    Parameter{"hidden", "numbers of a token", std::nullopt},
-    Parameter{"intermediate", "numbers of a token between the dense layers", std::nullopt},
-    flag("gated", "1: two dense layers multiplied, as in SwiGLU", 0),
-    flag("bias", "1: the dense layers have biases", 0),
-    Parameter{"dropout", "share dropped of outputs; 0: no dropout", 0, 0, 1, false}};
+    Parameter{"hidden", "hidden size", std::nullopt},
+    Parameter{"intermediate", "size between the dense layers", std::nullopt},
+    flag("gated", "1: gated, as in SwiGLU", 0), flag("bias", "1: bias on the dense layers", 0),
+    Parameter{"dropout", "dropout probability on outputs", 0, 0, 1, false}};
 
-/// The parameters of a network of which one device has so much.
+/// The parameters of a network with this much per device.
 double parameters_of(const FeedForward& network, bool bias) {
   const double inside = network.intermediate * (network.gated ? 2 : 1);
   return weights_of(network) + (bias ? inside + network.hidden : 0);
@@ -46,6 +45,6 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 }  // namespace
 
 constinit extern const LayerKindEntry mlp_entry{
-    "mlp", "two dense layers with an activation between them, plain or gated", parameters, work};
+    "mlp", "two dense layers with an activation, plain or gated", parameters, work};
 
 }  // namespace penstock

@@ -13,38 +13,38 @@ namespace penstock {
 namespace {
 
 constexpr std::array parameters{
-    Parameter{"hidden", "numbers of a token", std::nullopt},
-    Parameter{"experts", "networks to choose from", std::nullopt},
-    Parameter{"chosen", "experts that each token goes to", std::nullopt},
-    Parameter{"expert_intermediate", "numbers of a token inside an expert", std::nullopt},
-    flag("gated", "1: experts are gated, as in SwiGLU", 1),
-    Parameter{"shared_intermediate", "numbers of a token inside the experts that all share", 0, 0},
-    flag("shared_gate", "1: the shared experts have a gate of their own", 0),
+    Parameter{"hidden", "hidden size", std::nullopt},
+    Parameter{"experts", "number of experts", std::nullopt},
+    Parameter{"chosen", "experts per token (top-k)", std::nullopt},
+    Parameter{"expert_intermediate", "intermediate size of an expert", std::nullopt},
+    flag("gated", "1: gated experts, as in SwiGLU", 1),
+    Parameter{"shared_intermediate", "intermediate size of the shared experts", 0, 0},
+    flag("shared_gate", "1: gate on the shared experts", 0),
     Parameter{"capacity_factor",
-              "tokens that experts are padded or cut to, over the mean; 0: none is dropped", 0, 0,
+              "capacity factor: tokens per expert, over the mean; 0: no token is dropped", 0, 0,
               1e6, false},
-    Parameter{"imbalance", "tokens of the busiest device over the mean, where none is dropped", 1,
+    Parameter{"imbalance", "tokens of the busiest device, over the mean, when none is dropped", 1,
               1, 1e6, false}};
 
-/// One layer: the experts of a device with the tokens that come to it, the shared ones, and what
-/// each token passes.
+/// One layer: a device's experts with their tokens, the shared experts, and the tokens exchanged.
 struct Mixture {
   FeedForward experts;  // on a device
   FeedForward shared;   // on a device
   double hidden = 0;
   double all = 0;       // experts of the layer
-  double arriving = 0;  // times that one of a device's tokens stands in an expert's input
+  double arriving = 0;  // expert inputs per token of a device
   bool shared_gate = false;
-  double outside = 0;  // tokens of a device where only sequence parallelism cuts them
+  double outside = 0;  // tokens per device with only sequence parallelism applied
 
   double gates() const { return hidden * (all + (shared_gate ? 1 : 0)); }
 };
 
 Mixture mixture_of(const LayerNumbers& numbers, const CellShape& shape) {
   if (numbers["chosen"] > numbers["experts"]) {
-    throw InputError("/chosen", fmt::format("{} experts cannot be chosen among {}; it must be at "
-                                            "most as many",
-                                            numbers["chosen"], numbers["experts"]));
+    throw InputError("/chosen",
+                     fmt::format("{} experts per token, but only {} experts; chosen must "
+                                 "be at most experts",
+                                 numbers["chosen"], numbers["experts"]));
   }
   const double hidden = numbers["hidden"];
   const bool gated = numbers.is("gated");
@@ -80,7 +80,7 @@ void keep(LayerWork& work, double bytes) {
   work.kept_selective_bytes += bytes;
 }
 
-/// Scores of all experts in four bytes each, of which the gradient of the choice needs all.
+/// Scores of all experts in fp32; the gradient of the choice needs all of them.
 void add_router(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
   const double scores = 4 * mixture.outside * mixture.all;
   add_dense(work, {mixture.outside, mixture.hidden, mixture.all}, shape.activation_size);
@@ -90,7 +90,7 @@ void add_router(LayerWork& work, const Mixture& mixture, const CellShape& shape)
   keep(work, scores);
 }
 
-/// Tokens in the order of their experts, and back, weighted: what comes and what goes is kept.
+/// Permutes tokens by expert, and back with weights; keeps inputs and outputs.
 void add_dispatch(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
   const double number = mixture.outside * shape.activation_size;
   const double bytes = number * mixture.arriving * mixture.hidden;
@@ -113,12 +113,12 @@ void add_shared(LayerWork& work, const Mixture& mixture, const CellShape& shape)
   add_feed_forward(work, mixture.shared, shape);
   if (!mixture.shared_gate) return;
   add_dense(work, {mixture.outside, mixture.hidden, 1}, shape.activation_size);
-  // The gradient of the gate needs what it lets through.
+  // The gradient of the gate needs its input.
   keep(work, mixture.outside * mixture.hidden * shape.activation_size);
 }
 
-/// With sequence parallelism the devices of a tensor group gather what the experts of each get;
-/// without it they have it all, and sum what experts and shared ones make together.
+/// With sequence parallelism a tensor group gathers the input of its experts; without it each
+/// device has all of it, and the outputs of routed and shared experts are reduced together.
 void add_tensor_group(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
   if (shape.sequence_parallel) {
     enter_tensor_group(work, shape, mixture.hidden * mixture.arriving);
@@ -147,7 +147,6 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 }  // namespace
 
 constinit extern const LayerKindEntry moe_entry{
-    "moe", "mixture of experts: a router sends each token to some of many networks", parameters,
-    work};
+    "moe", "mixture of experts: a router sends each token to a few experts", parameters, work};
 
 }  // namespace penstock

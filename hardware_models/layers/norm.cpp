@@ -6,10 +6,10 @@ namespace penstock {
 namespace {
 
 constexpr std::array parameters{
-    Parameter{"hidden", "numbers of a token", std::nullopt},
+    Parameter{"hidden", "hidden size", std::nullopt},
     Parameter{"bias", "1: LayerNorm, with a bias; 0: RMSNorm", 0, 0, 1}};
 
-/// Reads and writes its tokens, and does next to nothing with them.
+/// Memory-bound: reads and writes its tokens.
 LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   const double hidden = numbers["hidden"];
   const double bytes = shape.tokens_outside_tensor() * hidden * shape.activation_size;
@@ -27,7 +27,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 
 }  // namespace
 
-constinit extern const LayerKindEntry norm_entry{"norm", "RMSNorm or LayerNorm: bound by memory",
+constinit extern const LayerKindEntry norm_entry{"norm", "RMSNorm or LayerNorm, memory-bound",
                                                  parameters, work};
 
 }  // namespace penstock

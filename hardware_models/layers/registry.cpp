@@ -14,7 +14,7 @@ const LayerKindEntry& kind_of(const LayerSpec& spec) {
                                         names_of(layer_kind_entries())));
 }
 
-/// The place of an error below a layer that has none itself goes into its text.
+/// Adds the pointer of an error to its text when the layer has no source.
 [[noreturn]] void rethrow(const LayerSpec& spec, const InputError& error) {
   if (!spec.source.empty()) throw InputError(spec.source + error.where(), error.what());
   const std::string number = error.where().empty() ? "" : ", " + error.where().substr(1);

@@ -9,23 +9,23 @@
 
 namespace penstock {
 
-/// One kind of layer. A kind is one .cpp of this folder.
+/// A kind of layer: one .cpp in this folder.
 struct LayerKindEntry {
   std::string_view name;
   std::string_view summary;
   std::span<const Parameter> parameters;
-  /// Throws InputError, its place a pointer below the layer, for numbers that do not go together.
+  /// Throws InputError with a pointer below the layer for inconsistent parameters.
   LayerWork (*work)(const LayerNumbers& numbers, const CellShape& shape);
 };
 
 /// All kinds of layer, by name.
 std::span<const LayerKindEntry* const> layer_kind_entries();
 
-/// The numbers of a layer, checked, with defaults filled in. Throws as `work_of` does.
+/// The checked parameters of a layer, defaults filled in. Throws as `work_of` does.
 NamedNumbers all_numbers_of(const LayerSpec& spec);
 
-/// Calls a layer's kind after checking its numbers. Throws InputError with a JSON pointer below the
-/// layer's source; without a source, its text says which number of which kind.
+/// The work of a layer, after checking its parameters. Throws InputError with a pointer below the
+/// layer's source; without a source, its text names parameter and kind.
 LayerWork work_of(const LayerSpec& spec, const CellShape& shape);
 
 }  // namespace penstock

@@ -15,7 +15,7 @@ namespace penstock {
 namespace {
 
 bool lie_inside_machines(const Machine& machine, const GroupPlace& group) {
-  // After a multiple of the machine's devices it all begins anew.
+  // The pattern repeats after a multiple of the machine's devices.
   const std::uint64_t span = group.devices * group.stride;
   for (std::uint64_t first = 0; first < group.all; first += span) {
     if (first % machine.devices + span > machine.devices) return false;
@@ -30,7 +30,7 @@ bool has_direct_links(const Machine& machine) {
   return kind != nullptr && kind->direct;
 }
 
-/// What a device has to reach the others of its group in the same machine.
+/// The speed of a device to others of its group in the same machine.
 std::optional<Speed> speed_in_group(const Machine& machine, std::uint64_t devices) {
   auto speed = speed_inside(machine);
   if (!speed || !has_direct_links(machine)) return speed;
@@ -39,7 +39,7 @@ std::optional<Speed> speed_in_group(const Machine& machine, std::uint64_t device
   return speed;
 }
 
-/// The greatest number that divides how many of the first of these places each machine has.
+/// The greatest common divisor of the holders per machine.
 std::uint64_t evenly_in(const Machine& machine, const HolderPlaces& places) {
   constexpr std::uint64_t most = std::uint64_t{1} << 14;
   const std::uint64_t looked_at = std::min(places.count(), most);
@@ -75,8 +75,8 @@ Reach reach_of(const Machine& machine, std::uint64_t per_machine) {
     return {inside ? *inside : *outside, outside ? *outside : *inside, machine.collective_us};
   }
   throw InputError("/hardware/link",
-                   fmt::format("tensor, context and expert parallelism need links between their "
-                               "devices, and {} brings none; name one of penstock list hardware",
+                   fmt::format("tensor, context and expert parallelism need links between "
+                               "devices, but {} has none; name one of penstock list hardware",
                                machine.name));
 }
 
@@ -86,7 +86,7 @@ HolderPlaces::HolderPlaces(const HardwareSpec& spec, const Holders& holders)
       copies_(static_cast<std::uint64_t>(std::llround(holders.copies))),
       data_(static_cast<std::uint64_t>(std::llround(holders.data))) {}
 
-/// Within a group those with the same weights are neighbours but for tensor parallelism.
+/// Within a group, neighbours hold the same weights, except in tensor groups.
 std::uint64_t HolderPlaces::device(std::uint64_t number) const {
   const std::uint64_t group = spec_.tensor * spec_.context * spec_.expert;
   const Rank rank = holders_.ranks[number / (copies_ * data_)];

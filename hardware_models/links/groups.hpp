@@ -8,18 +8,18 @@
 
 namespace penstock {
 
-/// A group of devices, and those like it.
+/// A group of devices, and the groups like it.
 struct GroupPlace {
-  std::uint64_t devices = 1;  // of the group
-  std::uint64_t stride = 1;   // from one of its devices to the next
-  std::uint64_t all = 1;      // devices of all groups
+  std::uint64_t devices = 1;  // in the group
+  std::uint64_t stride = 1;   // between consecutive devices of the group
+  std::uint64_t all = 1;      // in all groups
 };
 
-/// How the devices of a group lie in machines: in one where each of the groups is in one, equally
-/// many in each of several, or, where groups and machines do not fit, as if in one each.
+/// How the devices of a group lie in machines: in one machine when each group fits, evenly in
+/// several, or one per machine when groups and machines do not align.
 Members members_of(const Machine& machine, const GroupPlace& group);
 
-/// On which devices the same weights lie as on the first one of each rank that holds them.
+/// The devices that hold the same weights as the first device of each rank.
 class HolderPlaces {
  public:
   HolderPlaces(const HardwareSpec& spec, const Holders& holders);
@@ -35,14 +35,13 @@ class HolderPlaces {
   std::uint64_t data_;
 };
 
-/// How holders lie in machines: where some have more of them than others, those count as several
-/// machines. Looks at the first few thousand, after which it all begins anew.
+/// How holders lie in machines. When machines have different numbers of holders, larger ones count
+/// as several machines. Checks the first few thousand devices, after which the pattern repeats.
 Members members_of(const Machine& machine, const HolderPlaces& places);
 
-/// What a device has to reach the others of its group: inside its machine, where there are so many,
-/// and through its NIC; the other where it lacks one sort. Devices that are joined to each other
-/// and not to a switch use the links to the others of their group. Throws InputError where there
-/// are none.
+/// The speed of a device to others of its group: inside its machine when `per_machine` is larger
+/// than one, and through its NIC; the other one when the machine lacks one kind. Directly connected
+/// devices (no switch) use the links to their group. Throws InputError without links.
 Reach reach_of(const Machine& machine, std::uint64_t per_machine);
 
 }  // namespace penstock

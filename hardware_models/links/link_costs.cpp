@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-/// A key of a scenario that speaks of shared links.
+/// The first key of a scenario that describes shared links.
 const char* shared_key(const HardwareSpec& spec) {
   return spec.topology          ? "topology"
          : !spec.links.empty()  ? "links"
@@ -30,7 +30,7 @@ void refuse_private_keys(const HardwareSpec& spec) {
     const bool own = spec.machine && spec.machine->topology;
     throw InputError(
         std::string("/hardware/") + key,
-        own ? fmt::format("{} brings its links; parameters of \"topology\" change them",
+        own ? fmt::format("{} has links of its own; parameters of \"topology\" change them",
                           spec.machine->name)
             : "the links of custom hardware each have their own bandwidth and latency");
   }
@@ -41,14 +41,13 @@ void refuse_private_keys(const HardwareSpec& spec) {
 LinkCosts LinkCosts::private_links(const HardwareSpec& spec, const std::string& name) {
   if (spec.transfer_us != 0 && (spec.latency_us || spec.bandwidth_bytes_per_s)) {
     throw InputError("/hardware",
-                     "transfer_us stands beside latency_us or bandwidth_bytes_per_s; "
+                     "transfer_us conflicts with latency_us or bandwidth_bytes_per_s; "
                      "give a pure delay, or a latency with a bandwidth");
   }
   if (const char* key = shared_key(spec)) {
     throw InputError(
         std::string("/hardware/") + key,
-        fmt::format("the cost model \"{}\" has no shared links; they go with the name \"custom\"",
-                    name));
+        fmt::format("the cost model \"{}\" does not support shared links; use \"custom\"", name));
   }
   LinkCosts costs;
   costs.pair_ = {spec.bandwidth_bytes_per_s.value_or(0),

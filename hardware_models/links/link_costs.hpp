@@ -8,19 +8,19 @@
 
 namespace penstock {
 
-/// What transfers cost, over links of which every ordered pair of ranks has one of its own, or over
-/// physical ones that several share.
+/// The cost of transfers, over private links for every ordered pair of ranks or over shared
+/// physical links.
 class LinkCosts {
  public:
-  /// A pure delay, or a latency with a bandwidth. Throws InputError when a spec says both, or
-  /// speaks of shared links; `name` is the cost model's.
+  /// A pure delay, or a latency and a bandwidth. Throws InputError when a spec has both, or shared
+  /// links; `name` is the cost model's.
   static LinkCosts private_links(const HardwareSpec& spec, const std::string& name);
-  /// Throws InputError when a spec speaks of private links, or does not say which links there are.
+  /// Throws InputError when a spec has private links or no links.
   static LinkCosts shared_links(const HardwareSpec& spec);
-  /// Shared links where a spec has any.
+  /// Shared links if the spec has any, otherwise private links.
   static LinkCosts links(const HardwareSpec& spec, const std::string& name);
 
-  /// On shared links the slowest of the route sets the pace, and all latencies of it add up.
+  /// On shared links the slowest link of the route sets the bandwidth, and latencies add up.
   TransferTime transfer(double bytes, Rank from, Rank to) const;
   Network network() const;
   Route route(const Link& link) const;
@@ -34,11 +34,11 @@ class LinkCosts {
   Speed host_;
 };
 
-/// A cost model but for what layers take.
+/// A cost model without layer times.
 class LinkedHardware : public HardwareModel {
  public:
   explicit LinkedHardware(LinkCosts links) : links_(std::move(links)) {}
-  /// The same with the machine of a spec, if it has one.
+  /// With the machine of the spec, if any.
   LinkedHardware(LinkCosts links, const HardwareSpec& spec)
       : links_(std::move(links)), weights_(spec) {}
 

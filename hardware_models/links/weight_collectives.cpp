@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-/// Links that a scenario draws by itself say how replicas are reached better than the machine does.
+/// Links drawn in a scenario override those of the machine between replicas.
 bool knows_ways(const HardwareSpec& spec) {
   if (!spec.machine) return false;
   const Machine& machine = *spec.machine;
@@ -20,7 +20,7 @@ bool knows_ways(const HardwareSpec& spec) {
 WeightCollectives::WeightCollectives(const HardwareSpec& spec) {
   if (!knows_ways(spec)) return;
   spec_.emplace(spec);
-  spec_->profile.reset();  // may be large, and times no links
+  spec_->profile.reset();  // may be large; has no link times
 }
 
 std::optional<TransferTime> WeightCollectives::time(CollectiveKind kind, double bytes,

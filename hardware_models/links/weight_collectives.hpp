@@ -6,17 +6,17 @@
 
 namespace penstock {
 
-/// What those who hold the same weights take on machines for their collectives: by the algorithm
-/// that the scenario names for a kind, else by the quickest, over the links that machines have.
+/// The time of collectives among holders of the same weights, over the machine's links: with the
+/// algorithm named in the scenario, otherwise the fastest.
 class WeightCollectives {
  public:
-  /// Of hardware that knows nothing of them.
+  /// For hardware without known links.
   WeightCollectives() = default;
-  /// Knows nothing either where the spec has no machine with links, or wires them by itself.
+  /// Has no times either when the spec has no machine with links or wires its own.
   explicit WeightCollectives(const HardwareSpec& spec);
 
-  /// The latencies are those that the collective would take without bytes; the rest occupies the
-  /// way. Both add up to the formula.
+  /// Latency is the time of the collective without bytes; the rest occupies the links. Together
+  /// they equal the formula.
   std::optional<TransferTime> time(CollectiveKind kind, double bytes, const Holders& holders) const;
 
  private:

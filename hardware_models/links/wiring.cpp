@@ -21,7 +21,7 @@ std::map<std::string, std::uint32_t> numbers_by_name(const std::vector<NetworkLi
     const auto [found, is_new] = numbers.try_emplace(links[i].name, i);
     if (is_new) continue;
     throw InputError(fmt::format("/hardware/links/{}/name", i),
-                     fmt::format("\"{}\" is the name of link {} already; each link needs its own",
+                     fmt::format("\"{}\" is already the name of link {}; names must be unique",
                                  links[i].name, found->second));
   }
   return numbers;
@@ -30,7 +30,7 @@ std::map<std::string, std::uint32_t> numbers_by_name(const std::vector<NetworkLi
 Wiring wiring_of(const HardwareSpec& spec) {
   if (spec.topology && (!spec.links.empty() || !spec.routes.empty())) {
     throw InputError("/hardware/topology",
-                     "it stands beside \"links\" or \"routes\"; give a kind of topology, or links");
+                     "conflicts with \"links\" or \"routes\"; give either a topology or links");
   }
   if (spec.topology) return wiring_by_kind(spec);
   if (spec.links.empty()) {

@@ -13,30 +13,30 @@
 
 namespace penstock {
 
-/// The physical links of some hardware, and how they lead from one rank to another.
+/// The physical links of a machine, and the routes between ranks.
 struct Wiring {
   std::vector<NetworkLink> links;
-  std::function<Route(const Link&)> route;  // throws InputError where they do not
+  std::function<Route(const Link&)> route;  // throws InputError when there is none
 };
 
-/// What a scenario says by links with routes, by links with ends, or by a kind of topology. Throws
-/// InputError when it says none of these or several, or names what is not there.
+/// The wiring of a scenario: links with routes, links with ends, or a topology. Throws InputError
+/// when it has none or several of these, or a name that does not exist.
 Wiring wiring_of(const HardwareSpec& spec);
 
-// The three ways to say it.
+// The three forms.
 
-/// Links by name, and routes that name them.
+/// Named links, and routes over them.
 Wiring wiring_by_routes(const HardwareSpec& spec);
-/// Links with ends: devices by number, "host", and switches by any other name. Devices forward, so
-/// that rings and meshes of devices can be drawn.
+/// Links with ends: a device number, "host", or any other name for a switch. Devices forward, so
+/// rings and meshes of devices are possible.
 Wiring wiring_by_ends(const HardwareSpec& spec);
-/// A kind of topology, with a device for each that the degrees ask for.
+/// A topology with the devices that the degrees of parallelism need.
 Wiring wiring_by_kind(const HardwareSpec& spec);
 
-/// A number as `std::to_string` would write it.
+/// A number in the spelling of `std::to_string`.
 std::optional<std::uint32_t> number_in(std::string_view text);
 
-/// The links by their names. Throws InputError when two share one.
+/// The links by name. Throws InputError for a duplicate.
 std::map<std::string, std::uint32_t> numbers_by_name(const std::vector<NetworkLink>& links);
 
 }  // namespace penstock

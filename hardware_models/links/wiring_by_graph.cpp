@@ -16,7 +16,7 @@ using NodeAt = std::function<std::optional<Node>(Rank end, Rank other)>;
 
 std::uint64_t devices_of(const HardwareSpec& spec) { return spec.ranks * spec.devices_per_rank; }
 
-/// The device at an end of a link that is not the host's memory.
+/// The device at an end of a link that is not host memory.
 class DeviceAt {
  public:
   explicit DeviceAt(const HardwareSpec& spec)
@@ -24,7 +24,7 @@ class DeviceAt {
         per_replica_(spec.devices_per_replica),
         per_machine_(spec.machine && spec.machine->topology ? spec.machine->devices : 0) {}
 
-  /// For data replicas that of another copy of the rank at the other end, if there is one.
+  /// For data replicas: the device of another copy of the rank at the other end, if there is one.
   std::optional<std::uint64_t> operator()(Rank end, Rank other) const {
     if (end != data_replicas) return index(end) * per_rank_;
     if (per_replica_ == per_rank_) return std::nullopt;
@@ -32,7 +32,7 @@ class DeviceAt {
   }
 
  private:
-  /// Sums that leave a machine do so through the NIC of each device, to the same place of another
+  /// All-reduces across machines use the NIC of each device, to the same local rank of another
   /// machine if a copy is there; others go to the next copy.
   std::uint64_t copy_of(std::uint64_t device) const {
     const std::uint64_t next = device + per_replica_;
@@ -48,7 +48,7 @@ class DeviceAt {
 
   std::uint64_t per_rank_;
   std::uint64_t per_replica_;
-  std::uint64_t per_machine_;  // 0: it is not known
+  std::uint64_t per_machine_;  // 0: unknown
 };
 
 Wiring over_graph(Topology topology, std::string where, NodeAt node_at) {
@@ -59,9 +59,10 @@ Wiring over_graph(Topology topology, std::string where, NodeAt node_at) {
             const auto to = node_at(link.to, link.from);
             const auto route = from && to ? router->route(*from, *to) : std::nullopt;
             if (route) return *route;
-            throw InputError(where, fmt::format("no way leads over these links for transfers "
-                                                "\"{}\"; join their ends",
-                                                text(link)));
+            throw InputError(where,
+                             fmt::format("no route over these links for transfers \"{}\"; connect "
+                                         "their ends",
+                                         text(link)));
           }};
 }
 
@@ -70,27 +71,28 @@ void check_ends(const HardwareSpec& spec, std::size_t number) {
   for (const auto& [key, end] : {std::pair{"from", &link.from}, std::pair{"to", &link.to}}) {
     const std::string where = fmt::format("/hardware/links/{}/{}", number, key);
     if (end->empty()) {
-      throw InputError(where, fmt::format("\"{}\" is missing; without \"routes\" each link needs "
+      throw InputError(where, fmt::format("\"{}\" is missing: without \"routes\" each link needs "
                                           "both ends",
                                           key));
     }
     const auto device = number_in(*end);
     if (!device || *device < devices_of(spec)) continue;
-    throw InputError(where, fmt::format("there is no device {}; devices are 0 to {}, other names "
+    throw InputError(where, fmt::format("unknown device {}; devices are 0 to {}, other names "
                                         "are switches",
                                         *end, devices_of(spec) - 1));
   }
 }
 
-/// A machine of the catalogue is only as large as it is, where its topology joins no others.
+/// Machines of the catalogue have a fixed size unless their topology connects several.
 void check_machine(const HardwareSpec& spec) {
   const auto& machine = spec.machine;
   const TopologyEntry* entry = find_named(topology_entries(), spec.topology->kind);
   if (!machine || !machine->topology || entry == nullptr || !entry->one_machine) return;
   if (devices_of(spec) <= machine->devices) return;
   throw InputError("/hardware/topology",
-                   fmt::format("{} has {} devices and {} joins no machines, but the degrees of "
-                               "/parallel take {}; give a kind that does, such as rails",
+                   fmt::format("{} has {} devices and {} connects no further machines, but the "
+                               "degrees of /parallel need {}; name a topology that does, such "
+                               "as rails",
                                machine->name, machine->devices, entry->name, devices_of(spec)));
 }
 
@@ -112,7 +114,7 @@ Wiring wiring_by_ends(const HardwareSpec& spec) {
     topology.connect(from, to, {link.bandwidth_bytes_per_s, link.latency_us});
     if (!link.name.empty()) topology.links.back().name = link.name;
   }
-  numbers_by_name(topology.links);  // refuses two of one name
+  numbers_by_name(topology.links);  // rejects duplicates
   return over_graph(
       std::move(topology), "/hardware/links",
       [nodes, device_at = DeviceAt(spec)](Rank end, Rank other) -> std::optional<Node> {
@@ -130,7 +132,7 @@ Wiring wiring_by_ends(const HardwareSpec& spec) {
 Wiring wiring_by_kind(const HardwareSpec& spec) {
   if (devices_of(spec) > Limits::network_links) {
     throw InputError("/hardware/topology",
-                     fmt::format("{} devices are too many for a topology; at most {}",
+                     fmt::format("{} devices are too many for a topology: at most {}",
                                  devices_of(spec), Limits::network_links));
   }
   check_machine(spec);

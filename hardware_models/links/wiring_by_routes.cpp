@@ -14,8 +14,8 @@ Rank end_of_route(const HardwareSpec& spec, std::string_view text, const std::st
   if (text == "data") return data_replicas;
   const auto rank = number_in(text);
   if (rank && *rank < spec.ranks) return Rank{*rank};
-  throw InputError(where, fmt::format("there is no rank \"{}\"; ranks are 0 to {}, and \"host\" or "
-                                      "\"data\" may stand at one end",
+  throw InputError(where, fmt::format("unknown rank \"{}\"; ranks are 0 to {}, and \"host\" or "
+                                      "\"data\" may be one end",
                                       text, spec.ranks - 1));
 }
 
@@ -25,14 +25,14 @@ std::pair<Rank, Rank> ends_of_route(const HardwareSpec& spec, const std::string&
   const std::size_t arrow = key.find('>');
   if (arrow == std::string::npos) {
     throw InputError(where,
-                     fmt::format("\"{}\" names no pair of ranks; it must read like \"0>1\"", key));
+                     fmt::format("\"{}\" is not a pair of ranks; write it like \"0>1\"", key));
   }
   const std::string_view text = key;
   const Rank from = end_of_route(spec, text.substr(0, arrow), where);
   const Rank to = end_of_route(spec, text.substr(arrow + 1), where);
   const auto is_rank = [&](Rank end) { return index(end) < spec.ranks; };
   if (from == to || (!is_rank(from) && !is_rank(to))) {
-    throw InputError(where, fmt::format("\"{}\" leads from no rank to another end; it must read "
+    throw InputError(where, fmt::format("\"{}\" does not lead from a rank to another end; write it "
                                         "like \"0>1\" or \"0>host\"",
                                         key));
   }
@@ -46,11 +46,11 @@ Route named_links(const std::map<std::string, std::uint32_t>& numbers, const std
     const std::string where = fmt::format("/hardware/routes{}/{}", pointer_step(key), i);
     const auto found = numbers.find(names[i]);
     if (found == numbers.end()) {
-      throw InputError(
-          where, fmt::format("there is no link \"{}\"; name one of /hardware/links", names[i]));
+      throw InputError(where,
+                       fmt::format("unknown link \"{}\"; name one of /hardware/links", names[i]));
     }
     if (std::find(route.begin(), route.end(), found->second) != route.end()) {
-      throw InputError(where, fmt::format("\"{}\" stands twice in this route; a transfer goes over "
+      throw InputError(where, fmt::format("\"{}\" occurs twice in this route; a transfer uses "
                                           "a link once",
                                           names[i]));
     }
@@ -66,10 +66,10 @@ std::vector<NetworkLink> links_by_name(const HardwareSpec& spec) {
     const std::string where = fmt::format("/hardware/links/{}", i);
     if (!link.from.empty() || !link.to.empty()) {
       throw InputError(where,
-                       "\"from\" and \"to\" stand beside \"routes\"; give the ends of all "
+                       "\"from\" and \"to\" conflict with \"routes\"; give the ends of all "
                        "links, or routes");
     }
-    if (link.name.empty()) throw InputError(where + "/name", "\"name\" is missing; routes name it");
+    if (link.name.empty()) throw InputError(where + "/name", "\"name\" is missing: routes need it");
     links.push_back({link.name, link.bandwidth_bytes_per_s, link.latency_us});
   }
   return links;
@@ -88,8 +88,8 @@ Wiring wiring_by_routes(const HardwareSpec& spec) {
     const auto found = routes.find({link.from, link.to});
     if (found != routes.end()) return found->second;
     throw InputError("/hardware/routes",
-                     fmt::format("there is no route \"{}\", but the plan has transfers that take "
-                                 "it; give the links that they go over",
+                     fmt::format("no route \"{}\", but the plan has transfers that need "
+                                 "it; list its links",
                                  text(link)));
   };
   return wiring;

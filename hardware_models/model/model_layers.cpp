@@ -11,14 +11,15 @@ namespace {
 
 bool has_times(const LayerWork& work) { return work.forward_us.has_value(); }
 
-/// A block is known by its times or by its kernels, not by some of either.
+/// A block has either times or kernels, not both.
 void check_alike(const BlockSpec& block, const LayerWork& work, const LayerSpec& spec,
                  const LayerWork& part) {
   if (has_times(work) == has_times(part)) return;
-  throw InputError(spec.source + "/kind",
-                   fmt::format("in \"{}\" parts that were measured stand beside parts that were "
-                               "not; a measured layer is one of its own",
-                               block.name));
+  throw InputError(
+      spec.source + "/kind",
+      fmt::format("\"{}\" mixes measured and unmeasured parts; make a measured layer a "
+                  "block of its own",
+                  block.name));
 }
 
 void add(std::optional<double>& sum, const std::optional<double>& part) {
@@ -30,8 +31,8 @@ double needed_by_weight(const LayerWork& work) {
   return work.weight_bytes.value_or(work.kept_bytes);
 }
 
-/// Adds a part behind those of a block: sizes add up, but the block has one input and one output,
-/// and its parts run in turn.
+/// Appends a part to a block: sizes add up, but the block has one input and one output, and parts
+/// run in turn.
 void append(LayerWork& block, LayerWork part) {
   block.parameters += part.parameters;
   block.active_parameters += part.active_parameters;
@@ -56,10 +57,10 @@ void append(LayerWork& block, LayerWork part) {
   add(block.backward_weight_us, part.backward_weight_us);
 }
 
-/// What stays from F to B, and what comes back before B. What W needs of it stays until then.
-void keep(Layer& layer, const LayerWork& work, Remaking remaking) {
-  const double kept = remaking == Remaking::nothing ? work.kept_bytes
-                      : remaking == Remaking::selected
+/// What is kept from F to B, and what is recomputed before B. W's inputs stay until W.
+void keep(Layer& layer, const LayerWork& work, RecomputeScope scope) {
+  const double kept = scope == RecomputeScope::nothing ? work.kept_bytes
+                      : scope == RecomputeScope::selected
                           ? work.kept_selective_bytes
                           : std::min(work.input_bytes, work.kept_bytes);
   const double again = work.kept_bytes - kept;
@@ -67,16 +68,16 @@ void keep(Layer& layer, const LayerWork& work, Remaking remaking) {
   layer.stash_bytes = kept;
   layer.pending_weight_bytes = work.pending_weight_bytes;
   layer.workspace_bytes = work.workspace_bytes;
-  if (remaking == Remaking::whole_stages) {
+  if (scope == RecomputeScope::whole_stages) {
     layer.recomputed_bytes = again;
     return;
   }
-  layer.workspace_bytes += again;  // of one block at a time
+  layer.workspace_bytes += again;  // one block at a time
   layer.freed_by_input_bytes = std::max(0.0, kept - needed);
-  layer.pending_weight_bytes += std::max(0.0, needed - kept);  // made again for I, and kept
+  layer.pending_weight_bytes += std::max(0.0, needed - kept);  // recomputed for I and kept
 }
 
-/// "block 3" is one of several that are called "block".
+/// "block 3" is one of several called "block".
 std::string without_number(const std::string& name) {
   const std::size_t space = name.rfind(' ');
   const bool numbered = space != std::string::npos && space + 1 < name.size() &&
@@ -84,14 +85,14 @@ std::string without_number(const std::string& name) {
   return numbered ? name.substr(0, space) : name;
 }
 
-/// What is made again of one block: embeddings and heads are not among those that are made again
-/// one by one.
-Remaking remaking_of(const BlockSpec& block, Remaking remaking) {
+/// What is recomputed of one block; embeddings and heads are excluded from block-wise
+/// recomputation.
+RecomputeScope recompute_scope_of(const BlockSpec& block, RecomputeScope scope) {
   const bool outside = !block.cut_evenly && !block.predicts_further;
-  return remaking == Remaking::blocks && outside ? Remaking::selected : remaking;
+  return scope == RecomputeScope::blocks && outside ? RecomputeScope::selected : scope;
 }
 
-/// What a block is made of, unless several devices share it: then each does something else.
+/// The parts of a block, unless several devices share it: then each has different work.
 std::vector<LayerPart> parts_of(const BlockSpec& block, const CellShape& shape) {
   std::vector<LayerPart> parts;
   if (shape.tensor * shape.context * shape.expert > 1) return parts;
@@ -99,8 +100,8 @@ std::vector<LayerPart> parts_of(const BlockSpec& block, const CellShape& shape) 
   return parts;
 }
 
-Layer layer_of(const BlockSpec& block, const CellShape& shape, Remaking of_model) {
-  const Remaking remaking = remaking_of(block, of_model);
+Layer layer_of(const BlockSpec& block, const CellShape& shape, RecomputeScope of_model) {
+  const RecomputeScope scope = recompute_scope_of(block, of_model);
   LayerWork work = work_of(block, shape);
   const double devices = shape.tensor * shape.context;
   Layer layer;
@@ -111,22 +112,22 @@ Layer layer_of(const BlockSpec& block, const CellShape& shape, Remaking of_model
       .parts = parts_of(block, shape),
       .examples = shape.microbatch / shape.slices,
       .sequence = shape.sequence};
-  // What predicts further tokens leaves what it was given to the layers behind it.
+  // A multi-token-prediction block passes its input on to the next layers.
   layer.activation_bytes = block.predicts_further ? work.input_bytes : work.output_bytes;
   layer.expert_parameter_bytes = work.held_expert_parameters * shape.parameter_size;
-  // What predicts further tokens reads embedding and head where they are.
+  // Multi-token prediction reads embedding and head in place.
   const double held = work.held_parameters - (block.predicts_further ? work.tied_parameters : 0);
   layer.parameter_bytes = held * shape.parameter_size + layer.expert_parameter_bytes;
-  keep(layer, work, remaking);
+  keep(layer, work, scope);
   layer.forward_us = work.forward_us;
   layer.backward_us = work.backward_us;
   layer.backward_input_us = work.backward_input_us;
   layer.backward_weight_us = work.backward_weight_us;
-  const bool all_again = remaking == Remaking::blocks || remaking == Remaking::whole_stages;
+  const bool all_again = scope == RecomputeScope::blocks || scope == RecomputeScope::whole_stages;
   if (all_again) layer.recompute_us = work.forward_us.value_or(0);
   layer.work = {.kernels = std::move(work.kernels),
                 .collectives = std::move(work.collectives),
-                .recomputes_selected = remaking == Remaking::selected,
+                .recomputes_selected = scope == RecomputeScope::selected,
                 .forward_flops = work.forward_flops / devices,
                 .backward_flops = work.backward_flops / devices};
   layer.copies = shape.context * shape.expert;
@@ -147,10 +148,10 @@ LayerWork work_of(const BlockSpec& block, const CellShape& shape) {
   return work;
 }
 
-ModelGraph graph_of(const ModelSpec& spec, const CellShape& shape, Remaking remaking) {
+ModelGraph graph_of(const ModelSpec& spec, const CellShape& shape, RecomputeScope scope) {
   ModelGraph model;
   for (const BlockSpec& block : spec.blocks) {
-    model.layers.push_back(layer_of(block, shape, remaking));
+    model.layers.push_back(layer_of(block, shape, scope));
   }
   model.connect_as_chain();
   return model;

@@ -9,24 +9,24 @@
 
 namespace penstock {
 
-/// What of a block is made again in front of its backward.
-enum class Remaking : std::uint8_t {
+/// What of a block is recomputed before its backward.
+enum class RecomputeScope : std::uint8_t {
   nothing,
-  selected,      // what its kinds select, a block at a time
-  blocks,        // all but the input of each block, a block at a time; embedding and head, which
-                 // stand outside an even cut, keep what `selected` would
-  whole_stages,  // all but the input of each stage, all of it before the backward
+  selected,  // what its kinds select, one block at a time
+  blocks,    // all but the input of each block, one block at a time; embedding and head,
+  // which an even cut does not count, keep what `selected` would
+  whole_stages,  // all but the input of each stage, before the whole backward
 };
 
-/// The blocks of a model, each a layer of the graph that feeds the next, with what one device has,
-/// keeps and runs of it for a cell. Throws InputError with a pointer below the source of a layer.
-ModelGraph graph_of(const ModelSpec& spec, const CellShape& shape, Remaking remaking);
+/// The layer graph of a model: one layer per block, in a chain, with one device's share for a cell.
+/// Throws InputError with a pointer below the source of a layer.
+ModelGraph graph_of(const ModelSpec& spec, const CellShape& shape, RecomputeScope scope);
 
-/// With `whole_stages` a stage keeps the input of its first layer only: what the others keep moves
-/// to what is made again.
+/// For `whole_stages`: a stage keeps only the input of its first layer; everything else is
+/// recomputed.
 void keep_inputs_of_stages(ModelGraph& model, const Partition& partition);
 
-/// All parts of a block as one piece of work.
+/// The work of a whole block.
 LayerWork work_of(const BlockSpec& block, const CellShape& shape);
 
 }  // namespace penstock

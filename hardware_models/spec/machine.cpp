@@ -18,14 +18,14 @@ void add_speed(Values& values, const std::string& link, const std::optional<Spee
   values[link + "_latency_us"] = speed->latency_us;
 }
 
-/// All links of a device as one, at the speed of the wires.
+/// All links of a device as one, at wire speed.
 std::optional<Speed> links_together(const Machine& machine) {
   if (!machine.link) return std::nullopt;
   return Speed{machine.link->bandwidth_bytes_per_s * machine.links, machine.link->latency_us};
 }
 
-/// What a machine tells, by the names of the parameters that kinds of topology give it. A switch
-/// sees all links of a device as one.
+/// The facts of a machine, by the names of topology parameters. To a switch, all links of a device
+/// are one.
 Values facts_of(const Machine& machine) {
   Values values{{"devices_per_node", static_cast<double>(machine.devices)},
                 {"devices_per_nic", machine.devices_per_nic},
@@ -37,7 +37,7 @@ Values facts_of(const Machine& machine) {
   return values;
 }
 
-/// The parameters of a kind that a machine knows; none of a kind that is unknown.
+/// The parameters of a topology that a machine knows; none for an unknown topology.
 Values known_parameters(const std::string& kind, const Machine& machine) {
   Values known;
   const TopologyEntry* entry = find_named(topology_entries(), kind);
@@ -50,8 +50,8 @@ Values known_parameters(const std::string& kind, const Machine& machine) {
   return known;
 }
 
-/// What the parameters of a topology say of the links of a machine becomes what the machine has:
-/// its groups talk over the same links as its ranks.
+/// Writes topology parameters about links back into the machine: groups and ranks use the same
+/// links.
 void take_back(const TopologySpec& topology, Machine& machine) {
   const auto speed = [&](const std::string& link, std::optional<Speed>& own, double share) {
     const auto bandwidth = topology.parameters.find(link + "_bandwidth_bytes_per_s");
@@ -66,13 +66,13 @@ void take_back(const TopologySpec& topology, Machine& machine) {
   speed("nic", machine.nic, 1);
 }
 
-/// The devices that a topology joins without NICs, if its parameters tell.
+/// Devices that a topology connects without NICs, if its parameters say.
 std::uint64_t devices_together(const TopologySpec& topology, std::uint64_t otherwise) {
   const auto value = [&](const char* name) {
     const auto found = topology.parameters.find(name);
     return found == topology.parameters.end() ? 1.0 : found->second;
   };
-  constexpr double most = 1e15;  // whatever is wrong with them is told when it is built
+  constexpr double most = 1e15;  // errors are reported when the topology is built
   if (topology.parameters.contains("devices_per_node")) {
     return static_cast<std::uint64_t>(std::clamp(value("devices_per_node"), 1.0, most));
   }
@@ -95,7 +95,7 @@ double share_in(const EfficiencyTable& table, double size) {
 
 double efficiency_at(const Efficiency& efficiency, double size) {
   const double share = share_in(efficiency.table, size);
-  // Where there is nothing to do it takes no time at any share.
+  // No work takes no time at any efficiency.
   return size > 0 ? share * (size / (size + efficiency.half_at)) : share;
 }
 

@@ -8,22 +8,22 @@
 
 namespace penstock {
 
-/// Numbers by their names.
+/// Numbers by name.
 using NamedNumbers = std::map<std::string, double, std::less<>>;
 
-/// A number that a kind of layer or a codec takes.
+/// A parameter of a layer kind or a codec.
 struct Parameter {
   std::string_view name;
   std::string_view summary;
-  std::optional<double> otherwise;  // what it is when it is not given; without: it must be given
+  std::optional<double> otherwise;  // default; without it the parameter is required
   double least = 1;
   double most = 1e15;
   bool whole = true;
 };
 
-/// The numbers that are given to what `taker` names, checked, and the others as they are otherwise.
-/// Throws InputError, its place a pointer to the number, for names that are not taken, numbers that
-/// do not fit, and those that are missing.
+/// The given parameters, checked, and defaults for the others; `taker` names who takes them. Throws
+/// InputError with a pointer to the parameter for unknown names, values out of range and missing
+/// ones.
 NamedNumbers settled_numbers(std::string_view taker, std::span<const Parameter> parameters,
                              const NamedNumbers& given);
 

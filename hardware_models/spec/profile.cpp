@@ -12,8 +12,8 @@ constexpr Value values[] = {&ProfilePoint::forward_us,        &ProfilePoint::bac
                             &ProfilePoint::backward_input_us, &ProfilePoint::backward_weight_us,
                             &ProfilePoint::activation_bytes,  &ProfilePoint::stash_bytes};
 
-/// The line through two neighbouring points where more examples are wanted; below the first point
-/// and beyond the last, never falling as examples grow, and at least in proportion below.
+/// The line through two neighbouring points. Outside the points it never falls with more examples,
+/// and below the first point it is at least proportional.
 double on_line(const ProfilePoint& low, const ProfilePoint& high, Value value, double examples) {
   const double at_low = *(low.*value);
   const double at_high = *(high.*value);

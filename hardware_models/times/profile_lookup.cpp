@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-/// Equal for what is the same; absent numbers are equal to each other.
+/// A key for equal parts; absent parameters equal each other.
 std::string text_of(const LayerPart& part, std::optional<double> sequence, bool counts_tokens) {
   std::string text = part.kind;
   for (const auto& [name, value] : part.numbers) text += fmt::format("\n{}={}", name, value);

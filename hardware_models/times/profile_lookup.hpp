@@ -10,20 +10,20 @@
 
 namespace penstock {
 
-/// An entry that speaks for a layer, or a part of it, and how much of it a cell has.
+/// A profile entry for a layer or a part of it, and the amount in a cell.
 struct ProfiledPart {
   const ProfileEntry* entry = nullptr;
-  double examples = 0;  // or tokens, where the entry counts these
+  double examples = 0;  // or tokens, when the entry counts tokens
 };
 
-/// Finds what a profile, which must outlive it, says of layers.
+/// Finds layers in a profile, which must outlive it.
 class ProfileLookup {
  public:
-  /// Throws InputError for numbers that no layer of their kind has.
+  /// Throws InputError for parameters that no layer of their kind has.
   explicit ProfileLookup(const Profile& profile);
 
-  /// By the layer's name; else by its kind; else each of its parts by kind and numbers. Empty: the
-  /// profile does not have all of it.
+  /// By the layer's name; else by its kind; else each part by kind and parameters. Empty unless all
+  /// of it is found.
   std::vector<ProfiledPart> find(const Layer& layer) const;
 
  private:

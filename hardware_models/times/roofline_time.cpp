@@ -13,25 +13,25 @@ namespace {
 
 double matrix_peak(const Device& device, const std::string& precision) {
   if (const auto found = runs_in(device, precision)) return device.peak_flops.find(*found)->second;
-  throw InputError("/hardware", fmt::format("{} has no peak for {}, nor for what it could run in; "
-                                            "give its file one under /peak_flops",
+  throw InputError("/hardware", fmt::format("{} has no peak for {} or a wider precision; "
+                                            "add one to /peak_flops in its file",
                                             device.name, precision));
 }
 
-/// Those for which vector units are made, where a device says so.
+/// The peak of vector units, when a device has one.
 double vector_peak(const Device& device, double otherwise) {
   const auto found = device.peak_flops.find("fp32");
   return found == device.peak_flops.end() ? otherwise : found->second;
 }
 
-/// The share of the tiles of a matrix product that its rows and columns fill.
+/// The filled share of the tiles of a matrix product.
 double filled_tiles(const Kernel& kernel, double tile) {
   if (kernel.rows <= 0 || kernel.columns <= 0) return 1;
   const auto filled = [&](double size) { return size / (std::ceil(size / tile) * tile); };
   return filled(kernel.rows) * filled(kernel.columns);
 }
 
-/// Matrix units load sixteen bytes at a time, eight numbers of two bytes.
+/// Matrix units load 16 bytes at a time: eight 2-byte values.
 bool is_aligned(const Kernel& kernel) {
   constexpr double together = 8;
   return std::fmod(kernel.rows, together) == 0 && std::fmod(kernel.columns, together) == 0 &&
@@ -92,8 +92,8 @@ double RooflineTimes::kernel_us(const Kernel& kernel) const {
   return work_s * 1e6 + device.kernel_us;
 }
 
-/// Tensor groups are neighbours; context groups take one device of each of them, expert groups one
-/// of each of those.
+/// Tensor groups are innermost; a context group has one device of each tensor group, an expert
+/// group one of each context group.
 double RooflineTimes::group_us(const Collective& collective) const {
   std::uint64_t devices = tensor_;
   std::uint64_t stride = 1;

@@ -5,19 +5,19 @@
 
 namespace penstock {
 
-/// How long layers take that are known by their work, on the device of a machine. A kernel is bound
-/// by arithmetic or by memory, a pass by its kernels or by the host that issues them; collectives
-/// come after the kernels and hide nothing.
+/// Times of layers given by their work, on the device of a machine. A kernel is bound by arithmetic
+/// or memory, a pass by its kernels or by host launches; collectives follow the kernels without
+/// overlap.
 class RooflineTimes {
  public:
   /// The spec must have a machine. Throws InputError when its device has no peak for the precision.
   explicit RooflineTimes(const HardwareSpec& spec);
 
-  /// In microseconds. B is I and W; recomputation is F, or the kernels of F that are selected.
-  /// Throws InputError when a collective has no link to go over.
+  /// Microseconds. B is I plus W; recomputation is F, or the selected kernels of F. Throws
+  /// InputError when a collective has no link.
   double pass_us(const Layer& layer, Pass pass) const;
 
-  /// Of matrix products, dense, a second, in the precision that they run in.
+  /// Peak of dense matrix products per second, in the precision they run in.
   double peak_flops() const { return matrix_flops_; }
 
  private:
@@ -31,7 +31,7 @@ class RooflineTimes {
   std::uint64_t tensor_;
   std::uint64_t context_;
   std::uint64_t expert_;
-  std::uint64_t devices_;  // of all ranks
+  std::uint64_t devices_;  // over all ranks
   CollectiveChoice collectives_;
 };
 

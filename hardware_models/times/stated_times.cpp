@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-/// A fused backward may be cheaper than its parts, so it is the sum only where none is stated.
+/// A fused backward may be cheaper than its parts: their sum is the fallback.
 std::optional<double> backward_us(const Layer& layer) {
   if (layer.backward_us) return layer.backward_us;
   if (!layer.backward_input_us || !layer.backward_weight_us) return std::nullopt;
@@ -45,8 +45,8 @@ bool states_work_only(const Layer& layer) {
 std::optional<double> only_stated_us(const Layer& layer, Pass pass) {
   if (!states_work_only(layer)) return stated_us(layer, pass);
   throw InputError(layer.source,
-                   "this layer is known by its work, and only a machine says how long that takes; "
-                   "give /hardware/name one of penstock list hardware");
+                   "this layer states its work but no times; set /hardware/name to one of penstock "
+                   "list hardware");
 }
 
 }  // namespace penstock

@@ -7,18 +7,17 @@
 
 namespace penstock {
 
-/// How long a pass over a layer takes by what the layer itself states, in microseconds; nothing
-/// where it does not say.
+/// Microseconds of a pass as the layer states them; nothing when it does not.
 std::optional<double> stated_us(const Layer& layer, Pass pass);
 
-/// Whether a layer states any time at all; then it takes these on any hardware.
+/// Whether a layer states any time; it then takes its times on any hardware.
 bool states_times(const Layer& layer);
 
-/// Whether a layer is known by its kind or its work and states no times.
+/// Whether a layer has a kind or work but no times.
 bool states_work_only(const Layer& layer);
 
-/// The same as `stated_us` for hardware that knows nothing else. Throws InputError, at the layer,
-/// where it states its work only.
+/// As `stated_us`, for hardware without a cost model. Throws InputError at a layer that states only
+/// work.
 std::optional<double> only_stated_us(const Layer& layer, Pass pass);
 
 }  // namespace penstock

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t per_machine = 8;
 
 constexpr std::array takes{
-    TopologyParameter{"links_per_device", "4, one to each neighbour, or 6, two to some of them",
+    TopologyParameter{"links_per_device", "4 (one per neighbour) or 6 (two to some neighbours)",
                       Measure::count, 6},
     link_bandwidth,
     link_latency,
@@ -23,15 +23,15 @@ constexpr std::array takes{
     nic_bandwidth,
     nic_latency};
 
-/// Two devices of a machine and how many of six links each has to the other.
+/// Two devices of a machine and the links between them, out of six per device.
 struct Neighbours {
   std::uint32_t one;
   std::uint32_t other;
   std::uint32_t links;
 };
 
-/// The edges of a cube, and both diagonals of two of its faces: the wiring of a DGX-1, as its
-/// drivers show it.
+/// The edges of a cube and both diagonals of two faces: the wiring of a DGX-1 as its driver shows
+/// it.
 constexpr std::array<Neighbours, 16> wiring{{{0, 1, 1},
                                              {0, 2, 1},
                                              {0, 3, 2},
@@ -59,12 +59,12 @@ void wire(Cluster& cluster, std::uint32_t first, bool doubled, Speed speed) {
   }
 }
 
-/// Machines are whole, also where the last devices are not asked for: routes lead through them.
+/// Machines are whole, even when the last devices are not used: routes pass through them.
 Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
   const std::uint32_t links = parameters.count("links_per_device");
   if (links != 4 && links != 6) {
     throw InputError("/hardware/topology/links_per_device",
-                     fmt::format("{} does not fit; a cube mesh has 4 or 6", links));
+                     fmt::format("{} is not possible; a cube mesh has 4 or 6", links));
   }
   const std::uint32_t built = (devices + per_machine - 1) / per_machine * per_machine;
   Cluster cluster = devices_with_hosts(built, per_machine, /*forward=*/true, parameters);
@@ -79,7 +79,7 @@ Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
 
 constinit extern const TopologyEntry cube_mesh_entry{
     "cube-mesh",
-    "machines of eight devices wired as in a DGX-1, which forward; NICs at one switch",
+    "machines of eight forwarding devices, wired as in a DGX-1; NICs at one switch",
     takes,
     make,
     /*one_machine=*/false,

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::array<TopologyParameter, 11> takes{{
     devices_per_node,
-    {"nodes_per_leaf", "machines at one leaf", Measure::count, std::nullopt},
-    {"spines", "spines, each with a link to and from every leaf", Measure::count, std::nullopt},
+    {"nodes_per_leaf", "machines per leaf", Measure::count, std::nullopt},
+    {"spines", "spine switches, each connected to every leaf", Measure::count, std::nullopt},
     nvlink_bandwidth,
     nvlink_latency,
     pcie_bandwidth,
@@ -20,13 +20,13 @@ constexpr std::array<TopologyParameter, 11> takes{{
     nic_bandwidth,
     nic_latency,
     {"uplink_bandwidth_bytes_per_s",
-     "of a leaf to and from each spine, each way; a leaf is oversubscribed by devices_per_node * "
+     "of a leaf to and from each spine, each way; oversubscription is devices_per_node * "
      "nodes_per_leaf * NIC / (spines * uplink)",
      Measure::bandwidth_bytes_per_s, std::nullopt},
     {"uplink_latency_us", "of a leaf to or from a spine", Measure::latency_us, 0},
 }};
 
-/// Each leaf is joined to all spines.
+/// Connects each leaf to all spines.
 std::vector<Node> add_leaves(Topology& topology, std::uint32_t leaves,
                              const TopologyParameters& parameters) {
   std::vector<Node> spines;
@@ -62,7 +62,7 @@ Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
 
 constinit extern const TopologyEntry leaf_spine_entry{
     "leaf-spine",
-    "machines with an NVSwitch, their NICs at leaves, every leaf joined to all spines", takes,
+    "machines with an NVSwitch, NICs at leaf switches, every leaf connected to all spines", takes,
     make};
 
 }  // namespace penstock

@@ -9,7 +9,7 @@ namespace penstock {
 namespace {
 
 constexpr std::array takes{
-    TopologyParameter{"devices_per_node", "devices of one machine, each joined to all others of it",
+    TopologyParameter{"devices_per_node", "devices per machine, each connected to all others",
                       Measure::count, std::nullopt},
     link_bandwidth,
     link_latency,
@@ -39,7 +39,7 @@ Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
 
 constinit extern const TopologyEntry mesh_entry{
     "mesh",
-    "machines in which every pair of devices has a link each way; NICs at one switch",
+    "machines with a link each way between all pairs of devices; NICs at one switch",
     takes,
     make,
     /*one_machine=*/false,

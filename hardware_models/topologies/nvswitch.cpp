@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::array takes{nvlink_bandwidth, nvlink_latency, pcie_bandwidth, pcie_latency};
 
-/// One machine: what limits a transfer is the link up from its device, and the link down.
+/// One machine: the device's uplink and downlink limit a transfer.
 Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
   return nvswitch_machines(devices, devices, parameters).cluster;
 }
@@ -16,7 +16,7 @@ Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
 }  // namespace
 
 constinit extern const TopologyEntry nvswitch_entry{
-    "nvswitch", "one machine, each device with a link each way to one switch that blocks nothing",
-    takes, make, /*one_machine=*/true};
+    "nvswitch", "one machine: a link each way from every device to a non-blocking switch", takes,
+    make, /*one_machine=*/true};
 
 }  // namespace penstock

@@ -20,7 +20,7 @@ constexpr std::array<TopologyParameter, 7> takes{{
     {"host_latency_us", "of the host's memory to or from the root", Measure::latency_us, 0},
 }};
 
-/// One machine without NVLink: what the devices of a switch send elsewhere shares its uplink.
+/// One machine without NVLink: traffic out of a PCIe switch shares its uplink.
 Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
   Cluster cluster;
   Topology& topology = cluster.topology;
@@ -44,7 +44,7 @@ Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
 
 constinit extern const TopologyEntry pcie_tree_entry{
     "pcie-tree",
-    "one machine: devices under PCIe switches, switches and host memory under one root", takes,
+    "one machine: devices under PCIe switches; switches and host memory under one root", takes,
     make, /*one_machine=*/true};
 
 }  // namespace penstock

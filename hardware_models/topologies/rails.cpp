@@ -11,9 +11,9 @@ namespace {
 constexpr std::array takes{devices_per_node, nvlink_bandwidth, nvlink_latency, pcie_bandwidth,
                            pcie_latency,     nic_bandwidth,    nic_latency};
 
-/// A device passes on what comes over its NVLink to its NIC, and only that: traffic to another
-/// number changes the rail inside the sending machine, as NCCL's PXN does. Both hops are those of
-/// the device itself, so they share its links.
+/// A device forwards from its NVLink to its NIC only: traffic to another local rank changes rails
+/// inside the sending machine, as with NCCL's PXN. Both hops are those of the device itself, so
+/// they share its links.
 void add_relay(Machines& machines, std::size_t device) {
   Topology& topology = machines.cluster.topology;
   const Node relay = topology.add_switch(fmt::format("{} on the way", device));
@@ -21,8 +21,8 @@ void add_relay(Machines& machines, std::size_t device) {
   topology.hops.push_back({relay, machines.nic[device], machines.to_nic[device]});
 }
 
-/// All machines are whole, also where the last devices are not asked for: without a device of some
-/// number there would be no way from that machine to its rail.
+/// All machines are whole, even when the last devices are not used: a missing device would leave a
+/// rail unreachable from its machine.
 Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
   const std::uint32_t per_node = parameters.count("devices_per_node");
   const std::uint32_t built = (devices + per_node - 1) / per_node * per_node;

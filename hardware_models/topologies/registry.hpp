@@ -10,26 +10,26 @@
 
 namespace penstock {
 
-/// One kind of topology. A kind is one .cpp of this folder.
+/// A topology: one .cpp in this folder.
 struct TopologyEntry {
   std::string_view name;
   std::string_view summary;
   std::span<const TopologyParameter> parameters;
-  /// So many devices or more, named "0", "1", …, and all that joins them.
+  /// A cluster with at least this many devices, named "0", "1", ….
   Cluster (*make)(std::uint32_t devices, const TopologyParameters& parameters);
-  bool one_machine = false;  // however many devices there are
-  bool direct = false;       // devices have links to each other rather than to a switch
+  bool one_machine = false;  // for any number of devices
+  bool direct = false;       // devices have links to each other, not to a switch
 };
 
 /// All kinds of topology, by name.
 std::span<const TopologyEntry* const> topology_entries();
 
-/// Throws InputError, its JSON pointer below /hardware/topology, for an unknown kind and for
-/// parameters that it does not take.
+/// Throws InputError with a pointer below /hardware/topology for an unknown topology and for
+/// unknown parameters.
 void check_topology(std::string_view kind, const std::map<std::string, double>& parameters);
 
-/// Calls the kind by its name after checking its parameters. Throws InputError with a JSON pointer
-/// below /hardware/topology.
+/// Makes a cluster after checking the parameters. Throws InputError with a JSON pointer below
+/// /hardware/topology.
 Cluster make_cluster(std::string_view kind, std::uint32_t devices,
                      const std::map<std::string, double>& parameters);
 

@@ -12,17 +12,17 @@ namespace penstock {
 namespace {
 
 constexpr std::array takes{
-    TopologyParameter{"x", "devices along the first dimension, that of neighbouring numbers",
+    TopologyParameter{"x", "devices along the first dimension, of consecutive numbers",
                       Measure::count, std::nullopt},
     TopologyParameter{"y", "devices along the second dimension", Measure::count, std::nullopt},
     TopologyParameter{"z", "devices along the third dimension", Measure::count, 1},
     link_bandwidth,
     link_latency,
-    TopologyParameter{"devices_per_host", "devices of one host", Measure::count, 4},
+    TopologyParameter{"devices_per_host", "devices per host", Measure::count, 4},
     pcie_bandwidth,
     pcie_latency};
 
-/// The devices of a torus of this size.
+/// The number of devices; throws when it does not fit.
 std::uint32_t size_of(const std::array<std::uint32_t, 3>& lengths, std::uint32_t devices) {
   std::uint64_t size = 1;
   for (const std::uint32_t length : lengths) size *= length;
@@ -35,13 +35,13 @@ std::uint32_t size_of(const std::array<std::uint32_t, 3>& lengths, std::uint32_t
   }
   if (size < devices) {
     throw InputError("/hardware/topology",
-                     fmt::format("{}, but the degrees of /parallel take {}; give larger x, y or z",
+                     fmt::format("{}, but the degrees of /parallel need {}; give larger x, y or z",
                                  what(), devices));
   }
   return static_cast<std::uint32_t>(size);
 }
 
-/// A ring along each dimension. Of a dimension of two, both directions are the same link.
+/// A ring along each dimension. In a dimension of two, both directions are the same link.
 Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
   const std::array lengths{parameters.count("x"), parameters.count("y"), parameters.count("z")};
   const std::uint32_t size = size_of(lengths, devices);
@@ -65,7 +65,7 @@ Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
 
 constinit extern const TopologyEntry torus_entry{
     "torus",
-    "one slice of devices in rings along two or three dimensions, which forward",
+    "one slice of forwarding devices in rings along two or three dimensions",
     takes,
     make,
     /*one_machine=*/false,

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-/// Which layers count. Where too few do, all count.
+/// The layers that count; all of them when too few do.
 std::vector<bool> counted(const ModelGraph& model, std::uint32_t stages) {
   std::vector<bool> counts;
   for (const Layer& layer : model.layers) counts.push_back(layer.cut_evenly);
@@ -17,14 +17,14 @@ std::vector<bool> counted(const ModelGraph& model, std::uint32_t stages) {
   return counts;
 }
 
-/// As many layers that count in each stage, in topological order; the first stages take what is
-/// left over. A layer that does not count goes with the one before it, the first ones with the one
-/// after them.
+/// Gives each stage the same number of counted layers, in topological order; the first stages take
+/// the remainder. Other layers join the counted one before them, leading ones the first counted
+/// one.
 Partition cut(const ModelGraph& model, std::uint32_t stages) {
   const std::vector<bool> counts = counted(model, stages);
   const auto layers = static_cast<std::uint32_t>(std::count(counts.begin(), counts.end(), true));
   if (layers < stages) {
-    throw InputError("/model", fmt::format("{} layers cannot fill {} stages; each stage needs at "
+    throw InputError("/model", fmt::format("{} layers cannot fill {} stages: each stage needs at "
                                            "least one layer",
                                            layers, stages));
   }
@@ -45,7 +45,6 @@ Partition cut(const ModelGraph& model, std::uint32_t stages) {
 }  // namespace
 
 constinit extern const PartitionerEntry even_entry{
-    "even", "as many layers in each stage, the first stages one more where it does not divide",
-    cut};
+    "even", "equally many layers per stage; the first stages take the remainder", cut};
 
 }  // namespace penstock

@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-/// One way to cut a model into stages. A partitioner is one .cpp of this folder.
+/// A way to cut a model into stages: one .cpp in this folder.
 struct PartitionerEntry {
   std::string_view name;
   std::string_view summary;

@@ -15,7 +15,7 @@ struct Slotted {
   Action action;
 };
 
-/// Runs all ranks slot by slot, every pass taking one.
+/// Runs all ranks slot by slot; each pass takes one slot.
 class Growth {
  public:
   Growth(const BuildingBlock& block, std::uint32_t ranks, std::uint32_t microbatches)
@@ -33,9 +33,9 @@ class Growth {
     for (std::uint32_t slot = 1; left > 0; ++slot) {
       std::vector<Action> ran;
       for (std::uint32_t rank = 0; rank < rows_.size(); ++rank) step(Rank{rank}, ran);
-      // What ran in this slot is there for others from the next one on.
+      // Results of this slot are ready from the next slot on.
       for (const Action& action : ran) mark(action);
-      if (ran.empty()) throw std::logic_error("a building block that never ends");
+      if (ran.empty()) throw std::logic_error("building block does not end");
       left -= ran.size();
     }
     return std::move(schedule_);
@@ -43,8 +43,8 @@ class Growth {
 
  private:
   struct Row {
-    std::deque<Action> planned;  // F and I by slot of the block
-    std::deque<Action> weights;  // whose I has run
+    std::deque<Action> planned;  // F and I in the order of the block
+    std::deque<Action> weights;  // pending W
     std::uint32_t held = 0;
   };
 

@@ -9,14 +9,13 @@
 
 namespace penstock {
 
-/// When a rank of a V starts the passes of one microbatch, in slots of equal length: F of its first
-/// stage, F of its second, I of the second, I of the first.
+/// The slots in which a rank of a V starts the passes of one microbatch: F of its first stage, F of
+/// its second, I of the second, I of the first.
 using BlockOffsets = std::array<std::uint32_t, 4>;
 
-/// A V order grown from a building block that repeats every six slots: each rank sorts its F and I
-/// by the slots of the block, and in each slot runs the first ready one of the next `look_ahead` of
-/// that order – F only while it holds fewer than `cap` activations – or else the oldest weight
-/// gradient that waits.
+/// A V order built from a block that repeats every six slots. Each rank sorts its F and I by the
+/// slots of the block. In each slot it runs the first ready one of the next `look_ahead`, and F
+/// only while it holds fewer than `cap` activations; otherwise the oldest pending W.
 struct BuildingBlock {
   BlockOffsets (*offsets)(std::uint32_t ranks, std::uint32_t rank);
   std::uint32_t look_ahead;

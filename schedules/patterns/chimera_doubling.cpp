@@ -6,11 +6,11 @@
 namespace penstock {
 namespace {
 
-/// Runs all ranks slot by slot; a pair of forwards takes one slot, and so does one backward. Were
-/// nothing in the way, the j-th pair of a direction would run F of its stage s in slot 3j+s and its
-/// two backwards in 3j+2p-1-s and the one after. In each slot a rank takes, of what is ready, what
-/// would have come first; a forward only while fewer than 2p activations are held. That leaves p-2
-/// slots of bubble whatever the number of pairs.
+/// Runs all ranks slot by slot; a pair of forwards takes one slot, a backward also one.
+/// Unobstructed, the j-th pair of a direction runs F of stage s in slot 3j+s and its two backwards
+/// in slots 3j+2p-1-s and 3j+2p-s. In each slot a rank runs the ready action with the earliest such
+/// slot, and a forward only while fewer than 2p activations are held. This leaves p-2 slots of
+/// bubble for any number of pairs.
 class Doubling {
  public:
   Doubling(std::uint32_t ranks, std::uint32_t pairs)
@@ -27,7 +27,7 @@ class Doubling {
       for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
         if (const auto step = next_of(rank)) steps.push_back(*step);
       }
-      // What runs in this slot is there for other ranks from the next one on.
+      // Results of this slot are ready on other ranks from the next slot on.
       for (const Step& step : steps) take(step);
       left -= steps.size();
     }
@@ -35,7 +35,7 @@ class Doubling {
   }
 
  private:
-  /// How many pairs of forwards and how many single backwards a stage of a direction has run.
+  /// Pairs of forwards and single backwards that a stage of a direction has run.
   struct Side {
     std::uint32_t forwards = 0;
     std::uint32_t backwards = 0;
@@ -44,7 +44,7 @@ class Doubling {
     std::uint32_t rank;
     std::uint32_t direction;
     bool forward;
-    std::uint32_t slot;  // in which it would have run
+    std::uint32_t slot;  // in which it runs when unobstructed
   };
 
   std::uint32_t stage_on(std::uint32_t rank, std::uint32_t direction) const {
@@ -81,7 +81,7 @@ class Doubling {
     Side& here = side(step.direction, s);
     const Stage stage{step.direction * ranks_ + s};
     auto& order = schedule_.on(Rank{step.rank});
-    // The j-th pair of a direction is pair 2j + direction of all.
+    // The j-th pair of a direction has the overall number 2j + direction.
     const auto first_of = [&](std::uint32_t j) { return 2 * (2 * j + step.direction); };
     if (step.forward) {
       const std::uint32_t first = first_of(here.forwards++);
@@ -96,7 +96,7 @@ class Doubling {
   }
 
   std::uint32_t ranks_;
-  std::uint32_t pairs_;  // of each direction
+  std::uint32_t pairs_;  // per direction
   std::vector<Side> sides_;
   std::vector<std::uint32_t> held_;
   Schedule schedule_;

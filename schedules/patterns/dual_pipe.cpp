@@ -21,8 +21,7 @@ class Row {
       overlap(back_, in_, /*apart=*/false);
     }
     for (std::uint32_t k = 0; k < inside; ++k) backward(back_), overlap(back_, in_, false);
-    // From the middle of this part on the backward is split, to have weight gradients left for the
-    // end.
+    // Split the backward from the middle of this phase on: this leaves W for the end.
     bool split = false;
     for (std::uint32_t k = 0; k < place + 1; ++k) {
       if (k == (place + 1) / 2 && place % 2 == 1) split = true;
@@ -36,7 +35,7 @@ class Row {
   }
 
  private:
-  /// A stage, and the next microbatch of its forwards and of its backwards.
+  /// A stage and the next microbatch of its forwards and backwards.
   struct Side {
     Stage stage;
     std::uint32_t forwards;
@@ -53,7 +52,7 @@ class Row {
     order_.emplace_back(Pass::backward_input, side.stage, Microbatch{side.backwards});
     weights_.emplace_back(Pass::backward_weight, side.stage, Microbatch{side.backwards++});
   }
-  /// The oldest weight gradient that waits, whichever side it is of.
+  /// The oldest pending W of either side.
   void weight() {
     order_.push_back(weights_.front());
     weights_.pop_front();

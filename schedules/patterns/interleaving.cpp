@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-/// One turn of a rank in Megatron's schedule table: a chunk and a microbatch.
+/// One entry of a rank in Megatron's schedule table: a chunk and a microbatch.
 struct Turn {
   std::uint32_t chunk;
   Microbatch microbatch;
@@ -30,7 +30,7 @@ std::vector<Turn> interleaved_turns(std::uint32_t chunks, std::uint32_t microbat
   return table;
 }
 
-/// The option "group": min(p, m) when it is not given.
+/// The option "group"; default min(p, m).
 std::uint32_t interleaved_group(const ScheduleOptions& options, std::uint32_t ranks) {
   const std::uint32_t m = options.microbatch_count;
   const std::uint32_t group = options.number("group", std::min(ranks, m));
@@ -39,14 +39,13 @@ std::uint32_t interleaved_group(const ScheduleOptions& options, std::uint32_t ra
                            : group >= ranks && group <= m && (m % group == 0 || m % group >= ranks);
   if (allowed) return group;
   throw RuleError(fmt::format(
-      "group {} does not suit {} ranks and {} microbatches; a group holds at least as many "
-      "microbatches as there are ranks (all of them when there are fewer), and so does what is "
-      "left "
-      "over after full groups",
+      "group {} does not fit {} ranks and {} microbatches: a group, and the remainder after full "
+      "groups, needs at least as many microbatches as there are ranks (all of them when there are "
+      "fewer)",
       group, ranks, m));
 }
 
-/// One rank's row, from its table of turns.
+/// Fills one rank's row from its table.
 void fill(std::vector<Action>& order, const std::vector<Stage>& chunks,
           const std::vector<Turn>& table, std::size_t warm_up) {
   order.reserve(2 * table.size());
@@ -88,7 +87,7 @@ std::vector<Stage> looped_chunks(std::string_view rule, const Placement& placeme
   }
   if (fits) return chunks;
   throw RuleError(
-      fmt::format("{} needs stage s on rank s mod ranks, and as many stages on every rank", rule));
+      fmt::format("{} needs stage s on rank s mod p and equally many stages on every rank", rule));
 }
 
 double interleaved_bubble(std::uint32_t ranks, std::uint32_t chunks, std::uint32_t microbatches) {

@@ -20,13 +20,13 @@ enum class Place : std::uint8_t { nowhere, here, away };
 struct Activation {
   Stage stage;
   Microbatch microbatch;
-  std::size_t read_at = SIZE_MAX;  // the action that first reads it, by its place in the row
+  std::size_t read_at = SIZE_MAX;  // index of the action that first reads it
   Place place = Place::nowhere;
 };
 
 using ActivationId = std::uint32_t;
 
-/// Walks a row cell by cell and moves activations in front of the cells.
+/// Walks a row cell by cell and inserts evictions and loads before the cells.
 class Walk {
  public:
   Walk(const std::vector<Action>& row, Offload offload) : row_(row), offload_(offload) {
@@ -42,7 +42,7 @@ class Walk {
     }
   }
 
-  /// The new row, or nothing when there is no room for the action where it ends.
+  /// The new row; nothing when an action has no room for its result.
   std::optional<std::vector<Action>> run() {
     for (at_ = 0; at_ < row_.size();) {
       const std::size_t length = row_[at_].with_next ? 2 : 1;
@@ -54,7 +54,7 @@ class Walk {
   const Action& stuck_at() const { return row_[at_]; }
 
  private:
-  /// Makes sure that a cell has what it reads and room for what it makes.
+  /// Makes sure that a cell's inputs are present and its outputs have room.
   bool move_for(std::span<const Action> cell) {
     std::uint32_t forwards = 0;
     bool reads = false;
@@ -76,7 +76,7 @@ class Walk {
     return true;
   }
 
-  /// Calls back what the next backwards read, as far as there is room.
+  /// Loads what the next backwards read, while there is room.
   void call_ahead(std::uint32_t forwards) {
     const std::size_t end = std::min(reads_.size(), next_read_ + offload_.ahead);
     for (std::size_t next = next_read_; next < end; ++next) {
@@ -91,7 +91,7 @@ class Walk {
     return true;
   }
 
-  /// Has activations leave until so many more fit; only such as are read after `later_than`.
+  /// Evicts until `more` activations fit; only activations first read after `later_than`.
   bool make_room(std::uint32_t more, std::size_t later_than) {
     while (held_ + more > offload_.keep) {
       if (may_leave_.empty()) return false;
@@ -126,9 +126,9 @@ class Walk {
   std::map<std::pair<Stage, Microbatch>, ActivationId> ids_;
   std::vector<Activation> activations_;
   std::vector<ActivationId> of_action_;
-  std::vector<ActivationId> reads_;  // the activations in the order in which they are read
-  std::size_t next_read_ = 0;        // the first of them that the cell and those before do not read
-  std::set<std::pair<std::size_t, ActivationId>> may_leave_;  // by when they are read
+  std::vector<ActivationId> reads_;                           // the activations in reading order
+  std::size_t next_read_ = 0;                                 // the first one not read so far
+  std::set<std::pair<std::size_t, ActivationId>> may_leave_;  // by time of reading
   std::uint32_t held_ = 0;
   std::size_t at_ = 0;
   std::vector<Action> moved_;
@@ -137,24 +137,24 @@ class Walk {
 }  // namespace
 
 std::vector<Action> offloaded_row(const std::vector<Action>& row, Rank rank, Offload offload) {
-  // What was called back early may be in the way later, so less early is tried as well.
+  // An early load may take room needed later: try shorter look-ahead too.
   for (Offload trial = offload;; --trial.ahead) {
     Walk walk(row, trial);
     if (auto moved = walk.run()) return *std::move(moved);
     if (trial.ahead > 0) continue;
     throw RuleError(
-        fmt::format("rank {} cannot do with {} activations: at {} all that it holds is in use, or "
-                    "was away before; keep more",
+        fmt::format("rank {} cannot run with {} activations: at {} all that it holds is in use or "
+                    "has been evicted before; keep more",
                     index(rank), offload.keep, text(walk.stuck_at())));
   }
 }
 
 Schedule offloaded(const Schedule& schedule, Offload offload) {
   if (!schedule.has_backward()) {
-    throw RuleError("the order has no backwards, so no activation is kept that could leave");
+    throw RuleError("the order has no backwards: no activation to offload");
   }
   if (schedule.has(Pass::evict)) {
-    throw RuleError("the order moves activations already; they can be moved by one rule only");
+    throw RuleError("the order already evicts activations: only one rule may move them");
   }
   Schedule moved = schedule;
   for (Rank rank : Numbers<Rank>(schedule.ranks())) {

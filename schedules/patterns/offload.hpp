@@ -7,21 +7,20 @@
 
 namespace penstock {
 
-/// How activations leave a rank that has no room for them, whatever its order is.
+/// How a rank offloads activations, under any order.
 struct Offload {
-  std::uint32_t keep;       // activations of its own that a rank holds at most
-  std::uint32_t ahead = 1;  // how many backwards before its own an activation is called back
+  std::uint32_t keep;       // the most own activations that a rank holds
+  std::uint32_t ahead = 1;  // backwards between the load of an activation and its own backward
 };
 
-/// The row of a rank with E and L in it. In front of an F that would be one too many, the
-/// activation whose backward is furthest away leaves. It is called back `ahead` backwards before
-/// its own, or later where there is no room yet: one whose backward is further away makes room.
-/// None leaves twice, and none while its backward is split and its W still to come. Throws
-/// RuleError when that many cannot be kept to.
+/// The row of a rank with E and L added. Before an F that would exceed the limit, the activation
+/// with the furthest backward is evicted. It is loaded `ahead` backwards before its own, or later
+/// when there is no room; an activation with a further backward makes room. No activation is
+/// evicted twice, and none between I and W. Throws RuleError when the limit cannot be kept.
 std::vector<Action> offloaded_row(const std::vector<Action>& row, Rank rank, Offload offload);
 
-/// Every rank's row so, with the host's memory as the keeper. Throws RuleError for an order without
-/// backwards, which keeps nothing, and one that moves activations already.
+/// Offloads every rank's row to host memory. Throws RuleError for an order without backwards, and
+/// for one that already moves activations.
 Schedule offloaded(const Schedule& schedule, Offload offload);
 
 }  // namespace penstock

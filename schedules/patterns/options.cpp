@@ -14,7 +14,7 @@ std::uint32_t ScheduleOptions::number(std::string_view name, std::uint32_t other
   std::uint32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value == 0) {
-    throw RuleError(fmt::format("{} is \"{}\"; it must be a positive whole number", name, text));
+    throw RuleError(fmt::format("{} is \"{}\": must be a positive whole number", name, text));
   }
   return value;
 }
@@ -25,7 +25,7 @@ std::string_view ScheduleOptions::choice(std::string_view name,
   if (found == settings.end()) return values.front();
   const auto value = std::find(values.begin(), values.end(), found->second);
   if (value == values.end()) {
-    throw RuleError(fmt::format("{} is \"{}\"; it must be one of: {}", name, found->second,
+    throw RuleError(fmt::format("{} is \"{}\": must be one of {}", name, found->second,
                                 fmt::join(values, ", ")));
   }
   return *value;

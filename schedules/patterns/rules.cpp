@@ -10,7 +10,7 @@ namespace penstock {
 
 Placement one_stage_a_rank(std::uint32_t ranks, std::uint32_t chunks) {
   if (chunks != 1) {
-    throw RuleError(fmt::format("there are {} chunks a rank; this schedule has one", chunks));
+    throw RuleError(fmt::format("needs 1 chunk per rank, got {}: set /parallel/chunks=1", chunks));
   }
   return Placement::loop(ranks, 1);
 }
@@ -19,7 +19,7 @@ namespace {
 
 void require_two_chunks(std::uint32_t chunks) {
   if (chunks == 2) return;
-  throw RuleError(fmt::format("there are {} chunks a rank; this schedule has two by rule", chunks));
+  throw RuleError(fmt::format("needs 2 chunks per rank, got {}: set /parallel/chunks=2", chunks));
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ Placement two_directions(std::uint32_t ranks, std::uint32_t chunks) {
 void require_vee(std::string_view rule, const Placement& placement, std::uint32_t chunks) {
   if (placement == Placement::vee(placement.ranks(), chunks)) return;
   throw RuleError(
-      fmt::format("{} needs {} stages a rank that snake over the ranks: 0, 1, …, p-1, "
+      fmt::format("{} needs {} stages per rank that snake over the ranks: 0, 1, …, p-1, "
                   "p-1, …, 0",
                   rule, chunks));
 }
@@ -54,7 +54,7 @@ void require_one_stage_a_rank(std::string_view rule, const Placement& placement)
     const Rank rank = placement.rank_of_slot(slot);
     if (++held[index(rank)] > 1) {
       throw RuleError(
-          fmt::format("rank {} holds several stages; {} has one a rank", index(rank), rule));
+          fmt::format("rank {} holds several stages; {} needs one per rank", index(rank), rule));
     }
   }
 }
@@ -62,7 +62,7 @@ void require_one_stage_a_rank(std::string_view rule, const Placement& placement)
 void require_no_replicas(std::string_view rule, const Placement& placement) {
   for (Stage stage : placement.stages()) {
     if (placement.replicas(stage) > 1) {
-      throw RuleError(fmt::format("stage {} has {} replicas; {} is defined for one", index(stage),
+      throw RuleError(fmt::format("stage {} has {} replicas; {} supports one", index(stage),
                                   placement.replicas(stage), rule));
     }
   }

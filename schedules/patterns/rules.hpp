@@ -7,15 +7,16 @@
 
 namespace penstock {
 
-/// The loop placement for rules with one stage a rank; throws RuleError for other chunks.
+/// The loop placement for rules with one stage per rank. Throws RuleError unless there is one
+/// chunk.
 Placement one_stage_a_rank(std::uint32_t ranks, std::uint32_t chunks);
 
-/// The V placement of two chunks a rank; throws RuleError for other chunks.
+/// The V placement of two chunks per rank. Throws RuleError for other numbers of chunks.
 Placement vee_of_two(std::uint32_t ranks, std::uint32_t chunks);
-/// Two copies of the model in opposite directions; throws RuleError unless there are two chunks.
+/// Two copies of the model in opposite directions. Throws RuleError unless there are two chunks.
 Placement two_directions(std::uint32_t ranks, std::uint32_t chunks);
 
-/// Throws RuleError unless the stages snake over the ranks, so many on each.
+/// Throws RuleError unless the stages snake over the ranks with this many on each.
 void require_vee(std::string_view rule, const Placement& placement, std::uint32_t chunks = 2);
 /// Throws RuleError unless the placement is the one that `two_directions` makes.
 void require_two_directions(std::string_view rule, const Placement& placement);
@@ -24,11 +25,10 @@ void require_one_stage_a_rank(std::string_view rule, const Placement& placement)
 /// Throws RuleError when a stage has replicas.
 void require_no_replicas(std::string_view rule, const Placement& placement);
 
-/// The bubble as a share of the makespan, when each rank works `work` and idles `idle`.
+/// The bubble as a share of the makespan: `idle` / (`idle` + `work`).
 constexpr double share_idle(double idle, double work) { return idle / (work + idle); }
 
-/// (p-1)/(m+p-1): the share of the makespan that ranks idle when the pipeline fills and drains
-/// once.
+/// (p-1)/(m+p-1): the bubble when the pipeline fills and drains once, as a share of the makespan.
 double fill_and_drain_bubble(std::uint32_t ranks, std::uint32_t chunks, std::uint32_t microbatches);
 
 }  // namespace penstock

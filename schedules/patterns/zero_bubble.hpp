@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-/// The hand-made zero-bubble orders: 1f1b with the backward split, `reach` times its warm-up of
-/// p-1-r forwards, and each weight gradient `reach` times r input gradients behind its own.
+/// The handcrafted zero-bubble orders: 1f1b with the backward split, `reach` times its warm-up of
+/// p-1-r forwards, and each W `reach` times r I behind its own I.
 Schedule zero_bubble_order(std::string_view rule, std::uint32_t reach, const Placement& placement,
                            const ScheduleOptions& options);
 

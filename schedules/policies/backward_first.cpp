@@ -20,7 +20,7 @@ std::unique_ptr<Policy> make(const Placement& /*placement*/, const ScheduleOptio
 
 constinit extern const PolicyEntry backward_first_entry{
     .name = "backward-first",
-    .summary = "a backward whenever there is one, else a forward; weight gradients last",
+    .summary = "backwards before forwards; weight gradients last",
     .make = make,
 };
 

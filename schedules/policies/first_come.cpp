@@ -20,7 +20,7 @@ std::unique_ptr<Policy> make(const Placement& /*placement*/, const ScheduleOptio
 
 constinit extern const PolicyEntry first_come_entry{
     .name = "first-come",
-    .summary = "what has been ready for longest",
+    .summary = "the action that has been ready longest",
     .make = make,
 };
 

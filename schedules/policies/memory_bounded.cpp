@@ -7,8 +7,8 @@
 namespace penstock {
 namespace {
 
-/// Begins a forward only where that leaves room for what must follow it on the same rank before
-/// anything is given back: the forwards of the stages behind it. One microbatch can always go on.
+/// Starts a forward only when the rank has room for it and for the forwards of its later stages,
+/// which must run before anything is freed. One microbatch can always proceed.
 class MemoryBounded final : public Policy {
  public:
   MemoryBounded(std::vector<std::uint32_t> most, std::vector<std::uint32_t> takes)
@@ -24,11 +24,11 @@ class MemoryBounded final : public Policy {
 
  private:
   std::vector<std::uint32_t> most_;   // by rank
-  std::vector<std::uint32_t> takes_;  // by stage: with those behind it on its rank
+  std::vector<std::uint32_t> takes_;  // by stage: with the later stages on its rank
 };
 
-/// As many as 1f1b needs: one for each rank behind and for itself, and p more for each further
-/// stage that the rank holds.
+/// The limit of 1f1b: one for the rank and each later rank, and p more for each further stage on
+/// the rank.
 std::uint32_t usual(const Placement& placement, Rank rank) {
   const auto stages = static_cast<std::uint32_t>(placement.stages_of(rank).size());
   return placement.ranks() * stages - index(rank);
@@ -55,21 +55,22 @@ std::unique_ptr<Policy> make(const Placement& placement, const ScheduleOptions& 
     most.push_back(options.number("activations", usual(placement, rank)));
     const std::size_t stages = placement.stages_of(rank).size();
     if (most.back() >= stages) continue;
-    throw RuleError(fmt::format("activations is {}, but rank {} holds {} stages, each with one",
-                                most.back(), index(rank), stages));
+    throw RuleError(
+        fmt::format("activations is {}, but rank {} holds {} stages with one activation each",
+                    most.back(), index(rank), stages));
   }
   return std::make_unique<MemoryBounded>(std::move(most), activations_taken(placement));
 }
 
 constexpr ScheduleOption options[] = {
-    {"activations", "the most that a rank holds; default p-r, and p more for each further stage"},
+    {"activations", "most activations per rank; default p-r, plus p for each further stage"},
 };
 
 }  // namespace
 
 constinit extern const PolicyEntry memory_bounded_entry{
     .name = "memory-bounded",
-    .summary = "backward first, and no forward that would have a rank hold more than it may",
+    .summary = "backward first; no forward that would exceed the activation limit of its rank",
     .options = options,
     .make = make,
 };

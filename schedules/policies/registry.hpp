@@ -11,15 +11,15 @@
 
 namespace penstock {
 
-/// One way to decide the order of work while it runs. A policy is one .cpp of this folder.
+/// A way to choose the order at run time: one .cpp in this folder.
 struct PolicyEntry {
   std::string_view name;
   std::string_view summary;
-  bool splits_backward = false;  // always, rather than by an option
+  bool splits_backward = false;  // always, not by option
   std::span<const ScheduleOption> options = {};
 
-  /// Throws RuleError when an option has no meaning. `prices` has each stage; it is empty where a
-  /// policy is made only to see whether it takes the options.
+  /// Throws RuleError for an invalid option. `prices` has each stage; it is empty when a policy is
+  /// made only to check its options.
   std::unique_ptr<Policy> (*make)(const Placement& placement, const ScheduleOptions& options,
                                   std::span<const StagePrice> prices);
 };
@@ -30,23 +30,23 @@ std::span<const PolicyEntry* const> policy_entries();
 /// The options that a policy takes: those of all policies and its own.
 std::vector<ScheduleOption> options_of_policy(const PolicyEntry& entry);
 
-/// Makes a policy after checking that it takes every option given. Throws RuleError.
+/// Makes a policy after checking its options. Throws RuleError.
 std::unique_ptr<Policy> make_policy(const PolicyEntry& entry, const Placement& placement,
                                     const ScheduleOptions& options,
                                     std::span<const StagePrice> prices = {});
 
-/// Where the stages lie under a policy: the option "placement", loop or vee.
+/// The placement of the stages under a policy: the option "placement", loop or vee.
 Placement policy_placement(std::uint32_t ranks, std::uint32_t chunks,
                            const ScheduleOptions& options);
-/// What there is to do, with backwards whole or split as the policy or its option "backward" says.
+/// The actions to run, with backwards whole or split as the policy or its option "backward" says.
 Schedule policy_work(const PolicyEntry& entry, const Placement& placement,
                      const ScheduleOptions& options);
 
-/// How urgent a pass is where backwards go first: they let others go on, forwards begin something
-/// new, and weight gradients nobody waits for.
+/// Urgency of a pass when backwards go first: they unblock others, forwards start new work, and no
+/// rank waits for W.
 int urgency(Pass pass);
 
-/// The most urgent candidate that `allowed` lets pass; of equals, that which has waited longest.
+/// The most urgent candidate that `allowed` accepts; ties go to the one ready longest.
 template <class Allowed>
 std::optional<std::size_t> most_urgent(std::span<const Candidate> candidates, Allowed allowed) {
   std::optional<std::size_t> best;

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-/// Keeps to rows that were found beforehand.
+/// Follows rows found beforehand.
 class ZeroBubble final : public Policy {
  public:
   explicit ZeroBubble(Schedule schedule) : schedule_(std::move(schedule)) {}
@@ -25,7 +25,7 @@ class ZeroBubble final : public Policy {
   }
 
  private:
-  /// R stands for the I that it is run for.
+  /// R takes the turn of its I.
   static Pass turn_of(Pass pass) { return pass == Pass::recompute ? Pass::backward_input : pass; }
 
   Schedule schedule_;
@@ -35,7 +35,7 @@ void require_one_chain(const Placement& placement) {
   require_one_stage_a_rank("zero-bubble", placement);
   require_no_replicas("zero-bubble", placement);
   if (placement.chains().size() > 1) {
-    throw RuleError("there are several copies of the model; zero-bubble is defined for one");
+    throw RuleError("the placement has several copies of the model; zero-bubble supports one");
   }
 }
 
@@ -69,14 +69,14 @@ std::unique_ptr<Policy> make(const Placement& placement, const ScheduleOptions& 
 }
 
 constexpr ScheduleOption options[] = {
-    {"activations", "the most that a rank holds, of which I gives a part back; default 2p-1"},
+    {"activations", "most activations per rank (I frees a part of each); default 2p-1"},
 };
 
 }  // namespace
 
 constinit extern const PolicyEntry zero_bubble_entry{
     .name = "zero-bubble",
-    .summary = "F, I and W by what they take, so that ranks wait as little as `activations` allow",
+    .summary = "plans F, I and W by duration for the smallest bubble that `activations` allow",
     .splits_backward = true,
     .options = options,
     .make = make,

@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-/// The input is wrong (exit 3). The text says what is wrong and what would be right; `where` is the
-/// place inside the input, a JSON pointer or "row 2, column 5", and may be empty.
+/// Invalid input (exit 3). The text says what is wrong and what would be right. `where` is the
+/// place in the input, a JSON pointer or "row 2, column 5", or empty.
 class InputError : public std::runtime_error {
  public:
   InputError(std::string where, const std::string& what)
@@ -20,7 +20,7 @@ class InputError : public std::runtime_error {
   std::string where_;
 };
 
-/// A key of the input as one step of a JSON pointer, its slash in front.
+/// A key as one step of a JSON pointer, with the leading slash.
 inline std::string pointer_step(std::string_view key) {
   std::string step = "/";
   for (const char c : key) {
@@ -35,13 +35,13 @@ inline std::string pointer_step(std::string_view key) {
   return step;
 }
 
-/// The program was called wrongly (exit 2).
+/// Wrong usage of the program (exit 2).
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A schedule rule does not allow the sizes or options it was given. The text states the rule.
+/// A schedule rule does not support its sizes or options. The text states the rule.
 class RuleError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

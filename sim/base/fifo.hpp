@@ -5,8 +5,7 @@
 
 namespace penstock {
 
-/// A queue in one array: what is taken from its front is dropped now and then, so that it allocates
-/// next to nothing.
+/// A queue in one array. Taken items are dropped in batches, so it rarely allocates.
 template <class Item>
 class Fifo {
  public:

@@ -4,7 +4,7 @@
 
 namespace penstock {
 
-/// The largest sizes that are accepted. Input beyond them is refused before anything is allocated.
+/// Upper limits of input sizes, checked before anything is allocated.
 struct Limits {
   static constexpr std::uint32_t ranks = 16'384;
   static constexpr std::uint32_t stages = 65'536;

@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-/// The entry of a registry with some name, or nullptr.
+/// The registry entry with this name, or nullptr.
 template <class Entry>
 const Entry* find_named(std::span<const Entry* const> entries, std::string_view name) {
   for (const Entry* entry : entries) {

@@ -8,11 +8,10 @@ namespace penstock {
 
 /// A device of the pipeline, 0-based.
 enum class Rank : std::uint32_t {};
-/// A slice of the model as a schedule numbers it; with several chunks a rank, stages outnumber
-/// ranks.
+/// A stage of the model in a schedule's numbering; with several chunks per rank there are more
+/// stages than ranks.
 enum class Stage : std::uint32_t {};
-/// A share of the batch, 0-based; under sequence slicing, one slice of one (microbatch * slices +
-/// slice).
+/// A microbatch, 0-based; under sequence slicing, a slice of one (microbatch * slices + slice).
 enum class Microbatch : std::uint32_t {};
 /// A layer of the model graph, in the order it was added.
 enum class LayerIndex : std::uint32_t {};
@@ -21,20 +20,20 @@ template <class Number>
 concept NumberType =
     std::is_enum_v<Number> && std::same_as<std::underlying_type_t<Number>, std::uint32_t>;
 
-/// The plain value, to index an array with.
+/// The plain value, for indexing.
 template <NumberType Number>
 constexpr std::uint32_t index(Number number) {
   return static_cast<std::uint32_t>(number);
 }
 
-/// Ends of links that are no rank of the pipeline: the memory of the host of the rank at the other
-/// end, and that rank's copies in the other data replicas.
+/// Ends of links other than ranks: the host memory of the rank at the other end, and that rank's
+/// copies in the other data replicas.
 constexpr Rank host_memory{UINT32_MAX};
 constexpr Rank data_replicas{UINT32_MAX - 1};
 /// Whether an end of a link is a rank of the pipeline.
 constexpr bool is_rank(Rank end) { return end < data_replicas; }
 
-/// The range first, first + 1, … as numbers of one kind, for range-based loops.
+/// The range first, first + 1, … of one number type, for range-based loops.
 template <NumberType Number>
 class Numbers {
  public:

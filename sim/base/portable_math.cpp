@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-// ln 2 in two parts: a whole number below 2^11 times the first is exact.
+// ln 2 in two parts: whole numbers below 2^11 times the first part are exact.
 constexpr double ln2_high = 6.93147180369123816490e-01;
 constexpr double ln2_low = 1.90821492927058770002e-10;
 constexpr double half_sqrt2 = 0.70710678118654752440;
@@ -28,7 +28,7 @@ double portable_log(double x) {
 }
 
 double portable_exp(double x) {
-  // x = k ln 2 + r with |r| at most ln 2 / 2, where fourteen terms of the series are enough.
+  // x = k ln 2 + r with |r| at most ln 2 / 2, for which fourteen terms are enough.
   const double k = std::floor(x / (ln2_high + ln2_low) + 0.5);
   const double r = (x - k * ln2_high) - k * ln2_low;
   double sum = 1;

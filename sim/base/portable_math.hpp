@@ -2,9 +2,9 @@
 
 namespace penstock {
 
-/// Logarithm and exponential that give the same bytes on every machine, which those of the C
-/// library do not: they use nothing but operations that IEEE 754 rounds exactly. Within 1e-15 of
-/// the true value, relatively (of the logarithm near 1: absolutely).
+/// Logarithm and exponential with the same bytes on every machine, unlike those of the C library:
+/// they use only operations that IEEE 754 rounds exactly. Relative error within 1e-15 (logarithm
+/// near 1: absolute).
 
 /// `x` must be positive, finite and not subnormal.
 double portable_log(double x);

@@ -21,7 +21,7 @@ struct Rational {
   double at(double x) const { return polynomial(above, x) / polynomial(below, x); }
 };
 
-// The middle, the tails, and the far tails.
+// The centre, the tails, and the far tails.
 constexpr Rational middle{
     {3.3871328727963666080e0, 1.3314166789178437745e+2, 1.9715909503065514427e+3,
      1.3731693765509461125e+4, 4.5921953931549871457e+4, 6.7265770927008700853e+4,
@@ -61,7 +61,7 @@ std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
 }
 
 double uniform(std::uint64_t bits) {
-  // The middles of 2^52 equal parts: as many as leave room for the half.
+  // Midpoints of 2^52 equal parts: 52 bits leave room for the half.
   return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
 }
 

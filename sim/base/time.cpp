@@ -8,7 +8,7 @@
 namespace penstock {
 
 Time from_us(double microseconds) {
-  // The default rounding mode is to nearest, ties to even; nothing here changes it.
+  // The default rounding mode is to nearest, ties to even.
   return {std::llrint(microseconds * 1e6)};
 }
 

@@ -8,8 +8,8 @@
 
 namespace penstock {
 
-/// A moment or a length of time: an integer count of picoseconds, so that equal inputs give equal
-/// bytes on every machine.
+/// A moment or a duration in integer picoseconds, so that equal inputs give equal bytes on every
+/// machine.
 struct Time {
   std::int64_t picoseconds = 0;
 
@@ -31,12 +31,11 @@ constexpr Time max_time{std::numeric_limits<std::int64_t>::max()};
 /// Rounds once to picoseconds, half to even. `microseconds` must be finite and below 9e12.
 Time from_us(double microseconds);
 
-/// So many picoseconds after a moment, rounded half to even; what lies beyond the clock is at its
-/// end. For what may be overtaken before it comes.
+/// This many picoseconds after a moment, rounded half to even, saturating at the end of the clock.
+/// For events that may be superseded.
 Time later(Time moment, double picoseconds);
 
-/// Whole nanoseconds, in which the clocks of machines count, and what of a time they can hold.
-/// `nanoseconds` must be within 9e15, 104 days.
+/// Whole nanoseconds, the unit of machine clocks. `nanoseconds` must be within 9e15, 104 days.
 constexpr Time from_ns(std::int64_t nanoseconds) { return {nanoseconds * 1000}; }
 constexpr std::int64_t to_ns(Time time) { return time.picoseconds / 1000; }
 
@@ -46,14 +45,14 @@ constexpr double to_us(Time time) { return static_cast<double>(time.picoseconds)
 /// Exact decimal text in microseconds without trailing zeros: 1500000 ps is "1.5".
 std::string text_us(Time time);
 
-/// A unit to give times in.
+/// A unit for displaying times.
 struct TimeUnit {
   std::string_view name;
   std::int64_t picoseconds;
   friend bool operator==(const TimeUnit&, const TimeUnit&) = default;
 };
 
-/// The largest of s, ms, µs, ns and ps that goes into `longest` at least once; µs for no time.
+/// The largest of s, ms, µs, ns and ps not above `longest`; µs for zero.
 TimeUnit unit_for(Time longest);
 
 }  // namespace penstock

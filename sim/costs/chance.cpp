@@ -16,8 +16,8 @@ namespace {
 
 void check_rank(const Plan& plan, Rank rank, const std::string& where) {
   if (index(rank) < plan.ranks) return;
-  throw InputError(
-      where, fmt::format("there is no rank {}; ranks are 0 to {}", index(rank), plan.ranks - 1));
+  throw InputError(where,
+                   fmt::format("unknown rank {}; ranks are 0 to {}", index(rank), plan.ranks - 1));
 }
 
 void check_ranks(const Plan& plan, const Chance& chance) {
@@ -30,7 +30,7 @@ void check_ranks(const Plan& plan, const Chance& chance) {
   }
 }
 
-/// How many times as long each task takes as its class says.
+/// The duration factor of each task, relative to its class.
 class Factors {
  public:
   Factors(const Plan& plan, const Chance& chance, std::uint32_t number);
@@ -73,8 +73,8 @@ double Factors::of(TaskId task) const {
   return lognormal(task, chance_.transfer_jitter) * slow_links_[work.resource - plan_.ranks];
 }
 
-/// 64 random bits of a task: its key and the number of the draw are the counter; the key holds the
-/// data replica above the seed.
+/// 64 random bits of a task. The counter is the task key and the draw number; the key is the seed
+/// with the data replica above it.
 std::uint64_t Factors::bits(TaskId task) const {
   const WorkClass& work = plan_.class_of(task);
   const Rank rank =
@@ -106,10 +106,10 @@ double Factors::lognormal(TaskId task, double sigma) const {
   return portable_exp(sigma * normal_quantile(uniform(bits(task))) - sigma * sigma / 2);
 }
 
-/// A time that is `factor` as long, rounded half to even; to one beyond the clock, which the check
-/// of the sum refuses, where it would not even fit that.
+/// A time scaled by a factor, rounded half to even; out of range becomes a value beyond the clock,
+/// which the check of the sum rejects.
 Time scaled(Time time, double factor) {
-  if (factor == 1) return time;  // times above 2^53 ps are no doubles
+  if (factor == 1) return time;  // times above 2^53 ps are not exact as doubles
   constexpr double most_picoseconds = 9.1e18;
   return {std::llrint(std::min(static_cast<double>(time.picoseconds) * factor, most_picoseconds))};
 }

@@ -3,13 +3,13 @@
 namespace penstock {
 namespace {
 
-/// The devices that hold the same of these parameters.
+/// The devices that hold the same parameters.
 Holders holders_of(const SharedParameters& parameters, const StageDemand& stage,
                    std::uint32_t data) {
   return {parameters.copies, static_cast<double>(data), stage.ranks};
 }
 
-/// Once round the ring of every group of devices that hold the same.
+/// Once around the ring of every such group of devices.
 Carried once_round(const StageCollective& collective, const StageDemand& stage,
                    std::uint32_t data) {
   Carried carried;

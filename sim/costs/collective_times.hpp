@@ -11,28 +11,28 @@
 
 namespace penstock {
 
-/// What one device puts on its link, and how many latencies that takes one after the other.
+/// Bytes that one device sends on its link, and the number of sequential latencies.
 struct Carried {
   double bytes = 0;
   double steps = 0;
 };
 
-/// Collectives once round a ring of all devices that hold the same: n of them sum in n - 1 steps,
-/// each with a share of the whole, and hand results round in as many. One device sends as much
-/// whatever way is chosen. `data` is the number of data replicas.
+/// The load of collectives around a ring of all holders: an all-reduce over n devices takes n - 1
+/// reduce steps and n - 1 gather steps, each with a shard. A device sends the same bytes with any
+/// algorithm. `data` is the number of data replicas.
 Carried carried_by(const std::vector<StageCollective>& collectives, const StageDemand& stage,
                    std::uint32_t data);
 
-/// How long those who hold the same of a model stage take for what they do together: by the
-/// hardware's own word, for which it is asked once, or else once round a ring.
+/// The time of collectives among holders of a model stage: from the hardware model, which is asked
+/// once, otherwise around a ring.
 class CollectiveTimes {
  public:
   /// Both must outlive it.
   CollectiveTimes(const Demand& demand, const HardwareModel& hardware)
       : demand_(demand), hardware_(hardware) {}
 
-  /// One after the other. `way` leads from a device to the next that holds the same, and in a ring
-  /// the device sends `carried` there.
+  /// Sequential. `way` leads from a device to the next holder; in a ring the device sends `carried`
+  /// there.
   TransferTime of(std::uint32_t model_stage, const std::vector<StageCollective>& collectives,
                   const Carried& carried, const Link& way);
 

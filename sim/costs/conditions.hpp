@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-/// What a run meets with besides the costs of its plan: what ranks share and what holds them up.
+/// Runtime conditions besides costs: what ranks share, and what delays them.
 struct Conditions {
   Network network;
 
@@ -16,9 +16,9 @@ struct Conditions {
   double compute_slowdown = 1;   // of an action while a transfer of its rank is in flight
   double transfer_slowdown = 1;  // of a transfer while one of its ranks runs an action
 
-  bool blocking_sends = false;  // a rank goes on only when what it sends has left
+  bool blocking_sends = false;  // a rank continues only after its sends have left
   bool rendezvous = false;      // a transfer starts only when its reader waits for it
-  std::uint32_t in_flight = 0;  // transfers that a rank sends, or receives, at a time; 0: any
+  std::uint32_t in_flight = 0;  // concurrent sends, and receives, of a rank; 0: unlimited
 };
 
 }  // namespace penstock

@@ -19,17 +19,16 @@ constexpr double most_bytes = 9e18;
 
 [[noreturn]] void too_long(const std::string& where) {
   throw InputError(where,
-                   "the times of all actions add up to more than 104 days, which is as long "
-                   "as the clock runs");
+                   "the times of all actions add up to more than 104 days, the range of the clock");
 }
 
 [[noreturn]] void too_large() {
   throw InputError("/model",
-                   "the buffers of all actions add up to more than 9e18 bytes, which is as "
-                   "much as is counted");
+                   "the buffers of all actions add up to more than 9e18 bytes, the largest total "
+                   "supported");
 }
 
-/// Rounds to the clock, if the clock can hold it.
+/// Rounds to the clock; throws when out of range.
 Time checked_time(double microseconds) {
   if (microseconds * 1e6 > most_picoseconds) too_long("/model");
   return from_us(microseconds);
@@ -40,7 +39,7 @@ std::uint64_t checked_bytes(double bytes) {
   return static_cast<std::uint64_t>(std::llrint(bytes));
 }
 
-/// The field of a layer that would have told how long a pass takes.
+/// The layer field that is missing for a pass.
 std::string_view field_for(Pass pass) {
   switch (pass) {
     case Pass::forward:
@@ -58,7 +57,7 @@ std::string in_layer(const Layer& layer) {
   return layer.name.empty() ? std::string() : fmt::format(" in layer \"{}\"", layer.name);
 }
 
-/// How long an action of a stage takes on one of its layers.
+/// The time of an action on one layer of its stage.
 double layer_us(const WorkClass& work, const Layer& layer, const HardwareModel& hardware) {
   const bool again = work.recomputes || work.pass == Pass::recompute;
   const double again_us = again ? hardware.compute_us(layer, Pass::recompute).value_or(0) : 0;
@@ -72,14 +71,14 @@ double layer_us(const WorkClass& work, const Layer& layer, const HardwareModel& 
   return *time + again_us;
 }
 
-/// Where those lie who hold the same as a rank: in other data replicas or its own group, or on the
+/// The next holder of the same weights: in the other data replicas, the rank's own group, or the
 /// next rank.
 Rank next_to(Rank rank, const StageDemand& stage, std::uint32_t data) {
   const bool across_ranks = data == 1 && stage.ranks.size() > 1;
   return across_ranks ? next_holder(stage.ranks, rank) : data_replicas;
 }
 
-/// What prices one plan.
+/// Everything that prices one plan.
 struct Prices {
   const Plan& plan;
   const ModelGraph& model;
@@ -102,7 +101,7 @@ struct Prices {
   }
 };
 
-/// The collectives of an action, those of the recomputation that it begins with in front.
+/// The collectives of an action, starting with those of its recomputation.
 std::vector<StageCollective> collectives_of(const WorkClass& work, const StageDemand& stage) {
   std::vector<StageCollective> all;
   if (work.recomputes) all = stage.of(Pass::recompute).collectives;
@@ -111,7 +110,7 @@ std::vector<StageCollective> collectives_of(const WorkClass& work, const StageDe
   return all;
 }
 
-/// How long an action takes for its collectives.
+/// The time of an action's collectives.
 double carrying_us(const WorkClass& work, Prices& prices) {
   const std::uint32_t number = prices.stage_of(work);
   const StageDemand& stage = prices.demand.stages[number];
@@ -124,7 +123,7 @@ double carrying_us(const WorkClass& work, Prices& prices) {
   return time.occupies_us + time.latency_us;
 }
 
-/// How long the layers of an action take.
+/// The time of an action's layers.
 double layers_us(const WorkClass& work, const Prices& prices) {
   if (!runs_layers(work.pass)) return 0;
   double sum_us = 0;
@@ -143,7 +142,7 @@ double action_us(const WorkClass& work, Prices& prices) {
   return demand.collectives_overlap ? std::max(both_us, own_us) : both_us + own_us;
 }
 
-/// The time of a transfer; fills in the size of its buffer where the kind of buffer leaves it open.
+/// The time of a transfer. Sets the size of its buffer if the buffer kind leaves it open.
 TransferTime transfer_time(const WorkClass& work, Prices& prices, Costs& costs) {
   const Link& link = prices.plan.link(work.resource);
   const std::uint32_t number = prices.stage_of(work);
@@ -160,7 +159,7 @@ TransferTime transfer_time(const WorkClass& work, Prices& prices, Costs& costs) 
   return prices.collectives.of(number, own.collectives, carried, link);
 }
 
-/// A fused cell lasts as long as its longer part; the second part adds nothing to the first.
+/// A fused cell lasts as long as its longer part; the second part adds nothing.
 void fuse_durations(const Plan& plan, std::vector<Time>& duration) {
   for (std::size_t c = 0; c < plan.classes.size(); ++c) {
     const WorkClass& work = plan.classes[c];
@@ -172,7 +171,7 @@ void fuse_durations(const Plan& plan, std::vector<Time>& duration) {
   }
 }
 
-/// Nothing that adds durations or sizes up later can overflow after this.
+/// Ensures that later sums of durations and sizes cannot overflow.
 void check_totals(const Plan& plan, const Costs& costs) {
   std::vector<double> count(plan.classes.size());
   for (const std::uint32_t work : plan.work) count[work] += 1;
@@ -216,7 +215,7 @@ Costs price(const Plan& plan, const ModelGraph& model, const Partition& partitio
 }
 
 void check_clock(const Plan& plan, const Costs& costs, const std::string& where, double stretch) {
-  // No more launches stand in front of a task than there are tasks.
+  // At most as many launches precede a task as there are tasks.
   double picoseconds = static_cast<double>(costs.launch.picoseconds) +
                        static_cast<double>(costs.issue.picoseconds) * plan.tasks();
   for (TaskId task = 0; task < plan.tasks(); ++task) {

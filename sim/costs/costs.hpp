@@ -13,18 +13,18 @@
 
 namespace penstock {
 
-/// What the classes of a plan cost.
+/// The costs of a plan's classes.
 struct Costs {
-  std::vector<Time> duration;        // by work class: how long it holds its rank or link
-  std::vector<Time> latency;         // by work class: how much later its result is there
+  std::vector<Time> duration;        // by work class: time on its rank or link
+  std::vector<Time> latency;         // by work class: from its end until the result arrives
   std::vector<std::uint64_t> bytes;  // by buffer class
 
-  // By task, where chance makes tasks of a class differ; else empty.
+  // By task, when chance makes tasks of a class differ; otherwise empty.
   std::vector<Time> task_duration;
   std::vector<Time> task_latency;
 
-  // The host issues the actions of its rank one after the other, each taking `issue`; an action
-  // can start `launch` after it was issued.
+  // The host issues the actions of its rank one after the other, `issue` each; an action can start
+  // `launch` after its issue.
   Time issue{};
   Time launch{};
 
@@ -37,17 +37,15 @@ struct Costs {
   bool has_launches() const { return issue > Time{} || launch > Time{}; }
 };
 
-/// Prices every class of a plan, each duration rounded once. A pass takes the time of the layers of
-/// its stage, the extra time of its demand and that of its collectives; whether these overlap, the
-/// demand says too. A pass that begins by recomputing carries the collectives of both. Throws
-/// InputError when a layer lacks a time that the order needs, when a stage has no layers, or when
-/// the sum of all durations would not fit the clock (104 days).
+/// Prices every class of a plan, rounding each duration once. A pass takes the time of its layers,
+/// its extra time and its collectives; the demand says whether these overlap. A pass that starts
+/// with recomputation has the collectives of both. Throws InputError when a layer lacks a needed
+/// time, a stage has no layers, or the sum of all durations exceeds the clock (104 days).
 Costs price(const Plan& plan, const ModelGraph& model, const Partition& partition,
             const HardwareModel& hardware, const Demand& demand);
 
-/// Throws InputError, at `where`, unless the clock can hold all launches and tasks of a plan one
-/// after the other, each `stretch` times as long: nothing that adds times up later can overflow
-/// then.
+/// Throws InputError at `where` unless the clock can hold all launches and tasks of a plan in
+/// sequence, each `stretch` times as long: later sums of times cannot overflow then.
 void check_clock(const Plan& plan, const Costs& costs, const std::string& where,
                  double stretch = 1);
 

@@ -13,40 +13,40 @@
 
 namespace penstock {
 
-/// A collective of all devices that hold the same parameters of a stage, over these parameters or
-/// over tensors that belong to them.
+/// A collective of all holders of a stage's parameters, over the parameters or tensors belonging to
+/// them.
 struct StageCollective {
   CollectiveKind kind;
-  double factor = 1;  // bytes of its tensors for each byte of parameters
-  double times = 1;   // one after the other
+  double factor = 1;  // bytes of its tensors per byte of parameters
+  double times = 1;   // repetitions in sequence
 };
 
-/// What a pass or a transfer of a stage takes beside the work of its layers.
+/// The cost of a pass or transfer of a stage beyond its layers.
 struct PassDemand {
   double extra_us = 0;
-  std::optional<double> sent_bytes;          // of a transfer of other than its buffer's kind
-  std::vector<StageCollective> collectives;  // one after the other
+  std::optional<double> sent_bytes;          // of a transfer, when not that of its buffer kind
+  std::vector<StageCollective> collectives;  // in sequence
 };
 
-/// What one model stage holds, sends and takes on each device. Bytes are not yet rounded.
+/// What one model stage holds and sends per device, and its extra work. Bytes are unrounded.
 struct StageDemand {
   std::array<double, buffer_kinds> held_bytes{};  // by `BufferKind`: one buffer
   std::array<PassDemand, pass_count> passes;      // by `Pass`
-  double parameter_bytes = 0;                     // whole, whatever part of them is held
-  std::vector<SharedParameters> parameters;       // the same, apart by copies
-  std::vector<Rank> ranks;                        // that hold it, of all chains, ascending
+  double parameter_bytes = 0;                     // whole, not only the share held
+  std::vector<SharedParameters> parameters;       // the same, by number of copies
+  std::vector<Rank> ranks;                        // that hold it, in all chains, ascending
 
   double held(BufferKind kind) const { return held_bytes[static_cast<std::size_t>(kind)]; }
   const PassDemand& of(Pass pass) const { return passes[static_cast<std::size_t>(pass)]; }
   PassDemand& of(Pass pass) { return passes[static_cast<std::size_t>(pass)]; }
 };
 
-/// What the stages of a plan ask for beside the work of their layers.
+/// What the stages of a plan need beyond the work of their layers.
 struct Demand {
   std::vector<StageDemand> stages;  // by model stage
   std::uint32_t data = 1;           // data replicas of the pipeline
-  bool extra_overlaps = false;      // extra time runs beside the layers of its pass
-  bool collectives_overlap = true;  // and its collectives beside both; else behind them
+  bool extra_overlaps = false;      // extra time overlaps the layers of its pass
+  bool collectives_overlap = true;  // collectives overlap both; otherwise they follow
 };
 
 }  // namespace penstock

@@ -6,17 +6,17 @@
 
 namespace penstock {
 
-/// A physical link, which the transfers of several pairs of ranks may share.
+/// A physical link, which several pairs of ranks may share.
 struct NetworkLink {
   std::string name;
   double bandwidth_bytes_per_s = 0;
   double latency_us = 0;
 };
 
-/// The physical links that a transfer goes over, in order, by number.
+/// The physical links of a transfer, in order, by number.
 using Route = std::vector<std::uint32_t>;
 
-/// How transfers share a link: one after the other, or all at once with max-min fair shares.
+/// How transfers share a link: first come first served, or max-min fair.
 enum class Sharing : std::uint8_t { fifo, fair };
 
 /// The physical links under the links of a plan. Without links each link of the plan is private.
@@ -26,8 +26,8 @@ struct Network {
   Sharing sharing = Sharing::fair;
 };
 
-/// How long a tensor that travels alone holds its route, in microseconds: the slowest link sets the
-/// pace.
+/// Microseconds that a tensor without contention occupies its route: bytes over the slowest
+/// bandwidth.
 double occupied_us(double bytes, const std::vector<NetworkLink>& links, const Route& route);
 
 }  // namespace penstock

@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-/// The network of some hardware with the route of each link of a plan; without links where the
-/// hardware shares none. Throws InputError for a link that has no route.
+/// The network of some hardware with a route for each link of a plan; empty when no links are
+/// shared. Throws InputError for a link without a route.
 Network network_of(const Plan& plan, const HardwareModel& hardware);
 
 }  // namespace penstock

@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-/// What runs a plan is given: the plan, what its classes cost, and what it meets with besides.
-/// Engines and backends take this, and give a timeline or say why there is none.
+/// A plan with its costs and conditions: the input of engines and backends, which return a timeline
+/// or say why there is none.
 struct PricedPlan {
   Plan plan;
   Costs costs;

@@ -21,9 +21,8 @@ using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirection
                                     boost::no_property, OverLink>;
 using Vertex = std::uint32_t;
 
-/// A number that looks like chance but follows from both ends and the place of the choice
-/// (SplitMix64): sums and differences of the ends would send regular patterns, such as every
-/// eighth device, all the same way.
+/// A hash of both ends and the place of the choice (SplitMix64). Sums or differences of the ends
+/// would route regular patterns, such as every eighth device, the same way.
 std::uint64_t hash_of(Vertex from, Vertex to, Vertex at) {
   std::uint64_t value = (std::uint64_t{from} << 32 | to) + at * 0x9e3779b97f4a7c15U;
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -33,7 +32,7 @@ std::uint64_t hash_of(Vertex from, Vertex to, Vertex at) {
 
 enum class Direction : std::uint8_t { ahead, back };
 
-/// Calls `visit(neighbour, link)` for each hop that leaves a vertex, or that comes to it.
+/// Calls `visit(neighbour, link)` for each hop out of a vertex, or into it.
 template <class Visitor>
 void for_each_hop(const Graph& graph, Vertex vertex, Direction direction, Visitor visit) {
   if (direction == Direction::ahead) {
@@ -47,8 +46,8 @@ void for_each_hop(const Graph& graph, Vertex vertex, Direction direction, Visito
   }
 }
 
-/// A breadth-first search from one end of a route, level by level. Boost's own colours all vertices
-/// and goes on to the other end; two of these meet halfway, whatever the size of the topology.
+/// A breadth-first search from one end of a route, level by level. Two of these meet halfway,
+/// whatever the size of the topology; Boost's search colours all vertices.
 class Search {
  public:
   Search(const Topology& topology, const Graph& graph, Node root, Direction direction)
@@ -56,11 +55,11 @@ class Search {
     distance_[index(root)] = 0;
   }
 
-  /// The vertices that are furthest away of those reached.
+  /// The vertices of the last level.
   const std::vector<Vertex>& level() const { return level_; }
   bool reached(Vertex vertex) const { return distance_.contains(vertex); }
 
-  /// One level further; `goal` counts as reached though it forwards nothing.
+  /// Adds one level; `goal` counts as reached even if it does not forward.
   void widen(Node goal) {
     ++depth_;
     std::vector<Vertex> next;
@@ -73,8 +72,8 @@ class Search {
     level_ = std::move(next);
   }
 
-  /// The links of a shortest way between a vertex that was reached and the root, beginning at the
-  /// vertex. `pick(vertex, n)` is which of n equal ways to take from a vertex.
+  /// The links of a shortest path between a reached vertex and the root, starting at the vertex.
+  /// `pick(vertex, n)` chooses among n equal hops from a vertex.
   template <class Pick>
   Route way_to_root(Vertex vertex, Pick pick) const {
     const Direction home = direction_ == Direction::ahead ? Direction::back : Direction::ahead;
@@ -102,8 +101,8 @@ class Search {
   std::unordered_map<Vertex, std::uint32_t> distance_;
 };
 
-/// Widens two searches towards each other, the narrower first; where they meet, all on shortest
-/// ways, or nowhere.
+/// Widens the narrower of two searches until they meet. Returns the vertices on shortest paths
+/// where they meet, or none.
 std::vector<Vertex> meet(Search& ahead, Node from, Search& back, Node to) {
   std::vector<Vertex> both;
   if (from == to) both.push_back(index(from));
@@ -143,8 +142,8 @@ Node Topology::add_end(std::string name) {
 
 std::uint32_t Topology::connect(Node from, Node to, const Speed& speed) {
   if (links.size() == Limits::network_links) {
-    throw InputError("/hardware", fmt::format("it has more than {} physical links, which is as "
-                                              "many as are accepted",
+    throw InputError("/hardware", fmt::format("more than {} physical links, the largest number "
+                                              "supported",
                                               Limits::network_links));
   }
   const auto link = static_cast<std::uint32_t>(links.size());

@@ -11,23 +11,22 @@
 
 namespace penstock {
 
-/// A place where physical links meet: a device, the memory of a host, a NIC, a switch.
+/// An end of physical links: a device, host memory, a NIC, a switch.
 enum class Node : std::uint32_t {};
 
-/// How fast a physical link is.
+/// Bandwidth and latency of a physical link.
 struct Speed {
   double bandwidth_bytes_per_s = 0;
   double latency_us = 0;
 };
 
-/// What stands where and which physical links lead from one place to another. A plain value, which
-/// a kind of topology or a scenario fills.
+/// Nodes and the physical links between them: a plain value filled by a topology or a scenario.
 struct Topology {
   struct Place {
     std::string name;
-    bool forwards;  // routes may lead through it, not only begin or end there
+    bool forwards;  // routes may pass through it
   };
-  /// A way over one link. Several hops may use the same link, which they then share.
+  /// A hop over one link. Several hops may share the same link.
   struct Hop {
     Node from;
     Node to;
@@ -38,18 +37,18 @@ struct Topology {
   std::vector<NetworkLink> links;
   std::vector<Hop> hops;
 
-  /// Something that passes on what comes: a switch, a NIC.
+  /// A node that forwards: a switch, a NIC.
   Node add_switch(std::string name);
-  /// Something where routes only begin and end: a device, the memory of a host.
+  /// A node where routes only begin and end: a device, host memory.
   Node add_end(std::string name);
-  /// A directed link, by the name "from>to"; its number. Throws InputError beyond
+  /// Adds a directed link named "from>to" and returns its number. Throws InputError beyond
   /// `Limits::network_links`.
   std::uint32_t connect(Node from, Node to, const Speed& speed);
   /// A link each way.
   void connect_both_ways(Node one, Node other, const Speed& speed);
 };
 
-/// Finds routes through a topology. May be asked from several threads at once.
+/// Finds routes through a topology. Thread-safe.
 class Router {
  public:
   explicit Router(Topology topology);
@@ -59,10 +58,9 @@ class Router {
 
   const Topology& topology() const;
 
-  /// The links from one node to another, as few as possible; nothing when there is no way. Of
-  /// several shortest ways a hash of both ends picks one, the same in every run, as switches with
-  /// static ECMP do. Looks only at what lies about half as far from either end, so that the size of
-  /// the topology does not matter.
+  /// The links of a shortest route between two nodes; nothing when there is none. Among equal
+  /// routes a hash of both ends picks one, the same in every run, like static ECMP in switches.
+  /// Searches from both ends, so the cost does not depend on the size of the topology.
   std::optional<Route> route(Node from, Node to) const;
 
  private:

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-/// Finds the task of a rank that does a pass of a stage for a microbatch.
+/// Finds the task of a rank for a pass of a stage and microbatch.
 class TaskFinder {
  public:
   explicit TaskFinder(const Plan& plan) {
@@ -68,7 +68,7 @@ void Dispatcher::for_each_need(const Placement& placement, Visitor visit) const 
       if (found != no_task) visit(found, task);
     };
     for (const Pass pass : own_needs(work.pass)) need(work.stage, pass);
-    // R waits for what its backward waits for.
+    // R waits for the inputs of its backward.
     const bool again = work.pass == Pass::recompute;
     for_each_handed_over(placement, work.stage, again ? Pass::backward : work.pass, need);
   }
@@ -81,7 +81,7 @@ void Dispatcher::ended(TaskId task, Time now) {
   }
 }
 
-/// The line of a task's like.
+/// The line of a task's class.
 Dispatcher::Line& Dispatcher::line_of(TaskId task) {
   auto& lines = lines_[plan_.class_of(task).resource];
   auto line = std::find_if(lines.begin(), lines.end(),
@@ -90,8 +90,7 @@ Dispatcher::Line& Dispatcher::line_of(TaskId task) {
   return *line;
 }
 
-/// Puts a task in line with its like. What becomes ready at one moment stands in the order of the
-/// plan.
+/// Adds a task to the line of its class; ties in plan order.
 void Dispatcher::add(TaskId task, Time now) {
   std::deque<Ready>& ready = line_of(task).ready;
   auto place = ready.end();
@@ -108,7 +107,7 @@ std::optional<TaskId> Dispatcher::choose(Rank rank, const std::function<bool(Tas
     const bool is_ready = missing_[next] == 0 && may_start(next);
     return is_ready ? std::optional(take(rank, next)) : std::nullopt;
   }
-  // The first of each class will do: they are alike, and it has waited longest.
+  // The first of each class: they are equal, and it has waited longest.
   std::vector<Ready> firsts;
   for (const Line& line : lines_[index(rank)]) {
     if (!line.ready.empty() && may_start(line.ready.front().task)) {
@@ -131,13 +130,13 @@ std::optional<TaskId> Dispatcher::choose(Rank rank, const std::function<bool(Tas
   return take(rank, firsts[*chosen].task);
 }
 
-/// A task that is chosen is a candidate no more.
+/// Removes a chosen task from the candidates.
 TaskId Dispatcher::take(Rank rank, TaskId task) {
   std::deque<Ready>& ready = line_of(task).ready;
   ready.erase(
       std::find_if(ready.begin(), ready.end(), [&](const Ready& one) { return one.task == task; }));
   count_activation(task, /*at_end=*/false);
-  // A plan has the backward for which an activation is made again directly behind.
+  // In a plan the backward directly follows its R.
   const bool again = plan_.class_of(task).pass == Pass::recompute;
   next_[index(rank)] = again ? task + 1 : no_task;
   return task;

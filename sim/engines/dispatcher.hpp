@@ -12,16 +12,16 @@
 
 namespace penstock {
 
-/// Keeps for each rank the actions that have all they need, whatever order the plan has them in,
-/// and lets a policy choose among them.
+/// Tracks the ready actions of each rank, independent of plan order, and lets a policy choose among
+/// them.
 class Dispatcher {
  public:
   Dispatcher(const Plan& plan, const Placement& placement, const Policy& policy);
 
   /// A task has ended, or a transfer has arrived.
   void ended(TaskId task, Time now);
-  /// What a free rank starts, of the candidates that `may_start` lets pass; it is a candidate no
-  /// more.
+  /// The action that a free rank starts, among the candidates that `may_start` accepts; removes it
+  /// from the candidates.
   std::optional<TaskId> choose(Rank rank, const std::function<bool(TaskId)>& may_start);
 
  private:
@@ -29,7 +29,7 @@ class Dispatcher {
     TaskId task;
     Time since;
   };
-  /// The actions of one class that are ready, ascending by `since`, then task.
+  /// The ready actions of one class, ascending by `since`, then task.
   struct Line {
     std::uint32_t work;
     std::deque<Ready> ready;
@@ -44,13 +44,13 @@ class Dispatcher {
 
   const Plan& plan_;
   const Policy& policy_;
-  std::vector<std::uint32_t> missing_;       // by task: how much of what it needs is not there
-  std::vector<std::uint32_t> first_reader_;  // by task: where its readers begin
+  std::vector<std::uint32_t> missing_;       // by task: inputs that are missing
+  std::vector<std::uint32_t> first_reader_;  // by task: start of its readers
   std::vector<TaskId> readers_;
   std::vector<std::vector<Line>> lines_;    // by rank
   std::vector<std::uint32_t> activations_;  // by rank
-  std::vector<std::uint32_t> chosen_;       // by rank: how many actions the policy chose
-  std::vector<TaskId> next_;  // by rank: the backward behind the R that it chose last, or no_task
+  std::vector<std::uint32_t> chosen_;       // by rank: actions chosen by the policy
+  std::vector<TaskId> next_;  // by rank: the backward of the R chosen last, or no_task
 };
 
 }  // namespace penstock

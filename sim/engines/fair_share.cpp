@@ -52,7 +52,7 @@ void FairShare::visit_link(std::uint32_t link) {
   component_links_.push_back(link);
 }
 
-/// Everything that hangs together with the touched links.
+/// Collects the connected component of the touched links.
 void FairShare::collect_component() {
   ++solution_;
   component_links_.clear();
@@ -81,7 +81,7 @@ void FairShare::visit_flow(Flow flow) {
   if (state.limit < most) limited_.push_back(flow);
 }
 
-/// The rate at which, all growing alike, the next link is full or the next flow at its limit.
+/// The common rate at which the next link is full or the next flow at its limit.
 double FairShare::smallest_share() {
   double smallest = std::numeric_limits<double>::infinity();
   std::erase_if(component_links_, [&](std::uint32_t link) { return links_[link].unfixed == 0; });
@@ -94,8 +94,8 @@ double FairShare::smallest_share() {
   return limited_.empty() ? smallest : std::min(smallest, flows_[limited_.back()].limit);
 }
 
-/// Fixes the flows at their limit and those of full links. Which links are full was settled before
-/// any flow is taken off, and all are taken off alike, so that their order decides nothing.
+/// Fixes flows at their limit and flows of full links. Full links are determined first, and all
+/// their flows are removed alike, so order does not matter.
 void FairShare::fix_all_at(double rate) {
   for (; !limited_.empty() && flows_[limited_.back()].limit <= rate; limited_.pop_back()) {
     fix(limited_.back(), rate);

@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-/// Flows over links with max-min fair rates: no flow can have more without one that has no more
-/// than it having less. Rates are in the unit of the capacities.
+/// Flows over links with max-min fair rates: no flow can gain without loss for a flow that has no
+/// more. Rates are in the unit of the capacities.
 class FairShare {
  public:
   using Flow = std::uint32_t;  // below the number of flows
@@ -16,28 +16,28 @@ class FairShare {
 
   FairShare(const std::vector<double>& capacities, std::uint32_t flows);
 
-  /// A flow begins. It goes over every link of `route`, each once, at no more than `limit`.
+  /// Starts a flow over the links of `route`, each once, with a rate of at most `limit`.
   void start(Flow flow, std::span<const std::uint32_t> route, double limit);
   void stop(Flow flow);
   void set_limit(Flow flow, double limit);
 
-  /// The rates of the flows that share links, directly or through others, with what has changed
-  /// since the last call, in no order. All others have kept theirs. Takes as long as it takes to
-  /// look at these flows once, and at their links once for each different rate.
+  /// The rates of all flows in the connected components changed since the last call, in no order.
+  /// All others keep their rates. Takes time proportional to these flows, plus their links times
+  /// the number of different rates.
   const std::vector<Rate>& solve();
 
  private:
   struct FlowState {
     std::span<const std::uint32_t> route;
     double limit = 0;
-    std::uint32_t visited = 0;  // the solution that last met it
+    std::uint32_t visited = 0;  // the last solution that visited it
     bool fixed = false;
   };
   struct LinkState {
     double capacity = 0;
     std::vector<Flow> flows;  // in no order
     double left = 0;
-    double share = 0;  // of what is left, for each flow that is not fixed
+    double share = 0;  // of the remaining capacity, per flow not fixed yet
     std::uint32_t unfixed = 0;
     std::uint32_t visited = 0;
   };
@@ -52,13 +52,13 @@ class FairShare {
 
   std::vector<LinkState> links_;
   std::vector<FlowState> flows_;
-  std::vector<std::uint32_t> touched_;  // links whose flows have changed
+  std::vector<std::uint32_t> touched_;  // links with changed flows
   std::uint32_t solution_ = 0;
 
-  // Of the component that is being solved.
+  // Of the current component.
   std::vector<std::uint32_t> component_links_;
   std::vector<Flow> component_flows_;
-  std::vector<Flow> limited_;  // those with a limit below what their links have, highest first
+  std::vector<Flow> limited_;  // limited below their links, highest limit first
   std::vector<Rate> rates_;
 };
 

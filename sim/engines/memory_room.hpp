@@ -10,19 +10,19 @@
 
 namespace penstock {
 
-/// What ranks with a capacity have taken or promised. A task takes all it will ever take when it
-/// starts, so that what is taken at its end, too, never goes over the capacity.
+/// Memory allocated or reserved on ranks with a capacity. A task reserves everything at its start,
+/// so what it allocates at its end never exceeds the capacity.
 class MemoryRoom {
  public:
   MemoryRoom(const Plan& plan, const Costs& costs, std::uint64_t capacity);
 
-  /// Whether these tasks, started together, leave every rank within its capacity. With `reserved`,
-  /// so many bytes more on `rank`.
+  /// Whether these tasks, started together, leave every rank within its capacity, with `reserved`
+  /// more bytes on `rank`.
   bool fits(std::span<const TaskId> tasks, Rank rank = {}, std::uint64_t reserved = 0) const;
   void start(TaskId task) { add(task, &Change::at_start); }
   void end(TaskId task) { add(task, &Change::at_end); }
 
-  /// What a task needs on a rank beyond what it gives back there when it starts.
+  /// What a task allocates on a rank beyond what it frees there at its start.
   std::uint64_t need(TaskId task, Rank rank) const;
   std::uint64_t held(Rank rank) const { return held_[index(rank)]; }
   std::uint64_t capacity() const { return capacity_; }
@@ -33,7 +33,7 @@ class MemoryRoom {
   }
 
  private:
-  /// What a class does to one rank, as unsigned numbers that wrap where it gives back.
+  /// The change of one rank's memory by a class, in wrapping unsigned numbers.
   struct Change {
     Rank rank;
     std::uint64_t at_start = 0;

@@ -23,7 +23,7 @@ void add_backwards(const Placement& placement, const std::vector<Stage>& chain,
 void add_order(const Plan& plan, const std::vector<TaskId>& tasks, Schedule& schedule) {
   for (const TaskId task : tasks) {
     const WorkClass& work = plan.class_of(task);
-    // Lowering puts R where it belongs, in front of its backward.
+    // Lowering puts R before its backward.
     if (is_transfer(work.pass) || work.pass == Pass::recompute) continue;
     schedule.on(Rank{work.resource}).emplace_back(work.pass, work.stage, plan.microbatch[task]);
   }

@@ -6,12 +6,12 @@
 namespace penstock {
 namespace {
 
-/// What the loop needs of a work class, side by side.
+/// The fields of a work class that the loop needs, contiguous.
 struct ClassCost {
   Time duration;
   Time latency;
   std::uint32_t resource;
-  bool launched;  // by the host of its rank; the second part of a fused cell comes with the first
+  bool launched;  // by its rank's host; the second part of a fused cell comes with the first
 };
 
 std::vector<ClassCost> class_costs(const Plan& plan, const Costs& costs) {
@@ -25,7 +25,7 @@ std::vector<ClassCost> class_costs(const Plan& plan, const Costs& costs) {
   return all;
 }
 
-/// Of the inputs of a task that has several, the one that arrived last; the first of equals.
+/// The input of a task that arrived last; ties go to the first.
 TaskId last_of(const Plan& plan, TaskId task, const Time* end) {
   TaskId last = no_task;
   plan.for_each_input(task, [&](TaskId input) {
@@ -34,11 +34,11 @@ TaskId last_of(const Plan& plan, TaskId task, const Time* end) {
   return last;
 }
 
-/// How far a run has come.
+/// Progress of a run.
 struct Progress {
   TaskId next;
   std::vector<Time> free_at;  // by resource
-  // By rank: when its last action could start as far as the host has a say.
+  // By rank: the earliest start of its last action by host launch.
   std::vector<Time> launched_at;
 };
 
@@ -67,8 +67,8 @@ Progress progress_before(TaskId first, const Plan& plan, const Costs& costs,
   return progress;
 }
 
-/// The one pass over the tasks. What most runs do not have costs them nothing: `by_task` when tasks
-/// of a class differ, `launches` when actions wait for their host.
+/// The pass over the tasks, specialised so that rare features cost nothing: `by_task` when tasks of
+/// a class differ, `launches` when actions wait for their host.
 template <bool by_task, bool launches>
 void run_tasks(const Plan& plan, const Costs& costs, Progress from, Timeline& timeline) {
   const std::vector<ClassCost> class_cost = class_costs(plan, costs);

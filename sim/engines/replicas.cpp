@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-/// What is drawn and run for each replica. The plan has the costs of the replica that runs.
+/// Draws and runs of all replicas. The plan has the costs of the current one.
 struct Draws {
   PricedPlan running;
   const Costs undrawn;
@@ -33,17 +33,17 @@ std::vector<TaskId> tasks_of(const Plan& plan, Pass pass) {
   return tasks;
 }
 
-/// When all that a task waits for in its own replica is there.
+/// When all inputs of a task in its own replica have arrived.
 Time ready_at(const Plan& plan, const Timeline& timeline, TaskId task) {
   Time ready{};
   plan.for_each_input(task, [&](TaskId input) { ready = std::max(ready, timeline.end[input]); });
   return ready;
 }
 
-/// What all replicas do at once, and since when each of them is ready for it.
+/// Tasks that all replicas do together, and when each replica is ready for them.
 struct Together {
   std::vector<TaskId> tasks;
-  std::vector<Time> latest;  // by task of these: over all replicas
+  std::vector<Time> latest;  // by joint task: the latest over all replicas
 
   explicit Together(std::vector<TaskId> all) : tasks(std::move(all)), latest(tasks.size()) {}
 
@@ -54,8 +54,8 @@ struct Together {
   }
 };
 
-/// Lets a replica, whose run without waits is known, wait for the others. On each link what comes
-/// first also ends first.
+/// Makes a replica wait for the others, given its run without waits. On each link the first to
+/// start also ends first.
 void wait_together(const Together& together, const Timeline& alone, PricedPlan& priced) {
   auto& [plan, costs, conditions] = priced;
   std::vector<std::size_t> order(together.tasks.size());
@@ -74,7 +74,7 @@ void wait_together(const Together& together, const Timeline& alone, PricedPlan& 
   }
 }
 
-/// Costs with the waits for sums, and with those for gatherings where their times are known.
+/// Costs with the waits for reductions, and with those for all-gathers where their times are known.
 RunOutcome run_with_sums(const Together& sums, PricedPlan& priced, Timeline reused) {
   RunOutcome alone = simulate(priced, std::move(reused));
   if (std::holds_alternative<Standstill>(alone)) return alone;
@@ -82,8 +82,8 @@ RunOutcome run_with_sums(const Together& sums, PricedPlan& priced, Timeline reus
   return simulate(priced, std::get<Timeline>(std::move(alone)));
 }
 
-/// Calls `run(timeline)`, which gives what became of it, for each replica, and adds up when all of
-/// them are ready.
+/// Calls `run(timeline)`, which returns its outcome, for each replica, and collects the latest
+/// ready times.
 template <class Run>
 std::optional<Standstill> add_up_replicas(Draws& draws, Together& together, Run run) {
   Timeline timeline;

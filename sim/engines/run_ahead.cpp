@@ -21,7 +21,7 @@ class RunAhead {
   std::optional<Standstill> run();
 
  private:
-  /// A rank and how far it has come.
+  /// The progress of a rank.
   struct Row {
     const TaskId* next;
     const TaskId* end;
@@ -95,7 +95,7 @@ std::optional<Standstill> RunAhead::run() {
   return standstill();
 }
 
-/// Runs the actions of a rank until one waits for a transfer whose end is not known yet.
+/// Runs the actions of a rank until one waits for a transfer with an unknown end.
 void RunAhead::advance(std::uint32_t rank) {
   Row& row = rows_[rank];
   while (row.next != row.end && place(row, *row.next)) hand_over(*row.next++);
@@ -123,8 +123,8 @@ bool RunAhead::place(Row& row, TaskId task) {
   return true;
 }
 
-/// When the last input of a task is there, and which it is, the first of equals; `unknown` and the
-/// first that is not known where there is one.
+/// When the last input of a task arrives, and which it is, ties to the first; `unknown` and the
+/// first unknown one otherwise.
 Time RunAhead::last_end(TaskId task, TaskId& last) const {
   if ((last & Plan::several) == 0) return timeline_.end[last];
   Time latest = unknown;
@@ -139,7 +139,7 @@ Time RunAhead::last_end(TaskId task, TaskId& last) const {
   return latest;
 }
 
-/// Sends on the transfers that a task was the last input of.
+/// Starts the transfers for which a task was the last input.
 void RunAhead::hand_over(TaskId task) {
   for (const TaskId transfer : readers_.of(task)) {
     TaskId last = plan_.input[transfer];
@@ -163,7 +163,7 @@ void RunAhead::send(TaskId transfer, Time ready) {
   known(transfer);
 }
 
-/// The end of a transfer is known: whoever waits for it can go on.
+/// The end of a transfer is known: its readers can continue.
 void RunAhead::known(TaskId transfer) {
   const Link& link = plan_.link(plan_.class_of(transfer).resource);
   wake(link.to, transfer);

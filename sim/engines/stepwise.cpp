@@ -45,7 +45,7 @@ Stepwise::Stepwise(const Plan& plan, const Costs& costs, const Conditions& condi
 
 std::optional<Standstill> Stepwise::run() {
   for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
-    // What is held for the whole run may be too much by itself.
+    // Memory for the whole run may already exceed the capacity.
     if (room_ && room_->held(Rank{rank}) > room_->capacity()) return standstill();
     look_at(rank);
   }
@@ -54,7 +54,7 @@ std::optional<Standstill> Stepwise::run() {
     now_ = events_.next_time();
     while (const auto event = events_.pop_at(now_)) happen(*event);
     if (dispatcher_ != nullptr) {
-      // All that arrives at this moment is there before a policy chooses.
+      // All arrivals at this moment precede the choice of a policy.
       transfers_.settle(now_, gate_);
       if (!events_.empty() && events_.next_time() == now_) continue;
     }
@@ -102,7 +102,7 @@ void Stepwise::end_cell(std::uint32_t rank) {
   touch(rank);
 }
 
-/// A transfer whose last byte has left; it is there a latency later.
+/// The last byte of a transfer has left; it arrives a latency later.
 void Stepwise::leave(TaskId transfer) {
   if (end_[transfer] > now_) {
     events_.push({end_[transfer], EventKind::arrives, transfer});
@@ -123,7 +123,7 @@ void Stepwise::arrive(TaskId transfer) {
   for_each_end(transfer, [&](std::uint32_t rank, bool sends) {
     Row& row = rows_[rank];
     --row.in_flight;
-    // Where there was a place left, none of its other transfers waited for one.
+    // If there was a free slot, none of its other transfers waited for one.
     const bool full = (sends ? row.sends : row.receives)-- == conditions_.in_flight;
     look_at(rank);
     touch(rank);
@@ -134,7 +134,7 @@ void Stepwise::arrive(TaskId transfer) {
   hand_over(transfer);
 }
 
-/// Puts the transfers in line that a task was the last input of.
+/// Queues the transfers for which a task was the last input.
 void Stepwise::hand_over(TaskId task) {
   if (dispatcher_ != nullptr) dispatcher_->ended(task, now_);
   for (const TaskId transfer : readers_.of(task)) {
@@ -175,7 +175,7 @@ void Stepwise::look_at_links(std::uint32_t rank) {
   for (const std::uint32_t link : links_of_[rank]) transfers_.reconsider(link);
 }
 
-/// Memory may have become free: the rank's own next cell comes first, then what it receives.
+/// Memory may have become free: the rank's next cell goes first, then its receives.
 void Stepwise::freed(TaskId task) {
   if (!room_) return;
   room_->for_each_rank(task, [&](Rank rank) {

@@ -16,7 +16,7 @@ void Stepwise::try_start(std::uint32_t rank) {
   if (has_memory(row, cell)) start_cell(rank, cell);
 }
 
-/// Lets the dispatcher choose what comes first of the rest of a rank.
+/// Lets the dispatcher choose the next of a rank's remaining tasks.
 bool Stepwise::choose(std::uint32_t rank) {
   Row& row = rows_[rank];
   const auto chosen = dispatcher_->choose(Rank{rank}, [&](TaskId task) {
@@ -68,8 +68,8 @@ void Stepwise::start_cell(std::uint32_t rank, std::span<const TaskId> cell) {
   touch(rank);
 }
 
-/// The input that arrived last, the first of equals; a send of the rank itself when that held it up
-/// for longer.
+/// The input that arrived last, ties to the first; or a send of the rank itself if that delayed it
+/// longer.
 TaskId Stepwise::last_input(const Row& row, TaskId task) const {
   TaskId last = no_task;
   plan_.for_each_input(task, [&](TaskId input) {
@@ -80,7 +80,7 @@ TaskId Stepwise::last_input(const Row& row, TaskId task) const {
   return held_up ? row.sent_last : last;
 }
 
-/// The running cell goes on slower while a transfer of its rank is in flight.
+/// The running cell is slower while a transfer of its rank is in flight.
 void Stepwise::set_speed(std::uint32_t rank) {
   Row& row = rows_[rank];
   const double speed = row.in_flight > 0 ? 1 / conditions_.compute_slowdown : 1;

@@ -22,12 +22,12 @@ Standstill Stepwise::standstill() const {
   return deadlock_at(now_, plan_, stuck);
 }
 
-/// ", which stands behind 0SEND_F6": what a transfer that is ready itself has in front of it.
+/// ", which follows 0SEND_F6": the transfer ahead of a ready one.
 std::string Stepwise::behind_text(TaskId transfer) const {
   if (!is_transfer(plan_.class_of(transfer).pass) || !inputs_are_there(transfer)) return "";
   const TaskId first = transfers_.first_waiting(plan_.class_of(transfer).resource - plan_.ranks);
   if (first == no_task || first == transfer) return "";
-  return ", which stands behind " + task_text(plan_, first);
+  return ", which follows " + task_text(plan_, first);
 }
 
 /// What the next cell of a rank lacks.
@@ -38,10 +38,10 @@ std::string Stepwise::needs_of(const Row& row) const {
     if (missing == no_task && !is_there(input)) missing = input;
   });
   if (missing != no_task) return task_text(plan_, missing) + behind_text(missing);
-  if (conditions_.blocking_sends && row.unsent > 0) return "what its rank has sent to leave";
+  if (conditions_.blocking_sends && row.unsent > 0) return "the sends of its rank to leave";
   if (!room_ || room_->fits(first_cell(row.rest))) return "its policy to start it";
   const Rank rank{plan_.class_of(task).resource};
-  return fmt::format("memory of rank {}: it takes {} bytes more, and {} of {} are held",
+  return fmt::format("memory of rank {}: it needs {} more bytes, and {} of {} are in use",
                      index(rank), room_->need(task, rank), room_->held(rank), room_->capacity());
 }
 

@@ -19,9 +19,9 @@
 
 namespace penstock {
 
-/// One run of the stepwise engine: what `run_stepwise` does. Its parts stand in files of their own:
-/// what happens (stepwise), how ranks start cells (stepwise_cells), what holds transfers back
-/// (stepwise_transfers), and what to say when nothing can go on (stepwise_halt).
+/// One run of the stepwise engine, the implementation of `run_stepwise`. Its parts: events
+/// (stepwise), cell starts (stepwise_cells), transfers (stepwise_transfers), and deadlocks
+/// (stepwise_halt).
 class Stepwise {
  public:
   Stepwise(const Plan& plan, const Costs& costs, const Conditions& conditions, Timeline& timeline,
@@ -32,7 +32,7 @@ class Stepwise {
   static constexpr Time unknown{-1};
   static constexpr Time never = max_time;
 
-  /// A rank, how far it has come, and the cell it runs.
+  /// The progress of a rank and its running cell.
   struct Row {
     std::span<TaskId> rest;  // what it has not finished, the running cell included
     Time issued{};           // of the action that is next
@@ -41,13 +41,13 @@ class Stepwise {
     std::uint32_t in_flight = 0;  // transfers that it sends or receives
     std::uint32_t sends = 0;
     std::uint32_t receives = 0;
-    std::uint32_t unsent = 0;  // blocking sends: what has not left yet
+    std::uint32_t unsent = 0;  // blocking sends: those that have not left yet
     TaskId sent_last = no_task;
     Time sent_at{};
-    Time free_at{};             // when its last cell ended
-    Time lacks_memory = never;  // since when the next cell waits for nothing else
+    Time free_at{};             // end of its last cell
+    Time lacks_memory = never;  // when its next cell began to wait for memory only
 
-    // Of the running cell: what is left of it at `since`, as time at full speed.
+    // The running cell: remaining time at full speed as of `since`.
     double left = 0;
     Time since{};
     double speed = 1;
@@ -60,7 +60,7 @@ class Stepwise {
   void arrive(TaskId transfer);
   void hand_over(TaskId task);
 
-  // What follows from it at the same moment.
+  // Consequences at the same moment.
   void settle();
   void try_start(std::uint32_t rank);
   void start_cell(std::uint32_t rank, std::span<const TaskId> cell);
@@ -82,7 +82,7 @@ class Stepwise {
 
   std::span<const TaskId> first_cell(std::span<const TaskId> rest) const;
   void look_at(std::uint32_t rank);
-  /// A rank runs or sends something else than before.
+  /// Marks a rank whose running cell or sends have changed.
   void touch(std::uint32_t rank) {
     if (slows_) touched_.push_back(rank);
   }
@@ -103,7 +103,7 @@ class Stepwise {
   std::vector<TaskId>* ran_;
   std::vector<Time>& end_;
   ResourceOrders orders_;
-  std::vector<std::uint32_t> place_of_;  // with a dispatcher: where a task stands in the orders
+  std::vector<std::uint32_t> place_of_;  // with a dispatcher: index of a task in the orders
   TransferReaders readers_;
   FarReaders far_readers_;
   std::optional<MemoryRoom> room_;
@@ -113,8 +113,8 @@ class Stepwise {
   Transfers transfers_;
   Transfers::Gate gate_;
   std::vector<std::uint32_t> dirty_;      // ranks that may be able to start something
-  std::vector<std::uint32_t> looked_at_;  // those that are looked at now
-  std::vector<std::uint32_t> touched_;    // ranks that run or send something else than before
+  std::vector<std::uint32_t> looked_at_;  // ranks being checked
+  std::vector<std::uint32_t> touched_;    // ranks whose running cell or sends have changed
   Time now_{};
 };
 

@@ -2,7 +2,7 @@
 
 namespace penstock {
 
-/// Tells the links of ranks that have begun or stopped to run.
+/// Updates the links of ranks that have started or stopped running.
 void Stepwise::slow_links() {
   if (conditions_.transfer_slowdown == 1) return;
   const auto runs = [&](Rank end) { return index(end) < plan_.ranks && rows_[index(end)].runs; };
@@ -29,26 +29,26 @@ bool Stepwise::may_start(TaskId transfer) {
     if (wait < Time{}) wait = now_ + wait + Time{1};
     return true;
   }
-  // Until the transfer starts, since when it waits: -1 - that moment.
+  // Until the transfer starts: -1 - the moment since which it waits.
   if (wait == Time{}) wait = Time{-1} - now_;
   return false;
 }
 
-/// Whether there is room for what a transfer brings. It leaves its receiver what the next cell
-/// there needs, unless it is for that cell: received too early, tensors could otherwise lock out
-/// the very actions that would make room.
+/// Whether the receiver has room for a transfer. Leaves room for the receiver's next cell, unless
+/// the transfer is for that cell: early tensors could otherwise block the very actions that would
+/// free memory.
 bool Stepwise::fits_beside_next(TaskId transfer) const {
   const Rank to = plan_.link(plan_.class_of(transfer).resource).to;
   const std::uint64_t reserved = index(to) < plan_.ranks ? need_of_next(to, transfer) : 0;
   return room_->fits({&transfer, 1}, to, reserved);
 }
 
-/// What a rank must find free for the first cell that it has not started, with the inputs of it
-/// that have yet to come; nothing when `transfer` is one of them.
+/// Memory that a rank needs for its next cell and the inputs still to arrive; nothing when
+/// `transfer` is one of these.
 std::uint64_t Stepwise::need_of_next(Rank rank, TaskId transfer) const {
   const Row& row = rows_[index(rank)];
   const auto rest = row.rest.subspan(row.runs ? first_cell(row.rest).size() : 0);
-  if (rest.empty() || dispatcher_ != nullptr) return 0;  // a policy has no next
+  if (rest.empty() || dispatcher_ != nullptr) return 0;  // a policy has no next cell
   std::uint64_t need = 0;
   bool for_next = false;
   for (const TaskId task : first_cell(rest)) need += room_->need(task, rank);
@@ -59,7 +59,7 @@ std::uint64_t Stepwise::need_of_next(Rank rank, TaskId transfer) const {
   return for_next ? 0 : need;
 }
 
-/// Whether the reader of a transfer stands directly before the action that reads it.
+/// Whether the reader of a transfer is directly before the action that reads it.
 bool Stepwise::is_awaited(TaskId transfer) const {
   const Rank to = plan_.link(plan_.class_of(transfer).resource).to;
   if (index(to) >= plan_.ranks) return true;

@@ -89,8 +89,7 @@ void Transfers::set_slowed(std::uint32_t link, bool slowed) {
   if (line.active != no_task) to_slow_.push_back(link);
 }
 
-/// Puts what has become ready in line, at its own link and, first come first served, at every
-/// physical one.
+/// Queues ready transfers at their own link and, first come first served, at every physical one.
 void Transfers::queue_up() {
   arrival_order_.sort(arrived_);
   for (const TaskId transfer : arrived_) queue_up(transfer);
@@ -108,7 +107,7 @@ void Transfers::queue_up(TaskId transfer) {
   consider(link);
 }
 
-/// Looks at who may go next over the physical links of a line.
+/// Marks the next transfers over the physical links of a line.
 void Transfers::consider_next(const Line& line) {
   if (!fifo_) return;
   for (const std::uint32_t physical : line.route) {
@@ -149,7 +148,7 @@ void Transfers::settle(Time now, const Gate& gate) {
   }
 }
 
-/// First come first served, also where a rank can only send or receive so many at a time.
+/// First come first served, also when a rank can only send or receive a few at a time.
 void Transfers::start_what_can(Time now, const Gate& gate) {
   while (!to_consider_.empty()) {
     considered_.clear();
@@ -235,7 +234,7 @@ TaskId Transfers::leave(Event event) {
   return transfer;
 }
 
-/// Seldom is anybody in front of it, and then few: those that give way.
+/// Few transfers are ahead, usually none: those that give way.
 void Transfers::leave_lines(const Line& line, TaskId transfer) {
   if (!fifo_) return;
   for (const std::uint32_t physical : line.route) {

@@ -16,14 +16,14 @@
 
 namespace penstock {
 
-/// Which links of the plan serve their transfers in plan order whatever happens elsewhere: no other
-/// link shares their route, and the transfers become ready in that order.
+/// Links of the plan that serve their transfers in plan order under all conditions: no other link
+/// shares their route, and their transfers become ready in that order.
 std::vector<bool> private_links(const Plan& plan, const Network& network);
 
-/// The transfers of a run from the moment their inputs are there until they have left their links.
-/// Those of one link of the plan go one after the other. Over a shared network they share every
-/// physical link of their route max-min fairly, or wait in line at each (fifo), where one whose
-/// turn has come but that may not start gives way to those behind it.
+/// The transfers of a run, from ready until they have left their links. Transfers of one link of
+/// the plan go in sequence. On a shared network they share every physical link of their route
+/// max-min fairly, or queue at each (fifo); a queued transfer that may not start lets later ones
+/// pass.
 class Transfers {
  public:
   /// Asked whether a transfer may start, for all that is not known here; it does start then.
@@ -35,11 +35,11 @@ class Transfers {
   Transfers(const Plan& plan, const Costs& costs, const Conditions& conditions, Timeline& timeline,
             EventQueue& events, Ends ends);
 
-  /// The inputs of a transfer are there.
+  /// The inputs of a transfer have arrived.
   void ready(TaskId transfer) { arrived_.push_back(transfer); }
-  /// Something that the gate looks at has changed for a link.
+  /// The gate's result may have changed for a link.
   void reconsider(std::uint32_t link);
-  /// A rank at an end of the link runs an action, or no longer.
+  /// A rank at an end of the link has started or stopped running an action.
   void set_slowed(std::uint32_t link, bool slowed);
   /// Ends the transfer that leaves, which it returns; when it arrives is known from now on. no_task
   /// where that was known early, and the link is now free for the next.
@@ -53,7 +53,7 @@ class Transfers {
  private:
   struct Waiting {
     TaskId transfer;
-    std::uint32_t number;  // how many came before it
+    std::uint32_t number;  // number of earlier ones
   };
 
   /// One link of the plan.
@@ -68,7 +68,7 @@ class Transfers {
     bool to_consider = false;
     bool gives_way = false;  // fifo: the first in line may not start
 
-    // Of the active transfer: what is left of it at `since`, as time at full rate.
+    // The active transfer: remaining time at full rate as of `since`.
     double left = 0;
     Time since{};
     double speed = 0;  // share of the full rate
@@ -99,13 +99,13 @@ class Transfers {
   double slowdown_;
   bool fifo_;
   std::vector<Line> lines_;                  // by link of the plan
-  std::vector<std::deque<TaskId>> in_line_;  // fifo: by physical link, those waiting or active
+  std::vector<std::deque<TaskId>> in_line_;  // fifo: by physical link, queued or active
   FairShare share_;
   ArrivalOrder arrival_order_;
   std::vector<TaskId> arrived_;             // since the last settling
-  std::uint32_t came_ = 0;                  // how many have got in line
+  std::uint32_t came_ = 0;                  // number queued so far
   std::vector<std::uint32_t> to_consider_;  // links where something may start
-  std::vector<std::uint32_t> considered_;   // those that are looked at now
+  std::vector<std::uint32_t> considered_;   // links being checked
   std::vector<std::uint32_t> to_slow_;      // links whose limit has changed
 };
 

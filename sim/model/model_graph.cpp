@@ -32,8 +32,8 @@ void ModelGraph::connect_as_chain() {
 std::vector<LayerIndex> sortable_layers(const ModelGraph& model) {
   const Graph graph = graph_of(model);
   std::vector<std::size_t> open_inputs(model.layers.size());
-  // Boost's own topological_sort leaves ties to its depth-first search; the smallest ready layer
-  // first keeps a model in the order its author wrote it.
+  // Boost's topological_sort breaks ties by depth-first search; taking the smallest ready layer
+  // keeps the author's order.
   std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
   for (std::uint32_t layer = 0; layer < open_inputs.size(); ++layer) {
     open_inputs[layer] = boost::in_degree(layer, graph);
@@ -59,7 +59,7 @@ std::vector<LayerIndex> topological_order(const ModelGraph& model) {
   std::vector<bool> placed(model.layers.size());
   for (const LayerIndex layer : order) placed[index(layer)] = true;
   throw InputError("/model/edges",
-                   fmt::format("layer {} waits for itself through a cycle of edges; a model is a "
+                   fmt::format("layer {} depends on itself through a cycle of edges; a model is a "
                                "graph without cycles",
                                std::find(placed.begin(), placed.end(), false) - placed.begin()));
 }

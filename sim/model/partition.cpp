@@ -50,11 +50,11 @@ void check_partition(const ModelGraph& model, const Partition& partition) {
     }
     for (LayerIndex layer : partition.stages[stage]) {
       if (index(layer) >= model.layers.size()) {
-        throw InputError(where, fmt::format("there is no layer {}; layers are 0 to {}",
-                                            index(layer), model.layers.size() - 1));
+        throw InputError(where, fmt::format("unknown layer {}; layers are 0 to {}", index(layer),
+                                            model.layers.size() - 1));
       }
       if (stage_of[index(layer)] != no_stage) {
-        throw InputError(where, fmt::format("layer {} is in stage {} already; each layer belongs "
+        throw InputError(where, fmt::format("layer {} is already in stage {}; each layer belongs "
                                             "to one stage",
                                             index(layer), stage_of[index(layer)]));
       }

@@ -8,34 +8,34 @@
 
 namespace penstock {
 
-/// Layers cut into the stages of one copy of the model, and, where the user said so, the ranks that
-/// run each stage (several are replicas).
+/// The layers of each stage in one copy of the model and, if the user says so, the ranks of each
+/// stage (several are replicas).
 struct Partition {
   std::vector<std::vector<LayerIndex>> stages;
-  std::vector<std::vector<Rank>> ranks;  // empty: the schedule's own placement decides
+  std::vector<std::vector<Rank>> ranks;  // empty: the schedule's placement decides
 };
 
-/// Parameters of which so many devices of the group that acts as one rank hold the same.
+/// Parameters that `copies` devices of a rank's group hold.
 struct SharedParameters {
   double bytes = 0;  // on one device
   double copies = 1;
 };
 
-/// What one model stage holds and sends, over all its layers. Not yet rounded.
+/// What one model stage holds and sends, over all its layers. Unrounded.
 struct StageSizes {
-  double activation_bytes = 0;   // all tensors that leave for later stages, each once
+  double activation_bytes = 0;   // all tensors for later stages, once each
   double stash_bytes = 0;        // to the end of B or W
   double input_stash_bytes = 0;  // to the end of B or I
   double parameter_bytes = 0;
-  std::vector<SharedParameters> parameters;  // the same, apart by copies
-  double largest_parameter_bytes = 0;        // of two layers in a row, or of the only one
+  std::vector<SharedParameters> parameters;  // the same, by number of copies
+  double largest_parameter_bytes = 0;        // of two consecutive layers, or of the only one
   double recomputed_bytes = 0;
   double pending_weight_bytes = 0;
-  double workspace_bytes = 0;  // layers run in turn, so the largest decides
+  double workspace_bytes = 0;  // layers run in turn, so the maximum
 };
 
-/// Sizes of every stage. A tensor that a later stage needs is forwarded hop by hop, so it counts at
-/// each boundary it crosses. Throws InputError when an edge leads to an earlier stage.
+/// Sizes of every stage. A tensor for a later stage is forwarded hop by hop, so it counts at each
+/// boundary. Throws InputError when an edge leads to an earlier stage.
 std::vector<StageSizes> stage_sizes(const ModelGraph& model, const Partition& partition);
 
 /// Checks that every layer is in exactly one stage and no stage is empty; throws InputError.

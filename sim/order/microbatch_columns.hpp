@@ -7,13 +7,13 @@
 
 namespace penstock {
 
-/// Gives the microbatches of an order dense numbers, so that tables over them stay small even when
-/// a file numbers its microbatches with gaps.
+/// Dense numbers for the microbatches of an order: tables stay small even when a file numbers them
+/// with gaps.
 class MicrobatchColumns {
  public:
   explicit MicrobatchColumns(const Schedule& schedule);
 
-  /// How many different microbatches there are.
+  /// The number of different microbatches.
   std::uint32_t count() const { return count_; }
   std::uint32_t column_of(Microbatch microbatch) const {
     return sorted_.empty() ? index(microbatch) : search(microbatch);
@@ -26,7 +26,7 @@ class MicrobatchColumns {
   std::uint32_t search(Microbatch microbatch) const;
 
   std::uint32_t count_ = 0;
-  std::vector<Microbatch> sorted_;  // empty: the numbers are dense as they are
+  std::vector<Microbatch> sorted_;  // empty: the numbers are already dense
 };
 
 }  // namespace penstock

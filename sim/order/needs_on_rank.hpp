@@ -7,8 +7,7 @@
 
 namespace penstock {
 
-/// The passes of the same stage and microbatch that stand before a pass wherever the rank runs
-/// them.
+/// The passes of the same stage and microbatch that must precede a pass on its rank.
 inline std::vector<Pass> own_needs(Pass pass) {
   switch (pass) {
     case Pass::backward:
@@ -27,9 +26,8 @@ inline std::vector<Pass> own_needs(Pass pass) {
   }
 }
 
-/// Calls `visit(stage, pass)` for what another stage hands to a pass of this one, without a
-/// transfer where one rank runs both: an F of the stage before, or B or I of the stage after, of
-/// the same microbatch.
+/// Calls `visit(stage, pass)` for each input of a pass from another stage: F of the previous stage,
+/// or B or I of the next, of the same microbatch. When one rank runs both, no transfer is needed.
 template <class Visitor>
 void for_each_handed_over(const Placement& placement, Stage stage, Pass pass, Visitor visit) {
   if (pass == Pass::forward) {

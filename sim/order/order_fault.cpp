@@ -12,13 +12,13 @@
 namespace penstock {
 namespace {
 
-/// Which passes of each (stage, microbatch) have been seen, as a set of bits.
+/// The passes seen of each (stage, microbatch), as bit sets.
 class Seen {
  public:
   Seen(const Schedule& schedule, const Placement& placement, const MicrobatchColumns& columns)
       : columns_(columns), chain_(columns.count(), no_chain) {
-    // A complete order fills at least one in `chains` of this table; an order that would leave most
-    // of a huge one empty gets a map instead.
+    // A complete order fills at least 1/`chains` of this table; an order that would leave most of a
+    // huge table empty gets a map instead.
     const std::uint64_t pairs = std::uint64_t{placement.stage_count()} * columns.count();
     if (pairs <= Limits::chains * schedule.actions()) table_.resize(pairs);
   }
@@ -33,7 +33,7 @@ class Seen {
     const std::size_t pair = at(action.stage, columns_.column_of(action.microbatch));
     (table_.empty() ? map_[pair] : table_[pair]) |= bit(action.pass);
   }
-  /// The chain that runs a microbatch; the first to ask decides.
+  /// The chain of a microbatch; the first claim decides.
   std::uint32_t claim(Microbatch microbatch, std::uint32_t chain) {
     std::uint32_t& owner = chain_[columns_.column_of(microbatch)];
     if (owner == no_chain) owner = chain;
@@ -66,33 +66,32 @@ std::string named(Pass pass, const Action& like) {
 }
 
 std::string before(const Action& action, Pass needed) {
-  return fmt::format("{} stands before {}", text(action), named(needed, action));
+  return fmt::format("{} precedes {}", text(action), named(needed, action));
 }
 
-/// What is wrong with an E, an L or a U.
+/// The fault of an E, an L or a U.
 std::string fault_of_upkeep(const Action& action, const Seen& seen) {
   const bool ended = seen.has(action, Pass::backward) || seen.has(action, Pass::backward_weight);
   if (action.pass == Pass::update) return ended ? "" : before(action, Pass::backward);
   const Pass needed = action.pass == Pass::evict ? Pass::forward : Pass::evict;
   if (!seen.has(action, needed)) return before(action, needed);
   if (!ended && !seen.has(action, Pass::backward_input)) return {};
-  return fmt::format("{} stands behind the backward that reads the activation", text(action));
+  return fmt::format("{} follows the backward that reads the activation", text(action));
 }
 
-/// An activation is made again for the backward that follows.
+/// Recomputation must precede its backward.
 std::string recompute_fault(const Action& action, const Seen& seen) {
   for (const Pass backward : {Pass::backward, Pass::backward_input}) {
     if (!seen.has(action, backward)) continue;
-    return fmt::format("{} stands behind {}, for which it is made", text(action),
-                       named(backward, action));
+    return fmt::format("{} follows {}, which needs it", text(action), named(backward, action));
   }
   return {};
 }
 
-/// What is wrong with an action after those before it in its row; empty when nothing is.
+/// The fault of an action after those before it in its row; empty if there is none.
 std::string fault_of(const Action& action, const Seen& seen) {
   const Pass pass = action.pass;
-  if (seen.has(action, pass)) return fmt::format("{} stands twice", text(action));
+  if (seen.has(action, pass)) return fmt::format("{} occurs twice", text(action));
   if (pass == Pass::forward) return {};
   if (pass > Pass::recompute) return fault_of_upkeep(action, seen);
   if (!seen.has(action, Pass::forward)) return before(action, Pass::forward);
@@ -107,16 +106,15 @@ std::string fault_of(const Action& action, const Seen& seen) {
         named(other, action));
   }
   if (pass == Pass::backward_weight && !seen.has(action, Pass::backward_input)) {
-    return fmt::format("{} stands without {} before it", text(action),
-                       named(Pass::backward_input, action));
+    return fmt::format("{} has no {} before it", text(action), named(Pass::backward_input, action));
   }
   return {};
 }
 
-/// The parts of an overlap cell start together, so neither can need the other.
+/// The parts of an overlap cell start together, so neither may need the other.
 std::string shared_cell_fault(const Action& first, const Action& second) {
   if (first.stage != second.stage || first.microbatch != second.microbatch) return {};
-  return fmt::format("{} stands in one cell with {}, which it needs", text(second), text(first));
+  return fmt::format("{} shares a cell with {}, which it needs", text(second), text(first));
 }
 
 std::string misplaced(const Action& action, Rank rank, const Placement& placement) {
@@ -126,7 +124,7 @@ std::string misplaced(const Action& action, Rank rank, const Placement& placemen
   }
   const Rank home = placement.rank_of(action.stage, action.microbatch);
   if (home == rank) return {};
-  return fmt::format("{} stands on rank {}, but stage {} is on rank {}", text(action), index(rank),
+  return fmt::format("{} is on rank {}, but stage {} is on rank {}", text(action), index(rank),
                      index(action.stage), index(home));
 }
 
@@ -143,7 +141,7 @@ std::optional<OrderFault> fault_in_cells(const Schedule& schedule, const Placeme
       if (fault.empty()) {
         const std::uint32_t chain = placement.chain_of(action.stage);
         if (const std::uint32_t owner = seen.claim(action.microbatch, chain); owner != chain) {
-          fault = fmt::format("{} runs microbatch {} in chain {}, but chain {} runs it already",
+          fault = fmt::format("{} runs microbatch {} in chain {}, but chain {} already runs it",
                               text(action), index(action.microbatch), chain, owner);
         }
       }

@@ -60,8 +60,8 @@ Placement Placement::given(std::uint32_t ranks,
                                      index(stage), stages - 1));
       }
       if (placement.chain_[index(stage)] != no_chain) {
-        throw InputError(
-            fmt::format("stage {} stands twice in the chains; it belongs to one", index(stage)));
+        throw InputError(fmt::format(
+            "stage {} occurs twice in the chains; each stage belongs to one", index(stage)));
       }
       placement.chain_[index(stage)] = chain;
       placement.position_[index(stage)] = place;

@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-/// Which rank runs which stage, and in which order activations pass through the stages.
+/// Which rank runs which stage, and the order of stages.
 ///
 /// A chain is one copy of the model: its stages from first to last. Most schedules have one chain;
 /// bidirectional ones have two, laid over the same ranks in opposite directions. A stage may have
@@ -21,8 +21,8 @@ class Placement {
   static Placement vee(std::uint32_t ranks, std::uint32_t chunks);
   /// Two copies of the model: stage s on rank s, and stage ranks + s on rank ranks-1-s.
   static Placement bidirectional(std::uint32_t ranks);
-  /// Anything: the replicas of each stage, and the chains. Every stage must be in exactly one chain
-  /// and every rank below `ranks`; throws InputError otherwise.
+  /// Any placement: the replicas of each stage, and the chains. Throws InputError unless every
+  /// stage is in exactly one chain and every rank is below `ranks`.
   static Placement given(std::uint32_t ranks, const std::vector<std::vector<Rank>>& ranks_of_stage,
                          std::vector<std::vector<Stage>> chains);
 
@@ -34,7 +34,7 @@ class Placement {
   std::uint32_t replicas(Stage stage) const {
     return first_slot_[index(stage) + 1] - first_slot_[index(stage)];
   }
-  /// A number for each (stage, replica), dense from 0.
+  /// A dense number for each (stage, replica).
   std::uint32_t slot_of(Stage stage, Microbatch microbatch) const {
     const std::uint32_t count = replicas(stage);
     return first_slot_[index(stage)] + (count == 1 ? 0 : index(microbatch) % count);
@@ -47,11 +47,11 @@ class Placement {
   /// The stages that a rank holds, ascending.
   const std::vector<Stage>& stages_of(Rank rank) const { return stages_of_rank_[index(rank)]; }
 
-  /// The stage that activations come from; nothing for the first of a chain.
+  /// The previous stage of the chain; nothing for the first.
   std::optional<Stage> before(Stage stage) const { return known(before_[index(stage)]); }
-  /// The stage that activations go to; nothing for the last of a chain.
+  /// The next stage of the chain; nothing for the last.
   std::optional<Stage> after(Stage stage) const { return known(after_[index(stage)]); }
-  /// Which model stage it is: its place in its chain.
+  /// The model stage: its index in its chain.
   std::uint32_t position(Stage stage) const { return position_[index(stage)]; }
   std::uint32_t chain_of(Stage stage) const { return chain_[index(stage)]; }
 
@@ -70,13 +70,13 @@ class Placement {
   std::vector<std::vector<Stage>> chains_;
   std::vector<std::uint32_t> chain_;
   std::vector<std::uint32_t> position_;
-  std::vector<Stage> before_;  // by stage: its neighbours in its chain
+  std::vector<Stage> before_;  // by stage: neighbours in its chain
   std::vector<Stage> after_;
 };
 
-/// By model stage: the ranks that hold it, in whatever chain, ascending, each once.
+/// By model stage: the ranks that hold it in any chain, ascending and unique.
 std::vector<std::vector<Rank>> ranks_by_model_stage(const Placement& placement);
-/// The one after a rank among those that hold a stage, the first after the last.
+/// The next holder of a stage after a rank, cyclic.
 Rank next_holder(const std::vector<Rank>& holders, Rank rank);
 
 }  // namespace penstock

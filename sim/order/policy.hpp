@@ -13,24 +13,24 @@ namespace penstock {
 /// An action that a rank could start now.
 struct Candidate {
   Action action;
-  Time since;  // when the last thing that it needs was there
+  Time since;  // when its last input arrived
 };
 
-/// What a rank that has just become free looks like to a policy.
+/// The state of a free rank, as shown to a policy.
 struct FreeRank {
   Rank rank;
-  std::uint32_t activations = 0;  // that it holds
-  std::uint32_t chosen = 0;       // actions that were chosen for it before
+  std::uint32_t activations = 0;  // held by it
+  std::uint32_t chosen = 0;       // actions chosen for it so far
 };
 
-/// Decides while a pipeline runs what each rank does next. It must go by what it is shown alone, so
-/// that the order that comes about, run again as a fixed one, takes the same times.
+/// Chooses the next action of each rank at run time. It may use only what it is shown, so that the
+/// resulting order, run as a fixed one, gives the same times.
 class Policy {
  public:
   virtual ~Policy() = default;
 
-  /// Which of the candidates the rank starts, nothing when it rather waits for another one. Of each
-  /// stage and pass that is shown which has waited longest; they ascend by `since`.
+  /// The index of the candidate to start, or nothing to wait for another one. Shows the one ready
+  /// longest of each stage and pass, ascending by `since`.
   virtual std::optional<std::size_t> choose(const FreeRank& rank,
                                             std::span<const Candidate> candidates) const = 0;
 };

@@ -11,49 +11,48 @@
 
 namespace penstock {
 
-/// What is done. The first eight are cells of a schedule, run by a rank; the others are what a
-/// lowered plan adds, run by a link.
+/// The kind of an action or transfer. The first eight are cells of a schedule, run by a rank;
+/// lowering adds the others, run by a link.
 enum class Pass : std::uint8_t {
   forward,          // F
   backward,         // B: input and weight gradient together
   backward_input,   // I: input gradient only
   backward_weight,  // W: weight gradient only, after its I
-  recompute,        // R: the forward pass again, to have its activations back
+  recompute,        // R: the forward again, to restore its activations
   update,           // U: the optimiser step of a stage
-  evict,            // E: an activation leaves for another rank or the host
-  load,             // L: and comes back
-  send_activation,  // the output of F travels to the next stage
-  send_gradient,    // the input gradient travels to the stage before
-  send_evicted,     // an activation that E put out travels to where it is kept
+  evict,            // E: moves an activation to another rank or the host
+  load,             // L: moves it back
+  send_activation,  // output of F to the next stage
+  send_gradient,    // input gradient to the previous stage
+  send_evicted,     // an evicted activation to its keeper
   send_loaded,      // and back, for L
-  reduce_gradient,  // weight gradients are summed over the data replicas
-  gather_weights,   // each replica's share of the new weights goes to all of them
-  tie_gradient,     // the gradient of tied embeddings goes to the other end of the pipeline
+  reduce_gradient,  // all-reduce or reduce-scatter of weight gradients over data replicas
+  gather_weights,   // all-gather of updated weights
+  tie_gradient,     // gradient of tied embeddings to the other end of the pipeline
 };
 constexpr std::size_t pass_count = 15;
 
-/// F, B, I, W or R: what runs the layers of a stage.
+/// F, B, I, W or R: runs the layers of a stage.
 constexpr bool runs_layers(Pass pass) { return pass <= Pass::recompute; }
 constexpr bool is_transfer(Pass pass) { return pass >= Pass::send_activation; }
-/// A transfer that follows the last weight gradient of a stage.
+/// A transfer after the last weight gradient of a stage.
 constexpr bool is_tail(Pass pass) { return pass >= Pass::reduce_gradient; }
-/// What a stage hands to its neighbour, which reads it at once: what blocking sends and rendezvous
-/// are about.
+/// A tensor for a neighbour stage: the transfers that blocking sends and rendezvous apply to.
 constexpr bool passes_on(Pass pass) {
   return pass == Pass::send_activation || pass == Pass::send_gradient;
 }
-/// B or I: what hands a gradient to the stage before.
+/// B or I: produces a gradient for the previous stage.
 constexpr bool gives_gradient(Pass pass) {
   return pass == Pass::backward || pass == Pass::backward_input;
 }
-/// B or W: what ends the use of an activation.
+/// B or W: the last use of an activation.
 constexpr bool ends_activation(Pass pass) {
   return pass == Pass::backward || pass == Pass::backward_weight;
 }
 
-/// E or L: what asks for a transfer of an activation that was kept.
+/// E or L: requests a transfer of a kept activation.
 constexpr bool moves_stash(Pass pass) { return pass == Pass::evict || pass == Pass::load; }
-/// R, B or I: what reads the activation that F kept.
+/// R, B or I: reads the activation kept by F.
 constexpr bool reads_activation(Pass pass) {
   return pass == Pass::recompute || gives_gradient(pass);
 }
@@ -62,7 +61,7 @@ constexpr bool reads_activation(Pass pass) {
 /// "GATHER", "TIE": PyTorch's letters where it has them.
 std::string_view letters(Pass pass);
 
-/// One thing that a rank does. `with_next` joins it and the action after it to one overlap cell.
+/// One action of a rank. `with_next` joins it and the next action into an overlap cell.
 struct Action {
   Pass pass;
   bool with_next = false;
@@ -77,11 +76,11 @@ struct Action {
 /// "2F5": stage, pass, microbatch.
 std::string text(const Action& action);
 
-/// Which version of its weights a microbatch uses, in its backward as in its forward.
+/// The weight version of a microbatch, for forward and backward alike.
 enum class WeightUse : std::uint8_t {
-  flushed,  // there is one: weights change when no microbatch is in flight
-  newest,   // the newest that there is when its F starts
-  delayed,  // the one so many updates older than what its own update starts from
+  flushed,  // one version: weights change when no microbatch is in flight
+  newest,   // the newest version when its F starts
+  delayed,  // this many updates older than the base of its own update
 };
 constexpr std::string_view name(WeightUse use) {
   constexpr std::array<std::string_view, 3> names{"flushed", "newest", "delayed"};
@@ -91,11 +90,11 @@ constexpr std::string_view name(WeightUse use) {
 /// How an order uses weights.
 struct WeightRule {
   WeightUse use = WeightUse::flushed;
-  std::uint32_t delay = 0;  // of `delayed`: how many updates
+  std::uint32_t delay = 0;  // of `delayed`, in updates
   friend bool operator==(const WeightRule&, const WeightRule&) = default;
 };
 
-/// For each rank its actions in order.
+/// The actions of each rank in order.
 class Schedule {
  public:
   Schedule() = default;
@@ -107,12 +106,12 @@ class Schedule {
   std::uint64_t actions() const;
   /// Whether any rank has a B or an I.
   bool has_backward() const;
-  /// Whether any rank runs such a pass.
+  /// Whether any rank runs this pass.
   bool has(Pass pass) const;
 
-  /// Where what a rank evicts is kept: on another rank, or in its host's memory.
+  /// Where a rank's evicted activations are kept: on another rank or in host memory.
   Rank keeper_of(Rank rank) const { return keepers_.empty() ? host_memory : keepers_[index(rank)]; }
-  /// One keeper a rank.
+  /// One keeper per rank.
   void set_keepers(std::vector<Rank> keepers) { keepers_ = std::move(keepers); }
 
   const WeightRule& weights() const { return weights_; }
@@ -122,12 +121,12 @@ class Schedule {
 
  private:
   std::vector<std::vector<Action>> orders_;
-  std::vector<Rank> keepers_;  // empty: the host's memory for every rank
+  std::vector<Rank> keepers_;  // empty: host memory for every rank
   WeightRule weights_;
 };
 
-/// How the two parts of an overlap cell run: one after the other in listed order, or as one unit as
-/// long as the longer of them.
+/// How the two parts of an overlap cell run: in sequence as listed, or as one unit as long as the
+/// longer part.
 enum class Overlap : std::uint8_t { serial, fused };
 
 }  // namespace penstock

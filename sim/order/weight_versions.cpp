@@ -7,7 +7,8 @@
 namespace penstock {
 namespace {
 
-/// Follows the weights of one slot through the row of its rank. Version v is what v updates make.
+/// Follows the weights of one slot through the row of its rank. Version v is the result of v
+/// updates.
 class Versions {
  public:
   Versions(const std::vector<Action>& row, Stage stage, WeightRule rule, std::uint32_t columns)
@@ -28,7 +29,7 @@ class Versions {
     }
   }
 
-  /// Which version each microbatch uses, and how many updates later its own comes.
+  /// Sets the version of each microbatch, and the updates until its own.
   void assign(const MicrobatchColumns& columns, WeightVersions& found) {
     std::uint32_t newest = 0;
     for_each_action(columns, [&](Pass pass, std::uint32_t column) {
@@ -54,8 +55,8 @@ class Versions {
   const std::vector<Action>& row_;
   Stage stage_;
   WeightRule rule_;
-  std::vector<std::uint32_t> used_;   // by microbatch: the version it uses
-  std::vector<std::uint32_t> users_;  // by version: microbatches that still have to use it
+  std::vector<std::uint32_t> used_;   // by microbatch: its version
+  std::vector<std::uint32_t> users_;  // by version: microbatches that still need it
 };
 
 }  // namespace

@@ -8,34 +8,35 @@
 
 namespace penstock {
 
-/// Which activations are made again in front of their backward rather than kept.
+/// Activations that are recomputed before their backward instead of kept.
 struct Recomputing {
   std::vector<bool> stages;  // by model stage; empty: none
-  bool early = false;        // as soon as the rank is free, not only once the gradient is there
-  bool except_last = false;  // but not the microbatch with the highest number of its chain
+  bool early = false;        // as soon as the rank is free, without waiting for the gradient
+  bool except_last = false;  // except the microbatch with the highest number of its chain
 
   bool of_stage(std::uint32_t model_stage) const {
     return model_stage < stages.size() && stages[model_stage];
   }
 };
 
-/// When those that hold the same weights sum their gradients.
+/// When holders of the same weights reduce their gradients.
 enum class Summing : std::uint8_t {
-  behind_stage,  // behind the last weight gradient of a stage, beside what its rank still does
-  behind_each,   // behind each weight gradient
-  behind_row,    // behind the last action of a rank, as exchanged gradients are then
-  in_passes,     // no task of the plan: passes take it upon themselves
+  behind_stage,  // after the last weight gradient of a stage, overlapped with its rank's work
+  behind_each,   // after each weight gradient
+  behind_row,    // after the last action of a rank, as with exposed all-reduces
+  in_passes,     // no task of the plan: passes include it
 };
 
 /// What follows the last weight gradient of a stage, or each of them.
 struct Tail {
-  std::vector<bool> reduces;  // by model stage: several hold it, and sum; empty: none
+  std::vector<bool> reduces;  // by model stage: several ranks hold and reduce it; empty: none
   bool updates = false;       // U of each stage at the end of its rank's row
-  bool gathers = false;       // each updates its share, which then goes to all of them
+  bool gathers = false;       // each updates its shard, followed by an all-gather
   Summing summing = Summing::behind_stage;
-  bool ties = false;          // first and last stage of a chain exchange a gradient
-  bool across_ranks = false;  // sums of a stage on several ranks go from rank to rank, since there
-                              // are no data replicas
+  bool ties = false;  // first and last stage of a chain exchange the gradient of tied weights
+  // Gradients of a stage on several ranks are reduced from rank to rank, since there are no data
+  // replicas.
+  bool across_ranks = false;
 
   bool of_stage(std::uint32_t model_stage) const {
     return model_stage < reduces.size() && reduces[model_stage];
@@ -43,12 +44,12 @@ struct Tail {
   bool empty() const { return reduces.empty() && !updates && !ties; }
 };
 
-/// What a plan has beyond the actions of its order. Without any of it a plan is the order itself
-/// and its transfers.
+/// Parts of a plan beyond the actions of its order. Without them a plan is the order and its
+/// transfers.
 struct Extras {
   Recomputing recomputing;
   Tail tail;
-  std::array<bool, buffer_kinds> holds{};  // kinds of buffers beside the usual ones
+  std::array<bool, buffer_kinds> holds{};  // kinds of buffers besides the usual ones
 
   bool has(BufferKind kind) const { return holds[static_cast<std::size_t>(kind)]; }
 };

@@ -8,13 +8,13 @@
 
 namespace penstock {
 
-/// For transfers the ranks that wait for them and are at no end of their link: those that update a
-/// stage whose copies on other ranks send their part of the sum.
+/// Ranks that wait for a transfer without being an end of its link: those that update a stage and
+/// need the gradients of its copies on other ranks.
 class FarReaders {
  public:
   explicit FarReaders(const Plan& plan);
 
-  /// Calls `visit(rank)` for each of a transfer, ascending.
+  /// Calls `visit(rank)` for each far reader of a transfer, ascending.
   template <class Visitor>
   void for_each_of(TaskId transfer, Visitor&& visit) const {
     if (pairs_.empty()) return;

@@ -22,21 +22,21 @@ namespace {
 
 constexpr std::size_t nothing = SIZE_MAX;
 
-/// The stage whose output an action reads, if it is another stage's.
+/// The stage whose output an action reads, if it is another one.
 std::optional<Stage> source(const Placement& placement, const Action& action) {
   if (action.pass == Pass::forward) return placement.before(action.stage);
   if (gives_gradient(action.pass)) return placement.after(action.stage);
   return std::nullopt;
 }
 
-/// The stage that reads an action's output, if any does.
+/// The stage that reads an action's output, if any.
 std::optional<Stage> reader(const Placement& placement, const Action& action) {
   if (action.pass == Pass::forward) return placement.after(action.stage);
   if (gives_gradient(action.pass)) return placement.before(action.stage);
   return std::nullopt;
 }
 
-/// Where the tables have what a stage reads and what it puts out, forwards or backwards.
+/// Offsets of a stage's inputs and outputs in the tables, per direction.
 struct Ends {
   std::size_t reads = nothing;
   std::size_t puts_out = nothing;
@@ -47,12 +47,12 @@ struct Ends {
   std::uint32_t transfer = unnamed;  // its class, once named
 };
 
-/// How far a rank has come.
+/// The progress of a rank.
 struct Row {
   const Action* next;
   const Action* end;
-  const Action* ahead = nullptr;    // its next action when early R's were placed last
-  std::size_t waits_for = nothing;  // the output it was last stopped by
+  const Action* ahead = nullptr;    // its next action when early R's were last placed
+  std::size_t waits_for = nothing;  // the output that it waits for
 };
 
 class Lowering {
@@ -137,7 +137,7 @@ Lowering::Lowering(const Schedule& schedule, const Placement& placement, Overlap
   }
 }
 
-/// Outputs stand in rows by stage, activations first; in a row by microbatch.
+/// Outputs are in rows by stage, activations first; within a row by microbatch.
 std::vector<Ends> Lowering::find_ends() const {
   std::vector<Ends> ends;
   for (Stage stage : placement_.stages()) {
@@ -169,7 +169,7 @@ std::size_t Lowering::ends_of(const Action& action) {
   return std::size_t{2} * index(action.stage) + (gradient ? 1 : 0);
 }
 
-/// An action, or two that overlap; empty when the rank has run all.
+/// An action, or two that overlap; empty when the rank has finished.
 std::span<const Action> Lowering::next_cell(const Row& row) {
   if (row.next == row.end) return {};
   return {row.next, row.next->with_next ? std::size_t{2} : std::size_t{1}};
@@ -215,8 +215,8 @@ std::variant<Plan, Deadlock> Lowering::run() {
       std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.next == row.end; });
   if (!done) return deadlock();
   tail_.finish();
-  // Only what comes back from where it was kept can become ready in another order than it is placed
-  // in: everything else follows from one rank.
+  // Only loaded activations can become ready in another order than they were placed; everything
+  // else comes from one rank.
   plan_.in_one_order = stash_moved_.empty() ? std::vector<bool>(plan_.links.size(), true)
                                             : links_in_one_order(plan_);
   return std::move(plan_);
@@ -234,8 +234,8 @@ void Lowering::advance(Rank rank) {
   }
 }
 
-/// Puts the R's of a cell onto its rank as soon as the rank comes to the cell. They wait for
-/// nothing but their activations, where these were away.
+/// Places the R's of a cell as soon as the rank reaches the cell. They wait only for their
+/// activations, if these were evicted.
 void Lowering::recompute_early(Row& row, std::span<const Action> actions) {
   if (row.ahead == row.next) return;
   row.ahead = row.next;
@@ -248,8 +248,8 @@ void Lowering::recompute_early(Row& row, std::span<const Action> actions) {
   recompute_in_front(actions, list_of({loaded.data(), count}));
 }
 
-/// Adds the R's that a cell needs, the first with this input. Returns what is left of the input for
-/// the cell itself.
+/// Adds the R's of a cell, the first with this input. Returns the remaining input of the cell
+/// itself.
 TaskId Lowering::recompute_in_front(std::span<const Action> actions, TaskId input) {
   for (const Action& action : actions) {
     if (!recomputation_.adds(action)) continue;
@@ -295,9 +295,9 @@ void Lowering::place(Rank rank, std::span<const Action> cell) {
   }
 }
 
-/// The transfers that bring what a cell reads, as `Plan::input` writes them.
+/// The transfers that bring what a cell reads, encoded as `Plan::input`.
 TaskId Lowering::input_of(std::span<const Action> cell) {
-  std::array<TaskId, 4> found;  // each part reads one tensor, and its activation if that was away
+  std::array<TaskId, 4> found;  // per part: one tensor, and its activation if that was evicted
   std::size_t count = 0;
   for (std::size_t part = 0; part < cell.size(); ++part) {
     if (came_[part] >= first_task) found[count++] = came_[part] - first_task;
@@ -316,7 +316,7 @@ TaskId Lowering::list_of(std::span<const TaskId> inputs) {
   return list | Plan::several;
 }
 
-/// Adds the transfer that E or L asks for. What comes back must have arrived where it was kept.
+/// Adds the transfer of E or L. A loaded activation must first have arrived at its keeper.
 void Lowering::move_stash(Rank rank, const Action& action, TaskId producer) {
   TaskId& moved = stash_moved(action);
   const std::uint32_t work = classes_.stash_transfer(action, schedule_.keeper_of(rank));
@@ -330,13 +330,13 @@ TaskId& Lowering::stash_moved(const Action& action) {
                       columns_.column_of(action.microbatch)];
 }
 
-/// The transfer that brings an activation back to the first action that reads it.
+/// The transfer that returns an activation to its first reader.
 TaskId Lowering::take_loaded(const Action& action) {
   if (stash_moved_.empty() || !reads_activation(action.pass)) return no_task;
   return std::exchange(stash_moved(action), no_task);
 }
 
-/// Makes an action's output available to its reader, by a transfer when that is on another rank.
+/// Passes an action's output to its reader, with a transfer if that is another rank.
 void Lowering::hand_over(Rank rank, const Action& action, TaskId producer) {
   if (moves_stash(action.pass)) return move_stash(rank, action, producer);
   const std::size_t place = ends_of(action);
@@ -377,7 +377,7 @@ bool Lowering::may_send(Stage stage, Pass pass) const {
   return !alone || placement_.rank_of(stage) != placement_.rank_of(*to);
 }
 
-/// Counts the tasks first, so that the arrays are allocated once.
+/// Counts the tasks first, to allocate the arrays once.
 void Lowering::reserve() {
   std::uint64_t tasks = tail_.most_tasks();
   for (Stage stage : placement_.stages()) {
@@ -393,8 +393,8 @@ void Lowering::reserve() {
   reserve_large(plan_.input, tasks);
 }
 
-/// The action of `rank`, which holds `stage`, that would produce what an action waits for; that it
-/// exists is what `find_order_fault` makes sure of.
+/// The action of `rank`, which holds `stage`, that produces the input of an action;
+/// `find_order_fault` guarantees that it exists.
 Action Lowering::producer_for(const Action& action, Stage stage, Rank rank) const {
   const bool gradient = gives_gradient(action.pass);
   for (const Action& other : schedule_.on(rank)) {
@@ -407,7 +407,7 @@ Action Lowering::producer_for(const Action& action, Stage stage, Rank rank) cons
                                gradient ? "the gradient" : "the activation", index(stage)));
 }
 
-/// Follows who waits for whom from the first stuck rank until a rank comes up again.
+/// Follows the waits from the first stuck rank until a rank repeats.
 Deadlock Lowering::deadlock() const {
   Rank rank{0};
   while (next_cell(rows_[index(rank)]).empty()) rank = Rank{index(rank) + 1};
@@ -438,7 +438,7 @@ std::string text(const Deadlock& deadlock) {
     const bool direct = next.action.stage == wait.needs.stage &&
                         next.action.pass == wait.needs.pass &&
                         next.action.microbatch == wait.needs.microbatch;
-    if (!direct) all += fmt::format(", which stands behind {}", text(next.action));
+    if (!direct) all += fmt::format(", which follows {}", text(next.action));
   }
   return all;
 }

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-/// FNV-1a over 32-bit words: small, and the same on every machine.
+/// FNV-1a over 32-bit words, the same on every machine.
 class Hash {
  public:
   void add(std::uint32_t word) { value_ = (value_ ^ word) * 0x100000001b3U; }
@@ -78,13 +78,13 @@ std::string end_text(Rank end) {
 }
 
 std::string end_phrase(Rank end) {
-  if (end == host_memory) return "the host's memory";
+  if (end == host_memory) return "host memory";
   if (end == data_replicas) return "the data replicas";
   return "rank " + std::to_string(index(end));
 }
 
 std::vector<bool> links_in_one_order(const Plan& plan) {
-  // The resources of the classes lie side by side; the classes themselves are large.
+  // Contiguous resources of the classes; the classes themselves are large.
   std::vector<std::uint32_t> resource_of_class;
   for (const WorkClass& work : plan.classes) resource_of_class.push_back(work.resource);
   std::vector<Feed> feeds(plan.links.size());

@@ -10,12 +10,12 @@
 
 namespace penstock {
 
-/// A task of a plan: its place in one topological order of all tasks, in which the tasks of each
-/// rank and of each link keep the order they run in.
+/// A task of a plan: its index in a topological order of all tasks, which preserves the order on
+/// each rank and link.
 using TaskId = std::uint32_t;
 constexpr TaskId no_task = UINT32_MAX;
 
-/// A directed connection that carries tensors from one rank to another, or from or to one of the
+/// A directed connection that carries tensors between two ranks, or between a rank and one of the
 /// ends above.
 struct Link {
   Rank from;
@@ -26,29 +26,30 @@ struct Link {
 /// "0>1", "0>host" or "data>0".
 std::string text(const Link& link);
 
-/// What memory holds.
+/// What a buffer holds.
 enum class BufferKind : std::uint8_t {
-  parameters,        // for the whole run
-  stash,             // an activation kept from F to the end of B or W
-  receive,           // an activation that came over a link, until the F that reads it starts
-  gradient,          // on its way and in no memory: a gradient, of the size of the activation
-                     // that came, or what a transfer of the tail puts on its link
-  weight_gradients,  // for the whole run: the sums of the weight gradients
-  optimizer,         // for the whole run: what the optimiser keeps
-  versions,          // for the whole run: a further version of the parameters
-  pending_weight,    // what I keeps for its W
-  workspace,         // what an action needs while it runs
-  recomputed,        // what R brings back, to the end of B or W; from F on where there is no R
-  context,           // for the whole run, once a rank: what its device needs to run anything
-  reserve,           // for the whole run, once a rank: what its allocator cannot use
-  input_stash,       // of an activation, what only B or I needs: from F to their end
+  parameters,  // for the whole run
+  stash,       // an activation kept from F to the end of B or W
+  receive,     // a received activation, until the F that reads it starts
+  // In flight and in no memory: a gradient, of the size of the received activation, or what a
+  // transfer of the tail sends.
+  gradient,
+  weight_gradients,  // for the whole run: sums of weight gradients
+  optimizer,         // for the whole run: optimizer state
+  versions,          // for the whole run: another version of the parameters
+  pending_weight,    // kept by I for its W
+  workspace,         // temporary memory of an action
+  recomputed,        // restored by R, until the end of B or W; from F on without an R
+  context,           // for the whole run, once per rank: per-device overhead
+  reserve,           // for the whole run, once per rank: lost to the allocator
+  input_stash,       // what only B or I needs of an activation: from F to their end
 };
 constexpr std::size_t buffer_kinds = 13;
 
 /// "parameters", "pending weight".
 std::string_view name(BufferKind kind);
 
-/// Belongs to a rank as a whole; the stage of such a buffer class says nothing.
+/// Belongs to a rank as a whole; the stage of such a buffer class is meaningless.
 constexpr bool is_of_rank(BufferKind kind) {
   return kind == BufferKind::context || kind == BufferKind::reserve;
 }
@@ -59,58 +60,58 @@ constexpr bool for_whole_run(BufferKind kind) {
          kind == BufferKind::optimizer || kind == BufferKind::versions || is_of_rank(kind);
 }
 
-/// A kind of buffer of one stage on one rank. All buffers of a class have one size.
+/// A kind of buffer of one stage on one rank. All buffers of a class have the same size.
 struct BufferClass {
   BufferKind kind;
   Stage stage;
   Rank rank;
 };
 
-/// What a task of some class does to memory: one buffer taken or given back.
+/// A memory effect of a task: one buffer allocated or freed.
 struct MemoryEffect {
   std::uint32_t buffer;  // a buffer class
-  bool at_end;           // when the task ends rather than when it starts
+  bool at_end;           // when the task ends, not when it starts
   bool takes;
 };
 
-/// A kind of task: all tasks of a class cost the same and run on the same rank or link.
+/// A kind of task: all tasks of a class have the same cost and rank or link.
 struct WorkClass {
   Pass pass;
-  Stage stage;                         // of a transfer: the stage that sends
+  Stage stage;                         // of a transfer: the sending stage
   std::uint32_t resource;              // a rank, or ranks + a link
-  std::uint32_t buffer = UINT32_MAX;   // of a transfer: the buffer class that it moves
-  std::uint32_t partner = UINT32_MAX;  // of a part of a fused overlap cell: the other's own class
+  std::uint32_t buffer = UINT32_MAX;   // of a transfer: its buffer class
+  std::uint32_t partner = UINT32_MAX;  // in a fused overlap cell: the class of the other part
   bool follows_partner = false;        // the second part of a fused cell: runs inside the first
-  bool recomputes = false;             // of B and I: begins by making its activation again
+  bool recomputes = false;             // of B and I: begins with recomputation
   std::vector<MemoryEffect> effects;
 };
 
-/// Everything that a run needs but costs: tasks, what each waits for, and the order on each rank
-/// and link. It names work classes and buffer classes and knows no durations and no bytes, so one
-/// plan is priced many times.
+/// Everything a run needs except costs: tasks, their inputs, and the order on each rank and link.
+/// It names work classes and buffer classes and has no durations and no bytes, so one plan is
+/// priced many times.
 ///
 /// A task waits for the task before it on its resource, and for `input`. Inputs from the same rank
 /// are not listed: the order of the rank implies them.
 struct Plan {
-  std::string schedule;  // its name, or the file it came from
+  std::string schedule;  // its name, or its file
   std::uint32_t ranks = 0;
-  std::uint32_t microbatches = 0;  // of one iteration, over all chains
+  std::uint32_t microbatches = 0;  // per iteration, over all chains
   std::vector<Link> links;
   std::vector<WorkClass> classes;
   std::vector<BufferClass> buffers;
-  std::vector<std::uint32_t> model_stage;  // of each stage: its place in its chain
+  std::vector<std::uint32_t> model_stage;  // of each stage: its index in its chain
 
-  // One entry a task.
+  // One entry per task.
   std::vector<std::uint32_t> work;  // its class
   std::vector<Microbatch> microbatch;
-  std::vector<TaskId> input;          // no_task, a task, or several | a place in `inputs`
+  std::vector<TaskId> input;          // no_task, a task, or `several` | an index into `inputs`
   std::vector<std::uint32_t> inputs;  // lists for tasks with more: their number, then the tasks
 
   std::vector<TaskId>
       followers;  // second parts of fused cells: each starts with the task before it
 
-  // By link: whether `links_in_one_order` found it so. Whoever makes a plan or changes an order in
-  // it fills this in; a link that it does not reach counts as out of order.
+  // By link: the result of `links_in_one_order`. Set by whoever makes a plan or changes its order;
+  // links beyond its end count as out of order.
   std::vector<bool> in_one_order;
 
   static constexpr std::uint32_t several = 0x8000'0000U;
@@ -132,7 +133,7 @@ struct Plan {
   }
 };
 
-/// Adds a task behind all others; `input` as `Plan::input` has it.
+/// Appends a task; `input` is encoded as in Plan::input.
 inline TaskId add_task(Plan& plan, std::uint32_t work, Microbatch microbatch, TaskId input) {
   plan.work.push_back(work);
   plan.microbatch.push_back(microbatch);
@@ -140,28 +141,27 @@ inline TaskId add_task(Plan& plan, std::uint32_t work, Microbatch microbatch, Ta
   return plan.tasks() - 1;
 }
 
-/// The tasks of every resource in the order they run: those of resource r are
-/// `tasks[first[r] … first[r + 1])`.
+/// The tasks of every resource in running order: those of resource r are `tasks[first[r] … first[r
+/// + 1])`.
 struct ResourceOrders {
   std::vector<std::uint32_t> first;
   std::vector<TaskId> tasks;
 };
 ResourceOrders resource_orders(const Plan& plan);
 
-/// An end of a link: "3", "host" or "data"; and in words: "rank 3", "the host's memory".
+/// An end of a link: "3", "host" or "data"; and in words: "rank 3", "host memory".
 std::string end_text(Rank end);
 std::string end_phrase(Rank end);
 
-/// Of which links the transfers become ready in plan order, whatever things cost: one rank asks for
-/// all of them, and where they wait for other transfers besides, these come in the same order over
-/// one link. Only then is to serve them in plan order to serve them first come first served.
+/// Links whose transfers become ready in plan order for any costs: one rank issues all of them, and
+/// other transfers that they wait for come in the same order over one link. Only on these links is
+/// plan order first come first served.
 std::vector<bool> links_in_one_order(const Plan& plan);
 
 /// "2F5", or "2SEND_F5" for a transfer.
 std::string task_text(const Plan& plan, TaskId task);
 
-/// A number that equal plans share, whatever their schedule is called, and that different ones, in
-/// practice, do not.
+/// A hash of a plan, independent of the schedule's name.
 std::uint64_t plan_hash(const Plan& plan);
 
 }  // namespace penstock

@@ -11,15 +11,15 @@
 
 namespace penstock {
 
-/// How an action meets recomputation.
+/// The role of recomputation in an action.
 enum class Recompute : std::uint8_t {
   none,    // its activation is kept from F on
-  before,  // an R makes it again
-  within,  // the action makes it again itself, first thing
+  before,  // an R restores it
+  within,  // the action itself starts with recomputation
 };
 
-/// Says which activations of an order are made again, and by whom: by the R's that the order has,
-/// or by those that lowering adds.
+/// Which activations of an order are recomputed, and by whom: R's in the order, or R's added by
+/// lowering.
 class Recomputation {
  public:
   Recomputation(const Schedule& schedule, const Placement& placement, const ActionCounts& counts,
@@ -30,12 +30,12 @@ class Recomputation {
   /// Whether lowering is to make an activation again for this action: a B or I whose order has no
   /// R.
   bool adds(const Action& action) const;
-  /// Whether activations of a stage are made again where the order says nothing else.
+  /// Whether activations of a stage are recomputed when the order does not say.
   bool of_stage(Stage stage) const {
     return has_backward_ && recomputing_.of_stage(placement_.position(stage));
   }
   bool early() const { return recomputing_.early; }
-  /// Whether any activation is made again at all.
+  /// Whether any activation is recomputed.
   bool any() const { return any_; }
 
  private:
@@ -47,7 +47,7 @@ class Recomputation {
   bool has_backward_;
   bool any_ = false;
   std::vector<bool> in_order_;      // by (stage, column): the order has an R; empty: none has
-  std::vector<std::int64_t> last_;  // by chain: its highest microbatch, if it is excepted
+  std::vector<std::int64_t> last_;  // by chain: its highest microbatch, if excluded
 };
 
 }  // namespace penstock

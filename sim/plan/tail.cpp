@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-/// The other end of the chain of a stage that is one of two ends.
+/// The other end of the chain, for a stage at one of its ends.
 std::optional<Stage> other_end(const Placement& placement, Stage stage) {
   const std::vector<Stage>& chain = placement.chains()[placement.chain_of(stage)];
   if (chain.size() < 2) return std::nullopt;
@@ -42,7 +42,7 @@ TailTasks::TailTasks(const Schedule& schedule, const Placement& placement, const
   check_waits();
 }
 
-/// The updates of a stage on each of its ranks list the sums of all of them.
+/// The updates of a stage on each of its ranks list the gradient sums of all of them.
 void TailTasks::check_waits() const {
   constexpr double most = 1e7;
   std::vector<double> slots(holders_.size()), sums(holders_.size());
@@ -67,7 +67,7 @@ void TailTasks::check_waits() const {
 }
 
 std::uint64_t TailTasks::most_tasks() const {
-  // A reduction, an update and a gathering each; ends of a chain tie with every replica at most.
+  // A reduction, an update and an all-gather each; ends of a chain tie with at most every replica.
   if (left_.empty()) return 0;
   return std::uint64_t{5} * placement_.slots() + (sums_each() ? gradients_ : 0);
 }
@@ -94,7 +94,7 @@ void TailTasks::reduce(const Finished& finished, TaskId producer) {
       add_task(plan_, work, finished.microbatch, producer));
 }
 
-/// To the data replicas, or without these to the next of the ranks that hold the stage.
+/// To the data replicas, or without these to the next rank that holds the stage.
 Link TailTasks::link_of_sums(const Finished& finished) const {
   const Rank rank = placement_.rank_of_slot(finished.slot);
   const std::vector<Rank>& holders = holders_[placement_.position(finished.stage)];
@@ -102,7 +102,7 @@ Link TailTasks::link_of_sums(const Finished& finished) const {
   return {rank, across_ranks ? next_holder(holders, rank) : data_replicas};
 }
 
-/// Replicas of the two ends pair up; those of the end with more share partners.
+/// Replicas of the two ends pair up; the larger end shares partners.
 void TailTasks::tie(const Finished& finished, TaskId producer) {
   const auto other = tail_.ties ? other_end(placement_, finished.stage) : std::nullopt;
   if (!other) return;
@@ -128,8 +128,7 @@ void TailTasks::finish() {
   }
 }
 
-/// What was held back follows the last action of its rank, and as everything that becomes possible
-/// at one moment the lower stage comes first.
+/// Delayed tasks follow the last action of their rank, lower stages first.
 void TailTasks::finish_rows() {
   for (std::size_t rank = 0; rank < finished_.size(); ++rank) {
     std::vector<Finished> all = finished_[rank];
@@ -152,7 +151,7 @@ void TailTasks::update(const Finished& finished) {
   add_task(plan_, work, finished.microbatch, updated);
 }
 
-/// As `Plan::input` writes them.
+/// Encoded as `Plan::input`.
 TaskId TailTasks::inputs_of_update(const Finished& finished) {
   std::vector<TaskId> inputs = sums_[placement_.position(finished.stage)];
   const std::vector<TaskId>& ties = ties_[finished.slot];

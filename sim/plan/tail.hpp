@@ -11,31 +11,31 @@
 
 namespace penstock {
 
-/// Adds to a plan what follows the last weight gradient of each stage on each of its ranks, which
-/// may overlap with what the rank still does: the sum over all that hold the same weights, the
-/// exchange of tied gradients, and at the end of the row the update. Where several ranks hold a
-/// stage, as replicas or in several chains, each sends its part of the sum when it has it, and
-/// updates when all parts have come.
+/// Adds what follows the last weight gradient of each stage on each of its ranks, possibly
+/// overlapped with the rank's remaining work: the gradient reduction over all holders of the same
+/// weights, the exchange of tied gradients, and the update at the end of the row. When several
+/// ranks hold a stage, as replicas or in several chains, each sends its gradients when it has them,
+/// and updates when all have arrived.
 ///
-/// Tasks of the tail carry the microbatch of the gradient that they follow: with the stage it tells
-/// the rank, as everywhere.
+/// Tasks of the tail have the microbatch of the gradient that they follow; with the stage it gives
+/// the rank, as for other tasks.
 class TailTasks {
  public:
-  /// Throws InputError when ranks would wait for each other more often than can be listed.
+  /// Throws InputError when ranks wait for each other more often than can be listed.
   TailTasks(const Schedule& schedule, const Placement& placement, const Tail& tail, Plan& plan,
             WorkClasses& classes);
 
-  /// No fewer than will be added.
+  /// An upper bound on the number of tasks added.
   std::uint64_t most_tasks() const;
-  /// To be told of every action, right after its outputs were sent.
+  /// Call for every action, right after its outputs were sent.
   void follow(const Action& action, TaskId task) {
     if (!left_.empty()) follow_action(action, task);
   }
-  /// To be called when all rows are placed.
+  /// Call when all rows are placed.
   void finish();
 
  private:
-  /// A stage on one rank whose weight gradients are all there.
+  /// A stage on one rank with all its weight gradients.
   struct Finished {
     Stage stage;
     std::uint32_t slot;
@@ -60,11 +60,11 @@ class TailTasks {
   WorkClasses& classes_;
   std::uint64_t gradients_ = 0;                  // over all slots
   std::vector<std::uint32_t> left_;              // by slot: weight gradients to come
-  std::vector<std::uint32_t> reduction_;         // by slot: the class of its sums, once named
+  std::vector<std::uint32_t> reduction_;         // by slot: the class of its reduction, once named
   std::vector<std::vector<Finished>> finished_;  // by rank, in order
   std::vector<TaskId> row_end_;                  // by rank: its last action so far
-  std::vector<std::vector<TaskId>> sums_;        // by model stage: what all its updates wait for
-  std::vector<std::vector<TaskId>> ties_;        // by slot: and what its own waits for besides
+  std::vector<std::vector<TaskId>> sums_;        // by model stage: inputs of all its updates
+  std::vector<std::vector<TaskId>> ties_;        // by slot: further inputs of its own update
   std::vector<std::vector<Rank>> holders_;       // by model stage
 };
 

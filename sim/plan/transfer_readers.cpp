@@ -6,7 +6,7 @@
 namespace penstock {
 
 TransferReaders::TransferReaders(const Plan& plan) : reader_(plan.tasks(), no_task) {
-  std::vector<std::pair<TaskId, TaskId>> more;  // tasks and their readers behind the first
+  std::vector<std::pair<TaskId, TaskId>> more;  // tasks and their readers after the first
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     if (!plan.is_link(plan.class_of(task).resource)) continue;
     plan.for_each_input(task, [&](TaskId input) {

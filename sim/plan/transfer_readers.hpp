@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-/// For every task the transfers that wait for it, ascending.
+/// The transfers that wait for each task, ascending.
 class TransferReaders {
  public:
   explicit TransferReaders(const Plan& plan);
@@ -22,8 +22,8 @@ class TransferReaders {
   }
 
  private:
-  std::vector<TaskId> reader_;          // by task, as Plan::input has inputs
-  std::vector<std::uint32_t> readers_;  // lists for tasks with more: their number, then they
+  std::vector<TaskId> reader_;          // by task, encoded as Plan::input
+  std::vector<std::uint32_t> readers_;  // lists for tasks with more: their number, then the readers
 };
 
 }  // namespace penstock

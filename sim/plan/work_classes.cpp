@@ -56,8 +56,8 @@ void WorkClasses::add_effect(std::vector<MemoryEffect>& effects, BufferKind kind
   if (!held.empty()) effects.push_back({held[slot], at_end, takes});
 }
 
-/// At either end, what is given back comes before what is taken. `remakes`: what R brings back is
-/// there from the start of this action on.
+/// At either end buffers are freed before others are allocated. `remakes`: recomputed memory is
+/// allocated at the start of this action.
 std::vector<MemoryEffect> WorkClasses::effects_of(const Action& action, std::uint32_t slot,
                                                   bool crosses, bool remakes) {
   constexpr bool at_start = false, at_end = true, takes = true, gives_back = false;
@@ -104,7 +104,7 @@ std::uint32_t WorkClasses::link_between(Rank from, Rank to) {
 std::uint32_t WorkClasses::add_transfer(const Action& action, Stage to, std::uint32_t sender,
                                         std::uint32_t receiver) {
   const bool gradient = gives_gradient(action.pass);
-  // A gradient has the size of the activation it belongs to, which the receiving stage put out.
+  // A gradient has the size of its activation, the output of the receiving stage.
   const std::uint32_t buffer =
       receive_buffer(receiver, gradient ? to : action.stage,
                      gradient ? BufferKind::gradient : BufferKind::receive);
@@ -138,7 +138,8 @@ std::uint32_t WorkClasses::stash_transfer(const Action& action, Rank keeper) {
                  .resource = returns ? link_between(keeper, home) : link_between(home, keeper),
                  .buffer = stash_of(slot),
                  .effects = {}};
-  // Where it goes there is room from the start of the transfer; where it was, from its end.
+  // Memory at the destination is allocated when the transfer starts; at the source it is freed when
+  // the transfer ends.
   work.effects.push_back({stash_of(slot), /*at_end=*/!returns, /*takes=*/returns});
   if (is_rank(keeper)) {
     work.effects.push_back({kept_buffer(slot, keeper), /*at_end=*/returns, /*takes=*/!returns});

@@ -16,11 +16,11 @@ namespace penstock {
 /// No class yet.
 constexpr std::uint32_t unnamed = UINT32_MAX;
 
-/// Names the work classes, buffer classes and links of a plan while it is being lowered, each when
-/// it is first needed.
+/// Names the work classes, buffer classes and links of a plan during lowering, each at first use.
 class WorkClasses {
  public:
-  /// Writes into `plan`. Without a backward anywhere, an activation is held only while its F runs.
+  /// Writes into `plan`. In an order without backwards, an activation is held only while its F
+  /// runs.
   WorkClasses(const Placement& placement, bool has_backward, const Extras& extras, Plan& plan);
 
   /// The class of a rank's action. `crosses`: its input came over a link.
@@ -34,7 +34,7 @@ class WorkClasses {
     if (known == unnamed) known = add_compute(action, slot, crosses, within, keeps);
     return known;
   }
-  /// The class of the transfer that takes the output of `action` to stage `to`.
+  /// The class of the transfer of `action`'s output to stage `to`.
   std::uint32_t transfer(const Action& action, Stage to) {
     const std::uint32_t sender = placement_.slot_of(action.stage, action.microbatch);
     const std::uint32_t receiver = placement_.slot_of(to, action.microbatch);
@@ -43,12 +43,11 @@ class WorkClasses {
     }
     return add_transfer(action, to, sender, receiver);
   }
-  /// The class of the transfer that takes the activation of an E to its keeper, or brings that of
-  /// an L back.
+  /// The class of the transfer of an evicted activation to its keeper, or of a loaded one back.
   std::uint32_t stash_transfer(const Action& action, Rank keeper);
-  /// Adds the buffers of the versions of a slot's weights beside the one that every slot has.
+  /// Adds buffers for further weight versions of a slot.
   void keep_versions(std::uint32_t slot, std::uint32_t versions);
-  /// A new class of a transfer that ends the iteration of a stage.
+  /// A new class of a transfer in the tail of a stage.
   std::uint32_t tail_transfer(Pass pass, Stage stage, Link link);
   /// The classes of the two parts of a fused overlap cell.
   std::pair<std::uint32_t, std::uint32_t> fused(std::uint32_t first, std::uint32_t second);
@@ -73,14 +72,15 @@ class WorkClasses {
 
   const Placement& placement_;
   bool has_backward_;
-  bool keeps_;  // F takes what R would bring back, where no R does
+  bool keeps_;  // F allocates what R would restore, when there is no R
   Plan& plan_;
-  std::vector<std::uint32_t> compute_;  // by slot, pass, crosses, takes what R brings back
-  std::array<std::vector<std::uint32_t>, buffer_kinds> held_;  // by kind, slot; empty: none is
+  std::vector<std::uint32_t> compute_;  // by slot, pass, crosses, allocates recomputed memory
+  std::array<std::vector<std::uint32_t>, buffer_kinds> held_;  // by kind, slot; empty: none
   std::vector<std::uint32_t> receive_;                         // by slot, gradient
-  std::vector<std::uint32_t> kept_;  // by slot: its activations that another rank keeps
+  std::vector<std::uint32_t> kept_;  // by slot: its activations kept by another rank
   std::vector<std::uint32_t> away_;  // by slot, and whether the activation comes back
-  // By sending slot and direction: the slots sent to, one but for replicas, and their classes.
+  // By sending slot and direction: the receiving slots (several only with replicas) and their
+  // classes.
   std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> transfer_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> links_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::uint32_t, std::uint32_t>> fused_;

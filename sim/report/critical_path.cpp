@@ -9,24 +9,24 @@
 namespace penstock {
 namespace {
 
-/// Who let a task go on, and when.
+/// Which task released another one, and when.
 struct Release {
   TaskId by = no_task;
   Time time{};
 };
 
-/// The later of two, the first of equals.
+/// The later of two; ties go to the first.
 Release later(Release a, Release b) {
   if (a.by == no_task || b.by == no_task) return a.by == no_task ? b : a;
   return b.time > a.time ? b : a;
 }
 
-/// The parts of a fused cell run as one; the first stands for both.
+/// The parts of a fused cell run as one; the first represents both.
 TaskId first_part(const Plan& plan, TaskId task) {
   return plan.class_of(task).follows_partner ? task - 1 : task;
 }
 
-/// Finds what held each task back.
+/// Finds what delayed each task.
 class Causes {
  public:
   Causes(const Plan& plan, const Costs& costs, const Timeline& timeline,
@@ -41,7 +41,7 @@ class Causes {
     return timeline_.end[transfer] - costs_.latency_of(plan_, transfer);
   }
   bool is_transfer_task(TaskId task) const { return plan_.is_link(plan_.class_of(task).resource); }
-  /// Whether its sender waits for it, where ranks wait for what they send.
+  /// Whether its sender waits for it, under blocking sends.
   bool blocks(TaskId task) const {
     const Pass pass = plan_.class_of(task).pass;
     return passes_on(pass);
@@ -77,7 +77,7 @@ void Causes::find_readers() {
     const WorkClass& work = plan_.class_of(task);
     if (plan_.is_link(work.resource)) continue;
     plan_.for_each_input(task, [&](TaskId input) {
-      // What goes to data replicas or hosts waits for nobody.
+      // Transfers to data replicas or hosts have no reader to wait for.
       const bool receives = is_transfer_task(input) &&
                             plan_.link(plan_.class_of(input).resource).to == Rank{work.resource};
       if (receives) reader_[input] = task;
@@ -94,7 +94,7 @@ Release Causes::by_previous(TaskId task) {
 Release Causes::by_input(TaskId task) const {
   const TaskId input = timeline_.last_input[task];
   if (input == no_task) return {};
-  // A rank that waits for what it sends itself goes on when that has left.
+  // With blocking sends a rank continues when its own send has left.
   const bool holds_sender =
       !is_transfer_task(task) && blocks(input) &&
       plan_.link(plan_.class_of(input).resource).from == Rank{plan_.class_of(task).resource};

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-/// The input that a transfer waited for last.
+/// The input of a transfer that arrived last.
 TaskId awaited_by(const Plan& plan, const Timeline& timeline, TaskId transfer) {
   const TaskId last = timeline.last_input[transfer];
   if (last != no_task) return last;
@@ -81,7 +81,7 @@ IdleCauses GapFinder::split() {
       const Time there = sends ? std::min(timeline_.end[*transfer], end) : timeline_.end[*transfer];
       contention += until(begin - time_in(timeline_.memory_wait, *transfer));
       memory += until(begin);
-      // What others slowed it down by comes last: without them it would have been there then.
+      // The slowdown by others comes last: without it the transfer would have arrived by then.
       on_the_way += until(there - time_in(timeline_.slowed, *transfer));
       contention += until(there);
     }

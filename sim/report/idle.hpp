@@ -10,15 +10,15 @@
 
 namespace penstock {
 
-/// Why a rank was idle. The causes of a rank add up to its idle time exactly.
+/// Idle time of a rank by cause; the causes add up to it exactly.
 struct IdleCauses {
   Time warmup{};      // before its first action
   Time drain{};       // after its last
-  Time dependency{};  // the producer of the input that arrived last was not finished
-  Time contention{};  // the transfer of that input was queued behind others
-  Time transfer{};    // the transfer was on its way
-  Time memory{};      // everything was there but memory
-  Time launch{};      // everything was there, and the rank had not started yet
+  Time dependency{};  // the producer of the last input had not finished
+  Time contention{};  // the transfer of that input was queued
+  Time transfer{};    // the transfer was in flight
+  Time memory{};      // waiting only for memory
+  Time launch{};      // ready, but not started yet
 
   Time total() const {
     return warmup + drain + dependency + contention + transfer + memory + launch;
@@ -26,14 +26,14 @@ struct IdleCauses {
   IdleCauses& operator+=(const IdleCauses& other);
 };
 
-/// One stretch in which a rank had nothing to run.
+/// A stretch in which a rank was idle.
 struct IdleGap {
   Rank rank;
   Time begin;
   Time end;
-  TaskId next = no_task;      // the action that ended it; none for the drain
-  TaskId input = no_task;     // the input of that action which arrived last
-  TaskId producer = no_task;  // the action that made that input
+  TaskId next = no_task;      // the action after it; none for the drain
+  TaskId input = no_task;     // the last input of that action to arrive
+  TaskId producer = no_task;  // the action that produced that input
   IdleCauses causes{};
 };
 
@@ -43,7 +43,7 @@ class GapFinder {
  public:
   GapFinder(const Plan& plan, const Timeline& timeline);
 
-  /// Calls `visit(gap)` with the gap before the next action of a rank, if there is one.
+  /// Calls `visit(gap)` with the gap before the next action of a rank, if any.
   template <class Visitor>
   void before(TaskId action, std::uint32_t rank, Visitor&& visit) {
     Time& until = busy_until_[rank];
@@ -54,7 +54,7 @@ class GapFinder {
     }
     until = std::max(until, timeline_.end[action]);
   }
-  /// Calls `visit(gap)` with what is left to the end of the run behind the last actions.
+  /// Calls `visit(gap)` with the remaining time after each rank's last action.
   template <class Visitor>
   void after_all(Time end, Visitor&& visit) {
     for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
@@ -93,7 +93,7 @@ class GapFinder {
 /// All gaps of all ranks, by rank, then time.
 std::vector<IdleGap> idle_gaps(const Plan& plan, const Timeline& timeline);
 
-/// What ranks were idle for, by rank: the sum over their gaps.
+/// Idle time by cause, by rank: the sum over its gaps.
 std::vector<IdleCauses> idle_causes(const Plan& plan, const Timeline& timeline);
 
 }  // namespace penstock

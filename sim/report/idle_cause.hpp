@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-/// Why a rank was idle, one of IdleCauses, in the order in which causes follow each other in a gap.
+/// The causes of IdleCauses, in their order within a gap.
 enum class IdleCause : std::uint8_t {
   warmup,
   dependency,

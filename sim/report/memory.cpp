@@ -18,13 +18,13 @@ std::vector<std::uint64_t> count_activations(const Plan& plan) {
   return weights;
 }
 
-/// Whether activations go elsewhere and come back while they are kept.
+/// Whether activations are evicted and loaded.
 bool moves_activations(const Plan& plan) {
   return std::any_of(plan.classes.begin(), plan.classes.end(),
                      [](const WorkClass& work) { return work.pass == Pass::send_evicted; });
 }
 
-/// What each rank holds all the time, by kind.
+/// Memory that each rank holds for the whole run, by kind.
 std::vector<BytesByKind> bytes_for_whole_run(const Plan& plan, const Costs& costs) {
   std::vector<BytesByKind> bytes(plan.ranks);
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
@@ -35,12 +35,12 @@ std::vector<BytesByKind> bytes_for_whole_run(const Plan& plan, const Costs& cost
   return bytes;
 }
 
-/// What a rank holds after an event; at the start of the run there is none.
+/// The memory of a rank after an event; at the start of the run there is none.
 struct Holding {
   std::uint64_t bytes = 0;
   BytesByKind by_kind{};
   Time time{};
-  TaskId task = no_task;  // whose event it was
+  TaskId task = no_task;  // the task of the event
   bool takes = true;
 };
 
@@ -80,7 +80,7 @@ void add_sample(std::vector<MemorySample>& samples, std::uint32_t rank, const Ho
   }
 }
 
-/// How many activations the actions of each class take and give back, in order.
+/// Activations allocated and freed by the actions of each class, in order.
 class StashChanges {
  public:
   struct Change {

@@ -6,8 +6,8 @@
 namespace penstock {
 namespace {
 
-/// What a transfer carries over its route. Some of what a collective sends never leaves the
-/// machine, where the route does: then it is no more than the route takes in that time.
+/// Bytes of a transfer over its route. Some traffic of a collective stays inside machines although
+/// its route does not: at most what the route carries in that time.
 std::uint64_t bytes_over(const Route& route, std::uint32_t work, const Plan& plan,
                          const Costs& costs, const Network& network) {
   const WorkClass& kind = plan.classes[work];
@@ -21,7 +21,7 @@ std::uint64_t bytes_over(const Route& route, std::uint32_t work, const Plan& pla
   return std::min(bytes, static_cast<std::uint64_t>(std::llround(std::min(most, 9e18))));
 }
 
-/// What each link of the plan carried.
+/// Traffic of each link of the plan.
 std::vector<NetworkLinkUse> use_of_plan_links(const Plan& plan, const Costs& costs,
                                               const Network& network) {
   std::vector<NetworkLinkUse> use(plan.links.size());

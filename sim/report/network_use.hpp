@@ -11,15 +11,15 @@
 
 namespace penstock {
 
-/// What one physical link carried.
+/// Traffic of one physical link.
 struct NetworkLinkUse {
   std::string name;
   std::uint64_t transfers = 0;
   std::uint64_t bytes = 0;
-  double utilization = 0;  // share of what it could have carried until the makespan
+  double utilization = 0;  // share of its capacity until the makespan
 };
 
-/// The physical links that carried anything, in the order of the network.
+/// The physical links with any traffic, in the order of the network.
 std::vector<NetworkLinkUse> network_use(const Plan& plan, const Costs& costs,
                                         const Network& network, Time makespan);
 

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-/// Adds one action to what its rank has done so far.
+/// Adds one action to the report of its rank.
 void add_action(const Timeline& timeline, TaskId task, RankReport& rank) {
   const Time begin = timeline.begin[task];
   const Time end = timeline.end[task];
@@ -36,7 +36,7 @@ std::vector<ClassUse> use_of_classes(const Plan& plan, const Costs& costs) {
   return use;
 }
 
-/// What ranks and links did, in one pass over the tasks.
+/// Fills the reports of ranks and links in one pass over the tasks.
 void add_tasks(const Plan& plan, const Costs& costs, const Timeline& timeline, Report& report) {
   const std::vector<ClassUse> classes = use_of_classes(plan, costs);
   GapFinder gaps(plan, timeline);
@@ -71,7 +71,7 @@ Bubble bubble_of(const Report& report) {
   const auto ps = [](Time time) { return static_cast<double>(time.picoseconds); };
   const double ranks = static_cast<double>(report.ranks.size());
   bubble.of_makespan = 1 - ps(busy) / (ranks * ps(report.makespan));
-  // Ranks that have no work at all have no ideal to compare with.
+  // Ranks without any work have no ideal to compare with.
   if (busiest > Time{}) bubble.over_ideal = ps(report.makespan) / ps(busiest) - 1;
   if (longest_span > Time{}) bubble.of_longest_span = 1 - ps(busiest) / ps(longest_span);
   return bubble;

@@ -15,7 +15,7 @@
 
 namespace penstock {
 
-/// What one rank did.
+/// Report of one rank.
 struct RankReport {
   Time start{};  // of its first action
   Time end{};    // of its last
@@ -24,32 +24,32 @@ struct RankReport {
   IdleCauses idle_by_cause;
   std::uint32_t actions = 0;
   std::uint32_t peak_activations = 0;
-  WeightVersions weights;  // the caller's, who knows the order
+  WeightVersions weights;  // set by the caller, who knows the order
   MemoryPeak memory;
 };
 
-/// What one link carried.
+/// Report of one link.
 struct LinkReport {
   Link link;
   std::uint64_t transfers = 0;
   std::uint64_t bytes = 0;
-  Time busy{};  // the time it was occupied; latency occupies nothing
+  Time busy{};  // occupied; latency does not occupy it
 };
 
-/// The three bubble fractions in use. They answer different questions; papers quote any of them.
+/// The three bubble fractions in use; papers define the bubble in each of these ways.
 struct Bubble {
   double of_makespan = 0;      // mean idle share of the ranks: 1 - sum(busy) / (ranks * makespan)
   double over_ideal = 0;       // makespan / (busiest rank's work) - 1
   double of_longest_span = 0;  // 1 - (busiest rank's work) / (longest of end - start over ranks)
 };
 
-/// A run in numbers.
+/// The report of a run.
 struct Report {
   Time makespan{};
   Bubble bubble;
   std::vector<RankReport> ranks;
   std::vector<LinkReport> links;
-  std::vector<NetworkLinkUse> network;  // filled in for a run that met with a network
+  std::vector<NetworkLinkUse> network;  // set for a run with a network
   std::vector<PathStep> critical_path;  // from the start of the run to its end
 };
 

@@ -9,8 +9,7 @@
 namespace penstock {
 namespace {
 
-/// Microbatches after which every replica of every stage has had equally many; `limit` where there
-/// are more.
+/// Microbatches after which every replica of every stage has had equally many; at most `limit`.
 std::uint64_t period_of(const Plan& plan, std::uint64_t limit) {
   std::vector<std::set<std::uint32_t>> ranks(plan.model_stage.size());
   for (const WorkClass& work : plan.classes) {
@@ -23,7 +22,7 @@ std::uint64_t period_of(const Plan& plan, std::uint64_t limit) {
   return period;
 }
 
-/// When the F of a first stage began, and when its B or W ended, each ascending.
+/// Begins of F on first stages, and ends of their B or W, each ascending.
 struct Passages {
   std::vector<Time> entered;
   std::vector<Time> left;

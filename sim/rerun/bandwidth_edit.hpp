@@ -11,14 +11,15 @@
 
 namespace penstock {
 
-/// How long every task of a work class takes.
+/// The duration of every task of a work class.
 struct ClassTime {
   std::uint32_t work;
   Time time;
 };
 
-/// The durations of all transfers over a physical link if that carried so much. Refused where there
-/// is no such link or bandwidth, and where a transfer does not take now what its slowest link says.
+/// The durations of all transfers over a physical link with another bandwidth. Refused for an
+/// unknown link, an invalid bandwidth, and transfers that do not take the time of their slowest
+/// link now.
 std::variant<std::vector<ClassTime>, Refused> durations_with(const Plan& plan, const Costs& costs,
                                                              const Network& network,
                                                              std::uint32_t physical_link,

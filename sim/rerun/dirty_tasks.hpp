@@ -10,8 +10,7 @@
 
 namespace penstock {
 
-/// A set of tasks that gives them back from the lowest to the highest while higher ones are still
-/// being added.
+/// A set of tasks, taken in ascending order while higher ones are still added.
 class DirtyTasks {
  public:
   explicit DirtyTasks(std::uint32_t tasks)
@@ -24,7 +23,7 @@ class DirtyTasks {
     at_ = std::min(at_, word / 64);
   }
 
-  /// Takes the lowest out; no_task when there is none.
+  /// Removes and returns the lowest; no_task when empty.
   TaskId take() {
     while (at_ < groups_.size() && groups_[at_] == 0) ++at_;
     if (at_ == groups_.size()) return no_task;
@@ -45,9 +44,9 @@ class DirtyTasks {
     return static_cast<std::size_t>(std::countr_zero(bits));
   }
 
-  std::vector<std::uint64_t> words_;   // a bit for each task
-  std::vector<std::uint64_t> groups_;  // a bit for each word that has any
-  std::size_t at_;                     // the groups before this one are empty
+  std::vector<std::uint64_t> words_;   // one bit per task
+  std::vector<std::uint64_t> groups_;  // one bit per word with any task
+  std::size_t at_;                     // earlier groups are empty
 };
 
 }  // namespace penstock

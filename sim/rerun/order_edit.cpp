@@ -13,8 +13,7 @@
 namespace penstock {
 namespace {
 
-/// Whether an input that is listed with a task is for the task itself, and not for what stands
-/// behind it in one cell.
+/// Whether a listed input belongs to the task itself, not to the second part of its cell.
 bool is_own_input(const Plan& plan, TaskId task, TaskId input) {
   const Pass pass = plan.class_of(task).pass;
   const bool same_microbatch = plan.microbatch[task] == plan.microbatch[input];
@@ -30,7 +29,7 @@ bool is_own_input(const Plan& plan, TaskId task, TaskId input) {
   }
 }
 
-/// Whether a task of a rank waits for inputs of the one behind it, or is one with it.
+/// Whether a task holds inputs for the next task on its rank, or is fused with it.
 bool is_joined(const Plan& plan, TaskId task, TaskId behind) {
   if (task == no_task || behind == no_task) return false;
   bool waits_for_both = false;
@@ -40,13 +39,13 @@ bool is_joined(const Plan& plan, TaskId task, TaskId behind) {
   return waits_for_both || plan.class_of(behind).follows_partner;
 }
 
-using Complaint = std::optional<Refused>;
+using Refusal = std::optional<Refused>;
 
-/// Cells that lie across an end of the stretch stay where they are.
-Complaint cell_taken_apart(const Plan& plan, const TaskGraph& graph, const Stretch& stretch) {
+/// Cells across an end of the stretch must stay in place.
+Refusal cell_taken_apart(const Plan& plan, const TaskGraph& graph, const Stretch& stretch) {
   const auto torn = [&](TaskId one, TaskId two) {
-    return refused("{} and {} are one cell, in which nothing can stand between them",
-                   task_text(plan, one), task_text(plan, two));
+    return refused("{} and {} are one cell; nothing can come between them", task_text(plan, one),
+                   task_text(plan, two));
   };
   const auto& tasks = stretch.old_order();
   const TaskId outside = graph.before(tasks.front());
@@ -63,7 +62,7 @@ Complaint cell_taken_apart(const Plan& plan, const TaskGraph& graph, const Stret
   return std::nullopt;
 }
 
-Complaint need_behind(const Plan& plan, const Placement& placement, const Stretch& stretch) {
+Refusal need_behind(const Plan& plan, const Placement& placement, const Stretch& stretch) {
   for (const TaskId task : stretch.old_order()) {
     const WorkClass& work = plan.class_of(task);
     TaskId needed = no_task;
@@ -75,13 +74,13 @@ Complaint need_behind(const Plan& plan, const Placement& placement, const Stretc
     for (const Pass pass : own_needs(work.pass)) look_for(work.stage, pass);
     for_each_handed_over(placement, work.stage, work.pass, look_for);
     if (needed == no_task) continue;
-    return refused("{} needs {}, which would stand behind it", task_text(plan, task),
+    return refused("{} needs {}, which would follow it", task_text(plan, task),
                    task_text(plan, needed));
   }
   return std::nullopt;
 }
 
-/// How many updates of its own stage stand before each task of a sequence.
+/// The number of updates of its own stage before each task of a sequence.
 std::map<TaskId, std::uint32_t> updates_before(const Plan& plan, std::span<const TaskId> tasks) {
   std::map<TaskId, std::uint32_t> before;
   std::map<Stage, std::uint32_t> seen;
@@ -94,15 +93,15 @@ std::map<TaskId, std::uint32_t> updates_before(const Plan& plan, std::span<const
   return before;
 }
 
-/// What an update takes in, and which weights an action meets, is a matter of their order.
-Complaint update_overtaken(const Plan& plan, const Stretch& stretch,
-                           std::span<const TaskId> tasks) {
+/// The order relative to updates decides which gradients an update includes and which weights an
+/// action uses.
+Refusal update_overtaken(const Plan& plan, const Stretch& stretch, std::span<const TaskId> tasks) {
   const auto is_update = [&](TaskId task) { return plan.class_of(task).pass == Pass::update; };
   if (std::none_of(tasks.begin(), tasks.end(), is_update)) return std::nullopt;
   const auto old = updates_before(plan, stretch.old_order());
   for (const auto& [task, count] : updates_before(plan, tasks)) {
     if (old.at(task) == count) continue;
-    return refused("{} would change sides with an update of stage {}", task_text(plan, task),
+    return refused("{} would move across an update of stage {}", task_text(plan, task),
                    index(plan.class_of(task).stage));
   }
   return std::nullopt;
@@ -117,7 +116,7 @@ bool has_tail(const Plan& plan, const TaskGraph& graph, TaskId task) {
   return found;
 }
 
-/// The last weight gradient of a stage in the row of a rank that makes some.
+/// The last weight gradient of a stage in the row of a rank that has any.
 TaskId last_gradient(const Plan& plan, std::span<const TaskId> row, Stage stage) {
   const auto last = std::find_if(row.rbegin(), row.rend(), [&](TaskId task) {
     const WorkClass& work = plan.class_of(task);
@@ -126,17 +125,17 @@ TaskId last_gradient(const Plan& plan, std::span<const TaskId> row, Stage stage)
   return *last;
 }
 
-/// What follows the last weight gradient of a stage must not come before another one. Sums may
+/// What follows the last weight gradient of a stage must stay after all of them; all-reduces may
 /// follow the others too.
-Complaint last_gradient_overtaken(const Plan& plan, const TaskGraph& graph,
-                                  std::span<const TaskId> row, std::span<const TaskId> tasks) {
-  std::map<Stage, TaskId> last;  // of the stages that have a tail, once it is known
+Refusal last_gradient_overtaken(const Plan& plan, const TaskGraph& graph,
+                                std::span<const TaskId> row, std::span<const TaskId> tasks) {
+  std::map<Stage, TaskId> last;  // of stages with a tail, once known
   std::set<Stage> complete;
   for (const TaskId task : tasks) {
     const WorkClass& work = plan.class_of(task);
     if (!ends_activation(work.pass)) continue;
     if (complete.count(work.stage) != 0) {
-      return refused("{} would stand behind {}, after which the gradients of stage {} are complete",
+      return refused("{} would follow {}, after which the gradients of stage {} are complete",
                      task_text(plan, task), task_text(plan, last[work.stage]), index(work.stage));
     }
     if (!has_tail(plan, graph, task)) continue;
@@ -158,22 +157,22 @@ std::variant<std::vector<TaskId>, Refused> edited_tasks(const Plan& plan, const 
                                                         const Placement& placement,
                                                         const OrderEdit& edit) {
   if (index(edit.rank) >= plan.ranks) {
-    return refused("there is no rank {}; ranks are 0 to {}", index(edit.rank), plan.ranks - 1);
+    return refused("unknown rank {}; ranks are 0 to {}", index(edit.rank), plan.ranks - 1);
   }
   const auto order = graph.order(index(edit.rank));
   if (edit.first > order.size() || edit.actions.size() > order.size() - edit.first) {
-    return refused("{} are not all there; it has {}", place_text(edit), order.size());
+    return refused("{} do not exist; it has {}", place_text(edit), order.size());
   }
   std::vector<TaskId> tasks;
   if (edit.actions.empty()) return tasks;
   Stretch stretch(plan, order.subspan(edit.first, edit.actions.size()));
   for (const Action& action : edit.actions) {
     const TaskId task = stretch.find({action.stage, action.microbatch, action.pass});
-    if (task == no_task) return refused("{} is none of {}", text(action), place_text(edit));
-    if (!stretch.put(task, tasks.size())) return refused("{} stands twice", text(action));
+    if (task == no_task) return refused("{} is not among {}", text(action), place_text(edit));
+    if (!stretch.put(task, tasks.size())) return refused("{} occurs twice", text(action));
     tasks.push_back(task);
   }
-  for (const Complaint& complaint :
+  for (const Refusal& complaint :
        {cell_taken_apart(plan, graph, stretch), need_behind(plan, placement, stretch),
         update_overtaken(plan, stretch, tasks),
         last_gradient_overtaken(plan, graph, order, tasks)}) {

@@ -16,7 +16,7 @@
 
 namespace penstock {
 
-/// Why something cannot be changed as asked.
+/// Why a change is refused.
 struct Refused {
   std::string text;
 };
@@ -26,16 +26,16 @@ Refused refused(fmt::format_string<Values...> text, Values&&... values) {
   return {fmt::format(text, std::forward<Values>(values)...)};
 }
 
-/// A stretch of the order of a rank: its actions from the `first`-th on, in another sequence.
+/// A stretch of a rank's order: its actions from `first` on, in another sequence.
 struct OrderEdit {
   Rank rank;
   std::uint32_t first;
-  std::span<const Action> actions;  // `with_next` is not looked at: overlap cells stay
+  std::span<const Action> actions;  // `with_next` is ignored: overlap cells stay
 };
 
-/// The tasks of the stretch in their new sequence. Refused are other actions than those that stand
-/// there, an action before what it needs of its own rank, overlap cells taken apart, and an update
-/// or the last weight gradient of a stage that other actions of the stage would overtake.
+/// The tasks of the stretch in their new sequence. Refused: other actions than those in the
+/// stretch, an action before its inputs on its rank, split overlap cells, and moving actions of a
+/// stage across its update or its last weight gradient.
 std::variant<std::vector<TaskId>, Refused> edited_tasks(const Plan& plan, const TaskGraph& graph,
                                                         const Placement& placement,
                                                         const OrderEdit& edit);

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-/// The rank that makes a transfer.
+/// The rank that issues a transfer.
 std::uint32_t maker_of(const Plan& plan, TaskId transfer) {
   std::uint32_t maker = plan.ranks;
   plan.for_each_input(transfer, [&](TaskId input) {

@@ -7,11 +7,10 @@
 
 namespace penstock {
 
-/// Links over which more than one rank sends. Of each only the transfers of one rank have an order
-/// among themselves.
+/// Links with several sending ranks. On each of these, only transfers of the same rank are ordered.
 std::vector<bool> links_with_several_makers(const Plan& plan);
 
-/// What a task must stay behind, and what must stay behind it, on its rank or link.
+/// What must precede and follow a task on its rank or link.
 class OrderNeighbours {
  public:
   OrderNeighbours(const Plan& plan, const TaskGraph& graph, const std::vector<bool>& several_makers)

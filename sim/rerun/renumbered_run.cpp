@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-/// The tasks that get new numbers, and those that name them.
+/// The tasks with new numbers, and those that refer to them.
 std::vector<TaskId> concerned(const Renumbering& numbers, const Plan& plan,
                               const TaskGraph& graph) {
   std::vector<TaskId> found = numbers.tasks();

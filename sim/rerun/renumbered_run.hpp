@@ -8,9 +8,8 @@
 
 namespace penstock {
 
-/// Gives tasks their new numbers in everything that names them or has an entry for each. It takes
-/// time for the tasks that change and those around them. What a timeline has beyond begin, end and
-/// last input does not follow.
+/// Renumbers tasks in everything that refers to them. Takes time for the changed tasks and their
+/// neighbours only. Of a timeline, only begin, end and last input are renumbered.
 void renumber(const Renumbering& numbers, Plan& plan, TaskGraph& graph, Costs& costs,
               Timeline& timeline);
 

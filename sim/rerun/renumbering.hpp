@@ -17,10 +17,10 @@ class Renumbering {
 
   TaskId of(TaskId task) const { return holds(task) ? now_[task - first_] : task; }
   bool holds(TaskId task) const { return task - first_ < now_.size(); }
-  /// The tasks by their old numbers, in the order of the new ones.
+  /// The tasks by old number, in the order of the new ones.
   const std::vector<TaskId>& tasks() const { return tasks_; }
 
-  /// Moves the entries of the tasks in an array that has one a task; an empty one stays so.
+  /// Moves the entries of the tasks in an array with one entry per task, unless it is empty.
   template <class Entry>
   void move(std::vector<Entry>& entries) const {
     if (entries.empty()) return;
@@ -29,13 +29,13 @@ class Renumbering {
     for (const TaskId task : tasks_) moved.push_back(entries[task]);
     std::copy(moved.begin(), moved.end(), entries.begin() + static_cast<std::ptrdiff_t>(first_));
   }
-  /// Renames the tasks in an entry as Plan::input has them, and in its list.
+  /// Renumbers the tasks in an entry of `Plan::input`, and in its list.
   void rename(TaskId& entry, std::vector<std::uint32_t>& lists) const;
 
  private:
   TaskId first_;
   std::vector<TaskId> tasks_;
-  std::vector<TaskId> now_;  // by old number, counted from the first
+  std::vector<TaskId> now_;  // by old number, relative to the first
 };
 
 }  // namespace penstock

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-/// A task that is looked at by itself takes about so many times as long as in a pass over all.
+/// Cost of a single task relative to one in a full pass.
 constexpr std::uint64_t slowness = 5;
 constexpr std::uint64_t few_tasks = 64;
 
@@ -38,7 +38,7 @@ Rerun::Rerun(PricedPlan priced, Timeline timeline)
   }
 }
 
-/// Finds what stands around each task, at the first change that asks for it.
+/// Finds the neighbours of each task, at the first change that needs them.
 void Rerun::find_neighbours() {
   if (graph_) return;
   graph_.emplace(priced_.plan);
@@ -47,7 +47,7 @@ void Rerun::find_neighbours() {
   count_launches();
 }
 
-/// Simulates again what is dirty, or everything where a change can be felt anywhere at once.
+/// Simulates what is dirty, or everything when a change may affect everything at once.
 Rerun::Answer Rerun::run_again(const std::function<void()>& undo) {
   if (relaxes_) return Done{propagate()};
   dirty_.clear();
@@ -60,9 +60,8 @@ Rerun::Answer Rerun::run_again(const std::function<void()>& undo) {
   return Done{priced_.plan.tasks()};
 }
 
-/// Works the dirty tasks out, and those that follow from what changes. Each comes up once, since it
-/// has a higher number than all that it depends on. Where they lie close together, a pass over all
-/// that is left is quicker.
+/// Simulates dirty tasks and those that change as a result, each once, in ascending order. Switches
+/// to a pass over the rest when they are dense.
 std::uint64_t Rerun::propagate() {
   const std::uint64_t enough = few_tasks + priced_.plan.tasks() / 128;
   std::uint64_t looked_at = 0;
@@ -82,7 +81,7 @@ std::uint64_t Rerun::propagate() {
   return looked_at;
 }
 
-/// Says whether anything of the task is not as it was.
+/// Returns whether anything about the task changed.
 bool Rerun::work_out(TaskId task) {
   const TaskId before = graph_->before(task);
   Time start{};

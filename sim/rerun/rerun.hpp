@@ -21,25 +21,24 @@
 
 namespace penstock {
 
-/// A finished run that can be changed at one place after the other, and is simulated again only
-/// where that tells. After each change `timeline` has the bytes that a full run of `plan` with
-/// `costs` would give.
+/// A finished run that can be changed step by step; only affected tasks are simulated again. After
+/// each change `timeline` has the bytes of a full run of `plan` with `costs`.
 ///
-/// Where `relax` is right, a change of one class, task or order goes from task to task as far as it
-/// moves anything; one that turns out to move much is given up for a full pass. A change of all
-/// costs is a pass from the first task that they concern. Under other conditions, where what
-/// happens at one end of the pipeline can be felt at the other at once, the whole plan runs again.
+/// Where `relax` applies, a change of a class, task or order propagates from task to task; one that
+/// affects many tasks falls back to a full pass. A change of all costs is a pass from the first
+/// affected task. Under other conditions a change may affect everything at once, so the whole plan
+/// runs again.
 ///
-/// A change that is refused, or after which the run would never end, leaves everything as it was.
+/// A change that is refused, or that leads to a deadlock, leaves everything as it was.
 class Rerun {
  public:
-  /// A change that was made, and how many tasks had to be looked at again.
+  /// A completed change and the number of tasks simulated again.
   struct Done {
     std::uint64_t looked_at = 0;
   };
   using Answer = std::variant<Done, Refused, Deadlock, Standstill>;
 
-  /// `timeline` is that of a full run of the plan, by `relax` where that is right.
+  /// `timeline` is from a full run of the plan, by `relax` where it applies.
   Rerun(PricedPlan priced, Timeline timeline);
 
   const PricedPlan& priced() const { return priced_; }
@@ -48,20 +47,20 @@ class Rerun {
   const Conditions& conditions() const { return priced_.conditions; }
   const Timeline& timeline() const { return timeline_; }
 
-  /// What everything costs. Refused are the costs of another plan.
+  /// Replaces all costs. Refuses the costs of another plan.
   Answer set_costs(Costs costs);
-  /// How long every task of a work class takes. The two parts of a fused overlap cell have classes
-  /// of their own, of which the first has the duration of the cell.
+  /// Sets the duration of a work class. The parts of a fused overlap cell have classes of their
+  /// own; the first has the duration of the cell.
   Answer set_duration(std::uint32_t work, Time duration);
-  /// How much later what a task of a work class puts out is there.
+  /// Sets the delay until outputs of a work class arrive.
   Answer set_latency(std::uint32_t work, Time latency);
-  /// How long one task takes.
+  /// Sets the duration of one task.
   Answer set_task_duration(TaskId task, Time duration);
-  /// What a physical link carries. Transfers over it take as long as their slowest link says.
+  /// Sets the bandwidth of a physical link. Transfers take the time of their slowest link.
   Answer set_bandwidth(std::uint32_t physical_link, double bytes_per_s);
-  /// The order in which a rank does a stretch of its actions. Transfers follow those that make
-  /// them. Tasks may get other numbers, in a plan as sound as `lower` makes. `placement` is the one
-  /// that the plan was lowered with.
+  /// Reorders a stretch of a rank's actions. Transfers follow the actions that issue them. Tasks
+  /// may get other numbers; the plan stays as valid as from `lower`. `placement` is the one that
+  /// the plan was lowered with.
   Answer reorder(const OrderEdit& edit, const Placement& placement);
 
  private:
@@ -77,12 +76,12 @@ class Rerun {
   std::optional<Refused> add_to_total(Time time, double growth);
   void assign(const Times& times, const ClassTime& change);
 
-  /// A place in the orders of ranks and links, and who is to stand there.
+  /// A place in the order of a rank or link, and its new task.
   struct Slot {
     std::uint32_t place;
     TaskId task;
   };
-  /// What an order edit changes.
+  /// The state that an order edit changes.
   using State = std::tuple<Plan, std::optional<TaskGraph>, Costs, Timeline>;
   std::vector<Slot> slots_for(const OrderEdit& edit, std::span<const TaskId> tasks) const;
   void add_transfer_slots(std::span<const TaskId> old_order, std::span<const TaskId> tasks,
@@ -101,14 +100,14 @@ class Rerun {
   PricedPlan priced_;
   Timeline timeline_;
   DirtyTasks dirty_;
-  bool relaxes_ = false;  // relax is right
+  bool relaxes_ = false;  // relax applies
   double total_ = 0;      // of all times, in picoseconds
 
-  // What changes of one class, task or order need; a change of all costs does without.
+  // Needed by changes of a class, task or order, not by a change of all costs.
   std::optional<TaskGraph> graph_;
-  std::vector<bool> several_makers_;     // by link: more than one rank sends over it
+  std::vector<bool> several_makers_;     // by link: several ranks send over it
   bool waits_for_transfers_ = false;     // some transfer waits for another
-  std::vector<std::uint32_t> launches_;  // by place, up to it; empty where issuing takes no time
+  std::vector<std::uint32_t> launches_;  // by place, cumulative; empty when issuing takes no time
 };
 
 }  // namespace penstock

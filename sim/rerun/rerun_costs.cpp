@@ -12,7 +12,7 @@ namespace penstock {
 namespace {
 
 Refused no_such(std::string_view what, std::size_t number, std::size_t count) {
-  return {fmt::format("there is no {} {}; there are {}", what, number, count)};
+  return {fmt::format("unknown {} {}; there are {}", what, number, count)};
 }
 
 Refused is_second_part() { return {"the second part of a fused cell takes as long as the first"}; }
@@ -103,7 +103,7 @@ Rerun::Answer Rerun::set_times(const Times& times, std::span<const ClassTime> ch
   });
 }
 
-/// How much more all tasks of a class would take.
+/// The change of the total time of a class.
 double Rerun::growth(const Times& times, const ClassTime& change) const {
   const auto& of_class = priced_.costs.*times.of_class;
   const auto& of_task = priced_.costs.*times.of_task;
@@ -116,7 +116,7 @@ double Rerun::growth(const Times& times, const ClassTime& change) const {
   return growth;
 }
 
-/// Counts a change of the sum of all times, if the clock can hold it.
+/// Updates the sum of all times, if the clock can hold it.
 std::optional<Refused> Rerun::add_to_total(Time time, double growth) {
   if (time < Time{}) return Refused{"a time must not be negative"};
   if (total_ + growth > most_picoseconds) return beyond_clock();

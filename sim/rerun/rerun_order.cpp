@@ -15,7 +15,7 @@ Rerun::Answer Rerun::reorder(const OrderEdit& edit, const Placement& placement) 
   const auto tasks = edited_tasks(priced_.plan, *graph_, placement, edit);
   if (const auto* refused = std::get_if<Refused>(&tasks)) return *refused;
   std::vector<Slot> slots = slots_for(edit, std::get<std::vector<TaskId>>(tasks));
-  // Of the two engines only that for conditions can come to a halt.
+  // Only the engine for conditions can deadlock.
   std::optional<State> before;
   if (!relaxes_ || waits_for_transfers_)
     before.emplace(priced_.plan, graph_, priced_.costs, timeline_);
@@ -33,7 +33,7 @@ Rerun::Answer Rerun::reorder(const OrderEdit& edit, const Placement& placement) 
   return run_reordered(slots, before);
 }
 
-/// What is to stand at the places that change: of the rank, and of the links that it feeds.
+/// The new tasks of all places that change: on the rank, and on the links that it feeds.
 std::vector<Rerun::Slot> Rerun::slots_for(const OrderEdit& edit,
                                           std::span<const TaskId> tasks) const {
   std::vector<Slot> slots;
@@ -45,7 +45,7 @@ std::vector<Rerun::Slot> Rerun::slots_for(const OrderEdit& edit,
   return slots;
 }
 
-/// On each link the transfers stand in the order of the actions that make them.
+/// On each link, transfers keep the order of the actions that issue them.
 void Rerun::add_transfer_slots(std::span<const TaskId> old_order, std::span<const TaskId> tasks,
                                std::vector<Slot>& slots) const {
   const auto transfers_of = [&](std::span<const TaskId> makers) {
@@ -65,7 +65,7 @@ void Rerun::add_transfer_slots(std::span<const TaskId> old_order, std::span<cons
   for (std::size_t i = 0; i < old.size(); ++i) slots.push_back({graph_->place(old[i]), now[i]});
 }
 
-/// Puts tasks at their places; the slots then hold those that stood there.
+/// Places tasks; the slots then hold the previous ones.
 void Rerun::put(std::vector<Slot>& slots) {
   for (Slot& slot : slots) {
     const TaskId old = graph_->at(slot.place);
@@ -96,8 +96,8 @@ Rerun::Answer Rerun::run_reordered(std::span<const Slot> slots,
   });
 }
 
-/// In which order the transfers of a link become ready can change with the order of actions only
-/// where they wait for other transfers besides.
+/// The order in which transfers of a link become ready can change only when they also wait for
+/// other transfers.
 void Rerun::find_engine() {
   if (!waits_for_transfers_) return;
   priced_.plan.in_one_order = links_in_one_order(priced_.plan);

@@ -10,19 +10,19 @@
 
 namespace penstock {
 
-/// The tasks of a stretch of a rank's order, found by what they do, with their places in another
-/// order.
+/// The tasks of a stretch of a rank's order, found by stage, microbatch and pass, with their new
+/// places.
 class Stretch {
  public:
   using Key = std::tuple<Stage, Microbatch, Pass>;
 
-  /// The tasks must outlive the stretch; none has a new place yet.
+  /// The tasks must outlive the stretch; no task has a new place yet.
   Stretch(const Plan& plan, std::span<const TaskId> tasks);
 
   std::span<const TaskId> old_order() const { return tasks_; }
-  /// no_task when the stretch has none.
+  /// no_task when the stretch has no such task.
   TaskId find(const Key& key) const;
-  /// Gives a task its new place; false when it has one already.
+  /// Sets the new place of a task; false when it already has one.
   bool put(TaskId task, std::size_t place);
   std::size_t place_of(TaskId task) const { return new_place_[number_of(task)]; }
 
@@ -37,7 +37,7 @@ class Stretch {
   const Plan& plan_;
   std::span<const TaskId> tasks_;
   std::vector<Entry> by_key_;           // sorted
-  std::vector<std::size_t> new_place_;  // of each entry
+  std::vector<std::size_t> new_place_;  // by entry
 };
 
 }  // namespace penstock

@@ -9,16 +9,16 @@
 
 namespace penstock {
 
-/// What stands around each task of a plan: before and behind it on its rank or link, and who reads
-/// what it puts out.
+/// The neighbours of each task of a plan: before and after it on its rank or link, and the readers
+/// of its output.
 class TaskGraph {
  public:
   explicit TaskGraph(const Plan& plan);
 
-  /// The neighbours on the rank or link; no_task at its ends.
+  /// Neighbours on the rank or link; no_task at its ends.
   TaskId before(TaskId task) const { return slots_[place_[task] - 1]; }
   TaskId behind(TaskId task) const { return slots_[place_[task] + 1]; }
-  /// The tasks of a rank or link in their order.
+  /// The tasks of a rank or link in order.
   std::span<const TaskId> order(std::uint32_t resource) const {
     return {slots_.data() + first_[resource], slots_.data() + first_[resource + 1] - 1};
   }
@@ -32,25 +32,25 @@ class TaskGraph {
     for (std::uint32_t i = 1; i <= *list; ++i) visit(list[i]);
   }
 
-  /// Where tasks stand: the places of a rank or link follow each other.
+  /// The place of a task; places of a rank or link are consecutive.
   std::uint32_t place(TaskId task) const { return place_[task]; }
   std::uint32_t first_place(std::uint32_t resource) const { return first_[resource]; }
   std::uint32_t places() const { return static_cast<std::uint32_t>(slots_.size()); }
   TaskId at(std::uint32_t place) const { return slots_[place]; }
   void put(std::uint32_t place, TaskId task);
 
-  /// Renames the readers of a task.
+  /// Renumbers the readers of a task.
   void rename(TaskId task, const Renumbering& numbers) { numbers.rename(reader_[task], readers_); }
-  /// Moves tasks to their new numbers; where they stand does not change.
+  /// Moves tasks to their new numbers; their places stay.
   void move(const Renumbering& numbers);
 
  private:
   void find_readers(const Plan& plan);
 
-  std::vector<std::uint32_t> first_;  // by resource, and where one more would begin
-  std::vector<TaskId> slots_;         // by place; no_task in front of each resource and at the end
+  std::vector<std::uint32_t> first_;  // by resource, plus the end
+  std::vector<TaskId> slots_;         // by place; no_task before each resource and at the end
   std::vector<std::uint32_t> place_;  // by task
-  std::vector<TaskId> reader_;        // by task, as Plan::input has inputs
+  std::vector<TaskId> reader_;        // by task, encoded as Plan::input
   std::vector<std::uint32_t> readers_;
 };
 

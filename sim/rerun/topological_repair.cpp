@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-/// The tasks with the numbers `first` to `last`.
+/// The tasks with numbers `first` to `last`.
 struct Window {
   TaskId first = no_task;
   TaskId last = 0;
@@ -37,8 +37,9 @@ class Repair {
   const TaskGraph& graph_;
   const OrderNeighbours& neighbours_;
   Window window_;
-  std::vector<std::uint32_t> missing_;  // by number: what stands before it in the window
-  std::vector<bool> placed_;            // by number
+  std::vector<std::uint32_t>
+      missing_;               // by number: inputs of it in the window that have no number yet
+  std::vector<bool> placed_;  // by number
   std::priority_queue<TaskId, std::vector<TaskId>, std::greater<>> ready_;
   std::vector<TaskId> order_;
 };
@@ -77,7 +78,7 @@ std::variant<std::optional<Renumbering>, Deadlock> Repair::run() {
   return Renumbering(window_.first, std::move(order_));
 }
 
-/// The second part of a fused cell has the number after the first's.
+/// The second part of a fused cell has the next number after the first.
 void Repair::place(TaskId task) {
   order_.push_back(task);
   placed_[task - window_.first] = true;
@@ -93,7 +94,7 @@ void Repair::place(TaskId task) {
   if (follower != no_task) place(follower);
 }
 
-/// The task before on the rank or link, if it has no number yet; no_task otherwise.
+/// The task before on the rank or link if it has no number yet; otherwise no_task.
 TaskId Repair::unplaced_before(TaskId task) const {
   const TaskId before = neighbours_.before(task);
   return window_.holds(before) && !placed_[before - window_.first] ? before : no_task;
@@ -108,8 +109,8 @@ TaskId Repair::unplaced_input(TaskId task) const {
   return found;
 }
 
-/// Follows who waits for whom, from the first action of a rank that has no number to that of
-/// another rank, until one comes up again.
+/// Follows the waits from the first action without a number on each rank to another rank, until one
+/// repeats.
 Deadlock Repair::deadlock() const {
   TaskId head = head_of(first_unplaced_action());
   std::vector<TaskId> heads;
@@ -125,7 +126,7 @@ Deadlock Repair::deadlock() const {
   return found;
 }
 
-/// Of the lowest rank that has any.
+/// On the lowest rank that has any.
 TaskId Repair::first_unplaced_action() const {
   TaskId found = no_task;
   for (TaskId task = window_.first; task <= window_.last; ++task) {
@@ -136,7 +137,7 @@ TaskId Repair::first_unplaced_action() const {
   return found;
 }
 
-/// The first action on the same rank that has no number.
+/// The first action on the same rank without a number.
 TaskId Repair::head_of(TaskId action) const {
   for (TaskId before = unplaced_before(action); before != no_task; before = unplaced_before(before))
     action = before;

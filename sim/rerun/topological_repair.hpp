@@ -13,10 +13,10 @@
 
 namespace penstock {
 
-/// Numbers that are topological again after tasks of `graph` were put at other places: `moved` are
-/// these tasks. Nothing when the numbers are right as they are; a circle of waiting when there are
-/// none. As in the algorithm of Pearce and Kelly (Journal of Experimental Algorithmics 11, 2006),
-/// only what is numbered between the ends of the edges that are wrong is looked at.
+/// Restores topological numbers after the tasks `moved` of `graph` have changed places. Nothing
+/// when the numbers are still right; a deadlock when there are none. As in the algorithm of Pearce
+/// and Kelly (Journal of Experimental Algorithmics 11, 2006), visits only tasks numbered between
+/// the ends of wrong edges.
 std::variant<std::optional<Renumbering>, Deadlock> repair_numbers(
     const Plan& plan, const TaskGraph& graph, const std::vector<bool>& several_makers,
     std::span<const TaskId> moved);

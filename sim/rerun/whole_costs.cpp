@@ -12,7 +12,7 @@ bool has_negative(const std::vector<Time>& times) {
 
 double in_double(Time time) { return static_cast<double>(time.picoseconds); }
 
-/// Of tasks that cost what their classes do.
+/// For tasks with the costs of their classes.
 double total_by_class(const Plan& plan, const Costs& costs) {
   std::vector<std::uint32_t> tasks(plan.classes.size());
   for (const std::uint32_t work : plan.work) ++tasks[work];
@@ -46,7 +46,7 @@ std::optional<Refused> fault_of(const Plan& plan, const Costs& costs) {
   if (costs.duration.size() != plan.classes.size() || costs.latency.size() != plan.classes.size() ||
       costs.bytes.size() != plan.buffers.size() || !fits(costs.task_duration) ||
       !fits(costs.task_latency)) {
-    return Refused{"the costs are those of another plan"};
+    return Refused{"the costs belong to another plan"};
   }
   if (costs.issue < Time{} || costs.launch < Time{} || has_negative(costs.duration) ||
       has_negative(costs.latency) || has_negative(costs.task_duration) ||
@@ -59,7 +59,7 @@ std::optional<Refused> fault_of(const Plan& plan, const Costs& costs) {
 
 Refused beyond_clock() {
   return {
-      "the times of all tasks would add up to more than 104 days, which is as long as the clock "
+      "the times of all tasks would add up to more than 104 days, the range of the clock"
       "runs"};
 }
 

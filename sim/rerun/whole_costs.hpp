@@ -8,20 +8,20 @@
 
 namespace penstock {
 
-/// As long as the clock runs.
+/// The range of the clock.
 constexpr double most_picoseconds = 9e18;
 
-/// All launches and tasks one after the other, in picoseconds.
+/// All launches and tasks in sequence, in picoseconds.
 double total_time(const Plan& plan, const Costs& costs);
 
-/// Why costs cannot be those of a plan.
+/// Why costs cannot belong to a plan.
 std::optional<Refused> fault_of(const Plan& plan, const Costs& costs);
 
-/// The clock does not run long enough.
+/// The sum of times exceeds the clock.
 Refused beyond_clock();
 
-/// The first task that two costs of a plan price differently, or that they launch at another time;
-/// the number of tasks where there is none.
+/// The first task that two costs of a plan price or launch differently; the number of tasks if
+/// there is none.
 TaskId first_difference(const Plan& plan, const Costs& a, const Costs& b);
 
 }  // namespace penstock

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t none = UINT32_MAX;
 
-/// Leaves room above it for rounding up without an overflow.
+/// Leaves room for rounding up without overflow.
 constexpr Time latest{9'200'000'000'000'000'000};
 
 template <class... Values>
@@ -31,7 +31,7 @@ void check_below(std::uint64_t value, std::uint64_t bound, std::string_view entr
 
 void check_sizes(const Plan& plan) {
   if (plan.ranks == 0 || plan.ranks > Limits::ranks) {
-    refuse("{} ranks; there must be 1 to {}", plan.ranks, Limits::ranks);
+    refuse("{} ranks; must be 1 to {}", plan.ranks, Limits::ranks);
   }
   if (plan.microbatches > Limits::microbatches) {
     refuse("{} microbatches; at most {} are allowed", plan.microbatches, Limits::microbatches);
@@ -51,7 +51,7 @@ void check_sizes(const Plan& plan) {
 void check_small_tables(const Plan& plan) {
   const std::size_t stages = plan.model_stage.size();
   for (std::size_t s = 0; s < stages; ++s) {
-    check_below(plan.model_stage[s], stages, "stage", s, "place in its chain");
+    check_below(plan.model_stage[s], stages, "stage", s, "index in its chain");
   }
   for (std::size_t l = 0; l < plan.links.size(); ++l) {
     const auto [from, to] = plan.links[l];
@@ -78,7 +78,7 @@ void check_class(const Plan& plan, std::size_t c) {
   check_below(index(work.stage), plan.model_stage.size(), "work class", c, "stage");
   check_below(work.resource, plan.resources(), "work class", c, "resource");
   if (is_transfer(work.pass) != plan.is_link(work.resource)) {
-    refuse("work class {}: {} runs on resource {}; transfers need a link, all else a rank", c,
+    refuse("work class {}: {} runs on resource {}; transfers need a link, other work a rank", c,
            letters(work.pass), work.resource);
   }
   if (is_transfer(work.pass) || work.buffer != none) {
@@ -90,8 +90,8 @@ void check_class(const Plan& plan, std::size_t c) {
   check_effects(plan, c);
 }
 
-/// Follows the lists in `Plan::inputs`. Their total length is bounded, so that a file in which many
-/// tasks share one long list cannot keep the reader busy for hours.
+/// Follows the lists in `Plan::inputs`. Their total length is bounded: a file with many tasks
+/// sharing one long list cannot keep the reader busy for hours.
 class InputCheck {
  public:
   explicit InputCheck(const Plan& plan) : plan_(plan), unread_(plan.inputs.size()) {}
@@ -112,7 +112,7 @@ class InputCheck {
     const std::size_t length = plan_.inputs[place];
     if (length < 2 || length >= plan_.inputs.size() - place || length + 1 > unread_) {
       refuse(
-          "task {}: its list of inputs has {} of them; it must have 2 at least, and all of its "
+          "task {}: its list of inputs has {} entries; it must have at least 2, and all of its "
           "own",
           task, length);
     }
@@ -126,7 +126,7 @@ class InputCheck {
 bool leads(const WorkClass& work) { return work.partner != none && !work.follows_partner; }
 
 /// Every first part of a fused cell is followed by a second part on the same rank, and `followers`
-/// names these.
+/// lists these.
 void check_fused_cells(const Plan& plan) {
   auto follower = plan.followers.begin();
   for (TaskId task = 0; task < plan.tasks(); ++task) {
@@ -138,13 +138,13 @@ void check_fused_cells(const Plan& plan) {
       refuse("task {}: the two parts of a fused cell must follow each other on one rank", task);
     }
     if (follower == plan.followers.end() || *follower++ != task) {
-      refuse("task {}: it is the second part of a fused cell and must be listed as one", task);
+      refuse("task {}: second part of a fused cell, but not listed as one", task);
     }
   }
   const bool open = plan.tasks() > 0 && leads(plan.class_of(plan.tasks() - 1));
   if (open) refuse("task {}: the second part of the fused cell is missing", plan.tasks() - 1);
   if (follower != plan.followers.end()) {
-    refuse("task {}: it is listed as the second part of a fused cell, but it is none", *follower);
+    refuse("task {}: listed as the second part of a fused cell, but it is not", *follower);
   }
 }
 
@@ -154,8 +154,8 @@ bool is_input(const Plan& plan, TaskId task, TaskId wanted) {
   return found;
 }
 
-/// Whether `wanted` is a transfer that the rank of an action sends, which with blocking sends may
-/// have held the action up.
+/// Whether `wanted` is a transfer that an action's rank sends, which may have delayed it under
+/// blocking sends.
 bool is_own_send(const Plan& plan, TaskId task, TaskId wanted) {
   if (wanted >= plan.tasks()) return false;
   const std::uint32_t resource = plan.class_of(wanted).resource;
@@ -172,7 +172,7 @@ void check_spans(const Plan& plan, const Timeline& timeline) {
     }
     const TaskId last = timeline.last_input[task];
     if (last != no_task && !is_input(plan, task, last) && !is_own_send(plan, task, last)) {
-      refuse("task {}: its last input is {}, which is none of its inputs", task, last);
+      refuse("task {}: its last input is {}, which is not among its inputs", task, last);
     }
   }
 }
@@ -180,12 +180,12 @@ void check_spans(const Plan& plan, const Timeline& timeline) {
 void check_lengths(std::string_view column, const std::vector<Time>& lengths) {
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     if (lengths[i] >= Time{} && lengths[i] <= latest) continue;
-    refuse("task {}: its {} is {} us; 0 to {} is right", i, column, text_us(lengths[i]),
+    refuse("task {}: its {} is {} us; must be 0 to {}", i, column, text_us(lengths[i]),
            text_us(latest));
   }
 }
 
-/// A report adds up the busy time of all ranks, which must stay within the clock.
+/// A report adds up the busy time of all ranks, which must fit in the clock.
 void check_total(const Plan& plan, const Timeline& timeline) {
   std::vector<Time> busy_until(plan.ranks);
   Time left = latest;
@@ -195,7 +195,7 @@ void check_total(const Plan& plan, const Timeline& timeline) {
     const Time from = std::max(timeline.begin[task], until);
     if (timeline.end[task] <= from) continue;
     const Time length = timeline.end[task] - from;
-    if (length > left) refuse("the ranks are busy for longer than the clock runs, 106 days in all");
+    if (length > left) refuse("the total busy time of the ranks exceeds the clock, 106 days");
     left -= length;
     until = timeline.end[task];
   }
@@ -206,7 +206,7 @@ void check_samples(const Plan& plan, const Timeline& timeline) {
     const MemorySample& sample = timeline.memory[i];
     check_below(index(sample.rank), plan.ranks, "memory sample", i, "rank");
     if (sample.time < Time{} || sample.time > latest) {
-      refuse("memory sample {}: its time is {} us; 0 to {} is right", i, text_us(sample.time),
+      refuse("memory sample {}: its time is {} us; must be 0 to {}", i, text_us(sample.time),
              text_us(latest));
     }
     if (i == 0) continue;
@@ -241,7 +241,7 @@ void check_timeline(const Plan& plan, const Timeline& timeline) {
   }
   for (const std::size_t size : {timeline.slowed.size(), timeline.memory_wait.size()}) {
     if (size == 0 || size == plan.tasks()) continue;
-    refuse("{} waits for {} tasks; there must be as many, or none", size, plan.tasks());
+    refuse("{} waits for {} tasks; must be as many, or none", size, plan.tasks());
   }
   check_lengths("slowed", timeline.slowed);
   check_lengths("memory_wait", timeline.memory_wait);

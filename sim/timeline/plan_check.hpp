@@ -5,13 +5,13 @@
 
 namespace penstock {
 
-/// Makes sure of everything that `lower` guarantees and that code takes for granted: indices are in
-/// range, inputs come before their readers, the parts of a fused cell follow each other. For a plan
-/// that comes from outside; throws InputError that names the entry at fault.
+/// Checks everything that `lower` guarantees: indices are in range, inputs precede their readers,
+/// the parts of a fused cell are adjacent. For plans from outside; throws InputError naming the
+/// entry at fault.
 void check_plan(const Plan& plan);
 
-/// The same for a timeline of a sound plan: one span a task, no time before the start or beyond the
-/// clock, last inputs that are inputs, memory samples in order.
+/// The same for a timeline of a valid plan: one span per task, times within the clock, last inputs
+/// among the inputs, memory samples in order.
 void check_timeline(const Plan& plan, const Timeline& timeline);
 
 }  // namespace penstock

@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-/// How much memory a rank held from some moment on.
+/// Memory held by a rank from some moment on.
 struct MemorySample {
   Rank rank;
   Time time;
@@ -18,36 +18,35 @@ struct MemorySample {
   friend bool operator==(const MemorySample&, const MemorySample&) = default;
 };
 
-/// When each task of a plan ran, simulated or measured. A transfer ends when it has arrived, so
-/// transfers of one link may overlap by its latency.
+/// When each task of a plan ran, simulated or measured. A transfer ends on arrival, so transfers of
+/// one link may overlap by its latency.
 struct Timeline {
-  // One entry a task of the plan.
+  // One entry per task of the plan.
   std::vector<Time> begin;
   std::vector<Time> end;
   std::vector<TaskId> last_input;  // the listed input that arrived last, or no_task
 
-  // One entry a task, or empty where nothing of the kind can happen.
-  std::vector<Time> slowed;       // how much longer it took because of others
-  std::vector<Time> memory_wait;  // how long it waited for memory before it began
+  // One entry per task, or empty if always zero.
+  std::vector<Time> slowed;       // slowdown due to other tasks
+  std::vector<Time> memory_wait;  // wait for memory before it began
 
-  std::vector<MemorySample> memory;  // by rank, then time; one on each change
+  std::vector<MemorySample> memory;  // by rank, then time; one per change
   std::uint32_t iteration = 0;
   std::map<std::string, std::string> environment;  // of a measured run: device, driver, host …
 
   friend bool operator==(const Timeline&, const Timeline&) = default;
 };
 
-/// Makes a timeline in which nothing has begun or ended: both are -1 ps. Its memory is reused.
+/// Resets a timeline: all begins and ends are -1 ps. Reuses its memory.
 void prepare(const Plan& plan, Timeline& timeline);
 
-/// Says of each task which of its inputs arrived last, the first of equals; when they ended is
-/// known.
+/// Sets the input of each task that arrived last, ties to the first; ends must be known.
 void find_last_inputs(const Plan& plan, Timeline& timeline);
 
-/// The end of the last task, transfers of the tail included.
+/// The end of the last task, including transfers of the tail.
 Time makespan(const Plan& plan, const Timeline& timeline);
 
-/// A task's time in a column that is empty where all are zero.
+/// A task's time in a column that is empty when all are zero.
 inline Time time_in(const std::vector<Time>& column, TaskId task) {
   return column.empty() ? Time{} : column[task];
 }

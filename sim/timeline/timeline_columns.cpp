@@ -34,14 +34,14 @@ template <class... Values>
 }
 
 std::uint64_t only(std::string_view section, const auto& column) {
-  if (column.size() != 1) refuse_column(section, "it has {} elements; one is right", column.size());
+  if (column.size() != 1) refuse_column(section, "it has {} elements; must have 1", column.size());
   return column.front();
 }
 
 void check_equal(std::string_view section, std::initializer_list<std::size_t> counts) {
   for (const std::size_t count : counts) {
     if (count == *counts.begin()) continue;
-    refuse_column(section, "it has {} elements and a column beside it {}", *counts.begin(), count);
+    refuse_column(section, "it has {} elements and a parallel column {}", *counts.begin(), count);
   }
 }
 
@@ -88,7 +88,7 @@ std::vector<WorkClass> classes_from(const TimelineColumns& columns) {
   return classes;
 }
 
-/// Fills in what a plan has beside the columns that were read into it.
+/// Fills in what a plan has besides the columns read into it.
 void complete_plan(const TimelineColumns& columns, Plan& plan) {
   plan.ranks = static_cast<std::uint32_t>(only("ranks", columns.ranks));
   plan.microbatches = static_cast<std::uint32_t>(only("microbatches", columns.microbatches));
@@ -119,7 +119,7 @@ std::map<std::string, std::string> environment_from(const TimelineColumns& colum
   for (std::size_t i = 0; i < lengths.size(); i += 2) {
     const std::string key = take(lengths[i]);
     const bool is_new = environment.emplace(key, take(lengths[i + 1])).second;
-    if (!is_new) refuse_column("environment_text", "the key {} comes twice", key);
+    if (!is_new) refuse_column("environment_text", "the key {} occurs twice", key);
   }
   if (!rest.empty()) refuse_column("environment_text", "it is longer than its lengths say");
   return environment;
@@ -173,7 +173,7 @@ void put_together(const TimelineColumns& columns, Plan& plan, Timeline& timeline
   complete_plan(columns, plan);
   complete_timeline(columns, timeline);
   if (only("plan_hash", columns.plan_hash) != plan_hash(plan)) {
-    refuse_column("plan_hash", "it is the hash of another plan");
+    refuse_column("plan_hash", "the hash belongs to another plan");
   }
 }
 

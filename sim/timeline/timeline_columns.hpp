@@ -10,8 +10,7 @@
 
 namespace penstock {
 
-/// The parts of a plan and its timeline that are no columns by themselves, taken apart into columns
-/// as the `.timeline` format has them.
+/// Columns of the `.timeline` format for the parts of a plan and its timeline that are not arrays.
 struct TimelineColumns {
   std::string title;
   std::vector<std::uint32_t> environment_lengths;
@@ -32,8 +31,7 @@ struct TimelineColumns {
   std::vector<std::uint64_t> memory_bytes;
 };
 
-/// Shows every section to `visit` as (name, column), in the order of the file; for writing and for
-/// reading alike.
+/// Calls `visit(name, column)` for every section in file order; for writing and reading.
 template <class ColumnsType, class PlanType, class TimelineType, class Visitor>
 void for_each_section(ColumnsType& columns, PlanType& plan, TimelineType& timeline,
                       Visitor&& visit) {
@@ -79,8 +77,8 @@ void for_each_section(ColumnsType& columns, PlanType& plan, TimelineType& timeli
 
 TimelineColumns take_apart(const Plan& plan, const Timeline& timeline, std::string_view title);
 
-/// Fills in what a plan and a timeline have beside the columns that were read into them. Throws
-/// InputError where columns contradict each other or do not belong to the plan.
+/// Fills in a plan and a timeline from the columns. Throws InputError when columns contradict each
+/// other or do not belong to the plan.
 void put_together(const TimelineColumns& columns, Plan& plan, Timeline& timeline);
 
 /// Throws InputError about one section.

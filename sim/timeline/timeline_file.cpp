@@ -39,7 +39,7 @@ constexpr std::string_view type_name() {
   return sizeof(Element) == 4 ? "u32" : "u8";
 }
 
-/// The text as a field of a header, filled up with zeros.
+/// The text as a fixed-size header field, padded with zeros.
 template <std::size_t size>
 std::array<char, size> field(std::string_view text) {
   std::array<char, size> bytes{};
@@ -99,7 +99,7 @@ class Writer {
   std::string text_;
 };
 
-/// Takes the sections off the front of a file, which is known to be whole.
+/// Reads the sections of a file, which is known to be complete.
 class Reader {
  public:
   explicit Reader(std::string_view sections) : rest_(sections) {}
@@ -108,7 +108,7 @@ class Reader {
   void operator()(std::string_view name, Column& column) {
     using Element = typename Column::value_type;
     const std::size_t count = take_header(name, type_name<Element>());
-    // Looked at before anything is allocated.
+    // Checked before anything is allocated.
     const std::string_view bytes = take(name, padded(count * sizeof(Element)));
     column.resize(count);
     bytes.copy(static_cast<char*>(static_cast<void*>(column.data())), bytes_of(column));
@@ -117,12 +117,12 @@ class Reader {
     if (rest_.empty()) return;
     SectionHeader header{};
     std::memcpy(&header, take("after the last", sizeof header).data(), sizeof header);
-    refuse_section(text_of(header.name), "it is unknown");
+    refuse_section(text_of(header.name), "unknown section");
   }
 
  private:
   std::string_view take(std::string_view name, std::size_t bytes) {
-    if (bytes > rest_.size()) refuse_section(name, "the file ends before it does");
+    if (bytes > rest_.size()) refuse_section(name, "the file ends within it");
     const std::string_view taken = rest_.substr(0, bytes);
     rest_.remove_prefix(bytes);
     return taken;
@@ -137,42 +137,39 @@ std::size_t Reader::take_header(std::string_view name, std::string_view type) {
   SectionHeader header{};
   std::memcpy(&header, take(name, sizeof header).data(), sizeof header);
   if (header.name != field<24>(name)) {
-    refuse_section(text_of(header.name),
-                   fmt::format("it is unknown here, where {} is expected", name));
+    refuse_section(text_of(header.name), fmt::format("unexpected here; expected {}", name));
   }
   if (header.type != field<8>(type)) {
     refuse_section(name, fmt::format("its elements must be of type {}", type));
   }
   if (header.count >= Plan::several) {
-    refuse_section(name, fmt::format("{} elements are too many", header.count));
+    refuse_section(name, fmt::format("too many elements, {}", header.count));
   }
   return header.count;
 }
 
-/// The sections of a file, once its frame has been found intact.
+/// The sections of a file with an intact frame.
 std::string_view sections_of(std::string_view bytes) {
   FileHeader header{};
   constexpr std::size_t least = sizeof header + sizeof(std::uint64_t);
   bytes.copy(header.magic.data(), magic.size());
-  if (header.magic != magic) throw InputError("it is not a timeline file");
-  if (bytes.size() < least) throw InputError("it was cut off within its header");
+  if (header.magic != magic) throw InputError("not a timeline file");
+  if (bytes.size() < least) throw InputError("truncated within its header");
   std::memcpy(&header, bytes.data(), sizeof header);
   if (header.version != format_version) {
-    throw InputError(fmt::format("it has format version {}; this program reads version {}",
-                                 header.version, format_version));
+    throw InputError(fmt::format("format version {}; this program reads version {}", header.version,
+                                 format_version));
   }
   if (bytes.size() < header.bytes) {
-    throw InputError(
-        fmt::format("it was cut off: {} of its {} bytes are there", bytes.size(), header.bytes));
+    throw InputError(fmt::format("truncated: {} of {} bytes", bytes.size(), header.bytes));
   }
   if (bytes.size() > header.bytes || bytes.size() % sizeof(std::uint64_t) != 0) {
-    throw InputError(
-        fmt::format("it has {} bytes; its header says {}", bytes.size(), header.bytes));
+    throw InputError(fmt::format("{} bytes; its header says {}", bytes.size(), header.bytes));
   }
   const std::string_view summed = bytes.substr(0, bytes.size() - sizeof(std::uint64_t));
   std::uint64_t sum = 0;
   std::memcpy(&sum, bytes.data() + summed.size(), sizeof sum);
-  if (sum != checksum(summed)) throw InputError("it is damaged: its checksum does not match");
+  if (sum != checksum(summed)) throw InputError("corrupt: its checksum does not match");
   return summed.substr(sizeof header);
 }
 

@@ -120,7 +120,7 @@ TEST_CASE("links with ends are a graph: devices forward, links are named after t
   spec.links.push_back({.name = "short cut", .from = "2", .to = "1", .bandwidth_bytes_per_s = 1});
   CHECK(route_text(spec, Rank{2}, Rank{1}) == "short cut");
   CHECK(refusal(spec, {Rank{0}, host_memory}) ==
-        "/hardware/links: no way leads over these links for transfers \"0>host\"; join their ends");
+        "/hardware/links: no route over these links for transfers \"0>host\"; connect their ends");
   spec.links.push_back({.from = "3", .to = "host", .bandwidth_bytes_per_s = 1});
   CHECK(route_text(spec, Rank{2}, host_memory) == "2>3 3>host");
 }
@@ -139,59 +139,58 @@ TEST_CASE("a rank sits on the first of its devices, its next replica so many dev
 }
 
 TEST_CASE("a rank without other replicas has no way to them") {
-  CHECK(refusal(topology("nvswitch", {}, 2), {Rank{0}, data_replicas}) ==
-        "/hardware/topology: no way leads over these links for transfers \"0>data\"; join their "
-        "ends");
+  CHECK(
+      refusal(topology("nvswitch", {}, 2), {Rank{0}, data_replicas}) ==
+      "/hardware/topology: no route over these links for transfers \"0>data\"; connect their ends");
 }
 
 TEST_CASE("a transfer without a route is refused with its ends") {
   CHECK(refusal(given_routes(), {Rank{1}, Rank{0}}) ==
-        "/hardware/routes: there is no route \"1>0\", but the plan has transfers that take it; "
-        "give the links that they go over");
+        "/hardware/routes: no route \"1>0\", but the plan has transfers that need it; list its "
+        "links");
 }
 
 TEST_CASE("routes name ranks and links that there are, each once") {
   CHECK(with_route("1>0", {"nic"}) == "accepted");
   CHECK(with_route("0>4", {"nic"}) ==
-        "/hardware/routes/0>4: there is no rank \"4\"; ranks are 0 to 3, and \"host\" or \"data\" "
-        "may stand at one end");
+        "/hardware/routes/0>4: unknown rank \"4\"; ranks are 0 to 3, and \"host\" or \"data\" may "
+        "be one end");
   CHECK(with_route("00>2", {"nic"}).starts_with("/hardware/routes/00>2: there is no rank \"00\""));
   CHECK(with_route("0-1", {"nic"}) ==
-        "/hardware/routes/0-1: \"0-1\" names no pair of ranks; it must read like \"0>1\"");
+        "/hardware/routes/0-1: \"0-1\" is not a pair of ranks; write it like \"0>1\"");
   CHECK(with_route("2>2", {"nic"}) ==
-        "/hardware/routes/2>2: \"2>2\" leads from no rank to another end; it must read like "
+        "/hardware/routes/2>2: \"2>2\" does not lead from a rank to another end; write it like "
         "\"0>1\" or \"0>host\"");
   CHECK(with_route("host>data", {"nic"}).starts_with("/hardware/routes/host>data: "));
   CHECK(with_route("0>2", {"nic", "spin"}) ==
-        "/hardware/routes/0>2/1: there is no link \"spin\"; name one of /hardware/links");
+        "/hardware/routes/0>2/1: unknown link \"spin\"; name one of /hardware/links");
   CHECK(with_route("0>2", {"nic", "nic"}) ==
-        "/hardware/routes/0>2/1: \"nic\" stands twice in this route; a transfer goes over a link "
-        "once");
+        "/hardware/routes/0>2/1: \"nic\" occurs twice in this route; a transfer uses a link once");
 }
 
 TEST_CASE("links have names of their own, and ends or routes but not both") {
   HardwareSpec spec = given_routes();
   spec.links[2].name = "nic";
   CHECK(refusal(spec) ==
-        "/hardware/links/2/name: \"nic\" is the name of link 0 already; each link needs its own");
+        "/hardware/links/2/name: \"nic\" is already the name of link 0; names must be unique");
   spec.links[2].name = "";
-  CHECK(refusal(spec) == "/hardware/links/2/name: \"name\" is missing; routes name it");
+  CHECK(refusal(spec) == "/hardware/links/2/name: \"name\" is missing: routes need it");
   spec = given_routes();
   spec.links[1].to = "3";
   CHECK(refusal(spec) ==
-        "/hardware/links/1: \"from\" and \"to\" stand beside \"routes\"; give the ends of all "
+        "/hardware/links/1: \"from\" and \"to\" conflict with \"routes\"; give the ends of all "
         "links, or routes");
   spec = ring();
   spec.links[1].to = "";
   CHECK(refusal(spec) ==
-        "/hardware/links/1/to: \"to\" is missing; without \"routes\" each link needs both ends");
+        "/hardware/links/1/to: \"to\" is missing: without \"routes\" each link needs both ends");
   spec.links[1].to = "4";
   CHECK(refusal(spec) ==
-        "/hardware/links/1/to: there is no device 4; devices are 0 to 3, other names are switches");
+        "/hardware/links/1/to: unknown device 4; devices are 0 to 3, other names are switches");
   spec.links[1].to = "1";
   spec.links[1].from = "0";
   CHECK(refusal(spec) ==
-        "/hardware/links/1/name: \"0>1\" is the name of link 0 already; each link needs its own");
+        "/hardware/links/1/name: \"0>1\" is already the name of link 0; names must be unique");
 }
 
 TEST_CASE("custom hardware is one of links with routes, links with ends, and a topology") {
@@ -201,7 +200,7 @@ TEST_CASE("custom hardware is one of links with routes, links with ends, and a t
   HardwareSpec both = given_routes();
   both.topology = TopologySpec{"nvswitch", {}};
   CHECK(refusal(both) ==
-        "/hardware/topology: it stands beside \"links\" or \"routes\"; give a kind of topology, or "
+        "/hardware/topology: conflicts with \"links\" or \"routes\"; give either a topology or "
         "links");
   HardwareSpec delayed = given_routes();
   delayed.transfer_us = 1;
@@ -211,7 +210,7 @@ TEST_CASE("custom hardware is one of links with routes, links with ends, and a t
   HardwareSpec large = topology("nvswitch", {}, 16384);
   large.devices_per_rank = 1024;
   CHECK(refusal(large) ==
-        "/hardware/topology: 16777216 devices are too many for a topology; at most 1000000");
+        "/hardware/topology: 16777216 devices are too many for a topology: at most 1000000");
 }
 
 }  // namespace penstock::testing

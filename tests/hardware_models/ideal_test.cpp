@@ -62,17 +62,17 @@ TEST_CASE("the memory of the host is as far as another rank, unless it has a lin
 TEST_CASE("shared links go with custom hardware") {
   HardwareSpec spec;
   spec.topology = TopologySpec{"nvswitch", {}};
-  CHECK_THROWS_WITH_AS(
-      ideal(spec), "the cost model \"ideal\" has no shared links; they go with the name \"custom\"",
-      InputError);
+  CHECK_THROWS_WITH_AS(ideal(spec),
+                       "the cost model \"ideal\" does not support shared links; use \"custom\"",
+                       InputError);
 }
 
 TEST_CASE("a delay beside a latency or a bandwidth contradicts itself") {
   HardwareSpec spec = link(2, 1e9);
   spec.transfer_us = 1;
   CHECK_THROWS_WITH_AS(ideal(spec),
-                       "transfer_us stands beside latency_us or bandwidth_bytes_per_s; give a pure "
-                       "delay, or a latency with a bandwidth",
+                       "transfer_us conflicts with latency_us or bandwidth_bytes_per_s; give a "
+                       "pure delay, or a latency with a bandwidth",
                        InputError);
   spec.transfer_us = 0;
   CHECK_NOTHROW(ideal(spec));

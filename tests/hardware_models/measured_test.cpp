@@ -115,7 +115,7 @@ TEST_CASE("measured: what the profile lacks is taken from the machine, if there 
   const Layer unknown = layer_of("block 7", "attention", 4);
   CHECK(measured_refusal(spec, unknown) ==
         ": the profile layers.json has no layer \"block 7\" of kind \"attention\", nor its kind; "
-        "measure it, or name a machine beside the profile");
+        "measure it, or add a machine");
   Layer part = layer_of("conv1", "", 1);
   part.work.recomputes_selected = true;
   CHECK_THROWS_AS(us(spec, part, Pass::recompute), InputError);
@@ -137,7 +137,7 @@ TEST_CASE("measured: without a profile, or with one of another device, it says w
   HardwareSpec spec;
   const Layer layer = layer_of("conv1", "", 1);
   CHECK(measured_refusal(spec, layer) ==
-        "/hardware/profile: \"profile\" is missing; measured takes its times from such a file");
+        "/hardware/profile: \"profile\" is missing: measured reads its times from this file");
   spec = by_profile();
   spec.profile->device = "made-up";
   CHECK(measured_refusal(spec, layer) == "accepted");
@@ -146,12 +146,12 @@ TEST_CASE("measured: without a profile, or with one of another device, it says w
   spec.profile->device = "another";
   CHECK(measured_refusal(spec, layer) ==
         "/hardware/profile: layers.json was measured on \"another\", not on \"made-up\"; give a "
-        "profile of that device, or the machine that it speaks of");
+        "profile of this device, or name the machine that was measured");
 }
 
 TEST_CASE("measured: a cell of an unknown number of examples has no times") {
   CHECK(measured_refusal(by_profile(), layer_of("conv1", "", 0)) ==
-        ": it does not say of how many examples a cell is; a profile has times by their number");
+        ": the number of examples per cell is unknown; a profile has times by examples");
 }
 
 }  // namespace penstock::testing

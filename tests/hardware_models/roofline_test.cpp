@@ -263,8 +263,8 @@ TEST_CASE("roofline: a device alone needs a link for its groups, and only for th
   CHECK(forward_us(spec, all_reduce) == 0);
   spec.tensor = 2;
   CHECK_THROWS_WITH_AS(forward_us(spec, all_reduce),
-                       "tensor, context and expert parallelism need links between their devices, "
-                       "and made-up brings none; name one of penstock list hardware",
+                       "tensor, context and expert parallelism need links between devices, but "
+                       "made-up has none; name one of penstock list hardware",
                        InputError);
 }
 
@@ -286,8 +286,8 @@ TEST_CASE("a device without a precision runs in the next wider one, and is never
   CHECK(roofline(spec)->peak_flops() == 1e12);
   spec.precision = "int8";
   CHECK_THROWS_WITH_AS(roofline(spec),
-                       "made-up device has no peak for int8, nor for what it could run in; give "
-                       "its file one under /peak_flops",
+                       "made-up device has no peak for int8 or a wider precision; add one to "
+                       "/peak_flops in its file",
                        InputError);
 }
 
@@ -311,7 +311,7 @@ TEST_CASE("roofline: its links are private ones or a topology") {
   spec.topology = TopologySpec{"nvswitch", {{"nvlink_bandwidth_bytes_per_s", 2e9}}};
   CHECK(roofline(spec)->transfer(8000, Rank{0}, Rank{1}).occupies_us == 4);
   CHECK_THROWS_WITH_AS(roofline({}),
-                       "\"device\" is missing; roofline needs one of penstock list hardware",
+                       "\"device\" is missing: roofline needs one of penstock list hardware",
                        InputError);
 }
 
@@ -320,8 +320,8 @@ TEST_CASE("only a machine times layers that are known by their work") {
   layer.source = "/model/layers/3";
   layer.key.kind = "attention";
   const char* refusal =
-      "this layer is known by its work, and only a machine says how long that takes; give "
-      "/hardware/name one of penstock list hardware";
+      "this layer states its work but no times; set /hardware/name to one of penstock list "
+      "hardware";
   HardwareSpec spec;
   CHECK_THROWS_WITH_AS(
       find_named(cost_model_entries(), "ideal")->make(spec)->compute_us(layer, Pass::forward),

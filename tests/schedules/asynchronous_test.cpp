@@ -124,8 +124,7 @@ TEST_CASE("pipedream-2bw holds its versions on every rank, each versions - 1 upd
   }
 }
 
-TEST_CASE(
-    "pipedream-2bw never asks for a version that is not there yet, with the least group too") {
+TEST_CASE("pipedream-2bw never asks for a version that is missing yet, with the least group too") {
   // Version v is there once v updates stand in the row; group t uses max(0, t - (versions - 1)).
   for (const std::uint32_t p : {2U, 3U, 5U, 8U}) {
     for (const std::uint32_t versions : {2U, 3U, 4U}) {
@@ -153,10 +152,9 @@ TEST_CASE("pipedream-2bw updates once a group, and after what is left over") {
 
 TEST_CASE("pipedream-2bw refuses one version, and groups that the pipeline does not fit in") {
   const Placement four = Placement::loop(4, 1);
-  CHECK(refusal(four, {{"versions", "1"}}) ==
-        "versions is 1; without a flush there must be at least 2");
+  CHECK(refusal(four, {{"versions", "1"}}) == "versions is 1: must be at least 2 without a flush");
   CHECK(refusal(four, {{"group", "2"}}) ==
-        "group 2 is too small for 4 stages and 2 versions; group * (versions - 1) must be at least "
+        "group 2 is too small for 4 stages and 2 versions: group * (versions - 1) must be at least "
         "p-1");
   CHECK(refusal(four, {{"group", "3"}}) == "allowed");
   CHECK(refusal(four, {{"group", "2"}, {"versions", "3"}}) == "allowed");

@@ -349,8 +349,8 @@ TEST_CASE("hanayo of W waves has 2W chunks a rank") {
   CHECK(usual_chunks(rule("hanayo"), {4, {{"waves", "3"}}}) == 6);
   CHECK(catalogue_refusal("hanayo", {4, 6, 4}, {{"waves", "3"}}) == "allowed");
   CHECK(catalogue_refusal("hanayo", {4, 4, 4}, {{"waves", "3"}}) ==
-        "hanayo needs 6 stages a rank that snake over the ranks: 0, 1, …, p-1, p-1, …, 0");
-  CHECK(catalogue_refusal("hanayo", {4, 3, 4}) == "there are 3 chunks a rank; each wave has two");
+        "hanayo needs 6 stages per rank that snake over the ranks: 0, 1, …, p-1, p-1, …, 0");
+  CHECK(catalogue_refusal("hanayo", {4, 3, 4}) == "needs 2 chunks per rank for each wave, got 3");
 }
 
 TEST_CASE("rules of one stage a rank, or two, take no other number of chunks") {
@@ -358,14 +358,15 @@ TEST_CASE("rules of one stage a rank, or two, take no other number of chunks") {
                            "zb-h1", "zb-h2", "pipedream", "pipedream-2bw", "bpipe"}) {
     CAPTURE(name);
     CHECK(catalogue_refusal(name, {4, 1, 8}) == "allowed");
-    CHECK(catalogue_refusal(name, {4, 2, 8}) == "there are 2 chunks a rank; this schedule has one");
+    CHECK(catalogue_refusal(name, {4, 2, 8}) ==
+          "needs 1 chunk per rank, got 2: set /parallel/chunks=1");
   }
   for (const char* name : {"zb-v", "v-half", "v-min", "dualpipe", "dualpipev", "chimera"}) {
     CAPTURE(name);
     CHECK(catalogue_refusal(name, {4, 2, 8}) == "allowed");
     for (const std::uint32_t chunks : {1U, 3U}) {
       CHECK(catalogue_refusal(name, {4, chunks, 8}) ==
-            fmt::format("there are {} chunks a rank; this schedule has two by rule", chunks));
+            fmt::format("needs 2 chunks per rank, got {}: set /parallel/chunks=2", chunks));
     }
   }
 }
@@ -373,16 +374,16 @@ TEST_CASE("rules of one stage a rank, or two, take no other number of chunks") {
 TEST_CASE("bidirectional rules state the ranks and microbatches that they need") {
   const auto dualpipe = [](std::uint32_t p, std::uint32_t m) {
     return fmt::format(
-        "{} ranks and {} microbatches do not fit; both must be even, and m at least 2p", p, m);
+        "{} ranks and {} microbatches do not fit: both must be even and m at least 2p", p, m);
   };
   CHECK(catalogue_refusal("dualpipe", {3, 2, 8}) == dualpipe(3, 8));
   CHECK(catalogue_refusal("dualpipe", {4, 2, 9}) == dualpipe(4, 9));
   CHECK(catalogue_refusal("dualpipe", {4, 2, 6}) == dualpipe(4, 6));
   CHECK(catalogue_refusal("dualpipev", {3, 2, 6}) == "allowed");
   CHECK(catalogue_refusal("dualpipev", {4, 2, 7}) ==
-        "7 microbatches are too few for 4 ranks; at least 2p");
+        "7 microbatches are too few for 4 ranks: needs at least 2p");
   const auto chimera = [](std::uint32_t p, std::uint32_t m, const char* needs) {
-    return fmt::format("{} ranks and {} microbatches do not fit; p must be even, and {}", p, m,
+    return fmt::format("{} ranks and {} microbatches do not fit: p must be even and {}", p, m,
                        needs);
   };
   CHECK(catalogue_refusal("chimera", {3, 2, 6}) == chimera(3, 6, "m a multiple of p, or p/2"));
@@ -400,9 +401,9 @@ TEST_CASE("interleaved rules state the groups that they allow") {
   for (const char* name : {"interleaved-1f1b", "interleaved-zb"}) {
     CHECK(catalogue_refusal(name, {4, 2, 8}, {{"group", "8"}}) == "allowed");
     CHECK(catalogue_refusal(name, {4, 2, 8}, {{"group", "3"}}) ==
-          "group 3 does not suit 4 ranks and 8 microbatches; a group holds at least as many "
-          "microbatches as there are ranks (all of them when there are fewer), and so does what is "
-          "left over after full groups");
+          "group 3 does not fit 4 ranks and 8 microbatches: a group, and the remainder after full "
+          "groups, needs at least as many microbatches as there are ranks (all of them when there "
+          "are fewer)");
     CHECK(catalogue_refusal(name, {4, 2, 9})
               .starts_with("group 4 does not suit 4 ranks and 9 microbatches"));
   }
@@ -411,13 +412,14 @@ TEST_CASE("interleaved rules state the groups that they allow") {
 TEST_CASE("rules refuse stages that do not lie where they need them") {
   const Placement loop = Placement::loop(4, 2), vee = Placement::vee(4, 2);
   for (const char* name : {"zb-v", "v-half", "v-min", "dualpipev", "hanayo"}) {
-    CHECK(catalogue_refusal(name, loop) ==
-          fmt::format("{} needs 2 stages a rank that snake over the ranks: 0, 1, …, p-1, p-1, …, 0",
-                      name));
+    CHECK(
+        catalogue_refusal(name, loop) ==
+        fmt::format("{} needs 2 stages per rank that snake over the ranks: 0, 1, …, p-1, p-1, …, 0",
+                    name));
   }
   for (const char* name : {"interleaved-1f1b", "interleaved-zb", "looped-bfs"}) {
     CHECK(catalogue_refusal(name, vee) ==
-          fmt::format("{} needs stage s on rank s mod ranks, and as many stages on every rank",
+          fmt::format("{} needs stage s on rank s mod p and equally many stages on every rank",
                       name));
   }
   for (const char* name : {"chimera", "dualpipe"}) {
@@ -428,7 +430,7 @@ TEST_CASE("rules refuse stages that do not lie where they need them") {
   for (const char* name : {"1f1b", "eager-1f1b", "seq-1f1b", "zb-h1", "zb-h2", "pipedream",
                            "pipedream-2bw", "bpipe"}) {
     CHECK(catalogue_refusal(name, loop) ==
-          fmt::format("rank 0 holds several stages; {} has one a rank", name));
+          fmt::format("rank 0 holds several stages; {} needs one per rank", name));
   }
 }
 
@@ -438,7 +440,7 @@ TEST_CASE("rules that are defined for one replica of a stage refuse several") {
   for (const char* name : {"eager-1f1b", "seq-1f1b", "zb-h1", "zb-h2", "interleaved-1f1b",
                            "interleaved-zb", "looped-bfs", "pipedream-2bw", "bpipe"}) {
     CHECK(catalogue_refusal(name, placement) ==
-          fmt::format("stage 1 has 2 replicas; {} is defined for one", name));
+          fmt::format("stage 1 has 2 replicas; {} supports one", name));
   }
 }
 
@@ -449,10 +451,10 @@ TEST_CASE("options that a rule does not take, or values that an option cannot ha
         "unknown option \"slices\"; hanayo takes waves");
   for (const char* value : {"0", "-1", "two", "2x", ""}) {
     CHECK(catalogue_refusal("seq-1f1b", {4, 1, 8}, {{"slices", value}}) ==
-          fmt::format("slices is \"{}\"; it must be a positive whole number", value));
+          fmt::format("slices is \"{}\": must be a positive whole number", value));
   }
   CHECK(catalogue_refusal("chimera", {4, 2, 8}, {{"remedy", "hope"}}) ==
-        "remedy is \"hope\"; it must be one of: none, forward-doubling, backward-halving");
+        "remedy is \"hope\": must be one of none, forward-doubling, backward-halving");
 }
 
 TEST_CASE("what the catalogue says of chunks, copies and slices is what the rules make") {

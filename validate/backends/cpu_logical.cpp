@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-/// Threads on any number of cores, each with a logical clock.
+/// One thread per rank on any number of cores, each with a logical clock.
 class CpuLogical : public Backend {
  public:
   explicit CpuLogical(const Job& job)
@@ -28,7 +28,7 @@ class CpuLogical : public Backend {
   }
 
  private:
-  std::unique_ptr<Transport> own_;  // none where another is given
+  std::unique_ptr<Transport> own_;  // none when given from outside
   RankRunner<LogicalClock> runner_;
 };
 
@@ -42,7 +42,7 @@ std::unique_ptr<Backend> make_part(const Job& job, const RunPart& part) {
 
 constinit extern const BackendEntry cpu_logical_entry{
     .name = "cpu_logical",
-    .summary = "a thread a rank on any number of cores, timed by logical clocks",
+    .summary = "one thread per rank on any number of cores, timed by logical clocks",
     .obstacle = thread_obstacle,
     .runs_layers = true,
     .make = make,

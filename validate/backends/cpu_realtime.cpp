@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-/// Far longer than any wait can be: twenty times what all actions and transfers take together.
+/// Far longer than any wait: 20 times all actions and transfers together.
 RingLimits patience_for(const Job& job) {
   RingLimits limits;
   for (TaskId task = 0; task < job.priced.plan.tasks(); ++task) {
@@ -21,7 +21,7 @@ RingLimits patience_for(const Job& job) {
   return limits;
 }
 
-/// A core for each rank, by real time.
+/// One core per rank, in real time.
 class CpuRealtime : public Backend {
  public:
   explicit CpuRealtime(const Job& job)
@@ -77,7 +77,7 @@ std::optional<Obstacle> obstacle(const Plan& plan) {
 
 std::unique_ptr<Backend> make(const Job& job) { return std::make_unique<CpuRealtime>(job); }
 
-/// Far longer than handing a tensor over takes, but a run is over before others want the cores.
+/// Far longer than handing over a tensor, yet short enough to finish before others want the cores.
 JobLength length(std::uint32_t ranks) {
   return {.mean_action_ns = 250'000,
           .most_work_ns = std::int64_t{30'000'000} * ranks,
@@ -88,7 +88,7 @@ JobLength length(std::uint32_t ranks) {
 
 constinit extern const BackendEntry cpu_realtime_entry{
     .name = "cpu_realtime",
-    .summary = "a core a rank, with rings in shared memory, in real time on a quiet machine",
+    .summary = "one core per rank, rings in shared memory, real time on a quiet machine",
     .obstacle = obstacle,
     .runs_layers = true,
     .make = make,

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-/// Threads that sleep for as long as their actions take, by real time.
+/// Threads that sleep for the duration of their actions, in real time.
 class CpuTimed : public Backend {
  public:
   explicit CpuTimed(const Job& job)
@@ -42,12 +42,12 @@ class CpuTimed : public Backend {
 
   const Job& job_;
   RankGroup ranks_;
-  std::unique_ptr<StartLine> own_line_;  // these two: none where others are given
+  std::unique_ptr<StartLine> own_line_;  // both: none when given from outside
   std::unique_ptr<Transport> own_;
   RankRunner<SleepingClock> runner_;
   bool a_core_each_;
   QuietWatch watch_;
-  std::vector<double> wakes_ns_;  // how much longer than asked each sleep of a profile took
+  std::vector<double> wakes_ns_;  // oversleep of each sleep in a profile
 };
 
 std::vector<Time> CpuTimed::profile() {
@@ -59,8 +59,8 @@ std::vector<Time> CpuTimed::profile() {
   return times;
 }
 
-/// Ranks may share cores, so that the canary has its turn before and after them, and so that they
-/// may push each other off a core, which says nothing of the machine.
+/// Ranks may share cores: the canary runs before and after them, and preemption by each other says
+/// nothing about the machine.
 RunOutcome CpuTimed::run() {
   ThreadReadings canary{.canary_before_ns = canary_ns()};
   watch_.begin();
@@ -88,7 +88,7 @@ std::unique_ptr<Backend> make_part(const Job& job, const RunPart& part) {
   return std::make_unique<CpuTimed>(job, part);
 }
 
-/// Far longer than it takes to be woken.
+/// Far longer than a wake-up.
 JobLength length(std::uint32_t ranks) {
   return {.mean_action_ns = 2'000'000,
           .most_work_ns = std::int64_t{250'000'000} * ranks,
@@ -99,7 +99,7 @@ JobLength length(std::uint32_t ranks) {
 
 constinit extern const BackendEntry cpu_timed_entry{
     .name = "cpu_timed",
-    .summary = "a thread a rank that sleeps for each action, in real time at any number of ranks",
+    .summary = "one thread per rank that sleeps for each action, real time, any number of ranks",
     .obstacle = thread_obstacle,
     .make = make,
     .length = length,

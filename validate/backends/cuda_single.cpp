@@ -14,11 +14,11 @@ std::unique_ptr<Backend> make(const Job& job) {
 
 constinit extern const BackendEntry cuda_single_entry{
     .name = "cuda_single",
-    .summary = "one GPU that plays all ranks on SMs of their own, tasks started by the host",
+    .summary = "one GPU runs all ranks on separate SMs, tasks launched by the host",
     .obstacle = obstacle,
     .make = make,
     .length = gpu_job_length,
-    .wall_clock = true,  // the host may be late; a graph has none in it
+    .wall_clock = true,  // the host may be late; a graph does not involve it
 };
 
 }  // namespace penstock

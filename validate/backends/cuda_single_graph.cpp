@@ -14,7 +14,7 @@ std::unique_ptr<Backend> make(const Job& job) {
 
 constinit extern const BackendEntry cuda_single_graph_entry{
     .name = "cuda_single_graph",
-    .summary = "one GPU that plays all ranks on SMs of their own, an iteration as one graph",
+    .summary = "one GPU runs all ranks on separate SMs, an iteration as one CUDA graph",
     .obstacle = obstacle,
     .make = make,
     .length = gpu_job_length,

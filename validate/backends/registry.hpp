@@ -11,23 +11,24 @@
 
 namespace penstock {
 
-/// How long jobs take on a backend that states nothing of its own.
+/// Action lengths on a backend that states none.
 inline JobLength usual_length(std::uint32_t) { return {}; }
 
-/// One backend. A backend is one .cpp of this folder.
+/// A backend: one .cpp in this folder.
 struct BackendEntry {
   std::string_view name;
   std::string_view summary;
-  /// What is in the way of running a plan here; nothing when it can be run.
+  /// Why the backend cannot run a plan here; nothing when it can.
   std::optional<Obstacle> (*obstacle)(const Plan& plan);
-  bool runs_layers = false;  // of a job that has some; else its actions take their times only
-  /// Made only where there is no obstacle.
+  bool runs_layers =
+      false;  // runs the layers of a job if it has any; else actions only take their time
+  /// Called only without an obstacle.
   std::unique_ptr<Backend> (*make)(const Job& job);
-  /// How long the actions of so many ranks should take, to be measured well.
+  /// Action lengths that can be measured well with this many ranks.
   JobLength (*length)(std::uint32_t ranks) = usual_length;
-  /// Whether its times are real ones, which everything else on the machine disturbs.
+  /// Whether its times are wall-clock times, which other load disturbs.
   bool wall_clock = false;
-  /// The same for one of several processes; none where these cannot share a run.
+  /// The same for one of several processes; null when unsupported.
   MakePart make_part = nullptr;
 };
 

@@ -4,11 +4,10 @@
 
 namespace penstock {
 
-/// A length of time, whatever its sign.
+/// The absolute value of a time.
 constexpr Time magnitude(Time time) { return time < Time{} ? Time{} - time : time; }
 
-/// Adds a length to a sum. Lengths that come from files may add up to more than the clock reaches
-/// to; the sum then stays at its end.
+/// Adds a length to a sum. Lengths from files may exceed the clock's range; the sum then saturates.
 inline void add_within_clock(Time& sum, Time length) {
   const Time none{};
   const Time least = none - max_time;

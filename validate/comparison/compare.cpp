@@ -34,7 +34,7 @@ Time first_begin(const Timeline& timeline) {
   return first == timeline.begin.end() ? Time{} : *first;
 }
 
-/// A timeline with all that a comparison reads, `origin` as its 0, and its times scaled.
+/// A timeline with everything a comparison reads, shifted so that `origin` is 0, and scaled.
 Timeline on_axis(const Timeline& timeline, Time origin, double scale) {
   Timeline moved = timeline;
   moved.memory.clear();
@@ -64,7 +64,7 @@ bool runs_before(const Plan& plan, TaskId task, TaskId by) {
   return plan.class_of(by).resource == plan.class_of(task).resource;
 }
 
-/// Of an op that starts at another time, in the same place after the same op.
+/// Explains an op that starts at another time, in the same place after the same op.
 void blame_start(const Side& a, const Side& b, OpDifference& op) {
   const bool later_in_b = op.inherited() >= Time{};
   const TaskId by = later_in_b ? b.ready.by[op.task.b] : a.ready.by[op.task.a];
@@ -88,15 +88,15 @@ OpDifference difference_of(const Side& a, const Side& b, TaskPair task) {
 
 constexpr std::uint32_t first_of_all = UINT32_MAX;
 
-/// What each pair comes behind on its rank or link, in either run; pairs that run in two places
-/// come behind none.
-struct Befores {
+/// The pair before each pair on its rank or link, in either run; none for pairs in different
+/// places.
+struct Predecessors {
   std::vector<std::uint32_t> a, b;
 };
 
-Befores befores(const std::vector<SharedOrder>& orders, std::size_t pairs) {
-  Befores before{std::vector<std::uint32_t>(pairs, first_of_all),
-                 std::vector<std::uint32_t>(pairs, first_of_all)};
+Predecessors predecessors(const std::vector<SharedOrder>& orders, std::size_t pairs) {
+  Predecessors before{std::vector<std::uint32_t>(pairs, first_of_all),
+                      std::vector<std::uint32_t>(pairs, first_of_all)};
   for (const SharedOrder& order : orders) {
     for (std::size_t i = 1; i < order.a.size(); ++i) {
       before.a[order.a[i]] = order.a[i - 1];
@@ -127,7 +127,7 @@ class Comparer {
   bool over(Time difference) const { return magnitude(difference) > result_.tolerance; }
 
   void find_differences() {
-    const Befores before = befores(orders_, pairs().size());
+    const Predecessors before = predecessors(orders_, pairs().size());
     result_.ops.reserve(pairs().size());
     for (std::size_t p = 0; p < pairs().size(); ++p) {
       result_.ops.push_back(difference_of(a_, b_, pairs()[p]));
@@ -161,7 +161,8 @@ class Comparer {
     return std::min(a_.end(op.task.a), b_.end(op.task.b));
   }
 
-  /// Of ops that part at one moment the one that began first; tasks are numbered causes first.
+  /// The earliest difference; ties go to the op that began first. Tasks are numbered in causal
+  /// order.
   void find_first() {
     const auto key = [&](Time at, std::size_t op) {
       const TaskPair task = pairs()[op];

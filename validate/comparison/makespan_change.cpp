@@ -27,11 +27,11 @@ MakespanChange makespan_change(const RunView& a, const RunView& b,
   if (shared.empty()) return change;
   const std::vector<TaskId> partner = partners(b, shared);
   std::vector<ChangePart> parts(a.plan.classes.size());
-  // Up to where the two runs have been followed back.
+  // The points that the walk back has reached in either run.
   TaskPair at{last_to_end(a.timeline), last_to_end(b.timeline)};
   Time until_a = a.timeline.end[at.a];
   Time until_b = b.timeline.end[at.b];
-  // The times of a file may lead in a circle.
+  // The times of a file may form a cycle.
   for (std::uint32_t step = 0; step < b.plan.tasks() && at.b != no_task; ++step) {
     at.a = partner[at.b];
     if (at.a != no_task) {

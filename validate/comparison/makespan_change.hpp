@@ -17,22 +17,21 @@ struct RunView {
   const Readiness& ready;
 };
 
-/// What tasks of one work class of the first run add to the change of a makespan.
+/// The share of one work class of the first run in a change of the makespan.
 struct ChangePart {
   std::uint32_t work = 0;
   std::uint32_t ops = 0;
   Time change{};
 };
 
-/// Why the second run ends when it does and not when the first did. Parts and rest add up to the
-/// difference of the makespans.
+/// Why the makespans of two runs differ. Parts and rest add up to the difference.
 struct MakespanChange {
-  std::vector<ChangePart> parts;  // other durations, largest change first
-  Time rest{};                    // waits, other orders, and tasks of one run alone
+  std::vector<ChangePart> parts;  // changed durations, largest first
+  Time rest{};                    // waits, changed orders, and tasks of one run only
 };
 
-/// Follows the second run back from its last end, from each task to what it waited for last, and
-/// holds each of these against the same op of the first.
+/// Follows the second run back from its last end along the inputs that arrived last, and compares
+/// each op with the same op of the first run.
 MakespanChange makespan_change(const RunView& a, const RunView& b,
                                const std::vector<TaskPair>& shared);
 

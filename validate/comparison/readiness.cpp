@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-/// What came last so far.
+/// The last input so far.
 struct Latest {
   Time at{};
   TaskId by = no_task;
@@ -16,7 +16,7 @@ struct Latest {
   }
 };
 
-/// Clocks that were read apart may say that a task began before it could.
+/// With separate clocks a task may seem to begin before its inputs.
 void store(const Timeline& timeline, TaskId task, const Latest& latest, Readiness& readiness) {
   readiness.at[task] = std::min(latest.at, timeline.begin[task]);
   readiness.by[task] = latest.by;
@@ -31,11 +31,11 @@ template <class Range>
 void find_on_rank(const Plan& plan, const Timeline& timeline, const Range& actions,
                   Readiness& readiness) {
   Latest before;
-  Latest cell;  // of the first part of a fused cell, which the second starts with
+  Latest cell;  // of the first part of a fused cell, at which the second also starts
   for (const TaskId task : actions) {
     Latest latest = plan.class_of(task).follows_partner ? cell : before;
     see_inputs(plan, timeline, task, latest);
-    // With blocking sends it may have waited until its own output had left.
+    // With blocking sends it may have waited for its own output to leave.
     const TaskId last = timeline.last_input[task];
     if (last != no_task) latest.see(std::min(timeline.end[last], timeline.begin[task]), last);
     store(timeline, task, latest, readiness);

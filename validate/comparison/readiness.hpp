@@ -7,18 +7,18 @@
 
 namespace penstock {
 
-/// When tasks had all they need from others: of an action its inputs and the end of the one before
-/// it on its rank, of a transfer its inputs alone. What passes from then to its begin is a wait of
-/// its own: for the host, for memory, for its link.
+/// When the inputs of tasks were ready: for an action its inputs and the end of the action before
+/// it on its rank, for a transfer only its inputs. The time from then to its begin is a wait for
+/// the host, memory or its link.
 struct Readiness {
-  std::vector<Time> at;    // by task; no later than its begin
-  std::vector<TaskId> by;  // what came last, or no_task
+  std::vector<Time> at;    // by task; at most its begin
+  std::vector<TaskId> by;  // the last input, or no_task
 };
 
-/// `orders` are the orders on ranks and links as they came about.
+/// `orders` are the actual orders on ranks and links.
 Readiness readiness(const Plan& plan, const Timeline& timeline, const ResourceOrders& orders);
 
-/// The tasks of each rank and link by when they began; at one moment as the plan has them.
+/// The tasks of each rank and link by begin; ties in plan order.
 ResourceOrders orders_by_time(const Plan& plan, const Timeline& timeline);
 
 }  // namespace penstock

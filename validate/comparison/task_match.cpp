@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-/// A task as it can be looked for in another plan.
+/// The search key of a task in another plan.
 struct Entry {
   std::uint64_t op;  // pass, stage and microbatch
   std::uint64_t place;
@@ -41,7 +41,7 @@ std::vector<Entry> entries_of(const Plan& plan) {
   return entries;
 }
 
-/// Takes the first entries with the op of the first one off a range.
+/// Takes the entries with the same op off the front.
 std::span<const Entry> take_group(std::span<const Entry>& rest) {
   std::size_t size = 1;
   while (size < rest.size() && rest[size].op == rest.front().op) ++size;
@@ -54,7 +54,7 @@ void add_all(std::span<const Entry> entries, std::vector<TaskId>& tasks) {
   for (const Entry& entry : entries) tasks.push_back(entry.task);
 }
 
-/// Pairs the entries of one op: those of one place, then what is left over.
+/// Pairs the entries of one op: same places first, then the rest.
 void match_group(std::span<const Entry> a, std::span<const Entry> b, TaskMatch& match) {
   std::vector<TaskId> left_a, left_b;
   while (!a.empty() && !b.empty()) {

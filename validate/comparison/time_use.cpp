@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-/// Whether a timeline says which inputs came last. A recorder may not know.
+/// Whether a timeline records which inputs came last; a recorder may not know.
 bool knows_causes(const Plan& plan, const Timeline& timeline) {
   const auto known = [](TaskId last) { return last != no_task; };
   const auto& last = timeline.last_input;

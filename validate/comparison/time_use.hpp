@@ -10,26 +10,25 @@
 
 namespace penstock {
 
-/// What a rank did with the time of a run.
+/// How a rank spent the makespan.
 struct RankUse {
   Time busy{};
   Time idle{};  // makespan - busy
   IdleCauses idle_by_cause;
 };
 
-/// What the transfers of a link did with theirs. A sum that the clock does not reach to stays at
-/// its end.
+/// How transfers of a link spent their time. Sums saturate at the end of the clock.
 struct LinkUse {
   std::uint64_t transfers = 0;
-  Time waiting{};  // from when their inputs were there to their begin
+  Time waiting{};  // from arrival of inputs to begin
   Time moving{};   // from begin to arrival
-  Time slowed{};   // of the moving: because of others
+  Time slowed{};   // of `moving`: due to other transfers
 };
 
 /// Where the time of a run went.
 struct TimeUse {
   Time makespan{};
-  bool causes_known = false;  // without it all waiting between actions counts as launch
+  bool causes_known = false;  // without causes, all gaps between actions count as launch
   std::vector<RankUse> ranks;
   std::vector<LinkUse> links;  // by link of the plan
 };

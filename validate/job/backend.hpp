@@ -11,31 +11,31 @@
 
 namespace penstock {
 
-/// Why a plan cannot be run, and whether another machine could.
+/// Why a plan cannot run, and whether it could on another machine.
 struct Obstacle {
   bool of_machine = false;
   std::string text;
 };
 
-/// What runs a job for real. It is made for one job, which must outlive it.
+/// Runs one job for real. The job must outlive it.
 class Backend {
  public:
   virtual ~Backend() = default;
 
-  /// Runs each work class of the plan once by itself, waiting for nobody: what each took. Links are
-  /// not measured: their classes have what the job says.
+  /// The duration of each work class of the plan, run once without dependencies. Links are not
+  /// measured: their classes have the times of the job.
   virtual std::vector<Time> profile() = 0;
-  /// Runs the job once, on one clock for all ranks. Always ends: a deadlock is a standstill, and so
-  /// are tensors that are not those expected.
+  /// Runs the job once, with one clock for all ranks. Always ends: deadlocks and unexpected tensors
+  /// become standstills.
   virtual RunOutcome run() = 0;
-  /// What disturbed the last run, in a word each, so that its times say nothing: "preempted". A
-  /// backend whose clocks others on the machine do not disturb has nothing to tell.
+  /// What disturbed the last run and makes its times useless, one word each: "preempted". Empty for
+  /// a backend whose clocks other load does not disturb.
   virtual std::vector<std::string> disturbances() const { return {}; }
-  /// What the layers of the last run came to, where actions run any.
+  /// The results of the layers in the last run, if actions run any.
   virtual std::optional<TrainedNumbers> numbers() const { return std::nullopt; }
-  /// What a measured timeline says of where it was measured.
+  /// The environment recorded in a measured timeline.
   virtual std::map<std::string, std::string> environment() const = 0;
-  /// Why what was run so far says nothing of how far off a simulation is; nothing when it does.
+  /// Why the runs so far cannot score a simulation; nothing when they can.
   virtual std::optional<std::string> why_no_score() const { return std::nullopt; }
 };
 

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-/// The work of a plan's actions.
+/// The total work of a plan's actions.
 struct Work {
   double us = 0;
   std::uint64_t actions = 0;  // that take time
@@ -29,18 +29,18 @@ Work work_of(const PricedPlan& priced) {
   return work;
 }
 
-/// How many times longer everything is to take.
+/// The factor by which all times are scaled.
 double scale_for(const PricedPlan& priced, const JobLength& length) {
   const Work work = work_of(priced);
-  if (work.actions == 0) throw UsageError("no action takes any time: there is nothing to measure");
+  if (work.actions == 0) throw UsageError("no action takes any time: nothing to measure");
   const double most = static_cast<double>(length.most_work_ns);
   const double least = static_cast<double>(length.least_work_ns) * priced.plan.ranks;
   const double wanted =
       static_cast<double>(length.mean_action_ns) * static_cast<double>(work.actions);
   constexpr double shortest_ns = 1000;
   if (most < shortest_ns * static_cast<double>(work.actions)) {
-    throw UsageError(fmt::format("{} actions are too many to be measured; {} are the most",
-                                 work.actions, static_cast<std::uint64_t>(most / shortest_ns)));
+    throw UsageError(fmt::format("{} actions are too many to measure; at most {}", work.actions,
+                                 static_cast<std::uint64_t>(most / shortest_ns)));
   }
   const double floor =
       static_cast<double>(std::min(length.least_action_ns, length.mean_action_ns)) *
@@ -52,7 +52,7 @@ Time scaled_to_ns(Time time, double scale) {
   constexpr double most_ns = 1e12;
   const double ns = to_us(time) * 1e3 * scale;
   if (ns > most_ns) {
-    throw UsageError("transfers take so much longer than actions that these cannot be measured");
+    throw UsageError("transfers take too much longer than actions to measure both");
   }
   return from_ns(std::llround(ns));
 }

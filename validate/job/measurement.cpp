@@ -11,7 +11,7 @@ namespace {
 
 using Profile = std::vector<Time>;
 
-/// What all actions of a profile took, a class once each.
+/// The total of a profile's actions, each class once.
 double actions_ns(const Plan& plan, const Profile& profile) {
   Time sum;
   for (std::size_t c = 0; c < profile.size(); ++c) {
@@ -24,8 +24,8 @@ bool are_close(double a, double b, double steady) {
   return std::abs(a - b) <= steady * std::min(a, b);
 }
 
-/// In whole nanoseconds, of profile i when `counts[i]` says so, or of all of them when it says so
-/// of none.
+/// Medians in whole nanoseconds over the profiles that `counts` marks, or over all when it marks
+/// none.
 Profile medians(const std::vector<Profile>& profiles, const std::vector<bool>& counts) {
   const bool all = std::find(counts.begin(), counts.end(), true) == counts.end();
   Profile middles;

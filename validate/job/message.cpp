@@ -26,7 +26,7 @@ std::optional<std::string> tensor_fault(const Message& message,
     return fmt::format("{} came where {} was expected", text(message.label), text(expected));
   }
   if (checksum(words) != message.sum) {
-    return fmt::format("{} came with another content than it was sent", text(expected));
+    return fmt::format("{} arrived with corrupted content", text(expected));
   }
   return std::nullopt;
 }

@@ -9,7 +9,8 @@
 
 namespace penstock {
 
-/// What a tensor is: the output of a pass of a model stage for a microbatch, in some iteration.
+/// The identity of a tensor: the output of a pass of a model stage for a microbatch in an
+/// iteration.
 struct TensorLabel {
   bool gradient = false;
   std::uint32_t model_stage = 0;
@@ -21,17 +22,17 @@ struct TensorLabel {
 /// "the activation of model stage 1 for microbatch 5, iteration 0".
 std::string text(const TensorLabel& label);
 
-/// A number that depends on every word and on its place.
+/// A number that depends on every word and its position.
 std::uint64_t checksum(std::span<const std::uint64_t> words);
 
-/// What goes from rank to rank.
+/// What a rank sends to another.
 struct Message {
   TensorLabel label;
-  std::uint64_t sum = 0;  // the checksum that the sender worked out
+  std::uint64_t sum = 0;  // checksum by the sender
   std::int64_t arrival_ns = 0;
 };
 
-/// What is wrong about a tensor that came; nothing when it is the expected one, unharmed.
+/// What is wrong with a received tensor; nothing when it is the expected one, intact.
 std::optional<std::string> tensor_fault(const Message& message,
                                         std::span<const std::uint64_t> words,
                                         const TensorLabel& expected);

@@ -6,19 +6,19 @@
 
 namespace penstock {
 
-/// Ranks in a row that one process runs.
+/// Consecutive ranks run by one process.
 struct RankGroup {
   std::uint32_t first = 0;
-  std::uint32_t end = 0;  // one past its last
+  std::uint32_t end = 0;  // one past the last
 
   bool contains(std::uint32_t rank) const { return first <= rank && rank < end; }
   std::uint32_t size() const { return end - first; }
 };
 
-/// So many ranks over so many processes, as evenly as can be; no more processes than ranks.
+/// Splits ranks over processes as evenly as possible; at most one process per rank.
 std::vector<RankGroup> rank_groups(std::uint32_t ranks, std::uint32_t processes);
 
-/// Which process a rank belongs to.
+/// The process of a rank.
 std::uint32_t process_of(const std::vector<RankGroup>& groups, std::uint32_t rank);
 
 /// "process 1 (ranks 2, 3)".

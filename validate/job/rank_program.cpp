@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-/// Whether an action reads what such a transfer brings.
+/// Whether an action reads the tensor of a transfer.
 bool is_reader(const Plan& plan, TaskId task, TaskId transfer) {
   if (plan.microbatch[task] != plan.microbatch[transfer]) return false;
   const Pass pass = plan.class_of(task).pass;
@@ -21,8 +21,8 @@ bool is_reader(const Plan& plan, TaskId task, TaskId transfer) {
   }
 }
 
-/// What an action reads, by its own pass: activations come from the model stage before, gradients
-/// from the one behind, and what was out belongs to the action's own stage.
+/// The tensor that an action reads, by its own pass: activations come from the previous model
+/// stage, gradients from the next, and evicted tensors from the action's own stage.
 TensorLabel read_by(const Plan& plan, TaskId task, bool comes_back) {
   const WorkClass& work = plan.class_of(task);
   const std::uint32_t stage = plan.model_stage[index(work.stage)];
@@ -37,8 +37,8 @@ TensorLabel made_by(const Plan& plan, TaskId task) {
   return {gives_gradient(work.pass), plan.model_stage[index(work.stage)], plan.microbatch[task], 0};
 }
 
-/// Of an overlap cell the first action waits for the inputs of both: the reader may be the next,
-/// when that lists none itself.
+/// The first action of an overlap cell waits for the inputs of both, so the reader may be the next
+/// one when it lists no inputs.
 Reading reading_of(const Plan& plan, TaskId task, TaskId next, TaskId transfer) {
   const bool for_next = !is_reader(plan, task, transfer) && next != no_task &&
                         plan.input[next] == no_task && is_reader(plan, next, transfer);
@@ -46,11 +46,11 @@ Reading reading_of(const Plan& plan, TaskId task, TaskId next, TaskId transfer) 
   return {transfer, read_by(plan, for_next ? next : task, comes_back)};
 }
 
-/// The tasks that a transfer waits for: the action that asks for it, and what it brings back.
+/// What a transfer waits for: the action that requests it, and the transfer that it reverses.
 struct Origin {
   TaskId action = no_task;
   TaskId brings_back = no_task;
-  bool other = false;  // waits for more than these
+  bool other = false;  // waits for other tasks
 };
 
 Origin origin_of(const Plan& plan, TaskId transfer) {
@@ -70,13 +70,13 @@ std::optional<std::string> why_not_transfer(const Plan& plan, TaskId task,
                                             std::vector<std::uint32_t>& asker) {
   const Origin origin = origin_of(plan, task);
   if (origin.other || origin.action == no_task) {
-    return fmt::format("{} waits for more than the action that asks for it", task_text(plan, task));
+    return fmt::format("{} waits for more than the action that requests it", task_text(plan, task));
   }
   const std::uint32_t rank = plan.class_of(origin.action).resource;
   std::uint32_t& known = asker[plan.class_of(task).resource - plan.ranks];
   if (known == UINT32_MAX) known = rank;
   if (known == rank) return std::nullopt;
-  return fmt::format("ranks {} and {} both ask for transfers over one link", known, rank);
+  return fmt::format("ranks {} and {} both request transfers over one link", known, rank);
 }
 
 std::optional<std::string> why_not_action(const Plan& plan, TaskId task) {
@@ -85,7 +85,8 @@ std::optional<std::string> why_not_action(const Plan& plan, TaskId task) {
   plan.for_each_input(task, [&](TaskId input) {
     const std::uint32_t from = plan.class_of(input).resource;
     if (plan.is_link(from) && index(plan.link(from).to) == work.resource) return;
-    reason = fmt::format("{} reads what no transfer brings to its rank", task_text(plan, task));
+    reason =
+        fmt::format("{} reads a tensor that no transfer brings to its rank", task_text(plan, task));
   });
   return reason;
 }
@@ -103,7 +104,7 @@ RankProgram program_of(const Plan& plan, std::span<const TaskId> order) {
   return program;
 }
 
-/// Tells each action what it sends, in the order of the plan.
+/// Adds the transfers of each action, in plan order.
 void add_sendings(const Plan& plan, std::vector<RankProgram>& programs) {
   std::vector<Step*> step_of(plan.tasks());
   for (RankProgram& program : programs) {
@@ -114,7 +115,7 @@ void add_sendings(const Plan& plan, std::vector<RankProgram>& programs) {
     if (!plan.is_link(resource)) continue;
     const Origin origin = origin_of(plan, task);
     const Rank to = plan.link(resource).to;
-    const bool stays = plan.class_of(task).pass == Pass::send_evicted;  // until it is asked for
+    const bool stays = plan.class_of(task).pass == Pass::send_evicted;  // until it is requested
     const std::uint32_t reader = stays ? plan.class_of(origin.action).resource : index(to);
     step_of[origin.action]->sends.push_back(
         {task, resource - plan.ranks, reader, origin.brings_back});
@@ -126,7 +127,8 @@ void add_sendings(const Plan& plan, std::vector<RankProgram>& programs) {
 std::optional<std::string> why_no_programs(const Plan& plan) {
   for (const WorkClass& work : plan.classes) {
     if (work.partner != UINT32_MAX) return "overlap cells that run fused";
-    if (is_tail(work.pass)) return "what follows the last gradients of an iteration";
+    if (is_tail(work.pass))
+      return "collectives or updates after the last gradients of an iteration";
   }
   std::vector<std::uint32_t> asker(plan.links.size(), UINT32_MAX);
   for (TaskId task = 0; task < plan.tasks(); ++task) {

@@ -10,36 +10,36 @@
 
 namespace penstock {
 
-/// A tensor that an action reads: the transfer that brings it, and what it has to be.
+/// A tensor that an action reads: its transfer and its expected identity.
 struct Reading {
   TaskId transfer;
   TensorLabel expected;
 };
 
-/// A tensor that an action has sent: its own to another rank, or an activation out and back again.
-struct TensorSending {
+/// A tensor that an action sends: to another rank, or an eviction and its return.
+struct TensorSend {
   TaskId transfer;
   std::uint32_t link;
   std::uint32_t reader;  // a rank
-  TaskId brings_back;    // the transfer whose tensor it is; no_task: what the action makes
+  TaskId brings_back;    // the transfer whose tensor comes back; no_task: the action's own output
 };
 
-/// An action with all that a rank must know to run it.
+/// An action with everything its rank must know to run it.
 struct Step {
   TaskId task;
   TensorLabel makes;
   std::vector<Reading> reads;
-  std::vector<TensorSending> sends;
+  std::vector<TensorSend> sends;
 };
 
-/// What each rank does, in its order. What a step reads is told from what the action itself needs,
-/// not from what its inputs are, so that a plan that ties the wrong tasks together is found out.
+/// The steps of each rank, in order. Readings follow from the action itself, not from its inputs in
+/// the plan, so that a plan with wrong dependencies is detected.
 using RankProgram = std::vector<Step>;
 
-/// Takes a plan apart, rank by rank. The plan must have no obstacle.
+/// Splits a plan by rank. The plan must have no obstacle.
 std::vector<RankProgram> rank_programs(const Plan& plan);
 
-/// Why a plan holds more than ranks that hand tensors to each other; nothing when it does not.
+/// What a plan has beyond ranks that pass tensors to each other; nothing otherwise.
 std::optional<std::string> why_no_programs(const Plan& plan);
 
 }  // namespace penstock

@@ -30,7 +30,7 @@ Timeline Recorder::timeline(const Plan& plan, std::uint32_t elsewhere) const {
   for (const Lane& lane : lanes_) {
     for (std::uint32_t i = 0; i < lane.used; ++i) {
       const auto& [task, span] = lane.records[i];
-      if (task >= plan.tasks()) throw std::logic_error("a task was recorded that is not there");
+      if (task >= plan.tasks()) throw std::logic_error("an unknown task was recorded");
       timeline.begin[task] = from_ns(span.begin_ns);
       timeline.end[task] = from_ns(span.end_ns);
       ++times[task];

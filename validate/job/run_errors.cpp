@@ -15,7 +15,7 @@ double share(Time part, Time whole) { return whole > Time{} ? to_us(part) / to_u
 
 double distance(Time a, Time b) { return std::abs(share(a - b, b)); }
 
-/// The plan of a job when each action takes what it took in an iteration. Links have their word.
+/// The plan of a job with action durations from an iteration and link times from the job.
 PricedPlan with_lengths_of(const Timeline& iteration, const Job& job) {
   PricedPlan priced = job.priced;
   auto& [plan, costs, conditions] = priced;
@@ -45,7 +45,7 @@ std::vector<double> idle_shares(const Plan& plan, const Timeline& timeline) {
   return idle;
 }
 
-/// The median of the makespans of every other iteration, from the first or the second on.
+/// The median makespan of every other iteration, starting with the first or the second.
 double median_of_every_other(const std::vector<double>& makespans, std::size_t first) {
   std::vector<double> values;
   for (std::size_t i = first; i < makespans.size(); i += 2) values.push_back(makespans[i]);
@@ -59,8 +59,8 @@ double retest_error(const std::vector<double>& makespans) {
   return std::abs(apart) / all;
 }
 
-/// The iteration that as many are shorter than as are longer.
-std::size_t in_the_middle(const std::vector<double>& makespans) {
+/// The iteration with the median makespan.
+std::size_t median_index(const std::vector<double>& makespans) {
   std::vector<std::size_t> order(makespans.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   const auto middle = order.begin() + static_cast<std::ptrdiff_t>(order.size() / 2);
@@ -70,7 +70,7 @@ std::size_t in_the_middle(const std::vector<double>& makespans) {
   return *middle;
 }
 
-/// Starts and idle shares of the median iteration against the simulation.
+/// Compares starts and idle shares of the median iteration with the simulation.
 void compare_op_by_op(const Plan& plan, const Timeline& simulated, const Timeline& measured,
                       RunErrors& errors) {
   const Time all = makespan(plan, measured);
@@ -103,7 +103,7 @@ RunErrors run_errors(const Job& job, const Measurement& measured) {
   errors.profile = distance(errors.simulated, errors.measured);
   errors.retest = retest_error(makespans);
   if (errors.measured > Time{}) errors.spread = median_deviation(makespans) / median(makespans);
-  errors.median_iteration = in_the_middle(makespans);
+  errors.median_iteration = median_index(makespans);
   compare_op_by_op(plan, simulated, measured.iterations[errors.median_iteration], errors);
   return errors;
 }

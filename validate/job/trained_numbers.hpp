@@ -4,19 +4,18 @@
 
 namespace penstock {
 
-/// What training a model for an iteration comes to, whoever ran which part of it.
+/// The results of one training iteration, however it was distributed.
 struct TrainedNumbers {
   double loss = 0;  // summed over microbatches
   std::vector<std::vector<double>>
-      gradients;  // by layer of the model: the same sum for each weight
+      gradients;  // by layer of the model: for each weight, summed over microbatches
 };
 
-/// Adds up what ranks or copies of the model have.
+/// Adds the results of ranks or copies of the model.
 void add(const TrainedNumbers& part, TrainedNumbers& sum);
 
-/// How far numbers are from others that count as right: the largest difference of the loss or of
-/// any layer's gradients, as a share of that layer's largest. Infinite where they are not of the
-/// same model, or not all finite.
+/// The error against reference results: the largest difference of the loss or of any layer's
+/// gradients, relative to the layer's largest. Infinite for different models or non-finite values.
 double largest_error(const TrainedNumbers& numbers, const TrainedNumbers& right);
 
 }  // namespace penstock

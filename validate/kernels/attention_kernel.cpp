@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-/// Which tensors a layer has beside the two that each has.
+/// Indices of a layer's optional tensors.
 struct Places {
   std::size_t qkv_bias = 2, out_bias = 2, query_gain = 2, key_gain = 2;
 
@@ -19,8 +19,8 @@ struct Places {
 };
 
 enum Weight : std::size_t { project, bring_together };
-// What F keeps. I leaves the gradients of both projections' outputs; `normed` and `scales` are
-// those of heads that are normed, and become the gradients of their gains.
+// What F keeps. I replaces the projections' outputs by their gradients; `normed` and `scales` of
+// normed heads become the gradients of their gains.
 enum Keeps : std::size_t {
   input,
   projected,
@@ -35,12 +35,12 @@ enum Keeps : std::size_t {
 std::optional<std::string> why_not(const LayerNumbers& numbers, const CellShape& shape) {
   const bool causal = numbers.is("causal");
   if (!causal && shape.slices > 1) {
-    return "\"causal\" 0: a slice would look at slices that have not run";
+    return "\"causal\" 0: a slice would attend to slices that have not run";
   }
   if (!causal && numbers.is("window")) {
-    return "\"window\" without \"causal\": the attention kernel looks back only";
+    return "\"window\" without \"causal\": the attention kernel only attends backwards";
   }
-  return why_not_flag(numbers, "dropout", "the attention kernel drops nothing; 0 is run");
+  return why_not_flag(numbers, "dropout", "the attention kernel has no dropout; set it to 0");
 }
 
 std::size_t rows(const LayerNumbers& numbers) { return size_of(numbers, "hidden"); }
@@ -56,7 +56,7 @@ std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
   return specs;
 }
 
-/// Heads of queries and keys of all tokens, a head a column.
+/// Query and key heads of all tokens, one per column.
 Tensor heads_of(const HeadSizes& sizes, const Tensor& all) {
   const std::size_t heads = sizes.queries + sizes.keys;
   Tensor apart(sizes.size, heads * all.columns);
@@ -71,7 +71,7 @@ void put_back(const HeadSizes& sizes, const Tensor& heads, Tensor& all) {
   matrix(all).topRows(rows) = matrix(heads).reshaped(rows, all.columns);
 }
 
-/// Calls `visit(head's column, its gain)` for all heads that are normed.
+/// Calls `visit(column of a head, its gain)` for all normed heads.
 template <class Visitor>
 void for_each_head(const HeadSizes& sizes, const Places& places, std::size_t columns,
                    Visitor visit) {
@@ -92,7 +92,7 @@ void norm_heads(const LayerRun& run, const HeadSizes& sizes, Tensors& kept) {
   put_back(sizes, heads, kept[projected]);
 }
 
-/// The gradient in front of the norms; the sums for their gains stay in place of what is normed.
+/// The gradient before the norms; the gradients of their gains replace the normed values.
 void norm_heads_gradient(const LayerRun& run, const HeadSizes& sizes, Tensors& kept) {
   const Places places(run.numbers);
   Tensor heads = heads_of(sizes, kept[projected]);
@@ -145,7 +145,7 @@ Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
 
 void weight_gradient(const LayerRun& run, const Tensors& kept, Tensors& sums) {
   const Places places(run.numbers);
-  const auto inner = matrix(kept[projected]);  // since I, its gradient
+  const auto inner = matrix(kept[projected]);  // its gradient, since I
   const auto outer = matrix(kept[out_gradient]);
   matrix(sums[project]).noalias() += inner * matrix(kept[input]).transpose();
   matrix(sums[bring_together]).noalias() += outer * matrix(kept[means]).transpose();
@@ -158,8 +158,8 @@ void weight_gradient(const LayerRun& run, const Tensors& kept, Tensors& sums) {
 
 void drop_selected(Tensors& kept) { kept[probabilities] = {}; }
 
-void make_selected(const LayerRun& run, Tensors& kept) {
-  if (run.numbers.is("flash")) return;  // which keeps none
+void recompute_selected(const LayerRun& run, Tensors& kept) {
+  if (run.numbers.is("flash")) return;  // keeps none
   const HeadSizes sizes(run.numbers);
   kept[probabilities] = attention_probabilities(sizes, run.cell, kept[projected], run.slices);
 }
@@ -168,7 +168,7 @@ void make_selected(const LayerRun& run, Tensors& kept) {
 
 constinit extern const KernelEntry attention_kernel_entry{
     .name = "attention",
-    .around = Around::ends,
+    .around = ResidualPart::ends,
     .why_not = why_not,
     .rows_in = rows,
     .rows_out = rows,
@@ -177,7 +177,7 @@ constinit extern const KernelEntry attention_kernel_entry{
     .input_gradient = input_gradient,
     .weight_gradient = weight_gradient,
     .drop_selected = drop_selected,
-    .make_selected = make_selected,
+    .recompute_selected = recompute_selected,
 };
 
 }  // namespace penstock

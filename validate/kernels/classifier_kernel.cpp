@@ -7,7 +7,11 @@ namespace penstock {
 namespace {
 
 enum Weight : std::size_t { dense, shift };
-enum Keeps : std::size_t { means, logits, kept_count };  // of logits: probabilities, then gradients
+enum Keeps : std::size_t {
+  means,
+  logits,
+  kept_count
+};  // logits become probabilities, then gradients
 
 std::size_t places(const LayerNumbers& numbers) {
   return size_of(numbers, "height") * size_of(numbers, "width");
@@ -23,7 +27,7 @@ std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
   return {{classes, channels, spread_of_sum(channels)}, {classes, 1, 0.1}};
 }
 
-/// The class of each example.
+/// The label of each example.
 std::vector<std::size_t> labels(const LayerRun& run) {
   std::vector<std::size_t> all;
   for (std::size_t example = 0; example < run.cell.examples; ++example) {
@@ -32,7 +36,7 @@ std::vector<std::size_t> labels(const LayerRun& run) {
   return all;
 }
 
-/// What an example counts: the loss of a microbatch is the mean over its examples.
+/// The weight of an example: the loss of a microbatch is the mean over its examples.
 double share_of(const KernelCell& cell) { return 1 / static_cast<double>(cell.examples); }
 
 Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {

@@ -7,10 +7,9 @@
 namespace penstock {
 namespace {
 
-enum Weight : std::size_t { kernels, routing, routing_bias, behind };
-// What F keeps. I, which needs the gradient of each example's own kernel to go on to the shares,
-// leaves it in place of the kernel, and that of the routing's outputs.
-enum Keeps : std::size_t { images, means, shares, mixed, normed, scales, routed, behind_gradients };
+enum Weight : std::size_t { kernels, routing, routing_bias, norm_weights };
+// What F keeps. I replaces each example's kernel and the routing outputs by their gradients.
+enum Keeps : std::size_t { images, means, shares, mixed, normed, scales, routed, norm_gradients };
 
 std::size_t rows_in(const LayerNumbers& numbers) { return ConvolutionSizes(numbers).rows_in(); }
 std::size_t rows_out(const LayerNumbers& numbers) { return ConvolutionSizes(numbers).rows_out(); }
@@ -21,7 +20,7 @@ std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
   std::vector<WeightSpec> specs{{sizes.weights(), count, spread_of_sum(sizes.window())},
                                 {count, sizes.channels_in, 1},
                                 {count, 1, 0.5}};
-  add_weights_behind(numbers, specs);
+  add_bias_and_norm_weights(numbers, specs);
   return specs;
 }
 
@@ -41,7 +40,7 @@ Tensor channel_means(const ConvolutionSizes& sizes, const Tensor& in) {
   return result;
 }
 
-/// Weighs the kernels for each example, and mixes them.
+/// Weighs and mixes the kernels of each example.
 void mix(const LayerRun& run, Tensors& kept) {
   kept[shares] = Tensor(run.weights[routing].rows, kept[means].columns);
   auto weighed = matrix(kept[shares]);
@@ -62,14 +61,15 @@ Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
   for (std::size_t image = 0; image < in.columns; ++image) {
     convolve(sizes, column_of(kept[mixed], image), column_of(in, image), column_of(out, image));
   }
-  Behind behind_it = apply_behind(run, behind, out);
+  NormState norm_state = apply_bias_and_norm(run, norm_weights, out);
   kept[images] = std::move(in);
-  kept[normed] = std::move(behind_it.normed);
-  kept[scales] = std::move(behind_it.scales);
+  kept[normed] = std::move(norm_state.normed);
+  kept[scales] = std::move(norm_state.scales);
   return out;
 }
 
-/// Through the convolutions, each with its own kernel, whose gradient takes its place.
+/// The input gradient of the convolutions; the gradient of each example's kernel replaces the
+/// kernel.
 Tensor through_convolutions(const ConvolutionSizes& sizes, const Tensor& gradient, Tensors& kept) {
   Tensor before(sizes.rows_in(), gradient.columns);
   Tensor own(sizes.weights(), gradient.columns);
@@ -82,7 +82,7 @@ Tensor through_convolutions(const ConvolutionSizes& sizes, const Tensor& gradien
   return before;
 }
 
-/// Adds what goes back through the routing.
+/// Adds the gradient through the routing.
 void through_routing(const LayerRun& run, const ConvolutionSizes& sizes, Tensors& kept,
                      Tensor& before) {
   const auto weighed = matrix(kept[shares]).array();
@@ -99,8 +99,8 @@ void through_routing(const LayerRun& run, const ConvolutionSizes& sizes, Tensors
 
 Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
   const ConvolutionSizes sizes(run.numbers);
-  const Behind behind_it{std::move(kept[normed]), std::move(kept[scales])};
-  Tensors sums = behind_gradient(run, behind, behind_it, gradient);
+  const NormState norm_state{std::move(kept[normed]), std::move(kept[scales])};
+  Tensors sums = bias_and_norm_gradient(run, norm_weights, norm_state, gradient);
   Tensor before = through_convolutions(sizes, gradient, kept);
   through_routing(run, sizes, kept, before);
   if (run.numbers.is("relu")) relu_gradient(kept[images], before);
@@ -113,8 +113,8 @@ void weight_gradient(const LayerRun&, const Tensors& kept, Tensors& sums) {
   matrix(sums[kernels]).noalias() += matrix(kept[mixed]) * matrix(kept[shares]).transpose();
   matrix(sums[routing]).noalias() += matrix(kept[routed]) * matrix(kept[means]).transpose();
   matrix(sums[routing_bias]) += matrix(kept[routed]).rowwise().sum();
-  for (std::size_t i = behind; i < sums.size(); ++i) {
-    matrix(sums[i]) += matrix(kept[behind_gradients + i - behind]);
+  for (std::size_t i = norm_weights; i < sums.size(); ++i) {
+    matrix(sums[i]) += matrix(kept[norm_gradients + i - norm_weights]);
   }
 }
 

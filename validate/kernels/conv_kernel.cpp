@@ -5,8 +5,8 @@
 namespace penstock {
 namespace {
 
-enum Weight : std::size_t { kernel, behind };
-enum Keeps : std::size_t { images, normed, scales, out_gradient, behind_gradients };
+enum Weight : std::size_t { kernel, norm_weights };
+enum Keeps : std::size_t { images, normed, scales, out_gradient, norm_gradients };
 
 std::size_t rows_in(const LayerNumbers& numbers) { return ConvolutionSizes(numbers).rows_in(); }
 std::size_t rows_out(const LayerNumbers& numbers) { return ConvolutionSizes(numbers).rows_out(); }
@@ -15,7 +15,7 @@ std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
   const ConvolutionSizes sizes(numbers);
   std::vector<WeightSpec> specs{
       {sizes.window(), sizes.channels_out, spread_of_sum(sizes.window())}};
-  add_weights_behind(numbers, specs);
+  add_bias_and_norm_weights(numbers, specs);
   return specs;
 }
 
@@ -33,18 +33,18 @@ Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
   for (std::size_t image = 0; image < in.columns; ++image) {
     convolve(sizes, run.weights[kernel].values.data(), column_of(in, image), column_of(out, image));
   }
-  Behind behind_it = apply_behind(run, behind, out);
+  NormState norm_state = apply_bias_and_norm(run, norm_weights, out);
   kept.resize(out_gradient);
   kept[images] = std::move(in);
-  kept[normed] = std::move(behind_it.normed);
-  kept[scales] = std::move(behind_it.scales);
+  kept[normed] = std::move(norm_state.normed);
+  kept[scales] = std::move(norm_state.scales);
   return out;
 }
 
 Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
   const ConvolutionSizes sizes(run.numbers);
-  const Behind behind_it{std::move(kept[normed]), std::move(kept[scales])};
-  Tensors sums = behind_gradient(run, behind, behind_it, gradient);
+  const NormState norm_state{std::move(kept[normed]), std::move(kept[scales])};
+  Tensors sums = bias_and_norm_gradient(run, norm_weights, norm_state, gradient);
   Tensor before(sizes.rows_in(), gradient.columns);
   for (std::size_t image = 0; image < gradient.columns; ++image) {
     convolve_image_gradient(sizes, run.weights[kernel].values.data(), column_of(gradient, image),
@@ -63,8 +63,8 @@ void weight_gradient(const LayerRun& run, const Tensors& kept, Tensors& sums) {
     convolve_weight_gradient(sizes, column_of(kept[images], image),
                              column_of(kept[out_gradient], image), sums[kernel].values.data());
   }
-  for (std::size_t i = behind; i < sums.size(); ++i) {
-    matrix(sums[i]) += matrix(kept[behind_gradients + i - behind]);
+  for (std::size_t i = norm_weights; i < sums.size(); ++i) {
+    matrix(sums[i]) += matrix(kept[norm_gradients + i - norm_weights]);
   }
 }
 

@@ -14,7 +14,7 @@ std::optional<std::string> why_not(const LayerNumbers& numbers, const CellShape&
   if (positions > 0 && positions < shape.sequence) {
     return fmt::format("\"positions\" {}: a sequence has {} tokens", positions, shape.sequence);
   }
-  return why_not_flag(numbers, "dropout", "the embedding kernel drops nothing; 0 is run");
+  return why_not_flag(numbers, "dropout", "the embedding kernel has no dropout; set it to 0");
 }
 
 std::size_t rows_in(const LayerNumbers&) { return 1; }
@@ -28,7 +28,7 @@ std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
   return specs;
 }
 
-/// Calls `visit(column, token, place)`, the place being that in the sequence.
+/// Calls `visit(column, token, position)`.
 template <class Visitor>
 void for_each_token(const LayerRun& run, const Tensor& numbers, Visitor visit) {
   for (std::size_t column = 0; column < numbers.columns; ++column) {
@@ -51,7 +51,7 @@ Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
   return result;
 }
 
-/// No gradient goes on to the numbers of tokens.
+/// Token ids have no gradient.
 Tensor input_gradient(const LayerRun&, Tensor gradient, Tensors& kept) {
   kept[out_gradient] = std::move(gradient);
   return {};

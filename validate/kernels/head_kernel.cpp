@@ -8,10 +8,14 @@ namespace penstock {
 namespace {
 
 enum Weight : std::size_t { dense, shift };
-enum Keeps : std::size_t { input, logits, kept_count };  // of logits: probabilities, then gradients
+enum Keeps : std::size_t {
+  input,
+  logits,
+  kept_count
+};  // logits become probabilities, then gradients
 
 std::optional<std::string> why_not(const LayerNumbers& numbers, const CellShape&) {
-  return why_not_flag(numbers, "tied", "the head kernel has weights of its own; 0 is run");
+  return why_not_flag(numbers, "tied", "the head kernel has its own weights; set it to 0");
 }
 
 std::size_t rows_in(const LayerNumbers& numbers) { return size_of(numbers, "hidden"); }
@@ -24,7 +28,7 @@ std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
   return specs;
 }
 
-/// The token behind each.
+/// The next token of each.
 std::vector<std::size_t> labels(const LayerRun& run) {
   const KernelCell& cell = run.cell;
   const std::size_t vocab = size_of(run.numbers, "vocab");
@@ -36,7 +40,7 @@ std::vector<std::size_t> labels(const LayerRun& run) {
   return all;
 }
 
-/// What a token counts: the loss of a microbatch is the mean over its tokens.
+/// The weight of a token: the loss of a microbatch is the mean over its tokens.
 double share_of(const KernelCell& cell) {
   return 1 / static_cast<double>(cell.examples * cell.sequence());
 }

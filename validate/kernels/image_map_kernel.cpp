@@ -7,30 +7,34 @@
 namespace penstock {
 namespace {
 
-enum Keeps : std::size_t { chosen, kept_count };  // of maxima: where each came from
+enum Keeps : std::size_t { chosen, kept_count };  // index of each maximum
 
-/// How many places along a side become one.
+/// The side of a pooling window.
 std::size_t window(const LayerNumbers& numbers) {
   return static_cast<std::size_t>(std::llround(1 / numbers["scale"]));
 }
 
-/// A pool of squares that do not overlap is what is run of all that an image_map may stand for.
+/// Only pooling over disjoint squares is supported.
 std::optional<std::string> why_not(const LayerNumbers& numbers, const CellShape&) {
   const double scale = numbers["scale"];
   const double side = std::round(1 / scale);
   if (side < 2 || std::abs(side * scale - 1) > 1e-9) {
-    return fmt::format("\"scale\" {}: the image_map kernel pools squares; 0.5 is run", scale);
+    return fmt::format(
+        "\"scale\" {}: the image_map kernel pools squares; set it to 1 over a whole number, such "
+        "as 0.5",
+        scale);
   }
   for (const char* name : {"height", "width"}) {
     if (std::fmod(numbers[name], side) == 0) continue;
-    return fmt::format("\"{}\" {}: squares of {} do not fill it", name, numbers[name], side);
+    return fmt::format("\"{}\" {}: must be a multiple of the window, {}", name, numbers[name],
+                       side);
   }
-  if (numbers["images"] > 1)
-    return "\"images\": the image_map kernel takes one at a time; 1 is run";
+  if (numbers["images"] > 1) return "\"images\": the image_map kernel takes one input; set it to 1";
   if (numbers.given("channels_out").value_or(numbers["channels_in"]) != numbers["channels_in"]) {
-    return "\"channels_out\": a pool has as many channels as come in";
+    return "\"channels_out\": a pool keeps the number of channels";
   }
-  return why_not_flag(numbers, "passing", "the image_map kernel lets nothing by; 0 is run");
+  return why_not_flag(numbers, "passing",
+                      "the image_map kernel passes nothing through; set it to 0");
 }
 
 std::size_t rows_in(const LayerNumbers& numbers) {
@@ -41,18 +45,18 @@ std::size_t rows_out(const LayerNumbers& numbers) {
 }
 std::vector<WeightSpec> weights(const LayerNumbers&) { return {}; }
 
-/// Calls `visit(place that goes on, place that comes in)`, over all channels.
+/// Calls `visit(output index, input index)` over all channels.
 template <class Visitor>
 void for_each_place(const LayerNumbers& numbers, Visitor visit) {
   const std::size_t width = size_of(numbers, "width");
   const std::size_t side = window(numbers);
   for (std::size_t in = 0; in < rows_in(numbers); ++in) {
-    const std::size_t line = in / width;  // over all channels, whose heights squares fill
+    const std::size_t line = in / width;  // over all channels; windows divide the heights
     visit(line / side * (width / side) + in % width / side, in);
   }
 }
 
-/// Keeps, of each square, where its largest number was: the gradient goes there.
+/// Keeps the index of each window's maximum, where the gradient goes.
 void pool_largest(const LayerNumbers& numbers, const double* in, double* out, double* largest) {
   const std::size_t count = rows_out(numbers);
   std::fill(out, out + count, -HUGE_VAL);

@@ -11,7 +11,7 @@ enum Weight : std::size_t { into, out_of, into_bias, out_bias };
 enum Keeps : std::size_t { input, wide, active, out_gradient, kept_count };
 
 std::optional<std::string> why_not(const LayerNumbers& numbers, const CellShape&) {
-  return why_not_flag(numbers, "dropout", "the mlp kernel drops nothing; 0 is run");
+  return why_not_flag(numbers, "dropout", "the mlp kernel has no dropout; set it to 0");
 }
 
 std::size_t rows(const LayerNumbers& numbers) { return size_of(numbers, "hidden"); }
@@ -25,7 +25,7 @@ std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
   return specs;
 }
 
-/// GELU, x times the share of normal numbers below it, and its derivative.
+/// GELU, x times the normal distribution function, and its derivative.
 double share_below(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
 double gelu(double x) { return x * share_below(x); }
 double gelu_slope(double x) {
@@ -40,7 +40,8 @@ double swish_slope(double x) {
   return share * (1 + x * (1 - share));
 }
 
-/// What the second dense layer reads. Of a gated network the first half of the outputs is the gate.
+/// The input of the second dense layer. In a gated network the first half of the outputs is the
+/// gate.
 Tensor activated(const LayerNumbers& numbers, const Tensor& outputs) {
   Tensor result(size_of(numbers, "intermediate"), outputs.columns);
   const auto all = matrix(outputs);
@@ -53,7 +54,7 @@ Tensor activated(const LayerNumbers& numbers, const Tensor& outputs) {
   return result;
 }
 
-/// The gradient of the first dense layer's outputs, from that of what the second one reads.
+/// The gradient of the first dense layer's outputs.
 Tensor activation_gradient(const LayerNumbers& numbers, const Tensor& outputs,
                            const Eigen::MatrixXd& gradient) {
   Tensor result(outputs.rows, outputs.columns);
@@ -96,7 +97,7 @@ Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
 }
 
 void weight_gradient(const LayerRun& run, const Tensors& kept, Tensors& sums) {
-  const auto inside = matrix(kept[wide]);  // since I, its gradient
+  const auto inside = matrix(kept[wide]);  // its gradient, since I
   const auto outside = matrix(kept[out_gradient]);
   matrix(sums[into]).noalias() += inside * matrix(kept[input]).transpose();
   matrix(sums[out_of]).noalias() += outside * matrix(kept[active]).transpose();
@@ -109,7 +110,7 @@ void weight_gradient(const LayerRun& run, const Tensors& kept, Tensors& sums) {
 
 constinit extern const KernelEntry mlp_kernel_entry{
     .name = "mlp",
-    .around = Around::ends,
+    .around = ResidualPart::ends,
     .why_not = why_not,
     .rows_in = rows,
     .rows_out = rows,

@@ -6,7 +6,7 @@ namespace penstock {
 namespace {
 
 enum Weight : std::size_t { gain, shift };
-// What F keeps; I leaves the gradients of the weights, which take no second look at the tokens.
+// What F keeps; I replaces it by the gradients of the weights, so W does not read the tokens again.
 enum Keeps : std::size_t { normed, scales, kept_count };
 
 std::size_t rows(const LayerNumbers& numbers) { return size_of(numbers, "hidden"); }
@@ -47,7 +47,7 @@ void weight_gradient(const LayerRun&, const Tensors& kept, Tensors& sums) {
 
 constinit extern const KernelEntry norm_kernel_entry{
     .name = "norm",
-    .around = Around::begins,
+    .around = ResidualPart::begins,
     .rows_in = rows,
     .rows_out = rows,
     .weights = weights,

@@ -13,34 +13,34 @@
 
 namespace penstock {
 
-/// Where in a model a kind of layer may stand.
+/// Where in a model a kind of layer may occur.
 enum class Ends : std::uint8_t {
   neither,
-  first,  // what comes in are the numbers of tokens: no gradient goes back
-  last,   // what goes on is one number, the cell's share of the loss of its microbatch
+  first,  // reads token ids: no input gradient
+  last,   // produces the cell's share of the loss of its microbatch
 };
 
-/// What goes around a layer, as residuals do.
-enum class Around : std::uint8_t {
+/// The layer's role in a residual connection.
+enum class ResidualPart : std::uint8_t {
   nothing,
-  begins,  // what came in goes around it, and around the layer behind it that adds it
-  ends,    // it adds what goes around: what came into the norm in front, else into itself
+  begins,  // passes its input on, also to the layer after it that adds it
+  ends,    // adds the residual: the input of the norm before it, otherwise its own
 };
 
-/// How a kind of layer is really run, in doubles whatever its formats are. A kernel is one .cpp of
-/// this folder, called after its kind.
+/// How a kind of layer runs, in doubles whatever its precision. A kernel is one .cpp in this
+/// folder, named after its kind.
 ///
-/// A forward fills what it keeps. The input gradient reads that, and leaves in its place what the
-/// weight gradient needs; that one adds to sums, which have the shapes of the weights.
+/// F fills what it keeps. I reads that and replaces it by what W needs. W adds to gradient sums,
+/// which have the shapes of the weights.
 struct KernelEntry {
   std::string_view name;  // the kind of layer
   Columns columns = Columns::tokens;
   Ends ends = Ends::neither;
-  Around around = Around::nothing;
-  /// What of a layer is not run; nothing where all is. Null: there is nothing to refuse.
+  ResidualPart around = ResidualPart::nothing;
+  /// Why a layer is not supported; nothing when it is. Null: all are.
   std::optional<std::string> (*why_not)(const LayerNumbers& numbers,
                                         const CellShape& shape) = nullptr;
-  /// Numbers of a column that comes in, and of one that goes on.
+  /// Rows of an input column and of an output column.
   std::size_t (*rows_in)(const LayerNumbers& numbers);
   std::size_t (*rows_out)(const LayerNumbers& numbers);
   std::vector<WeightSpec> (*weights)(const LayerNumbers& numbers);
@@ -48,9 +48,9 @@ struct KernelEntry {
   Tensor (*forward)(const LayerRun& run, Tensor in, Tensors& kept);
   Tensor (*input_gradient)(const LayerRun& run, Tensor gradient, Tensors& kept);
   void (*weight_gradient)(const LayerRun& run, const Tensors& kept, Tensors& sums);
-  /// What selective recomputation drops behind F, and makes again. Null: nothing.
+  /// What selective recomputation drops after F. Null: nothing.
   void (*drop_selected)(Tensors& kept) = nullptr;
-  void (*make_selected)(const LayerRun& run, Tensors& kept) = nullptr;
+  void (*recompute_selected)(const LayerRun& run, Tensors& kept) = nullptr;
 };
 
 /// All kernels, by kind of layer.

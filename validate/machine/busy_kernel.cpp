@@ -15,7 +15,7 @@ std::uint64_t spin(std::uint64_t steps, std::uint64_t seed) {
   std::uint64_t value = seed | 1;
   for (std::uint64_t step = 0; step < steps; ++step) {
     value ^= value >> 29;
-    value *= 0xbf58'476d'1ce4'e5b9U;  // odd, so that nothing of the value is lost
+    value *= 0xbf58'476d'1ce4'e5b9U;  // odd, so no information is lost
   }
   return value;
 }
@@ -24,7 +24,7 @@ double spin_steps_per_ns() {
   constexpr std::uint64_t steps = 200'000;
   constexpr int trials = 7;
   std::int64_t quickest = INT64_MAX;
-  volatile std::uint64_t result = 1;  // seen from outside, so that the work is done
+  volatile std::uint64_t result = 1;  // volatile, so the work is not optimised away
   for (int trial = 0; trial < trials; ++trial) {
     const std::int64_t begin = thread_cpu_ns();
     result = spin(steps, result);

@@ -24,7 +24,7 @@ std::optional<double> number_off(std::string_view& text) {
   return value;
 }
 
-/// Whether a word is one of a list "cpu,cpuacct"; the empty list has the empty word alone.
+/// Whether a list "cpu,cpuacct" has a name; the empty list has only the empty name.
 bool is_among(std::string_view names, std::string_view name) {
   while (true) {
     const std::size_t comma = names.find(',');
@@ -34,7 +34,7 @@ bool is_among(std::string_view names, std::string_view name) {
   }
 }
 
-/// The path of this process below one hierarchy of control groups, of lines "4:cpu,cpuacct:/path".
+/// The path of this process in a cgroup hierarchy, from lines "4:cpu,cpuacct:/path".
 std::string group_path(std::string_view groups, std::string_view controller) {
   while (!groups.empty()) {
     const std::string_view line = groups.substr(0, groups.find('\n'));
@@ -52,7 +52,7 @@ void lower_to(std::optional<double>& quota, std::optional<double> other) {
   if (other && (!quota || *other < *quota)) quota = other;
 }
 
-/// A group may have no more than those above it.
+/// The smallest quota of the group and its parents.
 std::optional<double> group_quota() {
   const std::string groups = file_text("/proc/self/cgroup");
   std::optional<double> quota;
@@ -74,7 +74,7 @@ std::optional<double> group_quota() {
 std::optional<double> quota_of(std::string_view cpu_max) {
   const auto time = number_off(cpu_max);
   const auto period = number_off(cpu_max);
-  // The older kind of groups writes -1 where there is no quota.
+  // cgroup v1 writes -1 for no quota.
   if (!time || !period || !(*time > 0) || !(*period > 0)) return std::nullopt;
   return *time / *period;
 }

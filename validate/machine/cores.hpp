@@ -6,10 +6,10 @@
 
 namespace penstock {
 
-/// The cores that threads of this process may have for themselves.
+/// The cores that this process may use.
 struct UsableCores {
-  std::vector<int> numbers;     // those that its affinity allows
-  std::optional<double> quota;  // how many of them its control group pays for; nothing: all
+  std::vector<int> numbers;     // allowed by its affinity
+  std::optional<double> quota;  // cores allowed by its cgroup; nothing: all
 };
 
 UsableCores usable_cores();
@@ -17,11 +17,11 @@ UsableCores usable_cores();
 /// How many ranks can have a core each.
 std::size_t whole_cores(const UsableCores& cores);
 
-/// How many cores `cpu.max` of a control group allows: "150000 100000" are 1.5; nothing for "max"
-/// and for what is no such file.
+/// The cores that `cpu.max` of a cgroup allows: "150000 100000" is 1.5; nothing for "max" and for
+/// other texts.
 std::optional<double> quota_of(std::string_view cpu_max);
 
-/// Has this thread run on one core only, where the machine allows that.
+/// Pins this thread to one core, if the machine allows it.
 void stay_on(int core);
 
 }  // namespace penstock

@@ -11,7 +11,7 @@ namespace penstock {
 
 namespace {
 
-/// What stands behind "model name" in what Linux says of the first processor.
+/// "model name" of the first processor in /proc/cpuinfo.
 std::string processor() {
   std::istringstream lines(file_text("/proc/cpuinfo"));
   for (std::string line; std::getline(lines, line);) {
@@ -21,7 +21,7 @@ std::string processor() {
   return "";
 }
 
-/// How the clock of the first processor is chosen, "performance"; empty where nothing says so.
+/// The cpufreq governor of the first processor, "performance"; empty when unknown.
 std::string clock_policy() {
   std::string text = file_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
   return text.substr(0, text.find('\n'));
@@ -36,7 +36,7 @@ std::map<std::string, std::string> host_environment() {
   if (uname(&system) == 0) {
     all["os"] = fmt::format("{} {} {}", system.sysname, system.release, system.machine);
   }
-  // Not every kind of processor has a name; two of one kind then count as one.
+  // Some processors have no model name; two of these cannot be distinguished.
   const std::string name = processor();
   all["cpu"] = name.empty() ? std::string(system.machine) : name;
   if (const std::string policy = clock_policy(); !policy.empty()) all["clock_policy"] = policy;
@@ -44,8 +44,8 @@ std::map<std::string, std::string> host_environment() {
 }
 
 std::optional<std::string> nvidia_driver(const std::string& module) {
-  // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.03  Tue Mar  3 …": the first word that
-  // is numbers with points, for what stands around it is not the same for all modules.
+  // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.03  Tue Mar  3 …": the first dotted
+  // number, since the words around it vary.
   std::istringstream words(module.substr(0, module.find('\n')));
   for (std::string word; words >> word;) {
     const bool numbers = word.find_first_not_of("0123456789.") == std::string::npos;

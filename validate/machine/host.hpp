@@ -6,13 +6,13 @@
 
 namespace penstock {
 
-/// What a measured timeline says of the computer that runs this.
+/// The environment of this computer for a measured timeline.
 std::map<std::string, std::string> host_environment();
 
-/// The version of the NVIDIA driver, "580.159.03", by what its kernel module says of itself.
+/// The version of the NVIDIA driver, "580.159.03", from its kernel module's text.
 std::optional<std::string> nvidia_driver(const std::string& module);
 
-/// The text of a file that the kernel makes up; empty when it cannot be read.
+/// The text of a /proc or /sys file; empty when unreadable.
 std::string file_text(const std::string& path);
 
 }  // namespace penstock

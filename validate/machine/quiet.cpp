@@ -50,7 +50,7 @@ std::int64_t canary_ns() {
   constexpr std::uint64_t steps = 10'000;
   constexpr int trials = 5;
   std::int64_t quickest = INT64_MAX;
-  volatile std::uint64_t result = 1;  // seen from outside, so that the work is done
+  volatile std::uint64_t result = 1;  // volatile, so the work is not optimised away
   for (int trial = 0; trial < trials; ++trial) {
     const std::int64_t begin = monotonic_ns();
     result = spin(steps, result);

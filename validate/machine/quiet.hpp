@@ -7,27 +7,28 @@
 
 namespace penstock {
 
-/// What a thread saw of a run.
+/// What a thread observed in a run.
 struct ThreadReadings {
-  std::uint64_t preemptions = 0;      // how often it had to leave its core to others
-  std::int64_t canary_before_ns = 0;  // what the canary took; 0: it was not asked
+  std::uint64_t preemptions = 0;      // involuntary context switches
+  std::int64_t canary_before_ns = 0;  // canary duration; 0: not measured
   std::int64_t canary_after_ns = 0;
 };
 
-/// What was read around one iteration, which should have had the machine for itself.
+/// Readings around one iteration, to check that nothing else ran.
 struct QuietReadings {
   std::vector<ThreadReadings> threads;
-  std::uint64_t stolen_ticks = 0;  // what the hypervisor took of all cores meanwhile
+  std::uint64_t stolen_ticks = 0;  // taken by the hypervisor from all cores
 };
 
-/// Tells which iterations had the machine for themselves. A canary is held against the median of
-/// all that its thread has seen so far.
+/// Decides which iterations were undisturbed. A canary is compared with the median of its thread so
+/// far.
 class QuietGate {
  public:
-  /// How far a canary may be off its median.
+  /// `steady` is the largest deviation of a canary from its median.
   explicit QuietGate(double steady = 0.03) : steady_(steady) {}
 
-  /// What disturbed an iteration: "preempted", "stolen", "canary", or several; none of a quiet one.
+  /// What disturbed an iteration: "preempted", "stolen", "canary", or several; empty if nothing
+  /// did.
   std::vector<std::string> disturbances(const QuietReadings& readings);
 
  private:
@@ -37,13 +38,13 @@ class QuietGate {
   std::vector<std::vector<double>> canaries_ns_;  // by thread
 };
 
-/// Reads the machine around the iterations of a backend.
+/// Takes readings around the iterations of a backend.
 class QuietWatch {
  public:
-  /// Just before an iteration and just after it, with what its threads saw.
+  /// Just before and just after an iteration, with the readings of its threads.
   void begin();
   void end(std::vector<ThreadReadings> threads);
-  /// What disturbed it.
+  /// What disturbed the last iteration.
   const std::vector<std::string>& disturbances() const { return disturbances_; }
 
  private:
@@ -52,22 +53,20 @@ class QuietWatch {
   std::vector<std::string> disturbances_;
 };
 
-/// What a fixed piece of work takes just now, by the quickest of a few trials: longer when the core
-/// is slower than it was, or shared.
+/// Duration of a fixed piece of work, the fastest of a few trials: longer on a slowed or shared
+/// core.
 std::int64_t canary_ns();
 
-/// How often this thread had to leave its core to others.
+/// Involuntary context switches of this thread.
 std::uint64_t involuntary_switches();
 
-/// What hypervisors have taken of all cores together, of the text of /proc/stat; 0 where that does
-/// not say.
+/// Ticks that hypervisors have stolen from all cores, from the text of /proc/stat; 0 when missing.
 std::uint64_t stolen_ticks(std::string_view proc_stat);
 
-/// The same of this machine, since it started.
+/// The same for this machine since boot.
 std::uint64_t stolen_ticks();
 
-/// How many threads wanted a core of this machine in the last minute, on average; empty when it is
-/// not known.
+/// The load average of the last minute; empty when unknown.
 std::string load_text();
 
 }  // namespace penstock

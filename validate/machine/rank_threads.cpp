@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-/// Numbers near zero take this thread no longer than others.
+/// Avoids slow arithmetic on denormals.
 void flush_denormals() {
 #ifdef __SSE3__
   _MM_SET_FLUSH_ZERO_MODE(_MM_FLUSH_ZERO_ON);
@@ -38,7 +38,7 @@ void on_all_ranks(std::uint32_t ranks, const std::function<void(std::uint32_t)>&
     }
   };
   {
-    std::vector<std::jthread> threads;  // which are waited for when they go
+    std::vector<std::jthread> threads;  // joined on destruction
     threads.reserve(ranks);
     try {
       for (std::uint32_t rank = 0; rank < ranks; ++rank) threads.emplace_back(guarded, rank);

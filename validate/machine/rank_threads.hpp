@@ -5,10 +5,9 @@
 
 namespace penstock {
 
-/// Calls `work(rank)` for each rank, in a thread of its own, and returns when all have come to an
-/// end. `failed` is called when one throws or cannot be started, so that others need not wait for
-/// it; the first of what was thrown is thrown again. Their arithmetic takes denormals for zero.
-/// What a thread does itself allocates nothing.
+/// Calls `work(rank)` for each rank in its own thread and returns when all have ended. When one
+/// throws or cannot start, calls `failed`, so that others stop waiting, and rethrows the first
+/// exception. Threads treat denormals as zero. Nothing is allocated inside the threads.
 void on_all_ranks(std::uint32_t ranks, const std::function<void(std::uint32_t)>& work,
                   const std::function<void()>& failed);
 

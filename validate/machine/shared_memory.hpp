@@ -4,8 +4,7 @@
 
 namespace penstock {
 
-/// Memory, zero at first, that stays shared with processes forked from this one. Throws
-/// std::bad_alloc when there is not so much.
+/// Zeroed memory shared with processes forked from this one. Throws std::bad_alloc.
 class SharedMemory {
  public:
   explicit SharedMemory(std::size_t bytes);
@@ -13,8 +12,7 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
 
-  /// The next so many bytes, from a multiple of `alignment` on. Throws std::logic_error when there
-  /// are no more.
+  /// The next bytes at a multiple of `alignment`. Throws std::logic_error when memory is used up.
   std::byte* take(std::size_t bytes, std::size_t alignment);
 
  private:

@@ -50,7 +50,7 @@ std::int64_t StartLine::cross() {
     spin_pause();
     if (rounds % 1024 != 0) continue;
     std::this_thread::yield();  // there may be more ranks than cores
-    if (monotonic_ns() > give_up_ns) throw std::runtime_error("not all ranks began to run");
+    if (monotonic_ns() > give_up_ns) throw std::runtime_error("not all ranks started");
   }
   return begin_ns_.load();
 }

@@ -5,26 +5,26 @@
 
 namespace penstock {
 
-/// The clock that all threads and processes of a computer share, in nanoseconds.
+/// The clock shared by all threads and processes of a computer, in nanoseconds.
 std::int64_t monotonic_ns();
 
-/// Tells the core that it only waits, so that it does so with less of it.
+/// Hints to the core that it is spinning.
 void spin_pause();
 
-/// Sleeps until the monotonic clock shows so much.
+/// Sleeps until the monotonic clock reaches `at_ns`.
 void sleep_until(std::int64_t at_ns);
 
-/// Has the kernel wake this thread within a microsecond, rather than with others that sleep.
+/// Makes the kernel wake this thread within a microsecond, not batched with other sleepers.
 void sleep_exactly();
 
-/// Where ranks meet before a run, so that it begins for all of them at one time.
+/// A barrier before a run, so that all ranks start at one time.
 class StartLine {
  public:
-  /// The run begins so long after the last has come.
+  /// The run starts `lead_ns` after the last arrival.
   StartLine(std::uint32_t ranks, std::int64_t lead_ns) : ranks_(ranks), lead_ns_(lead_ns) {}
 
-  /// Waits for all others; says when the run begins, on the monotonic clock. Throws
-  /// std::runtime_error when they do not come: a thread could not be started.
+  /// Waits for all others; returns when the run starts, by the monotonic clock. Throws
+  /// std::runtime_error when a thread is missing.
   std::int64_t cross();
 
  private:

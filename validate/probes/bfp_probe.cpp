@@ -8,7 +8,7 @@ Sampler make(const NamedNumbers& sizes) { return codec_sampler("bfp", sizes); }
 
 }  // namespace
 
-constinit extern const ProbeEntry bfp_probe_entry{"bfp", "block floating point, there and back",
+constinit extern const ProbeEntry bfp_probe_entry{"bfp", "block floating point, encode and decode",
                                                   codec_probe_sizes, make};
 
 }  // namespace penstock

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::array sizes{Parameter{"ns", "that it is asked to take", std::nullopt, 1, 1e9}};
+constexpr std::array sizes{Parameter{"ns", "requested duration in ns", std::nullopt, 1, 1e9}};
 
 Sampler make(const NamedNumbers& of) {
   const auto steps = static_cast<std::uint64_t>(std::llround(of.at("ns") * spin_steps_per_ns()));
@@ -20,6 +20,6 @@ Sampler make(const NamedNumbers& of) {
 }  // namespace
 
 constinit extern const ProbeEntry busy_entry{
-    "busy", "the kernel that stands for actions of which only the time is known", sizes, make};
+    "busy", "the busy kernel of actions with a known time only", sizes, make};
 
 }  // namespace penstock

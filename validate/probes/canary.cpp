@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-/// A fixed number of steps, so that it takes longer where the machine is slower just then.
+/// A fixed number of steps: takes longer when the machine is slowed.
 Sampler make(const NamedNumbers&) {
   constexpr std::uint64_t steps = 100'000;
   const auto seed = std::make_shared<std::uint64_t>(1);
@@ -17,6 +17,6 @@ Sampler make(const NamedNumbers&) {
 }  // namespace
 
 constinit extern const ProbeEntry canary_entry{
-    "canary", "a fixed piece of work, by which to tell whether the machine is as it was", {}, make};
+    "canary", "a fixed piece of work, to check whether the machine has changed", {}, make};
 
 }  // namespace penstock

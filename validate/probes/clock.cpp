@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-/// Keeps the compiler from doing without it.
+/// Prevents the compiler from removing the reading.
 void read_clock() {
   const std::int64_t now = thread_cpu_ns();
   asm volatile("" : : "r"(now));
@@ -23,6 +23,6 @@ Sampler make(const NamedNumbers&) {
 }  // namespace
 
 constinit extern const ProbeEntry clock_entry{
-    "clock", "the two readings of a thread's clock around each action", {}, make};
+    "clock", "two readings of a thread's clock, as around each action", {}, make};
 
 }  // namespace penstock

@@ -10,14 +10,14 @@
 namespace penstock {
 namespace {
 
-constexpr std::array sizes{Parameter{"bytes", "that are copied", std::nullopt, 1, 1U << 26}};
+constexpr std::array sizes{Parameter{"bytes", "bytes copied", std::nullopt, 1, 1U << 26}};
 
 constexpr std::size_t page = 4096;
 
 std::size_t whole_pages(std::size_t bytes) { return (bytes + page - 1) / page * page; }
 
-/// Two places for so many bytes, half a page apart at their starts whatever the size: where starts
-/// are alike, a load waits for a store that looks as if it were to the same address.
+/// Source and destination, offset by half a page at any size: with equal page offsets loads wait
+/// for stores that seem to alias.
 class Places {
  public:
   explicit Places(std::size_t bytes) : memory_(2 * whole_pages(bytes) + 3 * page, 1) {
@@ -29,7 +29,7 @@ class Places {
 
   void copy(std::size_t bytes) {
     std::memcpy(to_, from_, bytes);
-    // Something that the compiler cannot see must have been able to read it.
+    // The compiler must assume that the result is read.
     asm volatile("" : : "r"(to_) : "memory");
   }
 
@@ -47,7 +47,6 @@ Sampler make(const NamedNumbers& of) {
 
 }  // namespace
 
-constinit extern const ProbeEntry copy_entry{"copy", "bytes from one place in memory to another",
-                                             sizes, make};
+constinit extern const ProbeEntry copy_entry{"copy", "memory copy", sizes, make};
 
 }  // namespace penstock

@@ -11,15 +11,15 @@ namespace penstock {
 namespace {
 
 constexpr std::array sizes{
-    Parameter{"bytes", "of the tensor; whole words of 8", std::nullopt, 8, 1U << 22}};
+    Parameter{"bytes", "bytes of the tensor, in words of 8", std::nullopt, 8, 1U << 22}};
 
-/// Two threads hand a tensor to and fro. A box is filled once a run, so each way of each round has
-/// one of its own.
+/// Two threads pass a tensor back and forth. A box is filled once per run, so each direction of
+/// each round has its own.
 class PingPong {
  public:
   explicit PingPong(std::size_t words) : words_(words), mailboxes_(boxes(words), 2) {}
 
-  /// Half of what a round takes: a tensor posted by one thread and taken by the other.
+  /// Half of a round trip: a tensor posted by one thread and taken by the other.
   double one_way_ns() {
     mailboxes_.clear();
     double took = 0;
@@ -73,6 +73,6 @@ Sampler make(const NamedNumbers& of) {
 }  // namespace
 
 constinit extern const ProbeEntry handover_entry{
-    "handover", "a tensor from one thread to another that sleeps until it comes", sizes, make};
+    "handover", "a tensor passed to another thread, which sleeps until it arrives", sizes, make};
 
 }  // namespace penstock

@@ -8,7 +8,7 @@ namespace penstock {
 namespace {
 
 constexpr std::array sizes{
-    Parameter{"threads", "that are started and waited for", std::nullopt, 1, 256}};
+    Parameter{"threads", "threads started and joined", std::nullopt, 1, 256}};
 
 Sampler make(const NamedNumbers& of) {
   const auto threads = static_cast<std::uint32_t>(of.at("threads"));
@@ -23,6 +23,6 @@ Sampler make(const NamedNumbers& of) {
 }  // namespace
 
 constinit extern const ProbeEntry launch_entry{
-    "launch", "the start and the end of a run: a thread for each rank", sizes, make};
+    "launch", "start and end of a run: one thread per rank", sizes, make};
 
 }  // namespace penstock

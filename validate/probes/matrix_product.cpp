@@ -15,9 +15,9 @@ using Eigen::MatrixXd;
 
 constexpr std::array sizes{Parameter{"m", "rows of the product", std::nullopt, 1, 2048},
                            Parameter{"n", "columns of the product", std::nullopt, 1, 2048},
-                           Parameter{"k", "what rows and columns share", std::nullopt, 1, 2048}};
+                           Parameter{"k", "inner dimension", std::nullopt, 1, 2048}};
 
-/// Numbers between -1 and 1: zeros would take another time on some machines.
+/// Random values between -1 and 1: zeros have other timings on some machines.
 MatrixXd random_matrix(Index rows, Index columns, std::uint32_t which) {
   MatrixXd matrix(rows, columns);
   for (Index i = 0; i < matrix.size(); ++i) {
@@ -46,6 +46,6 @@ Sampler make(const NamedNumbers& of) {
 }  // namespace
 
 constinit extern const ProbeEntry matrix_product_entry{
-    "gemm", "a product of matrices of doubles, on one thread", sizes, make};
+    "gemm", "matrix product of doubles, one thread", sizes, make};
 
 }  // namespace penstock

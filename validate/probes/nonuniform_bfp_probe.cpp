@@ -9,7 +9,7 @@ Sampler make(const NamedNumbers& sizes) { return codec_sampler("nonuniform-bfp",
 }  // namespace
 
 constinit extern const ProbeEntry nonuniform_bfp_probe_entry{
-    "nonuniform-bfp", "block floating point with a code book, there and back", codec_probe_sizes,
+    "nonuniform-bfp", "block floating point with a code book, encode and decode", codec_probe_sizes,
     make};
 
 }  // namespace penstock

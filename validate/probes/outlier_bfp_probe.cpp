@@ -9,7 +9,7 @@ Sampler make(const NamedNumbers& sizes) { return codec_sampler("outlier-bfp", si
 }  // namespace
 
 constinit extern const ProbeEntry outlier_bfp_probe_entry{
-    "outlier-bfp", "block floating point with outliers kept aside, there and back",
+    "outlier-bfp", "block floating point with separate outliers, encode and decode",
     codec_probe_sizes, make};
 
 }  // namespace penstock

@@ -8,13 +8,12 @@
 
 namespace penstock {
 
-/// A kernel that can be measured by itself at any of its shapes. A probe is one .cpp of this
-/// folder.
+/// A kernel that can be measured alone at any shape: one .cpp in this folder.
 struct ProbeEntry {
   std::string_view name;
   std::string_view summary;
   std::span<const Parameter> sizes;
-  /// Makes what it needs, once; `sizes` are checked, and whole.
+  /// Prepares a sampler; `sizes` are checked and whole.
   Sampler (*make)(const NamedNumbers& sizes);
 };
 

@@ -13,14 +13,14 @@
 namespace penstock {
 namespace {
 
-/// What ranks do, and the transfers that they ask for.
+/// The actions of ranks and the transfers they request.
 std::vector<TaskId> tasks_of(const Job& job, const RankGroup& ranks) {
   const std::vector<RankProgram> programs = rank_programs(job.priced.plan);
   std::vector<TaskId> tasks;
   for (std::uint32_t rank = ranks.first; rank < ranks.end; ++rank) {
     for (const Step& step : programs[rank]) {
       tasks.push_back(step.task);
-      for (const TensorSending& sending : step.sends) tasks.push_back(sending.transfer);
+      for (const TensorSend& sending : step.sends) tasks.push_back(sending.transfer);
     }
   }
   return tasks;
@@ -29,9 +29,9 @@ std::vector<TaskId> tasks_of(const Job& job, const RankGroup& ranks) {
 std::vector<Descriptor> sockets_of(const ProcessJob& all, std::uint32_t process, Control& control) {
   const Moment end = after(all.start_limit);
   const Listener listener = listen_on_loopback();
-  control.send(Word::port, body_of(std::vector{listener.port}));
+  control.send(MessageType::port, body_of(std::vector{listener.port}));
   const auto message = control.receive();
-  if (!message || message->word != Word::ports) throw SocketError("was told no ports");
+  if (!message || message->type != MessageType::ports) throw SocketError("received no ports");
   const Greeting greeting{.token = all.token,
                           .process = process,
                           .processes = static_cast<std::uint32_t>(all.groups.size()),
@@ -39,16 +39,16 @@ std::vector<Descriptor> sockets_of(const ProcessJob& all, std::uint32_t process,
   return connect_peers(listener, ports_in(*message), greeting, end);
 }
 
-/// Says why it cannot go on, if there is still somebody to say it to.
+/// Reports why it stops, if the parent still listens.
 void give_up(Control& control, const std::exception& error) {
   try {
-    control.send(Word::broken, body_of(std::string(error.what())));
+    control.send(MessageType::broken, body_of(std::string(error.what())));
   } catch (const std::exception&) {
     return;
   }
 }
 
-/// Does the work of one process while it listens for what it is told.
+/// Runs the work of one process while it listens for messages.
 class Server {
  public:
   Server(const ProcessJob& all, std::uint32_t process, Control& control)
@@ -60,32 +60,33 @@ class Server {
         backend_(all.make(*all.job, part_)) {}
 
   void serve() {
-    control_.send(Word::ready);
+    control_.send(MessageType::ready);
     while (const auto message = control_.receive()) {
-      if (message->word == Word::quit) break;
-      obey(message->word);
+      if (message->type == MessageType::quit) break;
+      obey(message->type);
     }
     links_.halt();
   }
 
  private:
-  void obey(Word word) {
-    if (word == Word::report) control_.send(Word::standing, body_of(links_.standing()));
-    if (word == Word::halt) links_.halt();
-    if (word == Word::halt_stuck) links_.halt_stuck();
-    if (word == Word::total) {
-      begin([this] { control_.send(Word::totalled, body_of(backend_->numbers())); });
+  void obey(MessageType type) {
+    if (type == MessageType::report)
+      control_.send(MessageType::progress, body_of(links_.progress()));
+    if (type == MessageType::halt) links_.halt();
+    if (type == MessageType::halt_stuck) links_.halt_stuck();
+    if (type == MessageType::total) {
+      begin([this] { control_.send(MessageType::totalled, body_of(backend_->numbers())); });
     }
-    if (word == Word::describe) {
-      begin([this] { control_.send(Word::described, body_of(backend_->environment())); });
+    if (type == MessageType::describe) {
+      begin([this] { control_.send(MessageType::described, body_of(backend_->environment())); });
     }
-    if (word == Word::profile) {
-      begin([this] { control_.send(Word::profiled, body_of(backend_->profile())); });
+    if (type == MessageType::profile) {
+      begin([this] { control_.send(MessageType::profiled, body_of(backend_->profile())); });
     }
-    if (word == Word::run) begin([this] { run(); });
+    if (type == MessageType::run) begin([this] { run(); });
   }
 
-  /// So that it can still be asked how far it is.
+  /// Runs in a thread, so that progress requests can still be answered.
   template <class Work>
   void begin(const Work& work) {
     worker_ = std::jthread([this, work] {
@@ -100,14 +101,14 @@ class Server {
   void run() {
     const auto outcome = backend_->run();
     if (const auto* halt = std::get_if<Standstill>(&outcome)) {
-      return control_.send(Word::fault, body_of(*halt));
+      return control_.send(MessageType::fault, body_of(*halt));
     }
     const auto& timeline = std::get<Timeline>(outcome);
     PartRun ran{{}, backend_->disturbances()};
     for (const TaskId task : tasks_) {
       ran.spans.push_back({task, {to_ns(timeline.begin[task]), to_ns(timeline.end[task])}});
     }
-    control_.send(Word::ran, body_of(ran));
+    control_.send(MessageType::ran, body_of(ran));
   }
 
   Control& control_;
@@ -115,7 +116,7 @@ class Server {
   TcpLinks links_;
   RunPart part_;
   std::unique_ptr<Backend> backend_;
-  std::jthread worker_;  // last, so that it ends before what it uses
+  std::jthread worker_;  // last, so it ends before the members that it uses
 };
 
 }  // namespace

@@ -10,19 +10,19 @@
 
 namespace penstock {
 
-/// What every process knows of the whole.
+/// What every process knows about the whole job.
 struct ProcessJob {
   const Job* job;
   MakePart make;
-  StartLine* line;                          // in memory that all share
+  StartLine* line;                          // in shared memory
   std::vector<RankGroup> groups;            // by process
-  std::array<std::uint64_t, 2> token{};     // shared with no one else
-  std::chrono::milliseconds start_limit{};  // for all to be connected
+  std::array<std::uint64_t, 2> token{};     // secret
+  std::chrono::milliseconds start_limit{};  // until all are connected
   std::chrono::milliseconds wait_limit{};   // for one tensor
 };
 
-/// The life of one process: connects with the others, then does what it is told until it is told to
-/// quit or nobody is left to tell it.
+/// The main function of a process: connects with the others, then follows messages until it is told
+/// to quit or the parent is gone.
 void serve(const ProcessJob& all, std::uint32_t process, Control& control);
 
 }  // namespace penstock

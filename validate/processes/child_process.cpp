@@ -26,7 +26,7 @@ namespace {
 #define PENSTOCK_THREAD_SANITIZER 0
 #endif
 
-/// The threads of this process, but for one that the thread sanitizer has and carries over a fork.
+/// The threads of this process, without the background thread of the thread sanitizer.
 std::ptrdiff_t threads_here() {
   constexpr std::ptrdiff_t of_sanitizer = PENSTOCK_THREAD_SANITIZER;
   std::error_code error;
@@ -34,7 +34,7 @@ std::ptrdiff_t threads_here() {
   return error ? 1 : std::distance(begin(all), end(all)) - of_sanitizer;
 }
 
-/// A thread that was waited for may still be listed for a moment.
+/// A joined thread may still be listed for a moment.
 void check_alone() {
   const Moment end = after(std::chrono::seconds(1));
   while (threads_here() > 1) {
@@ -46,8 +46,8 @@ void check_alone() {
   }
 }
 
-/// In the new process, which ends with the one that started it and does nothing on signals that was
-/// meant for that. Whether to go on after ^C is for that to say.
+/// In the new process: ends with its parent and ignores signals meant for it. On ^C the parent
+/// decides.
 void tie_to(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
@@ -90,7 +90,7 @@ std::vector<std::unique_ptr<ChildProcess>> start_children(
   std::vector<std::unique_ptr<ChildProcess>> children;
   for (std::uint32_t which = 0; which < count; ++which) {
     auto [ours, its] = connected_pair();
-    std::fflush(nullptr);  // or a copy might write it once more
+    std::fflush(nullptr);  // avoids writing buffers twice
     const pid_t pid = fork();
     if (pid < 0) throw std::system_error(errno, std::generic_category(), "starting a process");
     if (pid > 0) {
@@ -100,12 +100,12 @@ std::vector<std::unique_ptr<ChildProcess>> start_children(
     tie_to(parent);
     ours = Descriptor();
     for (auto& other : children) {
-      other->pid_ = 0;  // not this one's to end
+      other->pid_ = 0;  // not ours to end
       other.reset();
     }
     Control control(std::move(its));
     life(which, control);
-    _exit(0);  // nothing that was copied is ended or written twice
+    _exit(0);  // skips destructors and buffers copied from the parent
   }
   return children;
 }

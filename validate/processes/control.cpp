@@ -22,7 +22,7 @@ ByteWriter list_of(const std::vector<Thing>& things, const Put& put) {
   return out;
 }
 
-/// Of things that have so many bytes at least.
+/// Reads a list of things of at least this many bytes each.
 template <class Thing, class Take>
 std::vector<Thing> take_list(ByteReader& in, std::size_t least_bytes, const Take& take) {
   std::vector<Thing> things(in.count(least_bytes));
@@ -39,9 +39,9 @@ std::vector<Thing> list_in(const ControlMessage& message, std::size_t least_byte
 
 }  // namespace
 
-void Control::send(Word word, const ByteWriter& body) {
+void Control::send(MessageType type, const ByteWriter& body) {
   ByteWriter head;
-  head.u32(static_cast<std::uint32_t>(word));
+  head.u32(static_cast<std::uint32_t>(type));
   head.u32(static_cast<std::uint32_t>(body.bytes().size()));
   const std::lock_guard lock(mutex_);
   send_all(socket_, head.bytes(), after(limit));
@@ -53,14 +53,14 @@ std::optional<ControlMessage> Control::receive() {
   await_arrival(socket_);
   if (!receive_all(socket_, head, after(limit))) return std::nullopt;
   ByteReader in(head);
-  ControlMessage message{static_cast<Word>(in.u32()), {}};
+  ControlMessage message{static_cast<MessageType>(in.u32()), {}};
   const std::uint32_t bytes = in.u32();
-  if (message.word > Word::broken || bytes > most_bytes) {
-    throw std::runtime_error("sent what is no message");
+  if (message.type > MessageType::broken || bytes > most_bytes) {
+    throw std::runtime_error("sent an invalid message");
   }
   message.body.resize(bytes);
   if (!receive_all(socket_, message.body, after(limit))) {
-    throw SocketError("closed its connection in the middle of a message");
+    throw SocketError("closed its connection within a message");
   }
   return message;
 }
@@ -156,17 +156,17 @@ Standstill standstill_in(const ControlMessage& message) {
   return {in.text(), Rank{in.u32()}, {}, in.text()};
 }
 
-ByteWriter body_of(const Standing& standing) {
+ByteWriter body_of(const Progress& progress) {
   ByteWriter out;
-  out.u32(standing.run);
-  out.u32(standing.active);
-  out.u32(standing.waiting);
-  out.u64(standing.sent);
-  out.u64(standing.received);
+  out.u32(progress.run);
+  out.u32(progress.active);
+  out.u32(progress.waiting);
+  out.u64(progress.sent);
+  out.u64(progress.received);
   return out;
 }
 
-Standing standing_in(const ControlMessage& message) {
+Progress progress_in(const ControlMessage& message) {
   ByteReader in(message.body);
   return {in.u32(), in.u32(), in.u32(), in.u64(), in.u64()};
 }

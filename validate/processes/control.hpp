@@ -18,19 +18,19 @@
 
 namespace penstock {
 
-/// What the process that the user started and one that it started say to each other.
-enum class Word : std::uint32_t {
-  // To the one that was started:
+/// Messages between the main process and its children.
+enum class MessageType : std::uint32_t {
+  // To the child:
   ports,       // where the others listen
   profile,     // answered with `profiled`
   run,         // answered with `ran` or `fault`
-  total,       // answered with `totalled`: what its layers came to in the last run
+  total,       // answered with `totalled`: the results of its layers in the last run
   describe,    // answered with `described`: the environment
-  report,      // answered with `standing`, also while it runs
+  report,      // answered with `progress`, also during a run
   halt,        // the run, which then ends with a fault
-  halt_stuck,  // the same, since all ranks of all processes wait for ever
+  halt_stuck,  // the same, since all ranks of all processes wait forever
   quit,
-  // From it:
+  // From the child:
   port,   // where it listens
   ready,  // connected with the others
   profiled,
@@ -38,25 +38,25 @@ enum class Word : std::uint32_t {
   totalled,
   described,
   fault,
-  standing,
-  broken,  // it cannot go on: why
+  progress,
+  broken,  // it cannot continue: why
 };
 
 struct ControlMessage {
-  Word word;
+  MessageType type;
   std::vector<std::byte> body;
 };
 
-/// One end of the connection between the two.
+/// One end of the connection.
 class Control {
  public:
   explicit Control(Descriptor socket) : socket_(std::move(socket)) {}
 
   const Descriptor& socket() const { return socket_; }
-  /// From any thread. Throws SocketError when the other end is gone or takes nothing.
-  void send(Word word, const ByteWriter& body = {});
-  /// Waits until something comes, and no longer than some seconds for the rest of it. Nothing when
-  /// the other end is closed; throws SocketError or std::runtime_error for what is no message.
+  /// From any thread. Throws SocketError when the other end is gone or not receiving.
+  void send(MessageType type, const ByteWriter& body = {});
+  /// Waits for the next message, and a few seconds at most for the rest of it. Nothing when the
+  /// other end is closed; throws SocketError or std::runtime_error for an invalid message.
   std::optional<ControlMessage> receive();
 
  private:
@@ -64,19 +64,19 @@ class Control {
   std::mutex mutex_;  // guards sending
 };
 
-/// A task with when it ran.
+/// A task and when it ran.
 struct TaskSpan {
   TaskId task;
   Span span;
 };
 
-/// What became of a part of a run.
+/// The result of one process's part of a run.
 struct PartRun {
   std::vector<TaskSpan> spans;
   std::vector<std::string> disturbances;
 };
 
-// The bodies of messages. Readers throw std::runtime_error for what is none.
+// Bodies of messages. Readers throw std::runtime_error for invalid ones.
 ByteWriter body_of(const std::vector<std::uint16_t>& ports);
 std::vector<std::uint16_t> ports_in(const ControlMessage& message);
 ByteWriter body_of(const std::map<std::string, std::string>& environment);
@@ -89,8 +89,8 @@ ByteWriter body_of(const std::optional<TrainedNumbers>& numbers);
 std::optional<TrainedNumbers> numbers_in(const ControlMessage& message);
 ByteWriter body_of(const Standstill& standstill);
 Standstill standstill_in(const ControlMessage& message);
-ByteWriter body_of(const Standing& standing);
-Standing standing_in(const ControlMessage& message);
+ByteWriter body_of(const Progress& progress);
+Progress progress_in(const ControlMessage& message);
 ByteWriter body_of(const std::string& text);
 std::string text_in(const ControlMessage& message);
 

@@ -18,7 +18,7 @@
 namespace penstock {
 namespace {
 
-/// For a run on a machine that has much else to do.
+/// Generous, for busy machines.
 std::chrono::milliseconds run_limit_of(const Job& job) {
   double ns = 0;
   for (TaskId task = 0; task < job.priced.plan.tasks(); ++task) {
@@ -33,13 +33,12 @@ bool is_of_process(const Plan& plan, std::uint32_t work, const RankGroup& group)
   return group.contains(plan.classes[work].resource);
 }
 
-/// What says most of what went wrong: ranks are halted, or lose their connections, because of what
-/// happened to others.
+/// The most informative failure: halts and lost connections are consequences of others.
 std::optional<Standstill> standstill_of(const std::vector<ControlMessage>& answers) {
   std::vector<Standstill> deadlocks;
   std::vector<Standstill> transports;
   for (const ControlMessage& answer : answers) {
-    if (answer.word != Word::fault) continue;
+    if (answer.type != MessageType::fault) continue;
     Standstill halt = standstill_in(answer);
     if (halt.kind == "deadlock") {
       deadlocks.push_back(std::move(halt));
@@ -54,7 +53,7 @@ std::optional<Standstill> standstill_of(const std::vector<ControlMessage>& answe
   return std::nullopt;
 }
 
-/// What is not the same in all processes is told of each.
+/// Merges environments; entries that differ are listed by process.
 std::map<std::string, std::string> merged(const std::vector<ControlMessage>& answers) {
   std::map<std::string, std::vector<std::string>> values;
   for (const ControlMessage& answer : answers) {
@@ -69,7 +68,7 @@ std::map<std::string, std::string> merged(const std::vector<ControlMessage>& ans
   return all;
 }
 
-/// What a connection between two processes of this machine is worth.
+/// The measured link between two processes of this machine.
 std::map<std::string, std::string> loopback_environment() {
   constexpr std::size_t large = std::size_t{1} << 20;
   const double one_way_ns = median(measure_link(TransportKind::tcp, 8, 100));
@@ -100,9 +99,9 @@ ProcessBackend::ProcessBackend(const Job& job, MakePart make, std::uint32_t proc
 
 ProcessBackend::~ProcessBackend() { quit(); }
 
-/// Tells all processes where the others are, and waits until they are connected.
+/// Sends each process the ports of the others and waits until they are connected.
 void ProcessBackend::connect() {
-  // They give up a little earlier, and know why.
+  // Children give up a little earlier and know why.
   const Watch watch{.limit = limits_.start + std::chrono::seconds(5), .silence = {}};
   ProcessRound listening(children_, groups_, watch);
   std::vector<std::uint16_t> ports;
@@ -110,18 +109,18 @@ void ProcessBackend::connect() {
   if (!listeners) throw std::runtime_error(listening.lost()->text);
   for (const ControlMessage& answer : *listeners) ports.push_back(ports_in(answer).at(0));
   ProcessRound connecting(children_, groups_, watch);
-  if (!connecting.ask(Word::ports, body_of(ports)))
+  if (!connecting.ask(MessageType::ports, body_of(ports)))
     throw std::runtime_error(connecting.lost()->text);
 }
 
-/// Those that do not end by themselves are killed.
+/// Kills those that do not end by themselves.
 void ProcessBackend::quit() {
   const Moment end = after(std::chrono::seconds(2));
   for (const auto& child : children_) {
     try {
-      child->control().send(Word::quit);
+      child->control().send(MessageType::quit);
     } catch (const SocketError&) {
-      continue;  // it has ended
+      continue;  // already ended
     }
   }
   for (const auto& child : children_) child->ending(end);
@@ -129,21 +128,21 @@ void ProcessBackend::quit() {
 }
 
 /// The answers of all processes; nothing once one was lost.
-std::optional<std::vector<ControlMessage>> ProcessBackend::ask(Word word) {
+std::optional<std::vector<ControlMessage>> ProcessBackend::ask(MessageType type) {
   if (lost_) return std::nullopt;
   ProcessRound round(children_, groups_,
                      {.limit = run_limit_, .silence = limits_.silence, .run = runs_});
-  auto answers = round.ask(word);
+  auto answers = round.ask(type);
   if (answers) return answers;
   lost_ = round.lost();
   children_.clear();
   return std::nullopt;
 }
 
-/// Where a process was lost there is nothing to measure, which the next run says.
+/// Empty after a process was lost; the next run reports it.
 std::vector<Time> ProcessBackend::profile() {
   std::vector<Time> times = job_.priced.costs.duration;
-  const auto answers = ask(Word::profile);
+  const auto answers = ask(MessageType::profile);
   if (!answers) return times;
   for (std::uint32_t process = 0; process < groups_.size(); ++process) {
     const std::vector<Time> its = profile_in((*answers)[process]);
@@ -156,7 +155,7 @@ std::vector<Time> ProcessBackend::profile() {
 
 RunOutcome ProcessBackend::run() {
   ++runs_;
-  const auto answers = ask(Word::run);
+  const auto answers = ask(MessageType::run);
   if (!answers) return *lost_;
   if (auto halt = standstill_of(*answers)) return *std::move(halt);
   recorder_.clear();
@@ -170,18 +169,18 @@ RunOutcome ProcessBackend::run() {
   return recorder_.timeline(job_.priced.plan);
 }
 
-/// As `ask`, about what is past: one that is lost meanwhile is for the next run to tell. It is
-/// asked no more, for what it answers late would be taken for the answer to something else.
-std::optional<std::vector<ControlMessage>> ProcessBackend::ask_about(Word word) const {
+/// As `ask`, for results of past runs: the next run reports a loss. A process that does not answer
+/// is asked no more, since a late answer would be mistaken for the next one.
+std::optional<std::vector<ControlMessage>> ProcessBackend::ask_about(MessageType type) const {
   if (lost_) return std::nullopt;
   ProcessRound round(children_, groups_, {.limit = limits_.silence, .silence = limits_.silence});
-  auto answers = round.ask(word);
+  auto answers = round.ask(type);
   if (!answers) lost_ = round.lost();
   return answers;
 }
 
 std::optional<TrainedNumbers> ProcessBackend::numbers() const {
-  const auto answers = ask_about(Word::total);
+  const auto answers = ask_about(MessageType::total);
   if (!answers) return std::nullopt;
   std::optional<TrainedNumbers> sum;
   for (const ControlMessage& answer : *answers) {
@@ -193,9 +192,9 @@ std::optional<TrainedNumbers> ProcessBackend::numbers() const {
   return sum;
 }
 
-/// With what a connection like theirs was worth when they were started.
+/// Includes the link measured at start.
 std::map<std::string, std::string> ProcessBackend::environment() const {
-  const auto answers = ask_about(Word::describe);
+  const auto answers = ask_about(MessageType::describe);
   auto all = answers ? merged(*answers) : std::map<std::string, std::string>{};
   all["processes"] = fmt::format("{}", groups_.size());
   for (const auto& [name, value] : link_) all[name] = value;

@@ -16,20 +16,20 @@
 
 namespace penstock {
 
-/// How long processes may take.
+/// Time limits of processes.
 struct ProcessLimits {
   std::chrono::milliseconds start{30'000};    // until all are connected
-  std::chrono::milliseconds silence{10'000};  // of one that is asked how far it is
+  std::chrono::milliseconds silence{10'000};  // of a process asked for progress
 };
 
-/// Runs a job in several processes, each with some of its ranks; their tensors go by TCP. What a
-/// process makes of its ranks is the matter of the part that `make` gives.
+/// Runs a job in several processes, each with some of the ranks; tensors travel by TCP. `make`
+/// makes the backend of each part.
 ///
-/// A process that ends or falls silent is the fault of the run that it was in, and of all after it.
+/// A process that ends or falls silent is a fault of the current run and of all later ones.
 class ProcessBackend : public Backend {
  public:
-  /// No more processes than ranks. Throws std::runtime_error where they cannot be started, among
-  /// others since this program has threads.
+  /// At most one process per rank. Throws std::runtime_error when processes cannot be started, for
+  /// example because this program has threads.
   ProcessBackend(const Job& job, MakePart make, std::uint32_t processes,
                  const ProcessLimits& limits = {});
   ~ProcessBackend() override;
@@ -40,23 +40,23 @@ class ProcessBackend : public Backend {
   std::optional<TrainedNumbers> numbers() const override;
   std::map<std::string, std::string> environment() const override;
 
-  /// The processes, for who wants to do something to them.
+  /// The process ids, for tests.
   std::vector<pid_t> pids() const;
 
  private:
   void connect();
   void quit();
-  std::optional<std::vector<ControlMessage>> ask(Word word);
-  std::optional<std::vector<ControlMessage>> ask_about(Word word) const;
+  std::optional<std::vector<ControlMessage>> ask(MessageType type);
+  std::optional<std::vector<ControlMessage>> ask_about(MessageType type) const;
 
   const Job& job_;
   ProcessLimits limits_;
   std::chrono::milliseconds run_limit_;
   std::vector<RankGroup> groups_;
   SharedMemory shared_;
-  StartLine* line_;                                      // there
-  std::vector<std::unique_ptr<ChildProcess>> children_;  // none after one was lost
-  std::map<std::string, std::string> link_;              // between them, as measured
+  StartLine* line_;                                      // in `memory_`
+  std::vector<std::unique_ptr<ChildProcess>> children_;  // empty after one was lost
+  std::map<std::string, std::string> link_;              // measured between them
   Recorder recorder_;
   std::vector<std::string> disturbances_;
   mutable std::optional<Standstill> lost_;

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-/// How often processes are asked how far they are: rarely enough not to disturb a run.
+/// Interval of progress requests: rare enough not to disturb a run.
 constexpr std::chrono::milliseconds between_waves{25};
 
 double seconds(std::chrono::milliseconds length) {
@@ -22,7 +22,7 @@ double seconds(std::chrono::milliseconds length) {
 ProcessRound::ProcessRound(const Children& children, const std::vector<RankGroup>& groups,
                            const Watch& watch)
     : children_(children), groups_(groups), watch_(watch), end_(after(watch.limit)) {
-  parties_.resize(children.size());
+  peers_.resize(children.size());
 }
 
 std::optional<std::vector<ControlMessage>> ProcessRound::answers() {
@@ -35,21 +35,22 @@ std::optional<std::vector<ControlMessage>> ProcessRound::answers() {
   }
   if (lost_) return std::nullopt;
   std::vector<ControlMessage> all;
-  for (Party& party : parties_) all.push_back(std::move(*party.answer));
+  for (Peer& peer : peers_) all.push_back(std::move(*peer.answer));
   return all;
 }
 
-std::optional<std::vector<ControlMessage>> ProcessRound::ask(Word word, const ByteWriter& body) {
-  for (std::uint32_t process = 0; process < parties_.size(); ++process) say(process, word, body);
+std::optional<std::vector<ControlMessage>> ProcessRound::ask(MessageType type,
+                                                             const ByteWriter& body) {
+  for (std::uint32_t process = 0; process < peers_.size(); ++process) say(process, type, body);
   return answers();
 }
 
 bool ProcessRound::done() const {
-  return lost_ || std::all_of(parties_.begin(), parties_.end(),
-                              [](const Party& party) { return party.answer && !party.asked; });
+  return lost_ || std::all_of(peers_.begin(), peers_.end(),
+                              [](const Peer& peer) { return peer.answer && !peer.asked; });
 }
 
-/// To all of them: one that has answered may still end.
+/// To all: one that has answered may still end.
 void ProcessRound::listen(Moment until) {
   std::vector<pollfd> sockets;
   for (const auto& child : children_) {
@@ -74,24 +75,25 @@ void ProcessRound::hear(std::uint32_t process) {
 }
 
 void ProcessRound::note(std::uint32_t process, ControlMessage message) {
-  Party& party = parties_[process];
-  if (message.word == Word::broken) return lose(process, "cannot go on: " + text_in(message));
-  if (message.word == Word::standing) {
-    party.standing = standing_in(message);
-    return party.asked.reset();
+  Peer& peer = peers_[process];
+  if (message.type == MessageType::broken)
+    return lose(process, "cannot go on: " + text_in(message));
+  if (message.type == MessageType::progress) {
+    peer.progress = progress_in(message);
+    return peer.asked.reset();
   }
-  if (message.word == Word::fault && !halting_) halting_ = Word::halt;
-  party.answer = std::move(message);
+  if (message.type == MessageType::fault && !halting_) halting_ = MessageType::halt;
+  peer.answer = std::move(message);
 }
 
-/// What became of the process says more than what became of its connection.
+/// How the process ended is more informative than its connection.
 void ProcessRound::lose_contact(std::uint32_t process, const std::string& what) {
   if (lost_) return;
   const auto ending = children_[process]->ending(after(std::chrono::milliseconds(500)));
   lose(process, ending ? "ended: " + *ending : what);
 }
 
-/// The first is what counts: others follow from it.
+/// The first loss counts; others follow from it.
 void ProcessRound::lose(std::uint32_t process, const std::string& what) {
   if (lost_) return;
   lost_ = Standstill{"lost_process",
@@ -100,68 +102,68 @@ void ProcessRound::lose(std::uint32_t process, const std::string& what) {
                      fmt::format("{} {}", process_text(groups_, process), what)};
 }
 
-void ProcessRound::say(std::uint32_t process, Word word, const ByteWriter& body) {
+void ProcessRound::say(std::uint32_t process, MessageType type, const ByteWriter& body) {
   try {
-    children_[process]->control().send(word, body);
+    children_[process]->control().send(type, body);
   } catch (const SocketError& error) {
-    listen(std::chrono::steady_clock::now());  // to its last words
+    listen(std::chrono::steady_clock::now());  // its last messages
     lose_contact(process, error.what());
   }
 }
 
-/// From time to time.
+/// Called periodically.
 void ProcessRound::look() {
   look_at_time();
   if (watch_.silence.count() == 0 || lost_) return;
   look_at_wave();
-  for (std::uint32_t process = 0; halting_ && process < parties_.size(); ++process) {
-    // Again and again: it may not have begun yet.
-    if (!parties_[process].answer) say(process, *halting_);
+  for (std::uint32_t process = 0; halting_ && process < peers_.size(); ++process) {
+    // Repeated: it may not have started yet.
+    if (!peers_[process].answer) say(process, *halting_);
   }
   ask_how_far();
 }
 
 void ProcessRound::look_at_time() {
   const Moment now = std::chrono::steady_clock::now();
-  for (std::uint32_t process = 0; process < parties_.size(); ++process) {
-    const Party& party = parties_[process];
-    if (party.asked && now - *party.asked > watch_.silence) {
-      lose(process, fmt::format("said nothing for {} s", seconds(watch_.silence)));
-    } else if (!party.answer && now > end_) {
-      lose(process, fmt::format("was not through after {} s", seconds(watch_.limit)));
+  for (std::uint32_t process = 0; process < peers_.size(); ++process) {
+    const Peer& peer = peers_[process];
+    if (peer.asked && now - *peer.asked > watch_.silence) {
+      lose(process, fmt::format("did not answer for {} s", seconds(watch_.silence)));
+    } else if (!peer.answer && now > end_) {
+      lose(process, fmt::format("did not finish within {} s", seconds(watch_.limit)));
     }
   }
 }
 
 void ProcessRound::look_at_wave() {
-  const auto has_answered = [](const Party& party) { return party.standing.has_value(); };
-  if (!std::all_of(parties_.begin(), parties_.end(), has_answered)) return;
+  const auto has_answered = [](const Peer& peer) { return peer.progress.has_value(); };
+  if (!std::all_of(peers_.begin(), peers_.end(), has_answered)) return;
   const std::optional<std::uint64_t> sent = sent_by_all_who_wait();
-  if (sent && sent == waited_ && !halting_) halting_ = Word::halt_stuck;
+  if (sent && sent == waited_ && !halting_) halting_ = MessageType::halt_stuck;
   waited_ = sent;
-  for (Party& party : parties_) party.standing.reset();
+  for (Peer& peer : peers_) peer.progress.reset();
 }
 
-/// How many tensors were sent, when every rank waits or is through and none is on its way.
+/// The number of tensors sent, when every rank waits or has finished and no tensor is in flight.
 std::optional<std::uint64_t> ProcessRound::sent_by_all_who_wait() const {
-  Standing all;
-  for (const Party& party : parties_) {
-    if (party.standing->run != watch_.run) return std::nullopt;
-    all.active += party.standing->active;
-    all.waiting += party.standing->waiting;
-    all.sent += party.standing->sent;
-    all.received += party.standing->received;
+  Progress all;
+  for (const Peer& peer : peers_) {
+    if (peer.progress->run != watch_.run) return std::nullopt;
+    all.active += peer.progress->active;
+    all.waiting += peer.progress->waiting;
+    all.sent += peer.progress->sent;
+    all.received += peer.progress->received;
   }
   if (all.active > 0 || all.waiting == 0 || all.sent != all.received) return std::nullopt;
   return all.sent;
 }
 
 void ProcessRound::ask_how_far() {
-  for (std::uint32_t process = 0; process < parties_.size(); ++process) {
-    Party& party = parties_[process];
-    if (party.asked || party.standing) continue;
-    party.asked = std::chrono::steady_clock::now();
-    say(process, Word::report);
+  for (std::uint32_t process = 0; process < peers_.size(); ++process) {
+    Peer& peer = peers_[process];
+    if (peer.asked || peer.progress) continue;
+    peer.asked = std::chrono::steady_clock::now();
+    say(process, MessageType::report);
   }
 }
 

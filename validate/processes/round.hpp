@@ -11,19 +11,19 @@
 
 namespace penstock {
 
-/// How a round is watched.
+/// Time limits of a round.
 struct Watch {
-  std::chrono::milliseconds limit;    // for all of it
-  std::chrono::milliseconds silence;  // of one that was asked how far it is; 0: none is asked
-  std::uint32_t run = 0;              // the run that may come to a deadlock
+  std::chrono::milliseconds limit;    // for the whole round
+  std::chrono::milliseconds silence;  // of a process asked for progress; 0: none is asked
+  std::uint32_t run = 0;              // the run that may deadlock
 };
 
-/// One answer of each of several processes, and what is done until all are there: a process that
-/// ends or falls silent is noticed, a fault of one halts the others, and so does a deadlock of all.
+/// Collects one answer from each process. Meanwhile a process that ends or falls silent is noticed,
+/// a fault of one halts the others, and so does a deadlock of all.
 ///
-/// From time to time all are asked how far they are, and asked again once all have answered. Two
-/// such waves that add up to the same, with nobody active and as many tensors received as sent,
-/// show that nothing moved in between and nothing was on its way: nothing ever will.
+/// All processes are asked for progress periodically, in waves. Two consecutive waves with equal
+/// totals, no active rank and as many tensors received as sent prove that nothing moved in between
+/// and nothing is in flight: a deadlock.
 class ProcessRound {
  public:
   using Children = std::vector<std::unique_ptr<ChildProcess>>;
@@ -31,16 +31,16 @@ class ProcessRound {
 
   /// Waits for the answers, by process. Nothing when one is lost.
   std::optional<std::vector<ControlMessage>> answers();
-  /// The answers to a word that is said to all.
-  std::optional<std::vector<ControlMessage>> ask(Word word, const ByteWriter& body = {});
-  /// That a process was lost, which is a standstill.
+  /// The answers to a message sent to all.
+  std::optional<std::vector<ControlMessage>> ask(MessageType type, const ByteWriter& body = {});
+  /// The standstill after a process was lost.
   const std::optional<Standstill>& lost() const { return lost_; }
 
  private:
-  struct Party {
+  struct Peer {
     std::optional<ControlMessage> answer;
-    std::optional<Moment> asked;       // how far it is, when it has not answered
-    std::optional<Standing> standing;  // of this wave
+    std::optional<Moment> asked;       // for progress, while unanswered
+    std::optional<Progress> progress;  // in this wave
   };
 
   bool done() const;
@@ -49,7 +49,7 @@ class ProcessRound {
   void note(std::uint32_t process, ControlMessage message);
   void lose_contact(std::uint32_t process, const std::string& what);
   void lose(std::uint32_t process, const std::string& what);
-  void say(std::uint32_t process, Word word, const ByteWriter& body = {});
+  void say(std::uint32_t process, MessageType type, const ByteWriter& body = {});
   void look();
   void look_at_time();
   void look_at_wave();
@@ -60,9 +60,9 @@ class ProcessRound {
   const std::vector<RankGroup>& groups_;
   Watch watch_;
   Moment end_;
-  std::vector<Party> parties_;           // by process
-  std::optional<std::uint64_t> waited_;  // what the last wave had sent, when all waited
-  std::optional<Word> halting_;          // how those that still run are to be halted
+  std::vector<Peer> peers_;              // by process
+  std::optional<std::uint64_t> waited_;  // tensors sent at the last wave, when all waited
+  std::optional<MessageType> halting_;   // how running processes are halted
   std::optional<Standstill> lost_;
 };
 

@@ -9,31 +9,30 @@
 
 namespace penstock {
 
-/// The words of the tensor that a transfer of a job moves, where actions are busy kernels: as many
-/// as the job's largest tensor has, but no more than all boxes together have room for. How long a
-/// tensor takes is the job's word, so that it need not be as large.
+/// Words of each transfer's tensor for busy kernels: those of the job's largest tensor, limited by
+/// the space of all boxes. The job states how long a tensor takes, so its size may be smaller.
 std::size_t busy_tensor_words(const Job& job);
 
-/// How many steps of the busy kernel each work class of a job takes on this machine.
+/// Busy-kernel steps of each work class of a job on this machine.
 std::vector<std::uint64_t> busy_steps(const Job& job);
 
-/// What a rank's actions do where only their times are known: each keeps its core busy, and makes
-/// a tensor that nothing else makes. A body belongs to one rank and is used by its thread alone.
+/// The actions of a rank when only their times are known: each keeps its core busy and makes a
+/// unique tensor. A body belongs to one rank and its thread.
 ///
-/// For each step, in its order: `room` and `take_in` for each of its readings, `perform`, which is
-/// what is timed, and `made` for what it sends.
+/// For each step in order: `room` and `take_in` for each of its readings, then `perform`, which is
+/// timed, then `made` for each tensor it sends.
 class BusyBody {
  public:
   BusyBody(const Plan& plan, const std::vector<std::uint64_t>& steps, std::size_t words);
 
   /// Before each run.
   void begin() {}
-  /// Where the tensor of a reading is to be put.
+  /// Where to put the tensor of a reading.
   std::span<std::uint64_t> room(const Reading&) { return received_; }
-  /// It has come, and is the right one.
+  /// The expected tensor has arrived.
   void take_in(const Reading&) {}
   void perform(const Step& step) { perform_class(plan_->work[step.task]); }
-  /// What one task of a work class does, by itself; `prepare_class` comes first, and is not timed.
+  /// Runs one task of a work class alone, after `prepare_class`, which is not timed.
   void prepare_class(std::uint32_t) {}
   void perform_class(std::uint32_t work);
   /// The tensor that a step has made.

@@ -10,15 +10,15 @@
 
 namespace penstock {
 
-/// What one of several processes has of a run.
+/// One process's part of a run.
 struct RunPart {
   RankGroup ranks;
-  Transport& transport;  // for their tensors
-  StartLine& line;       // where all ranks of all processes meet
+  Transport& transport;  // of tensors
+  StartLine& line;       // shared by all ranks of all processes
 };
 
-/// What makes the backend of a part, which must outlive it as the job must. Its runs have the spans
-/// of what its ranks do and send, and nothing for other tasks.
+/// Makes the backend of a part; part and job must outlive it. Its runs have only spans of its own
+/// ranks and their transfers.
 using MakePart = std::unique_ptr<Backend> (*)(const Job& job, const RunPart& part);
 
 }  // namespace penstock

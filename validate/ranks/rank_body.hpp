@@ -9,16 +9,15 @@
 
 namespace penstock {
 
-/// The words of each transfer's tensor, by task; 0 for actions.
+/// Words of each transfer's tensor, by task; 0 for actions.
 std::vector<std::size_t> tensor_words(const Job& job);
 
-/// What a rank's actions do, on whichever backend: they run the job's layers where it has any, and
-/// else keep a core busy. Used as BusyBody says; calls throw OrderFailure where an action lacks
-/// what it needs.
+/// The actions of a rank on any backend: they run the job's layers if it has any, otherwise the
+/// busy kernel. Used like BusyBody; calls throw OrderFailure when an action lacks an input.
 class RankBody {
  public:
-  /// What it is made from must outlive it. `steps`: of the busy kernel, by work class; `words`: as
-  /// `tensor_words` tells.
+  /// Arguments must outlive it. `steps`: of the busy kernel, by work class; `words`: as from
+  /// `tensor_words`.
   RankBody(const Job& job, Rank rank, const std::vector<std::uint64_t>& steps,
            const std::vector<std::size_t>& words);
 
@@ -34,7 +33,7 @@ class RankBody {
   void perform(const Step& step) {
     std::visit([&](auto& body) { body.perform(step); }, body_);
   }
-  /// Makes ready what `perform_class` needs; not timed.
+  /// Prepares `perform_class`; not timed.
   void prepare_class(std::uint32_t work) {
     std::visit([&](auto& body) { body.prepare_class(work); }, body_);
   }
@@ -44,7 +43,7 @@ class RankBody {
   std::span<const std::uint64_t> made(const Step& step) {
     return std::visit([&](auto& body) { return body.made(step); }, body_);
   }
-  /// Adds what its layers came to in the last run, where it runs any.
+  /// Adds the results of its layers in the last run, if it runs any.
   void add_numbers(TrainedNumbers& numbers) const;
 
  private:

@@ -10,17 +10,17 @@
 
 namespace penstock {
 
-/// The clocks that a rank's thread may run by. Each knows when its rank is free, in nanoseconds
-/// since the run began on all of them:
+/// Clocks for the thread of a rank. Each knows when its rank is free, in nanoseconds since the
+/// start of the run:
 ///
-///   start()               the run begins; called in the thread of the rank, as all below
+///   start()               starts the run; in the thread of the rank, as all below
 ///   now_ns()              when the rank is free
-///   await(arrival_ns)     goes on once a tensor is there that arrives then
-///   time(asked_ns, work)  does the work of an action that is asked to take so long, says when
-///   finish()              the rank is through
+///   await(arrival_ns)     waits for a tensor that arrives then
+///   time(asked_ns, work)  runs an action of this requested duration; returns when it ended
+///   finish()              ends the run
 
-/// An action takes what its thread was busy, however often others had the core meanwhile, and
-/// tensors come at the logical time that their sender wrote on them.
+/// An action takes the CPU time of its thread, however often it is preempted; tensors arrive at the
+/// logical time that their sender wrote on them.
 class LogicalClock {
  public:
   void start() { now_ns_ = 0; }
@@ -41,8 +41,8 @@ class LogicalClock {
   std::int64_t now_ns_ = 0;
 };
 
-/// Real time, on a core of the rank's own: waits spin, an action takes what passes until its work
-/// is done, and begins when its rank really comes to it.
+/// Real time, on a core of its own: waits spin, an action lasts until its work is done and begins
+/// when its rank reaches it.
 class SpinningClock {
  public:
   /// The line must outlive it.
@@ -54,7 +54,7 @@ class SpinningClock {
     while (elapsed_ns() < arrival_ns) spin_pause();
   }
   void finish();
-  /// What the thread saw between `start` and `finish`.
+  /// Readings of the thread between `start` and `finish`.
   const ThreadReadings& readings() const { return readings_; }
 
   template <class Work>
@@ -75,10 +75,9 @@ class SpinningClock {
   ThreadReadings readings_;
 };
 
-/// Real time without cores: instead of its work, an action sleeps until it is over. It begins when
-/// the action before it was over, by this clock, and the last of its tensors was there, by the time
-/// on it; that its thread is woken a little later makes it no later, as long as it can still sleep.
-/// It is over when its thread runs again, so that being woken costs what it costs.
+/// Real time without cores: an action sleeps instead of working. It begins when the previous action
+/// has ended and its last tensor has arrived, by their stamps; a late wake-up does not delay it
+/// while it can still sleep. It ends when its thread runs again, so wake-up latency counts.
 class SleepingClock {
  public:
   /// The line must outlive it.
@@ -88,7 +87,7 @@ class SleepingClock {
   std::int64_t now_ns() const { return ready_ns_; }
   void await(std::int64_t arrival_ns) { ready_ns_ = std::max(ready_ns_, arrival_ns); }
   void finish();
-  /// What the thread saw between `start` and `finish`, but no canaries.
+  /// Readings of the thread between `start` and `finish`, without canaries.
   const ThreadReadings& readings() const { return readings_; }
 
   template <class Work>

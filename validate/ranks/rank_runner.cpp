@@ -23,7 +23,7 @@ std::vector<std::uint32_t> tasks_by_rank(const std::vector<RankProgram>& program
   return tasks;
 }
 
-/// Empty ones for ranks that are not of the group.
+/// Empty for ranks outside the group.
 std::vector<RankProgram> programs_of(const Plan& plan, const RankGroup& group) {
   std::vector<RankProgram> programs = rank_programs(plan);
   for (std::uint32_t rank = 0; rank < programs.size(); ++rank) {
@@ -46,12 +46,12 @@ std::optional<Obstacle> thread_obstacle(const Plan& plan) {
   constexpr std::uint32_t most_tasks = 200'000;
   if (auto reason = why_no_programs(plan)) return Obstacle{.of_machine = false, .text = *reason};
   if (plan.ranks > most_ranks) {
-    return Obstacle{
-        true, fmt::format("{} ranks, each a thread; {} are the most", plan.ranks, most_ranks)};
+    return Obstacle{true,
+                    fmt::format("{} ranks, one thread each; at most {}", plan.ranks, most_ranks)};
   }
   if (plan.tasks() > most_tasks) {
-    return Obstacle{
-        true, fmt::format("{} actions and transfers; {} are the most", plan.tasks(), most_tasks)};
+    return Obstacle{true,
+                    fmt::format("{} actions and transfers; at most {}", plan.tasks(), most_tasks)};
   }
   return std::nullopt;
 }
@@ -62,7 +62,7 @@ std::vector<BoxSpec> boxes_of(const Job& job) {
   std::vector<BoxSpec> boxes(job.priced.plan.tasks());
   for (std::uint32_t rank = 0; rank < programs.size(); ++rank) {
     for (const Step& step : programs[rank]) {
-      for (const TensorSending& sending : step.sends) {
+      for (const TensorSend& sending : step.sends) {
         boxes[sending.transfer] = {rank, sending.reader, words[sending.transfer]};
       }
     }
@@ -145,7 +145,7 @@ void RankRunner<Clock>::run_rank(std::uint32_t rank) {
   ranks_[rank].clock.finish();
 }
 
-/// Says whether the run goes on.
+/// Returns whether the run continues.
 template <class Clock>
 bool RankRunner<Clock>::run_step(std::uint32_t rank, const Step& step) {
   try {
@@ -160,7 +160,7 @@ bool RankRunner<Clock>::run_step(std::uint32_t rank, const Step& step) {
   }
 }
 
-/// Waits for what the step reads; says whether it may go on.
+/// Waits for the inputs of a step; returns whether it may continue.
 template <class Clock>
 bool RankRunner<Clock>::receive(std::uint32_t rank, const Step& step) {
   RankState& state = ranks_[rank];
@@ -189,10 +189,10 @@ void RankRunner<Clock>::compute(std::uint32_t rank, const Step& step) {
                 ranks_[rank].clock.time(asked_ns, [&] { bodies_[rank].perform(step); }));
 }
 
-/// Says whether the run goes on.
+/// Returns whether the run continues.
 template <class Clock>
 bool RankRunner<Clock>::send(std::uint32_t rank, const Step& step) {
-  for (const TensorSending& sending : step.sends) {
+  for (const TensorSend& sending : step.sends) {
     if (sending.brings_back != no_task) {
       if (!send_back(rank, sending)) return false;
       continue;
@@ -205,9 +205,9 @@ bool RankRunner<Clock>::send(std::uint32_t rank, const Step& step) {
   return true;
 }
 
-/// What was put out earlier, once it is all there. Says whether the run goes on.
+/// Sends back what was evicted, once complete. Returns whether the run continues.
 template <class Clock>
-bool RankRunner<Clock>::send_back(std::uint32_t rank, const TensorSending& sending) {
+bool RankRunner<Clock>::send_back(std::uint32_t rank, const TensorSend& sending) {
   RankState& state = ranks_[rank];
   state.kept.resize(words_[sending.brings_back]);
   auto kept = transport_.take(sending.brings_back, state.kept);
@@ -217,10 +217,10 @@ bool RankRunner<Clock>::send_back(std::uint32_t rank, const TensorSending& sendi
   return true;
 }
 
-/// Links serve first come first served, and only this rank asks for this one. `message` says when
-/// the tensor is ready.
+/// Links are first come first served, and only this rank uses this one. `message` has the time at
+/// which the tensor is ready.
 template <class Clock>
-void RankRunner<Clock>::transmit(std::uint32_t rank, const TensorSending& sending, Message message,
+void RankRunner<Clock>::transmit(std::uint32_t rank, const TensorSend& sending, Message message,
                                  std::span<const std::uint64_t> words) {
   const std::uint32_t work = job_.priced.plan.work[sending.transfer];
   std::int64_t& free = link_free_ns_[sending.link];
@@ -231,7 +231,7 @@ void RankRunner<Clock>::transmit(std::uint32_t rank, const TensorSending& sendin
   transport_.post(sending.transfer, message, words);
 }
 
-/// Names every rank that waits, and what for.
+/// Lists every waiting rank and what it waits for.
 template <class Clock>
 Standstill RankRunner<Clock>::deadlock(const std::vector<std::optional<std::size_t>>& stuck) const {
   Standstill halt{"deadlock", Rank{0}, {}, std::string(before_deadlock)};

@@ -18,44 +18,43 @@
 
 namespace penstock {
 
-/// What is in the way of running a plan with a thread a rank; nothing when it can be run.
+/// Why a plan cannot run with one thread per rank; nothing when it can.
 std::optional<Obstacle> thread_obstacle(const Plan& plan);
 
-/// The boxes that a transport needs for a job: one a transfer, at its task.
+/// The boxes of a job: one per transfer, at its task.
 std::vector<BoxSpec> boxes_of(const Job& job);
 
-/// One deadlock of what several processes say of their ranks, who all wait.
+/// Merges the deadlocks of several processes, whose ranks all wait.
 Standstill joined(const std::vector<Standstill>& deadlocks);
 
-/// Runs a job, or what some of its ranks do of it, with a thread a rank: each receives, computes
-/// and sends as its program says. What tensors go by is the transport's matter, what time is that
-/// of the clocks; both belong to it while it runs. Clocks are those of rank_clocks.hpp.
+/// Runs a job, or some of its ranks, with one thread per rank: each receives, computes and sends as
+/// its program says. The transport moves tensors; the clocks (see rank_clocks.hpp) define time. The
+/// runner has exclusive use of both.
 template <class Clock>
 class RankRunner {
  public:
-  /// A clock for each rank of the plan, and which of them to run. The job and the transport must
-  /// outlive it.
+  /// A clock for each rank of the plan, and the ranks to run. Job and transport must outlive it.
   RankRunner(const Job& job, Transport& transport, std::vector<Clock> clocks,
              const RankGroup& group);
   /// All ranks.
   RankRunner(const Job& job, Transport& transport, std::vector<Clock> clocks)
       : RankRunner(job, transport, std::move(clocks), {0, job.priced.plan.ranks}) {}
 
-  /// As `Backend::profile`. All ranks at once, as in a run: what cores share slows both alike.
+  /// As `Backend::profile`. All ranks at once, as in a run: shared cores slow both equally.
   std::vector<Time> profile();
-  /// As `Backend::run`; nothing for tasks of ranks that are not run here.
+  /// As `Backend::run`; nothing for tasks of ranks outside the group.
   RunOutcome run();
   const Clock& clock(std::uint32_t rank) const { return ranks_[rank].clock; }
   /// As `Backend::numbers`.
   std::optional<TrainedNumbers> numbers() const;
 
  private:
-  struct alignas(64) RankState {  // a cache line of its own
+  struct alignas(64) RankState {  // own cache line
     explicit RankState(Clock its_clock) : clock(std::move(its_clock)) {}
     Clock clock;
-    TaskId at = 0;                    // its action
-    std::vector<std::uint64_t> kept;  // what comes back from where it was put out
-    std::string fault;                // of a tensor that came
+    TaskId at = 0;                    // current action
+    std::vector<std::uint64_t> kept;  // evicted tensors, until they return
+    std::string fault;                // of a received tensor
   };
 
   void on_all_ranks(const std::function<void(std::uint32_t)>& work);
@@ -64,8 +63,8 @@ class RankRunner {
   bool receive(std::uint32_t rank, const Step& step);
   void compute(std::uint32_t rank, const Step& step);
   bool send(std::uint32_t rank, const Step& step);
-  bool send_back(std::uint32_t rank, const TensorSending& sending);
-  void transmit(std::uint32_t rank, const TensorSending& sending, Message message,
+  bool send_back(std::uint32_t rank, const TensorSend& sending);
+  void transmit(std::uint32_t rank, const TensorSend& sending, Message message,
                 std::span<const std::uint64_t> words);
   Standstill deadlock(const std::vector<std::optional<std::size_t>>& stuck) const;
   std::optional<Standstill> standstill() const;
@@ -83,7 +82,7 @@ class RankRunner {
   std::uint32_t iteration_ = 0;
 };
 
-/// What the threads of these ranks saw of the last run, with clocks that look around.
+/// What the threads of these ranks observed in the last run, for clocks with readings.
 template <class Clock>
 std::vector<ThreadReadings> readings_of(const RankRunner<Clock>& runner, const RankGroup& ranks) {
   std::vector<ThreadReadings> readings;

@@ -24,7 +24,7 @@ std::uint32_t drawn_number(std::uint64_t seed, std::string_view purpose, std::ui
   const auto bits = philox(
       {draw, place, static_cast<std::uint32_t>(what), static_cast<std::uint32_t>(what >> 32)},
       {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)});
-  // The high half of a product: as even as 32 bits allow.
+  // The high half of a product: as uniform as 32 bits allow.
   return static_cast<std::uint32_t>((std::uint64_t{bits[0]} * count) >> 32);
 }
 

@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-/// Between two values, both included.
+/// A range, both ends included.
 struct Interval {
   double low = 0;
   double high = 0;
@@ -14,32 +14,31 @@ struct Interval {
   friend bool operator==(const Interval&, const Interval&) = default;
 };
 
-/// How often to draw, and from which random numbers.
+/// Number of draws, and their seed.
 struct BootstrapPlan {
   std::uint64_t seed = 1;
   std::uint32_t draws = 300;
 };
 
-/// A number from 0 to below `count`, a pure function of all else. Equal purposes share numbers.
+/// A number below `count`, a pure function of the arguments. Equal purposes share numbers.
 std::uint32_t drawn_number(std::uint64_t seed, std::string_view purpose, std::uint32_t draw,
                            std::uint32_t place, std::uint32_t count);
 
-/// 0 to `count - 1` in an order that depends on seed, purpose and round alone.
+/// A permutation of 0 to `count - 1`, a function of seed, purpose and round only.
 std::vector<std::uint32_t> shuffled(std::uint64_t seed, std::string_view purpose,
                                     std::uint32_t round, std::uint32_t count);
 
-/// Of so many blocks as many drawn with replacement: how often each was.
+/// Draws as many blocks as there are, with replacement; returns how often each was drawn.
 std::vector<std::uint32_t> drawn_blocks(std::uint64_t seed, std::uint32_t draw,
                                         std::uint32_t blocks);
 
-/// The value below which such a share of some values lies, on a straight line between two; of none:
-/// 0.
+/// The quantile of some values, linearly interpolated; 0 without values.
 double quantile(std::vector<double> values, double share);
 
-/// From where to where the middle of some values reaches that holds such a share of them.
+/// The central interval that holds this share of some values.
 Interval middle_share(const std::vector<double>& values, double share);
 
-/// The same number for the same text on every machine (FNV-1a).
+/// FNV-1a, the same on every machine.
 std::uint64_t text_hash(std::string_view text);
 
 }  // namespace penstock

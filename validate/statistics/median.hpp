@@ -4,10 +4,10 @@
 
 namespace penstock {
 
-/// The median of some numbers, between the two in the middle where they are even; 0 of none.
+/// The median; the mean of the two middle values for an even count, 0 for none.
 double median(std::vector<double> values);
 
-/// The median distance of some numbers from their median.
+/// The median absolute deviation from the median.
 double median_deviation(const std::vector<double>& values);
 
 }  // namespace penstock

@@ -12,7 +12,7 @@ constexpr std::uint64_t pairs_of(std::uint64_t count) {
   return count == 0 ? 0 : count * (count - 1) / 2;
 }
 
-/// How many pairs of neighbours in a sorted range are equal, directly or through others.
+/// Pairs of equal values in a sorted range.
 template <class Equal>
 std::uint64_t tied_pairs(const std::vector<TwoMoments>& sorted, Equal equal) {
   std::uint64_t tied = 0, run = 0;
@@ -23,7 +23,7 @@ std::uint64_t tied_pairs(const std::vector<TwoMoments>& sorted, Equal equal) {
   return tied;
 }
 
-/// Sorts by the second moment and returns how many pairs had to change places.
+/// Sorts by the second moment and returns the number of inversions.
 std::uint64_t sort_counting_swaps(std::vector<TwoMoments>& moments) {
   std::uint64_t swaps = 0;
   std::vector<TwoMoments> merged(moments.size());
@@ -68,7 +68,7 @@ std::optional<double> rank_correlation(std::vector<TwoMoments> moments) {
   const std::uint64_t alike = all - tied_a - tied_b + tied_both - opposite;
   const double scale =
       std::sqrt(static_cast<double>(all - tied_a)) * std::sqrt(static_cast<double>(all - tied_b));
-  // Equal numbers under the root would not always multiply to the number itself.
+  // A product of two equal square roots may differ from the number.
   if (tied_a == tied_b) {
     return (static_cast<double>(alike) - static_cast<double>(opposite)) /
            static_cast<double>(all - tied_a);

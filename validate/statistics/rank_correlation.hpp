@@ -7,15 +7,14 @@
 
 namespace penstock {
 
-/// The same thing at two moments.
+/// An item at two moments.
 struct TwoMoments {
   Time a;
   Time b;
 };
 
-/// Kendall's tau-b: 1 where all pairs of things come in the same order in both, -1 where all come
-/// in the opposite one; pairs at one moment count for neither. Nothing where all things of one side
-/// are at one moment.
+/// Kendall's tau-b: 1 when all pairs have the same order in both, -1 when all have the opposite
+/// order; ties count for neither. Nothing when all items of one side are tied.
 std::optional<double> rank_correlation(std::vector<TwoMoments> moments);
 
 }  // namespace penstock

@@ -4,9 +4,9 @@
 
 namespace penstock {
 
-/// What stands behind a model that tells no loss itself: half the squared distance to a drawn
-/// target, a mean over the columns of a microbatch. No kind of layer; its numbers are the "rows"
-/// that come in and whether "images" do.
+/// The loss of a model without one: half the squared distance to a drawn target, averaged over the
+/// columns of a microbatch. Not a kind of layer; its parameters are the input "rows" and whether
+/// "images" come in.
 extern const KernelEntry distance_kernel;
 
 }  // namespace penstock

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-/// What a stage reads: activations that come in, and gradients of these that go back.
+/// The input of a stage: activations, and room for their gradients.
 Tensor room_for(const LayeredModel& model, std::uint32_t model_stage) {
   const PlacedLayer& first = model.stages[model_stage].front();
   return {first.rows_in(), columns_of(model.cell, first.kernel->columns)};
@@ -39,7 +39,7 @@ LayeredBody::LayeredBody(const Job& job, Rank rank, const std::vector<std::size_
       words_(words),
       model_(std::make_unique<const LayeredModel>(layered_model(*job.layers))),
       has_backward_(has_backward(job.priced.plan)),
-      remade_(remade_cells(job.priced.plan)),
+      recomputed_(recomputed_cells(job.priced.plan)),
       versions_(versions_used(job.priced.plan, rank, job.layers->weights)) {
   for (const auto& [cell, version] : versions_) {
     const auto& layers = layers_of(cell.stage);
@@ -59,7 +59,7 @@ void LayeredBody::begin() {
   pass_on_inputs();
 }
 
-/// Data stands ready before a run, so that to draw it is no part of the first stage.
+/// Data is drawn before a run, so drawing is not part of the first stage.
 void LayeredBody::pass_on_inputs() {
   for (const auto& one : versions_) {
     const CellKey& cell = one.first;
@@ -75,13 +75,13 @@ const std::vector<PlacedLayer>& LayeredBody::layers_of(Stage stage) const {
 
 StageWeights& LayeredBody::weights_of(Stage stage) {
   const auto found = weights_.find(stage);
-  if (found == weights_.end()) throw OrderFailure("the rank has no microbatch of the stage");
+  if (found == weights_.end()) throw OrderFailure("this rank has no microbatch of the stage");
   return found->second;
 }
 
 std::uint32_t LayeredBody::version_of(const CellKey& cell) const {
   const auto found = versions_.find(cell);
-  if (found == versions_.end()) throw OrderFailure("the rank has no such microbatch");
+  if (found == versions_.end()) throw OrderFailure("this rank has no such microbatch");
   return found->second;
 }
 
@@ -96,7 +96,7 @@ LayeredBody::Kept& LayeredBody::kept_of(const CellKey& cell, Kept::Phase phase,
                                         const char* missing) {
   const auto found = kept_.find(cell);
   if (found == kept_.end() || found->second.phase != phase) {
-    throw OrderFailure(fmt::format("it needs {}, which is not there", missing));
+    throw OrderFailure(fmt::format("{} is missing", missing));
   }
   return found->second;
 }
@@ -105,7 +105,7 @@ Tensor LayeredBody::take_passed(const PassedKey& key) {
   auto found = passed_.extract(key);
   if (found) return std::move(found.mapped());
   const TensorLabel label{key.gradient, key.model_stage, key.microbatch, 0};
-  throw OrderFailure(fmt::format("{} is not there", text(label)));
+  throw OrderFailure(fmt::format("{} is missing", text(label)));
 }
 
 void LayeredBody::pass_on(const PassedKey& key, Tensor tensor) {
@@ -120,7 +120,7 @@ std::span<std::uint64_t> LayeredBody::room(const Reading& reading) {
 void LayeredBody::take_in(const Reading& reading) {
   const TensorLabel& label = reading.expected;
   const WorkClass& work = job_.priced.plan.class_of(reading.transfer);
-  if (work.pass == Pass::send_loaded) return take_back({work.stage, label.microbatch});
+  if (work.pass == Pass::send_loaded) return load({work.stage, label.microbatch});
   Tensor tensor = room_for(*model_, label.model_stage + (label.gradient ? 0 : 1));
   fill(received_.data(), tensor);
   pass_on({label.gradient, label.model_stage, label.microbatch}, std::move(tensor));
@@ -130,13 +130,13 @@ void LayeredBody::perform(const Step& step) {
   const WorkClass& work = job_.priced.plan.class_of(step.task);
   const CellKey cell{work.stage, job_.priced.plan.microbatch[step.task]};
   if (work.pass == Pass::forward) forward(cell);
-  if (work.pass == Pass::recompute || work.recomputes) make_again(cell);
+  if (work.pass == Pass::recompute || work.recomputes) recompute(cell);
   if (gives_gradient(work.pass)) input_gradient(cell);
   if (ends_activation(work.pass)) weight_gradient(cell);
   if (work.pass == Pass::update) weights_of(work.stage).update();
 }
 
-/// Slices of a microbatch go forward one after the other, and back in reverse.
+/// Slices of a microbatch go forward in order and backward in reverse.
 void LayeredBody::check_slices(const CellKey& cell, bool back) const {
   const std::uint32_t slices = model_->cell.slices;
   const std::uint32_t number = index(cell.microbatch);
@@ -145,17 +145,17 @@ void LayeredBody::check_slices(const CellKey& cell, bool back) const {
   const auto kept = kept_.find(before);
   const bool done = begun_.contains(before) &&
                     (!back || kept == kept_.end() || kept->second.phase == Kept::Phase::pending);
-  if (!done) throw OrderFailure("the slice that comes before it has not been there");
+  if (!done) throw OrderFailure("the previous slice has not run");
 }
 
 void LayeredBody::forward(const CellKey& cell) {
-  if (!begun_.insert(cell).second) throw OrderFailure("it is done a second time");
+  if (!begun_.insert(cell).second) throw OrderFailure("it runs a second time");
   check_slices(cell, /*back=*/false);
   const std::uint32_t stage = model_stage_of(cell.stage);
   const StageRun run = run_of(cell);
   Kept kept;
   Tensor in = take_passed({false, stage == 0 ? before_first : stage - 1, cell.microbatch});
-  if (remade_.contains(cell) && !job_.layers->selective) kept.input = in;
+  if (recomputed_.contains(cell) && !job_.layers->selective) kept.input = in;
   Tensor out = stage_forward(run, std::move(in), kept.layers);
   if (stage + 1 == model_->stages.size()) {
     loss_ += out.values.front();
@@ -164,7 +164,7 @@ void LayeredBody::forward(const CellKey& cell) {
   }
   if (!has_backward_) return;
   kept_[cell] = std::move(kept);
-  if (remade_.contains(cell)) drop(cell);
+  if (recomputed_.contains(cell)) drop(cell);
 }
 
 void LayeredBody::drop(const CellKey& cell) {
@@ -177,10 +177,10 @@ void LayeredBody::drop(const CellKey& cell) {
   }
 }
 
-void LayeredBody::make_again(const CellKey& cell) {
-  Kept& kept = kept_of(cell, Kept::Phase::dropped, "what its F left to be made again");
+void LayeredBody::recompute(const CellKey& cell) {
+  Kept& kept = kept_of(cell, Kept::Phase::dropped, "the input kept by F for recomputation");
   if (job_.layers->selective) {
-    make_selected(run_of(cell), kept.layers);
+    recompute_selected(run_of(cell), kept.layers);
   } else {
     stage_forward(run_of(cell), std::move(kept.input), kept.layers);
     kept.input = {};
@@ -190,7 +190,7 @@ void LayeredBody::make_again(const CellKey& cell) {
 
 void LayeredBody::input_gradient(const CellKey& cell) {
   const std::uint32_t stage = model_stage_of(cell.stage);
-  Kept& kept = kept_of(cell, Kept::Phase::whole, "what its F keeps");
+  Kept& kept = kept_of(cell, Kept::Phase::whole, "the activation kept by F");
   check_slices(cell, /*back=*/true);
   const StageRun run = run_of(cell);
   Tensor above =
@@ -202,7 +202,7 @@ void LayeredBody::input_gradient(const CellKey& cell) {
 }
 
 void LayeredBody::weight_gradient(const CellKey& cell) {
-  const Kept& kept = kept_of(cell, Kept::Phase::pending, "what its I keeps");
+  const Kept& kept = kept_of(cell, Kept::Phase::pending, "the state kept by I");
   StageWeights& weights = weights_of(cell.stage);
   stage_weight_gradient(run_of(cell), kept.layers, weights.sums());
   kept_.erase(cell);
@@ -213,23 +213,23 @@ std::span<const std::uint64_t> LayeredBody::made(const Step& step) {
   const WorkClass& work = job_.priced.plan.class_of(step.task);
   sent_.clear();
   if (work.pass == Pass::evict) {
-    put_out({work.stage, step.makes.microbatch});
+    evict({work.stage, step.makes.microbatch});
   } else {
     const TensorLabel& label = step.makes;
     append(take_passed({label.gradient, label.model_stage, label.microbatch}), sent_);
   }
-  for (const TensorSending& sending : step.sends) {
+  for (const TensorSend& sending : step.sends) {
     if (words_[sending.transfer] == sent_.size()) continue;
-    throw OrderFailure(fmt::format("it made {} words where {} are to be sent", sent_.size(),
-                                   words_[sending.transfer]));
+    throw OrderFailure(
+        fmt::format("it made {} words instead of {}", sent_.size(), words_[sending.transfer]));
   }
   return sent_;
 }
 
-/// All that is kept goes, but for how large it was.
-void LayeredBody::put_out(const CellKey& cell) {
+/// Frees everything kept but its size.
+void LayeredBody::evict(const CellKey& cell) {
   const auto found = kept_.find(cell);
-  if (found == kept_.end()) throw OrderFailure("there is nothing that could be put out");
+  if (found == kept_.end()) throw OrderFailure("there is no activation to evict");
   Kept& kept = found->second;
   const auto move_out = [&](Tensor& tensor) {
     append(tensor, sent_);
@@ -242,8 +242,8 @@ void LayeredBody::put_out(const CellKey& cell) {
   kept.when_back = std::exchange(kept.phase, Kept::Phase::away);
 }
 
-void LayeredBody::take_back(const CellKey& cell) {
-  Kept& kept = kept_of(cell, Kept::Phase::away, "what was put out");
+void LayeredBody::load(const CellKey& cell) {
+  Kept& kept = kept_of(cell, Kept::Phase::away, "the evicted activation");
   const std::uint64_t* words = fill(received_.data(), kept.input);
   for (Tensors& layer : kept.layers) {
     for (Tensor& tensor : layer) words = fill(words, tensor);

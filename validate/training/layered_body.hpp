@@ -13,11 +13,11 @@
 
 namespace penstock {
 
-/// What the actions of a rank do where their layers are known: they run these, and keep the books
-/// of what is kept, handed on and summed. What goes from stage to stage on one rank needs no
-/// transfer; what is made again is really dropped, and what is put out really leaves.
+/// The actions of a rank with known layers: they run the layers and track what is kept, passed on
+/// and summed. Stages of one rank pass tensors without a transfer; recomputed activations are
+/// really dropped, and evicted ones really leave.
 ///
-/// It is used as BusyBody is; its calls throw OrderFailure where an action lacks what it needs.
+/// Used like BusyBody; calls throw OrderFailure when an action lacks an input.
 class LayeredBody {
  public:
   /// The job must outlive it. `words`: of each transfer's tensor, by task.
@@ -30,7 +30,7 @@ class LayeredBody {
   void prepare_class(std::uint32_t work);
   void perform_class(std::uint32_t work) { trials_.at(work).perform(); }
   std::span<const std::uint64_t> made(const Step& step);
-  /// Adds what this rank's part of the last run came to.
+  /// Adds the results of this rank's part of the last run.
   void add_numbers(TrainedNumbers& numbers) const;
 
  private:
@@ -38,11 +38,11 @@ class LayeredBody {
   struct Kept {
     enum class Phase : std::uint8_t { whole, dropped, pending, away };
     Phase phase = Phase::whole;
-    Phase when_back = Phase::whole;  // of what is away
-    Tensor input;                    // of what is to be made again
+    Phase when_back = Phase::whole;  // of an evicted one
+    Tensor input;                    // for recomputation
     LayerTensors layers;
   };
-  /// An activation or gradient between two stages, by the one that made it.
+  /// An activation or gradient between two stages, by its producer.
   struct PassedKey {
     bool gradient;
     std::uint32_t model_stage;
@@ -50,7 +50,7 @@ class LayeredBody {
     friend auto operator<=>(const PassedKey&, const PassedKey&) = default;
   };
 
-  static constexpr std::uint32_t before_first = UINT32_MAX;  // hands the data to model stage 0
+  static constexpr std::uint32_t before_first = UINT32_MAX;  // passes the data to model stage 0
 
   std::uint32_t model_stage_of(Stage stage) const {
     return job_.priced.plan.model_stage[index(stage)];
@@ -67,22 +67,22 @@ class LayeredBody {
   void check_slices(const CellKey& cell, bool back) const;
   void forward(const CellKey& cell);
   void drop(const CellKey& cell);
-  void make_again(const CellKey& cell);
+  void recompute(const CellKey& cell);
   void input_gradient(const CellKey& cell);
   void weight_gradient(const CellKey& cell);
-  void put_out(const CellKey& cell);
-  void take_back(const CellKey& cell);
+  void evict(const CellKey& cell);
+  void load(const CellKey& cell);
 
   const Job& job_;
   const std::vector<std::size_t>& words_;
   std::unique_ptr<const LayeredModel> model_;
   bool has_backward_;
-  std::set<CellKey> remade_;
+  std::set<CellKey> recomputed_;
   std::map<CellKey, std::uint32_t> versions_;
   std::map<Stage, StageWeights> weights_;
   std::map<std::uint32_t, StageTrial> trials_;  // by work class
 
-  // Of the run that goes on.
+  // Of the current run.
   double loss_ = 0;
   std::set<CellKey> begun_;
   std::map<CellKey, Kept> kept_;
@@ -92,8 +92,8 @@ class LayeredBody {
   std::vector<std::uint64_t> sent_;
 };
 
-/// The words of each transfer's tensor, by task; 0 for actions. Throws UsageError for layers that
-/// are not run.
+/// Words of each transfer's tensor, by task; 0 for actions. Throws UsageError for unsupported
+/// layers.
 std::vector<std::size_t> layered_tensor_words(const Job& job);
 
 }  // namespace penstock

@@ -22,7 +22,7 @@ std::optional<std::string> why_not_shape(const CellShape& shape) {
   }
   for (const double number : {shape.sequence, shape.microbatch, shape.slices}) {
     if (std::fmod(number, 1) != 0 || number < 1 || number > 1e9) {
-      return fmt::format("a microbatch that is no whole number of examples and tokens: {}", number);
+      return fmt::format("a microbatch with a fractional number of examples or tokens: {}", number);
     }
   }
   if (std::fmod(shape.sequence, shape.slices) == 0) return std::nullopt;
@@ -32,16 +32,16 @@ std::optional<std::string> why_not_shape(const CellShape& shape) {
 std::optional<std::string> why_not_kind(const LayerSpec& spec, const CellShape& shape) {
   const KernelEntry* kernel = find_named(kernel_entries(), spec.kind);
   if (kernel == nullptr) return fmt::format("layers of kind \"{}\"", spec.kind);
-  work_of(spec, shape);  // throws where numbers do not go together
+  work_of(spec, shape);  // throws for inconsistent parameters
   if (kernel->columns == Columns::images && shape.slices > 1) {
-    return fmt::format("images in slices, as layers of kind \"{}\" would have to be", spec.kind);
+    return fmt::format("slices of images, for layers of kind \"{}\"", spec.kind);
   }
   if (kernel->why_not == nullptr) return std::nullopt;
   const LayerKindEntry& kind = *find_named(layer_kind_entries(), spec.kind);
   const LayerNumbers numbers(settled_numbers(kind.name, kind.parameters, spec.numbers));
   const auto reason = kernel->why_not(numbers, shape);
   if (!reason) return std::nullopt;
-  return fmt::format("every layer of kind \"{}\": {}", spec.kind, *reason);
+  return fmt::format("some layers of kind \"{}\": {}", spec.kind, *reason);
 }
 
 PlacedLayer placed(const LayerSpec& spec, std::uint32_t number) {
@@ -60,11 +60,11 @@ std::vector<PlacedLayer*> chain_of(LayeredModel& model) {
   return chain;
 }
 
-/// What goes around a layer goes around the norm in front of it too, where there is one.
+/// A residual also skips the norm before its layer, if there is one.
 void place_residuals(const std::vector<PlacedLayer*>& chain) {
   for (std::size_t i = 0; i < chain.size(); ++i) {
-    if (chain[i]->kernel->around != Around::ends) continue;
-    const bool behind_norm = i > 0 && chain[i - 1]->kernel->around == Around::begins;
+    if (chain[i]->kernel->around != ResidualPart::ends) continue;
+    const bool behind_norm = i > 0 && chain[i - 1]->kernel->around == ResidualPart::begins;
     chain[i]->residual = behind_norm ? Residual::ends : Residual::around;
     if (behind_norm) chain[i - 1]->residual = Residual::begins;
   }
@@ -98,17 +98,16 @@ LayeredModel assembled(const JobLayers& layers) {
 
 std::optional<std::string> why_not_neighbours(const PlacedLayer& before, const PlacedLayer& after) {
   if (before.kernel->ends == Ends::last) {
-    return fmt::format("a loss in the middle of a model: {}", title(before));
+    return fmt::format("a loss before the end of a model: {}", title(before));
   }
   if (after.kernel->ends == Ends::first) {
-    return fmt::format("numbers of tokens in the middle of a model: {}", title(after));
+    return fmt::format("token ids after the start of a model: {}", title(after));
   }
   const bool other_columns =
       after.kernel != &distance_kernel && before.kernel->columns != after.kernel->columns;
   if (!other_columns && before.rows_out() == after.rows_in()) return std::nullopt;
-  return fmt::format(
-      "layers that do not fit together: {} hands on {} numbers a column, {} takes {}",
-      title(before), before.rows_out(), title(after), after.rows_in());
+  return fmt::format("layers that do not fit together: {} produces {} rows, {} takes {}",
+                     title(before), before.rows_out(), title(after), after.rows_in());
 }
 
 }  // namespace
@@ -139,7 +138,7 @@ std::optional<std::string> why_not_layers(const JobLayers& layers) {
 
 LayeredModel layered_model(const JobLayers& layers) {
   if (const auto reason = why_not_layers(layers)) {
-    throw UsageError(fmt::format("kernels do not run {}", *reason));
+    throw UsageError(fmt::format("unsupported by kernels: {}", *reason));
   }
   return assembled(layers);
 }

@@ -9,26 +9,26 @@
 
 namespace penstock {
 
-/// How a layer takes part in the sum that goes around it.
+/// The layer's role in a residual connection.
 enum class Residual : std::uint8_t {
   none,
-  begins,  // hands on what came in too, below what it makes of it
-  ends,    // adds the lower half of what comes in to what it makes of the upper one
-  around,  // adds what came in to what it makes of it
+  begins,  // also passes on its input, below its output
+  ends,    // adds the lower half of its input to its output for the upper half
+  around,  // adds its input to its output
 };
 
-/// A layer where it stands in its model.
+/// A layer at its place in a model.
 struct PlacedLayer {
   const KernelEntry* kernel;
   LayerNumbers numbers;
-  std::uint32_t number;  // in the model, whichever stages it is cut into
+  std::uint32_t number;  // in the model, across stages
   Residual residual;
 
-  std::size_t rows_in() const;  // with what goes around it
+  std::size_t rows_in() const;  // including the residual
   std::size_t rows_out() const;
 };
 
-/// The layers of a job, ready to be run.
+/// The layers of a job, ready to run.
 struct LayeredModel {
   std::vector<std::vector<PlacedLayer>> stages;  // by model stage; the last one ends in a loss
   KernelCell cell;                               // the first slice of microbatch 0
@@ -36,20 +36,20 @@ struct LayeredModel {
   std::uint32_t layers() const { return stages.back().back().number + 1; }
 };
 
-/// Why layers are not run; nothing when they are. Layers must be such as a cost model has priced:
-/// throws InputError otherwise.
+/// Why layers are not supported; nothing when they are. Throws InputError for layers that no cost
+/// model would price.
 std::optional<std::string> why_not_layers(const JobLayers& layers);
 
-/// Throws UsageError with the reason where layers are not run.
+/// Throws UsageError with the reason when layers are not supported.
 LayeredModel layered_model(const JobLayers& layers);
 
-/// A slice of a microbatch.
+/// The first slice of a microbatch.
 KernelCell cell_of(const LayeredModel& model, Microbatch microbatch);
-/// What a model reads for a cell, drawn.
+/// The drawn input of a model for a cell.
 Tensor model_input(const LayeredModel& model, const KernelCell& cell);
-/// What a model stage might read for a cell: what the model reads, or drawn numbers.
+/// A possible input of a model stage for a cell: the model's input, or drawn values.
 Tensor stage_input(const LayeredModel& model, std::uint32_t model_stage, const KernelCell& cell);
-/// How many numbers go into a model stage for a cell.
+/// The number of values in a model stage's input for a cell.
 std::size_t stage_numbers(const LayeredModel& model, std::uint32_t model_stage);
 
 }  // namespace penstock

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-/// Two tensors of the same columns, one below the other; and apart again.
+/// Stacks two tensors with the same columns; and splits them again.
 Tensor stacked(const Tensor& upper, const Tensor& lower) {
   Tensor both(upper.rows + lower.rows, upper.columns);
   double* to = both.values.data();
@@ -35,7 +35,7 @@ void add_to(Tensor& sum, const Tensor& numbers) {
   for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += numbers.values[i];
 }
 
-/// A layer with what goes around it.
+/// A layer with its residual.
 Tensor forward(const PlacedLayer& layer, const LayerRun& run, Tensor in, Tensors& kept) {
   Tensor around;
   if (layer.residual == Residual::ends) {
@@ -98,9 +98,9 @@ void drop_selected(const std::vector<PlacedLayer>& layers, LayerTensors& kept) {
   }
 }
 
-void make_selected(const StageRun& run, LayerTensors& kept) {
+void recompute_selected(const StageRun& run, LayerTensors& kept) {
   for (std::size_t layer = 0; layer < run.layers.size(); ++layer) {
-    const auto make = run.layers[layer].kernel->make_selected;
+    const auto make = run.layers[layer].kernel->recompute_selected;
     if (make != nullptr) make(run_of(run, layer), kept[layer]);
   }
 }

@@ -13,28 +13,28 @@ std::size_t numbers_of(const LayerTensors& tensors) {
   return count;
 }
 
-/// How many words an action puts out of what a stage keeps.
+/// The words that an action evicts of what a stage keeps.
 class KeptWords {
  public:
   KeptWords(const LayeredModel& model, const JobLayers& layers) : model_(model), layers_(layers) {}
 
-  std::size_t of(std::uint32_t model_stage, bool remade) {
-    const auto found = known_.try_emplace({model_stage, remade});
-    if (found.second) found.first->second = counted(model_stage, remade);
+  std::size_t of(std::uint32_t model_stage, bool recomputed) {
+    const auto found = known_.try_emplace({model_stage, recomputed});
+    if (found.second) found.first->second = counted(model_stage, recomputed);
     return found.first->second;
   }
 
  private:
-  /// Counted by running it, for each kernel keeps what it likes.
-  std::size_t counted(std::uint32_t model_stage, bool remade) const {
-    if (remade && !layers_.selective) return stage_numbers(model_, model_stage);
+  /// Counted by running the stage, since each kernel decides what it keeps.
+  std::size_t counted(std::uint32_t model_stage, bool recomputed) const {
+    if (recomputed && !layers_.selective) return stage_numbers(model_, model_stage);
     const auto& stage = model_.stages[model_stage];
     const LayerTensors weights = initial_weights(stage, layers_.seed);
     std::vector<SliceMemory> slices(stage.size());
     LayerTensors kept;
     stage_forward({stage, weights, model_.cell, slices},
                   stage_input(model_, model_stage, model_.cell), kept);
-    if (remade) drop_selected(stage, kept);
+    if (recomputed) drop_selected(stage, kept);
     return numbers_of(kept);
   }
 
@@ -48,7 +48,7 @@ class KeptWords {
 std::vector<std::size_t> layered_tensor_words(const Job& job) {
   const Plan& plan = job.priced.plan;
   const LayeredModel model = layered_model(*job.layers);
-  const std::set<CellKey> remade = remade_cells(plan);
+  const std::set<CellKey> recomputed = recomputed_cells(plan);
   KeptWords kept(model, *job.layers);
   std::vector<std::size_t> words(plan.tasks());
   for (TaskId task = 0; task < plan.tasks(); ++task) {
@@ -57,7 +57,7 @@ std::vector<std::size_t> layered_tensor_words(const Job& job) {
     if (work.pass == Pass::send_activation) words[task] = stage_numbers(model, stage + 1);
     if (work.pass == Pass::send_gradient) words[task] = stage_numbers(model, stage);
     if (work.pass == Pass::send_evicted || work.pass == Pass::send_loaded) {
-      words[task] = kept.of(stage, remade.contains({work.stage, plan.microbatch[task]}));
+      words[task] = kept.of(stage, recomputed.contains({work.stage, plan.microbatch[task]}));
     }
   }
   return words;

@@ -22,14 +22,14 @@ std::map<CellKey, std::uint32_t> versions_used(const Plan& plan, Rank rank,
   return used;
 }
 
-std::set<CellKey> remade_cells(const Plan& plan) {
-  std::set<CellKey> remade;
+std::set<CellKey> recomputed_cells(const Plan& plan) {
+  std::set<CellKey> recomputed;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const WorkClass& work = plan.class_of(task);
     const bool again = work.pass == Pass::recompute || work.recomputes;
-    if (again) remade.insert({work.stage, plan.microbatch[task]});
+    if (again) recomputed.insert({work.stage, plan.microbatch[task]});
   }
-  return remade;
+  return recomputed;
 }
 
 bool has_backward(const Plan& plan) {

@@ -7,19 +7,19 @@
 
 namespace penstock {
 
-/// A stage and a microbatch, or a slice of one.
+/// A stage and a microbatch or slice.
 struct CellKey {
   Stage stage;
   Microbatch microbatch;
   friend auto operator<=>(const CellKey&, const CellKey&) = default;
 };
 
-/// Which version of its stage's weights each microbatch uses on a rank, by the order of that rank;
-/// version v is what v updates make.
+/// The weight version that each microbatch uses on a rank, by the order of that rank; version v is
+/// the result of v updates.
 std::map<CellKey, std::uint32_t> versions_used(const Plan& plan, Rank rank, const WeightRule& rule);
 
-/// The cells whose activations are made again.
-std::set<CellKey> remade_cells(const Plan& plan);
+/// The cells with recomputed activations.
+std::set<CellKey> recomputed_cells(const Plan& plan);
 
 /// Whether a plan has any B or I.
 bool has_backward(const Plan& plan);

@@ -9,8 +9,7 @@
 namespace penstock {
 namespace {
 
-/// The weights of one replica of a stage, all that there ever were, and the gradients of the group
-/// that goes on.
+/// All weight versions of one stage replica, and the gradients of the current group.
 struct Trained {
   std::vector<LayerTensors> versions;
   LayerTensors sums;

@@ -35,7 +35,7 @@ void StageTrial::prepare(Pass pass, bool recomputes) {
   pass_ = pass;
   recomputes_ = recomputes || pass == Pass::recompute;
   slices_.assign(weights_.size(), {});
-  kept_ = {};  // an action finds nothing to free either
+  kept_ = {};  // leaves nothing to free in the next action
   cell_ = model_.cell;
   const std::uint32_t middle = (cell_.slices - 1) / 2;
   for (cell_.slice = 0; cell_.slice < middle; ++cell_.slice) {
@@ -50,7 +50,7 @@ void StageTrial::prepare(Pass pass, bool recomputes) {
 }
 
 void StageTrial::remake() {
-  if (selective_) return make_selected(run(), kept_);
+  if (selective_) return recompute_selected(run(), kept_);
   stage_forward(run(), std::move(in_), kept_);
 }
 

@@ -7,15 +7,15 @@
 
 namespace penstock {
 
-/// A pass of a stage by itself, on drawn inputs of the right shapes; all that it needs is made
-/// beforehand. Of a sliced sequence it runs the slice in the middle.
+/// One pass of a stage on drawn inputs of the right shapes; everything it needs is prepared
+/// beforehand. For a sliced sequence it runs the middle slice.
 class StageTrial {
  public:
-  /// What it is made from must outlive it.
+  /// Arguments must outlive it.
   StageTrial(const LayeredModel& model, std::uint32_t model_stage, const LayerTensors& weights,
              bool selective, double rate);
 
-  /// Makes ready for a pass; `recomputes`: it begins by making again what was kept.
+  /// Prepares a pass; `recomputes`: the pass starts with recomputation.
   void prepare(Pass pass, bool recomputes);
   void perform();
 
@@ -32,7 +32,7 @@ class StageTrial {
   KernelCell cell_;
   std::vector<SliceMemory> slices_;
   LayerTensors sums_;
-  std::optional<StageWeights> updated_;  // for updates, which take the place of older weights
+  std::optional<StageWeights> updated_;  // for updates, which replace older weights
 
   Pass pass_ = Pass::forward;
   bool recomputes_ = false;

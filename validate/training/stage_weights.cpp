@@ -30,7 +30,7 @@ void StageWeights::begin() {
 const LayerTensors& StageWeights::version(std::uint32_t number) const {
   const auto found = versions_.find(number);
   if (found != versions_.end()) return found->second;
-  throw OrderFailure(fmt::format("version {} of its weights is not there", number));
+  throw OrderFailure(fmt::format("version {} of its weights is missing", number));
 }
 
 void StageWeights::done_with(std::uint32_t version) {

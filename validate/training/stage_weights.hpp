@@ -10,29 +10,29 @@
 
 namespace penstock {
 
-/// An action lacks what it needs, or has been done before.
+/// An action lacks an input or runs twice.
 class OrderFailure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The weights of a stage on a rank, the versions that updates make of them, and the gradients
-/// between updates. A version stays until the last microbatch that uses it is through.
+/// The weights of a stage on a rank, their versions, and the gradients between updates. A version
+/// is kept until its last microbatch has finished.
 class StageWeights {
  public:
   StageWeights(const std::vector<PlacedLayer>& layers, std::uint64_t seed, double rate);
 
-  /// So many microbatches will use each version.
+  /// Announces one more microbatch for this version.
   void expect(std::uint32_t version);
-  /// Version 0 and no gradients: before each run.
+  /// Resets to version 0 without gradients, before each run.
   void begin();
 
   const LayerTensors& first() const { return first_; }
-  /// Throws OrderFailure for a version that is not there yet, or no more.
+  /// Throws OrderFailure for a version that does not exist yet, or no longer.
   const LayerTensors& version(std::uint32_t number) const;
   const LayerTensors& newest() const { return versions_.rbegin()->second; }
   void done_with(std::uint32_t version);
-  /// Sums of gradients since the last update.
+  /// Gradient sums since the last update.
   LayerTensors& sums() { return sums_; }
   /// Makes the next version.
   void update();
@@ -46,9 +46,9 @@ class StageWeights {
   LayerTensors first_;
   std::map<std::uint32_t, LayerTensors> versions_;
   std::vector<std::uint32_t> users_;  // by version
-  std::vector<std::uint32_t> left_;   // the same, of those that are not through
+  std::vector<std::uint32_t> left_;   // of these, those not finished
   LayerTensors sums_;
-  LayerTensors earlier_;  // gradients that went into updates
+  LayerTensors earlier_;  // used in earlier updates
 };
 
 }  // namespace penstock

@@ -22,7 +22,7 @@ struct Ends {
   }
 };
 
-/// A box is filled once a run, so that each round trip has two of its own.
+/// A box is filled once per run, so each round trip has two of its own.
 std::vector<BoxSpec> boxes_for(std::uint32_t round_trips, std::size_t words) {
   std::vector<BoxSpec> boxes;
   for (std::uint32_t i = 0; i < round_trips; ++i) {
@@ -48,11 +48,11 @@ Ends ends_of(TransportKind kind, const std::vector<BoxSpec>& boxes) {
 void pass(Transport& transport, std::size_t from, std::size_t to, bool begins,
           std::vector<std::uint64_t>& words) {
   if (begins) transport.post(to, {}, words);
-  if (!transport.take(from, words)) throw std::runtime_error("a link that was measured broke");
+  if (!transport.take(from, words)) throw std::runtime_error("the measured link broke");
   if (!begins) transport.post(to, {}, words);
 }
 
-/// What each of so many round trips takes, the first of which finds everything cold.
+/// The time of each round trip; the first one is cold.
 std::vector<double> round_trips_ns(const Ends& ends, std::uint32_t count, std::size_t size) {
   using Clock = std::chrono::steady_clock;
   std::vector<double> ns(count);

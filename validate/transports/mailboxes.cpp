@@ -33,7 +33,7 @@ void Mailboxes::clear() {
 
 void Mailboxes::post(std::size_t box, const Message& message,
                      std::span<const std::uint64_t> words) {
-  // Nobody looks into a box before it is filled, so that only the flag needs the lock.
+  // Nobody reads a box before it is filled, so only the flag needs the lock.
   std::copy(words.begin(), words.end(), boxes_[box].words.begin());
   boxes_[box].message = message;
   const std::uint32_t reader = boxes_[box].reader;
@@ -80,7 +80,7 @@ void Mailboxes::halt() {
   for (std::condition_variable& rank : wake_) rank.notify_one();
 }
 
-/// A tensor is in its box as soon as it is sent, so when no rank is active nothing is on its way.
+/// A sent tensor is in its box at once, so with no active rank nothing is in flight.
 void Mailboxes::halt_if_stuck() {
   const bool waiting = std::any_of(waits_for_.begin(), waits_for_.end(),
                                    [](const auto& box) { return box.has_value(); });

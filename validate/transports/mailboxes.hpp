@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-/// Between threads that sleep while they wait. Everybody knows who waits for which, so when all
-/// wait, nothing can come any more: that is told at once.
+/// Between threads that sleep while they wait. Knows who waits for which box, so a deadlock is
+/// detected at once.
 class Mailboxes : public Transport {
  public:
   Mailboxes(const std::vector<BoxSpec>& boxes, std::uint32_t ranks);

@@ -5,7 +5,8 @@
 
 namespace penstock {
 
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "two processes share no lock");
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free,
+              "atomics shared by processes must be lock-free");
 
 std::size_t Ring::bytes(std::size_t words) {
   return alignof(Ends) + sizeof(Ends) + words * sizeof(std::uint64_t);
@@ -58,7 +59,7 @@ void Ring::drop(std::size_t words) {
 }
 
 bool Ring::empty() const {
-  // In this order: what was dropped was written before.
+  // In this order: dropped words were written earlier.
   const std::uint64_t dropped = ends_->dropped.load(std::memory_order_acquire);
   return ends_->written.load(std::memory_order_acquire) == dropped;
 }

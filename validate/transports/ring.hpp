@@ -9,26 +9,26 @@
 
 namespace penstock {
 
-/// Words that one thread or process writes and one other reads, in the order they were written, in
-/// memory of a fixed size. Nobody waits: what does not fit is not written.
+/// A ring buffer of words with one writer and one reader (threads or processes), in memory of a
+/// fixed size. Nobody waits: what does not fit is not written.
 class Ring {
  public:
-  /// What a ring of so many words needs of shared memory.
+  /// Shared memory for a ring of this many words.
   static std::size_t bytes(std::size_t words);
 
   Ring(SharedMemory& memory, std::size_t words);
 
-  /// Empty again. Only while nobody writes or reads.
+  /// Empties it. Only while nobody writes or reads.
   void clear();
-  /// Writes all words of both, or, when they do not fit now, none.
+  /// Writes all words of both, or none if they do not fit.
   bool write(std::span<const std::uint64_t> head, std::span<const std::uint64_t> body);
-  /// How many words can be read; for the reader.
+  /// Readable words; for the reader.
   std::size_t readable() const;
-  /// Copies words that can be read, from the `first` on; they stay.
+  /// Copies readable words from index `first` on, without removing them.
   void peek(std::size_t first, std::span<std::uint64_t> words) const;
-  /// Makes room of words that have been read.
+  /// Removes words that have been read.
   void drop(std::size_t words);
-  /// Whether all was read that was written; for anybody.
+  /// Whether everything written was read; for anybody.
   bool empty() const;
 
  private:

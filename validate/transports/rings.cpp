@@ -13,14 +13,14 @@
 namespace penstock {
 namespace {
 
-// What a rank does that waits for no box.
+// States of a rank that waits for no box.
 constexpr std::uint64_t runs = UINT64_MAX;
 constexpr std::uint64_t finished = UINT64_MAX - 1;
 
 constexpr std::uint32_t no_ring = UINT32_MAX;
 constexpr std::uint32_t no_rank = UINT32_MAX;
 
-/// What goes in front of the words of a tensor.
+/// The header of a tensor.
 struct Header {
   std::uint64_t box;
   Message message;
@@ -44,8 +44,7 @@ Header front_of(const Ring& ring) {
   return header;
 }
 
-/// As many words as the messages of each pair of ranks need that are sent in one run, but no more
-/// than a ring may hold.
+/// The words that each pair of ranks sends in one run, limited to the most that a ring may hold.
 std::vector<std::size_t> ring_words(const std::vector<BoxSpec>& boxes, std::uint32_t ranks,
                                     std::size_t most_words) {
   std::vector<std::size_t> all(std::size_t{ranks} * ranks);
@@ -143,7 +142,7 @@ std::optional<Message> RingTransport::take(std::size_t box, std::span<std::uint6
   return came;
 }
 
-/// The tensor of a box, where it has come. What came before it over the same ring is parked.
+/// The tensor of a box, if it has arrived. Earlier tensors on the same ring are parked.
 std::optional<Message> RingTransport::receive(std::size_t box, std::span<std::uint64_t> words) {
   const Box& wanted = boxes_[box];
   if (wanted.parked) {
@@ -158,7 +157,7 @@ std::optional<Message> RingTransport::receive(std::size_t box, std::span<std::ui
       continue;
     }
     ring.peek(header_words, words.first(wanted.words.size()));
-    // First this: who sees the ring empty must not see that its reader still waits.
+    // First: whoever sees the ring empty must not see its reader as still waiting.
     lines_[wanted.reader].waits_for.store(runs);
     ring.drop(header_words + wanted.words.size());
     return header.message;
@@ -166,7 +165,7 @@ std::optional<Message> RingTransport::receive(std::size_t box, std::span<std::ui
   return std::nullopt;
 }
 
-/// Puts the first tensor of a ring aside.
+/// Parks the first tensor of a ring.
 void RingTransport::park(Ring& ring, std::size_t box, const Message& message) {
   Box& place = boxes_[box];
   ring.peek(header_words, place.words);
@@ -186,7 +185,7 @@ void RingTransport::empty_rings(std::uint32_t reader, std::uint32_t except_of) {
   }
 }
 
-/// Tries over and over, until it succeeds or the run is halted.
+/// Retries until success or until the run is halted.
 template <class Attempt>
 void RingTransport::spin_until(std::uint32_t rank, std::uint32_t except_of,
                                const Attempt& attempt) {
@@ -204,7 +203,7 @@ void RingTransport::spin_until(std::uint32_t rank, std::uint32_t except_of,
   }
 }
 
-/// What a rank does that has waited for long.
+/// Called after a long wait.
 void RingTransport::look_around(std::uint32_t rank, std::int64_t waited_ns) {
   constexpr std::int64_t long_ns = 2'000'000;
   if (waited_ns > limits_.patience_ns) {
@@ -225,8 +224,8 @@ std::vector<std::uint64_t> RingTransport::waits() const {
   return all;
 }
 
-/// No rank waits for a box twice. Where all wait for the same before and after a look into their
-/// rings, they did so meanwhile, and nobody could send: what is not there by then never comes.
+/// No rank waits for a box twice. If all wait for the same boxes before and after a check of their
+/// rings, they waited all the time and nobody could send: the missing tensors never arrive.
 void RingTransport::halt_if_stuck() {
   const std::vector<std::uint64_t> before = waits();
   const auto waits_for_a_box = [](std::uint64_t one) { return one < finished; };

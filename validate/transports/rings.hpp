@@ -8,16 +8,16 @@
 
 namespace penstock {
 
-/// How much rings hold and how long ranks wait.
+/// Limits of rings and waits.
 struct RingLimits {
-  std::size_t most_words = std::size_t{1} << 15;  // of a ring; its largest message always fits
+  std::size_t most_words = std::size_t{1} << 15;  // per ring; its largest message always fits
   std::int64_t patience_ns = 10'000'000'000;      // for a tensor, while other ranks still run
 };
 
-/// Through shared memory, a ring for each ordered pair of ranks, between threads or processes that
-/// spin while they wait. Whoever waits empties all of its rings: what came before it is wanted is
-/// parked, so that a full ring holds a sender up only while its reader computes. Whoever waits
-/// long looks whether all do, with nothing on its way: a deadlock.
+/// Through shared memory, with a ring for each ordered pair of ranks, between threads or processes
+/// that spin while they wait. A waiting rank empties all its rings and parks early tensors, so a
+/// full ring delays a sender only while its reader computes. A rank that waits long checks whether
+/// all wait with nothing in flight: a deadlock.
 class RingTransport : public Transport {
  public:
   RingTransport(const std::vector<BoxSpec>& boxes, std::uint32_t ranks,
@@ -32,8 +32,8 @@ class RingTransport : public Transport {
   std::optional<TransportFailure> failure() const override;
 
  private:
-  struct alignas(64) RankLine {            // shared by all; written by its rank alone
-    std::atomic<std::uint64_t> waits_for;  // a box, or one of the states of a rank
+  struct alignas(64) RankLine {            // shared by all; written only by its rank
+    std::atomic<std::uint64_t> waits_for;  // a box, or a state of a rank
     std::atomic<std::uint64_t> stuck_on;   // the same, at a deadlock
   };
   struct alignas(64) RunState {  // shared by all
@@ -44,7 +44,7 @@ class RingTransport : public Transport {
   struct Box {
     std::uint32_t sender = 0;
     std::uint32_t reader = 0;
-    std::span<std::uint64_t> words;  // where it is parked; these three are its reader's own
+    std::span<std::uint64_t> words;  // where it is parked; these three belong to its reader
     Message message;
     bool parked = false;
   };

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-/// The most words that one process sends another at once.
+/// The most words that one process sends another in one message.
 std::size_t most_words(const std::vector<BoxSpec>& boxes) {
   std::size_t most = 0;
   for (const BoxSpec& box : boxes) most = std::max(most, box.words);
@@ -42,7 +42,7 @@ TcpLinks::TcpLinks(std::vector<BoxSpec> boxes, std::vector<RankGroup> groups, st
       if (connections_[process]) readers_.emplace_back([this, process] { receive_from(process); });
     }
   } catch (...) {
-    end_connections();  // for those that did start
+    end_connections();  // those that were started
     throw;
   }
 }
@@ -58,9 +58,9 @@ void TcpLinks::end_connections() {
 
 void TcpLinks::clear() {
   const std::lock_guard lock(mutex_);
-  ++standing_.run;
-  standing_.active = groups_[self_].size();
-  standing_.waiting = 0;
+  ++progress_.run;
+  progress_.active = groups_[self_].size();
+  progress_.waiting = 0;
   std::fill(waits_for_.begin(), waits_for_.end(), std::nullopt);
   deadlock_.clear();
   halted_ = broken_.has_value();
@@ -69,27 +69,27 @@ void TcpLinks::clear() {
 void TcpLinks::post(std::size_t box, const Message& message, std::span<const std::uint64_t> words) {
   const std::uint32_t reader = specs_[box].reader;
   if (is_here(reader)) {
-    // Nobody looks into a box before it is filled.
+    // Nobody reads a box before it is filled.
     std::copy(words.begin(), words.end(), boxes_[box].words.begin());
     boxes_[box].message = message;
     const std::lock_guard lock(mutex_);
-    return fill(box, standing_.run);
+    return fill(box, progress_.run);
   }
   Frame frame{0, static_cast<std::uint32_t>(box), message, words.size()};
   {
     const std::lock_guard lock(mutex_);
     if (halted_) return;
-    frame.run = standing_.run;
-    ++standing_.sent;
+    frame.run = progress_.run;
+    ++progress_.sent;
   }
   send(process_of(groups_, reader), frame, words);
 }
 
-/// A box has what its reader may be waiting for.
+/// Marks a box as filled and wakes its reader.
 void TcpLinks::fill(std::size_t box, std::uint32_t run) {
   const std::uint32_t reader = specs_[box].reader;
   boxes_[box].filled_in = run;
-  if (waits_for_[reader] != box || run != standing_.run) return;
+  if (waits_for_[reader] != box || run != progress_.run) return;
   wait_no_more(reader);
   wake_[reader].notify_one();
 }
@@ -97,8 +97,8 @@ void TcpLinks::fill(std::size_t box, std::uint32_t run) {
 void TcpLinks::wait_no_more(std::uint32_t rank) {
   if (!waits_for_[rank]) return;
   waits_for_[rank].reset();
-  ++standing_.active;
-  --standing_.waiting;
+  ++progress_.active;
+  --progress_.waiting;
 }
 
 void TcpLinks::send(std::uint32_t process, const Frame& frame,
@@ -119,14 +119,14 @@ std::optional<Message> TcpLinks::take(std::size_t box, std::span<std::uint64_t> 
   const std::uint32_t rank = specs_[box].reader;
   {
     std::unique_lock lock(mutex_);
-    const auto is_filled = [&] { return boxes_[box].filled_in == standing_.run; };
+    const auto is_filled = [&] { return boxes_[box].filled_in == progress_.run; };
     if (!is_filled() && !halted_) {
       waits_for_[rank] = box;
-      --standing_.active;
-      ++standing_.waiting;
+      --progress_.active;
+      ++progress_.waiting;
     }
     if (!wake_[rank].wait_for(lock, patience_, [&] { return is_filled() || halted_; })) {
-      fail(rank, fmt::format("rank {} waited for longer than {} s", rank, patience_.count() / 1e3));
+      fail(rank, fmt::format("rank {} waited longer than {} s", rank, patience_.count() / 1e3));
     }
     wait_no_more(rank);
     if (!is_filled()) return std::nullopt;
@@ -138,7 +138,7 @@ std::optional<Message> TcpLinks::take(std::size_t box, std::span<std::uint64_t> 
 
 void TcpLinks::finish(std::uint32_t) {
   const std::lock_guard lock(mutex_);
-  --standing_.active;
+  --progress_.active;
 }
 
 void TcpLinks::halt() {
@@ -148,7 +148,7 @@ void TcpLinks::halt() {
 
 void TcpLinks::halt_stuck() {
   const std::lock_guard lock(mutex_);
-  if (standing_.waiting > 0 && !halted_) deadlock_ = waits_for_;
+  if (progress_.waiting > 0 && !halted_) deadlock_ = waits_for_;
   wake_all();
 }
 
@@ -168,9 +168,9 @@ std::optional<TransportFailure> TcpLinks::failure() const {
   return TransportFailure{Rank{groups_[self_].first}, "the run was halted"};
 }
 
-Standing TcpLinks::standing() const {
+Progress TcpLinks::progress() const {
   const std::lock_guard lock(mutex_);
-  return standing_;
+  return progress_;
 }
 
 /// The thread of a connection.
@@ -183,7 +183,7 @@ void TcpLinks::receive_from(std::uint32_t process) {
   }
 }
 
-/// Says whether there was one.
+/// Returns whether a tensor arrived.
 bool TcpLinks::receive_tensor(std::uint32_t process) {
   const Descriptor& socket = connections_[process]->socket;
   std::array<std::byte, frame_bytes> bytes{};
@@ -195,25 +195,26 @@ bool TcpLinks::receive_tensor(std::uint32_t process) {
   std::vector<std::uint64_t> unwanted(wanted ? 0 : frame.words);
   const std::span<std::uint64_t> words = wanted ? boxes_[frame.box].words : unwanted;
   if (!receive_all(socket, std::as_writable_bytes(words), after(patience_))) {
-    throw SocketError("closed its connection in the middle of a message");
+    throw SocketError("closed its connection within a message");
   }
   to_native(words);
   const std::lock_guard lock(mutex_);
-  ++standing_.received;
+  ++progress_.received;
   if (!wanted) return true;
   boxes_[frame.box].message = frame.message;
   fill(frame.box, frame.run);
   return true;
 }
 
-/// Whatever came, nothing is read that has no box of that size.
+/// Rejects a frame unless a box of this size expects it.
 void TcpLinks::check(const Frame& frame, std::uint32_t process) const {
   if (frame.box >= specs_.size()) {
-    throw std::runtime_error(fmt::format("sent a tensor of no box, box {}", frame.box));
+    throw std::runtime_error(fmt::format("sent a tensor for an unknown box, {}", frame.box));
   }
   const BoxSpec& spec = specs_[frame.box];
   if (!is_here(spec.reader) || !groups_[process].contains(spec.sender)) {
-    throw std::runtime_error(fmt::format("sent a tensor of another process, box {}", frame.box));
+    throw std::runtime_error(
+        fmt::format("sent a tensor for a box of another process, {}", frame.box));
   }
   if (frame.words != spec.words) {
     throw std::runtime_error(
@@ -221,15 +222,15 @@ void TcpLinks::check(const Frame& frame, std::uint32_t process) const {
   }
 }
 
-/// Whether somebody may read a tensor: not what is left over from a run that was halted. A process
-/// that is told so first may have begun the next run, when those here are all through with this.
+/// Whether a tensor is wanted: leftovers of a halted run are not. A process that learns of a halt
+/// earlier may already be in the next run, after all ranks here have finished this one.
 bool TcpLinks::is_wanted(const Frame& frame) const {
   const std::lock_guard lock(mutex_);
-  if (frame.run > standing_.run + 1) {
+  if (frame.run > progress_.run + 1) {
     throw std::runtime_error(
-        fmt::format("sent a tensor of run {} in run {}", frame.run, standing_.run));
+        fmt::format("sent a tensor of run {} in run {}", frame.run, progress_.run));
   }
-  if (frame.run < standing_.run) return false;
+  if (frame.run < progress_.run) return false;
   if (boxes_[frame.box].filled_in < frame.run) return true;
   throw std::runtime_error(fmt::format("sent a second tensor for box {}", frame.box));
 }
@@ -243,7 +244,7 @@ void TcpLinks::break_off(std::uint32_t process, const std::string& what) {
   end_connection(connections_[process]->socket);
 }
 
-/// The first failure is the one that counts.
+/// The first failure counts.
 void TcpLinks::fail(std::uint32_t rank, std::string text) {
   if (!broken_) broken_ = TransportFailure{Rank{rank}, std::move(text)};
   wake_all();

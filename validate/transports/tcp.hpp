@@ -16,25 +16,25 @@
 
 namespace penstock {
 
-/// How far the ranks of one process are. When no rank of any process is active, some wait, and as
-/// many tensors were received as were sent, twice in a row, nothing can come any more.
-struct Standing {
-  std::uint32_t run = 0;      // the number of this run, from 1
+/// Progress of the ranks of one process. Twice in a row no active rank in any process, some waiting
+/// ranks, and as many tensors received as sent mean a deadlock.
+struct Progress {
+  std::uint32_t run = 0;      // of this run, from 1
   std::uint32_t active = 0;   // ranks that neither wait nor have finished
   std::uint32_t waiting = 0;  // ranks
-  std::uint64_t sent = 0;     // tensors, to other processes and over all runs
+  std::uint64_t sent = 0;     // tensors, to other processes, over all runs
   std::uint64_t received = 0;
 };
 
-/// For the ranks of one process out of several: among themselves through memory, with others over
-/// one TCP connection for each other process. A thread a connection puts what comes into its box.
+/// For the ranks of one of several processes: memory inside the process, one TCP connection to each
+/// other process. A thread per connection puts arriving tensors into boxes.
 ///
-/// One process cannot know that all ranks wait for ever: who knows the standing of all of them says
-/// so with `halt_stuck`. All processes have to be through with a run before one begins the next.
+/// One process cannot detect a deadlock alone: whoever knows the progress of all calls
+/// `halt_stuck`. All processes must finish a run before any starts the next.
 class TcpLinks : public Transport {
  public:
-  /// `sockets` by process, none for `self`, as `connect_peers` gives them. No rank waits for longer
-  /// than `patience`, nor does a connection take longer for a tensor.
+  /// `sockets` by process, none for `self`, from `connect_peers`. `patience` limits the wait of a
+  /// rank and the time of a tensor on a connection.
   TcpLinks(std::vector<BoxSpec> boxes, std::vector<RankGroup> groups, std::uint32_t self,
            std::vector<Descriptor> sockets,
            std::chrono::milliseconds patience = std::chrono::minutes(10));
@@ -45,24 +45,24 @@ class TcpLinks : public Transport {
   std::optional<Message> take(std::size_t box, std::span<std::uint64_t> words) override;
   void finish(std::uint32_t rank) override;
   void halt() override;
-  /// Of the ranks of this process, once `halt_stuck` was called.
+  /// Of the ranks of this process, after `halt_stuck`.
   std::vector<std::optional<std::size_t>> deadlock() const override;
-  /// What became of a connection, or that the run was halted.
+  /// The failure of a connection, or the halt of the run.
   std::optional<TransportFailure> failure() const override;
 
-  Standing standing() const;
-  /// Ends all waiting, which would last for ever.
+  Progress progress() const;
+  /// Ends all waiting in a deadlock.
   void halt_stuck();
 
  private:
   struct Box {
-    std::vector<std::uint64_t> words;  // none where the reader is in another process
+    std::vector<std::uint64_t> words;  // none when the reader is in another process
     Message message;
-    std::uint32_t filled_in = 0;  // the number of a run
+    std::uint32_t filled_in = 0;  // number of a run
   };
   struct Connection {
     Descriptor socket;
-    std::mutex mutex;  // guards what is sent
+    std::mutex mutex;  // guards sending
     ByteWriter out;
   };
 
@@ -92,10 +92,10 @@ class TcpLinks : public Transport {
   std::vector<std::optional<std::size_t>> waits_for_;  // by rank: a box
   std::vector<std::optional<std::size_t>> deadlock_;
   std::optional<TransportFailure> broken_;
-  Standing standing_;
+  Progress progress_;
   bool halted_ = false;
 
-  std::vector<std::jthread> readers_;  // last, so that they end before what they use
+  std::vector<std::jthread> readers_;  // last, so they end before the members that they use
 };
 
 }  // namespace penstock

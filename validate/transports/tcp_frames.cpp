@@ -29,14 +29,14 @@ void put_frame(ByteWriter& out, const Frame& frame) {
 
 Frame frame_of(std::span<const std::byte, frame_bytes> bytes) {
   ByteReader in(bytes);
-  if (in.u32() != frame_magic) throw std::runtime_error("sent what is no tensor");
+  if (in.u32() != frame_magic) throw std::runtime_error("sent an invalid tensor");
   if (const std::uint32_t version = in.u32(); version != frame_version) {
     throw std::runtime_error(
-        fmt::format("sent a tensor in version {}; this is {}", version, frame_version));
+        fmt::format("sent a tensor in version {}; expected {}", version, frame_version));
   }
   Frame frame{in.u32(), in.u32(), {}, 0};
   const std::uint32_t gradient = in.u32();
-  if (gradient > 1) throw std::runtime_error("sent what is no tensor");
+  if (gradient > 1) throw std::runtime_error("sent an invalid tensor");
   frame.message.label.gradient = gradient == 1;
   frame.message.label.model_stage = in.u32();
   frame.message.label.microbatch = Microbatch{in.u32()};
@@ -64,21 +64,21 @@ ByteWriter bytes_of(const Greeting& greeting) {
   return out;
 }
 
-Acquaintance acquaintance(std::span<const std::byte, greeting_bytes> bytes, const Greeting& own,
-                          Greeting& read) {
+HandshakeResult check_greeting(std::span<const std::byte, greeting_bytes> bytes,
+                               const Greeting& own, Greeting& read) {
   ByteReader in(bytes);
   const std::uint32_t magic = in.u32();
   read.version = in.u32();
   for (std::uint64_t& half : read.token) half = in.u64();
-  if (magic != greeting_magic || read.token != own.token) return Acquaintance::stranger;
-  if (read.version != own.version) return Acquaintance::other_version;
+  if (magic != greeting_magic || read.token != own.token) return HandshakeResult::stranger;
+  if (read.version != own.version) return HandshakeResult::other_version;
   read.process = in.u32();
   read.processes = in.u32();
   read.plan = in.u64();
   if (read.processes != own.processes || read.process >= own.processes) {
-    return Acquaintance::other_processes;
+    return HandshakeResult::other_processes;
   }
-  return read.plan == own.plan ? Acquaintance::peer : Acquaintance::other_plan;
+  return read.plan == own.plan ? HandshakeResult::peer : HandshakeResult::other_plan;
 }
 
 }  // namespace penstock

@@ -10,22 +10,22 @@
 namespace penstock {
 namespace {
 
-/// How long one that has connected may take to greet: others may be waiting behind it.
+/// Time limit of a greeting: others may be waiting.
 constexpr std::chrono::milliseconds greeting_limit{2'000};
 
-/// Why one that knows the token is no peer all the same.
-std::string fault_of(Acquaintance acquaintance, const Greeting& own, const Greeting& read) {
-  switch (acquaintance) {
-    case Acquaintance::peer:
+/// Why a process with the token is still not a peer.
+std::string fault_of(HandshakeResult result, const Greeting& own, const Greeting& read) {
+  switch (result) {
+    case HandshakeResult::peer:
       break;
-    case Acquaintance::stranger:
-      return "a stranger answers where a process was expected";
-    case Acquaintance::other_version:
-      return fmt::format("a process speaks version {}; this is {}", read.version, own.version);
-    case Acquaintance::other_plan:
+    case HandshakeResult::stranger:
+      return "an unknown program answered instead of a process";
+    case HandshakeResult::other_version:
+      return fmt::format("a process has version {}; expected {}", read.version, own.version);
+    case HandshakeResult::other_plan:
       return fmt::format("process {} has another plan", read.process);
-    case Acquaintance::other_processes:
-      return fmt::format("a process says that it is {} of {}; this is {} of {}", read.process,
+    case HandshakeResult::other_processes:
+      return fmt::format("a process claims to be {} of {}; this is {} of {}", read.process,
                          read.processes, own.process, own.processes);
   }
   return "";
@@ -36,14 +36,14 @@ void send_greeting(const Descriptor& socket, const Greeting& own, Moment end) {
   send_all(socket, greeting.bytes(), end);
 }
 
-/// The greeting of who is at the other end; nothing of a stranger.
+/// The greeting from the other end; nothing from a stranger.
 std::optional<Greeting> greeting_of(const Descriptor& socket, const Greeting& own, Moment end) {
   std::array<std::byte, greeting_bytes> bytes{};
   if (!receive_all(socket, bytes, end)) return std::nullopt;
   Greeting read;
-  const Acquaintance found = acquaintance(bytes, own, read);
-  if (found == Acquaintance::stranger) return std::nullopt;
-  if (found != Acquaintance::peer) throw SocketError(fault_of(found, own, read));
+  const HandshakeResult found = check_greeting(bytes, own, read);
+  if (found == HandshakeResult::stranger) return std::nullopt;
+  if (found != HandshakeResult::peer) throw SocketError(fault_of(found, own, read));
   return read;
 }
 
@@ -56,7 +56,7 @@ Descriptor connect_to(std::uint32_t process, std::uint16_t port, const Greeting&
   throw SocketError(fmt::format("process {} answers as process {}", process, read->process));
 }
 
-/// The greeting of one that has connected. Strangers may do what they like.
+/// The greeting of an incoming connection. Errors of strangers are ignored.
 std::optional<Greeting> greeting_of_arrival(const Descriptor& socket, const Greeting& own,
                                             Moment end) {
   std::array<std::byte, greeting_bytes> bytes{};
@@ -66,9 +66,9 @@ std::optional<Greeting> greeting_of_arrival(const Descriptor& socket, const Gree
     return std::nullopt;
   }
   Greeting read;
-  const Acquaintance found = acquaintance(bytes, own, read);
-  if (found == Acquaintance::stranger) return std::nullopt;
-  if (found != Acquaintance::peer) throw SocketError(fault_of(found, own, read));
+  const HandshakeResult found = check_greeting(bytes, own, read);
+  if (found == HandshakeResult::stranger) return std::nullopt;
+  if (found != HandshakeResult::peer) throw SocketError(fault_of(found, own, read));
   return read;
 }
 
@@ -101,8 +101,7 @@ std::vector<Descriptor> connect_peers(const Listener& listener,
       continue;
     }
     if (read->process <= own.process || sockets[read->process]) {
-      throw SocketError(
-          fmt::format("process {} connects where it was not expected", read->process));
+      throw SocketError(fmt::format("unexpected connection from process {}", read->process));
     }
     send_greeting(*arrival, own, end);
     sockets[read->process] = std::move(*arrival);

@@ -8,12 +8,12 @@
 
 namespace penstock {
 
-/// Connects one of several processes with each of the others: to those before it at their ports,
-/// and the rest to it. Who connects greets first and is answered only when it knows the token, so
-/// that a stranger learns nothing; strangers are turned away and waited past.
+/// Connects one of several processes with all others: to earlier ones at their ports; later ones
+/// connect to it. The connecting side greets first and is answered only if it has the token, so
+/// strangers learn nothing; they are turned away.
 ///
-/// Gives the connections by process, none for itself. Throws SocketError where they are not all
-/// there in time, or a process speaks another version or has another plan.
+/// Returns the connections by process, none for itself. Throws SocketError when processes are
+/// missing after the time limit, or have another version or plan.
 std::vector<Descriptor> connect_peers(const Listener& listener,
                                       const std::vector<std::uint16_t>& ports, const Greeting& own,
                                       Moment end);

@@ -10,8 +10,7 @@
 
 namespace penstock {
 
-/// Puts values behind each other as bytes, the lowest byte of a number first, whatever the machine
-/// does itself.
+/// Writes values as little-endian bytes on any machine.
 class ByteWriter {
  public:
   void u32(std::uint32_t value) { number(value, 4); }
@@ -31,7 +30,7 @@ class ByteWriter {
   std::vector<std::byte> bytes_;
 };
 
-/// Takes such values out again. Throws std::runtime_error where there are not enough bytes.
+/// Reads such values. Throws std::runtime_error when bytes are missing.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -41,7 +40,7 @@ class ByteReader {
   std::int64_t i64() { return static_cast<std::int64_t>(number(8)); }
   double f64() { return std::bit_cast<double>(u64()); }
   std::string text();
-  /// How many things follow, of at least so many bytes each, so that there is room for them.
+  /// Reads a count of things of at least this many bytes each, and checks that they fit.
   std::uint32_t count(std::size_t least_bytes);
   bool done() const { return bytes_.empty(); }
 
@@ -52,7 +51,7 @@ class ByteReader {
   std::span<const std::byte> bytes_;
 };
 
-/// Words that came as bytes, the lowest first, become numbers of this machine.
+/// Converts little-endian words to native ones.
 void to_native(std::span<std::uint64_t> words);
 
 }  // namespace penstock

@@ -27,14 +27,14 @@ void check(int result, const char* doing) {
   if (result < 0) throw SocketError(system_reason(doing));
 }
 
-/// For poll: rounded up, so that it does not spin through the last millisecond.
+/// For poll; rounded up, so that it does not spin through the last millisecond.
 int milliseconds_until(Moment end) {
   if (end == Moment::max()) return -1;
   const auto left = std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now());
   return static_cast<int>(std::clamp<milliseconds::rep>(left.count(), 0, 60'000));
 }
 
-/// Says whether a descriptor became ready in time.
+/// Returns whether a descriptor became ready in time.
 bool await(const Descriptor& socket, short what, Moment end) {
   pollfd one{socket.number(), what, 0};
   while (true) {
@@ -124,7 +124,7 @@ void send_all(const Descriptor& socket, std::span<const std::byte> bytes, Moment
     } else if (!is_for_later(sent)) {
       throw SocketError(system_reason("cannot be sent to"));
     } else if (!await(socket, POLLOUT, end)) {
-      throw SocketError("took nothing for too long");
+      throw SocketError("stopped receiving");
     }
   }
 }
@@ -137,11 +137,11 @@ bool receive_all(const Descriptor& socket, std::span<std::byte> bytes, Moment en
       bytes = bytes.subspan(static_cast<std::size_t>(came));
     } else if (came == 0) {
       if (bytes.size() == wanted) return false;
-      throw SocketError("closed its connection in the middle of a message");
+      throw SocketError("closed its connection within a message");
     } else if (!is_for_later(came)) {
       throw SocketError(system_reason("cannot be read"));
     } else if (!await(socket, POLLIN, end)) {
-      throw SocketError("fell silent in the middle of a message");
+      throw SocketError("fell silent within a message");
     }
   }
   return true;

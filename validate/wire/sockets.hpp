@@ -12,11 +12,11 @@ namespace penstock {
 
 using Moment = std::chrono::steady_clock::time_point;
 
-/// So long from now.
+/// A moment this long from now.
 Moment after(std::chrono::milliseconds length);
 
-/// What is wrong with a connection, in words that follow the name of who is at its other end:
-/// "took nothing for too long".
+/// What is wrong with a connection, in words that follow the name of the other end: "stopped
+/// receiving".
 class SocketError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -38,30 +38,30 @@ class Descriptor {
   int number_ = -1;
 };
 
-/// What others of this computer, and no one else, can connect to.
+/// A listening socket on loopback.
 struct Listener {
   Descriptor socket;
   std::uint16_t port = 0;
 };
 
-/// At a port that is free. This and the three below throw SocketError where the system refuses.
+/// Listens at a free port. This and the three below throw SocketError when the system refuses.
 Listener listen_on_loopback();
-/// Sends at once what is to be sent, however little.
+/// Connects without delay of small messages (TCP_NODELAY).
 Descriptor connect_on_loopback(std::uint16_t port);
-/// The next who connects; nothing when nobody does in time.
+/// The next connection; nothing if none comes in time.
 std::optional<Descriptor> accept_before(const Listener& listener, Moment end);
-/// Two ends of a connection that nobody else can reach.
+/// Two connected ends, private to this process.
 std::pair<Descriptor, Descriptor> connected_pair();
 
-/// Sends all of it. Throws SocketError: the other end is gone, or takes nothing in time. Never
+/// Sends everything. Throws SocketError when the other end is gone or not receiving in time. Never
 /// raises SIGPIPE.
 void send_all(const Descriptor& socket, std::span<const std::byte> bytes, Moment end);
-/// Fills all of it. Says whether anything came before the other end closed; throws SocketError
-/// where it closed in the middle, or the rest does not come in time.
+/// Fills the whole buffer. Returns false if the other end closed before the first byte; throws
+/// SocketError if it closed later or the rest is late.
 bool receive_all(const Descriptor& socket, std::span<std::byte> bytes, Moment end);
-/// Waits, for as long as it takes, until there is something to receive or the connection ends.
+/// Waits without limit for data or the end of the connection.
 void await_arrival(const Descriptor& socket);
-/// Ends a connection while others may be waiting at it.
+/// Ends a connection that others may be waiting on.
 void end_connection(const Descriptor& socket);
 
 }  // namespace penstock

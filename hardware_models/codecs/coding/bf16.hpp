@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-/// The upper half of a float, rounded half to even. Finite values stay finite, NaNs stay NaNs.
+/// The upper half of a float, rounded half to even. Finite values stay finite; NaNs stay NaNs.
 inline std::uint16_t to_bf16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if (std::isnan(value)) return static_cast<std::uint16_t>(bits >> 16 | 0x40U);

@@ -19,7 +19,7 @@ std::vector<std::uint8_t> BitWriter::take() {
 }
 
 std::uint32_t BitReader::get(std::uint32_t width) {
-  // 32 bits that begin anywhere in a byte touch five.
+  // 32 bits at any offset span up to five bytes.
   std::uint64_t window = 0;
   for (std::uint32_t i = 0; i < 5; ++i) {
     const std::uint64_t byte = next_ / 8 + i;

@@ -6,29 +6,28 @@
 
 namespace penstock {
 
-/// Packs numbers of up to 32 bits one after the other without gaps, the lowest bit of each first,
-/// into the lowest free bit of a byte.
+/// Packs numbers of up to 32 bits without gaps, least significant bit first.
 class BitWriter {
  public:
-  /// `value` must have no more than `width` bits.
+  /// `value` must fit in `width` bits.
   void put(std::uint32_t value, std::uint32_t width);
-  /// All bytes, the last one filled up with zeros.
+  /// All bytes, the last one padded with zeros.
   std::vector<std::uint8_t> take();
 
  private:
   std::vector<std::uint8_t> bytes_;
-  std::uint64_t open_ = 0;  // bits that make no byte yet
+  std::uint64_t open_ = 0;  // bits that do not fill a byte yet
   std::uint32_t open_bits_ = 0;
 };
 
-/// Reads them back.
+/// Reads numbers that BitWriter packed.
 class BitReader {
  public:
   explicit BitReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
 
-  /// The next so many bits; behind the end of the bytes there are zeros.
+  /// The next `width` bits; zeros beyond the end.
   std::uint32_t get(std::uint32_t width);
-  /// Goes on at some bit, counted from the first.
+  /// Continues at this bit, counted from the start.
   void seek(std::uint64_t bit) { next_ = bit; }
 
  private:

@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-/// A codec by its name and that codec's numbers: {"bfp", {{"bits", 4}}}.
+/// A codec name with its parameters: {"bfp", {{"bits", 4}}}.
 struct CodecSpec {
   std::string name;
   std::map<std::string, double, std::less<>> numbers;
@@ -18,7 +18,7 @@ struct CodecSpec {
   friend bool operator==(const CodecSpec&, const CodecSpec&) = default;
 };
 
-/// The numbers of a codec, defaults filled in.
+/// The parameters of a codec, defaults filled in.
 class CodecNumbers {
  public:
   explicit CodecNumbers(std::map<std::string, double, std::less<>> values)
@@ -33,22 +33,21 @@ class CodecNumbers {
   std::map<std::string, double, std::less<>> values_;
 };
 
-/// How a codec writes a block of values that share an exponent. A packed block begins with that
-/// exponent; blocks follow each other without gaps.
+/// How a codec packs a block of values with a shared exponent. A packed block starts with the
+/// exponent; blocks follow without gaps.
 struct BlockFormat {
-  std::uint32_t block = 16;         // values of a block
-  std::uint32_t stride = 1;         // how far apart they lie
-  std::uint32_t mantissa_bits = 4;  // of a value, its sign included
+  std::uint32_t block = 16;         // values per block
+  std::uint32_t stride = 1;         // distance between values of a block
+  std::uint32_t mantissa_bits = 4;  // per value, sign included
   std::uint32_t exponent_bits = 8;
-  std::uint32_t outliers = 0;  // values of a block that are kept aside
-  // What mantissas stand for, as shares of twice the power of two that the exponent names; empty:
-  // evenly spaced from 0 on.
+  std::uint32_t outliers = 0;  // values per block that are stored separately
+  // Mantissa levels as shares of 2^(E + 1); empty: evenly spaced from 0.
   std::vector<double> levels;
 
   std::uint32_t mantissas() const { return std::uint32_t{1} << (mantissa_bits - 1); }
 };
 
-/// What either direction moves through memory: the values as they are, and as they are packed.
+/// Memory traffic of one direction: uncompressed plus packed bytes.
 constexpr double bytes_moved(double plain_bytes, double packed_bytes) {
   return plain_bytes + packed_bytes;
 }

@@ -18,9 +18,9 @@ constexpr std::size_t bins = std::size_t{1} << 14;
 constexpr std::size_t wide_bins = 256;
 constexpr std::uint32_t fitted_seed = 0x110D;
 
-/// Magnitudes as shares of twice the power of two of their block, in bins: for the first n bins the
-/// sum of what their square errors count, and of that times the share and its square. So the mean
-/// of any range, and its error, is made of differences.
+/// A histogram of magnitudes as shares of 2^(E + 1) of their block. For the first n bins: the sums
+/// of weight, weight × share and weight × share². Differences give the mean and the error of any
+/// range.
 struct Sums {
   std::vector<double> weight = std::vector<double>(bins + 1);
   std::vector<double> first = std::vector<double>(bins + 1);
@@ -61,8 +61,8 @@ std::vector<double> even_levels(std::uint32_t count) {
   return levels;
 }
 
-/// Levels as dense as the third root of what the shares of each place weigh, which is best where
-/// there are many levels (P. F. Panter and W. Dite, 1951).
+/// Levels with a density proportional to the cube root of the weight at each place, which is best
+/// for many levels (P. F. Panter and W. Dite, 1951).
 std::vector<double> dense_levels(const Sums& sums, std::uint32_t count) {
   std::vector<double> density;
   for (std::size_t bin = 0; bin < bins; bin += bins / wide_bins) {
@@ -70,7 +70,7 @@ std::vector<double> dense_levels(const Sums& sums, std::uint32_t count) {
   }
   const double each = std::accumulate(density.begin(), density.end(), 0.0) / count;
   std::vector<double> levels;
-  double below = 0;  // density in front of a bin
+  double below = 0;  // density before a bin
   for (std::size_t bin = 0; bin < wide_bins; ++bin) {
     while (levels.size() < count && below + density[bin] > each * levels.size()) {
       const double inside = (each * levels.size() - below) / density[bin];
@@ -82,15 +82,14 @@ std::vector<double> dense_levels(const Sums& sums, std::uint32_t count) {
   return levels;
 }
 
-/// The bins that end below the middle between a level and the next: those of all levels up to it.
+/// Bins below the midpoint between a level and the next, that is, the bins of all levels up to it.
 std::size_t bins_up_to(const std::vector<double>& levels, std::size_t level) {
   if (level + 1 == levels.size()) return bins;
   const double middle = (levels[level] + levels[level + 1]) / 2;
   return std::min(static_cast<std::size_t>(std::nearbyint(middle * bins)), bins);
 }
 
-/// Moves each level but the lowest to the mean of the shares that are nearest to it. Returns
-/// whether any moved.
+/// Moves each level but the lowest to the mean of its nearest shares. Returns whether any moved.
 bool improve(std::vector<double>& levels, const Sums& sums) {
   const std::vector<double> before = levels;
   std::size_t begin = bins_up_to(before, 0);
@@ -103,7 +102,7 @@ bool improve(std::vector<double>& levels, const Sums& sums) {
   return levels != before;
 }
 
-/// The best levels that can be reached from these step by step, and their square error.
+/// The best levels found by iteration from a start, and their square error.
 struct Fit {
   std::vector<double> levels;
   double error = 0;
@@ -130,7 +129,7 @@ Fit fit_from(std::vector<double> levels, const Sums& sums) {
 std::vector<double> fitted_levels(const BlockFormat& format,
                                   const ValueDistribution& distribution) {
   const Sums sums = sums_of(format, draw_values(distribution, fitted_values, fitted_seed));
-  // Many levels do best from dense ones, few from even ones.
+  // Dense starts suit many levels, even starts few.
   Fit even = fit_from(even_levels(format.mantissas()), sums);
   Fit dense = fit_from(dense_levels(sums, format.mantissas()), sums);
   return even.error <= dense.error ? std::move(even.levels) : std::move(dense.levels);

@@ -7,10 +7,9 @@
 
 namespace penstock {
 
-/// Levels for the mantissas of a format, ascending, that encode values of a distribution with the
-/// least square error that Lloyd's iteration finds (S. P. Lloyd, "Least squares quantization in
-/// PCM", 1982). The lowest is 0, so that zeros stay zeros. A pure
-/// function of format and distribution.
+/// Mantissa levels of a format, ascending, with the least square error that Lloyd's iteration finds
+/// for a distribution (S. P. Lloyd, "Least squares quantization in PCM", 1982). The lowest is 0, so
+/// zeros stay zeros. A pure function of format and distribution.
 std::vector<double> fitted_levels(const BlockFormat& format, const ValueDistribution& distribution);
 
 }  // namespace penstock

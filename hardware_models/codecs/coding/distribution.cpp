@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::array<NamedDistribution, 3> named{
     {{"gauss", "normal values", {}},
-     {"relu", "normal values behind a ReLU", {.rectified = true}},
+     {"relu", "normal values after a ReLU", {.rectified = true}},
      {"heavy-tailed",
-      "normal values, of which one in 200 is 30 times as large",
+      "normal values, one in 200 of them 30 times larger",
       {.tail_share = 0.005, .tail_factor = 30}}}};
 
 double draw_value(const ValueDistribution& distribution, std::uint64_t number, std::uint32_t seed) {

@@ -11,7 +11,7 @@ namespace {
 using Values = Eigen::Map<const Eigen::ArrayXf>;
 using Mantissas = Eigen::Array<std::uint32_t, Eigen::Dynamic, 1>;
 
-/// The place of the nearest level; of two equally near ones the even place.
+/// The index of the nearest level; ties go to the even index.
 std::uint32_t nearest_level(const std::vector<double>& levels, double share) {
   const auto above = std::lower_bound(levels.begin(), levels.end(), share);
   if (above == levels.begin()) return 0;

@@ -42,9 +42,8 @@ std::vector<std::uint8_t> encode(const Codec& codec, std::span<const float> valu
 std::vector<float> decode(const Codec& codec, std::span<const std::uint8_t> packed,
                           std::size_t count) {
   if (packed.size() != packed_bytes(codec, count)) {
-    throw InputError(fmt::format("there are {} packed bytes; {} values of {} take {}",
-                                 packed.size(), count, codec.entry->name,
-                                 packed_bytes(codec, count)));
+    throw InputError(fmt::format("got {} packed bytes; {} values of {} take {}", packed.size(),
+                                 count, codec.entry->name, packed_bytes(codec, count)));
   }
   const BlockOrder order(codec.format, count);
   std::vector<float> block(codec.format.block);

@@ -11,7 +11,7 @@ namespace {
 
 using Values = Eigen::Map<const Eigen::ArrayXf>;
 
-/// The largest error over the half step of its block, which its packed exponent tells.
+/// The largest error in half steps of its block (from the packed exponent).
 double most_half_steps(const Codec& codec, std::span<const std::uint8_t> packed,
                        const Eigen::ArrayXd& error) {
   const auto count = static_cast<std::size_t>(error.size());

@@ -24,7 +24,7 @@ bool in_range(const Parameter& parameter, double value) {
   return value >= parameter.least && value <= parameter.most;
 }
 
-/// A codec with each size of blocks that it can have; with none where it takes no such number.
+/// The codec with each block size it supports; unchanged when it has no such parameter.
 std::vector<CodecSpec> with_blocks(const CodecEntry& entry) {
   const CodecSpec bare{std::string(entry.name), {}};
   const Parameter* parameter = find_parameter(entry, "block");
@@ -38,7 +38,7 @@ std::vector<CodecSpec> with_blocks(const CodecEntry& entry) {
   return all;
 }
 
-/// The same with each number of bits, the fewest first.
+/// The codec with each number of bits, fewest first.
 std::vector<CodecSpec> with_bits(const CodecEntry& entry, const CodecSpec& codec) {
   const Parameter* parameter = find_parameter(entry, "bits");
   if (parameter == nullptr) return {codec};
@@ -50,7 +50,7 @@ std::vector<CodecSpec> with_bits(const CodecEntry& entry, const CodecSpec& codec
   return all;
 }
 
-/// What a format takes; nothing where its codec refuses the numbers together.
+/// Bits per value of a format; nothing when the codec rejects its parameters.
 std::optional<double> bits_of(const CodecSpec& codec) {
   try {
     return bits_per_value(codec);
@@ -64,7 +64,7 @@ bool takes_less(const MeasuredCodec& a, const MeasuredCodec& b) {
   return a.error.sqnr_db > b.error.sqnr_db;
 }
 
-/// The search, codec by codec and block by block.
+/// The search, by codec and block size.
 class Search {
  public:
   Search(const ErrorBudget& budget, const ValueDistribution& distribution)
@@ -72,7 +72,7 @@ class Search {
         distribution_(distribution),
         values_(draw_activations(distribution, tried_values)) {}
 
-  /// Tries formats of one codec and size of blocks, given with the fewest bits first.
+  /// Tries formats of one codec and block size, given with the fewest bits first.
   void try_all(const std::vector<CodecSpec>& formats);
   FormatSearch take() &&;
 
@@ -83,7 +83,7 @@ class Search {
   const ValueDistribution& distribution_;
   std::vector<float> values_;
   FormatSearch result_;
-  std::vector<CodecSpec> finer_;  // than those of the result, not tried yet
+  std::vector<CodecSpec> finer_;  // more bits than those in the result, not tried yet
   bool any_ = false;
 };
 

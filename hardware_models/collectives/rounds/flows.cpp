@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-/// A plan in which every member, a rank, hands on at once all that it sends in a round.
+/// A plan in which every member is a rank and starts all its transfers of a round at once.
 class RoundPlan {
  public:
   RoundPlan(const Router& router, const std::vector<Node>& members)
@@ -24,18 +24,18 @@ class RoundPlan {
     }
   }
 
-  void add(const Sending& sending) {
+  void add(const Send& sending) {
     Route route = route_of(sending);
     const auto& links = round_.conditions.network.links;
     TransferTime time{occupied_us(sending.bytes, links, route), 0};
     for (const std::uint32_t link : route) time.latency_us += links[link].latency_us;
     const std::uint32_t resource = round_.plan.resources();
     round_.plan.links.push_back({Rank{sending.from}, Rank{sending.to}});
-    round_.plan.in_one_order.push_back(true);  // each has one transfer
+    round_.plan.in_one_order.push_back(true);  // one transfer each
     round_.conditions.network.routes.push_back(std::move(route));
     const std::uint32_t work = add_class(
         {.pass = Pass::send_activation, .stage = Stage{sending.from}, .resource = resource}, time);
-    add_task(round_.plan, work, Microbatch{0}, sending.from);  // which is its member's only action
+    add_task(round_.plan, work, Microbatch{0}, sending.from);  // the member's only action
   }
 
   Time run() const {
@@ -45,10 +45,10 @@ class RoundPlan {
   }
 
  private:
-  Route route_of(const Sending& sending) const {
+  Route route_of(const Send& sending) const {
     if (auto route = router_.route(members_[sending.from], members_[sending.to])) return *route;
     throw InputError("/hardware/topology",
-                     fmt::format("no way leads from member {} of a group to member {}; join them",
+                     fmt::format("no route from member {} of a group to member {}; connect them",
                                  sending.from, sending.to));
   }
 
@@ -70,7 +70,7 @@ double flows_us(const Rounds& rounds, const Router& router, const std::vector<No
   double sum_us = 0;
   for (const Round& round : rounds) {
     RoundPlan plan(router, members);
-    for (const Sending& sending : round.sendings) plan.add(sending);
+    for (const Send& sending : round.sendings) plan.add(sending);
     sum_us += static_cast<double>(round.times) * to_us(plan.run());
   }
   return sum_us;

@@ -7,10 +7,10 @@
 
 namespace penstock {
 
-/// How long rounds take over the links of a topology, in microseconds: the event engine runs each
-/// different round as flows that share links max-min fairly, and it is over when all have arrived.
-/// By member: the node that it stands on. A round must take less than the clock holds, 104 days.
-/// Throws InputError when no way leads from one to another.
+/// Microseconds of rounds over the links of a topology. The event engine runs each distinct round
+/// as flows with max-min fair sharing; a round ends when all flows have arrived. `nodes` gives each
+/// member's node. A round must fit in the clock, 104 days. Throws InputError when there is no route
+/// between two members.
 double flows_us(const Rounds& rounds, const Router& router, const std::vector<Node>& members);
 
 }  // namespace penstock

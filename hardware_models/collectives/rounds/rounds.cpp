@@ -5,22 +5,22 @@
 namespace penstock {
 namespace {
 
-/// The member that stands so many places further in the ring of another.
+/// The member this many places further in the ring of another.
 std::uint64_t further(const Rings& rings, std::uint64_t member, std::uint64_t ahead) {
   const std::uint64_t place = member / rings.stride % rings.length;
   const std::uint64_t first = member - place * rings.stride;
   return first + (place + ahead) % rings.length * rings.stride;
 }
 
-/// The stages that work in a round: from the one with the last chunk that is there to the one with
-/// the first.
+/// The stages active in a round: from the one with the last chunk in flight to the one with the
+/// first.
 struct Working {
   std::uint64_t first;
   std::uint64_t last;
   friend bool operator==(const Working&, const Working&) = default;
 };
 
-Round round_of(const std::vector<std::vector<Sending>>& stages, const Working& working) {
+Round round_of(const std::vector<std::vector<Send>>& stages, const Working& working) {
   Round round;
   for (std::uint64_t stage = working.first; stage <= working.last; ++stage) {
     round.sendings.insert(round.sendings.end(), stages[stage].begin(), stages[stage].end());
@@ -49,7 +49,7 @@ Rounds exchanges(const Members& members, const Rings& rings, double bytes) {
   return rounds;
 }
 
-Rounds pipelined(const std::vector<std::vector<Sending>>& stages, std::uint64_t chunks) {
+Rounds pipelined(const std::vector<std::vector<Send>>& stages, std::uint64_t chunks) {
   Rounds rounds;
   Working before{1, 0};  // none
   for (std::uint64_t t = 0; t + 1 < stages.size() + chunks; ++t) {

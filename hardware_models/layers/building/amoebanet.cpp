@@ -12,27 +12,27 @@
 namespace penstock {
 namespace {
 
-constexpr double index_bytes = 8;  // where a maximum stood: from memory of PyTorch, not verified
+constexpr double index_bytes = 8;  // index of a maximum: from memory of PyTorch, not verified
 
-/// The images of one state, and whether something keeps them already.
+/// The images of a state, and whether a layer already keeps them.
 struct State {
   double height = 0;
   double width = 0;
   bool kept = false;
 };
 
-/// Builds up the work of one cell.
+/// Builds the work of one cell.
 class Cell {
  public:
   Cell(const LayerNumbers& numbers, const CellShape& shape)
       : shape_(shape), images_(images_of(shape)), channels_(numbers["channels"]) {
     if (std::fmod(channels_, 4 * shape.tensor) == 0) return;
-    throw InputError("/channels", fmt::format("{} is no multiple of {}; each of {} devices must "
-                                              "have a whole fourth of them",
+    throw InputError("/channels", fmt::format("{} is not a multiple of {}: each of {} devices "
+                                              "needs a whole quarter of the channels",
                                               channels_, 4 * shape.tensor, shape.tensor));
   }
 
-  /// A state of `channels` from images that may have more or fewer.
+  /// A state of `channels` from images with a different number of channels.
   void enter(double channels_in, double height, double width, double stride) {
     Convolution convolution = square(height, width, 1, stride);
     convolution.channels_in = channels_in;
@@ -41,7 +41,7 @@ class Cell {
     states_.push_back({strided(height, stride), strided(width, stride)});
   }
 
-  /// The same where they fit already.
+  /// A state from images that already fit.
   void enter_as_is(double height, double width) {
     work_.input_bytes += bytes_of({height, width});
     states_.push_back({height, width});
@@ -88,7 +88,7 @@ class Cell {
     work_.kernels.push_back(vector_kernel(Pass::backward_input, bytes));
   }
 
-  /// A convolution between two of one place that lead to a quarter of the channels and back.
+  /// A convolution between two 1x1 convolutions: to a quarter of the channels and back.
   void narrow(const State& from, const State& to, std::span<const Convolution> inner) {
     Convolution down = square(from.height, from.width, 1, 1);
     down.channels_out = channels_ / 4;
@@ -102,7 +102,7 @@ class Cell {
     add(up);
   }
 
-  /// Pools keep what they read, once for all that read it, and maxima where they stood.
+  /// Pools keep their input, once for all readers, and the indices of maxima.
   void pool(State& from, const State& to, bool maximum) {
     vector(bytes_of(from) + bytes_of(to));
     if (!from.kept) work_.kept_bytes += bytes_of(from);
@@ -140,7 +140,7 @@ class Cell {
     return to;
   }
 
-  /// One row, then one column; the stride of both is taken by the second.
+  /// A row convolution, then a column convolution; the second takes the stride of both.
   void factorized(const State& from, const State& to, double stride) {
     Convolution row = square(from.height, from.width, 1, 1);
     row.kernel_width = 7;

@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-/// What a cell of AmoebaNet-D does to one of its states.
+/// An operation of an AmoebaNet-D cell on one of its states.
 enum class CellOperation : std::uint8_t {
   none,
   conv_1x1,
@@ -21,32 +21,32 @@ enum class CellOperation : std::uint8_t {
   avg_pool_3x3,
 };
 
-/// An operation, and the state that it takes.
+/// An operation and its input state.
 struct CellStep {
   std::size_t state = 0;
   CellOperation operation = CellOperation::none;
 };
 
-/// A cell starts with two states, what came from the cell before and from the one before that; two
-/// steps at a time are summed into a new one.
+/// A cell starts with two states, the outputs of the previous cell and of the one before; the
+/// results of two steps at a time are summed into a new state.
 struct CellTable {
   std::array<CellStep, 10> steps;
-  std::span<const std::size_t> joined;  // states that go on, as channels side by side
-  double stride = 1;                    // of steps that take one of the two states it starts with
+  std::span<const std::size_t> joined;  // states in the output, concatenated by channel
+  double stride = 1;                    // of steps that read one of the two initial states
 };
 
 inline constexpr std::array cell_parameters{
-    Parameter{"channels_before", "that come from the cell before the last", std::nullopt},
-    Parameter{"channels_in", "that come from the cell before", std::nullopt},
-    Parameter{"channels", "of each state, a multiple of 4", std::nullopt},
-    Parameter{"height", "of images from the cell before", std::nullopt},
-    Parameter{"width", "of images from the cell before", std::nullopt},
+    Parameter{"channels_before", "channels from the cell before the previous one", std::nullopt},
+    Parameter{"channels_in", "channels from the previous cell", std::nullopt},
+    Parameter{"channels", "channels per state, a multiple of 4", std::nullopt},
+    Parameter{"height", "height of images from the previous cell", std::nullopt},
+    Parameter{"width", "width of images from the previous cell", std::nullopt},
     flag("after_reduction",
-         "1: the cell before was a reduction; what came before it is twice as "
-         "high and wide",
+         "1: the previous cell was a reduction, so images of the one before are twice as high and "
+         "wide",
          0)};
 
-/// The work of a cell. What goes on is its result and what came from the cell before.
+/// The work of a cell. Its outputs are its result and the output of the previous cell.
 LayerWork cell_work(const CellTable& table, const LayerNumbers& numbers, const CellShape& shape);
 
 }  // namespace penstock

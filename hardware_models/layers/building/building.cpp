@@ -36,7 +36,7 @@ void add_residual(LayerWork& work, const CellShape& shape, double hidden, bool d
   const double numbers = shape.tokens_outside_tensor() * hidden;
   const double sum = 3 * numbers * shape.activation_size;
   const double mask = dropout ? numbers : 0;
-  // In front of I the gradient also goes through the mask by itself.
+  // Before I the gradient also passes the mask alone.
   const double masked = dropout ? 2 * numbers * shape.activation_size + mask : 0;
   work.kernels.push_back(vector_kernel(Pass::forward, sum + mask));
   work.kernels.push_back(vector_kernel(Pass::backward_input, sum + masked));

@@ -5,8 +5,7 @@
 
 namespace penstock {
 
-/// A product of matrices as one device runs it: rows x inner by inner x columns, and how many of
-/// them at once.
+/// Batched matrix products on one device: rows x inner by inner x columns, `count` at once.
 struct MatrixProduct {
   double rows = 0;
   double inner = 0;
@@ -14,26 +13,26 @@ struct MatrixProduct {
   double batch = 1;
 };
 
-/// A product reads both its factors and writes what comes out, each once.
+/// A product reads both factors and writes its result, once each.
 Kernel matrix_kernel(Pass pass, const MatrixProduct& product, double number_bytes);
 
-/// A kernel that moves bytes and does next to nothing with them.
+/// A memory-bound kernel.
 Kernel vector_kernel(Pass pass, double bytes);
 
-/// Adds a product with weights: F, I by the transposed weights, W by the transposed input. A bias
-/// is added and its gradient summed inside them.
+/// Adds a product with weights: F, I with the transposed weights, W with the transposed input. They
+/// include the bias and its gradient.
 void add_dense(LayerWork& work, const MatrixProduct& product, double number_bytes);
 
-/// Adds what one application of so many weights to so many tokens of the model counts.
+/// Adds the model FLOPs of applying `weights` to `tokens`.
 void count_dense_flops(LayerWork& work, double weights, double tokens);
 
-/// Adds the sum with what went around the layer, behind dropout where there is one.
+/// Adds the residual sum, after dropout if there is any.
 void add_residual(LayerWork& work, const CellShape& shape, double hidden, bool dropout);
 
 /// The tokens of a cell over all devices that share it.
 double tokens_of_all(const CellShape& shape);
 
-/// What each device has of rows that are padded until they come out even, as vocabularies are.
+/// One device's share of rows padded to a multiple of the devices, as vocabularies are.
 double padded_share(double rows, double devices);
 
 }  // namespace penstock

@@ -8,8 +8,8 @@
 namespace penstock {
 namespace {
 
-/// The kernel of one pass: what a matrix product over unfolded images would be, but moving only
-/// images and weights. Unfolded rows are places of the images, or of each image.
+/// The kernel of one pass: the FLOPs of a matrix product over unfolded images, the bytes of images
+/// and weights only. Unfolded rows are pixels of all images, or of each image.
 Kernel kernel_of(const Convolution& convolution, const CellShape& shape, Pass pass,
                  MatrixProduct product) {
   const double own = convolution.weights_by_example ? convolution.examples : 1;
@@ -28,7 +28,7 @@ void add_products(LayerWork& work, const Convolution& convolution, const CellSha
   const double unfolded = in * convolution.kernel_height * convolution.kernel_width;
   const double places_in = convolution.numbers_in() / convolution.channels_in / own;
   const double places_out = convolution.numbers_out() / convolution.channels_out / own;
-  // As many products as in F are spread over the places that came in.
+  // The products of F spread over the input pixels.
   const double folded = places_out * unfolded * out / (places_in * in);
   const Pass weights =
       convolution.weights_by_example ? Pass::backward_input : Pass::backward_weight;
@@ -41,7 +41,7 @@ void add_products(LayerWork& work, const Convolution& convolution, const CellSha
   work.backward_flops += 2 * flops;
 }
 
-/// Statistics take one more reading.
+/// Batch norm statistics take one more read.
 void add_around(LayerWork& work, const Convolution& convolution, const CellShape& shape) {
   const double in = convolution.numbers_in() * shape.activation_size;
   const double out = convolution.numbers_out() / shape.tensor * shape.activation_size;
@@ -99,7 +99,7 @@ double strided(double side, double stride) { return std::ceil(side / stride); }
 double images_of(const CellShape& shape) {
   if (shape.context == 1) return shape.microbatch / shape.slices;
   throw InputError("",
-                   "images have no sequence that context parallelism could cut; context must "
+                   "images have no sequence for context parallelism to shard; context must "
                    "be 1");
 }
 

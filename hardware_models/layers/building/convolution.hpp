@@ -5,13 +5,13 @@
 
 namespace penstock {
 
-/// A convolution of images, perhaps with what often stands around it: ReLU, convolution, batch
-/// norm. Edges are padded: a stride of n leaves every n-th place, the first included.
+/// A convolution of images, optionally with ReLU before and batch norm after it. Edges are padded:
+/// a stride of n keeps every n-th pixel, starting with the first.
 struct Convolution {
   double examples = 1;
   double channels_in = 1;
   double channels_out = 1;
-  double height = 1;  // of what comes in
+  double height = 1;  // of the input
   double width = 1;
   double kernel_height = 1;
   double kernel_width = 1;
@@ -20,23 +20,23 @@ struct Convolution {
   bool relu = false;
   bool batch_norm = false;
   bool bias = false;
-  /// Each example has weights of its own. They are made elsewhere, where their gradients are needed
-  /// for more than W: both gradients are taken in I.
+  /// Each example has its own weights, computed elsewhere. Their gradients are needed beyond W, so
+  /// I computes both gradients.
   bool weights_by_example = false;
 
   double weights() const;
-  double numbers_in() const;  // of all examples
+  double numbers_in() const;  // over all examples
   double numbers_out() const;
 };
 
-/// How long a side of an image is after a stride.
+/// The length of an image side after a stride.
 double strided(double side, double stride);
 
-/// The examples of a cell. Throws InputError where a sequence would be cut, which images have not.
+/// The examples of a cell. Throws InputError under context parallelism: images have no sequence.
 double images_of(const CellShape& shape);
 
-/// Adds parameters, FLOPs, kernels and what is kept: the input of the convolution and that of the
-/// norm. A tensor group shares the channels that come out, and gathers them.
+/// Adds parameters, FLOPs, kernels and kept bytes (inputs of convolution and norm). A tensor group
+/// shards the output channels and gathers them.
 void add_convolution(LayerWork& work, const Convolution& convolution, const CellShape& shape);
 
 }  // namespace penstock

@@ -12,8 +12,8 @@ Convolution convolution_of(const LayerNumbers& numbers, const CellShape& shape) 
   const double groups = numbers["groups"];
   for (const char* channels : {"channels_in", "channels_out"}) {
     if (std::fmod(numbers[channels], groups) == 0) continue;
-    throw InputError("/groups", fmt::format("{} groups do not divide the {} of {}; they must",
-                                            groups, numbers[channels], channels));
+    throw InputError("/groups", fmt::format("{} groups do not divide the {} of {}", groups,
+                                            numbers[channels], channels));
   }
   numbers.share("channels_out", shape.tensor);
   return {.examples = images_of(shape),

@@ -7,12 +7,12 @@
 namespace penstock {
 namespace {
 
-/// A token of a slice sees those of the slices before it, and no later ones.
+/// A token of a slice attends to tokens of the same and earlier slices.
 double keys_there(const CoreAttention& core, const CellShape& shape) {
   return core.causal ? shape.sequence * (1 + 1 / shape.slices) / 2 : shape.sequence;
 }
 
-/// The numbers of keys and values of so many tokens.
+/// The values in the keys and values of this many tokens.
 double keys_and_values(const CoreAttention& core, double tokens) {
   return tokens * core.kv_heads * (core.query_size + core.value_size);
 }
@@ -34,7 +34,7 @@ void add_flash(LayerWork& work, const CoreAttention& core, const CellShape& shap
   kernel.flops *= 1 + core.value_size / core.query_size;
   kernel.bytes = numbers * shape.activation_size + log_sums;
   work.kernels.push_back(kernel);
-  // Four products, and the scores once more. That one takes time, but is no FLOPs of the model.
+  // Four products, and the scores once more: that one takes time but is no model FLOPs.
   kernel.pass = Pass::backward_input;
   kernel.flops *= 2 + core.query_size / (core.query_size + core.value_size);
   kernel.bytes = 2 * numbers * shape.activation_size + log_sums;
@@ -54,13 +54,13 @@ void add_products(LayerWork& work, const CoreAttention& core, const CellShape& s
   };
   add(Pass::forward, rows, core.query_size, keys);
   add(Pass::forward, rows, keys, core.value_size);
-  add(Pass::backward_input, rows, core.value_size, keys);  // of probabilities
-  add(Pass::backward_input, keys, rows, core.value_size);  // of values
-  add(Pass::backward_input, rows, keys, core.query_size);  // of queries
-  add(Pass::backward_input, keys, rows, core.query_size);  // of keys
+  add(Pass::backward_input, rows, core.value_size, keys);  // gradient of probabilities
+  add(Pass::backward_input, keys, rows, core.value_size);  // gradient of values
+  add(Pass::backward_input, rows, keys, core.query_size);  // gradient of queries
+  add(Pass::backward_input, keys, rows, core.query_size);  // gradient of keys
 }
 
-/// Softmax and dropout over all scores, which selective recomputation makes again.
+/// Softmax and dropout over all scores; selective recomputation repeats them.
 void add_scores(LayerWork& work, const CoreAttention& core, const CellShape& shape) {
   const double scores = shape.tokens() * core.heads * keys_of_token(core, shape);
   const double bytes = scores * shape.activation_size;
@@ -76,7 +76,7 @@ void add_scores(LayerWork& work, const CoreAttention& core, const CellShape& sha
 
 void add_ring(LayerWork& work, const CoreAttention& core, const CellShape& shape) {
   if (shape.context == 1) return;
-  // A slice needs the keys of those before it too, which lie on all devices of the group.
+  // A slice also needs the keys of earlier slices, spread over all devices of the group.
   const double keys = shape.microbatch * keys_there(core, shape) / shape.context;
   const double bytes =
       keys_and_values(core, shape.slices == 1 ? shape.tokens() : keys) * shape.activation_size;
@@ -87,7 +87,7 @@ void add_ring(LayerWork& work, const CoreAttention& core, const CellShape& shape
                   .selective = !core.flash};
   work.collectives.push_back(ring);
   ring.pass = Pass::backward_input;
-  ring.bytes = 2 * bytes;  // gradients go around with them
+  ring.bytes = 2 * bytes;  // gradients travel with them
   ring.selective = false;
   work.collectives.push_back(ring);
   work.workspace_bytes += 2 * bytes;
@@ -98,7 +98,7 @@ void add_ring(LayerWork& work, const CoreAttention& core, const CellShape& shape
 double keys_of_token(const CoreAttention& core, const CellShape& shape) {
   if (!core.flash) return keys_there(core, shape);
   const double most = core.window > 0 ? std::min(core.window, shape.sequence) : shape.sequence;
-  // The first tokens see fewer: what lies before the first one is missing.
+  // The first tokens see fewer keys: the window reaches past the start.
   return core.causal ? most * (1 - most / (2 * shape.sequence)) : most;
 }
 

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-/// The outputs of the first dense layer for one token.
+/// Outputs of the first dense layer per token.
 double wide(const FeedForward& network) { return network.intermediate * (network.gated ? 2 : 1); }
 
 }  // namespace

@@ -20,8 +20,8 @@ double LayerNumbers::share(std::string_view name, double degree, std::string_vie
   if (std::fmod(value, degree) == 0) return value / degree;
   throw InputError(
       pointer_step(name),
-      fmt::format("{} cannot be shared by the {} devices of {} parallelism; it must be "
-                  "a multiple of that",
+      fmt::format("{} is not divisible among {} devices of {} parallelism; it must be a multiple "
+                  "of that",
                   value, degree, group));
 }
 

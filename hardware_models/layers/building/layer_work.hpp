@@ -14,45 +14,46 @@
 
 namespace penstock {
 
-/// What one layer has, keeps and runs. Bytes, kernels and collectives are those of one device and
-/// one cell; parameters and FLOPs are those of the whole layer.
+/// The sizes, memory and kernels of one layer. Bytes, kernels and collectives are per device and
+/// cell; parameters and FLOPs are those of the whole layer.
 struct LayerWork {
   double parameters = 0;
-  double active_parameters = 0;       // that one token meets
+  double active_parameters = 0;       // used by one token
   double held_parameters = 0;         // on one device, without experts
   double held_expert_parameters = 0;  // on one device
-  double tied_parameters = 0;       // of those held, what an embedding on the same device holds too
-  double forward_flops = 0;         // of a cell, over all devices that share it
-  double backward_flops = 0;        // I and W
-  double full_attention_flops = 0;  // what forward_flops has more where a mask saves nothing
+  double tied_parameters = 0;         // of those held, shared with an embedding on the same device
+  double forward_flops = 0;           // of a cell, over all devices that share it
+  double backward_flops = 0;          // I and W
+  double full_attention_flops = 0;    // what forward_flops would add without a mask
 
-  double input_bytes = 0;              // all that full recomputation keeps of a layer
-  double output_bytes = 0;             // what goes on to the next layer
-  double kept_bytes = 0;               // from F to the end of B, input included
-  double kept_selective_bytes = 0;     // the same with selective recomputation
-  std::optional<double> weight_bytes;  // of these, what W reads: inputs of products; else all
-  double pending_weight_bytes = 0;     // gradients of outputs that wait for W
-  double workspace_bytes = 0;          // while any pass runs
+  double input_bytes = 0;           // what full recomputation keeps of a layer
+  double output_bytes = 0;          // input of the next layer
+  double kept_bytes = 0;            // from F to the end of B, input included
+  double kept_selective_bytes = 0;  // with selective recomputation
+  std::optional<double>
+      weight_bytes;                 // of kept_bytes, what W reads: inputs of products; default all
+  double pending_weight_bytes = 0;  // gradients of outputs kept for W
+  double workspace_bytes = 0;       // while any pass runs
 
   std::vector<Kernel> kernels;
   std::vector<Collective> collectives;
 
-  // Times of a cell, where the layer is known by them and not by its kernels.
+  // Times of a cell, for a layer given by times instead of kernels.
   std::optional<double> forward_us;
   std::optional<double> backward_us;
   std::optional<double> backward_input_us;
   std::optional<double> backward_weight_us;
 };
 
-/// What a number is otherwise, where not giving it means something of its own.
+/// Default of a parameter whose absence has a meaning of its own.
 constexpr double absent = std::numeric_limits<double>::quiet_NaN();
 
-/// A number that says whether something is there.
+/// A parameter that is 0 or 1.
 constexpr Parameter flag(std::string_view name, std::string_view summary, double otherwise) {
   return {name, summary, otherwise, 0, 1};
 }
 
-/// The numbers of a layer, defaults filled in.
+/// The parameters of a layer, defaults filled in.
 class LayerNumbers {
  public:
   explicit LayerNumbers(std::map<std::string, double, std::less<>> values)
@@ -60,9 +61,9 @@ class LayerNumbers {
 
   double operator[](std::string_view name) const;
   bool is(std::string_view name) const { return (*this)[name] != 0; }
-  /// The number, unless it is absent.
+  /// The parameter, unless it is absent.
   std::optional<double> given(std::string_view name) const;
-  /// What each device of a group of `degree` has of it. Throws InputError unless it comes out even.
+  /// One device's share in a group of `degree`. Throws InputError unless it divides evenly.
   double share(std::string_view name, double degree, std::string_view group = "tensor") const;
 
  private:

@@ -3,7 +3,7 @@
 namespace penstock {
 namespace {
 
-/// Bytes of a collective are those of the whole tensor.
+/// The bytes of a collective are those of the whole tensor.
 void add(LayerWork& work, const CellShape& shape, Pass pass, CollectiveKind kind, double numbers) {
   const double bytes = shape.tokens() * numbers * shape.activation_size;
   work.collectives.push_back({.pass = pass, .kind = kind, .group = Group::tensor, .bytes = bytes});

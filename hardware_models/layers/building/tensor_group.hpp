@@ -5,13 +5,13 @@
 
 namespace penstock {
 
-/// Adds what the devices of a tensor group pass where tokens of so many numbers go into products
-/// that are cut by columns. With sequence parallelism they are gathered, and again for W, since
-/// what was gathered is not kept; without it each device has them, and sums their gradients.
+/// Adds the collectives of a tensor group before products split by columns. With sequence
+/// parallelism the input is all-gathered, and again for W, since it is not kept; without it each
+/// device has the input and gradients are all-reduced.
 void enter_tensor_group(LayerWork& work, const CellShape& shape, double numbers);
 
-/// The same where tokens come out of products that are cut by rows, each device with a part of the
-/// sum. `backward` is the pass that the gradients come in.
+/// Adds the collectives after products split by rows, when each device has a partial sum.
+/// `backward` is the pass in which the gradients arrive.
 void leave_tensor_group(LayerWork& work, const CellShape& shape, double numbers,
                         Pass backward = Pass::backward_input);
 

@@ -13,26 +13,25 @@
 
 namespace penstock {
 
-/// Machines and what joins them.
+/// Machines and their interconnect.
 struct Cluster {
   Topology topology;
   std::vector<Node> devices;
-  std::vector<Node> host_of;  // by device: the memory of the host of its machine
+  std::vector<Node> host_of;  // by device: the host memory of its machine
 };
 
-/// What a parameter of a topology measures.
+/// The unit of a topology parameter.
 enum class Measure : std::uint8_t { count, bandwidth_bytes_per_s, latency_us };
 
-/// A parameter that a kind of topology takes.
+/// A parameter of a topology.
 struct TopologyParameter {
   std::string_view name;
   std::string_view summary;
   Measure measure;
-  std::optional<double> otherwise;  // what it is when it is not given; without: it must be given
+  std::optional<double> otherwise;  // default; without it the parameter is required
 };
 
-/// A link of some speed takes two parameters: "nic" has nic_bandwidth_bytes_per_s and
-/// nic_latency_us.
+/// A link has two parameters: "nic" has nic_bandwidth_bytes_per_s and nic_latency_us.
 class TopologyParameters {
  public:
   explicit TopologyParameters(std::map<std::string, double, std::less<>> values)

@@ -7,11 +7,10 @@
 
 namespace penstock {
 
-// Parameters that several kinds share. Their defaults are those of a machine with eight H100 SXM:
-// NVLink 4 with 450 GB/s and PCIe 5.0 x16 with 64 GB/s each way, a NIC with 400 Gbit/s a device.
-constexpr TopologyParameter devices_per_node{"devices_per_node",
-                                             "devices of one machine, all on its NVSwitch",
-                                             Measure::count, std::nullopt};
+// Shared parameters. Defaults: eight H100 SXM per machine, NVLink 4 with 450 GB/s and PCIe 5.0 x16
+// with 64 GB/s each way, one 400 Gbit/s NIC per device.
+constexpr TopologyParameter devices_per_node{
+    "devices_per_node", "devices per machine, on one NVSwitch", Measure::count, std::nullopt};
 constexpr TopologyParameter nvlink_bandwidth{"nvlink_bandwidth_bytes_per_s",
                                              "of a device to and from its NVSwitch, each way",
                                              Measure::bandwidth_bytes_per_s, 450e9};
@@ -28,8 +27,8 @@ constexpr TopologyParameter nic_bandwidth{"nic_bandwidth_bytes_per_s",
 constexpr TopologyParameter nic_latency{"nic_latency_us", "of a NIC to or from the network",
                                         Measure::latency_us, 0};
 
-/// Machines of equal size, the last perhaps with fewer devices. By device: its NVSwitch, the link
-/// that comes from there, its NIC and the link that leads there.
+/// Machines of equal size, the last possibly smaller. By device: its NVSwitch, the link from it,
+/// its NIC and the link to it.
 struct Machines {
   Cluster cluster;
   std::vector<Node> nvswitch;
@@ -38,12 +37,12 @@ struct Machines {
   std::vector<std::uint32_t> to_nic;
 };
 
-/// Each device has a link each way to the NVSwitch of its machine, and one each way over PCIe to
-/// the memory of its host. There are no NICs yet.
+/// Each device has links each way to the NVSwitch of its machine and over PCIe to host memory. No
+/// NICs yet.
 Machines nvswitch_machines(std::uint32_t devices, std::uint32_t per_machine,
                            const TopologyParameters& parameters);
 
-/// Gives each device a NIC, each way over PCIe.
+/// Gives each device a NIC over PCIe.
 void add_nics(Machines& machines, const TopologyParameters& parameters);
 
 }  // namespace penstock

@@ -7,13 +7,13 @@
 namespace penstock {
 namespace {
 
-/// Held by an activation, rather than by a transfer or for the whole run.
+/// Whether an activation holds the buffer (not a transfer, not the whole run).
 bool is_of_activation(BufferKind kind) {
   return kind == BufferKind::stash || kind == BufferKind::input_stash ||
          kind == BufferKind::recomputed || kind == BufferKind::pending_weight;
 }
 
-/// What the actions of a class take of memory, less what they give back.
+/// Memory that actions of a class allocate, minus what they free.
 std::int64_t taken_by(const WorkClass& work, const Plan& plan, const Costs& costs) {
   std::int64_t bytes = 0;
   for (const MemoryEffect& effect : work.effects) {
@@ -24,7 +24,7 @@ std::int64_t taken_by(const WorkClass& work, const Plan& plan, const Costs& cost
   return bytes;
 }
 
-/// The field for the time of a pass; null for what has none.
+/// The field for the time of a pass; null for other passes.
 Time* time_of(Pass pass, StagePrice& price) {
   switch (pass) {
     case Pass::forward:
@@ -53,7 +53,7 @@ std::vector<StagePrice> stage_prices(const Plan& plan, const Costs& costs) {
     const WorkClass& work = plan.classes[c];
     const std::size_t stage = index(work.stage);
     if (Time* time = time_of(work.pass, prices[stage])) {
-      // Of one pass there are several classes where some microbatches are made again.
+      // Recomputed microbatches have work classes of their own, so a pass may have several.
       Time& longest = longest_of[{stage, work.pass}];
       const Time takes = costs.duration[c] + costs.latency[c];
       if (takes > longest) *time += takes - longest;
@@ -67,7 +67,7 @@ std::vector<StagePrice> stage_prices(const Plan& plan, const Costs& costs) {
     }
   }
   for (std::size_t stage = 0; stage < prices.size(); ++stage) {
-    // What R brings back is there for a moment only, and no reason to hold forwards up.
+    // What R restores lives briefly: no reason to delay forwards.
     if (kept[stage] <= 0) continue;
     prices[stage].activation_bytes = static_cast<std::uint64_t>(kept[stage]);
     prices[stage].pending_bytes =

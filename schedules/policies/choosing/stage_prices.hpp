@@ -8,21 +8,21 @@
 
 namespace penstock {
 
-/// What one microbatch takes in a stage, for policies that plan ahead.
+/// Time and memory of one microbatch in a stage, for policies that plan ahead.
 struct StagePrice {
   Time forward{};
-  Time input{};        // I
-  Time weight{};       // W
-  Time to_next{};      // of an activation, from the end of F until the next stage has it
-  Time to_previous{};  // of a gradient, from the end of I
-  std::uint64_t activation_bytes = 1;  // from F on
-  std::uint64_t pending_bytes = 1;     // of them, those that W still holds once I has ended
+  Time input{};                        // I
+  Time weight{};                       // W
+  Time to_next{};                      // activation: from the end of F until the next stage has it
+  Time to_previous{};                  // gradient: from the end of I
+  std::uint64_t activation_bytes = 1;  // allocated by F
+  std::uint64_t pending_bytes = 1;     // the share that W still holds after I
 
   friend bool operator==(const StagePrice&, const StagePrice&) = default;
 };
 
-/// The prices of each stage of a plan whose backwards are split. Stages that keep no bytes keep
-/// one, up to the end of W. Transfers are priced as if each were alone.
+/// The prices of each stage of a plan with split backwards. Stages without buffers hold one byte
+/// until W ends. Transfers are priced without contention.
 std::vector<StagePrice> stage_prices(const Plan& plan, const Costs& costs);
 
 }  // namespace penstock

@@ -10,17 +10,17 @@ namespace {
 
 constexpr Time never = max_time;
 
-/// The shortest wait that is used for a W: any, or half or all of what it takes.
+/// The shortest wait that is filled with a W: any, half a W, or a whole W.
 enum class Wait : std::uint8_t { any, half, whole };
 
-/// In which the attempts differ.
-struct Manner {
-  std::uint32_t reach;  // microbatches in flight: so many times p-r,
-  std::uint32_t less;   // less so many
+/// The settings in which attempts differ.
+struct SearchSettings {
+  std::uint32_t reach;  // microbatches in flight: this times p-r,
+  std::uint32_t less;   // minus this
   Wait wait;
 };
 
-constexpr Manner manners[] = {
+constexpr SearchSettings all_settings[] = {
     {1, 0, Wait::any}, {1, 0, Wait::half}, {1, 0, Wait::whole},
     {2, 1, Wait::any}, {2, 1, Wait::half}, {2, 1, Wait::whole},
     {2, 0, Wait::any}, {2, 0, Wait::half}, {2, 0, Wait::whole},
@@ -31,13 +31,13 @@ Time shortest_wait(Time weight, Wait wait) {
   return wait == Wait::whole ? weight : Time{weight.picoseconds / 2};
 }
 
-/// What a rank may hold: activations at their largest.
+/// The most bytes that a rank may hold.
 std::uint64_t bytes_of(std::uint32_t activations, const StagePrice& price) {
   const std::uint64_t one = std::max(price.activation_bytes, price.pending_bytes);
   return activations > UINT64_MAX / one ? UINT64_MAX : one * activations;
 }
 
-/// A stage on its way through its microbatches.
+/// The progress of a stage through its microbatches.
 struct Row {
   StagePrice price;
   std::uint32_t most_in_flight = 1;
@@ -45,7 +45,7 @@ struct Row {
   Time shortest_wait{};
 
   std::vector<Pass> passes;
-  std::vector<Time> activations;  // when each is there to be read, as far as that is known
+  std::vector<Time> activations;  // arrival time of each, as far as known
   std::vector<Time> gradients;
   std::uint32_t forwards = 0;
   std::uint32_t inputs = 0;
@@ -54,24 +54,24 @@ struct Row {
   std::uint64_t peak = 0;
   Time free_at{};
   Time began = never;
-  Time wakes = never;  // when it decides what comes next
+  Time wakes = never;  // time of its next decision
 };
 
-/// How good rows are, less is better: the longest span of a rank, the makespan, the bytes held.
+/// The quality of rows, lower is better: longest busy span of a rank, makespan, bytes held.
 using Score = std::tuple<Time, Time, std::uint64_t>;
 
 /// One greedy run through the work.
 class Attempt {
  public:
   Attempt(std::span<const StagePrice> prices, std::uint32_t microbatches, std::uint32_t activations,
-          const Manner& manner)
+          const SearchSettings& settings)
       : microbatches_(microbatches), rows_(prices.size()) {
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       const auto behind = static_cast<std::uint32_t>(rows_.size() - r);
       rows_[r].price = prices[r];
-      rows_[r].most_in_flight = manner.reach * behind - manner.less;
+      rows_[r].most_in_flight = settings.reach * behind - settings.less;
       rows_[r].most_bytes = bytes_of(activations, prices[r]);
-      rows_[r].shortest_wait = shortest_wait(prices[r].weight, manner.wait);
+      rows_[r].shortest_wait = shortest_wait(prices[r].weight, settings.wait);
     }
   }
 
@@ -105,7 +105,7 @@ class Attempt {
   }
 
  private:
-  /// When the next F could start, as far as that is known.
+  /// The earliest start of the next F, as far as known.
   static Time next_forward(const Row& row) {
     const bool full = row.bytes + row.price.activation_bytes > row.most_bytes;
     const bool far_ahead = row.forwards - row.inputs >= row.most_in_flight;
@@ -168,7 +168,7 @@ class Attempt {
     if (r > 0) hand_over(r - 1, rows_[r - 1].gradients, row.free_at + row.price.to_previous);
   }
 
-  /// A neighbour learns when something will be there.
+  /// Announces an arrival time to a neighbour.
   void hand_over(std::size_t r, std::vector<Time>& arrivals, Time arrival) {
     arrivals.push_back(arrival);
     wake(r, std::max(arrival, rows_[r].free_at));
@@ -184,7 +184,7 @@ class Attempt {
 
   std::uint32_t microbatches_;
   std::vector<Row> rows_;
-  std::set<std::pair<Time, std::size_t>> awake_;  // at one moment the last stage comes first
+  std::set<std::pair<Time, std::size_t>> awake_;  // at equal times the last stage comes first
 };
 
 }  // namespace
@@ -194,8 +194,8 @@ std::vector<std::vector<Pass>> zero_bubble_rows(std::span<const StagePrice> pric
                                                 std::uint32_t activations) {
   std::vector<std::vector<Pass>> best;
   Score best_score{};
-  for (const Manner& manner : manners) {
-    Attempt attempt(prices, microbatches, activations, manner);
+  for (const SearchSettings& settings : all_settings) {
+    Attempt attempt(prices, microbatches, activations, settings);
     attempt.run();
     const Score score = attempt.score();
     if (!best.empty() && score >= best_score) continue;

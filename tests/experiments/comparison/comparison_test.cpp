@@ -165,7 +165,7 @@ TEST_CASE("what cannot be compared is refused with the file at fault") {
   const std::string unnamed = files.scratch.file("cut", timeline.substr(0, 900));
   CHECK(contains(refusal(unnamed), unnamed + ": it was cut off"));
   const std::string garbage = files.scratch.file("x.timeline", "\xff\x00garbage");
-  CHECK(refusal(garbage) == garbage + ": it is not a timeline file");
+  CHECK(refusal(garbage) == garbage + ": not a timeline file");
   const std::string binary = files.scratch.file("x.bin", std::string("\x7f"
                                                                      "ELF\0\0\1",
                                                                      7));

@@ -460,11 +460,10 @@ TEST_CASE("the optimizer is the command's; one that is not known keeps what Adam
 TEST_CASE("a number that does not go with a degree is told by the kind of its layer") {
   const ModelFile file = megatron_args_model(least);
   const LayerSpec attention = layer(file, "attention");
-  CHECK_THROWS_WITH_AS(
-      (void)work_of(attention, CellShape{.tensor = 3}),
-      "a layer of kind \"attention\", heads: 8 cannot be shared by the 3 devices of "
-      "tensor parallelism; it must be a multiple of that",
-      InputError);
+  CHECK_THROWS_WITH_AS((void)work_of(attention, CellShape{.tensor = 3}),
+                       "a layer of kind \"attention\", heads: 8 is not divisible among 3 devices "
+                       "of tensor parallelism; it must be a multiple of that",
+                       InputError);
 }
 
 TEST_CASE("what only a run would tell is refused where it matters, with its line") {

@@ -67,10 +67,10 @@ TEST_CASE("an action in the wrong place is a fault of its cell, blanks counted")
   CHECK(fault_of("0F0,,0B0\n,0F1") ==
         "row 1, column 1: 0F1 puts stage 0 on rank 1, but row 0 names it already; a stage belongs "
         "to one rank");
-  CHECK(fault_of("0F0,,0F0,0B0") == "row 0, column 2: 0F0 stands twice");
-  CHECK(fault_of("0F0,0B0,0B0") == "row 0, column 2: 0B0 stands twice");
-  CHECK(fault_of("0F0,0B0\n,1B0,1F0") == "row 1, column 1: 1B0 stands before 1F0");
-  CHECK(fault_of("0F0,0W0,0I0") == "row 0, column 1: 0W0 stands without 0I0 before it");
+  CHECK(fault_of("0F0,,0F0,0B0") == "row 0, column 2: 0F0 occurs twice");
+  CHECK(fault_of("0F0,0B0,0B0") == "row 0, column 2: 0B0 occurs twice");
+  CHECK(fault_of("0F0,0B0\n,1B0,1F0") == "row 1, column 1: 1B0 precedes 1F0");
+  CHECK(fault_of("0F0,0W0,0I0") == "row 0, column 1: 0W0 has no 0I0 before it");
   CHECK(fault_of("0F0,0I0,0B0") ==
         "row 0, column 2: 0B0 is mixed with 0I0; the backward of one microbatch is either B, or I "
         "and W");
@@ -78,7 +78,7 @@ TEST_CASE("an action in the wrong place is a fault of its cell, blanks counted")
         "row 0, column 2: 0W0 is mixed with 0B0; the backward of one microbatch is either B, or I "
         "and W");
   CHECK(fault_of("(0F0;0B0)OVERLAP_F_B") ==
-        "row 0, column 0: 0B0 stands in one cell with 0F0, which it needs");
+        "row 0, column 0: 0B0 shares a cell with 0F0, which it needs");
 }
 
 TEST_CASE("what is missing is a fault of the end of the row that lacks it") {
@@ -89,7 +89,7 @@ TEST_CASE("what is missing is a fault of the end of the row that lacks it") {
 
 TEST_CASE("a microbatch belongs to one chain") {
   CHECK(fault_of("0F0,0F1,0B0,0B1,1F1,1B1", {{Stage{0}}, {Stage{1}}}) ==
-        "row 0, column 4: 1F1 runs microbatch 1 in chain 1, but chain 0 runs it already");
+        "row 0, column 4: 1F1 runs microbatch 1 in chain 1, but chain 0 already runs it");
   CHECK(fault_of("0F0,0F1,0B0,0B1,1F2,1B2", {{Stage{0}}, {Stage{1}}}) == "fine");
 }
 
@@ -100,8 +100,8 @@ TEST_CASE("chains that do not fit the stages are an error of the caller, not of 
 TEST_CASE("ranks that wait for each other are a deadlock, with the whole circle") {
   // Rank 0 wants the gradient of 0 before it sends 1; rank 1 wants 1 first.
   CHECK(fault_of("0F0,,0B0,0F1,0B1\n1F1,1F0,1B0,1B1") ==
-        "row 0, column 2: deadlock: 0B0 of rank 0 waits for 1B0 of rank 1, which stands behind "
-        "1F1; 1F1 of rank 1 waits for 0F1 of rank 0, which stands behind 0B0");
+        "row 0, column 2: deadlock: 0B0 of rank 0 waits for 1B0 of rank 1, which follows 1F1; 1F1 "
+        "of rank 1 waits for 0F1 of rank 0, which follows 0B0");
 }
 
 TEST_CASE("an action that reads from another rank stands behind its RECV") {

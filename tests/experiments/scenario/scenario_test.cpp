@@ -159,9 +159,9 @@ TEST_CASE("an option or size that a rule does not have is refused with the rule"
   CHECK(scenario_with("/schedule/group=2") ==
         "s.json: /schedule/group: unknown option \"group\"; 1f1b takes no options");
   CHECK(scenario_with("/parallel/chunks=2", "/parallel/pipeline=1") ==
-        "s.json: /schedule: 1f1b: there are 2 chunks a rank; this schedule has one");
+        "s.json: /schedule: 1f1b: needs 1 chunk per rank, got 2: set /parallel/chunks=1");
   CHECK(scenario_with("/schedule/name=interleaved-1f1b", "/schedule/group=0") ==
-        "s.json: /schedule: interleaved-1f1b: group is \"0\"; it must be a positive whole number");
+        "s.json: /schedule: interleaved-1f1b: group is \"0\": must be a positive whole number");
   // Two stages on two ranks, one chunk each: a group of 1 is smaller than the ranks are many.
   CHECK(
       scenario_with("/schedule/name=interleaved-1f1b", "/parallel/pipeline=2", "/schedule/group=1")
@@ -178,7 +178,7 @@ TEST_CASE("numbers beyond the limits are refused before anything is allocated") 
   CHECK(scenario_with("/hardware/devices=1000000") ==
         "s.json: /parallel/pipeline: 1000000 ranks are too many; at most 16384");
   CHECK(scenario_with("/schedule/microbatches=16777216") ==
-        "s.json: /schedule: 1f1b: 2 stages times 16777216 microbatches are too many; at most "
+        "s.json: /schedule: 1f1b: 2 stages times 16777216 microbatches are too many: at most "
         "100000000 actions");
   CHECK(scenario_with("/schedule/microbatches=18446744073709551616")
             .starts_with("s.json: /schedule/microbatches: "));
@@ -208,9 +208,9 @@ TEST_CASE("sizes that contradict each other are refused at the one to change") {
         "s.json: /parallel/pipeline: it is missing; a model given by layers needs the number of "
         "pipeline ranks, or \"devices\" under /hardware");
   CHECK(outcome_of(layered, {"/hardware/devices=5"}) ==
-        "s.json: /model: 4 layers cannot fill 5 stages; each stage needs at least one layer");
+        "s.json: /model: 4 layers cannot fill 5 stages: each stage needs at least one layer");
   CHECK(scenario_with("/hardware/transfer_us=1", "/hardware/latency_us=1") ==
-        "s.json: /hardware: transfer_us stands beside latency_us or bandwidth_bytes_per_s; give a "
+        "s.json: /hardware: transfer_us conflicts with latency_us or bandwidth_bytes_per_s; give a "
         "pure delay, or a latency with a bandwidth");
 }
 
@@ -244,16 +244,14 @@ TEST_CASE("a partition that does not fit the model or the schedule is refused") 
   CHECK(outcome_of(layered, {"/partition={\"name\":\"even\",\"stages\":[[0,1],[2,3]]}"}) ==
         "s.json: /partition: give one of \"name\", \"stages\" and \"file\"");
   CHECK(outcome_of(layered, {"/model/edges=[[0,4]]"}) ==
-        "s.json: /model/edges/0: there is no layer 4; layers are 0 to 3");
-  CHECK(
-      outcome_of(layered, {"/model/edges=[[0,1],[1,0]]"}) ==
-      "s.json: /model/edges: layer 0 waits for itself through a cycle of edges; a model is a graph "
-      "without cycles");
+        "s.json: /model/edges/0: unknown layer 4; layers are 0 to 3");
+  CHECK(outcome_of(layered, {"/model/edges=[[0,1],[1,0]]"}) ==
+        "s.json: /model/edges: layer 0 depends on itself through a cycle of edges; a model is a "
+        "graph without cycles");
   // Also where the cycle lies within one given stage.
-  CHECK(
-      outcome_of(layered, {"/model/edges=[[1,1]]", "/partition/stages=[[0,1],[2,3]]"}) ==
-      "s.json: /model/edges: layer 1 waits for itself through a cycle of edges; a model is a graph "
-      "without cycles");
+  CHECK(outcome_of(layered, {"/model/edges=[[1,1]]", "/partition/stages=[[0,1],[2,3]]"}) ==
+        "s.json: /model/edges: layer 1 depends on itself through a cycle of edges; a model is a "
+        "graph without cycles");
   CHECK(scenario_with("/model/edges=[[0,1]]") ==
         "s.json: /model/edges: stages are a chain; edges go with \"layers\"");
 }
@@ -277,9 +275,9 @@ TEST_CASE("given ranks must fit the stages and the rule") {
   // waits only for the first gradient: rank 1 does F0 1-2, F2 3-4, B0 4-6.
   CHECK(scenario_with(gpipe, "/partition/ranks=[[0],[1,2]]") == "makespan 14");
   CHECK(scenario_with("/partition/ranks=[[0],[1,2]]") ==
-        "s.json: /schedule: 1f1b: stage 1 has 2 replicas; 1f1b is defined for one");
+        "s.json: /schedule: 1f1b: stage 1 has 2 replicas; 1f1b supports one");
   CHECK(scenario_with(gpipe, "/partition/ranks=[[0],[0]]") ==
-        "s.json: /schedule: gpipe: rank 0 holds several stages; gpipe has one a rank");
+        "s.json: /schedule: gpipe: rank 0 holds several stages; gpipe needs one per rank");
   CHECK(
       scenario_with(gpipe, "/partition/ranks=[[0],[1],[2]]") ==
       "s.json: /model/stages: there are 2 stages, but the schedule has 3 model stages on 3 ranks");
@@ -412,7 +410,7 @@ TEST_CASE("an order from a file lies beside its scenario, and its faults name th
   };
   const std::string good = "0F0,0B0\n1F0,1B0\n";
   CHECK(outcome(good) == "makespan 6");
-  CHECK(outcome("0F0,,0B0,0B0\n1F0,1B0\n") == "order.csv: row 0, column 3: 0B0 stands twice");
+  CHECK(outcome("0F0,,0B0,0B0\n1F0,1B0\n") == "order.csv: row 0, column 3: 0B0 occurs twice");
   CHECK(
       outcome("0F0,0B0\n1F0,1B0,0F1\n") ==
       "order.csv: row 1, column 2: 0F1 puts stage 0 on rank 1, but row 0 names it already; a stage "

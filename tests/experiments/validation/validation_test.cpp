@@ -218,7 +218,7 @@ TEST_CASE("validation: what a backend does not run is refused with the reason") 
         "cpu_logical does not run this scenario: actions wait for memory");
   CHECK(refusal({"/model/stages=[{\"forward_us\": 0, \"backward_us\": 0}, "
                  "{\"forward_us\": 0, \"backward_us\": 0}]"}) ==
-        "no action takes any time: there is nothing to measure");
+        "no action takes any time: nothing to measure");
 }
 
 // Two mlp layers on two ranks, no loss of their own: a pipeline of a few thousand FLOP.
@@ -275,8 +275,8 @@ TEST_CASE("validation: where layers are not run it says why, and runs busy kerne
   };
   CHECK(validated().why_busy == "the model states times, not kinds of layers");
   CHECK(reason(small_layers, {"/model/layers/0/dropout=0.1"}) ==
-        "there are no kernels for every layer of kind \"mlp\": \"dropout\" 0.1: the mlp kernel "
-        "drops nothing; 0 is run");
+        "there are no kernels for some layers of kind \"mlp\": \"dropout\" 0.1: the mlp kernel has "
+        "no dropout; set it to 0");
   CHECK(reason(small_layers, {"/model/layers/0/intermediate=10000000"}) ==
         "an iteration has 3.84e+09 FLOP; 2e+09 are the most");
   // 4e7 weights five times: as they are, two versions more, and gradients twice.
@@ -340,8 +340,7 @@ TEST_CASE("validation: too many ranks are in the way of this machine, and it say
     stages += std::string(stage > 0 ? "," : "") + "{\"forward_us\": 1, \"backward_us\": 2}";
   }
   CHECK_THROWS_WITH_AS(validated_on("cpu_realtime", {stages + "]", "/hardware/devices=257"}),
-                       "cpu_realtime: 257 ranks, each a thread; 256 are the most",
-                       std::runtime_error);
+                       "cpu_realtime: 257 ranks, one thread each; at most 256", std::runtime_error);
 }
 
 }  // namespace penstock::testing

@@ -148,7 +148,7 @@ TEST_CASE("members that no way joins are refused") {
   const Router router(std::move(topology));
   CHECK(flows_us({{{{0, 1, 1e6}}, 3}}, router, {one, other}) == doctest::Approx(3000));
   CHECK_THROWS_WITH_AS(flows_us({{{{1, 0, 1e6}}, 1}}, router, {one, other}),
-                       "no way leads from member 1 of a group to member 0; join them", InputError);
+                       "no route from member 1 of a group to member 0; connect them", InputError);
 }
 
 }  // namespace penstock::testing

@@ -63,7 +63,7 @@ struct Load {
 /// How long a round takes when each member sends and receives what it has to over links of its own.
 double busiest_us(const Round& round, const CollectiveCall& call) {
   std::vector<Load> in(call.members.count), out(call.members.count);
-  for (const Sending& sending : round.sendings) {
+  for (const Send& sending : round.sendings) {
     const std::uint64_t l = call.members.per_machine;
     auto& loads = sending.from / l == sending.to / l ? in : out;
     loads[sending.from].sends += sending.bytes;
@@ -96,7 +96,7 @@ std::vector<std::set<std::uint32_t>> heard_of(const Rounds& rounds, std::uint64_
   for (const Round& round : rounds) {
     for (std::uint64_t time = 0; time < round.times; ++time) {
       const auto before = knows;
-      for (const Sending& sending : round.sendings) {
+      for (const Send& sending : round.sendings) {
         knows[sending.to].insert(before[sending.from].begin(), before[sending.from].end());
       }
     }
@@ -107,7 +107,7 @@ std::vector<std::set<std::uint32_t>> heard_of(const Rounds& rounds, std::uint64_
 std::vector<double> received(const Rounds& rounds, std::uint64_t members) {
   std::vector<double> bytes(members);
   for (const Round& round : rounds) {
-    for (const Sending& sending : round.sendings) {
+    for (const Send& sending : round.sendings) {
       bytes[sending.to] += static_cast<double>(round.times) * sending.bytes;
     }
   }

@@ -133,14 +133,14 @@ TEST_CASE("attention: heads that do not come out even are refused where they sta
     return std::string("not refused");
   };
   CHECK(refused({}, 3) ==
-        "/layer/heads: 4 cannot be shared by the 3 devices of tensor parallelism; it must be a "
+        "/layer/heads: 4 is not divisible among 3 devices of tensor parallelism; it must be a "
         "multiple of that");
-  CHECK(refused({{"kv_heads", 3}}, 1) == "/layer/kv_heads: 3 does not divide the 4 heads; it must");
+  CHECK(refused({{"kv_heads", 3}}, 1) == "/layer/kv_heads: 3 does not divide the 4 heads");
   CHECK(refused({{"heads", 6}, {"kv_heads", 3}}, 2) ==
-        "/layer/kv_heads: 3 cannot be shared by the 2 devices of tensor parallelism; one of these "
-        "must divide the other");
+        "/layer/kv_heads: 3 is not divisible among 2 tensor-parallel devices; one of these must "
+        "divide the other");
   CHECK_THROWS_WITH_AS(work_of("attention", {{"hidden", 10}, {"heads", 4}}),
-                       "\"head_dim\" is missing, and hidden 10 over 4 heads is no whole number",
+                       "\"head_dim\" is missing, and hidden 10 / 4 heads is not a whole number",
                        InputError);
 }
 

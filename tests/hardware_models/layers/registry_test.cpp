@@ -114,14 +114,13 @@ TEST_CASE("every kind of layer: numbers as large as are allowed give finite size
 
 TEST_CASE("layers: unknown kinds and keys, missing numbers and such out of range are refused") {
   CHECK(refused("mlp", {{"hidden", 4}}) ==
-        "/layer/intermediate: \"intermediate\" is missing; mlp needs it (numbers of a token "
-        "between the dense layers)");
+        "/layer/intermediate: \"intermediate\" is missing; mlp needs it (size between the dense "
+        "layers)");
   CHECK(refused("norm", {{"hidden", 4}, {"gain", 1}}) ==
         "/layer/gain: unknown key \"gain\"; norm takes hidden, bias");
   CHECK(refused("norm", {{"hidden", 4.5}}) ==
         "/layer/hidden: 4.5 does not fit; it must be a whole number from 1 to 1000000000000000 "
-        "(numbers of a "
-        "token)");
+        "(hidden size)");
   CHECK(refused("mlpp", {}).find("/layer/kind: unknown kind \"mlpp\"; known: amoebanet_normal") ==
         0);
   for (const double wrong : {0.0, -1.0, 1e16, double(NAN), double(INFINITY)}) {
@@ -159,14 +158,14 @@ TEST_CASE("measured: I gives back what W does not read, and leaves it what it ma
   const NumbersByName all = {{"forward_us", 1}, {"backward_us", 2}, {"kept_bytes", 12}};
   CHECK(!work_of("measured", all).weight_bytes);
   CHECK(refused("measured", {{"forward_us", 1}, {"backward_us", 2}, {"weight_bytes", 1}}) ==
-        "/layer/weight_bytes: this is more than kept_bytes, of which it is a part");
+        "/layer/weight_bytes: larger than kept_bytes, of which it is a part");
 }
 
 TEST_CASE("measured: a backward is stated whole or in both parts") {
   CHECK(refused("measured", {{"forward_us", 3}}) ==
-        "/layer/backward_us: this is missing; the backward, or both of its parts, must be stated");
+        "/layer/backward_us: missing: give the backward or both its parts");
   CHECK(refused("measured", {{"forward_us", 3}, {"backward_input_us", 3}}) ==
-        "/layer/backward_weight_us: this is missing beside the other part of the backward");
+        "/layer/backward_weight_us: missing: the other part of the backward is given");
   const NumbersByName parts = {
       {"forward_us", 3}, {"backward_input_us", 2}, {"backward_weight_us", 1}};
   CHECK(work_of("measured", parts).backward_weight_us == 1);

@@ -31,8 +31,8 @@ BlockSpec block_of(std::vector<LayerSpec> parts) {
   return {.name = "block", .parts = std::move(parts)};
 }
 
-Layer layer_of(const BlockSpec& block, Remaking remaking) {
-  return graph_of({.blocks = {block}}, shape, remaking).layers.front();
+Layer layer_of(const BlockSpec& block, RecomputeScope scope) {
+  return graph_of({.blocks = {block}}, shape, scope).layers.front();
 }
 
 }  // namespace
@@ -52,29 +52,30 @@ TEST_CASE("what is not kept is made again: in a workspace block by block, or all
   // 256 tokens of 64 numbers: the input has 32768 bytes.
   const BlockSpec block = block_of({classic_attention(), mlp(64, 256)});
   const LayerWork work = work_of(block, shape);
-  const Layer nothing = layer_of(block, Remaking::nothing);
+  const Layer nothing = layer_of(block, RecomputeScope::nothing);
   CHECK(nothing.stash_bytes == work.kept_bytes);
   CHECK(nothing.workspace_bytes == work.workspace_bytes);
 
-  const Layer selected = layer_of(block, Remaking::selected);
+  const Layer selected = layer_of(block, RecomputeScope::selected);
   CHECK(selected.stash_bytes == work.kept_selective_bytes);
   CHECK(selected.stash_bytes < work.kept_bytes);
   CHECK(selected.stash_bytes + selected.workspace_bytes == work.kept_bytes + work.workspace_bytes);
   CHECK(selected.work.recomputes_selected);
 
-  const Layer all = layer_of(block, Remaking::blocks);
+  const Layer all = layer_of(block, RecomputeScope::blocks);
   CHECK(all.stash_bytes == 32768);
   CHECK(all.stash_bytes + all.workspace_bytes == work.kept_bytes + work.workspace_bytes);
   CHECK(all.recomputed_bytes == 0);
 
-  const Layer stage = layer_of(block, Remaking::whole_stages);
+  const Layer stage = layer_of(block, RecomputeScope::whole_stages);
   CHECK(stage.stash_bytes == 32768);
   CHECK(stage.recomputed_bytes == work.kept_bytes - 32768);
 }
 
 TEST_CASE("a stage made again as a whole keeps the input of its first layer only") {
   const BlockSpec block = block_of({mlp(64, 256)});
-  ModelGraph model = graph_of({.blocks = {block, block, block}}, shape, Remaking::whole_stages);
+  ModelGraph model =
+      graph_of({.blocks = {block, block, block}}, shape, RecomputeScope::whole_stages);
   const double again = model.layers[0].recomputed_bytes;
   keep_inputs_of_stages(model,
                         {.stages = {{LayerIndex{0}, LayerIndex{1}}, {LayerIndex{2}}}, .ranks = {}});
@@ -90,21 +91,22 @@ TEST_CASE("embedding and head are not made again with the blocks between them") 
                             .numbers = {{"hidden", 64}, {"vocab", 1000}},
                             .source = "/model/layers/0"}},
                  .cut_evenly = false};
-  const Layer kept = layer_of(head, Remaking::blocks);
+  const Layer kept = layer_of(head, RecomputeScope::blocks);
   CHECK(kept.stash_bytes == work_of(head, shape).kept_bytes);
   CHECK(kept.work.recomputes_selected);  // of which it has none
   head.cut_evenly = true;
-  CHECK(layer_of(head, Remaking::blocks).stash_bytes == 32768);
+  CHECK(layer_of(head, RecomputeScope::blocks).stash_bytes == 32768);
 }
 
 TEST_CASE("a measured layer has its times, and is made again in that of its forward") {
-  const Layer layer = layer_of(block_of({measured(5), measured(7)}), Remaking::blocks);
+  const Layer layer = layer_of(block_of({measured(5), measured(7)}), RecomputeScope::blocks);
   CHECK(layer.forward_us == 2 * 12);  // two examples
   CHECK(layer.backward_us == 2 * 24);
   CHECK_FALSE(layer.backward_input_us);
   CHECK(layer.recompute_us == 24);
-  CHECK(layer_of(block_of({measured(5)}), Remaking::nothing).recompute_us == 0);
-  CHECK_THROWS_AS(layer_of(block_of({measured(5), mlp(64, 256)}), Remaking::nothing), InputError);
+  CHECK(layer_of(block_of({measured(5)}), RecomputeScope::nothing).recompute_us == 0);
+  CHECK_THROWS_AS(layer_of(block_of({measured(5), mlp(64, 256)}), RecomputeScope::nothing),
+                  InputError);
 }
 
 TEST_CASE(
@@ -116,7 +118,7 @@ TEST_CASE(
       {{.kind = "moe",
         .numbers = {{"hidden", 64}, {"experts", 8}, {"chosen", 2}, {"expert_intermediate", 32}},
         .source = "/model/layers/0"}});
-  const Layer layer = graph_of({.blocks = {moe}}, wide, Remaking::nothing).layers.front();
+  const Layer layer = graph_of({.blocks = {moe}}, wide, RecomputeScope::nothing).layers.front();
   CHECK(layer.copies == 8);
   CHECK(layer.expert_copies == 2);
   CHECK(layer.expert_parameter_bytes == 2 * 3 * 64 * 32 * 8 / 4);
@@ -128,9 +130,9 @@ TEST_CASE("what predicts further tokens hands on what it was given") {
                                 {.kind = "head",
                                  .numbers = {{"hidden", 64}, {"vocab", 1000}},
                                  .source = "/model/layers/0"}});
-  CHECK(layer_of(further, Remaking::nothing).activation_bytes == 0);
+  CHECK(layer_of(further, RecomputeScope::nothing).activation_bytes == 0);
   further.predicts_further = true;
-  CHECK(layer_of(further, Remaking::nothing).activation_bytes == 32768);
+  CHECK(layer_of(further, RecomputeScope::nothing).activation_bytes == 32768);
 }
 
 }  // namespace penstock

@@ -171,7 +171,7 @@ TEST_CASE("cube-mesh: with four links a device has one to each of its neighbours
   CHECK(kind.devices.size() == 8);
   for (const std::uint32_t neighbour : {1U, 2U, 3U, 4U}) CHECK(slowest(kind, 0, neighbour) == 25e9);
   CHECK(refusal("cube-mesh", {{"links_per_device", 5}}) ==
-        "/hardware/topology/links_per_device: 5 does not fit; a cube mesh has 4 or 6");
+        "/hardware/topology/links_per_device: 5 is not possible; a cube mesh has 4 or 6");
 }
 
 TEST_CASE("cube-mesh and mesh: devices reach other machines over the NIC that some of them share") {
@@ -226,7 +226,7 @@ TEST_CASE("torus: one dimension may be left out, and a ring of two is one link e
 
 TEST_CASE("torus: more devices than it has, and more than can be built, are refused") {
   CHECK(refusal("torus", {{"x", 3}, {"y", 1}}) ==
-        "/hardware/topology: a torus of 3 x 1 x 1 has 3 devices, but the degrees of /parallel take "
+        "/hardware/topology: a torus of 3 x 1 x 1 has 3 devices, but the degrees of /parallel need "
         "4; give larger x, y or z");
   CHECK(refusal("torus", {{"x", 65536}, {"y", 65536}, {"z", 65536}}) ==
         "/hardware/topology: a torus of 65536 x 65536 x 65536 has 281474976710656 devices; at most "
@@ -359,10 +359,10 @@ TEST_CASE("parameters that a kind lacks, needs or cannot have are refused where 
         "pcie_latency_us");
   CHECK(refusal("rails", {}) ==
         "/hardware/topology/devices_per_node: \"devices_per_node\" is missing; rails needs it "
-        "(devices of one machine, all on its NVSwitch)");
+        "(devices per machine, on one NVSwitch)");
   CHECK(refusal("rails", {{"devices_per_node", 1.5}}) ==
         "/hardware/topology/devices_per_node: 1.5 does not fit; it must be a whole number from 1 "
-        "to 65536 (devices of one machine, all on its NVSwitch)");
+        "to 65536 (devices per machine, on one NVSwitch)");
   CHECK(refusal("nvswitch", {{"nvlink_latency_us", -1}}) ==
         "/hardware/topology/nvlink_latency_us: -1 does not fit; it must be a number from 0 to "
         "1000000000000 (of a device to or from its NVSwitch)");
@@ -377,7 +377,7 @@ TEST_CASE("a topology with more links than are accepted is refused") {
                                      {"nodes_per_leaf", 1},
                                      {"spines", 65536},
                                      {"uplink_bandwidth_bytes_per_s", 1e9}}),
-                       "it has more than 1000000 physical links, which is as many as are accepted",
+                       "more than 1000000 physical links, the largest number supported",
                        InputError);
 }
 

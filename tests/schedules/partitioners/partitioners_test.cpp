@@ -48,7 +48,7 @@ TEST_CASE("even cuts into as many layers each, the first stages taking what is l
   CHECK(cut(7, 3) == Stages{{0, 1, 2}, {3, 4}, {5, 6}});
   CHECK(cut(3, 3) == Stages{{0}, {1}, {2}});
   CHECK_THROWS_WITH_AS(
-      cut(2, 3), "2 layers cannot fill 3 stages; each stage needs at least one layer", InputError);
+      cut(2, 3), "2 layers cannot fill 3 stages: each stage needs at least one layer", InputError);
   // In the order of the edges, not of the numbers.
   CHECK(numbers(even.cut(model_of(4, {{3, 0}, {2, 1}}), 2)) == Stages{{2, 1}, {3, 0}});
 }

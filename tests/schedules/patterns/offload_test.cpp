@@ -100,8 +100,8 @@ TEST_CASE("an activation between I and W cannot leave, and too many of them are 
   const char* csv = "0F0,0F1,0I0,0F2,0I1,0W0,0W1,0I2,0W2";
   CHECK(moved(csv, {.keep = 2}) == "0F0 0F1 0I0 0E1 0F2 0E2 0L1 0I1 0W0 0W1 0L2 0I2 0W2");
   CHECK(moved(csv, {.keep = 1}) ==
-        "rank 0 cannot do with 1 activations: at 0F2 all that it holds is in use, or was away "
-        "before; keep more");
+        "rank 0 cannot run with 1 activations: at 0F2 all that it holds is in use or has been "
+        "evicted before; keep more");
 }
 
 TEST_CASE("the cells of a row stay as they are, whatever moves") {
@@ -110,10 +110,9 @@ TEST_CASE("the cells of a row stay as they are, whatever moves") {
 }
 
 TEST_CASE("orders that keep nothing, or move activations already, cannot be offloaded") {
-  CHECK(refusal(order_of("0F0,0F1")) ==
-        "the order has no backwards, so no activation is kept that could leave");
+  CHECK(refusal(order_of("0F0,0F1")) == "the order has no backwards: no activation to offload");
   CHECK(refusal(pipeline("bpipe", 4, 8).schedule) ==
-        "the order moves activations already; they can be moved by one rule only");
+        "the order already evicts activations: only one rule may move them");
   CHECK(refusal(pipeline("gpipe", 4, 8).schedule) == "allowed");
 }
 

@@ -81,26 +81,26 @@ TEST_CASE("interleaved-1f1b runs a group through each chunk in turn") {
 }
 
 TEST_CASE("a rule refuses sizes, placements and options that it does not have") {
-  CHECK(refusal("1f1b", 2, 2, 2) == "there are 2 chunks a rank; this schedule has one");
+  CHECK(refusal("1f1b", 2, 2, 2) == "needs 1 chunk per rank, got 2: set /parallel/chunks=1");
   CHECK(refusal("1f1b", Placement::loop(2, 2), 2) ==
-        "rank 0 holds several stages; 1f1b has one a rank");
+        "rank 0 holds several stages; 1f1b needs one per rank");
   CHECK(refusal("gpipe", Placement::loop(2, 2), 2) ==
-        "rank 0 holds several stages; gpipe has one a rank");
-  CHECK(refusal("1f1b", replicated(), 2) == "stage 1 has 2 replicas; 1f1b is defined for one");
+        "rank 0 holds several stages; gpipe needs one per rank");
+  CHECK(refusal("1f1b", replicated(), 2) == "stage 1 has 2 replicas; 1f1b supports one");
   CHECK(refusal("interleaved-1f1b", replicated(), 2) ==
-        "stage 1 has 2 replicas; interleaved-1f1b is defined for one");
+        "stage 1 has 2 replicas; interleaved-1f1b supports one");
   CHECK(refusal("interleaved-1f1b", Placement::vee(2, 2), 2) ==
-        "interleaved-1f1b needs stage s on rank s mod ranks, and as many stages on every rank");
+        "interleaved-1f1b needs stage s on rank s mod p and equally many stages on every rank");
   CHECK(refusal("1f1b", 2, 1, 2, Settings{{"group", "2"}}) ==
         "unknown option \"group\"; 1f1b takes no options");
   CHECK(refusal("gpipe", 2, 1, 2, Settings{{"group", "2"}}) ==
         "unknown option \"group\"; gpipe takes backward_order");
   CHECK(refusal("gpipe", 2, 1, 2, Settings{{"backward_order", "random"}}) ==
-        "backward_order is \"random\"; it must be one of: ascending, descending");
+        "backward_order is \"random\": must be one of ascending, descending");
   CHECK(refusal("interleaved-1f1b", 4, 2, 6) ==
-        "group 4 does not suit 4 ranks and 6 microbatches; a group holds at least as many "
-        "microbatches as there are ranks (all of them when there are fewer), and so does what is "
-        "left over after full groups");
+        "group 4 does not fit 4 ranks and 6 microbatches: a group, and the remainder after full "
+        "groups, needs at least as many microbatches as there are ranks (all of them when there "
+        "are fewer)");
 }
 
 TEST_CASE("an option that is a number takes positive whole numbers only") {
@@ -113,7 +113,7 @@ TEST_CASE("an option that is a number takes positive whole numbers only") {
 
 TEST_CASE("orders beyond the limit are refused before they are made") {
   CHECK(refusal("1f1b", 16384, 1, 16'777'216) ==
-        "16384 stages times 16777216 microbatches are too many; at most 100000000 actions");
+        "16384 stages times 16777216 microbatches are too many: at most 100000000 actions");
 }
 
 TEST_CASE("every rule says what it is") {

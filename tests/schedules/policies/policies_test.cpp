@@ -176,7 +176,8 @@ TEST_CASE("a policy refuses options that it does not take") {
                        UnknownOption);
   CHECK_THROWS_AS(make_policy(entry, placement, {1, {{"activations", "none"}}}), RuleError);
   CHECK_THROWS_WITH_AS(make_policy(entry, Placement::loop(2, 2), {1, {{"activations", "1"}}}),
-                       "activations is 1, but rank 0 holds 2 stages, each with one", RuleError);
+                       "activations is 1, but rank 0 holds 2 stages with one activation each",
+                       RuleError);
 }
 
 }  // namespace penstock::testing

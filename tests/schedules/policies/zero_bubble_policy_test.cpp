@@ -164,7 +164,7 @@ TEST_CASE("zero-bubble: times that are not equal are gone by, and so are transfe
 
 TEST_CASE("zero-bubble: what it is not defined for is refused") {
   CHECK_THROWS_WITH_AS(make_policy(zero_bubble(), Placement::loop(2, 2), {4, {}}),
-                       "rank 0 holds several stages; zero-bubble has one a rank", RuleError);
+                       "rank 0 holds several stages; zero-bubble needs one per rank", RuleError);
   CHECK_THROWS_WITH_AS(
       make_policy(zero_bubble(), Placement::loop(2, 1), {4, {{"backward", "split"}}}),
       "unknown option \"backward\"; zero-bubble takes placement, activations", UnknownOption);

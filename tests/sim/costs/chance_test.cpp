@@ -225,17 +225,16 @@ TEST_CASE("ranks that do not exist and times beyond the clock are refused") {
   };
   const System system = two_ranks(gpipe);
   CHECK(refusal(system, {.stragglers = {{Rank{1}, 2}, {Rank{2}, 2}}}) ==
-        "/chance/stragglers/1/rank: there is no rank 2; ranks are 0 to 1");
+        "/chance/stragglers/1/rank: unknown rank 2; ranks are 0 to 1");
   CHECK(refusal(system, {.slow_links = {{Rank{2}, Rank{0}, 2}}}) ==
-        "/chance/slow_links/0/from: there is no rank 2; ranks are 0 to 1");
+        "/chance/slow_links/0/from: unknown rank 2; ranks are 0 to 1");
   CHECK(refusal(system, {.slow_links = {{Rank{0}, Rank{9}, 2}}}) ==
-        "/chance/slow_links/0/to: there is no rank 9; ranks are 0 to 1");
+        "/chance/slow_links/0/to: unknown rank 9; ranks are 0 to 1");
   // 2 * 1e12 us * 10 = 20e18 ps; two factors of 1e6 would not even fit one time.
   System slow = forwards(2);
   slow.stages[0].forward_us = 1e12;
   const std::string too_long =
-      "/chance: the times of all actions add up to more than 104 days, which is as long as the "
-      "clock runs";
+      "/chance: the times of all actions add up to more than 104 days, the range of the clock";
   CHECK(refusal(slow, {.samples = {4}}) == "accepted");
   CHECK(refusal(slow, {.samples = {10}}) == too_long);
   CHECK(refusal(slow, {.stragglers = {{Rank{0}, 1e6}, {Rank{0}, 1e6}}}) == too_long);

@@ -176,9 +176,7 @@ TEST_CASE("a time that the order needs and nobody states is refused, with its fi
 TEST_CASE("times that the clock cannot hold are refused, however they come about") {
   // 1e12 us are 11.6 days; the clock runs for 104.
   const std::string too_long =
-      "/model: the times of all actions add up to more than 104 days, which is as long as the "
-      "clock "
-      "runs";
+      "/model: the times of all actions add up to more than 104 days, the range of the clock";
   CHECK(refusal(one_rank("0F0,0B0", stage_of(1e12, 1e12))) == "accepted");
   CHECK(refusal(one_rank("0F0,0F1,0F2,0F3,0F4,0F5,0F6,0F7,0F8,0F9", stage_of(1e12, 0))) ==
         too_long);
@@ -198,16 +196,16 @@ TEST_CASE("memory that does not fit 64 bits is refused rather than wrapped aroun
   for (int m = 0; m < 20; ++m) csv += "0B" + std::to_string(m) + ",";
   CHECK(refusal(one_rank("0F0,0B0", large)) == "accepted");
   CHECK(refusal(one_rank(csv.c_str(), large)) ==
-        "/model: the buffers of all actions add up to more than 9e18 bytes, which is as much as is "
-        "counted");
+        "/model: the buffers of all actions add up to more than 9e18 bytes, the largest total "
+        "supported");
   // Nor do the parameters of ten stages on one rank.
   Layer heavy = stage_of(1, 1);
   heavy.parameter_bytes = 1e18;
   const std::vector<Layer> ten(10, heavy);
   CHECK(
       refusal({Placement::loop(1, 10), order_of("0F0,1F0,2F0,3F0,4F0,5F0,6F0,7F0,8F0,9F0"), ten}) ==
-      "/model: the buffers of all actions add up to more than 9e18 bytes, which is as much as is "
-      "counted");
+      "/model: the buffers of all actions add up to more than 9e18 bytes, the largest total "
+      "supported");
 }
 
 }  // namespace penstock::testing

@@ -205,8 +205,8 @@ TEST_CASE("with rendezvous, a reader that wants the second of two transfers firs
                       link(0, 1e9)};
   const Plan plan = lowered(system);
   CHECK(halt_text(plan, priced(system, plan), conditions) ==
-        "deadlock: at 2 us 3F1 waits for 2SEND_F1, which stands behind 0SEND_F0; "
-        "0SEND_F0 waits for rank 1 to be ready to receive it");
+        "deadlock: at 2 us 3F1 waits for 2SEND_F1, which follows 0SEND_F0; 0SEND_F0 waits for rank "
+        "1 to be ready to receive it");
 }
 
 TEST_CASE("a run halts when the last thing has happened, not when something was once expected") {
@@ -219,8 +219,8 @@ TEST_CASE("a run halts when the last thing has happened, not when something was 
   conditions.stall_above_bytes = 4500;
   const Plan plan = lowered(system);
   CHECK(halt_text(plan, priced(system, plan), conditions) ==
-        "deadlock: at 10 us 1F0 waits for memory of rank 1: it takes 1000 bytes more, and 4000 of "
-        "4500 are held; 0SEND_F1 waits for memory of rank 1");
+        "deadlock: at 10 us 1F0 waits for memory of rank 1: it needs 1000 more bytes, and 4000 of "
+        "4500 are in use; 0SEND_F1 waits for memory of rank 1");
 }
 
 TEST_CASE("a rank with one transfer in flight at a time sends to two others in turn") {
@@ -273,8 +273,8 @@ TEST_CASE("an action that can never have its memory is named with what it lacks"
   Conditions conditions;
   conditions.stall_above_bytes = 150;
   CHECK(halt_text(plan, priced(system, plan), conditions) ==
-        "deadlock: at 1 us 0F1 waits for memory of rank 0: it takes 100 bytes more, and 100 of "
-        "150 are held");
+        "deadlock: at 1 us 0F1 waits for memory of rank 0: it needs 100 more bytes, and 100 of 150 "
+        "are in use");
 }
 
 TEST_CASE("whatever the capacity, a run that ends has kept within it, and its causes add up") {

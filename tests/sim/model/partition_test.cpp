@@ -63,9 +63,9 @@ TEST_CASE("every layer belongs to exactly one stage, and no stage is empty") {
   CHECK(refusal(model, cut_of({{0, 1}, {}})) ==
         "/partition/stages/1: the stage is empty; each stage needs at least one layer");
   CHECK(refusal(model, cut_of({{0, 1}, {2, 3}})) ==
-        "/partition/stages/1: there is no layer 3; layers are 0 to 2");
+        "/partition/stages/1: unknown layer 3; layers are 0 to 2");
   CHECK(refusal(model, cut_of({{0, 1}, {1, 2}})) ==
-        "/partition/stages/1: layer 1 is in stage 0 already; each layer belongs to one stage");
+        "/partition/stages/1: layer 1 is already in stage 0; each layer belongs to one stage");
   CHECK(refusal(model, cut_of({{0}, {1}})) == "/partition/stages: layer 2 is in no stage");
 }
 
@@ -86,10 +86,10 @@ TEST_CASE("layers are ordered by their edges, and otherwise as they were given")
   CHECK(order_of(model_of(4, {})) == std::vector<std::uint32_t>{0, 1, 2, 3});
   CHECK(order_of(model_of(4, {{3, 0}, {2, 1}})) == std::vector<std::uint32_t>{2, 1, 3, 0});
   CHECK(order_of(model_of(2, {{1, 0}, {1, 0}})) == std::vector<std::uint32_t>{1, 0});
-  CHECK_THROWS_WITH_AS(order_of(model_of(3, {{0, 1}, {1, 2}, {2, 1}})),
-                       "layer 1 waits for itself through a cycle of edges; a model is a graph "
-                       "without cycles",
-                       InputError);
+  CHECK_THROWS_WITH_AS(
+      order_of(model_of(3, {{0, 1}, {1, 2}, {2, 1}})),
+      "layer 1 depends on itself through a cycle of edges; a model is a graph without cycles",
+      InputError);
   CHECK_THROWS_AS(order_of(model_of(1, {{0, 0}})), InputError);
 }
 

@@ -37,25 +37,25 @@ TEST_CASE("a deadlock between ranks is no fault of the rows; lowering finds it")
 
 TEST_CASE("a stage on the wrong rank, or one that does not exist, is named where it stands") {
   CHECK(fault_of("0F0,0B0\n0F1,1F0,1B0") ==
-        "rank 1, action 0: 0F1 stands on rank 1, but stage 0 is on rank 0");
+        "rank 1, action 0: 0F1 is on rank 1, but stage 0 is on rank 0");
   CHECK(fault_of("0F0,0B0\n1F0,1B0,2F0") ==
         "rank 1, action 2: 2F0 names stage 2; stages are 0 to 1");
 }
 
 TEST_CASE("an action done twice is named at its second place") {
-  CHECK(fault_of("0F0,0F0,0B0") == "rank 0, action 1: 0F0 stands twice");
-  CHECK(fault_of("0F0,0B0,0B0") == "rank 0, action 2: 0B0 stands twice");
-  CHECK(fault_of("0F0,0I0,0W0,0W0") == "rank 0, action 3: 0W0 stands twice");
+  CHECK(fault_of("0F0,0F0,0B0") == "rank 0, action 1: 0F0 occurs twice");
+  CHECK(fault_of("0F0,0B0,0B0") == "rank 0, action 2: 0B0 occurs twice");
+  CHECK(fault_of("0F0,0I0,0W0,0W0") == "rank 0, action 3: 0W0 occurs twice");
 }
 
 TEST_CASE("a backward before its forward is named") {
-  CHECK(fault_of("0B0,0F0") == "rank 0, action 0: 0B0 stands before 0F0");
-  CHECK(fault_of("0F0,0I1,0F1") == "rank 0, action 1: 0I1 stands before 0F1");
-  CHECK(fault_of("0F0,0B1") == "rank 0, action 1: 0B1 stands before 0F1");
+  CHECK(fault_of("0B0,0F0") == "rank 0, action 0: 0B0 precedes 0F0");
+  CHECK(fault_of("0F0,0I1,0F1") == "rank 0, action 1: 0I1 precedes 0F1");
+  CHECK(fault_of("0F0,0B1") == "rank 0, action 1: 0B1 precedes 0F1");
 }
 
 TEST_CASE("W needs its I before it, and B goes with neither") {
-  CHECK(fault_of("0F0,0W0,0I0") == "rank 0, action 1: 0W0 stands without 0I0 before it");
+  CHECK(fault_of("0F0,0W0,0I0") == "rank 0, action 1: 0W0 has no 0I0 before it");
   CHECK(fault_of("0F0,0B0,0I0") ==
         "rank 0, action 2: 0I0 is mixed with 0B0; the backward of one microbatch is either B, or I "
         "and W");
@@ -77,14 +77,14 @@ TEST_CASE("E, L and U stand behind what they are about, L in front of the backwa
                  w = Pass::backward_weight, e = Pass::evict, l = Pass::load, u = Pass::update;
   CHECK(fault_with({f, e, l, b, u}) == "none");
   CHECK(fault_with({f, e, l, i, w, u}) == "none");
-  CHECK(fault_with({e, f, l, b}) == "rank 0, action 0: 0E0 stands before 0F0");
-  CHECK(fault_with({f, l, e, b}) == "rank 0, action 1: 0L0 stands before 0E0");
-  CHECK(fault_with({f, e, b, l}) == "rank 0, action 2: 0B0 stands before 0L0");
-  CHECK(fault_with({f, e, e, l, b}) == "rank 0, action 2: 0E0 stands twice");
+  CHECK(fault_with({e, f, l, b}) == "rank 0, action 0: 0E0 precedes 0F0");
+  CHECK(fault_with({f, l, e, b}) == "rank 0, action 1: 0L0 precedes 0E0");
+  CHECK(fault_with({f, e, b, l}) == "rank 0, action 2: 0B0 precedes 0L0");
+  CHECK(fault_with({f, e, e, l, b}) == "rank 0, action 2: 0E0 occurs twice");
   CHECK(fault_with({f, b, e}) ==
-        "rank 0, action 2: 0E0 stands behind the backward that reads the activation");
-  CHECK(fault_with({f, u, b}) == "rank 0, action 1: 0U0 stands before 0B0");
-  CHECK(fault_with({f, i, u, w}) == "rank 0, action 2: 0U0 stands before 0B0");
+        "rank 0, action 2: 0E0 follows the backward that reads the activation");
+  CHECK(fault_with({f, u, b}) == "rank 0, action 1: 0U0 precedes 0B0");
+  CHECK(fault_with({f, i, u, w}) == "rank 0, action 2: 0U0 precedes 0B0");
 }
 
 TEST_CASE("R stands once, between F and the backward it is made for") {
@@ -100,16 +100,15 @@ TEST_CASE("R stands once, between F and the backward it is made for") {
   };
   CHECK(fault(with_recompute("0F0,0B0", 1)) == "none");
   CHECK(fault(with_recompute("0F0,0I0,0W0", 1)) == "none");
-  CHECK(fault(with_recompute("0F0,0B0", 0)) == "rank 0, action 0: 0R0 stands before 0F0");
-  CHECK(fault(with_recompute("0F0,0B0", 2)) ==
-        "rank 0, action 2: 0R0 stands behind 0B0, for which it is made");
+  CHECK(fault(with_recompute("0F0,0B0", 0)) == "rank 0, action 0: 0R0 precedes 0F0");
+  CHECK(fault(with_recompute("0F0,0B0", 2)) == "rank 0, action 2: 0R0 follows 0B0, which needs it");
   CHECK(fault(with_recompute("0F0,0I0,0W0", 2)) ==
-        "rank 0, action 2: 0R0 stands behind 0I0, for which it is made");
+        "rank 0, action 2: 0R0 follows 0I0, which needs it");
   CHECK(fault(with_recompute("0F0,0F1", 2)) == "rank 0, action 3: 0B0 is missing");
   Schedule twice = with_recompute("0F0,0B0", 1);
   twice.on(Rank{0}).insert(twice.on(Rank{0}).begin() + 1,
                            Action(Pass::recompute, Stage{0}, Microbatch{0}));
-  CHECK(fault(twice) == "rank 0, action 2: 0R0 stands twice");
+  CHECK(fault(twice) == "rank 0, action 2: 0R0 occurs twice");
 }
 
 TEST_CASE("what is missing is named behind the last action of its rank") {
@@ -121,10 +120,10 @@ TEST_CASE("what is missing is named behind the last action of its rank") {
 }
 
 TEST_CASE("of several faults the first by rank, then by position, is named") {
-  CHECK(fault_of("0F0,0B0,0B0,0F0\n1B0,1F0") == "rank 0, action 2: 0B0 stands twice");
-  CHECK(fault_of("0F0,0B0\n1F0,1B0,1B0,1F0") == "rank 1, action 2: 1B0 stands twice");
+  CHECK(fault_of("0F0,0B0,0B0,0F0\n1B0,1F0") == "rank 0, action 2: 0B0 occurs twice");
+  CHECK(fault_of("0F0,0B0\n1F0,1B0,1B0,1F0") == "rank 1, action 2: 1B0 occurs twice");
   // A cell that is wrong comes before one that is missing, on whatever rank.
-  CHECK(fault_of("0F0\n1F0,1B0,1B0") == "rank 1, action 2: 1B0 stands twice");
+  CHECK(fault_of("0F0\n1F0,1B0,1B0") == "rank 1, action 2: 1B0 occurs twice");
   // Of two that are missing, stage 3 is on the lower rank of a V, though stage 1 comes before it.
   CHECK(fault_text(Placement::vee(2, 2), order_of("0F0,3F0,0B0\n1F0,2F0,2B0")) ==
         "rank 0, action 3: 3B0 is missing");
@@ -133,7 +132,7 @@ TEST_CASE("of several faults the first by rank, then by position, is named") {
 TEST_CASE("parts of one cell that need each other cannot start together") {
   // An overlap cell starts when all inputs of both parts are there; F0 is not done when B0 starts.
   CHECK(fault_of("(0F0;0B0)OVERLAP_F_B") ==
-        "rank 0, action 1: 0B0 stands in one cell with 0F0, which it needs");
+        "rank 0, action 1: 0B0 shares a cell with 0F0, which it needs");
 }
 
 TEST_CASE("each microbatch belongs to one chain") {
@@ -141,7 +140,7 @@ TEST_CASE("each microbatch belongs to one chain") {
   // Microbatch 0 goes down over stages 0 and 1, microbatch 1 up over 2 and 3.
   CHECK(fault_text(two, order_of("0F0,3F1,3B1,0B0\n2F1,1F0,1B0,2B1")) == "none");
   CHECK(fault_text(two, order_of("0F0,3F0,3B0,0B0\n2F0,1F0,1B0,2B0")) ==
-        "rank 0, action 1: 3F0 runs microbatch 0 in chain 1, but chain 0 runs it already");
+        "rank 0, action 1: 3F0 runs microbatch 0 in chain 1, but chain 0 already runs it");
   CHECK(fault_text(two, order_of("0F0,0B0\n2F1,1F0,1B0,2B1")) ==
         "rank 0, action 2: 3F1 is missing");
 }
@@ -151,7 +150,7 @@ TEST_CASE("a replica runs the microbatches of its turn and no others") {
       Placement::given(3, {{Rank{0}}, {Rank{1}, Rank{2}}}, {{Stage{0}, Stage{1}}});
   CHECK(fault_text(placement, order_of("0F0,0F1,0B0,0B1\n1F0,1B0\n1F1,1B1")) == "none");
   CHECK(fault_text(placement, order_of("0F0,0F1,0B0,0B1\n1F1,1B1\n1F0,1B0")) ==
-        "rank 1, action 0: 1F1 stands on rank 1, but stage 1 is on rank 2");
+        "rank 1, action 0: 1F1 is on rank 1, but stage 1 is on rank 2");
   CHECK(fault_text(placement, order_of("0F0,0F1,0B0,0B1\n1F0,1B0\n1F1")) ==
         "rank 2, action 1: 1B1 is missing");
 }

@@ -92,8 +92,10 @@ TEST_CASE("a placement that does not hold together is refused with the reason") 
   CHECK(refusal(1, two, {{a, b}}) == "stage 1 is on rank 1; ranks are 0 to 0");
   CHECK(refusal(2, {{Rank{0}}, {}}, {{a, b}}) == "stage 1 has no rank");
   CHECK(refusal(2, two, {{a, b, c}}) == "chain 0 names stage 2; stages are 0 to 1");
-  CHECK(refusal(2, two, {{a, b}, {b}}) == "stage 1 stands twice in the chains; it belongs to one");
-  CHECK(refusal(2, two, {{a, a}}) == "stage 0 stands twice in the chains; it belongs to one");
+  CHECK(refusal(2, two, {{a, b}, {b}}) ==
+        "stage 1 occurs twice in the chains; each stage belongs to one");
+  CHECK(refusal(2, two, {{a, a}}) ==
+        "stage 0 occurs twice in the chains; each stage belongs to one");
   CHECK(refusal(2, two, {{b}}) == "stage 0 is in no chain; each stage belongs to one");
 }
 

@@ -199,13 +199,13 @@ TEST_CASE("numbers of microbatches may have gaps; their count is how many there 
 TEST_CASE("two ranks that wait for each other are a deadlock with both waits named") {
   // Rank 1 wants both forwards before its first backward, rank 0 a backward between its forwards.
   CHECK(deadlock_text(Placement::loop(2, 1), "0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1") ==
-        "deadlock: 0B0 of rank 0 waits for 1B0 of rank 1, which stands behind 1F1; 1F1 of rank 1 "
-        "waits for 0F1 of rank 0, which stands behind 0B0");
+        "deadlock: 0B0 of rank 0 waits for 1B0 of rank 1, which follows 1F1; 1F1 of rank 1 waits "
+        "for 0F1 of rank 0, which follows 0B0");
 }
 
 TEST_CASE("a rank that waits for what stands behind it is a deadlock of one") {
   CHECK(deadlock_text(Placement::loop(1, 2), "1F0,0F0") ==
-        "deadlock: 1F0 of rank 0 waits for 0F0 of rank 0, which stands behind 1F0");
+        "deadlock: 1F0 of rank 0 waits for 0F0 of rank 0, which follows 1F0");
 }
 
 TEST_CASE("a circle over three ranks is followed all the way, and who only waits for it left out") {
@@ -215,8 +215,8 @@ TEST_CASE("a circle over three ranks is followed all the way, and who only waits
       Placement::given(4, {{Rank{0}}, {Rank{1}}, {Rank{2}}, {Rank{0}}, {Rank{3}}},
                        {{Stage{0}, Stage{1}, Stage{2}, Stage{3}, Stage{4}}});
   CHECK(deadlock_text(placement, "0F0,3F0,0F1,3F1\n1F0,1F1\n2F1,2F0\n4F0,4F1") ==
-        "deadlock: 3F0 of rank 0 waits for 2F0 of rank 2, which stands behind 2F1; 2F1 of rank 2 "
-        "waits for 1F1 of rank 1; 1F1 of rank 1 waits for 0F1 of rank 0, which stands behind 3F0");
+        "deadlock: 3F0 of rank 0 waits for 2F0 of rank 2, which follows 2F1; 2F1 of rank 2 waits "
+        "for 1F1 of rank 1; 1F1 of rank 1 waits for 0F1 of rank 0, which follows 3F0");
 }
 
 TEST_CASE("every order made by doing the work lowers to its own rows, in topological order") {

@@ -278,8 +278,8 @@ TEST_CASE("an order after which ranks wait for each other is not taken on") {
   const auto answer = rerun.reorder({Rank{1}, 0, actions}, Placement::loop(2, 1));
   REQUIRE(std::holds_alternative<Deadlock>(answer));
   CHECK(text(std::get<Deadlock>(answer)) ==
-        "deadlock: 0B0 of rank 0 waits for 1B0 of rank 1, which stands behind 1F1; 1F1 of rank 1 "
-        "waits for 0F1 of rank 0, which stands behind 0B0");
+        "deadlock: 0B0 of rank 0 waits for 1B0 of rank 1, which follows 1F1; 1F1 of rank 1 waits "
+        "for 0F1 of rank 0, which follows 0B0");
   CHECK(rerun.timeline().begin == before.begin);
   CHECK(is_full_run(rerun));
 }
@@ -317,17 +317,17 @@ TEST_CASE("an edit that takes apart what belongs together is refused") {
   const char* plain = "0F0,0F1,0B0,0B1";
   const char* cell = "0F0,(0F1;0B0)OVERLAP_F_B,0B1";
   CHECK(refused(plain, Overlap::serial, 1, "0B0,0F0") ==
-        "0F0 is none of the 2 actions from place 1 on of rank 0");
-  CHECK(refused(plain, Overlap::serial, 1, "0B0,0B0") == "0B0 stands twice");
+        "0F0 is not among the 2 actions from place 1 on of rank 0");
+  CHECK(refused(plain, Overlap::serial, 1, "0B0,0B0") == "0B0 occurs twice");
   CHECK(refused(plain, Overlap::serial, 3, "0B1,0B0") ==
-        "the 2 actions from place 3 on of rank 0 are not all there; it has 4");
+        "the 2 actions from place 3 on of rank 0 do not exist; it has 4");
   CHECK(refused(plain, Overlap::serial, 1, "0B1,0F1,0B0") ==
-        "0B1 needs 0F1, which would stand behind it");
+        "0B1 needs 0F1, which would follow it");
   for (const Overlap overlap : {Overlap::serial, Overlap::fused}) {
     CHECK(refused(cell, overlap, 1, "0B0,0F1") ==
-          "0F1 and 0B0 are one cell, in which nothing can stand between them");
+          "0F1 and 0B0 are one cell; nothing can come between them");
     CHECK(refused(cell, overlap, 2, "0B1,0B0") ==
-          "0F1 and 0B0 are one cell, in which nothing can stand between them");
+          "0F1 and 0B0 are one cell; nothing can come between them");
   }
 }
 
@@ -340,7 +340,7 @@ TEST_CASE("an update keeps its place among the actions of its stage") {
   Rerun rerun = *rerun_of({Placement::loop(1, 1), schedule, {stage_of(1, 2)}});
   std::vector<Action> swapped{actions[3], actions[2]};
   CHECK(refusal(rerun.reorder({Rank{0}, 2, swapped}, Placement::loop(1, 1))) ==
-        "0F1 would change sides with an update of stage 0");
+        "0F1 would move across an update of stage 0");
 }
 
 TEST_CASE("what is the last gradient of a stage stays the last, where something follows it") {
@@ -363,7 +363,7 @@ TEST_CASE("what is the last gradient of a stage stays the last, where something 
   Rerun rerun({plan, costs}, timeline);
   const auto last = row("0B1,0B0");
   CHECK(refusal(rerun.reorder({Rank{0}, 2, last}, system.placement)) ==
-        "0B0 would stand behind 0B1, after which the gradients of stage 0 are complete");
+        "0B0 would follow 0B1, after which the gradients of stage 0 are complete");
   const auto first = row("0F1,0F0");
   CHECK(std::holds_alternative<Rerun::Done>(rerun.reorder({Rank{0}, 0, first}, system.placement)));
   CHECK(is_full_run(rerun));

@@ -125,7 +125,7 @@ TEST_CASE(
   CHECK(looked_at(rerun.set_costs(rerun.costs())) == 0);
   Costs costs = rerun.costs();
   costs.duration.push_back(us(1));
-  CHECK(rerun_refusal(rerun.set_costs(costs)) == "the costs are those of another plan");
+  CHECK(rerun_refusal(rerun.set_costs(costs)) == "the costs belong to another plan");
   costs = rerun.costs();
   costs.latency.back() = Time{-1};
   CHECK(rerun_refusal(rerun.set_costs(costs)) == "a time must not be negative");
@@ -205,19 +205,19 @@ TEST_CASE("a physical link that carries half takes twice as long, where it is th
   CHECK(sent() == "0SEND_F0 1-9");
   rerun->set_bandwidth(0, 2e9);
   CHECK(sent() == "0SEND_F0 1-5");
-  CHECK(rerun_refusal(rerun->set_bandwidth(2, 1e9)) == "there is no physical link 2; there are 2");
+  CHECK(rerun_refusal(rerun->set_bandwidth(2, 1e9)) == "unknown physical link 2; there are 2");
   CHECK(rerun_refusal(rerun->set_bandwidth(0, 0)) ==
-        "0 bytes per second are no bandwidth; it must be finite and above 0");
+        "0 bytes per second: a bandwidth must be finite and above 0");
   rerun->set_task_duration(task_of(rerun->plan(), "0SEND_F0"), us(5));
   CHECK(rerun_refusal(rerun->set_bandwidth(0, 1e9)) ==
-        "transfers from rank 0 to rank 1 do not take what their slowest link says");
+        "transfers from rank 0 to rank 1 do not take the time of their slowest link");
 }
 
-TEST_CASE("what is not there, or would take longer than the clock runs, is refused") {
+TEST_CASE("what is missing, or would take longer than the clock runs, is refused") {
   Rerun rerun = one_f_one_b(2, 2);
   const std::uint32_t forward = rerun.plan().work[task_of(rerun.plan(), "0F0")];
-  CHECK(rerun_refusal(rerun.set_duration(8, us(1))) == "there is no work class 8; there are 6");
-  CHECK(rerun_refusal(rerun.set_task_duration(12, us(1))) == "there is no task 12; there are 12");
+  CHECK(rerun_refusal(rerun.set_duration(8, us(1))) == "unknown work class 8; there are 6");
+  CHECK(rerun_refusal(rerun.set_task_duration(12, us(1))) == "unknown task 12; there are 12");
   CHECK(rerun_refusal(rerun.set_latency(forward, us(1))) == "only transfers have a latency");
   CHECK(rerun_refusal(rerun.set_duration(forward, Time{-1})) == "a time must not be negative");
   // Two F's of 4.6e18 ps each are beyond it, one alone is not.

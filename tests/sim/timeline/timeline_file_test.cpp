@@ -240,24 +240,24 @@ TEST_CASE("a file with any one byte changed is refused") {
 }
 
 TEST_CASE("what is no timeline file, or one of another version, is named as such") {
-  CHECK(refusal("") == ": it is not a timeline file");
-  CHECK(refusal("{\"penstock\": 1}") == ": it is not a timeline file");
+  CHECK(refusal("") == ": not a timeline file");
+  CHECK(refusal("{\"penstock\": 1}") == ": not a timeline file");
   std::string file = written(small_recording());
   put<std::uint64_t>(file, 8, 3);
-  CHECK(refusal(sealed(file)) == ": it has format version 3; this program reads version 2");
+  CHECK(refusal(sealed(file)) == ": format version 3; this program reads version 2");
 }
 
 TEST_CASE("an unknown section is refused by its name") {
   std::string file = written(small_recording());
   file[section_at(file, "work")] = 'f';
-  CHECK(contains(refusal(sealed(file)), "section fork: it is unknown"));
+  CHECK(contains(refusal(sealed(file)), "section fork: unknown section"));
 
   std::string longer = written(small_recording());
   std::string extra(40, '\0');
   extra.replace(0, 5, "extra");
   extra.replace(24, 2, "u8");
   longer.insert(longer.size() - 8, extra);
-  CHECK(refusal(sealed(longer)) == "section extra: it is unknown");
+  CHECK(refusal(sealed(longer)) == "section extra: unknown section");
 }
 
 TEST_CASE("wrong frames of sections are refused") {

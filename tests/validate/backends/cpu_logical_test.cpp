@@ -74,7 +74,8 @@ TEST_CASE("cpu_logical: a tensor takes what the job says, behind the one before 
 }
 
 // BPipe on 4 ranks with 8 microbatches: rank 0 puts out what rank 3 keeps for it.
-TEST_CASE("cpu_logical: what was put out starts to come back when it is asked for and all there") {
+TEST_CASE(
+    "cpu_logical: the evicted activation starts to come back when it is asked for and all there") {
   const Job job = job_of(system_of(*find_named(schedule_entries(), "bpipe"), 4, 8));
   const Timeline ran = iteration_of(job);
   std::uint32_t returns = 0;
@@ -161,7 +162,7 @@ TEST_CASE("cpu_logical: fused cells and too many ranks are in the way, and it sa
   const auto many = cpu_logical().obstacle(lowered(system_of(gpipe, 257, 1)));
   REQUIRE(many);
   CHECK(many->of_machine);
-  CHECK(many->text == "257 ranks, each a thread; 256 are the most");
+  CHECK(many->text == "257 ranks, one thread each; at most 256");
 }
 
 }  // namespace penstock::testing

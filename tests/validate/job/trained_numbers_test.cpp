@@ -231,17 +231,17 @@ TEST_CASE("training: a W in front of its I is a fault") {
   const Standstill halt = halt_of(job);
   CHECK(halt.kind == "wrong_tensor");
   CHECK(halt.rank == Rank{1});
-  CHECK(halt.text == "1W0 on rank 1: it needs what its I keeps, which is not there");
+  CHECK(halt.text == "1W0 on rank 1: the state kept by I is missing");
 }
 
 TEST_CASE("training: a microbatch that is done twice is a fault") {
   Job job = transformer_job(hand_made(1, "0F0,0B0,0F1,0B1\n"));
   CHECK(largest_error(trained(job), right_for(job, 2)) < tolerance);
   job.priced.plan.microbatch[task_of(job.priced.plan, "0F1")] = Microbatch{0};
-  CHECK(halt_of(job).text == "0F0 on rank 0: it is done a second time");
+  CHECK(halt_of(job).text == "0F0 on rank 0: it runs a second time");
   job.priced.plan.microbatch[2] = Microbatch{1};
   job.priced.plan.microbatch[task_of(job.priced.plan, "0B1")] = Microbatch{0};
-  CHECK(halt_of(job).text == "0B0 on rank 0: it needs what its F keeps, which is not there");
+  CHECK(halt_of(job).text == "0B0 on rank 0: the activation kept by F is missing");
 }
 
 TEST_CASE("training: a microbatch in another's place shows in the gradients") {
@@ -277,7 +277,7 @@ TEST_CASE("training: weights of the wrong version show in the gradients, or are 
   job.layers->weights = {WeightUse::newest};
   CHECK(largest_error(trained(job), right) > 1e-6);
   job.layers->weights = {WeightUse::delayed, 0};
-  CHECK(halt_of(job).text.find("of its weights is not there") != std::string::npos);
+  CHECK(halt_of(job).text.find("of its weights is missing") != std::string::npos);
 }
 
 // Slice 1 of a sequence goes forward behind slice 0 and back in front of it.
@@ -288,7 +288,7 @@ TEST_CASE("training: slices that go back in the wrong order are a fault") {
   CHECK(largest_error(trained(right), right_for(right, 1)) < tolerance);
   for (const char* order : {"0F0,0F1,0B0,0B1\n", "0F0,0B0,0F1,0B1\n"}) {
     const Job job = layered_job(hand_made(1, order), small_transformer(), shape);
-    CHECK(halt_of(job).text == "0B0 on rank 0: the slice that comes before it has not been there");
+    CHECK(halt_of(job).text == "0B0 on rank 0: the previous slice has not run");
   }
 }
 

@@ -269,10 +269,10 @@ TEST_CASE("kernels: layers that are not run are named, with what is in the way")
   };
   CHECK(reason(mlp) == "run");
   CHECK(reason(with("dropout", 0.1)) ==
-        "every layer of kind \"mlp\": \"dropout\" 0.1: the mlp kernel drops nothing; 0 is run");
-  CHECK(reason({"head", {{"hidden", 8}, {"vocab", 8}, {"tied", 1}}, ""}) ==
-        "every layer of kind \"head\": \"tied\" 1: the head kernel has weights of its own; 0 is "
-        "run");
+        "some layers of kind \"mlp\": \"dropout\" 0.1: the mlp kernel has no dropout; set it to 0");
+  CHECK(
+      reason({"head", {{"hidden", 8}, {"vocab", 8}, {"tied", 1}}, ""}) ==
+      "some layers of kind \"head\": \"tied\" 1: the head kernel has its own weights; set it to 0");
   CHECK(reason({"moe",
                 {{"hidden", 8}, {"intermediate", 8}, {"experts", 2}, {"experts_per_token", 1}},
                 ""}) == "layers of kind \"moe\"");
@@ -282,10 +282,10 @@ TEST_CASE("kernels: layers that are not run are named, with what is in the way")
   CellShape slices = small_transformer_shape();
   slices.slices = 2;
   CHECK(reason({"attention", {{"hidden", 8}, {"heads", 2}, {"causal", 0}}, ""}, slices) ==
-        "every layer of kind \"attention\": \"causal\" 0: a slice would look at slices that have "
+        "some layers of kind \"attention\": \"causal\" 0: a slice would attend to slices that have "
         "not run");
   CHECK(reason(small_convolution_net()[0], slices) ==
-        "images in slices, as layers of kind \"conv\" would have to be");
+        "slices of images, for layers of kind \"conv\"");
 }
 
 TEST_CASE("kernels: layers that do not fit together are named") {
@@ -294,14 +294,12 @@ TEST_CASE("kernels: layers that do not fit together are named") {
   layers.stages = {{{"mlp", {{"hidden", 8}, {"intermediate", 8}}, ""}},
                    {{"mlp", {{"hidden", 4}, {"intermediate", 8}}, ""}}};
   CHECK(why_not_layers(layers) ==
-        "layers that do not fit together: layer 0 (mlp) hands on 8 numbers a column, layer 1 (mlp) "
-        "takes 4");
+        "layers that do not fit together: layer 0 (mlp) produces 8 rows, layer 1 (mlp) takes 4");
   layers.stages[1] = {{"embedding", {{"hidden", 8}, {"vocab", 8}}, ""}};
-  CHECK(why_not_layers(layers) ==
-        "numbers of tokens in the middle of a model: layer 1 (embedding)");
+  CHECK(why_not_layers(layers) == "token ids after the start of a model: layer 1 (embedding)");
   std::swap(layers.stages[0], layers.stages[1]);
   layers.stages[1].insert(layers.stages[1].begin(), {"head", {{"hidden", 8}, {"vocab", 8}}, ""});
-  CHECK(why_not_layers(layers) == "a loss in the middle of a model: layer 1 (head)");
+  CHECK(why_not_layers(layers) == "a loss before the end of a model: layer 1 (head)");
 }
 
 }  // namespace penstock::testing

@@ -273,7 +273,7 @@ TEST_CASE("processes: one that hangs is a fault, and is killed") {
   kill(backend.pids()[1], SIGSTOP);
   const Standstill halt = halt_of(backend);
   CHECK(halt.kind == "lost_process");
-  CHECK(halt.text == "process 1 (ranks 2, 3) said nothing for 3 s");
+  CHECK(halt.text == "process 1 (ranks 2, 3) did not answer for 3 s");
   CHECK_FALSE(has_children());
 }
 

@@ -38,8 +38,8 @@ TEST_CASE("hand-over: another stage, microbatch, direction or iteration is a fau
 
 TEST_CASE("hand-over: a changed word and two that changed places are faults") {
   const std::string expected =
-      "the activation of model stage 1 for microbatch 5, iteration 2 came with another content "
-      "than it was sent";
+      "the activation of model stage 1 for microbatch 5, iteration 2 arrived with corrupted "
+      "content";
   for (const Words& harmed : {Words{1, 2, 4}, Words{0, 2, 3}, Words{2, 1, 3}, Words{1, 3, 2}}) {
     CHECK(tensor_fault(message_of(sent), harmed, label) == expected);
   }
@@ -109,7 +109,7 @@ TEST_CASE("recorder: lanes hold what was there for them from the start, and no m
   CHECK(timeline.begin == std::vector<Time>{from_ns(1), from_ns(3), from_ns(5)});
   CHECK(timeline.end == std::vector<Time>{from_ns(2), from_ns(4), from_ns(6)});
   CHECK(timeline.last_input == std::vector<TaskId>{no_task, no_task, 1});
-  CHECK_THROWS_WITH(recorder.timeline(two), "a task was recorded that is not there");
+  CHECK_THROWS_WITH(recorder.timeline(two), "an unknown task was recorded");
 
   recorder.clear();
   recorder.add(0, 0, {1, 2});

@@ -102,14 +102,14 @@ TEST_CASE("tcp peers: a stranger is told nothing") {
 
 TEST_CASE("tcp peers: another version, plan or number of processes is refused in words") {
   CHECK(outcome(changed([](Greeting& one) { one.version = 9; })) ==
-        "a process speaks version 9; this is 1");
+        "a process has version 9; expected 1");
   CHECK(outcome(changed([](Greeting& one) { one.plan = 34; })) == "process 1 has another plan");
   CHECK(outcome(changed([](Greeting& one) { one.processes = 3; })) ==
-        "a process says that it is 1 of 3; this is 0 of 2");
+        "a process claims to be 1 of 3; this is 0 of 2");
   CHECK(outcome(changed([](Greeting& one) { one.process = 7; })) ==
-        "a process says that it is 7 of 2; this is 0 of 2");
+        "a process claims to be 7 of 2; this is 0 of 2");
   CHECK(outcome(changed([](Greeting& one) { one.process = 0; })) ==
-        "process 0 connects where it was not expected");
+        "unexpected connection from process 0");
 }
 
 // Nobody comes, somebody comes and says nothing, somebody hangs up.

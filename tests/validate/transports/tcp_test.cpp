@@ -141,8 +141,8 @@ TEST_CASE("tcp: tensors of all sizes come unharmed, in whatever order they are t
       check_taken(*links[boxes[box].reader], box, boxes[box].words);
     }
   }
-  CHECK(links[0]->standing().sent == 3 * sizes.size());
-  CHECK(links[0]->standing().received == 3 * sizes.size());
+  CHECK(links[0]->progress().sent == 3 * sizes.size());
+  CHECK(links[0]->progress().received == 3 * sizes.size());
   CHECK_FALSE(links[0]->failure());
 }
 
@@ -193,25 +193,27 @@ TEST_CASE("tcp: ranks of one process and of two hand tensors over at the same ti
     walk(2);
   }
   for (const std::size_t count : right) CHECK(count == 2 * each);
-  CHECK(links[0]->standing().active == 0);
-  CHECK(links[0]->standing().sent == 2 * each);  // what stays in a process is not counted
-  CHECK(links[0]->standing().received == 2 * each);
+  CHECK(links[0]->progress().active == 0);
+  CHECK(links[0]->progress().sent == 2 * each);  // what stays in a process is not counted
+  CHECK(links[0]->progress().received == 2 * each);
 }
 
 TEST_CASE("tcp: whatever a peer sends that is no tensor of its own is told, and ends the run") {
   const std::string peer_text = "process 1 (rank 1) ";
-  CHECK(failure_after(Bytes(frame_bytes, std::byte{0x47})) == peer_text + "sent what is no tensor");
+  CHECK(failure_after(Bytes(frame_bytes, std::byte{0x47})) == peer_text + "sent an invalid tensor");
 
   Bytes other = tensor_bytes(0, 3);
   other[4] = std::byte{2};
-  CHECK(failure_after(other) == peer_text + "sent a tensor in version 2; this is 1");
+  CHECK(failure_after(other) == peer_text + "sent a tensor in version 2; expected 1");
   other = tensor_bytes(0, 3);
   other[16] = std::byte{2};  // neither an activation nor a gradient
-  CHECK(failure_after(other) == peer_text + "sent what is no tensor");
+  CHECK(failure_after(other) == peer_text + "sent an invalid tensor");
 
-  CHECK(failure_after(tensor_bytes(9, 3)) == peer_text + "sent a tensor of no box, box 9");
-  CHECK(failure_after(tensor_bytes(1, 3)) == peer_text + "sent a tensor of another process, box 1");
-  CHECK(failure_after(tensor_bytes(2, 3)) == peer_text + "sent a tensor of another process, box 2");
+  CHECK(failure_after(tensor_bytes(9, 3)) == peer_text + "sent a tensor for an unknown box, 9");
+  CHECK(failure_after(tensor_bytes(1, 3)) ==
+        peer_text + "sent a tensor for a box of another process, 1");
+  CHECK(failure_after(tensor_bytes(2, 3)) ==
+        peer_text + "sent a tensor for a box of another process, 2");
   CHECK(failure_after(tensor_bytes(0, 4)) == peer_text + "sent 4 words instead of 3 for box 0");
   Frame huge = frame_for(0, 3);
   huge.words = std::uint64_t{1} << 60;
@@ -251,7 +253,7 @@ TEST_CASE("tcp: a peer that stops in the middle of a tensor, or takes nothing, d
   Peer deaf = peer({{1, 0, 3}, {0, 1, words}}, milliseconds(300));
   post(*deaf.links, 1, words);  // 8 MiB into a socket that nobody reads
   REQUIRE(deaf.links->failure());
-  CHECK(deaf.links->failure()->text == "process 1 (rank 1) took nothing for too long");
+  CHECK(deaf.links->failure()->text == "process 1 (rank 1) stopped receiving");
 }
 
 TEST_CASE("tcp: no rank waits for ever, even where nobody watches") {
@@ -259,7 +261,7 @@ TEST_CASE("tcp: no rank waits for ever, even where nobody watches") {
   std::vector<std::uint64_t> received(3);
   CHECK_FALSE(one.links->take(0, received));
   REQUIRE(one.links->failure());
-  CHECK(one.links->failure()->text == "rank 0 waited for longer than 0.2 s");
+  CHECK(one.links->failure()->text == "rank 0 waited longer than 0.2 s");
 }
 
 // The run is halted while its second tensor is on the way, and the next one begins without it.
@@ -271,7 +273,7 @@ TEST_CASE("tcp: what is left over from a run that was halted is no part of the n
   send(one.socket, tensor_bytes(0, 3, 1));
   send(one.socket, tensor_bytes(1, 3, 2));
   check_taken(*one.links, 1, 3);
-  CHECK(one.links->standing().received == 2);
+  CHECK(one.links->progress().received == 2);
   std::vector<std::uint64_t> received(3);
   auto waiting = std::async(std::launch::async, [&] { return one.links->take(0, received); });
   one.links->halt();
@@ -282,19 +284,19 @@ TEST_CASE("tcp: what is left over from a run that was halted is no part of the n
 TEST_CASE("tcp: a tensor of the next run waits for that") {
   Peer one = peer({{1, 0, 3}});
   send(one.socket, tensor_bytes(0, 3, 2));
-  while (one.links->standing().received == 0) std::this_thread::yield();
+  while (one.links->progress().received == 0) std::this_thread::yield();
   one.links->clear();
   check_taken(*one.links, 0, 3);
 }
 
 TEST_CASE("tcp: how far a process is, and what its ranks wait for once that is for ever") {
   Peer one = peer({{1, 0, 3}});
-  CHECK(one.links->standing().run == 1);
-  CHECK(one.links->standing().active == 1);
+  CHECK(one.links->progress().run == 1);
+  CHECK(one.links->progress().active == 1);
   std::vector<std::uint64_t> received(3);
   auto waiting = std::async(std::launch::async, [&] { return one.links->take(0, received); });
-  while (one.links->standing().waiting == 0) std::this_thread::yield();
-  CHECK(one.links->standing().active == 0);
+  while (one.links->progress().waiting == 0) std::this_thread::yield();
+  CHECK(one.links->progress().active == 0);
   CHECK(one.links->deadlock().empty());
   one.links->halt_stuck();
   CHECK_FALSE(waiting.get());

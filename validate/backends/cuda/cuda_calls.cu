@@ -22,7 +22,7 @@ cudaGraphExec_t native(GpuExecutable executable) {
   return reinterpret_cast<cudaGraphExec_t>(executable);
 }
 
-/// A call that failed must not be reported again by the next one.
+/// Clears the error, so that the next call does not report it again.
 int told(cudaError_t error) {
   if (error != cudaSuccess) cudaGetLastError();
   return error;
@@ -31,7 +31,7 @@ int told(cudaError_t error) {
 const char* error_name(int error) { return cudaGetErrorName(static_cast<cudaError_t>(error)); }
 int count_devices(int* count) { return told(cudaGetDeviceCount(count)); }
 
-/// The context of the device comes before all green contexts.
+/// The primary context must exist before green contexts.
 int start() {
   if (const int error = told(cudaSetDevice(device))) return error;
   if (const int error = told(cudaFree(nullptr))) return error;
@@ -104,7 +104,7 @@ int read(void* to, const void* from, std::size_t bytes) {
 }
 
 GpuCalls made_calls() {
-  // It counts before the first call alone; what a user has set stays, and `facts` tells it.
+  // Only effective before the first call. A user's setting is kept, and `facts` reports it.
   setenv(queues_setting, std::to_string(most_hardware_queues).c_str(), 0);
   GpuCalls calls{};
   calls.error_name = error_name;

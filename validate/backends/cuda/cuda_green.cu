@@ -30,12 +30,12 @@ bool found(Function& function, const char* name, unsigned version) {
   cudaDriverEntryPointQueryResult result{};
   const cudaError_t error =
       cudaGetDriverEntryPointByVersion(name, &address, version, cudaEnableDefault, &result);
-  cudaGetLastError();  // what was not found is no error of a later call
+  cudaGetLastError();  // a missing function is not an error of a later call
   function = reinterpret_cast<Function>(address);
   return error == cudaSuccess && result == cudaDriverEntryPointSuccess && address != nullptr;
 }
 
-/// The driver's functions; `create_stream` is null unless all of them were found.
+/// The driver's functions; `create_stream` is null unless all of them exist.
 const EntryPoints& driver() {
   static const EntryPoints table = [] {
     EntryPoints all;
@@ -112,7 +112,7 @@ int make_stream_on(GpuStream* stream, GpuContext context) {
                                 reinterpret_cast<CUgreenCtx>(context), CU_STREAM_NON_BLOCKING, 0);
 }
 
-/// An event is of the context that is current when it is made; the one before it is so again.
+/// An event belongs to the current context: sets it, then restores the previous one.
 int make_event_on(GpuEvent* event, GpuContext context) {
   CUcontext own = nullptr;
   if (const CUresult error = driver().as_context(&own, reinterpret_cast<CUgreenCtx>(context))) {

@@ -4,9 +4,8 @@
 
 namespace penstock {
 
-/// Fills in what has to do with green contexts, if the driver has all of it. These are functions of
-/// the driver, which are asked for by name and version: a program linked to it would not even start
-/// where there is none.
+/// Fills in the green-context calls if the driver has all of them. They are looked up by name and
+/// version: a program linked to the driver would not start on a machine without one.
 void add_green_contexts(GpuCalls& calls);
 
 }  // namespace penstock

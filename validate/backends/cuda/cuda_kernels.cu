@@ -28,8 +28,8 @@ __device__ unsigned long long* counter(std::uint64_t* number) {
   return reinterpret_cast<unsigned long long*>(number);
 }
 
-/// Waits for what is still on its way, and takes down when the first block begins. The kernels that
-/// wrote the ends are through: nothing here waits for a kernel that may not have started.
+/// Waits for inputs in flight and records the begin of the first block. The kernels that wrote the
+/// end stamps have finished, so nothing here waits for a kernel that may not have started.
 __device__ std::uint64_t begin_of(const GpuKernelTask& task) {
   for (std::uint32_t i = 0; i < task.input_count; ++i) wait_until(task.end_ns[task.inputs[i]]);
   const std::uint64_t now = now_ns();
@@ -37,12 +37,12 @@ __device__ std::uint64_t begin_of(const GpuKernelTask& task) {
   return first < now ? first : now;
 }
 
-/// The last block's is what stays.
+/// The last block's stamp remains.
 __device__ void end_at(const GpuKernelTask& task, std::uint64_t ns) {
   atomicMax(counter(&task.end_ns[task.task]), ns);
 }
 
-/// A block on each SM of a rank, until the time of its task is over.
+/// One block on each SM of a rank, until the time of its task is over.
 __global__ void action(GpuActionKernel kernel) {
   if (threadIdx.x != 0) return;
   kernel.sms_seen[this_sm() % most_sm_ids] = 1;
@@ -63,7 +63,7 @@ __device__ void copy_part(const GpuCopyKernel& kernel, std::uint64_t part) {
   for (at += threadIdx.x; at < last; at += threads) to[at & in_buffer] = from[at & in_buffer];
 }
 
-/// No part is through before its share of the time is over.
+/// No part finishes before its share of the time.
 __global__ void copy(GpuCopyKernel kernel) {
   std::uint64_t begin = 0;
   if (threadIdx.x == 0) begin = begin_of(kernel.task);

@@ -4,16 +4,16 @@
 
 namespace penstock {
 
-// Kernels of our own. Each call returns 0, or an error number of CUDA.
+// Own kernels. Each call returns 0 or a CUDA error number.
 
-/// Loads all of them: a load while a stream is captured is an error.
+/// Loads all kernels now: loading during a stream capture is an error.
 int load_kernels();
 
 int launch_action(GpuStream stream, const GpuActionKernel& kernel);
 int launch_copy(GpuStream stream, const GpuCopyKernel& kernel);
 int launch_nothing(GpuStream stream);
 
-/// Takes down so many readings of the clock in nanoseconds, each unlike the one before.
+/// Records this many distinct clock readings in nanoseconds.
 int launch_clock_reader(GpuStream stream, std::uint64_t* readings, std::uint32_t count);
 
 }  // namespace penstock

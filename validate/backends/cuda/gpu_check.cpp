@@ -27,7 +27,7 @@ std::uint64_t makespan_ns(const GpuRun& run) {
          *std::min_element(run.begin_ns.begin(), run.begin_ns.end());
 }
 
-/// SM ids that ran actions of more than one rank.
+/// SM ids that ran actions of several ranks.
 std::size_t shared_sms(const std::vector<std::vector<std::uint32_t>>& seen) {
   std::multiset<std::uint32_t> all;
   std::set<std::uint32_t> shared;
@@ -60,7 +60,7 @@ void print_ratios(const char* name, const std::vector<std::uint64_t>& makespans_
   std::printf("],\n");
 }
 
-/// The formula is of a 1F1B alone, the longest path of what was made of one.
+/// The formula is for 1F1B only; the longest path is that of the built program.
 void check_ordering(const GpuDevice& device, const GpuPipeline& pipeline, GpuOrdering ordering) {
   const GpuProgram program = one_f_one_b(pipeline);
   GpuExecutor executor(device, program, ordering);
@@ -126,7 +126,7 @@ void check_gpu(const GpuPipeline& pipeline) {
   std::printf("}\n");
 }
 
-/// Sets a number to what a text says, if that is a whole one in the range.
+/// Sets a number from a text if it is a whole number in the range.
 bool read_number(const char* text, std::uint32_t least, std::uint32_t most, std::uint32_t& number) {
   char* end = nullptr;
   const long value = std::strtol(text, &end, 10);

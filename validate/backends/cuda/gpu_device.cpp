@@ -60,7 +60,7 @@ void GpuDevice::make_green_lanes() {
   }
 }
 
-/// What executors ask of lanes, once, so that a driver that refuses it is known before they do.
+/// Uses lanes once as executors do, so that a driver that refuses is known early.
 void GpuDevice::try_lanes() {
   const GpuOwner<GpuEventTag> start = make_event(*calls_);
   std::vector<GpuOwner<GpuEventTag>> ends;

@@ -10,12 +10,11 @@
 
 namespace penstock {
 
-/// "no GPU: …" where there is none that can be used.
+/// "no GPU: …" when none can be used.
 std::optional<std::string> why_no_gpu(const GpuCalls& calls);
 
-/// One GPU that plays several ranks: a stream for each rank, on SMs of its own where these can be
-/// split, and one for each link, on those left over. With one stream for several links, these would
-/// wait for each other.
+/// One GPU that runs several ranks: a stream per rank, on its own SMs when these can be split, and
+/// a stream per link, on the remaining SMs. Links that share a stream would wait for each other.
 class GpuDevice {
  public:
   /// Throws GpuError. `calls` must outlive it.
@@ -25,18 +24,18 @@ class GpuDevice {
   const GpuFacts& facts() const { return facts_; }
   const SmShares& shares() const { return shares_; }
   bool is_partitioned() const { return !shares_.ranks.empty(); }
-  /// "green_contexts" or "streams_unpartitioned".
+  /// The partitioning: "green_contexts" or "streams_unpartitioned".
   std::string_view mode() const;
-  /// Of a rank; where all share all SMs, as many as would be its own.
+  /// SMs per rank; when all ranks share all SMs, the share that each would have.
   std::uint32_t sms_of_rank() const;
   LinkEngine links() const;
 
-  /// Of a rank, or ranks + a link.
+  /// The stream of a rank, or of ranks + a link.
   GpuStream lane(std::uint32_t lane) const { return lanes_[lane].get(); }
   std::uint32_t lanes() const { return static_cast<std::uint32_t>(lanes_.size()); }
-  /// An event to record on a lane. Throws GpuError.
+  /// An event for a lane. Throws GpuError.
   GpuOwner<GpuEventTag> make_event_of(std::uint32_t lane) const;
-  /// From which all lanes start, and where they end.
+  /// The stream from which all lanes start and where they end.
   GpuStream conductor() const { return conductor_.get(); }
 
  private:

@@ -3,7 +3,7 @@
 namespace penstock {
 namespace {
 
-/// From the root of the tree on, wherever that stood when this was compiled.
+/// A path relative to the repository root, wherever this was compiled.
 std::string in_tree(const std::string& file) {
   const std::size_t at = file.rfind("validate/backends/");
   return at == std::string::npos ? file : file.substr(at);

@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-/// What a GPU refused or failed at.
+/// A failed GPU call.
 struct GpuError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -17,7 +17,7 @@ struct GpuError : std::runtime_error {
 std::string error_text(const GpuCalls& calls, int error);
 
 /// Throws GpuError unless a call returned 0: "launching task 3: cudaErrorLaunchFailure (719), at
-/// validate/…/gpu_executor.cpp:31". Without a number, `doing` says it all.
+/// validate/…/gpu_executor.cpp:31". Without a number, `doing` is the whole text.
 void check(const GpuCalls& calls, int error, const char* doing,
            std::optional<std::uint32_t> number = std::nullopt, const char* file = __builtin_FILE(),
            int line = __builtin_LINE());

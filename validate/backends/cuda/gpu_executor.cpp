@@ -12,11 +12,11 @@
 namespace penstock {
 namespace {
 
-// A larger tensor is copied through these again and again.
+// Larger tensors cycle through this buffer.
 constexpr std::uint64_t most_buffer_bytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t least_buffer_bytes = 64;
 
-/// Memory for one number a task.
+/// Memory for one number per task.
 GpuOwner<void> stamps_of(const GpuDevice& device, const GpuProgram& program) {
   return make_memory(device.calls(), std::max<std::size_t>(program.tasks.size(), 1) * 8);
 }
@@ -55,7 +55,7 @@ void GpuExecutor::write_inputs() {
   for (std::uint32_t task = 0; task < program_.tasks.size(); ++task) {
     first_input_.push_back(static_cast<std::uint32_t>(all.size()));
     for (const std::uint32_t input : program_.tasks[task].inputs) {
-      if (input >= task) throw std::logic_error("a task stands before one that it waits for");
+      if (input >= task) throw std::logic_error("a task precedes one of its inputs");
       all.push_back(input);
     }
   }

@@ -7,29 +7,29 @@
 
 namespace penstock {
 
-/// Who starts tasks while a program runs.
+/// Who starts tasks.
 enum class GpuOrdering : std::uint8_t {
-  host_issued,  // the host, one after the other, ahead of the GPU
-  graph,        // the GPU: all of them are one graph, launched once
+  host_issued,  // one after the other, ahead of the GPU
+  graph,        // the GPU: one graph, launched once
 };
 
-/// When the tasks of a program ran, by the clock of the GPU.
+/// Begin and end of each task by the GPU clock.
 struct GpuRun {
   std::vector<std::uint64_t> begin_ns;
-  std::vector<std::uint64_t> end_ns;  // of a transfer: when it had arrived
-  std::uint64_t issue_ns = 0;         // what the host needed to start it all
+  std::vector<std::uint64_t> end_ns;  // of a transfer: its arrival
+  std::uint64_t issue_ns = 0;         // host time to start all tasks
 };
 
-/// Runs a program on a GPU, any number of times. Both orderings are issued by the same code, once
-/// for real and once under capture. The device must outlive it and be used by one thread.
+/// Runs a program on a GPU, any number of times. Both orderings use the same code, issued directly
+/// or captured. The device must outlive it and be used by one thread.
 class GpuExecutor {
  public:
-  /// Throws GpuError, and std::logic_error where a task stands before one that it waits for.
+  /// Throws GpuError, and std::logic_error when a task precedes one of its inputs.
   GpuExecutor(const GpuDevice& device, GpuProgram program, GpuOrdering ordering);
 
-  /// Runs it to its end. Throws GpuError.
+  /// Runs the program to its end. Throws GpuError.
   GpuRun run();
-  /// By rank: the ids of the SMs that its actions ran on so far.
+  /// By rank: the ids of the SMs that its actions have used so far.
   std::vector<std::vector<std::uint32_t>> sms_seen() const;
   const GpuProgram& program() const { return program_; }
 
@@ -57,16 +57,16 @@ class GpuExecutor {
   const GpuCalls& calls_;
   GpuProgram program_;
   std::vector<char> in_use_;                // by lane
-  std::vector<std::uint32_t> first_input_;  // by task: its place in `inputs_`
+  std::vector<std::uint32_t> first_input_;  // by task: index into `inputs_`
   GpuOwner<void> inputs_;
   GpuOwner<void> begin_ns_;
   GpuOwner<void> end_ns_;
   GpuOwner<void> sms_seen_;
   std::vector<LinkBuffers> buffers_;             // by link
-  std::vector<GpuOwner<GpuEventTag>> done_;      // by task, of those that other lanes wait for
+  std::vector<GpuOwner<GpuEventTag>> done_;      // by task, if other lanes wait for it
   std::vector<GpuOwner<GpuEventTag>> lane_end_;  // by lane
   GpuOwner<GpuEventTag> start_;
-  GpuOwner<GpuExecutableTag> executable_;  // of the graph, if there is one
+  GpuOwner<GpuExecutableTag> executable_;  // of the graph, if any
 };
 
 }  // namespace penstock

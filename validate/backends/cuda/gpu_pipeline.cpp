@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t none = UINT32_MAX;
 
-/// What a rank does in 1F1B.
+/// The actions of a rank in 1F1B.
 std::vector<GpuAction> actions_of(const GpuPipeline& pipeline, std::uint32_t rank) {
   const std::uint32_t ahead = std::min(pipeline.microbatches, pipeline.ranks - 1 - rank);
   std::vector<GpuAction> actions;
@@ -25,7 +25,7 @@ std::vector<GpuAction> actions_of(const GpuPipeline& pipeline, std::uint32_t ran
   return actions;
 }
 
-/// Puts the actions of all ranks into one order in which each stands behind what it needs.
+/// Merges the actions of all ranks into one order in which each follows its inputs.
 class Lowering {
  public:
   explicit Lowering(const GpuPipeline& pipeline)
@@ -48,19 +48,20 @@ class Lowering {
     }
     for (std::uint32_t rank = 0; rank < pipeline_.ranks; ++rank) {
       if (next[rank] == orders[rank].size()) continue;
-      throw std::logic_error("rank " + std::to_string(rank) + " waits for what never comes");
+      throw std::logic_error("rank " + std::to_string(rank) +
+                             " waits for an input that never arrives");
     }
     return program_;
   }
 
  private:
-  /// The transfer that brings what an action needs; `none` while that is not there.
+  /// The transfer with the input of an action; `none` until it is added.
   std::uint32_t& arrival(std::uint32_t rank, const GpuAction& action) {
     return arrival_[action.backward ? 1 : 0]
                    [std::size_t{rank} * pipeline_.microbatches + action.microbatch];
   }
 
-  /// Adds an action and what it sends, unless what it needs is still missing.
+  /// Adds an action and its transfer, unless its input is still missing.
   bool add(std::uint32_t rank, const GpuAction& action) {
     const std::uint32_t last = pipeline_.ranks - 1;
     const bool needs = action.backward ? rank < last : rank > 0;

@@ -4,7 +4,7 @@
 
 namespace penstock {
 
-/// A pipeline of equal stages, to check a GPU with where the rest of Penstock is not at hand.
+/// A pipeline of equal stages, for checking a GPU without the rest of Penstock.
 struct GpuPipeline {
   std::uint32_t ranks = 4;
   std::uint32_t microbatches = 8;
@@ -18,18 +18,17 @@ struct GpuAction {
   std::uint32_t microbatch = 0;
 };
 
-/// What its ranks do, each in an order, with a link each way between neighbours. Throws
-/// std::logic_error where an action waits for one that never comes.
+/// The program of these orders, with a link each way between neighbours. Throws std::logic_error
+/// when an action waits for one that never runs.
 GpuProgram ordered(const GpuPipeline& pipeline, const std::vector<std::vector<GpuAction>>& orders);
 
 /// Its 1F1B, with a link each way between neighbours.
 GpuProgram one_f_one_b(const GpuPipeline& pipeline);
 
-/// What 1F1B takes when transfers are free: (m + p - 1)(F + B).
+/// The makespan of 1F1B with free transfers: (m + p - 1)(F + B).
 std::uint64_t formula_ns(const GpuPipeline& pipeline);
 
-/// What a program takes when each task begins at once when its lane is free and its inputs are
-/// there.
+/// The longest path: each task starts as soon as its lane is free and its inputs have arrived.
 std::uint64_t longest_path_ns(const GpuProgram& program);
 
 }  // namespace penstock

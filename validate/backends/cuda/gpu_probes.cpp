@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t tries = 20;
 
-/// The least of several tries, in nanoseconds.
+/// The minimum of several tries, in nanoseconds.
 template <class Work>
 double least_ns(const Work& work) {
   double least = 0;
@@ -48,7 +48,7 @@ double issue_ns(const GpuDevice& device) {
   return least / launches;
 }
 
-/// How long a graph takes that is a row of nodes that do nothing.
+/// The time of a graph of empty nodes in a chain.
 double graph_ns(const GpuDevice& device, std::uint32_t nodes) {
   const GpuCalls& calls = device.calls();
   const auto graph = captured(calls, device.conductor(), [&] { launch_nothings(device, nodes); });

@@ -6,7 +6,7 @@
 namespace penstock {
 
 std::uint32_t hardware_queues(const char* setting) {
-  // Without a setting; with one that is no number CUDA is assumed to do the same.
+  // Without a setting, or (assumed) with one that is not a number.
   constexpr std::uint32_t usual = 8;
   if (setting == nullptr) return usual;
   char* end = nullptr;

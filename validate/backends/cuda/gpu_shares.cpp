@@ -11,7 +11,7 @@ SmShares unpartitioned(std::string why) { return {{}, {}, std::move(why)}; }
 
 std::string number(std::uint32_t value) { return std::to_string(value); }
 
-/// SMs of a rank when all have the most that leaves some for links; 0 where that is too few.
+/// The most SMs per rank that leave some for links; 0 when that is too few.
 std::uint32_t sms_of_rank(const SmGroup& all, std::uint32_t ranks) {
   const std::uint32_t alignment = std::max(all.alignment, 1U);
   if (ranks == 0 || all.sms == 0) return 0;
@@ -43,7 +43,7 @@ SmShares share_sms(const GpuCalls& calls, std::uint32_t ranks) {
     return unpartitioned(wish + ": the driver makes only " + number(count) + " groups of " +
                          number(sms));
   }
-  if (shares.links.sms == 0) return unpartitioned(wish + ": none are left for links");
+  if (shares.links.sms == 0) return unpartitioned(wish + ": none left for links");
   return shares;
 }
 

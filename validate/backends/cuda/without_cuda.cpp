@@ -1,4 +1,4 @@
-// Stands in for the .cu files in a build without CUDA.
+// Replaces the .cu files in a build without CUDA.
 #include "validate/backends/cuda/gpu_calls.hpp"
 
 namespace penstock {

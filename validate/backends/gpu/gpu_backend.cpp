@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::uint32_t most_ranks = 64;
 constexpr std::uint32_t most_tasks = 100'000;
-constexpr std::uint64_t most_bytes = std::uint64_t{64} << 30;  // moved in a run
-constexpr std::uint64_t longest_link_ns = 10'000'000'000;      // of all transfers of a run
+constexpr std::uint64_t most_bytes = std::uint64_t{64} << 30;  // copied per run
+constexpr std::uint64_t longest_link_ns = 10'000'000'000;      // all transfers of a run together
 
 constexpr const char* what_it_validates =
     "A run on one GPU validates schedule order, dependency handling, bubble accounting, launch "
@@ -31,7 +31,7 @@ std::uint64_t positive(std::int64_t ns) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0));
 }
 
-/// Each work class of the ranks once, waiting for nobody.
+/// Each work class of the ranks once, without dependencies.
 GpuProgram profile_program(const Job& job) {
   GpuProgram program{job.priced.plan.ranks, 0, {}};
   for (std::size_t c = 0; c < job.priced.plan.classes.size(); ++c) {
@@ -42,7 +42,7 @@ GpuProgram profile_program(const Job& job) {
   return program;
 }
 
-/// What a GPU would have to wait for without end: a task that stands behind one that waits for it.
+/// The deadlock of an order, if any: a task that follows one that waits for it.
 std::optional<Standstill> order_standstill(const Plan& plan) {
   std::optional<Standstill> halt;
   for (TaskId task = 0; task < plan.tasks() && !halt; ++task) {
@@ -53,14 +53,14 @@ std::optional<Standstill> order_standstill(const Plan& plan) {
       halt = Standstill{"deadlock",
                         rank,
                         {},
-                        fmt::format("deadlock: {} waits for {}, which stands behind it",
+                        fmt::format("deadlock: {} waits for {}, which follows it",
                                     task_text(plan, task), task_text(plan, input))};
     });
   }
   return halt;
 }
 
-/// A copy holds its link for as long as it takes, so all of that is waited for.
+/// A copy occupies its link for its whole time, so runs take at least this long.
 void check_transfers(const GpuProgram& program) {
   std::uint64_t bytes = 0;
   std::uint64_t ns = 0;
@@ -70,16 +70,16 @@ void check_transfers(const GpuProgram& program) {
     ns += std::min(task.duration_ns + task.latency_ns, longest_link_ns + 1);
   }
   if (bytes > most_bytes) {
-    throw UsageError(fmt::format("a run would move more than the {} GiB that one GPU copies here",
-                                 most_bytes >> 30));
+    throw UsageError(
+        fmt::format("a run would copy more than {} GiB, the limit of one GPU", most_bytes >> 30));
   }
   if (ns > longest_link_ns) {
-    throw UsageError(fmt::format("the transfers of a run would take more than {} s together",
+    throw UsageError(fmt::format("the transfers of a run would take more than {} s in total",
                                  longest_link_ns / 1'000'000'000));
   }
 }
 
-/// From when its first task began.
+/// Starts at the begin of the first task.
 Timeline timeline_of(const Plan& plan, const GpuRun& run) {
   const std::uint64_t first = *std::min_element(run.begin_ns.begin(), run.begin_ns.end());
   const auto moment = [&](std::uint64_t ns) {
@@ -92,7 +92,7 @@ Timeline timeline_of(const Plan& plan, const GpuRun& run) {
   return timeline;
 }
 
-/// How many SMs ran actions of several ranks.
+/// The number of SMs that ran actions of several ranks.
 std::size_t shared_sms(const std::vector<std::vector<std::uint32_t>>& seen) {
   std::vector<std::uint32_t> ranks(most_sm_ids);
   for (const std::vector<std::uint32_t>& ids : seen) {
@@ -126,7 +126,7 @@ class GpuBackend : public Backend {
   std::optional<std::string> why_no_score() const override;
 
  private:
-  /// Of all lanes, and of the conductor.
+  /// All lanes and the conductor.
   std::uint32_t streams() const { return device_.lanes() + 1; }
   std::size_t sms_in_several_ranks() const {
     return executor_ ? shared_sms(executor_->sms_seen()) : 0;
@@ -138,8 +138,8 @@ class GpuBackend : public Backend {
   ClockStep clock_step_;
   GpuExecutor profile_;
   GpuRates rates_;
-  std::optional<Standstill> standstill_;  // that every run would come to
-  std::optional<GpuExecutor> executor_;   // where it would not
+  std::optional<Standstill> standstill_;  // of every run
+  std::optional<GpuExecutor> executor_;   // none at a standstill
 };
 
 std::vector<Time> GpuBackend::profile() {
@@ -168,8 +168,8 @@ std::optional<std::string> GpuBackend::why_no_score() const {
   }
   if (const std::uint32_t queues = device_.facts().queues; streams() > queues) {
     return fmt::format(
-        "{} streams share {} hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, {} at most), so that "
-        "tasks wait for some that they do not need",
+        "{} streams share {} hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, at most {}), so tasks "
+        "wait for unrelated ones",
         streams(), queues, most_hardware_queues);
   }
   if (const std::size_t shared = sms_in_several_ranks(); shared > 0) {
@@ -209,12 +209,11 @@ std::map<std::string, std::string> GpuBackend::environment() const {
 std::optional<Obstacle> gpu_obstacle(const Plan& plan, const GpuCalls* calls) {
   if (auto reason = why_no_programs(plan)) return Obstacle{.of_machine = false, .text = *reason};
   if (plan.ranks > most_ranks) {
-    return Obstacle{true,
-                    fmt::format("{} ranks on one GPU; {} are the most", plan.ranks, most_ranks)};
+    return Obstacle{true, fmt::format("{} ranks on one GPU; at most {}", plan.ranks, most_ranks)};
   }
   if (plan.tasks() > most_tasks) {
-    return Obstacle{
-        true, fmt::format("{} actions and transfers; {} are the most", plan.tasks(), most_tasks)};
+    return Obstacle{true,
+                    fmt::format("{} actions and transfers; at most {}", plan.tasks(), most_tasks)};
   }
   if (calls == nullptr) {
     return Obstacle{true, fmt::format("no GPU: this build is without CUDA, {}", why_no_cuda())};

@@ -8,22 +8,20 @@
 
 namespace penstock {
 
-// What the backends on one GPU share; which calls are made is theirs to say, so that a test can
-// stand in for the GPU.
+// Shared by the backends on one GPU. The calls are a parameter, so tests can replace the GPU.
 
-/// What is in the way of a plan on one GPU; `calls` is null in a build without CUDA.
+/// Why one GPU cannot run a plan; `calls` is null in a build without CUDA.
 std::optional<Obstacle> gpu_obstacle(const Plan& plan, const GpuCalls* calls);
 
-/// A job as a GPU that plays several ranks runs it.
+/// The GPU program of a job.
 GpuProgram gpu_program(const Job& job);
 
-/// One GPU that plays all ranks of a job. There must be no obstacle. Throws UsageError for tensors
-/// and links that are too much for that, and GpuError.
+/// One GPU that runs all ranks of a job. There must be no obstacle. Throws UsageError when tensors
+/// or links are too much for it, and GpuError.
 std::unique_ptr<Backend> make_gpu_backend(const Job& job, GpuOrdering ordering,
                                           const GpuCalls& calls);
 
-/// How long jobs are to be: what lies between two kernels, a few microseconds, must be little of
-/// it.
+/// Long enough that the few microseconds between two kernels matter little.
 constexpr JobLength gpu_job_length(std::uint32_t) {
   return {.mean_action_ns = 2'000'000, .most_work_ns = 4'000'000'000};
 }

@@ -8,7 +8,7 @@ namespace penstock {
 namespace {
 
 constexpr double least_share = 0.97;
-// Of a copy: until all its threads have begun, and one of them has seen that its time is over.
+// Of a copy: until all its threads have started and one has seen that its time is over.
 constexpr double grace_ns = 2000;
 
 double share(double asked_ns, double took_ns) {
@@ -40,8 +40,9 @@ std::optional<std::string> GpuRates::fault(const Plan& plan) const {
   for (std::size_t link = 0; link < asked_ns_.size(); ++link) {
     const double reached = share(asked_ns_[link], took_ns_[link]);
     if (reached >= least_share) continue;
-    return fmt::format("link {} reached {:.1f} % of its rate; below {:.0f} % it is another link",
-                       text(plan.links[link]), 100 * reached, 100 * least_share);
+    return fmt::format(
+        "link {} reached {:.1f} % of its rate; below {:.0f} % the run does not count",
+        text(plan.links[link]), 100 * reached, 100 * least_share);
   }
   return std::nullopt;
 }

@@ -9,16 +9,16 @@
 
 namespace penstock {
 
-/// Whether the copies that stand for links were as fast as these are to be.
+/// Checks whether copies are as fast as the links they emulate.
 class GpuRates {
  public:
   explicit GpuRates(std::uint32_t links) : asked_ns_(links), took_ns_(links) {}
 
-  /// Counts the transfers of a run.
+  /// Adds the transfers of a run.
   void add(const GpuProgram& program, const GpuRun& run);
-  /// The least share of its rate that a link reached, of all runs so far; 1 where nothing moved.
+  /// The lowest share of its rate that any link reached in any run; 1 without transfers.
   double least() const;
-  /// Names a link that is not what was asked for.
+  /// Names a link that was too slow.
   std::optional<std::string> fault(const Plan& plan) const;
 
  private:

@@ -7,14 +7,14 @@
 namespace penstock {
 namespace {
 
-/// Rows of a tensor as one of its own.
+/// A copy of some rows of a tensor.
 Tensor rows_of(const Tensor& from, std::size_t first, std::size_t rows) {
   Tensor part(rows, from.columns);
   matrix(part) = matrix(from).middleRows(eigen_index(first), eigen_index(rows));
   return part;
 }
 
-/// What all slices so far have, example by example; `own` is what this one has.
+/// What all slices so far have, by example; `own` belongs to this slice.
 Tensor so_far(const KernelCell& cell, const Tensors& earlier, const Tensor& own) {
   const std::size_t seen = cell.tokens * (cell.slice + 1);
   Tensor all(own.rows, cell.examples * seen);
@@ -29,8 +29,8 @@ Tensor so_far(const KernelCell& cell, const Tensors& earlier, const Tensor& own)
   return all;
 }
 
-/// Adds gradients of all slices so far to those of earlier ones; returns this one's, with what
-/// later ones had left for it.
+/// Adds gradients of all slices so far to those of earlier ones; returns this slice's, including
+/// those left by later ones.
 Tensor handed_back(const KernelCell& cell, const Tensor& all, Tensors& earlier) {
   const std::size_t seen = cell.tokens * (cell.slice + 1);
   earlier.resize(cell.slices);
@@ -46,7 +46,7 @@ Tensor handed_back(const KernelCell& cell, const Tensor& all, Tensors& earlier) 
   return std::move(earlier[cell.slice]);
 }
 
-/// What of keys and values one head of one example works with.
+/// The keys and values of one head and example.
 struct Seen {
   Tensor keys;
   Tensor values;
@@ -60,7 +60,7 @@ struct Seen {
         tokens(cell.tokens * (cell.slice + 1)) {}
 };
 
-/// The block of one head and one example in a tensor whose heads stand one below the other.
+/// The block of one head and example in a tensor of stacked heads.
 template <class Any>
 auto block(Any& tensor, std::size_t head, std::size_t size, std::size_t example,
            std::size_t tokens) {
@@ -68,7 +68,7 @@ auto block(Any& tensor, std::size_t head, std::size_t size, std::size_t example,
                               eigen_index(size), eigen_index(tokens));
 }
 
-/// The columns of one head and one example among all probabilities.
+/// The columns of one head and example among all probabilities.
 template <class Any>
 auto scores_of(Any& probabilities, std::size_t heads, std::size_t head, std::size_t example,
                std::size_t tokens) {
@@ -76,7 +76,7 @@ auto scores_of(Any& probabilities, std::size_t heads, std::size_t head, std::siz
       .middleCols(eigen_index((example * heads + head) * tokens), eigen_index(tokens));
 }
 
-/// The keys that a token looks at, from the first to before the last.
+/// The keys that a token attends to: first, and one past the last.
 std::pair<std::size_t, std::size_t> looks_at(const HeadSizes& sizes, std::size_t place,
                                              std::size_t seen) {
   if (!sizes.causal) return {0, seen};
@@ -126,7 +126,7 @@ void remember(const HeadSizes& sizes, const KernelCell& cell, const Tensor& proj
       rows_of(projected, sizes.query_rows() + sizes.key_rows(), sizes.key_rows());
 }
 
-/// Gradients of queries, and of keys and values seen so far.
+/// Gradients of queries, and of keys and values so far.
 struct CoreGradients {
   Tensor queries;
   Tensor keys;

@@ -4,7 +4,7 @@
 
 namespace penstock {
 
-/// The sizes of an attention: heads of queries share heads of keys in groups.
+/// The sizes of an attention; groups of query heads share key heads.
 struct HeadSizes {
   explicit HeadSizes(const LayerNumbers& numbers);
 
@@ -20,21 +20,20 @@ struct HeadSizes {
   std::size_t projected() const { return query_rows() + 2 * key_rows(); }
 };
 
-/// What scores, softmax and the mean of values make: what lies between the projections. A column of
-/// what comes in has a token's queries, keys and values; one of what goes on has its means.
+/// Scores, softmax and weighted values. An input column has a token's queries, keys and values; an
+/// output column its result.
 ///
-/// Keys and values of earlier slices come from their memory, where those of this one are left.
+/// Keys and values of earlier slices come from their memory; this slice stores its own there.
 Tensor attend(const HeadSizes& sizes, const KernelCell& cell, const Tensor& projected,
               SliceMemory& slices, Tensor* probabilities);
 
-/// The probabilities by themselves: for each head of each example so many columns as the cell has
-/// tokens, with a row for each key seen so far.
+/// The probabilities: for each head and example one column per token of the cell, one row per key
+/// so far.
 Tensor attention_probabilities(const HeadSizes& sizes, const KernelCell& cell,
                                const Tensor& projected, const SliceMemory& slices);
 
-/// The gradient of what came in. Gradients of earlier slices' keys and values are left in their
-/// memory, from where those that later slices left for this one are taken. Without probabilities
-/// these are made again.
+/// The input gradient. Gradients of earlier slices' keys and values go to their memory; those that
+/// later slices left for this one are added. Missing probabilities are recomputed.
 Tensor attend_gradient(const HeadSizes& sizes, const KernelCell& cell, const Tensor& projected,
                        const Tensor& probabilities, const Tensor& gradient, SliceMemory& slices);
 

@@ -6,8 +6,8 @@
 namespace penstock {
 namespace {
 
-/// Calls `visit(place that goes on, number under its kernel, place that comes in)` for all that lie
-/// inside an image, for the channels of a group.
+/// Calls `visit(output index, index in the kernel, input index)` for all points inside an image,
+/// for the channels of a group.
 template <class Visitor>
 void for_each_number(const ConvolutionSizes& sizes, std::size_t group, Visitor visit) {
   const std::size_t channels = sizes.channels_in / sizes.groups;
@@ -31,7 +31,7 @@ void for_each_number(const ConvolutionSizes& sizes, std::size_t group, Visitor v
   }
 }
 
-/// An image with a row for each place that goes on, and in it what lies under the kernel.
+/// An unfolded image: one row per output point with the values under the kernel.
 Eigen::MatrixXd unfolded(const ConvolutionSizes& sizes, std::size_t group, const double* image) {
   Eigen::MatrixXd rows =
       Eigen::MatrixXd::Zero(eigen_index(sizes.places_out()), eigen_index(sizes.window()));
@@ -41,7 +41,7 @@ Eigen::MatrixXd unfolded(const ConvolutionSizes& sizes, std::size_t group, const
   return rows;
 }
 
-/// The channels of a group that go on: of their weights, and of an image.
+/// The output channels of a group: of weights, or of an image.
 ConstMatrix group_of(const double* first, std::size_t rows, const ConvolutionSizes& sizes,
                      std::size_t group) {
   const std::size_t channels = sizes.channels_out / sizes.groups;
@@ -53,7 +53,7 @@ Matrix group_of(double* first, std::size_t rows, const ConvolutionSizes& sizes, 
   return {first + group * channels * rows, eigen_index(rows), eigen_index(channels)};
 }
 
-/// Where the weights behind a convolution stand.
+/// The indices of weights after those of a convolution.
 struct Places {
   std::size_t bias, gain, shift, end;
 
@@ -64,7 +64,7 @@ struct Places {
   }
 };
 
-/// All numbers of a channel as a column: images one after the other.
+/// All values of a channel as a column, image by image.
 Tensor by_channel(const Tensor& images, std::size_t channels) {
   const std::size_t places = images.rows / channels;
   Tensor apart(places * images.columns, channels);
@@ -134,17 +134,17 @@ void relu_gradient(const Tensor& images, Tensor& gradient) {
   }
 }
 
-void add_weights_behind(const LayerNumbers& numbers, std::vector<WeightSpec>& specs) {
+void add_bias_and_norm_weights(const LayerNumbers& numbers, std::vector<WeightSpec>& specs) {
   const std::size_t channels = size_of(numbers, "channels_out");
   if (numbers.is("bias")) specs.push_back({channels, 1, 0.1});
   if (numbers.is("batch_norm"))
     specs.insert(specs.end(), {{channels, 1, 0.1, 1}, {channels, 1, 0.1}});
 }
 
-Behind apply_behind(const LayerRun& run, std::size_t first, Tensor& out) {
+NormState apply_bias_and_norm(const LayerRun& run, std::size_t first, Tensor& out) {
   if (!run.numbers.is("bias") && !run.numbers.is("batch_norm")) return {};
   const Places places(run.numbers, first);
-  Behind kept;
+  NormState kept;
   Tensor apart = by_channel(out, size_of(run.numbers, "channels_out"));
   auto all = matrix(apart);
   const auto row = [&](std::size_t weight) { return matrix(run.weights[weight]).transpose(); };
@@ -159,8 +159,8 @@ Behind apply_behind(const LayerRun& run, std::size_t first, Tensor& out) {
   return kept;
 }
 
-Tensors behind_gradient(const LayerRun& run, std::size_t first, const Behind& kept,
-                        Tensor& gradient) {
+Tensors bias_and_norm_gradient(const LayerRun& run, std::size_t first, const NormState& kept,
+                               Tensor& gradient) {
   const Places places(run.numbers, first);
   Tensors sums;
   for (std::size_t i = first; i < places.end; ++i) {

@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-/// The sizes of a convolution. Edges are padded with zeros so that each place that goes on has one
-/// in the middle of its kernel: of a stride of n every n-th place, the first included.
+/// The sizes of a convolution. Edges are padded with zeros, kernels are centred; a stride of n
+/// keeps every n-th point, starting with the first.
 struct ConvolutionSizes {
   explicit ConvolutionSizes(const LayerNumbers& numbers);
 
@@ -25,44 +25,42 @@ struct ConvolutionSizes {
   std::size_t places_out() const { return height_out() * width_out(); }
   std::size_t rows_in() const { return channels_in * places_in(); }
   std::size_t rows_out() const { return channels_out * places_out(); }
-  /// Numbers under the kernel of one channel that goes on.
+  /// Values under the kernel of one output channel.
   std::size_t window() const { return channels_in / groups * kernel * kernel; }
   std::size_t weights() const { return window() * channels_out; }
 };
 
-/// One image through a convolution. Weights are a column of `window()` numbers for each channel
-/// that goes on.
+/// Convolves one image. Weights are a column of `window()` values per output channel.
 void convolve(const ConvolutionSizes& sizes, const double* weights, const double* image,
               double* out);
-/// Adds to the gradient of the image that came in.
+/// Adds to the gradient of the input image.
 void convolve_image_gradient(const ConvolutionSizes& sizes, const double* weights,
                              const double* gradient, double* image_gradient);
 /// Adds to the gradient of the weights.
 void convolve_weight_gradient(const ConvolutionSizes& sizes, const double* image,
                               const double* gradient, double* weight_gradient);
 
-// What stands around a convolution: a ReLU in front, a bias and a batch norm behind. The norm takes
-// its means and variances over the images of a cell.
+// Around a convolution: a ReLU before it, a bias and a batch norm after it. The norm takes mean and
+// variance over the images of a cell.
 
 void relu(Tensor& images);
-/// Lets gradients through where something came through the ReLU.
+/// Zeroes gradients where the ReLU was inactive.
 void relu_gradient(const Tensor& images, Tensor& gradient);
 
-/// The weights that stand behind those of the convolution: bias, gain and shift, each if it is
-/// there.
-void add_weights_behind(const LayerNumbers& numbers, std::vector<WeightSpec>& specs);
+/// The weights after those of the convolution: bias, gain and shift, if present.
+void add_bias_and_norm_weights(const LayerNumbers& numbers, std::vector<WeightSpec>& specs);
 
-/// What the norm keeps; nothing where there is none.
-struct Behind {
+/// What the norm keeps; nothing without a norm.
+struct NormState {
   Tensor normed;
   Tensor scales;  // by channel
 };
 
-/// Bias and norm, whose weights stand from `first` on.
-Behind apply_behind(const LayerRun& run, std::size_t first, Tensor& out);
-/// The gradient in front of bias and norm, in place; returns those of their weights, in the same
+/// Bias and norm, with weights from index `first` on.
+NormState apply_bias_and_norm(const LayerRun& run, std::size_t first, Tensor& out);
+/// The gradient before bias and norm, in place; returns the gradients of their weights, in the same
 /// order.
-Tensors behind_gradient(const LayerRun& run, std::size_t first, const Behind& kept,
-                        Tensor& gradient);
+Tensors bias_and_norm_gradient(const LayerRun& run, std::size_t first, const NormState& kept,
+                               Tensor& gradient);
 
 }  // namespace penstock

@@ -7,11 +7,11 @@
 
 namespace penstock {
 
-/// Makes probabilities of the logits, in place. Returns the sum of what the right ones miss: minus
-/// the logarithm of the probability of each column's label.
+/// Turns logits into probabilities, in place. Returns the sum of minus the logarithm of the
+/// probability of each column's label.
 double cross_entropy(Tensor& logits, const std::vector<std::size_t>& labels);
 
-/// The gradient of the logits in place of their probabilities, each column counting `share`.
+/// Turns probabilities into the gradient of the logits, with weight `share` per column.
 void cross_entropy_gradient(Tensor& probabilities, const std::vector<std::size_t>& labels,
                             double share);
 

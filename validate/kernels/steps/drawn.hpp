@@ -7,32 +7,32 @@
 
 namespace penstock {
 
-// What is drawn is a function of the seed and of its own place, so that it is the same on whichever
-// rank, in whichever order and in however many slices it is drawn.
+// Draws are a function of seed and position only: the same on any rank, in any order and for any
+// number of slices.
 
-/// What a draw is for.
+/// The purpose of a draw.
 enum class Drawn : std::uint32_t { weight, number, target, token };
 
-/// Evenly between -1 and 1, at a place of something: a layer's tensor, a microbatch's column.
+/// Uniform between -1 and 1, at a position in a layer's tensor or a microbatch's column.
 double draw(std::uint64_t seed, Drawn drawn, std::uint32_t of, std::uint32_t part,
             std::uint64_t place);
 
-/// The weights that a layer of the model, by its number, begins with.
+/// The initial weights of a layer, by its number in the model.
 Tensors initial_weights(const std::vector<WeightSpec>& specs, std::uint64_t seed,
                         std::uint32_t layer);
 
-/// Which of so many tokens stands at a place of an example: what an embedding reads, and one
-/// further what a head is to tell.
+/// The token at a position of an example: the embedding reads it; one position further it is the
+/// label of the head.
 std::size_t token_at(const KernelCell& cell, std::size_t example, std::size_t token,
                      std::size_t vocab);
 
-/// The numbers of the tokens of a cell, one a column.
+/// The token ids of a cell, one per column.
 Tensor drawn_tokens(const KernelCell& cell, std::size_t vocab);
 
-/// Columns of a cell, for models that begin with numbers, or for what these are to become.
+/// Columns of a cell: inputs of models without embedding, or targets.
 Tensor drawn_numbers(const KernelCell& cell, Columns columns, std::size_t rows, Drawn drawn);
 
-/// How many columns a cell has.
+/// The number of columns of a cell.
 std::size_t columns_of(const KernelCell& cell, Columns columns);
 
 }  // namespace penstock

@@ -11,7 +11,7 @@ std::size_t size_of(const LayerNumbers& numbers, std::string_view name) {
 }
 
 double spread_of_sum(std::size_t inputs) {
-  return std::sqrt(3.0 / static_cast<double>(inputs));  // the variance of the sum is then 1
+  return std::sqrt(3.0 / static_cast<double>(inputs));  // gives the sum a variance of 1
 }
 
 std::optional<std::string> why_not_flag(const LayerNumbers& numbers, std::string_view flag,

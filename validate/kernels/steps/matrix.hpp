@@ -9,10 +9,10 @@ namespace penstock {
 using Matrix = Eigen::Map<Eigen::MatrixXd>;
 using ConstMatrix = Eigen::Map<const Eigen::MatrixXd>;
 
-/// A number of rows or columns as Eigen counts them.
+/// A number of rows or columns in Eigen's type.
 inline Eigen::Index eigen_index(std::size_t number) { return static_cast<Eigen::Index>(number); }
 
-/// A tensor as Eigen sees it; valid while the tensor keeps its size.
+/// An Eigen view of a tensor; valid while the tensor keeps its size.
 inline Matrix matrix(Tensor& tensor) {
   return {tensor.values.data(), eigen_index(tensor.rows), eigen_index(tensor.columns)};
 }

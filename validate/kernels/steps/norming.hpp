@@ -4,14 +4,13 @@
 
 namespace penstock {
 
-/// What was added to a variance, so that nothing is divided by zero.
+/// Added to a variance to avoid division by zero.
 constexpr double norm_epsilon = 1e-5;
 
-/// Brings each column to a mean square of 1, centred ones to a mean of 0 first. Returns what each
-/// column was multiplied with.
+/// Scales each column to a mean square of 1, after centring it if `centred`. Returns the factors.
 Tensor norm_columns(Tensor& columns, bool centred);
 
-/// The gradient of what came in, in place of that of what was brought to `normed`.
+/// Turns the gradient of `normed` into that of the input, in place.
 void norm_gradient(const Tensor& normed, const Tensor& scales, bool centred, Tensor& gradient);
 
 }  // namespace penstock

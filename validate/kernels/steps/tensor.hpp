@@ -5,8 +5,8 @@
 
 namespace penstock {
 
-/// Numbers in columns, one column behind the other. A column is a token, or an image: its channels
-/// one after the other, each line by line.
+/// Values in columns, stored column by column. A column is a token, or an image: channel by
+/// channel, row by row.
 struct Tensor {
   Tensor() = default;
   Tensor(std::size_t the_rows, std::size_t the_columns)
@@ -19,7 +19,7 @@ struct Tensor {
   std::vector<double> values;
 };
 
-/// What a layer keeps, or the weights that it has: each kernel says what stands where.
+/// What a layer keeps, or its weights; each kernel defines the order.
 using Tensors = std::vector<Tensor>;
 
 }  // namespace penstock

@@ -23,7 +23,7 @@ Sampler codec_sampler(std::string_view codec, const NamedNumbers& sizes) {
       [work, count] {
         const std::vector<float> back =
             decode(work->codec, encode(work->codec, work->values), count);
-        asm volatile("" : : "r"(back.data()) : "memory");  // seen from outside, so that it is done
+        asm volatile("" : : "r"(back.data()) : "memory");  // the result counts as read
       },
       thread_cpu_ns);
 }

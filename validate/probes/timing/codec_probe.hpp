@@ -9,12 +9,12 @@
 
 namespace penstock {
 
-/// The numbers of a probe that encodes and decodes.
+/// The parameters of a codec probe.
 constexpr std::array codec_probe_sizes{
-    Parameter{"values", "that are encoded, and decoded again", std::nullopt, 1, 1U << 22}};
+    Parameter{"values", "values encoded and decoded", std::nullopt, 1, 1U << 22}};
 
-/// Encodes so many drawn activations by a codec with its defaults, and decodes them again, with the
-/// reference that other implementations are held against.
+/// Encodes and decodes drawn activations with a codec's defaults, using the reference
+/// implementation.
 Sampler codec_sampler(std::string_view codec, const NamedNumbers& sizes);
 
 }  // namespace penstock

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::int64_t least_ns = 20'000;  // of a sample
+constexpr std::int64_t least_ns = 20'000;  // per sample
 constexpr std::uint32_t most_times = 1U << 20;
 
 std::int64_t took_ns(const std::function<void()>& work, std::uint32_t times, Clock clock) {

@@ -5,17 +5,17 @@
 
 namespace penstock {
 
-/// Runs a kernel and returns what it took, in nanoseconds.
+/// Runs a kernel once and returns its nanoseconds.
 using Sampler = std::function<double()>;
 
 /// Reads a clock, in nanoseconds.
 using Clock = std::int64_t (*)();
 
-/// The clock that everybody shares.
+/// The steady clock in nanoseconds.
 std::int64_t steady_ns();
 
-/// Samples some work by running it as often as it takes to see through the grain of a clock, 20 us
-/// at least, and dividing by that; how often is found here, once.
+/// Samples work by repeating it until a sample takes at least 20 us, above clock resolution; the
+/// number of repetitions is determined once.
 Sampler repeated(std::function<void()> work, Clock clock);
 
 }  // namespace penstock

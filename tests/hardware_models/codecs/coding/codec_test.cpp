@@ -185,20 +185,18 @@ TEST_CASE("codecs: names, options and packed bytes that do not fit are refused")
         "/name: unknown name \"zip\"; known: auto, none, bfp, nonuniform-bfp, outlier-bfp");
   CHECK(refusal({"bfp", {{"outliers", 1}}}) ==
         "/outliers: unknown key \"outliers\"; bfp takes block, bits, exponent_bits, stride");
-  CHECK(
-      refusal({"bfp", {{"bits", 9}}}) ==
-      "/bits: 9 does not fit; it must be a whole number from 2 to 8 (of a value: its sign and its "
-      "mantissa)");
+  CHECK(refusal({"bfp", {{"bits", 9}}}) ==
+        "/bits: 9 does not fit; it must be a whole number from 2 to 8 (bits per value: sign and "
+        "mantissa)");
   CHECK(refusal({"bfp", {{"bits", 3.5}}}).starts_with("/bits: 3.5 does not fit"));
   CHECK(refusal({"bfp", {{"block", 0}}}).starts_with("/block: 0 does not fit"));
   CHECK(refusal({"bfp", {{"block", 1e300}}}).starts_with("/block: 1e+300 does not fit"));
   CHECK(refusal({"bfp", {{"block", std::nan("")}}}).starts_with("/block: nan does not fit"));
-  CHECK(
-      refusal({"outlier-bfp", {{"block", 4}, {"outliers", 4}}}) ==
-      "/outliers: a block of 4 values cannot keep 4 of them aside; it must be less than \"block\"");
+  CHECK(refusal({"outlier-bfp", {{"block", 4}, {"outliers", 4}}}) ==
+        "/outliers: 4 outliers in a block of 4 values: must be less than \"block\"");
   const Codec codec = make_codec({"bfp", {}});
   CHECK_THROWS_WITH_AS(decode(codec, std::vector<std::uint8_t>(8), 16),
-                       "there are 8 packed bytes; 16 values of bfp take 9", InputError);
+                       "got 8 packed bytes; 16 values of bfp take 9", InputError);
 }
 
 TEST_CASE("codecs: bytes that no encoder wrote decode to something") {

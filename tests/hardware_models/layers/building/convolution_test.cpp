@@ -55,7 +55,7 @@ TEST_CASE("conv: a tensor group shares channels, gathers them, and sums input gr
 
 TEST_CASE("conv: groups that do not divide channels, and a cut of the sequence, are refused") {
   CHECK_THROWS_WITH_AS(work_of("conv", with({{"groups", 4}})),
-                       "4 groups do not divide the 6 of channels_out; they must", InputError);
+                       "4 groups do not divide the 6 of channels_out", InputError);
   CHECK_THROWS_AS(work_of("conv", small, CellShape{.context = 2}), InputError);
   CHECK_THROWS_AS(work_of("conv", small, CellShape{.tensor = 4}), InputError);
 }
@@ -149,9 +149,10 @@ TEST_CASE("amoebanet_normal: channels of which a device has no whole fourth are 
   const NumbersByName numbers = {
       {"channels_before", 12}, {"channels_in", 16}, {"channels", 12}, {"height", 4}, {"width", 4}};
   CHECK(work_of("amoebanet_normal", numbers).parameters > 0);
-  CHECK_THROWS_WITH_AS(work_of("amoebanet_normal", numbers, CellShape{.tensor = 2}),
-                       "12 is no multiple of 8; each of 2 devices must have a whole fourth of them",
-                       InputError);
+  CHECK_THROWS_WITH_AS(
+      work_of("amoebanet_normal", numbers, CellShape{.tensor = 2}),
+      "12 is not a multiple of 8: each of 2 devices needs a whole quarter of the channels",
+      InputError);
 }
 
 TEST_CASE(

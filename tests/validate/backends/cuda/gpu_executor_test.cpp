@@ -101,7 +101,7 @@ TEST_CASE("gpu pipeline: orders that get stuck are an error, and no program with
   CHECK(ordered(pipeline, {forward_first, forward_first}).tasks.size() == 6);
   CHECK(error_of([&] {
           ordered(pipeline, {backward_first, forward_first});
-        }) == "rank 0 waits for what never comes");
+        }) == "rank 0 waits for an input that never arrives");
 }
 
 TEST_CASE("gpu executor: as a graph all tasks are launched once, with one call a run") {
@@ -142,7 +142,7 @@ TEST_CASE("gpu executor: what it was handed out it gives back, also when a launc
   }
 }
 
-TEST_CASE("gpu executor: memory that is not there is an error that says how much") {
+TEST_CASE("gpu executor: memory that is missing is an error that says how much") {
   FakeGpu gpu;
   gpu.memory_bytes = 1 << 20;
   GpuProgram program = two_ranks();
@@ -152,12 +152,12 @@ TEST_CASE("gpu executor: memory that is not there is an error that says how much
   CHECK(gpu.handed_out.empty());
 }
 
-TEST_CASE("gpu executor: a program in which a task stands before what it waits for is refused") {
+TEST_CASE("gpu executor: a program in which a task precedes what it waits for is refused") {
   const FakeGpu gpu;
   GpuProgram program = two_ranks();
   program.tasks[2].inputs = {4};
   CHECK(error_of([&] { run_of(gpu, program, GpuOrdering::host_issued); }) ==
-        "a task stands before one that it waits for");
+        "a task precedes one of its inputs");
 }
 
 }  // namespace penstock::testing

@@ -159,14 +159,14 @@ TEST_CASE("gpu backend: the store knows by which keys GPUs and their shares diff
 TEST_CASE("gpu backend: with more streams than hardware queues, nothing is said of errors") {
   FakeGpu gpu;
   CHECK(why_no_score(gpu, job_of(system_of(*find_named(schedule_entries(), "1f1b"), 16, 16))) ==
-        "47 streams share 32 hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, 32 at most), so that "
-        "tasks wait for some that they do not need");
+        "47 streams share 32 hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, at most 32), so tasks "
+        "wait for unrelated ones");
   gpu.queues = 11;
   CHECK(why_no_score(gpu, one_f_one_b_job()) == "");
   gpu.queues = 10;
   CHECK(why_no_score(gpu, one_f_one_b_job()) ==
-        "11 streams share 10 hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, 32 at most), so that "
-        "tasks wait for some that they do not need");
+        "11 streams share 10 hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, at most 32), so tasks "
+        "wait for unrelated ones");
 }
 
 TEST_CASE("gpu backend: where ranks share SMs, nothing is said of errors") {
@@ -190,7 +190,7 @@ TEST_CASE("gpu backend: a link that is slower than asked for is another link") {
   CHECK(why_no_score(gpu, job) == "");
   gpu.copy_ns_least = 2 * static_cast<std::uint64_t>(asked) + 2000;
   CHECK(why_no_score(gpu, job) ==
-        "link 0>1 reached 50.0 % of its rate; below 97 % it is another link");
+        "link 0>1 reached 50.0 % of its rate; below 97 % the run does not count");
 }
 
 TEST_CASE("gpu backend: a plan that would wait for ever is a deadlock, and nothing is launched") {
@@ -202,8 +202,7 @@ TEST_CASE("gpu backend: a plan that would wait for ever is a deadlock, and nothi
   const auto outcome = backend->run();
   REQUIRE(std::holds_alternative<Standstill>(outcome));
   CHECK(std::get<Standstill>(outcome).kind == "deadlock");
-  CHECK(std::get<Standstill>(outcome).text ==
-        "deadlock: 0SEND_F0 waits for 0B0, which stands behind it");
+  CHECK(std::get<Standstill>(outcome).text == "deadlock: 0SEND_F0 waits for 0B0, which follows it");
   CHECK(gpu.graph_launches == 0);
 }
 
@@ -213,10 +212,10 @@ TEST_CASE("gpu backend: tensors and links that are too much for one GPU are refu
   CHECK(refusal(job) == "");
   std::uint64_t& bytes = job.priced.costs.bytes[job.priced.plan.classes[link].buffer];
   bytes = UINT64_MAX;
-  CHECK(refusal(job) == "a run would move more than the 64 GiB that one GPU copies here");
+  CHECK(refusal(job) == "a run would copy more than 64 GiB, the limit of one GPU");
   bytes = 4096;
   job.priced.costs.duration[link] = from_us(1e9);
-  CHECK(refusal(job) == "the transfers of a run would take more than 10 s together");
+  CHECK(refusal(job) == "the transfers of a run would take more than 10 s in total");
 }
 
 TEST_CASE("gpu backend: what is in the way of a plan, of the machine and of the build") {
@@ -241,7 +240,7 @@ TEST_CASE("gpu backend: what is in the way of a plan, of the machine and of the 
   const auto ranks =
       gpu_obstacle(lowered(system_of(*find_named(schedule_entries(), "gpipe"), 65, 1)), &calls);
   REQUIRE(ranks);
-  CHECK(ranks->text == "65 ranks on one GPU; 64 are the most");
+  CHECK(ranks->text == "65 ranks on one GPU; at most 64");
 }
 
 }  // namespace penstock::testing
