@@ -55,7 +55,8 @@ Runner declare(CommandLine& line) {
   line.required("SCENARIO", options->scenario, "scenario file (JSON), - for standard input");
   line.option("--set", options->settings, "change the scenario first", "/POINTER=VALUE");
   line.flag("--json", options->json, "print everything as JSON");
-  line.flag("--memory", options->memory, "which rank holds most, why, and what would change that");
+  line.flag("--memory", options->memory,
+            "explain memory instead: the worst rank, why, and changes that help");
   declare(line, options->pictures);
   return [options] { return explain_scenario(*options); };
 }
