@@ -79,6 +79,15 @@ std::string facts_text(const OrderFacts& facts) {
                      fmt::join(facts.peak_activations, " "));
 }
 
+/// Names ranks without actions: an empty last line may be one by mistake.
+std::string idle_text(const OrderFacts& facts) {
+  std::vector<std::size_t> idle;
+  for (std::size_t rank = 0; rank < facts.peak_activations.size(); ++rank) {
+    if (facts.peak_activations[rank] == 0) idle.push_back(rank);
+  }
+  return idle.empty() ? "" : fmt::format("ranks without actions: {}\n", fmt::join(idle, ", "));
+}
+
 /// "0,1;2,3", as --chains takes it.
 std::string chains_text(const std::vector<std::vector<Stage>>& chains) {
   std::string text;
@@ -94,7 +103,7 @@ std::string check_text(const std::string& file, const OrderCheck& check) {
   const auto& fault = check.fault;
   std::string text = fault ? fmt::format("{}: row {}, column {}: {}\n", file, fault->rank,
                                          fault->column, fault->text)
-                           : facts_text(*check.facts);
+                           : facts_text(*check.facts) + idle_text(*check.facts);
   if (check.inferred_chains.empty()) return text;
   return text + fmt::format(
                     "chains inferred: \"{}\", {} copies of the model, since no microbatch "

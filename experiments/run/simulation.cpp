@@ -33,7 +33,7 @@ void check_profile(const Layout& layout) {
                                   [&](const Layer& layer) { return !lookup.find(layer).empty(); });
   if (speaks) return check_rows(*profile, layout.model, layout.allows_stale);
   throw InputError("/hardware/profile",
-                   fmt::format("{} speaks of none of the model's layers; the first of these is "
+                   fmt::format("{} has times of none of the model's layers; the first of these is "
                                "\"{}\", of the kind \"{}\"{}",
                                profile->source, layout.model.layers.front().name,
                                layout.model.layers.front().key.kind, unused_text(*profile)));

@@ -30,6 +30,15 @@ TEST_CASE("check: an order of a bidirectional schedule needs no --chains, and th
   }
 }
 
+TEST_CASE("check: a last rank without actions counts, and is named") {
+  const Scratch scratch;
+  scratch.file("order.csv", "0F0,0B0\n\n");
+  const ProgramRun check = run_penstock({"check", "order.csv"}, scratch.path(""));
+  CHECK(check.code == 0);
+  CHECK(check.output.find("p 2, ") != std::string::npos);
+  CHECK(check.output.find("\nranks without actions: 1\n") != std::string::npos);
+}
+
 TEST_CASE("run: an order of a bidirectional schedule from a file needs no chains") {
   const Scratch scratch;
   const std::string folder = scratch.path("");

@@ -28,7 +28,9 @@ TEST_CASE("added rows are counted by state, with the reason of each that is not 
   CHECK(document["not_valid"][0]["id"] == 6);
   CHECK(document["not_valid"][1]["reasons"][0] ==
         "its samples are 30.0 % from their median, more than 10.0 %");
+  CHECK(document["reasons"]["its samples are … % from their median, more than 10.0 %"] == 1);
   const std::string text = added_rows_text(added);
+  CHECK(text.find("\n  1 row: its samples are … % from") != std::string::npos);
   CHECK(text.find("3 rows added to ") == 0);
   CHECK(text.find(": 1 valid, 1 suspect, 1 retired\n") != std::string::npos);
   CHECK(text.find("30.0 % from their median") != std::string::npos);
