@@ -170,7 +170,9 @@ class RowReader {
 /// The rows of a file; the ends of lines may be those of Windows.
 std::vector<std::string_view> rows_of(std::string_view text) {
   text = without_byte_order_mark(text);
-  if (trimmed(text).empty()) throw InputError("the file is empty; an order has one row per rank");
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    throw InputError("the file is empty; an order has one row per rank");
+  }
   std::vector<std::string_view> rows;
   while (!text.empty()) {
     rows.push_back(take_until(text, '\n'));

@@ -325,8 +325,8 @@ TEST_CASE("a rank that is slower than the model says is named") {
     return explain(run(parse_scenario(scenario, "s.json", settings))).advice;
   };
   const std::string slow =
-      "the actions of rank 1 take 1.5 times as long as the model says, those of the median rank 1 "
-      "times: find out what slows it down";
+      "actions of rank 1 take 1.5× their modelled time, those of the median rank 1×: find out what "
+      "slows it down";
   const auto told = advice({"/chance={\"stragglers\": [{\"rank\": 1, \"factor\": 1.5}]}"});
   CHECK(std::count(told.begin(), told.end(), slow) == 1);
   // The same times, but as the model has them.
