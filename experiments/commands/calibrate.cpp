@@ -10,6 +10,7 @@
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
+#include "experiments/profiles/added_rows.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "validate/store/profile_store.hpp"
@@ -40,10 +41,6 @@ CalibrationRequest request_of(const Options& options) {
   return request;
 }
 
-std::string added_text(const std::string& path, const std::vector<RowId>& rows) {
-  return fmt::format("{} rows were added to {}", rows.size(), path);
-}
-
 std::string now() { return utc_text(std::time(nullptr)); }
 
 /// What can be wrong with them is so before anything takes time.
@@ -60,10 +57,15 @@ int run_calibration(const Options& options) {
   if (!options.profile.empty()) store.emplace(options.profile, ProfileStore::Access::create);
   const BackendEntry& backend = *find_named(backend_entries(), options.backend);
   const Calibration calibration = calibrate(backend, request);
-  const nlohmann::ordered_json document = calibration_json(calibration);
-  const std::string text = calibration_text(calibration);
+  nlohmann::ordered_json document = calibration_json(calibration);
+  std::string text = calibration_text(calibration);
+  if (store) {
+    const std::vector<RowId> ids = store->add(profile_rows(calibration, now()));
+    const JudgedRows added = judged_rows(*store, ids, today_here());
+    document["store"] = added_rows_json(added);
+    text += "\n" + added_rows_text(added);
+  }
   fmt::print("{}", options.json ? printed(document) : text);
-  if (store) say(added_text(options.profile, store->add(profile_rows(calibration, now()))));
   if (!options.report.empty()) write_file(options.report, text);
   if (!options.plot.empty()) {
     write_file(options.plot,

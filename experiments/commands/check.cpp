@@ -60,12 +60,55 @@ ordered_json facts_json(const OrderFacts& facts) {
           {"peak_activations", facts.peak_activations}};
 }
 
+ordered_json check_json(const OrderCheck& check) {
+  ordered_json document = check.fault ? fault_json(*check.fault) : facts_json(*check.facts);
+  if (check.inferred_chains.empty()) return document;
+  document["inferred_chains"] = ordered_json::array();
+  for (const auto& chain : check.inferred_chains) {
+    ordered_json& stages = document["inferred_chains"].emplace_back(ordered_json::array());
+    for (const Stage stage : chain) stages.push_back(index(stage));
+  }
+  return document;
+}
+
 std::string facts_text(const OrderFacts& facts) {
   return fmt::format("fine: p {}, v {:.4g}, m {}; placement {}; {}; peak activations {}\n",
                      facts.ranks, static_cast<double>(facts.stages) / facts.ranks,
                      facts.microbatches, facts.placement,
                      facts.with_communication ? "with communication" : "compute-only",
                      fmt::join(facts.peak_activations, " "));
+}
+
+/// Names ranks without actions: an empty last line may be one by mistake.
+std::string idle_text(const OrderFacts& facts) {
+  std::vector<std::size_t> idle;
+  for (std::size_t rank = 0; rank < facts.peak_activations.size(); ++rank) {
+    if (facts.peak_activations[rank] == 0) idle.push_back(rank);
+  }
+  return idle.empty() ? "" : fmt::format("ranks without actions: {}\n", fmt::join(idle, ", "));
+}
+
+/// "0,1;2,3", as --chains takes it.
+std::string chains_text(const std::vector<std::vector<Stage>>& chains) {
+  std::string text;
+  for (const auto& chain : chains) {
+    std::vector<std::uint32_t> stages;
+    for (const Stage stage : chain) stages.push_back(index(stage));
+    text += fmt::format("{}{}", text.empty() ? "" : ";", fmt::join(stages, ","));
+  }
+  return text;
+}
+
+std::string check_text(const std::string& file, const OrderCheck& check) {
+  const auto& fault = check.fault;
+  std::string text = fault ? fmt::format("{}: row {}, column {}: {}\n", file, fault->rank,
+                                         fault->column, fault->text)
+                           : facts_text(*check.facts) + idle_text(*check.facts);
+  if (check.inferred_chains.empty()) return text;
+  return text + fmt::format(
+                    "chains inferred: \"{}\", {} copies of the model, since no microbatch "
+                    "runs in both; --chains overrides this\n",
+                    chains_text(check.inferred_chains), check.inferred_chains.size());
 }
 
 OrderCheck checked(const std::string& text, const std::vector<std::vector<Stage>>& chains) {
@@ -79,22 +122,16 @@ OrderCheck checked(const std::string& text, const std::vector<std::vector<Stage>
 int check(const Options& options) {
   const auto chains = parse_chains(options.chains);
   const OrderCheck result = checked(read_file(options.order), chains);
-  if (!result.fault) {
-    fmt::print("{}", options.json ? printed(facts_json(*result.facts)) : facts_text(*result.facts));
-    return ExitCode::done;
-  }
-  const CellFault& fault = *result.fault;
-  fmt::print("{}", options.json ? printed(fault_json(fault))
-                                : fmt::format("{}: row {}, column {}: {}\n", options.order,
-                                              fault.rank, fault.column, fault.text));
-  return ExitCode::finding;
+  fmt::print("{}", options.json ? printed(check_json(result)) : check_text(options.order, result));
+  return result.fault ? ExitCode::finding : ExitCode::done;
 }
 
 Runner declare(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.required("ORDER", options->order,
                 "an order in PyTorch's CSV notation, - for standard input");
-  line.option("--chains", options->chains, "stages of each copy of the model", "\"0,1;2,3\"");
+  line.option("--chains", options->chains,
+              "stages of each copy of the model; inferred for bidirectional orders", "\"0,1;2,3\"");
   line.flag("--json", options->json, "print the result as JSON");
   return [options] { return check(*options); };
 }

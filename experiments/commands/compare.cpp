@@ -50,8 +50,8 @@ int compare_runs(const Options& options) {
       compare(a.recording.plan, a.recording.timeline, b.recording.plan, b.recording.timeline, how);
   if (comparison.ops.empty()) {
     throw InputError(
-        fmt::format("{}: none of its {} ops is among the {} of {}; runs can be "
-                    "compared whose plans share stages and microbatches",
+        fmt::format("{}: none of its {} ops is among the {} ops of {}; compare runs whose plans "
+                    "share stages and microbatches",
                     options.b, b.recording.plan.tasks(), a.recording.plan.tasks(), options.a));
   }
   const std::string text =
@@ -63,14 +63,15 @@ int compare_runs(const Options& options) {
 Runner declare(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.required("A", options->a, "a .timeline file, or a scenario to run; - for standard input");
-  line.required("B", options->b, "the same; what is held against A");
+  line.required("B", options->b, "the same, compared with A");
   line.option("--set", options->settings, "change the scenario B first", "/POINTER=VALUE");
   line.suggest("--set", suggested_settings);
-  line.choice("--align", options->alignment, {"start", "first-op", "makespan"},
-              "what lies on what: the starts of the runs, the begins of their first ops, or both "
-              "starts and ends, with the times of B scaled");
+  line.choice(
+      "--align", options->alignment, {"start", "first-op", "makespan"},
+      "what to align: the starts of the runs, their first ops, or starts and ends, with the "
+      "times of B scaled");
   line.option("--tolerance", options->tolerance,
-              "the share of A's makespan by which times may differ, default 0", "SHARE");
+              "how far times may differ, as a share of A's makespan; default 0", "SHARE");
   line.flag("--json", options->json, "print everything as JSON, every op included");
   return [options] { return compare_runs(*options); };
 }

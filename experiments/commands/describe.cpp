@@ -50,19 +50,19 @@ int describe_model(const Options& options) {
 Runner declare(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.required("MODEL", options->model, "a model's file, - for standard input");
-  line.option("--sequence", options->sequence, "tokens of an example");
-  line.option("--microbatch", options->microbatch, "examples of a microbatch");
+  line.option("--sequence", options->sequence, "tokens per example");
+  line.option("--microbatch", options->microbatch, "examples per microbatch");
   line.option("--tensor", options->tensor, "degree of tensor parallelism");
   line.option("--context", options->context, "degree of context parallelism");
   line.option("--expert", options->expert, "degree of expert parallelism");
   line.flag("--sequence-parallel", options->sequence_parallel,
-            "tensor parallelism cuts along the sequence what it would leave whole");
+            "shard norms and dropout along the sequence");
   line.choice("--dtype", options->dtype, {"bf16", "fp16", "fp32", "tf32"},
-              "of weights and activations, instead of what the file says");
-  line.option("--format", options->file.format, "of the file, where its text does not show it",
-              "NAME");
+              "of weights and activations; default: as in the file");
+  line.option("--format", options->file.format,
+              "format of the file; default: recognised from its text", "NAME");
   line.suggest("--format", suggested_model_formats);
-  line.option("--arch", options->file.architecture, "architecture, instead of what the file says",
+  line.option("--arch", options->file.architecture, "architecture; default: as in the file",
               "NAME");
   line.suggest("--arch", suggested_architectures);
   line.flag("--json", options->json, "print it as JSON");

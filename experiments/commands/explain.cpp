@@ -57,7 +57,8 @@ Runner declare(CommandLine& line) {
   line.option("--set", options->settings, "change the scenario first", "/POINTER=VALUE");
   line.suggest("--set", suggested_settings);
   line.flag("--json", options->json, "print everything as JSON");
-  line.flag("--memory", options->memory, "which rank holds most, why, and what would change that");
+  line.flag("--memory", options->memory,
+            "explain memory instead: the worst rank, why, and changes that help");
   declare(line, options->pictures);
   return [options] { return explain_scenario(*options); };
 }

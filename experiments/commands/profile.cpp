@@ -25,7 +25,7 @@ std::int64_t number_of(const std::string& what, const std::string& text) {
   if (number && *number >= 1 && *number <= 9e15 && std::floor(*number) == *number) {
     return static_cast<std::int64_t>(*number);
   }
-  throw UsageError(fmt::format("{} is no number of {}", text, what));
+  throw UsageError(fmt::format("{} is not the number of {}", text, what));
 }
 
 void print(bool as_json, const nlohmann::ordered_json& document, const std::string& text) {
@@ -111,12 +111,14 @@ int check(const CheckOptions& options) {
 Runner declare_check(CommandLine& line) {
   auto options = std::make_shared<CheckOptions>();
   line.required("STORE", options->store, "profile store");
-  line.flag("--record", options->record, "retire rows with faults of their own in the store");
-  line.option("--budget", options->budget,
-              "measure suspect rows again, for so long at most, and write what came of it",
-              "SECONDS");
+  line.flag("--record", options->record, "write to the store that faulty rows are retired");
+  line.option(
+      "--budget", options->budget,
+      "measure suspect rows again for at most this long, most doubtful first, and write the "
+      "result",
+      "SECONDS");
   line.option("--recover", options->recover,
-              "write what can still be read of a damaged store into a new one", "FILE");
+              "copy the readable rows of a damaged store into a new one", "FILE");
   line.flag("--json", options->json, "print it as JSON");
   return [options] { return check(*options); };
 }
@@ -129,7 +131,7 @@ struct RetireOptions {
 
 int retire(const RetireOptions& options) {
   if (trimmed(options.why).empty()) {
-    throw UsageError("--why is missing; it stays with the rows as the reason");
+    throw UsageError("--why is missing: the reason, which is kept with the rows");
   }
   ProfileStore store(options.store, ProfileStore::Access::write);
   std::vector<StateChange> changes;
@@ -137,8 +139,8 @@ int retire(const RetireOptions& options) {
     changes.push_back({RowId{number_of("a row", row)}, RowState::retired, options.why});
   }
   const std::size_t moved = store.change(changes, today_here().date).size();
-  fmt::print("{} rows are retired", moved);
-  if (moved < changes.size()) fmt::print("; {} had been before", changes.size() - moved);
+  fmt::print("{} rows retired", moved);
+  if (moved < changes.size()) fmt::print("; {} already were", changes.size() - moved);
   fmt::print("\n");
   return ExitCode::done;
 }
@@ -168,10 +170,10 @@ int snapshot(const SnapshotOptions& options) {
   }
   const LayerProfile layers = layer_profile(judged, environment);
   write_file(options.output, printed(snapshot_json(judged, layers.profile, today.date)));
-  say(
-      fmt::format("{} rows are in the snapshot; {} are not: of no layer, superseded, retired, or "
-                  "without the other passes of their size",
-                  layers.profile.rows.size(), layers.left_out));
+  say(fmt::format(
+      "{} rows in the snapshot; {} left out: not of a layer, superseded, retired, or without "
+      "the other passes of their size",
+      layers.profile.rows.size(), layers.left_out));
   return ExitCode::done;
 }
 

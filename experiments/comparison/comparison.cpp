@@ -14,10 +14,8 @@ void add_counts(const char* what, std::uint64_t a, std::uint64_t b, const char* 
 
 void add_missing_causes(const char* run, bool known, std::vector<std::string>& notes) {
   if (known) return;
-  notes.push_back(
-      fmt::format("{} does not say which inputs came last, so the causes of idle time "
-                  "are left out",
-                  run));
+  notes.push_back(fmt::format(
+      "{} does not record which input came last: causes of idle time are left out", run));
 }
 
 bool is_moved(const OpDifference& op) { return op.reason == Reason::place; }
@@ -41,18 +39,16 @@ std::vector<std::string> comparison_notes(const ComparedRun& a, const ComparedRu
   std::vector<std::string> notes;
   if (!comparison.same_plan) {
     notes = plan_differences(a.recording.plan, b.recording.plan);
-    if (notes.empty())
-      notes.emplace_back("the plans differ in their orders or in what waits for what");
+    if (notes.empty()) notes.emplace_back("the plans differ in order or in dependencies");
   }
+  if (!comparison.same_plan) notes.emplace_back("different plans are compared on their common ops");
   add_counts("iteration", a.recording.timeline.iteration, b.recording.timeline.iteration, "",
              notes);
   const auto moved = std::count_if(comparison.ops.begin(), comparison.ops.end(), is_moved);
   if (moved > 0) notes.push_back(fmt::format("{} ops run on another rank or link in B", moved));
   if (comparison.scale != 1) {
-    notes.push_back(
-        fmt::format("times of B are multiplied by {:.6g}, so that both makespans are "
-                    "equal",
-                    comparison.scale));
+    notes.push_back(fmt::format("times of B are scaled by {:.4g}, so that both makespans are equal",
+                                comparison.scale));
   }
   add_missing_causes("A", comparison.use_a.causes_known, notes);
   add_missing_causes("B", comparison.use_b.causes_known, notes);

@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-/// A run that is compared, and where it came from.
+/// A run to compare, and its file.
 struct ComparedRun {
   std::string source;
   Recording recording;
@@ -16,7 +16,7 @@ struct ComparedRun {
 
 /// How two plans differ, in words; nothing for equal ones.
 std::vector<std::string> plan_differences(const Plan& a, const Plan& b);
-/// What the two runs leave out, or that must be known to read their comparison.
+/// What a reader of the comparison must know: what differs between the plans, what is left out.
 std::vector<std::string> comparison_notes(const ComparedRun& a, const ComparedRun& b,
                                           const Comparison& comparison);
 
@@ -26,7 +26,7 @@ std::string place_text(const Plan& plan, std::uint32_t resource);
 /// A difference as a share of the first run's makespan; 0 where that is 0.
 double share_of_makespan(const Comparison& comparison, Time difference);
 
-/// A summary, where the runs part, and what differs most.
+/// A summary, the first difference, and what differs most.
 std::string comparison_text(const ComparedRun& a, const ComparedRun& b,
                             const Comparison& comparison);
 /// Everything, as JSON; one op a line, so that a million of them need no tree.

@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::size_t most_rows = 8;
 
-/// A row of the table of times, unless both have none of it.
+/// A row of the table of times, unless both times are zero.
 void add_time(const ComparisonWords& words, std::string name, Time a, Time b,
               std::vector<std::vector<std::string>>& rows) {
   if (a == Time{} && b == Time{}) return;
   rows.push_back({std::move(name), words.time(a), words.time(b), words.change(b - a)});
 }
 
-/// Some time of all ranks or links.
+/// One kind of time, summed over all ranks or links.
 template <class Parts, class Get>
 Time total(const Parts& parts, Get get) {
   Time sum{};
@@ -80,7 +80,7 @@ std::string ranks_text(const ComparisonWords& words) {
                                });
 }
 
-/// The ops whose starts are furthest apart, and not within the tolerance.
+/// The ops with the largest start differences, beyond the tolerance.
 std::vector<const OpDifference*> furthest(const Comparison& comparison) {
   std::vector<const OpDifference*> ops;
   for (const OpDifference& op : comparison.ops) {
@@ -100,7 +100,7 @@ std::string ops_text(const ComparisonWords& words, const char* title,
                      const std::vector<const OpDifference*>& ops) {
   if (ops.empty()) return "";
   std::vector<std::vector<std::string>> rows{
-      {"op", "where", "start A", "start B", "B - A", "of it wait", "duration", "because"}};
+      {"op", "where", "start A", "start B", "B - A", "wait", "duration", "cause"}};
   for (const OpDifference* op : ops) {
     rows.push_back({task_text(words.plan_a(), op->task.a), words.where(*op),
                     words.time(words.comparison.a.begin[op->task.a]),
@@ -111,7 +111,7 @@ std::string ops_text(const ComparisonWords& words, const char* title,
 }
 
 std::string furthest_text(const ComparisonWords& words) {
-  return ops_text(words, "starts furthest apart", furthest(words.comparison));
+  return ops_text(words, "largest start differences", furthest(words.comparison));
 }
 
 /// How the ops of one kind differ on their own.
@@ -152,14 +152,14 @@ std::string kinds_text(const ComparisonWords& words) {
   const Plan& plan = words.plan_a();
   const auto kinds = differing_kinds(plan, words.comparison);
   if (kinds.empty()) return "";
-  std::vector<std::vector<std::string>> rows{{"ops", "where", "differ", "duration", "wait"}};
+  std::vector<std::vector<std::string>> rows{{"op", "where", "count", "duration", "wait"}};
   for (const KindDifference& kind : kinds) {
     if (rows.size() > most_rows) break;
     rows.push_back({kind_text(plan, kind.work), place_text(plan, plan.classes[kind.work].resource),
                     fmt::format("{}", kind.ops), words.change(kind.duration),
                     words.change(kind.wait)});
   }
-  std::string text = "\nwhat ops changed themselves, B - A in all\n" + aligned(rows, {0, 1});
+  std::string text = "\nops by their own change, B - A in all\n" + aligned(rows, {0, 1});
   if (kinds.size() > most_rows) {
     text += fmt::format("({} more kinds; --json has every op)\n", kinds.size() - most_rows);
   }
@@ -176,18 +176,17 @@ std::string makespan_text(const ComparisonWords& words) {
   for (const ChangePart& part : change.parts) {
     if (rows.size() < most_rows) {
       rows.push_back({words.change(part.change),
-                      fmt::format("{} durations of {}", part.ops, kind_text(plan, part.work))});
+                      fmt::format("{}, {}", kind_text(plan, part.work), counted(part.ops, "op"))});
     } else {
       add_within_clock(rest, part.change);
     }
   }
   const bool cut = change.parts.size() > most_rows;
   if (rest != Time{}) {
-    rows.push_back(
-        {words.change(rest), cut ? "all else" : "waits, other orders, ops of one run alone"});
+    rows.push_back({words.change(rest), cut ? "other" : "waits, order, and ops in only one run"});
   }
-  return fmt::format("\nwhat makes up the {} of the makespan, along B's critical path\n{}",
-                     words.change(total), aligned(rows, {1}));
+  return fmt::format("\nmakespan change of {}, along B's critical path\n{}", words.change(total),
+                     aligned(rows, {1}));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ std::string shared_text(const ComparisonWords& words) {
   const TaskMatch& tasks = words.comparison.tasks;
   std::string text = fmt::format("shared      {} ops", tasks.shared.size());
   if (tasks.only_a.empty() && tasks.only_b.empty()) {
-    return text + (words.comparison.same_plan ? ", all of one plan\n" : ", all of both\n");
+    return text + (words.comparison.same_plan ? ", same plan\n" : ", all ops of both\n");
   }
   return text +
          fmt::format("; {} only in A, {} only in B\n", tasks.only_a.size(), tasks.only_b.size());
@@ -24,7 +24,7 @@ std::string spread_text(const ComparisonWords& words, const char* what, const Sp
   const auto share = [&](Time time) {
     return fmt::format("{:.3g} %", share_of_makespan(words.comparison, time) * 100);
   };
-  return fmt::format("{:<12}apart by {} in the median, {} nine in ten, {} at most\n", what,
+  return fmt::format("{:<12}differ by {} (median), {} (90th percentile), {} (largest)\n", what,
                      share(spread.median), share(spread.ninth_decile), share(spread.largest));
 }
 
@@ -43,7 +43,7 @@ std::string summary_text(const ComparisonWords& words) {
   text += spread_text(words, "starts", comparison.starts);
   text += spread_text(words, "durations", comparison.durations);
   if (comparison.start_correlation) {
-    text += fmt::format("order       {:.6g} rank correlation of starts (Kendall's tau)\n",
+    text += fmt::format("order       {:.4g} rank correlation of starts (Kendall's tau)\n",
                         *comparison.start_correlation);
   }
   return text;
@@ -68,35 +68,37 @@ std::string first_text(const ComparisonWords& words) {
   const OpDifference& op = comparison.ops[comparison.first->op];
   const Time begin_a = comparison.a.begin[op.task.a];
   const Time begin_b = comparison.b.begin[op.task.b];
-  std::string text = fmt::format("at {}: {} on {} ", words.time(comparison.first->at),
-                                 task_text(words.plan_a(), op.task.a), words.where(op));
-  text +=
+  // With all digits: four may be the same in both.
+  const auto exact = [&](Time time) { return time_text(time, words.unit); };
+  const std::string difference =
       op.reason == Reason::duration
-          ? fmt::format("takes {} in A, {} in B", words.time(comparison.a.end[op.task.a] - begin_a),
-                        words.time(comparison.b.end[op.task.b] - begin_b))
-          : fmt::format("starts at {} in A, {} in B", words.time(begin_a), words.time(begin_b));
-  return fmt::format("{} ({})\n", text, words.reason(op));
+          ? fmt::format("takes {} in A, {} in B", exact(comparison.a.end[op.task.a] - begin_a),
+                        exact(comparison.b.end[op.task.b] - begin_b))
+          : fmt::format("starts at {} in A, {} in B", exact(begin_a), exact(begin_b));
+  return fmt::format("at {}: {} on {} {} ({})\n", words.time(comparison.first->at),
+                     task_text(words.plan_a(), op.task.a), words.where(op), difference,
+                     words.reason(op));
 }
 
 std::string first_order_text(const ComparisonWords& words) {
   const auto& order = words.comparison.first_order;
   if (!order) return "";
   return fmt::format(
-      "at {}: {} goes on with {} in A, {} in B (another order, {})\n", words.time(order->at),
+      "at {}: {} runs {} next in A, {} in B (order differs {})\n", words.time(order->at),
       place_text(words.plan_a(), order->resource), task_text(words.plan_a(), order->next.a),
       task_text(words.plan_b(), order->next.b),
       order->after.a == no_task ? "from the start"
-                                : "behind " + task_text(words.plan_a(), order->after.a));
+                                : "after " + task_text(words.plan_a(), order->after.a));
 }
 
 std::string own_text(const ComparisonWords& words, const char* what, const OwnDifferences& own) {
   std::string text;
   if (own.durations > 0) {
-    text += fmt::format("durations differ of {}, {} in all\n", counted(own.durations, what),
+    text += fmt::format("{} with another duration, {} in all\n", counted(own.durations, what),
                         words.change(own.duration));
   }
   if (own.waits > 0) {
-    text += fmt::format("waits of their own differ of {}, {} in all\n", counted(own.waits, what),
+    text += fmt::format("{} with another wait of their own, {} in all\n", counted(own.waits, what),
                         words.change(own.wait));
   }
   return text;
@@ -108,19 +110,19 @@ std::string passed_on_text(const ComparisonWords& words) {
   };
   std::string text;
   if (const auto ops = count(Reason::input) + count(Reason::before); ops > 0) {
-    text += fmt::format("starts differ of {} that others held up or let go\n", counted(ops, "op"));
+    text += fmt::format("{} shifted by others\n", counted(ops, "op"));
   }
   if (const auto ops = count(Reason::order); ops > 0) {
-    text += fmt::format("starts differ of {} that come behind another op\n", counted(ops, "op"));
+    text += fmt::format("{} shifted by another order\n", counted(ops, "op"));
   }
   return text;
 }
 
-std::string parting_text(const ComparisonWords& words) {
+std::string first_difference_text(const ComparisonWords& words) {
   const Comparison& comparison = words.comparison;
   const std::string text = first_text(words) + first_order_text(words);
   if (text.empty()) return "";
-  return "\nwhere they part\n" + text + own_text(words, "action", comparison.actions) +
+  return "\nfirst difference\n" + text + own_text(words, "action", comparison.actions) +
          own_text(words, "transfer", comparison.transfers) + passed_on_text(words);
 }
 
@@ -137,7 +139,7 @@ std::string comparison_text(const ComparedRun& a, const ComparedRun& b,
   text += summary_text(words);
   text += alone_text("A", words.plan_a(), comparison.tasks.only_a);
   text += alone_text("B", words.plan_b(), comparison.tasks.only_b);
-  text += parting_text(words);
+  text += first_difference_text(words);
   if (!comparison.same()) {
     text += comparison_tables(words);
   }
@@ -145,8 +147,8 @@ std::string comparison_text(const ComparedRun& a, const ComparedRun& b,
   text += comparison_notes(a, b, comparison).empty() ? "\n" : "\n\n";
   const std::string within =
       comparison.tolerance == Time{} ? "" : " within " + words.time(comparison.tolerance);
-  if (comparison.same()) return text + "the same" + within + "\n";
-  return text + "finding: they differ" +
+  if (comparison.same()) return text + "the runs are equal" + within + "\n";
+  return text + "finding: the runs differ" +
          (within.empty() ? "" : " by more than " + within.substr(8)) + "\n";
 }
 

@@ -7,21 +7,20 @@
 namespace penstock {
 namespace {
 
-/// "behind 1F0 rather than 1B0"
+/// "after 1F0 instead of 1B0"
 std::string order_reason(const ComparisonWords& words, const TaskPair& by) {
   const auto op = [](const Plan& plan, TaskId task) {
     return task == no_task ? "nothing" : task_text(plan, task);
   };
-  return fmt::format("behind {} rather than {}", op(words.plan_b(), by.b),
-                     op(words.plan_a(), by.a));
+  return fmt::format("after {} instead of {}", op(words.plan_b(), by.b), op(words.plan_a(), by.a));
 }
 
 }  // namespace
 
-std::string ComparisonWords::time(Time time) const { return time_text(time, unit); }
+std::string ComparisonWords::time(Time time) const { return short_time_text(time, unit); }
 
 std::string ComparisonWords::change(Time time) const {
-  return (time > Time{} ? "+" : "") + time_text(time, unit);
+  return (time > Time{} ? "+" : "") + short_time_text(time, unit);
 }
 
 std::string ComparisonWords::where(const OpDifference& op) const {
@@ -44,7 +43,7 @@ std::string ComparisonWords::reason(const OpDifference& op) const {
     case Reason::input:
       return fmt::format("its input {} came {}", by(), when);
     case Reason::before:
-      return fmt::format("{} before it ended {}", by(), when);
+      return fmt::format("{}, the op before it, ended {}", by(), when);
     case Reason::order:
       return order_reason(*this, op.by);
     case Reason::place:
@@ -53,6 +52,8 @@ std::string ComparisonWords::reason(const OpDifference& op) const {
   return fmt::format("on {} in B", place_text(plan_b(), plan_b().class_of(op.task.b).resource));
 }
 
-std::string signed_percent(double share) { return fmt::format("{:+.3g} %", share * 100); }
+std::string signed_percent(double share) {
+  return share == 0 ? "0 %" : fmt::format("{:+.3g} %", share * 100);
+}
 
 }  // namespace penstock

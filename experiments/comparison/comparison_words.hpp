@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-/// What the text about a comparison is about, and how it says things.
+/// A comparison with the words of its text.
 struct ComparisonWords {
   const ComparedRun& run_a;
   const ComparedRun& run_b;
@@ -22,14 +22,14 @@ struct ComparisonWords {
   std::string change(Time time) const;
   /// Where an op runs in A: "rank 2".
   std::string where(const OpDifference& op) const;
-  /// Why an op is not when it was: "its input 0SEND_F0 came later".
+  /// Why an op starts or ends at another time: "its input 0SEND_F0 came later".
   std::string reason(const OpDifference& op) const;
 };
 
 /// A share with its sign: "+1.5 %".
 std::string signed_percent(double share);
 
-/// What ranks and links did with their time, and the ops and kinds of ops that differ most.
+/// Tables of the time of ranks and links, and of the ops and kinds of ops that differ most.
 std::string comparison_tables(const ComparisonWords& words);
 
 }  // namespace penstock

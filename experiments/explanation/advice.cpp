@@ -14,18 +14,18 @@ namespace {
 
 double of_makespan(Time part, const Report& report) { return to_us(part) / to_us(report.makespan); }
 
-/// The share of what all ranks together have from the start of a run to its end.
+/// The share of the time of all ranks, from the start of a run to its end.
 double of_all_ranks(Time part, const Report& report) {
   return of_makespan(part, report) / static_cast<double>(report.ranks.size());
 }
 
-/// A way to shorten the run, and how much of what it is about there is.
+/// A way to shorten the run, and the share of time that it concerns.
 struct Advice {
   double share;
   std::string text;
 };
 
-/// How much more the busiest rank has to do than the mean.
+/// How much longer the busiest rank works than the mean.
 Advice imbalance(const Report& report) {
   const auto busiest =
       std::max_element(report.ranks.begin(), report.ranks.end(),
@@ -35,8 +35,8 @@ Advice imbalance(const Report& report) {
   mean_us /= static_cast<double>(report.ranks.size());
   const double above = (to_us(busiest->busy) - mean_us) / to_us(report.makespan);
   return {above,
-          fmt::format("rank {} is busy {:.1f} % of the run longer than the mean: move work off "
-                      "it, or make it shorter",
+          fmt::format("rank {} is busy {:.1f} % of the run longer than the mean: move layers off "
+                      "it",
                       busiest - report.ranks.begin(), 100 * above)};
 }
 
@@ -46,37 +46,39 @@ Advice transfers(const Explanation& explanation, const Report& report) {
     if (is_transfer(share.pass) && !is_tail(share.pass)) time += share.time;
   }
   const double share = of_makespan(time, report);
-  return {share, fmt::format("transfers take {} of the critical path: faster links, smaller "
-                             "activations, or an order with a longer warm-up would hide them",
+  return {share, fmt::format("transfers take {} of the critical path: use faster links, smaller "
+                             "activations, or an order with a longer warm-up",
                              percent_text(share))};
 }
 
-/// Nothing of the pipeline itself would hide what follows it.
+/// What follows the pipeline is hidden by none of its work.
 Advice tail(const Explanation& explanation, const Report& report) {
   Time time{};
   for (const PathShare& share : explanation.shares) {
     if (is_tail(share.pass)) time += share.time;
   }
   const double share = of_makespan(time, report);
-  return {share, fmt::format("sums of gradients and gatherings of weights take {} of the critical "
-                             "path: faster links between those that hold the same, fewer of them, "
-                             "or, where they are held back, /parallel/overlap_sums would shorten "
-                             "that",
-                             percent_text(share))};
+  return {share,
+          fmt::format("gradient reduction and weight gathering take {} of the critical path: "
+                      "use faster links between replicas, fewer replicas, or "
+                      "/parallel/overlap_sums where it is off",
+                      percent_text(share))};
 }
 
 Advice fill_and_drain(const Explanation& explanation, const Report& report) {
   const double ends = of_all_ranks(explanation.idle.warmup + explanation.idle.drain, report);
-  return {ends, fmt::format("warm-up and drain idle {} of all ranks' time: more microbatches, or "
-                            "more chunks a rank, would thin them out",
-                            percent_text(ends))};
+  return {ends,
+          fmt::format("warm-up and drain idle {} of all ranks' time: use more microbatches or "
+                      "more chunks per rank",
+                      percent_text(ends))};
 }
 
 Advice launches(const Explanation& explanation, const Report& report) {
   const double launch = of_makespan(explanation.waits.launch, report);
-  return {launch, fmt::format("the critical path waits {} of the run to be launched: fewer and "
-                              "longer actions, or a captured graph of them, would save that",
-                              percent_text(launch))};
+  return {launch,
+          fmt::format("the critical path waits for launches {} of the run: use fewer, longer "
+                      "actions or captured graphs",
+                      percent_text(launch))};
 }
 
 /// The busiest of the physical links that several pairs of ranks share.
@@ -96,11 +98,11 @@ const NetworkLinkUse* busiest_shared_link(const RunResult& result) {
   return busiest;
 }
 
-/// Where transfers meet, and how busy it is there.
+/// The link with most traffic, and its utilisation.
 std::string busiest_link(const RunResult& result) {
   if (const NetworkLinkUse* shared = busiest_shared_link(result)) {
-    return fmt::format("network link {} carries {} of what it could in the time of the run",
-                       shared->name, percent_text(shared->utilization));
+    return fmt::format("network link {} is {} utilised", shared->name,
+                       percent_text(shared->utilization));
   }
   const Report& report = *result.report;
   const auto link =
@@ -116,8 +118,8 @@ Advice contention(const RunResult& result, const Explanation& explanation) {
   const double idle = of_all_ranks(explanation.idle.contention, report);
   const double on_path = of_makespan(explanation.waits.contention, report);
   return {std::max(idle, on_path),
-          fmt::format("contention idles {} of all ranks' time and is {} of the critical path; {}: "
-                      "more bandwidth there, or smaller activations, would ease it",
+          fmt::format("contention idles {} of all ranks' time and takes {} of the critical path; "
+                      "{}: use more bandwidth there or smaller activations",
                       percent_text(idle), percent_text(on_path), busiest_link(result))};
 }
 
@@ -129,16 +131,15 @@ Advice memory(const Explanation& explanation, const Report& report) {
   const TimeUnit unit = unit_for(report.makespan);
   const double idle = of_all_ranks(explanation.idle.memory, report);
   const double on_path = of_makespan(explanation.waits.memory, report);
-  return {
-      std::max(idle, on_path),
-      fmt::format("waits for memory idle {} of all ranks' time and are {} of the critical path; "
-                  "rank {} waits longest, {} {}: more room there, recomputation, or fewer "
-                  "activations at a time would shorten them",
-                  percent_text(idle), percent_text(on_path), longest - report.ranks.begin(),
-                  time_text(longest->idle_by_cause.memory, unit), unit.name)};
+  return {std::max(idle, on_path),
+          fmt::format("waiting for memory idles {} of all ranks' time and takes {} of the critical "
+                      "path; rank {} waits longest, {} {}: use recomputation or hold fewer "
+                      "activations",
+                      percent_text(idle), percent_text(on_path), longest - report.ranks.begin(),
+                      short_time_text(longest->idle_by_cause.memory, unit), unit.name)};
 }
 
-/// How many times as long the actions of each rank took as their classes say.
+/// By rank: the time its actions took over the time their classes state.
 std::vector<double> slowness_of_ranks(const Plan& plan, const Costs& costs) {
   std::vector<double> stated(plan.ranks), taken(plan.ranks);
   for (TaskId task = 0; task < plan.tasks(); ++task) {
@@ -152,7 +153,7 @@ std::vector<double> slowness_of_ranks(const Plan& plan, const Costs& costs) {
   return taken;
 }
 
-/// How much of the run the slowest rank loses against the middle one of them.
+/// How much of the run the slowest rank loses against the median rank.
 Advice straggler(const RunResult& result) {
   const std::vector<double> slowness = slowness_of_ranks(*result.plan, result.costs);
   std::vector<double> sorted = slowness;
@@ -163,8 +164,8 @@ Advice straggler(const RunResult& result) {
   const double lost =
       *slowest > usual ? to_us(result.report->ranks[rank].busy) * (1 - usual / *slowest) : 0;
   return {lost / to_us(result.report->makespan),
-          fmt::format("the actions of rank {} take {:.3g} times as long as the model says, those "
-                      "of the median rank {:.3g} times: find out what slows it down",
+          fmt::format("actions of rank {} take {:.3g}× their modelled time, those of the median "
+                      "rank {:.3g}×: find out what slows it down",
                       rank, *slowest, usual)};
 }
 

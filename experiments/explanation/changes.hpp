@@ -34,13 +34,13 @@ class Changes {
   /// The run must outlive this.
   explicit Changes(const RunResult& result);
 
-  /// All changes that the tasks of a work class have a part in, each once.
+  /// All changes that shorten tasks of a work class, each once.
   std::vector<Change> of_class(std::uint32_t work) const;
   /// How long a task of some class takes with a change, as a share of what it took; of a transfer
   /// over a physical link, how long it takes to leave.
   double factor(const Change& change, std::uint32_t work) const;
-  /// The makespan with a change, in the same order; nothing when the run comes to a halt. Where
-  /// `relax` is right, a rerun of the finished run gives it, else a full run of its own.
+  /// The makespan with a change, in the same order; nothing where the run deadlocks. Where `relax`
+  /// applies it is a rerun of the finished run, else a full run.
   std::optional<Time> makespan_with(const Change& change);
   /// "stage 2", "2F", "link 0>1", "network link spine".
   std::string name(const Change& change) const;
@@ -58,7 +58,7 @@ class Changes {
   const Costs& costs_;
   std::vector<std::uint32_t> own_class_;  // by class of a fused cell: that of its first part alone
   std::vector<std::set<Pass>> passes_;    // by stage: what takes time
-  std::optional<Rerun> rerun_;            // where relax is right; with the change asked for last
+  std::optional<Rerun> rerun_;            // where relax applies; with the latest change
 };
 
 }  // namespace penstock

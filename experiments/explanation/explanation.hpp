@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-/// A stretch of the critical path on one rank or link, what its tasks waited for included.
+/// A stretch of the critical path on one rank or link, waits included.
 struct PathStretch {
   std::uint32_t resource;
   TaskId first;
@@ -21,7 +21,7 @@ struct PathStretch {
   PathWaits waits{};
 };
 
-/// How long the critical path runs one pass of one stage, without what this waited for.
+/// Time of the critical path in one pass of one stage, without waits.
 struct PathShare {
   Pass pass;
   Stage stage;
@@ -29,11 +29,11 @@ struct PathShare {
   std::uint32_t tasks = 0;
 };
 
-/// Where the time of a finished run went.
+/// Where the time of a finished run goes.
 struct Explanation {
   std::vector<PathStretch> path;
   std::vector<PathShare> shares;  // of the critical path, largest first
-  PathWaits waits;                // of the path: with the shares they add up to the makespan
+  PathWaits waits;                // of the path; shares and waits add up to the makespan
   std::vector<Sensitivity> sensitivity;
   std::vector<IdleGap> gaps;        // longest first
   IdleCauses idle;                  // of all ranks

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-/// More lines than that are for --json.
+/// A table has no more lines than that; --json has all.
 constexpr std::size_t most_lines = 16;
 
 std::string lines_left_out(std::size_t all, const char* what) {
@@ -21,30 +21,30 @@ std::string resource_text(const Plan& plan, std::uint32_t resource) {
   return "link " + text(plan.link(resource));
 }
 
-/// "dependency 7.7, transfer 0.34": the causes that are there.
+/// "dependency 7.7, transfer 0.34": the causes that are not zero.
 std::string causes_text(const IdleCauses& idle, TimeUnit unit) {
   std::string text;
   for (std::size_t c = 0; c < idle_cause_count; ++c) {
     const auto cause = static_cast<IdleCause>(c);
     const Time time = time_of(idle, cause);
     if (time == Time{}) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name(cause), time_text(time, unit));
+    text +=
+        fmt::format("{}{} {}", text.empty() ? "" : ", ", name(cause), short_time_text(time, unit));
   }
   return text;
 }
 
-/// The waits that are there, and what to call them.
+/// The waits that are not zero, with their names.
 std::vector<std::pair<const char*, Time>> named(const PathWaits& waits) {
-  std::vector<std::pair<const char*, Time>> all{
-      {"waiting for memory", waits.memory},
-      {"waiting to be launched", waits.launch},
-      {"transfers queued or slowed by others (contention)", waits.contention},
-      {"actions slowed by transfers", waits.slowdown}};
+  std::vector<std::pair<const char*, Time>> all{{"waiting for memory", waits.memory},
+                                                {"waiting for launch", waits.launch},
+                                                {"contention on links", waits.contention},
+                                                {"actions slowed by transfers", waits.slowdown}};
   std::erase_if(all, [](const auto& wait) { return wait.second == Time{}; });
   return all;
 }
 
-/// "0F0 … 0F3 (4 actions), of it waiting for memory 2.5"
+/// "0F0 … 0F3 (4 actions), of it memory 2.5"
 std::string stretch_text(const Plan& plan, const PathStretch& stretch, TimeUnit unit) {
   std::string text = task_text(plan, stretch.first);
   if (stretch.tasks > 1) {
@@ -53,7 +53,8 @@ std::string stretch_text(const Plan& plan, const PathStretch& stretch, TimeUnit 
   std::string waits;
   const auto add = [&](const char* name, Time time) {
     if (time == Time{}) return;
-    waits += fmt::format("{}{} {}", waits.empty() ? ", of it " : ", ", name, time_text(time, unit));
+    waits += fmt::format("{}{} {}", waits.empty() ? ", of it " : ", ", name,
+                         short_time_text(time, unit));
   };
   add("memory", stretch.waits.memory);
   add("launch", stretch.waits.launch);
@@ -67,8 +68,8 @@ std::string path_text(const RunResult& result, const Explanation& explanation, T
   std::vector<std::vector<std::string>> rows{{"from", "to", "length", "where", "what"}};
   for (const PathStretch& stretch : explanation.path) {
     if (rows.size() > most_lines) break;
-    rows.push_back({time_text(stretch.begin, unit), time_text(stretch.end, unit),
-                    time_text(stretch.end - stretch.begin, unit),
+    rows.push_back({short_time_text(stretch.begin, unit), short_time_text(stretch.end, unit),
+                    short_time_text(stretch.end - stretch.begin, unit),
                     resource_text(plan, stretch.resource), stretch_text(plan, stretch, unit)});
   }
   return "critical path\n" + aligned(rows, {3, 4}) +
@@ -76,35 +77,35 @@ std::string path_text(const RunResult& result, const Explanation& explanation, T
 }
 
 std::string shares_text(const RunResult& result, const Explanation& explanation, TimeUnit unit) {
-  std::vector<std::vector<std::string>> rows{{"time", "share", "what", "times"}};
+  std::vector<std::vector<std::string>> rows{{"time", "share", "op", "count"}};
   for (const PathShare& share : explanation.shares) {
     if (rows.size() > most_lines) break;
-    rows.push_back({time_text(share.time, unit),
+    rows.push_back({short_time_text(share.time, unit),
                     percent_text(to_us(share.time) / to_us(result.report->makespan)),
                     fmt::format("{} of stage {}", letters(share.pass), index(share.stage)),
                     fmt::format("{}", share.tasks)});
   }
   for (const auto& [name, time] : named(explanation.waits)) {
-    rows.push_back(
-        {time_text(time, unit), percent_text(to_us(time) / to_us(result.report->makespan)), name});
+    rows.push_back({short_time_text(time, unit),
+                    percent_text(to_us(time) / to_us(result.report->makespan)), name});
   }
-  return "what the critical path is made of\n" + aligned(rows, {2}) +
+  return "critical path by op\n" + aligned(rows, {2}) +
          lines_left_out(explanation.shares.size(), "kinds");
 }
 
 /// A gain with its share of the run.
 std::vector<std::string> gain_columns(Time gain, const RunResult& result, TimeUnit unit) {
-  return {time_text(gain, unit),
+  return {short_time_text(gain, unit),
           fmt::format("{:.3f} %", 100 * to_us(gain) / to_us(result.report->makespan))};
 }
 
 std::string sensitivity_text(const RunResult& result, const Explanation& explanation,
                              TimeUnit unit) {
   std::vector<std::vector<std::string>> rows{
-      {"what", "on the path", "predicted", "of the run", "run again", "of the run"}};
+      {"what", "on path", "predicted", "of run", "simulated", "of run"}};
   for (const Sensitivity& one : explanation.sensitivity) {
     if (one.predicted == Time{} && one.gain == Time{}) continue;
-    std::vector<std::string> row{one.what, time_text(one.on_path, unit)};
+    std::vector<std::string> row{one.what, short_time_text(one.on_path, unit)};
     const auto add = [&](Time gain) {
       for (std::string& column : gain_columns(gain, result, unit)) row.push_back(std::move(column));
     };
@@ -117,10 +118,10 @@ std::string sensitivity_text(const RunResult& result, const Explanation& explana
     rows.push_back(std::move(row));
   }
   if (rows.size() == 1) return "";
-  return "what 1 % less would gain\n" + aligned(rows, {0}) + "\n";
+  return "gain from 1 % less time\n" + aligned(rows, {0}) + "\n";
 }
 
-/// "for 0F0 of rank 0, by 0SEND_F0"
+/// "for 0F0 on rank 0, through 0SEND_F0"
 std::string awaited_text(const Plan& plan, const IdleGap& gap) {
   const WorkClass& input = plan.class_of(gap.input);
   const bool by_link = gap.input != gap.producer;
@@ -128,13 +129,13 @@ std::string awaited_text(const Plan& plan, const IdleGap& gap) {
   if (handed_on && plan.link(input.resource).from == gap.rank) {
     return fmt::format("for its own {} to leave", task_text(plan, gap.input));
   }
-  std::string text = fmt::format("for {} of rank {}", task_text(plan, gap.producer),
+  std::string text = fmt::format("for {} on rank {}", task_text(plan, gap.producer),
                                  plan.class_of(gap.producer).resource);
-  if (by_link) text += fmt::format(", by {}", task_text(plan, gap.input));
+  if (by_link) text += fmt::format(", through {}", task_text(plan, gap.input));
   return text;
 }
 
-/// What a gap waited for: "1F0 waited for 0F0 of rank 0, by 0SEND_F0, and for memory".
+/// What a gap waited for: "1F0 waited for 0F0 on rank 0, through 0SEND_F0, and for memory".
 std::string waited_for(const Plan& plan, const IdleGap& gap) {
   if (gap.next == no_task) return "nothing left to do";
   std::vector<std::string> awaited;
@@ -142,7 +143,7 @@ std::string waited_for(const Plan& plan, const IdleGap& gap) {
   const Time by_input = causes.dependency + causes.transfer + causes.contention;
   if (gap.producer != no_task && by_input > Time{}) awaited.push_back(awaited_text(plan, gap));
   if (causes.memory > Time{}) awaited.emplace_back("for memory");
-  if (causes.launch > Time{}) awaited.emplace_back("to be launched");
+  if (causes.launch > Time{}) awaited.emplace_back("for its launch");
   if (awaited.empty()) return task_text(plan, gap.next) + " came first";
   return fmt::format("{} waited {}", task_text(plan, gap.next), fmt::join(awaited, ", and "));
 }
@@ -151,13 +152,13 @@ std::string gaps_text(const RunResult& result, const Explanation& explanation, T
   std::vector<std::vector<std::string>> rows{{"rank", "from", "to", "length", "causes", "why"}};
   for (const IdleGap& gap : explanation.gaps) {
     if (rows.size() > most_lines) break;
-    rows.push_back({fmt::format("{}", index(gap.rank)), time_text(gap.begin, unit),
-                    time_text(gap.end, unit), time_text(gap.end - gap.begin, unit),
+    rows.push_back({fmt::format("{}", index(gap.rank)), short_time_text(gap.begin, unit),
+                    short_time_text(gap.end, unit), short_time_text(gap.end - gap.begin, unit),
                     causes_text(gap.causes, unit), waited_for(*result.plan, gap)});
   }
   const Time idle = explanation.idle.total();
   std::string text =
-      fmt::format("idle gaps of all ranks: {}, longest first\n", time_text(idle, unit));
+      fmt::format("idle gaps, longest first: {} in all\n", short_time_text(idle, unit));
   if (idle != Time{}) text += causes_text(explanation.idle, unit) + "\n" + aligned(rows, {4, 5});
   return text + lines_left_out(explanation.gaps.size(), "gaps");
 }
@@ -166,8 +167,9 @@ std::string gaps_text(const RunResult& result, const Explanation& explanation, T
 
 std::string explanation_text(const RunResult& result, const Explanation& explanation) {
   const TimeUnit unit = unit_for(result.report->makespan);
-  std::string text = fmt::format("{}: {} {} (times in {})\n\n", result.title,
-                                 time_text(result.report->makespan, unit), unit.name, unit.name);
+  std::string text =
+      fmt::format("{}: {} {} (times in {})\n\n", result.title,
+                  short_time_text(result.report->makespan, unit), unit.name, unit.name);
   text += path_text(result, explanation, unit) + "\n";
   text += shares_text(result, explanation, unit) + "\n";
   text += sensitivity_text(result, explanation, unit);

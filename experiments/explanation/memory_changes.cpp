@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "experiments/layout/training.hpp"
@@ -33,13 +34,17 @@ class Proposals {
   void add_codecs();
   void add_chunks();
   void add_schedules();
+  void add_interleaving();
   std::vector<ScenarioChange> take() { return std::move(all_); }
 
  private:
   void add(std::string setting) { all_.push_back({.settings = {std::move(setting)}}); }
   bool coding_has_time() const;
   bool comparable(const ScheduleEntry& entry) const;
+  bool takes_chunks(const ScheduleEntry& entry, std::uint32_t chunks) const;
   std::uint32_t chunks_under(const ScheduleEntry& entry) const;
+  std::vector<std::uint32_t> other_chunks() const;
+  void add_schedule(const ScheduleEntry& entry, std::uint32_t chunks);
   std::string schedule_setting(const ScheduleEntry& entry) const;
   std::uint32_t chunks() const {
     return layout_.placement.stage_count() / layout_.placement.ranks();
@@ -108,26 +113,47 @@ void Proposals::add_codecs() {
   }
 }
 
-/// Half the chunks a rank, where the model leaves their number open.
+/// Chunk counts beside the present one, where the model leaves their number open: a few small ones,
+/// half and twice the present count, and as many as there are layers for.
+std::vector<std::uint32_t> Proposals::other_chunks() const {
+  if (scenario_.model.stages_given) return {};
+  const auto most = static_cast<std::uint32_t>(layout_.model.layers.size()) /
+                    std::max(layout_.placement.ranks(), 1U);
+  std::set<std::uint32_t> counts{1, 2, 3, 4, 6, 8, chunks() / 2, 2 * chunks(), most};
+  std::erase_if(
+      counts, [&](std::uint32_t count) { return count == 0 || count > most || count == chunks(); });
+  return {counts.begin(), counts.end()};
+}
+
+/// The present order with other chunk counts.
 void Proposals::add_chunks() {
-  if (scenario_.model.stages_given || layout_.rule == nullptr || chunks() < 2) return;
-  add(fmt::format("/parallel/chunks={}", chunks() / 2));
+  if (layout_.rule == nullptr && layout_.policy == nullptr) return;
+  for (const std::uint32_t count : other_chunks()) {
+    all_.push_back({.settings = {fmt::format("/parallel/chunks={}", count)},
+                    .left_out = {},
+                    .keeps_pipeline = true});
+  }
 }
 
 /// Whether another rule would train the same way on cells of the same size.
 bool Proposals::comparable(const ScheduleEntry& entry) const {
-  return &entry != layout_.rule && entry.slices_for == nullptr &&
+  const bool slices = layout_.rule != nullptr && layout_.rule->slices_for != nullptr;
+  return !slices && &entry != layout_.rule && entry.slices_for == nullptr &&
          entry.weights == layout_.schedule.weights().use;
 }
 
-/// As many chunks as there are, where another rule can have them; else what is usual for it.
-std::uint32_t Proposals::chunks_under(const ScheduleEntry& entry) const {
+bool Proposals::takes_chunks(const ScheduleEntry& entry, std::uint32_t chunks) const {
   try {
-    entry.place(layout_.placement.ranks(), chunks());
-    return chunks();
+    entry.place(layout_.placement.ranks(), chunks);
+    return true;
   } catch (const RuleError&) {
-    return usual_chunks(entry, options_without_settings());
+    return false;
   }
+}
+
+/// The present chunk count where another rule takes it, else that rule's usual one.
+std::uint32_t Proposals::chunks_under(const ScheduleEntry& entry) const {
+  return takes_chunks(entry, chunks()) ? chunks() : usual_chunks(entry, options_without_settings());
 }
 
 /// Options of the present rule, an order or a policy would stay beside a mere name.
@@ -139,19 +165,33 @@ std::string Proposals::schedule_setting(const ScheduleEntry& entry) const {
                      layout_.microbatches);
 }
 
-/// Of an order that no rule made, too.
+void Proposals::add_schedule(const ScheduleEntry& entry, std::uint32_t chunks) {
+  ScenarioChange change{
+      .settings = {schedule_setting(entry)}, .left_out = {}, .keeps_pipeline = true};
+  const std::uint32_t otherwise = scenario_.parallel.chunks.value_or(
+      scenario_.model.stages_given ? chunks : usual_chunks(entry, options_without_settings()));
+  if (chunks != otherwise) change.settings.push_back(fmt::format("/parallel/chunks={}", chunks));
+  all_.push_back(std::move(change));
+}
+
+/// Other schedules, also in place of an order that no rule made.
 void Proposals::add_schedules() {
-  if (layout_.rule != nullptr && layout_.rule->slices_for != nullptr) return;
+  for (const ScheduleEntry* entry : schedule_entries()) {
+    if (comparable(*entry)) add_schedule(*entry, chunks_under(*entry));
+  }
+}
+
+/// Other schedules with other chunk counts.
+void Proposals::add_interleaving() {
   for (const ScheduleEntry* entry : schedule_entries()) {
     if (!comparable(*entry)) continue;
-    ScenarioChange change{.settings = {schedule_setting(*entry)}, .keeps_pipeline = true};
-    const std::uint32_t wanted = chunks_under(*entry);
-    const std::uint32_t otherwise = scenario_.parallel.chunks.value_or(
-        scenario_.model.stages_given ? wanted : usual_chunks(*entry, options_without_settings()));
-    if (wanted != otherwise) {
-      change.settings.push_back(fmt::format("/parallel/chunks={}", wanted));
+    std::set<std::uint32_t> counts;
+    for (const std::uint32_t count : other_chunks()) counts.insert(count);
+    counts.insert(chunks());
+    counts.erase(chunks_under(*entry));
+    for (const std::uint32_t count : counts) {
+      if (takes_chunks(*entry, count)) add_schedule(*entry, count);
     }
-    all_.push_back(std::move(change));
   }
 }
 
@@ -171,6 +211,7 @@ std::vector<ScenarioChange> memory_changes(const Scenario& scenario, const RunRe
   proposals.add_codecs();
   proposals.add_chunks();
   proposals.add_schedules();
+  proposals.add_interleaving();
   return proposals.take();
 }
 

@@ -12,16 +12,17 @@ namespace penstock {
 struct ScenarioChange {
   std::vector<std::string> settings;  // as --set has them
   std::vector<std::string> left_out;  // sections
-  bool keeps_pipeline = false;        // only with as many ranks and microbatches it is that change
+  bool keeps_pipeline = false;        // offered only if ranks and microbatches stay the same
 
   /// "/memory/zero=2", "without /offload".
   std::string text() const;
 };
 
-/// What may let a scenario hold less, or buy time for memory: levels of ZeRO, recomputation, what
-/// the host keeps, codecs where it is known how long they take, chunks, and other schedules for the
-/// same ranks, microbatches and use of weights. Whether a change is allowed, only trying tells. The
-/// result must be that of the scenario, and have finished.
+/// Changes that may save memory, or buy time with it: levels of ZeRO, recomputation, offloading,
+/// codecs of known speed, other chunk counts, and other schedules, interleaved ones with several
+/// chunk counts, for the same ranks, microbatches and use of weights. Most likely ones first. Rules
+/// may refuse a change; only trying shows that. The result must be that of the scenario, and have
+/// finished.
 std::vector<ScenarioChange> memory_changes(const Scenario& scenario, const RunResult& result);
 
 }  // namespace penstock

@@ -10,10 +10,16 @@
 namespace penstock {
 namespace {
 
-/// No more runs than that, and no more tasks in all of them, but always a few.
-constexpr std::uint32_t most_runs = 24;
+/// Limits on runs and on tasks over all of them; a few runs are made in any case.
+constexpr std::uint32_t most_runs = 64;
 constexpr std::uint32_t fewest_runs = 4;
 constexpr std::uint64_t most_tasks = std::uint64_t{1} << 23;
+
+/// A change that was simulated, and how large its run was.
+struct TriedChange {
+  MemoryChange change;
+  std::uint64_t tasks = 0;
+};
 
 std::vector<std::vector<Stage>> stages_of_ranks(const Plan& plan) {
   std::vector<std::vector<Stage>> stages(plan.ranks);
@@ -59,10 +65,10 @@ bool same_pipeline(const Layout& one, const Layout& other) {
   return one.placement.ranks() == other.placement.ranks() && one.microbatches == other.microbatches;
 }
 
-/// Runs the scenario as a user would with the change. Nothing where it is refused or the run comes
-/// to a halt.
-std::optional<MemoryChange> simulated(const Scenario& scenario, const ScenarioChange& wanted,
-                                      const Layout& present, const SettleOptions& options) {
+/// Runs the scenario as a user would with the change; nothing where it is refused or the run
+/// deadlocks.
+std::optional<TriedChange> simulated(const Scenario& scenario, const ScenarioChange& wanted,
+                                     const Layout& present, const SettleOptions& options) {
   try {
     Layout layout = settle(changed(scenario, wanted.settings, wanted.left_out), options);
     if (wanted.keeps_pipeline && !same_pipeline(layout, present)) return {};
@@ -76,7 +82,7 @@ std::optional<MemoryChange> simulated(const Scenario& scenario, const ScenarioCh
     if (const auto capacity = result.layout.memory.capacity_bytes) {
       change.fits = change.peak_bytes <= *capacity;
     }
-    return change;
+    return TriedChange{change, result.plan->tasks()};
   } catch (const InputError&) {
     return {};
   } catch (const RuleError&) {
@@ -96,8 +102,7 @@ bool helps(const MemoryChange& change, MemoryAim aim, std::uint64_t peak, Time m
 
 void try_changes(const Scenario& scenario, const RunResult& result, MemoryExplanation& all) {
   const std::uint64_t peak = peak_of(*result.report, all.worst).bytes;
-  const std::uint64_t by_size = most_tasks / std::max<std::uint64_t>(result.plan->tasks(), 1);
-  const auto runs = std::clamp<std::uint64_t>(by_size, fewest_runs, most_runs);
+  std::uint64_t tasks = 0;
   Catalogue catalogue;  // read once for all of them, where it is used
   SettleOptions options;
   if (result.layout.hardware.spec.machine) {
@@ -105,14 +110,16 @@ void try_changes(const Scenario& scenario, const RunResult& result, MemoryExplan
     options.catalogue = &catalogue;
   }
   for (const ScenarioChange& candidate : memory_changes(scenario, result)) {
-    if (all.tried == runs) {
+    if (all.tried == most_runs || (all.tried >= fewest_runs && tasks >= most_tasks)) {
       ++all.not_tried;
       continue;
     }
-    const auto change = simulated(scenario, candidate, result.layout, options);
-    if (!change) continue;
+    const auto tried = simulated(scenario, candidate, result.layout, options);
+    if (!tried) continue;
     ++all.tried;
-    if (helps(*change, all.aim, peak, result.report->makespan)) all.changes.push_back(*change);
+    tasks += tried->tasks;
+    const MemoryChange& change = tried->change;
+    if (helps(change, all.aim, peak, result.report->makespan)) all.changes.push_back(change);
   }
   std::stable_sort(all.changes.begin(), all.changes.end(),
                    [](const MemoryChange& a, const MemoryChange& b) {
@@ -136,17 +143,16 @@ std::vector<std::string> not_modelled(std::uint32_t zero, const Report& report) 
     if (!modelled) texts.emplace_back(text);
   };
   unless(held(report, BufferKind::context),
-         "the context of a device and workspaces of communication: /memory/context_bytes is 0");
-  unless(held(report, BufferKind::reserve),
-         "what the allocator cannot use (fragmentation): /memory/reserve is 0");
+         "device context and communication buffers: /memory/context_bytes is 0");
+  unless(held(report, BufferKind::reserve), "allocator fragmentation: /memory/reserve is 0");
   unless(held(report, BufferKind::weight_gradients),
          "weight gradients: /memory/optimizer is \"none\"");
-  unless(held(report, BufferKind::optimizer), "what the optimizer keeps: nothing is asked for");
-  unless(held(report, BufferKind::stash), "activations: no stage says how much it keeps");
+  unless(held(report, BufferKind::optimizer), "optimizer state: /memory/optimizer has none");
+  unless(held(report, BufferKind::stash), "activations: no stage states how much it keeps");
   unless(held(report, BufferKind::workspace),
-         "temporary memory inside a pass: no layer says how much it needs");
-  unless(zero < 2, "gradients that are on their way to be summed by ZeRO");
-  unless(false, "gradients of activations that have arrived but are not read yet");
+         "temporary memory inside a pass: no layer states how much it needs");
+  unless(zero < 2, "gradients that ZeRO is still reducing");
+  unless(false, "received gradients that are not read yet");
   return texts;
 }
 

@@ -10,16 +10,16 @@
 
 namespace penstock {
 
-/// What a scenario needs and takes with one thing changed; simulated.
+/// Peak memory and makespan of a scenario with one thing changed; simulated.
 struct MemoryChange {
   std::string change;  // as --set would have it: "/memory/zero=2"
-  Rank worst{};        // the rank that holds most then
+  Rank worst{};        // the rank with the highest peak
   std::uint64_t peak_bytes = 0;
   std::optional<bool> fits;  // without a value where there is no capacity
   Time makespan{};
 };
 
-/// How much more of a kind the worst rank holds than the mean; less where it is negative.
+/// How much more of a kind the worst rank holds than the mean; negative for less.
 struct KindAboveMean {
   BufferKind kind;
   double bytes;
@@ -27,12 +27,12 @@ struct KindAboveMean {
 
 /// Why changes are listed.
 enum class MemoryAim : std::uint8_t {
-  fit,   // a rank needs more than it has: what holds less
-  hold,  // nobody says what there is: what holds less
-  buy,   // there is room: what is faster and still fits
+  fit,   // a rank exceeds its capacity: changes that reduce the peak
+  hold,  // the capacity is unknown: changes that reduce the peak
+  buy,   // everything fits: faster changes that still fit
 };
 
-/// Which rank holds most, why, and what would change that.
+/// The worst rank, why it is the worst, and what would change that.
 struct MemoryExplanation {
   std::optional<std::uint64_t> capacity;
   std::vector<std::vector<Stage>> stages;  // by rank
@@ -43,15 +43,15 @@ struct MemoryExplanation {
   std::vector<MemoryChange> changes;  // those that fit first, then the fastest
   std::uint32_t tried = 0;
   std::uint32_t not_tried = 0;            // because the run is large
-  std::vector<std::string> not_modelled;  // what a device will hold besides
+  std::vector<std::string> not_modelled;  // what a device holds in addition
 };
 
-/// Runs a scenario to explain its memory. One that comes to a halt for want of memory runs without
-/// a limit, so that there is something to explain; its findings say so.
+/// Runs a scenario to explain its memory. Where memory runs out and the run deadlocks, it runs
+/// again without a limit, so that there is something to explain; the findings say so.
 RunResult run_for_memory(const Scenario& scenario);
 
 /// The result must be that of the scenario, and have finished. Simulates the scenario again with
-/// each of some changes; those that its rules refuse are passed over.
+/// each of some changes; changes that its rules refuse are skipped.
 MemoryExplanation explain_memory(const Scenario& scenario, const RunResult& result);
 
 std::string memory_explanation_text(const RunResult& result, const MemoryExplanation& explanation);

@@ -10,7 +10,10 @@
 namespace penstock {
 namespace {
 
-/// A number of bytes that may be less than nothing.
+/// The table of changes has no more lines than that; --json has all.
+constexpr std::size_t most_changes = 16;
+
+/// A number of bytes that may be negative.
 std::string difference_text(double bytes) {
   const std::string size = bytes_text(static_cast<std::uint64_t>(std::llrint(std::abs(bytes))));
   return bytes < 0 ? "-" + size : size;
@@ -47,7 +50,7 @@ std::string ranks_text(const RunResult& result, const MemoryExplanation& explana
       row.push_back(difference_text(static_cast<double>(*explanation.capacity) -
                                     static_cast<double>(peak.bytes)));
     }
-    row.push_back(time_text(peak.time, unit));
+    row.push_back(short_time_text(peak.time, unit));
     row.push_back(peak.task == no_task ? "-" : task_text(*result.plan, peak.task));
     for (const BufferKind kind : kinds) {
       row.push_back(bytes_text(peak.by_kind[static_cast<std::size_t>(kind)]));
@@ -56,12 +59,12 @@ std::string ranks_text(const RunResult& result, const MemoryExplanation& explana
   });
 }
 
-/// "stash 15 B more, parameters 3 B less"
+/// "stash +15 B, parameters -3 B"
 std::string above_text(const std::vector<KindAboveMean>& above) {
   std::string text;
   for (const KindAboveMean& one : above) {
-    text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", name(one.kind),
-                        difference_text(std::abs(one.bytes)), one.bytes > 0 ? "more" : "less");
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", name(one.kind),
+                        one.bytes > 0 ? "+" : "", difference_text(one.bytes));
   }
   return text;
 }
@@ -70,54 +73,57 @@ std::string worst_text(const RunResult& result, const MemoryExplanation& explana
   const std::uint32_t worst = index(explanation.worst);
   const std::vector<Stage>& stages = explanation.stages[worst];
   const auto peak = result.report->ranks[worst].memory.bytes;
-  std::string text =
-      fmt::format("rank {} ({} {}) holds most: {}", worst, stages.size() == 1 ? "stage" : "stages",
-                  stages_text(stages), bytes_text(peak));
   const double above = static_cast<double>(peak) - explanation.mean_bytes;
-  if (above <= 0) return text + ", as all the others do\n";
-  return text + fmt::format(
-                    ", {} more than the mean of all ranks, which would hide {} of it\n"
-                    "against the mean: {}\n",
-                    difference_text(above), percent_text(above / double(peak)),
-                    above_text(explanation.above_mean));
+  if (above <= 0) return fmt::format("every rank holds {}\n", bytes_text(peak));
+  return fmt::format(
+      "worst rank: {} ({} {}), {}, {} above the mean\n"
+      "difference from the mean: {}\n",
+      worst, stages.size() == 1 ? "stage" : "stages", stages_text(stages), bytes_text(peak),
+      percent_text(above / explanation.mean_bytes), above_text(explanation.above_mean));
 }
 
 const char* heading(MemoryAim aim) {
   switch (aim) {
     case MemoryAim::fit:
-      return "what would fix it, or make it less";
+      return "it does not fit; changes that reduce the peak";
     case MemoryAim::hold:
-      return "what would hold less";
+      return "changes that reduce the peak";
     case MemoryAim::buy:
       break;
   }
-  return "everything fits; what the headroom would buy";
+  return "everything fits; faster changes that still fit";
 }
 
-std::string against_text(Time makespan, Time present) {
+std::string change_text(Time makespan, Time present) {
   if (present == Time{}) return "";
   return signed_percent_text(to_us(makespan) / to_us(present) - 1);
 }
 
 std::string changes_text(const RunResult& result, const MemoryExplanation& explanation,
                          TimeUnit unit) {
-  std::string text = fmt::format("{}, one change at a time\n", heading(explanation.aim));
+  std::string text =
+      fmt::format("{}, one at a time, as --set takes them\n", heading(explanation.aim));
   std::vector<std::vector<std::string>> rows{
-      {"change", "fits", "worst rank", "its peak", "makespan", "against now"}};
+      {"change", "fits", "worst rank", "peak", "makespan", "vs now"}};
   for (const MemoryChange& change : explanation.changes) {
+    if (rows.size() > most_changes) break;
     rows.push_back({change.change,
                     !change.fits   ? "-"
                     : *change.fits ? "yes"
                                    : "no",
                     fmt::format("{}", index(change.worst)), bytes_text(change.peak_bytes),
-                    time_text(change.makespan, unit),
-                    against_text(change.makespan, result.report->makespan)});
+                    short_time_text(change.makespan, unit),
+                    change_text(change.makespan, result.report->makespan)});
   }
-  text += rows.size() == 1
-              ? fmt::format("none of the {} changes that could be tried\n", explanation.tried)
-              : aligned(rows, {0, 1});
+  text += rows.size() == 1 ? fmt::format("none of {} changes tried\n", explanation.tried)
+                           : aligned(rows, {0, 1});
+  if (explanation.changes.size() > most_changes) {
+    text += fmt::format("({} more changes; --json has all)\n",
+                        explanation.changes.size() - most_changes);
+  }
   if (explanation.not_tried > 0) {
-    text += fmt::format("({} more were not tried: the run is large)\n", explanation.not_tried);
+    text += fmt::format("({} more changes were not tried, since the run is large)\n",
+                        explanation.not_tried);
   }
   return text;
 }
@@ -126,15 +132,16 @@ std::string changes_text(const RunResult& result, const MemoryExplanation& expla
 
 std::string memory_explanation_text(const RunResult& result, const MemoryExplanation& explanation) {
   const TimeUnit unit = unit_for(result.report->makespan);
-  std::string text = fmt::format("{}: {} {} (times in {})\n", result.title,
-                                 time_text(result.report->makespan, unit), unit.name, unit.name);
+  std::string text =
+      fmt::format("{}: {} {} (times in {})\n", result.title,
+                  short_time_text(result.report->makespan, unit), unit.name, unit.name);
   if (explanation.capacity) {
-    text += fmt::format("capacity of a rank: {}\n", bytes_text(*explanation.capacity));
+    text += fmt::format("capacity per rank: {}\n", bytes_text(*explanation.capacity));
   }
-  text += "\nmemory of each rank at its peak\n" + ranks_text(result, explanation, unit);
+  text += "\npeak memory by rank\n" + ranks_text(result, explanation, unit);
   text += "\n" + worst_text(result, explanation);
   text += "\n" + changes_text(result, explanation, unit);
-  text += "\nnot modelled: a device will hold more than this\n";
+  text += "\nnot modelled, so a device holds more than this\n";
   for (const std::string& one : explanation.not_modelled) text += "- " + one + "\n";
   for (const Finding& finding : result.findings) {
     text += fmt::format("\nfinding: {}: {}\n", finding.kind, finding.text);

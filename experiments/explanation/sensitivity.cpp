@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-/// What the critical path promises of a change.
+/// The gain of a change as the critical path predicts it.
 struct Promise {
   Change change;
   Time on_path{};
@@ -17,9 +17,9 @@ struct Promise {
   Time gain{};
 };
 
-/// How long the critical path is with the tasks of one class.
+/// Time of the critical path on the tasks of one class.
 struct ClassTime {
-  Time running{};  // doing them
+  Time running{};
   Time leaving{};  // of transfers: from when they could leave but for others until they have left
 };
 
@@ -35,8 +35,8 @@ std::vector<ClassTime> time_by_class(const RunResult& result, std::span<const Pa
   return times;
 }
 
-/// The path from the last task on that waited to be launched: were anything before it shorter, that
-/// wait would only be longer.
+/// The path from the last task on that waited for its launch: if anything before it were shorter,
+/// that wait would be longer.
 std::span<const PathStep> behind_launches(const std::vector<PathStep>& path) {
   const auto last = std::find_if(path.rbegin(), path.rend(),
                                  [](const PathStep& step) { return step.waits.launch > Time{}; });
@@ -44,7 +44,7 @@ std::span<const PathStep> behind_launches(const std::vector<PathStep>& path) {
   return std::span(path).subspan(static_cast<std::size_t>(before));
 }
 
-/// What the critical path promises of every change, the best first.
+/// The predicted gain of every change, largest first.
 std::vector<Promise> promises_of(const RunResult& result, const Changes& changes) {
   const std::vector<PathStep>& path = result.report->critical_path;
   const std::vector<ClassTime> all = time_by_class(result, path);
@@ -69,7 +69,7 @@ std::vector<Promise> promises_of(const RunResult& result, const Changes& changes
   return promises;
 }
 
-/// The first so many, and the first link if it is not among them.
+/// The first `most`, and the first link if it is not among them.
 std::vector<Promise> best_of(const std::vector<Promise>& promises, std::size_t most) {
   std::vector<Promise> best(
       promises.begin(),

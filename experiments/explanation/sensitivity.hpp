@@ -9,20 +9,20 @@
 
 namespace penstock {
 
-/// What a run would gain if one thing in it took 1 % less time.
+/// What a run gains if one thing in it takes 1 % less time.
 struct Sensitivity {
   std::string what;          // "stage 2", "2F", "link 0>1", "network link spine"
-  Time on_path{};            // how long the critical path runs it or waits for it
-  Time predicted{};          // 1 % of that, as far as it can gain anything
-  std::optional<Time> gain;  // with the costs changed; nothing where that run comes to a halt
+  Time on_path{};            // its time on the critical path, waiting included
+  Time predicted{};          // 1 % of what of that can gain anything
+  std::optional<Time> gain;  // simulated; nothing where that run deadlocks
 };
 
-/// The changes of which the critical path promises most, at most so many, largest first, and the
-/// best link in any case. A change is a stage, one of its passes, the transfers between two ranks,
-/// latency included, or the bandwidth of a physical link. Each is checked by simulating the run
-/// with it, in the same order. Where nothing but its inputs and its resource holds a task back the
-/// prediction is never too small: other paths may be as long, and then decide. What lies before
-/// the last wait to be launched promises nothing, for the wait would only be longer.
+/// The changes with the largest gain predicted by the critical path: at most `most` of them,
+/// largest first, and the best link in any case. A change shortens a stage, one of its passes, the
+/// transfers between two ranks (latency included), or the bytes on a physical link. Each is checked
+/// by simulating the run with it, in the same order. Where tasks wait only for inputs and their
+/// resource, the prediction is an upper bound: another path may become critical. What lies before
+/// the last wait for a launch gains nothing, since that wait would grow.
 std::vector<Sensitivity> sensitivities(const RunResult& result, std::size_t most);
 
 }  // namespace penstock

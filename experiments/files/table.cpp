@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace penstock {
 
@@ -13,9 +14,24 @@ std::string time_text(Time time, TimeUnit unit) {
   return number_text(static_cast<double>(time.picoseconds) / static_cast<double>(unit.picoseconds));
 }
 
-std::string percent_text(double share) { return fmt::format("{:.1f} %", share * 100); }
+std::string short_time_text(Time time, TimeUnit unit) {
+  const double value =
+      static_cast<double>(time.picoseconds) / static_cast<double>(unit.picoseconds);
+  const double size = std::abs(value);
+  if (size >= 1000) return fmt::format("{:.0f}", value);
+  if (size == 0 || size >= 1e-4) return fmt::format("{:.4g}", value);
+  return fmt::format("{:.{}f}", value, 3 - static_cast<int>(std::floor(std::log10(size))));
+}
 
-std::string signed_percent_text(double share) { return fmt::format("{:+.1f} %", share * 100); }
+std::string percent_text(double share) {
+  const double tenths = std::round(share * 1000);
+  return tenths == 0 ? "0.0 %" : fmt::format("{:.1f} %", share * 100);
+}
+
+std::string signed_percent_text(double share) {
+  const std::string text = percent_text(share);
+  return text == "0.0 %" || share < 0 ? text : "+" + text;
+}
 
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
   if (count == 1) return fmt::format("1 {}", one);

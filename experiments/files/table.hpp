@@ -13,7 +13,9 @@ namespace penstock {
 /// Six digits at most, without zeros at the end: enough to compare by eye.
 std::string number_text(double value);
 std::string time_text(Time time, TimeUnit unit);
-/// "12.5 %", and "+12.5 %" of a difference.
+/// Four significant digits, for tables: "38.4", "0.3375", "12345"; never an exponent.
+std::string short_time_text(Time time, TimeUnit unit);
+/// "12.5 %", and "+12.5 %" of a difference; never "-0.0 %".
 std::string percent_text(double share);
 std::string signed_percent_text(double share);
 /// "1 rank", "2 ranks"; without `many` it ends in an s.

@@ -20,7 +20,7 @@ void add_stages(const JsonView& devices, std::set<std::uint32_t>& seen, ModelFil
     for (const JsonView& item : device.at("nodes").items()) {
       const std::uint32_t node = item.whole(Limits::layers - 1);
       if (!seen.insert(node).second) {
-        item.fail(fmt::format("node {} stands twice; a node is on one device", node));
+        item.fail(fmt::format("node {} appears twice; a node is on one device", node));
       }
       nodes.push_back(LayerIndex{node});
     }

@@ -280,20 +280,19 @@ std::optional<std::string> dtype_of(const HfFields& config) {
 }
 
 std::vector<std::string> notes_on(const HfFields& config, const HfArchitecture& row) {
-  std::vector<std::string> notes{"attention is taken as causal and fused (flash)"};
+  std::vector<std::string> notes{"attention is assumed causal and fused (flash)"};
   if (row.latent && config.flag("attention_bias").value_or(false)) {
-    notes.emplace_back("the biases of latent attention are left out");
+    notes.emplace_back("biases of latent attention are left out");
   }
   if (row.name == "gpt_oss") {
     notes.emplace_back(
-        "the biases of experts and of their router, and the sinks of attention, a "
-        "number a head, are left out");
+        "biases of experts and router, and attention sinks (one number per head), are left out");
   }
   if (!config.flag("layer_norm_elementwise_affine").value_or(true)) {
-    notes.emplace_back("norms are counted with the weights and biases that they do not have here");
+    notes.emplace_back("norms are counted with weights and biases, which this model lacks");
   }
   if (row.name == "llama4_text") {
-    notes.emplace_back("chunked attention is taken as attention to the whole sequence");
+    notes.emplace_back("chunked attention is treated as attention to the whole sequence");
   }
   return notes;
 }

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -90,8 +92,8 @@ class Reader {
     if (backend) return *backend != "unfused" && *backend != "local";
     if (engine) return *engine != "local";
     notes_.emplace_back(
-        "attention is taken as fused (flash), as by Transformer Engine, the default; "
-        "--transformer-impl local has scores kept");
+        "fused (flash) attention is assumed, as in Transformer Engine, the default; with "
+        "--transformer-impl local attention scores are kept");
     return true;
   }
 
@@ -119,7 +121,7 @@ class Reader {
       command_.fail_missing("--vocab-size",
                             "tokenizers are not read, so add it or --padded-vocab-size");
     }
-    notes_.push_back(fmt::format("the vocabulary is taken to be GPT-2's, {} tokens", gpt2_vocab));
+    notes_.push_back(fmt::format("GPT-2's vocabulary of {} tokens is assumed", gpt2_vocab));
     return gpt2_vocab;
   }
 
@@ -221,11 +223,15 @@ class Reader {
   TransformerShape shape_;
 };
 
+/// One size is enough: for a command that lacks another, the error then names the flag.
 bool recognizes(std::string_view text) {
   const std::size_t start = text.find_first_not_of(" \t\r\n");
-  return start != std::string_view::npos && text[start] != '{' &&
-         text.find("--num-layers") != std::string_view::npos &&
-         text.find("--hidden-size") != std::string_view::npos;
+  if (start == std::string_view::npos || text[start] == '{') return false;
+  constexpr std::array<std::string_view, 3> sizes{"--num-layers", "--hidden-size",
+                                                  "--num-attention-heads"};
+  return std::any_of(sizes.begin(), sizes.end(), [&](std::string_view name) {
+    return text.find(name) != std::string_view::npos;
+  });
 }
 
 ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/) {
@@ -240,8 +246,8 @@ ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/)
   file.spec = transformer_spec(shape);
   if (*file.command.expert > 1) {
     file.notes.emplace_back(
-        "Megatron-LM takes expert groups out of its data parallelism: its data size is data times "
-        "expert here");
+        "Megatron-LM takes expert groups out of data parallelism: its data-parallel size is data "
+        "times expert here");
   }
   const std::vector<std::string> notes = command.notes();
   file.notes.insert(file.notes.end(), notes.begin(), notes.end());

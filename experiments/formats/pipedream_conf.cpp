@@ -84,7 +84,7 @@ std::vector<std::vector<Rank>> ranks_in(const JsonView& map, std::size_t stages)
     auto& of_stage = ranks[stage_of(entry.first, entry.second, stages)];
     for (const JsonView& item : entry.second.items()) {
       const std::uint32_t rank = item.whole(Limits::ranks - 1);
-      if (taken[rank]) item.fail(fmt::format("rank {} stands twice; a rank has one stage", rank));
+      if (taken[rank]) item.fail(fmt::format("rank {} appears twice; a rank has one stage", rank));
       taken[rank] = true;
       of_stage.push_back(Rank{rank});
     }

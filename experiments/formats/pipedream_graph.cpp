@@ -55,8 +55,8 @@ Ids ids_of(const std::vector<PipedreamNode>& nodes) {
     if (added) continue;
     const std::size_t other = nodes[index(same->second)].line;
     fail(std::max(node.line, other),
-         fmt::format("the node {} stands in line {} already; each node has an id of its own",
-                     shortened(node.id), std::min(node.line, other)));
+         fmt::format("node {} is already in line {}; each node has its own id", shortened(node.id),
+                     std::min(node.line, other)));
   }
   return ids;
 }

@@ -45,7 +45,7 @@ Node node_of(const JsonView& view) {
     const std::string& id = variant.at("id").text();
     if (id == "activation recomp") node.recomputing = variant_of(variant);
     if (id != "vanilla") continue;
-    if (found) variant.fail("\"vanilla\" stands twice");
+    if (found) variant.fail("\"vanilla\" appears twice");
     node.vanilla = variant_of(variant);
     found = true;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
 #include <optional>
 
 #include "experiments/files/plain_text.hpp"
@@ -169,8 +170,9 @@ class RowReader {
 /// The rows of a file; the ends of lines may be those of Windows.
 std::vector<std::string_view> rows_of(std::string_view text) {
   text = without_byte_order_mark(text);
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
-  if (trimmed(text).empty()) throw InputError("the file is empty; an order has a row a rank");
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    throw InputError("the file is empty; an order has one row per rank");
+  }
   std::vector<std::string_view> rows;
   while (!text.empty()) {
     rows.push_back(take_until(text, '\n'));
@@ -181,6 +183,35 @@ std::vector<std::string_view> rows_of(std::string_view text) {
     }
   }
   return rows;
+}
+
+std::vector<Stage> all_stages(std::size_t count) {
+  std::vector<Stage> stages;
+  for (Stage stage : Numbers<Stage>(static_cast<std::uint32_t>(count))) stages.push_back(stage);
+  return stages;
+}
+
+/// Which halves of the stages 0 to 2p-1 run each microbatch: bit 0 the lower, bit 1 the upper one.
+std::map<Microbatch, unsigned> halves_of_microbatches(const Schedule& schedule) {
+  std::map<Microbatch, unsigned> halves;
+  for (const Rank rank : Numbers<Rank>(schedule.ranks())) {
+    for (const Action& action : schedule.on(rank)) {
+      halves[action.microbatch] |= index(action.stage) < schedule.ranks() ? 1U : 2U;
+    }
+  }
+  return halves;
+}
+
+std::vector<std::vector<Stage>> inferred_chains(const Schedule& schedule,
+                                                const std::vector<std::vector<Rank>>& ranks) {
+  const Placement one = Placement::given(schedule.ranks(), ranks, {all_stages(ranks.size())});
+  const bool lies_both_ways =
+      schedule.ranks() > 1 && one == Placement::vee(schedule.ranks(), /*chunks=*/2);
+  if (!lies_both_ways) return one.chains();
+  for (const auto& [microbatch, halves] : halves_of_microbatches(schedule)) {
+    if (halves == 3) return one.chains();
+  }
+  return Placement::bidirectional(schedule.ranks()).chains();
 }
 
 }  // namespace
@@ -259,12 +290,7 @@ Placement placement_of(const OrderFile& order, std::vector<std::vector<Stage>> c
     }
   }
   if (ranks.empty()) throw InputError("the order has no actions");
-  if (chains.empty()) {
-    chains.emplace_back();
-    for (Stage stage : Numbers<Stage>(static_cast<std::uint32_t>(ranks.size()))) {
-      chains.front().push_back(stage);
-    }
-  }
+  if (chains.empty()) chains = inferred_chains(schedule, ranks);
   return Placement::given(schedule.ranks(), ranks, std::move(chains));
 }
 

@@ -64,16 +64,19 @@ class OrderError : public InputError {
 };
 
 /// Reads an order in PyTorch's notation, with or without communication: row i is rank i, cells run
-/// left to right, a blank cell is idle time and dropped. Strict: what follows a cell's text is an
-/// error. Throws OrderError; its place reads "row R, column C".
+/// left to right, a blank cell is idle time and dropped. Every line is a row, an empty last one
+/// too: that is a rank without actions, as Python's csv module reads and writes it. Strict: what
+/// follows a cell's text is an error. Throws OrderError; its place reads "row R, column C".
 OrderFile read_torch_csv(std::string_view text);
 
 /// Throws OrderError naming the first communication cell, if there is one.
 void require_compute_only(const OrderFile& order);
 
 /// Where an order file puts its stages: each on the rank whose row names it. `chains` lists the
-/// copies of the model; empty means one, of all stages in ascending order. Throws InputError for a
-/// stage on two ranks (an OrderError), a stage that no row names, or faulty chains.
+/// copies of the model. Empty: they are inferred. Two copies where the stages lie as those of a
+/// bidirectional order and no microbatch runs in both halves (on a V, every microbatch does); else
+/// one, of all stages in ascending order. Throws InputError for a stage on two ranks (an
+/// OrderError), a stage that no row names, or faulty chains.
 Placement placement_of(const OrderFile& order, std::vector<std::vector<Stage>> chains);
 
 /// The column of an action of a rank; the end of the row for an action past its last.

@@ -59,8 +59,8 @@ class Check {
       const std::size_t blank_row = order_.blank ? order_.blank->first : rows_.size();
       if (blank_row == rank) {
         return CellFault{rank, order_.blank->second,
-                         "a blank cell stands in an order with communication; only compute-only "
-                         "orders may have idle steps"};
+                         "an order with communication has no blank cells; only compute-only orders "
+                         "may have idle steps"};
       }
       if (auto fault = fault_in_row(rank)) return fault;
     }
@@ -137,7 +137,7 @@ class Check {
 
   std::string fault_of(const Action& action, Progress& progress) const {
     if (const auto tensor = read_by(action); tensor && !progress.received.contains(*tensor)) {
-      return fmt::format("{} stands without {} before it", text(action), text(receive_of(*tensor)));
+      return fmt::format("{} has no {} before it", text(action), text(receive_of(*tensor)));
     }
     if (progress.gathers && !progress.gathered.contains(action.stage)) {
       return fmt::format("{} runs while the weights of stage {} are not gathered", text(action),
@@ -150,12 +150,12 @@ class Check {
 
   std::string fault_of(const CommCell& cell, Rank rank, Progress& progress) const {
     if (index(cell.stage) >= placement_.stage_count() || placement_.rank_of(cell.stage) != rank) {
-      return fmt::format("{} stands on rank {}, which does not hold stage {}", text(cell),
-                         index(rank), index(cell.stage));
+      return fmt::format("{} is on rank {}, which does not hold stage {}", text(cell), index(rank),
+                         index(cell.stage));
     }
     if (!is_send(cell.comm) && !is_receive(cell.comm)) return fault_of_weights(cell, progress);
     if (!progress.done.insert(key_of(cell)).second) {
-      return fmt::format("{} stands twice", text(cell));
+      return fmt::format("{} appears twice", text(cell));
     }
     const auto tensor = tensor_of(cell);
     if (!tensor) {
@@ -171,7 +171,7 @@ class Check {
                                index(placement_.rank_of(send.stage)));
     }
     if (!progress.made.contains(*tensor)) {
-      return fmt::format("{} sends what its rank has not made yet", text(cell));
+      return fmt::format("{} sends a tensor that its rank has not computed yet", text(cell));
     }
     const CommCell receive = receive_of(*tensor);
     return comms_.contains(key_of(receive))
@@ -184,10 +184,10 @@ class Check {
     const bool gathered = progress.gathered.contains(cell.stage);
     if (cell.comm == Comm::reduce_grad) {
       if (!progress.done.insert(key_of(cell)).second) {
-        return fmt::format("{} stands twice", text(cell));
+        return fmt::format("{} appears twice", text(cell));
       }
       if (progress.backwards_left[cell.stage] == 0) return {};
-      return fmt::format("{} stands before the last backward of its stage", text(cell));
+      return fmt::format("{} comes before the last backward of its stage", text(cell));
     }
     if ((cell.comm == Comm::unshard) == gathered) {
       return fmt::format("{}: the weights of stage {} are {}", text(cell), index(cell.stage),

@@ -8,10 +8,10 @@
 
 namespace penstock {
 
-/// The first fault in the communication of an order whose actions are without fault: a cell in the
-/// wrong row, sent before it is made, read before it is received, sent without being received or
-/// the other way round, done twice; weights used while they are not gathered, gradients reduced too
-/// early; then receives in an order in which the ranks wait for each other for ever.
+/// The first communication fault of an order whose actions have none: a cell in the wrong row, a
+/// send before its tensor is computed, a read before its receive, a send or receive without its
+/// partner or twice, weights used while not gathered, gradients reduced too early, and receives
+/// that deadlock.
 std::optional<CellFault> find_comms_fault(const OrderFile& order, const Placement& placement);
 
 }  // namespace penstock

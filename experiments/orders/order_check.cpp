@@ -22,7 +22,7 @@ std::string placement_name(const Placement& placement) {
   return "given";
 }
 
-/// Where the first action of a circle of waiting stands.
+/// The cell of the first action in a circle of ranks that wait for each other.
 CellFault deadlock_fault(const OrderFile& order, const Deadlock& deadlock) {
   const Wait& first = deadlock.circle.front();
   const auto& row = order.schedule.on(first.rank);
@@ -35,7 +35,7 @@ CellFault deadlock_fault(const OrderFile& order, const Deadlock& deadlock) {
   return {index(first.rank), column_of(order, first.rank, place), text(deadlock)};
 }
 
-/// The fault of an order that can be read, if it has one; otherwise its facts.
+/// The first fault of a readable order, or its facts.
 OrderCheck check_content(const OrderFile& order, const Placement& placement) {
   if (const auto fault = find_order_fault(order.schedule, placement)) {
     return {
@@ -67,7 +67,10 @@ OrderCheck check_order(std::string_view text, const std::vector<std::vector<Stag
   } catch (const InputError& error) {
     return {CellFault{0, 0, error.what()}, std::nullopt};
   }
-  return check_content(order, placement_of(order, chains));
+  const Placement placement = placement_of(order, chains);
+  OrderCheck check = check_content(order, placement);
+  if (chains.empty() && placement.chains().size() > 1) check.inferred_chains = placement.chains();
+  return check;
 }
 
 }  // namespace penstock

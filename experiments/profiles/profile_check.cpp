@@ -17,13 +17,13 @@ std::optional<std::vector<double>> measured_here(const KernelPoint& point, int r
   return sample_kernel(point, static_cast<std::uint32_t>(repeats));
 }
 
-/// What a fixed piece of work takes just now; 0 where that cannot be measured.
+/// The present time of a fixed piece of work; 0 where that cannot be measured.
 double canary_here() {
   const auto samples = measured_here({.kernel = "canary", .condition = "solo"}, 10);
   return samples ? median(*samples) : 0;
 }
 
-/// Opens a store; of one that is damaged, tells how much of it is left.
+/// Opens a store; the error of a damaged one says how much of it is readable.
 ProfileStore opened(const std::string& path, ProfileStore::Access access) {
   try {
     return ProfileStore(path, access);
@@ -35,8 +35,7 @@ ProfileStore opened(const std::string& path, ProfileStore::Access access) {
   }
 }
 
-/// Rows as they are judged; where no rule speaks against one that is not valid, with what was said
-/// when it came to that.
+/// Judged rows; where no rule explains why a row is not valid, with its last verdict.
 JudgedRows judged_with_last_words(const ProfileStore& store, const Today& today) {
   JudgedRows judged = judged_rows(store, today);
   for (RowJudgement& judgement : judged.judgements) {

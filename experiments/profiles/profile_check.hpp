@@ -15,11 +15,11 @@ struct CheckedStore {
   SpotCheck spot;  // what was measured again
 };
 
-/// Holds rows against today; where asked to, retires those that have a fault of their own.
+/// Judges rows today; with `record`, faulty ones are retired in the store.
 /// Throws InputError where the file is damaged, with how many rows can still be read.
 CheckedStore plain_check(const std::string& path, bool record);
 
-/// Also measures suspect rows again, for so long at most.
+/// Also measures suspect rows again, for at most `budget_s`.
 CheckedStore measured_check(const std::string& path, double budget_s);
 
 nlohmann::ordered_json recovery_json(const Recovery& recovery);

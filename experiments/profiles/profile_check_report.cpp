@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "experiments/files/json_output.hpp"
 #include "experiments/files/plain_text.hpp"
@@ -12,10 +12,6 @@
 
 namespace penstock {
 namespace {
-
-bool is_sound(const RowJudgement& judgement) {
-  return judgement.superseded_by || judgement.state == RowState::valid;
-}
 
 ordered_json ids_json(const std::vector<RowId>& ids) {
   ordered_json all = ordered_json::array();
@@ -50,15 +46,15 @@ std::string spot_text(const SpotCheck& spot) {
   std::string text = "\nmeasured again\n";
   for (const SpotResult& result : spot.measured) {
     text += fmt::format("  row {}: {}, {}\n", index(result.id), signed_percent_text(result.change),
-                        result.holds ? "it holds" : "retired");
+                        result.holds ? "still valid" : "retired");
   }
   if (spot.measured.empty()) text += "  nothing\n";
   const std::pair<const char*, const std::vector<RowId>&> others[] = {
       {"retired with their group", spot.retired_with_group},
-      {"taken over from before the update, as rows", spot.taken_over},
+      {"copied from before the update, as rows", spot.taken_over},
       {"cannot be measured here", spot.cannot_be_measured},
-      {"left as they are, since the machine was not quiet", spot.not_quiet},
-      {"left for want of time", spot.left}};
+      {"unchanged, since the machine was not quiet", spot.not_quiet},
+      {"not measured, out of time", spot.left}};
   for (const auto& [what, ids] : others) {
     if (!ids.empty()) text += fmt::format("  {}: {}\n", what, ids_text(ids));
   }
@@ -73,18 +69,15 @@ bool all_valid(const JudgedRows& judged) {
 }
 
 ordered_json profile_check_json(const JudgedRows& judged, const SpotCheck* measured) {
-  ordered_json rows = ordered_json::array();
-  std::map<std::string_view, std::size_t> counts;
-  for (std::size_t i = 0; i < judged.rows.size(); ++i) {
-    ++counts[standing_of(judged.judgements[i])];
-    if (is_sound(judged.judgements[i])) continue;
+  ordered_json document{{"penstock", 1}, {"store", judged.source}, {"rows", judged.rows.size()}};
+  for (const auto& [standing, count] : counts_of(judged)) document[std::string(standing)] = count;
+  ordered_json doubtful = ordered_json::array(), sound = ordered_json::array();
+  for (const std::size_t i : most_doubtful_first(judged)) {
+    ordered_json& rows = is_sound(judged.judgements[i]) ? sound : doubtful;
     rows.push_back(judgement_json(judged.rows[i], judged.judgements[i]));
   }
-  ordered_json document{{"penstock", 1}, {"store", judged.source}, {"rows", judged.rows.size()}};
-  for (const std::string_view standing : standings) {
-    document[std::string(standing)] = counts[standing];
-  }
-  document["not_valid"] = rows;
+  document["not_valid"] = std::move(doubtful);
+  document["sound"] = std::move(sound);
   document["unreadable"] = unreadable_json(judged);
   if (measured != nullptr) document["spot_check"] = spot_json(*measured);
   return document;
@@ -92,26 +85,18 @@ ordered_json profile_check_json(const JudgedRows& judged, const SpotCheck* measu
 
 std::string profile_check_text(const JudgedRows& judged, const SpotCheck* measured) {
   constexpr std::size_t most_lines = 60;
-  std::map<std::string_view, std::size_t> counts;
-  std::vector<std::vector<std::string>> table{{"row", "state", "kernel", "pass", "shape", "why"}};
-  for (std::size_t i = 0; i < judged.rows.size(); ++i) {
-    const RowJudgement& judgement = judged.judgements[i];
-    ++counts[standing_of(judgement)];
-    if (is_sound(judgement)) continue;
-    const KernelPoint& point = judged.rows[i].row.point;
-    table.push_back({fmt::format("{}", index(judgement.id)), std::string(standing_of(judgement)),
-                     point.kernel, point.pass, point.shape,
-                     fmt::format("{}", fmt::join(judgement.reasons, "; "))});
+  std::vector<std::string> counts;
+  for (const auto& [standing, count] : counts_of(judged)) {
+    counts.push_back(fmt::format("{} {}", count, standing));
   }
-  std::string text = fmt::format("{} rows: {} valid, {} suspect, {} retired, {} unfit, {} past\n",
-                                 judged.rows.size(), counts["valid"], counts["suspect"],
-                                 counts["retired"], counts["unfit"], counts["past"]);
-  const std::size_t wrong = table.size() - 1;
-  if (wrong > most_lines) table.resize(most_lines + 1);
-  if (wrong > 0) text += "\n" + aligned(table, {1, 2, 3, 4, 5});
-  if (wrong > most_lines) text += fmt::format("({} more; --json has all)\n", wrong - most_lines);
+  std::string text = fmt::format("{} rows: {}\n", judged.rows.size(), fmt::join(counts, ", "));
+  if (!judged.rows.empty()) {
+    text += "\n" + rows_table(judged, most_doubtful_first(judged), most_lines);
+  }
   text += unreadable_text(judged);
   if (measured != nullptr) text += spot_text(*measured);
+  const std::string next = next_steps(judged);
+  if (!next.empty()) text += "\n" + next;
   return valid_text(text);
 }
 

@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-/// What a store has, by kernel and by environment.
+/// The rows of a store by kernel and by environment.
 nlohmann::ordered_json profile_list_json(const JudgedRows& judged);
 std::string profile_list_text(const JudgedRows& judged);
 
@@ -19,10 +19,10 @@ nlohmann::ordered_json profile_row_json(const JudgedRows& judged, RowId id,
 std::string profile_row_text(const JudgedRows& judged, RowId id,
                              const std::vector<RowVerdict>& verdicts);
 
-/// Whether every row that is not past is valid, and can be read.
+/// Whether every row can be read, and is valid or past.
 bool all_valid(const JudgedRows& judged);
 
-/// What is not valid, and why; what was measured again, where something was.
+/// All rows, most doubtful first, with reasons; what was measured again, if anything.
 nlohmann::ordered_json profile_check_json(const JudgedRows& judged, const SpotCheck* measured);
 std::string profile_check_text(const JudgedRows& judged, const SpotCheck* measured);
 

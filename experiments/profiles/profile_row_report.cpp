@@ -25,7 +25,7 @@ std::string ns_text(double ns) {
   return ns < 1e9 ? number_text(ns / 1e6) + " ms" : number_text(ns / 1e9) + " s";
 }
 
-/// How samples are spread between the least and the most, as a line of marks.
+/// A histogram of samples between the smallest and the largest, as a line of marks.
 std::string histogram(const std::vector<double>& samples) {
   constexpr std::size_t bins = 32;
   constexpr std::string_view marks = " .:-=+*#";
@@ -84,14 +84,15 @@ std::string profile_row_text(const JudgedRows& judged, RowId id,
   line("condition", row.point.condition);
   line("build", row.build);
   line("measured at", row.measured_at);
-  if (stored.origin) line("from", fmt::format("row {}", index(*stored.origin)));
-  if (judgement.superseded_by) line("now", fmt::format("row {}", index(*judgement.superseded_by)));
+  if (stored.origin) line("copied from", fmt::format("row {}", index(*stored.origin)));
+  if (judgement.superseded_by)
+    line("replaced by", fmt::format("row {}", index(*judgement.superseded_by)));
   line("canary", row.canary_ns > 0 ? ns_text(row.canary_ns) : "not known");
-  line("samples", fmt::format("{}: median {}, from {} to {}, half of them within {}",
-                              row.samples_ns.size(), ns_text(median_ns(row)), ns_text(*least),
-                              ns_text(*most), percent_text(spread_of(row))));
+  line("samples", fmt::format("{}: median {}, from {} to {}, half within {}", row.samples_ns.size(),
+                              ns_text(median_ns(row)), ns_text(*least), ns_text(*most),
+                              percent_text(spread_of(row))));
   line("", histogram(row.samples_ns));
-  for (const std::string& reason : judgement.reasons) line("against it", reason);
+  for (const std::string& reason : judgement.reasons) line("reason", reason);
   text += fmt::format("\nenvironment {}{}\n", stored.environment,
                       judgement.elsewhere ? ", of another machine" : "");
   for (const auto& [key, value] : row.environment) line(key, value);

@@ -18,21 +18,21 @@
 #include "validate/store/build_hash.hpp"
 #include "validate/store/environment_keys.hpp"
 #include "validate/store/layer_point.hpp"
+#include "validate/store/store_file.hpp"
 #include "validate/store/utc.hpp"
 
 namespace penstock {
 namespace {
 
-/// A row that may speak for a layer.
+/// A row that gives the time of a layer.
 struct LayerRow {
   const StoredRow* stored;
   RowState state;
   LayerPoint layer;
 };
 
-/// Of the rows of one pass at one amount, a valid one stands before a suspect one, a newer before
-/// an older one.
-bool stands_before(const LayerRow& a, const LayerRow& b) {
+/// Among rows of one pass at one amount, valid rows come before suspect ones, newer before older.
+bool comes_before(const LayerRow& a, const LayerRow& b) {
   if (a.state != b.state) return a.state < b.state;
   return std::pair(a.stored->row.measured_at, index(a.stored->id)) >
          std::pair(b.stored->row.measured_at, index(b.stored->id));
@@ -136,7 +136,7 @@ Profile profile_of(const std::vector<LayerRow>& rows) {
     entry.first = &row;
     auto& passes = entry.second[row.layer.amount];
     const auto [found, first] = passes.try_emplace(row.layer.pass, row);
-    if (!first && stands_before(row, found->second)) found->second = row;
+    if (!first && comes_before(row, found->second)) found->second = row;
   }
   Profile profile;
   std::set<std::int64_t> taken;
@@ -163,9 +163,9 @@ void check_readable(const JudgedRows& judged) {
   if (judged.unreadable.empty()) return;
   const UnreadableRow& first = judged.unreadable.front();
   throw InputError(fmt::format(
-      "{}: {} of its rows cannot be read, the first of them {}: {}; penstock profile check {} "
-      "--recover "
-      "OUT saves the others",
+      "{}: {} of its rows cannot be read, the first of them {}: {}; save the others: penstock "
+      "profile "
+      "check {} --recover OUT",
       judged.source, judged.unreadable.size(), index(first.id), first.why, judged.source));
 }
 
@@ -196,10 +196,11 @@ LayerProfile layer_profile(const JudgedRows& judged, std::optional<std::int64_t>
   LayerProfile layers{profile_of(rows)};
   if (layers.profile.entries.empty()) {
     throw InputError(fmt::format(
-        "{}: none of its {} rows is of a layer's forward pass and to be used{}; penstock profile "
-        "list tells what it has",
+        "{}: none of its {} rows can be used for the forward pass of a layer{}; penstock profile "
+        "check {} says why, penstock calibrate -o {} --layers-of SCENARIO measures layers",
         judged.source, judged.rows.size(),
-        environment ? fmt::format(", of environment {}", *environment) : std::string()));
+        environment ? fmt::format(" in environment {}", *environment) : std::string(),
+        judged.source, judged.source));
   }
   layers.profile.source = judged.source;
   layers.left_out = judged.rows.size() - layers.profile.rows.size();
@@ -233,23 +234,25 @@ std::vector<MeasuredRow> rows_used(const Profile& profile, const ModelGraph& mod
   return rows;
 }
 
-void check_rows(const std::vector<MeasuredRow>& used, bool allows_stale) {
+void check_rows(const Profile& profile, const ModelGraph& model, bool allows_stale) {
   constexpr std::size_t most_named = 8;
+  if (allows_stale) return;
+  const std::vector<MeasuredRow> used = rows_used(profile, model);
   std::vector<std::int64_t> suspect;
   for (const MeasuredRow& row : used) {
     if (row.suspect) suspect.push_back(row.id);
   }
-  if (allows_stale || suspect.empty()) return;
+  if (suspect.empty()) return;
   const std::size_t named = std::min(suspect.size(), most_named);
+  const std::string store = looks_like_store(profile.source) ? profile.source : "STORE";
   throw InputError(
       "/hardware/profile",
       fmt::format(
-          "{} of the {} rows that it takes times from are suspect: {}{}; measure them again "
-          "(penstock profile check STORE --budget 10), or use them all the same: penstock "
-          "run --allow-stale",
+          "{} of the {} rows used are suspect: {}{}; penstock profile check {} says why, and with "
+          "--budget 10 measures them again; to use them as they are: penstock run --allow-stale",
           suspect.size(), used.size(),
           fmt::join(suspect.begin(), suspect.begin() + static_cast<std::ptrdiff_t>(named), ", "),
-          named < suspect.size() ? " …" : ""));
+          named < suspect.size() ? " …" : "", store));
 }
 
 std::string rows_text(const std::vector<MeasuredRow>& used) {
@@ -262,7 +265,7 @@ std::string rows_text(const std::vector<MeasuredRow>& used) {
     table.push_back({fmt::format("{}", row.id), row.suspect ? "suspect" : "valid", row.kernel,
                      row.pass, row.measured_at, row.shape});
   }
-  std::string text = "profile rows that times are from\n" + aligned(table, {1, 2, 3, 4, 5});
+  std::string text = "profile rows used\n" + aligned(table, {1, 2, 3, 4, 5});
   if (used.size() > most_rows) {
     text += fmt::format("({} more; --json has all)\n", used.size() - most_rows);
   }

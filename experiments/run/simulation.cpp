@@ -31,9 +31,9 @@ void check_profile(const Layout& layout) {
   const auto& layers = layout.model.layers;
   const bool speaks = std::any_of(layers.begin(), layers.end(),
                                   [&](const Layer& layer) { return !lookup.find(layer).empty(); });
-  if (speaks) return check_rows(rows_used(*profile, layout.model), layout.allows_stale);
+  if (speaks) return check_rows(*profile, layout.model, layout.allows_stale);
   throw InputError("/hardware/profile",
-                   fmt::format("{} speaks of none of the model's layers; the first of these is "
+                   fmt::format("{} has times of none of the model's layers; the first of these is "
                                "\"{}\", of the kind \"{}\"{}",
                                profile->source, layout.model.layers.front().name,
                                layout.model.layers.front().key.kind, unused_text(*profile)));

@@ -67,10 +67,10 @@ Row row_by_times(const LayerFacts& layer) {
 /// Layers that follow each other and are alike share a row.
 std::string layer_table(const ModelDescription& model) {
   std::vector<Row> rows;
-  rows.push_back(
-      model.by_kind ? Row{"layers", "", "parameters", "active", "forward FLOPs", "weights",
-                          "output", "keeps", "selective", "full", "of"}
-                    : Row{"layers", "", "forward ms", "backward ms", "weights", "output", "keeps"});
+  rows.push_back(model.by_kind
+                     ? Row{"layers", "", "parameters", "active", "forward FLOPs", "weights",
+                           "output", "kept", "selective", "full", "kinds"}
+                     : Row{"layers", "", "forward ms", "backward ms", "weights", "output", "kept"});
   for (std::size_t first = 0; first < model.layers.size();) {
     std::size_t end = first + 1;
     while (end < model.layers.size() && same_but_for_name(model.layers[first], model.layers[end])) {
@@ -90,11 +90,11 @@ std::string layer_table(const ModelDescription& model) {
 
 std::string shape_text(const ModelDescription& model) {
   const CellShape& shape = model.shape;
-  std::string text = fmt::format("a microbatch of {}", number_text(shape.microbatch));
-  if (model.has_tokens) text += fmt::format(" x {} tokens", number_text(shape.sequence));
+  std::string text = fmt::format("microbatch of {}", number_text(shape.microbatch));
+  if (model.has_tokens) text += fmt::format(" × {} tokens", number_text(shape.sequence));
   for (const auto& [name, degree] :
        {std::pair{"tensor", shape.tensor}, {"context", shape.context}, {"expert", shape.expert}}) {
-    if (degree > 1) text += fmt::format(", {} parallel over {}", name, number_text(degree));
+    if (degree > 1) text += fmt::format(", {} {}", name, number_text(degree));
   }
   return text;
 }
@@ -107,16 +107,16 @@ std::string facts_by_kind(const ModelDescription& model) {
                         count_text(model.active_parameters), model.active_parameters);
   }
   if (model.further_parameters > 0) {
-    text += fmt::format("and to predict   {} further tokens' worth\n",
+    text += fmt::format("MTP              {} more, to predict further tokens\n",
                         count_text(model.further_parameters));
   }
   const double sequence = model.has_tokens ? model.shape.sequence : 1;
-  text += fmt::format("forward          {} FLOPs a {}",
+  text += fmt::format("forward          {} FLOPs per {}",
                       count_text(model.forward_flops_per_example / sequence),
                       model.has_tokens ? "token" : "example");
   if (model.full_attention_flops_per_example > 0) {
     text += fmt::format(
-        ", {} with attention counted in full",
+        ", {} with full attention",
         count_text((model.forward_flops_per_example + model.full_attention_flops_per_example) /
                    sequence));
   }
@@ -198,7 +198,7 @@ std::string description_text(const ModelDescription& model) {
   text += "\n";
   if (model.by_kind) text += facts_by_kind(model);
   if (!model.by_kind && !model.layers.empty()) text += facts_by_times(model);
-  if (model.by_kind) text += fmt::format("\non one device, {}\n", shape_text(model));
+  if (model.by_kind) text += fmt::format("\nper device, {}\n", shape_text(model));
   if (!model.layers.empty()) text += layer_table(model);
   if (!model.stages.empty()) text += (model.layers.empty() ? "" : "\n") + stages_text(model);
   for (const std::string& note : model.notes) text += fmt::format("\nnote: {}\n", note);

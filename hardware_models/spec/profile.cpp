@@ -30,8 +30,9 @@ double on_line(const ProfilePoint& low, const ProfilePoint& high, Value value, d
 std::string unused_text(const Profile& profile) {
   if (profile.unused_rows == 0) return "";
   return fmt::format(
-      "; {} rows of layers in it are not used, which penstock profile check explains",
-      profile.unused_rows);
+      "; {0} rows of layers in {1} are not used: penstock profile check {1} says why, penstock "
+      "calibrate -o {1} --layers-of SCENARIO measures them again",
+      profile.unused_rows, profile.source);
 }
 
 std::span<const ProfilePoint> points_at(const ProfileEntry& entry, double examples) {

@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-/// For each row the valid one that stands for it, if there is one: the newest of the same point and
+/// For each row the valid one that replaces it, if there is one: the newest of the same point and
 /// build and the same environment; or, of a row of this machine, that of today's environment.
 std::vector<std::optional<RowId>> newer_rows(std::span<const StoredRow> rows, const Today& today);
 

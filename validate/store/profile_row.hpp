@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-/// Something that can be measured over and over: a kernel at one shape, under one condition.
+/// What is measured: a kernel at one shape, under one condition.
 struct KernelPoint {
   std::string kernel;     // "gemm", or a kind of layer: "mlp"
   std::string pass;       // "forward", "backward_input", "backward_weight"; empty: it has none
@@ -15,12 +15,12 @@ struct KernelPoint {
   friend bool operator==(const KernelPoint&, const KernelPoint&) = default;
 };
 
-/// A measurement with all that tells whether it still holds.
+/// A measurement, with what is needed to check that it is still valid.
 struct ProfileRow {
   KernelPoint point;
   std::string build;                               // a hash of the kernel's source and flags
   std::map<std::string, std::string> environment;  // where it was measured
-  double canary_ns = 0;                            // what a fixed piece of work took just then
+  double canary_ns = 0;                            // time of a fixed piece of work at that moment
   std::vector<double> samples_ns;                  // raw, in the order they were taken
   std::string measured_at;                         // UTC, "2026-11-21T18:40:00Z"
 };

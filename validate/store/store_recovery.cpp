@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 /// Given a row that can be read, and its verdicts.
 using Keep = std::function<void(const StoredRow& row, const std::vector<RowVerdict>& verdicts)>;
 
-/// What a query gives, or what stands in its place where damage has struck.
+/// The result of a query, or its replacement where the file is damaged.
 template <class Value, class Query>
 Value despite_damage(Value otherwise, Query query) {
   try {
@@ -68,7 +68,7 @@ Recovery read_all(const std::string& path, const Keep& keep) {
   const std::int64_t highest = highest_id(database, path);
   for (std::int64_t number = 1; number <= highest; ++number) {
     const RowId id{number};
-    const UnreadableRow lost{id, "the page that it stands on is damaged"};
+    const UnreadableRow lost{id, "its page is damaged"};
     const auto read = despite_damage(std::optional<ReadRow>(lost), [&] { return reader.read(id); });
     if (!read) continue;
     if (const auto* row = std::get_if<StoredRow>(&*read)) {

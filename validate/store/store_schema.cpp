@@ -70,7 +70,7 @@ bool is_part(const std::string& name, const std::string& sql) {
   return false;
 }
 
-/// Names what stands in the file beside its tables, or what it lacks.
+/// Names what the file has beside its tables, or what it lacks.
 std::optional<std::string> other_tables(const Database& database) {
   std::set<std::string> seen;
   Statement listed(database, "SELECT name, sql FROM sqlite_schema");

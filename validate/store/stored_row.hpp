@@ -17,16 +17,16 @@ constexpr std::int64_t store_schema = 1;
 enum class RowId : std::int64_t {};
 constexpr std::int64_t index(RowId id) { return static_cast<std::int64_t>(id); }
 
-/// Whether a row is to be believed.
+/// Whether a row is valid.
 enum class RowState : std::uint8_t {
   valid,
-  suspect,  // predicted to hold no more, until it is measured again
-  retired,  // determined to hold no more; it is kept, but never used
+  suspect,  // predicted invalid, until it is measured again
+  retired,  // invalid; kept, but never used
 };
 std::string_view name(RowState state);
 std::optional<RowState> row_state(std::string_view name);
 
-/// A row as it stands in a store.
+/// A row of a store.
 struct StoredRow {
   RowId id{};
   ProfileRow row;
@@ -36,19 +36,19 @@ struct StoredRow {
   std::optional<RowId> origin{};  // the row that it repeats, or was taken over from
 };
 
-/// Why a row came into a state.
+/// Why a row changed its state.
 struct RowVerdict {
   std::string at;  // UTC, "2026-11-21T18:40:00Z"
   RowState state = RowState::valid;
   std::string why;
 };
 
-/// A row that comes into another state.
+/// A row that changes its state.
 struct StateChange {
   RowId id{};
   RowState state = RowState::valid;
   std::string why;
-  std::optional<RowState> from{};  // the state that this was decided from; nothing: whichever
+  std::optional<RowState> from{};  // applies only in this state; nothing: in any
 };
 
 /// A row that comes from another one: measured again, or taken over into another environment.

@@ -28,7 +28,7 @@ void determine(RowJudgement& judgement, std::string reason) {
   judgement.reasons.push_back(std::move(reason));
 }
 
-/// What retires a row for good, whatever program looks at it.
+/// Retires a row for good, for any program.
 void find_fault(RowJudgement& judgement, std::string fault) {
   judgement.faults.push_back(fault);
   determine(judgement, std::move(fault));
@@ -148,7 +148,7 @@ double median_since(const Canaries& canaries, std::string_view since) {
   return median(std::move(all));
 }
 
-/// What canaries of the newest day of an environment came to.
+/// The median canary of the newest day of an environment.
 double newest_canary(const Canaries& canaries) {
   if (canaries.empty()) return 0;
   const std::string_view newest = canaries.rbegin()->first;

@@ -11,13 +11,13 @@
 
 namespace penstock {
 
-/// From where on rows are no longer believed. These bounds and weights are choices of ours.
+/// Bounds and weights of validity. They are our choices.
 struct ValidityRules {
   // Determined invalid.
   static constexpr std::size_t least_samples = 5;
   static constexpr double most_spread = 0.10;      // median distance from the median, over it
   static constexpr double most_canary_off = 0.05;  // from the median of its environment
-  // Predicted invalid: what speaks against a row adds up, and from `suspect_from` on it is suspect.
+  // Predicted invalid: weights add up, and from `suspect_from` on a row is suspect.
   static constexpr double suspect_from = 1;
   static constexpr double patch_weight = 1;  // of a driver or library
   static constexpr double setting_weight = 1;
@@ -31,13 +31,13 @@ struct ValidityRules {
   static constexpr double residual_weight = 1;
 };
 
-/// What is to be thought of a row.
+/// The judgement of a row.
 struct RowJudgement {
   RowId id{};
   RowState state = RowState::valid;  // the worse of what the store says and what the rules say
-  double score = 0;                  // what predicts that it no longer holds
+  double score = 0;                  // sum of the weights against it
   std::vector<std::string> reasons{};
-  std::vector<std::string> faults{};  // those reasons that lie in the row, wherever it is looked at
+  std::vector<std::string> faults{};  // reasons in the row itself, true on any machine
   bool unfit = false;                 // retired for today's build and environment alone
   bool elsewhere = false;  // of another model of computer, which today says nothing about
   std::optional<RowId> superseded_by{};  // a newer valid row of the same point; this one is past
@@ -46,8 +46,8 @@ struct RowJudgement {
 /// Judges the rows of a store, each in its place. Retired rows stay as they are.
 std::vector<RowJudgement> judge(std::span<const StoredRow> rows, const Today& today);
 
-/// What the canary of an environment usually takes: the median over all times at which it was
-/// taken for rows that are not retired; 0: unknown.
+/// The usual time of the canary of an environment: the median over all times at which it was taken
+/// for rows that are not retired; 0: unknown.
 double usual_canary(std::span<const StoredRow> rows,
                     const std::map<std::string, std::string>& environment);
 

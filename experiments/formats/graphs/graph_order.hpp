@@ -12,7 +12,7 @@ namespace penstock {
 /// must join layers that are there.
 std::optional<std::size_t> edge_on_cycle(const ModelGraph& graph);
 
-/// Puts the layers of a graph without cycles in an order in which each stands after its inputs,
+/// Puts the layers of a graph without cycles in an order in which each comes after its inputs,
 /// otherwise as close to theirs as can be, and renumbers the edges. Gives where each layer went.
 std::vector<LayerIndex> put_in_order(ModelGraph& graph);
 

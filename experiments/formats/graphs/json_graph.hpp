@@ -29,8 +29,8 @@ class NodeIds {
 /// The "name" of a node, or one made of its id where it has none.
 std::string name_of_node(const JsonView& node);
 
-/// Puts the layers of a model that was read into an order in which each stands after its inputs,
-/// their ids with them. `edge_places` has where each edge stands, for the error of a cycle.
+/// Sorts the layers of a model, and their ids, so that each comes after its inputs. `edge_places`
+/// is the place of each edge in the file, for the error of a cycle.
 void put_model_in_order(ModelFile& file, const std::vector<std::string>& edge_places);
 
 }  // namespace penstock

@@ -59,7 +59,7 @@ std::uint32_t stage_number(std::size_t line, std::string_view text) {
 std::string_view take_value(std::size_t line, std::string_view& rest, std::string_view name) {
   std::string_view part = trimmed(take_until(rest, ','));
   if (!part.starts_with(name) || !part.substr(name.size()).starts_with('=')) {
-    fail(line, fmt::format("\"{}\" stands where {}= should; {}", shortened(part), name, node_help));
+    fail(line, fmt::format("found \"{}\" instead of {}=; {}", shortened(part), name, node_help));
   }
   return part.substr(name.size() + 1);
 }
@@ -80,12 +80,12 @@ PipedreamNode node_of(std::size_t line, std::string_view text, std::size_t numbe
   const auto value = [&](std::string_view name) { return take_value(line, rest, name); };
   constexpr double longest_ms = Limits::time_us / 1000;
   node.forward_ms = number(line, "forward_compute_time", value("forward_compute_time"), longest_ms);
-  node.backward_ms = number(line, "backward_compute_time", value("backward_compute_time"), longest_ms);
+  node.backward_ms =
+      number(line, "backward_compute_time", value("backward_compute_time"), longest_ms);
   node.activation_bytes = sum(line, "activation_size", value("activation_size"), Limits::bytes);
   node.parameter_bytes = number(line, "parameter_size", value("parameter_size"), Limits::bytes);
   if (!trimmed(rest).empty()) {
-    fail(line,
-         fmt::format("\"{}\" stands behind the node; {}", shortened(trimmed(rest)), node_help));
+    fail(line, fmt::format("\"{}\" follows the node; {}", shortened(trimmed(rest)), node_help));
   }
   if (node.id.empty()) fail(line, fmt::format("the node has no id; {}", node_help));
   return node;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "experiments/files/plain_text.hpp"
+#include "experiments/formats/megatron/megatron_unread.hpp"
 #include "experiments/formats/megatron/shell_script.hpp"
 #include "sim/base/error.hpp"
 
@@ -114,13 +115,20 @@ ShellWords taken_apart(const ShellWords& words) {
   return fields.take();
 }
 
-bool is_training(const ShellWords& words) {
-  const auto has = [&](std::string_view name) {
-    return std::any_of(words.begin(), words.end(), [&](const ShellWord& word) {
-      return word.text == name || word.text.starts_with(std::string(name) + "=");
-    });
-  };
-  return has("--num-layers") && has("--hidden-size");
+bool takes(const ShellWords& words, std::string_view name) {
+  return std::any_of(words.begin(), words.end(), [&](const ShellWord& word) {
+    return word.text == name || word.text.starts_with(std::string(name) + "=");
+  });
+}
+
+bool states_sizes(const ShellWords& words) {
+  return takes(words, "--num-layers") && takes(words, "--hidden-size");
+}
+
+/// A training command that lacks one of its sizes, which the error then names.
+bool states_a_size(const ShellWords& words) {
+  return takes(words, "--num-layers") || takes(words, "--hidden-size") ||
+         takes(words, "--num-attention-heads");
 }
 
 /// Whether a text is arguments alone, on as many lines as it likes.
@@ -143,7 +151,8 @@ ShellWords loose_words(const ShellScript& script) {
 }
 
 /// The commands that train, each in parts.
-std::vector<ShellWords> training_commands(const ShellScript& script) {
+template <class IsTraining>
+std::vector<ShellWords> training_commands(const ShellScript& script, IsTraining is_training) {
   std::vector<ShellWords> found;
   if (is_bare(script)) return found;
   for (const ShellWords& command : script.commands) {
@@ -167,17 +176,19 @@ MegatronCommand::MegatronCommand(std::string_view text) {
   notes_ = script.notes;
   left_out_ = script.notes;
   if (left_out_.size() > most_left_out) left_out_.resize(most_left_out);
-  std::vector<ShellWords> found = training_commands(script);
-  if (found.size() > 1) {
-    notes_.push_back(fmt::format("of {} training commands the last is read", found.size()));
-  }
+  std::vector<ShellWords> found = training_commands(script, states_sizes);
+  ShellWords loose;
   if (found.empty()) {
-    found.push_back(loose_words(script));
-    if (!script.arrays.empty()) {
-      notes_.emplace_back("no command takes --num-layers and --hidden-size; all arrays are read");
-    }
+    loose = loose_words(script);
+    if (!states_sizes(loose)) found = training_commands(script, states_a_size);
   }
-  read(found.back());
+  if (found.size() > 1) {
+    notes_.push_back(fmt::format("the last of {} training commands is read", found.size()));
+  }
+  if (found.empty() && !script.arrays.empty()) {
+    notes_.emplace_back("no command takes --num-layers and --hidden-size; all arrays are read");
+  }
+  read(found.empty() ? loose : found.back());
 }
 
 void MegatronCommand::read(const ShellWords& words) {
@@ -193,7 +204,7 @@ void MegatronCommand::read(const ShellWords& words) {
   }
 }
 
-/// What stands for nobody knows how many arguments, or for one of unknown name.
+/// A word that may be any number of arguments, or one of unknown name.
 void MegatronCommand::leave_out(const ShellWord& word) {
   notes_.push_back(
       fmt::format("{}: left out: {}", line_text(word.line), shortened(word.gaps.front().why, 120)));
@@ -206,15 +217,20 @@ void MegatronCommand::add(const ShellWord& word, ShellWords values) {
     if (values[i].text.empty() && !values[i].gaps.empty()) leave_out(values[i]);
   }
   if (!word.gaps.empty() && word.gaps.front().at <= name.size()) return leave_out(word);
-  if (!holds(valued, name) && !holds(flags, name)) {
-    ignored_.push_back(shortened(name));
-    return;
-  }
+  if (!holds(valued, name) && !holds(flags, name)) return ignore(name, values);
   if (equals != std::string::npos) {
     values = {word};
     values.front().text = word.text.substr(equals + 1);
   }
   arguments_[name] = {.line = word.line, .values = std::move(values)};
+}
+
+/// With a note of its own where the argument changes the cost of a step.
+void MegatronCommand::ignore(const std::string& name, const ShellWords& values) {
+  const std::string_view instead = simulated_instead(name);
+  if (instead.empty()) return ignored_.push_back(shortened(name));
+  const std::string value = values.empty() ? "" : " " + values.front().text;
+  notes_.push_back(fmt::format("{}{} is not read: {}", name, shortened(value), instead));
 }
 
 const MegatronCommand::Argument* MegatronCommand::find(std::string_view name) const {

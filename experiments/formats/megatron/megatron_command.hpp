@@ -29,16 +29,16 @@ class MegatronCommand {
   /// One of some words; throws for any other.
   std::optional<std::string> one_of(std::string_view name,
                                     std::initializer_list<std::string_view> words) const;
-  /// Like whole, but nothing for what only a run would tell; then with a note.
+  /// Like whole; nothing, and a note, for a value that only a run would know.
   std::optional<double> whole_if_known(std::string_view name, double most);
 
-  /// Where an argument stands, "line 12"; "" for one that is not there.
+  /// The place of an argument, "line 12"; "" for one that is absent.
   std::string place(std::string_view name) const;
   [[noreturn]] void fail(std::string_view name, const std::string& what) const;
-  /// For an argument that is not there; says what a condition may have hidden.
+  /// For an absent argument; names what a condition may have hidden.
   [[noreturn]] void fail_missing(std::string_view name, const std::string& what) const;
 
-  /// What was assumed, left out, or changes nothing.
+  /// What was assumed, left out, or not read.
   std::vector<std::string> notes() const;
 
  private:
@@ -49,6 +49,7 @@ class MegatronCommand {
 
   void read(const ShellWords& words);
   void add(const ShellWord& word, ShellWords values);
+  void ignore(const std::string& name, const ShellWords& values);
   void leave_out(const ShellWord& word);
   const Argument* find(std::string_view name) const;
 

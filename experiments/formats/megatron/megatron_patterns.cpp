@@ -71,7 +71,7 @@ class Reader {
 constexpr const char* layout_help =
     "a layout holds E, t, m, L, |, groups in parentheses, and *N behind any of them";
 
-/// A layer, or the end of a stage, and where in the layout it stands.
+/// A layer or the end of a stage, and its place in the layout.
 struct Letter {
   char letter;
   std::size_t at;

@@ -146,7 +146,7 @@ class Cutter {
                               *per_stage));
   }
 
-  /// Stages by their transformer layers; what else there is stands on the first and on the last.
+  /// Stages by their transformer layers; all other layers are on the first and the last stage.
   MegatronStages with_ends(std::vector<std::size_t> counts, double chunks) const {
     counts.front() += 1;
     counts.back() += static_cast<std::size_t>(further_) + 1;

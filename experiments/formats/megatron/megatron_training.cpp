@@ -21,7 +21,7 @@ std::optional<std::uint32_t> count_of(const MegatronCommand& command, const char
   return static_cast<std::uint32_t>(*value);
 }
 
-/// What torchrun starts on all nodes, where the text tells.
+/// The processes that torchrun starts on all nodes, where the text states them.
 std::optional<std::uint32_t> devices_of(MegatronCommand& command) {
   const auto per_node = command.whole_if_known("--nproc-per-node", Limits::ranks);
   const auto nodes = command.whole_if_known("--nnodes", Limits::ranks);
@@ -43,15 +43,16 @@ void note_full_recomputation(const MegatronCommand& command, const MegatronStage
   const double layers = command.whole("--recompute-num-layers", Limit::layers, 0).value_or(1);
   if (method == "block" && layers < longest_stage(command, cut)) {
     notes.push_back(fmt::format(
-        "--recompute-method block: all layers are made again, not only the first {} of each "
-        "stage, so the simulated run takes longer and keeps less than Megatron-LM would",
+        "--recompute-method block: all layers are recomputed, not only the first {} of each stage, "
+        "so the simulated run takes longer and keeps less than Megatron-LM",
         layers));
   }
   if (method == "uniform" && layers > 1) {
     notes.push_back(fmt::format(
-        "--recompute-num-layers {}: each layer keeps its input and is made again alone, not {} at "
-        "a time from the input of the first, so the simulated run keeps more inputs, and less "
-        "while it makes them again",
+        "--recompute-num-layers {}: each layer keeps its input and is recomputed alone, not {} at "
+        "a "
+        "time from the input of the first, so the simulated run keeps more inputs, and less during "
+        "recomputation",
         layers, layers));
   }
 }
@@ -59,9 +60,8 @@ void note_full_recomputation(const MegatronCommand& command, const MegatronStage
 void note_selected_modules(const MegatronCommand& command, Notes& notes) {
   const std::vector<std::string> modules = command.words("--recompute-modules");
   if (modules.empty() || modules == std::vector<std::string>{"core_attn"}) return;
-  notes.push_back(
-      fmt::format("--recompute-modules {}: the core of attention is made again, and nothing else",
-                  shortened(fmt::format("{}", fmt::join(modules, " ")))));
+  notes.push_back(fmt::format("--recompute-modules {}: only core attention is recomputed",
+                              shortened(fmt::format("{}", fmt::join(modules, " ")))));
 }
 
 std::optional<RecomputeMode> recompute_of(const MegatronCommand& command, const MegatronStages& cut,
@@ -85,11 +85,20 @@ std::optional<Optimizer> optimizer_of(const MegatronCommand& command, Notes& not
     return momentum > 0 ? Optimizer::momentum : Optimizer::sgd;
   }
   if (name != "adam") {
-    notes.push_back(
-        fmt::format("--optimizer {}: it is taken to keep what Adam keeps, two moments a parameter",
-                    shortened(name)));
+    notes.push_back(fmt::format(
+        "--optimizer {}: two moments per parameter are assumed, as for Adam", shortened(name)));
   }
   return Optimizer::adam;
+}
+
+/// Megatron-LM trains in fp32 by default, which is rarely intended.
+std::string dtype_of(const MegatronCommand& command, Notes& notes) {
+  if (command.has("--bf16")) return "bf16";
+  if (command.has("--fp16")) return "fp16";
+  notes.emplace_back(
+      "neither --bf16 nor --fp16: the command trains in fp32; for bf16 add --bf16 or set "
+      "/model/dtype=bf16");
+  return "fp32";
 }
 
 }  // namespace
@@ -108,7 +117,7 @@ TrainingCommand megatron_training(MegatronCommand& command, const MegatronStages
   training.global_batch = count_of(command, "--global-batch-size", most);
   training.sequence = command.whole("--seq-length", Limit::positions);
   training.sequence_parallel = command.has("--sequence-parallel");
-  training.dtype = command.has("--bf16") ? "bf16" : command.has("--fp16") ? "fp16" : "fp32";
+  training.dtype = dtype_of(command, notes);
   training.recompute = recompute_of(command, cut, notes);
   training.optimizer = optimizer_of(command, notes);
   training.distributed_optimizer = command.has("--use-distributed-optimizer");

@@ -44,7 +44,7 @@ class ScriptReader {
   bool conditional() const { return depth_ > 0 || behind_test_; }
   bool at_command() const { return command_.empty(); }
 
-  /// A word, an assignment, a comment or what stands between commands.
+  /// A word, an assignment, a comment or a separator of commands.
   void read_item() {
     words_.skip_blanks();
     const char c = words_.peek();
@@ -139,7 +139,7 @@ class ScriptReader {
     spend(variables_[name].words);
   }
 
-  /// NAME=value, NAME+=value, NAME=( … ) or NAME+=( … ), if one stands here.
+  /// NAME=value, NAME+=value, NAME=( … ) or NAME+=( … ), if one is here.
   bool read_assignment() {
     const std::string name(words_.name_ahead());
     if (name.empty()) return false;

@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-/// What a shell script would run, so far as that can be told without running anything.
+/// What a shell script would run, as far as that is known without running it.
 struct ShellScript {
   std::vector<ShellWords> commands;  // each with its arguments, variables filled in
   std::vector<ShellWords> arrays;    // as they are at the end, in order of their names

@@ -24,14 +24,13 @@ const FormatEntry& format_of(std::string_view text, const ModelFileOptions& opti
   if (!options.format.empty()) {
     const FormatEntry* entry = find_named(format_entries(), options.format);
     if (entry != nullptr && entry->read_model != nullptr) return *entry;
-    throw InputError("", fmt::format("\"{}\" is no format that a model is read from; known: {}",
-                                     options.format, known_formats()));
+    throw InputError(
+        "", fmt::format("unknown model format \"{}\"; known: {}", options.format, known_formats()));
   }
   for (const FormatEntry* entry : format_entries()) {
     if (entry->recognizes != nullptr && entry->recognizes(text)) return *entry;
   }
-  throw InputError("", fmt::format("this is none of the formats that a model is read from: {}",
-                                   known_formats()));
+  throw InputError("", fmt::format("unrecognised model format; known: {}", known_formats()));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-/// A number, word or anything else that stands behind a key.
+/// The value of a key: a number, a word or anything else.
 struct KinetoValue {
   enum class Kind : std::uint8_t { number, text, other };
   Kind kind = Kind::other;

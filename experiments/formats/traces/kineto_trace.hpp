@@ -25,7 +25,7 @@ struct KinetoSpan {
   friend bool operator==(const KinetoSpan&, const KinetoSpan&) = default;
 };
 
-/// What a device was busy with, as its name and its collective tell it.
+/// What a device was busy with, by its name and its collective.
 enum class KinetoWorkKind : std::uint8_t {
   compute,
   copy,      // memory copied or set

@@ -55,7 +55,7 @@ class Builder {
     return layer;
   }
 
-  /// Where 0 means that there is none, the kind is not told.
+  /// A number of 0 is left out where it means that there is none.
   static void put_unless_0(LayerSpec& layer, const char* name, double value) {
     if (value != 0) layer.numbers[name] = value;
   }

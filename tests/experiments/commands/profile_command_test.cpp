@@ -159,6 +159,33 @@ TEST_CASE("profile: check is a finding where a row is not valid, and writes only
   CHECK(Workplace().run({"profile", "check", "machine.profile"}).code == 0);
 }
 
+TEST_CASE("profile: check lists doubtful rows before fine ones, and says what to do next") {
+  // Rows 1 to 9: 4 is retired, 7 suspect for its age, 8 for its age and a canary that drifted.
+  std::vector<ProfileRow> rows = mlp_rows({1, 2, 3});
+  rows[3].samples_ns.resize(3);
+  rows[6].measured_at = "2020-01-01T00:00:00Z";
+  rows[7].measured_at = "2020-01-02T00:00:00Z";
+  rows[7].canary_ns *= 1.04;
+  const Workplace workplace(rows);
+  const ProgramRun run = workplace.run({"profile", "check", "machine.profile", "--json"});
+  const json document = json::parse(run.output);
+  CHECK(ids_of(document["not_valid"]) == std::vector<std::int64_t>{8, 7, 4});
+  CHECK(document["not_valid"][0]["score"] == 2);
+  CHECK(ids_of(document["sound"]) == std::vector<std::int64_t>{1, 2, 3, 5, 6, 9});
+  const std::string text = workplace.run({"profile", "check", "machine.profile"}).output;
+  std::size_t from = 0;
+  for (const char* line : {"\n  8  suspect", "\n  7  suspect", "\n  4  retired", "\n  1  valid"}) {
+    CAPTURE(line);
+    const std::size_t found = text.find(line);
+    REQUIRE(found != std::string::npos);
+    CHECK(found >= from);
+    from = found;
+  }
+  CHECK(text.find("measure them again: penstock profile check machine.profile --budget 10") !=
+        std::string::npos);
+  CHECK(text.find("penstock calibrate -o machine.profile") != std::string::npos);
+}
+
 TEST_CASE("profile: rows of another build are told as unfit, are not used, and stay as they are") {
   std::vector<ProfileRow> rows = mlp_rows({1});
   for (ProfileRow& row : rows) row.build = "of another build";
@@ -275,7 +302,7 @@ TEST_CASE("measured rows: a run takes its times from a store, and prints which r
   CHECK(ids_of(document["profile_rows"]) == std::vector<std::int64_t>{1, 2, 3, 4, 5, 6});
   CHECK(document["profile_rows"][0]["state"] == "valid");
   const std::string text = workplace.run({"run", "s.json"}).output;
-  CHECK(text.find("profile rows that times are from") != std::string::npos);
+  CHECK(text.find("profile rows used") != std::string::npos);
   CHECK(text.find("examples=2 hidden=8 intermediate=32 sequence=16") != std::string::npos);
 }
 
@@ -285,9 +312,10 @@ TEST_CASE("measured rows: suspect ones are refused by number, unless that is all
   const ProgramRun refused = workplace.run({"run", "s.json"});
   CHECK(refused.code == 3);
   CHECK(refused.output.empty());
-  CHECK(refused.errors.find("s.json: /hardware/profile: 1 of the 6 rows that it takes times from "
-                            "are suspect: 2;") != std::string::npos);
-  CHECK(refused.errors.find("penstock run --allow-stale") != std::string::npos);
+  CHECK(refused.errors.find("s.json: /hardware/profile: 1 of the 6 rows used are suspect: 2; "
+                            "penstock profile check machine.profile says why, and with --budget 10 "
+                            "measures them again; to use them as they are: penstock run "
+                            "--allow-stale") != std::string::npos);
   const ProgramRun allowed = workplace.run({"run", "s.json", "--allow-stale", "--json"});
   CHECK(allowed.code == 0);
   CHECK(json::parse(allowed.output)["profile_rows"][1]["state"] == "suspect");
@@ -312,8 +340,8 @@ TEST_CASE(
   workplace.change(7, RowState::retired);
   const ProgramRun none = workplace.run({"run", "s.json", "--allow-stale"});
   CHECK(none.code == 3);
-  CHECK(none.errors.find("none of its 7 rows is of a layer's forward pass and to be used") !=
-        std::string::npos);
+  CHECK(none.errors.find("none of its 7 rows can be used for the forward pass of a layer; penstock "
+                         "profile check machine.profile says why") != std::string::npos);
 }
 
 TEST_CASE("measured rows: they speak for layers of their numbers alone") {

@@ -119,29 +119,29 @@ from  to  length  where     what
    2   9       7  link 0>1  0SEND_F0 … 0SEND_F1 (2 actions)
    9  11       2  rank 1    1F1 … 1F0 (2 actions)
 
-what the critical path is made of
-time   share  what               times
+critical path by op
+time   share  op                 count
    7  63.6 %  SEND_F of stage 0      2
    2  18.2 %  F of stage 0           1
    2  18.2 %  F of stage 1           2
 
-what 1 % less would gain
-what      on the path  predicted  of the run  run again  of the run
-link 0>1            7       0.07     0.636 %       0.07     0.636 %
-stage 0             2       0.02     0.182 %       0.02     0.182 %
-stage 1             2       0.02     0.182 %       0.02     0.182 %
+gain from 1 % less time
+what      on path  predicted   of run  simulated   of run
+link 0>1        7       0.07  0.636 %       0.07  0.636 %
+stage 0         2       0.02  0.182 %       0.02  0.182 %
+stage 1         2       0.02  0.182 %       0.02  0.182 %
 
-idle gaps of all ranks: 13, longest first
+idle gaps, longest first: 13 in all
 dependency 1, contention 1, transfer 4, drain 7
 rank  from  to  length  causes                                  why
    0     4  11       7  drain 7                                 nothing left to do
-   1     3   9       6  dependency 1, contention 1, transfer 4  1F1 waited for 0F1 of rank 0, by 0SEND_F1
+   1     3   9       6  dependency 1, contention 1, transfer 4  1F1 waited for 0F1 on rank 0, through 0SEND_F1
 
 what to change first
-1. transfers take 63.6 % of the critical path: faster links, smaller activations, or an order with a longer warm-up would hide them
-2. warm-up and drain idle 31.8 % of all ranks' time: more microbatches, or more chunks a rank, would thin them out
-3. rank 1 is busy 4.5 % of the run longer than the mean: move work off it, or make it shorter
-4. contention idles 4.5 % of all ranks' time and is 0.0 % of the critical path; link 0>1 is busy 54.5 % of the run: more bandwidth there, or smaller activations, would ease it
+1. transfers take 63.6 % of the critical path: use faster links, smaller activations, or an order with a longer warm-up
+2. warm-up and drain idle 31.8 % of all ranks' time: use more microbatches or more chunks per rank
+3. rank 1 is busy 4.5 % of the run longer than the mean: move layers off it
+4. contention idles 4.5 % of all ranks' time and takes 0.0 % of the critical path; link 0>1 is busy 54.5 % of the run: use more bandwidth there or smaller activations
 )");
 }
 
@@ -307,11 +307,11 @@ TEST_CASE("a run dominated by launches is told so, in the path, in its gaps and 
   CHECK(to_us(explanation.idle.warmup) == 4);
   REQUIRE(!explanation.advice.empty());
   CHECK(explanation.advice[0] ==
-        "the critical path waits 77.8 % of the run to be launched: fewer and longer actions, or a "
-        "captured graph of them, would save that");
+        "the critical path waits for launches 77.8 % of the run: use fewer, longer actions or "
+        "captured graphs");
   const std::string text = explanation_text(result, explanation);
-  CHECK(text.find("   7  77.8 %  waiting to be launched\n") != std::string::npos);
-  CHECK(text.find("launch 3   0B0 waited to be launched\n") != std::string::npos);
+  CHECK(text.find("   7  77.8 %  waiting for launch\n") != std::string::npos);
+  CHECK(text.find("launch 3   0B0 waited for its launch\n") != std::string::npos);
   CHECK(explanation_json(result, explanation)["critical_path_launch_us"] == 7.0);
 }
 
@@ -325,8 +325,8 @@ TEST_CASE("a rank that is slower than the model says is named") {
     return explain(run(parse_scenario(scenario, "s.json", settings))).advice;
   };
   const std::string slow =
-      "the actions of rank 1 take 1.5 times as long as the model says, those of the median rank 1 "
-      "times: find out what slows it down";
+      "actions of rank 1 take 1.5× their modelled time, those of the median rank 1×: find out what "
+      "slows it down";
   const auto told = advice({"/chance={\"stragglers\": [{\"rank\": 1, \"factor\": 1.5}]}"});
   CHECK(std::count(told.begin(), told.end(), slow) == 1);
   // The same times, but as the model has them.
@@ -351,15 +351,13 @@ TEST_CASE("of links that several pairs share, the busiest is named where transfe
   const Explanation explanation = explain(result);
   CHECK(to_us(explanation.waits.contention) == 4);
   const std::string told =
-      "contention idles 0.0 % of all ranks' time and is 40.0 % of the critical path; network link "
-      "spine carries 80.0 % of what it could in the time of the run: more bandwidth there, or "
-      "smaller activations, would ease it";
+      "contention idles 0.0 % of all ranks' time and takes 40.0 % of the critical path; "
+      "network link spine is 80.0 % utilised: use more bandwidth there or smaller activations";
   CHECK(std::count(explanation.advice.begin(), explanation.advice.end(), told) == 1);
   const std::string text = explanation_text(result, explanation);
   CHECK(text.find("   1   9       8  link 0>1  0SEND_F0, of it contention 4\n") !=
         std::string::npos);
-  CHECK(text.find("   4  40.0 %  transfers queued or slowed by others (contention)\n") !=
-        std::string::npos);
+  CHECK(text.find("   4  40.0 %  contention on links\n") != std::string::npos);
   CHECK(explanation_json(result, explanation)["critical_path_contention_us"] == 4.0);
 }
 
@@ -375,7 +373,7 @@ TEST_CASE("the rank that waits longest for memory is named, and what the path wa
   const Explanation explanation = explain(result);
   CHECK(to_us(explanation.waits.memory) == 5);
   const std::string told =
-      "waits for memory idle 0.0 % of all ranks' time and are 25.0 % of the critical path";
+      "waiting for memory idles 0.0 % of all ranks' time and takes 25.0 % of the critical path";
   const auto is_told = [&](const std::string& advice) { return advice.starts_with(told); };
   CHECK(std::count_if(explanation.advice.begin(), explanation.advice.end(), is_told) == 1);
   CHECK(explanation_json(result, explanation)["critical_path_memory_us"] == 5.0);
@@ -394,9 +392,8 @@ TEST_CASE("a rank that evicts too slowly is told how long it waits for memory") 
   const RunResult result = finished(system, conditions);
   const Explanation explanation = explain(result);
   const std::string told =
-      "waits for memory idle 28.6 % of all ranks' time and are 28.6 % of the critical path; rank 0 "
-      "waits longest, 4 µs: more room there, recomputation, or fewer activations at a time would "
-      "shorten them";
+      "waiting for memory idles 28.6 % of all ranks' time and takes 28.6 % of the critical path; "
+      "rank 0 waits longest, 4 µs: use recomputation or hold fewer activations";
   CHECK(std::count(explanation.advice.begin(), explanation.advice.end(), told) == 1);
   const std::string text = explanation_text(result, explanation);
   CHECK(text.find("memory 4    0F1 waited for memory\n") != std::string::npos);
@@ -419,8 +416,7 @@ TEST_CASE("a change with which the run comes to a halt has no gain") {
   Explanation explanation = explain(result);
   explanation.sensitivity.front().gain.reset();
   CHECK(explanation_text(result, explanation)
-            .find("link 0>1            7       0.07     0.636 %   deadlock\n") !=
-        std::string::npos);
+            .find("link 0>1        7       0.07  0.636 %   deadlock\n") != std::string::npos);
   const auto document = explanation_json(result, explanation);
   CHECK(document["sensitivity"][0]["rerun_us"].is_null());
   CHECK(document["sensitivity"][0]["rerun_share"].is_null());

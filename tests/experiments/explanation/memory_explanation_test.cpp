@@ -216,6 +216,30 @@ TEST_CASE("under every schedule kinds add up to the peak, and the worst rank can
   }
 }
 
+TEST_CASE("other chunk counts are tried, of the present order and of others") {
+  std::string layers;
+  for (int layer = 0; layer < 16; ++layer) {
+    layers += R"(,{"forward_us": 1, "backward_input_us": 1, "backward_weight_us": 1,
+                   "parameter_bytes": 10, "stash_bytes": 10})";
+  }
+  const std::string text = R"({ "model": { "layers": [)" + layers.substr(1) + R"(] },
+      "memory": { "capacity_bytes": 10000 }, "parallel": { "pipeline": 2 },
+      "schedule": { "name": "1f1b", "microbatches": 8 } })";
+  // Bubbles shrink with chunks: (p-1)/v of F and B on top of m.
+  const Explained plain = explained(text);
+  for (const char* chunks : {"", " /parallel/chunks=4", " /parallel/chunks=8"}) {
+    CAPTURE(chunks);
+    CHECK(change_of(plain, std::string("/schedule/name=interleaved-1f1b") + chunks));
+  }
+  const Explained interleaved =
+      explained(text, {"/schedule/name=interleaved-1f1b", "/parallel/chunks=4"});
+  CHECK(change_of(interleaved, "/parallel/chunks=8"));
+  const Explained tight = explained(
+      text, {"/schedule/name=interleaved-1f1b", "/parallel/chunks=4", "/memory/capacity_bytes=1"});
+  CHECK(change_of(tight, "/parallel/chunks=8"));
+  CHECK(change_of(tight, "/schedule/name=1f1b /parallel/chunks=1"));
+}
+
 TEST_CASE("a run that comes to a halt for want of memory is explained without its limit") {
   // 10 of weights and 10 of an activation do not fit into 15 bytes.
   const Explained all = explained(
@@ -253,12 +277,13 @@ TEST_CASE("the text says which rank, how much too much, what helps, and what is 
   const Explained all = explained(pipeline);
   const std::string text = memory_explanation_text(all.result, all.explanation);
   const auto says = [&](const char* part) { return text.find(part) != std::string::npos; };
-  CHECK(says("capacity of a rank: 125 B\n"));
+  CHECK(says("capacity per rank: 125 B\n"));
   CHECK(says("   0       0  130 B      -5 B"));
   CHECK(
-      says("rank 0 (stage 0) holds most: 130 B, 15 B more than the mean of all ranks, which "
-           "would hide 11.5 % of it\nagainst the mean: stash 15 B more\n"));
-  CHECK(says("what would fix it, or make it less, one change at a time\n"));
+      says("worst rank: 0 (stage 0), 130 B, 13.0 % above the mean\n"
+           "difference from the mean: stash +15 B\n"));
+  CHECK(
+      says("it does not fit; changes that reduce the peak, one at a time, as --set takes them\n"));
   CHECK(says("/memory/context_bytes is 0"));
   CHECK(says("finding: out_of_memory: rank 0"));
 }

@@ -51,9 +51,9 @@ TEST_CASE("dnn-placement: each device with nodes is a stage, accelerators first"
 
 TEST_CASE("dnn-placement: what does not fit is refused with its pointer") {
   CHECK(dnn_placement_with("[3]", "[1]") ==
-        "/fpgas/2/nodes/0: node 1 stands twice; a node is on one device");
+        "/fpgas/2/nodes/0: node 1 appears twice; a node is on one device");
   CHECK(dnn_placement_with("[4]", "[3]") ==
-        "/cpus/0/nodes/0: node 3 stands twice; a node is on one device");
+        "/cpus/0/nodes/0: node 3 appears twice; a node is on one device");
   CHECK(dnn_placement_with("[3]", "[-3]")
             .starts_with("/fpgas/2/nodes/0: -3 does not fit; it must be a whole"));
   CHECK(dnn_placement_with("[3]", "[1000000000]")

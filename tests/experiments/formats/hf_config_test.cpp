@@ -319,7 +319,7 @@ TEST_CASE("what a config has and its layers cannot have is noted") {
     const std::vector<std::string> notes = model(config).notes;
     return fmt::format("{}", fmt::join(notes, "; ")).find(what) != std::string::npos;
   };
-  CHECK(noted(hf_config_with(small(), "model_type", "gpt_oss"), "the sinks of attention"));
+  CHECK(noted(hf_config_with(small(), "model_type", "gpt_oss"), "attention sinks"));
   CHECK(noted(hf_config_with(small(), "layer_norm_elementwise_affine", false),
               "norms are counted with"));
   CHECK_FALSE(noted(small(), "norms are counted with"));

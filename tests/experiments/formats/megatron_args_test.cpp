@@ -429,17 +429,17 @@ TEST_CASE(
   const std::string full = "--recompute-granularity full --recompute-method ";
   CHECK(file(full + "block --recompute-num-layers 1").command.recompute == RecomputeMode::full);
   CHECK(has_note(file(full + "block --recompute-num-layers 1"),
-                 "all layers are made again, not only the first 1 of each stage"));
+                 "all layers are recomputed, not only the first 1 of each stage"));
   // Stages have two layers.
   CHECK_FALSE(has_note(file(full + "block --recompute-num-layers 2"), "recompute"));
   CHECK_FALSE(has_note(file(full + "uniform --recompute-num-layers 1"), "recompute"));
   CHECK(has_note(file(full + "uniform --recompute-num-layers 2"),
-                 "each layer keeps its input and is made again alone, not 2 at a time"));
+                 "each layer keeps its input and is recomputed alone, not 2 at a time"));
   CHECK(megatron_args_refusal(least + full + "some").find("known: uniform, block") !=
         std::string::npos);
   const std::string selective = "--recompute-granularity selective ";
   CHECK(has_note(file(selective + "--recompute-modules layernorm moe_act --bf16"),
-                 "--recompute-modules layernorm moe_act: the core of attention is made again"));
+                 "--recompute-modules layernorm moe_act: only core attention is recomputed"));
   CHECK_FALSE(has_note(file(selective + "--recompute-modules core_attn"), "recompute"));
   CHECK_FALSE(has_note(file(selective), "recompute"));
 }
@@ -454,7 +454,7 @@ TEST_CASE("the optimizer is the command's; one that is not known keeps what Adam
   CHECK(optimizer("--optimizer sgd --sgd-momentum 0.0") == Optimizer::sgd);
   CHECK(optimizer("--optimizer muon") == Optimizer::adam);
   CHECK(has_note(megatron_args_model(least + "--optimizer muon"),
-                 "--optimizer muon: it is taken to keep what Adam keeps"));
+                 "--optimizer muon: two moments per parameter are assumed, as for Adam"));
 }
 
 TEST_CASE("a number that does not go with a degree is told by the kind of its layer") {
@@ -512,6 +512,50 @@ TEST_CASE("an argument of the model with a bad value is refused with its line") 
         std::string::npos);
   CHECK(megatron_args_refusal("--num-layers 4 --num-attention-heads 8")
             .starts_with("--hidden-size is missing"));
+}
+
+TEST_CASE("a command that lacks one of its sizes is recognised, and the error names the flag") {
+  const auto refusal = [](const std::string& text) {
+    try {
+      parse_model_file(text);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  const std::string heads = "--num-attention-heads 8 --max-position-embeddings 128 ";
+  for (const std::string start :
+       {"", "#!/bin/bash\ntorchrun --nproc-per-node 8 pretrain_gpt.py "}) {
+    CAPTURE(start);
+    CHECK(refusal(start + "--num-layers 4 " + heads).starts_with("--hidden-size is missing"));
+    CHECK(refusal(start + "--hidden-size 64 " + heads).starts_with("--num-layers is missing"));
+    CHECK(refusal(start + "--num-layers 4 --hidden-size 64")
+              .starts_with("--num-attention-heads is missing"));
+  }
+  CHECK(refusal("A=(--num-layers 4 " + heads + ")\ntorchrun x.py ${A[@]}")
+            .starts_with("--hidden-size is missing"));
+  // Another command that happens to take one of them does not stand for the arrays.
+  CHECK(refusal("python plan.py --num-layers 9\nA=(" + least + ")\n$RUN") == "accepted");
+}
+
+TEST_CASE(
+    "an argument that changes the cost and is not read is a note that says what is simulated") {
+  const auto file = [](const std::string& arguments) {
+    return megatron_args_model("python x.py " + least + arguments);
+  };
+  CHECK(has_note(file("--bf16 --fp8-format hybrid"),
+                 "--fp8-format hybrid is not read: products are simulated at the speed and size of "
+                 "/model/dtype"));
+  CHECK(has_note(file("--overlap-grad-reduce --bf16"), "--overlap-grad-reduce is not read: "));
+  CHECK_FALSE(has_note(file("--bf16 --fp8-format hybrid"), "arguments that are not read"));
+}
+
+TEST_CASE("a command without a precision trains in fp32, with a note") {
+  const ModelFile file = megatron_args_model(least);
+  CHECK(file.command.dtype == "fp32");
+  CHECK(has_note(file, "neither --bf16 nor --fp16: the command trains in fp32"));
+  CHECK_FALSE(has_note(megatron_args_model(least + "--bf16"), "fp32"));
+  CHECK_FALSE(has_note(megatron_args_model(least + "--fp16"), "fp32"));
 }
 
 TEST_CASE("hostile scripts end with a line, soon and small") {

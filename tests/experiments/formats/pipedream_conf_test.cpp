@@ -80,7 +80,7 @@ TEST_CASE("pipedream-conf: what does not fit is refused with its pointer") {
   CHECK(pipedream_conf_with(", \"1\": [2]", "") ==
         "/stage_to_rank_map: stage 1 has no ranks; each stage needs one at least");
   CHECK(pipedream_conf_with("[2]", "[1]") ==
-        "/stage_to_rank_map/1/0: rank 1 stands twice; a rank has one stage");
+        "/stage_to_rank_map/1/0: rank 1 appears twice; a rank has one stage");
   CHECK(pipedream_conf_with("[2]", "[99999]")
             .starts_with("/stage_to_rank_map/1/0: 99999 does not fit; "));
   CHECK(pipedream_conf_with("[2]", "2") ==

@@ -150,9 +150,9 @@ TEST_CASE("pipedream-graph: what does not fit is refused with its line") {
   CHECK(without("=64.000", "=[1; 2").starts_with("line 4: activation_size is \"[1; 2\"; "));
   CHECK(without("=8.000", "=8.0.0").starts_with("line 4: parameter_size is \"8.0.0\"; "));
   CHECK(without(", backward", ", sideways")
-            .starts_with("line 4: \"sideways_compute_time=2.500\" stands where "
-                         "backward_compute_time= should; a node reads \"ID -- "));
-  CHECK(without("=8.000", "=8, more=1").starts_with("line 4: \"more=1\" stands behind the node; "));
+            .starts_with("line 4: found \"sideways_compute_time=2.500\" instead of "
+                         "backward_compute_time=; a node reads \"ID -- "));
+  CHECK(without("=8.000", "=8, more=1").starts_with("line 4: \"more=1\" follows the node; "));
   CHECK(without("=8.000", "=8.000 -- stage=1").starts_with("line 4: \"stage=1\" is no stage; "));
   CHECK(without("=8.000", "=8.000 -- stage_id=-1").starts_with("line 4: \"stage_id=-1\" is no "));
   CHECK(without("=8.000", "=8 -- stage_id=99999999999").starts_with("line 4: \"stage_id=9999"));
@@ -163,7 +163,7 @@ TEST_CASE("pipedream-graph: a graph that is none is refused with the line of an 
   CHECK(refusal_of_model(replaced(diamond, "node2 -- node10", "node2 -- node11")) ==
         "line 3: no node is called node11; an edge joins two nodes");
   CHECK(refusal_of_model(diamond + pipedream_graph_node("node3", "ReLU")) ==
-        "line 7: the node node3 stands in line 5 already; each node has an id of its own");
+        "line 7: node node3 is already in line 5; each node has its own id");
   CHECK(refusal_of_model(diamond + "\tnode10 -- node10\n") ==
         "line 7: the edge from node10 to node10 is part of a cycle; a model is a graph without "
         "cycles");

@@ -101,7 +101,7 @@ TEST_CASE("piper: what does not fit is refused with its pointer") {
   CHECK(piper_with("\"id\": \"vanilla\"", "\"id\": \"plain\"") ==
         "/nodes/0/TMPCs/1: there is no variant with the id \"vanilla\"");
   CHECK(piper_with("\"id\": \"activation recomp\"", "\"id\": \"vanilla\"") ==
-        "/nodes/0/TMPCs/1/1: \"vanilla\" stands twice");
+        "/nodes/0/TMPCs/1/1: \"vanilla\" appears twice");
   CHECK(piper_with("\"id\": \"vanilla\"", "\"id\": 1") ==
         "/nodes/0/TMPCs/1/0/id: 1 does not fit; it must be a text");
   CHECK(piper_with("\"id\": 2", "\"id\": 4")

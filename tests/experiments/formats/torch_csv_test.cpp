@@ -52,7 +52,7 @@ TEST_CASE("line ends of either kind, a byte order mark and blanks around cells c
   CHECK(read_torch_csv("0F0,0B0\r\n1F0,1B0\r\n").schedule == plain);
   CHECK(read_torch_csv("0F0,0B0\n1F0,1B0").schedule == plain);
   CHECK(read_torch_csv("\xEF\xBB\xBF"
-                       "0F0,0B0\n1F0,1B0\n\n")
+                       "0F0,0B0\n1F0,1B0\n")
             .schedule == plain);
   CHECK(read_torch_csv(" 0F0 ,\t0B0\n1F0,1B0 \n").schedule == plain);
   CHECK(read_torch_csv("0F0,,0B0,,\n,,1F0,\"\",1B0\n").schedule == plain);
@@ -83,12 +83,19 @@ TEST_CASE("both parts of an overlap cell stand in its column, joined in listed o
 TEST_CASE("what is written reads back as it was") {
   CHECK(rc::check([] {
     const Schedule schedule = random_system({.recompute = false}).schedule;
-    // A last rank without actions is an empty line, which reads as the end of the file.
-    RC_PRE(!schedule.on(Rank{schedule.ranks() - 1}).empty());
     const TorchCsv csv = write_torch_csv(schedule);
     RC_ASSERT(csv.left_out.empty());
     RC_ASSERT(read_torch_csv(csv.text).schedule == schedule);
   }));
+}
+
+TEST_CASE("a rank without actions is an empty row, the last one too, as in Python's csv module") {
+  Schedule schedule(4);
+  schedule.on(Rank{1}) = {Action(Pass::forward, Stage{0}, Microbatch{0})};
+  const std::string text = write_torch_csv(schedule).text;
+  CHECK(text == "\n0F0\n\n\n");
+  CHECK(read_torch_csv(text).schedule == schedule);
+  CHECK(read_torch_csv("\r\n0F0\r\n\r\n\r\n").schedule == schedule);
 }
 
 TEST_CASE("actions that the notation cannot carry are left out and named") {
@@ -176,8 +183,8 @@ TEST_CASE("a long text that is no cell is not repeated whole") {
 }
 
 TEST_CASE("a file without a single action is refused") {
-  CHECK(torch_csv_refusal("") == "the file is empty; an order has a row a rank");
-  CHECK(torch_csv_refusal("\n\r\n\n") == "the file is empty; an order has a row a rank");
+  CHECK(torch_csv_refusal("") == "the file is empty; an order has one row per rank");
+  CHECK(torch_csv_refusal("\n\r\n\n") == "the file is empty; an order has one row per rank");
   CHECK(torch_csv_refusal(",,,\n,,") == "the order has no actions");
 }
 
@@ -197,12 +204,25 @@ TEST_CASE("a stage on two ranks, or one that no row names, is refused") {
 }
 
 TEST_CASE("chains say which copy of the model a stage belongs to") {
-  const OrderFile order = read_torch_csv("0F0,3F1\n1F0,2F1");
+  const OrderFile order = read_torch_csv("0F0,3F0\n1F0,2F0");
   const Stage a{0}, b{1}, c{2}, d{3};
   CHECK(placement_of(order, {{a, b}, {c, d}}).after(b) == std::nullopt);
   CHECK(placement_of(order, {}).after(b) == c);
   CHECK(torch_csv_refusal("0F0,3F1\n1F0,2F1", {{a, b}, {c}}) ==
         "stage 3 is in no chain; each stage belongs to one");
+}
+
+TEST_CASE(
+    "two copies of the model are inferred where stages lie both ways and share no microbatch") {
+  const auto chains = [](std::string_view csv) {
+    return placement_of(read_torch_csv(csv), {}).chains();
+  };
+  const std::vector<Stage> all{Stage{0}, Stage{1}, Stage{2}, Stage{3}};
+  const std::vector<std::vector<Stage>> one{all}, two{{all[0], all[1]}, {all[2], all[3]}};
+  CHECK(chains("0F0,3F1\n1F0,2F1") == two);
+  CHECK(chains("0F0,0F1,3F0,3F1\n1F0,1F1,2F0,2F1") == one);  // a V
+  CHECK(chains("0F0,0F1,3F1\n1F0,1F1,2F1") == one);          // a V that lacks 2F0 and 3F0
+  CHECK(chains("0F0,2F1\n1F0,3F1") == one);                  // a loop
 }
 
 TEST_CASE("a file with more rows than there may be ranks is refused at that row") {

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "experiments/formats/orders/torch_comms.hpp"
+#include "experiments/formats/torch_csv.hpp"
+#include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock::testing {
@@ -53,6 +56,33 @@ TEST_CASE("a placement is called loop, v or bidirectional when it is one, and ot
         "p 2, 4 stages, m 2, bidirectional, compute-only, peaks 1 1");
   CHECK(facts_of("1F0,1B0\n0F0,0B0") == "p 2, 2 stages, m 1, given, compute-only, peaks 1 1");
   CHECK(facts_of("0F0,1F0\n2F0") == "p 2, 3 stages, m 1, given, compute-only, peaks 1 1");
+}
+
+TEST_CASE("an order of every bidirectional schedule is checked without naming its chains") {
+  for (const ScheduleEntry* entry : schedule_entries()) {
+    if (entry->copies != 2) continue;
+    CAPTURE(entry->name);
+    const Placement placement = entry->place(4, 2);
+    const Schedule schedule = make_schedule(*entry, placement, {8, {}});
+    for (const std::string& csv :
+         {write_torch_csv(schedule).text, write_torch_comms(schedule, placement, /*fsdp=*/true)}) {
+      const OrderCheck check = check_order(csv, {});
+      CHECK(fault_of(csv) == "fine");
+      REQUIRE(check.facts);
+      CHECK(check.facts->placement == "bidirectional");
+      CHECK(check.inferred_chains == placement.chains());
+      CHECK(check_order(csv, placement.chains()).inferred_chains.empty());
+    }
+  }
+}
+
+TEST_CASE("an order of one copy infers nothing, and a fault is found in inferred chains too") {
+  CHECK(check_order("0F0,3F0,3B0,0B0\n1F0,2F0,2B0,1B0", {}).inferred_chains.empty());
+  CHECK(fault_of("0F0,3F1\n1F0,,2F1,2F2") == "row 0, column 2: 3F2 is missing");
+}
+
+TEST_CASE("a last rank without actions counts") {
+  CHECK(facts_of("0F0,0B0\n\n") == "p 2, 1 stages, m 1, given, compute-only, peaks 1 0");
 }
 
 TEST_CASE("a cell that cannot be read is the first fault, at its row and column") {
@@ -105,23 +135,22 @@ TEST_CASE("ranks that wait for each other are a deadlock, with the whole circle"
 }
 
 TEST_CASE("an action that reads from another rank stands behind its RECV") {
-  CHECK(fault_of("0F0,0SEND_F0\n1F0,1RECV_F0") ==
-        "row 1, column 0: 1F0 stands without 1RECV_F0 before it");
+  CHECK(fault_of("0F0,0SEND_F0\n1F0,1RECV_F0") == "row 1, column 0: 1F0 has no 1RECV_F0 before it");
   CHECK(fault_of("0F0,0SEND_F0,0F1\n1RECV_F0,1F0,1F1") ==
-        "row 1, column 2: 1F1 stands without 1RECV_F1 before it");
+        "row 1, column 2: 1F1 has no 1RECV_F1 before it");
   CHECK(fault_of("0F0,0SEND_F0,0B0,0RECV_B0\n1RECV_F0,1F0,1B0,1SEND_B0") ==
-        "row 0, column 2: 0B0 stands without 0RECV_B0 before it");
+        "row 0, column 2: 0B0 has no 0RECV_B0 before it");
   // A weight gradient reads from its own rank alone.
   CHECK(fault_of("0F0,0SEND_F0,0RECV_B0,0I0,0W0\n1RECV_F0,1F0,1I0,1SEND_B0,1W0") == "fine");
 }
 
 TEST_CASE("a SEND stands behind what makes its tensor") {
   CHECK(fault_of("0SEND_F0,0F0\n1RECV_F0,1F0") ==
-        "row 0, column 0: 0SEND_F0 sends what its rank has not made yet");
+        "row 0, column 0: 0SEND_F0 sends a tensor that its rank has not computed yet");
   CHECK(fault_of("0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1SEND_B0,1B0") ==
-        "row 1, column 2: 1SEND_B0 sends what its rank has not made yet");
+        "row 1, column 2: 1SEND_B0 sends a tensor that its rank has not computed yet");
   CHECK(fault_of("0F0,0SEND_F1,0F1,0SEND_F0\n1RECV_F0,1F0,1RECV_F1,1F1") ==
-        "row 0, column 1: 0SEND_F1 sends what its rank has not made yet");
+        "row 0, column 1: 0SEND_F1 sends a tensor that its rank has not computed yet");
 }
 
 TEST_CASE("SEND and RECV come in pairs, once each") {
@@ -130,16 +159,16 @@ TEST_CASE("SEND and RECV come in pairs, once each") {
   CHECK(fault_of("0F0,0SEND_F0,0F1\n1RECV_F0,1F0,1RECV_F1,1F1") ==
         "row 1, column 2: 1RECV_F1 has no 0SEND_F1 on rank 0");
   CHECK(fault_of("0F0,0SEND_F0\n1RECV_F0,1F0,1RECV_F0") ==
-        "row 1, column 2: 1RECV_F0 stands twice");
+        "row 1, column 2: 1RECV_F0 appears twice");
   CHECK(fault_of("0F0,0SEND_F0,0SEND_F0\n1RECV_F0,1F0") ==
-        "row 0, column 2: 0SEND_F0 stands twice");
+        "row 0, column 2: 0SEND_F0 appears twice");
 }
 
 TEST_CASE("a communication cell stands on the rank of its stage") {
   CHECK(fault_of("0F0,0SEND_F0,1RECV_F0\n1F0") ==
-        "row 0, column 2: 1RECV_F0 stands on rank 0, which does not hold stage 1");
+        "row 0, column 2: 1RECV_F0 is on rank 0, which does not hold stage 1");
   CHECK(fault_of("0F0,9RESHARD") ==
-        "row 0, column 1: 9RESHARD stands on rank 0, which does not hold stage 9");
+        "row 0, column 1: 9RESHARD is on rank 0, which does not hold stage 9");
 }
 
 TEST_CASE("nothing is sent around the turn of a V, nor beyond the ends") {
@@ -174,7 +203,7 @@ TEST_CASE("receives that wait for each other are a deadlock, though the actions 
 
 TEST_CASE("an order with communication has no blank cells") {
   CHECK(fault_of("0F0,0SEND_F0\n,1RECV_F0,1F0") ==
-        "row 1, column 0: a blank cell stands in an order with communication; only compute-only "
+        "row 1, column 0: an order with communication has no blank cells; only compute-only "
         "orders may have idle steps");
 }
 
@@ -193,10 +222,10 @@ TEST_CASE("weights are gathered while they are used, once at a time") {
 
 TEST_CASE("gradients are reduced behind the last backward of their stage") {
   CHECK(fault_of("0F0,0F1,0B0,0REDUCE_GRAD,0B1") ==
-        "row 0, column 3: 0REDUCE_GRAD stands before the last backward of its stage");
+        "row 0, column 3: 0REDUCE_GRAD comes before the last backward of its stage");
   // Of a split backward, the weight gradient is the last.
   CHECK(fault_of("0F0,0I0,0REDUCE_GRAD,0W0") ==
-        "row 0, column 2: 0REDUCE_GRAD stands before the last backward of its stage");
+        "row 0, column 2: 0REDUCE_GRAD comes before the last backward of its stage");
   CHECK(fault_of("0F0,1F0,1I0,0I0,1W0,1REDUCE_GRAD,0W0,0REDUCE_GRAD") == "fine");
 }
 

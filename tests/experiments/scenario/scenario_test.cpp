@@ -416,7 +416,7 @@ TEST_CASE("an order from a file lies beside its scenario, and its faults name th
       "order.csv: row 1, column 2: 0F1 puts stage 0 on rank 1, but row 0 names it already; a stage "
       "belongs to one rank");
   CHECK(outcome("hello").starts_with("order.csv: row 0, column 0: \"hello\" is no cell"));
-  CHECK(outcome("") == "order.csv: the file is empty; an order has a row a rank");
+  CHECK(outcome("") == "order.csv: the file is empty; an order has one row per rank");
   CHECK(
       outcome("0F0,0B0\n") ==
       "s.json: /model/stages: there are 2 stages, but the schedule has 1 model stages on 1 ranks");

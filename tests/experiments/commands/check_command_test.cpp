@@ -1,0 +1,60 @@
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/program.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+
+TEST_CASE("check: an order of a bidirectional schedule needs no --chains, and the result says so") {
+  const Scratch scratch;
+  const std::string folder = scratch.path("");
+  for (const char* name : {"dualpipe", "chimera"}) {
+    CAPTURE(name);
+    scratch.file(
+        "order.csv",
+        run_penstock({"schedule", name, "--ranks", "4", "--microbatches", "8"}, folder).output);
+    const ProgramRun check = run_penstock({"check", "order.csv"}, folder);
+    CHECK(check.code == 0);
+    CHECK(check.output.find("placement bidirectional") != std::string::npos);
+    CHECK(check.output.find("chains inferred: \"0,1,2,3;4,5,6,7\"") != std::string::npos);
+    const auto document =
+        nlohmann::json::parse(run_penstock({"check", "order.csv", "--json"}, folder).output);
+    CHECK(document["inferred_chains"] == nlohmann::json{{0, 1, 2, 3}, {4, 5, 6, 7}});
+    const ProgramRun given =
+        run_penstock({"check", "order.csv", "--chains", "0,1,2,3;4,5,6,7"}, folder);
+    CHECK(given.code == 0);
+    CHECK(given.output.find("inferred") == std::string::npos);
+    CHECK(run_penstock({"check", "order.csv", "--chains", "0,1,2,3,4,5,6,7"}, folder).code == 1);
+  }
+}
+
+TEST_CASE("check: a last rank without actions counts, and is named") {
+  const Scratch scratch;
+  scratch.file("order.csv", "0F0,0B0\n\n");
+  const ProgramRun check = run_penstock({"check", "order.csv"}, scratch.path(""));
+  CHECK(check.code == 0);
+  CHECK(check.output.find("p 2, ") != std::string::npos);
+  CHECK(check.output.find("\nranks without actions: 1\n") != std::string::npos);
+}
+
+TEST_CASE("run: an order of a bidirectional schedule from a file needs no chains") {
+  const Scratch scratch;
+  const std::string folder = scratch.path("");
+  scratch.file(
+      "order.csv",
+      run_penstock({"schedule", "dualpipe", "--ranks", "2", "--microbatches", "4"}, folder).output);
+  const std::string model = R"({ "model": { "stages": [
+      {"forward_us": 1, "backward_input_us": 1, "backward_weight_us": 1},
+      {"forward_us": 1, "backward_input_us": 1, "backward_weight_us": 1} ] }, )";
+  scratch.file("file.json", model + R"("schedule": { "file": "order.csv" } })");
+  scratch.file("name.json", model + R"("schedule": { "name": "dualpipe", "microbatches": 4 } })");
+  const auto makespan = [&](const char* scenario) {
+    return nlohmann::json::parse(run_penstock({"run", scenario, "--json"}, folder).output)
+        .at("makespan_us");
+  };
+  CHECK(makespan("file.json") == makespan("name.json"));
+}
+
+}  // namespace penstock::testing
