@@ -37,7 +37,6 @@ void make_folder(const std::string& path) {
 }
 
 void draw_exhibits(const Options& options, const std::vector<Exhibit>& exhibits) {
-  make_folder(options.output);
   for (const Exhibit& exhibit : exhibits) {
     write_file(resolve(options.output, exhibit.name + ".svg"),
                draw_run(PictureFormat::svg, *exhibit.result.plan, exhibit.result.timeline,
@@ -47,6 +46,7 @@ void draw_exhibits(const Options& options, const std::vector<Exhibit>& exhibits)
 
 int show(const Options& options) {
   options_of(options.look);
+  if (!options.output.empty()) make_folder(options.output);
   const Gallery all =
       gallery(within("--ranks", options.ranks.value_or(4), Limits::ranks / 4),
               within("--microbatches", options.microbatches.value_or(8), Limits::microbatches / 2));

@@ -42,6 +42,8 @@ Colour pass_colour(Pass pass, std::uint32_t chunk, std::uint32_t chunks) {
   return chunks < 2 ? full : mix(full, paper, palest * chunk / (chunks - 1));
 }
 
+Colour move_outline(bool returns) { return returns ? slate : paper; }
+
 Colour idle_colour(IdleCause cause) { return idle_colours[static_cast<std::size_t>(cause)]; }
 
 Colour idle_lines(IdleCause cause) { return mix(idle_colour(cause), ink, 0.16); }

@@ -30,8 +30,8 @@ Colour idle_colour(IdleCause cause);
 /// The lines over it.
 Colour idle_lines(IdleCause cause);
 
-/// The line around an activation that leaves its rank or returns.
-constexpr Colour move_outline = paper;
+/// The line around an activation that leaves its rank or, `returns`, comes back.
+Colour move_outline(bool returns);
 
 /// Marks the peak of a rank's memory.
 constexpr Colour peak_colour{213, 94, 0};

@@ -51,7 +51,7 @@ std::vector<LegendEntry> pass_entries(const Plan& plan, const std::set<Pass>& pa
     const std::uint32_t shades = plain ? 1 : chunks;
     for (std::uint32_t c = 0; c < shades; ++c)
       swatch.colours.push_back(pass_colour(pass, c, chunks));
-    if (is_move(pass)) swatch.outline = move_outline;
+    if (is_move(pass)) swatch.outline = move_outline(pass == Pass::send_loaded);
     entries.push_back(legend_entry(swatch, legend_name(plan, pass)));
   }
   if (idle) entries.push_back(legend_entry({{idle_ground}, "", idle_hatch}, "idle"));

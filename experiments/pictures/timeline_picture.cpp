@@ -40,6 +40,8 @@ constexpr double digit_height = 0.73;  // of the size
 
 constexpr double narrowest_hatch = 6;
 constexpr double narrowest_move = 3;
+constexpr double arrow_width = 9;
+constexpr double arrow_height = 7;
 constexpr std::size_t many_lanes = 60;
 constexpr double narrowest_path_box = 4;
 constexpr double path_outline = 1.75;
@@ -64,6 +66,7 @@ class TimelineDrawing {
   void draw_mixtures();
   void draw_strips();
   void draw_moves();
+  void draw_move(ActionKind kind, const Rectangle& box, bool strip);
   void draw_idle(IdleCause cause, const std::vector<Rectangle>& boxes);
   void draw_path();
   void draw_numbers();
@@ -234,28 +237,41 @@ void TimelineDrawing::draw_strips() {
   }
 }
 
-/// Activations that leave a rank and come back, along the top of its lane: wide enough to be seen
-/// even where the link takes no time.
+/// Activations that leave a rank and come back, along the top of its lane: where the link takes too
+/// little time for a strip, as an arrow head, up for what leaves.
 void TimelineDrawing::draw_moves() {
-  std::map<CellKind, std::vector<Rectangle>> boxes;
-  const double line = frame_->is_dense() ? 0 : 0.5;
   for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
     std::map<CellKind, double> drawn_to;
     for (const Cell& move : moves_[frame_->ranks()[shown]]) {
       Rectangle box = box_of(shown, move);
-      box.width = std::max(box.width, narrowest_move);
-      box.x = std::min(box.x, time_.to - box.width);
+      const bool strip = frame_->is_low() || box.width >= arrow_width;
+      box.width = std::max(box.width, strip ? narrowest_move : arrow_width);
+      if (!strip) box.x -= arrow_width / 2;
+      box.x = std::clamp(box.x, time_.from, time_.to - box.width);
+      box.height = std::max(box.height, 1.0);
       double& drawn = drawn_to[move.kind];
       if (box.x + box.width <= drawn) continue;
       drawn = box.x + box.width;
-      boxes[move.kind].push_back(
-          {box.x + line, box.y + line, box.width - 2 * line, std::max(box.height, 1.0) - 2 * line});
+      draw_move(std::get<ActionKind>(move.kind), box, strip);
     }
   }
-  for (const auto& [kind, rectangles] : boxes) {
-    if (!frame_->is_dense()) canvas_.outline(rectangles, 2 * line + 0.5, move_outline);
-    canvas_.fill(rectangles, colour_of(std::get<ActionKind>(kind)));
+}
+
+void TimelineDrawing::draw_move(ActionKind kind, const Rectangle& box, bool strip) {
+  const bool returns = kind.pass == Pass::send_loaded;
+  const Colour outline = move_outline(returns);
+  if (frame_->is_dense()) return canvas_.fill(box, colour_of(kind));
+  const double right = box.x + box.width, bottom = box.y + box.height;
+  if (strip) {
+    const std::array<Point, 4> corners{Point{box.x, box.y}, Point{right, box.y},
+                                       Point{right, bottom}, Point{box.x, bottom}};
+    return canvas_.polygon(corners, colour_of(kind), 0.75, outline);
   }
+  const double base = returns ? box.y : box.y + arrow_height;
+  const double tip = returns ? box.y + arrow_height : box.y;
+  const std::array<Point, 3> corners{Point{box.x, base}, Point{right, base},
+                                     Point{box.x + box.width / 2, tip}};
+  canvas_.polygon(corners, colour_of(kind), 0.75, outline);
 }
 
 void TimelineDrawing::draw_idle(IdleCause cause, const std::vector<Rectangle>& boxes) {

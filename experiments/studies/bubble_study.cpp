@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -178,12 +177,11 @@ BubblePlot bubble_study(const BubbleStudy& study) {
 std::vector<std::string> missing_points(const BubblePlot& plot) {
   std::vector<std::string> lines;
   for (const BubbleSeries& series : plot.series) {
-    std::map<std::string, std::vector<double>> by_reason;
-    for (const auto& [microbatches, why] : series.missing) by_reason[why].push_back(microbatches);
-    for (const auto& [why, microbatches] : by_reason) {
-      lines.push_back(fmt::format("{}: no point at {} microbatches: {}", series.name,
-                                  fmt::join(microbatches, ", "), why));
-    }
+    if (series.missing.empty()) continue;
+    std::vector<double> microbatches;
+    for (const auto& [count, why] : series.missing) microbatches.push_back(count);
+    lines.push_back(fmt::format("{}: no point at {} microbatches: {}", series.name,
+                                fmt::join(microbatches, ", "), series.missing.front().second));
   }
   return lines;
 }

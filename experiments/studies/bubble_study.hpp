@@ -40,7 +40,7 @@ std::vector<std::uint32_t> microbatches_in(const std::string& list);
 /// that a schedule cannot have.
 BubblePlot bubble_study(const BubbleStudy& study);
 
-/// For each series with missing points a line or more: which they are, and why.
+/// For each series with missing points a line: which they are, and why the first is.
 std::vector<std::string> missing_points(const BubblePlot& plot);
 
 }  // namespace penstock
