@@ -70,7 +70,7 @@ CalibrationSeries& series_of(const std::string& name, CalibrationPanel& panel) {
 }
 
 CalibrationPanel kernels_panel(const Place& document) {
-  CalibrationPanel panel{"kernels, at sizes that were held out", "\u00b5s", {}};
+  CalibrationPanel panel{"kernels, held-out sizes", "\u00b5s", {}};
   document["kernels"].for_each([&](const Place& kernel) {
     const std::string name = kernel["kernel"].text();
     kernel["points"].for_each([&](const Place& point) {
@@ -105,7 +105,7 @@ CalibrationPlot calibration_plot(const ordered_json& document) {
   }
   CalibrationPlot plot;
   plot.title = fmt::format("Predicted against measured on {}", whole["backend"].text());
-  plot.subtitle = "lines: nine in ten of the draws; band: 5 % to both sides";
+  plot.subtitle = "lines: 90 % intervals; band: within 5 %";
   plot.panels = {kernels_panel(whole), pipelines_panel(whole)};
   return plot;
 }

@@ -7,6 +7,7 @@
 #include "experiments/calibration/calibration_layers.hpp"
 #include "experiments/calibration/calibration_picture.hpp"
 #include "experiments/calibration/calibration_rows.hpp"
+#include "experiments/commands/picture_files.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
@@ -30,6 +31,7 @@ struct Options {
   std::string layers_of;
   std::string report;
   std::string plot;
+  PictureLook look;
   bool json = false;
 };
 
@@ -48,6 +50,7 @@ void check_files(const Options& options) {
   if (options.profile == "-") throw UsageError("-o -: a profile store is a file");
   check_outputs({options.profile, options.report, options.plot}, {options.layers_of});
   if (!options.plot.empty()) picture_format(options.plot);
+  options_of(options.look);
 }
 
 int run_calibration(const Options& options) {
@@ -68,8 +71,9 @@ int run_calibration(const Options& options) {
   fmt::print("{}", options.json ? printed(document) : text);
   if (!options.report.empty()) write_file(options.report, text);
   if (!options.plot.empty()) {
-    write_file(options.plot,
-               draw_calibration_plot(picture_format(options.plot), calibration_plot(document)));
+    CalibrationPlot plot = calibration_plot(document);
+    plot.options = options_of(options.look);
+    write_file(options.plot, draw_calibration_plot(picture_format(options.plot), plot));
   }
   if (!calibration.noise) return ExitCode::done;
   say(fmt::format("inconclusive: {}", *calibration.noise));
@@ -90,6 +94,7 @@ Runner declare(CommandLine& line) {
   line.option("--report", options->report, "write the report to a file as well", "FILE");
   line.option("--plot", options->plot, "draw predicted against measured: .svg, .png or .pdf",
               "FILE");
+  declare(line, options->look);
   line.flag("--json", options->json, "print the result as JSON");
   return [options] { return run_calibration(*options); };
 }

@@ -31,6 +31,7 @@ void print_memory(const Options& options, const Scenario& scenario, const RunRes
 }
 
 int explain_scenario(const Options& options) {
+  check(options.pictures);
   const Scenario scenario = read_scenario(options.scenario, options.settings);
   const RunResult result = options.memory ? run_for_memory(scenario) : run(scenario);
   const int code = result.findings.empty() ? ExitCode::done : ExitCode::finding;

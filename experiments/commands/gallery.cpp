@@ -2,8 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
 
+#include "experiments/commands/picture_files.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/results/run_picture.hpp"
@@ -17,21 +24,36 @@ struct Options {
   std::string output;
   std::optional<std::uint32_t> ranks;
   std::optional<std::uint32_t> microbatches;
+  PictureLook look;
 };
 
+/// Makes a folder and those above it where there is none. Throws UsageError.
+void make_folder(const std::string& path) {
+  std::error_code fault;
+  std::filesystem::create_directories(path, fault);
+  if (!fault && std::filesystem::is_directory(path, fault)) return;
+  throw UsageError(fmt::format("-o {}: cannot make this folder: {}", path,
+                               fault ? fault.message() : "there is a file of that name"));
+}
+
+void draw_exhibits(const Options& options, const std::vector<Exhibit>& exhibits) {
+  for (const Exhibit& exhibit : exhibits) {
+    write_file(resolve(options.output, exhibit.name + ".svg"),
+               draw_run(PictureFormat::svg, *exhibit.result.plan, exhibit.result.timeline,
+                        exhibit.result.title, options_of(options.look)));
+  }
+}
+
 int show(const Options& options) {
+  options_of(options.look);
+  if (!options.output.empty()) make_folder(options.output);
   const Gallery all =
       gallery(within("--ranks", options.ranks.value_or(4), Limits::ranks / 4),
               within("--microbatches", options.microbatches.value_or(8), Limits::microbatches / 2));
   for (const std::string& why : all.left_out) say("left out: " + why);
   if (all.exhibits.empty()) throw UsageError("no schedule suits these sizes");
   fmt::print("{}", gallery_table(all.exhibits));
-  if (options.output.empty()) return ExitCode::done;
-  for (const Exhibit& exhibit : all.exhibits) {
-    write_file(resolve(options.output, exhibit.name + ".svg"),
-               draw_run(PictureFormat::svg, *exhibit.result.plan, exhibit.result.timeline,
-                        exhibit.result.title));
-  }
+  if (!options.output.empty()) draw_exhibits(options, all.exhibits);
   return ExitCode::done;
 }
 
@@ -40,6 +62,7 @@ Runner declare(CommandLine& line) {
   line.option("--ranks", options->ranks, "pipeline ranks, default 4");
   line.option("--microbatches", options->microbatches, "default 8");
   line.option("-o,--output", options->output, "draw each into this folder as SVG", "FOLDER");
+  declare(line, options->look);
   return [options] { return show(*options); };
 }
 

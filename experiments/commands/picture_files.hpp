@@ -1,25 +1,59 @@
 #pragma once
 
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "experiments/commands/line/command_line.hpp"
+#include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/results/run_picture.hpp"
 #include "experiments/run/run.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 
-/// Where to draw the timeline of a run; an empty path is a picture that nobody asked for.
+/// What a command line says about how a picture looks.
+struct PictureLook {
+  std::optional<std::uint32_t> width;
+  std::optional<std::uint32_t> height;
+  std::optional<std::uint32_t> font_size;
+  std::string title;
+};
+
+inline void declare(CommandLine& line, PictureLook& look) {
+  line.option("--width", look.width, "width of the picture in 1/96 inch (PDF: points)");
+  line.option("--height", look.height, "height of the picture, likewise");
+  line.option("--font-size", look.font_size, "size of its labels, default 11");
+  line.option("--title", look.title, "title of the picture", "TEXT");
+}
+
+/// Throws UsageError for sizes that no picture has.
+inline PictureOptions options_of(const PictureLook& look) {
+  constexpr std::uint32_t largest_side = 16'000;
+  PictureOptions options;
+  if (look.width) options.width = within("--width", look.width, largest_side);
+  if (look.height) options.height = within("--height", look.height, largest_side);
+  if (look.font_size) options.font_size = within("--font-size", look.font_size, 72);
+  if (!look.title.empty()) options.title = look.title;
+  return options;
+}
+
+/// Where to draw the timeline of a run, and how; an empty path is no picture.
 struct PictureFiles {
   std::string svg;
   std::string png;
   std::string pdf;
+  PictureLook look;
 };
 
 inline void declare(CommandLine& line, PictureFiles& files) {
   line.option("--svg", files.svg, "draw the timeline as SVG", "FILE");
   line.option("--png", files.png, "draw the timeline as PNG", "FILE");
   line.option("--pdf", files.pdf, "draw the timeline as PDF", "FILE");
+  declare(line, files.look);
 }
 
 inline bool on_standard_output(const PictureFiles& files) {
@@ -30,12 +64,28 @@ inline bool any(const PictureFiles& files) {
   return !files.svg.empty() || !files.png.empty() || !files.pdf.empty();
 }
 
+/// Throws UsageError, before any work is done, for a file whose suffix is that of another format,
+/// and for a look that no picture has.
+inline void check(const PictureFiles& files) {
+  const auto check_suffix = [](const char* option, const std::string& path, PictureFormat format) {
+    if (path.empty() || path == "-" || picture_format(path) == format) return;
+    throw UsageError(fmt::format("{} {}: the suffix is that of another format; {} files end in .{}",
+                                 option, path, option + 2, option + 2));
+  };
+  check_suffix("--svg", files.svg, PictureFormat::svg);
+  check_suffix("--png", files.png, PictureFormat::png);
+  check_suffix("--pdf", files.pdf, PictureFormat::pdf);
+  options_of(files.look);
+}
+
 /// The result must have a plan: a run that deadlocked has nothing to draw.
 inline void write_pictures(const PictureFiles& files, const RunResult& result,
                            const TimelineExplanation& explanation = {}) {
+  const PictureOptions options = options_of(files.look);
   const auto write = [&](const std::string& path, PictureFormat format) {
     if (path.empty()) return;
-    write_file(path, draw_run(format, *result.plan, result.timeline, result.title, explanation));
+    write_file(path,
+               draw_run(format, *result.plan, result.timeline, result.title, options, explanation));
   };
   write(files.svg, PictureFormat::svg);
   write(files.png, PictureFormat::png);

@@ -66,6 +66,7 @@ std::vector<std::string> outputs_of(const Options& options) {
   }
   check_outputs(paths, {options.scenario});
   check_chakra_prefix(options.chakra, paths);
+  check(options.pictures);
   return paths;
 }
 

@@ -5,12 +5,42 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
+#include <string>
+#include <vector>
 
 namespace penstock {
 namespace {
 
 /// What a quotient of doubles may miss a whole number by.
 constexpr double slack = 1e-9;
+
+/// Every `stride`-th power of ten in the range, each times the mantissas.
+std::vector<Tick> powers_of_ten(double low, double high, int stride,
+                                std::initializer_list<int> mantissas) {
+  std::vector<Tick> ticks;
+  for (int power = static_cast<int>(std::floor(low)); power <= high; ++power) {
+    if (power % stride != 0) continue;
+    for (const int mantissa : mantissas) {
+      const RoundStep step{mantissa, power};
+      const double at = std::log10(step.times(1));
+      if (at >= low - slack && at <= high + slack) ticks.push_back({at, step.text(1)});
+    }
+  }
+  return ticks;
+}
+
+/// Round values in the range, at their logarithms.
+std::vector<Tick> round_logarithms(double low, double high, int most) {
+  const double first = std::pow(10.0, low), last = std::pow(10.0, high);
+  const RoundStep step = round_step(last - first, most);
+  std::vector<Tick> ticks;
+  for (double i = std::ceil(first / step.times(1) - slack); step.times(i) <= last * (1 + slack);
+       ++i) {
+    ticks.push_back({std::log10(step.times(i)), step.text(i)});
+  }
+  return ticks;
+}
 
 }  // namespace
 
@@ -53,6 +83,16 @@ std::vector<Tick> power_of_two_ticks(double low, double high, int most) {
   for (int power = first; power <= last; power += stride) {
     ticks.push_back({std::ldexp(1, power), fmt::format("{}", std::ldexp(1, power))});
   }
+  return ticks;
+}
+
+std::vector<Tick> log_ticks(double low, double high, int most) {
+  const auto fit = [most](const std::vector<Tick>& ticks) {
+    return ticks.size() <= static_cast<std::size_t>(most);
+  };
+  std::vector<Tick> ticks = powers_of_ten(low, high, 1, {1, 2, 5});
+  if (ticks.size() < 2) ticks = round_logarithms(low, high, std::max(1, most - 1));
+  for (int stride = 1; !fit(ticks); ++stride) ticks = powers_of_ten(low, high, stride, {1});
   return ticks;
 }
 

@@ -48,6 +48,11 @@ std::vector<Tick> round_ticks(double end, int most);
 /// only every second, third … Where there is none, `low` itself.
 std::vector<Tick> power_of_two_ticks(double low, double high, int most);
 
+/// Ticks of a logarithmic axis from 10^low to 10^high, at their logarithms, at most `most`: 1, 2
+/// and 5 times powers of ten, or the powers alone, or every second, third … of these. Where the
+/// axis is too short for two of them, round values.
+std::vector<Tick> log_ticks(double low, double high, int most);
+
 /// Label every how many lanes, so that labels stay `apart` from one to the next: a power of two.
 std::uint32_t lanes_per_label(double pitch, double apart);
 

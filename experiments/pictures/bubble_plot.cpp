@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "experiments/pictures/axis.hpp"
+#include "experiments/pictures/legend.hpp"
 #include "experiments/pictures/markers.hpp"
 #include "experiments/pictures/page.hpp"
 #include "experiments/pictures/palette.hpp"
@@ -15,22 +16,23 @@
 namespace penstock {
 namespace {
 
-constexpr double narrowest_page = 400;
-constexpr double lowest_page = 240;
+constexpr double bubble_width = 900;
+constexpr double bubble_height = 560;
+constexpr double lowest_grid = 60;
 constexpr double y_label_row = 44;
 constexpr double axis_rows = 44;
 constexpr double tick_gap = 10;  // between the plot and the numbers at its left
 constexpr double air = 18;       // between the outermost points and the sides of the plot
+constexpr double y_step_height = 40;
 constexpr int most_y_steps = 6;
 
-constexpr double legend_gap = 28;  // between the plot and its legend
-constexpr double legend_row = 24;
-constexpr double widest_legend = 0.4;  // of the page
-constexpr double sample_width = 30;    // of a line in the legend
-constexpr double sample_gap = 10;
+constexpr double narrowest_beside = 640;  // of a page with the legend beside the plot
+constexpr double legend_gap = 28;         // between the plot and its legend
+constexpr double widest_legend = 0.4;     // of the page
+constexpr double line_sample_width = 30;
 constexpr const char* closed_form_name = "closed form";
 
-constexpr double joining_width = 3;
+constexpr double joining_width = 3;  // of the line through simulated points
 constexpr double closed_form_width = 1;
 constexpr double halo = 0.75;  // of paper around a marker
 
@@ -51,9 +53,9 @@ void check(const std::string& series, double microbatches, double bubble) {
                   series, microbatches, bubble));
 }
 
-Extent extent_of(const BubblePlot& plot) {
+Extent extent_of(const std::vector<BubbleSeries>& all) {
   Extent extent;
-  for (const BubbleSeries& series : plot.series) {
+  for (const BubbleSeries& series : all) {
     for (const Points* points : {&series.simulated, &series.closed_form}) {
       for (const auto& [microbatches, bubble] : *points) {
         check(series.name, microbatches, bubble);
@@ -68,91 +70,135 @@ Extent extent_of(const BubblePlot& plot) {
   return extent;
 }
 
-/// What joins simulated points: pale, so that a closed form shows on it.
-Colour joining_colour(std::size_t series) { return mix(series_colour(series), paper, 0.55); }
+/// Series with the same points would hide each other: they share a line and its entry.
+std::vector<BubbleSeries> lines_of(const std::vector<BubbleSeries>& all) {
+  std::vector<BubbleSeries> lines;
+  for (const BubbleSeries& series : all) {
+    const auto same = std::find_if(lines.begin(), lines.end(), [&](const BubbleSeries& line) {
+      return !line.simulated.empty() && line.simulated == series.simulated;
+    });
+    if (same == lines.end()) {
+      lines.push_back(series);
+    } else {
+      same->name += ", " + series.name;
+      if (same->closed_form.empty()) same->closed_form = series.closed_form;
+    }
+  }
+  return lines;
+}
+
+int y_steps(double height) {
+  return std::clamp(static_cast<int>(height / y_step_height), 1, most_y_steps);
+}
 
 /// One plot in the making.
 class PlotDrawing {
  public:
-  explicit PlotDrawing(const BubblePlot& plot) : plot_(plot), extent_(extent_of(plot)) {}
-  void draw(Canvas& canvas);
+  PlotDrawing(const BubblePlot& plot, Page& page)
+      : plot_(plot), lines_(lines_of(plot.series)), extent_(extent_of(lines_)), page_(page) {}
+  void draw();
 
  private:
-  void lay_out(Canvas& canvas);
-  double legend_width(Canvas& canvas) const;
-  void draw_grid(Canvas& canvas) const;
-  void draw_lines(Canvas& canvas, std::size_t series) const;
-  void draw_markers(Canvas& canvas, std::size_t series) const;
-  void draw_legend(Canvas& canvas) const;
+  void lay_out(double top);
+  std::vector<LegendEntry> legend() const;
+  void draw_grid() const;
+  void draw_lines(std::size_t series) const;
+  void draw_markers(std::size_t series) const;
 
   bool any(Points BubbleSeries::*list) const;
   std::vector<Point> places(const Points& points) const;
 
   const BubblePlot& plot_;
+  std::vector<BubbleSeries> lines_;
   Extent extent_;
+  Page& page_;
   Scale x_{};        // from the logarithm of microbatches
   Scale y_{};        // from percent
   double left_ = 0;  // the sides of the plot
   double right_ = 0;
-  double legend_left_ = 0;
+  Point legend_at_{};  // its upper left corner
+  double legend_width_ = 0;
+  LegendFlow legend_flow_ = LegendFlow::rows;
 };
 
-void PlotDrawing::draw(Canvas& canvas) {
-  lay_out(canvas);
-  draw_heading(canvas, plot_.width, plot_.title, plot_.subtitle);
-  draw_grid(canvas);
-  for (std::size_t s = 0; s < plot_.series.size(); ++s) draw_lines(canvas, s);
-  for (std::size_t s = 0; s < plot_.series.size(); ++s) draw_markers(canvas, s);
-  draw_legend(canvas);
+void PlotDrawing::draw() {
+  lay_out(draw_heading(page_, plot_.options.title.value_or(plot_.title), plot_.subtitle));
+  draw_grid();
+  for (std::size_t s = 0; s < lines_.size(); ++s) draw_lines(s);
+  for (std::size_t s = 0; s < lines_.size(); ++s) draw_markers(s);
+  draw_legend(page_.canvas, {legend_at_.x, legend_at_.y + legend_row / 2}, legend_width_, legend(),
+              legend_flow_);
 }
 
 bool PlotDrawing::any(Points BubbleSeries::*list) const {
-  return std::any_of(plot_.series.begin(), plot_.series.end(),
+  return std::any_of(lines_.begin(), lines_.end(),
                      [list](const BubbleSeries& series) { return !(series.*list).empty(); });
 }
 
-double PlotDrawing::legend_width(Canvas& canvas) const {
-  double names =
-      any(&BubbleSeries::closed_form) ? canvas.text_width(closed_form_name, label_style) : 0;
-  for (const BubbleSeries& series : plot_.series) {
-    names = std::max(names, canvas.text_width(series.name, label_style));
+std::vector<LegendEntry> PlotDrawing::legend() const {
+  std::vector<LegendEntry> entries;
+  for (std::size_t s = 0; s < lines_.size(); ++s) {
+    entries.push_back(series_entry(s, joining_width, lines_[s].name));
   }
-  return std::min(sample_width + sample_gap + names, widest_legend * plot_.width);
+  if (any(&BubbleSeries::closed_form)) {
+    entries.push_back({line_sample_width,
+                       [](Canvas& canvas, Point at) {
+                         canvas.line(at, {at.x + line_sample_width, at.y}, closed_form_width, ink);
+                       },
+                       closed_form_name});
+  }
+  return entries;
 }
 
-void PlotDrawing::lay_out(Canvas& canvas) {
-  left_ = page_margin + canvas.text_width("100%", tick_style) + tick_gap;
-  right_ = plot_.width - page_margin;
-  if (!plot_.series.empty()) {
-    legend_left_ = right_ - legend_width(canvas);
-    right_ = legend_left_ - legend_gap;
+/// The legend stands beside the plot where the page is wide and high enough, else below it.
+void PlotDrawing::lay_out(double top) {
+  const std::vector<LegendEntry> entries = legend();
+  left_ = margin_of(page_) + page_.canvas.text_width("100%", tick_style) + tick_gap;
+  right_ = page_.width - margin_of(page_);
+  const double grid_top = top + y_label_row;
+  legend_width_ = std::min(legend_width(page_.canvas, entries), widest_legend * page_.width);
+  double height = legend_height(page_.canvas, legend_width_, entries, LegendFlow::column);
+  const double usual = page_.height > 0 ? page_.height : std::min(bubble_height, 0.7 * page_.width);
+  const double foot = margin_of(page_) + axis_rows;
+  const bool beside = page_.width >= narrowest_beside && grid_top + height + foot <= usual;
+  legend_flow_ = beside ? LegendFlow::column : LegendFlow::rows;
+  if (!beside) {
+    legend_width_ = inner_width(page_);
+    height = legend_height(page_.canvas, legend_width_, entries);
   }
+  const double below = beside ? 0 : height;
+  if (page_.height == 0) page_.height = std::max(usual, grid_top + foot + 120) + below;
+  check_height(page_, grid_top + lowest_grid + foot + below);
+  const double bottom = page_.height - foot - below;
+  if (beside && !entries.empty()) right_ -= legend_width_ + legend_gap;
+  legend_at_ = beside ? Point{right_ + legend_gap, grid_top - legend_row / 2}
+                      : Point{margin_of(page_), bottom + axis_rows + margin_of(page_) / 2};
   const double low = std::log2(extent_.low);
   const double high = std::log2(extent_.high);
   // A single column of points stands in the middle.
   x_ = high > low ? Scale{low, high, left_ + air, right_ - air}
                   : Scale{low - 1, low + 1, left_, right_};
-  const RoundStep step = round_step(extent_.top, most_y_steps);
-  y_ = {0, step.times(std::ceil(extent_.top / step.times(1) * (1 - 1e-9))),
-        plot_.height - page_margin - axis_rows,
-        heading_bottom(plot_.title, plot_.subtitle) + y_label_row};
+  const RoundStep step = round_step(extent_.top, y_steps(bottom - grid_top));
+  y_ = {0, step.times(std::ceil(extent_.top / step.times(1) * (1 - 1e-9))), bottom, grid_top};
 }
 
-void PlotDrawing::draw_grid(Canvas& canvas) const {
-  for (const Tick& tick : round_ticks(y_.last, most_y_steps)) {
+void PlotDrawing::draw_grid() const {
+  Canvas& canvas = page_.canvas;
+  for (const Tick& tick : round_ticks(y_.last, y_steps(y_.from - y_.to))) {
     const double y = y_(tick.at);
     canvas.line({left_, y}, {right_, y}, 1, tick.at == 0 ? axis_line : grid_line);
     canvas.text({left_ - tick_gap, y}, tick.text + "%", aligned(tick_style, Align::right));
   }
-  const int most = std::max(1, static_cast<int>((right_ - left_) / 48));
+  const double widest = canvas.text_width(fmt::format("{:.6g}", extent_.high), tick_style) + 12;
+  const int most = std::max(1, static_cast<int>((right_ - left_) / widest));
   for (const Tick& tick : power_of_two_ticks(extent_.low, extent_.high, most)) {
     const double x = x_(std::log2(tick.at));
     canvas.line({x, y_.from}, {x, y_.from + 5}, 1, axis_line);
     canvas.text({x, y_.from + 15}, tick.text, aligned(tick_style, Align::centre));
   }
-  canvas.text({(left_ + right_) / 2, y_.from + 36}, plot_.x_label,
-              aligned(label_style, Align::centre));
-  canvas.text_within(plot_.width - 2 * page_margin, {page_margin, y_.to - 20}, plot_.y_label,
+  canvas.text_within(inner_width(page_), {(left_ + right_) / 2, y_.from + 36}, plot_.x_label,
+                     aligned(label_style, Align::centre));
+  canvas.text_within(inner_width(page_), {margin_of(page_), y_.to - 20}, plot_.y_label,
                      label_style);
 }
 
@@ -164,44 +210,23 @@ std::vector<Point> PlotDrawing::places(const Points& points) const {
   return all;
 }
 
-void PlotDrawing::draw_lines(Canvas& canvas, std::size_t series) const {
-  const auto& [name, simulated, closed_form] = plot_.series[series];
-  canvas.line(places(simulated), joining_width, joining_colour(series));
-  canvas.line(places(closed_form), closed_form_width, series_colour(series));
+void PlotDrawing::draw_lines(std::size_t series) const {
+  page_.canvas.line(places(lines_[series].simulated), joining_width, joining_colour(series));
+  page_.canvas.line(places(lines_[series].closed_form), closed_form_width, series_colour(series));
 }
 
-void PlotDrawing::draw_markers(Canvas& canvas, std::size_t series) const {
-  for (const Point& point : places(plot_.series[series].simulated)) {
-    canvas.polygon(marker(series, point), series_colour(series), halo, paper);
+void PlotDrawing::draw_markers(std::size_t series) const {
+  for (const Point& point : places(lines_[series].simulated)) {
+    page_.canvas.polygon(marker(series, point), series_colour(series), halo, paper);
   }
-}
-
-void PlotDrawing::draw_legend(Canvas& canvas) const {
-  Point at{legend_left_, y_.to};
-  const double name_width = plot_.width - page_margin - legend_left_ - sample_width - sample_gap;
-  const auto row = [&](Colour colour, double width, const std::string& name) {
-    canvas.line({at.x, at.y}, {at.x + sample_width, at.y}, width, colour);
-    canvas.text_within(name_width, {at.x + sample_width + sample_gap, at.y}, name, label_style);
-  };
-  for (std::size_t s = 0; s < plot_.series.size(); ++s) {
-    row(joining_colour(s), joining_width, plot_.series[s].name);
-    canvas.polygon(marker(s, {at.x + sample_width / 2, at.y}), series_colour(s), halo, paper);
-    at.y += legend_row;
-  }
-  if (!any(&BubbleSeries::closed_form)) return;
-  at.y += legend_row / 2;
-  row(ink, closed_form_width, closed_form_name);
 }
 
 }  // namespace
 
 std::string draw_bubble_plot(PictureFormat format, const BubblePlot& plot) {
-  if (!(plot.width >= narrowest_page && plot.height >= lowest_page)) {
-    throw UsageError(fmt::format("a plot cannot be {} by {}; it takes at least {} by {}",
-                                 plot.width, plot.height, narrowest_page, lowest_page));
-  }
-  PlotDrawing drawing(plot);
-  return render(format, plot.width, plot.height, [&](Canvas& canvas) { drawing.draw(canvas); });
+  Page page = open_page(plot.options, bubble_width);
+  PlotDrawing(plot, page).draw();
+  return render(format, page);
 }
 
 }  // namespace penstock

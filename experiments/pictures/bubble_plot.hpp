@@ -9,11 +9,12 @@
 namespace penstock {
 
 /// The bubble of one schedule or setting: points of (microbatches, bubble), ascending, the bubble a
-/// fraction (0.25 is 25 %). Either list may be empty.
+/// fraction (0.25 is 25 %). Any list may be empty.
 struct BubbleSeries {
   std::string name;
   std::vector<std::pair<double, double>> simulated;
   std::vector<std::pair<double, double>> closed_form;
+  std::vector<std::pair<double, std::string>> missing = {};  // microbatches, and why no point
 };
 
 struct BubblePlot {
@@ -22,13 +23,13 @@ struct BubblePlot {
   std::string x_label;
   std::string y_label;
   std::vector<BubbleSeries> series;
-  double width = 900;   // in units of 1/96 inch, at least 400
-  double height = 560;  // at least 240
+  PictureOptions options = {};
 };
 
 /// A picture file of bubbles over microbatches, these on a logarithmic scale: simulated points as
-/// joined markers, closed forms as thin lines. Throws InputError for a point that is not
-/// finite or has no microbatches, and UsageError when the plot is too small.
+/// joined markers, closed forms as thin lines. Series with equal points share one line. Throws
+/// InputError for a point that is not finite or has no microbatches, and UsageError when the plot
+/// is too small.
 std::string draw_bubble_plot(PictureFormat format, const BubblePlot& plot);
 
 }  // namespace penstock

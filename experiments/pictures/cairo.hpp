@@ -1,26 +1,23 @@
 #pragma once
 
 #include <cairo/cairo-pdf.h>
-#include <cairo/cairo-svg.h>
 #include <cairo/cairo.h>
 
 namespace penstock {
 
-#define PENSTOCK_CAIRO_FUNCTIONS(use)                                                              \
-  use(clip) use(clip_extents) use(close_path) use(create) use(destroy) use(fill)                   \
-      use(font_options_create) use(font_options_destroy) use(font_options_set_antialias)           \
-          use(font_options_set_hint_metrics) use(font_options_set_hint_style)                      \
-              use(image_surface_create) use(line_to) use(move_to) use(new_path)                    \
-                  use(pdf_surface_create_for_stream) use(pdf_surface_set_metadata) use(rectangle)  \
-                      use(restore) use(save) use(select_font_face) use(set_font_options)           \
-                          use(set_font_size) use(set_line_join) use(set_line_width)                \
-                              use(set_source_rgb) use(show_text) use(status) use(status_to_string) \
-                                  use(stroke) use(stroke_preserve) use(surface_destroy)            \
-                                      use(surface_finish) use(surface_set_device_scale)            \
-                                          use(surface_status) use(surface_write_to_png_stream)     \
-                                              use(svg_surface_create_for_stream)                   \
-                                                  use(svg_surface_set_document_unit)               \
-                                                      use(text_extents)
+#define PENSTOCK_CAIRO_FUNCTIONS(use)                                                             \
+  use(clip) use(clip_extents) use(close_path) use(create) use(destroy) use(fill)                  \
+      use(font_options_create) use(font_options_destroy) use(font_options_set_antialias)          \
+          use(font_options_set_hint_metrics) use(font_options_set_hint_style)                     \
+              use(image_surface_create) use(line_to) use(move_to) use(new_path)                   \
+                  use(pdf_surface_create_for_stream) use(pdf_surface_set_metadata) use(rectangle) \
+                      use(restore) use(save) use(scale) use(select_font_face)                     \
+                          use(set_font_options) use(set_font_size) use(set_line_join)             \
+                              use(set_line_width) use(set_source_rgb) use(show_text) use(status)  \
+                                  use(status_to_string) use(stroke) use(stroke_preserve)          \
+                                      use(surface_destroy) use(surface_finish)                    \
+                                          use(surface_set_device_scale) use(surface_status)       \
+                                              use(surface_write_to_png_stream) use(text_extents)
 
 /// The functions of Cairo that pictures need, by their names without "cairo_".
 struct Cairo {

@@ -29,13 +29,12 @@ struct CalibrationPanel {
   std::vector<CalibrationSeries> series;
 };
 
-/// Panels side by side.
+/// Panels side by side, or below each other on a narrow page.
 struct CalibrationPlot {
   std::string title;
   std::string subtitle;
   std::vector<CalibrationPanel> panels;
-  double panel_width = 480;  // in units of 1/96 inch, at least 300
-  double height = 560;       // at least 360
+  PictureOptions options = {};
 };
 
 /// A picture file of predictions: markers with a line over the interval of each, a diagonal on

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "experiments/pictures/canvas.hpp"
+#include "experiments/pictures/marks.hpp"
 
 namespace penstock {
 

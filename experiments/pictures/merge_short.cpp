@@ -17,7 +17,7 @@ class Band {
   bool apart_from(const Cell& cell, Time shortest) const { return cell.begin - end_ >= shortest; }
   /// Whether `cell` may open the next band: this one is long enough and has gone through whole
   /// rounds of a repeating pattern, so that the bands of a steady state have equal shares.
-  bool complete_before(const Cell& cell, Time shortest) const;
+  bool complete_before(const Cell& cell, Time shortest, int least) const;
   /// Takes the gap up to the next band in.
   void extend_to(Time end) { end_ = end; }
   /// Goes on with a band that follows at once and looks the same.
@@ -59,10 +59,10 @@ void Band::add(const Cell& cell) {
       static_cast<double>((cell.end - cell.begin).picoseconds) * (cell.bottom - cell.top);
 }
 
-bool Band::complete_before(const Cell& cell, Time shortest) const {
+bool Band::complete_before(const Cell& cell, Time shortest, int least) const {
   if (cell.begin < end_) return false;
   const std::int64_t times = (end_ - begin_).picoseconds / shortest.picoseconds;
-  return times >= 8 || (times >= 4 && cell.kind == first_.kind);
+  return times >= std::max(2 * least, 4) || (times >= least && cell.kind == first_.kind);
 }
 
 bool Band::join(const Band& next) {
@@ -93,7 +93,7 @@ void Band::draw(Lane& lane) const {
 /// Collects bands and lets equal neighbours grow together.
 class Merging {
  public:
-  explicit Merging(Time shortest) : shortest_(shortest) {}
+  Merging(Time shortest, int least) : shortest_(shortest), least_(least) {}
 
   void add(const Cell& cell) {
     if (cell.end - cell.begin >= shortest_) {
@@ -102,7 +102,7 @@ class Merging {
       return;
     }
     if (!band_.empty() && band_.apart_from(cell, shortest_)) close_run();
-    if (!band_.empty() && band_.complete_before(cell, shortest_)) {
+    if (!band_.empty() && band_.complete_before(cell, shortest_, least_)) {
       band_.extend_to(cell.begin);
       close_band();
     }
@@ -129,6 +129,7 @@ class Merging {
   }
 
   Time shortest_;
+  int least_;
   Lane merged_;
   Band before_;  // the last closed band, which may still grow
   Band band_;
@@ -136,8 +137,8 @@ class Merging {
 
 }  // namespace
 
-Lane merge_short(const Lane& lane, Time shortest) {
-  Merging merging(shortest);
+Lane merge_short(const Lane& lane, Time shortest, int least) {
+  Merging merging(shortest, least);
   for (const Cell& cell : lane) merging.add(cell);
   return merging.finish();
 }

@@ -1,5 +1,6 @@
 #include "experiments/pictures/palette.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace penstock {
@@ -15,16 +16,19 @@ constexpr Colour orange{230, 159, 0};
 constexpr Colour deep_orange{230, 134, 20};  // half-way between both, to carry dark numbers
 constexpr Colour brown{122, 68, 30};
 constexpr Colour violet{116, 62, 150};
+constexpr Colour wine{136, 34, 85};
 constexpr Colour slate{48, 53, 62};
 constexpr Colour grey{105, 114, 128};
+constexpr Colour silver{205, 210, 218};
 
 /// Far enough from paper to be told from idle ground.
 constexpr double palest = 0.55;
 
-// By pass. A transfer has a colour akin to that of the pass whose result it carries.
+// By pass. A transfer has a colour akin to that of the pass whose result it carries. Brown stays
+// apart from all shades of forward blue and backward orange, under colour blindness as well.
 constexpr std::array<Colour, pass_count> pass_colours{
-    blue, deep_orange, green, yellow, sky,   purple,    slate, grey,
-    sky,  orange,      slate, grey,   brown, vermilion, violet};
+    blue, deep_orange, green, yellow, brown, purple,    slate, grey,
+    sky,  orange,      slate, silver, wine,  vermilion, violet};
 
 // By cause. They stay apart from each other and from the passes under colour blindness.
 constexpr std::array<Colour, idle_cause_count> idle_colours{
@@ -38,6 +42,8 @@ Colour pass_colour(Pass pass, std::uint32_t chunk, std::uint32_t chunks) {
   return chunks < 2 ? full : mix(full, paper, palest * chunk / (chunks - 1));
 }
 
+Colour move_outline(bool returns) { return returns ? slate : paper; }
+
 Colour idle_colour(IdleCause cause) { return idle_colours[static_cast<std::size_t>(cause)]; }
 
 Colour idle_lines(IdleCause cause) { return mix(idle_colour(cause), ink, 0.16); }
@@ -50,6 +56,14 @@ Colour series_colour(std::size_t series) {
   constexpr std::array<Colour, series_colours> colours{blue, vermilion, green, purple,
                                                        sky,  orange,    slate};
   return colours[series % series_colours];
+}
+
+Colour joining_colour(std::size_t series) { return mix(series_colour(series), paper, 0.55); }
+
+Colour share_colour(double share) {
+  constexpr Colour palest_share{230, 240, 247};
+  constexpr Colour darkest_share{0, 58, 110};
+  return mix(palest_share, darkest_share, std::clamp(share, 0.0, 1.0));
 }
 
 }  // namespace penstock

@@ -30,11 +30,22 @@ Colour idle_colour(IdleCause cause);
 /// The lines over it.
 Colour idle_lines(IdleCause cause);
 
+/// The line around an activation that leaves its rank or, `returns`, comes back.
+Colour move_outline(bool returns);
+
+/// Marks the peak of a rank's memory.
+constexpr Colour peak_colour{213, 94, 0};
+
 /// Dark or light ink, whichever reads better on `ground`.
 Colour text_on(Colour ground);
 
 /// The colour of the n-th series of a plot. There are `series_colours`, then they come again.
 Colour series_colour(std::size_t series);
 constexpr std::size_t series_colours = 7;
+/// What joins the points of a series: pale, so that a thin line shows on it.
+Colour joining_colour(std::size_t series);
+
+/// The colour of a share from 0 to 1 of the most: from pale to dark.
+Colour share_colour(double share);
 
 }  // namespace penstock

@@ -7,6 +7,7 @@ namespace penstock {
 namespace {
 
 constexpr double narrowest_outline = 4;
+constexpr double lowest_outline = 6;
 constexpr double column = 3;  // of the picture, in which a line has no more than four points
 
 Point middle(const Rectangle& box) { return {box.x + box.width / 2, box.y + box.height / 2}; }
@@ -50,6 +51,11 @@ PathStrokes path_strokes(const std::vector<Rectangle>& boxes) {
     const Rectangle& box = boxes[i];
     if (box.width < narrowest_outline) {
       line.push_back(middle(box));
+      continue;
+    }
+    if (box.height < lowest_outline) {  // an outline would hide it
+      line.push_back({box.x, middle(box).y});
+      line.push_back({box.x + box.width, middle(box).y});
       continue;
     }
     strokes.outlines.push_back(box);

@@ -2,11 +2,11 @@
 
 #include <vector>
 
-#include "experiments/pictures/canvas.hpp"
+#include "experiments/pictures/marks.hpp"
 
 namespace penstock {
 
-/// A critical path as it is drawn: outlines around the boxes that are wide enough, and lines
+/// A critical path as it is drawn: outlines around the boxes that are large enough, and lines
 /// through the others and from box to box.
 struct PathStrokes {
   std::vector<Rectangle> outlines;

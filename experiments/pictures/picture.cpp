@@ -8,14 +8,25 @@
 #include <memory>
 #include <new>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "experiments/pictures/cairo.hpp"
+#include "experiments/pictures/cairo_pen.hpp"
+#include "experiments/pictures/marks.hpp"
+#include "experiments/pictures/palette.hpp"
+#include "experiments/pictures/svg_writer.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
 
 constexpr double png_scale = 2;
+constexpr double usual_font_size = 11;
+constexpr double smallest_font = 4;
+constexpr double largest_font = 72;
+constexpr double narrowest_layout = 180;
+constexpr double largest_side = 16'000;  // Cairo holds 32,767 pixels
 
 struct Destroy {
   void operator()(cairo_surface_t* surface) const { cairo().surface_destroy(surface); }
@@ -38,11 +49,6 @@ cairo_status_t append(void* bytes, const unsigned char* data, unsigned int lengt
 }
 
 Surface open_surface(PictureFormat format, double width, double height, std::string& bytes) {
-  if (format == PictureFormat::svg) {
-    Surface surface(cairo().svg_surface_create_for_stream(append, &bytes, width, height));
-    cairo().svg_surface_set_document_unit(surface.get(), CAIRO_SVG_UNIT_PX);
-    return surface;
-  }
   if (format == PictureFormat::pdf) {
     Surface surface(cairo().pdf_surface_create_for_stream(append, &bytes, width, height));
     // Without the date of today, equal drawings give equal bytes.
@@ -56,14 +62,27 @@ Surface open_surface(PictureFormat format, double width, double height, std::str
   return surface;
 }
 
-/// Cairo numbers the surfaces of a whole program and writes the number into the file as an id that
-/// nothing refers to: `<g id="surface42">`.
-void drop_surface_number(std::string& svg) {
-  constexpr std::string_view id = "<g id=\"surface";
-  const std::size_t at = svg.find(id);
-  if (at == std::string::npos) return;
-  const std::size_t number = at + id.size();
-  svg.erase(number, svg.find('"', number) - number);
+std::string render_on_cairo(PictureFormat format, double width, double height, double scale,
+                            const std::vector<Mark>& marks) {
+  std::string bytes;  // outlives the surface, which writes to it
+  const Surface surface = open_surface(format, width, height, bytes);
+  check(cairo().surface_status(surface.get()), "opening a picture");
+  cairo_t* const context = cairo().create(surface.get());
+  const std::unique_ptr<cairo_t, void (*)(cairo_t*)> owner(context, cairo().destroy);
+  cairo().scale(context, scale, scale);
+  draw_marks(context, marks);
+  if (format == PictureFormat::png) {
+    check(cairo().surface_write_to_png_stream(surface.get(), append, &bytes), "writing a PNG");
+  }
+  cairo().surface_finish(surface.get());
+  check(cairo().surface_status(surface.get()), "writing a picture");
+  return bytes;
+}
+
+void check_side(const char* side, double length) {
+  if (length <= largest_side) return;
+  throw UsageError(
+      fmt::format("a picture {:.6g} {}; at most {} is possible", length, side, largest_side));
 }
 
 }  // namespace
@@ -76,27 +95,49 @@ PictureFormat picture_format(const std::string& path) {
   if (suffix == ".svg") return PictureFormat::svg;
   if (suffix == ".png") return PictureFormat::png;
   if (suffix == ".pdf") return PictureFormat::pdf;
-  throw UsageError(fmt::format(
-      "cannot tell the format of picture \"{}\"; its name must end in .svg, .png or .pdf", path));
+  throw UsageError(fmt::format("{}: no picture format; the name must end in .svg, .png or .pdf",
+                               path.empty() ? "\"\"" : path));
 }
 
-std::string render(PictureFormat format, double width, double height,
-                   const std::function<void(Canvas&)>& draw) {
-  std::string bytes;  // outlives the surface, which writes to it
-  const Surface surface = open_surface(format, width, height, bytes);
-  check(cairo().surface_status(surface.get()), "opening a picture");
-  {
-    Canvas canvas(cairo().create(surface.get()));
-    canvas.fill({0, 0, width, height}, paper);
-    draw(canvas);
+double Page::snapped(double place) const { return std::round(place * scale * 2) / (scale * 2); }
+
+Page open_page(const PictureOptions& options, double own_width) {
+  const double font_size = options.font_size.value_or(usual_font_size);
+  if (!(font_size >= smallest_font && font_size <= largest_font)) {
+    throw UsageError(fmt::format("a font size of {}; {} to {} is possible", font_size,
+                                 smallest_font, largest_font));
   }
-  if (format == PictureFormat::png) {
-    check(cairo().surface_write_to_png_stream(surface.get(), append, &bytes), "writing a PNG");
+  Page page;
+  page.scale = font_size / usual_font_size;
+  const double width = options.width.value_or(std::max(own_width, narrowest_layout * page.scale));
+  check_side("wide", width);
+  if (!(width >= narrowest_layout * page.scale)) {
+    throw UsageError(fmt::format(
+        "a picture {:.6g} wide has no room for text of size {}; at least {:.0f} is needed, or a "
+        "smaller font size",
+        width, font_size, std::ceil(narrowest_layout * page.scale)));
   }
-  cairo().surface_finish(surface.get());
-  check(cairo().surface_status(surface.get()), "writing a picture");
-  if (format == PictureFormat::svg) drop_surface_number(bytes);
-  return bytes;
+  page.width = width / page.scale;
+  page.height = options.height.value_or(0) / page.scale;
+  return page;
+}
+
+void check_height(const Page& page, double least) {
+  if (page.height >= least) return;
+  throw UsageError(
+      fmt::format("a picture {:.6g} high has no room for what is in it; it takes {:.0f}",
+                  page.height * page.scale, std::ceil(least * page.scale)));
+}
+
+std::string render(PictureFormat format, const Page& page) {
+  // Heights that a layout adds up need not be whole; those of files are.
+  const double width = std::round(page.width * page.scale * 1000) / 1000;
+  const double height = std::ceil(page.height * page.scale - 1e-6);
+  check_side("high", height);
+  std::vector<Mark> marks{FilledBoxes{{{0, 0, page.width + 1, page.height + 1}}, paper}};
+  marks.insert(marks.end(), page.canvas.marks().begin(), page.canvas.marks().end());
+  if (format == PictureFormat::svg) return svg_of(marks, width, height, page.scale);
+  return render_on_cairo(format, width, height, page.scale, marks);
 }
 
 }  // namespace penstock

@@ -91,6 +91,26 @@ std::vector<Lane> tail_strips(const Plan& plan, const Timeline& timeline) {
   return strips;
 }
 
+std::vector<Lane> stash_moves(const Plan& plan, const Timeline& timeline) {
+  constexpr double height = 0.16;
+  std::vector<Lane> moves(plan.ranks);
+  if (timeline.begin.empty()) return moves;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    const bool leaves = work.pass == Pass::send_evicted;
+    if (!leaves && work.pass != Pass::send_loaded) continue;
+    const Link& link = plan.link(work.resource);
+    const Rank owner = leaves ? link.from : link.to;
+    moves[index(owner)].push_back({timeline.begin[task], timeline.end[task],
+                                   ActionKind{work.pass, 0}, 0, height, plan.microbatch[task]});
+  }
+  for (Lane& lane : moves) {
+    std::stable_sort(lane.begin(), lane.end(),
+                     [](const Cell& a, const Cell& b) { return a.begin < b.begin; });
+  }
+  return moves;
+}
+
 Time last_end(const std::vector<Lane>& lanes) {
   Time last{};
   for (const Lane& lane : lanes) {

@@ -49,6 +49,10 @@ std::vector<Lane> lanes(const Plan& plan, const Timeline& timeline);
 /// the bottom of its lane: they run beside its actions. Those of one rank may overlap.
 std::vector<Lane> tail_strips(const Plan& plan, const Timeline& timeline);
 
+/// For each rank the activations that leave it to be kept elsewhere, and that return to it, as
+/// strips along the top of its lane. Those over free links have no length.
+std::vector<Lane> stash_moves(const Plan& plan, const Timeline& timeline);
+
 /// The end of the last cell; zero when there is none.
 Time last_end(const std::vector<Lane>& lanes);
 

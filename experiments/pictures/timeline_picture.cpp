@@ -7,29 +7,31 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "experiments/pictures/axis.hpp"
 #include "experiments/pictures/explanation_cells.hpp"
+#include "experiments/pictures/lane_frame.hpp"
 #include "experiments/pictures/legend.hpp"
 #include "experiments/pictures/merge_short.hpp"
+#include "experiments/pictures/mixed_cells.hpp"
 #include "experiments/pictures/page.hpp"
 #include "experiments/pictures/palette.hpp"
 #include "experiments/pictures/path_strokes.hpp"
 #include "experiments/pictures/timeline_cells.hpp"
-#include "sim/base/error.hpp"
+#include "experiments/pictures/timeline_legend.hpp"
+#include "sim/order/schedule.hpp"
 
 namespace penstock {
 namespace {
 
-constexpr double timeline_narrowest_page = 400;
-constexpr double timeline_legend_row = 40;
-constexpr double cause_row = 24;  // below the legend of the passes
-constexpr double timeline_axis_rows = 48;
-constexpr double label_gap = 10;  // between a lane and its name
+constexpr double timeline_width = 1200;
+constexpr double legend_air = 9;  // above and below the legends
 constexpr double number_padding = 1;
 
 constexpr double smallest_number = 6;
@@ -37,86 +39,79 @@ constexpr double largest_number = 11.5;
 constexpr double digit_height = 0.73;  // of the size
 
 constexpr double narrowest_hatch = 6;
+constexpr double narrowest_move = 3;
+constexpr double arrow_width = 9;
+constexpr double arrow_height = 7;
+constexpr std::size_t many_lanes = 60;
 constexpr double narrowest_path_box = 4;
 constexpr double path_outline = 1.75;
 constexpr double path_line = 1.25;
 constexpr double path_halo = 2.75;  // keeps the line apart from what it crosses
 
-/// Short coordinates keep the files small.
-double snapped(double place) { return std::round(place * 4) / 4; }
-
-std::string pass_name(Pass pass) {
-  constexpr std::array<const char*, pass_count> names{
-      "forward",      "backward",    "input gradient", "weight gradient", "recompute",
-      "update",       "evict",       "load",           "send activation", "send gradient",
-      "send evicted", "send loaded", "sum gradients",  "gather weights",  "tie gradients"};
-  return names[static_cast<std::size_t>(pass)];
-}
-
 /// One picture in the making.
 class TimelineDrawing {
  public:
-  TimelineDrawing(const Plan& plan, const Timeline& timeline, const TimelinePicture& picture);
-  double height() const { return lanes_bottom_ + timeline_axis_rows; }
-  void draw(Canvas& canvas);
+  TimelineDrawing(const Plan& plan, const Timeline& timeline, const TimelinePicture& picture,
+                  Page& page);
+  void draw();
 
  private:
+  void note_what_occurs();
+  double draw_top();
   void merge();
-  double legend_height() const;
-  std::vector<LegendEntry> legend() const;
-  std::vector<LegendEntry> explanation_legend() const;
-  void draw_legends(Canvas& canvas) const;
-  void draw_ground(Canvas& canvas) const;
-  void draw_cells(Canvas& canvas) const;
-  void draw_strips(Canvas& canvas) const;
-  void draw_idle(Canvas& canvas, IdleCause cause, const std::vector<Rectangle>& boxes) const;
-  void draw_path(Canvas& canvas) const;
-  void draw_numbers(Canvas& canvas) const;
-  double number_width(Canvas& canvas) const;
-  void draw_number(Canvas& canvas, const Cell& cell, const Rectangle& box, double size) const;
-  void draw_rank_names(Canvas& canvas) const;
-  void draw_axis(Canvas& canvas) const;
+  double shortest(double width) const { return width * time_.last / (time_.to - time_.from); }
+  std::vector<std::string> notes() const;
+  void draw_ground();
+  void draw_cells();
+  void draw_mixtures();
+  void draw_strips();
+  void draw_moves();
+  void draw_move(ActionKind kind, const Rectangle& box, bool strip);
+  void draw_idle(IdleCause cause, const std::vector<Rectangle>& boxes);
+  void draw_path();
+  void draw_numbers();
+  double number_width();
+  void draw_number(const Cell& cell, const Rectangle& box, double size);
 
-  double lane_top(std::size_t rank) const {
-    return snapped(lanes_top_ + static_cast<double>(rank) * pitch_);
-  }
-  Rectangle box_of(std::size_t rank, const Cell& cell) const;
+  Rectangle box_of(std::size_t shown, const Cell& cell) const;
   Colour colour_of(ActionKind kind) const { return pass_colour(kind.pass, kind.chunk, chunks_); }
 
   const Plan& plan_;
   const Timeline& timeline_;
   const TimelinePicture& picture_;
+  Page& page_;
+  Canvas& canvas_;
   std::vector<Lane> lanes_;
   std::vector<Lane> strips_;
+  std::vector<Lane> moves_;
   std::uint32_t last_microbatch_ = 0;
   std::set<Pass> passes_;       // that occur
   std::set<IdleCause> causes_;  // that occur and are to be told apart
   std::uint32_t chunks_;
   bool merged_ = false;  // whether some boxes stand for several actions
   Time end_;
-  TimeUnit unit_;
-  Scale time_{};  // from picoseconds
-  double lanes_top_;
-  double pitch_;
-  double lane_height_;
-  double lanes_bottom_;
+  Scale time_;  // from picoseconds
+  std::optional<LaneFrame> frame_;
 };
 
 TimelineDrawing::TimelineDrawing(const Plan& plan, const Timeline& timeline,
-                                 const TimelinePicture& picture)
+                                 const TimelinePicture& picture, Page& page)
     : plan_(plan),
       timeline_(timeline),
       picture_(picture),
+      page_(page),
+      canvas_(page.canvas),
       lanes_(lanes(plan, timeline)),
       strips_(tail_strips(plan, timeline)),
+      moves_(stash_moves(plan, timeline)),
       chunks_(most_chunks(plan)),
-      end_(std::max(last_end(lanes_), last_end(strips_))),
-      unit_(unit_for(end_)),
-      lanes_top_(heading_bottom(picture.title, picture.subtitle) + legend_height()),
-      pitch_(lane_pitch(plan.ranks)),
-      lane_height_(snapped(pitch_ - std::clamp(0.15 * pitch_, 0.5, 5.0))),
-      lanes_bottom_(lanes_top_ + pitch_ * plan.ranks) {
+      end_(std::max({last_end(lanes_), last_end(strips_), last_end(moves_)})),
+      time_(lane_time(page, plan.ranks, end_)) {
   add_idle(lanes_, picture.explanation.gaps);
+  note_what_occurs();
+}
+
+void TimelineDrawing::note_what_occurs() {
   for (const Lane& lane : lanes_) {
     for (const Cell& cell : lane) {
       if (const auto* cause = std::get_if<IdleCause>(&cell.kind)) {
@@ -127,213 +122,218 @@ TimelineDrawing::TimelineDrawing(const Plan& plan, const Timeline& timeline,
       last_microbatch_ = std::max(last_microbatch_, index(*cell.microbatch));
     }
   }
-  for (const Lane& strips : strips_) {
-    for (const Cell& strip : strips) passes_.insert(std::get<ActionKind>(strip.kind).pass);
+  for (const auto* extra : {&strips_, &moves_}) {
+    for (const Lane& lane : *extra) {
+      for (const Cell& cell : lane) passes_.insert(std::get<ActionKind>(cell.kind).pass);
+    }
   }
 }
 
-void TimelineDrawing::draw(Canvas& canvas) {
-  const std::string longest_name =
-      fmt::format("rank {}", std::max<std::size_t>(lanes_.size(), 1) - 1);
-  const double left = page_margin + canvas.text_width(longest_name, label_style) + label_gap;
-  const auto last = static_cast<double>(std::max(end_.picoseconds, std::int64_t{1}));
-  time_ = {0, last, std::ceil(left), picture_.width - page_margin};
+void TimelineDrawing::draw() {
   merge();
-  draw_heading(canvas, picture_.width, picture_.title, picture_.subtitle);
-  draw_legends(canvas);
-  draw_ground(canvas);
-  draw_cells(canvas);
-  draw_numbers(canvas);
-  draw_strips(canvas);
-  draw_path(canvas);
-  draw_rank_names(canvas);
-  draw_axis(canvas);
+  frame_.emplace(page_, plan_.ranks, end_, draw_top());
+  draw_ground();
+  draw_cells();
+  draw_numbers();
+  draw_strips();
+  draw_path();
+  draw_moves();
+  frame_->draw_names();
+  frame_->draw_axis();
 }
 
 /// Merges what is too narrow to be seen. With more lanes this is coarser, so that the number of
-/// boxes stays in bounds.
+/// boxes stays in bounds. Low lanes mix colours, for which short bands do.
 void TimelineDrawing::merge() {
   const double narrowest = std::clamp(static_cast<double>(lanes_.size()) / 20, 1.0, 3.0);
-  const double shortest = narrowest * time_.last / (time_.to - time_.from);
+  const int least = lanes_.size() < many_lanes ? 4 : 1;
   for (Lane& lane : lanes_) {
-    Lane merged = merge_short(lane, {std::llround(shortest)});
+    Lane merged = merge_short(lane, {std::llround(shortest(narrowest))}, least);
     merged_ = merged_ || merged != lane;
     lane = std::move(merged);
   }
 }
 
-double TimelineDrawing::legend_height() const {
-  const TimelineExplanation& explanation = picture_.explanation;
-  const bool explained = !explanation.gaps.empty() || !explanation.critical_path.empty();
-  return explained ? timeline_legend_row + cause_row : timeline_legend_row;
+/// The heading, the legends and the notes; gives where they end.
+double TimelineDrawing::draw_top() {
+  double y =
+      draw_heading(page_, picture_.options.title.value_or(picture_.title), picture_.subtitle) +
+      legend_air;
+  const bool path = !picture_.explanation.critical_path.empty();
+  for (const auto& entries :
+       {pass_entries(plan_, passes_, causes_.empty()), cause_entries(causes_, path)}) {
+    const double height = legend_height(canvas_, inner_width(page_), entries);
+    draw_legend(canvas_, {margin_of(page_), y + legend_row / 2}, inner_width(page_), entries);
+    y += height;
+  }
+  return draw_notes(page_, y, notes()) + legend_air;
 }
 
-void TimelineDrawing::draw_legends(Canvas& canvas) const {
-  const double width = picture_.width - 2 * page_margin;
-  const double y = lanes_top_ - legend_height() + timeline_legend_row / 2;
-  draw_legend(canvas, {page_margin, y}, width, legend());
-  draw_legend(canvas, {page_margin, y + cause_row}, width, explanation_legend());
+std::vector<std::string> TimelineDrawing::notes() const {
+  std::vector<std::string> all;
+  if (chunks_ > 1) all.push_back(fmt::format("dark to pale: chunks 0 to {}", chunks_ - 1));
+  if (merged_) all.emplace_back("narrow boxes are merged by their shares of time");
+  return all;
 }
 
-std::vector<LegendEntry> TimelineDrawing::legend() const {
-  std::vector<LegendEntry> entries;
-  for (const Pass pass : passes_) {
-    LegendEntry entry{{}, is_tail(pass) ? "" : std::string(letters(pass)), pass_name(pass)};
-    const std::uint32_t shades = is_tail(pass) ? 1 : chunks_;
-    for (std::uint32_t c = 0; c < shades; ++c) entry.colours.push_back(colour_of({pass, c}));
-    entries.push_back(std::move(entry));
-  }
-  if (causes_.empty()) entries.push_back({{idle_ground}, "", "idle", idle_hatch});
-  if (chunks_ > 1) {
-    entries.push_back({{}, "", fmt::format("dark to pale: chunks 0 to {}", chunks_ - 1)});
-  }
-  if (merged_) entries.push_back({{}, "", "narrow boxes merged: heights are shares of time"});
-  return entries;
-}
-
-std::vector<LegendEntry> TimelineDrawing::explanation_legend() const {
-  std::vector<LegendEntry> entries;
-  if (!causes_.empty()) entries.push_back({{}, "", "idle:"});
-  for (const IdleCause cause : causes_) {
-    entries.push_back({{idle_colour(cause)}, "", name(cause), idle_lines(cause)});
-  }
-  if (!picture_.explanation.critical_path.empty()) {
-    entries.push_back({{paper}, "", "critical path", {}, ink});
-  }
-  return entries;
-}
-
-void TimelineDrawing::draw_ground(Canvas& canvas) const {
+void TimelineDrawing::draw_ground() {
   std::vector<Rectangle> grounds;
-  for (std::size_t rank = 0; rank < lanes_.size(); ++rank) {
-    grounds.push_back({time_.from, lane_top(rank), time_.to - time_.from, lane_height_});
+  for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
+    grounds.push_back(
+        {time_.from, frame_->lane_top(shown), time_.to - time_.from, frame_->lane_height()});
   }
-  canvas.fill(grounds, idle_ground);
-  canvas.hatch(grounds, 6, 0.75, idle_hatch);
+  canvas_.fill(grounds, idle_ground);
+  if (!frame_->is_dense()) canvas_.hatch(grounds, 6, 0.75, idle_hatch);
 }
 
 /// Where a cell is drawn, with a little air between it and the next one.
-Rectangle TimelineDrawing::box_of(std::size_t rank, const Cell& cell) const {
-  const double left = snapped(time_(static_cast<double>(cell.begin.picoseconds)));
-  const double right = snapped(time_(static_cast<double>(cell.end.picoseconds)));
-  const double top = snapped(lane_top(rank) + cell.top * lane_height_);
-  const double bottom = snapped(lane_top(rank) + cell.bottom * lane_height_);
-  const bool apart = cell.microbatch && right - left >= 3;
+Rectangle TimelineDrawing::box_of(std::size_t shown, const Cell& cell) const {
+  const double lane = frame_->lane_top(shown);
+  const double left = page_.snapped(time_(static_cast<double>(cell.begin.picoseconds)));
+  const double right = page_.snapped(time_(static_cast<double>(cell.end.picoseconds)));
+  const double top = page_.snapped(lane + cell.top * frame_->lane_height());
+  const double bottom = page_.snapped(lane + cell.bottom * frame_->lane_height());
+  const bool apart = cell.microbatch && right - left >= 3 && !frame_->is_dense();
   return {left, top, std::max(right - left - (apart ? 0.5 : 0.0), 0.25), bottom - top};
 }
 
-void TimelineDrawing::draw_cells(Canvas& canvas) const {
+void TimelineDrawing::draw_cells() {
+  if (frame_->is_low()) return draw_mixtures();
   std::map<CellKind, std::vector<Rectangle>> boxes;
-  for (std::size_t rank = 0; rank < lanes_.size(); ++rank) {
-    for (const Cell& cell : lanes_[rank]) boxes[cell.kind].push_back(box_of(rank, cell));
-  }
-  for (const IdleCause cause : causes_) draw_idle(canvas, cause, boxes[cause]);
-  for (const auto& [kind, rectangles] : boxes) {
-    if (const auto* action = std::get_if<ActionKind>(&kind)) {
-      canvas.fill(rectangles, colour_of(*action));
+  for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
+    for (const Cell& cell : lanes_[frame_->ranks()[shown]]) {
+      boxes[cell.kind].push_back(box_of(shown, cell));
     }
   }
+  for (const IdleCause cause : causes_) draw_idle(cause, boxes[cause]);
+  for (const auto& [kind, rectangles] : boxes) {
+    if (const auto* action = std::get_if<ActionKind>(&kind)) {
+      canvas_.fill(rectangles, colour_of(*action));
+    }
+  }
+}
+
+/// Lanes too low to show shares as heights, which would make a pattern of stripes, show them as
+/// mixed colours.
+void TimelineDrawing::draw_mixtures() {
+  std::map<std::array<std::uint8_t, 3>, std::vector<Rectangle>> boxes;
+  for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
+    for (const auto& [cell, colour] : mixed_cells(lanes_[frame_->ranks()[shown]], chunks_)) {
+      boxes[{colour.red, colour.green, colour.blue}].push_back(box_of(shown, cell));
+    }
+  }
+  for (const auto& [rgb, rectangles] : boxes) canvas_.fill(rectangles, {rgb[0], rgb[1], rgb[2]});
 }
 
 /// Transfers beside the actions of a rank, set off from these by a line of paper.
-void TimelineDrawing::draw_strips(Canvas& canvas) const {
-  for (std::size_t rank = 0; rank < strips_.size(); ++rank) {
-    for (const Cell& strip : strips_[rank]) {
-      const Rectangle box = box_of(rank, strip);
+void TimelineDrawing::draw_strips() {
+  for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
+    for (const Cell& strip : strips_[frame_->ranks()[shown]]) {
+      const Rectangle box = box_of(shown, strip);
       const double line = std::min(1.0, box.height / 3);
-      canvas.fill(Rectangle{box.x, box.y - line, box.width, box.height + line}, paper);
-      canvas.fill(box, colour_of(std::get<ActionKind>(strip.kind)));
+      canvas_.fill(Rectangle{box.x, box.y - line, box.width, box.height + line}, paper);
+      canvas_.fill(box, colour_of(std::get<ActionKind>(strip.kind)));
     }
   }
 }
 
-void TimelineDrawing::draw_idle(Canvas& canvas, IdleCause cause,
-                                const std::vector<Rectangle>& boxes) const {
+/// Activations that leave a rank and come back, along the top of its lane: where the link takes too
+/// little time for a strip, as an arrow head, up for what leaves.
+void TimelineDrawing::draw_moves() {
+  for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
+    std::map<CellKind, double> drawn_to;
+    for (const Cell& move : moves_[frame_->ranks()[shown]]) {
+      Rectangle box = box_of(shown, move);
+      const bool strip = frame_->is_low() || box.width >= arrow_width;
+      box.width = std::max(box.width, strip ? narrowest_move : arrow_width);
+      if (!strip) box.x -= arrow_width / 2;
+      box.x = std::clamp(box.x, time_.from, time_.to - box.width);
+      box.height = std::max(box.height, 1.0);
+      double& drawn = drawn_to[move.kind];
+      if (box.x + box.width <= drawn) continue;
+      drawn = box.x + box.width;
+      draw_move(std::get<ActionKind>(move.kind), box, strip);
+    }
+  }
+}
+
+void TimelineDrawing::draw_move(ActionKind kind, const Rectangle& box, bool strip) {
+  const bool returns = kind.pass == Pass::send_loaded;
+  const Colour outline = move_outline(returns);
+  if (frame_->is_dense()) return canvas_.fill(box, colour_of(kind));
+  const double right = box.x + box.width, bottom = box.y + box.height;
+  if (strip) {
+    const std::array<Point, 4> corners{Point{box.x, box.y}, Point{right, box.y},
+                                       Point{right, bottom}, Point{box.x, bottom}};
+    return canvas_.polygon(corners, colour_of(kind), 0.75, outline);
+  }
+  const double base = returns ? box.y : box.y + arrow_height;
+  const double tip = returns ? box.y + arrow_height : box.y;
+  const std::array<Point, 3> corners{Point{box.x, base}, Point{right, base},
+                                     Point{box.x + box.width / 2, tip}};
+  canvas_.polygon(corners, colour_of(kind), 0.75, outline);
+}
+
+void TimelineDrawing::draw_idle(IdleCause cause, const std::vector<Rectangle>& boxes) {
+  canvas_.fill(boxes, idle_colour(cause));
+  if (frame_->is_dense()) return;
   std::vector<Rectangle> wide;
   std::copy_if(boxes.begin(), boxes.end(), std::back_inserter(wide),
                [](const Rectangle& box) { return box.width >= narrowest_hatch; });
-  canvas.fill(boxes, idle_colour(cause));
-  canvas.hatch(wide, 6, 0.75, idle_lines(cause));
+  canvas_.hatch(wide, 6, 0.75, idle_lines(cause));
 }
 
-void TimelineDrawing::draw_path(Canvas& canvas) const {
-  const double shortest = narrowest_path_box * time_.last / (time_.to - time_.from);
+void TimelineDrawing::draw_path() {
   std::vector<Rectangle> boxes;
-  for (const PathBox& box :
-       path_boxes(plan_, timeline_, picture_.explanation.critical_path, {std::llround(shortest)})) {
-    boxes.push_back(box_of(box.rank, {box.begin, box.end, {}, 0, 1, {}}));
+  for (const PathBox& box : path_boxes(plan_, timeline_, picture_.explanation.critical_path,
+                                       {std::llround(shortest(narrowest_path_box))})) {
+    // A path also leads through ranks that are not shown.
+    const std::size_t shown = box.rank / frame_->stride();
+    boxes.push_back(box_of(shown, {box.begin, box.end, {}, 0, 1, {}}));
   }
   const PathStrokes strokes = path_strokes(boxes);
-  for (const auto& line : strokes.lines) canvas.line(line, path_halo, paper);
-  for (const auto& line : strokes.lines) canvas.line(line, path_line, ink);
-  if (!strokes.outlines.empty()) canvas.outline(strokes.outlines, path_outline, ink);
+  for (const auto& line : strokes.lines) canvas_.line(line, path_halo, paper);
+  for (const auto& line : strokes.lines) canvas_.line(line, path_line, ink);
+  canvas_.outline(strokes.outlines, path_outline, ink);
 }
 
 /// How wide the number of the last microbatch is in size 1.
-double TimelineDrawing::number_width(Canvas& canvas) const {
+double TimelineDrawing::number_width() {
   const std::string longest(fmt::format("{}", last_microbatch_).size(), '0');
-  return canvas.text_width(longest, {10}) / 10;
+  return canvas_.text_width(longest, {10}) / 10;
 }
 
 /// Numbers all boxes that have room for the longest number, in one size: the largest with which the
 /// narrowest of them gets its number. Equal durations fare alike, wherever their boxes were
 /// snapped.
-void TimelineDrawing::draw_numbers(Canvas& canvas) const {
-  const double width_at_1 = number_width(canvas);
+void TimelineDrawing::draw_numbers() {
+  const double width_at_1 = number_width();
   const double width_per_ps = (time_.to - time_.from) / time_.last;
   const auto size_in = [&](const Cell& cell) {
     if (!cell.microbatch) return 0.0;
     return number_size(static_cast<double>((cell.end - cell.begin).picoseconds) * width_per_ps,
-                       (cell.bottom - cell.top) * lane_height_, width_at_1);
+                       (cell.bottom - cell.top) * frame_->lane_height(), width_at_1);
   };
   double size = largest_number;
-  for (const Lane& lane : lanes_) {
-    for (const Cell& cell : lane) {
+  for (const std::size_t rank : frame_->ranks()) {
+    for (const Cell& cell : lanes_[rank]) {
       if (const double fits = size_in(cell); fits > 0) size = std::min(size, fits);
     }
   }
-  for (std::size_t rank = 0; rank < lanes_.size(); ++rank) {
-    for (const Cell& cell : lanes_[rank]) {
-      if (size_in(cell) > 0) draw_number(canvas, cell, box_of(rank, cell), size);
+  for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
+    for (const Cell& cell : lanes_[frame_->ranks()[shown]]) {
+      if (size_in(cell) > 0) draw_number(cell, box_of(shown, cell), size);
     }
   }
 }
 
-void TimelineDrawing::draw_number(Canvas& canvas, const Cell& cell, const Rectangle& box,
-                                  double size) const {
-  canvas.text({box.x + box.width / 2, box.y + box.height / 2},
-              fmt::format("{}", index(*cell.microbatch)),
-              {size, text_on(colour_of(std::get<ActionKind>(cell.kind))), Align::centre});
-}
-
-void TimelineDrawing::draw_rank_names(Canvas& canvas) const {
-  const std::uint32_t step = lanes_per_label(pitch_, 14);
-  for (std::size_t rank = 0; rank < lanes_.size(); rank += step) {
-    canvas.text({time_.from - label_gap, lane_top(rank) + lane_height_ / 2},
-                fmt::format("rank {}", rank), aligned(label_style, Align::right));
-  }
-}
-
-void TimelineDrawing::draw_axis(Canvas& canvas) const {
-  const double y = lanes_bottom_ + 3;
-  canvas.line({time_.from, y}, {time_.to, y}, 1, axis_line);
-  const auto unit = static_cast<double>(unit_.picoseconds);
-  const int most = std::max(1, static_cast<int>((time_.to - time_.from) / 70));
-  for (const Tick& tick : round_ticks(static_cast<double>(end_.picoseconds) / unit, most)) {
-    const double x = snapped(time_(tick.at * unit));
-    canvas.line({x, y}, {x, y + 5}, 1, axis_line);
-    canvas.text({x, y + 14}, tick.text, aligned(tick_style, Align::centre));
-  }
-  canvas.text({(time_.from + time_.to) / 2, y + 31}, fmt::format("time ({})", unit_.name),
-              aligned(tick_style, Align::centre));
+void TimelineDrawing::draw_number(const Cell& cell, const Rectangle& box, double size) {
+  canvas_.text({box.x + box.width / 2, box.y + box.height / 2},
+               fmt::format("{}", index(*cell.microbatch)),
+               {size, text_on(colour_of(std::get<ActionKind>(cell.kind))), Align::centre});
 }
 
 }  // namespace
-
-double lane_pitch(std::uint32_t ranks) {
-  const double count = std::max(ranks, 1U);
-  return std::min(std::clamp(720 / count, 3.0, 36.0), 8000 / count);
-}
 
 double number_size(double box_width, double box_height, double width_at_1) {
   const double size = std::min((box_height - 2 * number_padding) / digit_height,
@@ -343,13 +343,9 @@ double number_size(double box_width, double box_height, double width_at_1) {
 
 std::string draw_timeline(PictureFormat format, const Plan& plan, const Timeline& timeline,
                           const TimelinePicture& picture) {
-  if (!(picture.width >= timeline_narrowest_page)) {
-    throw UsageError(fmt::format("a timeline picture cannot be {} wide; it takes at least {}",
-                                 picture.width, timeline_narrowest_page));
-  }
-  TimelineDrawing drawing(plan, timeline, picture);
-  return render(format, picture.width, drawing.height(),
-                [&](Canvas& canvas) { drawing.draw(canvas); });
+  Page page = open_page(picture.options, timeline_width);
+  TimelineDrawing(plan, timeline, picture, page).draw();
+  return render(format, page);
 }
 
 }  // namespace penstock

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,17 +10,17 @@
 
 namespace penstock {
 
-/// What a picture shows beside the actions.
+/// What a picture shows beyond the actions.
 struct TimelineExplanation {
   std::vector<IdleGap> gaps;          // in any order; none: idle time has no causes
   std::vector<TaskId> critical_path;  // first to last; none: it is not drawn
 };
 
-/// How a timeline is to be drawn.
+/// How to draw a timeline.
 struct TimelinePicture {
   std::string title;     // what was run
-  std::string subtitle;  // what came out
-  double width = 1200;   // in units of 1/96 inch, at least 400
+  std::string subtitle;  // the result
+  PictureOptions options = {};
   TimelineExplanation explanation = {};
 };
 
@@ -29,12 +28,9 @@ struct TimelinePicture {
 /// box carries the number of its microbatch where that fits; boxes too narrow to be seen are merged
 /// into bands. With an explanation, idle time has the colour of its cause, and the actions of the
 /// critical path are outlined and joined by a line. Throws InputError when timeline or explanation
-/// are of another plan, and UsageError when the picture is too narrow.
+/// are of another plan, and UsageError when the picture is too small.
 std::string draw_timeline(PictureFormat format, const Plan& plan, const Timeline& timeline,
                           const TimelinePicture& picture);
-
-/// How far apart lanes lie, so that a picture of few ranks is generous and one of many not endless.
-double lane_pitch(std::uint32_t ranks);
 
 /// The size, at most 11.5, with which a number fits into a box when it is `width_at_1` wide in size
 /// 1; 0 when it would be below 6 and not readable.

@@ -8,7 +8,8 @@
 namespace penstock {
 
 std::string draw_run(PictureFormat format, const Plan& plan, const Timeline& timeline,
-                     const std::string& title, const TimelineExplanation& explanation) {
+                     const std::string& title, const PictureOptions& options,
+                     const TimelineExplanation& explanation) {
   const Time end = makespan(plan, timeline);
   IdleCauses idle;
   for (const IdleCauses& of_rank : idle_causes(plan, timeline)) idle += of_rank;
@@ -19,6 +20,7 @@ std::string draw_run(PictureFormat format, const Plan& plan, const Timeline& tim
       {.title = title,
        .subtitle = fmt::format("makespan {} {}, bubble {} of makespan", time_text(end, unit),
                                unit.name, percent_text(all == 0 ? 0 : to_us(idle.total()) / all)),
+       .options = options,
        .explanation = explanation});
 }
 

@@ -5,6 +5,7 @@
 #include "experiments/files/files.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
+#include "sim/report/memory.hpp"
 
 namespace penstock {
 namespace {
@@ -24,6 +25,7 @@ Recording run_to_record(const Scenario& scenario) {
     throw InputError(
         fmt::format("{}: its run does not finish and has no timeline{}", scenario.source, why));
   }
+  memory_peaks(*result.plan, result.costs, result.timeline, &result.timeline.memory);
   return {std::move(*result.plan), std::move(result.timeline), std::move(result.title)};
 }
 

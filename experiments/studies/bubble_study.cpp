@@ -2,8 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <optional>
+#include <sstream>
+#include <string_view>
+#include <utility>
+#include <variant>
 
 #include "experiments/layout/stage_demand.hpp"
 #include "hardware_models/registry.hpp"
@@ -17,25 +23,56 @@
 namespace penstock {
 namespace {
 
-struct Studied {
-  const char* schedule;
-  std::uint32_t chunks;
-};
-constexpr std::array<Studied, 5> studied{
-    {{"naive", 1}, {"gpipe", 1}, {"1f1b", 1}, {"interleaved-1f1b", 2}, {"interleaved-1f1b", 4}}};
-constexpr std::uint32_t most_microbatches = 256;
-constexpr std::uint32_t most_ranks = 64;
+constexpr std::uint32_t most_microbatches = 65'536;
+constexpr std::uint32_t most_studied_ranks = 1024;
+constexpr std::uint32_t most_usual_microbatches = 256;
+constexpr std::uint32_t most_chunks_a_rank = 64;
 
-/// The bubble of one simulated run.
-double simulated_bubble(const ScheduleEntry& entry, const Placement& placement,
-                        std::uint32_t microbatches) {
+const ScheduleEntry& entry_of(const std::string& name) {
+  if (const ScheduleEntry* entry = find_named(schedule_entries(), name)) return *entry;
+  throw UsageError(fmt::format("--schedules: unknown schedule \"{}\"; known: {}", name,
+                               names_of(schedule_entries())));
+}
+
+/// The number that a text is, if it is one from 1 to `most`.
+std::optional<std::uint32_t> count_in(std::string_view text, std::uint32_t most) {
+  std::uint32_t count = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, fault] = std::from_chars(text.data(), end, count);
+  if (fault != std::errc{} || stop != end || count == 0 || count > most) return {};
+  return count;
+}
+
+std::vector<std::string> words_in(const std::string& list) {
+  std::vector<std::string> words;
+  std::istringstream stream(list);
+  for (std::string word; std::getline(stream, word, ',');) words.push_back(word);
+  return words;
+}
+
+/// Equal layers, one a model stage, on ranks as a placement has them.
+std::pair<ModelGraph, Partition> equal_stages(const Placement& placement) {
+  std::uint32_t count = 0;
+  for (const Stage stage : placement.stages()) {
+    count = std::max(count, placement.position(stage) + 1);
+  }
   ModelGraph model;
   Partition partition;
-  for (LayerIndex layer : Numbers<LayerIndex>(placement.stage_count())) {
-    model.layers.push_back({.forward_us = 1, .backward_us = 2});
+  for (const LayerIndex layer : Numbers<LayerIndex>(count)) {
+    Layer equal;
+    equal.forward_us = equal.backward_input_us = equal.backward_weight_us = 1;
+    equal.backward_us = 2;
+    model.layers.push_back(equal);
     partition.stages.push_back({layer});
   }
   model.connect_as_chain();
+  return {std::move(model), std::move(partition)};
+}
+
+/// The bubble of one simulated run. Throws RuleError.
+double simulated_bubble(const ScheduleEntry& entry, const Placement& placement,
+                        std::uint32_t microbatches) {
+  const auto [model, partition] = equal_stages(placement);
   PricedPlan priced;
   priced.plan =
       std::get<Plan>(lower(make_schedule(entry, placement, {microbatches, {}}), placement));
@@ -44,17 +81,30 @@ double simulated_bubble(const ScheduleEntry& entry, const Placement& placement,
   return summarize(priced.plan, priced.costs, relax(priced)).bubble.of_makespan;
 }
 
-BubbleSeries series_of(const Studied& what, std::uint32_t ranks) {
-  const ScheduleEntry& entry = *find_named(schedule_entries(), what.schedule);
-  const Placement placement = entry.place(ranks, what.chunks);
+Placement placement_of(const ScheduleEntry& entry, const StudiedSchedule& what,
+                       std::uint32_t ranks) {
+  try {
+    return entry.place(ranks, what.chunks);
+  } catch (const RuleError& error) {
+    throw UsageError(fmt::format("--schedules {}:{}: {}", what.name, what.chunks, error.what()));
+  }
+}
+
+BubbleSeries series_of(const StudiedSchedule& what, const BubbleStudy& study) {
+  const ScheduleEntry& entry = entry_of(what.name);
+  const Placement placement = placement_of(entry, what, study.ranks);
   BubbleSeries series;
-  series.name =
-      what.chunks == 1 ? what.schedule : fmt::format("{}, {} chunks", what.schedule, what.chunks);
-  for (std::uint32_t m = 1; m <= most_microbatches; m *= 2) {
-    // A group must divide the microbatches or leave enough over, which other sizes do not.
-    if (what.chunks > 1 && m >= ranks && m % ranks != 0) continue;
-    series.simulated.emplace_back(m, simulated_bubble(entry, placement, m));
-    const double closed = entry.bubble_of_makespan(ranks, what.chunks, m);
+  series.name = what.chunks == entry.default_chunks && entry.default_chunks == 1
+                    ? what.name
+                    : fmt::format("{}, {} chunks", what.name, what.chunks);
+  for (const std::uint32_t m : study.microbatches) {
+    try {
+      series.simulated.emplace_back(m, simulated_bubble(entry, placement, m));
+    } catch (const RuleError& error) {
+      series.missing.emplace_back(m, error.what());
+    }
+    if (entry.bubble_of_makespan == nullptr) continue;
+    const double closed = entry.bubble_of_makespan(study.ranks, what.chunks, m);
     if (!std::isnan(closed)) series.closed_form.emplace_back(m, closed);
   }
   return series;
@@ -62,27 +112,78 @@ BubbleSeries series_of(const Studied& what, std::uint32_t ranks) {
 
 }  // namespace
 
-BubblePlot bubble_study(std::uint32_t ranks) {
-  if (ranks < 2 || ranks > most_ranks) {
+std::vector<StudiedSchedule> usual_schedules() {
+  return {{"naive", 1}, {"gpipe", 1}, {"1f1b", 1}, {"interleaved-1f1b", 2}, {"interleaved-1f1b", 4},
+          {"zb-h1", 1}, {"zb-h2", 1}, {"zb-v", 2}, {"interleaved-zb", 2},   {"v-half", 2},
+          {"v-min", 2}};
+}
+
+std::vector<StudiedSchedule> schedules_in(const std::string& list) {
+  std::vector<StudiedSchedule> schedules;
+  for (const std::string& word : words_in(list)) {
+    const std::size_t colon = word.find(':');
+    const std::string name = word.substr(0, colon);
+    const std::uint32_t usual = usual_chunks(entry_of(name), {1, {}});
+    const auto chunks =
+        colon == std::string::npos
+            ? std::optional(usual)
+            : count_in(std::string_view(word).substr(colon + 1), most_chunks_a_rank);
+    if (!chunks) {
+      throw UsageError(
+          fmt::format("--schedules {}: after the colon comes a number of chunks from 1 "
+                      "to {}, as in interleaved-1f1b:2",
+                      word, most_chunks_a_rank));
+    }
+    schedules.push_back({name, *chunks});
+  }
+  return schedules;
+}
+
+std::vector<std::uint32_t> microbatches_in(const std::string& list) {
+  std::vector<std::uint32_t> counts;
+  if (list.empty()) {
+    for (std::uint32_t m = 1; m <= most_usual_microbatches; m *= 2) counts.push_back(m);
+  }
+  for (const std::string& word : words_in(list)) {
+    const auto count = count_in(word, most_microbatches);
+    if (!count) {
+      throw UsageError(
+          fmt::format("--microbatches: \"{}\" is no number from 1 to {}; a list is like 1,2,4",
+                      word, most_microbatches));
+    }
+    counts.push_back(*count);
+  }
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
+}
+
+BubblePlot bubble_study(const BubbleStudy& study) {
+  if (study.ranks < 2 || study.ranks > most_studied_ranks) {
     throw UsageError(
-        fmt::format("the bubble study is about 2 to {} ranks, not {}", most_ranks, ranks));
+        fmt::format("the bubble study has 2 to {} ranks, not {}", most_studied_ranks, study.ranks));
   }
   BubblePlot plot;
-  plot.title = fmt::format("Pipeline bubble on {} ranks", ranks);
+  plot.title = fmt::format("Pipeline bubble on {} ranks", study.ranks);
   plot.subtitle =
-      "equal stages, B = 2F, free links; lines with markers: simulated, thin: closed form";
+      "equal stages, B = 2F, I = W = F, free links; lines with markers: simulated, thin: closed "
+      "form";
   plot.x_label = "microbatches";
   plot.y_label = "idle share of the makespan";
-  for (const Studied& what : studied) {
-    BubbleSeries series = series_of(what, ranks);
-    // Schedules with one and the same bubble share a line, which two would only hide.
-    if (!plot.series.empty() && plot.series.back().simulated == series.simulated) {
-      plot.series.back().name += ", " + series.name;
-    } else {
-      plot.series.push_back(std::move(series));
-    }
-  }
+  for (const StudiedSchedule& what : study.schedules) plot.series.push_back(series_of(what, study));
   return plot;
+}
+
+std::vector<std::string> missing_points(const BubblePlot& plot) {
+  std::vector<std::string> lines;
+  for (const BubbleSeries& series : plot.series) {
+    if (series.missing.empty()) continue;
+    std::vector<double> microbatches;
+    for (const auto& [count, why] : series.missing) microbatches.push_back(count);
+    lines.push_back(fmt::format("{}: no point at {} microbatches: {}", series.name,
+                                fmt::join(microbatches, ", "), series.missing.front().second));
+  }
+  return lines;
 }
 
 }  // namespace penstock

@@ -215,7 +215,7 @@ TEST_CASE("calibration plot: times that no logarithm has, and plots too small, a
                        InputError);
   plot.panels.clear();
   CHECK_FALSE(draw_calibration_plot(PictureFormat::svg, plot).empty());
-  plot.height = 100;
+  plot.options.height = 100;
   CHECK_THROWS_AS(draw_calibration_plot(PictureFormat::svg, plot), UsageError);
 }
 

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include "experiments/pictures/bubble_plot.hpp"
+#include "experiments/pictures/calibration_plot.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/timeline/timeline.hpp"
+
+namespace penstock {
+
+// The data of pictures as CSV: one header line, then one line a point. Times are microseconds.
+
+/// series,microbatches,simulated,closed_form,missing: bubbles as fractions, empty where there is
+/// none; `missing` is why.
+std::string bubble_csv(const BubblePlot& plot);
+
+/// rank,link,pass,stage,microbatch,begin_us,end_us: a line for each task. A transfer has a link
+/// ("0>1") and no rank.
+std::string timeline_csv(const Plan& plan, const Timeline& timeline);
+
+/// rank,time_us,bytes: what a rank holds from a moment on.
+std::string memory_csv(const Timeline& timeline);
+
+/// panel,series,unit,measured,predicted,low,high.
+std::string calibration_csv(const CalibrationPlot& plot);
+
+}  // namespace penstock

@@ -1,0 +1,112 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/support/program.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// Two stages with sizes; 2 ranks, 4 microbatches.
+constexpr const char* sized = R"({
+  "model": { "stages": [
+    { "forward_us": 10, "backward_us": 20, "stash_bytes": 1048576, "parameter_bytes": 4096 },
+    { "forward_us": 10, "backward_us": 20, "stash_bytes": 1048576, "parameter_bytes": 4096 } ] },
+  "hardware": { "name": "ideal", "devices": 2 },
+  "schedule": { "name": "1f1b", "microbatches": 4 } })";
+
+class Desk {
+ public:
+  Desk() { scratch.file("s.json", sized); }
+  ProgramRun run(const std::vector<std::string>& arguments) const {
+    return run_penstock(arguments, scratch.path(""));
+  }
+  bool has(const std::string& file) const { return std::filesystem::exists(scratch.path(file)); }
+
+  Scratch scratch;
+};
+
+}  // namespace
+
+TEST_CASE("pictures: a file whose suffix is that of another format is refused before the run") {
+  const Desk desk;
+  for (const char* command : {"run", "explain"}) {
+    CAPTURE(command);
+    const ProgramRun run = desk.run({command, "s.json", "--png", "x.svg"});
+    CHECK(run.code == 2);
+    CHECK(run.output.empty());
+    CHECK(run.errors.find("--png x.svg") != std::string::npos);
+    CHECK_FALSE(desk.has("x.svg"));
+  }
+  CHECK(desk.run({"run", "s.json", "--svg", "x"}).code == 2);
+  CHECK(desk.run({"run", "s.json", "--svg", "x.svg"}).code == 0);
+}
+
+TEST_CASE("pictures: each command that draws takes width, height, title and font size") {
+  const Desk desk;
+  const std::vector<std::string> look{"--width",     "321", "--height", "300",
+                                      "--font-size", "8",   "--title",  "Figure 1"};
+  const std::vector<std::vector<std::string>> commands{
+      {"run", "s.json", "--svg", "a.svg"},
+      {"explain", "s.json", "--svg", "a.svg"},
+      {"plot", "s.json", "--kind", "timeline", "-o", "a.svg"},
+      {"plot", "s.json", "--kind", "memory", "-o", "a.svg"},
+      {"plot", "--kind", "bubble", "--schedules", "1f1b", "--microbatches", "2", "-o", "a.svg"}};
+  for (std::vector<std::string> command : commands) {
+    CAPTURE(command[0]);
+    command.insert(command.end(), look.begin(), look.end());
+    REQUIRE(desk.run(command).code == 0);
+    const std::string svg = content_of(desk.scratch.path("a.svg"));
+    CHECK(svg.find("width=\"321px\" height=\"300px\"") != std::string::npos);
+    CHECK(svg.find(">Figure 1</text>") != std::string::npos);
+    CHECK(svg.find("font-size=\"8\"") != std::string::npos);
+  }
+  CHECK(desk.run({"run", "s.json", "--svg", "b.svg", "--width", "20"}).code == 2);
+  CHECK(desk.run({"run", "s.json", "--svg", "b.svg", "--font-size", "100"}).code == 2);
+}
+
+TEST_CASE("gallery: it makes its folder") {
+  const Desk desk;
+  REQUIRE(desk.run({"gallery", "--ranks", "2", "--microbatches", "4", "-o", "new/folder"}).code ==
+          0);
+  CHECK(desk.has("new/folder/1f1b.svg"));
+  const ProgramRun file = desk.run({"gallery", "-o", "s.json"});
+  CHECK(file.code == 2);
+  CHECK(file.errors.find("-o s.json: cannot make this folder") != std::string::npos);
+}
+
+TEST_CASE("plot: the data of each kind are CSV, with a picture or without") {
+  const Desk desk;
+  REQUIRE(desk.run({"run", "s.json", "--timeline", "s.timeline"}).code == 0);
+  for (const char* from : {"s.json", "s.timeline"}) {
+    CAPTURE(from);
+    const ProgramRun memory = desk.run({"plot", from, "--kind", "memory", "--csv", "-"});
+    CHECK(memory.code == 0);
+    CHECK(memory.output.starts_with("rank,time_us,bytes\n0,0,"));
+    const ProgramRun timeline = desk.run({"plot", from, "--kind", "timeline", "--csv", "-"});
+    CHECK(timeline.output.find("\n0,,F,0,0,0,10\n") != std::string::npos);
+  }
+  const ProgramRun bubble = desk.run({"plot", "--kind", "bubble", "--ranks", "6", "--schedules",
+                                      "interleaved-1f1b", "--microbatches", "6,8", "--csv", "-"});
+  CHECK(bubble.code == 0);
+  CHECK(bubble.output.find("\n\"interleaved-1f1b, 2 chunks\",8,,") != std::string::npos);
+  CHECK(bubble.errors.find("no point at 8 microbatches") != std::string::npos);
+}
+
+TEST_CASE("plot: options that do not go together are refused") {
+  const Desk desk;
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"plot", "--kind", "bubble"},
+           {"plot", "--kind", "memory", "-o", "a.svg"},
+           {"plot", "s.json", "--kind", "bubble", "-o", "a.svg"},
+           {"plot", "s.json", "--kind", "timeline", "--ranks", "4", "-o", "a.svg"},
+           {"plot", "s.json", "--kind", "timeline", "-o", "a.gif"}}) {
+    CHECK(desk.run(command).code == 2);
+  }
+  CHECK(desk.run({"plot", "s.json", "--kind", "calibration", "-o", "a.svg"}).code == 3);
+}
+
+}  // namespace penstock::testing
