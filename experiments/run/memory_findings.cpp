@@ -2,33 +2,19 @@
 
 #include <fmt/format.h>
 
-#include "experiments/files/files.hpp"
-#include "sim/base/error.hpp"
+#include "experiments/files/table.hpp"
 
 namespace penstock {
 namespace {
 
-/// "parameters 5, stash 30": what is there.
-std::string held_text(const BytesByKind& by_kind) {
-  std::string held;
-  for (std::uint8_t kind = 0; kind < buffer_kinds; ++kind) {
-    if (by_kind[kind] == 0) continue;
-    held += fmt::format("{}{} {}", held.empty() ? "" : ", ", name(BufferKind{kind}), by_kind[kind]);
-  }
-  return held;
-}
-
-/// A rank that needs more than it has: when it did first, and what it held at its peak.
+/// A rank that needs more than it has, and when it first did.
 Finding out_of_memory(const RunResult& result, Rank rank, Time first, std::uint64_t capacity) {
-  const MemoryPeak& peak = result.report->ranks[index(rank)].memory;
-  const std::string maker = peak.task == no_task
-                                ? "before any action"
-                                : "when it came to " + task_text(*result.plan, peak.task);
+  const std::uint64_t peak = result.report->ranks[index(rank)].memory.bytes;
+  const TimeUnit unit = unit_for(result.report->makespan);
   return {"out_of_memory", rank, first,
-          fmt::format("rank {} exceeds its capacity of {} bytes from {} us on; at its peak, at {} "
-                      "us {}, it holds {} bytes, {} too many: {}",
-                      index(rank), capacity, text_us(first), text_us(peak.time), maker, peak.bytes,
-                      peak.bytes - capacity, held_text(peak.by_kind))};
+          fmt::format("rank {} needs {} of {}: {} over from {} {} on", index(rank),
+                      bytes_text(peak), bytes_text(capacity), bytes_text(peak - capacity),
+                      time_text(first, unit), unit.name)};
 }
 
 }  // namespace

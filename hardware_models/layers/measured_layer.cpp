@@ -15,14 +15,14 @@ constexpr std::array parameters{
     Parameter{"parameters", "on a device", 0, 0},
     Parameter{"input_bytes", "of at_examples", 0, 0, 1e18, false},
     Parameter{"output_bytes", "of at_examples", 0, 0, 1e18, false},
-    Parameter{"kept_bytes", "from F to the end of B, of at_examples", 0, 0, 1e18, false},
+    Parameter{"stash_bytes", "from F to the end of B, of at_examples", 0, 0, 1e18, false},
     Parameter{"weight_bytes", "of these, what W reads and I leaves; otherwise all", absent, 0, 1e18,
               false},
-    Parameter{"pending_bytes", "what I makes for W, of at_examples", 0, 0, 1e18, false}};
+    Parameter{"pending_weight_bytes", "what I makes for W, of at_examples", 0, 0, 1e18, false}};
 
 void check_weight_bytes(const LayerNumbers& numbers) {
-  if (numbers.given("weight_bytes").value_or(0) <= numbers["kept_bytes"]) return;
-  throw InputError("/weight_bytes", "this is more than kept_bytes, of which it is a part");
+  if (numbers.given("weight_bytes").value_or(0) <= numbers["stash_bytes"]) return;
+  throw InputError("/weight_bytes", "this is more than stash_bytes, of which it is a part");
 }
 
 void check_backward(const LayerNumbers& numbers) {
@@ -50,9 +50,9 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   work.parameters = work.active_parameters = work.held_parameters = numbers["parameters"];
   work.input_bytes = numbers["input_bytes"] * ratio;
   work.output_bytes = numbers["output_bytes"] * ratio;
-  work.kept_bytes = work.kept_selective_bytes = numbers["kept_bytes"] * ratio;
+  work.kept_bytes = work.kept_selective_bytes = numbers["stash_bytes"] * ratio;
   work.weight_bytes = scaled("weight_bytes");
-  work.pending_weight_bytes = numbers["pending_bytes"] * ratio;
+  work.pending_weight_bytes = numbers["pending_weight_bytes"] * ratio;
   work.forward_us = scaled("forward_us");
   work.backward_us = scaled("backward_us");
   work.backward_input_us = scaled("backward_input_us");
