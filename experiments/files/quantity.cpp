@@ -86,7 +86,7 @@ double converted(double value, double from, double to) {
   for (const Unit& unit : reading.units) {
     known += (known.empty() ? "" : ", ") + std::string(unit.name);
   }
-  throw InputError(fmt::format("\"{}\" is not {}; a number with one of the units {} is",
+  throw InputError(fmt::format("\"{}\" is not {}: give a number with one of the units {}",
                                shortened(text), reading.what, known));
 }
 

@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "experiments/files/table.hpp"
+#include "experiments/run/memory_findings.hpp"
 
 namespace penstock {
 namespace {
 
 /// With hundreds of ranks the rest says little that the worst do not.
-constexpr std::size_t most_rows = 10;
+constexpr std::size_t most_findings = 10;
 
 const MemoryPeak& peak_of(const RunResult& result, const Finding& finding) {
   return result.report->ranks[index(*finding.rank)].memory;
@@ -53,12 +54,13 @@ std::string memory_rows(const RunResult& result, const std::vector<Finding>& ran
                         const ReportOptions& options) {
   const std::uint64_t capacity = *result.layout.memory.capacity_bytes;
   const TimeUnit unit = unit_for(result.report->makespan);
-  const std::size_t shown = options.all ? ranks.size() : std::min(ranks.size(), most_rows);
+  const std::size_t shown = options.all ? ranks.size() : std::min(ranks.size(), most_findings);
   std::vector<std::vector<std::string>> rows;
   for (std::size_t i = 0; i < shown; ++i) {
     const MemoryPeak& peak = peak_of(result, ranks[i]);
-    rows.push_back({fmt::format("rank {}", index(*ranks[i].rank)), bytes_text(peak.bytes),
-                    bytes_text(peak.bytes - capacity) + " over",
+    rows.push_back({fmt::format("rank {}", index(*ranks[i].rank)),
+                    bytes_of_rank_text(peak.bytes, capacity),
+                    bytes_of_rank_text(peak.bytes - capacity, capacity) + " over",
                     fmt::format("from {} {} on", time_text(*ranks[i].time, unit), unit.name)});
     if (options.verbose) rows.back().push_back(peak_text(result, peak, unit));
   }

@@ -76,7 +76,7 @@ std::string memory_text(const RunResult& result) {
         fmt::format(" of {}, {} {}", bytes_text(*capacity),
                     bytes_text(over ? peak - *capacity : *capacity - peak), over ? "over" : "left");
   }
-  return line("memory", fmt::format("{} on rank {}, the worst", text, worst - ranks.begin()));
+  return line("memory", fmt::format("{} (worst rank: {})", text, worst - ranks.begin()));
 }
 
 std::string bubble_text(const RunResult& result) {

@@ -13,11 +13,18 @@ Finding out_of_memory(const RunResult& result, Rank rank, Time first, std::uint6
   const TimeUnit unit = unit_for(result.report->makespan);
   return {"out_of_memory", rank, first,
           fmt::format("rank {} needs {} of {}: {} over from {} {} on", index(rank),
-                      bytes_text(peak), bytes_text(capacity), bytes_text(peak - capacity),
-                      time_text(first, unit), unit.name)};
+                      bytes_of_rank_text(peak, capacity), bytes_of_rank_text(capacity, capacity),
+                      bytes_of_rank_text(peak - capacity, capacity), time_text(first, unit),
+                      unit.name)};
 }
 
 }  // namespace
+
+std::string bytes_of_rank_text(std::uint64_t bytes, std::uint64_t capacity) {
+  constexpr double gib = 1073741824.0;
+  if (static_cast<double>(capacity) < gib) return bytes_text(bytes);
+  return number_text(static_cast<double>(bytes) / gib) + " GiB";
+}
 
 void add_memory_findings(RunResult& result) {
   const auto& capacity = result.layout.memory.capacity_bytes;

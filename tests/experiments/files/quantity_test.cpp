@@ -50,17 +50,17 @@ TEST_CASE("a quantity without a unit is in that of its measure") {
 }
 
 TEST_CASE("a quantity with another unit, or none at all, is refused with the right ones") {
-  CHECK(
-      quantity_refusal("64Mb", Measure::bytes) ==
-      "\"64Mb\" is not a size; a number with one of the units B, kB, KB, MB, GB, TB, PB, KiB, MiB, "
-      "GiB, TiB, PiB is");
+  CHECK(quantity_refusal("64Mb", Measure::bytes) ==
+        "\"64Mb\" is not a size: give a number with one of the units B, kB, KB, MB, GB, TB, PB, "
+        "KiB, MiB, "
+        "GiB, TiB, PiB");
   CHECK(quantity_refusal("2GB", Measure::microseconds) ==
-        "\"2GB\" is not a time; a number with one of the units ps, ns, us, µs, ms, s, min, h is");
+        "\"2GB\" is not a time: give a number with one of the units ps, ns, us, µs, ms, s, min, h");
   CHECK(
-      quantity_refusal("25GB", Measure::bytes_per_s).starts_with("\"25GB\" is not a bandwidth; "));
-  CHECK(quantity_refusal("much", Measure::bytes).starts_with("\"much\" is not a size; "));
-  CHECK(quantity_refusal("", Measure::bytes).starts_with("\"\" is not a size; "));
-  CHECK(quantity_refusal("1..2MB", Measure::bytes).starts_with("\"1..2MB\" is not a size; "));
+      quantity_refusal("25GB", Measure::bytes_per_s).starts_with("\"25GB\" is not a bandwidth: "));
+  CHECK(quantity_refusal("much", Measure::bytes).starts_with("\"much\" is not a size: "));
+  CHECK(quantity_refusal("", Measure::bytes).starts_with("\"\" is not a size: "));
+  CHECK(quantity_refusal("1..2MB", Measure::bytes).starts_with("\"1..2MB\" is not a size: "));
 }
 
 TEST_CASE("the suffix of a key tells its measure") {

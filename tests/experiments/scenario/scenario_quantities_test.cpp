@@ -44,10 +44,11 @@ TEST_CASE("sizes and times of a scenario may have units, in the file and in sett
 
 TEST_CASE("a wrong unit is refused at its key, and limits hold for what it comes to") {
   CHECK(quantity_outcome(quantity_plain, {"/memory/capacity_bytes=80Gb"}) ==
-        "s.json: /memory/capacity_bytes: \"80Gb\" is not a size; a number with one of the units B, "
-        "kB, KB, MB, GB, TB, PB, KiB, MiB, GiB, TiB, PiB is");
+        "s.json: /memory/capacity_bytes: \"80Gb\" is not a size: give a number with one of the "
+        "units B, "
+        "kB, KB, MB, GB, TB, PB, KiB, MiB, GiB, TiB, PiB");
   CHECK(quantity_outcome(quantity_plain, {"/model/stages/1/forward_us=2GB"})
-            .starts_with("s.json: /model/stages/1/forward_us: \"2GB\" is not a time; "));
+            .starts_with("s.json: /model/stages/1/forward_us: \"2GB\" is not a time: "));
   CHECK(quantity_outcome(quantity_plain, {"/model/stages/1/forward_us=-1us"})
             .starts_with("s.json: /model/stages/1/forward_us: -1.0 does not fit"));
   CHECK(quantity_outcome(quantity_plain, {"/schedule/microbatches=4us"})
