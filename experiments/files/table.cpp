@@ -34,13 +34,13 @@ std::string time_text(Time time, TimeUnit unit) {
 }
 
 std::string percent_text(double share) {
-  const std::string text = fmt::format("{:.1f} %", share * 100);
-  return text == "-0.0 %" ? "0.0 %" : text;
+  const double tenths = std::round(share * 1000);
+  return tenths == 0 ? "0.0 %" : fmt::format("{:.1f} %", share * 100);
 }
 
 std::string signed_percent_text(double share) {
-  const std::string text = fmt::format("{:+.1f} %", share * 100);
-  return text == "-0.0 %" || text == "+0.0 %" ? "0.0 %" : text;
+  const std::string text = percent_text(share);
+  return text == "0.0 %" || share < 0 ? text : "+" + text;
 }
 
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
