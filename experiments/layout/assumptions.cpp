@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "experiments/layout/sizes.hpp"
 #include "experiments/layout/training.hpp"
 
@@ -20,6 +22,11 @@ std::string data_note(const Scenario& scenario, const Layout& layout) {
          "/hardware/devices or /parallel/data";
 }
 
+bool has_weights(const ModelGraph& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(),
+                     [](const Layer& layer) { return layer.parameter_bytes > 0; });
+}
+
 std::string overlap_note(const Layout& layout) {
   return layout.memory.zero < 2
              ? "gradient reduction overlaps with compute; /parallel/overlap_sums=false starts it "
@@ -33,7 +40,8 @@ std::string overlap_note(const Layout& layout) {
 std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& layout) {
   std::vector<std::string> notes;
   if (!scenario.parallel.data) notes.push_back(data_note(scenario, layout));
-  const bool reduces = shares_weights(layout) && layout.schedule.has_backward();
+  const bool reduces =
+      shares_weights(layout) && layout.schedule.has_backward() && has_weights(layout.model);
   if (reduces && !scenario.parallel.overlap_sums) notes.push_back(overlap_note(layout));
   return notes;
 }
