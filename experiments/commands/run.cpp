@@ -29,6 +29,7 @@ struct Options {
   std::string engine = "auto";
   std::optional<std::uint32_t> repeat;
   bool json = false;
+  ReportOptions report;
   bool allow_stale = false;
   std::string order;
   std::string trace;
@@ -130,7 +131,8 @@ int run_scenario(const Options& options) {
   }
   write_outputs(options, result);
   if (report_wanted(options)) {
-    fmt::print("{}", options.json ? printed(result_json(result)) : result_table(result));
+    fmt::print("{}",
+               options.json ? printed(result_json(result)) : result_table(result, options.report));
   }
   return result.findings.empty() ? ExitCode::done : ExitCode::finding;
 }
@@ -141,6 +143,8 @@ Runner declare(CommandLine& line) {
   line.option("--set", options->settings, "change the scenario first", "/POINTER=VALUE");
   line.suggest("--set", suggested_settings);
   line.flag("--json", options->json, "print the result as JSON");
+  line.flag("--all", options->report.all, "show every rank, also where there are more than ten");
+  line.flag("--verbose", options->report.verbose, "show what ranks hold that run out of memory");
   line.flag("--allow-stale", options->allow_stale,
             "use rows of a profile store that are suspect, too");
   line.choice(

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <utility>
 
 #include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
+#include "experiments/files/setting.hpp"
 #include "experiments/formats/orders/torch_comms.hpp"
 #include "experiments/formats/torch_csv.hpp"
 #include "schedules/registry.hpp"
@@ -28,11 +30,8 @@ ScheduleOptions schedule_options(const Options& options) {
   ScheduleOptions all;
   all.microbatch_count = within("--microbatches", options.microbatches, Limits::microbatches);
   for (const std::string& setting : options.settings) {
-    const std::size_t equals = setting.find('=');
-    if (equals == std::string::npos) {
-      throw UsageError(fmt::format("--set {}: it must read key=value", setting));
-    }
-    all.settings[setting.substr(0, equals)] = setting.substr(equals + 1);
+    auto [key, value] = option_setting(setting, "schedule");
+    all.settings[std::move(key)] = std::move(value);
   }
   return all;
 }

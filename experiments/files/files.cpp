@@ -1,6 +1,7 @@
 #include "experiments/files/files.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,6 +38,14 @@ std::string read_all(std::FILE* file) {
   }
   if (std::ferror(file) != 0) throw InputError("cannot read: " + reason());
   return content;
+}
+
+/// A device such as /dev/zero, which may never end; a terminal does.
+bool is_endless(std::FILE* file) {
+  struct stat facts {};
+  if (::fstat(::fileno(file), &facts) != 0) return false;
+  if (S_ISBLK(facts.st_mode)) return true;
+  return S_ISCHR(facts.st_mode) && ::isatty(::fileno(file)) == 0;
 }
 
 void write_all(std::FILE* file, const std::string& path, std::string_view content) {
@@ -77,6 +86,7 @@ std::string read_file(const std::string& path) {
     if (fs::is_directory(path, ignored)) throw InputError("it is a folder; a file is needed");
     const File file(std::fopen(path.c_str(), "rb"));
     if (!file) throw InputError("cannot open: " + reason());
+    if (is_endless(file.get())) throw InputError("it is a device; a file is needed");
     std::string content = read_all(file.get());
     if (path.ends_with(".gz")) return gunzip(content, Limits::input_file_bytes);
     return content;

@@ -118,6 +118,10 @@ json parse_json(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     throw InputError("the file is empty; a JSON document is needed");
   }
+  const std::size_t nul = text.find('\0');  // which the library takes for the end
+  if (nul != std::string_view::npos) {
+    throw InputError(line_and_column(text, nul + 1), "a NUL byte; a JSON document has none");
+  }
   Guard guard(text);
   json::sax_parse(text, &guard);
   return json::parse(text);

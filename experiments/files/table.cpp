@@ -8,7 +8,26 @@
 
 namespace penstock {
 
-std::string number_text(double value) { return fmt::format("{:.6g}", value); }
+namespace {
+
+/// Four significant digits below 1000, where "%g" would give an exponent: 0.000003385.
+std::string small_text(double value) {
+  const int zeros = static_cast<int>(-std::floor(std::log10(std::abs(value))));
+  std::string text = fmt::format("{:.{}f}", value, zeros + 3);
+  text.erase(text.find_last_not_of('0') + 1);
+  return text;
+}
+
+}  // namespace
+
+std::string number_text(double value) {
+  const double size = std::abs(value);
+  if (value == 0 || !std::isfinite(value) || size >= 1e15 || size < 1e-12) {
+    return fmt::format("{:.4g}", value == 0 ? 0 : value);
+  }
+  if (size >= 999.95) return fmt::format("{:.0f}", value);
+  return size < 1e-4 ? small_text(value) : fmt::format("{:.4g}", value);
+}
 
 std::string time_text(Time time, TimeUnit unit) {
   return number_text(static_cast<double>(time.picoseconds) / static_cast<double>(unit.picoseconds));

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "hardware_models/spec/model_spec.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -22,16 +25,35 @@ std::uint32_t replicas_by_devices(const Scenario& scenario) {
   return static_cast<std::uint32_t>(*devices / others);
 }
 
+/// Whether some layer of a model has a number of experts.
+bool has_experts(const ModelSpec& spec) {
+  const auto has = [](const LayerSpec& part) { return part.numbers.contains("experts"); };
+  return std::any_of(spec.blocks.begin(), spec.blocks.end(), [&](const BlockSpec& block) {
+    return std::any_of(block.parts.begin(), block.parts.end(), has);
+  });
+}
+
+/// Experts are spread over devices; a dense model would run on all of them for nothing.
+void check_expert(const Scenario& scenario) {
+  const std::uint32_t expert = scenario.parallel.expert;
+  if (expert == 1 || !scenario.model.by_kind() || has_experts(scenario.model.spec)) return;
+  throw InputError("/parallel/expert",
+                   fmt::format("it is {}, but no layer of the model has experts; it must be 1, and "
+                               "/parallel/data adds replicas",
+                               expert));
+}
+
 }  // namespace
 
 Degrees settle_degrees(const Scenario& scenario) {
+  check_expert(scenario);
   const ParallelSection& parallel = scenario.parallel;
   return {.tensor = parallel.tensor,
           .data = parallel.data ? *parallel.data : replicas_by_devices(scenario),
           .context = parallel.context,
           .expert = parallel.expert,
           .sequence_parallel = parallel.sequence,
-          .overlaps_sums = parallel.overlap_sums};
+          .overlaps_sums = parallel.overlap_sums.value_or(true)};
 }
 
 std::uint64_t devices_per_rank(const Degrees& degrees) {

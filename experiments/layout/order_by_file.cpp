@@ -4,6 +4,7 @@
 #include "experiments/formats/torch_csv.hpp"
 #include "experiments/layout/order.hpp"
 #include "experiments/layout/pipeline_ranks.hpp"
+#include "experiments/scenario/named_file.hpp"
 #include "sim/base/error.hpp"
 #include "sim/order/microbatch_columns.hpp"
 #include "sim/order/order_fault.hpp"
@@ -33,7 +34,8 @@ Placement placement_of_file(const Scenario& scenario, const OrderFile& order) {
 }  // namespace
 
 Order order_by_file(const Scenario& scenario) {
-  const std::string path = resolve(scenario.folder, scenario.schedule.file);
+  const std::string path =
+      named_file(scenario.source, scenario.folder, "/schedule/file", scenario.schedule.file);
   const std::string text = read_file(path);
   const OrderFile file = about_file(path, [&] {
     OrderFile read = read_torch_csv(text);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "experiments/files/files.hpp"
+#include "experiments/layout/assumptions.hpp"
 #include "experiments/layout/cut.hpp"
 #include "experiments/layout/layout.hpp"
 #include "experiments/layout/layout_model.hpp"
@@ -144,6 +145,9 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     layout.tied_embedding_bytes = scenario.model.tied_embedding_bytes;
     fit_model(layout);
   });
+  for (std::string& note : assumptions_of(scenario, layout)) {
+    layout.notes.push_back(std::move(note));
+  }
   return layout;
 }
 

@@ -128,19 +128,19 @@ Tail tail_of(const Layout& layout) {
 void check_no_tail(const Layout& layout) {
   if (layout.degrees.data > 1 && has_parameters(layout.model)) {
     throw InputError("/parallel/data",
-                     "an order that updates as it goes has no moment at which data replicas could "
-                     "sum their gradients; 1 is right, or replicas of stages by /partition/ranks");
+                     "an asynchronous order has no point at which data replicas could reduce their "
+                     "gradients; it must be 1; /partition/ranks replicates stages");
   }
   if (shares_beyond_ranks(layout) && has_parameters(layout.model)) {
-    throw InputError("/parallel",
-                     "an order that updates as it goes has no moment at which the devices of a "
-                     "rank could sum the gradients of weights that several of them hold; context "
-                     "and expert degrees of 1 are right");
+    throw InputError(
+        "/parallel",
+        "an asynchronous order has no point at which the devices of a rank could reduce "
+        "the gradients of shared weights; \"context\" and \"expert\" must be 1");
   }
   if (layout.tied_embedding_bytes > 0) {
     throw InputError("/model/tied_embedding_bytes",
-                     "an order that updates as it goes has no moment at which the ends could "
-                     "exchange their gradients; an embedding of its own at each is right");
+                     "an asynchronous order has no point at which first and last stage could "
+                     "exchange gradients; each must have an embedding of its own");
   }
 }
 
@@ -201,7 +201,7 @@ Training training_of(const Layout& layout) {
           .tied_embedding_bytes = layout.tied_embedding_bytes,
           .context_bytes = layout.memory.context_bytes,
           .codecs = codec_times(layout),
-           .codecs_overlap = layout.codec.overlappable,
+          .codecs_overlap = layout.codec.overlappable,
           .reserve_bytes = layout.memory.reserve *
                            static_cast<double>(layout.memory.capacity_bytes.value_or(0))};
 }

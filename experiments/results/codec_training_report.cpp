@@ -16,7 +16,7 @@ std::string seconds_text(std::optional<double> microseconds) {
 }
 
 std::string phases_text(const CodecTraining& training) {
-  std::vector<Row> rows{{"phase", "from", "iterations", "stash", "bits", "one takes", "all take",
+  std::vector<Row> rows{{"phase", "from", "iterations", "stash", "bits", "step time", "all steps",
                          "peak mem.", "of rank"}};
   for (std::size_t p = 0; p < training.phases.size(); ++p) {
     const CodecTraining::Phase& phase = training.phases[p];
@@ -54,7 +54,7 @@ std::string totals_text(const CodecTraining& training) {
                      training.time_us_throughout(one), one.peak_bytes);
   };
   std::vector<Row> rows{
-      {"training", "takes", "against these phases", "peak mem.", "fits"},
+      {"training", "takes", "vs these phases", "peak mem.", "fits"},
       total_row(training, "these phases", training.time_us(), training.peak_bytes())};
   const CodedIteration& finest = training.finest();
   if (finest.stash.index() != 0) rows.push_back(throughout(finest));
@@ -90,7 +90,7 @@ ordered_json throughout_json(const CodecTraining& training, const CodedIteration
 }  // namespace
 
 std::string codec_training_text(const CodecTraining& training) {
-  return fmt::format("formats over {} iterations, in s; the report is that of phase 0\n{}\n{}",
+  return fmt::format("formats over {} iterations, in s; the report shows phase 0\n{}\n{}",
                      training.iterations(), phases_text(training), totals_text(training));
 }
 

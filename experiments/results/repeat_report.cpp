@@ -77,16 +77,16 @@ std::string distribution_text(const Distribution& distribution) {
   if (sorted.empty()) return text + "\n";
   const TimeUnit unit = unit_for(sorted.back());
   const auto in_unit = [&](double us) { return time_text(from_us(us), unit); };
-  text += fmt::format(": makespan {}", in_unit(*distribution.mean));
+  text += fmt::format(": step time {}", in_unit(*distribution.mean));
   if (const auto& within = distribution.mean_within) {
-    text += fmt::format(" ± {} {} on average (95 % confidence)\n",
+    text += fmt::format(" ± {} {} (mean, 95 % confidence)\n",
                         in_unit((within->second - within->first) / 2), unit.name);
     text += fmt::format("standard deviation {}, ", in_unit(*distribution.standard_deviation));
   } else {
     text += fmt::format(" {}\n", unit.name);
   }
   text += fmt::format(
-      "from {} to {}, median {}, nine in ten from {} to {}\n", time_text(sorted.front(), unit),
+      "from {} to {}, median {}, 90 % from {} to {}\n", time_text(sorted.front(), unit),
       time_text(sorted.back(), unit), in_unit(quantile_us(distribution, 0.5)),
       in_unit(quantile_us(distribution, 0.05)), in_unit(quantile_us(distribution, 0.95)));
   if (sorted.front() == sorted.back()) return text;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/files/json_output.hpp"
+#include "experiments/layout/sizes.hpp"
 
 namespace penstock {
 namespace {
@@ -29,7 +30,7 @@ ordered_json rank_json(const Plan& plan, std::size_t number, const RankReport& r
           {"staleness", rank.weights.staleness}};
 }
 
-/// The number of a rank, or the name of an end that is none.
+/// The number of a rank, or the name of another end.
 ordered_json end_json(Rank end) {
   return is_rank(end) ? ordered_json(index(end)) : ordered_json(end_text(end));
 }
@@ -69,10 +70,12 @@ ordered_json list_json(const Items& items, Make make) {
   return all;
 }
 
-/// A model given by times has no tokens and no FLOPs.
+/// A model given by times has neither tokens nor FLOPs.
 ordered_json throughput_json(const Throughput& throughput) {
   return {{"samples_per_s", throughput.samples_per_s},
           {"tokens_per_s", number_or_null(throughput.tokens_per_s)},
+          {"tokens_per_s_per_device", number_or_null(throughput.tokens_per_s_per_device)},
+          {"model_tflops_per_device", number_or_null(throughput.model_tflops_per_device)},
           {"model_flops_utilization", number_or_null(throughput.model_flops_utilization)},
           {"hardware_flops_utilization", number_or_null(throughput.hardware_flops_utilization)}};
 }
@@ -81,7 +84,7 @@ bool close(double value, double wanted, double within) {
   return std::abs(value - wanted) <= within * std::abs(wanted);
 }
 
-/// Whether a value is what an expectation asks for.
+/// Whether a value meets an expectation.
 bool meets(const ordered_json& value, const nlohmann::json& wanted, double within) {
   if (value.is_number() && wanted.is_number()) {
     return close(value.get<double>(), wanted.get<double>(), within);
@@ -166,6 +169,25 @@ ordered_json bubble_json(const Bubble& bubble) {
           {"of_longest_span", bubble.of_longest_span}};
 }
 
+/// A whole number without a fraction, as others of its kind are.
+ordered_json count_json(double count) {
+  const bool whole = count == std::floor(count) && count < 1e15;
+  return whole ? ordered_json(static_cast<std::int64_t>(count)) : ordered_json(count);
+}
+
+ordered_json layout_json(const RunResult& result) {
+  const Layout& layout = result.layout;
+  return {{"devices", devices_of(layout)},
+          {"pipeline", layout.placement.ranks()},
+          {"chunks", chunks_of(layout)},
+          {"tensor", layout.degrees.tensor},
+          {"data", layout.degrees.data},
+          {"context", layout.degrees.context},
+          {"expert", layout.degrees.expert},
+          {"microbatches", layout.microbatches},
+          {"global_batch", count_json(global_batch_of(layout))}};
+}
+
 ordered_json ranks_json(const RunResult& result) {
   const std::vector<RankReport>& ranks = result.report->ranks;
   ordered_json all = ordered_json::array();
@@ -175,7 +197,7 @@ ordered_json ranks_json(const RunResult& result) {
   return all;
 }
 
-/// A key of the document. A run that did not finish has those for `any_run` alone.
+/// A key of the document. A run that did not finish has only those of `any_run`.
 struct Key {
   const char* name;
   ordered_json (*value)(const RunResult& result);
@@ -189,6 +211,7 @@ constexpr std::array keys{
     Key{"penstock", [](const RunResult&) { return ordered_json(1); }, any_run},
     Key{"title", [](const RunResult& r) { return ordered_json(r.title); }, any_run},
     Key{"schedule", [](const RunResult& r) { return ordered_json(r.layout.name); }, any_run},
+    Key{"layout", layout_json, any_run},
     Key{"makespan_us",
         [](const RunResult& r) {
           return r.report ? ordered_json(to_us(r.report->makespan)) : ordered_json();
@@ -199,7 +222,7 @@ constexpr std::array keys{
     Key{"bubble", [](const RunResult& r) { return bubble_json(r.report->bubble); }, finished},
     Key{"throughput", [](const RunResult& r) { return throughput_json(r.throughput); }, finished},
     Key{"ranks", ranks_json, finished},
-    // Of synchronous schedules it is null: they have no steady state beyond one iteration.
+    // Null for synchronous schedules, which have no steady state beyond one iteration.
     Key{"steady_interval_us",
         [](const RunResult& r) { return number_or_null(r.steady_interval_us); }, finished},
     Key{"links", [](const RunResult& r) { return list_json(r.report->links, link_json); },

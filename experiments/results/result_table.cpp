@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <string_view>
 #include <utility>
 
 #include "experiments/files/table.hpp"
 #include "experiments/profiles/profile_rows.hpp"
+#include "experiments/results/findings_text.hpp"
+#include "experiments/results/run_summary.hpp"
 
 namespace penstock {
 namespace {
@@ -16,9 +19,9 @@ namespace {
 /// One column of the table of ranks: what it shows of each.
 struct Column {
   const char* name;
-  bool always;  // shown even when it says nothing of any rank
+  bool always;  // shown even when all ranks have the usual value
   std::string (*show)(const RankReport& rank, TimeUnit unit);
-  std::string_view usual = "0";  // says nothing where every rank has it
+  std::string_view usual = "0";
 };
 
 constexpr std::array<Column, 17> columns{{
@@ -58,7 +61,7 @@ constexpr std::array<Column, 17> columns{{
      [](const RankReport& r, TimeUnit) { return fmt::format("{}", r.weights.staleness); }},
 }};
 
-/// Whether a column says anything.
+/// Whether a column differs from its usual value.
 bool shown(const Column& column, const Report& report, TimeUnit unit) {
   return column.always ||
          std::any_of(report.ranks.begin(), report.ranks.end(), [&](const RankReport& rank) {
@@ -66,7 +69,7 @@ bool shown(const Column& column, const Report& report, TimeUnit unit) {
          });
 }
 
-/// The physical links that were used most, first.
+/// The physical links, most used first.
 std::string network_table(std::vector<NetworkLinkUse> network) {
   constexpr std::size_t most_links = 16;
   std::stable_sort(network.begin(), network.end(), [](const auto& one, const auto& other) {
@@ -80,13 +83,65 @@ std::string network_table(std::vector<NetworkLinkUse> network) {
   }
   std::string text = aligned(rows, {0});
   if (network.size() > most_links) {
-    text += fmt::format("({} links that were used less are left out; --json has all)\n",
-                        network.size() - most_links);
+    text +=
+        fmt::format("({} less used links left out; --json has all)\n", network.size() - most_links);
   }
   return text;
 }
 
-std::string rank_table(const Report& report, TimeUnit unit) {
+/// The ranks that a table shows: up to ten all, of more the first, the worst and the last.
+struct ShownRanks {
+  std::vector<std::size_t> numbers;
+  std::string left_out;  // a line that says how many are, and why these are shown
+};
+
+std::size_t busiest(const Report& report) {
+  const auto& ranks = report.ranks;
+  return static_cast<std::size_t>(
+      std::max_element(ranks.begin(), ranks.end(),
+                       [](const auto& a, const auto& b) { return a.busy < b.busy; }) -
+      ranks.begin());
+}
+
+std::size_t fullest(const Report& report) {
+  const auto& ranks = report.ranks;
+  return static_cast<std::size_t>(std::max_element(ranks.begin(), ranks.end(),
+                                                   [](const auto& a, const auto& b) {
+                                                     return a.memory.bytes < b.memory.bytes;
+                                                   }) -
+                                  ranks.begin());
+}
+
+ShownRanks shown_ranks(const Report& report, const ReportOptions& options) {
+  constexpr std::size_t most_rows = 10;
+  ShownRanks shown;
+  const std::size_t count = report.ranks.size();
+  if (options.all || count <= most_rows) {
+    for (std::size_t rank = 0; rank < count; ++rank) shown.numbers.push_back(rank);
+    return shown;
+  }
+  shown.numbers = {0, busiest(report), fullest(report), count - 1};
+  std::sort(shown.numbers.begin(), shown.numbers.end());
+  shown.numbers.erase(std::unique(shown.numbers.begin(), shown.numbers.end()), shown.numbers.end());
+  shown.left_out = fmt::format(
+      "({} ranks left out; rank {} is the busiest, rank {} holds the most memory; --all shows "
+      "all)\n",
+      count - shown.numbers.size(), busiest(report), fullest(report));
+  return shown;
+}
+
+std::string table_of(const ShownRanks& shown, const std::vector<std::string>& heads,
+                     const std::function<std::vector<std::string>(std::size_t rank)>& cells) {
+  std::vector<std::vector<std::string>> rows{{"rank"}};
+  rows.back().insert(rows.back().end(), heads.begin(), heads.end());
+  for (const std::size_t rank : shown.numbers) {
+    rows.push_back(cells(rank));
+    rows.back().insert(rows.back().begin(), fmt::format("{}", rank));
+  }
+  return aligned(rows) + shown.left_out;
+}
+
+std::string rank_table(const Report& report, const ShownRanks& ranks, TimeUnit unit) {
   std::vector<const Column*> said;
   std::vector<std::string> heads;
   for (const Column& column : columns) {
@@ -94,15 +149,15 @@ std::string rank_table(const Report& report, TimeUnit unit) {
     said.push_back(&column);
     heads.emplace_back(column.name);
   }
-  return table_of_ranks(report.ranks.size(), heads, [&](std::size_t rank) {
+  return table_of(ranks, heads, [&](std::size_t rank) {
     std::vector<std::string> row;
     for (const Column* column : said) row.push_back(column->show(report.ranks[rank], unit));
     return row;
   });
 }
 
-/// What ranks held at their peaks, by kind; nothing where a sum of two kinds says as much.
-std::string memory_table(const Report& report) {
+/// What ranks hold at their peaks, by kind; empty where there are fewer than three kinds.
+std::string memory_table(const Report& report, const ShownRanks& ranks) {
   std::vector<std::size_t> kinds;
   std::vector<std::string> heads;
   for (std::uint8_t kind = 0; kind < buffer_kinds; ++kind) {
@@ -114,8 +169,7 @@ std::string memory_table(const Report& report) {
     heads.emplace_back(name(BufferKind{kind}));
   }
   if (kinds.size() < 3) return "";
-  return "\nmemory of each rank at its peak\n" +
-         table_of_ranks(report.ranks.size(), heads, [&](std::size_t rank) {
+  return "\nmemory at the peak of each rank\n" + table_of(ranks, heads, [&](std::size_t rank) {
            std::vector<std::string> row;
            for (const std::size_t kind : kinds) {
              row.push_back(bytes_text(report.ranks[rank].memory.by_kind[kind]));
@@ -124,55 +178,19 @@ std::string memory_table(const Report& report) {
          });
 }
 
-std::string throughput_text(const Throughput& throughput) {
-  std::string text = fmt::format("throughput  {} samples/s", number_text(throughput.samples_per_s));
-  if (throughput.tokens_per_s) {
-    text += fmt::format(", {} tokens/s", number_text(*throughput.tokens_per_s));
-  }
-  text += "\n";
-  if (throughput.model_flops_utilization) {
-    text +=
-        fmt::format("utilization {} of the peak for the model (MFU), {} with recomputation (HFU)\n",
-                    percent_text(*throughput.model_flops_utilization),
-                    percent_text(*throughput.hardware_flops_utilization));
-  }
-  return text;
-}
-
-std::string summary(const RunResult& result, TimeUnit unit) {
-  const Report& report = *result.report;
-  std::string text;
-  text += fmt::format("makespan    {} {}\n", time_text(report.makespan, unit), unit.name);
-  text +=
-      fmt::format("bubble      {} of makespan, {} over ideal, {} of the longest span\n",
-                  percent_text(report.bubble.of_makespan), percent_text(report.bubble.over_ideal),
-                  percent_text(report.bubble.of_longest_span));
-  text += throughput_text(result.throughput);
-  if (result.first_iteration_us) {
-    const double first = *result.first_iteration_us * 1e6 / static_cast<double>(unit.picoseconds);
-    text += fmt::format("first       {} {} with the warm-up of the first iteration\n",
-                        number_text(first), unit.name);
-  }
-  if (result.steady_interval_us) {
-    const double interval =
-        *result.steady_interval_us * 1e6 / static_cast<double>(unit.picoseconds);
-    text += fmt::format("steady      {} {} a microbatch\n", number_text(interval), unit.name);
-  }
-  return text;
-}
-
 }  // namespace
 
-std::string result_table(const RunResult& result) {
+std::string result_table(const RunResult& result, const ReportOptions& options) {
   std::string text = result.title + "\n";
   if (result.report) {
-    const TimeUnit unit = unit_for(result.report->makespan);
-    text += summary(result, unit);
-    text += fmt::format("\ntimes in {}\n{}", unit.name, rank_table(*result.report, unit));
-    text += memory_table(*result.report);
-    if (!result.report->network.empty()) {
-      text += fmt::format("\nnetwork\n{}", network_table(result.report->network));
-    }
+    const Report& report = *result.report;
+    const TimeUnit unit = unit_for(report.makespan);
+    const ShownRanks shown = shown_ranks(report, options);
+    text += "\n" + run_summary(result);
+    if (!result.notes.empty()) text += "\n" + numbered_notes(result);
+    text += fmt::format("\ntimes in {}\n{}", unit.name, rank_table(report, shown, unit));
+    text += memory_table(report, shown);
+    if (!report.network.empty()) text += "\nnetwork\n" + network_table(report.network);
     if (result.codec) {
       const std::string codecs = codec_table(*result.codec, unit);
       if (!codecs.empty()) text += "\n" + codecs;
@@ -181,12 +199,7 @@ std::string result_table(const RunResult& result) {
     if (result.repeated) text += "\n" + distribution_text(*result.repeated);
   }
   if (!result.profile_rows.empty()) text += "\n" + rows_text(result.profile_rows);
-  for (const std::string& note : result.notes) text += fmt::format("\nnote: {}\n", note);
-  for (const Finding& finding : result.findings) {
-    const bool says_kind = finding.text.starts_with(finding.kind + ":");
-    text += fmt::format("\nfinding: {}{}\n", says_kind ? "" : finding.kind + ": ", finding.text);
-  }
-  return text;
+  return text + findings_text(result, options);
 }
 
 }  // namespace penstock

@@ -18,9 +18,8 @@ std::string draw_run(PictureFormat format, const Plan& plan, const Timeline& tim
   return draw_timeline(
       format, plan, timeline,
       {.title = title,
-       .subtitle = fmt::format("makespan {} {}, bubble {} of makespan", time_text(end, unit),
-                               unit.name, percent_text(all == 0 ? 0 : to_us(idle.total()) / all)),
-       .options = options,
+       .subtitle = fmt::format("step time {} {}, bubble {}", time_text(end, unit), unit.name,
+                               percent_text(all == 0 ? 0 : to_us(idle.total()) / all)),
        .explanation = explanation});
 }
 

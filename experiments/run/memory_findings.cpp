@@ -2,36 +2,29 @@
 
 #include <fmt/format.h>
 
-#include "experiments/files/files.hpp"
-#include "sim/base/error.hpp"
+#include "experiments/files/table.hpp"
 
 namespace penstock {
 namespace {
 
-/// "parameters 5, stash 30": what is there.
-std::string held_text(const BytesByKind& by_kind) {
-  std::string held;
-  for (std::uint8_t kind = 0; kind < buffer_kinds; ++kind) {
-    if (by_kind[kind] == 0) continue;
-    held += fmt::format("{}{} {}", held.empty() ? "" : ", ", name(BufferKind{kind}), by_kind[kind]);
-  }
-  return held;
-}
-
-/// A rank that needs more than it has: when it did first, and what it held at its peak.
+/// A rank that needs more than it has, and when it first did.
 Finding out_of_memory(const RunResult& result, Rank rank, Time first, std::uint64_t capacity) {
-  const MemoryPeak& peak = result.report->ranks[index(rank)].memory;
-  const std::string maker = peak.task == no_task
-                                ? "before any action"
-                                : "when it came to " + task_text(*result.plan, peak.task);
+  const std::uint64_t peak = result.report->ranks[index(rank)].memory.bytes;
+  const TimeUnit unit = unit_for(result.report->makespan);
   return {"out_of_memory", rank, first,
-          fmt::format("rank {} exceeds its capacity of {} bytes from {} us on; at its peak, at {} "
-                      "us {}, it holds {} bytes, {} too many: {}",
-                      index(rank), capacity, text_us(first), text_us(peak.time), maker, peak.bytes,
-                      peak.bytes - capacity, held_text(peak.by_kind))};
+          fmt::format("rank {} needs {} of {}: {} over from {} {} on", index(rank),
+                      bytes_of_rank_text(peak, capacity), bytes_of_rank_text(capacity, capacity),
+                      bytes_of_rank_text(peak - capacity, capacity), time_text(first, unit),
+                      unit.name)};
 }
 
 }  // namespace
+
+std::string bytes_of_rank_text(std::uint64_t bytes, std::uint64_t capacity) {
+  constexpr double gib = 1073741824.0;
+  if (static_cast<double>(capacity) < gib) return bytes_text(bytes);
+  return number_text(static_cast<double>(bytes) / gib) + " GiB";
+}
 
 void add_memory_findings(RunResult& result) {
   const auto& capacity = result.layout.memory.capacity_bytes;

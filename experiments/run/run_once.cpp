@@ -19,14 +19,14 @@
 namespace penstock {
 namespace {
 
-/// That sums are held back shows in when they start, and deserves its word.
+/// That gradients are reduced late shows only in when that starts.
 void note_sums(RunResult& result) {
   const Layout& layout = result.layout;
   const bool sums = shares_weights(layout) && layout.schedule.has_backward();
   if (layout.degrees.overlaps_sums || !sums) return;
   result.notes.emplace_back(
       layout.memory.zero < 2
-          ? "gradients are summed once a rank has done all of its work (/parallel/overlap_sums)"
+          ? "gradients are reduced after a rank's last backward (/parallel/overlap_sums)"
           : "each pass waits for its own collectives (/parallel/overlap_sums)");
 }
 
@@ -39,12 +39,12 @@ void note_replicas(RunResult& result) {
       layout.memory.zero == 3 || (layout.memory.zero == 2 && !result.training.overlaps_sums);
   if (in_passes) {
     result.notes.push_back(
-        fmt::format("with ZeRO-{} the passes of data replicas would wait for each other; that is "
-                    "left out",
+        fmt::format("with ZeRO-{} passes of data replicas would wait for each other; this is not "
+                    "simulated",
                     layout.memory.zero));
   } else if (layout.degrees.data > most_drawn_replicas) {
     result.notes.push_back(
-        fmt::format("sums wait for the slowest of {} data replicas that are "
+        fmt::format("gradient reduction waits for the slowest of {} data replicas that are "
                     "drawn; of {} one may be slower still",
                     most_drawn_replicas, layout.degrees.data));
   }

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "experiments/layout/sizes.hpp"
+
 namespace penstock {
 namespace {
 
@@ -65,13 +67,16 @@ Throughput throughput_of(const Layout& layout, const Plan& plan, Time makespan,
   Throughput throughput;
   if (makespan == Time{}) return throughput;
   const double seconds = to_us(makespan) * 1e-6;
-  throughput.samples_per_s = static_cast<double>(layout.microbatches) *
-                             layout.batch.samples_per_microbatch * layout.degrees.data / seconds;
+  throughput.samples_per_s = global_batch_of(layout) / seconds;
   if (layout.batch.sequence) {
     throughput.tokens_per_s = throughput.samples_per_s * *layout.batch.sequence;
+    throughput.tokens_per_s_per_device =
+        *throughput.tokens_per_s / static_cast<double>(devices_of(layout));
   }
   const RunFlops flops = flops_of(plan, layout);
-  if (!peak_flops || flops.model == 0) return throughput;
+  if (flops.model == 0) return throughput;
+  throughput.model_tflops_per_device = flops.model / (seconds * plan.ranks) * 1e-12;
+  if (!peak_flops) return throughput;
   const double possible = seconds * *peak_flops * plan.ranks;
   throughput.model_flops_utilization = flops.model / possible;
   throughput.hardware_flops_utilization = (flops.model + flops.again) / possible;

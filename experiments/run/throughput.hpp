@@ -8,10 +8,12 @@
 
 namespace penstock {
 
-/// How much a run gets done. What the model or the hardware does not tell is absent.
+/// How much a run gets done. What model or hardware leave unknown is absent.
 struct Throughput {
   double samples_per_s = 0;
   std::optional<double> tokens_per_s;
+  std::optional<double> tokens_per_s_per_device;
+  std::optional<double> model_tflops_per_device;  // 1e12 FLOPs of the model a second
   // FLOPs over what all devices could do at the dense peak of their precision in the same time:
   // those of the model, and those that were run, the ones that made activations again included.
   std::optional<double> model_flops_utilization;

@@ -61,12 +61,14 @@ void check_keys(const json& training) {
   const bool phases = training.contains("phases");
   for (const char* key : {"iterations", "formats", "metric"}) {
     if (training.contains(key) != phases) continue;
-    throw InputError(place + (phases ? std::string("/") + key : ""),
-                     phases ? fmt::format("\"{}\" stands beside \"phases\", which say as much", key)
-                            : fmt::format("\"{}\" is missing; give \"phases\", or \"iterations\", "
-                                          "\"formats\" and the \"metric\" that leads from one to "
-                                          "the next",
-                                          key));
+    throw InputError(
+        place + (phases ? std::string("/") + key : ""),
+        phases
+            ? fmt::format("\"{}\" conflicts with \"phases\", which already list the formats", key)
+            : fmt::format("\"{}\" is missing; give \"phases\", or \"iterations\", "
+                          "\"formats\" and the \"metric\" that leads from one to "
+                          "the next",
+                          key));
   }
 }
 

@@ -23,7 +23,7 @@ void check_names(const Scenario& scenario) {
   const HardwareSection& hardware = scenario.hardware;
   const bool stated_times = hardware.name == "ideal" || hardware.name == "custom";
   if (!hardware.file.empty() && hardware.named) {
-    refuse_hardware(scenario, "file", "it stands beside \"name\"; give one of them");
+    refuse_hardware(scenario, "file", "it conflicts with \"name\"; give one of them");
   }
   if (hardware.file.empty() && stated_times && !hardware.device.empty()) {
     refuse_hardware(scenario, "device",

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "experiments/files/files.hpp"
 #include "experiments/scenario/hardware_checks.hpp"
+#include "experiments/scenario/named_file.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 
@@ -32,7 +32,8 @@ void take_neighbours(const CatalogueItem& item, const std::string& path, Catalog
 }  // namespace
 
 std::string add_own_item(const Scenario& scenario, Catalogue& catalogue) {
-  const std::string path = resolve(scenario.folder, scenario.hardware.file);
+  const std::string path =
+      named_file(scenario.source, scenario.folder, "/hardware/file", scenario.hardware.file);
   CatalogueItem item = read_catalogue_file(path);
   if (item.is == "link") {
     refuse_hardware(scenario, "file",
@@ -57,7 +58,7 @@ const CatalogueItem* machine_item(const Scenario& scenario, const std::string& n
   if (!device.empty()) {
     refuse_hardware(
         scenario, "device",
-        fmt::format("it stands beside \"{}\", which brings its device; it goes with the name "
+        fmt::format("it conflicts with \"{}\", which has its own device; it goes with the name "
                     "\"roofline\" or \"measured\"",
                     name));
   }

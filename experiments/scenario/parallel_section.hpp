@@ -13,11 +13,12 @@ struct ParallelSection {
   std::optional<std::uint32_t> pipeline;  // ranks
   std::optional<std::uint32_t> chunks;    // of the model, on each rank
   std::uint32_t tensor = 1;
-  std::optional<std::uint32_t> data = 1;  // without a value: as many as there are devices for
+  std::optional<std::uint32_t> data = 1;  // without a value: what the devices leave
   std::uint32_t context = 1;
   std::uint32_t expert = 1;
   bool sequence = false;     // shards norms and dropout along the sequence
-  bool overlap_sums = true;  // of gradients
+  // Gradients are reduced while ranks still compute; without a value they are.
+  std::optional<bool> overlap_sums;
 };
 
 /// Reads the section, which the schema has checked; a training command stands in for what it leaves

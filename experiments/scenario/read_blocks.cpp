@@ -9,13 +9,20 @@
 #include "experiments/files/error_place.hpp"
 #include "experiments/files/json_input.hpp"
 #include "experiments/scenario/model_section.hpp"
+#include "experiments/scenario/repeats.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/limits.hpp"
 
 namespace penstock {
 namespace {
 
 using nlohmann::json;
+
+/// The name of a number of a kind, which may be given by the one that it had before.
+std::string current_name(const std::string& kind, const std::string& key) {
+  if (kind != "measured") return key;
+  if (key == "kept_bytes") return "stash_bytes";
+  return key == "pending_bytes" ? "pending_weight_bytes" : key;
+}
 
 /// A layer by its kind: every other key is one of the kind's numbers.
 LayerSpec read_part(const json& object, std::string source,
@@ -23,7 +30,12 @@ LayerSpec read_part(const json& object, std::string source,
   LayerSpec spec{.kind = object["kind"], .numbers = {}, .source = std::move(source)};
   for (const auto& [key, value] : object.items()) {
     if (std::find(others.begin(), others.end(), key) != others.end()) continue;
-    spec.numbers[key] = value.is_boolean() ? (value.get<bool>() ? 1.0 : 0.0) : value.get<double>();
+    const std::string name = current_name(spec.kind, key);
+    if (name != key && object.contains(name)) {
+      throw InputError(spec.source + pointer_step(key),
+                       fmt::format("this is the old name of \"{}\", which is there too", name));
+    }
+    spec.numbers[name] = value.is_boolean() ? (value.get<bool>() ? 1.0 : 0.0) : value.get<double>();
   }
   return spec;
 }
@@ -78,12 +90,7 @@ ModelSpec read_blocks(const json& layers) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const std::string source = fmt::format("/model/layers/{}", i);
     const BlockSpec block = read_block(layers[i], source);
-    const auto times = layers[i].value("repeat", std::uint32_t{1});
-    if (spec.blocks.size() + times > Limits::layers) {
-      throw InputError(source + "/repeat", fmt::format("these are more than {} layers in all, "
-                                                       "which is the most there can be",
-                                                       Limits::layers));
-    }
+    const std::uint32_t times = repeats(layers[i], source, spec.blocks.size());
     for (std::uint32_t copy = 0; copy < times; ++copy) {
       spec.blocks.push_back(block);
       if (times > 1) spec.blocks.back().name += fmt::format(" {}", copy);

@@ -48,7 +48,7 @@ Chance read_chance(const json& section) {
   take(section, "samples", chance.samples);
   take(section, "transfer_jitter", chance.transfer_jitter);
   if (chance.jitter != 0 && !chance.samples.empty()) {
-    throw InputError("/chance/samples", "\"samples\" stands beside \"jitter\"; give one of them");
+    throw InputError("/chance/samples", "\"samples\" conflicts with \"jitter\"; give one of them");
   }
   read_stragglers(section.value("stragglers", json::array()), chance);
   read_slow_links(section.value("slow_links", json::array()), chance);

@@ -132,7 +132,7 @@ CodecChoice read_codec_choice(const json& section) {
   if (section.contains("training")) {
     if (section.contains("stash")) {
       throw InputError("/codec/stash",
-                       "\"stash\" stands beside \"training\", which says how stashes are encoded");
+                       "\"stash\" conflicts with \"training\", which says how stashes are encoded");
     }
     choice.phases = read_codec_phases(section["training"], choice.looks);
     choice.stash = choice.phases.front().stash;

@@ -29,7 +29,7 @@ void read_optimizer(const json& section, MemorySection& memory) {
     if (!section.contains(key)) continue;
     throw InputError(
         fmt::format("/memory/{}", key),
-        fmt::format("\"{}\" stands beside \"bytes_per_parameter\"; give one of them", key));
+        fmt::format("\"{}\" conflicts with \"bytes_per_parameter\"; give one of them", key));
   }
   const json& bytes = section["bytes_per_parameter"];
   memory.bytes_per_parameter =
@@ -49,7 +49,7 @@ MemorySection read_memory(const json& section, const MemorySection& usual) {
   take(section, "zero", memory.zero);
   take(section, "gathered_bytes", memory.gathered_bytes);
   if (memory.gathered_bytes && memory.zero != 3) {
-    throw InputError("/memory/gathered_bytes", "parameters are whole but with \"zero\" 3");
+    throw InputError("/memory/gathered_bytes", "gathered_bytes needs zero=3");
   }
   take(section, "context_bytes", memory.context_bytes);
   take(section, "reserve", memory.reserve);

@@ -7,6 +7,7 @@
 #include "experiments/files/json_input.hpp"
 #include "experiments/model_files/graph_at.hpp"
 #include "experiments/scenario/model_section.hpp"
+#include "experiments/scenario/one_of.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -91,12 +92,7 @@ void use_file(const ModelFile& file, ModelSection& model) {
 }
 
 void check_ways(const json& section) {
-  const int ways = static_cast<int>(section.contains("stages")) +
-                   static_cast<int>(section.contains("layers")) +
-                   static_cast<int>(section.contains("file"));
-  if (ways != 1) {
-    throw InputError("/model", "it must have one of \"stages\", \"layers\" and \"file\"");
-  }
+  check_one_of(section, "/model", {"stages", "layers", "file"});
   if (section.contains("edges") && !section.contains("layers")) {
     throw InputError("/model/edges", "stages are a chain; edges go with \"layers\"");
   }

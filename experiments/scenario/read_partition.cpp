@@ -5,6 +5,7 @@
 #include "experiments/files/json_input.hpp"
 #include "experiments/model_files/placed_layers.hpp"
 #include "experiments/scenario/number_lists.hpp"
+#include "experiments/scenario/one_of.hpp"
 #include "experiments/scenario/partition_section.hpp"
 #include "sim/base/error.hpp"
 
@@ -24,9 +25,8 @@ bool one_by_one(const std::vector<std::vector<Rank>>& ranks) {
 /// Cuts the layers of a model as a file says.
 void use_cut(const ModelFile& cut, const ModelFile& model, PartitionSection& partition) {
   if (cut.stages.empty()) {
-    throw InputError(
-        "/partition/file",
-        fmt::format("a file of the format {} that says nothing of stages", cut.format));
+    throw InputError("/partition/file",
+                     fmt::format("a file of the format {} has no stages", cut.format));
   }
   const bool named = !model.graph.layers.empty();
   try {
@@ -43,12 +43,11 @@ PartitionSection read_partition(const json& section, const ModelFile& model,
                                 const std::optional<ModelFile>& cut) {
   PartitionSection partition;
   take(section, "name", partition.name);
-  const auto has = [&](const char* key) { return section.contains(key) ? 1 : 0; };
-  const int ways = has("name") + has("stages") + has("file");
-  if (ways > 1) throw InputError("/partition", "give one of \"name\", \"stages\" and \"file\"");
-  partition.stated = ways == 1;
-  if (has("stages") == 1) partition.stages = number_lists<LayerIndex>(section["stages"]);
-  if (has("ranks") == 1) partition.ranks = number_lists<Rank>(section["ranks"]);
+  const auto has = [&](const char* key) { return section.contains(key); };
+  check_one_of(section, "/partition", {"name", "stages", "file"}, true);
+  partition.stated = has("name") || has("stages") || has("file");
+  if (has("stages")) partition.stages = number_lists<LayerIndex>(section["stages"]);
+  if (has("ranks")) partition.ranks = number_lists<Rank>(section["ranks"]);
   if (cut) {
     use_cut(*cut, model, partition);
   } else if (!partition.stated) {

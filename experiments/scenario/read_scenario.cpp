@@ -6,7 +6,9 @@
 
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_input.hpp"
+#include "experiments/files/quantity.hpp"
 #include "experiments/formats/reading/read_model_file.hpp"
+#include "experiments/scenario/named_file.hpp"
 #include "experiments/scenario/read_chance.hpp"
 #include "experiments/scenario/scenario.hpp"
 #include "sim/base/error.hpp"
@@ -23,17 +25,18 @@ struct NamedFiles {
 };
 
 /// The files that a scenario names. Errors have the name of the file that is at fault in front.
-NamedFiles read_named_files(const json& document, const std::string& folder) {
+NamedFiles read_named_files(const json& document, const std::string& source,
+                            const std::string& folder) {
   NamedFiles files;
   const json& model = document["model"];
   if (model.contains("file")) {
     files.model = read_model_file(
-        resolve(folder, model["file"]),
+        named_file(source, folder, "/model/file", model["file"]),
         {.format = model.value("format", ""), .architecture = model.value("arch", "")});
   }
   const json partition = document.value("partition", json::object());
   if (partition.contains("file")) {
-    files.cut = read_model_file(resolve(folder, partition["file"]));
+    files.cut = read_model_file(named_file(source, folder, "/partition/file", partition["file"]));
   }
   return files;
 }
@@ -124,11 +127,12 @@ Scenario read_document(json document, const std::string& source,
   about(source, [&] {
     apply_settings(document, settings);
     check_version(document);
+    convert_quantities(document);
     schema.check(document);
   });
   const std::string folder =
       source == "-" ? "." : std::filesystem::path(source).parent_path().string();
-  const NamedFiles files = read_named_files(document, folder);
+  const NamedFiles files = read_named_files(document, source, folder);
   Scenario scenario = about(source, [&] { return read_sections(document, files, before); });
   scenario.source = source;
   scenario.folder = folder;

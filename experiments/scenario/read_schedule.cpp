@@ -2,6 +2,7 @@
 
 #include "experiments/files/json_input.hpp"
 #include "experiments/scenario/number_lists.hpp"
+#include "experiments/scenario/one_of.hpp"
 #include "experiments/scenario/schedule_section.hpp"
 #include "sim/base/error.hpp"
 
@@ -11,10 +12,7 @@ namespace {
 using nlohmann::json;
 
 void check_source(const json& section) {
-  const auto has = [&](const char* key) { return section.contains(key) ? 1 : 0; };
-  if (has("name") + has("file") + has("policy") != 1) {
-    throw InputError("/schedule", "it must have one of \"name\", \"policy\" and \"file\"");
-  }
+  check_one_of(section, "/schedule", {"name", "policy", "file"});
   if (section.contains("chains") && !section.contains("file")) {
     throw InputError("/schedule/chains", "chains go with a \"file\"; a rule brings its own");
   }

@@ -4,6 +4,7 @@
 
 #include "experiments/files/json_input.hpp"
 #include "experiments/scenario/model_section.hpp"
+#include "experiments/scenario/repeats.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -37,7 +38,13 @@ Layer read_layer(const json& object, const std::string& source) {
 ModelGraph read_timed_layers(const json& layers, const std::string& place) {
   ModelGraph graph;
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    graph.layers.push_back(read_layer(layers[i], fmt::format("{}/{}", place, i)));
+    const std::string source = fmt::format("{}/{}", place, i);
+    const std::uint32_t times = repeats(layers[i], source, graph.layers.size());
+    const Layer layer = read_layer(layers[i], source);
+    for (std::uint32_t copy = 0; copy < times; ++copy) {
+      graph.layers.push_back(layer);
+      if (times > 1 && !layer.name.empty()) graph.layers.back().name += fmt::format(" {}", copy);
+    }
   }
   graph.connect_as_chain();
   return graph;

@@ -4,10 +4,10 @@
 
 #include <utility>
 
-#include "experiments/files/files.hpp"
 #include "experiments/formats/reading/profile_file.hpp"
 #include "experiments/scenario/hardware_checks.hpp"
 #include "experiments/scenario/hardware_items.hpp"
+#include "experiments/scenario/named_file.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -36,7 +36,7 @@ void take_link(const Scenario& scenario, const Catalogue& catalogue, HardwareSpe
   const bool wired = spec.topology || !spec.links.empty();
   if (wired && !spec.machine) {
     refuse_hardware(scenario, "link",
-                    "it stands beside \"topology\" or \"links\"; give one of them");
+                    "it conflicts with \"topology\" or \"links\"; give one of them");
   }
   if (wired) return;  // between ranks these count
   spec.bandwidth_bytes_per_s = speed.bandwidth_bytes_per_s;
@@ -118,14 +118,32 @@ std::string take_named(const Scenario& scenario, const Catalogue* known, Hardwar
 }
 
 /// That products run in another precision than the model's.
-void note_precision(const Scenario& scenario, Hardware& hardware) {
+void note_precision(const Device& device, Hardware& hardware) {
+  const std::string& precision = hardware.spec.precision;
+  const auto runs = runs_in(device, precision);
+  if (!runs || *runs == precision) return;
+  const double peak = device.peak_flops.find(*runs)->second;
+  hardware.notes.push_back(
+      fmt::format("{} has no {} units: matrix products are priced, and MFU is counted, at its {} "
+                  "peak of {:.4g} TFLOP/s",
+                  device.name, precision, *runs, peak * 1e-12));
+}
+
+/// That nothing limits the share of the peak that products reach.
+void note_full_peak(const Device& device, Hardware& hardware) {
+  if (!device.matrix_efficiency.table.empty() || device.matrix_efficiency.half_at > 0) return;
+  hardware.notes.push_back(
+      fmt::format("{} has no matrix_efficiency: matrix products are priced at its full peak; set "
+                  "/hardware/efficiency",
+                  device.name));
+}
+
+/// What is assumed where kernels are priced by the peak of a device.
+void note_prices(const Scenario& scenario, Hardware& hardware) {
   const auto& machine = hardware.spec.machine;
   if (!machine || !scenario.model.by_kind()) return;
-  const std::string& precision = hardware.spec.precision;
-  const auto runs = runs_in(machine->device, precision);
-  if (!runs || *runs == precision) return;
-  hardware.notes.push_back(fmt::format("{} has no {}; products run, and utilisation counts, in {}",
-                                       machine->device.name, precision, *runs));
+  note_precision(machine->device, hardware);
+  if (hardware.cost_model == "roofline") note_full_peak(machine->device, hardware);
 }
 
 std::string cost_model_of(const std::string& name, const HardwareSpec& spec) {
@@ -140,12 +158,14 @@ Hardware settle_hardware(const Scenario& scenario, const Catalogue* known) {
   Hardware hardware;
   hardware.spec = scenario.hardware.stated;
   const std::string& profile = scenario.hardware.profile;
-  if (!profile.empty()) hardware.spec.profile = read_profile(resolve(scenario.folder, profile));
+  if (!profile.empty())
+    hardware.spec.profile =
+        read_profile(named_file(scenario.source, scenario.folder, "/hardware/profile", profile));
   const std::string name = take_named(scenario, known, hardware.spec);
   check_differences(scenario, hardware.spec.machine);
   if (hardware.spec.machine) take_device_settings(scenario.hardware, *hardware.spec.machine);
   hardware.cost_model = cost_model_of(name, hardware.spec);
-  note_precision(scenario, hardware);
+  note_prices(scenario, hardware);
   return hardware;
 }
 

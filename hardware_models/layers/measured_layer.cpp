@@ -15,14 +15,14 @@ constexpr std::array parameters{
     Parameter{"parameters", "parameters per device", 0, 0},
     Parameter{"input_bytes", "input size for at_examples", 0, 0, 1e18, false},
     Parameter{"output_bytes", "output size for at_examples", 0, 0, 1e18, false},
-    Parameter{"kept_bytes", "kept from F to the end of B, for at_examples", 0, 0, 1e18, false},
-    Parameter{"weight_bytes", "of kept_bytes, what W reads and I does not free; default all",
+    Parameter{"stash_bytes", "kept from F to the end of B, for at_examples", 0, 0, 1e18, false},
+    Parameter{"weight_bytes", "of stash_bytes, what W reads and I does not free; default all",
               absent, 0, 1e18, false},
-    Parameter{"pending_bytes", "allocated by I for W, for at_examples", 0, 0, 1e18, false}};
+    Parameter{"pending_weight_bytes", "allocated by I for W, for at_examples", 0, 0, 1e18, false}};
 
 void check_weight_bytes(const LayerNumbers& numbers) {
-  if (numbers.given("weight_bytes").value_or(0) <= numbers["kept_bytes"]) return;
-  throw InputError("/weight_bytes", "larger than kept_bytes, of which it is a part");
+  if (numbers.given("weight_bytes").value_or(0) <= numbers["stash_bytes"]) return;
+  throw InputError("/weight_bytes", "larger than stash_bytes, of which it is a part");
 }
 
 void check_backward(const LayerNumbers& numbers) {
@@ -49,9 +49,9 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   work.parameters = work.active_parameters = work.held_parameters = numbers["parameters"];
   work.input_bytes = numbers["input_bytes"] * ratio;
   work.output_bytes = numbers["output_bytes"] * ratio;
-  work.kept_bytes = work.kept_selective_bytes = numbers["kept_bytes"] * ratio;
+  work.stash_bytes = work.kept_selective_bytes = numbers["stash_bytes"] * ratio;
   work.weight_bytes = scaled("weight_bytes");
-  work.pending_weight_bytes = numbers["pending_bytes"] * ratio;
+  work.pending_weight_bytes = numbers["pending_weight_bytes"] * ratio;
   work.forward_us = scaled("forward_us");
   work.backward_us = scaled("backward_us");
   work.backward_input_us = scaled("backward_input_us");

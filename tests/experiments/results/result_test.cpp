@@ -67,9 +67,11 @@ TEST_CASE("the document of run --json has every key of its contract, in order") 
   CHECK(document["penstock"] == 1);
   CHECK(document["schedule"] == "1f1b");
   CHECK(keys(document["bubble"]) == Names{"of_makespan", "over_ideal", "of_longest_span"});
-  CHECK(keys(document["throughput"]) == Names{"samples_per_s", "tokens_per_s",
-                                              "model_flops_utilization",
-                                              "hardware_flops_utilization"});
+  CHECK(keys(document["throughput"]) ==
+        Names{"samples_per_s", "tokens_per_s", "tokens_per_s_per_device", "model_tflops_per_device",
+              "model_flops_utilization", "hardware_flops_utilization"});
+  CHECK(keys(document["layout"]) == Names{"devices", "pipeline", "chunks", "tensor", "data",
+                                          "context", "expert", "microbatches", "global_batch"});
   const ordered_json& rank = document["ranks"][1];
   CHECK(keys(rank) == Names{"rank", "start_us", "end_us", "busy_us", "idle_us", "idle_by_cause_us",
                             "peak_activations", "peak_memory_bytes", "peak_memory_time_us",
@@ -129,7 +131,7 @@ TEST_CASE("a deadlock has no makespan, and the circle as its finding") {
   CHECK(unmet_expectations(R"({"makespan_us": 15})", result).size() == 1);
 }
 
-TEST_CASE("a rank that holds more than its capacity is a finding with what it held") {
+TEST_CASE("a rank that holds more than its capacity is a finding of one line") {
   // 1f1b holds 2 activations of 10 bytes on rank 0 beside 5 of parameters: 25 from 1 us on.
   const RunResult result =
       result_of({"/model/stages/0/stash_bytes=10", "/model/stages/0/parameter_bytes=5",
@@ -138,10 +140,7 @@ TEST_CASE("a rank that holds more than its capacity is a finding with what it he
   CHECK(result.findings[0].kind == "out_of_memory");
   CHECK(result.findings[0].rank == Rank{0});
   CHECK(result.findings[0].time == Time{1'000'000});
-  CHECK(
-      result.findings[0].text ==
-      "rank 0 exceeds its capacity of 24 bytes from 1 us on; at its peak, at 1 us when it came to "
-      "0F1, it holds 25 bytes, 1 too many: parameters 5, stash 20");
+  CHECK(result.findings[0].text == "rank 0 needs 25 B of 24 B: 1 B over from 1 µs on");
   CHECK(result_of({"/model/stages/0/stash_bytes=10", "/model/stages/0/parameter_bytes=5",
                    "/memory/capacity_bytes=25"})
             .findings.empty());

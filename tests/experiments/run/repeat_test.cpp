@@ -92,8 +92,8 @@ TEST_CASE("the text has mean, interval and a histogram") {
   // 1, 2, 2, 3: mean 2, deviation sqrt(2 / 3), t(3) = 3.182: 3.182 * 0.4082 = 1.299. The bars are
   // 0.2 us wide; the longest makespan belongs to the last.
   CHECK(distribution_text(distribution_of(microseconds({2, 1, 3, 2}))) ==
-        R"(4 draws: makespan 2 ± 1.29905 µs on average (95 % confidence)
-standard deviation 0.816497, from 1 to 3, median 2, nine in ten from 1.15 to 2.85
+        R"(4 draws: step time 2 ± 1.299 µs (mean, 95 % confidence)
+standard deviation 0.8165, from 1 to 3, median 2, 90 % from 1.15 to 2.85
 
 from  draws
    1      1  #########################
@@ -108,8 +108,8 @@ from  draws
  2.8      1  #########################
 )");
   CHECK(distribution_text(distribution_of(microseconds({5, 5}))) ==
-        "2 draws: makespan 5 ± 0 µs on average (95 % confidence)\n"
-        "standard deviation 0, from 5 to 5, median 5, nine in ten from 5 to 5\n");
+        "2 draws: step time 5 ± 0 µs (mean, 95 % confidence)\n"
+        "standard deviation 0, from 5 to 5, median 5, 90 % from 5 to 5\n");
 }
 
 TEST_CASE("the run that is reported is draw 0, and the same seed gives the same bytes") {

@@ -73,7 +73,7 @@ TEST_CASE("unknown keys are refused with those that are known there") {
   CHECK(scenario_with("/model/stages/1/forwad_us=1") ==
         "s.json: /model/stages/1/forwad_us: unknown key \"forwad_us\"; known: activation_bytes, "
         "backward_input_us, backward_us, backward_weight_us, forward_us, name, parameter_bytes, "
-        "pending_weight_bytes, recompute_us, recomputed_bytes, selective_recompute_us, "
+        "pending_weight_bytes, recompute_us, recomputed_bytes, repeat, selective_recompute_us, "
         "selective_recomputed_bytes, selective_stash_bytes, stash_bytes, workspace_bytes");
   CHECK(scenario_with("/parallel/pipelines=2") ==
         "s.json: /parallel/pipelines: unknown key \"pipelines\"; known: chunks, context, data, "
@@ -120,15 +120,19 @@ TEST_CASE("what must be there and is not, is named") {
                        "schedule": {"name": "1f1b", "microbatches": 1}})") ==
         "s.json: /model/stages/0/forward_us: \"forward_us\" is missing");
   CHECK(scenario_with("/model={}") ==
-        "s.json: /model: it must have one of \"stages\", \"layers\" and \"file\"");
-  CHECK(scenario_with("/model/layers=[{\"forward_us\":1}]") ==
-        "s.json: /model: it must have one of \"stages\", \"layers\" and \"file\"");
+        "s.json: /model: it must have one of \"stages\", \"layers\" and \"file\"; it has none");
+  CHECK(
+      scenario_with("/model/layers=[{\"forward_us\":1}]") ==
+      "s.json: /model: it must have one of \"stages\", \"layers\" and \"file\"; it has \"stages\" "
+      "and \"layers\"");
   CHECK(scenario_with("/schedule={\"name\":\"1f1b\"}") ==
         "s.json: /schedule/microbatches: \"microbatches\" is missing; a rule needs their number");
   CHECK(scenario_with("/schedule={}") ==
-        "s.json: /schedule: it must have one of \"name\", \"policy\" and \"file\"");
+        "s.json: /schedule: it must have one of \"name\", \"policy\" and \"file\"; it has none");
   CHECK(scenario_with("/schedule/file=o.csv") ==
-        "s.json: /schedule: it must have one of \"name\", \"policy\" and \"file\"");
+        "s.json: /schedule: it must have one of \"name\", \"policy\" and \"file\"; it has \"name\" "
+        "and "
+        "\"file\"");
   CHECK(scenario_with("/schedule/chains=[[0,1]]") ==
         "s.json: /schedule/chains: chains go with a \"file\"; a rule brings its own");
 }
@@ -242,7 +246,8 @@ TEST_CASE("a partition that does not fit the model or the schedule is refused") 
         "s.json: /partition/stages: there are 3 stages, but the schedule has 2 model stages on 2 "
         "ranks");
   CHECK(outcome_of(layered, {"/partition={\"name\":\"even\",\"stages\":[[0,1],[2,3]]}"}) ==
-        "s.json: /partition: give one of \"name\", \"stages\" and \"file\"");
+        "s.json: /partition: it must have at most one of \"name\", \"stages\" and \"file\"; it has "
+        "\"name\" and \"stages\"");
   CHECK(outcome_of(layered, {"/model/edges=[[0,4]]"}) ==
         "s.json: /model/edges/0: unknown layer 4; layers are 0 to 3");
   CHECK(outcome_of(layered, {"/model/edges=[[0,1],[1,0]]"}) ==
@@ -421,7 +426,9 @@ TEST_CASE("an order from a file lies beside its scenario, and its faults name th
       outcome("0F0,0B0\n") ==
       "s.json: /model/stages: there are 2 stages, but the schedule has 1 model stages on 1 ranks");
   CHECK(outcome(good, {"/schedule/file=missing.csv"}) ==
-        "missing.csv: cannot open: No such file or directory");
+        "missing.csv: cannot open: No such file or directory; \"missing.csv\" of /schedule/file is "
+        "relative to the folder of " +
+            path);
   CHECK(outcome(good, {"/parallel/pipeline=3"}) ==
         "s.json: /parallel/pipeline: it is 3, but the order has 2 rows");
   CHECK(outcome(good, {"/hardware/devices=3"}) ==

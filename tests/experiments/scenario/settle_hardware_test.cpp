@@ -167,7 +167,7 @@ TEST_CASE("hardware by a file is as if it stood in the catalogue") {
   check_refused(R"({"file": ")" + folder.path("gone.json") + R"("})",
                 folder.path("gone.json") + ": cannot open");
   check_refused(R"({"name": "ideal", "file": "mine.json"})",
-                "s.json: /hardware/file: it stands beside \"name\"; give one of them");
+                "s.json: /hardware/file: it conflicts with \"name\"; give one of them");
   const std::string link = folder.file("link.json", R"({"penstock": 1, "is": "link", "name": "l",
     "summary": "l", "bandwidth_bytes_per_s": {"value": 1, "source": "x"}})");
   check_refused(R"({"file": ")" + link + R"("})",
@@ -187,7 +187,7 @@ TEST_CASE("what contradicts itself is refused with what would be right") {
       R"({"name": "ideal", "device": "p40-24gb"})",
       "s.json: /hardware/device: layers on ideal hardware take the times that they state");
   check_refused(R"({"name": "dgx-1", "device": "p40-24gb"})",
-                "s.json: /hardware/device: it stands beside \"dgx-1\", which brings its device");
+                "s.json: /hardware/device: it conflicts with \"dgx-1\", which has its own device");
   check_refused(R"({"name": "dgx-1", "link": "nvlink-4"})",
                 "s.json: /hardware/link: dgx-1 brings its links; parameters of \"topology\"");
   check_refused(R"({"name": "dgx-1", "bandwidth_bytes_per_s": 1e9})",
@@ -202,7 +202,9 @@ TEST_CASE("what contradicts itself is refused with what would be right") {
                 "s.json: /hardware/profile: ideal hardware takes no times from a profile");
   check_refused(R"({"name": "measured"})",
                 "s.json: /hardware/profile: \"profile\" is missing; measured takes its times");
-  check_refused(R"({"name": "dgx-1", "profile": "gone.json"})", "gone.json: cannot open");
+  check_refused(R"({"name": "dgx-1", "profile": "gone.json"})",
+                "gone.json: cannot open: No such file or directory; \"gone.json\" of "
+                "/hardware/profile is relative to the folder of s.json");
   check_refused(R"({"name": "dgx-1", "efficiency": 0})",
                 "s.json: /hardware/efficiency: 0 does not fit");
   check_refused(R"({"name": "custom", "topology": {"spines": 2}})",

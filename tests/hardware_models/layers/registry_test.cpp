@@ -136,7 +136,7 @@ TEST_CASE("measured: times are in proportion to the examples that they were meas
   const NumbersByName numbers = {{"forward_us", 3},
                                  {"backward_us", 6},
                                  {"at_examples", 4},
-                                 {"kept_bytes", 8},
+                                 {"stash_bytes", 8},
                                  {"parameters", 5}};
   const LayerWork work = work_of("measured", numbers, CellShape{.microbatch = 6});
   CHECK(work.forward_us == 4.5);
@@ -151,14 +151,14 @@ TEST_CASE("measured: times are in proportion to the examples that they were meas
 TEST_CASE("measured: I gives back what W does not read, and leaves it what it made") {
   // Of 12 bytes of 4 examples W reads 5; I adds 3. A cell has twice as many examples.
   const NumbersByName numbers = {{"forward_us", 1},  {"backward_us", 2},  {"at_examples", 4},
-                                 {"kept_bytes", 12}, {"weight_bytes", 5}, {"pending_bytes", 3}};
+                                 {"stash_bytes", 12}, {"weight_bytes", 5}, {"pending_weight_bytes", 3}};
   const LayerWork work = work_of("measured", numbers, CellShape{.microbatch = 8});
   CHECK(work.weight_bytes == 10);
   CHECK(work.pending_weight_bytes == 6);
-  const NumbersByName all = {{"forward_us", 1}, {"backward_us", 2}, {"kept_bytes", 12}};
+  const NumbersByName all = {{"forward_us", 1}, {"backward_us", 2}, {"stash_bytes", 12}};
   CHECK(!work_of("measured", all).weight_bytes);
   CHECK(refused("measured", {{"forward_us", 1}, {"backward_us", 2}, {"weight_bytes", 1}}) ==
-        "/layer/weight_bytes: larger than kept_bytes, of which it is a part");
+        "/layer/weight_bytes: larger than stash_bytes, of which it is a part");
 }
 
 TEST_CASE("measured: a backward is stated whole or in both parts") {

@@ -1,0 +1,49 @@
+#include "experiments/layout/assumptions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "experiments/layout/sizes.hpp"
+#include "experiments/layout/training.hpp"
+
+namespace penstock {
+namespace {
+
+/// A training command leaves the number of data replicas to the number of devices.
+std::string data_note(const Scenario& scenario, const Layout& layout) {
+  const ParallelSection& parallel = scenario.parallel;
+  const std::uint32_t data = layout.degrees.data;
+  if (scenario.hardware.devices && parallel.pipeline) {
+    return fmt::format("data = {}: {} devices over {} per copy of the pipeline", data,
+                       *scenario.hardware.devices, devices_of(layout) / data);
+  }
+  return "data = 1 is assumed, since the command states no number of devices; set "
+         "/hardware/devices or /parallel/data";
+}
+
+bool has_weights(const ModelGraph& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(),
+                     [](const Layer& layer) { return layer.parameter_bytes > 0; });
+}
+
+std::string overlap_note(const Layout& layout) {
+  return layout.memory.zero < 2
+             ? "gradient reduction overlaps with compute; /parallel/overlap_sums=false starts it "
+               "after a rank's last backward"
+             : "ZeRO collectives overlap with compute; with /parallel/overlap_sums=false each "
+               "pass waits for its own";
+}
+
+}  // namespace
+
+std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& layout) {
+  std::vector<std::string> notes;
+  if (!scenario.parallel.data) notes.push_back(data_note(scenario, layout));
+  const bool reduces =
+      shares_weights(layout) && layout.schedule.has_backward() && has_weights(layout.model);
+  if (reduces && !scenario.parallel.overlap_sums) notes.push_back(overlap_note(layout));
+  return notes;
+}
+
+}  // namespace penstock

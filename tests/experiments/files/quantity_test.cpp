@@ -1,0 +1,87 @@
+#include "experiments/files/quantity.hpp"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "sim/base/error.hpp"
+
+namespace penstock::testing {
+namespace {
+
+std::string quantity_refusal(const std::string& text, Measure measure) {
+  try {
+    quantity_of(text, measure);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+nlohmann::json converted_json(const char* text) {
+  nlohmann::json document = nlohmann::json::parse(text);
+  convert_quantities(document);
+  return document;
+}
+
+}  // namespace
+
+TEST_CASE("a quantity is a number with a unit, decimal or binary") {
+  CHECK(quantity_of("64MB", Measure::bytes) == 64e6);
+  CHECK(quantity_of("1GiB", Measure::bytes) == 1073741824.0);
+  CHECK(quantity_of("1.5 KiB", Measure::bytes) == 1536);
+  CHECK(quantity_of("80GiB", Measure::megabytes) == 80 * 1073741824.0 / 1e6);
+  CHECK(quantity_of("2us", Measure::microseconds) == 2);
+  CHECK(quantity_of("0.3ms", Measure::microseconds) == 300);
+  CHECK(quantity_of("7ns", Measure::microseconds) == 0.007);
+  CHECK(quantity_of("3ms", Measure::seconds) == 0.003);
+  CHECK(quantity_of("1e3µs", Measure::milliseconds) == 1);
+  CHECK(quantity_of("2min", Measure::seconds) == 120);
+  CHECK(quantity_of("25GB/s", Measure::bytes_per_s) == 25e9);
+  CHECK(quantity_of("400Gb/s", Measure::bytes_per_s) == 50e9);
+  CHECK(quantity_of("400 Gbit/s", Measure::bytes_per_s) == 50e9);
+  CHECK(quantity_of("-1us", Measure::microseconds) == -1);
+}
+
+TEST_CASE("a quantity without a unit is in that of its measure") {
+  CHECK(quantity_of("1e9", Measure::bytes) == 1e9);
+  CHECK(quantity_of("12", Measure::seconds) == 12);
+}
+
+TEST_CASE("a quantity with another unit, or none at all, is refused with the right ones") {
+  CHECK(quantity_refusal("64Mb", Measure::bytes) ==
+        "\"64Mb\" is not a size: give a number with one of the units B, kB, KB, MB, GB, TB, PB, "
+        "KiB, MiB, "
+        "GiB, TiB, PiB");
+  CHECK(quantity_refusal("2GB", Measure::microseconds) ==
+        "\"2GB\" is not a time: give a number with one of the units ps, ns, us, µs, ms, s, min, h");
+  CHECK(
+      quantity_refusal("25GB", Measure::bytes_per_s).starts_with("\"25GB\" is not a bandwidth: "));
+  CHECK(quantity_refusal("much", Measure::bytes).starts_with("\"much\" is not a size: "));
+  CHECK(quantity_refusal("", Measure::bytes).starts_with("\"\" is not a size: "));
+  CHECK(quantity_refusal("1..2MB", Measure::bytes).starts_with("\"1..2MB\" is not a size: "));
+}
+
+TEST_CASE("the suffix of a key tells its measure") {
+  CHECK(measure_of_key("capacity_bytes") == Measure::bytes);
+  CHECK(measure_of_key("bandwidth_bytes_per_s") == Measure::bytes_per_s);
+  CHECK(measure_of_key("forward_us") == Measure::microseconds);
+  CHECK(measure_of_key("half_at_mb") == Measure::megabytes);
+  CHECK(measure_of_key("timeout_s") == Measure::seconds);
+  CHECK(!measure_of_key("samples_per_s"));
+  CHECK(!measure_of_key("name"));
+  CHECK(!measure_of_key("_us"));
+}
+
+TEST_CASE("quantities of a document become numbers, other texts stay") {
+  CHECK(
+      converted_json(R"({"a_us": "2ms", "b": [{"c_bytes": "1KiB"}], "name": "2ms", "d_us": 3})") ==
+      nlohmann::json::parse(
+          R"({"a_us": 2000, "b": [{"c_bytes": 1024}], "name": "2ms", "d_us": 3})"));
+  CHECK(converted_json(R"({"a_us": "2"})") == nlohmann::json::parse(R"({"a_us": "2"})"));
+  CHECK_THROWS_WITH_AS(converted_json(R"({"a": [{"b_us": "2GB"}]})"),
+                       doctest::Contains("is not a time"), InputError);
+}
+
+}  // namespace penstock::testing
