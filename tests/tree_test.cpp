@@ -78,6 +78,7 @@ const std::map<std::string, Rooms>& rooms() {
          "orders",
          "layout",
          "run",
+         "starter",
          "measured_runs",
          "calibration",
          "studies",
