@@ -40,7 +40,7 @@ std::size_t closest_of(const std::vector<TriedLayout>& tried) {
 Starter find_starter(const StarterRequest& request) {
   const Catalogue catalogue = read_catalogue();
   Starter starter;
-  starter.task = training_task(request, catalogue);
+  starter.task = read_training_task(request, catalogue);
   Trials trials(starter.task, catalogue);
   search_layouts(starter.task, trials);
   if (trials.all().empty()) refuse(starter.task, trials);

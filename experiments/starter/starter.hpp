@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/starter/read_training_task.hpp"
 #include "experiments/starter/training_task.hpp"
 #include "experiments/starter/trials.hpp"
 

@@ -1,4 +1,4 @@
-#include "experiments/starter/training_task.hpp"
+#include "experiments/starter/read_training_task.hpp"
 
 #include <fmt/format.h>
 
@@ -83,7 +83,7 @@ std::string path_seen_from(const std::string& folder, const std::string& path) {
   return real.lexically_relative(fs::weakly_canonical(folder)).string();
 }
 
-TrainingTask training_task(const StarterRequest& request, const Catalogue& catalogue) {
+TrainingTask read_training_task(const StarterRequest& request, const Catalogue& catalogue) {
   if (request.model == "-") {
     throw UsageError("--model -: a scenario names the file of its model; give a file");
   }
