@@ -45,9 +45,9 @@ void add_replicas(const TrainingTask& task, LayoutChoice choice, std::vector<Lay
 
 bool share_batch(const TrainingTask& task, LayoutChoice& choice) {
   const std::uint64_t at_a_time = std::uint64_t{choice.data} * choice.expert * choice.microbatch;
-  if (task.global_batch < at_a_time || task.global_batch % at_a_time != 0) return false;
-  choice.microbatches = static_cast<std::uint32_t>(task.global_batch / at_a_time);
-  return true;
+  const std::uint64_t count = task.global_batch / at_a_time;
+  choice.microbatches = static_cast<std::uint32_t>(count);
+  return count > 0 && count <= most_replica_microbatches && task.global_batch % at_a_time == 0;
 }
 
 std::vector<LayoutChoice> possible_degrees(const TrainingTask& task) {

@@ -89,6 +89,9 @@ TrainingTask read_training_task(const StarterRequest& request, const Catalogue& 
   }
   const bool to_file = goes_to_file(request.output);
   const std::string folder = to_file ? fs::path(request.output).parent_path().string() : "";
+  if (!folder.empty() && !fs::is_directory(folder)) {
+    throw UsageError(fmt::format("{}: cannot write: {} is no folder", request.output, folder));
+  }
   TrainingTask task{.source = to_file ? request.output : "starter",
                     .model = path_seen_from(folder, request.model),
                     .hardware = request.hardware,

@@ -20,8 +20,8 @@ struct StarterRequest {
   std::string output = {};  // the file that the scenario goes to; empty or "-": standard output
 };
 
-/// Reads the model and looks up the machine. Throws UsageError for an unknown machine and for a
-/// model that is not a file, InputError for a model that a scenario refuses.
+/// Reads the model and looks up the machine. Throws UsageError for an unknown machine, a model on
+/// standard input and an output without a folder, InputError for a model that a scenario refuses.
 TrainingTask read_training_task(const StarterRequest& request, const Catalogue& catalogue);
 
 /// A path as a file of `folder` must name it: as it is where it is absolute or `folder` is the

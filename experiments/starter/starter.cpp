@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/starter/degrees.hpp"
 #include "experiments/starter/layout_search.hpp"
 
 namespace penstock {
@@ -31,8 +32,9 @@ std::size_t closest_of(const std::vector<TriedLayout>& tried) {
   if (trials.refusal()) throw *trials.refusal();
   throw UsageError(
       fmt::format("no layout of {} devices divides a global batch of {} into "
-                  "microbatches of {}; give another --global-batch",
-                  task.devices, task.global_batch, task.microbatch));
+                  "microbatches of {}, {} of them per replica at most; give another "
+                  "--global-batch",
+                  task.devices, task.global_batch, task.microbatch, most_replica_microbatches));
 }
 
 }  // namespace

@@ -191,9 +191,12 @@ TEST_CASE("starter: what cannot be is refused with its reason") {
             .starts_with("starter: /hardware/topology: a torus of 4 x 4 x 4 has 64 devices"));
   StarterRequest uneven = request_for("llama-3.1-8b.json", "dgx-h100", 13);
   uneven.global_batch = 6;
+  StarterRequest large = request_for("llama-3.1-8b.json", "dgx-h100", 8);
+  large.global_batch = 1'000'000'000;
+  CHECK(refusal(large).starts_with("no layout of 8 devices divides a global batch of 1000000000"));
   CHECK(refusal(uneven) ==
-        "no layout of 13 devices divides a global batch of 6 into microbatches of 1; give another "
-        "--global-batch");
+        "no layout of 13 devices divides a global batch of 6 into microbatches of 1, 16384 of "
+        "them per replica at most; give another --global-batch");
 }
 
 }  // namespace
