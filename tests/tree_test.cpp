@@ -79,6 +79,7 @@ const std::map<std::string, Rooms>& rooms() {
          "orders",
          "layout",
          "run",
+         "starter",
          "measured_runs",
          "calibration",
          "studies",

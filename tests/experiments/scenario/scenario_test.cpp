@@ -77,6 +77,7 @@ TEST_CASE("unknown keys are refused with those that are known there") {
         "selective_recomputed_bytes, selective_stash_bytes, stash_bytes, workspace_bytes");
   CHECK(scenario_with("/parallel/pipelines=2") ==
         "s.json: /parallel/pipelines: unknown key \"pipelines\"; known: chunks, context, data, "
+        "description, "
         "expert, overlap_sums, pipeline, sequence, tensor");
 }
 

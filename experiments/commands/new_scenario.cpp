@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "experiments/commands/registry.hpp"
+#include "experiments/files/files.hpp"
+#include "experiments/starter/small_starter.hpp"
+#include "experiments/starter/starter.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+struct Options {
+  std::string model;
+  std::string hardware;
+  std::optional<std::uint32_t> devices, sequence, microbatch, global_batch;
+  std::string output;
+};
+
+/// Model, machine and devices go together; the others go with them.
+bool asks_for_layout(const Options& options) {
+  const bool all = !options.model.empty() && !options.hardware.empty() && options.devices;
+  if (all) return true;
+  const bool any = !options.model.empty() || !options.hardware.empty() || options.devices ||
+                   options.sequence || options.microbatch || options.global_batch;
+  if (!any) return false;
+  const char* missing = options.model.empty()      ? "--model"
+                        : options.hardware.empty() ? "--hardware"
+                                                   : "--devices";
+  throw UsageError(fmt::format(
+      "{} is missing; give --model, --hardware and --devices, or none of them", missing));
+}
+
+std::optional<std::uint32_t> checked(const char* option, std::optional<std::uint32_t> value) {
+  constexpr std::uint32_t most = 1'000'000'000;
+  if (!value) return std::nullopt;
+  return within(option, value, most);
+}
+
+StarterRequest request_of(const Options& options) {
+  constexpr std::uint32_t most_devices = 16'384;  // on more, each layout takes long
+  return {.model = options.model,
+          .hardware = options.hardware,
+          .devices = within("--devices", options.devices, most_devices),
+          .sequence = checked("--sequence", options.sequence),
+          .microbatch = checked("--microbatch", options.microbatch),
+          .global_batch = checked("--global-batch", options.global_batch),
+          .output = options.output};
+}
+
+int write_starter(const Options& options) {
+  const std::string path = options.output.empty() ? "-" : options.output;
+  check_outputs({path}, {options.model});
+  if (!asks_for_layout(options)) {
+    write_file(path, small_starter());
+    return ExitCode::done;
+  }
+  const Starter starter = find_starter(request_of(options));
+  if (starter.fastest) write_file(path, starter.tried[*starter.fastest].text);
+  for (const std::string& line : summary_of(starter)) say(line);
+  return starter.fastest ? ExitCode::done : ExitCode::finding;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.option("--model", options->model, "a model's file", "FILE");
+  line.option("--hardware", options->hardware, "a machine; see penstock list hardware", "NAME");
+  line.option("--devices", options->devices, "devices to lay the model out on");
+  line.option("--sequence", options->sequence, "tokens of an example; default 4096 or the file's");
+  line.option("--microbatch", options->microbatch,
+              "examples that a device works on at a time; default: tries 1, 2 and 4");
+  line.option("--global-batch", options->global_batch,
+              "examples of an iteration; default 8 per device, fewer above 128 devices");
+  line.option("-o,--output", options->output, "write the scenario here, not to standard output",
+              "FILE");
+  return [options] { return write_starter(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry new_scenario_entry{
+    .name = "new",
+    .summary = "write a starter scenario: a small one, or a model's fastest layout on a machine",
+    .details =
+        "Alone it writes a small scenario of four stages. With --model, --hardware and\n"
+        "--devices it simulates layouts, drops those that do not fit in memory, and writes\n"
+        "the fastest; stderr says how many were tried, the fastest and the runner-up. Exit 1\n"
+        "and nothing written where none fits.\n"
+        "Tensor groups stay inside a machine. Tried are pipeline, expert and data degrees\n"
+        "that take up the devices, recomputation as far as memory needs it, and for the\n"
+        "fastest also larger microbatches, interleaved-1f1b, zb-h1 and ZeRO off.\n"
+        "The scenario names the model's file as seen from its own folder with -o, else from\n"
+        "the working folder.\n"
+        "\n"
+        "Example: penstock new --model experiments/models/llama-3.1-8b.json \\\n"
+        "           --hardware dgx-h100 --devices 64 -o my.json",
+    .declare = declare,
+};
+
+}  // namespace penstock

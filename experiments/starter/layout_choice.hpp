@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace penstock {
+
+/// One way to lay out a training: degrees, batch, order, and what is kept in memory.
+struct LayoutChoice {
+  std::uint32_t tensor = 1;
+  std::uint32_t pipeline = 1;
+  std::uint32_t expert = 1;
+  std::uint32_t data = 1;
+  std::uint32_t chunks = 1;        // stages a rank
+  std::uint32_t microbatch = 1;    // examples that a device works on at a time
+  std::uint32_t microbatches = 1;  // of one replica in an iteration
+  std::uint32_t zero = 0;
+  std::string schedule = "1f1b";
+  std::string recompute = "none";
+
+  /// Whether several devices hold the same weights.
+  bool has_replicas() const { return data > 1 || expert > 1; }
+  friend bool operator==(const LayoutChoice&, const LayoutChoice&) = default;
+};
+
+/// "tensor 2, pipeline 4, data 8, 1f1b, 64 microbatches of 1, full recomputation, ZeRO-1".
+std::string text_of(const LayoutChoice& choice);
+
+}  // namespace penstock

@@ -1,0 +1,92 @@
+#include "experiments/starter/layout_search.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "experiments/starter/degrees.hpp"
+
+namespace penstock {
+namespace {
+
+/// Degrees whose other settings are varied.
+constexpr std::size_t most_varied = 8;
+
+/// Tries a layout with more and more recomputation, each of which takes more time, until it fits.
+/// Where weights alone do not, none will.
+std::optional<std::size_t> lightest_that_fits(LayoutChoice choice, Trials& trials) {
+  for (const char* mode : {"none", "selective", "full"}) {
+    choice.recompute = mode;
+    const auto tried = trials.simulate(choice);
+    if (!tried || !trials[*tried].weights_fit) return std::nullopt;
+    if (trials[*tried].fits()) return tried;
+  }
+  return std::nullopt;
+}
+
+/// Takes another layout for the present one where that is faster.
+void take_faster(std::optional<std::size_t> other, const Trials& trials, std::size_t& present) {
+  if (other && trials[*other].samples_per_s > trials[present].samples_per_s) present = *other;
+}
+
+void vary_microbatch(const TrainingTask& task, Trials& trials, std::size_t& present) {
+  if (task.microbatch_given) return;
+  for (const std::uint32_t times : {2U, 4U}) {
+    LayoutChoice choice = trials[present].layout;
+    choice.microbatch = times * task.microbatch;
+    if (share_batch(task, choice)) take_faster(lightest_that_fits(choice, trials), trials, present);
+  }
+}
+
+void vary_schedule(Trials& trials, std::size_t& present) {
+  const LayoutChoice plain = trials[present].layout;
+  if (plain.pipeline == 1) return;
+  LayoutChoice interleaved = plain;
+  interleaved.schedule = "interleaved-1f1b";
+  interleaved.chunks = 2;
+  take_faster(lightest_that_fits(interleaved, trials), trials, present);
+  LayoutChoice split = plain;
+  split.schedule = "zb-h1";
+  take_faster(lightest_that_fits(split, trials), trials, present);
+}
+
+void leave_out_zero(Trials& trials, std::size_t& present) {
+  LayoutChoice choice = trials[present].layout;
+  if (choice.zero == 0) return;
+  choice.zero = 0;
+  const auto tried = trials.simulate(choice);
+  if (tried && trials[*tried].fits()) take_faster(tried, trials, present);
+}
+
+/// Varies the other settings of a layout, one after the other; what is faster stays.
+void vary(const TrainingTask& task, Trials& trials, std::size_t present) {
+  vary_microbatch(task, trials, present);
+  vary_schedule(trials, present);
+  leave_out_zero(trials, present);
+}
+
+/// With all layers recomputed each layout needs the least memory that it can do with.
+void find_least_memory(const std::vector<LayoutChoice>& degrees, Trials& trials) {
+  for (LayoutChoice choice : degrees) {
+    choice.recompute = "full";
+    trials.simulate(choice);
+  }
+}
+
+}  // namespace
+
+void search_layouts(const TrainingTask& task, Trials& trials) {
+  const std::vector<LayoutChoice> degrees = possible_degrees(task);
+  std::vector<std::size_t> fitting;
+  for (const LayoutChoice& choice : degrees) {
+    if (const auto tried = lightest_that_fits(choice, trials)) fitting.push_back(*tried);
+  }
+  if (fitting.empty()) return find_least_memory(degrees, trials);
+  std::stable_sort(fitting.begin(), fitting.end(), [&](std::size_t a, std::size_t b) {
+    return trials[a].samples_per_s > trials[b].samples_per_s;
+  });
+  fitting.resize(std::min(fitting.size(), most_varied));
+  for (const std::size_t tried : fitting) vary(task, trials, tried);
+}
+
+}  // namespace penstock

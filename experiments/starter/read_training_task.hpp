@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "experiments/catalogue/catalogue.hpp"
+#include "experiments/starter/training_task.hpp"
+
+namespace penstock {
+
+/// What a starter is asked for.
+struct StarterRequest {
+  std::string model;     // a file of any format that a scenario reads
+  std::string hardware;  // a machine of the catalogue
+  std::uint32_t devices = 1;
+  std::optional<std::uint32_t> sequence = {};
+  std::optional<std::uint32_t> microbatch = {};
+  std::optional<std::uint32_t> global_batch = {};
+  std::string output = {};  // the file that the scenario goes to; empty or "-": standard output
+};
+
+/// Reads the model and looks up the machine. Throws UsageError for an unknown machine, a model on
+/// standard input and an output without a folder, InputError for a model that a scenario refuses.
+TrainingTask read_training_task(const StarterRequest& request, const Catalogue& catalogue);
+
+/// A path as a file of `folder` must name it: as it is where it is absolute or `folder` is the
+/// working folder.
+std::string path_seen_from(const std::string& folder, const std::string& path);
+
+}  // namespace penstock
