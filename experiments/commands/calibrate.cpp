@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <ctime>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "experiments/calibration/calibration.hpp"
@@ -10,6 +11,8 @@
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
+#include "experiments/long_work/interruption.hpp"
+#include "experiments/long_work/progress.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "validate/store/profile_store.hpp"
@@ -40,30 +43,53 @@ CalibrationRequest request_of(const Options& options) {
   return request;
 }
 
-std::string added_text(const std::string& path, const std::vector<RowId>& rows) {
-  return fmt::format("{} rows were added to {}", rows.size(), path);
-}
-
 std::string now() { return utc_text(std::time(nullptr)); }
 
-/// What can be wrong with them is so before anything takes time.
+/// Wrong paths are refused before anything takes time.
 void check_files(const Options& options) {
   if (options.profile == "-") throw UsageError("-o -: a profile store is a file");
   check_outputs({options.profile, options.report, options.plot}, {options.layers_of});
   if (!options.plot.empty()) picture_format(options.plot);
 }
 
+/// Makes a store that does not exist, so that what is wrong with it is known before anything is
+/// measured. A store that was made is removed again unless rows are kept.
+std::optional<UnfinishedFile> prepared_store(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  std::optional<UnfinishedFile> made;
+  if (!std::filesystem::exists(path)) made.emplace(path);
+  const InterruptsWait until_closed;
+  const ProfileStore checked(path, ProfileStore::Access::create);
+  return made;
+}
+
+void keep_rows(const std::string& path, const Calibration& calibration) {
+  const InterruptsWait until_closed;
+  ProfileStore store(path, ProfileStore::Access::create);
+  const std::size_t rows = store.add(profile_rows(calibration, now())).size();
+  say(fmt::format("added {} rows to {}", rows, path));
+}
+
+Calibration measure(const Options& options, const CalibrationRequest& request) {
+  auto store = prepared_store(options.profile);
+  ProgressBar bar;
+  CalibrationWatch watch{.on_progress = bar.callback()};
+  if (!options.profile.empty()) {
+    watch.on_kernels = [&](const Calibration& so_far) {
+      bar.erase();
+      keep_rows(options.profile, so_far);
+      if (store) store->keep();
+    };
+  }
+  return calibrate(*find_named(backend_entries(), options.backend), request, watch);
+}
+
 int run_calibration(const Options& options) {
   check_files(options);
-  const CalibrationRequest request = request_of(options);
-  std::optional<ProfileStore> store;
-  if (!options.profile.empty()) store.emplace(options.profile, ProfileStore::Access::create);
-  const BackendEntry& backend = *find_named(backend_entries(), options.backend);
-  const Calibration calibration = calibrate(backend, request);
+  const Calibration calibration = measure(options, request_of(options));
   const nlohmann::ordered_json document = calibration_json(calibration);
   const std::string text = calibration_text(calibration);
   fmt::print("{}", options.json ? printed(document) : text);
-  if (store) say(added_text(options.profile, store->add(profile_rows(calibration, now()))));
   if (!options.report.empty()) write_file(options.report, text);
   if (!options.plot.empty()) {
     write_file(options.plot,

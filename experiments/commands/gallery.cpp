@@ -6,6 +6,8 @@
 
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
+#include "experiments/files/output_file.hpp"
+#include "experiments/long_work/progress.hpp"
 #include "experiments/results/run_picture.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
@@ -19,6 +21,21 @@ struct Options {
   std::optional<std::uint32_t> microbatches;
 };
 
+/// All pictures, or none.
+void draw_all(const std::string& folder, const std::vector<Exhibit>& exhibits) {
+  ProgressBar bar;
+  const OnProgress on_progress = bar.callback();
+  std::vector<OutputFile> files;
+  for (const Exhibit& exhibit : exhibits) {
+    files.emplace_back(resolve(folder, exhibit.name + ".svg"))
+        .write(draw_run(PictureFormat::svg, *exhibit.result.plan, exhibit.result.timeline,
+                        exhibit.result.title));
+    files.back().close();
+    if (on_progress) on_progress("pictures", files.size(), exhibits.size());
+  }
+  publish_together(files);
+}
+
 int show(const Options& options) {
   const Gallery all =
       gallery(within("--ranks", options.ranks.value_or(4), Limits::ranks / 4),
@@ -26,12 +43,7 @@ int show(const Options& options) {
   for (const std::string& why : all.left_out) say("left out: " + why);
   if (all.exhibits.empty()) throw UsageError("no schedule suits these sizes");
   fmt::print("{}", gallery_table(all.exhibits));
-  if (options.output.empty()) return ExitCode::done;
-  for (const Exhibit& exhibit : all.exhibits) {
-    write_file(resolve(options.output, exhibit.name + ".svg"),
-               draw_run(PictureFormat::svg, *exhibit.result.plan, exhibit.result.timeline,
-                        exhibit.result.title));
-  }
+  if (!options.output.empty()) draw_all(options.output, all.exhibits);
   return ExitCode::done;
 }
 
