@@ -60,7 +60,7 @@ class PipelineRuns {
   std::optional<std::string> measure_within(const Pipeline& pipeline, std::size_t left,
                                             Measurement& measured) {
     const auto backend = backend_.make(pipeline.job);
-    environment = backend->environment();
+    if (environment.empty()) environment = backend->environment();
     auto outcome = measure(*backend, pipeline.job, plan_for(pipeline.job, left));
     if (const auto* halt = std::get_if<Standstill>(&outcome)) return halt->text;
     measured = std::get<Measurement>(std::move(outcome));
@@ -88,15 +88,22 @@ class PipelineRuns {
 };
 
 PipelineRuns run_pipelines(const BackendEntry& backend, const std::vector<PipelineCase>& cases,
-                           const Calibration& so_far, double budget_s) {
+                           Calibration& so_far, const CalibrationWatch& watch) {
+  const CalibrationRequest& request = so_far.request;
+  const double budget_s = (1 - kernel_share) * request.budget_s;
   PipelineRuns runs(backend, budget_s);
   const auto count = static_cast<std::uint32_t>(cases.size());
   std::size_t left = count;
   // In a random order: what drifts must not look like a difference of schedules.
-  for (const std::uint32_t i : shuffled(so_far.request.bootstrap.seed, "runs", 0, count)) {
+  for (const std::uint32_t i : shuffled(request.bootstrap.seed, "runs", 0, count)) {
     if (auto pipeline = pipeline_of(cases[i], so_far.kernels)) runs.run(std::move(*pipeline), left);
+    const bool is_known = so_far.environment.empty() && !runs.environment.empty();
+    so_far.environment = runs.environment;
+    if (is_known && watch.on_kernels) watch.on_kernels(so_far);
     --left;
+    if (watch.on_progress) watch.on_progress("pipelines", count - left, count);
   }
+  if (runs.environment.empty() && watch.on_kernels) watch.on_kernels(so_far);
   std::sort(runs.runs.begin(), runs.runs.end(), [](const PipelineRun& a, const PipelineRun& b) {
     return std::tie(a.pipeline.part, a.pipeline.name) < std::tie(b.pipeline.part, b.pipeline.name);
   });
@@ -109,26 +116,46 @@ double median_retest(const std::vector<PipelinePrediction>& predictions) {
   return median(std::move(all));
 }
 
-/// Why the errors say more of the noise than of the model.
+/// Why errors are those of the machine rather than of the model.
 std::optional<std::string> noise_of(const Calibration& calibration) {
   constexpr double steady_retest = 0.05;
   if (calibration.canary.deviation > steady_deviation) {
-    return fmt::format(
-        "a fixed piece of work took {:.0f} % more or less than usual half of the time",
-        100 * calibration.canary.deviation);
+    return fmt::format("the duration of a fixed piece of work has a median deviation of {:.0f} %",
+                       100 * calibration.canary.deviation);
   }
   if (calibration.retest > steady_retest) {
-    return fmt::format("runs were {:.1f} % from themselves, more than {:.0f} %",
+    return fmt::format("repeated runs differ by {:.1f} %, more than {:.0f} %",
                        100 * calibration.retest, 100 * steady_retest);
   }
   return std::nullopt;
 }
 
-/// The points of a sweep, and behind them layers that were asked for.
+/// The points of a sweep, then the layers of the request.
 std::vector<SweepPoint> with(const std::vector<KernelPoint>& layers,
                              std::vector<SweepPoint> points) {
   for (const KernelPoint& layer : layers) points.push_back({.kernel = layer});
   return points;
+}
+
+/// Measures kernels and the layers of the request, and fits the kernels.
+void sweep_kernels(Calibration& result, const CalibrationWatch& watch) {
+  const CalibrationRequest& request = result.request;
+  const std::uint64_t seed = request.bootstrap.seed;
+  const std::vector<SweepPoint> points = sweep_points(seed);
+  SweepLimits limits{.seconds = kernel_share * request.budget_s};
+  if (watch.on_progress) {
+    limits.on_sample = [&](std::uint64_t done, std::uint64_t total) {
+      watch.on_progress("kernel samples", done, total);
+    };
+  }
+  result.kernel_split = split_hash(points);
+  result.swept = sweep(with(request.layers, points), seed, limits);
+  const auto asked = result.swept.points.begin() + static_cast<std::ptrdiff_t>(points.size());
+  result.layers.assign(asked, result.swept.points.end());
+  result.swept.points.erase(asked, result.swept.points.end());
+  result.canary = spread_of(result.swept.canary_ns);
+  result.clock = spread_of(result.swept.clock_ns);
+  result.kernels = calibrate_kernels(result.swept, request.bootstrap);
 }
 
 std::size_t trained_on(const std::vector<PipelineRun>& runs) {
@@ -139,28 +166,17 @@ std::size_t trained_on(const std::vector<PipelineRun>& runs) {
 
 }  // namespace
 
-Calibration calibrate(const BackendEntry& backend, const CalibrationRequest& request) {
+Calibration calibrate(const BackendEntry& backend, const CalibrationRequest& request,
+                      const CalibrationWatch& watch) {
   Calibration result{.backend = std::string(backend.name), .request = request};
-  const std::uint64_t seed = request.bootstrap.seed;
   const std::vector<PipelineCase> cases =
-      pipeline_cases(seed, most_ranks(backend), backend.runs_layers);
-  const std::vector<SweepPoint> points = sweep_points(seed);
-  result.kernel_split = split_hash(points);
-  result.swept =
-      sweep(with(request.layers, points), seed, {.seconds = kernel_share * request.budget_s});
-  const auto asked = result.swept.points.begin() + static_cast<std::ptrdiff_t>(points.size());
-  result.layers.assign(asked, result.swept.points.end());
-  result.swept.points.erase(asked, result.swept.points.end());
-  result.canary = spread_of(result.swept.canary_ns);
-  result.clock = spread_of(result.swept.clock_ns);
-  result.kernels = calibrate_kernels(result.swept, request.bootstrap);
-
+      pipeline_cases(request.bootstrap.seed, most_ranks(backend), backend.runs_layers);
   result.pipeline_split = split_hash(cases);
-  PipelineRuns runs = run_pipelines(backend, cases, result, (1 - kernel_share) * request.budget_s);
-  result.environment = std::move(runs.environment);
+  sweep_kernels(result, watch);
+  PipelineRuns runs = run_pipelines(backend, cases, result, watch);
   result.left_out = std::move(runs.left_out);
   if (trained_on(runs.runs) < least_trained) {
-    result.noise = fmt::format("{} pipelines of those to train on ran cleanly; {} are needed",
+    result.noise = fmt::format("{} training pipelines ran cleanly; {} are needed",
                                trained_on(runs.runs), least_trained);
     return result;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/long_work/progress.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/calibration/kernel_model.hpp"
 #include "validate/calibration/pipeline_calibration.hpp"
@@ -18,7 +20,7 @@ namespace penstock {
 /// How a calibration is to be made.
 struct CalibrationRequest {
   double budget_s = 20;
-  std::vector<KernelPoint> layers = {};  // to measure beside
+  std::vector<KernelPoint> layers = {};  // measured in addition
   BootstrapPlan bootstrap;
 };
 
@@ -28,29 +30,38 @@ struct LeftOut {
   std::string why;
 };
 
-/// What kernels of this machine take, what actions of a run take beyond that, and how far
-/// predictions from these are off.
+/// Durations of kernels on this machine, the additional time of actions in a run, and the errors of
+/// predictions from both.
 struct Calibration {
   std::string backend;
   CalibrationRequest request;
   std::map<std::string, std::string> environment;
-  std::uint64_t kernel_split = 0;  // hashes of who was trained on and who was not
+  std::uint64_t kernel_split = 0;  // hashes of what was trained on and what was held out
   std::uint64_t pipeline_split = 0;
 
   Sweep swept;
-  std::vector<SweptPoint> layers;  // that were asked for
+  std::vector<SweptPoint> layers;  // of the request
   std::vector<KernelCalibration> kernels;
   PipelineCalibration pipelines;
   std::vector<LeftOut> left_out;
-  SampleSpread canary;               // of a fixed piece of work, all through the sweep
+  SampleSpread canary;               // of a fixed piece of work, throughout the sweep
   SampleSpread clock;                // of the readings of a clock around an action, nanoseconds
-  double retest = 0;                 // how far runs are from themselves: the median
-  std::optional<std::string> noise;  // why nothing can be said of the errors
+  double retest = 0;                 // median error of repeated runs against each other
+  std::optional<std::string> noise;  // why the errors are inconclusive
+};
+
+/// Called while a calibration goes on. Each may be empty.
+struct CalibrationWatch {
+  OnProgress on_progress = {};
+  /// Once kernels and layers are measured and the environment is known, before most pipelines run:
+  /// what is kept here survives an interrupt.
+  std::function<void(const Calibration& so_far)> on_kernels = {};
 };
 
 /// Measures kernels, then pipelines on a backend, and fits. Throws std::runtime_error where the
-/// backend runs none of the pipelines here.
-Calibration calibrate(const BackendEntry& backend, const CalibrationRequest& request);
+/// backend runs none of the pipelines on this machine.
+Calibration calibrate(const BackendEntry& backend, const CalibrationRequest& request,
+                      const CalibrationWatch& watch = {});
 
 /// The document of `calibrate --json`.
 nlohmann::ordered_json calibration_json(const Calibration& calibration);

@@ -12,6 +12,7 @@
 
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_input.hpp"
+#include "experiments/files/plain_text.hpp"
 #include "hardware_models/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -68,37 +69,32 @@ void check_item(const json& document, const std::string& is) {
                    fmt::format("\"{}\" is the name of a cost model; choose another", name));
 }
 
-/// Folders where users may keep files of their own.
-std::vector<std::string> folders() {
-  std::vector<std::string> all{std::string(source_catalogue())};
-  const auto variable = [](const char* name) -> std::string {
-    const char* value = std::getenv(name);
-    return value == nullptr ? "" : value;
-  };
-  const std::string home = variable("HOME");
-  std::string config = variable("XDG_CONFIG_HOME");
-  if (config.empty() && !home.empty()) config = home + "/.config";
-  if (!config.empty()) all.push_back(config + "/penstock/catalogue");
-  return all;
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
 }
 
-/// Those that $PENSTOCK_CATALOGUE names, which must be there.
+/// Where a user keeps files, which need not exist; empty without a home.
+std::string user_folder() {
+  constexpr const char* hardware = "/penstock/hardware";
+  if (const std::string data = variable("XDG_DATA_HOME"); !data.empty()) return data + hardware;
+  const std::string home = variable("HOME");
+  return home.empty() ? "" : home + "/.local/share" + hardware;
+}
+
+/// The folders of $PENSTOCK_HARDWARE, which must exist.
 std::vector<std::string> stated_folders() {
   std::vector<std::string> all;
-  const char* value = std::getenv("PENSTOCK_CATALOGUE");
-  std::string_view rest = value == nullptr ? "" : value;
-  while (!rest.empty()) {
-    const std::size_t colon = std::min(rest.find(':'), rest.size());
-    if (colon > 0) all.emplace_back(rest.substr(0, colon));
-    rest.remove_prefix(std::min(colon + 1, rest.size()));
+  const std::string value = variable("PENSTOCK_HARDWARE");
+  for (std::string_view rest = value; !rest.empty();) {
+    const std::string_view folder = take_until(rest, ':');
+    if (!folder.empty()) all.emplace_back(folder);
   }
   for (const std::string& folder : all) {
     std::error_code ignored;
     if (fs::is_directory(folder, ignored)) continue;
-    throw InputError(
-        fmt::format("{}: it is no folder; PENSTOCK_CATALOGUE must name folders, with "
-                    "colons between them",
-                    folder));
+    throw InputError(fmt::format(
+        "{}: not a folder; PENSTOCK_HARDWARE takes folders separated by colons", folder));
   }
   return all;
 }
@@ -112,21 +108,21 @@ std::vector<std::string> json_files(const std::string& folder) {
     files.push_back(at->path().string());
   }
   if (error && error != std::errc::no_such_file_or_directory) {
-    throw InputError(fmt::format("{}: cannot read this folder: {}", folder, error.message()));
+    throw InputError(fmt::format("{}: cannot read the folder: {}", folder, error.message()));
   }
   std::sort(files.begin(), files.end());
   return files;
 }
 
-/// Lays the files of a folder over what is there.
+/// Adds the files of a folder; they replace items of the same name.
 void add_folder(Catalogue& catalogue, const std::string& folder) {
   Catalogue own;
   for (const std::string& path : json_files(folder)) {
     CatalogueItem item = read_catalogue_file(path);
     const auto [first, is_new] = own.try_emplace(item.name, std::move(item));
     if (is_new) continue;
-    throw in_file(path, InputError("/name", fmt::format("\"{}\" is the name of {} too; each file "
-                                                        "of a folder needs its own",
+    throw in_file(path, InputError("/name", fmt::format("\"{}\" is already the name of {}; names "
+                                                        "are unique within a folder",
                                                         first->first, first->second.source)));
   }
   for (auto& [name, item] : own) catalogue[name] = std::move(item);
@@ -153,9 +149,10 @@ Catalogue read_catalogue() {
   Catalogue catalogue;
   for (const BuiltInFile& file : built_in_catalogue()) {
     CatalogueItem item = parse_catalogue_file(std::string(file.text), std::string(file.name));
+    item.built_in = true;
     catalogue[item.name] = std::move(item);
   }
-  for (const std::string& folder : folders()) add_folder(catalogue, folder);
+  if (const std::string folder = user_folder(); !folder.empty()) add_folder(catalogue, folder);
   for (const std::string& folder : stated_folders()) add_folder(catalogue, folder);
   return catalogue;
 }

@@ -11,19 +11,20 @@ namespace penstock {
 
 /// One device, link or machine, as its file describes it.
 struct CatalogueItem {
-  std::string source;  // the file, for error texts
+  std::string source;  // the file
   std::string is;      // "device", "link" or "machine"
   std::string name;
   std::string summary;
   std::string text;  // the whole file, JSON that fits the schema
+  bool built_in = false;
 };
 
 /// Items by name.
 using Catalogue = std::map<std::string, CatalogueItem, std::less<>>;
 
-/// What is compiled in, and over it the *.json of the source tree's own folder, of
-/// $XDG_CONFIG_HOME/penstock/catalogue and of each folder of $PENSTOCK_CATALOGUE; of one name the
-/// last counts. Throws InputError with the file's name in front.
+/// The built-in files, then the *.json of $XDG_DATA_HOME/penstock/hardware (without the variable
+/// ~/.local/share/penstock/hardware) and of each folder of $PENSTOCK_HARDWARE. Of items with the
+/// same name the last one counts. Throws InputError with the file's name in front.
 Catalogue read_catalogue();
 
 /// One file. Throws InputError with its name in front.
@@ -60,8 +61,6 @@ struct BuiltInFile {
   std::string_view text;
 };
 std::span<const BuiltInFile> built_in_catalogue();
-/// Where these files stood.
-std::string_view source_catalogue();
 /// The schema file, as shipped: one definition for each kind of item.
 std::string_view catalogue_schema();
 

@@ -61,7 +61,7 @@ ordered_json catalogue_json(const Catalogue& catalogue) {
                      {"summary", item.summary},
                      {"is", is},
                      {"numbers", numbers_of(catalogue, item)},
-                     {"file", item.source},
+                     {"file", item.built_in ? "built in" : item.source},
                      {"facts", facts_of(item)}});
     }
   }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <ctime>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "experiments/calibration/calibration.hpp"
@@ -11,6 +12,8 @@
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
+#include "experiments/long_work/interruption.hpp"
+#include "experiments/long_work/progress.hpp"
 #include "experiments/profiles/added_rows.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -45,7 +48,7 @@ CalibrationRequest request_of(const Options& options) {
 
 std::string now() { return utc_text(std::time(nullptr)); }
 
-/// What can be wrong with them is so before anything takes time.
+/// Wrong paths are refused before anything takes time.
 void check_files(const Options& options) {
   if (options.profile == "-") throw UsageError("-o -: a profile store is a file");
   check_outputs({options.profile, options.report, options.plot}, {options.layers_of});
@@ -53,18 +56,56 @@ void check_files(const Options& options) {
   options_of(options.look);
 }
 
+/// Makes a store that does not exist, so that what is wrong with it is known before anything is
+/// measured. A store that was made is removed again unless rows are kept.
+std::optional<UnfinishedFile> prepared_store(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  std::optional<UnfinishedFile> made;
+  if (!std::filesystem::exists(path)) made.emplace(path);
+  const InterruptsWait until_closed;
+  const ProfileStore checked(path, ProfileStore::Access::create);
+  return made;
+}
+
+std::vector<RowId> keep_rows(const std::string& path, const Calibration& calibration) {
+  const InterruptsWait until_closed;
+  ProfileStore store(path, ProfileStore::Access::create);
+  std::vector<RowId> rows = store.add(profile_rows(calibration, now()));
+  say(fmt::format("added {} rows to {}", rows.size(), path));
+  return rows;
+}
+
+/// What was measured, and the rows that the store got for it.
+struct Measured {
+  Calibration calibration;
+  std::vector<RowId> rows;
+};
+
+Measured measure(const Options& options, const CalibrationRequest& request) {
+  auto store = prepared_store(options.profile);
+  ProgressBar bar;
+  std::vector<RowId> rows;
+  CalibrationWatch watch{.on_progress = bar.callback()};
+  if (!options.profile.empty()) {
+    watch.on_kernels = [&](const Calibration& so_far) {
+      bar.erase();
+      rows = keep_rows(options.profile, so_far);
+      if (store) store->keep();
+    };
+  }
+  Calibration calibration =
+      calibrate(*find_named(backend_entries(), options.backend), request, watch);
+  return {std::move(calibration), std::move(rows)};
+}
+
 int run_calibration(const Options& options) {
   check_files(options);
-  const CalibrationRequest request = request_of(options);
-  std::optional<ProfileStore> store;
-  if (!options.profile.empty()) store.emplace(options.profile, ProfileStore::Access::create);
-  const BackendEntry& backend = *find_named(backend_entries(), options.backend);
-  const Calibration calibration = calibrate(backend, request);
+  const auto [calibration, rows] = measure(options, request_of(options));
   nlohmann::ordered_json document = calibration_json(calibration);
   std::string text = calibration_text(calibration);
-  if (store) {
-    const std::vector<RowId> ids = store->add(profile_rows(calibration, now()));
-    const JudgedRows added = judged_rows(*store, ids, today_here());
+  if (!options.profile.empty()) {
+    const ProfileStore store(options.profile);
+    const JudgedRows added = judged_rows(store, rows, today_here());
     document["store"] = added_rows_json(added);
     text += "\n" + added_rows_text(added);
   }

@@ -13,6 +13,8 @@
 #include "experiments/commands/picture_files.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
+#include "experiments/files/output_file.hpp"
+#include "experiments/long_work/progress.hpp"
 #include "experiments/results/run_picture.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
@@ -36,12 +38,19 @@ void make_folder(const std::string& path) {
                                fault ? fault.message() : "there is a file of that name"));
 }
 
+/// All pictures, or none.
 void draw_exhibits(const Options& options, const std::vector<Exhibit>& exhibits) {
+  ProgressBar bar;
+  const OnProgress on_progress = bar.callback();
+  std::vector<OutputFile> files;
   for (const Exhibit& exhibit : exhibits) {
-    write_file(resolve(options.output, exhibit.name + ".svg"),
-               draw_run(PictureFormat::svg, *exhibit.result.plan, exhibit.result.timeline,
+    files.emplace_back(resolve(options.output, exhibit.name + ".svg"))
+        .write(draw_run(PictureFormat::svg, *exhibit.result.plan, exhibit.result.timeline,
                         exhibit.result.title, options_of(options.look)));
+    files.back().close();
+    if (on_progress) on_progress("pictures", files.size(), exhibits.size());
   }
+  publish_together(files);
 }
 
 int show(const Options& options) {

@@ -23,7 +23,7 @@
 namespace penstock {
 namespace {
 
-/// What can be listed: each kind as a JSON array of objects with a name, a summary and more.
+/// Each kind that can be listed is a JSON array of objects with a name, a summary and more.
 template <class Entry>
 ordered_json names_and_summaries(std::span<const Entry* const> entries) {
   ordered_json all = ordered_json::array();
@@ -68,12 +68,12 @@ ordered_json policies() {
 ordered_json partitioners() { return names_and_summaries(partitioner_entries()); }
 ordered_json cost_models() { return names_and_summaries(cost_model_entries()); }
 
-/// What an entry takes: each parameter with what it is when it is not given.
+/// The parameters of an entry, with their defaults.
 template <class Parameter>
 ordered_json parameters_of(std::span<const Parameter> parameters) {
   ordered_json all = ordered_json::array();
   for (const Parameter& parameter : parameters) {
-    // Some mean something of their own when they are not given: these have no number to show.
+    // A default that is not a number means that the entry chooses: there is none to show.
     const bool shown = parameter.otherwise && !std::isnan(*parameter.otherwise);
     all.push_back({{"name", parameter.name},
                    {"summary", parameter.summary},
@@ -93,7 +93,7 @@ ordered_json layers() {
   return all;
 }
 
-/// Cost models, what the catalogue has, and kinds of topology.
+/// Cost models, the items of the catalogue, and kinds of topology.
 ordered_json hardware() {
   ordered_json all = cost_models();
   for (ordered_json& model : all) model["is"] = "cost model";
@@ -107,7 +107,7 @@ ordered_json hardware() {
   return all;
 }
 
-/// With what each does by its defaults to normal values.
+/// With what each does with its defaults to normally distributed values.
 ordered_json codecs() {
   ordered_json all = ordered_json::array();
   const std::vector<float> values = draw_values({}, std::size_t{1} << 14, 1);
@@ -139,7 +139,7 @@ ordered_json collectives() {
   return all;
 }
 
-/// With what is in the way of running anything on this machine.
+/// With the reason why a backend cannot run on this machine, if there is one.
 ordered_json backends() {
   ordered_json all = ordered_json::array();
   for (const BackendEntry* entry : backend_entries()) {
@@ -177,7 +177,7 @@ std::string option_text(const ordered_json& option) {
   return line + fmt::format(", default {}", option["default"].get<double>());
 }
 
-/// The name and what else is told of an entry, one line each.
+/// Each entry: its name and summary in one line, and a line for each further fact.
 void print_lines(const ordered_json& entries) {
   std::size_t width = 0;
   for (const ordered_json& entry : entries) {
@@ -188,6 +188,7 @@ void print_lines(const ordered_json& entries) {
     const std::string is = entry.contains("is") ? text(entry["is"]) + ": " : "";
     const std::string numbers = entry.contains("numbers") ? "; " + text(entry["numbers"]) : "";
     fmt::print("{:<{}}  {}{}{}\n", text(entry["name"]), width, is, text(entry["summary"]), numbers);
+    if (entry.contains("file")) fmt::print("{:{}}  file: {}\n", "", width, text(entry["file"]));
     if (entry.contains("obstacle") && entry["obstacle"].is_string()) {
       fmt::print("{:{}}  not here: {}\n", "", width, text(entry["obstacle"]));
     }

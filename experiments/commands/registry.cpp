@@ -4,8 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <system_error>
 
 #include "experiments/files/nearest.hpp"
 #include "experiments/version.hpp"
@@ -21,6 +23,11 @@ int report_error(const std::string& text, int code) {
   std::fflush(stdout);
   say("error: " + text);
   return code;
+}
+
+/// As other outputs that cannot be written.
+std::string output_error(const std::system_error& error) {
+  return fmt::format("standard output: cannot write: {}", error.code().message());
 }
 
 /// CLI11 ends its texts with advice of its own; the first line says it.
@@ -167,7 +174,7 @@ int run_program(int argc, const char* const* argv) {
       line.answer_help("penstock");
     }
     const int code = parse_and_run(app, argc, argv, commands);
-    if (std::fflush(stdout) != 0) throw UsageError("cannot write to standard output");
+    if (std::fflush(stdout) != 0) throw std::system_error(errno, std::generic_category());
     return code;
   } catch (const UsageError& error) {
     return report_error(error.what(), ExitCode::wrong_usage);
@@ -175,6 +182,9 @@ int run_program(int argc, const char* const* argv) {
     return report_error(error.what(), ExitCode::wrong_input);
   } catch (const std::bad_alloc&) {
     return report_error("there is not enough memory for this", ExitCode::machine_cannot);
+  } catch (const std::system_error& error) {
+    return report_error(std::ferror(stdout) == 0 ? error.what() : output_error(error),
+                        ExitCode::machine_cannot);
   } catch (const std::exception& error) {
     return report_error(error.what(), ExitCode::machine_cannot);
   }

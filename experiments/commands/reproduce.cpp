@@ -8,6 +8,7 @@
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
 #include "experiments/files/table.hpp"
+#include "experiments/long_work/progress.hpp"
 #include "experiments/reproduction/report.hpp"
 #include "experiments/reproduction/row_simulation.hpp"
 #include "experiments/reproduction/row_values.hpp"
@@ -70,15 +71,17 @@ int print_all(const Options& options) {
   nlohmann::ordered_json documents = nlohmann::ordered_json::array();
   std::string markdown;
   bool met = true;
+  ProgressBar bar;
   for (const std::string& name : options.papers) {
     const Paper paper = read_paper(file_of(name));
-    const Reproduction reproduction = reproduce(paper, other_rows(options, paper));
+    const Reproduction reproduction = reproduce(paper, other_rows(options, paper), bar.callback());
     met = met && reproduction.met();
     for (auto& row : summary_rows(name_of(name), paper, reproduction)) summary.push_back(row);
     text += (text.empty() ? "" : "\n") + reproduction_text(paper, reproduction);
     markdown += (markdown.empty() ? "" : "\n") + reproduction_markdown(paper, reproduction);
     documents.push_back(reproduction_json(paper, reproduction));
   }
+  bar.erase();
   if (!options.output.empty()) write_file(options.output, markdown);
   if (options.json) {
     fmt::print("{}", printed(documents.size() == 1 ? documents[0] : documents));

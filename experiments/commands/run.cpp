@@ -11,8 +11,10 @@
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
+#include "experiments/files/output_file.hpp"
 #include "experiments/formats/chrome_trace.hpp"
 #include "experiments/formats/torch_csv.hpp"
+#include "experiments/long_work/progress.hpp"
 #include "experiments/results/chakra_files.hpp"
 #include "experiments/results/result_json.hpp"
 #include "experiments/results/result_table.hpp"
@@ -80,14 +82,22 @@ void write_order(const std::string& path, const Schedule& order) {
   write_file(path, csv.text);
 }
 
-void write_chakra(const std::string& prefix, const RunResult& result) {
-  for (const std::string& missing : write_chakra_files(prefix, result)) {
-    say("Chakra traces: " + missing);
-  }
+void write_trace(const std::string& path, const RunResult& result, const OnProgress& on_progress) {
+  OutputFile file(path);
+  write_chrome_trace(
+      *result.plan, result.costs, result.timeline, result.title,
+      [&](std::string_view piece) { file.write(piece); }, on_progress);
+  file.publish();
+}
+
+void write_chakra(const std::string& prefix, const RunResult& result, ProgressBar& bar) {
+  const std::vector<std::string> all_missing = write_chakra_files(prefix, result, bar.callback());
+  bar.erase();
+  for (const std::string& missing : all_missing) say("Chakra traces: " + missing);
 }
 
 /// A run that did not finish has nothing to draw.
-void write_outputs(const Options& options, RunResult& result) {
+void write_outputs(const Options& options, RunResult& result, ProgressBar& bar) {
   if (!result.plan) {
     if (!outputs_of(options).empty() || !options.chakra.empty()) {
       say("the run did not finish: nothing was drawn or written");
@@ -99,13 +109,12 @@ void write_outputs(const Options& options, RunResult& result) {
     memory_peaks(*result.plan, result.costs, result.timeline, &result.timeline.memory);
   }
   if (!options.trace.empty()) {
-    write_file(options.trace,
-               chrome_trace(*result.plan, result.costs, result.timeline, result.title));
+    write_trace(options.trace, result, bar.callback());
   }
   if (!options.timeline.empty()) {
     write_file(options.timeline, write_timeline(*result.plan, result.timeline, result.title));
   }
-  if (!options.chakra.empty()) write_chakra(options.chakra, result);
+  if (!options.chakra.empty()) write_chakra(options.chakra, result, bar);
   write_pictures(options.pictures, result);
 }
 
@@ -124,12 +133,15 @@ int run_scenario(const Options& options) {
   outputs_of(options);  // refuses a wrong call before the work is done
   const std::uint32_t repeat = options.repeat ? within("--repeat", options.repeat, most_draws) : 0;
   const Scenario scenario = read_scenario(options.scenario, options.settings);
-  RunResult result = run(settle(scenario, {.allows_stale = options.allow_stale}),
-                         {.engine = engine_of(options), .repeat = repeat});
+  ProgressBar bar;
+  RunResult result =
+      run(settle(scenario, {.allows_stale = options.allow_stale}),
+          {.engine = engine_of(options), .repeat = repeat, .on_progress = bar.callback()});
   for (Finding& finding : unmet_expectations(scenario.expect, result)) {
     result.findings.push_back(std::move(finding));
   }
-  write_outputs(options, result);
+  write_outputs(options, result, bar);
+  bar.erase();
   if (report_wanted(options)) {
     fmt::print("{}",
                options.json ? printed(result_json(result)) : result_table(result, options.report));

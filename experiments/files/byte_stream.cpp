@@ -19,7 +19,7 @@ std::FILE* open(const std::string& path) {
   if (path == "-") return ::fdopen(::dup(STDIN_FILENO), "rb");
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
-    throw InputError("it is a folder; a file is needed");
+    throw InputError("is a folder, not a file");
   }
   return std::fopen(path.c_str(), "rb");
 }

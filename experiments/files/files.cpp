@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "experiments/files/gzip.hpp"
+#include "experiments/files/output_file.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
@@ -48,42 +49,13 @@ bool is_endless(std::FILE* file) {
   return S_ISCHR(facts.st_mode) && ::isatty(::fileno(file)) == 0;
 }
 
-void write_all(std::FILE* file, const std::string& path, std::string_view content) {
-  if (std::fwrite(content.data(), 1, content.size(), file) != content.size() ||
-      std::fflush(file) != 0) {
-    throw UsageError(fmt::format("{}: cannot write: {}", path, reason()));
-  }
-}
-
-/// Removes a temporary file unless it got its final name.
-class Temporary {
- public:
-  explicit Temporary(std::string path) : path_(std::move(path)) {}
-  Temporary(const Temporary&) = delete;
-  Temporary& operator=(const Temporary&) = delete;
-  ~Temporary() {
-    std::error_code ignored;
-    if (!renamed_) fs::remove(path_, ignored);
-  }
-  void rename_to(const std::string& path) {
-    std::error_code error;
-    fs::rename(path_, path, error);
-    if (error) throw UsageError(fmt::format("{}: cannot write: {}", path, error.message()));
-    renamed_ = true;
-  }
-
- private:
-  std::string path_;
-  bool renamed_ = false;
-};
-
 }  // namespace
 
 std::string read_file(const std::string& path) {
   try {
     if (path == "-") return read_all(stdin);
     std::error_code ignored;
-    if (fs::is_directory(path, ignored)) throw InputError("it is a folder; a file is needed");
+    if (fs::is_directory(path, ignored)) throw InputError("is a folder, not a file");
     const File file(std::fopen(path.c_str(), "rb"));
     if (!file) throw InputError("cannot open: " + reason());
     if (is_endless(file.get())) throw InputError("it is a device; a file is needed");
@@ -96,26 +68,9 @@ std::string read_file(const std::string& path) {
 }
 
 void write_file(const std::string& path, std::string_view content) {
-  if (path == "-") return write_all(stdout, "standard output", content);
-  std::string packed;
-  if (path.ends_with(".gz")) {
-    packed = gzip(content);
-    content = packed;
-  }
-  // A device such as /dev/null has no place beside it for a temporary file, and needs none.
-  std::error_code ignored;
-  const bool special = fs::exists(path, ignored) && !fs::is_regular_file(path, ignored);
-  // Through a symbolic link, what it leads to is replaced, not the link.
-  const fs::path canonical = fs::weakly_canonical(path, ignored);
-  const std::string place = canonical.empty() ? path : canonical.string();
-  const std::string target = special ? path : fmt::format("{}.{}.tmp", place, ::getpid());
-  File file(std::fopen(target.c_str(), "wb"));
-  if (!file) throw UsageError(fmt::format("{}: cannot write: {}", path, reason()));
-  if (special) return write_all(file.get(), path, content);
-  Temporary temporary(target);
-  write_all(file.get(), path, content);
-  file.reset();
-  temporary.rename_to(place);
+  OutputFile file(path);
+  file.write(content);
+  file.publish();
 }
 
 namespace {

@@ -13,8 +13,7 @@ namespace penstock {
 /// Limits::input_file_bytes.
 std::string read_file(const std::string& path);
 
-/// Writes a file whole or not at all: to a temporary name beside it, renamed at the end. A path
-/// that ends in .gz is packed; "-" is standard output. Throws UsageError when that fails.
+/// Writes a file whole or not at all, as OutputFile does; "-" is standard output.
 void write_file(const std::string& path, std::string_view content);
 
 /// Throws UsageError where two outputs are one file, or one is an input, whatever they are called.

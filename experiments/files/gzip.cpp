@@ -24,28 +24,53 @@ uInt part_of(std::size_t size) { return static_cast<uInt>(std::min(size, std::si
 
 }  // namespace
 
-std::string gzip(std::string_view content) {
+struct GzipWriter::State {
   z_stream stream{};
+  std::vector<char> packed = std::vector<char>(block);
+};
+
+void GzipWriter::Close::operator()(State* state) const {
+  deflateEnd(&state->stream);
+  delete state;
+}
+
+GzipWriter::GzipWriter() : state_(new State) {
   constexpr int usual_memory = 8;
-  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip_window, usual_memory,
+  if (deflateInit2(&state_->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip_window, usual_memory,
                    Z_DEFAULT_STRATEGY) != Z_OK) {
     throw std::bad_alloc();
   }
-  const std::unique_ptr<z_stream, decltype(&deflateEnd)> ended(&stream, deflateEnd);
-  std::string file;
-  for (int answer = Z_OK; answer != Z_STREAM_END;) {
-    if (stream.avail_in == 0) {
-      stream.next_in = bytes_of(content.data());
-      stream.avail_in = part_of(content.size());
-      content.remove_prefix(stream.avail_in);
-    }
-    const std::size_t before = file.size();
-    file.resize(before + block);
-    stream.next_out = bytes_of(file.data() + before);
+}
+
+/// Hands on what zlib has packed, until it wants more content, or to the end of the file.
+void GzipWriter::pack(bool last, const Sink& sink) {
+  z_stream& stream = state_->stream;
+  int answer = Z_OK;
+  do {
+    stream.next_out = bytes_of(state_->packed.data());
     stream.avail_out = block;
-    answer = deflate(&stream, content.empty() ? Z_FINISH : Z_NO_FLUSH);
-    file.erase(file.size() - stream.avail_out);
+    answer = deflate(&stream, last ? Z_FINISH : Z_NO_FLUSH);
+    sink({state_->packed.data(), block - stream.avail_out});
+  } while (last ? answer != Z_STREAM_END : stream.avail_out == 0);
+}
+
+void GzipWriter::write(std::string_view content, const Sink& sink) {
+  while (!content.empty()) {
+    state_->stream.next_in = bytes_of(content.data());
+    state_->stream.avail_in = part_of(content.size());
+    content.remove_prefix(state_->stream.avail_in);
+    pack(/*last=*/false, sink);
   }
+}
+
+void GzipWriter::finish(const Sink& sink) { pack(/*last=*/true, sink); }
+
+std::string gzip(std::string_view content) {
+  std::string file;
+  const auto append = [&](std::string_view packed) { file += packed; };
+  GzipWriter writer;
+  writer.write(content, append);
+  writer.finish(append);
   return file;
 }
 
@@ -75,8 +100,8 @@ void GzipReader::fill() {
 void GzipReader::fail() const {
   const char* const reason = state_->stream.msg;
   throw InputError(name_.empty()
-                       ? "it is no intact gzip file"
-                       : fmt::format("it is no intact gzip file: {}: {}", name_,
+                       ? "corrupt gzip file"
+                       : fmt::format("corrupt gzip file: {}: {}", name_,
                                      reason == nullptr ? "compressed data error" : reason));
 }
 
@@ -94,7 +119,7 @@ std::size_t GzipReader::read(char* to, std::size_t most) {
       state_->ended = stream.avail_in == 0;
       inflateReset(&stream);
     } else if (answer == Z_BUF_ERROR && no_more) {
-      throw InputError("it is a gzip file that was cut off");
+      throw InputError("truncated gzip file");
     } else if (answer != Z_OK && answer != Z_BUF_ERROR) {
       fail();
     }

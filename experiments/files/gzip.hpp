@@ -12,6 +12,26 @@ namespace penstock {
 /// The content of a .gz file. Equal contents give equal files: no time is written into them.
 std::string gzip(std::string_view content);
 
+/// Packs content that comes in pieces; how it is cut into them does not change the file.
+class GzipWriter {
+ public:
+  using Sink = std::function<void(std::string_view packed)>;
+
+  GzipWriter();
+  void write(std::string_view content, const Sink& sink);
+  /// Once, behind all content.
+  void finish(const Sink& sink);
+
+ private:
+  struct State;
+  struct Close {
+    void operator()(State* state) const;
+  };
+  void pack(bool last, const Sink& sink);
+
+  std::unique_ptr<State, Close> state_;
+};
+
 /// Unpacks a gzip file while it is read, its members one after the other. zlib's own `gzread` would
 /// take whatever follows a member and is none, such as one with a damaged head, for the end.
 class GzipReader {

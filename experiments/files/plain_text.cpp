@@ -98,9 +98,9 @@ std::string_view checked_text(std::string_view text) {
     if (rest.front() == '\n') ++line;
     const std::size_t size = character_size(rest);
     if (size == 0) {
-      throw InputError(fmt::format("line {}", line),
-                       fmt::format("the byte 0x{:02X} belongs to no text; a UTF-8 text is needed",
-                                   static_cast<unsigned char>(rest.front())));
+      throw InputError(
+          fmt::format("line {}", line),
+          fmt::format("byte 0x{:02X} is not UTF-8 text", static_cast<unsigned char>(rest.front())));
     }
     rest.remove_prefix(size);
   }

@@ -30,7 +30,7 @@ class ThreadNumbers {
  public:
   ThreadNumbers(std::uint32_t ranks, const TraceEvents& trace) {
     std::array<std::uint32_t, slice_kinds> most{1, 0, 0};
-    for (const auto& lanes : trace.lanes) {
+    for (const auto& lanes : trace.lanes()) {
       for (std::size_t kind = 0; kind < slice_kinds; ++kind) {
         most[kind] = std::max(most[kind], lanes[kind]);
       }
@@ -58,13 +58,16 @@ std::string_view tensor_name(Pass transfer) {
   return activation ? "activation" : transfer == Pass::gather_weights ? "weights" : "gradient";
 }
 
+/// What is collected before it is written.
+constexpr std::size_t piece_bytes = std::size_t{1} << 18;
+
 class Writer {
  public:
-  Writer(const Plan& plan, const Costs& costs, const TraceEvents& trace);
+  Writer(const Plan& plan, const Costs& costs, const TraceEvents& trace, const TextSink& sink);
 
   void write_rank(std::uint32_t rank);
   void write(const TraceEvent& event);
-  std::string finish(const Timeline& timeline, std::string_view title);
+  void finish(const Timeline& timeline, std::string_view title);
 
  private:
   template <class... Values>
@@ -84,19 +87,26 @@ class Writer {
   const TraceEvents& trace_;
   ThreadNumbers threads_;
   bool several_stages_;
+  const TextSink& sink_;
+  bool first_ = true;
   std::string out_ = R"({"displayTimeUnit":"ns","traceEvents":[)";
 };
 
-Writer::Writer(const Plan& plan, const Costs& costs, const TraceEvents& trace)
+Writer::Writer(const Plan& plan, const Costs& costs, const TraceEvents& trace, const TextSink& sink)
     : plan_(plan),
       costs_(costs),
       trace_(trace),
       threads_(plan.ranks, trace),
-      several_stages_(some_rank_has_several_stages(plan)) {}
+      several_stages_(some_rank_has_several_stages(plan)),
+      sink_(sink) {}
 
 void Writer::open(std::string_view phase, std::uint32_t rank, std::uint32_t thread) {
-  append("{}\n{{\"ph\":\"{}\",\"pid\":{},\"tid\":{}", out_.back() == '[' ? "" : ",", phase, rank,
-         thread);
+  if (out_.size() > piece_bytes) {
+    sink_(out_);
+    out_.clear();
+  }
+  append("{}\n{{\"ph\":\"{}\",\"pid\":{},\"tid\":{}", first_ ? "" : ",", phase, rank, thread);
+  first_ = false;
 }
 
 /// Metadata has no time: viewers refuse negative ones and would count others as part of the run.
@@ -107,7 +117,7 @@ void Writer::write_metadata(std::string_view name, std::uint32_t rank, std::uint
 }
 
 void Writer::write_lanes(std::uint32_t rank, TraceKind kind, std::string_view name) {
-  std::uint32_t count = trace_.lanes[rank][static_cast<std::size_t>(kind)];
+  std::uint32_t count = trace_.lanes()[rank][static_cast<std::size_t>(kind)];
   if (kind == TraceKind::compute) count = std::max(count, 1U);
   for (std::uint32_t lane = 0; lane < count; ++lane) {
     const std::uint32_t thread = threads_.of(kind, lane);
@@ -185,23 +195,31 @@ void Writer::write_counter(const TraceEvent& event, std::string_view name, std::
          unit, event.value);
 }
 
-std::string Writer::finish(const Timeline& timeline, std::string_view title) {
+void Writer::finish(const Timeline& timeline, std::string_view title) {
   append("\n],\"otherData\":{{\"title\":{},\"schedule\":{},\"plan_hash\":\"{:016x}\"",
          json_text(title), json_text(plan_.schedule), plan_hash(plan_));
   append(",\"makespan_us\":{},\"iteration\":{},\"environment\":{}}}}}\n",
          text_us(makespan(plan_, timeline)), timeline.iteration, json_text(timeline.environment));
-  return std::move(out_);
+  sink_(out_);
 }
 
 }  // namespace
 
-std::string chrome_trace(const Plan& plan, const Costs& costs, const Timeline& timeline,
-                         std::string_view title) {
-  const TraceEvents trace = trace_events(plan, timeline);
-  Writer writer(plan, costs, trace);
+void write_chrome_trace(const Plan& plan, const Costs& costs, const Timeline& timeline,
+                        std::string_view title, const TextSink& sink,
+                        const OnProgress& on_progress) {
+  const TraceEvents trace(plan, timeline);
+  Writer writer(plan, costs, trace, sink);
   for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) writer.write_rank(rank);
-  for (const TraceEvent& event : trace.events) writer.write(event);
-  return writer.finish(timeline, title);
+  std::uint64_t written = 0;
+  trace.for_each([&](const TraceEvent& event) {
+    constexpr std::uint64_t reported = 4096;
+    if (++written % reported == 0 && on_progress) {
+      on_progress("events", written, trace.about_events());
+    }
+    writer.write(event);
+  });
+  writer.finish(timeline, title);
 }
 
 constinit extern const FormatEntry chrome_trace_entry{

@@ -1,8 +1,9 @@
 #pragma once
 
-#include <string>
 #include <string_view>
 
+#include "experiments/files/output_file.hpp"
+#include "experiments/long_work/progress.hpp"
 #include "sim/costs/costs.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/timeline/timeline.hpp"
@@ -19,7 +20,10 @@ namespace penstock {
 /// Times are in microseconds and exact to the nanosecond. Viewers count in nanoseconds and round
 /// begin and duration on their own, which would make slices overlap that only touch; so begin and
 /// end are rounded here, each once.
-std::string chrome_trace(const Plan& plan, const Costs& costs, const Timeline& timeline,
-                         std::string_view title);
+///
+/// The text goes to `sink` in pieces, so that a large run needs little memory.
+void write_chrome_trace(const Plan& plan, const Costs& costs, const Timeline& timeline,
+                        std::string_view title, const TextSink& sink,
+                        const OnProgress& on_progress = {});
 
 }  // namespace penstock

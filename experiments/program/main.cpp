@@ -1,4 +1,5 @@
 #include "experiments/commands/registry.hpp"
+#include "experiments/long_work/interruption.hpp"
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -12,5 +13,6 @@ int main(int argc, char** argv) {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   mallopt(M_TOP_PAD, 16 << 20);
 #endif
+  penstock::end_on_interrupt();
   return penstock::run_program(argc, argv);
 }

@@ -18,7 +18,8 @@ InputError in_table(const TableCase& of, const std::string& what) {
 }
 
 TableCase fitted_case(const TableCase& judged, const Judgement& judgement) {
-  return {judged.paper, fitted_table(judged.paper, judged.table, judgement), judged.catalogue};
+  return {judged.paper, fitted_table(judged.paper, judged.table, judgement), judged.catalogue,
+          judged.progress};
 }
 
 /// Those of some rows that constants of a group are fitted to.

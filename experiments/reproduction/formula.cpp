@@ -16,11 +16,23 @@ std::string known(const Names& names) {
   return text.empty() ? "no names" : text;
 }
 
-double evaluate(const std::string& formula, const Names& names) {
+mu::Parser new_parser() {
   mu::Parser parser;
   parser.DefineFun("ceil", [](double value) { return std::ceil(value); });
   parser.DefineFun("floor", [](double value) { return std::floor(value); });
-  for (const auto& [name, value] : names) parser.DefineConst(name, value);
+  return parser;
+}
+
+/// Making a parser takes longer than most formulas, so each thread keeps one; nothing of a formula
+/// stays in it. Of the names only those are defined that may occur.
+double evaluate(const std::string& formula, const Names& names) {
+  static const mu::valmap_type usual = new_parser().GetConst();
+  thread_local mu::Parser parser = new_parser();
+  parser.ClearConst();
+  for (const auto& [name, value] : usual) parser.DefineConst(name, value);
+  for (const auto& [name, value] : names) {
+    if (formula.find(name) != std::string::npos) parser.DefineConst(name, value);
+  }
   parser.SetExpr(formula);
   return parser.Eval();
 }
@@ -34,11 +46,11 @@ double value_of(const std::string& formula, const Names& names) {
   try {
     value = evaluate(formula, names);
   } catch (const mu::ParserError& error) {
-    throw InputError("", fmt::format("the formula \"{}\" does not come out: {} It may name {}",
-                                     formula, error.GetMsg(), known(names)));
+    throw InputError("", fmt::format("the formula \"{}\" is invalid: {} Known names: {}", formula,
+                                     error.GetMsg(), known(names)));
   }
   if (std::isfinite(value)) return value;
-  throw InputError("", fmt::format("the formula \"{}\" comes to no finite number", formula));
+  throw InputError("", fmt::format("the formula \"{}\" is not a finite number", formula));
 }
 
 }  // namespace penstock

@@ -121,16 +121,41 @@ bool Reproduction::met() const {
   return true;
 }
 
-Reproduction reproduce(const Paper& paper, const std::optional<OtherRows>& other) {
+namespace {
+
+/// The rows that are judged; none of a table that is left out.
+const std::vector<PaperRow>* judged_rows(const PaperTable& table,
+                                         const std::optional<OtherRows>& other) {
+  if (!other) return &table.rows;
+  return other->table == table.name ? &other->rows : nullptr;
+}
+
+RowProgress expected_rows(const Paper& paper, const std::optional<OtherRows>& other,
+                          const OnProgress& on_progress) {
+  RowProgress progress(on_progress);
+  for (const PaperTable& table : paper.tables) {
+    const auto* rows = judged_rows(table, other);
+    if (rows == nullptr) continue;
+    for (const Judgement& judgement : table.judgements) progress.expect(judgement, rows->size());
+  }
+  return progress;
+}
+
+}  // namespace
+
+Reproduction reproduce(const Paper& paper, const std::optional<OtherRows>& other,
+                       const OnProgress& on_progress) {
   const Catalogue catalogue = read_catalogue();
+  RowProgress progress = expected_rows(paper, other, on_progress);
   Reproduction reproduction;
   for (const PaperTable& table : paper.tables) {
     ReproducedTable& reproduced = reproduction.tables.emplace_back();
-    if (other && other->table != table.name) continue;
-    const TableCase of{paper, table, catalogue};
+    const auto* rows = judged_rows(table, other);
+    if (rows == nullptr) continue;
+    const TableCase of{paper, table, catalogue, &progress};
     for (const Judgement& judgement : table.judgements) {
-      reproduced.judgements.push_back(
-          Judging(of, judgement, other ? other->rows : table.rows).run());
+      progress.begin_judgement();
+      reproduced.judgements.push_back(Judging(of, judgement, *rows).run());
     }
   }
   return reproduction;

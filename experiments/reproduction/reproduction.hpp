@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/long_work/progress.hpp"
 #include "experiments/reproduction/paper.hpp"
 #include "experiments/reproduction/reproduced_rows.hpp"
 
@@ -16,6 +17,7 @@ struct OtherRows {
 };
 
 /// Fits what is to be fitted, simulates every row and judges it. Throws InputError.
-Reproduction reproduce(const Paper& paper, const std::optional<OtherRows>& other = std::nullopt);
+Reproduction reproduce(const Paper& paper, const std::optional<OtherRows>& other = std::nullopt,
+                       const OnProgress& on_progress = {});
 
 }  // namespace penstock

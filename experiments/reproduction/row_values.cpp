@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "experiments/files/files.hpp"
-#include "experiments/reproduction/parallel.hpp"
+#include "experiments/long_work/parallel.hpp"
 #include "experiments/reproduction/row_simulation.hpp"
 #include "sim/base/error.hpp"
 
@@ -93,13 +93,20 @@ std::vector<std::vector<RowValues>> row_values(const TableCase& table, const Row
   const NeededRows needed = needed_rows(table, rows, others);
   const std::size_t count = needed.rows.size();
   std::vector<std::vector<RowValues>> all(choices.size(), std::vector<RowValues>(count));
-  in_parallel(choices.size() * count, [&](std::size_t number) {
+  const auto simulate = [&](std::size_t number) {
     const std::size_t choice = number / count, row = number % count;
     const RowCase one{table.paper, table.table, needed.rows[row], choices[choice],
                       &table.catalogue};
     const SimulatedRow simulated = simulate_row(one);
     all[choice][row] = {published_by(one), simulated.value, simulated.finding};
-  });
+  };
+  if (table.progress == nullptr) {
+    in_parallel(choices.size() * count, simulate);
+  } else {
+    in_parallel(choices.size() * count, simulate,
+                [&](std::size_t done) { table.progress->of_batch(done); });
+    table.progress->end_batch(choices.size() * count);
+  }
   for (std::vector<RowValues>& values : all) {
     values = seen_from_references(table, needed, std::move(values));
   }

@@ -6,6 +6,7 @@
 #include "experiments/catalogue/catalogue.hpp"
 #include "experiments/reproduction/formula.hpp"
 #include "experiments/reproduction/paper.hpp"
+#include "experiments/reproduction/row_progress.hpp"
 
 namespace penstock {
 
@@ -14,6 +15,7 @@ struct TableCase {
   const Paper& paper;
   const PaperTable& table;
   const Catalogue& catalogue;
+  RowProgress* progress = nullptr;
 };
 
 /// Both values of a row, as they are compared.

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "experiments/files/files.hpp"
+#include "experiments/files/output_file.hpp"
 #include "experiments/files/table.hpp"
 #include "experiments/formats/chakra.hpp"
 #include "sim/base/error.hpp"
@@ -16,8 +16,8 @@ void check_number_of_files(const ExecutionTrace& trace) {
   const std::uint64_t files = std::uint64_t{trace.replicas} * trace.ranks.size();
   if (files <= most_chakra_files) return;
   throw UsageError(fmt::format(
-      "--chakra: {} ranks in {} data replicas would be {} files; {} are the most, so fewer data "
-      "replicas are right",
+      "--chakra: {} ranks in {} data replicas need {} files, more than {}; use fewer data "
+      "replicas",
       trace.ranks.size(), trace.replicas, files, most_chakra_files));
 }
 
@@ -131,16 +131,25 @@ std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionT
   return all;
 }
 
-std::vector<std::string> write_chakra_files(const std::string& prefix, const RunResult& result) {
+std::vector<std::string> write_chakra_files(const std::string& prefix, const RunResult& result,
+                                            const OnProgress& on_progress) {
   const ExecutionTrace trace = execution_trace(*result.plan, result.costs, result.demand);
   check_number_of_files(trace);
+  const std::uint64_t devices = std::uint64_t{trace.replicas} * trace.ranks.size();
+  std::vector<OutputFile> files;
+  const auto add = [&](const std::string& path, const std::string& content) {
+    files.emplace_back(path).write(content);
+    files.back().close();
+    if (on_progress) on_progress("files", files.size(), devices);
+  };
   for (std::uint32_t replica = 0; replica < trace.replicas; ++replica) {
     for (Rank rank : Numbers<Rank>(result.plan->ranks)) {
-      write_file(chakra_path(prefix, trace_device(trace, replica, rank)),
-                 chakra_trace(*result.plan, trace, replica, rank));
+      add(chakra_path(prefix, trace_device(trace, replica, rank)),
+          chakra_trace(*result.plan, trace, replica, rank));
     }
   }
-  if (trace.has_collectives()) write_file(chakra_groups_path(prefix), chakra_groups(trace));
+  if (trace.has_collectives()) add(chakra_groups_path(prefix), chakra_groups(trace));
+  publish_together(files);
   return not_in_traces(result, trace);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "experiments/formats/traces/execution_trace.hpp"
+#include "experiments/long_work/progress.hpp"
 #include "experiments/run/run.hpp"
 
 namespace penstock {
@@ -21,10 +22,11 @@ std::string chakra_groups_path(std::string_view prefix);
 bool is_chakra_path(std::string_view prefix, std::string_view path);
 
 /// Writes the Chakra execution traces of a run, which must have a plan: one file a device, and the
-/// process groups where collectives need them. Each file is written whole or not at all. Returns
-/// what of the run they do not carry, a sentence each. Throws UsageError for too many files, and
-/// where one cannot be written.
-std::vector<std::string> write_chakra_files(const std::string& prefix, const RunResult& result);
+/// process groups where collectives need them. All of them are written, or none. Returns what of
+/// the run they do not carry, a sentence each. Throws UsageError for too many files and for paths
+/// where none can be written, std::runtime_error for a full disk.
+std::vector<std::string> write_chakra_files(const std::string& prefix, const RunResult& result,
+                                            const OnProgress& on_progress = {});
 
 /// What of a run its traces do not carry, a sentence each; nothing where they carry it all.
 std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionTrace& trace);

@@ -20,6 +20,7 @@ std::string draw_run(PictureFormat format, const Plan& plan, const Timeline& tim
       {.title = title,
        .subtitle = fmt::format("step time {} {}, bubble {}", time_text(end, unit), unit.name,
                                percent_text(all == 0 ? 0 : to_us(idle.total()) / all)),
+       .options = options,
        .explanation = explanation});
 }
 

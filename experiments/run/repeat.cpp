@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+
+#include "experiments/long_work/parallel.hpp"
 
 namespace penstock {
 namespace {
@@ -41,13 +44,17 @@ void find_mean(Distribution& distribution) {
 }  // namespace
 
 std::vector<std::optional<Time>> makespans_of_draws(std::uint32_t count, bool vary,
-                                                    const MakespanOf& makespan_of) {
-  std::vector<std::optional<Time>> makespans;
+                                                    const MakespanOf& makespan_of,
+                                                    const OnProgress& on_progress) {
   // Draws without anything to draw are all the same.
   const std::uint32_t different = vary ? count : std::min(count, 1U);
-  for (std::uint32_t number = 0; number < different; ++number) {
-    makespans.push_back(makespan_of(number));
-  }
+  std::vector<std::optional<Time>> makespans(different);
+  std::function<void(std::size_t)> on_done;
+  if (on_progress) on_done = [&](std::size_t done) { on_progress("draws", done, different); };
+  in_parallel(
+      different,
+      [&](std::size_t draw) { makespans[draw] = makespan_of(static_cast<std::uint32_t>(draw)); },
+      on_done);
   if (different < count) makespans.resize(count, makespans.front());
   return makespans;
 }

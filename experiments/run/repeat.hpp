@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/long_work/progress.hpp"
 #include "sim/base/time.hpp"
 
 namespace penstock {
@@ -15,12 +16,14 @@ namespace penstock {
 /// The most draws of one run.
 constexpr std::uint32_t most_draws = 1'000'000;
 
-/// Runs a draw; nothing when it does not finish.
+/// Runs a draw; nothing when it does not finish. Called by several threads at once.
 using MakespanOf = std::function<std::optional<Time>(std::uint32_t draw)>;
 
-/// The makespans of draws 0 to count - 1, in order; all that of the first unless they vary.
+/// The makespans of draws 0 to count - 1, in order, simulated on all cores; all that of the first
+/// unless they vary.
 std::vector<std::optional<Time>> makespans_of_draws(std::uint32_t count, bool vary,
-                                                    const MakespanOf& makespan_of);
+                                                    const MakespanOf& makespan_of,
+                                                    const OnProgress& on_progress = {});
 
 /// How the makespans of many draws are distributed.
 struct Distribution {

@@ -77,7 +77,8 @@ std::optional<Finding> run_order(const Simulation& simulation, const Schedule& o
   if (options.repeat > 0) {
     result.repeated = distribution_of(makespans_of_draws(
         options.repeat, result.layout.chance.varies(),
-        [&](std::uint32_t draw) { return simulation.makespan_of_draw(priced, draw); }));
+        [&](std::uint32_t draw) { return simulation.makespan_of_draw(priced, draw); },
+        options.on_progress));
   }
   result.plan = std::move(drawn.plan);
   result.costs = std::move(drawn.costs);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "experiments/long_work/progress.hpp"
 #include "experiments/run/simulation.hpp"
 
 namespace penstock {
@@ -9,7 +10,8 @@ namespace penstock {
 /// How to run a scenario.
 struct RunOptions {
   Engine engine = Engine::automatic;
-  std::uint32_t repeat = 0;  // how many draws to make for a distribution; 0: none
+  std::uint32_t repeat = 0;     // how many draws to make for a distribution; 0: none
+  OnProgress on_progress = {};  // of these draws
 };
 
 }  // namespace penstock

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <utility>
 
@@ -37,6 +39,15 @@ double warm_sample(const Sampler& sampler) {
   return sampler();
 }
 
+/// How many samples a sweep takes that goes on at the same rate, in whole rounds.
+std::uint64_t expected_samples(std::uint64_t taken, double elapsed_s, std::uint32_t points,
+                               const SweepLimits& limits) {
+  const double in_time = static_cast<double>(taken) * limits.seconds / std::max(elapsed_s, 1e-9);
+  const double rounds =
+      std::clamp<double>(std::ceil(in_time / points), limits.least_rounds, limits.most_rounds);
+  return std::max(taken, static_cast<std::uint64_t>(rounds) * points);
+}
+
 std::string text_of(const KernelPoint& point) {
   return fmt::format("{} {} {} {}", point.kernel, point.pass, point.shape, point.condition);
 }
@@ -64,11 +75,15 @@ Sweep sweep(const std::vector<SweepPoint>& points, std::uint64_t seed, const Swe
   const Sampler clock = *sampler_of({"clock", "", "", "solo"});
   const std::int64_t begin = steady_ns();
   const auto elapsed_s = [begin] { return 1e-9 * static_cast<double>(steady_ns() - begin); };
+  std::uint64_t taken = 0;
   while (swept.rounds < limits.most_rounds &&
          (swept.rounds < limits.least_rounds || elapsed_s() < limits.seconds)) {
     const auto count = static_cast<std::uint32_t>(points.size());
     for (const std::uint32_t i : shuffled(seed, "sweep", swept.rounds, count)) {
       swept.points[i].samples_ns.push_back(warm_sample(samplers[i]));
+      ++taken;
+      if (limits.on_sample)
+        limits.on_sample(taken, expected_samples(taken, elapsed_s(), count, limits));
     }
     swept.canary_ns.push_back(warm_sample(canary));
     swept.clock_ns.push_back(clock());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct SweepLimits {
   double seconds = 5;
   std::uint32_t least_rounds = 8;  // of which a quarter is dropped
   std::uint32_t most_rounds = 25;
+  /// Called with how many samples were taken of how many, as far as time tells. May be empty.
+  std::function<void(std::uint64_t done, std::uint64_t total)> on_sample = {};
 };
 
 /// Takes one sample of each point a round, in another random order each time, so that whatever

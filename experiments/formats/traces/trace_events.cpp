@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
+#include <limits>
 #include <queue>
 #include <tuple>
 #include <utility>
@@ -54,30 +54,6 @@ class Lanes {
   SmallestFirst<std::uint32_t> free_;
 };
 
-/// A value of a rank over time, as counter events: one on each change, the last of each moment.
-class Counter {
- public:
-  explicit Counter(TraceKind kind) : kind_(kind) {}
-
-  void set(std::uint32_t rank, Time at, std::uint64_t value) {
-    if (!events_.empty() && events_.back().rank == rank && events_.back().at == at) {
-      events_.back().value = value;
-    } else {
-      events_.push_back({.at = at, .kind = kind_, .rank = rank, .value = value});
-    }
-  }
-  void append_to(std::vector<TraceEvent>& all) const {
-    std::unique_copy(events_.begin(), events_.end(), std::back_inserter(all),
-                     [](const TraceEvent& a, const TraceEvent& b) {
-                       return a.rank == b.rank && a.value == b.value;
-                     });
-  }
-
- private:
-  TraceKind kind_;
-  std::vector<TraceEvent> events_;
-};
-
 /// Where the tensor comes from that a transfer carries, perhaps over several hops.
 TaskId producer_of(const Plan& plan, TaskId transfer) {
   TaskId task = transfer;
@@ -103,141 +79,205 @@ TaskId reader_of(const Plan& plan, TaskId transfer, TaskId cell) {
   return second ? cell + 1 : cell;
 }
 
-/// Collects what a trace shows.
-class Collector {
- public:
-  Collector(const Plan& plan, const Timeline& timeline)
-      : plan_(plan), timeline_(timeline), lanes_(plan.ranks), lane_(plan.tasks()) {}
-
-  TraceEvents collect();
-
- private:
-  void add_slices(TaskId task);
-  void take_lanes();
-  void add_arrows(TaskId cell);
-  void add_memory();
-  void add_activations();
-
-  Time begin(TaskId task) const { return rounded(timeline_.begin[task]); }
-  Time end(TaskId task) const { return rounded(timeline_.end[task]); }
-
-  const Plan& plan_;
-  const Timeline& timeline_;
-  std::vector<std::array<Lanes, slice_kinds>> lanes_;  // by rank and kind
-  std::vector<TraceEvent> events_;
-  std::vector<std::uint32_t> lane_;  // by task that is no transfer
-  std::uint64_t arrows_ = 0;
+/// A slice before it is an event.
+struct Slice {
+  Time at;
+  TaskId task;
+  TraceKind kind;
 };
 
-TraceEvents Collector::collect() {
-  events_.reserve(std::size_t{4} * plan_.tasks() + timeline_.memory.size());
-  for (TaskId task = 0; task < plan_.tasks(); ++task) add_slices(task);
-  take_lanes();
-  for (TaskId task = 0; task < plan_.tasks(); ++task) {
-    if (!is_transfer(plan_.class_of(task).pass)) add_arrows(task);
-  }
-  add_memory();
-  add_activations();
-  std::sort(events_.begin(), events_.end(), comes_before);
-  TraceEvents found{.events = std::move(events_), .lanes = {}};
-  for (const auto& [compute, send, receive] : lanes_) {
-    found.lanes.push_back({compute.count(), send.count(), receive.count()});
-  }
-  return found;
+/// In which of the two lanes of a task the lane of a slice is kept.
+std::size_t end_of(TraceKind kind) { return kind == TraceKind::receive ? 1 : 0; }
+
+}  // namespace
+
+/// The events of a stretch of time.
+struct TraceEvents::Stretch {
+  Time first;
+  Time end;
+  std::vector<TraceEvent> events;
+
+  bool has(Time at) const { return first <= at && at < end; }
+};
+
+TraceEvents::TraceEvents(const Plan& plan, const Timeline& timeline)
+    : plan_(plan), timeline_(timeline), counts_(plan.ranks), lane_(plan.tasks()) {
+  number_lanes();
+  find_arrows();
+  find_memory();
+  find_activations();
 }
 
-void Collector::add_slices(TaskId task) {
+Time TraceEvents::begin(TaskId task) const { return rounded(timeline_.begin[task]); }
+Time TraceEvents::end(TaskId task) const { return rounded(timeline_.end[task]); }
+
+/// Calls `take(kind, rank)` for each slice of a task.
+template <class Take>
+void TraceEvents::each_slice(TaskId task, Take take) const {
   const WorkClass& work = plan_.class_of(task);
-  TraceEvent slice{.at = begin(task),
-                   .length = end(task) - begin(task),
-                   .kind = TraceKind::compute,
-                   .rank = work.resource,
-                   .task = task};
   // What takes no time would push whatever starts with it into another lane. F to R are always
   // there: they are what the rank does.
-  if (slice.length == Time{} && work.pass > Pass::recompute) return;
-  if (!is_transfer(work.pass)) return events_.push_back(slice);
+  if (work.pass > Pass::recompute && begin(task) == end(task)) return;
+  if (!is_transfer(work.pass)) return take(TraceKind::compute, work.resource);
   const Link& link = plan_.link(work.resource);
-  for (const auto& [kind, end] :
-       {std::pair{TraceKind::send, link.from}, std::pair{TraceKind::receive, link.to}}) {
-    if (!is_rank(end)) continue;
-    slice.kind = kind;
-    slice.rank = index(end);
-    events_.push_back(slice);
+  if (is_rank(link.from)) take(TraceKind::send, index(link.from));
+  if (is_rank(link.to)) take(TraceKind::receive, index(link.to));
+}
+
+/// Slices take lanes in the order of their begin, rank by rank.
+void TraceEvents::number_lanes() {
+  std::vector<std::vector<Slice>> by_rank(plan_.ranks);
+  for (TaskId task = 0; task < plan_.tasks(); ++task) {
+    each_slice(task, [&](TraceKind kind, std::uint32_t rank) {
+      by_rank[rank].push_back({begin(task), task, kind});
+    });
+  }
+  for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
+    std::vector<Slice> slices = std::move(by_rank[rank]);
+    std::sort(slices.begin(), slices.end(), [&](const Slice& a, const Slice& b) {
+      if (a.at != b.at) return a.at < b.at;
+      const Time a_end = end(a.task), b_end = end(b.task);
+      return std::tie(b_end, a.kind, a.task) < std::tie(a_end, b.kind, b.task);
+    });
+    std::array<Lanes, slice_kinds> lanes;
+    for (const Slice& slice : slices) {
+      lane_[slice.task][end_of(slice.kind)] =
+          lanes[static_cast<std::size_t>(slice.kind)].take(slice.at, end(slice.task));
+    }
+    for (std::size_t kind = 0; kind < slice_kinds; ++kind) {
+      counts_[rank][kind] = lanes[kind].count();
+    }
   }
 }
 
-void Collector::take_lanes() {
-  std::sort(events_.begin(), events_.end(), comes_before);
-  for (TraceEvent& slice : events_) {
-    Lanes& lanes = lanes_[slice.rank][static_cast<std::size_t>(slice.kind)];
-    slice.lane = lanes.take(slice.at, slice.at + slice.length);
-    if (slice.kind == TraceKind::compute) lane_[slice.task] = slice.lane;
+/// An arrow for every tensor that a cell reads from another stage.
+void TraceEvents::find_arrows() {
+  for (TaskId cell = 0; cell < plan_.tasks(); ++cell) {
+    if (is_transfer(plan_.class_of(cell).pass)) continue;
+    plan_.for_each_input(cell, [&](TaskId input) {
+      const Pass pass = plan_.class_of(input).pass;
+      if (!is_transfer(pass) || pass == Pass::send_loaded) return;
+      arrows_.push_back({producer_of(plan_, input), reader_of(plan_, input, cell), input});
+    });
   }
 }
 
-/// An arrow for every tensor that a cell reads from another stage. It starts inside the slice that
-/// made the tensor: at its end, the next slice may have begun.
-void Collector::add_arrows(TaskId cell) {
-  plan_.for_each_input(cell, [&](TaskId input) {
-    const Pass pass = plan_.class_of(input).pass;
-    if (!is_transfer(pass) || pass == Pass::send_loaded) return;
-    const TaskId from = producer_of(plan_, input);
-    const TaskId to = reader_of(plan_, input, cell);
-    events_.push_back({.at = std::max(begin(from), end(from) - nanosecond),
-                       .kind = TraceKind::arrow_start,
-                       .rank = plan_.class_of(from).resource,
-                       .lane = lane_[from],
-                       .task = input,
-                       .value = arrows_});
-    events_.push_back({.at = begin(to),
-                       .kind = TraceKind::arrow_end,
-                       .rank = plan_.class_of(to).resource,
-                       .lane = lane_[to],
-                       .task = input,
-                       .value = arrows_});
-    ++arrows_;
+/// Of one moment, the last value counts.
+void TraceEvents::add_level(std::vector<Level>& levels, const Level& level) {
+  if (!levels.empty() && levels.back().rank == level.rank && levels.back().at == level.at) {
+    levels.back().value = level.value;
+  } else {
+    levels.push_back(level);
+  }
+}
+
+void TraceEvents::drop_repeated(std::vector<Level>& levels) {
+  const auto last = std::unique(levels.begin(), levels.end(), [](const Level& a, const Level& b) {
+    return a.rank == b.rank && a.value == b.value;
   });
+  levels.erase(last, levels.end());
 }
 
-void Collector::add_memory() {
-  Counter counter(TraceKind::memory);
+void TraceEvents::find_memory() {
   for (const MemorySample& sample : timeline_.memory) {
-    counter.set(index(sample.rank), rounded(sample.time), sample.bytes);
+    add_level(memory_, {index(sample.rank), rounded(sample.time), sample.bytes});
   }
-  counter.append_to(events_);
+  drop_repeated(memory_);
 }
 
-void Collector::add_activations() {
-  struct Change {
-    std::uint32_t rank;
-    Time at;
-    std::int64_t by;
-  };
-  std::vector<Change> changes;
+void TraceEvents::find_activations() {
+  std::vector<std::vector<std::pair<Time, std::int32_t>>> changes(plan_.ranks);
   for (TaskId task = 0; task < plan_.tasks(); ++task) {
     for (const MemoryEffect& effect : plan_.class_of(task).effects) {
       const BufferClass& buffer = plan_.buffers[effect.buffer];
       if (buffer.kind != BufferKind::stash) continue;
-      changes.push_back(
-          {index(buffer.rank), effect.at_end ? end(task) : begin(task), effect.takes ? 1 : -1});
+      changes[index(buffer.rank)].emplace_back(effect.at_end ? end(task) : begin(task),
+                                               effect.takes ? 1 : -1);
     }
   }
-  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-    return std::tie(a.rank, a.at) < std::tie(b.rank, b.at);
-  });
-  Counter counter(TraceKind::activations);
-  std::vector<std::int64_t> held(plan_.ranks);
-  for (const Change& change : changes) {
-    counter.set(change.rank, change.at, static_cast<std::uint64_t>(held[change.rank] += change.by));
+  for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
+    std::sort(changes[rank].begin(), changes[rank].end());
+    std::int64_t held = 0;
+    for (const auto& [at, by] : changes[rank]) {
+      add_level(activations_, {rank, at, static_cast<std::uint64_t>(held += by)});
+    }
   }
-  counter.append_to(events_);
+  drop_repeated(activations_);
 }
 
-}  // namespace
+/// Where one stretch ends and the next begins, so that each has about as many events. Those of a
+/// few tasks say where most of them are.
+std::vector<Time> TraceEvents::stretch_ends(std::size_t stretch_events) const {
+  constexpr TaskId step = 64;
+  std::vector<Time> some;
+  for (TaskId task = 0; task < plan_.tasks(); task += step) some.push_back(begin(task));
+  std::sort(some.begin(), some.end());
+  const std::size_t stretches = about_events() / std::max<std::size_t>(stretch_events, 1) + 1;
+  std::vector<Time> ends;
+  for (std::size_t i = 1; i < stretches && !some.empty(); ++i) {
+    ends.push_back(some[i * some.size() / stretches]);
+  }
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  ends.push_back({std::numeric_limits<std::int64_t>::max()});
+  return ends;
+}
 
-TraceEvents trace_events(const Plan& plan, const Timeline& timeline) {
-  return Collector(plan, timeline).collect();
+void TraceEvents::add_slices(Stretch& stretch) const {
+  for (TaskId task = 0; task < plan_.tasks(); ++task) {
+    const Time at = begin(task);
+    if (!stretch.has(at)) continue;
+    each_slice(task, [&](TraceKind kind, std::uint32_t rank) {
+      stretch.events.push_back({.at = at,
+                                .length = end(task) - at,
+                                .kind = kind,
+                                .rank = rank,
+                                .lane = lane_[task][end_of(kind)],
+                                .task = task});
+    });
+  }
+}
+
+/// An arrow starts inside the slice that made the tensor: at its end, the next slice may have
+/// begun.
+void TraceEvents::add_arrows(Stretch& stretch) const {
+  for (std::uint64_t number = 0; number < arrows_.size(); ++number) {
+    const auto& [from, to, transfer] = arrows_[number];
+    const auto add = [&](TraceKind kind, Time at, TaskId cell) {
+      if (!stretch.has(at)) return;
+      stretch.events.push_back({.at = at,
+                                .kind = kind,
+                                .rank = plan_.class_of(cell).resource,
+                                .lane = lane_[cell][0],
+                                .task = transfer,
+                                .value = number});
+    };
+    add(TraceKind::arrow_start, std::max(begin(from), end(from) - nanosecond), from);
+    add(TraceKind::arrow_end, begin(to), to);
+  }
+}
+
+void TraceEvents::add_levels(const std::vector<Level>& levels, TraceKind kind, Stretch& stretch) {
+  for (const Level& level : levels) {
+    if (!stretch.has(level.at)) continue;
+    stretch.events.push_back(
+        {.at = level.at, .kind = kind, .rank = level.rank, .value = level.value});
+  }
+}
+
+void TraceEvents::for_each(const std::function<void(const TraceEvent&)>& show,
+                           std::size_t stretch_events) const {
+  Stretch stretch{.first = {std::numeric_limits<std::int64_t>::min()}, .end = {}, .events = {}};
+  for (const Time end : stretch_ends(stretch_events)) {
+    stretch.end = end;
+    stretch.events.clear();
+    add_slices(stretch);
+    add_arrows(stretch);
+    add_levels(memory_, TraceKind::memory, stretch);
+    add_levels(activations_, TraceKind::activations, stretch);
+    std::sort(stretch.events.begin(), stretch.events.end(), comes_before);
+    for (const TraceEvent& event : stretch.events) show(event);
+    stretch.first = end;
+  }
 }
 
 }  // namespace penstock

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "sim/plan/plan.hpp"
@@ -31,18 +33,71 @@ struct TraceEvent {
   std::uint64_t value = 0;  // an arrow's number, a counter's value
 };
 
-/// What a trace shows of a timeline, whatever the format.
-struct TraceEvents {
-  std::vector<TraceEvent> events;  // by time; of one moment, slices first, the longer ones before
-  std::vector<std::array<std::uint32_t, slice_kinds>> lanes;  // by rank: how many of each kind
-};
+/// How many threads of each kind of slice a rank has.
+using LaneCounts = std::array<std::uint32_t, slice_kinds>;
 
-/// Collects the events of a timeline. Slices of one lane never overlap: what runs at the same time
-/// has lanes of its own, the first one that is free. Each tensor that crosses ranks has an arrow.
-/// Transfers that take no time have only that, and U, E and L that take none have nothing.
+/// What a trace shows of a timeline, whatever the format. Slices of one lane never overlap: what
+/// runs at the same time has lanes of its own, the first free one. Each tensor that crosses ranks
+/// has an arrow. Transfers that take no time have only that; U, E and L that take none have
+/// nothing.
 ///
 /// Times are whole nanoseconds, each begin and end rounded once. Viewers count in nanoseconds and
-/// would round a begin and a length on their own, which makes slices overlap that only touch.
-TraceEvents trace_events(const Plan& plan, const Timeline& timeline);
+/// would round a begin and a length separately, so that slices that only touch would overlap.
+///
+/// Events are made for one stretch of time after the other: all of a large run are never in memory
+/// at once. The plan and the timeline must outlive this.
+class TraceEvents {
+ public:
+  TraceEvents(const Plan& plan, const Timeline& timeline);
+
+  const std::vector<LaneCounts>& lanes() const { return counts_; }  // by rank
+  /// How many there are, or a few more.
+  std::size_t about_events() const {
+    return 2 * (plan_.tasks() + arrows_.size()) + memory_.size() + activations_.size();
+  }
+  /// By time; of one moment, slices first, the longer ones before. `stretch_events` is about how
+  /// many are in memory at once.
+  void for_each(const std::function<void(const TraceEvent&)>& show,
+                std::size_t stretch_events = std::size_t{1} << 20) const;
+
+ private:
+  struct Arrow {
+    TaskId from;
+    TaskId to;
+    TaskId transfer;
+  };
+  struct Level {
+    std::uint32_t rank;
+    Time at;
+    std::uint64_t value;
+  };
+  struct Stretch;
+
+  template <class Take>
+  void each_slice(TaskId task, Take take) const;
+  void number_lanes();
+  void find_arrows();
+  void find_activations();
+  void find_memory();
+  static void add_level(std::vector<Level>& levels, const Level& level);
+  static void drop_repeated(std::vector<Level>& levels);
+
+  std::vector<Time> stretch_ends(std::size_t stretch_events) const;
+  void add_slices(Stretch& stretch) const;
+  void add_arrows(Stretch& stretch) const;
+  static void add_levels(const std::vector<Level>& levels, TraceKind kind, Stretch& stretch);
+
+  Time begin(TaskId task) const;
+  Time end(TaskId task) const;
+
+  const Plan& plan_;
+  const Timeline& timeline_;
+  std::vector<LaneCounts> counts_;
+  std::vector<std::array<std::uint32_t, 2>>
+      lane_;  // by task: where it computes or is sent; is received
+  std::vector<Arrow> arrows_;
+  std::vector<Level> memory_;
+  std::vector<Level> activations_;
+};
 
 }  // namespace penstock

@@ -139,7 +139,25 @@ TEST_CASE("calibration: what a rule does not allow is no case") {
 // be said of errors here; of what is there, and of what was left out, it can.
 TEST_CASE("calibration: a backend is measured with what it can run, and the report has all of it") {
   CalibrationRequest request{.budget_s = 0.5, .bootstrap = {.seed = 4, .draws = 30}};
-  const Calibration calibration = calibrate(three_ranks, request);
+  std::vector<std::size_t> kept;
+  std::set<std::string> units;
+  const CalibrationWatch watch{
+      .on_progress =
+          [&](std::string_view unit, std::uint64_t done, std::uint64_t total) {
+            CHECK(done <= total);
+            units.insert(std::string(unit));
+          },
+      .on_kernels =
+          [&](const Calibration& so_far) {
+            // All that a store needs is there, and most of the pipelines are to come.
+            CHECK(so_far.environment.at("made") == "up");
+            CHECK(so_far.pipelines.predictions.empty());
+            CHECK_FALSE(so_far.swept.points.front().samples_ns.empty());
+            kept.push_back(so_far.swept.points.size());
+          }};
+  const Calibration calibration = calibrate(three_ranks, request, watch);
+  CHECK(kept == std::vector<std::size_t>{calibration.swept.points.size()});
+  CHECK(units == std::set<std::string>{"kernel samples", "pipelines"});
   CHECK(calibration.backend == "three_ranks");
   CHECK(calibration.environment.at("made") == "up");
   CHECK(calibration.kernels.size() == 14);

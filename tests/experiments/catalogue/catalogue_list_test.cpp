@@ -36,6 +36,14 @@ TEST_CASE(
   CHECK(machine["facts"]["topology"]["kind"]["value"] == "cube-mesh");
 }
 
+TEST_CASE("a listed item says whether it is built in, or which file it comes from") {
+  Catalogue catalogue = read_catalogue();
+  CHECK(listed(catalogue_json(catalogue), "nvlink-4")["file"] == "built in");
+  catalogue["nvlink-4"].built_in = false;
+  catalogue["nvlink-4"].source = "folder/mine.json";
+  CHECK(listed(catalogue_json(catalogue), "nvlink-4")["file"] == "folder/mine.json");
+}
+
 TEST_CASE("machines are listed before devices, and devices before links, each by name") {
   const ordered_json all = catalogue_json(read_catalogue());
   std::vector<std::string> kinds;

@@ -275,25 +275,51 @@ TEST_CASE("catalogue: a machine that names what is not there, or no topology, is
 
 TEST_CASE("catalogue: of one name the last folder counts, the user's after what is built in") {
   const Scratch config, first, second;
-  std::filesystem::create_directories(config.path("penstock/catalogue"));
-  config.file("penstock/catalogue/a.json", with(abacus, "/summary", "of the user"));
+  std::filesystem::create_directories(config.path("penstock/hardware"));
+  config.file("penstock/hardware/a.json", with(abacus, "/summary", "of the user"));
   first.file("mine.json", with(slow_link, "/name", "nvlink-4"));
   first.file("b.json", with(abacus, "/summary", "of the first folder"));
   first.file("notes.txt", "not of the catalogue");
   second.file("c.json", with(abacus, "/summary", "of the second folder"));
-  const Variable xdg("XDG_CONFIG_HOME", config.path(""));
+  const Variable xdg("XDG_DATA_HOME", config.path(""));
   CHECK(read_catalogue().at("abacus").summary == "of the user");
-  const Variable folders("PENSTOCK_CATALOGUE", first.path("") + "::" + second.path(""));
+  CHECK(read_catalogue().at("abacus").source == config.path("penstock/hardware/a.json"));
+  const Variable folders("PENSTOCK_HARDWARE", first.path("") + "::" + second.path(""));
   const Catalogue catalogue = read_catalogue();
   CHECK(catalogue.at("abacus").summary == "of the second folder");
   CHECK(catalogue.at("nvlink-4").summary == "two tins");
   CHECK(catalogue.at("nvlink-3").summary != "two tins");
+  CHECK_FALSE(catalogue.at("nvlink-4").built_in);
+  CHECK(catalogue.at("nvlink-3").built_in);
+}
+
+TEST_CASE("catalogue: without XDG_DATA_HOME the user's files are below the home folder") {
+  const Scratch home;
+  std::filesystem::create_directories(home.path(".local/share/penstock/hardware"));
+  home.file(".local/share/penstock/hardware/a.json", abacus);
+  const std::string before = std::getenv("HOME") == nullptr ? "" : std::getenv("HOME");
+  ::setenv("HOME", home.path("").c_str(), /*overwrite=*/1);
+  const bool found = read_catalogue().contains("abacus");
+  ::setenv("HOME", before.c_str(), /*overwrite=*/1);
+  CHECK(found);
+}
+
+// What was built is enough: where the sources stood may be gone, or have changed.
+TEST_CASE("catalogue: without folders of a user, everything is built in") {
+  const Scratch empty;
+  const Variable data("XDG_DATA_HOME", empty.path(""));
+  const Catalogue catalogue = read_catalogue();
+  CHECK(catalogue.size() == built_in_catalogue().size());
+  for (const auto& [name, item] : catalogue) {
+    CAPTURE(name);
+    CHECK(item.built_in);
+  }
 }
 
 TEST_CASE(
     "catalogue: a folder that is not there, a broken file and a name given twice are refused") {
   const auto refused = [](const std::string& folders) -> std::string {
-    const Variable variable("PENSTOCK_CATALOGUE", folders);
+    const Variable variable("PENSTOCK_HARDWARE", folders);
     try {
       read_catalogue();
     } catch (const InputError& error) {
@@ -304,13 +330,13 @@ TEST_CASE(
   const Scratch folder;
   CHECK(refused(folder.path("nowhere")) ==
         folder.path("nowhere") +
-            ": it is no folder; PENSTOCK_CATALOGUE must name folders, with colons between them");
+            ": not a folder; PENSTOCK_HARDWARE takes folders separated by colons");
   const std::string a = folder.file("a.json", abacus);
   CHECK(refused(folder.path("")) == "accepted");
   const std::string b = folder.file("b.json", abacus);
   CHECK(refused(folder.path(".")) ==
-        folder.path("./b.json") + ": /name: \"abacus\" is the name of " + folder.path("./a.json") +
-            " too; each file of a folder needs its own");
+        folder.path("./b.json") + ": /name: \"abacus\" is already the name of " +
+            folder.path("./a.json") + "; names are unique within a folder");
   folder.file("b.json", "{");
   CHECK(refused(folder.path(".")).starts_with(folder.path("./b.json") + ": line 1, column"));
 }

@@ -5,8 +5,13 @@
 
 #include <csignal>
 #include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "experiments/files/gzip.hpp"
+#include "experiments/files/output_file.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -29,9 +34,32 @@ std::string write_refusal(const std::string& path) {
     write_file(path, "content");
   } catch (const UsageError& error) {
     return error.what();
+  } catch (const std::runtime_error& error) {
+    return std::string("machine: ") + error.what();
   }
   return "accepted";
 }
+
+/// Whatever is written above a few bytes fails while this exists, as on a full disk.
+class FullDisk {
+ public:
+  FullDisk() {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    struct rlimit small = before_;
+    small.rlim_cur = 3;
+    setrlimit(RLIMIT_FSIZE, &small);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+  ~FullDisk() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  struct rlimit before_ = {};
+  void (*handler_)(int) = std::signal(SIGXFSZ, SIG_IGN);
+};
 
 std::size_t files_in(const std::string& folder) {
   return static_cast<std::size_t>(
@@ -100,23 +128,56 @@ TEST_CASE("where nothing can be written, the error names the path") {
   CHECK(write_refusal(scratch.path("missing/out")) ==
         scratch.path("missing/out") + ": cannot write: No such file or directory");
   CHECK(write_refusal(scratch.path("")) == scratch.path("") + ": cannot write: Is a directory");
-  CHECK(write_refusal("/dev/full") == "/dev/full: cannot write: No space left on device");
+  CHECK(write_refusal("/dev/full") == "machine: /dev/full: cannot write: No space left on device");
   CHECK(write_refusal("/dev/null") == "accepted");
 }
 
 TEST_CASE("a file that could not be written whole is not there, nor half of it") {
   const Scratch scratch;
-  struct rlimit before = {};
-  getrlimit(RLIMIT_FSIZE, &before);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  struct rlimit small = before;
-  small.rlim_cur = 3;
-  setrlimit(RLIMIT_FSIZE, &small);
-  const std::string refusal = write_refusal(scratch.path("out"));
-  setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
-  CHECK(refusal == scratch.path("out") + ": cannot write: File too large");
+  std::string refusal;
+  {
+    const FullDisk full;
+    refusal = write_refusal(scratch.path("out"));
+  }
+  CHECK(refusal == "machine: " + scratch.path("out") + ": cannot write: File too large");
   CHECK(files_in(scratch.path("")) == 0);
+}
+
+TEST_CASE("a file written in pieces is that of the whole, packed or not, and appears at the end") {
+  std::string content;
+  for (int i = 0; i < 300'000; ++i) content += std::to_string(i * 7919 % 1000);
+  for (const char* name : {"plain", "packed.gz"}) {
+    CAPTURE(name);
+    const Scratch scratch;
+    write_file(scratch.path(name), content);
+    const std::string whole = content_of(scratch.path(name));
+    OutputFile file(scratch.path(name));
+    for (std::size_t at = 0; at < content.size(); at += 777) {
+      file.write(std::string_view(content).substr(at, 777));
+    }
+    CHECK(files_in(scratch.path("")) == 2);
+    file.publish();
+    CHECK(files_in(scratch.path("")) == 1);
+    CHECK(content_of(scratch.path(name)) == whole);
+  }
+}
+
+TEST_CASE("files that belong together appear together, or none does") {
+  const Scratch scratch;
+  std::vector<OutputFile> files;
+  for (const char* name : {"a", "b"}) files.emplace_back(scratch.path(name)).write(name);
+  CHECK_FALSE(std::filesystem::exists(scratch.path("a")));
+  publish_together(files);
+  CHECK(content_of(scratch.path("b")) == "b");
+
+  // The second cannot get its name: a folder took it meanwhile.
+  const Scratch other;
+  std::vector<OutputFile> torn;
+  for (const char* name : {"a", "b"}) torn.emplace_back(other.path(name)).write(name);
+  std::filesystem::create_directory(other.path("b"));
+  CHECK_THROWS_AS(publish_together(torn), UsageError);
+  torn.clear();
+  CHECK(files_in(other.path("")) == 1);
 }
 
 TEST_CASE("relative paths are seen from the folder of who names them") {

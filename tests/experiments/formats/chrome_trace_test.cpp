@@ -10,6 +10,7 @@
 #include <set>
 
 #include "experiments/files/gzip.hpp"
+#include "experiments/formats/traces/trace_events.hpp"
 #include "sim/base/error.hpp"
 #include "sim/engines/relax.hpp"
 #include "sim/plan/lower.hpp"
@@ -85,7 +86,10 @@ Run fused_cell() {
 }
 
 std::string text_of(const Run& run, std::string_view title = "a title") {
-  return chrome_trace(run.plan, run.costs, run.timeline, title);
+  std::string text;
+  write_chrome_trace(run.plan, run.costs, run.timeline, title,
+                     [&](std::string_view piece) { text += piece; });
+  return text;
 }
 
 /// As viewers do it: each number is rounded on its own.
@@ -166,6 +170,26 @@ void check_arrows_are_bound(const json& trace, std::size_t count) {
 }
 
 }  // namespace
+
+TEST_CASE("trace: however short the stretches that are made at once, the events are the same") {
+  for (const Run& run : {four_ranks(), fused_cell()}) {
+    const TraceEvents trace(run.plan, run.timeline);
+    const auto texts = [&](std::size_t stretch_events) {
+      std::vector<std::string> all;
+      trace.for_each(
+          [&](const TraceEvent& event) {
+            all.push_back(fmt::format("{} {} {} {} {} {} {}", event.at.picoseconds,
+                                      event.length.picoseconds, static_cast<int>(event.kind),
+                                      event.rank, event.lane, event.task, event.value));
+          },
+          stretch_events);
+      return all;
+    };
+    const std::vector<std::string> whole = texts(1'000'000);
+    CHECK(whole.size() <= trace.about_events());
+    for (const std::size_t stretch : {1, 3, 20}) CHECK(texts(stretch) == whole);
+  }
+}
 
 TEST_CASE("a trace has a process a rank, with threads for computing, sending and receiving") {
   const json trace = json::parse(text_of(four_ranks()));

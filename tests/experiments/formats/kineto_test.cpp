@@ -196,9 +196,9 @@ TEST_CASE("kineto: a packed trace that was cut off or damaged is refused as such
   }
   const std::string packed = gzip(with_events(events));
   CHECK(kineto_refusal(packed.substr(0, packed.size() / 2), "t.json.gz") ==
-        "it is a gzip file that was cut off");
+        "truncated gzip file");
   CHECK(kineto_refusal(packed.substr(0, packed.size() - 4), "t.json.gz") ==
-        "it is a gzip file that was cut off");
+        "truncated gzip file");
   std::string damaged = packed;
   damaged[packed.size() / 2] = static_cast<char>(damaged[packed.size() / 2] ^ 0x55);
   CHECK_FALSE(kineto_refusal(damaged, "t.json.gz").empty());
@@ -215,7 +215,7 @@ TEST_CASE("kineto: files that cannot be read are refused") {
       read_kineto(scratch.path("none.json")),
       (scratch.path("none.json") + ": cannot open: No such file or directory").c_str(), InputError);
   CHECK_THROWS_WITH_AS(read_kineto(scratch.path("")),
-                       (scratch.path("") + ": it is a folder; a file is needed").c_str(),
+                       (scratch.path("") + ": is a folder, not a file").c_str(),
                        InputError);
 }
 

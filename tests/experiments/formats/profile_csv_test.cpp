@@ -83,7 +83,7 @@ TEST_CASE("profile-csv: what does not fit is refused with its row and column, bo
             .starts_with("row 2, column 0: \"head,32,9,, has quotes that do not "));
   CHECK(profile_csv_with("head", "\"he\"ad\"").starts_with("row 2, column 0: "));
   CHECK(profile_csv_with("head", std::string(1, '\0'))
-            .starts_with("line 3: the byte 0x00 belongs to no text"));
+            .starts_with("line 3: byte 0x00 is not UTF-8 text"));
 }
 
 TEST_CASE("profile-csv: a first row that does not name the columns is refused") {

@@ -32,14 +32,14 @@ TEST_CASE("formula: arithmetic over names, with rounding and conditions") {
   CHECK(value_of("max(m, 7)^2", names) == 49);
 }
 
-TEST_CASE("formula: faults are told with the names that there are") {
+TEST_CASE("formula: errors name what is known") {
   CHECK(says(refusal("m * speed"), "speed"));
   CHECK(says(refusal("m * speed"), "b, m"));
-  CHECK(says(refusal("m +"), "does not come out"));
-  CHECK(says(refusal(""), "does not come out"));
-  CHECK(says(refusal("m / 0"), "no finite number"));
-  CHECK(says(refusal("sqrt(-m)"), "no finite number"));
-  CHECK(says(refusal(std::string(100000, '(')), "does not come out"));
+  CHECK(says(refusal("m +"), "is invalid"));
+  CHECK(says(refusal(""), "is invalid"));
+  CHECK(says(refusal("m / 0"), "not a finite number"));
+  CHECK(says(refusal("sqrt(-m)"), "not a finite number"));
+  CHECK(says(refusal(std::string(100000, '(')), "is invalid"));
 }
 
 }  // namespace penstock::testing

@@ -72,6 +72,35 @@ TEST_CASE("one draw has a mean but no deviation, and none that finished has noth
   CHECK(distribution_text(none) == "2 draws, of which 2 did not finish\n");
 }
 
+// 1,000 draws that take all different times end in any order.
+TEST_CASE("draws are simulated on all cores, and are those of one core, in order") {
+  const auto makespan_of = [](std::uint32_t draw) -> std::optional<Time> {
+    volatile double busy = 0;
+    for (std::uint32_t i = 0; i < draw * 7919 % 1000; ++i) busy = busy + i;
+    if (draw % 100 == 99) return std::nullopt;
+    return Time{draw};
+  };
+  std::vector<std::optional<Time>> serial;
+  for (std::uint32_t draw = 0; draw < 1000; ++draw) serial.push_back(makespan_of(draw));
+  std::vector<std::uint64_t> reported;
+  CHECK(makespans_of_draws(1000, true, makespan_of,
+                           [&](std::string_view unit, std::uint64_t done, std::uint64_t total) {
+                             CHECK(unit == "draws");
+                             CHECK(total == 1000);
+                             reported.push_back(done);
+                           }) == serial);
+  REQUIRE_FALSE(reported.empty());
+  CHECK(std::is_sorted(reported.begin(), reported.end()));
+  CHECK(makespans_of_draws(3, false, makespan_of) == std::vector<std::optional<Time>>(3, Time{0}));
+}
+
+TEST_CASE("of several draws that fail, the first one says why") {
+  const auto fails = [](std::uint32_t draw) -> std::optional<Time> {
+    throw InputError(std::to_string(draw));
+  };
+  CHECK_THROWS_WITH_AS(makespans_of_draws(50, true, fails), "0", InputError);
+}
+
 TEST_CASE("draws that do not finish are counted and left out of the numbers") {
   const nlohmann::json document =
       distribution_json(distribution_of({from_us(2), std::nullopt, from_us(4)}));

@@ -393,7 +393,7 @@ TEST_CASE("a file that cannot be read is refused with its name") {
     return std::string("accepted");
   };
   CHECK(refusal(scratch.path("missing.json")) == ": cannot open: No such file or directory");
-  CHECK(refusal(scratch.path("")) == ": it is a folder; a file is needed");
+  CHECK(refusal(scratch.path("")) == ": is a folder, not a file");
   CHECK(refusal(scratch.file("empty.json", "")) ==
         ": the file is empty; a JSON document is needed");
   CHECK(refusal(scratch.file("good.json", scenario_plain)) == "accepted");

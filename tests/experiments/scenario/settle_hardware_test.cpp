@@ -214,10 +214,10 @@ TEST_CASE("what contradicts itself is refused with what would be right") {
 TEST_CASE("a broken catalogue is no matter to a scenario that uses none of it") {
   const Scratch folder;
   const std::string broken = folder.file("broken.json", "{");
-  ::setenv("PENSTOCK_CATALOGUE", folder.path("").c_str(), /*overwrite=*/1);
+  ::setenv("PENSTOCK_HARDWARE", folder.path("").c_str(), /*overwrite=*/1);
   CHECK(outcome(R"({"name": "ideal"})") == "2");
   const std::string refusal = outcome(R"({"name": "dgx-1"})");
-  ::unsetenv("PENSTOCK_CATALOGUE");
+  ::unsetenv("PENSTOCK_HARDWARE");
   CHECK(refusal.starts_with(broken + ": line 1, column"));
 }
 

@@ -211,16 +211,17 @@ TEST_CASE(
   system.hardware = link(0, 1e9);
   system.schedule = offloaded(system.schedule, {.keep = 2});
   const Outcome outcome = simulated(system);
-  const TraceEvents trace = trace_events(outcome.plan, outcome.timeline);
+  const TraceEvents trace(outcome.plan, outcome.timeline);
   const auto count = [&](TraceKind kind) {
-    return std::count_if(trace.events.begin(), trace.events.end(),
-                         [&](const TraceEvent& event) { return event.kind == kind; });
+    int events = 0;
+    trace.for_each([&](const TraceEvent& event) { events += event.kind == kind ? 1 : 0; });
+    return events;
   };
   CHECK(count(TraceKind::compute) == 6);
   CHECK(count(TraceKind::send) == 2);
   CHECK(count(TraceKind::receive) == 2);
   CHECK(count(TraceKind::arrow_start) == 0);
-  CHECK(trace.lanes.front() == std::array<std::uint32_t, slice_kinds>{1, 1, 1});
+  CHECK(trace.lanes().front() == std::array<std::uint32_t, slice_kinds>{1, 1, 1});
 }
 
 }  // namespace penstock::testing

@@ -1,4 +1,4 @@
-#include "experiments/reproduction/parallel.hpp"
+#include "experiments/long_work/parallel.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -7,6 +7,8 @@
 #include <system_error>
 #include <thread>
 #include <vector>
+
+#include "experiments/long_work/interruption.hpp"
 
 namespace penstock {
 namespace {
@@ -37,10 +39,11 @@ class Failure {
 
 }  // namespace
 
-void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work) {
-  std::atomic<std::size_t> next = 0;
+void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work,
+                 const std::function<void(std::size_t)>& on_done) {
+  std::atomic<std::size_t> next = 0, done = 0;
   Failure failure;
-  const auto take_turns = [&] {
+  const auto take_turns = [&](bool reports) {
     for (std::size_t number = next++; number < count; number = next++) {
       if (failure.is_before(number)) return;
       try {
@@ -48,16 +51,19 @@ void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work
       } catch (...) {
         failure.keep(number, std::current_exception());
       }
+      const std::size_t so_far = ++done;
+      if (reports) on_done(so_far);
     }
   };
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::thread> others;
   try {
-    for (std::size_t i = 1; i < std::min(cores, count); ++i) others.emplace_back(take_turns);
+    const InterruptsWait left_to_the_caller;
+    for (std::size_t i = 1; i < std::min(cores, count); ++i) others.emplace_back(take_turns, false);
   } catch (const std::system_error&) {
     // Fewer threads do the same work.
   }
-  take_turns();
+  take_turns(on_done != nullptr);
   for (std::thread& other : others) other.join();
   failure.rethrow();
 }

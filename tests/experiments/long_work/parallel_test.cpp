@@ -1,4 +1,4 @@
-#include "experiments/reproduction/parallel.hpp"
+#include "experiments/long_work/parallel.hpp"
 
 #include <doctest/doctest.h>
 

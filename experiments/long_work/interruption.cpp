@@ -1,0 +1,87 @@
+#include "experiments/long_work/interruption.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <string_view>
+#include <utility>
+
+namespace penstock {
+
+/// Entries are never freed: a signal handler may be reading them.
+struct UnfinishedFile::Entry {
+  std::string path;
+  std::atomic<bool> unfinished = true;
+  Entry* next = nullptr;
+
+  /// The head of the list of all. A signal handler reads only what is static.
+  static std::atomic<Entry*> first;
+};
+
+constinit std::atomic<UnfinishedFile::Entry*> UnfinishedFile::Entry::first = nullptr;
+
+/// Calls only what a signal handler may call.
+void remove_unfinished() {
+  for (auto* entry = UnfinishedFile::Entry::first.load(); entry != nullptr; entry = entry->next) {
+    if (entry->unfinished) ::unlink(entry->path.c_str());
+  }
+}
+
+namespace {
+
+constexpr int interrupted = 130;
+
+/// A progress bar stays on its line; the message starts on the next one.
+extern "C" void on_interrupt(int /*signal*/) {
+  remove_unfinished();
+  constexpr std::string_view text = "\npenstock: interrupted\n";
+  const std::size_t skipped = ::isatty(STDERR_FILENO) == 1 ? 0 : 1;
+  [[maybe_unused]] const auto written =
+      ::write(STDERR_FILENO, text.data() + skipped, text.size() - skipped);
+  ::_exit(interrupted);
+}
+
+sigset_t interrupts() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  return signals;
+}
+
+}  // namespace
+
+void end_on_interrupt() {
+  struct sigaction action = {};
+  action.sa_handler = on_interrupt;
+  action.sa_mask = interrupts();
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+UnfinishedFile::UnfinishedFile(std::string path) : entry_(new Entry{.path = std::move(path)}) {
+  entry_->next = Entry::first;
+  while (!Entry::first.compare_exchange_weak(entry_->next, entry_)) continue;
+}
+
+UnfinishedFile::UnfinishedFile(UnfinishedFile&& other) noexcept
+    : entry_(std::exchange(other.entry_, nullptr)) {}
+
+UnfinishedFile::~UnfinishedFile() {
+  if (entry_ == nullptr || !entry_->unfinished) return;
+  ::unlink(entry_->path.c_str());
+  entry_->unfinished = false;
+}
+
+const std::string& UnfinishedFile::path() const { return entry_->path; }
+
+void UnfinishedFile::keep() { entry_->unfinished = false; }
+
+InterruptsWait::InterruptsWait() {
+  const sigset_t signals = interrupts();
+  pthread_sigmask(SIG_BLOCK, &signals, &before_);
+}
+
+InterruptsWait::~InterruptsWait() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+}  // namespace penstock

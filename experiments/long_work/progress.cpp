@@ -1,0 +1,120 @@
+#include "experiments/long_work/progress.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t most_bar_columns = 30;
+constexpr std::size_t least_bar_columns = 8;
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+bool stderr_is_terminal() {
+  const char* terminal = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) == 1 && terminal != nullptr &&
+         std::string_view(terminal) != "dumb";
+}
+
+std::size_t terminal_columns() {
+  constexpr std::size_t usual = 80;
+  struct winsize size = {};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return usual;
+  return size.ws_col;
+}
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<std::uint64_t>(std::ceil(seconds));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
+}
+
+std::string rate_text(const ProgressState& state) {
+  const double rate = static_cast<double>(state.done) / state.elapsed_s;
+  return fmt::format("  {:.{}f} {}/s", rate, rate < 10 ? 1 : 0, state.unit);
+}
+
+std::string time_left_text(const ProgressState& state) {
+  const double left = static_cast<double>(state.total - std::min(state.done, state.total));
+  return fmt::format("  {} left",
+                     duration_text(left * state.elapsed_s / static_cast<double>(state.done)));
+}
+
+/// Behind the bar, the most important first.
+std::string numbers_text(const ProgressState& state, std::size_t columns) {
+  std::string text = state.total == 0
+                         ? fmt::format("{} {}", state.done, state.unit)
+                         : fmt::format("{}/{} {}", state.done, state.total, state.unit);
+  if (state.done == 0 || state.elapsed_s <= 0) return text;
+  std::string rate = rate_text(state), left = state.total == 0 ? "" : time_left_text(state);
+  if (text.size() + rate.size() + left.size() > columns) rate.clear();
+  if (text.size() + left.size() > columns) left.clear();
+  return text + rate + left;
+}
+
+std::string bar_text(const ProgressState& state, std::size_t columns, bool coloured) {
+  const double share = static_cast<double>(state.done) / static_cast<double>(state.total);
+  const auto filled =
+      std::min(columns, static_cast<std::size_t>(share * static_cast<double>(columns)));
+  std::string text = coloured ? "\033[32m" : "";
+  for (std::size_t i = 0; i < columns; ++i) {
+    if (i == filled && coloured) text += "\033[0m";
+    text += i < filled ? "━" : "─";
+  }
+  return text + (coloured ? "\033[0m  " : "  ");
+}
+
+}  // namespace
+
+std::string progress_line(const ProgressState& state, std::size_t columns, bool coloured) {
+  const std::string numbers = numbers_text(state, columns);
+  if (state.total == 0 || numbers.size() + 2 + least_bar_columns > columns) return numbers;
+  const std::size_t room = columns - numbers.size() - 2;
+  return bar_text(state, std::min(room, most_bar_columns), coloured) + numbers;
+}
+
+ProgressBar::ProgressBar() : on_terminal_(stderr_is_terminal()), coloured_(!is_set("NO_COLOR")) {}
+
+ProgressBar::~ProgressBar() { erase(); }
+
+void ProgressBar::erase() {
+  if (shown_) std::fputs("\r\033[K", stderr);
+  shown_ = false;
+}
+
+OnProgress ProgressBar::callback() {
+  if (!on_terminal_) return {};
+  return [this](std::string_view unit, std::uint64_t done, std::uint64_t total) {
+    show(unit, done, total);
+  };
+}
+
+void ProgressBar::show(std::string_view unit, std::uint64_t done, std::uint64_t total) {
+  const Clock::time_point now = Clock::now();
+  if (unit != unit_) {
+    unit_ = unit;
+    unit_begin_ = now;
+  }
+  if (now < next_ || now - begin_ < std::chrono::seconds(1)) return;
+  next_ = now + std::chrono::milliseconds(100);
+  const ProgressState state{unit, done, total,
+                            std::chrono::duration<double>(now - unit_begin_).count()};
+  // One column stays free: some terminals wrap when the last one is written.
+  std::fputs(
+      fmt::format("\r{}\033[K", progress_line(state, terminal_columns() - 1, coloured_)).c_str(),
+      stderr);
+  shown_ = true;
+}
+
+}  // namespace penstock
