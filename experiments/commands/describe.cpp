@@ -75,7 +75,6 @@ constinit extern const CommandEntry describe_entry{
     .name = "describe",
     .summary = "show a model: parameters, FLOPs, memory of each layer",
     .group = CommandGroup::plan,
-    .on_first_screen = true,
     .example = "penstock describe experiments/models/llama-3.1-8b.json --sequence 8192 --tensor 8",
     .declare = declare,
 };

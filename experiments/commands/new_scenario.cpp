@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/starter/small_starter.hpp"
@@ -66,6 +67,7 @@ Runner declare(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.option("--model", options->model, "a model's file", "FILE");
   line.option("--hardware", options->hardware, "a machine; see penstock list hardware", "NAME");
+  line.suggest("--hardware", suggested_machines);
   line.option("--devices", options->devices, "devices to lay the model out on");
   line.option("--sequence", options->sequence, "tokens of an example; default 4096 or the file's");
   line.option("--microbatch", options->microbatch,
@@ -81,20 +83,10 @@ Runner declare(CommandLine& line) {
 
 constinit extern const CommandEntry new_scenario_entry{
     .name = "new",
-    .summary = "write a starter scenario: a small one, or a model's fastest layout on a machine",
-    .details =
-        "Alone it writes a small scenario of four stages. With --model, --hardware and\n"
-        "--devices it simulates layouts, drops those that do not fit in memory, and writes\n"
-        "the fastest; stderr says how many were tried, the fastest and the runner-up. Exit 1\n"
-        "and nothing written where none fits.\n"
-        "Tensor groups stay inside a machine. Tried are pipeline, expert and data degrees\n"
-        "that take up the devices, recomputation as far as memory needs it, and for the\n"
-        "fastest also larger microbatches, interleaved-1f1b, zb-h1 and ZeRO off.\n"
-        "The scenario names the model's file as seen from its own folder with -o, else from\n"
-        "the working folder.\n"
-        "\n"
-        "Example: penstock new --model experiments/models/llama-3.1-8b.json \\\n"
-        "           --hardware dgx-h100 --devices 64 -o my.json",
+    .summary = "write a scenario to start from, for a model if one is given",
+    .group = CommandGroup::simulate,
+    .on_first_screen = true,
+    .example = "penstock new --model config.json --hardware dgx-h100 --devices 64 -o my.json",
     .declare = declare,
 };
 
