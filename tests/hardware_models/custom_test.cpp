@@ -155,7 +155,7 @@ TEST_CASE("routes name ranks and links that there are, each once") {
   CHECK(with_route("0>4", {"nic"}) ==
         "/hardware/routes/0>4: unknown rank \"4\"; ranks are 0 to 3, and \"host\" or \"data\" may "
         "be one end");
-  CHECK(with_route("00>2", {"nic"}).starts_with("/hardware/routes/00>2: there is no rank \"00\""));
+  CHECK(with_route("00>2", {"nic"}).starts_with("/hardware/routes/00>2: unknown rank \"00\""));
   CHECK(with_route("0-1", {"nic"}) ==
         "/hardware/routes/0-1: \"0-1\" is not a pair of ranks; write it like \"0>1\"");
   CHECK(with_route("2>2", {"nic"}) ==

@@ -405,7 +405,7 @@ TEST_CASE("interleaved rules state the groups that they allow") {
           "groups, needs at least as many microbatches as there are ranks (all of them when there "
           "are fewer)");
     CHECK(catalogue_refusal(name, {4, 2, 9})
-              .starts_with("group 4 does not suit 4 ranks and 9 microbatches"));
+              .starts_with("group 4 does not fit 4 ranks and 9 microbatches"));
   }
 }
 

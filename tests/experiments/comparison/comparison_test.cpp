@@ -163,9 +163,9 @@ TEST_CASE("what cannot be compared is refused with the file at fault") {
   const Files files;
   const std::string timeline = content_of(files.timeline_path);
   const std::string cut = files.scratch.file("cut.timeline", timeline.substr(0, 900));
-  CHECK(contains(refusal(cut), cut + ": it was cut off"));
+  CHECK(contains(refusal(cut), cut + ": truncated"));
   const std::string unnamed = files.scratch.file("cut", timeline.substr(0, 900));
-  CHECK(contains(refusal(unnamed), unnamed + ": it was cut off"));
+  CHECK(contains(refusal(unnamed), unnamed + ": truncated"));
   const std::string garbage = files.scratch.file("x.timeline", "\xff\x00garbage");
   CHECK(refusal(garbage) == garbage + ": not a timeline file");
   const std::string binary = files.scratch.file("x.bin", std::string("\x7f"

@@ -170,7 +170,7 @@ TEST_CASE("an option or size that a rule does not have is refused with the rule"
   // Two stages on two ranks, one chunk each: a group of 1 is smaller than the ranks are many.
   CHECK(
       scenario_with("/schedule/name=interleaved-1f1b", "/parallel/pipeline=2", "/schedule/group=1")
-          .starts_with("s.json: /schedule: interleaved-1f1b: group 1 does not suit 2 ranks and 4 "
+          .starts_with("s.json: /schedule: interleaved-1f1b: group 1 does not fit 2 ranks and 4 "
                        "microbatches"));
 }
 

@@ -180,7 +180,7 @@ TEST_CASE("what contradicts itself is refused with what would be right") {
                 "roofline; machines: dgx-1, ");
   check_refused(R"({"name": "nvlink-4"})", "s.json: /hardware/name: unknown name \"nvlink-4\"");
   check_refused(R"({"name": "roofline"})",
-                "s.json: /hardware/device: \"device\" is missing; roofline needs one");
+                "s.json: /hardware/device: \"device\" is missing: roofline needs one");
   check_refused(R"({"name": "roofline", "device": "dgx-1"})",
                 "s.json: /hardware/device: unknown name \"dgx-1\"; known: a100-sxm4-40gb");
   check_refused(
@@ -201,10 +201,8 @@ TEST_CASE("what contradicts itself is refused with what would be right") {
   check_refused(R"({"name": "ideal", "profile": "p.json"})",
                 "s.json: /hardware/profile: ideal hardware takes no times from a profile");
   check_refused(R"({"name": "measured"})",
-                "s.json: /hardware/profile: \"profile\" is missing; measured takes its times");
-  check_refused(R"({"name": "dgx-1", "profile": "gone.json"})",
-                "gone.json: cannot open: No such file or directory; \"gone.json\" of "
-                "/hardware/profile is relative to the folder of s.json");
+                "s.json: /hardware/profile: \"profile\" is missing: measured reads its times");
+  check_refused(R"({"name": "dgx-1", "profile": "gone.json"})", "gone.json: cannot open");
   check_refused(R"({"name": "dgx-1", "efficiency": 0})",
                 "s.json: /hardware/efficiency: 0 does not fit");
   check_refused(R"({"name": "custom", "topology": {"spines": 2}})",

@@ -233,11 +233,11 @@ TEST_CASE("tcp: a peer that closes, between tensors or in the middle of one, is 
   CHECK(failure_after(tensor_bytes(0, 3), true) == text);
   Bytes cut = tensor_bytes(0, 3);
   cut.resize(cut.size() - 1);
-  CHECK(failure_after(cut, true) == text + " in the middle of a message");
+  CHECK(failure_after(cut, true) == text + " within a message");
   cut.resize(frame_bytes);
-  CHECK(failure_after(cut, true) == text + " in the middle of a message");
+  CHECK(failure_after(cut, true) == text + " within a message");
   cut.resize(1);
-  CHECK(failure_after(cut, true) == text + " in the middle of a message");
+  CHECK(failure_after(cut, true) == text + " within a message");
 }
 
 TEST_CASE("tcp: a peer that stops in the middle of a tensor, or takes nothing, does not hang it") {
