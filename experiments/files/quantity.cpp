@@ -74,7 +74,9 @@ constexpr std::array<Reading, 7> readings{{{"a size", "_bytes", 1, byte_units},
                                            {"a time", "_ms", 1e9, time_units},
                                            {"a time", "_s", 1e12, time_units}}};
 
-const Reading& reading_of(Measure measure) { return readings[static_cast<std::size_t>(measure)]; }
+const Reading& reading_of(QuantityKind measure) {
+  return readings[static_cast<std::size_t>(measure)];
+}
 
 /// A ratio of two units is a whole number or the inverse of one, which keeps decimals exact.
 double converted(double value, double from, double to) {
@@ -127,7 +129,7 @@ void convert_below(json& value, const json::json_pointer& place) {
 
 }  // namespace
 
-double quantity_of(std::string_view text, Measure measure) {
+double quantity_of(std::string_view text, QuantityKind measure) {
   const Reading& reading = reading_of(measure);
   const std::size_t length = number_length(text);
   const auto number = plain_number(text.substr(0, length));
@@ -140,7 +142,7 @@ double quantity_of(std::string_view text, Measure measure) {
   return converted(*number, unit->size, reading.plain);
 }
 
-std::optional<Measure> measure_of_key(std::string_view key) {
+std::optional<QuantityKind> measure_of_key(std::string_view key) {
   // Of rates only those of bytes have units; "samples_per_s" is a plain number.
   const bool other_rate = key.ends_with("_per_s") && !key.ends_with("_bytes_per_s");
   if (other_rate) return std::nullopt;
@@ -148,7 +150,7 @@ std::optional<Measure> measure_of_key(std::string_view key) {
     return key.ends_with(reading.suffix) && key.size() > reading.suffix.size();
   });
   if (found == readings.end()) return std::nullopt;
-  return Measure{static_cast<std::uint8_t>(found - readings.begin())};
+  return QuantityKind{static_cast<std::uint8_t>(found - readings.begin())};
 }
 
 void convert_quantities(json& document) { convert_below(document, json::json_pointer()); }

@@ -8,7 +8,7 @@
 namespace penstock {
 
 /// What a number measures, and the unit that it has when it is given without one.
-enum class Measure : std::uint8_t {
+enum class QuantityKind : std::uint8_t {
   bytes,
   megabytes,
   bytes_per_s,
@@ -20,10 +20,10 @@ enum class Measure : std::uint8_t {
 
 /// A number with a unit, "64MB", "1 GiB", "2us", "25GB/s" or "400Gb/s" (bits), in the unit of the
 /// measure. A number without a unit is returned unchanged. Throws InputError that lists the units.
-double quantity_of(std::string_view text, Measure measure);
+double quantity_of(std::string_view text, QuantityKind measure);
 
 /// The measure of a key by its suffix: `_bytes`, `_mb`, `_bytes_per_s`, `_ns`, `_us`, `_ms`, `_s`.
-std::optional<Measure> measure_of_key(std::string_view key);
+std::optional<QuantityKind> measure_of_key(std::string_view key);
 
 /// Replaces each text under a key that has a measure by its number; a text without a unit stays
 /// for the schema to refuse. Throws InputError with the pointer of a text with a wrong unit.

@@ -2,7 +2,8 @@
 
 #include <string>
 
-#include "experiments/results/result_table.hpp"
+#include "experiments/results/report_options.hpp"
+#include "experiments/run/run.hpp"
 
 namespace penstock {
 

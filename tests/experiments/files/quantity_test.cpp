@@ -10,7 +10,7 @@
 namespace penstock::testing {
 namespace {
 
-std::string quantity_refusal(const std::string& text, Measure measure) {
+std::string quantity_refusal(const std::string& text, QuantityKind measure) {
   try {
     quantity_of(text, measure);
   } catch (const InputError& error) {
@@ -28,47 +28,47 @@ nlohmann::json converted_json(const char* text) {
 }  // namespace
 
 TEST_CASE("a quantity is a number with a unit, decimal or binary") {
-  CHECK(quantity_of("64MB", Measure::bytes) == 64e6);
-  CHECK(quantity_of("1GiB", Measure::bytes) == 1073741824.0);
-  CHECK(quantity_of("1.5 KiB", Measure::bytes) == 1536);
-  CHECK(quantity_of("80GiB", Measure::megabytes) == 80 * 1073741824.0 / 1e6);
-  CHECK(quantity_of("2us", Measure::microseconds) == 2);
-  CHECK(quantity_of("0.3ms", Measure::microseconds) == 300);
-  CHECK(quantity_of("7ns", Measure::microseconds) == 0.007);
-  CHECK(quantity_of("3ms", Measure::seconds) == 0.003);
-  CHECK(quantity_of("1e3µs", Measure::milliseconds) == 1);
-  CHECK(quantity_of("2min", Measure::seconds) == 120);
-  CHECK(quantity_of("25GB/s", Measure::bytes_per_s) == 25e9);
-  CHECK(quantity_of("400Gb/s", Measure::bytes_per_s) == 50e9);
-  CHECK(quantity_of("400 Gbit/s", Measure::bytes_per_s) == 50e9);
-  CHECK(quantity_of("-1us", Measure::microseconds) == -1);
+  CHECK(quantity_of("64MB", QuantityKind::bytes) == 64e6);
+  CHECK(quantity_of("1GiB", QuantityKind::bytes) == 1073741824.0);
+  CHECK(quantity_of("1.5 KiB", QuantityKind::bytes) == 1536);
+  CHECK(quantity_of("125kB", QuantityKind::megabytes) == 0.125);
+  CHECK(quantity_of("2us", QuantityKind::microseconds) == 2);
+  CHECK(quantity_of("0.3ms", QuantityKind::microseconds) == 300);
+  CHECK(quantity_of("7ns", QuantityKind::microseconds) == 0.007);
+  CHECK(quantity_of("3ms", QuantityKind::seconds) == 0.003);
+  CHECK(quantity_of("1e3µs", QuantityKind::milliseconds) == 1);
+  CHECK(quantity_of("2min", QuantityKind::seconds) == 120);
+  CHECK(quantity_of("25GB/s", QuantityKind::bytes_per_s) == 25e9);
+  CHECK(quantity_of("400Gb/s", QuantityKind::bytes_per_s) == 50e9);
+  CHECK(quantity_of("400 Gbit/s", QuantityKind::bytes_per_s) == 50e9);
+  CHECK(quantity_of("-1us", QuantityKind::microseconds) == -1);
 }
 
 TEST_CASE("a quantity without a unit is in that of its measure") {
-  CHECK(quantity_of("1e9", Measure::bytes) == 1e9);
-  CHECK(quantity_of("12", Measure::seconds) == 12);
+  CHECK(quantity_of("1e9", QuantityKind::bytes) == 1e9);
+  CHECK(quantity_of("12", QuantityKind::seconds) == 12);
 }
 
 TEST_CASE("a quantity with another unit, or none at all, is refused with the right ones") {
-  CHECK(quantity_refusal("64Mb", Measure::bytes) ==
+  CHECK(quantity_refusal("64Mb", QuantityKind::bytes) ==
         "\"64Mb\" is not a size: give a number with one of the units B, kB, KB, MB, GB, TB, PB, "
         "KiB, MiB, "
         "GiB, TiB, PiB");
-  CHECK(quantity_refusal("2GB", Measure::microseconds) ==
+  CHECK(quantity_refusal("2GB", QuantityKind::microseconds) ==
         "\"2GB\" is not a time: give a number with one of the units ps, ns, us, µs, ms, s, min, h");
-  CHECK(
-      quantity_refusal("25GB", Measure::bytes_per_s).starts_with("\"25GB\" is not a bandwidth: "));
-  CHECK(quantity_refusal("much", Measure::bytes).starts_with("\"much\" is not a size: "));
-  CHECK(quantity_refusal("", Measure::bytes).starts_with("\"\" is not a size: "));
-  CHECK(quantity_refusal("1..2MB", Measure::bytes).starts_with("\"1..2MB\" is not a size: "));
+  CHECK(quantity_refusal("25GB", QuantityKind::bytes_per_s)
+            .starts_with("\"25GB\" is not a bandwidth: "));
+  CHECK(quantity_refusal("much", QuantityKind::bytes).starts_with("\"much\" is not a size: "));
+  CHECK(quantity_refusal("", QuantityKind::bytes).starts_with("\"\" is not a size: "));
+  CHECK(quantity_refusal("1..2MB", QuantityKind::bytes).starts_with("\"1..2MB\" is not a size: "));
 }
 
 TEST_CASE("the suffix of a key tells its measure") {
-  CHECK(measure_of_key("capacity_bytes") == Measure::bytes);
-  CHECK(measure_of_key("bandwidth_bytes_per_s") == Measure::bytes_per_s);
-  CHECK(measure_of_key("forward_us") == Measure::microseconds);
-  CHECK(measure_of_key("half_at_mb") == Measure::megabytes);
-  CHECK(measure_of_key("timeout_s") == Measure::seconds);
+  CHECK(measure_of_key("capacity_bytes") == QuantityKind::bytes);
+  CHECK(measure_of_key("bandwidth_bytes_per_s") == QuantityKind::bytes_per_s);
+  CHECK(measure_of_key("forward_us") == QuantityKind::microseconds);
+  CHECK(measure_of_key("half_at_mb") == QuantityKind::megabytes);
+  CHECK(measure_of_key("timeout_s") == QuantityKind::seconds);
   CHECK(!measure_of_key("samples_per_s"));
   CHECK(!measure_of_key("name"));
   CHECK(!measure_of_key("_us"));

@@ -76,7 +76,7 @@ TEST_CASE("experts of a dense model are refused") {
 TEST_CASE("a device without units of the model's precision is noted with the peak that counts") {
   CHECK(notes_have(dense_on(R"({"name": "dgx-1"})"),
                    "v100-sxm2-16gb has no bf16 units: matrix products are priced, and MFU is "
-                   "counted, at its fp16 peak of 125 TFLOP/s"));
+                   "counted, at its fp16 peak of 120 TFLOP/s"));
   CHECK(notes_have(dense_on(R"({"name": "dgx-1-p100"})"), "p100-sxm2-16gb has no bf16 units: "));
   CHECK_FALSE(notes_have(dense_on(R"({"name": "dgx-a100"})"), "has no bf16 units"));
 }

@@ -60,7 +60,7 @@ TEST_CASE("codec training: what a phase finds is told with its number") {
   const RunResult result = ran({"/memory/capacity_bytes=2500"});
   REQUIRE(result.findings.size() == 1);
   CHECK(result.findings[0].kind == "out_of_memory");
-  CHECK(result.findings[0].text.starts_with("phase 1 (none): rank 0 exceeds"));
+  CHECK(result.findings[0].text.starts_with("phase 1 (none): rank 0 needs"));
 }
 
 TEST_CASE("codec training: without room to run at all it takes no time that could be told") {
