@@ -283,7 +283,7 @@ TEST_CASE("catalogue: of one name the last folder counts, the user's after what 
   second.file("c.json", with(abacus, "/summary", "of the second folder"));
   const Variable xdg("XDG_DATA_HOME", config.path(""));
   CHECK(read_catalogue().at("abacus").summary == "of the user");
-  CHECK(read_catalogue().at("abacus").source == config.path("penstock/hardware/a.json"));
+  CHECK(read_catalogue().at("abacus").source == config.path("/penstock/hardware/a.json"));
   const Variable folders("PENSTOCK_HARDWARE", first.path("") + "::" + second.path(""));
   const Catalogue catalogue = read_catalogue();
   CHECK(catalogue.at("abacus").summary == "of the second folder");
