@@ -57,6 +57,7 @@ int write_starter(const Options& options) {
     write_file(path, small_starter());
     return ExitCode::done;
   }
+  read_file(options.model);  // an error about the file itself comes before those of layouts
   const Starter starter = find_starter(request_of(options));
   if (starter.fastest) write_file(path, starter.tried[*starter.fastest].text);
   for (const std::string& line : summary_of(starter)) say(line);

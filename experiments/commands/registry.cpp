@@ -61,9 +61,11 @@ std::string unexpected_text(const CLI::App& app) {
   const std::string word = command.remaining().empty() ? "" : command.remaining().front();
   std::vector<std::string> names;
   add_option_names(command, names);
-  for (const CLI::App* sub : command.get_subcommands()) add_option_names(*sub, names);
-  const std::string name = word.substr(0, word.find('='));
-  const auto near = name.starts_with("-") ? nearest(name, names) : std::nullopt;
+  for (const CLI::App* sub : command.get_subcommands({})) {
+    names.push_back(sub->get_name());
+    if (sub->parsed()) add_option_names(*sub, names);
+  }
+  const auto near = nearest(word.substr(0, word.find('=')), names);
   return fmt::format("{} does not take \"{}\"; {}see penstock {} --help", command.get_name(), word,
                      question(near), command.get_name());
 }
@@ -78,6 +80,10 @@ int parse_and_run(CLI::App& app, int argc, const char* const* argv,
     return report_error(unexpected_text(app), ExitCode::wrong_usage);
   } catch (const CLI::ParseError& error) {
     const std::vector<CLI::App*> given = app.get_subcommands();
+    const bool unknown_subcommand = !given.empty() && !given.front()->remaining().empty() &&
+                                    given.front()->get_subcommands().empty() &&
+                                    !given.front()->get_subcommands({}).empty();
+    if (unknown_subcommand) return report_error(unexpected_text(app), ExitCode::wrong_usage);
     const std::string where = given.empty() ? "" : given.front()->get_name() + " ";
     return report_error(fmt::format("{}; see penstock {}--help", first_line(error.what()), where),
                         ExitCode::wrong_usage);

@@ -45,7 +45,7 @@ void check_files(const Options& options) {
 std::uint32_t iterations_of(const Options& options) {
   if (!options.iterations) return least_iterations;
   if (*options.iterations < least_iterations) {
-    throw UsageError(fmt::format("--iterations {}: fewer than {} say little", *options.iterations,
+    throw UsageError(fmt::format("--iterations is {}; it must be at least {}", *options.iterations,
                                  least_iterations));
   }
   return within("--iterations", options.iterations, most_iterations);

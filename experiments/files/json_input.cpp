@@ -60,7 +60,7 @@ class Guard final : public nlohmann::json_sax<json> {
     Level& level = levels_.back();
     level.key = key;
     if (level.keys.insert(key).second) return true;
-    throw InputError(place(), "the key stands twice in one object");
+    throw InputError(place(), "duplicate key");
   }
 
   bool parse_error(std::size_t position, const std::string& /*token*/,

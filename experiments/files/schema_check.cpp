@@ -77,6 +77,11 @@ std::string keys_of(const json& object) {
   return fmt::format("{}", fmt::join(keys, ", "));
 }
 
+/// A bound of a schema: 1e+12 and not 1000000000000.0.
+std::string bound_text(const json& bound) {
+  return bound.is_number_float() ? fmt::format("{:g}", bound.get<double>()) : bound.dump();
+}
+
 /// What a value should be, from the schema's own words: "a number from 0 to 1e12: time of …".
 std::string wanted(const json& node) {
   std::string text;
@@ -88,8 +93,8 @@ std::string wanted(const json& node) {
     text = node["type"].is_string() ? "of type " + node["type"].get<std::string>()
                                     : "of one of the types " + node["type"].dump();
   }
-  if (node.contains("minimum")) text += fmt::format(", at least {}", node["minimum"].dump());
-  if (node.contains("maximum")) text += fmt::format(", at most {}", node["maximum"].dump());
+  if (node.contains("minimum")) text += fmt::format(", at least {}", bound_text(node["minimum"]));
+  if (node.contains("maximum")) text += fmt::format(", at most {}", bound_text(node["maximum"]));
   if (node.contains("minItems"))
     text += fmt::format(", with {} items or more", node["minItems"].dump());
   if (node.contains("maxItems"))

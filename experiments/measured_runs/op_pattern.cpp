@@ -88,7 +88,7 @@ OpPattern::OpPattern(std::string_view text) : text_(text) {
                         : word == "{microbatch}" ? Part::microbatch
                                                  : Part::literal;
       if (part == Part::literal) refuse("in braces stand stage, pass or microbatch");
-      if (count(part) > 0) refuse(fmt::format("{} stands twice", word));
+      if (count(part) > 0) refuse(fmt::format("{} occurs twice", word));
       pieces_.push_back({part, ""});
     } else {
       length = std::min(text.find_first_of("*{"), text.size());

@@ -95,7 +95,7 @@ PictureFormat picture_format(const std::string& path) {
   if (suffix == ".svg") return PictureFormat::svg;
   if (suffix == ".png") return PictureFormat::png;
   if (suffix == ".pdf") return PictureFormat::pdf;
-  throw UsageError(fmt::format("{}: no picture format; the name must end in .svg, .png or .pdf",
+  throw UsageError(fmt::format("{}: unknown picture format; the name must end in .svg, .png or .pdf",
                                path.empty() ? "\"\"" : path));
 }
 

@@ -110,8 +110,8 @@ std::vector<std::string> schedules_named(const std::string& text) {
   std::istringstream parts(text);
   for (std::string name; std::getline(parts, name, ',');) {
     if (find_named(schedule_entries(), name) == nullptr) {
-      throw UsageError(fmt::format("--schedules {}: there is no such schedule; there are all, {}",
-                                   name, names_of(schedule_entries())));
+      throw UsageError(fmt::format("--schedules: unknown schedule \"{}\"; known: all, {}", name,
+                                   names_of(schedule_entries())));
     }
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }

@@ -49,7 +49,7 @@ void check_file(const std::string& path) {
     throw InputError(path + ": it is empty; a profile store has tables even without rows");
   }
   if (head != magic) {
-    throw InputError(path + ": it is no profile store: it does not begin as files of SQLite do");
+    throw InputError(path + ": not a profile store: no SQLite header");
   }
 }
 

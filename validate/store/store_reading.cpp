@@ -128,7 +128,7 @@ void rethrow(const std::string& path, const DatabaseError& error) {
                                    "can still be read",
                                    path));
     case DatabaseFault::no_database:
-      throw InputError(said("it is no profile store, or its head is damaged"));
+      throw InputError(said("not a profile store, or its header is damaged"));
     case DatabaseFault::cannot_open:
       throw InputError(said("it cannot be read"));
     case DatabaseFault::too_large:

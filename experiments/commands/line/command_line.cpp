@@ -40,7 +40,12 @@ void CommandLine::option(const std::string& name, std::string& value, const std:
 
 void CommandLine::option(const std::string& name, std::optional<std::uint32_t>& value,
                          const std::string& help) {
-  app_.add_option(name, value, help)->type_name("N");
+  const auto is_whole = [](const std::string& text) {
+    const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
+    if (digits && text.size() <= 9) return std::string();
+    return fmt::format("\"{}\" is not a whole number below 1e9", text);
+  };
+  app_.add_option(name, value, help)->check(is_whole)->type_name("N");
 }
 
 void CommandLine::option(const std::string& name, std::vector<std::string>& values,

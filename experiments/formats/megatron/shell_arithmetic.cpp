@@ -138,7 +138,7 @@ class Calculator {
   }
 
   static void check(bool fits) {
-    if (!fits) throw InputError("it is no number of 64 bits");
+    if (!fits) throw InputError("not a 64-bit number");
   }
 
   std::string_view text_;

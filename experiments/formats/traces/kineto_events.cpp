@@ -116,7 +116,7 @@ void KinetoEvents::keep_annotation(KinetoSpan span, bool on_device) {
 KinetoSpan KinetoEvents::span() const {
   const auto time = [this](std::string_view key, const TimeField& field) {
     if (!field.given) refuse("", fmt::format("it has no \"{}\"; microseconds are needed", key));
-    if (!field.ns) refuse(key, "it is no number of microseconds below 4e15");
+    if (!field.ns) refuse(key, "not a number of microseconds below 4e15");
     return *field.ns;
   };
   const std::int64_t begin = time("ts", event_.start);

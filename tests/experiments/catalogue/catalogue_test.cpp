@@ -212,7 +212,7 @@ TEST_CASE("catalogue: hostile values are refused") {
   CHECK(refusal(std::string("\0\xff\x80", 3)).starts_with("x.json: line 1, column 1"));
   CHECK(refusal(abacus.substr(0, abacus.size() / 2)).starts_with("x.json: line "));
   CHECK(refusal(with(abacus, "/memory_bytes/value", 1).replace(0, 1, "{\"is\": \"device\",")) ==
-        "x.json: /is: the key stands twice in one object");
+        "x.json: /is: duplicate key");
 }
 
 TEST_CASE("catalogue: a machine may say what its links reach, and a device what is unaligned") {

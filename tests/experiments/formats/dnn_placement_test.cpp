@@ -71,7 +71,7 @@ TEST_CASE("dnn-placement: what does not fit is refused with its pointer") {
   CHECK(refusal_of_model(R"({"fpgas": [7]})") == "/fpgas/0: 7 does not fit; it must be an object");
   CHECK(refusal_of_model(placement.substr(0, 70)).starts_with("line 3, column "));
   CHECK(dnn_placement_with("\"maxLoad\": 3", "\"maxLoad\": 3, \"maxLoad\": 4") ==
-        "/maxLoad: the key stands twice in one object");
+        "/maxLoad: duplicate key");
 }
 
 TEST_CASE("placed layers: stages by ids become stages by layers, backward nodes left out") {

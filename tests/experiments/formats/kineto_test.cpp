@@ -142,11 +142,11 @@ TEST_CASE("kineto: a packed trace is read as a plain one, whatever its name") {
 
 TEST_CASE("kineto: a broken event is refused by its number") {
   CHECK(kineto_refusal(with_events("{}, " + kernel_with("ts", "\"1.5\""))) ==
-        "/traceEvents/1/ts: it is no number of microseconds below 4e15");
+        "/traceEvents/1/ts: not a number of microseconds below 4e15");
   CHECK(kineto_refusal(with_events(kernel_with("dur", "-0.001"))) ==
         "/traceEvents/0/dur: it is negative; an event ends after it begins");
   CHECK(kineto_refusal(with_events(kernel_with("dur", "1e300"))) ==
-        "/traceEvents/0/dur: it is no number of microseconds below 4e15");
+        "/traceEvents/0/dur: not a number of microseconds below 4e15");
   CHECK(kineto_refusal(with_events(R"({"ph":"X","cat":"kernel","name":"k","dur":1})")) ==
         "/traceEvents/0: it has no \"ts\"; microseconds are needed");
   CHECK(kineto_refusal(with_events(kernel_with("ts", "[1]"))) ==

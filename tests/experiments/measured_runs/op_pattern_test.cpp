@@ -81,7 +81,7 @@ TEST_CASE("op patterns: names made to be slow are read in time with their length
 TEST_CASE("op patterns: what cannot be a pattern is refused with what would be right") {
   CHECK(refusal("{stage}") ==
         "--pattern \"{stage}\": {pass} is missing; it stands for F, backward and the like");
-  CHECK(refusal("{pass}{pass}") == "--pattern \"{pass}{pass}\": {pass} stands twice");
+  CHECK(refusal("{pass}{pass}") == "--pattern \"{pass}{pass}\": {pass} occurs twice");
   CHECK(refusal("{pass}{rank}") ==
         "--pattern \"{pass}{rank}\": in braces stand stage, pass or microbatch");
   CHECK(refusal("{pass") == "--pattern \"{pass\": in braces stand stage, pass or microbatch");

@@ -351,9 +351,9 @@ TEST_CASE("a text that is no JSON is refused with line and column") {
 
 TEST_CASE("a key that stands twice is refused, however deep") {
   CHECK(outcome_of(R"({"model": 1, "model": 2})") ==
-        "s.json: /model: the key stands twice in one object");
+        "s.json: /model: duplicate key");
   CHECK(outcome_of(R"({"model": {"stages": [{"name": "a"}, {"name": "a", "name": "b"}]}})") ==
-        "s.json: /model/stages/1/name: the key stands twice in one object");
+        "s.json: /model/stages/1/name: duplicate key");
 }
 
 TEST_CASE("nesting without end is refused, not followed") {

@@ -205,7 +205,7 @@ TEST_CASE("store faults: a file that is none is refused in words") {
   CHECK(refusal(scratch.file("empty.db", "")) ==
         "it is empty; a profile store has tables even without rows");
   CHECK(refusal(scratch.file("text.db", "layer,examples\n")) ==
-        "it is no profile store: it does not begin as files of SQLite do");
+        "not a profile store: no SQLite header");
   CHECK(refusal(scratch.path("")) == "it is a folder; a profile store is a file");
   CHECK(refusal("/dev/null") == "it is a device or a pipe; a profile store is a file");
   CHECK(refusal(scratch.path("absent")) == "cannot open: No such file or directory");
