@@ -14,14 +14,14 @@ namespace penstock {
 namespace {
 
 /// The blocks of a page behind its title and the line under it.
-std::string_view body_of(const Page& page) {
+std::string_view body_of(const HelpPage& page) {
   const std::size_t end = page.text.find("\n\n");
   return end == std::string_view::npos ? std::string_view() : page.text.substr(end + 2);
 }
 
 std::string guide_list() {
   std::string text = "Guides\n";
-  for (const Page& guide : guides()) {
+  for (const HelpPage& guide : guides()) {
     text += fmt::format("  {:<13} {}\n", guide.name, title_of(guide));
   }
   return text;
@@ -30,7 +30,7 @@ std::string guide_list() {
 std::vector<std::string> topics() {
   std::vector<std::string> names;
   for (const CommandEntry* entry : command_entries()) names.emplace_back(entry->name);
-  for (const Page& guide : guides()) names.emplace_back(guide.name);
+  for (const HelpPage& guide : guides()) names.emplace_back(guide.name);
   return names;
 }
 
@@ -41,9 +41,9 @@ const CommandEntry* find_command_entry(const std::string& name) {
   return nullptr;
 }
 
-Page page_of(const CommandEntry& entry) {
+HelpPage page_of(const CommandEntry& entry) {
   const auto page = find_page(command_pages(), entry.name);
-  return page ? *page : Page{entry.name, ""};
+  return page ? *page : HelpPage{entry.name, ""};
 }
 
 std::string topic_text(const std::string& topic) {
@@ -62,7 +62,7 @@ void write_man_pages(const std::string& folder) {
                                            .example = "",
                                            .arguments = {},
                                            .subcommands = {}},
-                               Page{"penstock", ""});
+                               HelpPage{"penstock", ""});
   index += ".SH COMMANDS\n";
   for (const CommandEntry* entry : command_entries()) {
     const CommandHelp help = help_of(*entry);
@@ -71,7 +71,7 @@ void write_man_pages(const std::string& folder) {
     index += fmt::format(".TP\n\\fBpenstock\\-{}\\fR(1)\n{}\n", entry->name, entry->summary);
   }
   index += ".SH GUIDES\n";
-  for (const Page& guide : guides()) {
+  for (const HelpPage& guide : guides()) {
     write_file(fmt::format("{}/penstock-{}.7", folder, guide.name), man_page(guide));
     index += fmt::format(".TP\n\\fBpenstock\\-{}\\fR(7)\n{}\n", guide.name, title_of(guide));
   }

@@ -80,7 +80,7 @@ std::string options_roff(const CommandHelp& help) {
 }
 
 /// The blocks of a page behind its title.
-std::string body_roff(const Page& page) {
+std::string body_roff(const HelpPage& page) {
   std::string text;
   bool is_title = true;
   bool has_section = false;
@@ -96,7 +96,7 @@ std::string body_roff(const Page& page) {
 
 }  // namespace
 
-std::string man_page(const CommandHelp& help, const Page& page) {
+std::string man_page(const CommandHelp& help, const HelpPage& page) {
   std::string name = help.name;
   std::replace(name.begin(), name.end(), ' ', '-');
   return head(name, 1, help.summary) +
@@ -105,7 +105,7 @@ std::string man_page(const CommandHelp& help, const Page& page) {
          body_roff(page);
 }
 
-std::string man_page(const Page& guide) {
+std::string man_page(const HelpPage& guide) {
   return head(fmt::format("penstock-{}", guide.name), 7, title_of(guide)) + body_roff(guide);
 }
 

@@ -8,9 +8,9 @@
 namespace penstock {
 
 /// The man page, section 1, of a command: its options as --help knows them, then its page.
-std::string man_page(const CommandHelp& help, const Page& page);
+std::string man_page(const CommandHelp& help, const HelpPage& page);
 
 /// The man page, section 7, of a guide.
-std::string man_page(const Page& guide);
+std::string man_page(const HelpPage& guide);
 
 }  // namespace penstock

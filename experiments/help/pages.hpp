@@ -8,21 +8,21 @@
 namespace penstock {
 
 /// A page of experiments/guides: what `penstock help` prints and what man pages are made of.
-struct Page {
+struct HelpPage {
   std::string_view name;  // of the file, without .md
   std::string_view text;  // Markdown
 };
 
 /// One page a question, by name.
-std::span<const Page> guides();
+std::span<const HelpPage> guides();
 
 /// One page a subcommand, by name.
-std::span<const Page> command_pages();
+std::span<const HelpPage> command_pages();
 
 /// The page of that name among `pages`.
-std::optional<Page> find_page(std::span<const Page> pages, std::string_view name);
+std::optional<HelpPage> find_page(std::span<const HelpPage> pages, std::string_view name);
 
 /// The text of the first heading.
-std::string title_of(const Page& page);
+std::string title_of(const HelpPage& page);
 
 }  // namespace penstock

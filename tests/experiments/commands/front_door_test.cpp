@@ -47,7 +47,7 @@ TEST_CASE("help: --help lists every command, help every guide") {
     CAPTURE(entry->name);
     CHECK(has_line_beginning(all.output, "  " + std::string(entry->name) + " "));
   }
-  for (const Page& guide : guides()) {
+  for (const HelpPage& guide : guides()) {
     CAPTURE(guide.name);
     CHECK(has_line_beginning(help.output, "  " + std::string(guide.name) + " "));
   }
@@ -133,7 +133,7 @@ TEST_CASE("man pages: one a command and one a guide, from the same texts") {
     CHECK(text.starts_with(".TH "));
     CHECK(text.find(".SH DESCRIPTION\n") != std::string::npos);
   }
-  for (const Page& guide : guides()) {
+  for (const HelpPage& guide : guides()) {
     CHECK(
         content_of(scratch.path("penstock-" + std::string(guide.name) + ".7")).starts_with(".TH "));
   }

@@ -59,7 +59,7 @@ TEST_CASE("a man page: requests are escaped, options listed") {
                                         .group = "Options",
                                         .takes_value = true}},
                          .subcommands = {}};
-  const std::string text = man_page(help, Page{"try", page});
+  const std::string text = man_page(help, HelpPage{"try", page});
   CHECK(text.find("\\fBpenstock try [OPTIONS]\\fR") != std::string::npos);
   CHECK(text.find(".TP\n\\fB\\-o, \\-\\-output FILE\\fR\nwrite it\n") != std::string::npos);
   CHECK(text.find("\n\\&.a \\-b\n  c\\en\n") != std::string::npos);
