@@ -60,10 +60,11 @@ std::string unexpected_text(const CLI::App& app) {
   const CLI::App& command = *given.front();
   const std::string word = command.remaining().empty() ? "" : command.remaining().front();
   std::vector<std::string> names;
-  add_option_names(command, names);
+  const bool is_option = word.starts_with('-');
+  if (is_option) add_option_names(command, names);
   for (const CLI::App* sub : command.get_subcommands({})) {
-    names.push_back(sub->get_name());
-    if (sub->parsed()) add_option_names(*sub, names);
+    if (is_option && sub->parsed()) add_option_names(*sub, names);
+    if (!is_option) names.push_back(sub->get_name());
   }
   const auto near = nearest(word.substr(0, word.find('=')), names);
   return fmt::format("{} does not take \"{}\"; {}see penstock {} --help", command.get_name(), word,

@@ -116,7 +116,7 @@ Profile profile_of(const JsonView& view) {
 LayerIndex end_of(const JsonView& view, std::size_t layers) {
   const std::uint32_t layer = view.whole(Limits::layers - 1);
   if (layer < layers) return LayerIndex{layer};
-  view.fail(fmt::format("there is no layer {}; layers are 0 to {}", layer, layers - 1));
+  view.fail(fmt::format("unknown layer {}; layers are 0 to {}", layer, layers - 1));
 }
 
 void read_edges(const JsonView& view, ModelGraph& graph) {

@@ -66,6 +66,7 @@ void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work
   take_turns(on_done != nullptr);
   for (std::thread& other : others) other.join();
   failure.rethrow();
+  if (on_done && count > 0) on_done(count);
 }
 
 }  // namespace penstock

@@ -56,7 +56,7 @@ void read_edges(const json& edges, ModelGraph& graph) {
     for (const json& end : edges[i]) {
       if (end.get<std::uint32_t>() < graph.layers.size()) continue;
       throw InputError(fmt::format("/model/edges/{}", i),
-                       fmt::format("there is no layer {}; layers are 0 to {}",
+                       fmt::format("unknown layer {}; layers are 0 to {}",
                                    end.get<std::uint32_t>(), graph.layers.size() - 1));
     }
     graph.edges.emplace_back(LayerIndex{edges[i][0].get<std::uint32_t>()},

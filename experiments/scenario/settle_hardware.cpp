@@ -25,7 +25,7 @@ void take_link(const Scenario& scenario, const Catalogue& catalogue, HardwareSpe
   }
   if (spec.machine && spec.machine->topology) {
     refuse_hardware(scenario, "link",
-                    fmt::format("{} brings its links; parameters of \"topology\" change "
+                    fmt::format("{} has its own links; parameters of \"topology\" change "
                                 "them",
                                 spec.machine->name));
   }
@@ -56,7 +56,7 @@ void take_topology(const Scenario& scenario, HardwareSpec& spec) {
   if (machine.topology) {
     if (!spec.links.empty()) {
       refuse_hardware(scenario, "links",
-                      fmt::format("{} brings its links; parameters of \"topology\" "
+                      fmt::format("{} has its own links; parameters of \"topology\" "
                                   "change them",
                                   machine.name));
     }

@@ -30,7 +30,7 @@ void refuse_private_keys(const HardwareSpec& spec) {
     const bool own = spec.machine && spec.machine->topology;
     throw InputError(
         std::string("/hardware/") + key,
-        own ? fmt::format("{} has links of its own; parameters of \"topology\" change them",
+        own ? fmt::format("{} has its own links; parameters of \"topology\" change them",
                           spec.machine->name)
             : "the links of custom hardware each have their own bandwidth and latency");
   }

@@ -12,7 +12,7 @@ namespace penstock {
 
 CommandLine::CommandLine(CLI::App& app)
     : app_(app),
-      values_(std::make_shared<Values>()),
+      values_(std::make_shared<KnownValues>()),
       subcommands_(std::make_shared<std::vector<CommandLine>>()) {}
 
 void CommandLine::required(const std::string& name, std::string& value, const std::string& help) {
@@ -97,7 +97,7 @@ CommandLine CommandLine::subcommand(const std::string& name, const std::string& 
   app_.require_subcommand(1);
   CommandLine line(*command);
   subcommands_->push_back(line);
-  line.answer_help(app_.get_name());
+  line.answer_help("penstock " + app_.get_name());
   return line;
 }
 

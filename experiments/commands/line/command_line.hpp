@@ -49,7 +49,8 @@ class CommandLine {
 
   /// Options declared after this are listed under this heading.
   void group(const std::string& heading);
-  /// Values of an option or positional that shell completion offers; others are accepted as well.
+  /// KnownValues of an option or positional that shell completion offers; others are accepted as
+  /// well.
   void suggest(const std::string& name, Suggest words);
 
   /// The arguments of one of its own subcommands; one of those must then be given.
@@ -65,7 +66,7 @@ class CommandLine {
 
  private:
   /// What is known of the values of arguments, by their names.
-  struct Values {
+  struct KnownValues {
     std::map<std::string, std::vector<std::string>> words;
     std::map<std::string, Suggest> suggest;
   };
@@ -75,7 +76,7 @@ class CommandLine {
 
   CLI::App& app_;
   // Shared by copies of this, which stand for the same command.
-  std::shared_ptr<Values> values_;
+  std::shared_ptr<KnownValues> values_;
   std::shared_ptr<std::vector<CommandLine>> subcommands_;
 };
 

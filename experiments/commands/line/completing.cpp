@@ -57,7 +57,7 @@ std::vector<Completion> that_fit(std::vector<Completion> all, const std::string&
 }  // namespace
 
 std::vector<Completion> completions_for(const std::vector<std::string>& words,
-                                      const std::vector<CommandHelp>& commands) {
+                                        const std::vector<CommandHelp>& commands) {
   std::vector<Completion> all;
   const std::string typed = words.empty() ? "" : words.back();
   if (words.size() < 2) {

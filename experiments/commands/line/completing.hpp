@@ -16,6 +16,6 @@ struct Completion {
 /// The candidates for the last of the words typed behind "penstock", which may be empty or begun.
 /// None where only the names of files fit.
 std::vector<Completion> completions_for(const std::vector<std::string>& words,
-                                      const std::vector<CommandHelp>& commands);
+                                        const std::vector<CommandHelp>& commands);
 
 }  // namespace penstock

@@ -33,11 +33,11 @@ std::vector<std::string> codecs(std::string_view) {
   return names;
 }
 
-using Values = std::vector<std::string> (*)(std::string_view typed);
+using Suggested = std::vector<std::string> (*)(std::string_view typed);
 
 /// Keys whose values are names of things that are registered.
-const std::map<std::string, Values, std::less<>>& values_by_pointer() {
-  static const std::map<std::string, Values, std::less<>> values{
+const std::map<std::string, Suggested, std::less<>>& values_by_pointer() {
+  static const std::map<std::string, Suggested, std::less<>> values{
       {"/schedule/name", suggested_schedules},
       {"/schedule/policy", policies},
       {"/hardware/name", suggested_hardware},

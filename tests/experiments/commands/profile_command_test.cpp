@@ -53,9 +53,9 @@ std::vector<std::int64_t> ids_of(const json& rows) {
   return ids;
 }
 
-/// The command lines behind "Example: penstock" in a help text, words in quotes as one.
+/// The command lines under "Example:" in a help text, words in quotes as one.
 std::vector<std::vector<std::string>> examples_of(const std::string& help) {
-  const std::string mark = "Example: penstock ";
+  const std::string mark = "Example:\n  penstock ";
   std::vector<std::vector<std::string>> examples;
   for (std::size_t at = help.find(mark); at != std::string::npos; at = help.find(mark, at)) {
     at += mark.size();

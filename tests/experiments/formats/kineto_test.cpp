@@ -183,7 +183,7 @@ TEST_CASE("kineto: what is no trace is refused, and nothing crashes, hangs or gr
   for (int i = 0; i < 100'000; ++i) deep += R"({"args":)";
   CHECK(kineto_refusal(deep).starts_with("it is nested more than 64"));
   CHECK(kineto_refusal(R"({"traceEvents": [)").starts_with("line 1, column "));
-  CHECK(kineto_refusal(std::string("\x1f\x8b\x08garbage\0\xff", 14)).starts_with("it is "));
+  CHECK(kineto_refusal(std::string("\x1f\x8b\x08garbage\0\xff", 14)).starts_with("corrupt gzip"));
   CHECK(kineto_refusal(std::string("\0\xff\xfe{}", 5)).starts_with("line 1, column "));
   CHECK(kineto_refusal("PENSTOCK\1\2\3").starts_with("line 1, column "));
 }
@@ -195,10 +195,8 @@ TEST_CASE("kineto: a packed trace that was cut off or damaged is refused as such
         (i == 0 ? "" : ",") + kernel_with("ts", fmt::format("{}.{:03}", i * 37 % 1000, i % 999));
   }
   const std::string packed = gzip(with_events(events));
-  CHECK(kineto_refusal(packed.substr(0, packed.size() / 2), "t.json.gz") ==
-        "truncated gzip file");
-  CHECK(kineto_refusal(packed.substr(0, packed.size() - 4), "t.json.gz") ==
-        "truncated gzip file");
+  CHECK(kineto_refusal(packed.substr(0, packed.size() / 2), "t.json.gz") == "truncated gzip file");
+  CHECK(kineto_refusal(packed.substr(0, packed.size() - 4), "t.json.gz") == "truncated gzip file");
   std::string damaged = packed;
   damaged[packed.size() / 2] = static_cast<char>(damaged[packed.size() / 2] ^ 0x55);
   CHECK_FALSE(kineto_refusal(damaged, "t.json.gz").empty());
@@ -215,8 +213,7 @@ TEST_CASE("kineto: files that cannot be read are refused") {
       read_kineto(scratch.path("none.json")),
       (scratch.path("none.json") + ": cannot open: No such file or directory").c_str(), InputError);
   CHECK_THROWS_WITH_AS(read_kineto(scratch.path("")),
-                       (scratch.path("") + ": is a folder, not a file").c_str(),
-                       InputError);
+                       (scratch.path("") + ": is a folder, not a file").c_str(), InputError);
 }
 
 // Blocks of the stream are 256 KiB: a value that is larger than all that may come between marks.

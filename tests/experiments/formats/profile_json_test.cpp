@@ -103,7 +103,7 @@ TEST_CASE("profile-json: what does not fit is refused with its pointer") {
 TEST_CASE("profile-json: edges that make no graph are refused with their pointer") {
   CHECK(with_edges("[[0, 1]]") == "accepted");
   CHECK(with_edges("[]") == "accepted");
-  CHECK(with_edges("[[0, 2]]") == "/profile/edges/0/1: there is no layer 2; layers are 0 to 1");
+  CHECK(with_edges("[[0, 2]]") == "/profile/edges/0/1: unknown layer 2; layers are 0 to 1");
   CHECK(with_edges("[[0, 1], [1, 0]]")
             .ends_with(": the edge is part of a cycle; a model is a graph without cycles"));
   CHECK(with_edges("[[1, 1]]").starts_with("/profile/edges/0: the edge is part of a cycle"));

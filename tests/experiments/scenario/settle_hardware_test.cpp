@@ -189,11 +189,11 @@ TEST_CASE("what contradicts itself is refused with what would be right") {
   check_refused(R"({"name": "dgx-1", "device": "p40-24gb"})",
                 "s.json: /hardware/device: it conflicts with \"dgx-1\", which has its own device");
   check_refused(R"({"name": "dgx-1", "link": "nvlink-4"})",
-                "s.json: /hardware/link: dgx-1 brings its links; parameters of \"topology\"");
+                "s.json: /hardware/link: dgx-1 has its own links; parameters of \"topology\"");
   check_refused(R"({"name": "dgx-1", "bandwidth_bytes_per_s": 1e9})",
-                "s.json: /hardware/bandwidth_bytes_per_s: dgx-1 brings its links");
+                "s.json: /hardware/bandwidth_bytes_per_s: dgx-1 has its own links");
   check_refused(R"({"name": "dgx-1", "links": [{"bandwidth_bytes_per_s": 1}]})",
-                "s.json: /hardware/links: dgx-1 brings its links");
+                "s.json: /hardware/links: dgx-1 has its own links");
   check_refused(R"({"name": "p40-24gb", "link": "rope"})",
                 "s.json: /hardware/link: unknown name \"rope\"; known: ethernet-10, ");
   check_refused(R"({"name": "ideal", "efficiency": 0.5})",

@@ -107,7 +107,7 @@ TEST_CASE("an option that is a number takes positive whole numbers only") {
   for (const char* text : {"0", "-1", "+4", "4.0", "4 ", " 4", "four", "", "99999999999", "0x4"}) {
     CAPTURE(text);
     CHECK(refusal("interleaved-1f1b", 2, 2, 4, Settings{{"group", text}}) ==
-          "group is \"" + std::string(text) + "\"; it must be a positive whole number");
+          "group is \"" + std::string(text) + "\": must be a positive whole number");
   }
 }
 

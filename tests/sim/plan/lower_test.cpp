@@ -148,7 +148,7 @@ TEST_CASE("an evicted activation goes to its keeper and comes back to the backwa
 }
 
 TEST_CASE(
-    "what leaves for the host has links of its own; they have one order if it comes back in it") {
+    "what leaves for the host has its own links; they have one order if it comes back in it") {
   const auto plan_with = [](const std::vector<Action>& row) {
     System system{Placement::loop(1, 1), Schedule(1), {}};
     system.schedule.on(Rank{0}) = row;
