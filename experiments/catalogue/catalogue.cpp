@@ -25,7 +25,7 @@ using nlohmann::json;
 
 constexpr std::array<std::string_view, 3> kinds{"device", "link", "machine"};
 
-/// The parts of the schema, one for each kind of item, with what they refer to.
+/// The schema of each kind of item, with the definitions that it refers to.
 std::map<std::string, Schema> schemas() {
   const json whole = json::parse(catalogue_schema());
   std::map<std::string, Schema> all;
@@ -46,7 +46,7 @@ std::string kind_of(const json& document) {
   throw InputError("/is", "it must say which it is: \"device\", \"link\" or \"machine\"");
 }
 
-/// The sizes of a table of efficiencies ascend, each standing once.
+/// Checks that the sizes of an efficiency table ascend without duplicates.
 void check_table(const json& document, const char* key) {
   if (!document.contains(key)) return;
   const json& table = document[key]["value"];
@@ -74,7 +74,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Where a user keeps files, which need not exist; empty without a home.
+/// The user's folder, which need not exist; empty without a home.
 std::string user_folder() {
   constexpr const char* hardware = "/penstock/hardware";
   if (const std::string data = variable("XDG_DATA_HOME"); !data.empty()) return data + hardware;
@@ -114,7 +114,7 @@ std::vector<std::string> json_files(const std::string& folder) {
   return files;
 }
 
-/// Adds the files of a folder; they replace items of the same name.
+/// Adds the files of a folder. They replace items of the same name.
 void add_folder(Catalogue& catalogue, const std::string& folder) {
   Catalogue own;
   for (const std::string& path : json_files(folder)) {

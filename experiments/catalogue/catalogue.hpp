@@ -22,22 +22,21 @@ struct CatalogueItem {
 /// Items by name.
 using Catalogue = std::map<std::string, CatalogueItem, std::less<>>;
 
-/// The built-in files, then the *.json of $XDG_DATA_HOME/penstock/hardware (without the variable
-/// ~/.local/share/penstock/hardware) and of each folder of $PENSTOCK_HARDWARE. Of items with the
-/// same name the last one counts. Throws InputError with the file's name in front.
+/// The built-in files, then the *.json of $XDG_DATA_HOME/penstock/hardware (default:
+/// ~/.local/share/penstock/hardware) and of each folder of $PENSTOCK_HARDWARE. Later items replace
+/// earlier ones of the same name. Throws InputError with the file's name in front.
 Catalogue read_catalogue();
 
-/// One file. Throws InputError with its name in front.
+/// Reads one file. Throws InputError with its name in front.
 CatalogueItem read_catalogue_file(const std::string& path);
-/// The same for text that is already here; `source` stands for the file's name.
+/// Parses text; `source` is the file's name in errors.
 CatalogueItem parse_catalogue_file(const std::string& text, const std::string& source);
 
-/// A machine with its device and links; a device becomes a machine of its own, without links.
-/// Throws InputError, with the file's name in front, for names that the catalogue lacks and for a
-/// topology that cannot be built.
+/// A machine with its device and links; a device alone becomes a machine without links. Throws
+/// InputError, with the file's name in front, for unknown names and for an invalid topology.
 Machine machine_of(const Catalogue& catalogue, const CatalogueItem& item);
 
-/// The links that a device has of a kind.
+/// Links of one kind on a device.
 struct LinkFacts {
   Speed one;
   double links = 1;
@@ -46,16 +45,14 @@ struct LinkFacts {
 };
 LinkFacts link_of(const CatalogueItem& item);
 
-/// The item of some kind by its name, or nullptr.
+/// The item of this kind and name, or nullptr.
 const CatalogueItem* find_item(const Catalogue& catalogue, std::string_view is,
                                std::string_view name);
 
 /// The names of all items of a kind, for error texts.
 std::string names_of_items(const Catalogue& catalogue, std::string_view is);
 
-// What the build knows of it.
-
-/// A file as it was when the program was built.
+/// A file compiled into the program.
 struct BuiltInFile {
   std::string_view name;
   std::string_view text;

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The value of a fact, where there is one.
+/// The value of a fact, if present.
 template <class Value>
 void take(const json& facts, const char* key, Value& target) {
   if (facts.contains(key)) target = facts[key]["value"].get<Value>();
@@ -58,7 +58,7 @@ const CatalogueItem& item_named(const Catalogue& catalogue, const CatalogueItem&
                                                   names_of_items(catalogue, is))));
 }
 
-/// All links of a kind that a device has, as one.
+/// The combined speed of a device's links of one kind.
 std::optional<Speed> speed_of(const Catalogue& catalogue, const CatalogueItem& by,
                               const json& facts, const char* key) {
   if (!facts.contains(key)) return std::nullopt;
@@ -79,10 +79,10 @@ void take_links(const Catalogue& catalogue, const CatalogueItem& item, const jso
   take(facts, "devices_per_nic", machine.devices_per_nic);
 }
 
-/// A topology has speeds of its own where none are given, which are not those of this machine.
+/// Refuses a topology without stated link speeds; its defaults would not be those of this machine.
 void check_links(const CatalogueItem& item, const Machine& machine) {
   const TopologyEntry* kind = find_named(topology_entries(), machine.topology->kind);
-  if (kind == nullptr) return;  // told when it is built
+  if (kind == nullptr) return;  // building the topology reports it
   constexpr std::array<std::string_view, 2> links{"nvlink_bandwidth_bytes_per_s",
                                                   "link_bandwidth_bytes_per_s"};
   for (const TopologyParameter& parameter : kind->parameters) {
@@ -95,7 +95,7 @@ void check_links(const CatalogueItem& item, const Machine& machine) {
   }
 }
 
-/// The topology as its file says it, filled in and checked.
+/// Takes the topology from the file, fills in its parameters and checks it.
 void take_topology(const CatalogueItem& item, const json& facts, Machine& machine) {
   TopologySpec topology;
   for (const auto& [key, fact] : facts["topology"].items()) {

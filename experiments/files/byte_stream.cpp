@@ -32,7 +32,7 @@ std::size_t read_block(std::FILE* file, char* to, std::size_t most) {
   return got;
 }
 
-/// A file of which the first block has been read already.
+/// Continues a file whose first block has already been read.
 GzipReader::Source source_behind(std::string start, std::FILE* file) {
   return [start = std::move(start), file](char* to, std::size_t most) mutable {
     if (start.empty()) return read_block(file, to, most);
@@ -64,7 +64,7 @@ void ByteStream::fill() {
                     : read_block(file_.get(), block_.data(), block_bytes));
 }
 
-/// Begins with a block that has been read.
+/// Starts with a block that has already been read.
 void ByteStream::take_in(std::size_t got) {
   at_ = 0;
   filled_ = got;

@@ -13,13 +13,13 @@
 
 namespace penstock {
 
-/// The bytes of a file one after the other, a block at a time in memory, so that a file may be
-/// larger than that. A gzip file, seen by its content, comes unpacked; "-" is standard input.
+/// The bytes of a file, one block at a time, so that the file may be larger than memory. Unpacks
+/// gzip files, recognised by their content; "-" is standard input.
 class ByteStream {
  public:
-  /// Throws InputError, as all of its members do, for what cannot be read, is a damaged or cut-off
-  /// gzip file, has more than `most_bytes` when unpacked, or more than `most_unmarked` of them
-  /// behind the last mark.
+  /// All members throw InputError: for an unreadable file, for a corrupt or truncated gzip file,
+  /// for more than `most_bytes` when unpacked, and for more than `most_unmarked` bytes after the
+  /// last mark.
   ByteStream(const std::string& path, std::uint64_t most_bytes, std::uint64_t most_unmarked);
 
   bool ended() const { return at_ == filled_; }
@@ -27,7 +27,7 @@ class ByteStream {
   void advance() {
     if (++at_ == filled_) fill();
   }
-  /// What was read up to here has been dealt with, and takes no memory any more.
+  /// Marks everything read so far as processed; it is freed.
   void mark() { marked_ = before_ + at_; }
 
  private:
@@ -38,7 +38,7 @@ class ByteStream {
   void take_in(std::size_t got);
 
   std::unique_ptr<std::FILE, Close> file_;
-  std::optional<GzipReader> unpacked_;  // where the file is a gzip file
+  std::optional<GzipReader> unpacked_;  // of a gzip file
   std::uint64_t most_;
   std::uint64_t most_unmarked_;
   std::vector<char> block_;
@@ -48,7 +48,7 @@ class ByteStream {
   std::uint64_t marked_ = 0;
 };
 
-/// Goes through a stream once, for parsers that take a pair of iterators; default-made, the end.
+/// A single-pass iterator, for parsers that take a pair of iterators; default-constructed, the end.
 class ByteIterator {
  public:
   using iterator_category = std::input_iterator_tag;

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-/// The text of a cell; in quotes it may hold commas, and "" stands for one quote.
+/// The text of a cell. Inside quotes, commas are text and "" is one quote.
 std::string unquoted(std::string_view text, const CsvCell& cell) {
   if (text.find('"') == std::string_view::npos) return std::string(text);
   if (text.size() < 2 || text.front() != '"' || text.back() != '"') {
@@ -30,7 +30,7 @@ std::string unquoted(std::string_view text, const CsvCell& cell) {
   return plain;
 }
 
-/// Where the first cell of a row ends: at a comma outside quotes, or with the row.
+/// Where the first cell of a row ends: at a comma outside quotes, or at the end of the row.
 std::size_t cell_end(std::string_view row) {
   bool in_quotes = false;
   for (std::size_t at = 0; at < row.size(); ++at) {

@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-/// A cell of a table and where it stands: row and column from 0.
+/// A cell of a table. Row and column count from 0.
 struct CsvCell {
   std::string text;
   std::size_t row = 0;
@@ -17,8 +17,8 @@ struct CsvCell {
   [[noreturn]] void fail(const std::string& what) const;
 };
 
-/// The cells of a line, without blanks around them. A cell in quotes may hold commas, and two
-/// quotes for one.
+/// The cells of a line, without surrounding blanks. A quoted cell may contain commas, and "" for
+/// one quote.
 std::vector<CsvCell> csv_cells(std::string_view line, std::size_t row);
 
 }  // namespace penstock

@@ -8,11 +8,11 @@
 namespace penstock {
 namespace {
 
-/// A decimal number taken apart: digits, and by how many places the point stands behind them.
+/// A decimal number as digits and the position of its point.
 struct Decimal {
   bool negative = false;
   std::string digits;
-  std::int64_t point = 0;  // digits in front of the decimal point; may be outside of them
+  std::int64_t point = 0;  // digits before the decimal point; may lie outside them
 };
 
 std::optional<Decimal> parse(std::string_view text) {
@@ -42,7 +42,7 @@ std::optional<Decimal> parse(std::string_view text) {
 std::optional<std::int64_t> nanoseconds_of(std::string_view microseconds, std::int64_t most_ns) {
   const std::optional<Decimal> number = parse(microseconds);
   if (!number) return std::nullopt;
-  const std::int64_t places = number->point + 3;  // of the digits, in front of the point in ns
+  const std::int64_t places = number->point + 3;  // digits before the decimal point in ns
   const auto count = static_cast<std::int64_t>(number->digits.size());
   std::int64_t value = 0;
   for (std::int64_t place = 0; place < places; ++place) {

@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-/// Runs a step that knows only the part of a document below `where`, and puts that in front of the
-/// place of its errors.
+/// Runs a step that knows only the part of a document below `where`, and puts `where` in front of
+/// the place of its errors.
 template <class Step>
 auto below(const std::string& where, Step step) {
   try {

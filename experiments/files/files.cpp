@@ -41,7 +41,7 @@ std::string read_all(std::FILE* file) {
   return content;
 }
 
-/// A device such as /dev/zero, which may never end; a terminal does.
+/// Whether this is a device other than a terminal, such as /dev/zero, which may never end.
 bool is_endless(std::FILE* file) {
   struct stat facts {};
   if (::fstat(::fileno(file), &facts) != 0) return false;
@@ -77,7 +77,7 @@ namespace {
 
 bool is_file(const std::string& path) { return !path.empty() && path != "-"; }
 
-/// What leads to a file is its place, whether it is there yet or not.
+/// Compares the places that the paths lead to, whether or not a file exists there.
 bool are_one_file(const std::string& a, const std::string& b) {
   std::error_code error;
   if (fs::equivalent(a, b, error)) return fs::is_regular_file(a, error);

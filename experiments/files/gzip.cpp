@@ -13,13 +13,13 @@
 namespace penstock {
 namespace {
 
-constexpr int gzip_window = MAX_WBITS + 16;  // zlib's way to ask for a gzip frame
+constexpr int gzip_window = MAX_WBITS + 16;  // asks zlib for a gzip frame
 constexpr std::size_t block = std::size_t{1} << 18;
 
-// zlib does not write to its input, but has no const for it.
+// zlib does not write to its input, but its type lacks const.
 Bytef* bytes_of(const char* text) { return reinterpret_cast<Bytef*>(const_cast<char*>(text)); }
 
-/// A part of a size that zlib's counters hold.
+/// Limits a size to what zlib's counters hold.
 uInt part_of(std::size_t size) { return static_cast<uInt>(std::min(size, std::size_t{1} << 30)); }
 
 }  // namespace
@@ -42,7 +42,7 @@ GzipWriter::GzipWriter() : state_(new State) {
   }
 }
 
-/// Hands on what zlib has packed, until it wants more content, or to the end of the file.
+/// Passes zlib's output to `sink`, until zlib needs more input or the file ends.
 void GzipWriter::pack(bool last, const Sink& sink) {
   z_stream& stream = state_->stream;
   int answer = Z_OK;
@@ -90,7 +90,7 @@ GzipReader::GzipReader(Source source, std::string name)
   if (inflateInit2(&state_->stream, gzip_window) != Z_OK) throw std::bad_alloc();
 }
 
-/// Hands zlib the next block of the file, once it has used up the last.
+/// Gives zlib the next block of the file when the last one is used up.
 void GzipReader::fill() {
   if (state_->stream.avail_in != 0) return;
   state_->stream.next_in = bytes_of(state_->packed.data());

@@ -9,17 +9,17 @@
 
 namespace penstock {
 
-/// The content of a .gz file. Equal contents give equal files: no time is written into them.
+/// Packs text into a .gz file. Equal contents give equal files: no time is stored.
 std::string gzip(std::string_view content);
 
-/// Packs content that comes in pieces; how it is cut into them does not change the file.
+/// Packs content that comes in pieces. The pieces do not affect the file.
 class GzipWriter {
  public:
   using Sink = std::function<void(std::string_view packed)>;
 
   GzipWriter();
   void write(std::string_view content, const Sink& sink);
-  /// Once, behind all content.
+  /// Call once, after all content.
   void finish(const Sink& sink);
 
  private:
@@ -32,18 +32,18 @@ class GzipWriter {
   std::unique_ptr<State, Close> state_;
 };
 
-/// Unpacks a gzip file while it is read, its members one after the other. zlib's own `gzread` would
-/// take whatever follows a member and is none, such as one with a damaged head, for the end.
+/// Unpacks a gzip file as it is read, member by member. zlib's own `gzread` takes anything invalid
+/// after a member, such as a member with a damaged head, for the end of the file.
 class GzipReader {
  public:
-  /// Puts at most so many bytes of the file at a place and says how many these are; 0 at its end.
+  /// Reads up to `most` bytes of the file to `to` and returns how many; 0 at its end.
   using Source = std::function<std::size_t(char* to, std::size_t most)>;
 
-  /// Errors give zlib's reason, with the file's name in front, where there is a name.
+  /// Errors give zlib's reason, after the file's name if there is one.
   explicit GzipReader(Source source, std::string name = {});
 
-  /// Puts at most so many bytes of the content, below 4 GiB, at a place and says how many these
-  /// are: fewer only at its end. Throws InputError for a file that is cut off or damaged.
+  /// Reads up to `most` bytes of the content, below 4 GiB, to `to` and returns how many: fewer only
+  /// at its end. Throws InputError for a truncated or corrupt file.
   std::size_t read(char* to, std::size_t most);
 
  private:
@@ -59,11 +59,11 @@ class GzipReader {
   std::unique_ptr<State, Close> state_;
 };
 
-/// Whether a file that begins so is a gzip file.
+/// Whether a file that starts with these bytes is a gzip file.
 bool is_gzip(std::string_view start);
 
-/// What a .gz file holds. Throws InputError for a file that is cut off or damaged, and for more
-/// than `max_bytes`.
+/// The content of a .gz file. Throws InputError for a truncated or corrupt file, and for more than
+/// `max_bytes`.
 std::string gunzip(std::string_view file, std::uint64_t max_bytes);
 
 }  // namespace penstock

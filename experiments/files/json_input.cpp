@@ -15,7 +15,7 @@ using nlohmann::json;
 
 constexpr std::size_t deepest = 64;
 
-/// "line 3, column 7" of a byte of a text.
+/// The position of a byte in a text: "line 3, column 7".
 std::string line_and_column(std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, std::min(byte, text.size()));
   std::size_t line = 1;
@@ -26,7 +26,7 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
 }
 
 /// The library's text without its prefix "[json.exception…] parse error at line 1, column 2: ", and
-/// without most of what it quotes of the input, byte by byte, where that is long.
+/// without most of a long quote of the input.
 std::string reason(const std::string& what) {
   constexpr std::size_t longest = 240;
   const std::size_t syntax = what.find("syntax error");
@@ -35,9 +35,9 @@ std::string reason(const std::string& what) {
   return shortened(what.substr(bracket == std::string::npos ? 0 : bracket + 2), longest);
 }
 
-/// Reads a text without building anything: knows the place it has come to, and refuses what the
-/// library would accept silently or could not survive. (The library's parser with a callback does
-/// the like, but takes time with the square of a list's length.)
+/// Validates a text without building a document. Tracks the current place, and refuses input that
+/// the library would accept silently or crash on. (The library's parser with a callback is similar,
+/// but takes quadratic time for long lists.)
 class Guard final : public nlohmann::json_sax<json> {
  public:
   explicit Guard(std::string_view text) : text_(text) {}
@@ -65,13 +65,13 @@ class Guard final : public nlohmann::json_sax<json> {
 
   bool parse_error(std::size_t position, const std::string& /*token*/,
                    const nlohmann::detail::exception& error) override {
-    // A number too large for a double is well formed: its place is a pointer.
+    // A number too large for a double is well formed, so its place is a pointer.
     const bool syntax = dynamic_cast<const json::parse_error*>(&error) != nullptr;
     throw InputError(syntax ? line_and_column(text_, position) : place(), reason(error.what()));
   }
 
  private:
-  /// An object or array that is open: its key or index that is being read.
+  /// An open object or array, with the current key or index.
   struct Level {
     bool is_object;
     std::string key = {};
@@ -95,7 +95,7 @@ class Guard final : public nlohmann::json_sax<json> {
     return true;
   }
 
-  /// The value that is being read.
+  /// JSON pointer of the current value.
   std::string place() const {
     json::json_pointer pointer;
     for (const Level& level : levels_) {
@@ -118,7 +118,7 @@ json parse_json(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     throw InputError("the file is empty; a JSON document is needed");
   }
-  const std::size_t nul = text.find('\0');  // which the library takes for the end
+  const std::size_t nul = text.find('\0');  // the library would take it for the end
   if (nul != std::string_view::npos) {
     throw InputError(line_and_column(text, nul + 1), "a NUL byte; a JSON document has none");
   }
@@ -135,8 +135,8 @@ json value_of(const std::string& text) {
   return parse_json(text);
 }
 
-/// Throws InputError when a pointer leads behind the end of a list, which the library would fill
-/// with nulls up to there. A list may grow by one.
+/// Throws InputError if a pointer leads beyond the end of a list, which the library would fill with
+/// nulls. A list may grow by one.
 void check_indices(const json& document, const json::json_pointer& pointer) {
   for (json::json_pointer place = pointer; !place.empty(); place.pop_back()) {
     const json::json_pointer above = place.parent_pointer();

@@ -9,15 +9,15 @@
 
 namespace penstock {
 
-/// Parses JSON strictly: no comments, no NaN, no key twice in one object, at most 64 levels deep.
-/// Throws InputError whose place is a line and column, or a pointer.
+/// Parses JSON strictly: no comments, no NaN, no duplicate keys, at most 64 levels deep. Throws
+/// InputError whose place is a line and column, or a pointer.
 nlohmann::json parse_json(std::string_view text);
 
-/// Applies "/pointer=value" settings in order; a value that is no JSON is taken as a string. Throws
-/// UsageError for a faulty pointer.
+/// Applies "/pointer=value" settings in order; a value that is not JSON is a string. Throws
+/// UsageError for an invalid pointer.
 void apply_settings(nlohmann::json& document, const std::vector<std::string>& settings);
 
-/// A JSON schema, made ready once for any number of documents; several threads may use one.
+/// A JSON schema, compiled once for any number of documents. Thread-safe.
 class Schema {
  public:
   explicit Schema(const nlohmann::json& schema);
@@ -25,8 +25,7 @@ class Schema {
   Schema(Schema&&) noexcept;
   Schema& operator=(Schema&&) noexcept;
 
-  /// Throws InputError, with the JSON pointer of the fault and what would be right there, unless
-  /// the document fits.
+  /// Throws InputError with the JSON pointer of the error and what would be right there.
   void check(const nlohmann::json& document) const;
 
  private:
@@ -34,9 +33,8 @@ class Schema {
   std::unique_ptr<const Prepared> prepared_;
 };
 
-/// Stores the value of a key when it is there; the schema has checked its type. What no schema has
-/// checked is read through a JsonView. (A template, since a header knows the name of the JSON type
-/// only.)
+/// Stores the value of a key if it is present. The schema has checked its type; use a JsonView for
+/// unchecked documents. (A template, because headers only forward-declare the JSON type.)
 template <class Json, class Target>
 void take(const Json& object, const char* key, Target& target) {
   if (object.contains(key)) target = object[key].template get<Target>();

@@ -6,14 +6,14 @@
 
 namespace penstock {
 
-/// What is printed keeps the order in which it was put together.
+/// Keeps keys in insertion order.
 using ordered_json = nlohmann::ordered_json;
 
-/// A document as it is printed, its last line ended. Names that came from files may hold any bytes;
-/// those that no text has are replaced.
+/// A document as printed, with a final newline. Replaces bytes that are not valid UTF-8, since
+/// names may come from files.
 std::string printed(const ordered_json& document);
 
-/// The number, or null where there is none.
+/// The number, or null without one.
 ordered_json number_or_null(const std::optional<double>& number);
 
 }  // namespace penstock

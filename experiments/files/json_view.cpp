@@ -15,7 +15,7 @@ using nlohmann::json;
 
 constexpr std::string_view blanks = " \t\r\n";
 
-/// The place behind the string that opens at `at`; npos if it does not end.
+/// The position after the string that opens at `at`; npos if it does not end.
 std::size_t behind_string(std::string_view text, std::size_t at) {
   for (++at; at < text.size() && text[at] != '"'; ++at) {
     if (text[at] == '\\') ++at;

@@ -10,13 +10,12 @@
 
 namespace penstock {
 
-/// Whether a text opens an object that has such a key outermost. Reads no further than it must, and
-/// takes what is broken further in as it comes: enough to tell formats apart, cheaply.
+/// Whether a text starts with an object that has this key at its top level. A cheap check to
+/// recognise formats: it reads no further than needed and ignores errors in nested values.
 bool has_outer_key(std::string_view text, std::string_view key);
 
-/// A value of a document that lives longer, and its place there: how files are read that no schema
-/// has checked. What it is asked for and does not hold is an InputError that names the place and
-/// what would be right.
+/// A value of a document and its place there, for files without a schema. The document must outlive
+/// it. A missing or wrong value throws InputError with the place and what would be right.
 class JsonView {
  public:
   explicit JsonView(const nlohmann::json& value, std::string where = {})
@@ -26,11 +25,11 @@ class JsonView {
   const std::string& where() const { return where_; }
   bool is_null() const;
 
-  /// What stands under a key of an object.
+  /// The value of a key of an object.
   JsonView at(std::string_view key) const;
-  /// The same where the key may be absent.
+  /// As `at`, but the key may be absent.
   std::optional<JsonView> find(std::string_view key) const;
-  /// All of an object, by key in ascending order of characters.
+  /// All members of an object, by key in ascending order of characters.
   std::vector<std::pair<std::string, JsonView>> entries() const;
   /// The values of a list, Limits::layers at most.
   std::vector<JsonView> items() const;

@@ -8,8 +8,8 @@
 namespace penstock {
 namespace {
 
-/// The least number of letters to insert, remove or replace, and of neighbours to swap, that makes
-/// one word of the other (Damerau and Levenshtein, optimal string alignment).
+/// Edit distance: the fewest insertions, deletions, replacements and swaps of neighbouring letters
+/// (Damerau-Levenshtein, optimal string alignment).
 std::size_t edit_distance(std::string_view from, std::string_view to) {
   std::vector<std::size_t> before_last;
   std::vector<std::size_t> last(to.size() + 1);

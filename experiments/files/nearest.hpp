@@ -7,11 +7,10 @@
 
 namespace penstock {
 
-/// The word of `words` that a mistyped one most likely means: at most a third of its letters
-/// differ.
+/// The closest of `words` to a mistyped one; at most a third of its letters may differ.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& words);
 
-/// "unknown THING; did you mean NEAREST? known: A, B", without the question where nothing is near.
+/// "unknown THING; did you mean NEAREST? known: A, B", without the question if no word is close.
 std::string unknown_text(std::string_view thing, std::string_view word,
                          const std::vector<std::string>& words);
 

@@ -23,13 +23,13 @@ bool is_of_machine(int reason) {
          reason == ENFILE || reason == EMFILE || reason == ENOMEM;
 }
 
-/// What is no regular file, such as /dev/null, has no place beside it for a temporary file.
+/// A special file, such as /dev/null, is written directly, without a temporary file.
 bool is_special(const std::string& path) {
   std::error_code ignored;
   return fs::exists(path, ignored) && !fs::is_regular_file(path, ignored);
 }
 
-/// Through a symbolic link, the file that it leads to is replaced, not the link.
+/// Follows a symbolic link, so that its target is replaced, not the link.
 std::string place_of(const std::string& path) {
   std::error_code ignored;
   const fs::path canonical = fs::weakly_canonical(path, ignored);

@@ -13,8 +13,8 @@ namespace {
 
 bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
 
-/// Whether the first two bytes of a character are more than a longer way to write another one, and
-/// no half of a pair of UTF-16.
+/// Whether the first two bytes of a character are valid UTF-8: no overlong encoding and no UTF-16
+/// surrogate.
 bool start_fits(unsigned char first, unsigned char second) {
   if (first == 0xE0) return second >= 0xA0;
   if (first == 0xED) return second < 0xA0;
@@ -22,7 +22,7 @@ bool start_fits(unsigned char first, unsigned char second) {
   return first != 0xF4 || second < 0x90;
 }
 
-/// The bytes that the character at the front of a text takes; 0 if no text holds such a byte.
+/// The number of bytes of the first character of a text; 0 if it is not valid UTF-8.
 std::size_t character_size(std::string_view text) {
   const auto first = static_cast<unsigned char>(text.front());
   if (first < 0x20) return first == '\t' || first == '\r' || first == '\n' ? 1 : 0;

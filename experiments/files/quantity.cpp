@@ -57,15 +57,15 @@ constexpr std::array time_units{Unit{"ps", 1},     Unit{"ns", 1e3},  Unit{"us", 
                                 Unit{"µs", 1e6},   Unit{"ms", 1e9},  Unit{"s", 1e12},
                                 Unit{"min", 6e13}, Unit{"h", 3.6e15}};
 
-/// How the numbers of a measure are read.
+/// How numbers of a kind of quantity are read.
 struct Reading {
   std::string_view what;  // "a size"
   std::string_view suffix;
-  double plain;  // the unit of a number without one, as `Unit::size`
+  double plain;  // unit of a plain number, as `Unit::size`
   std::span<const Unit> units;
 };
 
-/// By measure.
+/// By kind of quantity.
 constexpr std::array<Reading, 7> readings{{{"a size", "_bytes", 1, byte_units},
                                            {"a size", "_mb", 1e6, byte_units},
                                            {"a bandwidth", "_bytes_per_s", 1, rate_units},
@@ -78,7 +78,8 @@ const Reading& reading_of(QuantityKind measure) {
   return readings[static_cast<std::size_t>(measure)];
 }
 
-/// A ratio of two units is a whole number or the inverse of one, which keeps decimals exact.
+/// A ratio of two units is a whole number or the inverse of one. Multiplying or dividing by that
+/// whole number keeps decimals exact.
 double converted(double value, double from, double to) {
   return from >= to ? value * (from / to) : value / (to / from);
 }
@@ -92,12 +93,12 @@ double converted(double value, double from, double to) {
                                shortened(text), reading.what, known));
 }
 
-/// The length of the number that a text starts with.
+/// The length of the number at the start of a text.
 std::size_t number_length(std::string_view text) {
   const auto is_part = [&](std::size_t i) {
     if (is_digit(text[i]) || text[i] == '.') return true;
     if (text[i] == '-' || text[i] == '+') return i == 0 || text[i - 1] == 'e' || text[i - 1] == 'E';
-    // "1e3s", but "2EB" has no exponent.
+    // "1e3s" has an exponent, "2EB" has none.
     const bool exponent = (text[i] == 'e' || text[i] == 'E') && i > 0 && i + 1 < text.size();
     return exponent && (is_digit(text[i + 1]) || text[i + 1] == '-' || text[i + 1] == '+');
   };
@@ -108,7 +109,7 @@ std::size_t number_length(std::string_view text) {
 
 void convert_below(json& value, const json::json_pointer& place);
 
-/// One value of an object or list.
+/// Converts one value of an object or list.
 void convert_item(json& item, std::string_view key, const json::json_pointer& place) {
   const auto measure = item.is_string() ? measure_of_key(key) : std::nullopt;
   if (!measure) return convert_below(item, place);
@@ -143,7 +144,7 @@ double quantity_of(std::string_view text, QuantityKind measure) {
 }
 
 std::optional<QuantityKind> measure_of_key(std::string_view key) {
-  // Of rates only those of bytes have units; "samples_per_s" is a plain number.
+  // Only byte rates have units; "samples_per_s" is a plain number.
   const bool other_rate = key.ends_with("_per_s") && !key.ends_with("_bytes_per_s");
   if (other_rate) return std::nullopt;
   const auto found = std::find_if(readings.begin(), readings.end(), [&](const Reading& reading) {

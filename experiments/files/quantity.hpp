@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-/// What a number measures, and the unit that it has when it is given without one.
+/// Kind of quantity, and the unit of a number that states none.
 enum class QuantityKind : std::uint8_t {
   bytes,
   megabytes,
@@ -18,15 +18,17 @@ enum class QuantityKind : std::uint8_t {
   seconds
 };
 
-/// A number with a unit, "64MB", "1 GiB", "2us", "25GB/s" or "400Gb/s" (bits), in the unit of the
-/// measure. A number without a unit is returned unchanged. Throws InputError that lists the units.
+/// A number with a unit, "64MB", "1 GiB", "2us", "25GB/s" or "400Gb/s" (bits), converted to the
+/// unit of its kind. A number without a unit is returned unchanged. Throws InputError that lists
+/// the units.
 double quantity_of(std::string_view text, QuantityKind measure);
 
-/// The measure of a key by its suffix: `_bytes`, `_mb`, `_bytes_per_s`, `_ns`, `_us`, `_ms`, `_s`.
+/// The kind of quantity of a key, by its suffix: `_bytes`, `_mb`, `_bytes_per_s`, `_ns`, `_us`,
+/// `_ms`, `_s`.
 std::optional<QuantityKind> measure_of_key(std::string_view key);
 
-/// Replaces each text under a key that has a measure by its number; a text without a unit stays
-/// for the schema to refuse. Throws InputError with the pointer of a text with a wrong unit.
+/// Converts every text under a key with such a suffix to a number. The schema later refuses a text
+/// without a unit. Throws InputError with the pointer of a text with a wrong unit.
 void convert_quantities(nlohmann::json& document);
 
 }  // namespace penstock

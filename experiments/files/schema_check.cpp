@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 using Pointer = json::json_pointer;
 
-/// The validator names a place as "<root>", "[key]", "[0]": this is the pointer to it.
+/// Converts the validator's place, "<root>", "[key]", "[0]", to a JSON pointer.
 Pointer pointer_of(const std::vector<std::string>& context) {
   Pointer pointer;
   for (const std::string& step : context) {
@@ -26,7 +26,7 @@ Pointer pointer_of(const std::vector<std::string>& context) {
   return pointer;
 }
 
-/// What a "$ref" stands for, or the node itself.
+/// The target of a "$ref", or the node itself.
 const json& resolved(const json& schema, const json& node) {
   if (!node.is_object() || !node.contains("$ref")) return node;
   const std::string reference = node["$ref"];
@@ -41,14 +41,14 @@ bool fits(const json& value, const json& schema) {
   return validator.validate(parsed, valijson::adapters::NlohmannJsonAdapter(value), nullptr);
 }
 
-/// What speaks of a value: a node as it stands, what it refers to, or the side of an "if" on which
-/// the value is.
+/// The node that applies to a value: the node itself, the target of its "$ref", or the matching
+/// branch of its "if".
 const json& speaking_of(const json& schema, const json& node, const json& value) {
   if (!node.is_object() || !node.contains("if")) return resolved(schema, node);
   return resolved(schema, node[fits(value, node["if"]) ? "then" : "else"]);
 }
 
-/// The part of the schema that speaks of a place of the document.
+/// The part of the schema that applies to a place of the document.
 const json& schema_at(const json& schema, const json& document, const Pointer& place) {
   static const json anything = json::object();
   std::vector<std::string> steps;
@@ -77,12 +77,12 @@ std::string keys_of(const json& object) {
   return fmt::format("{}", fmt::join(keys, ", "));
 }
 
-/// A bound of a schema: 1e+12 and not 1000000000000.0.
+/// A bound of a schema: 1e+12 instead of 1000000000000.0.
 std::string bound_text(const json& bound) {
   return bound.is_number_float() ? fmt::format("{:g}", bound.get<double>()) : bound.dump();
 }
 
-/// What a value should be, from the schema's own words: "a number from 0 to 1e12: time of …".
+/// The expected value, from the schema's description: "a number from 0 to 1e12: time of …".
 std::string wanted(const json& node) {
   std::string text;
   if (node.contains("enum")) {
@@ -102,13 +102,13 @@ std::string wanted(const json& node) {
   return text;
 }
 
-/// A value as it is shown in an error text: whole when it is short.
+/// A value in an error text, shortened if it is long.
 std::string shown(const json& value) {
   constexpr std::size_t longest = 40;
   return shortened(value.dump(-1, ' ', false, json::error_handler_t::replace), longest);
 }
 
-/// The fault at one place of the document in our own words.
+/// Throws the error at one place of the document.
 [[noreturn]] void report(const Pointer& place, const json& value, const json& node) {
   if (value.is_object() && node.contains("properties")) {
     for (const auto& [key, ignored] : value.items()) {
@@ -154,7 +154,7 @@ void Schema::check(const json& document) const {
   valijson::ValidationResults results;
   const valijson::adapters::NlohmannJsonAdapter adapter(document);
   if (validator.validate(prepared_->parsed, adapter, &results)) return;
-  // Of the nested errors the deepest is the cause; of equals the first.
+  // The deepest of the nested errors is the cause; of equals, the first.
   Pointer place;
   std::size_t depth = 0;
   for (valijson::ValidationResults::Error error; results.popError(error);) {

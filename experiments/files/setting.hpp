@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-/// Key and value of an option that is set with "key=value", or with the "/section/key=value" of a
-/// scenario. The value may be JSON, as there: "\"ascending\"" is ascending. Throws UsageError.
+/// Key and value of an option, from "key=value" or a scenario's "/section/key=value". The value may
+/// be JSON, as in a scenario: "\"ascending\"" is ascending. Throws UsageError.
 std::pair<std::string, std::string> option_setting(const std::string& setting,
                                                    std::string_view section);
 

@@ -10,7 +10,7 @@ namespace penstock {
 
 namespace {
 
-/// Four significant digits below 1000, where "%g" would give an exponent: 0.000003385.
+/// Four significant digits of a small number, without the exponent of "%g": 0.000003385.
 std::string small_text(double value) {
   const int zeros = static_cast<int>(-std::floor(std::log10(std::abs(value))));
   std::string text = fmt::format("{:.{}f}", value, zeros + 3);
@@ -92,7 +92,7 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows,
 
 std::string table_of_ranks(std::size_t ranks, std::vector<std::string> heads,
                            const std::function<std::vector<std::string>(std::size_t rank)>& cells) {
-  // With hundreds of ranks the middle says little that its ends do not.
+  // With hundreds of ranks, the first and last ones suffice.
   constexpr std::size_t most_rows = 64;
   heads.insert(heads.begin(), "rank");
   std::vector<std::vector<std::string>> rows{std::move(heads)};

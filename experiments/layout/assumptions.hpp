@@ -8,8 +8,8 @@
 
 namespace penstock {
 
-/// What a layout assumes where its scenario leaves a choice that moves the result: the number of
-/// data replicas, and whether gradients are reduced while ranks still compute.
+/// Assumptions that affect the result where the scenario leaves a choice open: the number of data
+/// replicas, and whether gradient reduction overlaps with compute.
 std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& layout);
 
 }  // namespace penstock

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-/// Each device of an expert group works on examples of its own.
+/// Each device of an expert group works on its own examples.
 double members_of(const Scenario& scenario) {
   return scenario.model.by_kind() ? scenario.parallel.expert : 1;
 }
@@ -27,7 +27,7 @@ void check_samples(const Scenario& scenario) {
                                *examples, each, *examples * members));
 }
 
-/// The examples of a microbatch on one device.
+/// Examples of a microbatch on one device.
 std::optional<double> examples_of(const Scenario& scenario) {
   if (scenario.model.microbatch || !scenario.model.by_kind()) return scenario.model.microbatch;
   const double members = members_of(scenario);

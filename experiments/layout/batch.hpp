@@ -8,12 +8,12 @@
 
 namespace penstock {
 
-/// What an iteration trains on.
+/// The batch of an iteration.
 struct Batch {
   std::optional<double> sequence;             // tokens of one example
-  std::optional<double> microbatch;           // examples that a device works on at a time
-  double samples_per_microbatch = 1;          // of all devices of an expert group
-  std::optional<std::uint32_t> microbatches;  // of one replica; only an order's file may leave it
+  std::optional<double> microbatch;           // examples per device at a time
+  double samples_per_microbatch = 1;          // over all devices of an expert group
+  std::optional<std::uint32_t> microbatches;  // per replica; unknown only for an order's file
 };
 
 /// Throws InputError with a pointer into the scenario.

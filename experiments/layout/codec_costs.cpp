@@ -12,8 +12,8 @@ namespace {
 
 using TimesByLayer = std::vector<CodecTimes>;
 
-/// How long it takes to move bytes through memory and code them on the way: at a rate that is
-/// given, or as long as a kernel of the machine's device takes that does nothing else.
+/// Microseconds to move bytes through memory and code them on the way. The rate is the stated one,
+/// else that of a kernel on the machine's device that only moves bytes.
 double moving_us(double bytes, const std::optional<double>& bytes_per_s, const char* key,
                  const std::optional<Machine>& machine) {
   if (bytes_per_s) return bytes / *bytes_per_s * 1e6;
@@ -42,8 +42,8 @@ void add(const Coded& one, std::optional<Coded>& sum) {
   sum->decode_us += one.decode_us;
 }
 
-/// What a layer keeps from F to B or W. `whole`: nothing is made again, so what recomputation would
-/// bring back is kept too.
+/// Bytes that a layer keeps from F to B or W. `whole`: without recomputation, so recomputed
+/// activations count too.
 double kept_bytes(const Layer& layer, bool whole) {
   return layer.stash_bytes + (whole ? layer.recomputed_bytes : 0);
 }
@@ -53,7 +53,7 @@ Coded encode_kept(const Layout& layout, const CodecSpec& codec, bool whole, Laye
   const double bytes = kept_bytes(layer, whole);
   Coded kept = coded(layout, codec, bytes);
   const double packed_share = packed_share_of(layout, codec);
-  layer.freed_by_input_bytes = 0;  // what is packed together is given back together
+  layer.freed_by_input_bytes = 0;  // packed activations are freed together
   layer.stash_bytes *= packed_share;
   if (whole) layer.recomputed_bytes *= packed_share;
   layer.workspace_bytes += bytes;
@@ -63,8 +63,7 @@ Coded encode_kept(const Layout& layout, const CodecSpec& codec, bool whole, Laye
   return kept;
 }
 
-void encode_stash(const StageFormats& formats, Layout& layout,
-                  TimesByLayer& times) {
+void encode_stash(const StageFormats& formats, Layout& layout, TimesByLayer& times) {
   if (!layout.schedule.has_backward()) return;  // nothing is kept
   const Recomputing recomputing = extras_of(layout).recomputing;
   for (std::uint32_t stage = 0; stage < layout.partition.stages.size(); ++stage) {
@@ -81,7 +80,7 @@ void encode_stash(const StageFormats& formats, Layout& layout,
   }
 }
 
-/// Whether some microbatch goes over a link from one stage to the other.
+/// Whether any microbatch crosses the link between the two stages.
 bool on_different_ranks(const Placement& placement, Stage from, Stage to) {
   if (placement.replicas(from) != placement.replicas(to)) return true;
   for (const Microbatch replica : Numbers<Microbatch>(placement.replicas(from))) {
@@ -90,8 +89,8 @@ bool on_different_ranks(const Placement& placement, Stage from, Stage to) {
   return false;
 }
 
-/// What the ends of a link pay, the last layer of one stage and the first of the next: forward one
-/// encodes and the other decodes, backward the other way round.
+/// Costs at both ends of a link: the last layer of one stage and the first of the next. Forward,
+/// the first end encodes and the second decodes; backward, the reverse.
 void encode_boundary(const Coded& sent, CodecTimes& sender, CodecTimes& receiver) {
   sender.forward_us += sent.encode_us;
   receiver.forward_us += sent.decode_us;
@@ -99,9 +98,9 @@ void encode_boundary(const Coded& sent, CodecTimes& sender, CodecTimes& receiver
   sender.backward_us += sent.decode_us;
 }
 
-/// By layer: the larger of what it packs at either side.
-std::vector<double> encode_boundaries(const StageFormats& formats,
-                                      Layout& layout, TimesByLayer& times) {
+/// Packed bytes per layer: the larger of its two sides.
+std::vector<double> encode_boundaries(const StageFormats& formats, Layout& layout,
+                                      TimesByLayer& times) {
   const std::vector<StageSizes> sizes = stage_sizes(layout.model, layout.partition);
   const std::vector<bool> sends = stages_that_send(layout);
   std::vector<double> packed(layout.model.layers.size());
@@ -120,8 +119,7 @@ std::vector<double> encode_boundaries(const StageFormats& formats,
   return packed;
 }
 
-void encode_links(const StageFormats& formats, Layout& layout,
-                  TimesByLayer& times) {
+void encode_links(const StageFormats& formats, Layout& layout, TimesByLayer& times) {
   const std::vector<double> packed = encode_boundaries(formats, layout, times);
   std::vector<Layer>& layers = layout.model.layers;
   for (std::size_t i = 0; i < layers.size(); ++i) layers[i].workspace_bytes += packed[i];

@@ -21,7 +21,6 @@ void check_stages(const Scenario& scenario, const Placement& placement, std::siz
   }
 }
 
-/// The layers of each stage.
 Partition cut_into(const Scenario& scenario, const ModelGraph& model, std::uint32_t stages) {
   Partition partition;
   if (!scenario.partition.stages.empty()) {

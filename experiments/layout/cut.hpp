@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-/// Cuts a model for a placement: as the scenario says, or by its partitioner. Throws InputError
-/// with a pointer into the scenario.
+/// Cuts a model for a placement: as stated in the scenario, else by its partitioner. Throws
+/// InputError with a pointer into the scenario.
 Partition cut_model(const Scenario& scenario, const ModelGraph& model, const Placement& placement);
 
 }  // namespace penstock

@@ -25,7 +25,7 @@ std::uint32_t replicas_by_devices(const Scenario& scenario) {
   return static_cast<std::uint32_t>(*devices / others);
 }
 
-/// Whether some layer of a model has a number of experts.
+/// Whether any layer of the model has experts.
 bool has_experts(const ModelSpec& spec) {
   const auto has = [](const LayerSpec& part) { return part.numbers.contains("experts"); };
   return std::any_of(spec.blocks.begin(), spec.blocks.end(), [&](const BlockSpec& block) {
@@ -33,7 +33,7 @@ bool has_experts(const ModelSpec& spec) {
   });
 }
 
-/// Experts are spread over devices; a dense model would run on all of them for nothing.
+/// Refuses an expert degree for a dense model, which would only waste devices.
 void check_expert(const Scenario& scenario) {
   const std::uint32_t expert = scenario.parallel.expert;
   if (expert == 1 || !scenario.model.by_kind() || has_experts(scenario.model.spec)) return;

@@ -6,24 +6,24 @@
 
 namespace penstock {
 
-/// Over how many devices a pipeline rank and its replicas spread.
+/// How many devices a pipeline rank and its replicas use.
 struct Degrees {
   std::uint32_t tensor = 1;
   std::uint32_t data = 1;
   std::uint32_t context = 1;
   std::uint32_t expert = 1;
   bool sequence_parallel = false;
-  bool overlaps_sums = true;  // of gradients
+  bool overlaps_sums = true;  // overlap gradient reduction with compute
 
   /// Devices that act as one pipeline rank.
   std::uint64_t group() const { return std::uint64_t{tensor} * context * expert; }
 };
 
-/// Settles them: data replicas that are left open take up the devices. Throws InputError with a
-/// pointer into the scenario.
+/// Settles the degrees. An open number of data replicas uses all remaining devices. Throws
+/// InputError with a pointer into the scenario.
 Degrees settle_degrees(const Scenario& scenario);
 
-/// Devices that act as one pipeline rank, times the copies of the pipeline. Throws as above.
+/// Devices that act as one pipeline rank, times the data replicas. Throws as above.
 std::uint64_t devices_per_rank(const Degrees& degrees);
 
 }  // namespace penstock

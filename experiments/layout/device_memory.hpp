@@ -8,9 +8,9 @@
 
 namespace penstock {
 
-/// The memory of a rank, and what it keeps beside activations.
+/// Memory of a rank, and what it holds in addition to activations.
 struct DeviceMemory {
-  std::optional<std::uint64_t> capacity_bytes;  // without a value: nobody says
+  std::optional<std::uint64_t> capacity_bytes;  // empty: unknown
   MemoryPolicy policy = MemoryPolicy::finding;
   BytesPerParameter kept;
   std::uint32_t zero = 0;
@@ -19,8 +19,8 @@ struct DeviceMemory {
   double reserve = 0;  // share of the capacity that the allocator cannot use
 };
 
-/// What the scenario leaves open is as the machine brings it. Throws InputError with a pointer into
-/// the scenario.
+/// Values that the scenario leaves open come from the machine. Throws InputError with a pointer
+/// into the scenario.
 DeviceMemory settle_memory(const MemorySection& section, const std::optional<Machine>& machine);
 
 }  // namespace penstock

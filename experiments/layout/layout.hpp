@@ -19,49 +19,49 @@
 
 namespace penstock {
 
-/// What a scenario settles to before anything is lowered: who holds which layers, who does what
-/// when, on which hardware. It stands alone: nothing of it is looked up in the scenario again.
+/// A scenario settled before lowering: which rank holds which layers, which action runs when, on
+/// which hardware. It is complete; nothing refers back to the scenario.
 struct Layout {
   std::string source;  // the scenario's file, for error texts
   std::string name;    // of the schedule, or of the order's file
   Placement placement;
-  ModelGraph model;  // with what its layers cost here
-  ModelSpec spec;    // the kinds of these layers; empty where they state their times
-  CellShape shape;   // what they run for
+  ModelGraph model;  // with its costs in this layout
+  ModelSpec spec;    // kinds of layers; empty where layers state their times
+  CellShape shape;   // sizes of the cells
   Partition partition;
   Schedule schedule;
   Overlap overlap = Overlap::serial;
   std::uint32_t microbatches = 0;
-  std::uint32_t slices = 1;          // cells that share a microbatch
-  double tied_embedding_bytes = 0;   // gradient that first and last stage exchange
-  std::vector<StageCoding> codings;  // by model stage; empty where nothing is encoded yet
+  std::uint32_t slices = 1;          // cells per microbatch
+  double tied_embedding_bytes = 0;   // gradient exchanged by first and last stage
+  std::vector<StageCoding> codings;  // by model stage; empty before encoding
 
-  const ScheduleEntry* rule = nullptr;  // that made the order, if any
-  // Decides the order instead; the schedule then holds only what there is to do.
+  const ScheduleEntry* rule = nullptr;  // rule that made the order, if any
+  // Decides the order at run time; the schedule then lists only the actions.
   const PolicyEntry* policy = nullptr;
-  ScheduleOptions options;  // of either
+  ScheduleOptions options;  // of the rule or policy
 
   Degrees degrees;
   Batch batch;
   Hardware hardware;
-  bool allows_stale = false;  // rows of a profile that are suspect are used all the same
+  bool allows_stale = false;  // also uses suspect rows of a profile
   RecomputeSection recompute;
-  CodecChoice codec;  // asked for; `codings` says what it came to
+  CodecChoice codec;  // as requested; `codings` has the effect
   DeviceMemory memory;
   OverheadsSection overheads;
-  Conditions conditions;  // but for the network and what memory there is
+  Conditions conditions;  // except network and memory capacity
   Chance chance;
-  std::vector<std::string> notes;  // what was taken for granted
+  std::vector<std::string> notes;  // assumptions
 };
 
-/// What settling a scenario may need besides.
+/// Options for settling a scenario.
 struct SettleOptions {
-  const Catalogue* catalogue = nullptr;  // read where none is given
+  const Catalogue* catalogue = nullptr;  // nullptr: read it
   bool allows_stale = false;
 };
 
-/// Settles the degrees, the hardware, the placement, the order and the partition of a scenario.
-/// Throws InputError with the file that is at fault in front: the scenario or one that it names.
+/// Settles the degrees, hardware, placement, order and partition of a scenario. Throws InputError
+/// that starts with the faulty file: the scenario or one that it names.
 Layout settle(const Scenario& scenario, const SettleOptions& options = {});
 
 /// "1f1b, 4 ranks, 8 microbatches".

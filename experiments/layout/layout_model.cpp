@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-/// From here on a layer costs what it does with selective recomputation.
+/// Changes the costs of a layer to those with selective recomputation.
 void make_selective(Layer& layer) {
   layer.recompute_us = layer.selective.recompute_us.value_or(layer.recompute_us);
   layer.stash_bytes = layer.selective.stash_bytes.value_or(layer.stash_bytes);
@@ -51,7 +51,7 @@ void check_unit(const RecomputeSection& recompute, bool by_kind) {
   if (why != nullptr) throw InputError("/recompute/unit", why);
 }
 
-/// Whether one rank runs the first and the last stage of each copy of the model.
+/// Whether one rank runs both the first and the last stage of each copy of the model.
 bool ends_share_a_rank(const Placement& placement) {
   const auto& chains = placement.chains();
   return std::all_of(chains.begin(), chains.end(), [&](const std::vector<Stage>& chain) {
@@ -60,12 +60,12 @@ bool ends_share_a_rank(const Placement& placement) {
   });
 }
 
-/// The last stage has the weights of the embedding too: in a head that is tied to it, or for what
-/// predicts further tokens, however many.
+/// The second copy of the embedding weights, on the last stage: for a tied head, or for layers that
+/// predict further tokens.
 struct SecondEmbedding {
-  std::size_t layer = 0;  // that holds it, or reads it from the rank's other layers
-  double parameters = 0;  // on one device; 0: there is none
-  bool in_layer = false;  // the layer has it among its parameters already
+  std::size_t layer = 0;  // layer that holds it, or reads the copy of another layer on its rank
+  double parameters = 0;  // on one device; 0: none
+  bool in_layer = false;  // already counted in the layer's parameters
 };
 
 bool has_head(const BlockSpec& block) {
@@ -84,14 +84,15 @@ SecondEmbedding second_embedding(const ModelSpec& spec, const CellShape& shape) 
   return second;
 }
 
-/// Only I and W apart free a part of an activation before the rest; one that is moved elsewhere
-/// moves whole.
+/// Only a split I and W frees part of an activation early. An offloaded activation moves as a
+/// whole.
 void keep_whole_stash(Layout& layout) {
   if (layout.schedule.has(Pass::backward_weight) && !layout.schedule.has(Pass::evict)) return;
   for (Layer& layer : layout.model.layers) layer.freed_by_input_bytes = 0;
 }
 
-/// One copy serves both ends where they are on one rank; else both hold it and exchange gradients.
+/// If both ends are on one rank, they share one copy. Otherwise each end holds a copy, and they
+/// exchange gradients.
 void place_second_embedding(Layout& layout) {
   const SecondEmbedding second = second_embedding(layout.spec, layout.shape);
   const double bytes = second.parameters * layout.shape.parameter_size;
@@ -107,7 +108,7 @@ void place_second_embedding(Layout& layout) {
   if (apart) layout.tied_embedding_bytes = bytes * layout.memory.kept.gradient_factor();
 }
 
-/// Tokens are shared by whole ones.
+/// Refuses shares that would split a token.
 void check_shares(const CellShape& shape) {
   const double cells = shape.context * shape.slices;
   if (std::fmod(shape.sequence, cells) == 0) return;
@@ -117,7 +118,7 @@ void check_shares(const CellShape& shape) {
                                shape.sequence, shape.context, shape.slices));
 }
 
-/// The layers of a file have places in that file, which is not the one that settles their shape.
+/// Errors about layers from a file name the place inside that file, below "/model/file".
 ModelGraph graph_of_file(const ModelSpec& spec, const CellShape& shape, RecomputeScope scope) {
   try {
     ModelGraph model = graph_of(spec, shape, scope);

@@ -13,9 +13,9 @@
 
 namespace penstock {
 
-/// Who does what when, and where it comes from.
+/// Which action runs when, and the source of that order.
 struct Order {
-  std::string name;  // of the schedule or policy, or of the order's file
+  std::string name;  // of the schedule, the policy or the order's file
   Placement placement;
   Schedule schedule;
   std::uint32_t microbatches = 0;
@@ -25,22 +25,20 @@ struct Order {
   ScheduleOptions options;  // of the rule or policy
 };
 
-/// The order of a rule for so many microbatches. Throws InputError with a pointer into the
-/// scenario.
+/// The order of a schedule rule. Throws InputError with a pointer into the scenario.
 Order order_by_rule(const Scenario& scenario, const Degrees& degrees, std::uint32_t microbatches);
 
-/// What a policy has to do. Throws as above.
+/// The actions that a policy has to order. Throws as above.
 Order order_by_policy(const Scenario& scenario, const Degrees& degrees, std::uint32_t microbatches);
 
-/// The order of the scenario's file. Throws InputError with the name of the file that is at fault
-/// in front.
+/// The order from the scenario's file. Throws InputError that starts with the faulty file.
 Order order_by_file(const Scenario& scenario);
 
-/// Refuses what the scenario says beside an order's file and does not agree with it.
+/// Refuses a scenario that contradicts its order's file.
 void check_against_order(const Scenario& scenario, const Degrees& degrees, const Batch& batch,
                          const Order& order);
 
-/// The JSON pointer of an option of the schedule.
+/// JSON pointer of a schedule option.
 std::string option_pointer(const std::string& name);
 
 }  // namespace penstock

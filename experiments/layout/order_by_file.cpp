@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-/// Runs a step whose errors are about an order's file.
+/// Runs a step and puts the order's file in front of its errors.
 template <class Step>
 auto about_file(const std::string& path, Step step) {
   try {
@@ -22,7 +22,7 @@ auto about_file(const std::string& path, Step step) {
   }
 }
 
-/// The chains that the scenario gives, or one of all stages.
+/// Uses the scenario's chains, or one chain of all stages.
 Placement placement_of_file(const Scenario& scenario, const OrderFile& order) {
   try {
     return placement_of(order, scenario.schedule.chains);
@@ -40,7 +40,7 @@ Order order_by_file(const Scenario& scenario) {
   const OrderFile file = about_file(path, [&] {
     OrderFile read = read_torch_csv(text);
     require_compute_only(read);
-    placement_of(read, {});  // refuses what is wrong whatever the chains are
+    placement_of(read, {});  // refuses faults that do not depend on the chains
     return read;
   });
   Order order;

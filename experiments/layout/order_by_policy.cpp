@@ -40,7 +40,7 @@ Order order_by_policy(const Scenario& scenario, const Degrees& degrees,
         ranks_for(scenario, degrees, scenario.parallel.chunks.value_or(1), 1);
     check_devices(scenario, degrees, ranks);
     order.placement = placement_for_policy(scenario, ranks, order.options);
-    make_policy(policy, order.placement, order.options);  // refuses its options
+    make_policy(policy, order.placement, order.options);  // checks the options
     order.schedule = policy_work(policy, order.placement, order.options);
   } catch (const UnknownOption& error) {
     throw InputError(option_pointer(error.name()), error.what());

@@ -18,7 +18,7 @@ Placement placement_for_rule(const Scenario& scenario, const ScheduleEntry& entr
   const bool fits = !stages || placement.chains().front().size() == *stages;
   if (fits || scenario.parallel.chunks || entry.copies > 1 || *stages % ranks != 0)
     return placement;
-  // The model says how many chunks there are, if nothing else does.
+  // Otherwise the number of stages in the model determines the chunks.
   return entry.place(ranks, *stages / ranks);
 }
 

@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-/// Runs a step whose errors are about the scenario's own text.
+/// Runs a step and puts the scenario's file in front of its errors.
 template <class Step>
 auto about(const Scenario& scenario, Step step) {
   try {
@@ -25,7 +25,7 @@ auto about(const Scenario& scenario, Step step) {
   }
 }
 
-/// Activations beyond what each rank keeps go to its host and come back.
+/// Offloads activations beyond each rank's limit to its host and fetches them back.
 Schedule with_offload(const Order& order, const Offload& offload) {
   if (order.policy != nullptr) {
     throw InputError("/offload",
@@ -73,20 +73,20 @@ void take_order(Order order, Layout& layout) {
   layout.options = std::move(order.options);
 }
 
-/// The devices of a rank, and how far apart those are that hold the same weights.
+/// Sets the devices per rank, and the distance between devices that hold the same weights.
 void spread_ranks(Layout& layout) {
   HardwareSpec& spec = layout.hardware.spec;
   const Degrees& degrees = layout.degrees;
   spec.ranks = layout.placement.ranks();
   spec.devices_per_rank = degrees.group() * degrees.data;
-  // Without data replicas the next copy of a weight is inside the group, beyond its tensor group.
+  // Without data replicas, the next copy of a weight is in the same group, one tensor group away.
   spec.devices_per_replica = degrees.data > 1 ? degrees.group() : degrees.tensor;
   spec.tensor = degrees.tensor;
   spec.context = degrees.context;
   spec.expert = degrees.expert;
 }
 
-/// What is settled without the order.
+/// Settles everything that does not depend on the order.
 Layout without_order(const Scenario& scenario, const SettleOptions& options) {
   Layout layout;
   layout.source = scenario.source;
@@ -127,7 +127,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
   Layout layout = without_order(scenario, options);
   const bool by_file = !scenario.schedule.file.empty();
   Order order;
-  if (by_file) order = order_by_file(scenario);  // errors name the order's own file
+  if (by_file) order = order_by_file(scenario);  // errors name the order's file
   about(scenario, [&] {
     if (by_file) {
       check_against_order(scenario, layout.degrees, layout.batch, order);

@@ -6,13 +6,13 @@
 
 namespace penstock {
 
-/// How many devices a layout takes: pipeline ranks times all other degrees.
+/// Devices of a layout: pipeline ranks times all other degrees.
 std::uint64_t devices_of(const Layout& layout);
 
-/// Model stages per rank, of one copy of the model.
+/// Model stages per rank, for one copy of the model.
 std::uint32_t chunks_of(const Layout& layout);
 
-/// Samples of one iteration, of all data replicas.
+/// Samples per iteration over all data replicas.
 double global_batch_of(const Layout& layout);
 
 }  // namespace penstock

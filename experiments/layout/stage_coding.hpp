@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-/// What a codec makes of the values of one cell, and how long it takes for them.
+/// Encoded size of the values of one cell, and the time to encode and decode them.
 struct Coded {
   CodecSpec codec;
   double plain_bytes = 0;
@@ -16,22 +16,22 @@ struct Coded {
   double decode_us = 0;
 };
 
-/// How long passes encode and decode what is kept and sent, beside the work of their layers.
+/// Time that passes spend on encoding and decoding, in addition to their layers.
 struct CodecTimes {
   double forward_us = 0;
   double backward_us = 0;         // B, or I
   double backward_weight_us = 0;  // W
 };
 
-/// What is encoded of a model stage; without a value where it stays as it is.
+/// Codecs of a model stage; empty where it encodes nothing.
 struct StageCoding {
-  double kept_bytes = 0;       // of a cell, as they are, encoded or not
-  std::optional<Coded> stash;  // what its layers keep
-  std::optional<Coded> link;   // what it hands on to another rank
+  double kept_bytes = 0;       // per cell, before encoding
+  std::optional<Coded> stash;  // activations that its layers keep
+  std::optional<Coded> link;   // output to another rank
   CodecTimes times;            // of its passes
 };
 
-/// By model stage: the codec of its stash, and that of what it hands on.
+/// By model stage: the codec of its stash, and the codec of its output.
 struct StageFormats {
   std::vector<std::optional<CodecSpec>> stash;
   std::vector<std::optional<CodecSpec>> link;

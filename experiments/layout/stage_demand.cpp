@@ -24,7 +24,7 @@ std::vector<std::vector<Rank>> ranks_by_stage(const Plan& plan, std::size_t stag
   return all;
 }
 
-/// The bytes of a stage's parameters that one device keeps: all of them, or its share.
+/// Parameter bytes of a stage that one device keeps: all, or its share.
 class KeptParameters {
  public:
   KeptParameters(const StageSizes& sizes, const std::vector<Rank>& ranks, const Training& training)
@@ -35,7 +35,7 @@ class KeptParameters {
     }
   }
 
-  /// With shares from this ZeRO level on.
+  /// Sharded from this ZeRO level on.
   double sharded_from(std::uint32_t level) const { return zero_ >= level ? share_ : whole_; }
 
  private:
@@ -44,7 +44,7 @@ class KeptParameters {
   std::uint32_t zero_;
 };
 
-/// Parameters that are whole for a while, beside the share that stays.
+/// Temporary memory for gathered parameters, in addition to the permanent share.
 double gathered_bytes(const StageSizes& sizes, const Training& training) {
   if (training.zero < 3) return 0;
   return training.gathered_bytes.value_or(sizes.largest_parameter_bytes);
@@ -70,8 +70,8 @@ void set_held_bytes(const StageSizes& sizes, const KeptParameters& kept, const T
   set(BufferKind::gradient, sizes.activation_bytes);
 }
 
-/// The time of U: stated, or as long as memory takes to move gradients, parameters, and what the
-/// optimiser keeps, twice; of all of them the share that is updated here.
+/// Time of U: the stated time, plus the memory time of gradients, parameters and optimizer state.
+/// Optimizer state moves twice. Counts only the share that this device updates.
 double update_us(const KeptParameters& kept, const Training& training) {
   if (training.update_bytes_per_s == 0) return training.optimizer_us;
   const double moved =
@@ -79,7 +79,7 @@ double update_us(const KeptParameters& kept, const Training& training) {
   return training.optimizer_us + moved / training.update_bytes_per_s * 1e6;
 }
 
-/// Encoding and decoding. What R needs is decoded by the B or I behind it.
+/// Adds encoding and decoding. The B or I after R decodes what R needs.
 void add_codec_times(const CodecTimes& times, StageDemand& stage) {
   stage.of(Pass::forward).extra_us += times.forward_us;
   stage.of(Pass::backward).extra_us += times.backward_us;
@@ -90,7 +90,7 @@ void add_codec_times(const CodecTimes& times, StageDemand& stage) {
 /// Whether a pass needs the weights of its stage.
 bool reads_weights(Pass pass) { return pass == Pass::forward || reads_activation(pass); }
 
-/// The collectives of the tail, and those that passes carry themselves.
+/// Adds the collectives of the tail and of the passes.
 void add_collectives(const Training& training, StageDemand& stage) {
   const StageCollective gather{CollectiveKind::all_gather};
   const StageCollective scatter{CollectiveKind::reduce_scatter, training.gradient_factor};

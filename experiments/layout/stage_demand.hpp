@@ -12,14 +12,13 @@ namespace penstock {
 
 /// What each model stage of a plan holds, sends and takes in a training step. All copies of a stage
 /// take part in its collectives: its replicas in all chains, times the data replicas, times the
-/// devices of a rank's group that hold the same. Where these keep only their share of the
-/// parameters (ZeRO-3), each pass gathers what it needs and sums the gradients that it makes.
-/// Throws InputError when an edge leads to an earlier stage.
+/// devices of a rank's group that hold the same weights. With ZeRO-3, each pass gathers its
+/// parameters and reduces its gradients. Throws InputError when an edge leads to an earlier stage.
 Demand demand_of(const Plan& plan, const ModelGraph& model, const Partition& partition,
                  const Training& training);
 
-/// Prices a plan for a training step. Throws InputError as `demand_of` and `price` of a `Demand`
-/// do.
+/// Prices a plan for a training step. Throws InputError as `demand_of` and the `price` of a
+/// `Demand` do.
 Costs price(const Plan& plan, const ModelGraph& model, const Partition& partition,
             const HardwareModel& hardware, const Training& training = {});
 

@@ -8,14 +8,14 @@
 namespace penstock {
 namespace {
 
-/// How many devices of a rank's group hold the same weights of a layer, or of some part of it.
+/// Devices of a rank's group that hold the same weights of a layer, or of part of it.
 double copies_in_group(const Layer& layer) {
   const bool dense = layer.parameter_bytes > layer.expert_parameter_bytes;
   const bool experts = layer.expert_parameter_bytes > 0;
   return std::max(dense ? layer.copies : 1, experts ? layer.expert_copies : 1);
 }
 
-/// Whether devices of a group hold the same weights, or data replicas do.
+/// Whether devices of a group, or data replicas, hold the same weights.
 bool shares_beyond_ranks(const Layout& layout) {
   const std::vector<Layer>& layers = layout.model.layers;
   return layout.degrees.data > 1 ||
@@ -23,7 +23,7 @@ bool shares_beyond_ranks(const Layout& layout) {
                      [](const Layer& layer) { return copies_in_group(layer) > 1; });
 }
 
-/// By model stage: whether devices that hold the same weights sum their gradients.
+/// By model stage: whether its replicas reduce gradients.
 std::vector<bool> summed_stages(const Layout& layout) {
   const auto ranks = ranks_by_model_stage(layout.placement);
   std::vector<bool> sums;
@@ -54,8 +54,8 @@ std::vector<bool> stages_with(const ModelGraph& model, const Partition& partitio
   return stages;
 }
 
-/// Whether a layer is made again: where it says that it takes time, and where a mode is asked for
-/// also in no time, or in that of its kernels.
+/// Whether a layer is recomputed. With a mode, a layer without a stated time counts too: by its
+/// recomputed bytes or its kernels.
 bool made_again(const RecomputeSection& recompute, const Layer& layer) {
   if (layer.recompute_us > 0) return true;
   if (!recompute.mode) return false;
@@ -80,29 +80,28 @@ bool has_parameters(const ModelGraph& model) {
                      [](const Layer& layer) { return layer.parameter_bytes > 0; });
 }
 
-/// Alone there is nothing to share.
+/// Without replicas there is nothing to shard.
 std::uint32_t zero_level(const Layout& layout) {
   return shares_weights(layout) ? layout.memory.zero : 0;
 }
 
-/// The bytes a second that the update moves through the memory of a device; 0: it takes the time
-/// that the scenario states.
+/// Memory traffic of the update in bytes per second; 0: the update takes the stated time.
 double update_bytes_per_s(const Layout& layout) {
   const auto& machine = layout.hardware.spec.machine;
   if (layout.overheads.optimizer_us || !machine || layout.memory.kept.optimizer == 0) return 0;
-  constexpr double large = 1e9;  // of MB: it streams
+  constexpr double large = 1e9;  // MB; large enough to stream
   const Device& device = machine->device;
   return device.memory_bandwidth_bytes_per_s * efficiency_at(device.memory_efficiency, large);
 }
 
-/// Without gradients there is nothing to sum and nothing to update.
+/// Without gradients there is no reduction and no update.
 bool trains(const Layout& layout) {
   return layout.schedule.has(Pass::backward) || layout.schedule.has(Pass::backward_weight);
 }
 
 Summing summing_of(const Layout& layout, std::uint32_t zero) {
   if (zero == 2) return layout.degrees.overlaps_sums ? Summing::behind_each : Summing::in_passes;
-  // With parameters in shares, passes sum what they make and gather what they need themselves.
+  // With sharded parameters, each pass gathers parameters and reduces gradients itself.
   if (zero == 3) return Summing::in_passes;
   return layout.degrees.overlaps_sums ? Summing::behind_stage : Summing::behind_row;
 }
@@ -117,14 +116,14 @@ Tail tail_of(const Layout& layout) {
   tail.summing = summing_of(layout, zero);
   tail.gathers = zero == 1 || zero == 2;
   tail.across_ranks = layout.degrees.data == 1;
-  // New weights can be gathered only once there are some, even where making them takes no time.
+  // New weights are gathered after an update, even if the update takes no time.
   tail.updates = layout.overheads.optimizer_us.value_or(0) > 0 || update_bytes_per_s(layout) > 0 ||
                  tail.gathers;
   tail.ties = layout.tied_embedding_bytes > 0;
   return tail;
 }
 
-/// Throws InputError for what a run of an order without flushes could only leave out.
+/// Throws InputError for settings that a schedule without flushes would ignore.
 void check_no_tail(const Layout& layout) {
   if (layout.degrees.data > 1 && has_parameters(layout.model)) {
     throw InputError("/parallel/data",
@@ -150,7 +149,7 @@ std::vector<CodecTimes> codec_times(const Layout& layout) {
   return times;
 }
 
-/// The kinds of buffers that a run holds beside the usual ones.
+/// Adds the kinds of buffers beyond the usual ones.
 void hold_kinds(const Layout& layout, Extras& extras) {
   const auto hold = [&](BufferKind kind, bool holds) {
     if (holds) extras.holds[static_cast<std::size_t>(kind)] = true;
@@ -172,7 +171,7 @@ void hold_kinds(const Layout& layout, Extras& extras) {
 }  // namespace
 
 bool shares_weights(const Layout& layout) {
-  // Copies on several ranks that update as they go keep weights of their own.
+  // Copies on several ranks that update as they run each hold their own weights.
   if (shares_beyond_ranks(layout)) return true;
   return !layout.schedule.has(Pass::update) && any_of(summed_stages(layout));
 }

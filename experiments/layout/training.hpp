@@ -7,14 +7,13 @@
 
 namespace penstock {
 
-/// Whether several devices hold the same weights and sum their gradients: data replicas, others of
-/// the group that acts as one rank, or the ranks of a stage that is there several times.
+/// Whether several devices hold the same weights and reduce their gradients: data replicas, devices
+/// of one rank's group, or several ranks that hold the same stage.
 bool shares_weights(const Layout& layout);
 
-/// What the plan of a layout has beyond the actions of its order.
+/// Tasks and buffers of the plan beyond the actions of its order.
 Extras extras_of(const Layout& layout);
 
-/// The numbers that go with it.
 Training training_of(const Layout& layout);
 
 }  // namespace penstock

@@ -8,24 +8,23 @@
 
 namespace penstock {
 
-/// The numbers of a training step that a plan leaves open and its pricing fills in.
+/// Numbers of a training step that pricing adds to a plan.
 struct Training {
   std::uint32_t data = 1;       // data replicas of the pipeline
-  double gradient_factor = 1;   // bytes of weight gradients for each byte of parameters
-  double optimizer_factor = 0;  // the same of what the optimiser keeps
-  // Of what each of the copies of a stage keeps only its share: 1 what the optimiser keeps, and
-  // updates only that; 2 gradients too, which are summed behind each backward; 3 parameters too,
-  // which are gathered for each pass.
+  double gradient_factor = 1;   // bytes of weight gradients per byte of parameters
+  double optimizer_factor = 0;  // bytes of optimizer state per byte of parameters
+  // What the copies of a stage shard. 1: optimizer state; each copy updates its share. 2: also
+  // gradients, reduced after each backward. 3: also parameters, gathered for each pass.
   std::uint32_t zero = 0;
-  std::optional<double> gathered_bytes;  // of parameters at a time; else two layers in a row
-  bool overlaps_sums = true;             // or passes of ZeRO-2 and -3 wait for their own sums
-  double optimizer_us = 0;               // of the U of a stage, whatever its size
-  double update_bytes_per_s = 0;         // that U moves through memory; 0: in no time
+  std::optional<double> gathered_bytes;  // of parameters at a time; empty: two consecutive layers
+  bool overlaps_sums = true;      // false: passes of ZeRO-2 and -3 wait for their own reductions
+  double optimizer_us = 0;        // of the U of a stage, whatever its size
+  double update_bytes_per_s = 0;  // memory traffic of U; 0: takes no time
   double tied_embedding_bytes = 0;
-  double context_bytes = 0;        // of each rank, whatever it does
+  double context_bytes = 0;        // fixed, per rank
   std::vector<CodecTimes> codecs;  // by model stage; empty where nothing is encoded
-  bool codecs_overlap = false;     // encoding and decoding run beside the layers of their pass
-  double reserve_bytes = 0;        // that the allocator of each rank cannot use
+  bool codecs_overlap = false;     // encoding and decoding overlap with the layers of their pass
+  double reserve_bytes = 0;        // per rank, unusable by the allocator
 };
 
 }  // namespace penstock

@@ -8,19 +8,19 @@
 
 namespace penstock {
 
-/// Entries are never freed: a signal handler may be reading them.
+/// Never freed: a signal handler may be reading an entry.
 struct UnfinishedFile::Entry {
   std::string path;
   std::atomic<bool> unfinished = true;
   Entry* next = nullptr;
 
-  /// The head of the list of all. A signal handler reads only what is static.
+  /// Head of the list. Static, because a signal handler reads it.
   static std::atomic<Entry*> first;
 };
 
 constinit std::atomic<UnfinishedFile::Entry*> UnfinishedFile::Entry::first = nullptr;
 
-/// Calls only what a signal handler may call.
+/// Async-signal-safe.
 void remove_unfinished() {
   for (auto* entry = UnfinishedFile::Entry::first.load(); entry != nullptr; entry = entry->next) {
     if (entry->unfinished) ::unlink(entry->path.c_str());

@@ -5,12 +5,11 @@
 
 namespace penstock {
 
-/// From now on SIGINT and SIGTERM remove unfinished files and end the program with exit code 130,
-/// whatever it is doing. Called once, by a program, before it starts threads.
+/// From this call on, SIGINT and SIGTERM remove unfinished files and end the program with exit code
+/// 130. A program calls it once, before it starts threads.
 void end_on_interrupt();
 
-/// A file that is removed with this object, or by an interrupt, unless it is kept. It need not
-/// exist yet.
+/// A file that the destructor or an interrupt removes, unless it is kept. It need not exist yet.
 class UnfinishedFile {
  public:
   explicit UnfinishedFile(std::string path);
@@ -28,8 +27,8 @@ class UnfinishedFile {
   Entry* entry_;
 };
 
-/// While this exists, an interrupt waits: for a short step that must not be left half done. Threads
-/// started meanwhile leave interrupts to the others.
+/// Delays interrupts during a short step that must not be left half done. Threads started during
+/// its lifetime leave interrupts to the others.
 class InterruptsWait {
  public:
   InterruptsWait();

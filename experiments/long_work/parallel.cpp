@@ -22,7 +22,7 @@ class Failure {
     number_ = number;
     error_ = std::move(error);
   }
-  /// Whether work of a lower number has failed: then this one's does not count any more.
+  /// Whether a lower number has failed, so that this one no longer matters.
   bool is_before(std::size_t number) {
     const std::lock_guard guard(mutex_);
     return error_ && number_ < number;
@@ -61,7 +61,7 @@ void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work
     const InterruptsWait left_to_the_caller;
     for (std::size_t i = 1; i < std::min(cores, count); ++i) others.emplace_back(take_turns, false);
   } catch (const std::system_error&) {
-    // Fewer threads do the same work.
+    // The running threads do all the work.
   }
   take_turns(on_done != nullptr);
   for (std::thread& other : others) other.join();

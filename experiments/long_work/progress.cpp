@@ -51,7 +51,7 @@ std::string time_left_text(const ProgressState& state) {
                      duration_text(left * state.elapsed_s / static_cast<double>(state.done)));
 }
 
-/// Behind the bar, the most important first.
+/// The numbers after the bar, most important first.
 std::string numbers_text(const ProgressState& state, std::size_t columns) {
   std::string text = state.total == 0
                          ? fmt::format("{} {}", state.done, state.unit)
@@ -110,7 +110,7 @@ void ProgressBar::show(std::string_view unit, std::uint64_t done, std::uint64_t 
   next_ = now + std::chrono::milliseconds(100);
   const ProgressState state{unit, done, total,
                             std::chrono::duration<double>(now - unit_begin_).count()};
-  // One column stays free: some terminals wrap when the last one is written.
+  // Keeps one column free: some terminals wrap after the last one.
   std::fputs(
       fmt::format("\r{}\033[K", progress_line(state, terminal_columns() - 1, coloured_)).c_str(),
       stderr);

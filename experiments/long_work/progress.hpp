@@ -9,12 +9,11 @@
 
 namespace penstock {
 
-/// Called while long work goes on, by one thread, with how much of it is done. `unit` is what is
-/// counted, in the plural: "draws". `total` is 0 where it is unknown. May be empty.
+/// Reports progress of long work; called by one thread. `unit` is the plural of what is counted:
+/// "draws". `total` is 0 if unknown. May be empty.
 using OnProgress =
     std::function<void(std::string_view unit, std::uint64_t done, std::uint64_t total)>;
 
-/// How far work is.
 struct ProgressState {
   std::string_view unit;
   std::uint64_t done = 0;
@@ -25,8 +24,8 @@ struct ProgressState {
 /// One line for a terminal of `columns`: bar, count, rate and time left, as far as they fit.
 std::string progress_line(const ProgressState& state, std::size_t columns, bool coloured);
 
-/// A progress bar on standard error, where that is a terminal. It appears after a second, so that
-/// short work shows none, and is erased with this object. NO_COLOR is honoured.
+/// A progress bar on standard error, if that is a terminal. It appears after a second, so short
+/// work shows none. The destructor erases it. NO_COLOR is honoured.
 class ProgressBar {
  public:
   ProgressBar();
@@ -34,9 +33,9 @@ class ProgressBar {
   ProgressBar& operator=(const ProgressBar&) = delete;
   ~ProgressBar();
 
-  /// Empty where there is no terminal. This object must outlive it.
+  /// Empty without a terminal. This object must outlive it.
   OnProgress callback();
-  /// Before something else is printed.
+  /// Call before other output.
   void erase();
 
  private:

@@ -5,7 +5,7 @@
 
 namespace penstock {
 
-/// The first fault of an order file, by rank and column (from 0, blanks counted).
+/// The first fault of an order file. Rank and column count from 0; blank cells count.
 struct CellFault {
   std::size_t rank;
   std::size_t column;

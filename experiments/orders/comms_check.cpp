@@ -11,10 +11,10 @@
 namespace penstock {
 namespace {
 
-/// A tensor on its way: whether it is a gradient, the stage that sends it, its microbatch.
+/// A tensor in flight: whether it is a gradient, its sending stage, its microbatch.
 using Tensor = std::tuple<bool, Stage, Microbatch>;
 
-/// A cell of a row, whichever kind it is.
+/// A cell of a row, of either kind.
 struct Cell {
   std::uint32_t column;
   std::vector<Action> actions;  // two in an overlap cell
@@ -25,7 +25,7 @@ std::string text_of(const Cell& cell) {
   return cell.comm ? text(*cell.comm) : text(cell.actions.front());
 }
 
-/// Actions and communication of a row in the order of their columns.
+/// Actions and communication of a row, by column.
 std::vector<Cell> cells_of(const OrderFile& order, Rank rank) {
   std::vector<Cell> cells;
   const auto& actions = order.schedule.on(rank);
@@ -71,14 +71,14 @@ class Check {
   using CommKey = std::tuple<Comm, Stage, Microbatch>;
   static CommKey key_of(const CommCell& cell) { return {cell.comm, cell.stage, cell.microbatch}; }
 
-  /// What a row has done so far.
+  /// State of a row so far.
   struct Progress {
     std::set<Tensor> made;
     std::set<Tensor> received;
     std::set<CommKey> done;
     std::set<Stage> gathered;
     std::map<Stage, std::uint32_t> backwards_left;
-    bool gathers = false;  // whether the row has UNSHARD at all
+    bool gathers = false;  // the row has an UNSHARD somewhere
   };
 
   std::optional<Stage> before(bool gradient, Stage stage) const {
@@ -104,7 +104,7 @@ class Check {
     return {gradient ? Comm::receive_backward : Comm::receive_forward, *after(gradient, sender),
             microbatch, 0};
   }
-  /// The tensor an action reads from another rank, if it does.
+  /// The tensor that an action reads from another rank, if any.
   std::optional<Tensor> read_by(const Action& action) const {
     if (action.pass == Pass::backward_weight) return std::nullopt;
     const bool gradient = gives_gradient(action.pass);
@@ -201,7 +201,7 @@ class Check {
     return {};
   }
 
-  /// Runs all rows: a send never blocks, a receive waits until its tensor is the next of its link.
+  /// Runs all rows. A send never blocks; a receive waits until its tensor is the next on its link.
   std::optional<CellFault> stuck() {
     std::vector<std::size_t> next(rows_.size());
     std::map<std::pair<Rank, Rank>, std::deque<Tensor>> links;
@@ -234,8 +234,8 @@ class Check {
     return std::nullopt;
   }
 
-  /// Why the receive that a rank is stuck at can never end: something else comes first on its link,
-  /// or the ranks wait in a circle.
+  /// Why a rank's receive never completes: another tensor comes first on its link, or ranks wait
+  /// for each other in a cycle.
   CellFault waiting(std::size_t rank, const std::vector<std::size_t>& next,
                     std::map<std::pair<Rank, Rank>, std::deque<Tensor>>& links) const {
     std::string circle;

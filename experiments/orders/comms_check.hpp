@@ -8,10 +8,10 @@
 
 namespace penstock {
 
-/// The first communication fault of an order whose actions have none: a cell in the wrong row, a
-/// send before its tensor is computed, a read before its receive, a send or receive without its
-/// partner or twice, weights used while not gathered, gradients reduced too early, and receives
-/// that deadlock.
+/// The first communication fault of an order whose actions are valid: a cell in the wrong row, a
+/// send before its tensor is computed, a read before its receive, a send or receive that is
+/// unmatched or duplicated, weights used while not gathered, gradients reduced too early, and
+/// receives that deadlock.
 std::optional<CellFault> find_comms_fault(const OrderFile& order, const Placement& placement);
 
 }  // namespace penstock

@@ -22,7 +22,7 @@ std::string placement_name(const Placement& placement) {
   return "given";
 }
 
-/// The cell of the first action in a circle of ranks that wait for each other.
+/// The cell of the first action in a cycle of ranks that wait for each other.
 CellFault deadlock_fault(const OrderFile& order, const Deadlock& deadlock) {
   const Wait& first = deadlock.circle.front();
   const auto& row = order.schedule.on(first.rank);
@@ -61,7 +61,7 @@ OrderCheck check_order(std::string_view text, const std::vector<std::vector<Stag
   OrderFile order;
   try {
     order = read_torch_csv(text);
-    placement_of(order, {});  // refuses what is wrong whatever the chains are
+    placement_of(order, {});  // refuses faults that do not depend on the chains
   } catch (const OrderError& error) {
     return {CellFault{error.rank(), error.column(), error.what()}, std::nullopt};
   } catch (const InputError& error) {

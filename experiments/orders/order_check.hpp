@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-/// The facts of an order without a fault.
+/// Facts of a valid order.
 struct OrderFacts {
   std::uint32_t ranks;
   std::uint32_t stages;
@@ -23,15 +23,15 @@ struct OrderFacts {
 
 struct OrderCheck {
   std::optional<CellFault> fault;
-  std::optional<OrderFacts> facts;                    // when there is no fault
-  std::vector<std::vector<Stage>> inferred_chains{};  // copies of the model that nobody named
+  std::optional<OrderFacts> facts;                    // if there is no fault
+  std::vector<std::vector<Stage>> inferred_chains{};  // one per copy of the model
 };
 
-/// Checks an order in PyTorch's notation, compute-only or with communication: that it can be read,
-/// is complete and consistent, and that all ranks reach the end of their rows. A fault of the whole
-/// file (an empty one, a stage that no row names) is at row 0, column 0. Without `chains`, several
-/// copies of the model are inferred (see placement_of). Throws InputError for chains that do not
-/// fit the stages of the file.
+/// Checks an order in PyTorch's notation, compute-only or with communication: that it is readable,
+/// complete and consistent, and that all ranks reach the end of their rows. A fault of the whole
+/// file (an empty file, a stage in no row) is at row 0, column 0. Without `chains`, copies of the
+/// model are inferred (see placement_of). Throws InputError for chains that do not fit the stages
+/// of the file.
 OrderCheck check_order(std::string_view text, const std::vector<std::vector<Stage>>& chains);
 
 }  // namespace penstock

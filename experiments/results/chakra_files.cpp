@@ -21,7 +21,7 @@ void check_number_of_files(const ExecutionTrace& trace) {
       trace.ranks.size(), trace.replicas, files, most_chakra_files));
 }
 
-/// Whether chance makes transfers of one class differ from what the class costs.
+/// Whether chance makes any transfer differ from the cost of its class.
 bool chance_moves_transfers(const Plan& plan, const Costs& costs) {
   if (costs.task_duration.empty() && costs.task_latency.empty()) return false;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
@@ -35,7 +35,7 @@ bool chance_moves_transfers(const Plan& plan, const Costs& costs) {
   return false;
 }
 
-/// Whether a stage whose gradients are summed has copies that its collectives do not reach.
+/// Whether any stage that reduces gradients satisfies `test`.
 template <class Test>
 bool any_summed(const RunResult& result, Test test) {
   const Plan& plan = *result.plan;

@@ -11,24 +11,24 @@
 
 namespace penstock {
 
-/// The most files that one run writes as traces.
+/// Limit on the trace files of one run.
 constexpr std::uint64_t most_chakra_files = 65'536;
 
 /// The trace of a device, "PREFIX.3.et", and the process groups, "PREFIX.groups.json".
 std::string chakra_path(std::string_view prefix, std::uint64_t device);
 std::string chakra_groups_path(std::string_view prefix);
 
-/// Whether a path is one that traces with this prefix may take.
+/// Whether a path may be one of the traces with this prefix.
 bool is_chakra_path(std::string_view prefix, std::string_view path);
 
-/// Writes the Chakra execution traces of a run, which must have a plan: one file a device, and the
-/// process groups where collectives need them. All of them are written, or none. Returns what of
-/// the run they do not carry, a sentence each. Throws UsageError for too many files and for paths
-/// where none can be written, std::runtime_error for a full disk.
+/// Writes the Chakra execution traces of a run, which must have a plan: one file per device, and
+/// the process groups if collectives need them. Writes all files or none. Returns what the traces
+/// lack, one sentence each. Throws UsageError for too many files and for unwritable paths,
+/// std::runtime_error for a full disk.
 std::vector<std::string> write_chakra_files(const std::string& prefix, const RunResult& result,
                                             const OnProgress& on_progress = {});
 
-/// What of a run its traces do not carry, a sentence each; nothing where they carry it all.
+/// What the traces lack, one sentence each; empty if they are complete.
 std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionTrace& trace);
 
 }  // namespace penstock

@@ -11,14 +11,14 @@
 namespace penstock {
 namespace {
 
-/// With hundreds of ranks the rest says little that the worst do not.
+/// With hundreds of ranks, the worst ones suffice.
 constexpr std::size_t most_findings = 10;
 
 const MemoryPeak& peak_of(const RunResult& result, const Finding& finding) {
   return result.report->ranks[index(*finding.rank)].memory;
 }
 
-/// Findings of a rank of this very run. Those of a phase of a training tell of another one.
+/// Out-of-memory findings of this run. Findings of a training phase belong to another run.
 std::vector<Finding> ranks_without_memory(const RunResult& result) {
   std::vector<Finding> ranks;
   if (!result.report || result.codec_training) return ranks;
@@ -42,7 +42,7 @@ std::string held_text(const BytesByKind& by_kind) {
   return held;
 }
 
-/// When, in which action and with what a rank has its peak.
+/// When a rank reaches its peak, in which action, and what it holds.
 std::string peak_text(const RunResult& result, const MemoryPeak& peak, TimeUnit unit) {
   const std::string action =
       peak.task == no_task ? "before any action" : "in " + task_text(*result.plan, peak.task);

@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-/// The findings of a run: ranks that run out of memory in a table, worst first, with what they hold
-/// where `verbose`; the others as they are. Empty where it has none.
+/// The findings of a run. Ranks that run out of memory form a table, worst first, with memory by
+/// kind if `verbose`. Empty without findings.
 std::string findings_text(const RunResult& result, const ReportOptions& options);
 
 }  // namespace penstock

@@ -19,7 +19,7 @@ ordered_json quantiles_json(const Distribution& distribution) {
   return all;
 }
 
-/// The makespans in equal steps from shortest to longest, a bar each.
+/// The makespans in equal steps from shortest to longest, one bar each.
 std::string histogram(const std::vector<Time>& sorted, TimeUnit unit) {
   constexpr std::size_t bars = 10;
   constexpr std::size_t longest_bar = 50;

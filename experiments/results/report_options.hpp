@@ -4,8 +4,8 @@ namespace penstock {
 
 /// How much of a run its report shows.
 struct ReportOptions {
-  bool all = false;      // every rank, where there are more than ten
-  bool verbose = false;  // what ranks without enough memory hold
+  bool all = false;      // all ranks, even if there are more than ten
+  bool verbose = false;  // memory by kind of ranks that run out of it
 };
 
 }  // namespace penstock

@@ -35,7 +35,7 @@ ordered_json end_json(Rank end) {
   return is_rank(end) ? ordered_json(index(end)) : ordered_json(end_text(end));
 }
 
-/// The rank that runs an action, or that a transfer leaves or, from outside, comes to.
+/// The rank of an action or of a transfer's sender; for a transfer from outside, its receiver.
 std::uint32_t rank_of(const Plan& plan, std::uint32_t resource) {
   if (!plan.is_link(resource)) return resource;
   const Link& link = plan.link(resource);
@@ -169,7 +169,7 @@ ordered_json bubble_json(const Bubble& bubble) {
           {"of_longest_span", bubble.of_longest_span}};
 }
 
-/// A whole number without a fraction, as others of its kind are.
+/// Prints a whole number as an integer, like other counts.
 ordered_json count_json(double count) {
   const bool whole = count == std::floor(count) && count < 1e15;
   return whole ? ordered_json(static_cast<std::int64_t>(count)) : ordered_json(count);
@@ -197,7 +197,7 @@ ordered_json ranks_json(const RunResult& result) {
   return all;
 }
 
-/// A key of the document. A run that did not finish has only those of `any_run`.
+/// A key of the document. An unfinished run has only keys with `any_run`.
 struct Key {
   const char* name;
   ordered_json (*value)(const RunResult& result);

@@ -9,23 +9,22 @@
 
 namespace penstock {
 
-/// The document of `run --json`; its keys keep the order they are listed in.
+/// The document of `run --json`. Its keys keep their order.
 nlohmann::ordered_json result_json(const RunResult& result);
 
-/// Only these of its keys, which costs less: the critical path has an item for each action.
+/// Only these keys. Cheaper, because the critical path has an item for each action.
 nlohmann::ordered_json result_json(const RunResult& result, const std::set<std::string>& keys);
 
-/// Parts that other documents have too. E, L and transfers that take no time are left out of the
-/// path.
+/// Parts shared with other documents. The path omits E, L and transfers that take no time.
 nlohmann::ordered_json memory_json(const BytesByKind& bytes);
 nlohmann::ordered_json causes_json(const IdleCauses& causes);
 nlohmann::ordered_json critical_path_json(const Plan& plan, const Timeline& timeline,
                                           const std::vector<PathStep>& path);
 nlohmann::ordered_json findings_json(const std::vector<Finding>& findings);
 
-/// The expectations of an "expect" section (JSON text; names or pointers into the document of
-/// `run --json`) that the result does not meet. A number must agree within a relative 1e-9, or as
-/// {"value": …, "within": …} states.
+/// The unmet expectations of an "expect" section (JSON text; names or pointers into the document of
+/// `run --json`). A number must agree within a relative 1e-9, or as {"value": …, "within": …}
+/// states.
 std::vector<Finding> unmet_expectations(const std::string& expect, const RunResult& result);
 
 }  // namespace penstock

@@ -16,10 +16,10 @@
 namespace penstock {
 namespace {
 
-/// One column of the table of ranks: what it shows of each.
+/// One column of the rank table.
 struct Column {
   const char* name;
-  bool always;  // shown even when all ranks have the usual value
+  bool always;  // shown even if all ranks have the usual value
   std::string (*show)(const RankReport& rank, TimeUnit unit);
   std::string_view usual = "0";
 };
@@ -61,7 +61,7 @@ constexpr std::array<Column, 17> columns{{
      [](const RankReport& r, TimeUnit) { return fmt::format("{}", r.weights.staleness); }},
 }};
 
-/// Whether a column differs from its usual value.
+/// Whether a column is always shown or has an unusual value.
 bool shown(const Column& column, const Report& report, TimeUnit unit) {
   return column.always ||
          std::any_of(report.ranks.begin(), report.ranks.end(), [&](const RankReport& rank) {
@@ -69,7 +69,7 @@ bool shown(const Column& column, const Report& report, TimeUnit unit) {
          });
 }
 
-/// The physical links, most used first.
+/// Physical links, most used first.
 std::string network_table(std::vector<NetworkLinkUse> network) {
   constexpr std::size_t most_links = 16;
   std::stable_sort(network.begin(), network.end(), [](const auto& one, const auto& other) {
@@ -89,10 +89,10 @@ std::string network_table(std::vector<NetworkLinkUse> network) {
   return text;
 }
 
-/// The ranks that a table shows: up to ten all, of more the first, the worst and the last.
+/// The rows of a table: all of up to ten ranks, else the first, the worst and the last.
 struct ShownRanks {
   std::vector<std::size_t> numbers;
-  std::string left_out;  // a line that says how many are, and why these are shown
+  std::string left_out;  // how many are left out, and why these are shown
 };
 
 std::size_t busiest(const Report& report) {
@@ -156,7 +156,7 @@ std::string rank_table(const Report& report, const ShownRanks& ranks, TimeUnit u
   });
 }
 
-/// What ranks hold at their peaks, by kind; empty where there are fewer than three kinds.
+/// Memory of ranks at their peaks, by kind; empty if there are fewer than three kinds.
 std::string memory_table(const Report& report, const ShownRanks& ranks) {
   std::vector<std::size_t> kinds;
   std::vector<std::string> heads;

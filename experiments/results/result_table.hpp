@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-/// The report of a run for a terminal: summary and layout, notes, ranks, findings. Columns that are
-/// zero throughout are left out.
+/// The report of a run for a terminal: summary and layout, notes, ranks, findings. Omits columns
+/// that are zero for all ranks.
 std::string result_table(const RunResult& result, const ReportOptions& options = {});
 
 }  // namespace penstock

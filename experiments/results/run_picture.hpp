@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-/// The timeline of a run as a picture, with makespan and bubble below its title.
+/// Draws the timeline of a run, with makespan and bubble below its title.
 std::string draw_run(PictureFormat format, const Plan& plan, const Timeline& timeline,
                      const std::string& title, const PictureOptions& options = {},
                      const TimelineExplanation& explanation = {});

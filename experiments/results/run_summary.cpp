@@ -18,7 +18,7 @@ void append(std::string& text, const std::string& item) {
   text += (text.empty() ? "" : ", ") + item;
 }
 
-/// A schedule that is never flushed has no steps: its run is an epoch.
+/// A schedule without flushes has no steps: its run is an epoch.
 bool has_steps(const RunResult& result) {
   return result.layout.schedule.weights().use == WeightUse::flushed;
 }
@@ -60,7 +60,7 @@ std::string utilization_text(const Throughput& throughput) {
   return line("utilization", text);
 }
 
-/// The rank with the highest peak, and what is left of its capacity.
+/// The rank with the highest peak, and the rest of its capacity.
 std::string memory_text(const RunResult& result) {
   const auto& ranks = result.report->ranks;
   const auto worst = std::max_element(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) {

@@ -10,7 +10,7 @@ namespace penstock {
 /// the worst rank, bubble, layout and batch.
 std::string run_summary(const RunResult& result);
 
-/// The notes of a run, numbered; empty where it has none.
+/// The notes of a run, numbered; empty without notes.
 std::string numbered_notes(const RunResult& result);
 
 }  // namespace penstock

@@ -41,7 +41,7 @@ Row cells_of(const CodecReport& report, const std::optional<Coded>& coded, TimeU
           percent_text(format.error.flushed_share)};
 }
 
-/// Stages in a row that are alike share a row.
+/// Consecutive equal stages share a row.
 std::vector<Row> rows_of(const CodecReport& report, std::optional<Coded> StageCoding::*what,
                          TimeUnit unit) {
   std::vector<Row> rows;

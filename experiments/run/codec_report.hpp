@@ -14,21 +14,20 @@ namespace penstock {
 
 /// What a run's codecs did to its activations.
 struct CodecReport {
-  Looks looks;                         // what codecs were tried on
-  double plain_bits = 16;              // of a value that is not encoded
+  Looks looks;                         // values that codecs were measured on
+  double plain_bits = 16;              // of an uncompressed value
   std::vector<StageCoding> stages;     // model stages
-  std::vector<MeasuredCodec> formats;  // those that stages have, each once
+  std::vector<MeasuredCodec> formats;  // formats of the stages, each once
 
   const MeasuredCodec& measured_as(const CodecSpec& codec) const;
 };
 
 CodecReport codec_report(const Layout& layout);
 
-/// The bits that a value of the stash takes on average over all that is kept; the plain ones where
-/// nothing is kept.
+/// Average bits per stash value over all stages; `plain_bits` without a stash.
 double stash_bits(const CodecReport& report);
 
-/// For a terminal: a row for stages in a row that are alike.
+/// A table for a terminal. Consecutive equal stages share a row.
 std::string codec_table(const CodecReport& report, TimeUnit unit);
 /// "codec" of run --json.
 nlohmann::ordered_json codec_json(const CodecReport& report);

@@ -11,17 +11,17 @@
 
 namespace penstock {
 
-/// One iteration with the stash encoded in some way.
+/// One iteration with one stash encoding.
 struct CodedIteration {
   Encoding stash;
-  double bits_per_value = 0;     // of the stash, on average over what is kept
-  std::optional<Time> makespan;  // nothing where the run comes to a halt
-  std::uint64_t peak_bytes = 0;  // of the rank that holds most
+  double bits_per_value = 0;     // average over the stash
+  std::optional<Time> makespan;  // empty if the run deadlocks
+  std::uint64_t peak_bytes = 0;  // of the rank with the highest peak
   std::uint32_t peak_rank = 0;
 };
 
-/// What a schedule of formats over a training comes to: a phase takes its iterations times the
-/// makespan of one, simulated with its format. Without what the first iteration takes longer.
+/// A training with a schedule of formats. The time of a phase is its number of iterations times the
+/// makespan of one, simulated with its format. Ignores the warm-up of the first iteration.
 struct CodecTraining {
   struct Phase {
     std::uint64_t first_iteration = 0;
@@ -29,16 +29,16 @@ struct CodecTraining {
     CodedIteration iteration;
   };
   std::vector<Phase> phases;
-  CodedIteration plain;  // nothing of the stash encoded
+  CodedIteration plain;  // stash not encoded
   std::optional<std::uint64_t> capacity_bytes;
 
   std::uint64_t iterations() const;
   std::uint64_t peak_bytes() const;
-  /// In microseconds; nothing where a phase does not finish.
+  /// In microseconds; empty if a phase does not finish.
   std::optional<double> time_us() const;
-  /// The same if all of the training were as one iteration.
+  /// As above, with every iteration equal to this one.
   std::optional<double> time_us_throughout(const CodedIteration& iteration) const;
-  /// The phase with the most bits a value.
+  /// The phase with the most bits per value.
   const CodedIteration& finest() const;
 };
 

@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-/// Something the user must know, for which the program exits with 1.
+/// A problem that the user must know about. The program exits with 1.
 struct Finding {
   std::string kind;  // "deadlock", "out_of_memory", "expectation"
   std::optional<Rank> rank;
@@ -18,7 +18,7 @@ struct Finding {
   std::string text;
 };
 
-/// That a run came to a standstill.
+/// The finding for a standstill.
 inline Finding finding_of(Standstill halt) {
   return {std::move(halt.kind), halt.rank, halt.time, std::move(halt.text)};
 }

@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-/// A rank that needs more than it has, and when it first did.
+/// The finding for a rank that runs out of memory, and when it first did.
 Finding out_of_memory(const RunResult& result, Rank rank, Time first, std::uint64_t capacity) {
   const std::uint64_t peak = result.report->ranks[index(rank)].memory.bytes;
   const TimeUnit unit = unit_for(result.report->makespan);

@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-/// Bytes of ranks that have so much: in GiB, unless that is less than one GiB.
+/// Bytes for ranks of this capacity: in GiB if the capacity is at least one GiB.
 std::string bytes_of_rank_text(std::uint64_t bytes, std::uint64_t capacity);
 
 /// Adds a finding for each rank of a finished run that needs more memory than it has.

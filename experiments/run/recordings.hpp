@@ -10,12 +10,12 @@ namespace penstock {
 /// Reads a `.timeline` file. Throws InputError with the file's name in front.
 Recording read_recording(const std::string& path);
 
-/// Whether a file is a `.timeline` file, by its name or by how its content begins.
+/// Whether a file is a `.timeline` file, by its name or its first bytes.
 bool is_recording(const std::string& path, std::string_view content);
 
-/// A run from a `.timeline` file, or of a scenario after `settings` have changed it, which then has
-/// memory samples as `run --timeline` writes them. Throws InputError with the file's name in front,
-/// also for a run that does not finish, and UsageError for settings of a `.timeline` file.
+/// A run from a `.timeline` file, or of a scenario with `settings` applied. A simulated run has
+/// memory samples, as `run --timeline` writes them. Throws InputError with the file's name in
+/// front, also if the run does not finish, and UsageError for settings of a `.timeline` file.
 Recording recording_of(const std::string& path, const std::vector<std::string>& settings = {});
 
 }  // namespace penstock

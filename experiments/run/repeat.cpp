@@ -10,8 +10,7 @@
 namespace penstock {
 namespace {
 
-/// The 97.5 % point of Student's t distribution; beyond the table by a curve that is right to 0.2
-/// %.
+/// The 97.5 % point of Student's t distribution. Beyond the table, a fit accurate to 0.2 %.
 double student_t(std::size_t degrees_of_freedom) {
   constexpr std::array<double, 30> table{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
                                          2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
@@ -21,7 +20,7 @@ double student_t(std::size_t degrees_of_freedom) {
   return 1.95996 + 2.4 / static_cast<double>(degrees_of_freedom);
 }
 
-/// Sums the distances from the shortest, which stay small where the makespans themselves are long.
+/// Sums the differences from the shortest makespan, which stay small for long makespans.
 void find_mean(Distribution& distribution) {
   const std::vector<Time>& sorted = distribution.sorted;
   const double count = static_cast<double>(sorted.size());
@@ -46,7 +45,7 @@ void find_mean(Distribution& distribution) {
 std::vector<std::optional<Time>> makespans_of_draws(std::uint32_t count, bool vary,
                                                     const MakespanOf& makespan_of,
                                                     const OnProgress& on_progress) {
-  // Draws without anything to draw are all the same.
+  // Without chance, all draws are equal.
   const std::uint32_t different = vary ? count : std::min(count, 1U);
   std::vector<std::optional<Time>> makespans(different);
   std::function<void(std::size_t)> on_done;

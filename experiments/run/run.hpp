@@ -7,13 +7,13 @@
 
 namespace penstock {
 
-/// Wires a whole run: settle, encode, lower, price, draw, simulate, summarize. Command line, viewer
-/// and tests all come through here. Of several draws the first is the one reported; of formats that
-/// change over a training each is run. Throws InputError with the name of the file at fault in
-/// front, and UsageError where the engine does not apply.
+/// A whole run: settle, encode, lower, price, draw, simulate, summarize. Command line, viewer and
+/// tests all call it. With several draws, the first one is reported. If formats change over a
+/// training, each is run. Throws InputError that starts with the faulty file, and UsageError if the
+/// engine does not apply.
 RunResult run(const Scenario& scenario, const RunOptions& options = {});
 
-/// The same for what a scenario settled to.
+/// Runs a settled layout.
 RunResult run(Layout layout, const RunOptions& options = {});
 
 }  // namespace penstock

@@ -34,7 +34,7 @@ CodedIteration iteration_of(const RunResult& result) {
   return iteration;
 }
 
-/// The findings of a phase that the training comes to, with its number in front.
+/// Adds the findings of a phase that the training reaches, with its number in front.
 void add_findings(std::size_t phase, const CodecPhase& made_of, const RunResult& result,
                   std::vector<Finding>& findings) {
   if (made_of.iterations == 0) return;

@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-/// Runs a layout whose stash is encoded in phases, once for each and once without a codec. The
-/// result is that of the first phase, with the findings of all and `codec_training`. Throws as
+/// Runs a layout whose stash is encoded in phases: once for each phase and once without a codec.
+/// The result is that of the first phase, with the findings of all and `codec_training`. Throws as
 /// `run`.
 RunResult run_in_phases(const Layout& layout, const RunOptions& options);
 

@@ -19,7 +19,7 @@
 namespace penstock {
 namespace {
 
-/// That gradients are reduced late shows only in when that starts.
+/// Notes that gradient reduction does not overlap with compute.
 void note_sums(RunResult& result) {
   const Layout& layout = result.layout;
   const bool sums = shares_weights(layout) && layout.schedule.has_backward();
@@ -30,7 +30,7 @@ void note_sums(RunResult& result) {
           : "each pass waits for its own collectives (/parallel/overlap_sums)");
 }
 
-/// What of data replicas that differ is not in the result.
+/// Notes which differences among data replicas are not simulated.
 void note_replicas(RunResult& result) {
   const Layout& layout = result.layout;
   if (layout.degrees.data == 1 || !layout.chance.differs_among_replicas()) return;
@@ -50,8 +50,7 @@ void note_replicas(RunResult& result) {
   }
 }
 
-/// What only the order tells: how old the weights get, and how quickly a pipeline without flushes
-/// goes on.
+/// Adds weight versions, and the steady interval of a pipeline without flushes.
 void add_weights(RunResult& result) {
   const Layout& layout = result.layout;
   if (layout.schedule.weights().use == WeightUse::flushed) return;
@@ -60,8 +59,7 @@ void add_weights(RunResult& result) {
   result.steady_interval_us = steady_interval_us(*result.plan, result.timeline);
 }
 
-/// Runs the order in the first draw, and in more where they are asked for. Returns why it cannot
-/// finish.
+/// Runs the order in the first draw, and in more draws on request. Returns why it cannot finish.
 std::optional<Finding> run_order(const Simulation& simulation, const Schedule& order,
                                  const RunOptions& options, RunResult& result) {
   auto lowered = simulation.price_order(order);

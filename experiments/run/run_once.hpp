@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-/// Runs a layout whose stash is encoded in one way throughout. Throws as `run`.
+/// Runs a layout with one stash encoding throughout. Throws as `run`.
 RunResult run_once(Layout layout, const RunOptions& options);
 
 }  // namespace penstock

@@ -10,7 +10,7 @@ namespace penstock {
 /// How to run a scenario.
 struct RunOptions {
   Engine engine = Engine::automatic;
-  std::uint32_t repeat = 0;     // how many draws to make for a distribution; 0: none
+  std::uint32_t repeat = 0;     // number of draws for a distribution; 0: none
   OnProgress on_progress = {};  // of these draws
 };
 

@@ -24,27 +24,27 @@ namespace penstock {
 /// A finished run, or why it could not finish.
 struct RunResult {
   std::string title;  // "1f1b, 4 ranks, 8 microbatches"
-  Layout layout;      // what ran; its order is that of the first draw, where a policy decides
+  Layout layout;      // as run; a policy's order is that of the first draw
   std::vector<Finding> findings;
 
-  // Without a value when the run cannot finish.
+  // Empty if the run cannot finish.
   std::optional<Plan> plan;
   Costs costs;
   Conditions conditions;
   Training training;
-  Demand demand;  // that was priced
+  Demand demand;  // as priced
   Timeline timeline;
   std::optional<Report> report;
-  std::vector<MeasuredRow> profile_rows;  // that layers take their times from
-  std::optional<double> peak_flops;       // of one device, where the hardware has one
+  std::vector<MeasuredRow> profile_rows;  // rows that layers take their times from
+  std::optional<double> peak_flops;       // per device, if known
   Throughput throughput;
-  std::optional<double> first_iteration_us;  // with its warm-up, where that is known
+  std::optional<double> first_iteration_us;  // with its warm-up, if known
   bool chance_among_replicas = false;        // chance makes data replicas differ
-  std::vector<std::string> notes;            // what was taken for granted or left out
-  std::optional<double> steady_interval_us;  // of an asynchronous schedule, where it settles
+  std::vector<std::string> notes;            // assumptions and omissions
+  std::optional<double> steady_interval_us;  // of an asynchronous schedule, if it settles
   std::optional<Distribution> repeated;
-  std::optional<CodecReport> codec;             // where the scenario encodes something
-  std::optional<CodecTraining> codec_training;  // where it does so in phases
+  std::optional<CodecReport> codec;             // if the scenario encodes something
+  std::optional<CodecTraining> codec_training;  // if it does so in phases
 };
 
 }  // namespace penstock

@@ -23,7 +23,7 @@
 namespace penstock {
 namespace {
 
-/// A profile that speaks of no layer would be left unread.
+/// Refuses a profile that matches no layer.
 void check_profile(const Layout& layout) {
   const auto& profile = layout.hardware.spec.profile;
   if (!profile) return;
@@ -71,7 +71,7 @@ Simulation::Simulation(const Layout& layout, Engine engine)
 }
 
 std::variant<Schedule, Finding> Simulation::decide(std::uint32_t number) const {
-  // A policy decides over forwards and backwards; what goes with them has its place by rule.
+  // A policy orders forwards and backwards only; rules place the rest.
   Extras extras = extras_of(layout_);
   extras.tail = {};
   extras.recomputing.early = false;

@@ -14,29 +14,30 @@
 
 namespace penstock {
 
-/// Which engine runs a plan; automatic: relax where it is right.
+/// The engine that runs a plan; automatic: relax where it applies.
 enum class Engine : std::uint8_t { automatic, relax, events };
 
-/// Everything that the runs of one layout share. Throws InputError without a file's name in
-/// front, and UsageError where the engine asked for is not right.
+/// State shared by all runs of one layout. Throws InputError without a file's name in front, and
+/// UsageError if the requested engine does not apply.
 class Simulation {
  public:
-  /// The layout, which must outlive this, has its activations encoded already.
+  /// The activations of the layout are already encoded. The layout must outlive this object.
   Simulation(const Layout& layout, Engine engine);
 
   const HardwareModel& hardware() const { return *hardware_; }
 
   /// The order that the layout's policy decides while a draw runs.
   std::variant<Schedule, Finding> decide(std::uint32_t draw) const;
-  /// Lowers and prices an order; chance is not in it yet.
+  /// Lowers and prices an order, without chance.
   std::variant<PricedPlan, Finding> price_order(const Schedule& order) const;
-  /// A plan with its costs in a draw; its sums wait for the slowest data replica of that draw.
+  /// A plan with the costs of one draw. Its reductions wait for the slowest data replica of that
+  /// draw.
   std::variant<PricedPlan, Finding> draw(PricedPlan priced, std::uint32_t draw) const;
-  /// Runs a plan that was drawn, with the engine asked for.
+  /// Runs a drawn plan with the requested engine.
   std::variant<Timeline, Finding> run(const PricedPlan& drawn) const;
 
-  /// The makespan of a draw, nothing where it does not finish. `priced` is the plan of an order
-  /// that all draws share.
+  /// The makespan of a draw; empty if it does not finish. `priced` is the plan of an order that all
+  /// draws share.
   std::optional<Time> makespan_of_draw(const PricedPlan& priced, std::uint32_t draw) const;
 
  private:

@@ -17,9 +17,9 @@ using Peaks = std::vector<std::uint64_t>;               // bytes, by rank
 
 std::size_t stages_of(const Layout& layout) { return layout.partition.stages.size(); }
 
-/// What the ranks hold at their peaks; nothing where the run comes to a halt.
+/// Peak memory of the ranks; empty if the run deadlocks.
 std::optional<Peaks> simulated_peaks(const StageFormats& formats, Layout layout) {
-  layout.memory.policy = MemoryPolicy::finding;  // what is needed, not what there is
+  layout.memory.policy = MemoryPolicy::finding;  // report what is needed, do not stall
   encode_activations(formats, layout);
   const Simulation simulation(layout, Engine::automatic);
   if (layout.policy != nullptr) {
@@ -41,7 +41,7 @@ std::optional<Peaks> simulated_peaks(const StageFormats& formats, Layout layout)
   return peaks;
 }
 
-/// Finds the format of each stage's stash that lets its rank fit.
+/// Finds a stash format for each stage with which its rank fits.
 class StashSearch {
  public:
   StashSearch(const Layout& layout, const AutoCodec& codec, const Formats& link)
@@ -63,7 +63,7 @@ class StashSearch {
   const AutoCodec& codec_;
   const Formats& link_;
   std::vector<std::vector<Rank>> ranks_;
-  std::vector<std::size_t> left_;  // by stage: how many formats with fewer bits are left to try
+  std::vector<std::size_t> left_;  // by stage: formats with fewer bits still to try
 };
 
 Formats StashSearch::formats() const {
@@ -75,7 +75,7 @@ Formats StashSearch::formats() const {
   return all;
 }
 
-/// Gives fewer bits to stages on ranks that hold too much. Returns whether there were any.
+/// Reduces the bits of stages on ranks over capacity. Returns whether there were any.
 bool StashSearch::step(const Peaks& peaks) {
   bool any = false;
   for (std::size_t stage = 0; stage < left_.size(); ++stage) {
@@ -89,7 +89,7 @@ bool StashSearch::step(const Peaks& peaks) {
   return any;
 }
 
-/// Encodes nothing on ranks that do not fit either way, and hold more with a codec.
+/// Encodes nothing on ranks that never fit and whose peak a codec does not lower.
 void StashSearch::give_up(const Peaks& plain, const Peaks& peaks) {
   for (std::size_t stage = 0; stage < left_.size(); ++stage) {
     const bool in_vain = std::any_of(ranks_[stage].begin(), ranks_[stage].end(), [&](Rank rank) {
@@ -100,7 +100,7 @@ void StashSearch::give_up(const Peaks& plain, const Peaks& peaks) {
   }
 }
 
-/// A run that comes to a halt is left as it is, for the run itself to tell.
+/// If a simulation deadlocks, keeps the current formats; the run itself reports the deadlock.
 Formats StashSearch::search() {
   const auto plain = peaks();
   if (!plain) return formats();
@@ -123,7 +123,7 @@ Formats stash_formats(const Layout& layout, const Formats& link) {
   return StashSearch(layout, *choice, link).search();
 }
 
-/// Whether a transfer on its own gets shorter by more than its coding takes.
+/// Whether an isolated transfer gains more than its coding takes.
 bool pays(bool overlappable, const HardwareModel& hardware, const Coded& sent, Rank from, Rank to) {
   const double plain_us = hardware.transfer(sent.plain_bytes, from, to).occupies_us;
   const double packed_us = hardware.transfer(sent.packed_bytes, from, to).occupies_us;

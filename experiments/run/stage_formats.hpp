@@ -5,21 +5,20 @@
 
 namespace penstock {
 
-/// What each stage's activations are encoded as, in a layout whose layers are as they are without:
-/// everywhere as its codec says, or, where it says auto,
+/// The encoding of each stage's activations, for a layout that is not encoded yet. A stated codec
+/// applies everywhere. With auto:
 ///
-/// - the stash as a rank needs it. One that has room for it as it is keeps it so. The stages of
-///   the others get the format with the most bits, of those within the budget, with which their
-///   rank fits its capacity, found by simulation; where none does, that with the fewest bits,
-///   unless the room that coding needs makes the rank hold more than before. Without a capacity all
-///   get the fewest bits.
-/// - what a stage hands on in the fewest bits, where a transfer on its own is shortened by more
-///   than encoding and decoding it take (coding that overlaps takes nothing here).
+/// - Stash: a rank with enough memory keeps it uncompressed. Stages of the other ranks get the
+///   format with the most bits, within the budget, with which their rank fits its capacity, found
+///   by simulation. If none fits, they get the fewest bits, unless temporary memory for coding
+///   would make the rank hold more than before. Without a capacity, all stages get the fewest bits.
+/// - Output: encoded in the fewest bits if an isolated transfer gains more than encoding and
+///   decoding take. Overlapped coding counts as free.
 ///
 /// Throws InputError with a pointer into the scenario.
 StageFormats stage_formats(const Layout& layout);
 
-/// The layout with its activations encoded so; as it is where its codec encodes nothing. Throws
+/// The layout with its activations encoded; unchanged if its codec encodes nothing. Throws
 /// InputError with the scenario's file in front.
 Layout with_codecs(Layout layout);
 

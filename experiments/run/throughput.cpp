@@ -11,7 +11,7 @@ namespace {
 struct StageFlops {
   double forward = 0;
   double backward = 0;
-  double again = 0;  // of recomputation
+  double again = 0;  // recomputation
 };
 
 double made_again(const Layer& layer) {
@@ -37,7 +37,7 @@ std::vector<StageFlops> flops_of_stages(const Layout& layout) {
   return stages;
 }
 
-/// What a run does: for the model, and over again.
+/// FLOPs of a run: of the model, and of recomputation.
 struct RunFlops {
   double model = 0;
   double again = 0;
@@ -53,7 +53,7 @@ RunFlops flops_of(const Plan& plan, const Layout& layout) {
     if (is_transfer(work.pass)) continue;
     const StageFlops& stage = stages[plan.model_stage[index(work.stage)]];
     if (work.pass == Pass::forward) flops.model += tasks[c] * stage.forward;
-    // A backward in two parts has done all of it with W.
+    // A split backward counts fully at its W.
     if (ends_activation(work.pass)) flops.model += tasks[c] * stage.backward;
     if (work.recomputes || work.pass == Pass::recompute) flops.again += tasks[c] * stage.again;
   }

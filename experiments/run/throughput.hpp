@@ -8,19 +8,19 @@
 
 namespace penstock {
 
-/// How much a run gets done. What model or hardware leave unknown is absent.
+/// Throughput of a run. Values that the model or hardware does not determine are empty.
 struct Throughput {
   double samples_per_s = 0;
   std::optional<double> tokens_per_s;
   std::optional<double> tokens_per_s_per_device;
-  std::optional<double> model_tflops_per_device;  // 1e12 FLOPs of the model a second
-  // FLOPs over what all devices could do at the dense peak of their precision in the same time:
-  // those of the model, and those that were run, the ones that made activations again included.
+  std::optional<double> model_tflops_per_device;  // model FLOPs per second, in 1e12
+  // MFU and HFU: FLOPs per second over the dense peak of all devices in their precision. MFU counts
+  // the model's FLOPs; HFU also counts recomputation.
   std::optional<double> model_flops_utilization;
   std::optional<double> hardware_flops_utilization;
 };
 
-/// `peak_flops`: of one device. Replicas and the devices of a rank all do the same.
+/// `peak_flops` is per device. All replicas and all devices of a rank do the same work.
 Throughput throughput_of(const Layout& layout, const Plan& plan, Time makespan,
                          std::optional<double> peak_flops);
 

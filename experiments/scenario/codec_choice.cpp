@@ -22,7 +22,7 @@ std::string encoding_text(const Encoding& encoding) {
 nlohmann::ordered_json encoding_json(const CodecSpec& codec) {
   nlohmann::ordered_json document{{"name", codec.name}};
   for (const auto& number : codec.numbers) {
-    const auto whole = static_cast<std::int64_t>(number.second);  // no option is larger than 1e9
+    const auto whole = static_cast<std::int64_t>(number.second);  // the largest option is 1e9
     if (static_cast<double>(whole) == number.second) {
       document[number.first] = whole;
     } else {

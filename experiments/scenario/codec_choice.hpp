@@ -13,22 +13,22 @@
 
 namespace penstock {
 
-/// Formats within an error budget, of which each stage gets what it needs.
+/// Formats within an error budget. Each stage gets the one that it needs.
 struct AutoCodec {
   ErrorBudget budget;
-  std::vector<MeasuredCodec> formats;  // at least one, the fewest bits first
+  std::vector<MeasuredCodec> formats;  // at least one, fewest bits first
 };
 
-/// How something is encoded: not at all, as a codec says, or as it turns out.
+/// How something is encoded: not at all, with one codec, or automatically.
 using Encoding = std::variant<std::monostate, CodecSpec, AutoCodec>;
 
-/// A part of a training that encodes its stashes in one way.
+/// A phase of a training with one stash encoding.
 struct CodecPhase {
-  std::uint64_t iterations = 0;  // 0: the training ends before it comes to that
+  std::uint64_t iterations = 0;  // 0: the training ends earlier
   Encoding stash;
 };
 
-/// What activations look like.
+/// Distribution of activation values.
 struct Looks {
   std::string name = "gauss";  // empty: given by numbers
   ValueDistribution values;
@@ -36,29 +36,28 @@ struct Looks {
 
 /// How a scenario encodes activations.
 struct CodecChoice {
-  Encoding stash;  // while they are kept; of the first phase where there are some
-  Encoding link;   // while they travel
+  Encoding stash;  // while kept; of the first phase, if there are phases
+  Encoding link;   // while sent
   Looks looks;
-  std::vector<CodecPhase> phases;  // of a training; empty: it is the same throughout
+  std::vector<CodecPhase> phases;  // of a training; empty: no change
   bool overlappable = false;
-  // What encoding and decoding move in a second; where not given, as the memory of a machine does.
+  // Encoding and decoding speed; empty: the memory bandwidth of the machine.
   std::optional<double> encode_bytes_per_s;
   std::optional<double> decode_bytes_per_s;
 
   bool encodes() const { return stash.index() != 0 || link.index() != 0; }
 };
 
-/// Reads the "codec" of a scenario, which the schema has checked. Throws InputError with a pointer
-/// into the scenario for codecs and options that there are not, and where no format is within a
-/// budget.
+/// Reads "codec" of a scenario, after the schema check. Throws InputError with a pointer into the
+/// scenario for unknown codecs and options, and if no format meets the error budget.
 CodecChoice read_codec_choice(const nlohmann::json& section);
-/// One of its encodings, which stands at `place`.
+/// Reads the encoding at `place`.
 Encoding read_encoding(const nlohmann::json& codec, const std::string& place, const Looks& looks);
 
-/// A codec as a scenario has it, in a few words: "bfp bits 4 block 16", "none", "auto".
+/// A short text for a codec: "bfp bits 4 block 16", "none", "auto".
 std::string encoding_text(const Encoding& encoding);
 std::string encoding_text(const CodecSpec& codec);
-/// The same as a scenario would say it.
+/// The encoding as JSON, in the notation of a scenario.
 nlohmann::ordered_json encoding_json(const Encoding& encoding);
 nlohmann::ordered_json encoding_json(const CodecSpec& codec);
 

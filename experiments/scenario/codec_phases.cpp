@@ -56,7 +56,7 @@ std::vector<CodecPhase> phases_by_metric(const json& training, const Looks& look
   return all;
 }
 
-/// What goes with what: phases stand alone, the other three go together.
+/// Checks which keys go together: "phases" alone, or the other three.
 void check_keys(const json& training) {
   const bool phases = training.contains("phases");
   for (const char* key : {"iterations", "formats", "metric"}) {

@@ -7,17 +7,17 @@
 
 namespace penstock {
 
-/// Throws InputError at a key of the "hardware" of a scenario, with the file's name in front.
+/// Throws InputError at a key of "hardware", with the scenario's file name in front.
 [[noreturn]] void refuse_hardware(const Scenario& scenario, const char* key,
                                   const std::string& what);
 
-/// Whether a name is that of a cost model, not of a thing of the catalogue.
+/// Whether this is the name of a cost model, not of a catalogue item.
 bool is_cost_model(const std::string& name);
 
-/// Refuses keys that name the same thing twice, and those that go with another name.
+/// Refuses keys that name the same thing twice or conflict with the name.
 void check_names(const Scenario& scenario);
 
-/// Refuses what is about a device where there is none, or about links where they have other keys.
+/// Refuses device keys without a device, and link keys where other keys describe the links.
 void check_differences(const Scenario& scenario, const std::optional<Machine>& machine);
 
 }  // namespace penstock

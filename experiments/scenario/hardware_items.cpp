@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What a machine's file names may lie beside it, in files of these names.
+/// Adds items that a machine file names from files of these names in the same folder.
 void take_neighbours(const CatalogueItem& item, const std::string& path, Catalogue& catalogue) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   const json facts = json::parse(item.text);

@@ -7,11 +7,11 @@
 
 namespace penstock {
 
-/// Adds the machine or device of a scenario's own file to a catalogue. Returns its name.
+/// Adds the machine or device of the scenario's own file to the catalogue. Returns its name.
 std::string add_own_item(const Scenario& scenario, Catalogue& catalogue);
 
-/// What the scenario names as its machine or device, where its hardware has this name; nothing
-/// where it names only a cost model. Throws InputError for a name that is not there.
+/// The machine or device that the scenario names; nullptr for a cost model only. `name` is the name
+/// of its hardware. Throws InputError for an unknown name.
 const CatalogueItem* machine_item(const Scenario& scenario, const std::string& name,
                                   const Catalogue& catalogue);
 

@@ -11,18 +11,18 @@
 
 namespace penstock {
 
-/// How transfers take place.
+/// Rules of transfers.
 struct TransferRules {
-  bool blocking = false;        // a rank goes on only when what it sends has left
+  bool blocking = false;        // a rank waits until its data has left
   bool rendezvous = false;      // a transfer starts only when its reader waits for it
-  std::uint32_t in_flight = 0;  // that a rank sends, or receives, at a time; 0: any
+  std::uint32_t in_flight = 0;  // sends, and receives, of a rank at a time; 0: no limit
 };
 
-/// "hardware": a cost model or a thing of the catalogue by its name, files, numbers, and what
-/// differs from what these say.
+/// "hardware": a cost model or a catalogue item by name, files, numbers, and settings that override
+/// them.
 struct HardwareSection {
   std::string name = "ideal";  // a cost model, or a machine or device of the catalogue
-  bool named = false;          // the scenario says so itself
+  bool named = false;          // the scenario states the name
   std::string file;            // of a machine or device
   std::string device;          // by its name in the catalogue
   std::string link;
@@ -41,11 +41,11 @@ struct HardwareSection {
   std::optional<double> nic_efficiency;
   std::optional<double> collective_us;
   bool names_collectives = false;
-  bool names_links = false;  // says in any way how ranks reach each other
+  bool names_links = false;  // states in some way how ranks are connected
 };
 
-/// Reads the section, which the schema has checked; a training command stands in for the number of
-/// devices. Throws InputError for an algorithm that there is not.
+/// Reads the section, after the schema check. The number of devices defaults to that of the
+/// training command. Throws InputError for an unknown algorithm.
 HardwareSection read_hardware(const nlohmann::json& section, const TrainingCommand& command);
 
 }  // namespace penstock

@@ -11,21 +11,21 @@ namespace penstock {
 /// What happens when a rank needs more memory than it has.
 enum class MemoryPolicy : std::uint8_t { finding, stall };
 
-/// "memory": what ranks have, and what they keep beside activations.
+/// "memory": capacity of the ranks, and what they hold in addition to activations.
 struct MemorySection {
-  std::optional<std::uint64_t> capacity_bytes;  // where not stated, what a machine's device has
+  std::optional<std::uint64_t> capacity_bytes;  // default: the machine's device
   MemoryPolicy policy = MemoryPolicy::finding;
   Optimizer optimizer = Optimizer::none;
   Precision precision = Precision::bf16;
   std::optional<BytesPerParameter> bytes_per_parameter;  // instead of these two
   std::uint32_t zero = 0;
   std::optional<double> gathered_bytes;  // of parameters at a time, with ZeRO-3
-  std::optional<double> context_bytes;   // where not stated, what a machine's device takes
-  std::optional<double> reserve;         // of the capacity; the same
+  std::optional<double> context_bytes;   // default: the machine's device
+  std::optional<double> reserve;         // of the capacity; same default
 };
 
-/// Reads the section over what counts where it says nothing. The schema has checked it. Throws
-/// InputError with a pointer into the scenario.
+/// Reads the section, after the schema check; `usual` has the defaults. Throws InputError with a
+/// pointer into the scenario.
 MemorySection read_memory(const nlohmann::json& section, const MemorySection& usual);
 
 }  // namespace penstock

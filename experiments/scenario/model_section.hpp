@@ -19,29 +19,28 @@ struct ModelSection {
   bool from_file = false;
   std::optional<double> sequence;  // tokens of one example
   std::optional<double> max_sequence;
-  std::optional<double> microbatch;  // examples that a device works on at a time
+  std::optional<double> microbatch;  // examples per device at a time
   std::optional<double> profiled_microbatch;
   std::optional<std::string> dtype;
   double tied_embedding_bytes = 0;
-  std::vector<std::string> notes;  // of the model's file: what was assumed
+  std::vector<std::string> notes;  // assumptions of the model's file
 
   bool by_kind() const { return !spec.blocks.empty(); }
 };
 
-/// Reads the section, which the schema has checked. `file`: the file that it names, empty where it
-/// names none; what its training command says stands in for what the section leaves open. Throws
-/// InputError with a pointer into the scenario.
+/// Reads the section, after the schema check. `file`: the file that it names, empty without one;
+/// its training command supplies the defaults. Throws InputError with a pointer into the scenario.
 ModelSection read_model(const nlohmann::json& section, const ModelFile& file);
 
-// Its parts, each read in a file of its own.
+// Parts of the section, each read in its own file.
 
-/// Layers that state their times, at `place` in the scenario, in a chain.
+/// A chain of layers that state their times, at `place` in the scenario.
 ModelGraph read_timed_layers(const nlohmann::json& layers, const std::string& place);
 
-/// Replaces the edges of a graph. Throws InputError for a layer that is not there and for a cycle.
+/// Replaces the edges of a graph. Throws InputError for an unknown layer and for a cycle.
 void read_edges(const nlohmann::json& edges, ModelGraph& graph);
 
-/// Layers by their kinds, each as often as it is repeated.
+/// Layers by kind, with repeats.
 ModelSpec read_blocks(const nlohmann::json& layers);
 
 /// Whether a layer names its kind, or has parts that do.

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What to write instead, where the working folder has the file.
+/// Suggests the right path if the working folder has the file.
 std::string hint(const std::string& folder, const std::string& path) {
   std::error_code ignored;
   if (folder.empty() || folder == "." || !fs::exists(path, ignored)) return "";

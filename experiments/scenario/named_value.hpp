@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-/// The enumerator of a name, in the order in which the schema lists them. (A template, since a
-/// header knows the name of the JSON type only.)
+/// The enumerator of a name, in the schema's order. (A template, because headers only
+/// forward-declare the JSON type.)
 template <class Enum, class Json, std::size_t count>
 Enum enumerator(const Json& value, const std::array<const char*, count>& names) {
   const auto at = std::find(names.begin(), names.end(), value.template get<std::string>());

@@ -5,8 +5,8 @@
 
 namespace penstock {
 
-/// Lists of lists of stages, ranks or layers. (A template, since a header knows the name of the
-/// JSON type only.)
+/// Lists of lists of stages, ranks or layers. (A template, because headers only forward-declare the
+/// JSON type.)
 template <class Number, class Json>
 std::vector<std::vector<Number>> number_lists(const Json& lists) {
   std::vector<std::vector<Number>> all;

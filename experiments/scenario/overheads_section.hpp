@@ -5,17 +5,17 @@
 
 namespace penstock {
 
-/// "overheads": what takes time beside the passes.
+/// "overheads": time spent outside passes.
 struct OverheadsSection {
-  std::optional<double> optimizer_us;  // where not stated, what the memory of a machine takes
-  std::optional<double> warm_up_us;    // what the first iteration takes longer; the same
+  std::optional<double> optimizer_us;  // default: the time of the machine's memory traffic
+  std::optional<double> warm_up_us;    // extra time of the first iteration; default: the machine's
   double launch_us = 0;
   double issue_us = 0;
   double compute_slowdown = 1;   // of an action while a transfer of its rank is in flight
   double transfer_slowdown = 1;  // of a transfer while one of its ranks runs an action
 };
 
-/// Reads the section, which the schema has checked.
+/// Reads the section, after the schema check.
 OverheadsSection read_overheads(const nlohmann::json& section);
 
 }  // namespace penstock

@@ -8,21 +8,20 @@
 
 namespace penstock {
 
-/// "parallel": over how many devices, and how.
+/// "parallel": degrees of parallelism.
 struct ParallelSection {
   std::optional<std::uint32_t> pipeline;  // ranks
-  std::optional<std::uint32_t> chunks;    // of the model, on each rank
+  std::optional<std::uint32_t> chunks;    // of the model, per rank
   std::uint32_t tensor = 1;
-  std::optional<std::uint32_t> data = 1;  // without a value: what the devices leave
+  std::optional<std::uint32_t> data = 1;  // empty: as many as the devices allow
   std::uint32_t context = 1;
   std::uint32_t expert = 1;
-  bool sequence = false;     // shards norms and dropout along the sequence
-  // Gradients are reduced while ranks still compute; without a value they are.
+  bool sequence = false;  // shards norms and dropout along the sequence
+  // Overlap gradient reduction with compute; the default is true.
   std::optional<bool> overlap_sums;
 };
 
-/// Reads the section, which the schema has checked; a training command stands in for what it leaves
-/// open.
+/// Reads the section, after the schema check; the training command supplies the defaults.
 ParallelSection read_parallel(const nlohmann::json& section, const TrainingCommand& command);
 
 }  // namespace penstock

@@ -17,14 +17,14 @@ namespace {
 
 using nlohmann::json;
 
-/// The name of a number of a kind, which may be given by the one that it had before.
+/// The current name of a number; some may be given by their old name.
 std::string current_name(const std::string& kind, const std::string& key) {
   if (kind != "measured") return key;
   if (key == "kept_bytes") return "stash_bytes";
   return key == "pending_bytes" ? "pending_weight_bytes" : key;
 }
 
-/// A layer by its kind: every other key is one of the kind's numbers.
+/// A layer by its kind: every other key is a number of that kind.
 LayerSpec read_part(const json& object, std::string source,
                     std::span<const std::string_view> others) {
   LayerSpec spec{.kind = object["kind"], .numbers = {}, .source = std::move(source)};
@@ -40,10 +40,10 @@ LayerSpec read_part(const json& object, std::string source,
   return spec;
 }
 
-/// What a layer has besides the numbers of its kind.
+/// Keys of a layer in addition to the numbers of its kind.
 constexpr std::array<std::string_view, 5> keys_of_block{"kind", "name", "repeat", "even", "parts"};
 
-/// The numbers of a block of several kinds stand with its parts.
+/// Refuses numbers on a block of several kinds; they belong to its parts.
 void check_keys_of_block(const json& object, const std::string& source) {
   for (const auto& [key, value] : object.items()) {
     if (std::find(keys_of_block.begin(), keys_of_block.end(), key) != keys_of_block.end()) continue;
@@ -57,7 +57,7 @@ void check_keys_of_block(const json& object, const std::string& source) {
 /// An even cut counts the layers between embedding and head.
 bool stands_at_an_end(const std::string& kind) { return kind == "embedding" || kind == "head"; }
 
-/// A layer by its kind, or several that stay together.
+/// A layer by its kind, or several layers that are never split.
 BlockSpec read_block(const json& object, const std::string& source) {
   if (object.contains("kind") == object.contains("parts")) {
     throw InputError(source, "a layer has either a \"kind\" or, of several kinds, \"parts\"");

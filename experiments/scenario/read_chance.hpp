@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-/// Reads "chance" of a scenario, which the schema has checked. Throws InputError with a pointer
-/// into the scenario.
+/// Reads "chance" of a scenario, after the schema check. Throws InputError with a pointer into the
+/// scenario.
 Chance read_chance(const nlohmann::json& section);
 
 }  // namespace penstock

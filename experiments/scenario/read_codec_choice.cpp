@@ -21,7 +21,7 @@ using nlohmann::json;
   throw InputError(pointer_step(key), fmt::format("unknown key \"{}\"; {}", key, taken));
 }
 
-/// A codec with its options, all of which are numbers.
+/// A codec with its options, which are all numbers.
 CodecSpec read_spec(const json& codec) {
   CodecSpec spec{codec["name"], {}};
   for (const auto& [key, value] : codec.items()) {
@@ -87,7 +87,7 @@ Encoding read_object(const json& codec, const Looks& looks) {
     return {};
   }
   CodecSpec spec = read_spec(codec);
-  bits_per_value(spec);  // refuses what does not fit
+  bits_per_value(spec);  // checks the options
   return spec;
 }
 
@@ -116,7 +116,7 @@ Encoding read_encoding(const json& codec, const std::string& place, const Looks&
   try {
     return read_object({{"name", codec}}, looks);
   } catch (const InputError& error) {
-    throw InputError(place, error.what());  // there is nothing below a mere name
+    throw InputError(place, error.what());  // a plain name has no place below it
   }
 }
 

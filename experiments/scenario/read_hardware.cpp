@@ -9,8 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-/// One share for work of every size, or the most of it and the size at which half of that is
-/// reached.
+/// A constant efficiency, or the highest one with the size at which half of it is reached.
 std::optional<Efficiency> read_efficiency(const json& hardware, const char* key,
                                           const char* half_at) {
   if (!hardware.contains(key)) return std::nullopt;
@@ -19,7 +18,7 @@ std::optional<Efficiency> read_efficiency(const json& hardware, const char* key,
   return Efficiency{{{1, stated["most"]}}, stated.value(half_at, 0.0)};
 }
 
-/// What differs from what a machine, device or link of the catalogue says.
+/// Reads the settings that override the machine, device or link of the catalogue.
 void read_differences(const json& section, HardwareSection& hardware) {
   hardware.efficiency = read_efficiency(section, "efficiency", "half_at_gflop");
   hardware.memory_efficiency = read_efficiency(section, "memory_efficiency", "half_at_mb");

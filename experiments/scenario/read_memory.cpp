@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-/// How much is kept beside the parameters: by names, or by hand.
+/// Optimizer and gradient bytes: by name, or as numbers.
 void read_optimizer(const json& section, MemorySection& memory) {
   constexpr std::array optimizers{"none", "sgd", "momentum", "adam"};
   constexpr std::array precisions{"bf16", "fp16", "fp32"};

@@ -34,7 +34,7 @@ void read_layers(const json& section, ModelSection& model) {
   model.spec = read_blocks(layers);
 }
 
-/// Keys that say how large a cell is have no meaning where costs are stated.
+/// Refuses cell sizes where layers state their costs.
 void refuse_shape(const json& section) {
   for (const char* key :
        {"sequence", "microbatch", "dtype", "profiled_microbatch", "format", "arch"}) {
@@ -45,13 +45,13 @@ void refuse_shape(const json& section) {
   }
 }
 
-/// Stands in for a value that the scenario does not state.
+/// Fills in a value that the scenario does not state.
 template <class Value>
 void stand_in(std::optional<Value>& stated, const std::optional<Value>& other) {
   if (!stated) stated = other;
 }
 
-/// Layers by times of one microbatch, of the size that was profiled or of that asked for.
+/// Layers by times of one microbatch, scaled from the profiled to the requested size.
 void use_times(const ModelFile& file, ModelSection& model) {
   for (const auto& [key, stated] : {std::pair{"/model/dtype", model.dtype.has_value()},
                                     {"/model/sequence", model.sequence.has_value()}}) {
@@ -73,8 +73,7 @@ void use_times(const ModelFile& file, ModelSection& model) {
                    "/partition/file");
 }
 
-/// Layers by kind, at the size that the training command of the file gives where no other is
-/// stated.
+/// Layers by kind. Sizes default to those of the file's training command.
 void use_file(const ModelFile& file, ModelSection& model) {
   model.notes = file.notes;
   const TrainingCommand& command = file.command;

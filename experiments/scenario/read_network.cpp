@@ -29,7 +29,7 @@ TopologySpec read_topology(const json& topology) {
   return spec;
 }
 
-/// By kind of collective; "auto" leaves it open.
+/// By kind of collective; "auto" leaves the choice open.
 CollectiveChoice read_collectives(const json& collectives) {
   CollectiveChoice choice;
   for (const auto& [key, value] : collectives.items()) {

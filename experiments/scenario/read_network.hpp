@@ -6,9 +6,8 @@
 
 namespace penstock {
 
-/// Reads what the "hardware" of a scenario says in numbers about links, routes, topology,
-/// collectives and host; the schema has checked it. Throws InputError for an algorithm that there
-/// is not.
+/// Reads links, routes, topology, collectives and host of "hardware", after the schema check.
+/// Throws InputError for an unknown algorithm.
 HardwareSpec read_network(const nlohmann::json& hardware);
 
 }  // namespace penstock

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-/// A training command leaves data replicas to the number of devices.
+/// A training command leaves the number of data replicas to the number of devices.
 ParallelSection degrees_of(const TrainingCommand& command) {
   ParallelSection parallel;
   parallel.pipeline = command.pipeline;

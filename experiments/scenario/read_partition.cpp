@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Whether stage s is on rank s alone, as schedules place stages themselves.
+/// Whether stage s is on rank s alone, the default placement of schedules.
 bool one_by_one(const std::vector<std::vector<Rank>>& ranks) {
   for (std::size_t stage = 0; stage < ranks.size(); ++stage) {
     if (ranks[stage].size() != 1 || index(ranks[stage].front()) != stage) return false;
@@ -22,7 +22,7 @@ bool one_by_one(const std::vector<std::vector<Rank>>& ranks) {
   return true;
 }
 
-/// Cuts the layers of a model as a file says.
+/// Cuts the layers of a model as stated in a file.
 void use_cut(const ModelFile& cut, const ModelFile& model, PartitionSection& partition) {
   if (cut.stages.empty()) {
     throw InputError("/partition/file",

@@ -18,13 +18,13 @@ namespace {
 
 using nlohmann::json;
 
-/// What a scenario names besides itself.
+/// The files that a scenario names.
 struct NamedFiles {
   ModelFile model;
   std::optional<ModelFile> cut;  // how its layers are cut into stages
 };
 
-/// The files that a scenario names. Errors have the name of the file that is at fault in front.
+/// Reads the files that a scenario names. Errors start with the name of the faulty file.
 NamedFiles read_named_files(const json& document, const std::string& source,
                             const std::string& folder) {
   NamedFiles files;
@@ -41,8 +41,8 @@ NamedFiles read_named_files(const json& document, const std::string& source,
   return files;
 }
 
-/// Layers by kind are trained with Adam, unless a command names another optimizer, and keep what
-/// goes with their precision.
+/// The memory defaults: Adam for layers by kind, unless the command names another optimizer, with
+/// the bytes of their precision.
 MemorySection usual_memory(const ModelSection& model, const TrainingCommand& command) {
   MemorySection memory;
   memory.zero = command.distributed_optimizer.value_or(false) ? 1 : 0;
@@ -69,7 +69,8 @@ std::string read_expectations(const json& expect) {
   return expect.dump();
 }
 
-/// Searching formats takes a while: a section that says the same as before is not read again.
+/// Reads the codec. Searching formats is slow, so an unchanged section reuses the result of
+/// `before`.
 CodecChoice read_codec(const json& document, const Scenario* before) {
   const json section = document.value("codec", json::object());
   if (before != nullptr && before->document->value("codec", json::object()) == section) {
@@ -102,14 +103,14 @@ Scenario read_sections(const json& document, const NamedFiles& files, const Scen
   return scenario;
 }
 
-/// "penstock": another version of the format deserves its own words.
+/// "penstock": another format version gets its own error.
 void check_version(const json& document) {
   if (!document.is_object() || !document.contains("penstock") || document["penstock"] == 1) return;
   throw InputError("/penstock", fmt::format("format version {} is unknown; this program reads 1",
                                             document["penstock"].dump()));
 }
 
-/// Runs a step whose errors are about the scenario's own text.
+/// Runs a step and puts the scenario's file in front of its errors.
 template <class Step>
 auto about(const std::string& source, Step step) {
   try {
@@ -119,8 +120,7 @@ auto about(const std::string& source, Step step) {
   }
 }
 
-/// Reads a document once settings have changed it; where it is that of another scenario, changed,
-/// `before` is that one.
+/// Reads a document after settings changed it. `before` is the original scenario, if any.
 Scenario read_document(json document, const std::string& source,
                        const std::vector<std::string>& settings, const Scenario* before) {
   static const Schema schema(json::parse(scenario_schema()));

@@ -18,7 +18,7 @@ void check_source(const json& section) {
   }
 }
 
-/// What is no key of the section is an option of the rule.
+/// Any other key is an option of the rule.
 void read_key(const std::string& key, const json& value, ScheduleSection& schedule) {
   if (key == "description") return;  // for readers of the file
   if (key == "name") {

@@ -8,15 +8,14 @@
 
 namespace penstock {
 
-/// "recompute": which activations are made again.
+/// "recompute": which activations are recomputed.
 struct RecomputeSection {
-  std::optional<RecomputeMode> mode;  // not stated: full, of layers that say how long it takes
+  std::optional<RecomputeMode> mode;  // default: full, for layers that state its time
   bool early = false;
   std::optional<RecomputeUnit> unit;
 };
 
-/// Reads the section, which the schema has checked; a training command stands in for what it leaves
-/// open.
+/// Reads the section, after the schema check; the training command supplies the defaults.
 RecomputeSection read_recompute(const nlohmann::json& section, const TrainingCommand& command);
 
 /// Reads "offload".

@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-/// How often a layer, at `source` in the scenario, is repeated; `before` it there are so many.
-/// Throws InputError for more layers in all than there can be.
+/// Repeats of the layer at `source` in the scenario. `before`: number of layers before it. Throws
+/// InputError if the total exceeds the limit.
 std::uint32_t repeats(const nlohmann::json& layer, const std::string& source, std::size_t before);
 
 }  // namespace penstock

@@ -20,12 +20,12 @@
 
 namespace penstock {
 
-/// What the user asked for, section by section: checked against the schema, each section against
-/// itself. It does not change once it has been read; `settle` works out what it comes to.
+/// The user's request, section by section: checked against the schema, then each section against
+/// itself. It never changes after reading; `settle` derives the layout.
 struct Scenario {
   std::string source;  // the file it came from, for titles and error texts; "-" for standard input
-  std::string folder;  // what its relative paths are seen from
-  std::shared_ptr<const nlohmann::json> document;  // what was read, settings applied
+  std::string folder;  // base of its relative paths
+  std::shared_ptr<const nlohmann::json> document;  // as read, with settings applied
 
   ModelSection model;
   HardwareSection hardware;
@@ -38,23 +38,23 @@ struct Scenario {
   MemorySection memory;
   OverheadsSection overheads;
   Chance chance;
-  std::string expect;  // JSON text; empty when nothing is expected
+  std::string expect;  // JSON text; empty without expectations
 };
 
-/// Reads a scenario file ("-" for standard input), applies the settings, and checks it against the
-/// schema. Throws InputError with the file's name in front, or UsageError for faulty settings.
+/// Reads a scenario file ("-" for standard input), applies the settings and checks the schema.
+/// Throws InputError with the file's name in front, or UsageError for invalid settings.
 Scenario read_scenario(const std::string& path, const std::vector<std::string>& settings = {});
 
-/// The same for text that is already here.
+/// Reads a scenario from text.
 Scenario parse_scenario(const std::string& text, const std::string& source,
                         const std::vector<std::string>& settings = {});
 
-/// The same for a document that is already parsed.
+/// Reads a scenario from a parsed document.
 Scenario scenario_from(nlohmann::json document, const std::string& source,
                        const std::vector<std::string>& settings = {});
 
-/// Another scenario: the document of this one without some of its sections, with settings applied,
-/// read and checked as if a user had written it. Throws as `read_scenario`.
+/// A changed scenario: this document without the sections `left_out`, with settings applied, read
+/// and checked like a user's file. Throws as `read_scenario`.
 Scenario changed(const Scenario& scenario, const std::vector<std::string>& settings,
                  const std::vector<std::string>& left_out = {});
 

@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-/// The link by its name becomes that of every pair of ranks, and of the devices of a group.
+/// The named link connects every pair of ranks, and the devices of a group.
 void take_link(const Scenario& scenario, const Catalogue& catalogue, HardwareSpec& spec) {
   const std::string& name = scenario.hardware.link;
   if (name.empty()) return;
@@ -38,18 +38,18 @@ void take_link(const Scenario& scenario, const Catalogue& catalogue, HardwareSpe
     refuse_hardware(scenario, "link",
                     "it conflicts with \"topology\" or \"links\"; give one of them");
   }
-  if (wired) return;  // between ranks these count
+  if (wired) return;  // stated links between ranks take precedence
   spec.bandwidth_bytes_per_s = speed.bandwidth_bytes_per_s;
   spec.latency_us = speed.latency_us;
 }
 
-/// The share of their speed that links of a machine reach.
+/// Efficiencies of a machine's links.
 void take_link_settings(const HardwareSection& hardware, Machine& machine) {
   machine.link_efficiency = hardware.link_efficiency.value_or(machine.link_efficiency);
   machine.nic_efficiency = hardware.nic_efficiency.value_or(machine.nic_efficiency);
 }
 
-/// A machine brings its topology; a device alone needs to be told its links.
+/// A machine has a topology; a device alone needs its links from the scenario.
 void take_topology(const Scenario& scenario, HardwareSpec& spec) {
   if (!spec.machine) return;
   Machine& machine = *spec.machine;
@@ -77,10 +77,10 @@ void take_topology(const Scenario& scenario, HardwareSpec& spec) {
                   machine.name));
 }
 
-/// What the scenario says of the device itself.
+/// Settings of the device.
 void take_device_settings(const HardwareSection& hardware, Machine& machine) {
   Device& device = machine.device;
-  if (hardware.efficiency) {  // all that is lost, so tiles too
+  if (hardware.efficiency) {  // the total efficiency, so tiles are included
     device.matrix_efficiency = *hardware.efficiency;
     device.tile = 1;
   }
@@ -96,12 +96,12 @@ bool uses_catalogue(const HardwareSection& hardware) {
          !is_cost_model(hardware.name);
 }
 
-/// Fills in what the scenario names of the catalogue. Returns the name of its hardware, which its
-/// own file may give.
+/// Looks up the catalogue items that the scenario names. Returns the name of its hardware, which
+/// may come from its own file.
 std::string take_named(const Scenario& scenario, const Catalogue* known, HardwareSpec& spec) {
   std::string name = scenario.hardware.name;
   if (!uses_catalogue(scenario.hardware)) return name;
-  Catalogue own;  // where what is known does not do
+  Catalogue own;  // if `known` does not suffice
   if (known == nullptr) own = read_catalogue();
   if (!scenario.hardware.file.empty()) {
     if (known != nullptr) own = *known;
@@ -117,7 +117,7 @@ std::string take_named(const Scenario& scenario, const Catalogue* known, Hardwar
   return name;
 }
 
-/// That products run in another precision than the model's.
+/// Notes that matrix products run in another precision than the model's.
 void note_precision(const Device& device, Hardware& hardware) {
   const std::string& precision = hardware.spec.precision;
   const auto runs = runs_in(device, precision);
@@ -129,7 +129,7 @@ void note_precision(const Device& device, Hardware& hardware) {
                   device.name, precision, *runs, peak * 1e-12));
 }
 
-/// That nothing limits the share of the peak that products reach.
+/// Notes that no efficiency limits matrix products.
 void note_full_peak(const Device& device, Hardware& hardware) {
   if (!device.matrix_efficiency.table.empty() || device.matrix_efficiency.half_at > 0) return;
   hardware.notes.push_back(
@@ -138,7 +138,7 @@ void note_full_peak(const Device& device, Hardware& hardware) {
                   device.name));
 }
 
-/// What is assumed where kernels are priced by the peak of a device.
+/// Notes the assumptions of pricing kernels by the device's peak.
 void note_prices(const Scenario& scenario, Hardware& hardware) {
   const auto& machine = hardware.spec.machine;
   if (!machine || !scenario.model.by_kind()) return;

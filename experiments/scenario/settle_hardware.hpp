@@ -8,15 +8,15 @@
 
 namespace penstock {
 
-/// The hardware that a scenario names: its machine, links and profile, looked up.
+/// The hardware of a scenario: machine, links and profile.
 struct Hardware {
   std::string cost_model;
-  HardwareSpec spec;               // but for ranks and degrees
-  std::vector<std::string> notes;  // what it lacks for this scenario
+  HardwareSpec spec;               // except ranks and degrees
+  std::vector<std::string> notes;  // assumptions for this scenario
 };
 
-/// Looks up what a scenario names. The catalogue is read where none is given. Throws InputError
-/// with the name of the file that is at fault in front.
+/// Looks up the hardware of a scenario. Reads the catalogue if none is given. Throws InputError
+/// that starts with the name of the faulty file.
 Hardware settle_hardware(const Scenario& scenario, const Catalogue* known = nullptr);
 
 }  // namespace penstock

@@ -15,8 +15,8 @@ std::vector<std::uint32_t> divisors(std::uint32_t number) {
   return all;
 }
 
-/// Shares of heads are whole. A group that crosses machines would pass every layer's activations
-/// over NICs, and what states its times cannot say what a share of it takes.
+/// A tensor group must divide the heads and stay inside a machine; otherwise every layer's
+/// activations would cross NICs. Layers that state their times cannot be split.
 bool allows_tensor(const TrainingTask& task, std::uint32_t tensor) {
   if (tensor == 1) return true;
   if (!task.by_kind || task.heads % tensor != 0 || tensor > task.machine_devices) return false;

@@ -8,16 +8,16 @@
 
 namespace penstock {
 
-/// Of one replica. More would take long to simulate, and change little.
+/// Per replica. More would be slow to simulate and change little.
 constexpr std::uint32_t most_replica_microbatches = 16'384;
 
-/// All degrees that multiply to the devices of a task, as 1F1B with ZeRO-1: tensor groups inside a
-/// machine that divide the heads, layers cut evenly, experts divided, and a batch that comes out
-/// even. Ascending in tensor, pipeline and expert degree.
+/// All combinations of degrees that multiply to the devices of a task, as 1F1B with ZeRO-1: tensor
+/// groups inside a machine that divide the heads, evenly cut layers, expert groups that divide the
+/// experts, and a batch that divides evenly. Ascending in tensor, pipeline and expert degree.
 std::vector<LayoutChoice> possible_degrees(const TrainingTask& task);
 
-/// Sets the microbatches of a layout to what its share of the batch takes. False where the batch
-/// does not divide, or into too many.
+/// Sets the microbatches of a layout for its share of the batch. False if the batch does not
+/// divide, or into too many.
 bool share_batch(const TrainingTask& task, LayoutChoice& choice);
 
 }  // namespace penstock

@@ -5,15 +5,15 @@
 
 namespace penstock {
 
-/// One way to lay out a training: degrees, batch, order, and what is kept in memory.
+/// One way to lay out a training: degrees, batch, order, and memory options.
 struct LayoutChoice {
   std::uint32_t tensor = 1;
   std::uint32_t pipeline = 1;
   std::uint32_t expert = 1;
   std::uint32_t data = 1;
-  std::uint32_t chunks = 1;        // stages a rank
-  std::uint32_t microbatch = 1;    // examples that a device works on at a time
-  std::uint32_t microbatches = 1;  // of one replica in an iteration
+  std::uint32_t chunks = 1;        // stages per rank
+  std::uint32_t microbatch = 1;    // examples per device at a time
+  std::uint32_t microbatches = 1;  // per replica and iteration
   std::uint32_t zero = 0;
   std::string schedule = "1f1b";
   std::string recompute = "none";

@@ -9,11 +9,11 @@
 namespace penstock {
 namespace {
 
-/// Degrees whose other settings are varied.
+/// Number of combinations of degrees whose other settings are varied.
 constexpr std::size_t most_varied = 8;
 
-/// Tries a layout with more and more recomputation, each of which takes more time, until it fits.
-/// Where weights alone do not, none will.
+/// Tries a layout with more and more recomputation, each step slower, until it fits. Stops if the
+/// weights alone do not fit.
 std::optional<std::size_t> lightest_that_fits(LayoutChoice choice, Trials& trials) {
   for (const char* mode : {"none", "selective", "full"}) {
     choice.recompute = mode;
@@ -24,7 +24,7 @@ std::optional<std::size_t> lightest_that_fits(LayoutChoice choice, Trials& trial
   return std::nullopt;
 }
 
-/// Takes another layout for the present one where that is faster.
+/// Replaces the present layout if the other one is faster.
 void take_faster(std::optional<std::size_t> other, const Trials& trials, std::size_t& present) {
   if (other && trials[*other].samples_per_s > trials[present].samples_per_s) present = *other;
 }
@@ -58,14 +58,14 @@ void leave_out_zero(Trials& trials, std::size_t& present) {
   if (tried && trials[*tried].fits()) take_faster(tried, trials, present);
 }
 
-/// Varies the other settings of a layout, one after the other; what is faster stays.
+/// Varies the other settings of a layout one at a time, and keeps improvements.
 void vary(const TrainingTask& task, Trials& trials, std::size_t present) {
   vary_microbatch(task, trials, present);
   vary_schedule(trials, present);
   leave_out_zero(trials, present);
 }
 
-/// With all layers recomputed each layout needs the least memory that it can do with.
+/// Tries each layout with full recomputation, which needs the least memory.
 void find_least_memory(const std::vector<LayoutChoice>& degrees, Trials& trials) {
   for (LayoutChoice choice : degrees) {
     choice.recompute = "full";

@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// An iteration of so many examples in all keeps pipelines busy without large batches on many
-/// devices: 8 a device, 1 from 1024 devices on.
+/// Total examples per iteration: 8 per device, 1 from 1024 devices on. Keeps pipelines busy without
+/// large batches on many devices.
 constexpr std::uint32_t usual_examples_in_all = 1024;
 constexpr std::uint32_t most_examples_a_device = 8;
 
@@ -43,7 +43,7 @@ std::uint64_t layers_of(const ModelSection& model) {
   return std::max<std::uint64_t>(static_cast<std::uint64_t>(count), 1);
 }
 
-/// The greatest divisor of a number of all layers that have it; 0 where none has.
+/// The greatest common divisor of a number over all layers that have it; 0 if none has.
 std::uint64_t divisor_of_all(const ModelSpec& spec, std::string_view name) {
   std::uint64_t common = 0;
   for (const BlockSpec& block : spec.blocks) {

@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-/// What a starter is asked for.
+/// The user's request.
 struct StarterRequest {
   std::string model;     // a file of any format that a scenario reads
   std::string hardware;  // a machine of the catalogue
@@ -24,8 +24,8 @@ struct StarterRequest {
 /// standard input and an output without a folder, InputError for a model that a scenario refuses.
 TrainingTask read_training_task(const StarterRequest& request, const Catalogue& catalogue);
 
-/// A path as a file of `folder` must name it: as it is where it is absolute or `folder` is the
-/// working folder.
+/// The path of a file relative to `folder`; unchanged if it is absolute or `folder` is the working
+/// folder.
 std::string path_seen_from(const std::string& folder, const std::string& path);
 
 }  // namespace penstock

@@ -4,8 +4,8 @@
 
 namespace penstock {
 
-/// A complete scenario that names no files: four stages by numbers on ideal hardware, with a
-/// description in each section.
+/// A complete scenario without files: four stages by numbers on ideal hardware, with a description
+/// in each section.
 std::string small_starter();
 
 }  // namespace penstock

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-/// The fastest of those that fit, without one of them; of equals the first.
+/// The fastest layout that fits, except one; the first of equals.
 std::optional<std::size_t> fastest_of(const std::vector<TriedLayout>& tried,
                                       std::optional<std::size_t> without = std::nullopt) {
   std::optional<std::size_t> fastest;
@@ -27,7 +27,7 @@ std::size_t closest_of(const std::vector<TriedLayout>& tried) {
   return closest;
 }
 
-/// Why not a single layout could be tried.
+/// Reports why no layout could be tried.
 [[noreturn]] void refuse(const TrainingTask& task, const Trials& trials) {
   if (trials.refusal()) throw *trials.refusal();
   throw UsageError(

@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-/// The scenario of a layout as it is written, with a description in each section.
+/// The scenario of a layout as JSON text, with a description in each section.
 std::string starter_document(const TrainingTask& task, const LayoutChoice& choice);
 
 }  // namespace penstock

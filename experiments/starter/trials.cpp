@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-/// What a rank holds from the start to the end of a run.
+/// Memory of a rank that is held throughout the run.
 std::uint64_t held_throughout(const BytesByKind& by_kind) {
   std::uint64_t bytes = 0;
   for (const BufferKind kind : {BufferKind::parameters, BufferKind::weight_gradients,

@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-/// A layout that was simulated.
+/// A simulated layout.
 struct TriedLayout {
   LayoutChoice layout;
   std::string text;  // its scenario
@@ -29,17 +29,17 @@ struct TriedLayout {
 /// Simulates layouts of a task, one by one.
 class Trials {
  public:
-  /// Both must outlive this.
+  /// Both must outlive this object.
   Trials(const TrainingTask& task, const Catalogue& catalogue)
       : task_(task), catalogue_(catalogue) {}
 
-  /// The number of the layout among all that were tried, each once; nothing where its scenario is
-  /// refused or comes to a halt.
+  /// Index of the layout among all that were tried, each once; empty if its scenario is refused or
+  /// deadlocks.
   std::optional<std::size_t> simulate(const LayoutChoice& choice);
 
   const TriedLayout& operator[](std::size_t number) const { return tried_[number]; }
   const std::vector<TriedLayout>& all() const { return tried_; }
-  /// Why the first of those that were refused was.
+  /// The error of the first refused layout.
   const std::optional<InputError>& refusal() const { return refusal_; }
 
  private:
