@@ -42,7 +42,7 @@ struct TrainingCommand {
 /// file's layers into stages.
 struct ModelFile {
   std::string format;        // its name
-  std::string architecture;  // "llama"; empty where a format has none
+  std::string architecture;  // "llama"; empty if the format has none
   ModelSpec spec;            // layers by kinds; else
   ModelGraph graph;          // layers by times of one microbatch, with edges; else
   Profile profile;           // layers by times at several sizes, a chain unless `graph` has edges

@@ -225,7 +225,7 @@ void MegatronCommand::add(const ShellWord& word, ShellWords values) {
   arguments_[name] = {.line = word.line, .values = std::move(values)};
 }
 
-/// Adds a note of its own for an argument that changes the cost of a step.
+/// Adds a separate note for an argument that changes the cost of a step.
 void MegatronCommand::ignore(const std::string& name, const ShellWords& values) {
   const std::string_view instead = simulated_instead(name);
   if (instead.empty()) return ignored_.push_back(shortened(name));

@@ -23,7 +23,7 @@ struct ShellWord {
 };
 using ShellWords = std::vector<ShellWord>;
 
-/// A plain variable has one word, whatever it contains; an array has any number.
+/// A plain variable has one word, with any content; an array has any number.
 struct ShellVariable {
   ShellWords words;
   bool is_array = false;
