@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// Fields and values of et_def.proto, those that are written.
+// The fields and values of et_def.proto that are written.
 enum class MetadataField : protozero::pbf_tag_type { version = 1 };
 enum class NodeField : protozero::pbf_tag_type {
   id = 1,

@@ -8,27 +8,26 @@
 
 namespace penstock {
 
-/// The device that is a rank of a data replica, as traces number them: replica * ranks + rank.
+/// The device that runs a rank of a data replica, as traces number it: replica * ranks + rank.
 constexpr std::uint64_t trace_device(const ExecutionTrace& trace, std::uint32_t replica,
                                      Rank rank) {
   return std::uint64_t{replica} * trace.ranks.size() + index(rank);
 }
 
-/// What one device runs, as a Chakra execution trace: length-delimited protobuf messages, first one
+/// The Chakra execution trace of one device: length-delimited protobuf messages, first one
 /// GlobalMetadata, then the Nodes.
 ///
-/// The schema is schema/protobuf/et_def.proto of github.com/mlcommons/chakra at commit 6dc63e14;
-/// the version written is the one that Chakra's own generator writes, 0.0.4. Everything that a node
-/// waits for is one of its `data_deps`: there are feeders that read no others. Attributes have the
-/// types that ASTRA-sim reads: `is_cpu_op` (never), of messages `comm_src`, `comm_dst`, `comm_tag`
-/// and `comm_size`, of collectives `comm_type`, `comm_size` and `pg_name`, of moves to and from the
-/// host `tensor_size`; beside these every node has `stage` and `microbatch`. Names are those of
-/// tasks: "2F5", and "2SEND_F5" with "2RECV_F5".
+/// The schema is schema/protobuf/et_def.proto of github.com/mlcommons/chakra at commit 6dc63e14.
+/// The version field is 0.0.4, as in Chakra's own generator. All dependencies are `data_deps`,
+/// since some feeders read no others. Attributes have the types that ASTRA-sim reads: `is_cpu_op`
+/// (always false); `comm_src`, `comm_dst`, `comm_tag` and `comm_size` of messages; `comm_type`,
+/// `comm_size` and `pg_name` of collectives; `tensor_size` of moves to and from the host. Every
+/// node also has `stage` and `microbatch`. Names are those of tasks: "2F5", "2SEND_F5", "2RECV_F5".
 std::string chakra_trace(const Plan& plan, const ExecutionTrace& trace, std::uint32_t replica,
                          Rank rank);
 
-/// The process groups that collectives name, as ASTRA-sim's --comm-group-configuration: rank r and
-/// its copies in all replicas are group r + 1, since 0 is everyone.
+/// The process groups of collectives, for ASTRA-sim's --comm-group-configuration: rank r of all
+/// replicas is group r + 1, since group 0 is all devices.
 std::string chakra_groups(const ExecutionTrace& trace);
 
 }  // namespace penstock

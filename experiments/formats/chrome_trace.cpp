@@ -23,9 +23,9 @@ bool some_rank_has_several_stages(const Plan& plan) {
   });
 }
 
-/// The numbers of the threads: the same on every rank, and apart from the first of compute, which
-/// is 0, all above those of the ranks. Viewers show the thread whose number is that of its process
-/// as the main one, on top.
+/// Thread numbers, the same on every rank. The first compute thread is 0; all others are above the
+/// rank numbers. Viewers put the thread whose number equals its process's on top, as the main
+/// thread.
 class ThreadNumbers {
  public:
   ThreadNumbers(std::uint32_t ranks, const TraceEvents& trace) {
@@ -46,19 +46,19 @@ class ThreadNumbers {
   std::array<std::uint32_t, slice_kinds> first_{};
 };
 
-/// What is no UTF-8 is replaced.
+/// Replaces invalid UTF-8.
 std::string json_text(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// What an arrow brings.
+/// The tensor of an arrow.
 std::string_view tensor_name(Pass transfer) {
   const bool activation = transfer == Pass::send_activation || transfer == Pass::send_evicted ||
                           transfer == Pass::send_loaded;
   return activation ? "activation" : transfer == Pass::gather_weights ? "weights" : "gradient";
 }
 
-/// What is collected before it is written.
+/// Size of the write buffer.
 constexpr std::size_t piece_bytes = std::size_t{1} << 18;
 
 class Writer {
@@ -109,7 +109,7 @@ void Writer::open(std::string_view phase, std::uint32_t rank, std::uint32_t thre
   first_ = false;
 }
 
-/// Metadata has no time: viewers refuse negative ones and would count others as part of the run.
+/// Metadata has no time: viewers refuse negative times and would count others as part of the run.
 void Writer::write_metadata(std::string_view name, std::uint32_t rank, std::uint32_t thread,
                             std::string_view argument) {
   open("M", rank, thread);
@@ -127,7 +127,8 @@ void Writer::write_lanes(std::uint32_t rank, TraceKind kind, std::string_view na
   }
 }
 
-/// The process of a rank and its threads. Names sort like numbers, for viewers that sort by name.
+/// The process of a rank and its threads. Numbers in names are padded, for viewers that sort by
+/// name.
 void Writer::write_rank(std::uint32_t rank) {
   const std::size_t digits = std::max<std::size_t>(fmt::formatted_size("{}", plan_.ranks - 1), 2);
   write_metadata("process_name", rank, 0, fmt::format(R"("name":"rank {:0{}}")", rank, digits));
@@ -141,7 +142,7 @@ void Writer::write(const TraceEvent& event) {
   switch (event.kind) {
     case TraceKind::arrow_start:
       return write_arrow(event, "s", "");
-    // "e": bound to the slice around it, not to the next one.
+    // "e": bound to the enclosing slice, not to the next one.
     case TraceKind::arrow_end:
       return write_arrow(event, "f", R"(,"bp":"e")");
     case TraceKind::memory:
@@ -153,12 +154,12 @@ void Writer::write(const TraceEvent& event) {
   }
 }
 
-/// The number of a rank, or the name of an end that is none, as JSON.
+/// The number of a rank, or the name of any other end, as JSON.
 std::string end_json(Rank end) {
   return is_rank(end) ? end_text(end) : fmt::format("\"{}\"", end_text(end));
 }
 
-/// Viewers colour a slice by its name without the numbers, so all forward passes look alike.
+/// Viewers colour a slice by its name without numbers, so all forward passes get one colour.
 void Writer::write_slice(const TraceEvent& event) {
   const WorkClass& work = plan_.class_of(event.task);
   const std::uint32_t microbatch = index(plan_.microbatch[event.task]);

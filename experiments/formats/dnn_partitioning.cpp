@@ -22,7 +22,7 @@ Layer layer_of(const DnnNode& node) {
   return layer;
 }
 
-/// Which layer each forward node becomes: the next one.
+/// The layer of each forward node; layers are numbered in node order.
 std::vector<std::uint32_t> layers_of_nodes(const DnnGraph& graph) {
   std::vector<std::uint32_t> layers(graph.nodes.size());
   std::uint32_t next = 0;
@@ -32,7 +32,7 @@ std::vector<std::uint32_t> layers_of_nodes(const DnnGraph& graph) {
   return layers;
 }
 
-/// What part of the backward nodes that several forward nodes share belongs to each.
+/// Shares of the forward nodes in their common backward nodes.
 std::vector<double> shares_of(const DnnGraph& graph, const std::vector<std::uint32_t>& forward) {
   double all = 0;
   for (const std::uint32_t node : forward) all += graph.nodes[node].time_us;
@@ -45,7 +45,7 @@ std::vector<double> shares_of(const DnnGraph& graph, const std::vector<std::uint
   return shares;
 }
 
-/// Gives the backward nodes of a graph to the layers of their forward nodes.
+/// Adds the backward nodes of a graph to the layers of their forward nodes.
 void add_backward(const DnnGraph& graph, const std::vector<std::uint32_t>& layers,
                   std::vector<Layer>& to) {
   const std::vector<DnnHome> homes = homes_of(graph);
@@ -62,8 +62,8 @@ void add_backward(const DnnGraph& graph, const std::vector<std::uint32_t>& layer
   }
 }
 
-/// The edges between forward nodes. Those between backward nodes say the same the other way round,
-/// and those from a forward to a backward node are what a stage keeps to itself.
+/// Adds the edges between forward nodes. Edges between backward nodes mirror them, and edges from
+/// forward to backward nodes stay within a stage.
 std::vector<std::string> add_edges(const DnnGraph& graph, const std::vector<std::uint32_t>& layers,
                                    ModelGraph& to) {
   std::vector<std::string> places;

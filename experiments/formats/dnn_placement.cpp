@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Adds a stage for each device of a list that has nodes.
+/// Adds a stage for each device in the list that has nodes.
 void add_stages(const JsonView& devices, std::set<std::uint32_t>& seen, ModelFile& file) {
   for (const JsonView& device : devices.items()) {
     std::vector<LayerIndex> nodes;

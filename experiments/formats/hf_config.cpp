@@ -87,7 +87,7 @@ const HfArchitecture& architecture_of(const HfFields& config, const ModelFileOpt
   unknown_architecture(where, "\"model_type\" is missing");
 }
 
-/// Fills in a shape from a config, fact by fact.
+/// Fills in a shape from a config.
 class Reader {
  public:
   Reader(const HfFields& config, const HfArchitecture& row) : config_(config), row_(row) {}
@@ -199,7 +199,8 @@ class Reader {
     read_layers_with_experts();
   }
 
-  /// A layer has experts where no rule of the config takes them away. A list rules alone.
+  /// Layers have experts unless a rule of the config excludes them. A list overrides the other
+  /// rules.
   void read_layers_with_experts() {
     if (auto flags = config_.layer_flags("moe_layer_freq", shape_.layers)) {
       shape_.has_experts = *std::move(flags);
@@ -223,7 +224,7 @@ class Reader {
     return config_.layer_list(name, shape_.layers).value_or(std::vector<std::size_t>{});
   }
 
-  /// Of the MLP of layers without experts.
+  /// The MLP width of layers without experts.
   void read_width() {
     const bool all_have_experts =
         shape_.experts && std::find(shape_.has_experts.begin(), shape_.has_experts.end(), false) ==
@@ -231,7 +232,7 @@ class Reader {
     if (all_have_experts) return;
     const HfField width{
         {row_.dense_width, "intermediate_size"}, "the width of the MLP", Limit::width};
-    // GPT-2 alone leaves the width out.
+    // Only GPT-2 may leave out the width.
     shape_.intermediate = row_.dense_width == "n_inner"
                               ? config_.number(width).value_or(4 * shape_.hidden)
                               : config_.needed(width);
@@ -268,7 +269,7 @@ class Reader {
   TransformerShape shape_;
 };
 
-/// "bf16" of "bfloat16"; nothing for numbers of other kinds, which training does not compute with.
+/// "bf16" for "bfloat16"; nothing for formats that training does not compute in.
 std::optional<std::string> dtype_of(const HfFields& config) {
   for (const char* name : {"torch_dtype", "dtype"}) {
     const std::string dtype = config.word_anywhere(name).value_or("");

@@ -20,7 +20,7 @@ using nlohmann::json;
 
 constexpr std::size_t deepest = 64;
 
-/// What of a document is being read.
+/// The part of the document being read.
 enum class Section : std::uint8_t { other, events, distributed, devices };
 
 Section section_of(std::string_view key) {
@@ -30,13 +30,13 @@ Section section_of(std::string_view key) {
   return Section::other;
 }
 
-/// Takes what a JSON parser comes across, and makes a trace of it without building anything else.
-/// Levels: 1 the document, 2 a list or object of it, 3 an event or a device, 4 an event's "args".
+/// Takes the events of a JSON parser and fills a trace directly, without a document tree. Levels: 1
+/// the document, 2 one of its lists or objects, 3 an event or a device, 4 the "args" of an event.
 class Reader {
  public:
   Reader(KinetoTrace& trace, ByteStream& stream) : trace_(trace), stream_(stream), events_(trace) {}
 
-  // What the library calls; each returns whether to go on.
+  // Callbacks of the JSON library; each returns whether to continue.
   bool null() { return take({}); }
   bool boolean(bool /*value*/) { return take({}); }
   bool number_integer(json::number_integer_t number) { return take_whole(number); }
@@ -73,9 +73,9 @@ class Reader {
   KinetoEvents events_;
   Section section_ = Section::other;
   std::size_t depth_ = 0;
-  std::string key_;        // the last one on whatever level
-  bool in_event_ = false;  // on level 3 or below, of an event that is an object
-  bool in_args_ = false;   // on level 4 or below, of its "args"
+  std::string key_;        // the latest, on any level
+  bool in_event_ = false;  // on level 3 or deeper, in an event that is an object
+  bool in_args_ = false;   // on level 4 or deeper, in its "args"
   bool has_events_ = false;
 };
 
@@ -156,14 +156,14 @@ void Reader::take_distributed(const KinetoValue& value) {
   std::uint32_t number = 0;
   const char* const end = value.text.data() + value.text.size();
   const auto [rest, error] = std::from_chars(value.text.data(), end, number);
-  // On-demand traces have the rank as a word in some versions of Kineto.
+  // Some versions of Kineto write the rank of on-demand traces as a string.
   if (value.kind == KinetoValue::Kind::other || error != std::errc{} || rest != end) {
     throw InputError("/distributedInfo/" + key_, "a whole number from 0 is needed");
   }
   (key_ == "rank" ? trace_.rank : trace_.world_size) = number;
 }
 
-/// "line 3, column 7: syntax error …", of "[json…] parse error at line 3, column 7: syntax …".
+/// "line 3, column 7: syntax error …" from "[json…] parse error at line 3, column 7: syntax …".
 std::string syntax_text(const std::string& what) {
   constexpr std::size_t longest = 240;
   constexpr std::string_view in_front = " at line ";

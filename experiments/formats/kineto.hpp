@@ -6,9 +6,9 @@
 
 namespace penstock {
 
-/// Reads a trace as PyTorch's profiler writes it, plain or packed with gzip. No tree of it is
-/// built: memory goes with the events that count. Times keep their nanoseconds. Throws InputError
-/// with the file's name in front; the place of a faulty event is "/traceEvents/NUMBER".
+/// Reads a trace of PyTorch's profiler, plain or gzip-compressed. No document tree is built: memory
+/// grows with the events that are kept. Times keep their nanoseconds. Throws InputError with the
+/// file's name in front; the place of a faulty event is "/traceEvents/NUMBER".
 KinetoTrace read_kineto(const std::string& path);
 
 }  // namespace penstock

@@ -14,17 +14,17 @@
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
-// Defaults are those of Megatron-LM's arguments.py, from its releases with Transformer Engine as
-// the default implementation.
+// Defaults follow Megatron-LM's arguments.py, in releases whose default implementation is
+// Transformer Engine.
 
 namespace penstock {
 namespace {
 
 using Limit = TransformerLimits;
 
-constexpr double gpt2_vocab = 50'257;  // tokens of GPT-2's byte pair encoding
+constexpr double gpt2_vocab = 50'257;  // tokens of GPT-2's byte-pair encoding
 
-/// Fills in a shape from a command, fact by fact.
+/// Fills in a shape from a command.
 class Reader {
  public:
   Reader(const MegatronCommand& command, std::vector<std::string>& notes)
@@ -52,7 +52,8 @@ class Reader {
     shape_.heads = command_.needed("--num-attention-heads", Limit::heads);
     shape_.further = command_.whole("--mtp-num-layers", Limit::further, 0).value_or(0);
     shape_.gated = command_.has("--swiglu");
-    // With a third matrix, Megatron-LM takes 2/3 of the width, a multiple of 64.
+    // A gated MLP has a third matrix. Megatron-LM then takes 2/3 of the width, rounded down to a
+    // multiple of 64.
     const double width = 4 * shape_.hidden;
     const double usual = shape_.gated ? std::floor(width * 2 / 3 / 64) * 64 : width;
     shape_.intermediate = command_.whole("--ffn-hidden-size", Limit::width).value_or(usual);
@@ -82,7 +83,7 @@ class Reader {
     shape_.flash = attention_is_fused();
   }
 
-  /// Of Megatron-LM's implementations, Transformer Engine, the default, fuses attention.
+  /// Transformer Engine, Megatron-LM's default, fuses attention.
   bool attention_is_fused() {
     const auto engine = command_.one_of("--transformer-impl",
                                         {"local", "transformer_engine", "inference_optimized"});
@@ -103,7 +104,8 @@ class Reader {
     shape_.hidden_dropout = command_.rate("--hidden-dropout", 1).value_or(usual);
   }
 
-  /// Tokens, padded so that each device of a tensor group has as many.
+  /// The vocabulary, padded so that all devices of a tensor-parallel group hold the same number of
+  /// tokens.
   void read_vocab() {
     const auto padded = command_.whole("--padded-vocab-size", Limit::vocab);
     const double step =
@@ -201,7 +203,7 @@ class Reader {
                                     shape_.layers));
   }
 
-  /// "(1024,0)" or "1024,0": tokens before and behind the own one; -1 is all of them.
+  /// "(1024,0)" or "1024,0": tokens before and after the current one; -1 is all of them.
   void read_window() {
     const auto text = command_.word("--window-size");
     if (!text) return;
@@ -223,7 +225,7 @@ class Reader {
   TransformerShape shape_;
 };
 
-/// One size is enough: for a command that lacks another, the error then names the flag.
+/// One size is enough; the error then names the missing flag.
 bool recognizes(std::string_view text) {
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   if (start == std::string_view::npos || text[start] == '{') return false;

@@ -14,8 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Some of these files, and the program they belong to, were written by hand: {"0": [0], 1: [1]}.
-/// The text with such keys in quotes.
+/// Quotes bare number keys: some of these files are written by hand, as {"0": [0], 1: [1]}.
 std::string with_quoted_keys(std::string_view text) {
   constexpr std::string_view digits = "0123456789";
   std::string quoted;
@@ -47,7 +46,7 @@ json parsed(std::string_view text, std::vector<std::string>& notes) {
   }
 }
 
-/// The stage that a key of an object names.
+/// The stage named by a key of an object.
 std::uint32_t stage_of(const std::string& key, const JsonView& value, std::size_t stages) {
   std::uint32_t stage = 0;
   const auto result = std::from_chars(key.data(), key.data() + key.size(), stage);

@@ -25,7 +25,7 @@ std::uint64_t number_of_id(std::string_view id) {
   return result.ec == std::errc{} ? value : UINT64_MAX;
 }
 
-/// Files list nodes in no order that means anything; their numbers follow the model.
+/// Files list nodes in arbitrary order; their numbers follow the model.
 void sort_by_number(std::vector<PipedreamNode>& nodes) {
   std::stable_sort(nodes.begin(), nodes.end(), [](const PipedreamNode& a, const PipedreamNode& b) {
     return number_of_id(a.id) < number_of_id(b.id);
@@ -67,7 +67,7 @@ LayerIndex end_of(const Ids& ids, std::string_view id, std::size_t line) {
   fail(line, fmt::format("no node is called {}; an edge joins two nodes", shortened(id)));
 }
 
-/// The layers in order of their numbers, and the edges as the file lists them.
+/// Layers in order of their numbers, edges in file order.
 ModelGraph graph_of(const PipedreamLines& lines) {
   const Ids ids = ids_of(lines.nodes);
   ModelGraph graph;
@@ -84,7 +84,7 @@ ModelGraph graph_of(const PipedreamLines& lines) {
   return graph;
 }
 
-/// The layers of each stage, where an optimizer has written them.
+/// The layers of each stage, if an optimizer has written them.
 std::vector<std::vector<LayerIndex>> stages_of(const std::vector<PipedreamNode>& nodes,
                                                const std::vector<LayerIndex>& place) {
   if (!std::any_of(nodes.begin(), nodes.end(),
@@ -115,7 +115,7 @@ std::vector<std::vector<LayerIndex>> stages_of(const std::vector<PipedreamNode>&
   return stages;
 }
 
-/// What the times of a whole file say about how they were measured.
+/// Notes on how times were measured, judging by all times of a file.
 void add_time_notes(const std::vector<PipedreamNode>& nodes, std::vector<std::string>& notes) {
   double input_ms = 0;
   double forward_ms = 0;
@@ -130,7 +130,7 @@ void add_time_notes(const std::vector<PipedreamNode>& nodes, std::vector<std::st
                     "loading data took; they count like any layer",
                     input_ms));
   }
-  // Elsewhere a backward takes about twice as long as its forward.
+  // A backward normally takes about twice as long as its forward.
   constexpr double suspicious = 5;
   if (forward_ms * suspicious < backward_ms) {
     notes.push_back(

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What a node costs in one of its variants, its times as the file has them.
+/// The costs of a node in one of its variants, with times as in the file.
 struct Variant {
   double time = 0;  // forward and backward
   double parameter_bytes = 0;
@@ -53,14 +53,14 @@ Node node_of(const JsonView& view) {
   return node;
 }
 
-/// Files differ in what they count time in and do not say so. Times of single layers above one
-/// second are not believable, and neither are models whose every layer is below a millisecond.
+/// Files use different time units and do not state them. Single layers above one second are
+/// implausible, and so are models in which every layer takes less than a millisecond.
 bool in_seconds(const std::vector<Node>& nodes) {
   return std::all_of(nodes.begin(), nodes.end(),
                      [](const Node& node) { return node.vanilla.time <= 1; });
 }
 
-/// The forward pass is what runs once more where activations are made again.
+/// The forward time is the difference that recomputation makes.
 std::optional<double> measured_forward(const Node& node) {
   if (!node.recomputing) return std::nullopt;
   const double forward = node.recomputing->time - node.vanilla.time;
@@ -113,7 +113,7 @@ bool recognizes(std::string_view text) {
          has_outer_key(text, "mbsInBatch");
 }
 
-/// An edge, and what its source hands on: the same to all.
+/// Adds an edge, and the output of its source, which is the same for all readers.
 void connect(const JsonView& edge, const NodeIds& ids, ModelGraph& graph) {
   const LayerIndex from{ids.named_by(edge, "sourceId")};
   const LayerIndex to{ids.named_by(edge, "destId")};

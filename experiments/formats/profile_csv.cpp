@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-/// A column of numbers that need not be there.
+/// A column of optional numbers.
 struct Column {
   std::string_view name;
   std::optional<double> ProfilePoint::*value;
@@ -36,7 +36,7 @@ std::string known_columns() {
   return known;
 }
 
-/// The names of the columns, each known and there once.
+/// The column names. Each must be known and unique.
 std::vector<CsvCell> header_of(std::string_view line) {
   std::vector<CsvCell> header = csv_cells(line, 0);
   for (const CsvCell& cell : header) {
@@ -71,7 +71,7 @@ double number(const CsvCell& cell, std::string_view name, double least, double m
                         shortened(cell.text), least, most));
 }
 
-/// What one row says.
+/// The content of one row.
 struct Row {
   CsvCell layer;
   CsvCell examples;
@@ -105,7 +105,7 @@ Row row_of(std::vector<CsvCell> cells, const std::vector<CsvCell>& header) {
   return row;
 }
 
-/// What a layer's rows so far say of its parameters, by layer.
+/// By layer: the parameters stated in its rows so far.
 using Parameters = std::vector<std::optional<double>>;
 
 void take_parameters(const Row& row, std::size_t layer, Parameters& parameters,
@@ -133,7 +133,7 @@ void add_row(const Row& row, Parameters& parameters, ProfileBuilder& builder) {
                   shortened(row.layer.text), row.point.examples));
 }
 
-/// A file is a profile if its first row names the columns that matter most.
+/// A file is a profile if its first row has the essential columns.
 bool recognizes(std::string_view text) {
   constexpr std::size_t longest = 4096;
   bool layer = false;

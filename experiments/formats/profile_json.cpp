@@ -26,7 +26,7 @@ std::int64_t row_id(const JsonView& view) {
   return static_cast<std::int64_t>(view.number(1, 9007199254740991.0));
 }
 
-/// Numbers of rows that a point is taken from. The schema has checked them.
+/// The ids of the store rows behind a point. The schema has checked them.
 std::vector<std::int64_t> row_ids(const JsonView& view, const std::set<std::int64_t>& known) {
   std::vector<std::int64_t> ids;
   const auto rows = view.find("rows");
@@ -51,7 +51,7 @@ ProfilePoint point_of(const JsonView& view, const std::set<std::int64_t>& rows) 
           .rows = row_ids(view, rows)};
 }
 
-/// The name of a layer or kind, and of which layers of that kind it speaks.
+/// The name of a layer or kind, and the layers of that kind that it covers.
 ProfileEntry entry_of(const JsonView& view) {
   ProfileEntry entry{.layer = view.at("name").text()};
   if (const auto numbers = view.find("numbers")) {

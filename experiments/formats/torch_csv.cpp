@@ -20,7 +20,7 @@ constexpr std::string_view overlap_suffix = "OVERLAP_F_B";
 constexpr std::string_view cell_help =
     "a cell is STAGE, one of F B I W, MICROBATCH, as in 2F0; or (2F1;3B0)OVERLAP_F_B; or blank";
 
-/// Takes a decimal number below `limit` off the front; nothing when there is none.
+/// Takes a decimal number below `limit` off the front; nothing if there is none.
 std::optional<std::uint32_t> take_number(std::string_view& text, std::uint32_t limit) {
   std::uint32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -36,7 +36,7 @@ std::optional<Pass> pass_of(std::string_view word) {
   return std::nullopt;
 }
 
-/// The words of communication cells, indexed by Comm.
+/// The names of communication cells, indexed by Comm.
 constexpr std::array<std::string_view, 7> comm_words{"SEND_F",  "RECV_F",  "SEND_B",     "RECV_B",
                                                      "UNSHARD", "RESHARD", "REDUCE_GRAD"};
 
@@ -53,7 +53,7 @@ class RowReader {
             std::vector<CommCell>& comms)
       : row_(row), order_(order), columns_(columns), comms_(comms) {}
 
-  /// The column of the first blank cell, if there is one.
+  /// The column of the first blank cell, if any.
   std::optional<std::uint32_t> read(std::string_view line) {
     std::optional<std::uint32_t> blank;
     for (column_ = 0; !line.empty(); ++column_) {
@@ -70,7 +70,7 @@ class RowReader {
   }
 
  private:
-  /// A simple cell taken apart: "2SEND_F5" is stage 2, word SEND_F, microbatch 5.
+  /// The parts of a simple cell: "2SEND_F5" is stage 2, word SEND_F, microbatch 5.
   struct Parts {
     Stage stage;
     std::string_view word;
@@ -167,7 +167,7 @@ class RowReader {
   std::vector<CommCell>& comms_;
 };
 
-/// The rows of a file; the ends of lines may be those of Windows.
+/// The rows of a file, with Unix or Windows line ends.
 std::vector<std::string_view> rows_of(std::string_view text) {
   text = without_byte_order_mark(text);
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
@@ -191,7 +191,8 @@ std::vector<Stage> all_stages(std::size_t count) {
   return stages;
 }
 
-/// Which halves of the stages 0 to 2p-1 run each microbatch: bit 0 the lower, bit 1 the upper one.
+/// For each microbatch, the halves of stages 0 to 2p-1 that run it: bit 0 the lower, bit 1 the
+/// upper.
 std::map<Microbatch, unsigned> halves_of_microbatches(const Schedule& schedule) {
   std::map<Microbatch, unsigned> halves;
   for (const Rank rank : Numbers<Rank>(schedule.ranks())) {

@@ -13,12 +13,12 @@
 
 namespace penstock {
 
-/// What a lowered order has beside actions.
+/// The communication of a lowered order.
 enum class Comm : std::uint8_t {
-  send_forward,      // SEND_F: the output of a stage leaves for the next
+  send_forward,      // SEND_F: the output of a stage goes to the next
   receive_forward,   // RECV_F: a stage receives its own input
-  send_backward,     // SEND_B: the input gradient leaves for the stage before
-  receive_backward,  // RECV_B: a stage receives the gradient of its output
+  send_backward,     // SEND_B: the input gradient goes to the previous stage
+  receive_backward,  // RECV_B: a stage receives its output gradient
   unshard,
   reshard,
   reduce_grad,
@@ -34,16 +34,16 @@ constexpr bool is_receive(Comm comm) {
 struct CommCell {
   Comm comm;
   Stage stage;
-  Microbatch microbatch;  // 0 where the cell has none
+  Microbatch microbatch;  // 0 if absent
   std::uint32_t column;
 };
 /// "1RECV_F3", "1UNSHARD".
 std::string text(const CommCell& cell);
 
-/// An order as a file had it.
+/// An order as read from a file.
 struct OrderFile {
   Schedule schedule;
-  std::vector<std::vector<std::uint32_t>> column;  // of each action: its column, blanks counted
+  std::vector<std::vector<std::uint32_t>> column;  // by action: its column, counting blank cells
   std::vector<std::vector<CommCell>> comms;        // by rank; none in a compute-only order
   std::optional<std::pair<std::uint32_t, std::uint32_t>>
       blank;  // row, column of the first blank cell
@@ -51,7 +51,7 @@ struct OrderFile {
   bool compute_only() const;
 };
 
-/// The content of an order is at fault: rank and column, both from 0.
+/// An error in the content of an order, with rank and column, both from 0.
 class OrderError : public InputError {
  public:
   OrderError(std::size_t rank, std::size_t column, const std::string& what);
@@ -63,34 +63,35 @@ class OrderError : public InputError {
   std::size_t column_;
 };
 
-/// Reads an order in PyTorch's notation, with or without communication: row i is rank i, cells run
-/// left to right, a blank cell is idle time and dropped. Every line is a row, an empty last one
-/// too: that is a rank without actions, as Python's csv module reads and writes it. Strict: what
-/// follows a cell's text is an error. Throws OrderError; its place reads "row R, column C".
+/// Reads an order in PyTorch's notation, with or without communication. Row i is rank i, cells run
+/// left to right, and blank cells are idle time and dropped. Every line is a row: an empty one,
+/// even at the end, is a rank without actions, as in Python's csv module. Trailing text in a cell
+/// is an error. Throws OrderError; its place reads "row R, column C".
 OrderFile read_torch_csv(std::string_view text);
 
-/// Throws OrderError naming the first communication cell, if there is one.
+/// Throws OrderError naming the first communication cell, if any.
 void require_compute_only(const OrderFile& order);
 
-/// Where an order file puts its stages: each on the rank whose row names it. `chains` lists the
-/// copies of the model. Empty: they are inferred. Two copies where the stages lie as those of a
-/// bidirectional order and no microbatch runs in both halves (on a V, every microbatch does); else
-/// one, of all stages in ascending order. Throws InputError for a stage on two ranks (an
-/// OrderError), a stage that no row names, or faulty chains.
+/// The placement of an order file: each stage on the rank whose row names it. `chains` lists the
+/// copies of the model. If it is empty, there are two copies if the stages are placed as in a
+/// bidirectional order and no microbatch runs in both halves (on a V, every microbatch does);
+/// otherwise one copy with all stages in ascending order. Throws InputError for a stage on two
+/// ranks (an OrderError), a stage that no row names, or invalid chains.
 Placement placement_of(const OrderFile& order, std::vector<std::vector<Stage>> chains);
 
-/// The column of an action of a rank; the end of the row for an action past its last.
+/// The column of an action; the end of the row for an action past the last one.
 std::uint32_t column_of(const OrderFile& order, Rank rank, std::uint32_t action);
 
-/// The part of an order that PyTorch's notation can carry, and the actions that it cannot: "0U3 of
-/// rank 0".
+/// The part of an order that PyTorch's notation can express, and the actions that it cannot: "0U3
+/// of rank 0".
 struct TorchOrder {
   Schedule schedule;
   std::vector<std::string> left_out;
 };
 TorchOrder torch_order(const Schedule& schedule);
 
-/// An order in PyTorch's notation, and the actions that the notation cannot carry, which it lacks.
+/// An order in PyTorch's notation, and the actions left out because the notation cannot express
+/// them.
 struct TorchCsv {
   std::string text;
   std::vector<std::string> left_out;

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-/// By name of the trace: the op that it marks, if it does.
+/// By name index of the trace: the op that the name marks, if any.
 using OpNames = std::vector<std::optional<OpName>>;
 
 OpNames op_names(const KinetoTrace& trace, const std::vector<OpPattern>& patterns) {
@@ -40,7 +40,7 @@ std::vector<NameCount> most_frequent_first(const KinetoTrace& trace,
   return names;
 }
 
-/// The annotations that match, of host or device, by begin.
+/// The matching annotations of the host or the device, ordered by begin.
 std::vector<KinetoAnnotation> matching(const KinetoTrace& trace, const OpNames& names,
                                        bool on_device) {
   std::vector<KinetoAnnotation> found;
@@ -64,7 +64,7 @@ void check_apart(const KinetoTrace& trace, const std::vector<KinetoAnnotation>& 
   }
 }
 
-/// The annotation that a moment is in.
+/// The annotation that contains a moment, if any.
 const KinetoAnnotation* around(const std::vector<KinetoAnnotation>& annotations, std::int64_t ns) {
   const auto next = std::upper_bound(annotations.begin(), annotations.end(), ns,
                                      [](std::int64_t time, const KinetoAnnotation& annotation) {
@@ -84,7 +84,7 @@ bool is_own_work(const KinetoWork& work) {
   return work.kind == KinetoWorkKind::compute || work.kind == KinetoWorkKind::copy;
 }
 
-/// By annotation: from the first to the last work that was launched in it.
+/// By annotation: from the begin of the first to the end of the last work launched in it.
 std::vector<std::optional<KinetoSpan>> launched_in(
     const KinetoTrace& trace, const std::vector<KinetoAnnotation>& annotations) {
   std::vector<std::optional<KinetoSpan>> spans(annotations.size());
@@ -100,8 +100,8 @@ std::vector<std::optional<KinetoSpan>> launched_in(
   return spans;
 }
 
-/// The streams of a device on which something else than messages and collectives runs. Kineto shows
-/// an annotation on each stream that it put work on.
+/// The streams of a device that run more than messages and collectives. Kineto shows an annotation
+/// on each stream that it put work on.
 std::vector<bool> computing_lanes(const KinetoTrace& trace) {
   std::vector<bool> computes;
   for (const KinetoWork& work : trace.works) {
@@ -111,7 +111,7 @@ std::vector<bool> computing_lanes(const KinetoTrace& trace) {
   return computes;
 }
 
-/// Annotations of one name that overlap, on several streams of a device, are one.
+/// Merges overlapping annotations of one name on several streams of a device.
 std::vector<KinetoAnnotation> merged(std::vector<KinetoAnnotation> annotations) {
   std::stable_sort(
       annotations.begin(), annotations.end(),
@@ -140,7 +140,7 @@ class Collector {
         {Action(name.pass, name.stage.value_or(stage_), name.microbatch.value_or(no_microbatch)),
          span, step});
   }
-  /// Orders ops, drops those outside of steps, and counts microbatches where names have none.
+  /// Sorts ops, drops those outside of steps, and counts microbatches if names do not number them.
   void finish(bool has_steps);
 
  private:
@@ -169,8 +169,8 @@ void Collector::finish(bool has_steps) {
   }
 }
 
-/// The ops of a trace whose launches tell which kernels belong to an annotation, or that has no
-/// device at all. Nothing when neither is so.
+/// Adds the ops of a trace whose launches identify the kernels of an annotation, or that has no
+/// device. Nothing otherwise.
 bool add_by_host(const KinetoTrace& trace, const std::vector<KinetoAnnotation>& host,
                  Collector& collector, RankOps& result) {
   const auto spans = launched_in(trace, host);
@@ -180,7 +180,7 @@ bool add_by_host(const KinetoTrace& trace, const std::vector<KinetoAnnotation>& 
   result.times = launched ? TimesOf::kernels : TimesOf::host_annotations;
   const ProfilerSteps steps(trace, false);
   for (std::size_t i = 0; i < host.size(); ++i) {
-    if (launched && !spans[i]) continue;  // nothing of it ran while the profiler looked
+    if (launched && !spans[i]) continue;  // none of its work was profiled
     collector.add(host[i], spans[i].value_or(host[i].span), steps.at(host[i].span.begin_ns));
   }
   collector.finish(!steps.empty());

@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-/// What is asked of the bursts of a rank.
+/// The expected bursts of a rank.
 struct Expected {
   const std::vector<Action>& actions;
   std::vector<ActionGroup> groups;
@@ -28,8 +28,8 @@ std::string too_few(const Expected& expected, std::size_t bursts) {
                      expected.groups.size(), expected.actions.size());
 }
 
-/// The ops of a group, if its burst has as many parts, or the group is of one op alone: then
-/// moments that might have parted ops did not. Returns why not.
+/// Adds the ops of a group if its burst has the same number of parts. A group of a single op takes
+/// the whole burst. Returns the reason if it does not match.
 std::string take_group(const Expected& expected, const ActionGroup& group, const Burst& burst,
                        std::optional<std::uint32_t> step, std::vector<MeasuredOp>& ops) {
   const Action& first = expected.actions[group.first];
@@ -49,7 +49,8 @@ std::string take_group(const Expected& expected, const ActionGroup& group, const
   return "";
 }
 
-/// Takes the bursts of one iteration off the front. Returns why they are not those of the order.
+/// Takes the bursts of one iteration off the front. Returns the reason if they do not match the
+/// order.
 std::string take_iteration(const Expected& expected, std::optional<std::uint32_t> step,
                            std::span<const Burst>& bursts, std::vector<MeasuredOp>& ops) {
   if (bursts.size() < expected.groups.size()) return too_few(expected, bursts.size());
@@ -70,7 +71,7 @@ std::string take_iteration(const Expected& expected, std::optional<std::uint32_t
   return "";
 }
 
-/// The iteration of a step, or without steps one behind the other.
+/// Takes the iteration of a step; without steps, all iterations in turn.
 std::string take_all(const Expected& expected, std::optional<std::uint32_t> step,
                      std::span<const Burst> bursts, bool threads_known,
                      std::vector<MeasuredOp>& ops) {

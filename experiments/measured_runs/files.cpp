@@ -22,7 +22,7 @@ const char* profile_key(Pass pass) {
   }
 }
 
-/// A number that JSON writes without a fraction where it has none.
+/// A number that JSON writes without a fraction if it is whole.
 ordered_json plain(double value) {
   constexpr double exact = 1e15;
   if (value == std::floor(value) && std::abs(value) < exact) {

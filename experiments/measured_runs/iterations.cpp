@@ -55,8 +55,8 @@ void check_steps(const std::vector<TracedRank>& ranks) {
   }
 }
 
-/// Numbers that no whole order has would only ask for memory: each microbatch runs through all
-/// stages of a chain.
+/// Each microbatch runs through all stages of a chain. Numbers that no complete order can have
+/// would only waste memory.
 void check_numbers(const RunIteration& iteration) {
   std::uint64_t ops = 0;
   std::uint64_t stages = 0;

@@ -12,26 +12,25 @@
 
 namespace penstock {
 
-/// One iteration as all ranks ran it.
+/// One iteration on all ranks.
 struct RunIteration {
-  std::uint32_t number = 0;                  // the N of ProfilerStep#N, or counted from 0
-  std::vector<std::vector<MeasuredOp>> ops;  // by rank, by begin
+  std::uint32_t number = 0;                  // N of ProfilerStep#N, or counted from 0
+  std::vector<std::vector<MeasuredOp>> ops;  // by rank, sorted by begin
 };
 
-/// An order that was seen, and where its stages lie.
+/// An observed order and its placement.
 struct SeenOrder {
   Schedule schedule;
   Placement placement;
 };
 
-/// The iterations of which every rank has ops. Steps part them; where the traces have none,
-/// an iteration ends where an op comes again. Throws InputError where some ranks have steps and
-/// others not.
+/// The iterations in which every rank has ops. Steps separate them; without steps, an iteration
+/// ends where an op repeats. Throws InputError if only some ranks have steps.
 std::vector<RunIteration> iterations_of(const std::vector<TracedRank>& ranks);
 
-/// The order in which each rank began its ops, and its placement: the given one, or each stage on
-/// the rank that ran it, all of them one chain. Throws InputError, saying what is wrong, for an
-/// iteration that is not whole.
+/// The order in which each rank began its ops, with the given placement, or else with each stage on
+/// the rank that ran it, all in one chain. Throws InputError with the reason for an incomplete
+/// iteration.
 SeenOrder order_of(const RunIteration& iteration, const Placement* placement);
 
 }  // namespace penstock

@@ -7,10 +7,10 @@
 namespace penstock {
 namespace {
 
-/// A kernel of the stream that computes.
+/// A kernel of the compute stream.
 struct DeviceKernel {
   KinetoSpan span;
-  std::optional<std::uint32_t> thread;  // that launched it
+  std::optional<std::uint32_t> thread;  // launched by this thread
   std::optional<std::uint32_t> step;
 };
 
@@ -19,7 +19,8 @@ std::uint32_t busiest_lane(const KinetoTrace& trace) {
   std::map<std::uint32_t, std::int64_t> busy;
   for (const KinetoWork& work : trace.works) {
     if (work.kind == KinetoWorkKind::compute) {
-      busy[work.lane] += work.span.end_ns / 2 - work.span.begin_ns / 2;  // sums cannot overflow
+      // halved, so that sums cannot overflow
+      busy[work.lane] += work.span.end_ns / 2 - work.span.begin_ns / 2;
     }
   }
   if (busy.empty()) throw InputError("it has no kernels; only the host was traced");
@@ -49,7 +50,7 @@ std::vector<DeviceKernel> kernels_of(const KinetoTrace& trace) {
   return kernels;
 }
 
-/// In front of which kernels something ends an op or lets one begin.
+/// The kernels before which an op ends or may begin.
 class Cuts {
  public:
   Cuts(const KinetoTrace& trace, const std::vector<DeviceKernel>& kernels);
@@ -78,7 +79,8 @@ Cuts::Cuts(const KinetoTrace& trace, const std::vector<DeviceKernel>& kernels)
     : kernels_(kernels), sure_(kernels.size() + 1), uncertain_(kernels.size() + 1) {
   for (const KinetoWork& work : trace.works) {
     if (work.kind == KinetoWorkKind::send) {
-      const std::int64_t ended = work.span.begin_ns;  // a kernel that runs then is of a later op
+      const std::int64_t ended = work.span.begin_ns;  // a kernel still running belongs to a later
+                                                      // op
       sure_[first([ended](const DeviceKernel& kernel) { return kernel.span.end_ns > ended; })] =
           true;
     } else if (is_point_to_point(work.kind)) {

@@ -20,9 +20,9 @@
 namespace penstock {
 namespace {
 
-// ---- which iterations count ----
+// ---- choice of iterations ----
 
-/// The iteration that gives the order, and that order.
+/// The index of the iteration that gives the order, and that order.
 std::pair<std::size_t, SeenOrder> choose(const std::vector<RunIteration>& iterations,
                                          const Placement* placement,
                                          std::optional<std::uint32_t> chosen) {
@@ -42,7 +42,7 @@ std::pair<std::size_t, SeenOrder> choose(const std::vector<RunIteration>& iterat
                           : "there is no step of which all ranks have ops");
 }
 
-/// Why an iteration is not one of the chosen order.
+/// Why an iteration does not have the chosen order.
 std::string why_left_out(const RunIteration& iteration, const Placement& placement) {
   try {
     order_of(iteration, &placement);
@@ -67,7 +67,7 @@ bool has_order(const RunIteration& iteration, const Schedule& schedule) {
 
 using OpKey = std::tuple<Pass, Stage, Microbatch>;
 
-/// When an iteration's actions ran, from when the first of them began.
+/// The actions of an iteration, timed from the begin of the first.
 Timeline actions_of(const Plan& plan, const RunIteration& run) {
   std::map<OpKey, KinetoSpan> spans;
   std::int64_t first = INT64_MAX;
@@ -106,7 +106,7 @@ Plan plan_of(const SeenOrder& order) {
   return std::get<Plan>(std::move(lowered));
 }
 
-// ---- what ops took ----
+// ---- times of ops ----
 
 double quantile(const std::vector<double>& sorted, double share) {
   const double place = share * static_cast<double>(sorted.size() - 1);
@@ -134,7 +134,7 @@ std::vector<OpTimes> op_times(const Plan& plan, const std::vector<Timeline>& ite
   return times;
 }
 
-/// The medians as what the classes of the plan take.
+/// Sets the durations of work classes to the medians.
 void fill_job(const std::vector<OpTimes>& times, const TransferTimes& transfers, Job& job) {
   const Plan& plan = job.priced.plan;
   Costs& costs = job.priced.costs;
@@ -172,7 +172,7 @@ void measure(const std::vector<RunIteration>& iterations, std::size_t chosen, Me
   if (!why_not_relax(plan, {})) run.errors = run_errors(run.job, run.measured);
 }
 
-// ---- what it is called ----
+// ---- name of the order ----
 
 void name_order(const std::optional<NamedOrder>& named, MeasuredRun& run) {
   const Schedule& seen = run.order.schedule;

@@ -15,44 +15,44 @@
 
 namespace penstock {
 
-/// What the ops of one pass of one stage took, over microbatches and iterations, and over the
-/// copies of the model.
+/// Times of one pass of one stage over microbatches, iterations and copies of the model.
 struct OpTimes {
   std::uint32_t model_stage = 0;
   Pass pass;
   std::size_t count = 0;
   double median_ns = 0;
-  double lower_ns = 0;  // a quarter took less
-  double upper_ns = 0;  // a quarter took more
+  double lower_ns = 0;  // lower quartile
+  double upper_ns = 0;  // upper quartile
 };
 
-/// A training that was traced, as a plan with times.
+/// A traced training run as a plan with times.
 struct MeasuredRun {
   std::string title;                    // "1f1b, 4 ranks, 8 microbatches"
-  std::optional<std::string> schedule;  // the rule whose order it is; nothing: no known one's
+  std::optional<std::string> schedule;  // the rule that makes this order; nothing: unknown
   std::uint32_t chunks = 1;
   SeenOrder order;
   std::vector<TracedRank> ranks;
   std::vector<OpTimes> times;  // by stage, then pass
 
-  Job job;                             // its times are medians
-  Measurement measured;                // every whole iteration of the same order
-  std::vector<std::uint32_t> numbers;  // of these iterations
-  std::size_t chosen = 0;              // the one that the timeline is of
+  Job job;                             // with medians as durations
+  Measurement measured;                // all complete iterations with this order
+  std::vector<std::uint32_t> numbers;  // numbers of these iterations
+  std::size_t chosen = 0;              // index of the iteration shown as the timeline
   Timeline timeline;
-  std::optional<RunErrors> errors;    // nothing where links do not serve one pair of ranks each
-  std::optional<double> transfer_us;  // typical for a tensor that crosses ranks; nothing: none does
-  std::int64_t clock_error_ns = 0;    // how much earlier than what it needs an op began, at most
-  std::vector<std::string> left_out;  // iterations that are not among them, and why
+  std::optional<RunErrors> errors;    // nothing if a link serves several pairs of ranks
+  std::optional<double> transfer_us;  // median of tensors that cross ranks; nothing: none do
+  std::int64_t clock_error_ns = 0;    // the most that an op began before its input was sent
+  std::vector<std::string> left_out;  // other iterations, with reasons
   std::vector<std::string> notes;
 };
 
-/// Makes a run of what each rank did: the chosen iteration, or the last whole one, gives the order;
-/// all others with that order are samples. Throws InputError where none is whole.
+/// Builds a run from the ops of all ranks. The chosen iteration, or else the last complete one,
+/// gives the order. All other iterations with that order are samples. Throws InputError if none is
+/// complete.
 ///
-/// When a tensor arrived is in no trace. It is taken to be on its way as long as it took, in the
-/// median, from the end of an op to the begin of what reads its result on a rank that was free by
-/// then; where no rank ever was, the least of these times. So launches count as transfer.
+/// Traces do not show when a tensor arrives. Its transfer time is the median from the end of its op
+/// to the begin of its reader, over readers whose rank was free by then; if no rank ever was, the
+/// minimum. Launch time therefore counts as transfer.
 MeasuredRun measured_run(std::vector<TracedRank> ranks, const std::optional<NamedOrder>& named,
                          std::optional<std::uint32_t> chosen);
 

@@ -14,11 +14,11 @@ namespace {
 constexpr std::size_t longest_pattern = 256;
 
 struct PassWord {
-  std::string_view word;  // in lower case
+  std::string_view word;  // lower case
   Pass pass;
 };
 
-/// Longer words before those that they begin with.
+/// Longer words come before their prefixes.
 constexpr std::array<PassWord, 14> pass_words{{{"backward_weight", Pass::backward_weight},
                                                {"backward_input", Pass::backward_input},
                                                {"full_backward", Pass::backward},
@@ -34,7 +34,7 @@ constexpr std::array<PassWord, 14> pass_words{{{"backward_weight", Pass::backwar
                                                {"i", Pass::backward_input},
                                                {"w", Pass::backward_weight}}};
 
-/// Taken from public source code; see the README of this folder.
+/// From public source code; see the README of this folder.
 constexpr std::array<KnownPattern, 2> patterns{
     {{"PP:{stage}{pass}{microbatch}", "torch.distributed.pipelining, schedules of several stages"},
      {"{pass} {microbatch}", "torch.distributed.pipelining and PiPPy, GPipe"}}};
@@ -55,7 +55,7 @@ std::optional<std::size_t> take_pass(std::string_view name, std::size_t at, Pass
   return std::nullopt;
 }
 
-/// A number of at most nine digits.
+/// Takes a number of at most nine digits.
 std::optional<std::size_t> take_number(std::string_view name, std::size_t at,
                                        std::uint32_t& number) {
   constexpr std::ptrdiff_t most_digits = 9;
@@ -127,7 +127,7 @@ std::optional<OpName> OpPattern::match(std::string_view name) const {
   OpName op;
   std::size_t piece = 0;
   std::size_t at = 0;
-  // What stands behind the last * is tried from one character further on when it does not fit.
+  // On a mismatch, retries the pieces after the last * one character further.
   std::optional<std::size_t> any;
   std::size_t any_at = 0;
   while (piece < pieces_.size() || at < name.size()) {

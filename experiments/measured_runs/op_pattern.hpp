@@ -12,25 +12,25 @@
 
 namespace penstock {
 
-/// What the name of an annotation says of the op that it marks.
+/// The op that the name of an annotation marks.
 struct OpName {
   Pass pass = Pass::forward;
   std::optional<Stage> stage;            // nothing: the stage of its rank
-  std::optional<Microbatch> microbatch;  // nothing: they are counted in the order they ran
+  std::optional<Microbatch> microbatch;  // nothing: counted in execution order
   friend bool operator==(const OpName&, const OpName&) = default;
 };
 
-/// How names of annotations are read: a text in which {stage}, {pass} and {microbatch} stand for
-/// what differs, and * for any characters. A pass is a letter of an order or a word for it,
-/// whatever its case: F, fwd, forward; B, bwd, backward; I, backward_input; W, backward_weight.
+/// A pattern for names of annotations: a text with the placeholders {stage}, {pass} and
+/// {microbatch}, and * for any characters. A pass is a letter or a word, in any case: F, fwd,
+/// forward; B, bwd, backward; I, backward_input; W, backward_weight.
 class OpPattern {
  public:
-  /// Throws UsageError for a text without {pass}, with something twice, or with other braces.
+  /// Throws UsageError for a text without {pass}, with a repeated placeholder or with other braces.
   explicit OpPattern(std::string_view text);
 
   const std::string& text() const { return text_; }
-  /// What a name says, if it is like this from its first to its last character. Takes time with the
-  /// product of both lengths at most.
+  /// The op of a name that the pattern matches completely. Takes time in proportion to the product
+  /// of both lengths at most.
   std::optional<OpName> match(std::string_view name) const;
 
  private:
@@ -40,7 +40,7 @@ class OpPattern {
     std::string literal;
   };
 
-  /// Where a piece that starts at `at` ends; nothing where there is none.
+  /// The end of a piece that starts at `at`; nothing if it does not match.
   static std::optional<std::size_t> take(const Piece& piece, std::string_view name, std::size_t at,
                                          OpName& op);
 
@@ -48,7 +48,7 @@ class OpPattern {
   std::vector<Piece> pieces_;
 };
 
-/// A pattern that is tried where the user gives none, and where its names come from.
+/// A default pattern, and the software that uses such names.
 struct KnownPattern {
   std::string_view text;
   std::string_view origin;

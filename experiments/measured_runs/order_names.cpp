@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-/// Whether the order is what a rule makes for these sizes.
+/// Whether a schedule rule produces this order at these sizes.
 bool makes(const ScheduleEntry& entry, const SeenOrder& order) {
   ScheduleOptions options;
   options.microbatch_count = microbatches_of(order.schedule);
@@ -19,7 +19,7 @@ bool makes(const ScheduleEntry& entry, const SeenOrder& order) {
     return placement == order.placement &&
            make_schedule(entry, placement, options) == order.schedule;
   } catch (const RuleError&) {
-    return false;  // the rule is not for such sizes
+    return false;  // the rule does not support these sizes
   }
 }
 

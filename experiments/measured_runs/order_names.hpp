@@ -10,14 +10,14 @@
 
 namespace penstock {
 
-/// One more than the largest number of a microbatch.
+/// The largest microbatch number plus one.
 std::uint32_t microbatches_of(const Schedule& schedule);
 
-/// The schedule whose order this is with its usual options; of several, one that usually has so
-/// many stages a rank.
+/// The schedule that produces this order with default options. If several do, one whose default has
+/// the same number of stages per rank.
 std::optional<std::string> known_order(const SeenOrder& order);
 
-/// The first place where an order is not the one that was named; "" when it is that one.
+/// The first difference from the named order; "" if there is none.
 std::string order_difference(const Schedule& seen, const NamedOrder& named);
 
 }  // namespace penstock

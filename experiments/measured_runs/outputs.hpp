@@ -7,25 +7,25 @@
 
 namespace penstock {
 
-/// The profile of a run, as `profile.schema.json` has it: a layer a stage, with medians, measured
-/// on microbatches of so many examples.
+/// The profile of a run, as in `profile.schema.json`: one layer per stage, with medians, measured
+/// on microbatches of `examples` examples.
 std::string profile_text(const MeasuredRun& run, double examples);
 
-/// Where a scenario finds what it is made of, seen from its own folder.
+/// The files of a scenario, relative to its folder.
 struct ScenarioParts {
   std::string profile;
-  std::string order;  // a file; empty: the schedule by its name
+  std::string order;  // a file; empty: the schedule by name
 };
 
-/// A scenario that simulates what a run did from its profile.
+/// A scenario that simulates a run from its profile.
 std::string scenario_text(const MeasuredRun& run, const ScenarioParts& parts, double examples);
 
-/// The document of `trace --json`.
+/// The output of `trace --json`.
 nlohmann::ordered_json measured_run_json(const MeasuredRun& run);
 /// The report for a terminal.
 std::string measured_run_text(const MeasuredRun& run);
 
-/// What names the patterns fit, and which they do not, by rank.
+/// The names that the patterns match and the others, by rank.
 std::string preview_text(const std::vector<TracedRank>& ranks,
                          const std::vector<OpPattern>& patterns);
 nlohmann::ordered_json preview_json(const std::vector<TracedRank>& ranks,

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-/// Whether what passes between a stage and its neighbour goes from rank to rank.
+/// Whether a tensor between a stage and its neighbour crosses ranks.
 bool crosses(const Placement& placement, const Action& action, std::optional<Stage> neighbour) {
   return neighbour && placement.rank_of(*neighbour, action.microbatch) !=
                           placement.rank_of(action.stage, action.microbatch);

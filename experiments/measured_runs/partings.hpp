@@ -8,25 +8,25 @@
 
 namespace penstock {
 
-/// What a trace tells of the moments between ops.
+/// The evidence in a trace about boundaries between ops.
 struct PartingFacts {
-  bool threads_known = false;  // of each kernel, which thread launched it
-  bool sends_named = false;    // messages to other ranks are known as such
+  bool threads_known = false;  // every kernel has a known launching thread
+  bool sends_named = false;    // sends can be identified
 };
 
-/// Actions of a rank one behind the other that nothing but messages from other ranks part, or
-/// messages of unknown direction: such may come too early to be seen, or while an op pauses.
+/// Consecutive actions of a rank that only messages from other ranks, or of unknown direction,
+/// separate. Such messages may arrive too early to be seen, or while an op pauses.
 struct ActionGroup {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
 };
 
-/// Whether an action is a forward: these run on one thread, and all others on another.
+/// Forwards run on one thread, all other passes on another.
 constexpr bool is_forward(const Action& action) { return action.pass == Pass::forward; }
 
-/// The actions of a rank, cut where a message to another rank or a change of threads will show in
-/// any trace with these facts. Throws InputError where two actions in a row have neither these nor
-/// any message between them.
+/// The actions of a rank, split where any trace with these facts shows a message to another rank or
+/// a change of threads. Throws InputError if two consecutive actions have neither these nor any
+/// message between them.
 std::vector<ActionGroup> action_groups(const Schedule& schedule, const Placement& placement,
                                        Rank rank, PartingFacts facts);
 

@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-/// The N of "ProfilerStep#N".
+/// N of "ProfilerStep#N".
 std::optional<std::uint32_t> step_number(std::string_view name) {
   constexpr std::string_view prefix = "ProfilerStep#";
   if (!name.starts_with(prefix)) return std::nullopt;

@@ -12,43 +12,42 @@
 
 namespace penstock {
 
-/// An op as a trace shows it: what it is, when, and in which step of the training.
+/// An op in a trace.
 struct MeasuredOp {
   Action action;
-  KinetoSpan span;  // since the base of its trace; once ranks are merged, on their common clock
-  std::optional<std::uint32_t> step;  // the N of ProfilerStep#N; nothing without such annotations
+  KinetoSpan span;  // from the base of its trace; after merging ranks, on their common clock
+  std::optional<std::uint32_t> step;  // N of ProfilerStep#N; nothing without such annotations
 };
 
-/// How the times of ops came about.
+/// The source of op times.
 enum class TimesOf : std::uint8_t {
-  kernels,             // from the first to the last kernel that the host launched in an annotation
+  kernels,             // from first to last kernel launched in an annotation
   device_annotations,  // annotations on the device
-  host_annotations,    // annotations on the host, of a trace without devices
+  host_annotations,    // annotations on the host; the trace has no device
   bursts,              // kernels between messages
 };
-/// In words: "kernels launched in annotations".
+/// "kernels launched in annotations".
 const char* text(TimesOf times);
 
-/// A name and how often it came.
+/// A name and how often it occurs.
 using NameCount = std::pair<std::string, std::size_t>;
 
-/// The ops of one rank.
 struct RankOps {
-  std::vector<MeasuredOp> ops;  // by begin
+  std::vector<MeasuredOp> ops;  // sorted by begin
   TimesOf times = TimesOf::kernels;
-  std::size_t outside_steps = 0;          // ops that are in no step, and left out
-  std::vector<std::string> broken_steps;  // which steps were left out, and why
+  std::size_t outside_steps = 0;          // ops outside of steps, left out
+  std::vector<std::string> broken_steps;  // steps left out, with reasons
 };
 
-/// The steps of a training, as its profiler marked them: when each began and ended.
+/// The steps of a training run, as marked by its profiler.
 class ProfilerSteps {
  public:
-  /// Of the host's annotations "ProfilerStep#N", or of the device's, which are known by their
-  /// begins only.
+  /// From "ProfilerStep#N" on the host or on the device. On the device, only their begins are
+  /// known.
   ProfilerSteps(const KinetoTrace& trace, bool on_device);
 
   bool empty() const { return steps_.empty(); }
-  /// The step that a moment is in.
+  /// The step that contains a moment, if any.
   std::optional<std::uint32_t> at(std::int64_t ns) const;
 
  private:
@@ -56,10 +55,10 @@ class ProfilerSteps {
     KinetoSpan span;
     std::uint32_t number;
   };
-  std::vector<Step> steps_;  // by begin
+  std::vector<Step> steps_;  // sorted by begin
 };
 
-/// Launches by correlation, for works to find theirs.
+/// Launches by correlation id.
 class LaunchIndex {
  public:
   explicit LaunchIndex(const KinetoTrace& trace);
@@ -67,7 +66,7 @@ class LaunchIndex {
   const KinetoLaunch* of(const KinetoWork& work) const;
 
  private:
-  std::vector<KinetoLaunch> launches_;  // by correlation
+  std::vector<KinetoLaunch> launches_;  // sorted by correlation
 };
 
 }  // namespace penstock

@@ -12,26 +12,26 @@
 namespace penstock {
 namespace {
 
-/// Which rank of the pipeline each file is of.
+/// Finds the pipeline rank of each file.
 class RankFinder {
  public:
   explicit RankFinder(const TraceReading& reading)
       : reading_(reading), holder_(reading.files.size()) {}
 
-  /// Throws InputError without the file's name for a rank that is not asked for, or taken.
+  /// Throws InputError without the file's name for an unwanted or duplicate rank.
   std::uint32_t place(const KinetoTrace& trace, std::size_t argument);
   bool by_order() const { return !says_rank_.value_or(true); }
-  /// Throws InputError when the job has ranks of which there are no files.
+  /// Throws InputError if ranks of the job have no file.
   void finish() const;
 
  private:
   std::uint32_t rank_of(const KinetoTrace& trace, std::size_t argument) const;
 
   const TraceReading& reading_;
-  std::vector<std::string> holder_;  // by rank of the pipeline: its file
+  std::vector<std::string> holder_;  // by pipeline rank: its file
   std::optional<bool> says_rank_;
   std::optional<std::uint32_t> world_size_;
-  std::string sized_by_;  // the file that said it
+  std::string sized_by_;  // the file that stated it
 };
 
 std::uint32_t RankFinder::rank_of(const KinetoTrace& trace, std::size_t argument) const {
@@ -84,7 +84,7 @@ void RankFinder::finish() const {
       sized_by_, *world_size_, holder_.size()));
 }
 
-/// What to do where nothing says which kernels are which op.
+/// Suggests what to do if nothing assigns kernels to ops.
 InputError nothing_matches(const NameUse& names) {
   std::string most;
   constexpr std::size_t shown = 3;

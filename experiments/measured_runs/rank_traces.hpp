@@ -13,26 +13,26 @@
 
 namespace penstock {
 
-/// An order that a user named, laid over the ranks of a trace.
+/// An order named by the user, with its placement on the traced ranks.
 struct NamedOrder {
   std::string name;  // of a schedule, or of a file
   Placement placement;
   Schedule schedule;
 };
 
-/// What to make of traces.
+/// How to read traces.
 struct TraceReading {
-  std::vector<std::string> files;             // one a rank
-  std::vector<std::uint32_t> pipeline_ranks;  // of the job, from the first stage on; empty: all
-  std::vector<OpPattern> patterns;            // the first one that fits a name counts
+  std::vector<std::string> files;             // one per rank
+  std::vector<std::uint32_t> pipeline_ranks;  // job ranks, from the first stage on; empty: all
+  std::vector<OpPattern> patterns;            // the first match counts
   std::optional<NamedOrder> order;
-  bool by_gaps = false;  // even where annotations match
+  bool by_gaps = false;  // even if annotations match
 };
 
-/// The trace of one rank of the pipeline, boiled down.
+/// The ops of one pipeline rank, from its trace.
 struct TracedRank {
   std::string source;
-  std::optional<std::uint32_t> job_rank;  // as the trace has it
+  std::optional<std::uint32_t> job_rank;  // as stated in the trace
   std::uint64_t events = 0;
   std::string device;
   std::string backend;
@@ -40,11 +40,10 @@ struct TracedRank {
   RankOps ops;  // on the common clock
 };
 
-/// Reads one trace after the other, so that one is in memory at a time, and returns them by rank of
-/// the pipeline. Where no trace says its rank, the order of the files counts, which goes into
-/// `notes`. With `ops_too` off, only names are looked at, of any ranks in the order given. Throws
-/// InputError with the file's name in front, also for a rank that is missing or there twice, and
-/// for jobs of different sizes.
+/// Reads the traces one at a time, so that only one is in memory, and returns them by pipeline
+/// rank. If no trace states its rank, the order of the files counts, with an entry in `notes`.
+/// Without `ops_too`, only reads names, of any ranks in the given order. Throws InputError with the
+/// file's name in front, also for missing or duplicate ranks and for jobs of different sizes.
 std::vector<TracedRank> read_rank_traces(const TraceReading& reading, bool ops_too,
                                          std::vector<std::string>& notes);
 

@@ -16,7 +16,7 @@ constexpr std::size_t names_shown = 10;
 
 Time from_ns(double ns) { return {std::llround(ns * 1e3)}; }
 
-/// What each rank did with the time of the chosen iteration.
+/// Busy time of each rank in the chosen iteration.
 std::vector<Time> busy_times(const MeasuredRun& run) {
   const Plan& plan = run.job.priced.plan;
   std::vector<Time> busy(plan.ranks);

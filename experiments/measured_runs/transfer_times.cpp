@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-/// A tensor on its way: by the tasks at both ends, and the one that its reader's rank ran before.
+/// A transfer with the tasks at both ends, and the previous task of the reader's rank.
 struct Passage {
   TaskId transfer;
   TaskId maker;
@@ -17,7 +17,7 @@ struct Passage {
   TaskId before;  // no_task: the reader is the first of its rank
 };
 
-/// The action before each on its rank.
+/// The previous action on the same rank, by task.
 std::vector<TaskId> actions_before(const Plan& plan) {
   std::vector<TaskId> before(plan.tasks(), no_task);
   const ResourceOrders orders = resource_orders(plan);
@@ -45,7 +45,7 @@ std::vector<Passage> passages(const Plan& plan) {
 
 /// The gaps of one link and pass.
 struct Gaps {
-  std::vector<double> waited;  // of readers whose rank was free
+  std::vector<double> waited;  // for readers whose rank was free
   std::int64_t least = INT64_MAX;
 };
 

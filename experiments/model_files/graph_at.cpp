@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-/// The fewest examples that every layer was measured at, or more.
+/// The maximum over layers of the smallest number of examples measured.
 double usual_examples(const Profile& profile) {
   double examples = 0;
   for (const ProfileEntry& entry : profile.entries) {
@@ -18,7 +18,7 @@ void scale(std::optional<double>& value, double factor) {
   if (value) *value *= factor;
 }
 
-/// Costs in proportion to the examples of a microbatch.
+/// Scales costs in proportion to the examples of a microbatch.
 void scale(ModelGraph& model, double factor) {
   for (Layer& layer : model.layers) {
     for (auto* time : {&layer.forward_us, &layer.backward_us, &layer.backward_input_us,

@@ -6,12 +6,11 @@
 
 namespace penstock {
 
-/// The graph of a profile's layers with what they take in a microbatch of so many examples.
+/// The layers of a profile as a graph, with costs for a microbatch of `examples` examples.
 ModelGraph graph_at(const ModelFile& file, double examples);
 
-/// The layers of a model by times for a microbatch of so many examples; of a profile at a single
-/// size only where that size is given, since times are then scaled in proportion. Empty for a
-/// model by kinds.
+/// The layers of a model by times, for the given microbatch. A profile at a single size is scaled
+/// only if that size is given, in proportion. Empty for a model by kinds.
 ModelGraph graph_by_times(const ModelFile& file, std::optional<double> microbatch,
                           std::optional<double> profiled_microbatch = std::nullopt);
 

@@ -14,13 +14,13 @@
 
 namespace penstock {
 
-/// How to read a model's file where it leaves things open.
+/// How to read a model file that leaves facts open.
 struct ModelFileOptions {
-  std::string format;        // by name; empty: as the text looks
-  std::string architecture;  // of a config whose own one is unknown or missing
+  std::string format;        // by name; empty: by its content
+  std::string architecture;  // of a config whose architecture is unknown or missing
 };
 
-/// What a training command says beyond its model. What is absent it does not say.
+/// Facts of a training command beyond its model. Absent means not stated.
 struct TrainingCommand {
   std::optional<std::uint32_t> tensor;
   std::optional<std::uint32_t> pipeline;
@@ -38,31 +38,30 @@ struct TrainingCommand {
   std::optional<bool> distributed_optimizer;  // ZeRO-1
 };
 
-/// A model as a file of some format describes it: layers by kinds, or layers by times, or how the
-/// layers of some other file are cut.
+/// A model as read from a file: layers by kinds, layers by times, or the partition of another
+/// file's layers into stages.
 struct ModelFile {
   std::string format;        // its name
-  std::string architecture;  // "llama"; empty where a format has none
+  std::string architecture;  // "llama"; empty if the format has none
   ModelSpec spec;            // layers by kinds; else
-  ModelGraph graph;          // layers by times of one microbatch, edges included; else
+  ModelGraph graph;          // layers by times of one microbatch, with edges; else
   Profile profile;           // layers by times at several sizes, a chain unless `graph` has edges
-  // By what number other files name each layer of `graph`; empty: by its position.
+  // The id of each layer of `graph` in other files; empty: its position.
   std::vector<std::uint32_t> layer_ids;
-  std::optional<double> max_sequence;  // that the model was made for
+  std::optional<double> max_sequence;  // of the model
   TrainingCommand command;
 
-  // The layers of each stage and its ranks, where the file says so.
+  // The layers and ranks of each stage, if stated.
   std::vector<std::vector<LayerIndex>> stages;
   std::vector<std::vector<Rank>> ranks;
 
-  std::vector<std::string> notes;  // what a user should know: what was assumed, what was left out
+  std::vector<std::string> notes;  // assumptions and omissions, for the user
 };
 
-/// The tokens of an example where nothing says how many: 4096, or the most that the model was made
-/// for.
+/// Tokens per example if not stated: 4096, or the maximum of the model.
 double usual_sequence(std::optional<double> max_sequence);
 
-/// Whether the examples of a model are sequences of tokens.
+/// Whether the examples of a model are token sequences.
 bool has_tokens(const ModelSpec& spec);
 
 }  // namespace penstock

@@ -8,7 +8,7 @@ BytesPerParameter bytes_per_parameter(Precision precision, Optimizer optimizer) 
   struct Row {
     double parameter;
     double gradient;
-    double master;  // fp32 weights, and with fp16 fp32 gradients too
+    double master;  // fp32 weights; with fp16, fp32 gradients too
   };
   constexpr std::array<Row, 3> rows{{{2, 4, 4}, {2, 2, 8}, {4, 4, 0}}};
   constexpr double moment = 4;

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-/// The layers of a model by the ids that other files call them by.
+/// The layers of a model by their ids in other files.
 std::unordered_map<std::uint32_t, LayerIndex> layers_by_id(const ModelFile& model) {
   std::unordered_map<std::uint32_t, LayerIndex> layers;
   for (std::uint32_t i = 0; i < model.graph.layers.size(); ++i) {

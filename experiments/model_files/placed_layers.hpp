@@ -6,10 +6,9 @@
 
 namespace penstock {
 
-/// The stages that one file names, as layers of the model that another describes. Ids that the
-/// model has no layer for are left out where the model gives ids at all: they are backward nodes,
-/// which are part of layers. Throws InputError for a layer in no stage and for a stage without
-/// layers.
+/// The stages of one file as layers of a model from another file. If the model has ids, unknown ids
+/// are skipped: they are backward nodes, which belong to layers. Throws InputError for a layer in
+/// no stage and for a stage without layers.
 std::vector<std::vector<LayerIndex>> placed_layers(const ModelFile& cut, const ModelFile& model);
 
 }  // namespace penstock

@@ -12,10 +12,10 @@
 namespace penstock {
 namespace {
 
-/// What a quotient of doubles may miss a whole number by.
+/// Tolerated rounding error of quotients that should be whole.
 constexpr double slack = 1e-9;
 
-/// Every `stride`-th power of ten in the range, each times the mantissas.
+/// Every `stride`-th power of ten in the range, times each mantissa.
 std::vector<Tick> powers_of_ten(double low, double high, int stride,
                                 std::initializer_list<int> mantissas) {
   std::vector<Tick> ticks;
@@ -30,7 +30,7 @@ std::vector<Tick> powers_of_ten(double low, double high, int stride,
   return ticks;
 }
 
-/// Round values in the range, at their logarithms.
+/// Round values in the range, placed at their logarithms.
 std::vector<Tick> round_logarithms(double low, double high, int most) {
   const double first = std::pow(10.0, low), last = std::pow(10.0, high);
   const RoundStep step = round_step(last - first, most);
@@ -45,7 +45,7 @@ std::vector<Tick> round_logarithms(double low, double high, int most) {
 }  // namespace
 
 double RoundStep::times(double count) const {
-  // A power of ten with a negative exponent is no double; dividing rounds once.
+  // Negative powers of ten are inexact in doubles; dividing rounds only once.
   const double power = std::pow(10.0, std::abs(exponent));
   return exponent < 0 ? count * mantissa / power : count * mantissa * power;
 }

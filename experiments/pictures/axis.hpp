@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-/// A straight line from values to places in a picture.
+/// A linear map from values to positions in a picture.
 struct Scale {
   double first;  // the value at `from`
   double last;   // the value at `to`
@@ -24,9 +24,9 @@ struct Scale {
 struct RoundStep {
   int mantissa;
   int exponent;
-  /// So many steps, the double nearest to the decimal number.
+  /// `count` steps, as the double nearest to the decimal number.
   double times(double count) const;
-  /// The decimal text of so many steps: "0.6".
+  /// `count` steps as decimal text: "0.6".
   std::string text(double count) const;
 };
 
@@ -40,20 +40,21 @@ struct Tick {
   friend bool operator==(const Tick&, const Tick&) = default;
 };
 
-/// The multiples of a round step from 0 to `end`, at most `most` steps; 0 alone when `end` is not
-/// above 0.
+/// Multiples of a round step from 0 to `end`, at most `most` steps; only 0 if `end` is not
+/// positive.
 std::vector<Tick> round_ticks(double end, int most);
 
-/// The powers of two from `low` to `high`, both above 0; when there are more than `most` of them
-/// only every second, third … Where there is none, `low` itself.
+/// Powers of two from `low` to `high`, both positive; if there are more than `most`, only every
+/// second, third … If there are none, `low`.
 std::vector<Tick> power_of_two_ticks(double low, double high, int most);
 
-/// Ticks of a logarithmic axis from 10^low to 10^high, at their logarithms, at most `most`: 1, 2
-/// and 5 times powers of ten, or the powers alone, or every second, third … of these. Where the
-/// axis is too short for two of them, round values.
+/// At most `most` ticks of a logarithmic axis from 10^low to 10^high, at their logarithms: 1, 2 and
+/// 5 times powers of ten, or only the powers, or every second, third … of them. If fewer than two
+/// fit on the axis, round values.
 std::vector<Tick> log_ticks(double low, double high, int most);
 
-/// Label every how many lanes, so that labels stay `apart` from one to the next: a power of two.
+/// The interval of labelled lanes, a power of two, so that labels are at least `apart` from each
+/// other.
 std::uint32_t lanes_per_label(double pitch, double apart);
 
 }  // namespace penstock

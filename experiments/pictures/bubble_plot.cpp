@@ -21,24 +21,24 @@ constexpr double bubble_height = 560;
 constexpr double lowest_grid = 60;
 constexpr double y_label_row = 44;
 constexpr double axis_rows = 44;
-constexpr double tick_gap = 10;  // between the plot and the numbers at its left
-constexpr double air = 18;       // between the outermost points and the sides of the plot
+constexpr double tick_gap = 10;  // between the plot and the numbers to its left
+constexpr double air = 18;       // between the outermost points and the plot edges
 constexpr double y_step_height = 40;
 constexpr int most_y_steps = 6;
 
-constexpr double narrowest_beside = 640;  // of a page with the legend beside the plot
+constexpr double narrowest_beside = 640;  // of a page with the legend next to the plot
 constexpr double legend_gap = 28;         // between the plot and its legend
-constexpr double widest_legend = 0.4;     // of the page
+constexpr double widest_legend = 0.4;     // fraction of the page
 constexpr double line_sample_width = 30;
 constexpr const char* closed_form_name = "closed form";
 
 constexpr double joining_width = 3;  // of the line through simulated points
 constexpr double closed_form_width = 1;
-constexpr double halo = 0.75;  // of paper around a marker
+constexpr double halo = 0.75;  // of background around a marker
 
 using Points = std::vector<std::pair<double, double>>;
 
-/// The range of all points, on the scales of the axes.
+/// The range of all points, in axis scales.
 struct Extent {
   double low = std::numeric_limits<double>::infinity();  // microbatches
   double high = 0;
@@ -70,7 +70,7 @@ Extent extent_of(const std::vector<BubbleSeries>& all) {
   return extent;
 }
 
-/// Series with the same points would hide each other: they share a line and its entry.
+/// Series with identical points would hide each other, so they share a line and a legend entry.
 std::vector<BubbleSeries> lines_of(const std::vector<BubbleSeries>& all) {
   std::vector<BubbleSeries> lines;
   for (const BubbleSeries& series : all) {
@@ -91,7 +91,7 @@ int y_steps(double height) {
   return std::clamp(static_cast<int>(height / y_step_height), 1, most_y_steps);
 }
 
-/// One plot in the making.
+/// Draws one plot.
 class PlotDrawing {
  public:
   PlotDrawing(const BubblePlot& plot, Page& page)
@@ -114,9 +114,9 @@ class PlotDrawing {
   Page& page_;
   Scale x_{};        // from the logarithm of microbatches
   Scale y_{};        // from percent
-  double left_ = 0;  // the sides of the plot
+  double left_ = 0;  // edges of the plot
   double right_ = 0;
-  Point legend_at_{};  // its upper left corner
+  Point legend_at_{};  // upper left corner of the legend
   double legend_width_ = 0;
   LegendFlow legend_flow_ = LegendFlow::rows;
 };
@@ -150,7 +150,7 @@ std::vector<LegendEntry> PlotDrawing::legend() const {
   return entries;
 }
 
-/// The legend stands beside the plot where the page is wide and high enough, else below it.
+/// The legend goes next to the plot if the page is wide and high enough, otherwise below.
 void PlotDrawing::lay_out(double top) {
   const std::vector<LegendEntry> entries = legend();
   left_ = margin_of(page_) + page_.canvas.text_width("100%", tick_style) + tick_gap;
@@ -175,7 +175,7 @@ void PlotDrawing::lay_out(double top) {
                       : Point{margin_of(page_), bottom + axis_rows + margin_of(page_) / 2};
   const double low = std::log2(extent_.low);
   const double high = std::log2(extent_.high);
-  // A single column of points stands in the middle.
+  // A single column of points is centred.
   x_ = high > low ? Scale{low, high, left_ + air, right_ - air}
                   : Scale{low - 1, low + 1, left_, right_};
   const RoundStep step = round_step(extent_.top, y_steps(bottom - grid_top));

@@ -8,13 +8,14 @@
 
 namespace penstock {
 
-/// The bubble of one schedule or setting: points of (microbatches, bubble), ascending, the bubble a
-/// fraction (0.25 is 25 %). Any list may be empty.
+/// The bubble of one schedule or setting: points of (microbatches, bubble), ascending, with the
+/// bubble as a fraction (0.25 is 25 %). Any list may be empty.
 struct BubbleSeries {
   std::string name;
   std::vector<std::pair<double, double>> simulated;
   std::vector<std::pair<double, double>> closed_form;
-  std::vector<std::pair<double, std::string>> missing = {};  // microbatches, and why no point
+  std::vector<std::pair<double, std::string>> missing = {};  // microbatches, and why there is no
+                                                             // point
 };
 
 struct BubblePlot {
@@ -26,10 +27,10 @@ struct BubblePlot {
   PictureOptions options = {};
 };
 
-/// A picture file of bubbles over microbatches, these on a logarithmic scale: simulated points as
-/// joined markers, closed forms as thin lines. Series with equal points share one line. Throws
-/// InputError for a point that is not finite or has no microbatches, and UsageError when the plot
-/// is too small.
+/// A picture file of bubbles over microbatches, on a logarithmic axis. Simulated points are
+/// connected markers, closed forms thin lines. Series with identical points share one line. Throws
+/// InputError for a point that is not finite or has no microbatches, and UsageError if the plot is
+/// too small.
 std::string draw_bubble_plot(PictureFormat format, const BubblePlot& plot);
 
 }  // namespace penstock

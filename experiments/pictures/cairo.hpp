@@ -19,16 +19,16 @@ namespace penstock {
                                           use(surface_set_device_scale) use(surface_status)       \
                                               use(surface_write_to_png_stream) use(text_extents)
 
-/// The functions of Cairo that pictures need, by their names without "cairo_".
+/// The Cairo functions used, by their names without "cairo_".
 struct Cairo {
 #define PENSTOCK_MEMBER(name) decltype(&cairo_##name) name;
   PENSTOCK_CAIRO_FUNCTIONS(PENSTOCK_MEMBER)
 #undef PENSTOCK_MEMBER
 };
 
-/// Loads Cairo at the first call. It brings fonts and window systems along, which take longer to
-/// load than a small pipeline to simulate, so the program is not linked with it. Throws
-/// std::runtime_error where Cairo is not installed.
+/// Loads Cairo at the first call. Cairo loads fonts and window systems, which takes longer than
+/// simulating a small pipeline, so the program does not link it. Throws std::runtime_error if Cairo
+/// is not installed.
 const Cairo& cairo();
 
 }  // namespace penstock

@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-/// Draws one mark after the other.
+/// Draws marks one by one.
 class CairoPen {
  public:
   explicit CairoPen(cairo_t* context) : context_(context) {}
@@ -39,7 +39,7 @@ class CairoPen {
     add_path(mark.corners);
     cairo().close_path(context_);
     set_colour(mark.outline);
-    cairo().set_line_width(context_, 2 * mark.outline_width);  // the inner half is painted over
+    cairo().set_line_width(context_, 2 * mark.outline_width);  // the fill covers the inner half
     cairo().stroke_preserve(context_);
     set_colour(mark.colour);
     cairo().fill(context_);

@@ -20,18 +20,18 @@ namespace penstock {
 namespace {
 
 constexpr double panel_width = 480;
-constexpr double narrowest_panel = 280;  // of several side by side
+constexpr double narrowest_panel = 280;  // of several next to each other
 constexpr double highest_panel = 500;
 constexpr double smallest_square = 80;
-constexpr double band = 0.05;  // to both sides of the diagonal
+constexpr double band = 0.05;  // on both sides of the diagonal
 constexpr double panel_gap = 36;
 constexpr double panel_title_row = 26;
 constexpr double panel_tick_gap = 8;
-constexpr double panel_axis_rows = 46;  // below a panel: numbers and the label
+constexpr double panel_axis_rows = 46;  // below a panel: tick numbers and axis label
 constexpr double panel_halo = 0.75;
 constexpr double marker_scale = 0.85;
 
-/// Where the points of a panel lie, in logarithms to base 10.
+/// The range of the points of a panel, as base-10 logarithms.
 struct ValueExtent {
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
@@ -70,7 +70,7 @@ std::vector<LegendEntry> entries_of(const CalibrationPanel& panel) {
   return entries;
 }
 
-/// Draws one panel: a square below a title, its legend below its axis.
+/// Draws one panel: a square with a title above, and an axis and legend below.
 class PanelDrawing {
  public:
   PanelDrawing(const CalibrationPanel& panel, const Rectangle& place, double legend, Canvas& canvas)
@@ -110,7 +110,7 @@ class PanelDrawing {
   double left_ = 0;
 };
 
-/// For the numbers at the left.
+/// The room for the numbers on the left.
 double PanelDrawing::tick_room() const {
   double widest = 0;
   for (const Tick& tick : log_ticks(extent_.low, extent_.high, most_panel_ticks)) {
@@ -139,7 +139,7 @@ void PanelDrawing::draw_grid() const {
   canvas_.text({x_.from + 8, y_.to + 10}, fmt::format("predicted, {}", panel_.unit), label_style);
 }
 
-/// The diagonal, and how far 5 % more or less are from it.
+/// Draws the diagonal and its ±5 % band.
 void PanelDrawing::draw_diagonal() const {
   const double more = std::log10(1 + band), less = std::log10(1 - band);
   const double low = extent_.low, high = extent_.high;
@@ -167,7 +167,7 @@ void PanelDrawing::draw_markers(std::size_t series) const {
   }
 }
 
-/// How panels share a page. All are equally large, with room for the longest legend.
+/// The grid of panels on a page. All have the same size, with room for the longest legend.
 struct PanelGrid {
   std::size_t columns = 1;
   std::size_t rows = 1;

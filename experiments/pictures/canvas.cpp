@@ -16,7 +16,7 @@ namespace {
 cairo_t* make_ruler() {
   cairo_surface_t* surface = cairo().image_surface_create(CAIRO_FORMAT_A8, 1, 1);
   cairo_t* const context = cairo().create(surface);
-  cairo().surface_destroy(surface);  // the context keeps it
+  cairo().surface_destroy(surface);  // the context keeps a reference
   set_plain_fonts(context);
   return context;
 }

@@ -8,20 +8,20 @@
 #include "experiments/pictures/colour.hpp"
 #include "experiments/pictures/marks.hpp"
 
-// As Cairo declares it, whose header only the sources include.
+// Declared as in Cairo, whose header only the sources include.
 struct _cairo;  // NOLINT(bugprone-reserved-identifier)
 using cairo_t = _cairo;
 
 namespace penstock {
 
-/// Something to draw on: keeps the marks of a picture and measures its texts with Cairo. Throws
-/// std::runtime_error with Cairo's words when Cairo fails.
+/// Collects the marks of a picture and measures its texts with Cairo. Throws std::runtime_error
+/// with Cairo's message.
 class Canvas {
  public:
   Canvas();
 
   void fill(const Rectangle& rectangle, Colour colour);
-  /// Many of one colour: far smaller in a file than one by one.
+  /// Many boxes of one colour take far less room in a file than single ones.
   void fill(std::span<const Rectangle> rectangles, Colour colour);
   void hatch(std::span<const Rectangle> rectangles, double spacing, double width, Colour colour);
   void outline(std::span<const Rectangle> rectangles, double width, Colour colour);
@@ -31,11 +31,11 @@ class Canvas {
 
   /// The advance width of a text.
   double text_width(const std::string& text, const TextStyle& style);
-  /// One line of text: `at` is its start, middle or end, half-way up its digits.
+  /// Adds one line of text. `at` is its start, middle or end, vertically centred on its digits.
   void text(Point at, const std::string& text, const TextStyle& style);
-  /// The same, in a smaller size when it would be wider than `width`.
+  /// The same, in a smaller size if wider than `width`.
   void text_within(double width, Point at, const std::string& text, TextStyle style);
-  /// The lines of a text, broken at blanks so that none is wider than `width`, unless one word is.
+  /// The lines of a text, wrapped at blanks to `width`; a longer word has its own line.
   std::vector<std::string> wrapped(const std::string& text, double width, const TextStyle& style);
 
   const std::vector<Mark>& marks() const { return marks_; }
@@ -47,7 +47,7 @@ class Canvas {
 
   void check(const char* doing) const;
 
-  std::unique_ptr<cairo_t, Destroy> ruler_;  // measures; nothing is drawn on it
+  std::unique_ptr<cairo_t, Destroy> ruler_;  // only measures
   std::vector<Mark> marks_;
 };
 

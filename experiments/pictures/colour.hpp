@@ -13,7 +13,7 @@ struct Colour {
   friend constexpr bool operator==(Colour, Colour) = default;
 };
 
-/// `share` of the way from one colour to another, channel by channel.
+/// The colour at `share` of the way from one to another, channel by channel.
 inline Colour mix(Colour from, Colour to, double share) {
   const auto channel = [share](std::uint8_t a, std::uint8_t b) {
     return static_cast<std::uint8_t>(std::lround(a + (b - a) * share));
@@ -21,7 +21,7 @@ inline Colour mix(Colour from, Colour to, double share) {
   return {channel(from.red, to.red), channel(from.green, to.green), channel(from.blue, to.blue)};
 }
 
-/// How bright a colour is to the eye, 0 (black) to 1 (white): the relative luminance of WCAG 2.
+/// The relative luminance of WCAG 2, 0 (black) to 1 (white).
 inline double luminance(Colour colour) {
   const auto linear = [](std::uint8_t channel) {
     const double value = channel / 255.0;
@@ -30,7 +30,7 @@ inline double luminance(Colour colour) {
   return 0.2126 * linear(colour.red) + 0.7152 * linear(colour.green) + 0.0722 * linear(colour.blue);
 }
 
-/// How well two colours can be told apart by brightness, 1 to 21: the contrast ratio of WCAG 2.
+/// The contrast ratio of WCAG 2, 1 to 21.
 inline double contrast(Colour a, Colour b) {
   const double one = luminance(a) + 0.05;
   const double two = luminance(b) + 0.05;

@@ -19,7 +19,7 @@ void add_causes(Lane& lane, const IdleGap& gap) {
   }
 }
 
-/// A fused cell runs as one: the first part stands in the path for both.
+/// In the path, the first part of a fused cell represents both.
 Time end_of(const Plan& plan, const Timeline& timeline, TaskId task) {
   const bool fused = plan.class_of(task).partner != UINT32_MAX;
   return fused ? std::max(timeline.end[task], timeline.end[task + 1]) : timeline.end[task];

@@ -8,11 +8,11 @@
 
 namespace penstock {
 
-/// Puts the gaps of the ranks, in any order, between the cells of their lanes: a cell for each
-/// cause of a gap, in the order they happen. Throws InputError for a gap of a rank without a lane.
+/// Inserts idle gaps, given in any order, between the cells of the lanes: one cell for each cause
+/// of a gap, in chronological order. Throws InputError for a gap of a rank without a lane.
 void add_idle(std::vector<Lane>& lanes, const std::vector<IdleGap>& gaps);
 
-/// A stretch of the critical path on one rank.
+/// A span of the critical path on one rank.
 struct PathBox {
   std::uint32_t rank;
   Time begin;
@@ -20,9 +20,9 @@ struct PathBox {
   friend bool operator==(const PathBox&, const PathBox&) = default;
 };
 
-/// The actions of a critical path, first to last, transfers and actions without length left out.
-/// Actions shorter than `shortest` join their neighbours on the same rank. Throws InputError for
-/// the path of another plan.
+/// The actions of a critical path, first to last, without transfers and zero-length actions.
+/// Actions shorter than `shortest` merge with their neighbours on the same rank. Throws InputError
+/// for the path of another plan.
 std::vector<PathBox> path_boxes(const Plan& plan, const Timeline& timeline,
                                 const std::vector<TaskId>& path, Time shortest);
 

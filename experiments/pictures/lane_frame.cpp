@@ -15,12 +15,12 @@ namespace {
 constexpr double lane_axis_rows = 48;
 constexpr double lane_label_gap = 10;  // between a lane and its name
 constexpr double lane_label_pitch = 14;
-constexpr double lowest_lanes = 16;  // all together
+constexpr double lowest_lanes = 16;  // of all lanes together
 constexpr double highest_lane = 36;
 constexpr double low_pitch = 12;
 constexpr double dense_pitch = 6;
 
-/// The height that lanes take where nothing limits it.
+/// The height of the lanes if nothing limits it.
 double usual_room(double ranks) {
   return std::min({std::max(720.0, 3 * ranks), highest_lane * ranks, 8000.0});
 }
@@ -52,7 +52,7 @@ LaneFrame::LaneFrame(Page& page, std::uint32_t ranks, Time end, double top, doub
       time_(lane_time(page, ranks, end, right_room)) {
   if (page.height > 0) check_height(page, top_ + lane_axis_rows + lowest_lanes);
   const double room = page.height > 0 ? page.height - top_ - lane_axis_rows : 0;
-  // Whole halves are those of the file.
+  // Rounds to half units of the file.
   spacing_ = lane_spacing(ranks, room * page.scale);
   if (page.height == 0) spacing_.pitch *= page.scale;
   spacing_.pitch = std::floor(2 * spacing_.pitch) / 2 / page.scale;

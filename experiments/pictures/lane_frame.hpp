@@ -10,45 +10,43 @@
 
 namespace penstock {
 
-/// How lanes of ranks share the height of a picture: every `stride`-th rank is shown, `pitch`
-/// apart.
+/// The vertical layout of lanes: every `stride`-th rank is shown, `pitch` apart.
 struct LaneSpacing {
   double pitch;
   std::uint32_t stride;
 };
 
-/// Lanes for a height of `room`, without limit where it is 0: generous for few ranks, and at least
-/// one unit high; where that is too much, only every k-th rank is shown. Pitches of a unit or more
-/// are whole halves, so that all lanes look alike.
+/// Lays out lanes in a height of `room`; 0 is unlimited. Few ranks get generous lanes. Lanes are at
+/// least one unit high; if they do not fit, only every k-th rank is shown. Pitches of a unit or
+/// more are multiples of one half, so that all lanes look alike.
 LaneSpacing lane_spacing(std::uint32_t ranks, double room);
 
-/// The axis of time right of the names of ranks, from picoseconds; `right_room` stays free at its
+/// The time axis to the right of the rank names, from picoseconds. `right_room` stays free on the
 /// right.
 Scale lane_time(Page& page, std::uint32_t ranks, Time end, double right_room = 0);
 
-/// A lane for each rank from top to bottom, names at their left, an axis of time below.
+/// One lane per rank from top to bottom, with names on the left and a time axis below.
 class LaneFrame {
  public:
-  /// Lays out lanes from `top` down to the foot of the page; a page without a height gets the one
-  /// that its lanes take. Throws UsageError for a page that is too low.
+  /// Lays out lanes from `top` to the foot of the page. A page without a height gets the height of
+  /// its lanes. Throws UsageError for a page that is too low.
   LaneFrame(Page& page, std::uint32_t ranks, Time end, double top, double right_room = 0);
 
   /// The ranks shown, ascending.
   const std::vector<std::size_t>& ranks() const { return ranks_; }
   const Scale& time() const { return time_; }  // from picoseconds
   std::uint32_t stride() const { return spacing_.stride; }
-  double lane_top(std::size_t shown) const;  // of the n-th rank that is shown
+  double lane_top(std::size_t shown) const;  // of the n-th shown rank
   double lane_height() const { return lane_height_; }
-  /// Whether lanes are too low to show shares as heights.
+  /// Whether lanes are too low to show fractions as heights.
   bool is_low() const;
-  /// Whether lanes are too low for hatches, outlines and gaps between them: those would be a
-  /// pattern of their own.
+  /// Whether lanes are too low for hatching, outlines and gaps, which would form patterns.
   bool is_dense() const;
 
   void draw_names() const;
-  /// Every how many of the shown ranks have a name.
+  /// The interval of shown ranks with a name.
   std::uint32_t name_step() const;
-  /// The axis also says which ranks are left out.
+  /// Also states which ranks are left out.
   void draw_axis() const;
 
  private:

@@ -10,7 +10,7 @@ namespace penstock {
 namespace {
 
 constexpr double swatch_width = 18;
-constexpr double widest_swatches = 72;  // of one entry together
+constexpr double widest_swatches = 72;  // of one entry, all swatches
 constexpr double swatch_height = 15;
 constexpr double line_sample = 30;
 constexpr double marker_sample = 12;
@@ -89,7 +89,7 @@ namespace {
 
 std::vector<Point> places_of(Canvas& canvas, double width, const std::vector<LegendEntry>& entries,
                              LegendFlow flow) {
-  // In rows without width each entry has one of its own.
+  // With width 0 each entry has its own row.
   return legend_places(widths_of(canvas, entries), flow == LegendFlow::rows ? width : 0);
 }
 

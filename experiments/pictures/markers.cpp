@@ -9,7 +9,7 @@ namespace penstock {
 std::vector<Point> marker(std::size_t series, Point at, double scale) {
   struct Shape {
     int corners;
-    double turn;  // of the first corner from straight up, in parts of a circle
+    double turn;  // of the first corner from the vertical, as a fraction of a circle
     double radius;
   };
   constexpr std::array<Shape, 6> shapes{

@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-/// The corners of the n-th marker around a place. Different series get different shapes, of about
-/// one area, so that they can be told apart without their colours.
+/// The corners of the n-th marker around a point. Markers of different series have different shapes
+/// of about the same area, so they are distinguishable without colour.
 std::vector<Point> marker(std::size_t series, Point at, double scale = 1);
 
 }  // namespace penstock

@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-/// A place in a picture: x to the right, y downwards.
+/// A point in a picture: x to the right, y down.
 struct Point {
   double x;
   double y;
@@ -32,14 +32,14 @@ struct TextStyle {
   bool bold = false;
 };
 
-// What pictures are made of. A picture is a list of marks; each format draws the list its own way.
+// A picture is a list of marks. Each format draws the list in its own way.
 
 struct FilledBoxes {
   std::vector<Rectangle> boxes;
   Colour colour;
 };
 
-/// Parallel lines inside boxes, rising to the right, `spacing` apart along a row.
+/// Parallel lines inside boxes, rising to the right, `spacing` apart horizontally.
 struct HatchedBoxes {
   std::vector<Rectangle> boxes;
   double spacing;
@@ -47,7 +47,7 @@ struct HatchedBoxes {
   Colour colour;
 };
 
-/// Lines around boxes, half inside them.
+/// Outlines of boxes, half of their width inside.
 struct OutlinedBoxes {
   std::vector<Rectangle> boxes;
   double width;
@@ -60,7 +60,7 @@ struct Polyline {
   Colour colour;
 };
 
-/// A filled shape with an outline around it.
+/// A filled polygon with an outline.
 struct Polygon {
   std::vector<Point> corners;
   Colour colour;
@@ -68,7 +68,7 @@ struct Polygon {
   Colour outline;
 };
 
-/// One line of text. `start` is its left end on the baseline, whatever its alignment.
+/// One line of text. `start` is its left end on the baseline, for any alignment.
 struct Writing {
   Point start;
   double width;

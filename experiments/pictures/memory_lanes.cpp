@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-/// Adds a piece; one that starts within `shortest` of the piece before joins it.
+/// Adds a piece; a piece that starts within `shortest` of the previous one joins it.
 void add_piece(const HeldMemory& piece, Time shortest, std::vector<HeldMemory>& held) {
   if (piece.begin == piece.end) return;
   if (held.empty()) return held.push_back(piece);

@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-/// The most that a rank holds from one moment to another.
+/// The maximum memory of a rank during a time span.
 struct HeldMemory {
   Time begin;
   Time end;
@@ -17,15 +17,14 @@ struct HeldMemory {
   friend bool operator==(const HeldMemory&, const HeldMemory&) = default;
 };
 
-/// What one rank holds over time, in pieces that follow each other.
+/// The memory of one rank over time, in consecutive pieces.
 struct MemoryLane {
   std::vector<HeldMemory> held;
-  HeldMemory peak{};  // the first of the largest
+  HeldMemory peak{};  // the first maximum
 };
 
-/// For each rank the samples of a timeline up to `end`, in pieces that are no shorter than
-/// `shortest`: what changes faster counts with its maximum. Throws InputError for samples of a rank
-/// that the plan does not have.
+/// The memory samples of each rank up to `end`, in pieces not shorter than `shortest`; faster
+/// changes keep their maximum. Throws InputError for samples of a rank that is not in the plan.
 std::vector<MemoryLane> memory_lanes(const Plan& plan, const Timeline& timeline, Time end,
                                      Time shortest);
 

@@ -21,12 +21,12 @@ namespace {
 
 constexpr double memory_width = 1200;
 constexpr double memory_air = 9;
-constexpr double lowest_area = 12;  // of a lane that shows memory as height
-constexpr double peak_gap = 8;      // between a lane and its peak
+constexpr double lowest_area = 12;  // lowest lane that shows memory as height
+constexpr double peak_gap = 8;      // between a lane and its peak value
 constexpr double narrowest_step = 1;
 constexpr int shade_levels = 24;
 
-/// One picture in the making.
+/// Draws one picture.
 class MemoryDrawing {
  public:
   MemoryDrawing(const Plan& plan, const Timeline& timeline, const MemoryPicture& picture,
@@ -105,7 +105,7 @@ double MemoryDrawing::draw_top() {
   return top + legend_height(page_.canvas, width, entries) + memory_air;
 }
 
-/// Where a piece is drawn: from the foot of its lane up to a share of its height.
+/// The box of a piece, from the bottom of its lane to a fraction of its height.
 Rectangle MemoryDrawing::box_of(std::size_t shown, const HeldMemory& held, double height) const {
   const Scale& time = frame_->time();
   const double left = page_.snapped(time(static_cast<double>(held.begin.picoseconds)));
@@ -131,8 +131,8 @@ void MemoryDrawing::draw_areas() {
   }
 }
 
-/// A line over each peak, or at its start where lanes are low; at the right the bytes of those
-/// ranks that have their name at the left.
+/// Draws a line over each peak, or at its start in low lanes. Named ranks have their peak bytes on
+/// the right.
 void MemoryDrawing::draw_peaks() {
   std::vector<Rectangle> lines;
   const bool low = frame_->lane_height() < lowest_area;

@@ -14,11 +14,11 @@ struct MemoryPicture {
   PictureOptions options = {};
 };
 
-/// A picture file of the memory that each rank holds over time, from the samples of a timeline: a
-/// lane for each rank, filled as high as it holds of the largest peak, the peak at its right. Lanes
-/// too low for that show it as colour. What is too short to be seen keeps its maximum, so that no
-/// peak is lost. Throws InputError for a timeline without samples, and UsageError when the picture
-/// is too small.
+/// A picture file of the memory of each rank over time, from the samples of a timeline. Each rank
+/// has a lane, filled in proportion to the largest peak of all ranks, with its own peak on the
+/// right. Low lanes use colour instead of height. Short changes keep their maximum, so no peak is
+/// lost. Throws InputError for a timeline without samples, and UsageError if the picture is too
+/// small.
 std::string draw_memory(PictureFormat format, const Plan& plan, const Timeline& timeline,
                         const MemoryPicture& picture);
 

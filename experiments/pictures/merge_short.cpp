@@ -8,19 +8,19 @@
 namespace penstock {
 namespace {
 
-/// Short cells that are drawn as one.
+/// Short cells that are drawn as one band.
 class Band {
  public:
   bool empty() const { return areas_.empty(); }
   void add(const Cell& cell);
-  /// Whether a gap that can be seen lies between the band and `cell`.
+  /// Whether a visible gap separates the band from `cell`.
   bool apart_from(const Cell& cell, Time shortest) const { return cell.begin - end_ >= shortest; }
-  /// Whether `cell` may open the next band: this one is long enough and has gone through whole
-  /// rounds of a repeating pattern, so that the bands of a steady state have equal shares.
+  /// Whether the band can end before `cell`: it is long enough and contains whole periods of a
+  /// repeating pattern, so that bands of a steady state have equal shares.
   bool complete_before(const Cell& cell, Time shortest, int least) const;
-  /// Takes the gap up to the next band in.
+  /// Includes the gap up to the next band.
   void extend_to(Time end) { end_ = end; }
-  /// Goes on with a band that follows at once and looks the same.
+  /// Extends this band by an adjacent one that looks the same.
   bool join(const Band& next);
   void draw(Lane& lane) const;
 
@@ -32,8 +32,8 @@ class Band {
   Time begin_{};
   Time end_{};
   Cell first_{};
-  bool alone_ = true;                               // holds `first_` and nothing else
-  std::vector<std::pair<CellKind, double>> areas_;  // in picoseconds of the whole lane, by kind
+  bool alone_ = true;                               // contains only `first_`
+  std::vector<std::pair<CellKind, double>> areas_;  // by kind, in picoseconds at full lane height
 };
 
 double& Band::area(CellKind kind) {
@@ -66,7 +66,7 @@ bool Band::complete_before(const Cell& cell, Time shortest, int least) const {
 }
 
 bool Band::join(const Band& next) {
-  constexpr double unseen = 0.02;  // of the height of a lane
+  constexpr double unseen = 0.02;  // fraction of the lane height
   if (empty() || next.begin_ != end_) return false;
   for (const auto& [kind, area] : areas_) {
     if (std::abs(share(kind) - next.share(kind)) > unseen) return false;
@@ -90,7 +90,7 @@ void Band::draw(Lane& lane) const {
   }
 }
 
-/// Collects bands and lets equal neighbours grow together.
+/// Collects bands and merges equal neighbours.
 class Merging {
  public:
   Merging(Time shortest, int least) : shortest_(shortest), least_(least) {}
@@ -131,7 +131,7 @@ class Merging {
   Time shortest_;
   int least_;
   Lane merged_;
-  Band before_;  // the last closed band, which may still grow
+  Band before_;  // the last complete band, which may still grow
   Band band_;
 };
 

@@ -5,11 +5,10 @@
 
 namespace penstock {
 
-/// Puts one band in the place of cells shorter than `shortest` that follow each other closely. In a
-/// band the kinds lie on each other from the bottom up, each as high as its share of the area, and
-/// what is missing at the top is idle. Longer cells, and gaps as long as
-/// `shortest`, stay as they are. A band is at least `least` times as long as `shortest` and, where
-/// it can be, goes through whole rounds of a repeating pattern.
+/// Merges closely consecutive cells shorter than `shortest` into bands. A band stacks its kinds
+/// from the bottom up, each as high as its share of the area; the rest at the top is idle. Longer
+/// cells, and gaps of at least `shortest`, stay unchanged. A band is at least `least` times
+/// `shortest` long and covers whole periods of a repeating pattern where possible.
 Lane merge_short(const Lane& lane, Time shortest, int least = 4);
 
 }  // namespace penstock

@@ -8,15 +8,14 @@
 
 namespace penstock {
 
-/// A cell over the whole height of a lane, in one colour.
+/// A cell of full lane height in one colour.
 struct MixedCell {
   Cell cell;
   Colour colour;
 };
 
-/// The cells of a lane in which those that lie on each other are one, their colours mixed by their
-/// heights; what is free above them is idle. Mixtures that the eye cannot tell apart are one
-/// colour.
+/// Merges stacked cells of a lane into one, their colours mixed in proportion to their heights;
+/// free height counts as idle. Indistinguishable mixtures get the same colour.
 std::vector<MixedCell> mixed_cells(const Lane& lane, std::uint32_t chunks);
 
 }  // namespace penstock

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double title_row = 24;
 constexpr double subtitle_row = 20;
-constexpr double further_row = 16;  // of a line that goes on
+constexpr double further_row = 16;  // of the second and later lines
 constexpr double note_row = 16;
 constexpr double least_tick_distance = 48;
 constexpr double tick_label_gap = 12;

@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-// What all pictures share: the margin, the heading, the styles of texts and the labels of axes.
+// Margins, headings, text styles and axis labels for all pictures.
 
 constexpr double page_margin = 28;
 constexpr TextStyle label_style{11, ink};
@@ -22,23 +22,22 @@ constexpr TextStyle aligned(TextStyle style, Align align) {
   return style;
 }
 
-/// How wide a page is between its margins; narrow pages have narrow ones.
+/// Margin and inner width of a page; narrow pages have narrow margins.
 double margin_of(const Page& page);
 double inner_width(const Page& page);
 
-/// Writes the title and below it the subtitle, in as many lines as they take, and gives where the
-/// picture below begins. An empty title or subtitle takes no room.
+/// Draws the title and the subtitle below it, wrapped, and returns where the picture begins. An
+/// empty title or subtitle takes no room.
 double draw_heading(Page& page, const std::string& title, const std::string& subtitle);
 
-/// Writes texts one below the other, broken where they are wider than the page, from `top`; gives
-/// where they end.
+/// Draws texts below each other from `top`, wrapped at the page width; returns where they end.
 double draw_notes(Page& page, double top, const std::vector<std::string>& notes);
 
-/// Whether the labels of ticks stand side by side with a gap, where one unit of `Tick::at` is
-/// `per_unit` wide.
+/// Whether tick labels fit next to each other with a gap, if one unit of `Tick::at` is `per_unit`
+/// wide.
 bool labels_fit(Canvas& canvas, const std::vector<Tick>& ticks, double per_unit);
 
-/// Round ticks from 0 to `end` along `length`, as many as have room for their labels side by side.
+/// Round ticks from 0 to `end` along `length`, as many as have room for their labels.
 std::vector<Tick> fitting_ticks(Canvas& canvas, double end, double length);
 
 }  // namespace penstock

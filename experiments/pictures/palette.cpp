@@ -13,7 +13,7 @@ constexpr Colour yellow{240, 228, 66};
 constexpr Colour sky{86, 180, 233};
 constexpr Colour purple{204, 121, 167};
 constexpr Colour orange{230, 159, 0};
-constexpr Colour deep_orange{230, 134, 20};  // half-way between both, to carry dark numbers
+constexpr Colour deep_orange{230, 134, 20};  // between orange and vermilion; carries dark numbers
 constexpr Colour brown{122, 68, 30};
 constexpr Colour violet{116, 62, 150};
 constexpr Colour wine{136, 34, 85};
@@ -21,16 +21,16 @@ constexpr Colour slate{48, 53, 62};
 constexpr Colour grey{105, 114, 128};
 constexpr Colour silver{205, 210, 218};
 
-/// Far enough from paper to be told from idle ground.
+/// Distinguishable from the background and from idle time.
 constexpr double palest = 0.55;
 
-// By pass. A transfer has a colour akin to that of the pass whose result it carries. Brown stays
-// apart from all shades of forward blue and backward orange, under colour blindness as well.
+// By pass. A transfer has a colour similar to that of the pass whose result it carries. Brown is
+// distinguishable from all shades of forward blue and backward orange, also with colour blindness.
 constexpr std::array<Colour, pass_count> pass_colours{
     blue, deep_orange, green, yellow, brown, purple,    slate, grey,
     sky,  orange,      slate, silver, wine,  vermilion, violet};
 
-// By cause. They stay apart from each other and from the passes under colour blindness.
+// By cause. Distinguishable from each other and from the passes, also with colour blindness.
 constexpr std::array<Colour, idle_cause_count> idle_colours{
     Colour{245, 245, 247}, {236, 216, 202}, {134, 118, 132}, {158, 154, 184},
     {166, 160, 126},       {170, 198, 166}, {211, 212, 219}};

@@ -8,18 +8,17 @@ namespace {
 
 constexpr double narrowest_outline = 4;
 constexpr double lowest_outline = 6;
-constexpr double column = 3;  // of the picture, in which a line has no more than four points
+constexpr double column = 3;  // of the picture; a line has at most four points in it
 
 Point middle(const Rectangle& box) { return {box.x + box.width / 2, box.y + box.height / 2}; }
 
-/// The height at which a line to or from `other` touches `box`: the edge that faces it.
+/// The height at which a line from or to `other` touches `box`: the facing edge.
 double facing(const Rectangle& box, const Rectangle& other) {
   if (other.y > box.y) return box.y + box.height;
   return other.y < box.y ? box.y : middle(box).y;
 }
 
-/// Of each column of points the first, the highest, the lowest and the last: however many there
-/// were, the line looks the same.
+/// Keeps the first, highest, lowest and last point of each column, so that the line looks the same.
 std::vector<Point> thinned(const std::vector<Point>& points) {
   const auto higher = [](Point a, Point b) { return a.y < b.y; };
   std::vector<Point> kept;
@@ -53,7 +52,7 @@ PathStrokes path_strokes(const std::vector<Rectangle>& boxes) {
       line.push_back(middle(box));
       continue;
     }
-    if (box.height < lowest_outline) {  // an outline would hide it
+    if (box.height < lowest_outline) {  // an outline would cover it
       line.push_back({box.x, middle(box).y});
       line.push_back({box.x + box.width, middle(box).y});
       continue;

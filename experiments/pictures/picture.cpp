@@ -26,7 +26,7 @@ constexpr double usual_font_size = 11;
 constexpr double smallest_font = 4;
 constexpr double largest_font = 72;
 constexpr double narrowest_layout = 180;
-constexpr double largest_side = 16'000;  // Cairo holds 32,767 pixels
+constexpr double largest_side = 16'000;  // Cairo supports 32,767 pixels
 
 struct Destroy {
   void operator()(cairo_surface_t* surface) const { cairo().surface_destroy(surface); }
@@ -38,7 +38,7 @@ void check(cairo_status_t status, const char* doing) {
   throw std::runtime_error(fmt::format("{} failed: {}", doing, cairo().status_to_string(status)));
 }
 
-/// What Cairo calls with each piece of a file; no exception may pass through Cairo.
+/// Cairo calls this with each piece of a file. No exception may pass through Cairo.
 cairo_status_t append(void* bytes, const unsigned char* data, unsigned int length) noexcept {
   try {
     static_cast<std::string*>(bytes)->append(reinterpret_cast<const char*>(data), length);
@@ -51,7 +51,7 @@ cairo_status_t append(void* bytes, const unsigned char* data, unsigned int lengt
 Surface open_surface(PictureFormat format, double width, double height, std::string& bytes) {
   if (format == PictureFormat::pdf) {
     Surface surface(cairo().pdf_surface_create_for_stream(append, &bytes, width, height));
-    // Without the date of today, equal drawings give equal bytes.
+    // A creation date would make equal drawings differ.
     cairo().pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_CREATE_DATE, "");
     return surface;
   }
@@ -64,7 +64,7 @@ Surface open_surface(PictureFormat format, double width, double height, std::str
 
 std::string render_on_cairo(PictureFormat format, double width, double height, double scale,
                             const std::vector<Mark>& marks) {
-  std::string bytes;  // outlives the surface, which writes to it
+  std::string bytes;  // outlives the surface that writes to it
   const Surface surface = open_surface(format, width, height, bytes);
   check(cairo().surface_status(surface.get()), "opening a picture");
   cairo_t* const context = cairo().create(surface.get());
@@ -95,8 +95,9 @@ PictureFormat picture_format(const std::string& path) {
   if (suffix == ".svg") return PictureFormat::svg;
   if (suffix == ".png") return PictureFormat::png;
   if (suffix == ".pdf") return PictureFormat::pdf;
-  throw UsageError(fmt::format("{}: unknown picture format; the name must end in .svg, .png or .pdf",
-                               path.empty() ? "\"\"" : path));
+  throw UsageError(
+      fmt::format("{}: unknown picture format; the name must end in .svg, .png or .pdf",
+                  path.empty() ? "\"\"" : path));
 }
 
 double Page::snapped(double place) const { return std::round(place * scale * 2) / (scale * 2); }
@@ -130,7 +131,7 @@ void check_height(const Page& page, double least) {
 }
 
 std::string render(PictureFormat format, const Page& page) {
-  // Heights that a layout adds up need not be whole; those of files are.
+  // Layout heights may be fractions; file heights are whole.
   const double width = std::round(page.width * page.scale * 1000) / 1000;
   const double height = std::ceil(page.height * page.scale - 1e-6);
   check_side("high", height);

@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-/// A cell of a line; one with commas, quotes or line ends stands in quotes.
+/// A CSV cell; quoted if it has commas, quotes or line ends.
 std::string cell(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string quoted = "\"";
@@ -24,7 +24,8 @@ std::string cell(std::string_view text) {
   return quoted + '"';
 }
 
-/// The two bubbles of a number of microbatches, and why the simulated one is missing.
+/// The simulated and the closed-form bubble for one number of microbatches, and why the simulated
+/// one is missing.
 struct BubbleRow {
   std::string simulated;
   std::string closed_form;

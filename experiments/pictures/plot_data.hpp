@@ -9,17 +9,17 @@
 
 namespace penstock {
 
-// The data of pictures as CSV: one header line, then one line a point. Times are microseconds.
+// The data of pictures as CSV: one header line, then one line per point. Times are microseconds.
 
-/// series,microbatches,simulated,closed_form,missing: bubbles as fractions, empty where there is
-/// none; `missing` is why.
+/// series,microbatches,simulated,closed_form,missing: bubbles as fractions, empty if absent;
+/// `missing` is the reason.
 std::string bubble_csv(const BubblePlot& plot);
 
-/// rank,link,pass,stage,microbatch,begin_us,end_us: a line for each task. A transfer has a link
+/// rank,link,pass,stage,microbatch,begin_us,end_us: one line per task. A transfer has a link
 /// ("0>1") and no rank.
 std::string timeline_csv(const Plan& plan, const Timeline& timeline);
 
-/// rank,time_us,bytes: what a rank holds from a moment on.
+/// rank,time_us,bytes: the memory of a rank from a moment on.
 std::string memory_csv(const Timeline& timeline);
 
 /// panel,series,unit,measured,predicted,low,high.

@@ -16,7 +16,7 @@ std::string hex(Colour colour) {
   return fmt::format("#{:02x}{:02x}{:02x}", colour.red, colour.green, colour.blue);
 }
 
-/// A text as XML holds it. Control characters, which XML cannot hold, become blanks.
+/// A text escaped for XML. Control characters, invalid in XML, become blanks.
 std::string escaped(std::string_view text) {
   std::string safe;
   for (const char c : text) {
@@ -33,7 +33,7 @@ std::string escaped(std::string_view text) {
   return safe;
 }
 
-/// Writes one mark after the other.
+/// Writes marks one by one.
 class SvgPen {
  public:
   explicit SvgPen(double scale) : scale_(scale) {}
@@ -70,7 +70,7 @@ class SvgPen {
   const std::string& patterns() const { return patterns_; }
 
  private:
-  /// A length of the picture, with three decimals at most.
+  /// A length in the picture, with at most three decimals.
   double length(double value) const { return std::round(value * scale_ * 1000) / 1000 + 0.0; }
 
   template <class... Values>
@@ -100,14 +100,14 @@ class SvgPen {
   std::set<std::string> defined_;
 };
 
-/// The name of the pattern of a hatch. It follows from what the pattern is, so that several
-/// pictures in one page may share it.
+/// The name of a hatch pattern. It depends only on the pattern, so several pictures in one page can
+/// share it.
 std::string SvgPen::pattern(const HatchedBoxes& mark) {
   const double s = length(mark.spacing);
   const double width = length(mark.width);
   const std::string name = fmt::format("hatch-{}-{}-{}", s, width, hex(mark.colour).substr(1));
   if (!defined_.insert(name).second) return name;
-  // The corners of a tile belong to the lines of its neighbours.
+  // The corners of a tile contain parts of the lines of its neighbours.
   fmt::format_to(std::back_inserter(patterns_),
                  R"(<pattern id="{}" width="{}" height="{}" patternUnits="userSpaceOnUse">)"
                  R"(<path fill="none" stroke="{}" stroke-width="{}" d="M{} {}L{} {}M{} {}L{} {})"

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-/// For each class its stage's place among the stages that its rank runs.
+/// By class: the position of its stage among the stages of its rank.
 std::vector<std::uint32_t> chunk_of_class(const Plan& plan) {
   std::vector<std::vector<Stage>> stages(plan.resources());
   for (const WorkClass& work : plan.classes) stages[work.resource].push_back(work.stage);
@@ -32,8 +32,8 @@ bool has_length(const Timeline& timeline, TaskId task) {
   return timeline.end[task] > timeline.begin[task];
 }
 
-/// The whole height of the lane, or half of it for a part of a fused cell: the upper half for the
-/// first part. When the other part has no length there is nothing to share with.
+/// The full height of the lane, or half for a part of a fused cell: the first part is on top. A
+/// part has the full height if the other one has no length.
 std::pair<double, double> height_of(const Plan& plan, const Timeline& timeline, TaskId task) {
   const WorkClass& work = plan.class_of(task);
   if (work.partner == UINT32_MAX) return {0, 1};
@@ -82,7 +82,7 @@ std::vector<Lane> tail_strips(const Plan& plan, const Timeline& timeline) {
     if (!is_tail(work.pass) || !has_length(timeline, task)) continue;
     const Rank from = plan.link(work.resource).from;
     if (!is_rank(from)) continue;
-    // Ties run beside the other transfers, on links of their own.
+    // Ties have separate links, so they run concurrently with other transfers.
     const double bottom = work.pass == Pass::tie_gradient ? 1 - height : 1;
     strips[index(from)].push_back({timeline.begin[task], timeline.end[task],
                                    ActionKind{work.pass, 0}, bottom - height, bottom,

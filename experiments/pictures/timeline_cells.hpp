@@ -13,14 +13,14 @@
 
 namespace penstock {
 
-/// What gives an action its colour: the pass, and which of its rank's stages it belongs to.
+/// The colour of an action depends on its pass and on its chunk of the rank.
 struct ActionKind {
   Pass pass;
-  std::uint32_t chunk;  // 0 for the first stage of the rank
+  std::uint32_t chunk;  // 0: first stage of the rank
   friend auto operator<=>(const ActionKind&, const ActionKind&) = default;
 };
 
-/// What gives a cell its colour.
+/// The colour of a cell depends on its kind.
 using CellKind = std::variant<ActionKind, IdleCause>;
 
 /// A box in the lane of a rank.
@@ -28,32 +28,32 @@ struct Cell {
   Time begin;
   Time end;
   CellKind kind;
-  double top = 0;                        // where it starts in the height of the lane, 0 to 1
-  double bottom = 1;                     // where it ends
-  std::optional<Microbatch> microbatch;  // none for idle time and for several actions
+  double top = 0;                        // upper edge, as a fraction of the lane height
+  double bottom = 1;                     // lower edge
+  std::optional<Microbatch> microbatch;  // none for idle time and for merged actions
   friend bool operator==(const Cell&, const Cell&) = default;
 };
 
-/// The cells of one rank in the order they begin.
+/// The cells of one rank, ordered by begin.
 using Lane = std::vector<Cell>;
 
-/// How many stages the rank that holds most of them runs.
+/// The largest number of stages on one rank.
 std::uint32_t most_chunks(const Plan& plan);
 
-/// For each rank what it did. Spans without length are left out; the two parts of a fused cell take
-/// half the height each. A timeline without spans gives empty lanes; throws InputError for one of
-/// another plan.
+/// The actions of each rank as cells. Spans without length are left out; the two parts of a fused
+/// cell have half the height each. A timeline without spans gives empty lanes. Throws InputError
+/// for a timeline of another plan.
 std::vector<Lane> lanes(const Plan& plan, const Timeline& timeline);
 
-/// For each rank the transfers that it sends when a stage has its weight gradients, as strips along
-/// the bottom of its lane: they run beside its actions. Those of one rank may overlap.
+/// The transfers that each rank sends for its weight gradients, as strips along the bottom of its
+/// lane, because they overlap its actions. Strips of one rank may overlap.
 std::vector<Lane> tail_strips(const Plan& plan, const Timeline& timeline);
 
-/// For each rank the activations that leave it to be kept elsewhere, and that return to it, as
-/// strips along the top of its lane. Those over free links have no length.
+/// The activations that leave each rank to be stored elsewhere or return to it, as strips along the
+/// top of its lane. Moves over free links have no length.
 std::vector<Lane> stash_moves(const Plan& plan, const Timeline& timeline);
 
-/// The end of the last cell; zero when there is none.
+/// The end of the last cell; 0 if there is none.
 Time last_end(const std::vector<Lane>& lanes);
 
 }  // namespace penstock

@@ -32,7 +32,7 @@ std::string pass_name(Pass pass) {
 
 bool is_move(Pass pass) { return pass == Pass::send_evicted || pass == Pass::send_loaded; }
 
-/// A pass that makes its activation again first takes the time of both.
+/// A pass that recomputes its activation includes the time of both.
 std::string legend_name(const Plan& plan, Pass pass) {
   const bool recomputes =
       std::any_of(plan.classes.begin(), plan.classes.end(),

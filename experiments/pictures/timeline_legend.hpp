@@ -10,10 +10,10 @@
 
 namespace penstock {
 
-/// What the colours of passes mean, chunk by chunk; with one for idle time where it has no causes.
+/// Legend entries of passes by chunk; with `idle`, one for idle time without causes.
 std::vector<LegendEntry> pass_entries(const Plan& plan, const std::set<Pass>& passes, bool idle);
 
-/// What the colours of idle time mean, and the outline of the critical path where one is drawn.
+/// Legend entries of idle causes and, if drawn, of the critical path.
 std::vector<LegendEntry> cause_entries(const std::set<IdleCause>& causes, bool critical_path);
 
 }  // namespace penstock

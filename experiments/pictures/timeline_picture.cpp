@@ -36,7 +36,7 @@ constexpr double number_padding = 1;
 
 constexpr double smallest_number = 6;
 constexpr double largest_number = 11.5;
-constexpr double digit_height = 0.73;  // of the size
+constexpr double digit_height = 0.73;  // as a fraction of the font size
 
 constexpr double narrowest_hatch = 6;
 constexpr double narrowest_move = 3;
@@ -46,9 +46,9 @@ constexpr std::size_t many_lanes = 60;
 constexpr double narrowest_path_box = 4;
 constexpr double path_outline = 1.75;
 constexpr double path_line = 1.25;
-constexpr double path_halo = 2.75;  // keeps the line apart from what it crosses
+constexpr double path_halo = 2.75;  // separates the line from what it crosses
 
-/// One picture in the making.
+/// Draws one picture.
 class TimelineDrawing {
  public:
   TimelineDrawing(const Plan& plan, const Timeline& timeline, const TimelinePicture& picture,
@@ -86,9 +86,9 @@ class TimelineDrawing {
   std::vector<Lane> moves_;
   std::uint32_t last_microbatch_ = 0;
   std::set<Pass> passes_;       // that occur
-  std::set<IdleCause> causes_;  // that occur and are to be told apart
+  std::set<IdleCause> causes_;  // that occur, if causes are shown
   std::uint32_t chunks_;
-  bool merged_ = false;  // whether some boxes stand for several actions
+  bool merged_ = false;  // whether some boxes are merged actions
   Time end_;
   Scale time_;  // from picoseconds
   std::optional<LaneFrame> frame_;
@@ -142,8 +142,8 @@ void TimelineDrawing::draw() {
   frame_->draw_axis();
 }
 
-/// Merges what is too narrow to be seen. With more lanes this is coarser, so that the number of
-/// boxes stays in bounds. Low lanes mix colours, for which short bands do.
+/// Merges invisibly narrow boxes. More lanes merge more coarsely, to bound the number of boxes. Low
+/// lanes mix colours, so short bands are enough.
 void TimelineDrawing::merge() {
   const double narrowest = std::clamp(static_cast<double>(lanes_.size()) / 20, 1.0, 3.0);
   const int least = lanes_.size() < many_lanes ? 4 : 1;
@@ -154,7 +154,7 @@ void TimelineDrawing::merge() {
   }
 }
 
-/// The heading, the legends and the notes; gives where they end.
+/// Draws heading, legends and notes; returns where they end.
 double TimelineDrawing::draw_top() {
   double y =
       draw_heading(page_, picture_.options.title.value_or(picture_.title), picture_.subtitle) +
@@ -186,7 +186,7 @@ void TimelineDrawing::draw_ground() {
   if (!frame_->is_dense()) canvas_.hatch(grounds, 6, 0.75, idle_hatch);
 }
 
-/// Where a cell is drawn, with a little air between it and the next one.
+/// The box of a cell, with a small gap to the next one.
 Rectangle TimelineDrawing::box_of(std::size_t shown, const Cell& cell) const {
   const double lane = frame_->lane_top(shown);
   const double left = page_.snapped(time_(static_cast<double>(cell.begin.picoseconds)));
@@ -213,8 +213,7 @@ void TimelineDrawing::draw_cells() {
   }
 }
 
-/// Lanes too low to show shares as heights, which would make a pattern of stripes, show them as
-/// mixed colours.
+/// Low lanes show fractions as mixed colours, because heights would look like stripes.
 void TimelineDrawing::draw_mixtures() {
   std::map<std::array<std::uint8_t, 3>, std::vector<Rectangle>> boxes;
   for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
@@ -225,7 +224,7 @@ void TimelineDrawing::draw_mixtures() {
   for (const auto& [rgb, rectangles] : boxes) canvas_.fill(rectangles, {rgb[0], rgb[1], rgb[2]});
 }
 
-/// Transfers beside the actions of a rank, set off from these by a line of paper.
+/// Draws transfers next to the actions of a rank, separated by a white line.
 void TimelineDrawing::draw_strips() {
   for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
     for (const Cell& strip : strips_[frame_->ranks()[shown]]) {
@@ -237,8 +236,8 @@ void TimelineDrawing::draw_strips() {
   }
 }
 
-/// Activations that leave a rank and come back, along the top of its lane: where the link takes too
-/// little time for a strip, as an arrow head, up for what leaves.
+/// Draws activations that leave a rank or come back, along the top of its lane. A transfer too
+/// short for a strip is an arrow head, which points up if the activation leaves.
 void TimelineDrawing::draw_moves() {
   for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
     std::map<CellKind, double> drawn_to;
@@ -287,7 +286,7 @@ void TimelineDrawing::draw_path() {
   std::vector<Rectangle> boxes;
   for (const PathBox& box : path_boxes(plan_, timeline_, picture_.explanation.critical_path,
                                        {std::llround(shortest(narrowest_path_box))})) {
-    // A path also leads through ranks that are not shown.
+    // The path also runs through ranks that are not shown.
     const std::size_t shown = box.rank / frame_->stride();
     boxes.push_back(box_of(shown, {box.begin, box.end, {}, 0, 1, {}}));
   }
@@ -297,15 +296,14 @@ void TimelineDrawing::draw_path() {
   canvas_.outline(strokes.outlines, path_outline, ink);
 }
 
-/// How wide the number of the last microbatch is in size 1.
+/// The width of the last microbatch number at size 1.
 double TimelineDrawing::number_width() {
   const std::string longest(fmt::format("{}", last_microbatch_).size(), '0');
   return canvas_.text_width(longest, {10}) / 10;
 }
 
-/// Numbers all boxes that have room for the longest number, in one size: the largest with which the
-/// narrowest of them gets its number. Equal durations fare alike, wherever their boxes were
-/// snapped.
+/// Numbers all boxes with room for the longest number, in one size: the largest that fits the
+/// narrowest of them. Boxes of equal duration are treated alike, regardless of snapping.
 void TimelineDrawing::draw_numbers() {
   const double width_at_1 = number_width();
   const double width_per_ps = (time_.to - time_.from) / time_.last;

@@ -10,10 +10,10 @@
 
 namespace penstock {
 
-/// What a picture shows beyond the actions.
+/// Optional explanations in a timeline picture.
 struct TimelineExplanation {
-  std::vector<IdleGap> gaps;          // in any order; none: idle time has no causes
-  std::vector<TaskId> critical_path;  // first to last; none: it is not drawn
+  std::vector<IdleGap> gaps;          // any order; none: idle time has no causes
+  std::vector<TaskId> critical_path;  // first to last; none: not drawn
 };
 
 /// How to draw a timeline.
@@ -24,16 +24,16 @@ struct TimelinePicture {
   TimelineExplanation explanation = {};
 };
 
-/// A picture file of a run: a lane for each rank, from top to bottom, with a box for each action. A
-/// box carries the number of its microbatch where that fits; boxes too narrow to be seen are merged
-/// into bands. With an explanation, idle time has the colour of its cause, and the actions of the
-/// critical path are outlined and joined by a line. Throws InputError when timeline or explanation
-/// are of another plan, and UsageError when the picture is too small.
+/// A picture file of a run: one lane per rank, from top to bottom, one box per action. A box shows
+/// the number of its microbatch if it fits; boxes too narrow to see are merged into bands. With an
+/// explanation, idle time has the colour of its cause, and the actions of the critical path are
+/// outlined and connected by a line. Throws InputError if timeline or explanation belong to another
+/// plan, and UsageError if the picture is too small.
 std::string draw_timeline(PictureFormat format, const Plan& plan, const Timeline& timeline,
                           const TimelinePicture& picture);
 
-/// The size, at most 11.5, with which a number fits into a box when it is `width_at_1` wide in size
-/// 1; 0 when it would be below 6 and not readable.
+/// The largest size, at most 11.5, at which a number fits into a box; `width_at_1` is its width at
+/// size 1. Returns 0 if it would be unreadable, below 6.
 double number_size(double box_width, double box_height, double width_at_1);
 
 }  // namespace penstock

@@ -16,8 +16,7 @@
 namespace penstock {
 namespace {
 
-/// A reason without its first number, which differs from row to row: "it has … samples, fewer than
-/// 5".
+/// A reason without its first number, which varies by row: "it has … samples, fewer than 5".
 std::string without_number(const std::string& reason) {
   constexpr std::string_view digits = "0123456789.";
   const std::size_t first = reason.find_first_of("0123456789");
@@ -26,7 +25,7 @@ std::string without_number(const std::string& reason) {
   return reason.substr(0, first) + "…" + reason.substr(end);
 }
 
-/// How many rows that are not valid have each reason.
+/// By reason: the number of rows that are not valid.
 std::map<std::string, std::size_t> counts_of_reasons(const JudgedRows& rows) {
   std::map<std::string, std::size_t> counts;
   for (const RowJudgement& judgement : rows.judgements) {

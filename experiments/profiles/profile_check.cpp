@@ -17,13 +17,13 @@ std::optional<std::vector<double>> measured_here(const KernelPoint& point, int r
   return sample_kernel(point, static_cast<std::uint32_t>(repeats));
 }
 
-/// The present time of a fixed piece of work; 0 where that cannot be measured.
+/// The current time of a fixed piece of work; 0 if it cannot be measured.
 double canary_here() {
   const auto samples = measured_here({.kernel = "canary", .condition = "solo"}, 10);
   return samples ? median(*samples) : 0;
 }
 
-/// Opens a store; the error of a damaged one says how much of it is readable.
+/// Opens a store; the error for a damaged one states how much of it is readable.
 ProfileStore opened(const std::string& path, ProfileStore::Access access) {
   try {
     return ProfileStore(path, access);
@@ -35,7 +35,8 @@ ProfileStore opened(const std::string& path, ProfileStore::Access access) {
   }
 }
 
-/// Judged rows; where no rule explains why a row is not valid, with its last verdict.
+/// Judged rows. A row that is not valid although no rule applies has the reason of its last
+/// verdict.
 JudgedRows judged_with_last_words(const ProfileStore& store, const Today& today) {
   JudgedRows judged = judged_rows(store, today);
   for (RowJudgement& judgement : judged.judgements) {
@@ -46,7 +47,7 @@ JudgedRows judged_with_last_words(const ProfileStore& store, const Today& today)
   return judged;
 }
 
-/// "3-17, 20": numbers that follow one another stand as a range.
+/// "3-17, 20": consecutive numbers as a range.
 std::string ranges_text(const std::vector<UnreadableRow>& rows) {
   std::string text;
   for (std::size_t i = 0; i < rows.size();) {

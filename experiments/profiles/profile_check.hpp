@@ -9,14 +9,14 @@
 
 namespace penstock {
 
-/// A store after it was checked.
+/// The result of a check.
 struct CheckedStore {
   JudgedRows judged;
-  SpotCheck spot;  // what was measured again
+  SpotCheck spot;  // rows measured again
 };
 
-/// Judges rows today; with `record`, faulty ones are retired in the store.
-/// Throws InputError where the file is damaged, with how many rows can still be read.
+/// Judges rows today; with `record`, retires faulty rows in the store. Throws InputError for a
+/// damaged file, with the number of readable rows.
 CheckedStore plain_check(const std::string& path, bool record);
 
 /// Also measures suspect rows again, for at most `budget_s`.

@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-/// What the rows of a kernel and pass come to.
+/// Rows and environments of a kernel and pass.
 struct KernelSummary {
   std::map<std::string_view, std::size_t> rows;  // by standing
   std::set<std::int64_t> environments;

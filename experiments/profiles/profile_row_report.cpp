@@ -25,7 +25,7 @@ std::string ns_text(double ns) {
   return ns < 1e9 ? number_text(ns / 1e6) + " ms" : number_text(ns / 1e9) + " s";
 }
 
-/// A histogram of samples between the smallest and the largest, as a line of marks.
+/// A histogram of samples as one line of characters, from smallest to largest.
 std::string histogram(const std::vector<double>& samples) {
   constexpr std::size_t bins = 32;
   constexpr std::string_view marks = " .:-=+*#";

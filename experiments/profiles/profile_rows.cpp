@@ -24,14 +24,14 @@
 namespace penstock {
 namespace {
 
-/// A row that gives the time of a layer.
+/// A row with the time of a layer.
 struct LayerRow {
   const StoredRow* stored;
   RowState state;
   LayerPoint layer;
 };
 
-/// Among rows of one pass at one amount, valid rows come before suspect ones, newer before older.
+/// At one pass and amount, valid rows come before suspect ones, newer before older.
 bool comes_before(const LayerRow& a, const LayerRow& b) {
   if (a.state != b.state) return a.state < b.state;
   return std::pair(a.stored->row.measured_at, index(a.stored->id)) >
@@ -54,7 +54,7 @@ void keep_environment(std::vector<LayerRow>& rows, std::int64_t environment) {
   std::erase_if(rows, [&](const LayerRow& row) { return row.stored->environment != environment; });
 }
 
-/// "2 (Xeon, cores 8)", of each machine the first environment.
+/// "2 (Xeon, cores 8)": the first environment of each machine.
 std::string machines_text(const std::map<std::string, std::int64_t>& machines) {
   std::string text;
   for (const auto& [title, environment] : machines) {
@@ -63,7 +63,7 @@ std::string machines_text(const std::map<std::string, std::int64_t>& machines) {
   return text;
 }
 
-/// Rows of this machine, where there are any; else those of the only other one.
+/// Keeps the rows of this machine; if there are none, those of the only other one.
 void keep_machine(const JudgedRows& judged, std::vector<LayerRow>& rows) {
   std::set<RowId> elsewhere;
   for (const RowJudgement& judgement : judged.judgements) {
@@ -93,7 +93,7 @@ Value value_of(const std::string& pass) {
   return &ProfilePoint::forward_us;
 }
 
-/// Rows by amount and pass, of one entry.
+/// The rows of one entry by amount and pass.
 using Amounts = std::map<double, std::map<std::string, LayerRow>>;
 
 std::vector<ProfilePoint> points_of(const Amounts& amounts) {
@@ -125,7 +125,7 @@ MeasuredRow measured_row(const StoredRow& stored, RowState state) {
           .measured_at = stored.row.measured_at};
 }
 
-/// Entries of rows, each row named that one of them has.
+/// The entries of a profile, each with the ids of its rows.
 Profile profile_of(const std::vector<LayerRow>& rows) {
   std::map<std::string, std::pair<const LayerRow*, Amounts>> entries;
   for (const LayerRow& row : rows) {

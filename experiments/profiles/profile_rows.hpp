@@ -12,10 +12,10 @@
 
 namespace penstock {
 
-/// This computer, the kernels of this program, and the time.
+/// This computer, the kernels of this program, and the current time.
 Today today_here();
 
-/// The rows of a store with their judgements of today.
+/// The rows of a store, judged today.
 struct JudgedRows {
   std::string source;  // the store's file
   std::vector<StoredRow> rows;
@@ -24,26 +24,26 @@ struct JudgedRows {
 };
 JudgedRows judged_rows(const ProfileStore& store, const Today& today);
 
-/// Times of layers from rows: for each kind and its numbers, at each amount, the newest valid row,
-/// else the newest suspect one. Amounts that lack a pass that others have are left out.
+/// Times of layers from rows: for each kind with its numbers, at each amount, the newest valid row,
+/// or else the newest suspect one. An amount that lacks a pass is left out.
 struct LayerProfile {
   Profile profile;
-  std::size_t left_out = 0;  // rows that are of no layer, or not needed
+  std::size_t left_out = 0;  // rows of no layer, or not needed
 };
 
-/// Rows of this machine, else of the only other machine, unless an environment is given by number.
-/// Throws InputError where rows cannot be read, where there are several machines to choose from,
-/// and where no row is of a layer.
+/// Uses the rows of this machine, or of the only other machine, unless `environment` selects one.
+/// Throws InputError for unreadable rows, for several machines to choose from, and if no row
+/// belongs to a layer.
 LayerProfile layer_profile(const JudgedRows& judged, std::optional<std::int64_t> environment = {});
 
-/// The rows that the layers of a model take their times from, ascending.
+/// The rows behind the layer times of a model, ascending.
 std::vector<MeasuredRow> rows_used(const Profile& profile, const ModelGraph& model);
 
-/// Throws InputError where the layers of a model take times from suspect rows and that is not
-/// allowed; the error names the commands that come next.
+/// Throws InputError if layer times of a model come from suspect rows, unless `allows_stale`. The
+/// error names the next commands.
 void check_rows(const Profile& profile, const ModelGraph& model, bool allows_stale);
 
-/// A table of rows that were used; empty where there are none.
+/// A table of the rows used; empty if there are none.
 std::string rows_text(const std::vector<MeasuredRow>& used);
 
 }  // namespace penstock

@@ -39,7 +39,7 @@ ordered_json entry_json(const ProfileEntry& entry) {
   return object;
 }
 
-/// Where the first row was measured; of one machine are all of them.
+/// The environment of the first row; all rows are from one machine.
 const std::map<std::string, std::string>& environment_of(const JudgedRows& judged,
                                                          const Profile& profile) {
   const auto found =

@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-/// What rows say of layers, in the form of profile.schema.json: it stays what it is while the store
-/// goes on, for sweeps that can be repeated. `at` is the time it is taken, UTC.
+/// Layer times from rows, as in profile.schema.json. A snapshot stays fixed while the store
+/// changes, so that sweeps can be repeated. `at` is its time, UTC.
 nlohmann::ordered_json snapshot_json(const JudgedRows& judged, const Profile& profile,
                                      const std::string& at);
 

@@ -34,7 +34,7 @@ const ScheduleEntry& entry_of(const std::string& name) {
                                names_of(schedule_entries())));
 }
 
-/// The number that a text is, if it is one from 1 to `most`.
+/// A text as a number from 1 to `most`; nothing otherwise.
 std::optional<std::uint32_t> count_in(std::string_view text, std::uint32_t most) {
   std::uint32_t count = 0;
   const char* const end = text.data() + text.size();
@@ -50,7 +50,7 @@ std::vector<std::string> words_in(const std::string& list) {
   return words;
 }
 
-/// Equal layers, one a model stage, on ranks as a placement has them.
+/// Equal layers, one per model stage, on the ranks of a placement.
 std::pair<ModelGraph, Partition> equal_stages(const Placement& placement) {
   std::uint32_t count = 0;
   for (const Stage stage : placement.stages()) {

@@ -19,7 +19,7 @@ using Row = std::vector<std::string>;
 constexpr double gibibyte = 1U << 30;
 constexpr double plain_bits = 16;  // of bf16
 
-/// The codec with each number of bits, unless these are set.
+/// The codec with each number of bits, unless the bits are set.
 std::vector<CodecSpec> formats_of(const CodecSpec& codec) {
   const auto& parameters = codec_entry(codec).parameters;
   const auto bits = std::find_if(parameters.begin(), parameters.end(),

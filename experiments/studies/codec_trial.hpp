@@ -12,25 +12,25 @@
 
 namespace penstock {
 
-/// A format, and what it does to values of some distributions.
+/// A format, with its errors on values of several distributions.
 struct TriedFormat {
   CodecSpec codec;
   double bits_per_value = 0;
   std::vector<CodecError> errors;  // by distribution
 
-  /// What encoding a GiB of bf16 reads and writes, and so does decoding to one.
+  /// Bytes that encoding a GiB of bf16 reads and writes; decoding to a GiB moves the same.
   double moved_bytes_per_gib() const;
 };
 
-/// Formats of a codec, side by side.
+/// The formats of a codec, compared.
 struct CodecTrial {
-  std::optional<double> bandwidth_bytes_per_s;  // of the memory that coding reads and writes
+  std::optional<double> bandwidth_bytes_per_s;  // of the memory used for coding
   std::vector<NamedDistribution> distributions;
   std::vector<TriedFormat> formats;
 };
 
-/// Tries a codec on so many values of each distribution of the trial: with each number of bits that
-/// it can have, unless that is given. Throws InputError, its place a pointer below the codec.
+/// Tries a codec on `values` values of each distribution of the trial, at each possible number of
+/// bits unless it is given. Throws InputError whose place is a pointer below the codec.
 void try_formats(const CodecSpec& codec, std::size_t values, CodecTrial& trial);
 
 std::string codec_trial_text(const CodecTrial& trial);

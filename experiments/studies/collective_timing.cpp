@@ -14,7 +14,7 @@
 namespace penstock {
 namespace {
 
-/// So many devices, however many machines that takes.
+/// `devices` devices, on as many machines as needed.
 Cluster cluster_of(const Machine& machine, std::uint64_t devices) {
   const TopologySpec topology = *topology_in_use(machine);
   const std::string& kind = topology.kind;
@@ -48,14 +48,15 @@ std::vector<const CollectiveEntry*> algorithms_for(CollectiveKind kind, std::str
   }
   if (!wanted.empty()) return wanted;
   try {
-    return {&collective_algorithm(kind, only)};  // tells which there are
+    return {&collective_algorithm(kind, only)};  // for an unknown name, throws and lists the known
+                                                 // ones
   } catch (const InputError& error) {
     throw UsageError(error.what());
   }
 }
 
 void check_clock(const CollectiveCall& call, double formula_us) {
-  // Sharing slows flows down to a member at a time at worst, and some links are slower still.
+  // In the worst case, sharing serves members one at a time, and some links are slower still.
   constexpr double much = 10;
   if (formula_us * static_cast<double>(call.members.count) * much < Limits::time_us) return;
   throw UsageError(fmt::format(

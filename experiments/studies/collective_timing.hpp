@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-/// A collective of so many devices of a machine, and of others like it, `stride` apart.
+/// A collective among `count` devices of a machine and of identical machines, `stride` apart.
 struct CollectiveQuestion {
   CollectiveKind kind = CollectiveKind::all_reduce;
   double bytes = 0;  // as in a `CollectiveCall`
@@ -17,30 +17,29 @@ struct CollectiveQuestion {
   std::uint64_t stride = 1;
 };
 
-/// How long one algorithm takes: by its formula, and expanded to flows over a topology.
+/// The time of one algorithm: by its formula, and expanded to flows over a topology.
 struct AlgorithmTiming {
   const CollectiveEntry* algorithm;
   double formula_us;
   double flows_us;
 };
 
-/// The collective as its group lies in machines, and what each algorithm that serves it takes.
+/// The collective placed on the machine, with the times of all algorithms that support it.
 struct CollectiveTimings {
   CollectiveCall call;
   std::vector<AlgorithmTiming> algorithms;
 };
 
-/// The most devices whose flows are run.
+/// Flows are simulated up to this number of devices.
 constexpr std::uint32_t most_timed_devices = 512;
 
-/// Of all algorithms, or `only` of one. Throws UsageError when the machine has no such devices or
-/// no topology, when no algorithm of that name serves the kind, and when the clock could not hold
-/// the flows.
+/// Times all algorithms, or `only` one. Throws UsageError if the machine lacks the devices or a
+/// topology, if no algorithm of that name supports the kind, and if the clock could overflow.
 CollectiveTimings time_collective(const Machine& machine, const CollectiveQuestion& question,
                                   std::string_view only = "");
 
-/// What nccl-tests divide by the time to have the bus bandwidth: what each member has to send, and
-/// at the same time receive, at the least; of a ring exchange what all others have.
+/// The bytes that nccl-tests divide by the time for the bus bandwidth: the minimum that each member
+/// sends and, at the same time, receives; for a ring exchange, the bytes of all others.
 double bus_bytes(const CollectiveCall& call);
 
 }  // namespace penstock

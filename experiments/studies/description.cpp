@@ -57,8 +57,8 @@ LayerFacts facts_of(const BlockSpec& block, const LayerWork& work, const CellSha
           .predicts_further = block.predicts_further};
 }
 
-/// What predicts further tokens is among what devices hold, but not among what the model is said to
-/// be.
+/// Layers of multi-token prediction count in the memory of devices but not in the parameters and
+/// FLOPs of the model.
 void add_block(ModelDescription& model, const BlockSpec& block) {
   const LayerWork work = work_of(block, model.shape);
   model.layers.push_back(facts_of(block, work, model.shape));
@@ -90,7 +90,7 @@ void add_layer(ModelDescription& model, const Layer& layer) {
   model.backward_us += backward;
 }
 
-/// Times are those of some size on some devices.
+/// Times hold only for the size and devices of their measurement.
 void check_options(const ModelFile& file, const DescriptionOptions& options) {
   if (!file.spec.blocks.empty()) return;
   const bool scaled = options.microbatch && file.profile.entries.empty();

@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-/// What one layer of a model is. Bytes are those of one device and one microbatch.
+/// The facts of one layer. Bytes are per device and microbatch.
 struct LayerFacts {
   std::string name;
   std::string kinds;  // "norm, attention"; empty for a layer by times
@@ -27,20 +27,22 @@ struct LayerFacts {
   bool predicts_further = false;
 };
 
-/// What a model is, whatever runs it. Parameters and FLOPs leave out what predicts further tokens.
+/// The facts of a model, independent of the machine. Parameters and FLOPs exclude multi-token
+/// prediction.
 struct ModelDescription {
   std::string format;
   std::string architecture;
   std::vector<LayerFacts> layers;
   std::size_t edges = 0;
-  bool by_kind = false;     // else by times
-  bool has_tokens = false;  // its examples are sequences
+  bool by_kind = false;     // otherwise by times
+  bool has_tokens = false;  // examples are sequences
 
   double parameters = 0;
   double active_parameters = 0;
   double further_parameters = 0;  // of multi-token prediction
   double forward_flops_per_example = 0;
-  double full_attention_flops_per_example = 0;  // more, where a causal mask saved nothing
+  double full_attention_flops_per_example = 0;  // additional FLOPs without the saving of a causal
+                                                // mask
   double parameter_bytes = 0;
   double activation_bytes = 0;
   double forward_us = 0;
@@ -52,7 +54,7 @@ struct ModelDescription {
   std::vector<std::string> notes;
 };
 
-/// How to look at a model; what is not stated is what its file says, or usual.
+/// Options of a description; unset ones come from the file, or are defaults.
 struct DescriptionOptions {
   std::optional<double> sequence;
   std::optional<double> microbatch;
@@ -63,7 +65,8 @@ struct DescriptionOptions {
   bool sequence_parallel = false;
 };
 
-/// Throws InputError with a place inside the model's file, UsageError for options that do not fit.
+/// Throws InputError with a place inside the model's file, and UsageError for options that do not
+/// apply.
 ModelDescription describe(const ModelFile& file, const DescriptionOptions& options);
 
 std::string description_text(const ModelDescription& model);

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-/// "70.6 B": as papers count.
+/// "70.6 B", as in papers.
 std::string count_text(double count) {
   constexpr std::pair<double, const char*> units[] = {
       {1e12, " T"}, {1e9, " B"}, {1e6, " M"}, {1e3, " K"}};
@@ -20,7 +20,7 @@ std::string count_text(double count) {
   return number_text(count);
 }
 
-/// Whole numbers without a point behind them.
+/// Writes whole numbers without a decimal point.
 ordered_json count_json(double count) {
   constexpr double exact = 9e15;
   if (count > exact || count != std::floor(count)) return count;
@@ -37,7 +37,7 @@ bool same_but_for_name(const LayerFacts& a, const LayerFacts& b) {
          a.output_bytes == b.output_bytes && a.predicts_further == b.predicts_further;
 }
 
-/// "block 0", or "block 0 … block 31" for several that are alike.
+/// "block 0", or "block 0 … block 31" for several identical ones.
 std::string name_of_run(const ModelDescription& model, std::size_t first, std::size_t end) {
   const std::string& name = model.layers[first].name;
   if (end - first == 1) return name;
@@ -64,7 +64,7 @@ Row row_by_times(const LayerFacts& layer) {
           size_text(layer.kept_bytes)};
 }
 
-/// Layers that follow each other and are alike share a row.
+/// Identical consecutive layers share a row.
 std::string layer_table(const ModelDescription& model) {
   std::vector<Row> rows;
   rows.push_back(model.by_kind

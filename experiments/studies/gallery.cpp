@@ -14,8 +14,8 @@ namespace {
 
 constexpr double share_us = 4000;  // of F, of I and of W
 
-/// How long F, I and W of a cell take each under a schedule. A rank's share of the model is cut
-/// into chunks, or is there once for each copy of the model; slices cut it further.
+/// The time of F, I and W of a cell under a schedule. The share of a rank is divided into chunks,
+/// or exists once for each copy of the model; slices divide it further.
 struct Cells {
   std::uint32_t stages;
   double us;
@@ -38,7 +38,7 @@ Scenario scenario_of(const ScheduleEntry& entry, const Cells& cells, std::uint32
                        "gallery");
 }
 
-/// The most that a rank holds, where one cell of a stage is `cells` of the rank's share.
+/// The peak memory of a rank, if one cell of a stage is `cells` of the rank's share.
 double peak_share(const Report& report, double cells) {
   std::uint32_t peak = 0;
   for (const RankReport& rank : report.ranks) peak = std::max(peak, rank.peak_activations);

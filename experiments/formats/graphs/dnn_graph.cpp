@@ -47,7 +47,7 @@ DnnEdge edge_of(const JsonView& view, const DnnGraph& graph) {
   return edge;
 }
 
-/// Nodes that an edge joins to each, those that it feeds first.
+/// The neighbours of each node over edges, successors first.
 std::vector<std::vector<std::uint32_t>> neighbours_of(const DnnGraph& graph) {
   std::vector<std::vector<std::uint32_t>> neighbours(graph.nodes.size());
   for (const DnnEdge& edge : graph.edges) neighbours[edge.from].push_back(edge.to);
@@ -55,7 +55,7 @@ std::vector<std::vector<std::uint32_t>> neighbours_of(const DnnGraph& graph) {
   return neighbours;
 }
 
-/// The home of each node by its color alone.
+/// The home of each node, by color alone.
 std::vector<std::uint32_t> homes_by_color(const DnnGraph& graph, std::vector<DnnHome>& homes) {
   std::map<std::uint32_t, std::uint32_t> of_color;
   std::vector<std::uint32_t> home(graph.nodes.size(), homeless);
@@ -76,7 +76,7 @@ std::vector<std::uint32_t> homes_by_color(const DnnGraph& graph, std::vector<Dnn
   return home;
 }
 
-/// Spreads homes over edges to the nodes that have none.
+/// Spreads homes along edges to nodes without one.
 void spread(const DnnGraph& graph, std::vector<std::uint32_t>& home) {
   const auto neighbours = neighbours_of(graph);
   std::queue<std::uint32_t> reached;

@@ -16,16 +16,16 @@ struct DnnNode {
   double time_us = 0;
   double bytes = 0;
   bool backward = false;
-  bool on_host = false;                // accelerators cannot run it; its time is that of a CPU
+  bool on_host = false;                // runs on a CPU only; its time is CPU time
   std::optional<std::uint32_t> color;  // nodes of one color share a device
 };
 
-/// An edge by the positions of its ends.
+/// An edge by the positions of its nodes.
 struct DnnEdge {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
   double bytes = 0;
-  bool by_cost = false;  // what it costs was given instead of bytes
+  bool by_cost = false;  // stated as a cost, not as bytes
   std::string where;
 };
 
@@ -38,15 +38,15 @@ struct DnnGraph {
 /// Reads nodes and edges. Throws InputError with a JSON pointer.
 DnnGraph read_dnn_graph(const JsonView& document);
 
-/// Forward nodes that stay together, and the backward nodes that are theirs.
+/// Forward nodes that stay together, and their backward nodes.
 struct DnnHome {
   std::vector<std::uint32_t> forward;
   std::vector<std::uint32_t> backward;
 };
 
-/// A home for each node: that of its color. A backward node whose color has no forward node (or
-/// that has none) goes where the nearest node that has a home is, over edges either way. Throws
-/// InputError for one that no edges join to such a node.
+/// The home of each node, by its color. A backward node without a color, or whose color has no
+/// forward node, joins the nearest node with a home, over edges in either direction. Throws
+/// InputError if no edges connect it to such a node.
 std::vector<DnnHome> homes_of(const DnnGraph& graph);
 
 }  // namespace penstock

@@ -9,8 +9,7 @@ namespace {
 
 constexpr std::size_t none = SIZE_MAX;
 
-/// For each layer on a cycle or behind one, an edge that comes from another such layer; none for
-/// all layers that can be put in order.
+/// For each layer on or after a cycle, an edge from another such layer; none for sortable layers.
 std::vector<std::size_t> open_inputs(const ModelGraph& graph) {
   std::vector<bool> sortable(graph.layers.size());
   for (const LayerIndex layer : sortable_layers(graph)) sortable[index(layer)] = true;
@@ -29,7 +28,7 @@ std::optional<std::size_t> edge_on_cycle(const ModelGraph& graph) {
   const auto first =
       std::find_if(input.begin(), input.end(), [](std::size_t edge) { return edge != none; });
   if (first == input.end()) return std::nullopt;
-  // Against the edges, every such layer leads on to another: in the end around a cycle.
+  // Following edges backward from such a layer ends in a cycle.
   std::vector<bool> seen(input.size());
   std::size_t edge = *first;
   while (!seen[index(graph.edges[edge].second)]) {

@@ -8,12 +8,12 @@
 
 namespace penstock {
 
-/// The number of an edge that is part of a cycle; nothing for a graph without cycles. Every edge
-/// must join layers that are there.
+/// The number of an edge on a cycle; nothing for an acyclic graph. Every edge must join existing
+/// layers.
 std::optional<std::size_t> edge_on_cycle(const ModelGraph& graph);
 
-/// Puts the layers of a graph without cycles in an order in which each comes after its inputs,
-/// otherwise as close to theirs as can be, and renumbers the edges. Gives where each layer went.
+/// Sorts the layers of an acyclic graph topologically, as close to their original order as
+/// possible, and renumbers the edges. Returns the new index of each layer.
 std::vector<LayerIndex> put_in_order(ModelGraph& graph);
 
 }  // namespace penstock

@@ -11,14 +11,15 @@
 
 namespace penstock {
 
-/// The nodes of a graph in JSON by their ids.
+/// The ids of the nodes of a JSON graph.
 class NodeIds {
  public:
-  /// Takes the "id" of the next node. Throws InputError if another has it.
+  /// Adds the "id" of the next node. Throws InputError for a duplicate.
   void add(const JsonView& node);
-  /// Which node, in order of addition, an edge names under a key. Throws InputError for none.
+  /// The node, in order of addition, that an edge names under `key`. Throws InputError for an
+  /// unknown id.
   std::uint32_t named_by(const JsonView& edge, std::string_view key) const;
-  /// All ids, in order of addition.
+  /// In order of addition.
   const std::vector<std::uint32_t>& all() const { return ids_; }
 
  private:
@@ -26,11 +27,11 @@ class NodeIds {
   std::unordered_map<std::uint32_t, std::uint32_t> positions_;
 };
 
-/// The "name" of a node, or one made of its id where it has none.
+/// The "name" of a node, or one made from its id.
 std::string name_of_node(const JsonView& node);
 
-/// Sorts the layers of a model, and their ids, so that each comes after its inputs. `edge_places`
-/// is the place of each edge in the file, for the error of a cycle.
+/// Sorts the layers of a model, and their ids, topologically. `edge_places` has the place of each
+/// edge in the file, for the error about a cycle.
 void put_model_in_order(ModelFile& file, const std::vector<std::string>& edge_places);
 
 }  // namespace penstock

@@ -55,7 +55,7 @@ std::uint32_t stage_number(std::size_t line, std::string_view text) {
                          Limits::stages - 1));
 }
 
-/// The value of the next of the numbers of a node, which stand in a fixed order.
+/// The next number of a node. The numbers have a fixed order.
 std::string_view take_value(std::size_t line, std::string_view& rest, std::string_view name) {
   std::string_view part = trimmed(take_until(rest, ','));
   if (!part.starts_with(name) || !part.substr(name.size()).starts_with('=')) {
@@ -112,7 +112,7 @@ bool has_pipedream_node(std::string_view text) {
   return text.find(numbers_start) != std::string_view::npos;
 }
 
-// A line with the numbers of a node is one, however far it is indented; all others are edges.
+// A line with the numbers of a node is a node, at any indentation; all others are edges.
 PipedreamLines read_pipedream_lines(std::string_view text) {
   constexpr std::size_t most_edges = std::size_t{4} * Limits::layers;
   PipedreamLines lines;

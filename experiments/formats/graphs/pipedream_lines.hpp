@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-/// A node line of a PipeDream graph; the texts belong to the file's.
+/// A node line of a PipeDream graph. The texts point into the file's text.
 struct PipedreamNode {
   std::string_view id;
   std::string_view description;
@@ -20,23 +20,23 @@ struct PipedreamNode {
   std::optional<std::uint32_t> stage;
 };
 
-/// An edge line; its ends are what it says, whether there are such nodes or not.
+/// An edge line. Its ends need not exist as nodes.
 struct PipedreamEdge {
   std::string_view from;
   std::string_view to;
   std::size_t line = 0;
 };
 
-/// The lines of a file in its order.
+/// The lines of a file, in file order.
 struct PipedreamLines {
   std::vector<PipedreamNode> nodes;
   std::vector<PipedreamEdge> edges;
 };
 
-/// Whether a text holds the numbers of a node.
+/// Whether a text contains the numbers of a node.
 bool has_pipedream_node(std::string_view text);
 
-/// Reads every line by itself. Throws InputError whose place is "line N".
+/// Reads each line on its own. Throws InputError whose place is "line N".
 PipedreamLines read_pipedream_lines(std::string_view text);
 
 }  // namespace penstock

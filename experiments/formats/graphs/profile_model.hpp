@@ -11,36 +11,37 @@
 
 namespace penstock {
 
-/// What the number of examples of a point may be.
+/// Limits on the examples of a point.
 struct ProfileRange {
   static constexpr double least_examples = 1e-6;
   static constexpr double most_examples = 1e9;
 };
 
-/// The schema of profiles in JSON, itself JSON.
+/// The JSON Schema of profiles.
 std::string_view profile_schema();
 
-/// Collects the points of layers, which may come in any order.
+/// Collects the points of layers, in any order.
 class ProfileBuilder {
  public:
-  /// The position of a layer among all, in order of first mention, and whether this was the first.
+  /// The index of a layer, in order of first mention, and whether this was the first.
   std::pair<std::size_t, bool> mention(const std::string& layer);
-  /// The same of an entry for some layers of a kind, which is another one for others of that kind.
+  /// The same for an entry of some layers of a kind. Entries for other layers of that kind are
+  /// separate.
   std::pair<std::size_t, bool> mention(ProfileEntry layer);
-  /// False if the layer has a point of as many examples already.
+  /// False if the layer already has a point for this number of examples.
   bool add(std::size_t layer, const ProfilePoint& point);
   void set_parameter_bytes(std::size_t layer, double bytes);
-  /// All layers, their points ascending.
+  /// All layers, with points in ascending order.
   Profile take() &&;
 
  private:
   Profile profile_;
   std::unordered_map<std::string, std::size_t> positions_;
-  std::vector<std::unordered_set<double>> examples_;  // of each layer's points
+  std::vector<std::unordered_set<double>> examples_;  // by layer: the examples of its points
 };
 
-/// A model whose layers are those of a profile, each feeding the next. They have names and
-/// parameters but no times, which depend on the microbatch: see graph_at.
+/// A model with the layers of a profile as a chain. The layers have names and parameters but no
+/// times, which depend on the microbatch: see graph_at.
 ModelFile model_of(Profile profile);
 
 }  // namespace penstock

@@ -14,7 +14,7 @@
 namespace penstock {
 namespace {
 
-/// Arguments that something is read from: first those with a value, then flags.
+/// The arguments that are read: first those with a value, then flags.
 constexpr std::array<std::string_view, 51> valued{
     "--attention-backend",
     "--attention-dropout",
@@ -94,9 +94,9 @@ bool holds(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-constexpr std::size_t most_left_out = 5;  // in an error text
+constexpr std::size_t most_left_out = 5;  // listed in an error
 
-/// The launcher writes its arguments either way.
+/// The launcher accepts both spellings.
 std::string canonical(std::string_view name) {
   if (name == "--nproc_per_node") return "--nproc-per-node";
   return std::string(name);
@@ -104,7 +104,7 @@ std::string canonical(std::string_view name) {
 
 bool names_argument(const ShellWord& word) { return word.text.starts_with("--"); }
 
-/// A command in quotes, or arguments with their values in quotes, taken apart.
+/// Splits a quoted command, or arguments quoted together with their values.
 ShellWords taken_apart(const ShellWords& words) {
   ShellFields fields(words.empty() ? 1 : words.front().line);
   for (const ShellWord& word : words) {
@@ -125,18 +125,18 @@ bool states_sizes(const ShellWords& words) {
   return takes(words, "--num-layers") && takes(words, "--hidden-size");
 }
 
-/// A training command that lacks one of its sizes, which the error then names.
+/// Accepts a training command that lacks some sizes; the error then names the missing one.
 bool states_a_size(const ShellWords& words) {
   return takes(words, "--num-layers") || takes(words, "--hidden-size") ||
          takes(words, "--num-attention-heads");
 }
 
-/// Whether a text is arguments alone, on as many lines as it likes.
+/// Whether a text is only arguments, on one or more lines.
 bool is_bare(const ShellScript& script) {
   return !script.commands.empty() && names_argument(script.commands.front().front());
 }
 
-/// Arguments that stand in a text without a command: in arrays, and on lines of their own.
+/// Arguments in a text without a command: in arrays, and on lines of their own.
 ShellWords loose_words(const ShellScript& script) {
   ShellWords words;
   const auto append = [&](const ShellWords& more) {
@@ -150,7 +150,7 @@ ShellWords loose_words(const ShellScript& script) {
   return words;
 }
 
-/// The commands that train, each in parts.
+/// The training commands, each as its words.
 template <class IsTraining>
 std::vector<ShellWords> training_commands(const ShellScript& script, IsTraining is_training) {
   std::vector<ShellWords> found;
@@ -162,7 +162,7 @@ std::vector<ShellWords> training_commands(const ShellScript& script, IsTraining 
   return found;
 }
 
-/// In order, each once.
+/// Sorted, without duplicates.
 std::vector<std::string> sorted(std::vector<std::string> texts) {
   std::sort(texts.begin(), texts.end());
   texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
@@ -204,7 +204,7 @@ void MegatronCommand::read(const ShellWords& words) {
   }
 }
 
-/// A word that may be any number of arguments, or one of unknown name.
+/// A word that may expand to any number of arguments, or to one of unknown name.
 void MegatronCommand::leave_out(const ShellWord& word) {
   notes_.push_back(
       fmt::format("{}: left out: {}", line_text(word.line), shortened(word.gaps.front().why, 120)));
@@ -225,7 +225,7 @@ void MegatronCommand::add(const ShellWord& word, ShellWords values) {
   arguments_[name] = {.line = word.line, .values = std::move(values)};
 }
 
-/// With a note of its own where the argument changes the cost of a step.
+/// Adds a separate note for an argument that changes the cost of a step.
 void MegatronCommand::ignore(const std::string& name, const ShellWords& values) {
   const std::string_view instead = simulated_instead(name);
   if (instead.empty()) return ignored_.push_back(shortened(name));

@@ -21,7 +21,7 @@ constexpr int deepest_product = 16;
   throw InputError(fmt::format("at {} of \"{}\": {}", seen, shortened(text), what));
 }
 
-/// A text, read from left to right without the characters that mean nothing.
+/// Reads a text from left to right and skips ignored characters.
 class Reader {
  public:
   Reader(std::string_view text, std::string_view ignored) : text_(text), ignored_(ignored) {
@@ -71,14 +71,14 @@ class Reader {
 constexpr const char* layout_help =
     "a layout holds E, t, m, L, |, groups in parentheses, and *N behind any of them";
 
-/// A layer or the end of a stage, and its place in the layout.
+/// A layer or the end of a stage, and its position in the layout.
 struct Letter {
   char letter;
   std::size_t at;
 };
 using Letters = std::vector<Letter>;
 
-/// The letters of a group, its parentheses taken off. Megatron-LM knows no groups inside groups.
+/// The letters of a group, without its parentheses. Megatron-LM does not nest groups.
 Letters take_group(Reader& reader) {
   Letters group;
   for (reader.take(); reader.peek() != ')';) {

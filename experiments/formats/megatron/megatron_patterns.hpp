@@ -7,15 +7,15 @@
 
 namespace penstock {
 
-/// The stages of a --pipeline-model-parallel-layout, each the letters of its layers in order:
-/// "Et*2|(t|)*2L" is {"Ett", "t", "t", "L"}. E is the embedding, t a transformer layer, m one of
-/// multi-token prediction, L the loss; | ends a stage, *3 repeats what comes before it, a letter,
-/// a bar or a group in parentheses. Throws InputError naming the character at fault, also where a
-/// stage is empty: what Megatron-LM passes through there has no place in a pipeline of layers.
+/// The stages of a --pipeline-model-parallel-layout, each as the letters of its layers:
+/// "Et*2|(t|)*2L" is {"Ett", "t", "t", "L"}. E is the embedding, t a transformer layer, m a layer
+/// of multi-token prediction, L the loss. A bar ends a stage; *3 repeats the letter, bar or group
+/// in parentheses before it. Throws InputError naming the wrong character, also for an empty stage:
+/// Megatron-LM passes tensors through it, which a pipeline of layers cannot do.
 std::vector<std::string> pipeline_layout_stages(std::string_view layout);
 
-/// The numbers of a list in Python's notation: "([0]*3+[1]*58)". Throws InputError naming the
-/// character at fault.
+/// The numbers of a list in Python's notation: "([0]*3+[1]*58)". Throws InputError naming the wrong
+/// character.
 std::vector<std::size_t> python_list(std::string_view text);
 
 }  // namespace penstock

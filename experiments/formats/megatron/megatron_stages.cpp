@@ -24,7 +24,7 @@ constexpr const char* last_name = "--decoder-last-pipeline-num-layers";
 constexpr const char* embedding_name = "--account-for-embedding-in-pipeline-split";
 constexpr const char* loss_name = "--account-for-loss-in-pipeline-split";
 
-/// Works out the stages of one command.
+/// Computes the stages of one command.
 class Cutter {
  public:
   Cutter(const MegatronCommand& command, double layers, double further)
@@ -100,7 +100,7 @@ class Cutter {
     return with_ranks(ranks, chunks_of(*std::max_element(ranks.begin(), ranks.end()), name));
   }
 
-  /// The layers of each rank, shared evenly by its chunks.
+  /// Stages from the layers of each rank, divided evenly among its chunks.
   MegatronStages with_ranks(const std::vector<double>& ranks, double chunks) const {
     for (const double layers : ranks) {
       if (std::fmod(layers, chunks) == 0) continue;
@@ -115,7 +115,7 @@ class Cutter {
     return with_ends(counts, chunks);
   }
 
-  /// Stages of equal length, in which embedding and loss may count as a layer.
+  /// Stages of equal length. Embedding and loss count as layers if the command says so.
   MegatronStages counted() const {
     const double embedding = command_.has(embedding_name) ? 1 : 0;
     const double loss = command_.has(loss_name) ? 1 : 0;
@@ -146,7 +146,8 @@ class Cutter {
                               *per_stage));
   }
 
-  /// Stages by their transformer layers; all other layers are on the first and the last stage.
+  /// Stages from their numbers of transformer layers. All other layers go to the first and last
+  /// stage.
   MegatronStages with_ends(std::vector<std::size_t> counts, double chunks) const {
     counts.front() += 1;
     counts.back() += static_cast<std::size_t>(further_) + 1;

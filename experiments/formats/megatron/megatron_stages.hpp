@@ -8,15 +8,15 @@
 
 namespace penstock {
 
-/// How a command cuts its model: into `chunks` stages a rank, and which layers of a ModelSpec, with
-/// "embedding" in front and "head" at the end, each stage has. No stages: an even cut.
+/// How a command partitions its model: `chunks` stages per rank, and the layers of each stage in a
+/// ModelSpec with "embedding" in front and "head" at the end. No stages: an even partition.
 struct MegatronStages {
   std::uint32_t pipeline = 1;
   std::uint32_t chunks = 1;
   std::vector<std::vector<LayerIndex>> stages;
 };
 
-/// Throws InputError, its place a line, where the numbers do not go together.
+/// Throws InputError with a line as its place, for inconsistent numbers.
 MegatronStages megatron_stages(const MegatronCommand& command, double layers, double further);
 
 }  // namespace penstock

@@ -21,7 +21,7 @@ std::optional<std::uint32_t> count_of(const MegatronCommand& command, const char
   return static_cast<std::uint32_t>(*value);
 }
 
-/// The processes that torchrun starts on all nodes, where the text states them.
+/// The processes that torchrun starts on all nodes, if stated.
 std::optional<std::uint32_t> devices_of(MegatronCommand& command) {
   const auto per_node = command.whole_if_known("--nproc-per-node", Limits::ranks);
   const auto nodes = command.whole_if_known("--nnodes", Limits::ranks);
@@ -29,7 +29,7 @@ std::optional<std::uint32_t> devices_of(MegatronCommand& command) {
   return static_cast<std::uint32_t>(std::min(*per_node * nodes.value_or(1), 1e9));
 }
 
-/// The layers of the longest stage, ends included.
+/// The layers of the longest stage, including embedding and head.
 double longest_stage(const MegatronCommand& command, const MegatronStages& cut) {
   std::size_t longest = 0;
   for (const auto& stage : cut.stages) longest = std::max(longest, stage.size());
@@ -76,7 +76,7 @@ std::optional<RecomputeMode> recompute_of(const MegatronCommand& command, const 
   return RecomputeMode::selective;
 }
 
-/// Its SGD has momentum unless that is set to zero.
+/// Megatron-LM's SGD has momentum unless it is set to zero.
 std::optional<Optimizer> optimizer_of(const MegatronCommand& command, Notes& notes) {
   constexpr double usual_momentum = 0.9;
   const std::string name = command.word("--optimizer").value_or("adam");
@@ -91,7 +91,7 @@ std::optional<Optimizer> optimizer_of(const MegatronCommand& command, Notes& not
   return Optimizer::adam;
 }
 
-/// Megatron-LM trains in fp32 by default, which is rarely intended.
+/// Megatron-LM defaults to fp32, which is rarely intended.
 std::string dtype_of(const MegatronCommand& command, Notes& notes) {
   if (command.has("--bf16")) return "bf16";
   if (command.has("--fp16")) return "fp16";

@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-/// How a command trains: degrees, batch, format of numbers, recomputation and optimizer. Notes say
-/// where a run here differs from what Megatron-LM would do.
+/// How a command trains: degrees of parallelism, batch, precision, recomputation and optimizer.
+/// Notes report differences from Megatron-LM.
 TrainingCommand megatron_training(MegatronCommand& command, const MegatronStages& cut,
                                   std::vector<std::string>& notes);
 

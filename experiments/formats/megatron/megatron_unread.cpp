@@ -7,7 +7,7 @@ namespace {
 
 struct UnreadArgument {
   std::string_view name;
-  std::string_view instead;  // what the simulation does
+  std::string_view instead;  // simulated behaviour
 };
 
 constexpr std::string_view low_precision =

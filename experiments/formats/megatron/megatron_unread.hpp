@@ -4,8 +4,8 @@
 
 namespace penstock {
 
-/// What is simulated in place of an argument of Megatron-LM that changes the cost of a step but is
-/// not read; empty for all other arguments.
+/// The simulated behaviour in place of a Megatron-LM argument that changes the cost of a step but
+/// is not read; empty for all other arguments.
 std::string_view simulated_instead(std::string_view argument);
 
 }  // namespace penstock

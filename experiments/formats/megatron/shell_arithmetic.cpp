@@ -18,7 +18,7 @@ constexpr int deepest_parentheses = 16;
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-/// A whole number in decimal. With a zero in front a shell takes it for octal.
+/// A decimal integer. A leading zero would make it octal in a shell.
 std::optional<std::int64_t> decimal(std::string_view text) {
   std::int64_t number = 0;
   const char* end = text.data() + text.size();
@@ -29,7 +29,7 @@ std::optional<std::int64_t> decimal(std::string_view text) {
   return number;
 }
 
-/// Works out one expression from left to right.
+/// Evaluates one expression from left to right.
 class Calculator {
  public:
   Calculator(std::string_view text, const ShellVariables& variables)
@@ -45,7 +45,7 @@ class Calculator {
   const std::string& assumed() const { return assumed_; }
 
  private:
-  /// The next character that is no blank; 0 at the end.
+  /// The next non-blank character; 0 at the end.
   char peek() {
     at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size());
     return at_ == text_.size() ? '\0' : text_[at_];

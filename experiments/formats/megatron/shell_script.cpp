@@ -44,7 +44,7 @@ class ScriptReader {
   bool conditional() const { return depth_ > 0 || behind_test_; }
   bool at_command() const { return command_.empty(); }
 
-  /// A word, an assignment, a comment or a separator of commands.
+  /// Reads a word, an assignment, a comment or a command separator.
   void read_item() {
     words_.skip_blanks();
     const char c = words_.peek();
@@ -69,7 +69,7 @@ class ScriptReader {
     if (!here_end_.empty()) skip_here_document();
   }
 
-  /// What follows && or || depends on the command in front, if there is one.
+  /// The command after && or || is conditional if there is one before it.
   void join_commands() {
     words_.skip(2);
     behind_test_ = behind_test_ || !command_.empty();
@@ -125,7 +125,7 @@ class ScriptReader {
     return is_one_of(word.text, passing) || word.text.ends_with("()");
   }
 
-  /// Of a loop.
+  /// The variable of a loop has no known value.
   void forget_variable_ahead() {
     words_.skip_blanks();
     const std::string name(words_.name_ahead());
@@ -139,7 +139,7 @@ class ScriptReader {
     spend(variables_[name].words);
   }
 
-  /// NAME=value, NAME+=value, NAME=( … ) or NAME+=( … ), if one is here.
+  /// Reads NAME=value, NAME+=value, NAME=( … ) or NAME+=( … ), if present.
   bool read_assignment() {
     const std::string name(words_.name_ahead());
     if (name.empty()) return false;

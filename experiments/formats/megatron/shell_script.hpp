@@ -8,16 +8,16 @@
 
 namespace penstock {
 
-/// What a shell script would run, as far as that is known without running it.
+/// The commands that a shell script would run, as far as known without running it.
 struct ShellScript {
-  std::vector<ShellWords> commands;  // each with its arguments, variables filled in
-  std::vector<ShellWords> arrays;    // as they are at the end, in order of their names
-  std::vector<std::string> notes;    // what was left out since it depends on a condition
+  std::vector<ShellWords> commands;  // each with its arguments, variables expanded
+  std::vector<ShellWords> arrays;    // final values, sorted by name
+  std::vector<std::string> notes;    // conditional text that was left out
 };
 
-/// Follows assignments and arrays from top to bottom; nothing is run. Conditions and loops are not
-/// worked out: what they assign is a gap, and what they add to a variable is left out with a note.
-/// Throws InputError, its place a line.
+/// Follows assignments and arrays from top to bottom and runs nothing. Conditions and loops are not
+/// evaluated: a variable assigned there becomes a gap, and a conditional addition to a variable is
+/// left out with a note. Throws InputError with a line as its place.
 ShellScript read_shell_script(std::string_view text);
 
 }  // namespace penstock

@@ -8,22 +8,22 @@
 
 namespace penstock {
 
-/// A place in a text where something is missing that only a run would put there.
+/// A place where text known only at run time is missing.
 struct ShellGap {
-  std::size_t at = 0;  // in front of this character
+  std::size_t at = 0;  // before this character
   std::string why;
 };
 
-/// A word as a shell would pass it to a command.
+/// A word as a shell passes it to a command.
 struct ShellWord {
   std::string text = {};
   std::size_t line = 1;
-  std::vector<ShellGap> gaps = {};  // from front to back; none: the text is all there
-  std::string assumed = {};         // what was taken for granted, such as a variable's default
+  std::vector<ShellGap> gaps = {};  // in order; none: the text is complete
+  std::string assumed = {};         // assumed, such as a variable's default
 };
 using ShellWords = std::vector<ShellWord>;
 
-/// A plain variable has one word, whatever is in it; an array has any number.
+/// A plain variable has one word, with any content; an array has any number.
 struct ShellVariable {
   ShellWords words;
   bool is_array = false;

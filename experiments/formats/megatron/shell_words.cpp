@@ -20,7 +20,7 @@ bool is_space(char c) { return is_blank(c) || c == '\n'; }
 bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool continues_name(char c) { return starts_name(c) || (c >= '0' && c <= '9'); }
 
-/// The part of what a text has in front for which a rule holds.
+/// The longest prefix of a text whose characters all satisfy `rule`.
 template <class Rule>
 std::string_view front_while(std::string_view text, Rule rule) {
   const auto end = std::find_if_not(text.begin(), text.end(), rule);
@@ -60,7 +60,7 @@ void ShellFields::start(std::size_t line) {
   started_ = true;
 }
 
-/// Counts a word's end and its gaps too, so that words without characters are limited as well.
+/// Also counts the end of a word and its gaps, so that empty words are limited too.
 void ShellFields::count(std::size_t characters) {
   characters_ += characters;
   if (characters_ <= most_characters) return;
@@ -170,8 +170,8 @@ ShellWord ShellWordReader::read_value() {
   return fields.take_joined();
 }
 
-/// Bars and parentheses inside a word are part of it, so that the values of arguments survive whose
-/// quotes a print-out has lost.
+/// Bars and parentheses inside a word belong to it: some printed commands have lost the quotes
+/// around their values.
 bool ShellWordReader::ends_word(bool started, int open) const {
   const char c = peek();
   if (at_end() || is_space(c) || c == ';') return true;
@@ -188,7 +188,7 @@ void ShellWordReader::read_into(ShellFields& fields) {
   }
 }
 
-/// One character, or what a quote, a backslash or a dollar begins.
+/// Reads one character, or a quote, backslash or dollar expression.
 void ShellWordReader::read_piece(ShellFields& fields, bool quoted) {
   switch (const char c = peek()) {
     case '\\':
@@ -257,7 +257,7 @@ void ShellWordReader::read_dollar(ShellFields& fields, bool quoted) {
   fields.add('$');
 }
 
-/// ${NAME}, ${NAME[@]}, ${NAME[3]}, ${NAME:-otherwise} and the like.
+/// ${NAME}, ${NAME[@]}, ${NAME[3]}, ${NAME:-default} and so on.
 void ShellWordReader::read_braces(ShellFields& fields, bool quoted) {
   const std::size_t end = closing('{', '}', at_ + 1);
   const std::string_view inside = text_.substr(at_ + 2, end - at_ - 2);
@@ -287,7 +287,7 @@ void ShellWordReader::read_parenthesized(ShellFields& fields) {
   skip(end + 1 - at_);
 }
 
-/// Variables with a dollar are filled in as text, those without one by the rules of arithmetic.
+/// Variables with a dollar are expanded as text, others by the rules of arithmetic.
 void ShellWordReader::add_arithmetic(ShellFields& fields, std::string_view expression) {
   const ShellWord filled = expanded(expression);
   if (!filled.gaps.empty()) return add_unknown(fields, filled.gaps.front().why);
@@ -319,7 +319,7 @@ void ShellWordReader::add_default(ShellFields& fields, const std::string& name,
   quoted ? fields.add(word) : fields.add_split(word);
 }
 
-/// A text inside braces or parentheses, with its own variables filled in as between quotes.
+/// A text inside braces or parentheses, its variables expanded as in double quotes.
 ShellWord ShellWordReader::expanded(std::string_view text) const {
   if (depth_ == deepest_expansion)
     fail(fmt::format("expansions are nested more than {} deep", deepest_expansion));
@@ -358,7 +358,7 @@ void ShellWordReader::add_unknown(ShellFields& fields, const std::string& why) {
   fields.add(ShellWord{.line = line_, .gaps = {{0, why}}});
 }
 
-/// Where what opens at a place closes.
+/// The position of the matching closing character.
 std::size_t ShellWordReader::closing(char open, char close, std::size_t from) const {
   std::size_t depth = 0;
   for (std::size_t at = from; at < text_.size(); ++at) {

@@ -8,31 +8,31 @@
 
 namespace penstock {
 
-/// The memory that a word takes, for limits.
+/// Memory of a word, for limits.
 std::size_t bytes_of(const ShellWord& word);
 
-/// Adds a text and its gaps at the end of a word.
+/// Appends a text and its gaps to a word.
 void append(ShellWord& word, const ShellWord& more);
 
-/// Puts words together out of literal text and the values of variables.
+/// Builds words from literal text and the values of variables.
 class ShellFields {
  public:
   explicit ShellFields(std::size_t line) : line_(line) {}
 
   void add(char c);
-  /// A value as it is.
+  /// Adds a value unchanged.
   void add(const ShellWord& value);
-  /// A value outside quotes: its blanks end words. A gap stays in the word that it stands in.
+  /// Adds an unquoted value: its blanks end words. A gap stays in its word.
   void add_split(const ShellWord& value);
-  /// The values of an array in quotes: each its own word.
+  /// Adds the values of a quoted array, each as a word.
   void add_each(const ShellWords& values);
-  /// A pair of quotes makes a word even of nothing.
+  /// Begins a word, even an empty one, as a pair of quotes does.
   void start(std::size_t line);
   void end_word();
 
   bool started() const { return started_; }
   ShellWords take();
-  /// All of it as one word, as in an assignment.
+  /// Everything as one word, as in an assignment.
   ShellWord take_joined();
 
  private:
@@ -45,9 +45,9 @@ class ShellFields {
   ShellWords words_;
 };
 
-/// Reads words with their quotes, variables and whole-number arithmetic the way a shell does.
-/// Nothing is run: what a command would put there is a gap. Throws InputError, its place a line,
-/// for a quote or brace that never closes and for variables that grow beyond measure.
+/// Reads words as a shell does, with quotes, variables and integer arithmetic. Nothing is run: the
+/// output of a command is a gap. Throws InputError with a line as its place, for a quote or brace
+/// that never closes and for variables that grow too large.
 class ShellWordReader {
  public:
   ShellWordReader(std::string_view text, std::size_t line, ShellVariables& variables, int depth = 0)
@@ -59,13 +59,14 @@ class ShellWordReader {
   std::size_t line() const { return line_; }
 
   void skip(std::size_t count);
-  /// Blanks, and ends of lines behind a backslash.
+  /// Skips blanks, and line ends after a backslash.
   void skip_blanks();
   void skip_line();
-  /// A name of a variable in front, without taking it.
+  /// The variable name at the current position, without taking it.
   std::string_view name_ahead() const;
 
-  /// One word: several where an unquoted variable has blanks, none where it is empty.
+  /// The words of one shell word: several if an unquoted variable contains blanks, none if it is
+  /// empty.
   ShellWords read_word();
   ShellWord read_value();
 

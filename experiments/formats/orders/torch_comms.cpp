@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-/// A cell of a row: actions of the order (two when they overlap), or what moves a stage's weights.
+/// A cell of a row: actions of the order (two if they overlap), or a weight collective.
 struct Cell {
   std::vector<Action> actions;
   std::string text;
@@ -39,8 +39,8 @@ std::vector<Cell> cells_of(const std::vector<Action>& order) {
   return cells;
 }
 
-/// The stages that the next cells use, in order of use: three of them, and a fourth where the last
-/// cell looked at is an overlap.
+/// The stages of the next cells, in order of use: three, or four if the last cell examined is an
+/// overlap.
 std::vector<Stage> stages_ahead(const std::vector<Cell>& cells, std::size_t from) {
   constexpr std::size_t look_ahead = 3;
   std::vector<Stage> ahead;
@@ -54,7 +54,8 @@ std::vector<Stage> stages_ahead(const std::vector<Cell>& cells, std::size_t from
   return ahead;
 }
 
-/// Gathers the weights of a stage before it is used, and frees them once it is not among the next.
+/// Gathers the weights of a stage before its use, and frees them when it is not among the next
+/// stages.
 std::vector<Cell> with_sharding(const std::vector<Cell>& cells) {
   std::vector<Cell> all;
   std::vector<Stage> gathered;
@@ -79,7 +80,7 @@ std::vector<Cell> with_sharding(const std::vector<Cell>& cells) {
   return all;
 }
 
-/// Reduces the gradients of a stage behind the cell that ends its last backward.
+/// Reduces the gradients of a stage after the cell with its last backward.
 std::vector<Cell> with_reduction(const std::vector<Cell>& cells, const Placement& placement) {
   std::vector<std::uint32_t> left(placement.stage_count());
   for (const Cell& cell : cells) {
@@ -99,8 +100,8 @@ std::vector<Cell> with_reduction(const std::vector<Cell>& cells, const Placement
   return all;
 }
 
-/// Sweeps over the ranks, each placing at most one cell a sweep: where a RECV ends up depends on
-/// it.
+/// Sweeps over the ranks and places at most one cell per rank and sweep. This decides the positions
+/// of RECVs.
 class Sweeper {
  public:
   Sweeper(std::vector<std::vector<Cell>> rows, const Placement& placement)
@@ -127,7 +128,7 @@ class Sweeper {
   }
 
  private:
-  /// An output that is there for its reader: gradient or activation, stage, microbatch.
+  /// An output ready for its reader: gradient or activation, stage, microbatch.
   using Output = std::tuple<bool, Stage, Microbatch>;
 
   std::optional<Stage> neighbour(const Action& action, bool towards_loss) const {

@@ -6,9 +6,8 @@
 
 namespace penstock {
 
-/// Reads a file of any format that holds a profile, or a profile store, of which the rows count
-/// that hold today. Throws InputError with the file's name in
-/// front, also where the file holds something else.
+/// Reads a profile in any format, or the currently valid rows of a profile store. Throws InputError
+/// with the file's name in front, also for a file of another kind.
 Profile read_profile(const std::string& path);
 
 }  // namespace penstock

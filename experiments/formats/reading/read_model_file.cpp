@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-/// The names of the formats that are read as models.
+/// The names of the model formats.
 std::string known_formats() {
   std::vector<std::string_view> names;
   for (const FormatEntry* entry : format_entries()) {

@@ -9,7 +9,7 @@ namespace penstock {
 /// Reads a model of any known format. Throws InputError with the file's name in front.
 ModelFile read_model_file(const std::string& path, const ModelFileOptions& options = {});
 
-/// The same for text that is already here; errors have a place inside the file only.
+/// The same for text in memory; errors have only a place inside the file.
 ModelFile parse_model_file(const std::string& text, const ModelFileOptions& options = {});
 
 }  // namespace penstock

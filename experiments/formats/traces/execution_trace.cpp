@@ -10,13 +10,14 @@ namespace {
 
 constexpr std::uint32_t no_node = UINT32_MAX;
 
-/// Half up; all that a rank computes is below the end of the clock by far more than the half.
+/// Rounds half up. All busy times are far from the end of the clock, so the addition cannot
+/// overflow.
 std::uint64_t whole_us(Time time) {
   constexpr std::int64_t microsecond = 1'000'000;
   return static_cast<std::uint64_t>((time.picoseconds + microsecond / 2) / microsecond);
 }
 
-/// A message of no bytes cannot be sent.
+/// Messages cannot be empty.
 std::uint64_t at_least_one(std::uint64_t bytes) { return std::max<std::uint64_t>(bytes, 1); }
 
 std::uint64_t collective_bytes(double bytes) {
@@ -66,10 +67,10 @@ class Builder {
   const Demand& demand_;
   ExecutionTrace trace_;
   std::vector<std::uint32_t> done_;      // by task: its node on the rank that runs or sends it
-  std::vector<std::uint32_t> received_;  // by transfer between ranks: its node on the other one
+  std::vector<std::uint32_t> received_;  // by transfer between ranks: its node on the receiver
   std::vector<std::uint32_t> last_;      // by rank: its last compute node
-  std::vector<Time> worked_;             // by rank: how long its compute nodes take so far
-  std::vector<std::uint32_t> needs_;     // of the node at hand
+  std::vector<Time> worked_;             // by rank: total time of its compute nodes so far
+  std::vector<std::uint32_t> needs_;     // of the current node
   std::uint32_t messages_ = 0;
 };
 
@@ -141,8 +142,7 @@ void Builder::add_memory_move(TaskId task, const Link& link) {
                    needs_);
 }
 
-/// A sum takes the whole of what each replica has, a gathering the share of it that one replica
-/// brings.
+/// A reduction counts the whole tensor of each replica, an all-gather the share of one replica.
 void Builder::add_collective(TaskId task, Rank rank) {
   need_inputs(rank, task);
   if (demand_.data == 1) {
@@ -170,8 +170,8 @@ Builder::Message Builder::add_message(TaskId task, Rank from, Rank to, std::uint
   return {sent, of(to).add(node, {})};
 }
 
-/// The node of a rank behind which a task is done, as far as that rank can know: of what another
-/// rank did, it must be told.
+/// The node after which a rank knows that a task is done. A rank learns about other ranks only by
+/// message.
 std::uint32_t Builder::seen_from(Rank rank, TaskId task) {
   const WorkClass& work = plan_.class_of(task);
   Rank knows{work.resource};

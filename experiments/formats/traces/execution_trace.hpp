@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-/// What a node of an execution trace does.
+/// The kind of an execution trace node.
 enum class TraceNodeKind : std::uint8_t {
   compute,
   send,
@@ -18,27 +18,26 @@ enum class TraceNodeKind : std::uint8_t {
   all_reduce,
   reduce_scatter,
   all_gather,
-  store,  // to the host's memory
-  load,   // and back
+  store,  // to host memory
+  load,   // from host memory
 };
 
 constexpr bool is_collective(TraceNodeKind kind) {
   return kind >= TraceNodeKind::all_reduce && kind <= TraceNodeKind::all_gather;
 }
 
-/// One node of the trace of a rank; its number is its place there.
+/// A node in the trace of a rank. Its number is its position there.
 struct TraceNode {
   TraceNodeKind kind;
-  TaskId task;                   // of the plan; of a question, what is asked for
-  bool asks = false;             // a question: whether that is done, of a rank that cannot know
-  Rank peer{};                   // of a send or receive: the other end
-  std::uint32_t tag = 0;         // of a send or receive: no other message of the traces has it
-  std::uint64_t amount = 0;      // whole microseconds of a compute node, bytes of all others
-  std::uint32_t first_need = 0;  // where its list begins in `RankTrace::needs`
+  TaskId task;                   // of the plan; of a query, the task asked about
+  bool asks = false;             // a query to a rank that cannot know whether the task is done
+  Rank peer{};                   // of a send or receive: the other rank
+  std::uint32_t tag = 0;         // of a send or receive: unique in all traces
+  std::uint64_t amount = 0;      // microseconds of a compute node, otherwise bytes
+  std::uint32_t first_need = 0;  // start of its list in `RankTrace::needs`
 };
 
-/// What one rank does, in topological order, each node with the nodes of the same rank that must
-/// have ended before it begins.
+/// The nodes of one rank in topological order, each with its dependencies on the same rank.
 struct RankTrace {
   std::vector<TraceNode> nodes;
   std::vector<std::uint32_t> needs;
@@ -47,31 +46,31 @@ struct RankTrace {
   std::span<const std::uint32_t> needs_of(std::uint32_t node) const;
 };
 
-/// A plan as graphs for others to run: one a rank, tied together by messages alone.
+/// A plan as execution graphs, one per rank, connected only by messages.
 struct ExecutionTrace {
   std::vector<RankTrace> ranks;
-  std::uint32_t replicas = 1;  // data replicas, each of which runs the same
+  std::uint32_t replicas = 1;  // data replicas, all with the same graphs
 
-  // What the graphs have in place of something else, or not at all.
-  std::uint64_t empty_messages = 0;  // tensors of no bytes, which are sent as one byte
-  std::uint64_t questions = 0;       // a byte that asks another rank for what it keeps
-  std::uint64_t lone_sums = 0;       // collectives of the tail left out: nobody to sum with
-  std::uint64_t memory_moves = 0;    // to and from the memory of hosts
+  // What the graphs approximate or leave out.
+  std::uint64_t empty_messages = 0;  // empty tensors, sent as one byte
+  std::uint64_t questions = 0;       // one-byte messages that ask another rank about a task
+  std::uint64_t lone_sums = 0;       // tail collectives left out because there is one replica
+  std::uint64_t memory_moves = 0;    // to and from host memory
 
   bool has_collectives() const;
 };
 
-/// The graphs of a plan. Each action is a compute node behind the one before it on its rank; a
-/// fused overlap cell is one node. Each transfer between ranks is a send that waits for what it
-/// carries and holds nothing up, and a receive that waits for nothing and is waited for by what
-/// reads it. Sums and gatherings of the tail are collectives over the data replicas of a rank;
-/// without any, copies of a stage on several ranks sum by messages.
+/// The graphs of a plan. Each action is a compute node that follows the previous one of its rank; a
+/// fused overlap cell is one node. Each transfer between ranks is a send that depends on its tensor
+/// and blocks nothing, and a receive without dependencies on which its readers depend. Reductions
+/// and all-gathers of the tail are collectives over the data replicas of a rank. Copies of a stage
+/// on several ranks, without data replicas, reduce by messages.
 ///
-/// The microseconds of a rank are rounded so that their sums stay right: from its first compute
-/// node to any other, their total is that of the exact durations, rounded once, half up.
+/// Microseconds are rounded without accumulating errors: from the first compute node of a rank to
+/// any other, the total is the exact total, rounded once, half up.
 ///
-/// The stages of `demand` are read only where the plan has collectives and data replicas. Throws
-/// InputError where collectives carry more than 9e18 bytes.
+/// The stages of `demand` are read only if the plan has collectives and data replicas. Throws
+/// InputError if collectives carry more than 9e18 bytes.
 ExecutionTrace execution_trace(const Plan& plan, const Costs& costs, const Demand& demand);
 
 }  // namespace penstock

@@ -18,7 +18,7 @@ bool is_launch(std::string_view category) {
   return category.ends_with("_runtime") || category.ends_with("_driver");
 }
 
-/// All-to-all collectives run the kernels of sends and receives.
+/// All-to-all collectives run send and receive kernels.
 KinetoWorkKind message_kind(std::string_view collective) {
   if (has(collective, "to_all") || has(collective, "toall")) return KinetoWorkKind::collective;
   const bool sends = has(collective, "send");
@@ -57,7 +57,7 @@ void KinetoEvents::field(std::string_view key, const KinetoValue& value) {
       target.ns = nanoseconds_of(value.text, KinetoLimits::time_ns);
     }
   };
-  // Processes and threads are numbers or words.
+  // Processes and threads are numbers or strings.
   const auto take_place = [&](std::string& target) {
     target = value.text.substr(0, KinetoLimits::name_bytes);
   };
@@ -103,7 +103,7 @@ void KinetoEvents::keep_launch(KinetoSpan span) {
 
 void KinetoEvents::keep_annotation(KinetoSpan span, bool on_device) {
   check_room(trace_.annotations.size());
-  // Kineto lets these begin a nanosecond early and end one late, for viewers.
+  // For viewers, Kineto lets these begin one nanosecond early and end one late.
   if (on_device && span.end_ns - span.begin_ns >= 2) {
     ++span.begin_ns;
     --span.end_ns;

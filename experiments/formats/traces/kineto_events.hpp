@@ -10,15 +10,15 @@
 
 namespace penstock {
 
-/// The value of a key: a number, a word or anything else.
+/// The value of a key.
 struct KinetoValue {
   enum class Kind : std::uint8_t { number, text, other };
   Kind kind = Kind::other;
-  std::string_view text;  // of a number, as the file has it
+  std::string_view text;  // of a number, as written in the file
 };
 
-/// Takes down one event after the other, key by key, and keeps in a trace those that count. Throws
-/// InputError for an event that counts and is broken.
+/// Reads events one by one, key by key, and keeps the relevant ones in a trace. Throws InputError
+/// for a relevant event that is invalid.
 class KinetoEvents {
  public:
   explicit KinetoEvents(KinetoTrace& trace) : trace_(trace) {}
@@ -31,12 +31,12 @@ class KinetoEvents {
   void end();
 
  private:
-  /// A time that an event must have.
+  /// A required time of an event.
   struct TimeField {
     bool given = false;
     std::optional<std::int64_t> ns;
   };
-  /// What is known of the event that is being read.
+  /// The current event, as far as read.
   struct Event {
     std::string phase, category, name, process, thread, collective;
     TimeField start, duration;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Time nanosecond{1000};
 
-/// The nearest nanosecond, half up.
+/// The nearest nanosecond; halves round up.
 Time rounded(Time time) {
   const std::int64_t rest = time.picoseconds % nanosecond.picoseconds;
   const std::int64_t down = time.picoseconds - rest;
@@ -24,7 +24,7 @@ bool comes_before(const TraceEvent& a, const TraceEvent& b) {
          std::tie(b.at, a.length, b.kind, b.rank, b.task, b.value);
 }
 
-/// Deals out the lanes of one kind on one rank. Slices must come in the order of their begin.
+/// Assigns lanes of one kind on one rank. Slices must come in order of begin.
 class Lanes {
  public:
   std::uint32_t take(Time begin, Time end) {
@@ -39,7 +39,7 @@ class Lanes {
       lane = free_.top();
       free_.pop();
     }
-    // Two slices of no length need two lanes as well when they share a moment.
+    // Two zero-length slices at the same moment also need two lanes.
     busy_.emplace(std::max(end, begin + nanosecond), lane);
     return lane;
   }
@@ -54,7 +54,7 @@ class Lanes {
   SmallestFirst<std::uint32_t> free_;
 };
 
-/// Where the tensor comes from that a transfer carries, perhaps over several hops.
+/// The task that produced the tensor of a transfer, perhaps several hops back.
 TaskId producer_of(const Plan& plan, TaskId transfer) {
   TaskId task = transfer;
   while (is_transfer(plan.class_of(task).pass)) {
@@ -65,8 +65,8 @@ TaskId producer_of(const Plan& plan, TaskId transfer) {
   return task;
 }
 
-/// The action that reads a transfer: the first part of an overlap cell lists the inputs of both,
-/// and an R that of its B.
+/// The action that reads a transfer. The first part of an overlap cell lists the inputs of both,
+/// and an R those of its B.
 TaskId reader_of(const Plan& plan, TaskId transfer, TaskId cell) {
   if (is_tail(plan.class_of(transfer).pass)) return cell;
   const bool gradient = plan.class_of(transfer).pass == Pass::send_gradient;
@@ -79,19 +79,19 @@ TaskId reader_of(const Plan& plan, TaskId transfer, TaskId cell) {
   return second ? cell + 1 : cell;
 }
 
-/// A slice before it is an event.
+/// A slice without its lane.
 struct Slice {
   Time at;
   TaskId task;
   TraceKind kind;
 };
 
-/// In which of the two lanes of a task the lane of a slice is kept.
+/// The index in `lane_` for slices of this kind.
 std::size_t end_of(TraceKind kind) { return kind == TraceKind::receive ? 1 : 0; }
 
 }  // namespace
 
-/// The events of a stretch of time.
+/// The events of a time interval.
 struct TraceEvents::Stretch {
   Time first;
   Time end;
@@ -115,8 +115,8 @@ Time TraceEvents::end(TaskId task) const { return rounded(timeline_.end[task]); 
 template <class Take>
 void TraceEvents::each_slice(TaskId task, Take take) const {
   const WorkClass& work = plan_.class_of(task);
-  // What takes no time would push whatever starts with it into another lane. F to R are always
-  // there: they are what the rank does.
+  // A zero-length slice would push others into another lane. F to R are always included: they are
+  // the actions of the rank.
   if (work.pass > Pass::recompute && begin(task) == end(task)) return;
   if (!is_transfer(work.pass)) return take(TraceKind::compute, work.resource);
   const Link& link = plan_.link(work.resource);
@@ -124,7 +124,7 @@ void TraceEvents::each_slice(TaskId task, Take take) const {
   if (is_rank(link.to)) take(TraceKind::receive, index(link.to));
 }
 
-/// Slices take lanes in the order of their begin, rank by rank.
+/// Assigns lanes in order of begin, rank by rank.
 void TraceEvents::number_lanes() {
   std::vector<std::vector<Slice>> by_rank(plan_.ranks);
   for (TaskId task = 0; task < plan_.tasks(); ++task) {
@@ -150,7 +150,7 @@ void TraceEvents::number_lanes() {
   }
 }
 
-/// An arrow for every tensor that a cell reads from another stage.
+/// Adds an arrow for every tensor that a cell reads from another stage.
 void TraceEvents::find_arrows() {
   for (TaskId cell = 0; cell < plan_.tasks(); ++cell) {
     if (is_transfer(plan_.class_of(cell).pass)) continue;
@@ -162,7 +162,7 @@ void TraceEvents::find_arrows() {
   }
 }
 
-/// Of one moment, the last value counts.
+/// The last value at one moment counts.
 void TraceEvents::add_level(std::vector<Level>& levels, const Level& level) {
   if (!levels.empty() && levels.back().rank == level.rank && levels.back().at == level.at) {
     levels.back().value = level.value;
@@ -205,8 +205,7 @@ void TraceEvents::find_activations() {
   drop_repeated(activations_);
 }
 
-/// Where one stretch ends and the next begins, so that each has about as many events. Those of a
-/// few tasks say where most of them are.
+/// Ends of time intervals with about the same number of events, estimated from a sample of tasks.
 std::vector<Time> TraceEvents::stretch_ends(std::size_t stretch_events) const {
   constexpr TaskId step = 64;
   std::vector<Time> some;
@@ -237,8 +236,7 @@ void TraceEvents::add_slices(Stretch& stretch) const {
   }
 }
 
-/// An arrow starts inside the slice that made the tensor: at its end, the next slice may have
-/// begun.
+/// An arrow starts inside the slice of its producer: at its end, the next slice may have begun.
 void TraceEvents::add_arrows(Stretch& stretch) const {
   for (std::uint64_t number = 0; number < arrows_.size(); ++number) {
     const auto& [from, to, transfer] = arrows_[number];

@@ -11,15 +11,15 @@
 
 namespace penstock {
 
-/// What an event of a trace shows. Of one moment, slices come before the arrows bound to them.
+/// The kind of a trace event. At one moment, slices come before the arrows bound to them.
 enum class TraceKind : std::uint8_t {
   compute,      // a slice: an action of a rank
-  send,         // a slice: a transfer, on the rank that sends, if a rank does
-  receive,      // the same on the rank that receives
-  arrow_start,  // in the slice that made a tensor
-  arrow_end,    // in the slice that reads it
-  memory,       // a counter: bytes that a rank holds from then on
-  activations,  // a counter: activations that a rank holds from then on
+  send,         // a slice: a transfer, on the sending rank, if any
+  receive,      // a slice: a transfer, on the receiving rank
+  arrow_start,  // in the slice of the producer
+  arrow_end,    // in the slice of the reader
+  memory,       // a counter: bytes held by a rank from this moment
+  activations,  // a counter: activations held by a rank from this moment
 };
 constexpr std::size_t slice_kinds = 3;
 
@@ -28,35 +28,34 @@ struct TraceEvent {
   Time length{};
   TraceKind kind;
   std::uint32_t rank;
-  std::uint32_t lane = 0;   // of slices and arrows: on which of the rank's threads of its kind
-  TaskId task = no_task;    // of slices and arrows; an arrow's is the transfer
-  std::uint64_t value = 0;  // an arrow's number, a counter's value
+  std::uint32_t lane = 0;   // of slices and arrows: the thread of the rank, by kind
+  TaskId task = no_task;    // of slices and arrows; for an arrow, the transfer
+  std::uint64_t value = 0;  // arrow number or counter value
 };
 
-/// How many threads of each kind of slice a rank has.
+/// The number of threads of a rank, by kind of slice.
 using LaneCounts = std::array<std::uint32_t, slice_kinds>;
 
-/// What a trace shows of a timeline, whatever the format. Slices of one lane never overlap: what
-/// runs at the same time has lanes of its own, the first free one. Each tensor that crosses ranks
-/// has an arrow. Transfers that take no time have only that; U, E and L that take none have
-/// nothing.
+/// The events of a timeline, for any trace format. Slices of one lane never overlap: concurrent
+/// slices take the first free lane. Each tensor that crosses ranks has an arrow. Zero-length
+/// transfers have only the arrow; zero-length U, E and L have nothing.
 ///
-/// Times are whole nanoseconds, each begin and end rounded once. Viewers count in nanoseconds and
-/// would round a begin and a length separately, so that slices that only touch would overlap.
+/// Times are whole nanoseconds, with begin and end rounded once each. Viewers would round begin and
+/// duration separately, so that adjacent slices would overlap.
 ///
-/// Events are made for one stretch of time after the other: all of a large run are never in memory
-/// at once. The plan and the timeline must outlive this.
+/// Events are generated for one time interval after the other, so a large run is never in memory at
+/// once. The plan and the timeline must outlive this.
 class TraceEvents {
  public:
   TraceEvents(const Plan& plan, const Timeline& timeline);
 
   const std::vector<LaneCounts>& lanes() const { return counts_; }  // by rank
-  /// How many there are, or a few more.
+  /// An upper estimate of the number of events.
   std::size_t about_events() const {
     return 2 * (plan_.tasks() + arrows_.size()) + memory_.size() + activations_.size();
   }
-  /// By time; of one moment, slices first, the longer ones before. `stretch_events` is about how
-  /// many are in memory at once.
+  /// Visits events by time; at one moment, slices first, longer ones before shorter ones. About
+  /// `stretch_events` are in memory at once.
   void for_each(const std::function<void(const TraceEvent&)>& show,
                 std::size_t stretch_events = std::size_t{1} << 20) const;
 
@@ -94,7 +93,7 @@ class TraceEvents {
   const Timeline& timeline_;
   std::vector<LaneCounts> counts_;
   std::vector<std::array<std::uint32_t, 2>>
-      lane_;  // by task: where it computes or is sent; is received
+      lane_;  // by task: lane of its computation or send, and of its receive
   std::vector<Arrow> arrows_;
   std::vector<Level> memory_;
   std::vector<Level> activations_;

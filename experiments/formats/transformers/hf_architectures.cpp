@@ -8,8 +8,8 @@
 namespace penstock {
 namespace {
 
-// Shapes as the modelling code of Hugging Face Transformers has them; each row's parameters are
-// held against a published count in the tests.
+// Shapes follow the modelling code of Hugging Face Transformers. Tests compare the parameters of
+// each row with a published count.
 constexpr HfArchitecture table[] = {
     {.name = "deepseek_v2", .class_name = "DeepseekV2ForCausalLM", .latent = true},
     {.name = "deepseek_v3",

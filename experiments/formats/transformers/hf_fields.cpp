@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// A value as an error text shows it.
+/// A value for an error text.
 std::string shown(const json& value) {
   constexpr std::size_t longest = 40;
   if (value.is_structured()) return value.is_array() ? "a list" : "an object";

@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-/// A whole number of a config: its names, the first that is there counting, and its range.
+/// An integer of a config: its alternative names, the first present one counts, and its range.
 struct HfField {
   std::array<std::string_view, 3> names;
   const char* summary;
@@ -17,8 +17,8 @@ struct HfField {
   double least = 1;
 };
 
-/// The fields of a config, those of its text_config where it has one. A field that is null is as
-/// good as absent. All throw InputError with a JSON pointer for a field of a wrong type or size.
+/// The fields of a config, or of its text_config if present. Null counts as absent. All functions
+/// throw InputError with a JSON pointer for a field of wrong type or size.
 class HfFields {
  public:
   /// Keeps references to the document.
@@ -32,17 +32,17 @@ class HfFields {
   std::optional<bool> flag(std::string_view name) const;
   std::optional<std::string> word(std::string_view name) const;
 
-  /// A list of 0 or 1 for each layer; nothing where the field is no list.
+  /// A list with 0 or 1 per layer; nothing if the field is no list.
   std::optional<std::vector<bool>> layer_flags(std::string_view name, double layers) const;
-  /// A list of numbers of layers.
+  /// A list of layer numbers.
   std::optional<std::vector<std::size_t>> layer_list(std::string_view name, double layers) const;
-  /// A list of a word a layer.
+  /// A list with one word per layer.
   std::optional<std::vector<std::string>> layer_words(std::string_view name, double layers) const;
 
   /// The JSON pointer of a field.
   std::string place(std::string_view name) const;
 
-  /// A word of the text_config, else of the config around it.
+  /// A word of the text_config, or else of the enclosing config.
   std::optional<std::string> word_anywhere(std::string_view name) const;
   std::optional<bool> flag_anywhere(std::string_view name) const;
   /// The first word of a list.

@@ -27,8 +27,9 @@ class Builder {
     return {.name = fmt::format("block {}", layer), .parts = block_parts(layer)};
   }
 
-  /// Norms of the hidden vector and of the next token's embedding, their projection to one vector,
-  /// a block like the last, and logits by the model's own head.
+  /// A block of multi-token prediction: norms of the hidden vector and of the next token's
+  /// embedding, their projection to one vector, a block like the last, and logits by the model's
+  /// own head.
   BlockSpec further(std::size_t number) const {
     BlockSpec block{.name = fmt::format("further {}", number), .parts = {}, .cut_evenly = false};
     block.predicts_further = true;
@@ -55,7 +56,7 @@ class Builder {
     return layer;
   }
 
-  /// A number of 0 is left out where it means that there is none.
+  /// 0 means that the feature is absent, so it is not stored.
   static void put_unless_0(LayerSpec& layer, const char* name, double value) {
     if (value != 0) layer.numbers[name] = value;
   }
@@ -115,7 +116,7 @@ class Builder {
     return moe;
   }
 
-  /// From 2h to h numbers. An MLP of width h has the same 2h² parameters and does the same work.
+  /// Projects 2h to h numbers. An MLP of width h has the same 2h² parameters and the same work.
   LayerSpec projection() const {
     return part("mlp", {{"hidden", shape_.hidden},
                         {"intermediate", shape_.hidden},

@@ -8,26 +8,26 @@
 
 namespace penstock {
 
-/// Several feed-forward networks in the place of one, of which each token meets some.
+/// A mixture of experts in place of the MLP.
 struct ExpertShape {
   double experts = 0;
-  double chosen = 0;  // by each token
+  double chosen = 0;  // per token
   double intermediate = 0;
-  double shared_intermediate = 0;  // of those that every token meets; 0: there are none
+  double shared_intermediate = 0;  // of the shared experts; 0: none
   bool shared_gate = false;
   double capacity_factor = 0;  // 0: no token is dropped
 };
 
-/// Attention whose queries, keys and values come out of narrow latent vectors.
+/// Multi-head latent attention: queries, keys and values from low-rank vectors.
 struct LatentShape {
-  double q_lora_rank = 0;  // 0: queries come from the whole vector
+  double q_lora_rank = 0;  // 0: queries come from the full vector
   double kv_lora_rank = 0;
   double nope = 0;
   double rope = 0;
   double value = 0;
 };
 
-/// What sets one decoder of transformer blocks apart from another. Formats fill it in.
+/// The shape of a transformer decoder. Formats fill it in.
 struct TransformerShape {
   double layers = 0;
   double hidden = 0;
@@ -39,8 +39,8 @@ struct TransformerShape {
   double learned_positions = 0;  // 0: positions have no parameters
   double further = 0;            // layers of multi-token prediction
 
-  bool layer_norm = false;   // with biases, in the place of RMSNorm
-  bool norms_after = false;  // attention and MLP have a norm behind them too
+  bool layer_norm = false;   // with biases, instead of RMSNorm
+  bool norms_after = false;  // attention and MLP also have a norm after them
   bool final_norm = true;
   bool gated = true;  // the MLP
   bool qkv_bias = false;
@@ -49,19 +49,19 @@ struct TransformerShape {
   bool qk_norm = false;
   bool tied = false;  // embedding and head share their parameters
   bool flash = true;
-  double attention_dropout = 0;  // share of scores
-  double hidden_dropout = 0;     // share of what attention, MLP and embedding put out
+  double attention_dropout = 0;  // of scores, as a fraction
+  double hidden_dropout = 0;     // of the outputs of attention, MLP and embedding, as a fraction
 
   std::optional<LatentShape> latent;
   std::optional<ExpertShape> experts;
-  std::vector<bool> has_experts;  // by layer; empty: as `experts` is there
-  std::vector<double> window;     // of attention, by layer, 0: none; empty: none anywhere
+  std::vector<bool> has_experts;  // by layer; empty: all layers if `experts` is set, else none
+  std::vector<double> window;     // of attention, by layer; 0: none; empty: none anywhere
 };
 
-/// Sizes beyond which a number is taken for a mistake, so that nothing large is built from it.
+/// Larger numbers are taken for a mistake, and nothing is built from them.
 struct TransformerLimits {
   static constexpr double layers = 10'000;
-  static constexpr double width = 1e7;  // of anything that a token has
+  static constexpr double width = 1e7;  // of any vector of a token
   static constexpr double heads = 65'536;
   static constexpr double vocab = 1e9;
   static constexpr double positions = 1e9;
