@@ -45,7 +45,7 @@ std::vector<Pass> kinds_of(const std::vector<const PipelineRun*>& runs) {
   return kinds;
 }
 
-/// 1, and the duration of the action alone at the position of its kind.
+/// 1, and the isolated duration of the action at the position of its kind.
 std::vector<double> terms_of(const std::vector<Pass>& kinds, Pass kind, double alone_ns) {
   std::vector<double> terms(kinds.size() + 1);
   terms[0] = 1;

@@ -8,14 +8,14 @@
 
 namespace penstock {
 
-/// Durations of actions in a run, from their durations alone: a cost per action, and a factor for
-/// each kind with training data.
+/// Durations of actions in a run, from their isolated durations: a cost per action, and a factor
+/// for each kind with training data.
 struct InSitu {
   std::vector<Pass> kinds;  // kinds with a factor; term i + 1 of the model
   TermModel model;          // "an action", "F", "B" …
 
   /// Nanoseconds of an action in a run. A kind without a factor uses the nearest one: I and W that
-  /// of B, R that of F. Other kinds: the duration alone plus the cost.
+  /// of B, R that of F. Other kinds: the isolated duration plus the cost.
   double at(Pass kind, double alone_ns, std::optional<std::size_t> draw = {}) const;
 };
 

@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-/// `repeats` durations of a kernel, or of a pass of a layer, alone, in nanoseconds; nothing if no
+/// `repeats` isolated durations of a kernel or of a pass of a layer, in nanoseconds; nothing if no
 /// kernel here runs it. Each sample follows a warm-up run, as in a sweep.
 std::optional<std::vector<double>> sample_kernel(const KernelPoint& point, std::uint32_t repeats);
 

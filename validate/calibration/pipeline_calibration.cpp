@@ -17,7 +17,7 @@ constexpr double makespan_interval_share = 0.9;
 
 Time simulated(const PricedPlan& priced) { return makespan(priced.plan, relax(priced)); }
 
-/// Durations alone, and free links.
+/// Isolated durations, and free links.
 PricedPlan plain(const Pipeline& pipeline) {
   PricedPlan priced = pipeline.job.priced;
   auto& [plan, costs, conditions] = priced;

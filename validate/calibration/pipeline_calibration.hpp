@@ -22,7 +22,7 @@ struct PipelinePrediction {
   RunErrors errors;      // of the simulation with calibrated durations; `profile` is its error
   Interval interval_us;  // 90 % of the draws
   Time formula{};        // (m - 1) times the busiest rank's microbatch, plus one of every rank
-  Time plain{};          // simulated with durations alone, on free links
+  Time plain{};          // simulated with isolated durations, on free links
   double error() const { return to_us(errors.simulated) / to_us(errors.measured) - 1; }
 };
 

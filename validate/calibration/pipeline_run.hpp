@@ -20,7 +20,7 @@ enum class PipelinePart : std::uint8_t {
 };
 std::string_view name(PipelinePart part);
 
-/// A pipeline to run for real, with the durations of its actions alone.
+/// A pipeline to run for real, with the isolated durations of its actions.
 struct Pipeline {
   std::string name;     // "1f1b p2 m8 60us even"
   std::string family;   // of pipelines: "even"
