@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-/// The blocks of a page behind its title and the line under it.
+/// The blocks of a page after its title and summary.
 std::string_view body_of(const Page& page) {
   const std::size_t end = page.text.find("\n\n");
   return end == std::string_view::npos ? std::string_view() : page.text.substr(end + 2);
@@ -55,7 +55,7 @@ std::string topic_text(const std::string& topic) {
   throw UsageError(unknown_text(fmt::format("topic \"{}\"", topic), topic, topics()));
 }
 
-/// Every man page of the program, into a folder.
+/// Writes every man page of the program into a folder.
 void write_man_pages(const std::string& folder) {
   std::string index = man_page(CommandHelp{.name = "penstock",
                                            .summary = "simulate pipeline-parallel training",

@@ -18,11 +18,11 @@ class Option;
 
 namespace penstock {
 
-/// The values that completion offers for the beginning typed so far.
+/// The values that completion offers for what is typed so far.
 using Suggest = std::function<std::vector<std::string>(std::string_view typed)>;
 
-/// The arguments of one subcommand: each call ties a name to the variable that receives it, which
-/// must outlive the parse. Names read "--json" or "-o,--output".
+/// The arguments of one subcommand. Each call binds a name to the variable that receives its value;
+/// the variable must outlive the parse. Names have the form "--json" or "-o,--output".
 class CommandLine {
  public:
   explicit CommandLine(CLI::App& app);
@@ -31,7 +31,7 @@ class CommandLine {
   /// One or more.
   void required(const std::string& name, std::vector<std::string>& values, const std::string& help);
   void optional(const std::string& name, std::string& value, const std::string& help);
-  /// None or more.
+  /// Zero or more.
   void optional(const std::string& name, std::vector<std::string>& values, const std::string& help);
   void option(const std::string& name, std::string& value, const std::string& help,
               const std::string& placeholder);
@@ -40,31 +40,32 @@ class CommandLine {
   /// May be given several times.
   void option(const std::string& name, std::vector<std::string>& values, const std::string& help,
               const std::string& placeholder);
-  /// One of a few words.
+  /// One of these words.
   void choice(const std::string& name, std::string& value, const std::vector<std::string>& words,
               const std::string& help);
   void required_choice(const std::string& name, std::string& value,
                        const std::vector<std::string>& words, const std::string& help);
   void flag(const std::string& name, bool& value, const std::string& help);
 
-  /// Options declared after this are listed under this heading.
+  /// Options declared after this call are listed under this heading.
   void group(const std::string& heading);
-  /// Values of an option or positional that shell completion offers; others are accepted as well.
+  /// Values that shell completion offers for an option or positional; other values are accepted
+  /// too.
   void suggest(const std::string& name, Suggest words);
 
-  /// The arguments of one of its own subcommands; one of those must then be given.
+  /// The arguments of a nested subcommand. If a command has any, one must be given.
   CommandLine subcommand(const std::string& name, const std::string& summary,
                          const std::string& example);
-  /// Whether this is the subcommand that was given.
+  /// Whether this subcommand was given.
   bool is_given() const;
 
-  /// What help and completion know of the command. `path` is the command line up to its name.
+  /// The command for help and completion. `path` is the command line up to its name.
   CommandHelp help(const std::string& path) const;
-  /// Makes --help print that.
+  /// Makes --help print `help(path)`.
   void answer_help(const std::string& path);
 
  private:
-  /// What is known of the values of arguments, by their names.
+  /// Known values of arguments, by argument name.
   struct Values {
     std::map<std::string, std::vector<std::string>> words;
     std::map<std::string, Suggest> suggest;
@@ -74,7 +75,7 @@ class CommandLine {
   ArgumentInfo argument(const CLI::Option& option) const;
 
   CLI::App& app_;
-  // Shared by copies of this, which stand for the same command.
+  // Shared by copies, which represent the same command.
   std::shared_ptr<Values> values_;
   std::shared_ptr<std::vector<CommandLine>> subcommands_;
 };

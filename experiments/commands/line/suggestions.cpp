@@ -35,7 +35,7 @@ std::vector<std::string> codecs(std::string_view) {
 
 using Values = std::vector<std::string> (*)(std::string_view typed);
 
-/// Keys whose values are names of things that are registered.
+/// Keys whose values are names of registered entries.
 const std::map<std::string, Values, std::less<>>& values_by_pointer() {
   static const std::map<std::string, Values, std::less<>> values{
       {"/schedule/name", suggested_schedules},
@@ -48,14 +48,14 @@ const std::map<std::string, Values, std::less<>>& values_by_pointer() {
   return values;
 }
 
-/// The schema that a "$ref" stands for, or the schema itself.
+/// The schema referenced by "$ref", or the schema itself.
 const json& resolved(const json& schema, const json& root) {
   const auto reference = schema.find("$ref");
   if (reference == schema.end()) return schema;
   return root.at(json::json_pointer(reference->get<std::string>().substr(1)));
 }
 
-/// Adds the pointer of every key below a schema, with its schema. Lists have no keys.
+/// Adds the pointer of every key below a schema, with its schema. Skips lists.
 void add_keys(const json& schema, const json& root, const std::string& pointer,
               std::map<std::string, json>& keys) {
   const auto properties = schema.find("properties");
@@ -79,7 +79,7 @@ std::string value_text(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-/// What a key can be set to, where that is known.
+/// The known values of a key.
 std::vector<std::string> values_of(const std::string& pointer, const json& schema) {
   const auto named = values_by_pointer().find(pointer);
   if (named != values_by_pointer().end()) return named->second("");
