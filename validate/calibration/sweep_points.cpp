@@ -69,7 +69,7 @@ void add_products(std::uint64_t seed, PointList& list) {
   }
 }
 
-/// Layers of pipelines, with one more number besides their width.
+/// Layers of pipelines, with their width and one more number.
 void add_layers(std::uint64_t seed, const std::string& kind, const std::string& other,
                 PointList& list) {
   constexpr std::uint32_t inside = 14, beyond = 4;
