@@ -1,6 +1,6 @@
 # cmake -DSOURCES="a;b" -DFLAGS=… -DOUTPUT=build_hash.cpp -P BuildHash.cmake: writes the function of
-# validate/store/build_hash.hpp. Files count by their names without folder, and their content. The output
-# is left alone where it says so already, so that nothing is built anew for it.
+# validate/store/build_hash.hpp. The hash covers file names without folder, and file contents. An
+# unchanged output is not rewritten, so that nothing is rebuilt for it.
 set(all "")
 foreach(source ${SOURCES})
   get_filename_component(name ${source} NAME)
@@ -8,7 +8,7 @@ foreach(source ${SOURCES})
   list(APPEND all "${name} ${hash}")
 endforeach()
 list(SORT all)
-# Warnings change nothing of what runs.
+# Warning flags do not affect the kernels.
 string(REGEX REPLACE "(^|[ ;])-W[^ ;]*" "" flags "${FLAGS}")
 string(SHA256 hash "${all};${flags}")
 set(text "#include \"validate/store/build_hash.hpp\"

@@ -1,5 +1,5 @@
-# The GPU backends, where nvcc is. Sets PENSTOCK_WHY_NO_CUDA: empty, or why they are left out.
-# PENSTOCK_CUDA: AUTO builds them where that is possible, ON fails where it is not.
+# Builds the GPU backends if nvcc is installed. Sets PENSTOCK_WHY_NO_CUDA: empty, or why they are
+# left out. PENSTOCK_CUDA: AUTO builds them if possible; ON fails if they cannot be built.
 
 set(PENSTOCK_CUDA AUTO CACHE STRING "Build the GPU backends: AUTO, ON or OFF")
 set_property(CACHE PENSTOCK_CUDA PROPERTY STRINGS AUTO ON OFF)
@@ -16,7 +16,8 @@ if(PENSTOCK_CUDA STREQUAL AUTO OR PENSTOCK_CUDA)
       set(CMAKE_CUDA_COMPILER_LAUNCHER ${ccache_program})
     endif()
     enable_language(CUDA)
-    # The first with streams of green contexts, and with driver functions asked for by version.
+    # The first version with streams of green contexts, and with driver functions requested by
+    # version.
     if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.5)
       set(PENSTOCK_WHY_NO_CUDA
           "nvcc is of CUDA ${CMAKE_CUDA_COMPILER_VERSION}, 12.5 or newer is needed")

@@ -1,5 +1,5 @@
-# penstock_header_test(FOLDER): the headers of FOLDER compile in one unit, each included twice, with what
-# penstock_FOLDER includes. That each includes what it names is a test, tests/includes_test.cpp.
+# penstock_header_test(FOLDER): the headers of FOLDER compile in one unit, each included twice, with
+# the includes of penstock_FOLDER. tests/includes_test.cpp checks that each includes what it names.
 function(penstock_header_test folder)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
        ${CMAKE_SOURCE_DIR}/${folder}/*.hpp)

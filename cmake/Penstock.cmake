@@ -1,10 +1,11 @@
-# Helpers of this build. Each folder is one library; registries are written from the files of a folder.
+# Helpers of this build. Each folder is one library; registries are generated from the files of a
+# folder.
 
-# penstock_library(NAME [HEADERS KIND] [EXCEPT FOLDER…] [FAST ROOM…]): a static library of every .cpp
-# of this folder and its rooms, as penstock::NAME. FAST names the rooms where time is spent: they get
-# the full optimisation of the build type, the others PENSTOCK_QUICK_FLAGS, which compile in less time,
-# and the precompiled headers of penstock_common_KIND (quick, or quick_json). EXCEPT names rooms that
-# belong to other targets.
+# penstock_library(NAME [HEADERS KIND] [EXCEPT FOLDER…] [FAST ROOM…]): a static library of every
+# .cpp of this folder and its rooms, as penstock::NAME. FAST names the rooms where run time matters:
+# they get the full optimisation of the build type. The others get PENSTOCK_QUICK_FLAGS, which
+# compile faster, and the precompiled headers of penstock_common_KIND (quick, or quick_json). EXCEPT
+# names rooms of other targets.
 function(penstock_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADERS" "EXCEPT;FAST")
   if(NOT arg_HEADERS)
@@ -25,7 +26,7 @@ function(penstock_library name)
   endforeach()
   penstock_rooms(${fast} ${quick})
 
-  # A library needs a source of its own.
+  # A library needs at least one source.
   file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp CONTENT "")
   add_library(penstock_${name} STATIC ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp ${fast})
   add_library(penstock::${name} ALIAS penstock_${name})
@@ -41,8 +42,8 @@ function(penstock_library name)
   endif()
 endfunction()
 
-# penstock_compile_as(TARGET OTHER): TARGET sees the headers and definitions of OTHER and is compiled
-# with the quick flags.
+# penstock_compile_as(TARGET OTHER): TARGET gets the headers and definitions of OTHER and the quick
+# flags.
 function(penstock_compile_as target other)
   target_link_libraries(${target} PRIVATE $<TARGET_PROPERTY:${other},LINK_LIBRARIES>)
   target_include_directories(${target} PRIVATE $<TARGET_PROPERTY:${other},INCLUDE_DIRECTORIES>)
@@ -50,7 +51,7 @@ function(penstock_compile_as target other)
   target_compile_options(${target} PRIVATE ${PENSTOCK_QUICK_FLAGS})
 endfunction()
 
-# penstock_rooms(SOURCE…): each room is compiled as one unit where PENSTOCK_UNITY is on.
+# penstock_rooms(SOURCE…): with PENSTOCK_UNITY, each room is compiled as one unit.
 function(penstock_rooms)
   foreach(source ${ARGN})
     get_filename_component(room ${source} DIRECTORY)
@@ -59,15 +60,15 @@ function(penstock_rooms)
   endforeach()
 endfunction()
 
-# penstock_compile_by_room(TARGET HEADERS): its sources are compiled as penstock_rooms() grouped them,
+# penstock_compile_by_room(TARGET HEADERS): compiles the sources in the groups of penstock_rooms(),
 # with the precompiled headers of the target HEADERS, which has the same flags.
 function(penstock_compile_by_room target headers)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${PENSTOCK_UNITY} UNITY_BUILD_MODE GROUP)
   target_precompile_headers(${target} REUSE_FROM ${headers})
 endfunction()
 
-# penstock_precompiled(TARGET [HEADER…]): a target that only compiles headers once, for others: those
-# that most files read, and HEADER. Flags are set on it as on any other target.
+# penstock_precompiled(TARGET [HEADER…]): a target that only precompiles headers for others: the
+# most common ones, and HEADER. Its flags are set as on any other target.
 function(penstock_precompiled target)
   set(source ${CMAKE_BINARY_DIR}/precompiled/${target}.cpp)
   file(CONFIGURE OUTPUT ${source} CONTENT "")
@@ -76,11 +77,11 @@ function(penstock_precompiled target)
   target_precompile_headers(${target} PRIVATE ${PENSTOCK_COMMON_HEADERS} ${ARGN})
 endfunction()
 
-# penstock_registry(TARGET TYPE FUNCTION HEADER FOLDER): writes the table of the entries of FOLDER for
-# TARGET. Every .cpp directly in FOLDER is an entry, but for registry.cpp: FILE.cpp must define
-# `constinit extern const TYPE FILE_entry`. HEADER declares TYPE and
-# `std::span<const TYPE* const> FUNCTION()`, which returns the table sorted by name. A file without its
-# entry does not link. What several entries use is in rooms below FOLDER.
+# penstock_registry(TARGET TYPE FUNCTION HEADER FOLDER): generates the table of the entries of
+# FOLDER for TARGET. Every .cpp directly in FOLDER except registry.cpp is an entry: FILE.cpp must
+# define `constinit extern const TYPE FILE_entry`. HEADER declares TYPE and `std::span<const TYPE*
+# const> FUNCTION()`, which returns the table sorted by name. A file without its entry does not
+# link. Code shared by entries is in rooms below FOLDER.
 function(penstock_registry target type function header folder)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
   set(declarations "")
@@ -90,14 +91,14 @@ function(penstock_registry target type function header folder)
     if(stem STREQUAL "registry")
       continue()
     endif()
-    # Two entries of one name would link, and one table would read the other's.
+    # Two entries of the same name would link, and one table would contain the other's entry.
     get_property(taken GLOBAL PROPERTY penstock_entries)
     if(stem IN_LIST taken)
       message(FATAL_ERROR "${folder}/${stem}.cpp: another registry has a ${stem}_entry already; "
                           "give the file another name")
     endif()
     set_property(GLOBAL APPEND PROPERTY penstock_entries ${stem})
-    # Every entry calls its functions as it likes.
+    # Entries may use the same names for local functions, so they are not compiled as one unit.
     set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     string(APPEND declarations "extern const ${type} ${stem}_entry;\n")
     string(APPEND pointers "      &${stem}_entry,\n")
@@ -131,7 +132,7 @@ std::span<const @type@* const> @function@() {
   target_sources(${target} PRIVATE ${table})
 endfunction()
 
-# penstock_part(NAME TARGET WHY_NOT): says whether a part of Penstock is built.
+# penstock_part(NAME TARGET WHY_NOT): reports whether a part of Penstock is built.
 function(penstock_part name target why_not)
   if(TARGET ${target})
     message(STATUS "${name}: built")

@@ -1,8 +1,8 @@
-# Compiler settings that every target shares, and the tools that speed a build up when they are there.
+# Compiler settings of every target, and tools that speed up the build if they are installed.
 
 find_program(ccache_program ccache)
 if(ccache_program)
-  # Nothing here prints the time of its compilation, and precompiled headers need this said.
+  # No source uses its compilation time; ccache requires both settings for precompiled headers.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
                                   CCACHE_SLOPPINESS=pch_defines,time_macros ${ccache_program})
 endif()
@@ -10,25 +10,25 @@ find_program(mold_program mold)
 
 add_library(penstock_settings INTERFACE)
 target_include_directories(penstock_settings INTERFACE ${CMAKE_SOURCE_DIR})
-# A designated initialiser leaves the rest at its default on purpose.
+# A designated initialiser omits fields on purpose.
 target_compile_options(penstock_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
                                                    -Wno-missing-field-initializers)
-# a * b + c is rounded twice everywhere, also where a machine could do it at once: equal inputs give
-# equal bytes on every machine.
+# a * b + c is always rounded twice, even with a fused instruction: equal inputs give equal bytes on
+# every machine.
 target_compile_options(penstock_settings INTERFACE -ffp-contract=off)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # g++ 12 sees overlap in "text" + std::string where there is none.
+  # g++ 12 falsely warns about overlap in "text" + std::string.
   target_compile_options(penstock_settings INTERFACE -Wno-restrict)
 endif()
-# Where no time is spent: reading, reports, commands, tests.
+# For code whose run time does not matter: reading, reports, commands, tests.
 set(PENSTOCK_QUICK_FLAGS $<$<CONFIG:Release>:-Og>)
-# What most files read, compiled once a set of flags. No file may count on it: the presets for
-# developers build without.
+# The most common headers, precompiled once per set of flags. No file may rely on this: the
+# developer presets build without it.
 set(PENSTOCK_COMMON_HEADERS <algorithm> <functional> <map> <memory> <optional> <set> <span> <string>
                             <string_view> <vector> <fmt/format.h>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  # ccache needs the first for precompiled headers. The others let the compiler use a gigabyte before it
-  # looks for what to free, which takes a fifth of the time of a large unit.
+  # ccache needs the first flag for precompiled headers. The others let the compiler use 1 GB before
+  # garbage collection, which otherwise takes a fifth of the time of a large unit.
   target_compile_options(penstock_settings INTERFACE -fpch-preprocess
                                                      --param=ggc-min-heapsize=1000000
                                                      --param=ggc-min-expand=400)

@@ -1,5 +1,5 @@
-/// One change after the other in a finished run of the shared 1F1B case, against a full run of it:
-/// `times_quicker` says how many full passes of `relax` one change takes the time of.
+/// One change at a time in a finished run of the shared 1F1B case, compared with a full run:
+/// `times_quicker` is the time of a full pass of `relax` over the time of one change.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ Rerun finished_run(std::uint32_t ranks, std::uint32_t microbatches) {
   return {std::move(all), std::move(timeline)};
 }
 
-/// Seconds that a full pass takes, the best of a few.
+/// Seconds of a full pass, the best of a few.
 double full_pass_s(const Rerun& rerun) {
   Timeline timeline;
   double best = 1e9;
@@ -47,7 +47,7 @@ Action action_at(const Rerun& rerun, std::uint32_t rank, std::uint32_t place) {
   return {work.pass, work.stage, rerun.plan().microbatch[task]};
 }
 
-/// Makes `change(rerun, odd)` again and again, with `odd` in turns.
+/// Calls `change(rerun, odd)` repeatedly, with `odd` alternating.
 template <class Change>
 void measure(benchmark::State& state, Change change) {
   Rerun rerun = finished_run(static_cast<std::uint32_t>(state.range(0)),
@@ -70,7 +70,7 @@ void measure(benchmark::State& state, Change change) {
 
 Time ms(std::int64_t milliseconds) { return {milliseconds * 1'000'000'000}; }
 
-/// The last action but ten of the middle rank.
+/// The tenth action of the middle rank before its last one.
 void task_near_the_end(benchmark::State& state) {
   const auto middle = static_cast<std::uint32_t>(state.range(0) / 2);
   const auto place = 2 * static_cast<std::uint32_t>(state.range(1)) - 11;
@@ -81,7 +81,7 @@ void task_near_the_end(benchmark::State& state) {
   });
 }
 
-/// All F's of the middle stage, longer: everything behind them moves.
+/// All F's of the middle stage get longer: everything after them moves.
 void class_of_the_middle(benchmark::State& state) {
   const auto middle = static_cast<std::uint32_t>(state.range(0) / 2);
   std::uint32_t work = UINT32_MAX;
@@ -91,7 +91,7 @@ void class_of_the_middle(benchmark::State& state) {
   });
 }
 
-/// Two neighbours of the middle rank, `before_end` actions before its end.
+/// Two neighbouring actions of the middle rank, `before_end` actions before its end.
 template <std::uint32_t before_end>
 void swap_of_neighbours(benchmark::State& state) {
   const auto middle = static_cast<std::uint32_t>(state.range(0) / 2);

@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-/// What is measured again and again.
+/// The case of all benchmarks.
 struct Case {
   Placement placement;
   Schedule schedule;

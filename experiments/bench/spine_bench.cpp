@@ -42,7 +42,7 @@ void pricing(benchmark::State& state) {
   count_ops(state, plan.tasks());
 }
 
-/// As in a sweep: one plan, one timeline whose memory is used again.
+/// As in a sweep: one plan, and one timeline whose memory is reused.
 void relaxing(benchmark::State& state) {
   const Case of = case_of(state);
   const PricedPlan all = priced(of);
@@ -55,7 +55,7 @@ void relaxing(benchmark::State& state) {
   state.counters["makespan_s"] = to_us(makespan(all.plan, timeline)) * 1e-6;
 }
 
-/// The same with the engine chosen on every call.
+/// The same, with the engine chosen in every call.
 void simulating(benchmark::State& state) {
   const PricedPlan all = priced(case_of(state));
   Timeline timeline;
@@ -83,7 +83,7 @@ void running_events(benchmark::State& state) {
   state.counters["makespan_s"] = to_us(makespan(all.plan, timeline)) * 1e-6;
 }
 
-/// The same with every start and end as an event of its own.
+/// The same, with every start and end as a separate event.
 void running_stepwise(benchmark::State& state) {
   const Case of = case_of(state);
   PricedPlan all = priced(of);
@@ -97,8 +97,8 @@ void running_stepwise(benchmark::State& state) {
   count_ops(state, all.plan.tasks());
 }
 
-/// All transfers go over one link of 25e9 bytes/s, which is far too little for them, so that most
-/// pairs of ranks share it at any time. An event is the start or end of a transfer.
+/// All transfers share one link of 25e9 bytes/s. It is far too slow, so most pairs of ranks share
+/// it at any time. An event is the start or end of a transfer.
 void sharing_one_link(benchmark::State& state) {
   const Case of = case_of(state);
   PricedPlan all = priced(of);
@@ -125,7 +125,7 @@ void summarizing(benchmark::State& state) {
   count_ops(state, all.plan.tasks());
 }
 
-/// Lowering, pricing and relaxing from nothing, and the most that the heap grows by meanwhile.
+/// Lowering, pricing and relaxing from scratch, and the peak growth of the heap.
 void all_three(benchmark::State& state) {
   const Case of = case_of(state);
   std::uint64_t ops = 0;

@@ -15,13 +15,13 @@
 namespace penstock {
 namespace {
 
-constexpr double kernel_share = 0.4;  // of the budget; pipelines have the rest
+constexpr double kernel_share = 0.4;  // of the budget; the rest is for pipelines
 constexpr std::uint32_t least_clean = 5;
 constexpr std::uint32_t most_iterations = 20;
 constexpr std::size_t least_trained = 5;
 
-/// The most ranks of a small pipeline that the backend runs here. Throws std::runtime_error where
-/// it runs none.
+/// The most ranks of a small pipeline that the backend can run on this machine. Throws
+/// std::runtime_error if it can run none.
 std::uint32_t most_ranks(const BackendEntry& backend) {
   std::optional<Obstacle> obstacle;
   for (const std::uint32_t ranks : {8U, 6U, 4U, 3U, 2U}) {
@@ -31,13 +31,13 @@ std::uint32_t most_ranks(const BackendEntry& backend) {
   throw std::runtime_error(fmt::format("{}: {}", backend.name, obstacle->text));
 }
 
-/// Runs pipelines one after the other while there is time.
+/// Runs pipelines one after the other until the time is up.
 class PipelineRuns {
  public:
   PipelineRuns(const BackendEntry& backend, double budget_s)
       : backend_(backend), end_ns_(steady_ns() + static_cast<std::int64_t>(budget_s * 1e9)) {}
 
-  /// `left` of them are still to come, this one included.
+  /// `left`: pipelines still to run, including this one.
   void run(Pipeline pipeline, std::size_t left) {
     if (const auto obstacle = backend_.obstacle(pipeline.job.priced.plan)) {
       left_out.push_back({pipeline.name, obstacle->text});
@@ -56,7 +56,7 @@ class PipelineRuns {
   std::map<std::string, std::string> environment;
 
  private:
-  /// What went wrong, if anything did.
+  /// Why it failed; nothing on success.
   std::optional<std::string> measure_within(const Pipeline& pipeline, std::size_t left,
                                             Measurement& measured) {
     const auto backend = backend_.make(pipeline.job);
@@ -68,7 +68,8 @@ class PipelineRuns {
     return fmt::format("{} clean iterations of {}", measured.iterations.size(), measured.tried);
   }
 
-  /// As many iterations as its share of the time that is left allows, a core doing all the work.
+  /// As many iterations as fit into its share of the remaining time, with one core doing all the
+  /// work.
   MeasuringPlan plan_for(const Job& job, std::size_t left) const {
     double work_ns = 0;
     for (TaskId task = 0; task < job.priced.plan.tasks(); ++task) {
@@ -94,7 +95,7 @@ PipelineRuns run_pipelines(const BackendEntry& backend, const std::vector<Pipeli
   PipelineRuns runs(backend, budget_s);
   const auto count = static_cast<std::uint32_t>(cases.size());
   std::size_t left = count;
-  // In a random order: what drifts must not look like a difference of schedules.
+  // In random order, so that drift does not look like a difference between schedules.
   for (const std::uint32_t i : shuffled(request.bootstrap.seed, "runs", 0, count)) {
     if (auto pipeline = pipeline_of(cases[i], so_far.kernels)) runs.run(std::move(*pipeline), left);
     const bool is_known = so_far.environment.empty() && !runs.environment.empty();
@@ -116,7 +117,7 @@ double median_retest(const std::vector<PipelinePrediction>& predictions) {
   return median(std::move(all));
 }
 
-/// Why errors are those of the machine rather than of the model.
+/// Why the errors come from the machine rather than the model.
 std::optional<std::string> noise_of(const Calibration& calibration) {
   constexpr double steady_retest = 0.05;
   if (calibration.canary.deviation > steady_deviation) {

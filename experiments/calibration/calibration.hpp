@@ -17,7 +17,7 @@
 
 namespace penstock {
 
-/// How a calibration is to be made.
+/// Options of a calibration.
 struct CalibrationRequest {
   double budget_s = 20;
   std::vector<KernelPoint> layers = {};  // measured in addition
@@ -30,13 +30,13 @@ struct LeftOut {
   std::string why;
 };
 
-/// Durations of kernels on this machine, the additional time of actions in a run, and the errors of
+/// Durations of kernels on this machine, additional time of actions in a run, and errors of
 /// predictions from both.
 struct Calibration {
   std::string backend;
   CalibrationRequest request;
   std::map<std::string, std::string> environment;
-  std::uint64_t kernel_split = 0;  // hashes of what was trained on and what was held out
+  std::uint64_t kernel_split = 0;  // hashes of the split into training and held out
   std::uint64_t pipeline_split = 0;
 
   Sweep swept;
@@ -45,21 +45,21 @@ struct Calibration {
   PipelineCalibration pipelines;
   std::vector<LeftOut> left_out;
   SampleSpread canary;               // of a fixed piece of work, throughout the sweep
-  SampleSpread clock;                // of the readings of a clock around an action, nanoseconds
-  double retest = 0;                 // median error of repeated runs against each other
+  SampleSpread clock;                // of clock readings around an action, in nanoseconds
+  double retest = 0;                 // median error between repeated runs
   std::optional<std::string> noise;  // why the errors are inconclusive
 };
 
-/// Called while a calibration goes on. Each may be empty.
+/// Callbacks during a calibration. Each may be empty.
 struct CalibrationWatch {
   OnProgress on_progress = {};
-  /// Once kernels and layers are measured and the environment is known, before most pipelines run:
-  /// what is kept here survives an interrupt.
+  /// Called once kernels and layers are measured and the environment is known, before most
+  /// pipelines run. Rows stored here survive an interrupt.
   std::function<void(const Calibration& so_far)> on_kernels = {};
 };
 
-/// Measures kernels, then pipelines on a backend, and fits. Throws std::runtime_error where the
-/// backend runs none of the pipelines on this machine.
+/// Measures kernels, then pipelines on a backend, and fits. Throws std::runtime_error if the
+/// backend can run none of the pipelines on this machine.
 Calibration calibrate(const BackendEntry& backend, const CalibrationRequest& request,
                       const CalibrationWatch& watch = {});
 

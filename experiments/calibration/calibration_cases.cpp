@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 7> other_schedules{
     "gpipe", "eager-1f1b", "interleaved-1f1b", "looped-bfs", "zb-h1", "zb-h2", "zb-v"};
 constexpr std::size_t trained_and_interpolated = 18;
 
-/// Every combination of a grid. Families go round, so that each meets all sizes.
+/// All combinations of a grid. Families alternate, so that each occurs with all sizes.
 std::vector<PipelineSetting> grid(std::uint32_t most_ranks, bool runs_layers) {
   std::vector<PipelineSetting> all;
   for (const std::uint32_t ranks : {2U, 3U, 4U}) {
@@ -35,7 +35,7 @@ std::vector<PipelineSetting> grid(std::uint32_t most_ranks, bool runs_layers) {
   return all;
 }
 
-/// Beyond the grid in one of its sizes each.
+/// Each exceeds the grid in one size.
 std::vector<PipelineSetting> beyond(std::uint32_t most_ranks, bool runs_layers) {
   std::vector<PipelineSetting> all{
       {"even", 6, 12, 30},   {"uneven", 8, 8, 30},  {"linked", 2, 32, 30},
@@ -73,7 +73,7 @@ std::vector<PipelineCase> pipeline_cases(std::uint64_t seed, std::uint32_t most_
     cases.push_back({setting, "1f1b", PipelinePart::extrapolation});
   }
   for (const std::string_view family : transferred_families) {
-    // The first of a shuffled order.
+    // The first in a shuffled order.
     const auto one = std::find_if(training.begin(), training.end(), [&](const PipelineCase& each) {
       return each.setting.family == family;
     });

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-/// What JSON has no number for is null.
+/// NaN and infinity become null.
 ordered_json number(double value) {
   return std::isfinite(value) ? ordered_json(value) : ordered_json();
 }

@@ -7,10 +7,9 @@
 
 namespace penstock {
 
-/// The passes of a scenario's layers as they run in a cell: each once, however often it is in the
-/// model. Rows of them are what hardware "measured" needs to price the scenario. Throws UsageError
-/// for layers that are known by their times, that a group of devices shares, or that no kernel here
-/// runs.
+/// The passes of a scenario's layers as they run in a cell, each once. Hardware "measured" needs
+/// rows of them to price the scenario. Throws UsageError for layers with given times, layers shared
+/// by several devices, and layers that no kernel here runs.
 std::vector<KernelPoint> layer_points(const Scenario& scenario);
 
 }  // namespace penstock

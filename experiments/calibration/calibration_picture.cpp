@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-/// A place in a document, with its pointer for errors.
+/// A value in a document, with its pointer for errors.
 class Place {
  public:
   Place(const ordered_json& value, std::string pointer)
@@ -41,7 +41,7 @@ class Place {
     return value_.get<std::string>();
   }
 
-  /// Above 0.
+  /// Throws unless above 0.
   double time() const {
     const bool fits =
         value_.is_number() && value_.get<double>() > 0 && std::isfinite(value_.get<double>());
@@ -61,7 +61,7 @@ CalibrationPoint point_of(const Place& place, const std::string& unit, double in
   return {time("measured"), time("predicted"), time("low"), time("high")};
 }
 
-/// The series of a name, a new one where there is none yet.
+/// The series of this name; adds it if missing.
 CalibrationSeries& series_of(const std::string& name, CalibrationPanel& panel) {
   for (CalibrationSeries& series : panel.series) {
     if (series.name == name) return series;

@@ -17,20 +17,19 @@ namespace penstock {
 namespace {
 
 constexpr double tensor_bytes = 65536;
-// Of a pipeline of layers.
+// For pipelines of layers.
 constexpr std::uint32_t layers_of_rank = 2;
 constexpr double tokens = 16;
 constexpr double vocab = 64;
 
-/// What a family makes of a busy stage, as a share of the mean: the stages of an uneven pipeline
-/// rise from 0.7 to 1.3 times it.
+/// Work of a busy stage as a share of the mean: in an uneven pipeline it rises from 0.7 to 1.3.
 double share_of(const std::string& family, std::uint32_t stage, std::uint32_t stages) {
   if (family != "uneven" || stages < 2) return 1;
   return 0.7 + 0.6 * stage / (stages - 1);
 }
 
-/// A tensor of a linked pipeline holds its link for a third of a forward pass and arrives a sixth
-/// of one later; in the others it is there at once.
+/// In a linked pipeline a tensor occupies its link for a third of a forward pass and arrives a
+/// sixth later; in the others it arrives at once.
 HardwareSpec hardware_of(const PipelineSetting& setting) {
   HardwareSpec spec;
   if (setting.family != "linked") return spec;
@@ -39,7 +38,7 @@ HardwareSpec hardware_of(const PipelineSetting& setting) {
   return spec;
 }
 
-/// The layers of a stage, all ranks having as many of them, and a loss at the end.
+/// The layers of a stage: equally many on all ranks, and a loss at the end.
 std::vector<LayerSpec> layers_of(const PipelineSetting& setting, std::uint32_t stage,
                                  std::uint32_t stages) {
   const LayerSpec mlp{.kind = "mlp",
@@ -61,7 +60,7 @@ JobLayers job_layers(const PipelineSetting& setting, std::uint32_t stages) {
   return layers;
 }
 
-/// A time as the models have it, and behind that as each draw has it. Nanoseconds.
+/// A time by the models, followed by that of each draw. Nanoseconds.
 using Drawn = std::vector<double>;
 
 void add(const Drawn& time, Drawn& sum) {
@@ -69,14 +68,14 @@ void add(const Drawn& time, Drawn& sum) {
   for (std::size_t i = 0; i < time.size(); ++i) sum[i] += time[i];
 }
 
-/// What actions of a setting take alone.
+/// Isolated durations of a setting's actions.
 class AloneTimes {
  public:
   AloneTimes(const PipelineSetting& setting, std::uint32_t stages,
              const std::vector<KernelCalibration>& kernels)
       : setting_(setting), stages_(stages), kernels_(kernels) {}
 
-  /// What is asked of a busy stage. F, I and W each take as long, B both of its halves.
+  /// The requested work of a busy stage. F, I and W take equally long; B is I and W.
   double asked_us(std::uint32_t stage, Pass pass) const {
     const double share = share_of(setting_.family, stage, stages_) * setting_.ranks / stages_;
     return setting_.size * share * (pass == Pass::backward ? 2 : 1);
@@ -116,7 +115,7 @@ class AloneTimes {
   const std::vector<KernelCalibration>& kernels_;
 };
 
-/// Busy stages take what is asked of them; those of layers what these should take.
+/// Stages with their requested times, or, for layers, with their expected times.
 Layer stage_of(const PipelineSetting& setting, std::uint32_t stage, const AloneTimes& alone) {
   const auto us = [&](Pass pass) {
     return has_layers(setting) ? alone.of(stage, pass).front() / 1e3 : alone.asked_us(stage, pass);
@@ -146,7 +145,7 @@ std::uint32_t model_stages(const Plan& plan) {
   return *std::max_element(plan.model_stage.begin(), plan.model_stage.end()) + 1;
 }
 
-/// Fills in what each work class takes alone, links what the job says.
+/// Fills in the isolated duration of each work class; links as in the job.
 void add_alone_times(const AloneTimes& alone, Pipeline& pipeline) {
   const Plan& plan = pipeline.job.priced.plan;
   for (const Time time : pipeline.job.priced.costs.duration) {

@@ -10,11 +10,11 @@
 
 namespace penstock {
 
-/// The plan of a case. Nothing where the schedule does not allow the sizes.
+/// The plan of a case. Nothing if the schedule does not support the sizes.
 std::optional<Plan> plan_of(const PipelineCase& of);
 
-/// A case ready to run; what its actions take alone is what the models of these kernels say, of
-/// "busy", "mlp" and "head". Nothing where there is no plan.
+/// A case ready to run. Isolated durations of its actions come from the models of the kernels
+/// "busy", "mlp" and "head". Nothing if there is no plan.
 std::optional<Pipeline> pipeline_of(const PipelineCase& of,
                                     const std::vector<KernelCalibration>& kernels);
 

@@ -8,8 +8,8 @@
 
 namespace penstock {
 
-/// What a calibration measured of kernels by themselves, as a store keeps it: a row for each point
-/// with all of its samples. `at` is when, in UTC: "2026-11-21T18:40:00Z".
+/// The kernel measurements of a calibration as rows of a store, one per point with all samples.
+/// `at` is the time in UTC: "2026-11-21T18:40:00Z".
 std::vector<ProfileRow> profile_rows(const Calibration& calibration, const std::string& at);
 
 }  // namespace penstock

@@ -81,7 +81,7 @@ std::string kernels_text(const std::vector<KernelCalibration>& kernels) {
   return text + "\nerrors of kernels\n" + aligned(rows, {0, 1});
 }
 
-/// Points that repeat badly, which count less.
+/// Noisy points, which have less weight.
 std::string noisy_text(const std::vector<KernelCalibration>& kernels) {
   std::string text;
   for (const KernelCalibration& kernel : kernels) {

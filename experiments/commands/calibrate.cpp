@@ -48,7 +48,7 @@ CalibrationRequest request_of(const Options& options) {
 
 std::string now() { return utc_text(std::time(nullptr)); }
 
-/// Wrong paths are refused before anything takes time.
+/// Refuses wrong paths before any long work.
 void check_files(const Options& options) {
   if (options.profile == "-") throw UsageError("-o -: a profile store is a file");
   check_outputs({options.profile, options.report, options.plot}, {options.layers_of});
@@ -56,8 +56,8 @@ void check_files(const Options& options) {
   options_of(options.look);
 }
 
-/// Makes a store that does not exist, so that what is wrong with it is known before anything is
-/// measured. A store that was made is removed again unless rows are kept.
+/// Makes a missing store, so that its errors appear before anything is measured. A new store is
+/// removed again unless rows are added.
 std::optional<UnfinishedFile> prepared_store(const std::string& path) {
   if (path.empty()) return std::nullopt;
   std::optional<UnfinishedFile> made;
@@ -75,7 +75,7 @@ std::vector<RowId> keep_rows(const std::string& path, const Calibration& calibra
   return rows;
 }
 
-/// What was measured, and the rows that the store got for it.
+/// The measurements, and their rows in the store.
 struct Measured {
   Calibration calibration;
   std::vector<RowId> rows;

@@ -79,7 +79,7 @@ std::string facts_text(const OrderFacts& facts) {
                      fmt::join(facts.peak_activations, " "));
 }
 
-/// Names ranks without actions: an empty last line may be one by mistake.
+/// Names ranks without actions, which may come from an accidental empty last line.
 std::string idle_text(const OrderFacts& facts) {
   std::vector<std::size_t> idle;
   for (std::size_t rank = 0; rank < facts.peak_activations.size(); ++rank) {
@@ -88,7 +88,7 @@ std::string idle_text(const OrderFacts& facts) {
   return idle.empty() ? "" : fmt::format("ranks without actions: {}\n", fmt::join(idle, ", "));
 }
 
-/// "0,1;2,3", as --chains takes it.
+/// "0,1;2,3", as for --chains.
 std::string chains_text(const std::vector<std::vector<Stage>>& chains) {
   std::string text;
   for (const auto& chain : chains) {

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// Each script asks the program itself what fits, and offers files where nothing is known.
+// Each script asks the program for candidates, and offers files if there are none.
 
 constexpr const char* bash_script = R"(_penstock() {
   local typed=${COMP_LINE:0:COMP_POINT} words candidate

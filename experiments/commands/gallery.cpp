@@ -29,7 +29,7 @@ struct Options {
   PictureLook look;
 };
 
-/// Makes a folder and those above it where there is none. Throws UsageError.
+/// Makes a folder and its parents if missing. Throws UsageError.
 void make_folder(const std::string& path) {
   std::error_code fault;
   std::filesystem::create_directories(path, fault);
@@ -38,7 +38,7 @@ void make_folder(const std::string& path) {
                                fault ? fault.message() : "there is a file of that name"));
 }
 
-/// All pictures, or none.
+/// Draws all pictures, or none.
 void draw_exhibits(const Options& options, const std::vector<Exhibit>& exhibits) {
   ProgressBar bar;
   const OnProgress on_progress = bar.callback();

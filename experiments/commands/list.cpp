@@ -23,7 +23,7 @@
 namespace penstock {
 namespace {
 
-/// Each kind that can be listed is a JSON array of objects with a name, a summary and more.
+/// Each kind of entry becomes a JSON array of objects with a name, a summary and more.
 template <class Entry>
 ordered_json names_and_summaries(std::span<const Entry* const> entries) {
   ordered_json all = ordered_json::array();
@@ -73,7 +73,7 @@ template <class Parameter>
 ordered_json parameters_of(std::span<const Parameter> parameters) {
   ordered_json all = ordered_json::array();
   for (const Parameter& parameter : parameters) {
-    // A default that is not a number means that the entry chooses: there is none to show.
+    // NaN means that the entry chooses the default itself, so none is shown.
     const bool shown = parameter.otherwise && !std::isnan(*parameter.otherwise);
     all.push_back({{"name", parameter.name},
                    {"summary", parameter.summary},
@@ -107,7 +107,7 @@ ordered_json hardware() {
   return all;
 }
 
-/// With what each does with its defaults to normally distributed values.
+/// With the error of each codec, at its defaults, on normally distributed values.
 ordered_json codecs() {
   ordered_json all = ordered_json::array();
   const std::vector<float> values = draw_values({}, std::size_t{1} << 14, 1);
@@ -139,7 +139,7 @@ ordered_json collectives() {
   return all;
 }
 
-/// With the reason why a backend cannot run on this machine, if there is one.
+/// With the reason why a backend cannot run on this machine, if any.
 ordered_json backends() {
   ordered_json all = ordered_json::array();
   for (const BackendEntry* entry : backend_entries()) {
@@ -168,7 +168,7 @@ constexpr std::array<Kind, 10> kinds{{{"schedules", schedules},
                                       {"backends", backends},
                                       {"formats", formats}}};
 
-/// An option with its default, where it has one: "nic_latency_us: of a NIC, default 0".
+/// An option with its default, if any: "nic_latency_us: of a NIC, default 0".
 std::string option_text(const ordered_json& option) {
   std::string line = fmt::format("{}: {}", option["name"].get<std::string>(),
                                  option["summary"].get<std::string>());
@@ -177,7 +177,7 @@ std::string option_text(const ordered_json& option) {
   return line + fmt::format(", default {}", option["default"].get<double>());
 }
 
-/// Each entry: its name and summary in one line, and a line for each further fact.
+/// Each entry: name and summary on one line, then one line per further fact.
 void print_lines(const ordered_json& entries) {
   std::size_t width = 0;
   for (const ordered_json& entry : entries) {

@@ -19,7 +19,7 @@ struct Options {
   std::string output;
 };
 
-/// Model, machine and devices go together; the others go with them.
+/// Model, machine and devices must be given together; the other options need them.
 bool asks_for_layout(const Options& options) {
   const bool all = !options.model.empty() && !options.hardware.empty() && options.devices;
   if (all) return true;
@@ -40,7 +40,7 @@ std::optional<std::uint32_t> checked(const char* option, std::optional<std::uint
 }
 
 StarterRequest request_of(const Options& options) {
-  constexpr std::uint32_t most_devices = 16'384;  // on more, each layout takes long
+  constexpr std::uint32_t most_devices = 16'384;  // with more, each layout takes long
   return {.model = options.model,
           .hardware = options.hardware,
           .devices = within("--devices", options.devices, most_devices),
@@ -57,7 +57,7 @@ int write_starter(const Options& options) {
     write_file(path, small_starter());
     return ExitCode::done;
   }
-  read_file(options.model);  // an error about the file itself comes before those of layouts
+  read_file(options.model);  // errors of the file itself come before those of layouts
   const Starter starter = find_starter(request_of(options));
   if (starter.fastest) write_file(path, starter.tried[*starter.fastest].text);
   for (const std::string& line : summary_of(starter)) say(line);

@@ -15,7 +15,7 @@
 
 namespace penstock {
 
-/// What a command line says about how a picture looks.
+/// Options for the look of a picture.
 struct PictureLook {
   std::optional<std::uint32_t> width;
   std::optional<std::uint32_t> height;
@@ -30,7 +30,7 @@ inline void declare(CommandLine& line, PictureLook& look) {
   line.option("--title", look.title, "title of the picture", "TEXT");
 }
 
-/// Throws UsageError for sizes that no picture has.
+/// Throws UsageError for invalid sizes.
 inline PictureOptions options_of(const PictureLook& look) {
   constexpr std::uint32_t largest_side = 16'000;
   PictureOptions options;
@@ -41,7 +41,7 @@ inline PictureOptions options_of(const PictureLook& look) {
   return options;
 }
 
-/// Where to draw the timeline of a run, and how; an empty path is no picture.
+/// Where and how to draw the timeline of a run; an empty path means no picture.
 struct PictureFiles {
   std::string svg;
   std::string png;
@@ -64,8 +64,8 @@ inline bool any(const PictureFiles& files) {
   return !files.svg.empty() || !files.png.empty() || !files.pdf.empty();
 }
 
-/// Throws UsageError, before any work is done, for a file whose suffix is that of another format,
-/// and for a look that no picture has.
+/// Throws UsageError, before any work, for a file name with the suffix of another format and for an
+/// invalid look.
 inline void check(const PictureFiles& files) {
   const auto check_suffix = [](const char* option, const std::string& path, PictureFormat format) {
     if (path.empty() || path == "-" || picture_format(path) == format) return;
@@ -78,7 +78,7 @@ inline void check(const PictureFiles& files) {
   options_of(files.look);
 }
 
-/// The result must have a plan: a run that deadlocked has nothing to draw.
+/// The result must have a plan: a deadlocked run has nothing to draw.
 inline void write_pictures(const PictureFiles& files, const RunResult& result,
                            const TimelineExplanation& explanation = {}) {
   const PictureOptions options = options_of(files.look);

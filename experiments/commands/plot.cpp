@@ -33,7 +33,7 @@ struct Options {
   PictureLook look;
 };
 
-/// Writes the files that are asked for: `draw` gives a picture, `data` the CSV behind it.
+/// Writes the requested files: `draw` gives a picture, `data` its CSV.
 template <class Draw, class Data>
 int write_plot(const Options& options, Draw&& draw, Data&& data) {
   if (!options.output.empty()) write_file(options.output, draw(picture_format(options.output)));
@@ -94,7 +94,7 @@ int plot_calibration(const Options& options) {
       [&] { return calibration_csv(plot); });
 }
 
-/// Throws UsageError, before any work is done, for options that do not go together.
+/// Throws UsageError, before any work, for options that conflict.
 void check_options(const Options& options) {
   if (options.kind.empty()) {
     throw UsageError("--kind is missing; it is bubble, timeline, memory or calibration");

@@ -19,7 +19,7 @@ namespace {
 
 constexpr double most_budget_s = 86'400;
 
-/// What a user types as the number of a row or an environment.
+/// Reads the number of a row or an environment from the command line.
 std::int64_t number_of(const std::string& what, const std::string& text) {
   const auto number = plain_number(text);
   if (number && *number >= 1 && *number <= 9e15 && std::floor(*number) == *number) {
@@ -187,7 +187,7 @@ Runner declare_snapshot(CommandLine& line) {
   return [options] { return snapshot(*options); };
 }
 
-/// What can be done with a store.
+/// An action on a store.
 struct Action {
   const char* name;
   const char* summary;

@@ -25,12 +25,12 @@ int report_error(const std::string& text, int code) {
   return code;
 }
 
-/// As other outputs that cannot be written.
+/// The same error as for other outputs that cannot be written.
 std::string output_error(const std::system_error& error) {
   return fmt::format("standard output: cannot write: {}", error.code().message());
 }
 
-/// CLI11 ends its texts with advice of its own; the first line says it.
+/// CLI11 appends advice to its messages; the first line is enough.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 std::vector<std::string> command_names() {
@@ -49,7 +49,7 @@ std::string question(const std::optional<std::string>& near) {
   return near ? fmt::format("did you mean \"{}\"? ", *near) : "";
 }
 
-/// What is wrong with arguments that no command takes, and what was probably meant.
+/// Names arguments that no command takes, and suggests what was probably meant.
 std::string unexpected_text(const CLI::App& app) {
   const std::vector<CLI::App*> given = app.get_subcommands();
   if (given.empty()) {
@@ -105,7 +105,7 @@ constexpr std::array group_titles{
     GroupTitle{CommandGroup::plan, "Plan"},         GroupTitle{CommandGroup::validate, "Validate"},
     GroupTitle{CommandGroup::files, "Files"},       GroupTitle{CommandGroup::help, "Help"}};
 
-/// The commands that `wanted` picks, under the titles of their groups.
+/// The commands selected by `wanted`, under the titles of their groups.
 template <class Wanted>
 std::string commands_text(Wanted wanted) {
   std::string text;
@@ -123,7 +123,7 @@ std::string commands_text(Wanted wanted) {
 }  // namespace
 
 void say(const std::string& line) {
-  // Not fmt::print, which throws when stderr is closed or full.
+  // fmt::print would throw if stderr is closed or full.
   std::fputs(fmt::format("penstock: {}\n", line).c_str(), stderr);
 }
 
@@ -170,7 +170,7 @@ int run_program(int argc, const char* const* argv) {
           "4 not possible on this machine; 130 interrupted\n",
           what_it_is, command_list());
     });
-    // One command: the words behind it are its own, also those that are names of commands.
+    // One command: all words after it are its arguments, even names of commands.
     app.require_subcommand(0, 1);
     std::vector<std::pair<CLI::App*, Runner>> commands;
     for (const CommandEntry* entry : command_entries()) {

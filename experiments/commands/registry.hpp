@@ -12,28 +12,28 @@ namespace penstock {
 /// Runs a parsed subcommand and returns the exit code.
 using Runner = std::function<int()>;
 
-/// What a subcommand is for: the headings of the list of commands, in this order.
+/// Groups of subcommands: the headings in the list of commands, in this order.
 enum class CommandGroup { simulate, explain, plan, validate, files, help };
 
-/// One subcommand. A subcommand is one .cpp of this folder; experiments/guides/commands has a page
-/// for each, which `penstock help NAME` and its man page show.
+/// One subcommand, that is, one .cpp in this folder. experiments/guides/commands has a page for
+/// each, shown by `penstock help NAME` and its man page.
 struct CommandEntry {
   std::string_view name;
   std::string_view summary;
   CommandGroup group;
-  bool on_first_screen = false;  // among those that most people need
+  bool on_first_screen = false;  // one of the commands that most people need
   std::string_view example;      // for --help
-  /// Declares the arguments and returns what to do once they are parsed.
+  /// Declares the arguments and returns the function to run after parsing.
   Runner (*declare)(CommandLine& line);
 };
 
 /// All subcommands, by name.
 std::span<const CommandEntry* const> command_entries();
 
-/// Writes "penstock: " and a line on stderr, if that is open.
+/// Writes "penstock: " and a line to stderr, if it is open.
 void say(const std::string& line);
 
-/// The value of an option that must be from 1 to `limit`; throws UsageError.
+/// The value of an option, which must be from 1 to `limit`; else throws UsageError.
 std::uint32_t within(const char* option, std::optional<std::uint32_t> value, std::uint32_t limit);
 
 /// The exit codes of the program.
@@ -45,17 +45,17 @@ struct ExitCode {
   static constexpr int machine_cannot = 4;
 };
 
-/// What help and completion know of a subcommand.
+/// The subcommand for help and completion.
 CommandHelp help_of(const CommandEntry& entry);
 
-/// What `penstock` alone prints: what it is, and the commands that most people need.
+/// The output of `penstock` alone: one sentence, and the commands that most people need.
 std::string first_screen();
 
 /// Every subcommand with its summary, by group.
 std::string command_list();
 
-/// Parses the program's arguments, runs the subcommand, reports errors on stderr, returns the exit
-/// code.
+/// Parses the program's arguments, runs the subcommand, reports errors on stderr and returns the
+/// exit code.
 int run_program(int argc, const char* const* argv);
 
 }  // namespace penstock

@@ -27,7 +27,7 @@ struct Options {
   bool json = false;
 };
 
-/// A paper is a folder with a paper.json, or such a file.
+/// A paper is a folder with a paper.json, or a paper.json file.
 std::string file_of(const std::string& paper) {
   return fs::is_directory(paper) ? (fs::path(paper) / "paper.json").string() : paper;
 }
@@ -53,7 +53,7 @@ std::optional<OtherRows> other_rows(const Options& options, const Paper& paper) 
   return OtherRows{table.name, read_paper_rows(options.rows, table)};
 }
 
-/// The scenario of one row, to be run and looked into by itself.
+/// Prints the scenario of one row, to run and inspect by itself.
 int print_scenario(const Options& options, const Paper& paper) {
   const PaperTable& table = table_named(paper, options.table);
   const auto other = other_rows(options, paper);

@@ -40,7 +40,7 @@ struct Options {
   PictureFiles pictures;
 };
 
-/// Throws UsageError when a prefix of traces is none, or leads to another output as well.
+/// Throws UsageError if the prefix of traces is invalid or matches another output.
 void check_chakra_prefix(const std::string& prefix, const std::vector<std::string>& others) {
   if (prefix.empty()) return;
   if (prefix == "-") {
@@ -57,7 +57,7 @@ void check_chakra_prefix(const std::string& prefix, const std::vector<std::strin
   }
 }
 
-/// The files asked for beside the report, apart from traces. Throws UsageError when two are one.
+/// The output files, without traces. Throws UsageError if two are the same.
 std::vector<std::string> outputs_of(const Options& options) {
   std::vector<std::string> paths{options.order,        options.trace,        options.timeline,
                                  options.pictures.svg, options.pictures.png, options.pictures.pdf};
@@ -96,7 +96,7 @@ void write_chakra(const std::string& prefix, const RunResult& result, ProgressBa
   for (const std::string& missing : all_missing) say("Chakra traces: " + missing);
 }
 
-/// A run that did not finish has nothing to draw.
+/// An unfinished run has nothing to draw.
 void write_outputs(const Options& options, RunResult& result, ProgressBar& bar) {
   if (!result.plan) {
     if (!outputs_of(options).empty() || !options.chakra.empty()) {
@@ -118,7 +118,7 @@ void write_outputs(const Options& options, RunResult& result, ProgressBar& bar) 
   write_pictures(options.pictures, result);
 }
 
-/// With an output on standard output, the report would end up in the middle of it.
+/// An output on standard output would be mixed with the report.
 bool report_wanted(const Options& options) {
   return options.order != "-" && options.trace != "-" && options.timeline != "-" &&
          !on_standard_output(options.pictures);
@@ -130,7 +130,7 @@ Engine engine_of(const Options& options) {
 }
 
 int run_scenario(const Options& options) {
-  outputs_of(options);  // refuses a wrong call before the work is done
+  outputs_of(options);  // refuses conflicting outputs before any work
   const std::uint32_t repeat = options.repeat ? within("--repeat", options.repeat, most_draws) : 0;
   const Scenario scenario = read_scenario(options.scenario, options.settings);
   ProgressBar bar;

@@ -39,7 +39,7 @@ struct Options {
   std::string order;
 };
 
-// ---- what is asked for ----
+// ---- input ----
 
 std::vector<OpPattern> patterns_of(const Options& options) {
   std::vector<OpPattern> patterns;
@@ -49,7 +49,7 @@ std::vector<OpPattern> patterns_of(const Options& options) {
   return patterns;
 }
 
-/// "0,8,16": as many ranks as files, each once.
+/// "0,8,16": one rank per file, each once.
 std::vector<std::uint32_t> pipeline_ranks_of(const Options& options) {
   std::vector<std::uint32_t> ranks;
   const char* at = options.pipeline_ranks.data();
@@ -130,9 +130,9 @@ TraceReading reading_of(const Options& options) {
           .by_gaps = options.gaps};
 }
 
-// ---- what comes of it ----
+// ---- output ----
 
-/// A file as another one names it that is to stand in its own folder.
+/// The path of a file as seen from the folder of another.
 std::string seen_from(const std::string& file, const std::string& other) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::absolute(other).parent_path();
@@ -160,7 +160,7 @@ void check_files(const Options& options) {
   }
 }
 
-/// What a scenario names, if one is asked for.
+/// The scenario's references to the written files, if a scenario is requested.
 ScenarioParts scenario_parts(const Options& options, const MeasuredRun& run) {
   if (options.scenario.empty()) return {};
   ScenarioParts parts{.profile = seen_from(options.profile, options.scenario), .order = ""};

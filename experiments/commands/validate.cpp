@@ -59,7 +59,7 @@ std::optional<std::uint32_t> action_us_of(const Options& options) {
 }
 
 std::uint32_t processes_of(const Options& options) {
-  constexpr std::uint32_t most_processes = 16;  // each is connected with each
+  constexpr std::uint32_t most_processes = 16;  // every process connects to every other
   return within("--processes", options.processes.value_or(1), most_processes);
 }
 

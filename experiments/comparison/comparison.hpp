@@ -14,9 +14,9 @@ struct ComparedRun {
   Recording recording;
 };
 
-/// How two plans differ, in words; nothing for equal ones.
+/// How two plans differ, as text; empty for equal plans.
 std::vector<std::string> plan_differences(const Plan& a, const Plan& b);
-/// What a reader of the comparison must know: what differs between the plans, what is left out.
+/// Notes for the reader: how the plans differ, what is left out.
 std::vector<std::string> comparison_notes(const ComparedRun& a, const ComparedRun& b,
                                           const Comparison& comparison);
 
@@ -26,10 +26,10 @@ std::string place_text(const Plan& plan, std::uint32_t resource);
 /// A difference as a share of the first run's makespan; 0 where that is 0.
 double share_of_makespan(const Comparison& comparison, Time difference);
 
-/// A summary, the first difference, and what differs most.
+/// Summary, first difference and largest differences.
 std::string comparison_text(const ComparedRun& a, const ComparedRun& b,
                             const Comparison& comparison);
-/// Everything, as JSON; one op a line, so that a million of them need no tree.
+/// Everything as JSON, one op per line, so that a million ops need no tree in memory.
 std::string comparison_json(const ComparedRun& a, const ComparedRun& b,
                             const Comparison& comparison);
 

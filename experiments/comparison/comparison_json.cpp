@@ -119,7 +119,7 @@ ordered_json rank_json(const TimeUse& use, std::size_t rank) {
           {"idle_by_cause_us", use.causes_known ? causes_json(its.idle_by_cause) : ordered_json()}};
 }
 
-/// The second less the first, number by number; null where either has none.
+/// `b` minus `a`, number by number; null if either has none.
 ordered_json minus(const ordered_json& b, const ordered_json& a) {
   if (a.is_number() && b.is_number()) return b.get<double>() - a.get<double>();
   if (!a.is_object() || !b.is_object()) return {};

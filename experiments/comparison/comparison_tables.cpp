@@ -114,7 +114,7 @@ std::string furthest_text(const ComparisonWords& words) {
   return ops_text(words, "largest start differences", furthest(words.comparison));
 }
 
-/// How the ops of one kind differ on their own.
+/// Differences of the ops of one kind in their own duration and waits.
 struct KindDifference {
   std::uint32_t work = 0;  // the work class in A
   std::uint32_t ops = 0;
@@ -123,7 +123,7 @@ struct KindDifference {
   Time size() const { return std::max(magnitude(duration), magnitude(wait)); }
 };
 
-/// The kinds of ops with durations or waits of their own that differ, largest difference first.
+/// The kinds of ops whose own durations or waits differ, largest difference first.
 std::vector<KindDifference> differing_kinds(const Plan& plan, const Comparison& comparison) {
   std::vector<KindDifference> kinds(plan.classes.size());
   for (const OpDifference& op : comparison.ops) {

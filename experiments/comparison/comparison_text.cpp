@@ -49,7 +49,7 @@ std::string summary_text(const ComparisonWords& words) {
   return text;
 }
 
-/// The ops of one run alone: how many of each pass, and the first of them.
+/// The ops of only one run: how many of each pass, and the first of them.
 std::string alone_text(const char* run, const Plan& plan, const std::vector<TaskId>& tasks) {
   if (tasks.empty()) return "";
   std::map<Pass, std::size_t> counts;
@@ -68,7 +68,7 @@ std::string first_text(const ComparisonWords& words) {
   const OpDifference& op = comparison.ops[comparison.first->op];
   const Time begin_a = comparison.a.begin[op.task.a];
   const Time begin_b = comparison.b.begin[op.task.b];
-  // With all digits: four may be the same in both.
+  // With all digits: rounded to four, both may be equal.
   const auto exact = [&](Time time) { return time_text(time, words.unit); };
   const std::string difference =
       op.reason == Reason::duration

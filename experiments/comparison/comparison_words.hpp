@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-/// A comparison with the words of its text.
+/// Formats the values of a comparison as text.
 struct ComparisonWords {
   const ComparedRun& run_a;
   const ComparedRun& run_b;
@@ -29,7 +29,7 @@ struct ComparisonWords {
 /// A share with its sign: "+1.5 %".
 std::string signed_percent(double share);
 
-/// Tables of the time of ranks and links, and of the ops and kinds of ops that differ most.
+/// Tables: time of ranks and links, largest differences of ops and of kinds of ops.
 std::string comparison_tables(const ComparisonWords& words);
 
 }  // namespace penstock

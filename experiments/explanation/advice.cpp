@@ -14,18 +14,18 @@ namespace {
 
 double of_makespan(Time part, const Report& report) { return to_us(part) / to_us(report.makespan); }
 
-/// The share of the time of all ranks, from the start of a run to its end.
+/// A share of the time of all ranks.
 double of_all_ranks(Time part, const Report& report) {
   return of_makespan(part, report) / static_cast<double>(report.ranks.size());
 }
 
-/// A way to shorten the run, and the share of time that it concerns.
+/// A way to shorten the run, and the share of time it concerns.
 struct Advice {
   double share;
   std::string text;
 };
 
-/// How much longer the busiest rank works than the mean.
+/// Work of the busiest rank above the mean.
 Advice imbalance(const Report& report) {
   const auto busiest =
       std::max_element(report.ranks.begin(), report.ranks.end(),
@@ -51,7 +51,7 @@ Advice transfers(const Explanation& explanation, const Report& report) {
                              percent_text(share))};
 }
 
-/// What follows the pipeline is hidden by none of its work.
+/// The tail runs after the pipeline, so it overlaps with nothing.
 Advice tail(const Explanation& explanation, const Report& report) {
   Time time{};
   for (const PathShare& share : explanation.shares) {
@@ -81,7 +81,7 @@ Advice launches(const Explanation& explanation, const Report& report) {
                       percent_text(launch))};
 }
 
-/// The busiest of the physical links that several pairs of ranks share.
+/// The busiest physical link shared by several pairs of ranks.
 const NetworkLinkUse* busiest_shared_link(const RunResult& result) {
   const Network& network = result.conditions.network;
   std::map<std::string_view, std::uint32_t> pairs;
@@ -98,7 +98,7 @@ const NetworkLinkUse* busiest_shared_link(const RunResult& result) {
   return busiest;
 }
 
-/// The link with most traffic, and its utilisation.
+/// The link with the most traffic, and its utilisation.
 std::string busiest_link(const RunResult& result) {
   if (const NetworkLinkUse* shared = busiest_shared_link(result)) {
     return fmt::format("network link {} is {} utilised", shared->name,
@@ -139,7 +139,7 @@ Advice memory(const Explanation& explanation, const Report& report) {
                       short_time_text(longest->idle_by_cause.memory, unit), unit.name)};
 }
 
-/// By rank: the time its actions took over the time their classes state.
+/// By rank: the actual duration of its actions over that of their classes.
 std::vector<double> slowness_of_ranks(const Plan& plan, const Costs& costs) {
   std::vector<double> stated(plan.ranks), taken(plan.ranks);
   for (TaskId task = 0; task < plan.tasks(); ++task) {
@@ -153,7 +153,7 @@ std::vector<double> slowness_of_ranks(const Plan& plan, const Costs& costs) {
   return taken;
 }
 
-/// How much of the run the slowest rank loses against the median rank.
+/// The share of the run lost to the slowest rank, compared with the median rank.
 Advice straggler(const RunResult& result) {
   const std::vector<double> slowness = slowness_of_ranks(*result.plan, result.costs);
   std::vector<double> sorted = slowness;

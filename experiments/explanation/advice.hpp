@@ -8,8 +8,8 @@
 
 namespace penstock {
 
-/// What to change first, one sentence each, largest share of the run first; nothing below 1 %.
-/// Reads only the critical path and idle time of the explanation.
+/// What to change first, one sentence each, largest share of the run first; nothing below 1 %. Uses
+/// only the critical path and idle time of the explanation.
 std::vector<std::string> advice_for(const RunResult& result, const Explanation& explanation);
 
 }  // namespace penstock

@@ -46,7 +46,7 @@ bool Changes::takes_time(std::uint32_t work) const {
   return costs_.duration[work] > Time{} || costs_.latency[work] > Time{};
 }
 
-/// Whether the transfers of a class go over a physical link.
+/// Whether the transfers of a class use this physical link.
 bool Changes::crosses(const Change& change, std::uint32_t work) const {
   const std::uint32_t resource = plan_.classes[work].resource;
   if (change.kind != Change::Kind::network_link || !plan_.is_link(resource)) return false;
@@ -54,7 +54,7 @@ bool Changes::crosses(const Change& change, std::uint32_t work) const {
   return std::find(route.begin(), route.end(), change.number) != route.end();
 }
 
-/// Whether the tasks of a class, run alone, are what is changed.
+/// Whether a change shortens the tasks of a class when they run alone.
 bool Changes::shortens(const Change& change, std::uint32_t work) const {
   const WorkClass& kind = plan_.classes[work];
   switch (change.kind) {
@@ -71,7 +71,7 @@ bool Changes::shortens(const Change& change, std::uint32_t work) const {
 }
 
 double Changes::factor(const Change& change, std::uint32_t work) const {
-  if (own_class_[work] != UINT32_MAX) {  // a fused cell is as long as its longer part
+  if (own_class_[work] != UINT32_MAX) {  // a fused cell is as long as its longer half
     const auto length = [&](std::uint32_t part) {
       return static_cast<double>(costs_.duration[part].picoseconds);
     };
@@ -89,7 +89,7 @@ double Changes::factor(const Change& change, std::uint32_t work) const {
   return bandwidth_of(network, route) / bandwidth_of(network, route, &change);
 }
 
-/// The stage and pass of a class that is no transfer; of a stage that has no other pass only that.
+/// The stage and the pass of a compute class; only the stage if it has no other pass.
 void Changes::add_compute(std::uint32_t work, std::vector<Change>& changes) const {
   const WorkClass& kind = plan_.classes[work];
   changes.push_back({Change::Kind::stage, index(kind.stage)});
@@ -121,7 +121,7 @@ std::vector<Change> Changes::of_class(std::uint32_t work) const {
 
 Costs Changes::costs_with(const Change& change) const {
   const auto scaled = [](Time time, double factor) {
-    if (factor == 1) return time;  // times above 2^53 ps are no doubles
+    if (factor == 1) return time;  // times above 2^53 ps do not fit a double
     return Time{std::llrint(static_cast<double>(time.picoseconds) * factor)};
   };
   Costs costs = costs_;
@@ -147,7 +147,7 @@ std::optional<Time> Changes::makespan_with(const Change& change) {
   return done ? makespan(plan_, rerun_->timeline()) : full_run_with(change);
 }
 
-/// Shared links, memory that runs out and ranks that slow each other down need an own run.
+/// Shared links, limited memory and ranks that slow each other down need a full run.
 std::optional<Time> Changes::full_run_with(const Change& change) const {
   Conditions conditions = result_.conditions;
   if (change.kind == Change::Kind::network_link) {

@@ -12,13 +12,13 @@
 
 namespace penstock {
 
-/// Something of a run that takes 1 % less time than it did.
+/// A part of a run that becomes 1 % faster.
 struct Change {
   enum class Kind : std::uint8_t {
-    stage,         // all that ranks do for a stage
+    stage,         // all actions of a stage
     pass,          // one pass of a stage
-    link,          // transfers of an ordered pair of ranks, their latency included
-    network_link,  // bytes over a physical link
+    link,          // transfers of an ordered pair of ranks, latency included
+    network_link,  // bytes on a physical link
   };
   Kind kind;
   std::uint32_t number;  // of the stage or link
@@ -28,7 +28,7 @@ struct Change {
   friend auto operator<=>(const Change&, const Change&) = default;
 };
 
-/// Makes changes to a finished run.
+/// Applies changes to a finished run.
 class Changes {
  public:
   /// The run must outlive this.
@@ -36,11 +36,11 @@ class Changes {
 
   /// All changes that shorten tasks of a work class, each once.
   std::vector<Change> of_class(std::uint32_t work) const;
-  /// How long a task of some class takes with a change, as a share of what it took; of a transfer
-  /// over a physical link, how long it takes to leave.
+  /// The duration of a task of this class with a change, as a share of its duration before; for a
+  /// transfer over a physical link, of the time until it has left.
   double factor(const Change& change, std::uint32_t work) const;
-  /// The makespan with a change, in the same order; nothing where the run deadlocks. Where `relax`
-  /// applies it is a rerun of the finished run, else a full run.
+  /// The makespan with a change, in the same order; nothing if the run deadlocks. A rerun of the
+  /// finished run where `relax` applies, else a full run.
   std::optional<Time> makespan_with(const Change& change);
   /// "stage 2", "2F", "link 0>1", "network link spine".
   std::string name(const Change& change) const;
@@ -56,8 +56,9 @@ class Changes {
   const RunResult& result_;
   const Plan& plan_;
   const Costs& costs_;
-  std::vector<std::uint32_t> own_class_;  // by class of a fused cell: that of its first part alone
-  std::vector<std::set<Pass>> passes_;    // by stage: what takes time
+  std::vector<std::uint32_t> own_class_;  // by class of a fused cell: the class of its first half
+                                          // alone
+  std::vector<std::set<Pass>> passes_;    // by stage: passes that take time
   std::optional<Rerun> rerun_;            // where relax applies; with the latest change
 };
 

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-/// How many predictions are checked.
+/// The number of predictions to check by simulation.
 constexpr std::size_t most_sensitivities = 8;
 
 std::vector<PathStretch> stretches_of(const Plan& plan, const std::vector<PathStep>& path) {
@@ -16,7 +16,7 @@ std::vector<PathStretch> stretches_of(const Plan& plan, const std::vector<PathSt
   for (const PathStep& step : path) {
     const std::uint32_t resource = plan.class_of(step.task).resource;
     const bool opens = stretches.empty() || stretches.back().resource != resource;
-    // Free transfers and steps of no length are left out.
+    // Leaves out free transfers and steps without duration.
     const bool moves = plan.is_link(resource) || moves_stash(plan.class_of(step.task).pass);
     if (step.begin == step.end && (opens || moves)) continue;
     if (opens) stretches.push_back({resource, step.task, step.task, 0, step.begin, step.end});

@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-/// The result must have a report: a run that deadlocked has nothing to explain but its finding.
+/// The result must have a report: a deadlocked run has nothing to explain but its finding.
 Explanation explain(const RunResult& result);
 
 std::string explanation_text(const RunResult& result, const Explanation& explanation);

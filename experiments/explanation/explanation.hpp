@@ -21,7 +21,7 @@ struct PathStretch {
   PathWaits waits{};
 };
 
-/// Time of the critical path in one pass of one stage, without waits.
+/// Critical-path time of one pass of one stage, without waits.
 struct PathShare {
   Pass pass;
   Stage stage;

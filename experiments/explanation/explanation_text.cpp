@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-/// A table has no more lines than that; --json has all.
+/// The most lines of a table; --json has all.
 constexpr std::size_t most_lines = 16;
 
 std::string lines_left_out(std::size_t all, const char* what) {

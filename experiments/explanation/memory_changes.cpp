@@ -22,7 +22,7 @@ std::uint32_t most_held(const Report& report) {
   return most;
 }
 
-/// Lists the changes of a scenario, one after the other.
+/// Collects changes of a scenario.
 class Proposals {
  public:
   Proposals(const Scenario& scenario, const RunResult& result)
@@ -77,7 +77,7 @@ void Proposals::add_recomputation() {
   }
 }
 
-/// Ranks may keep half of what they hold, or one activation.
+/// Ranks keep half of their activations, or one.
 void Proposals::add_offload() {
   if (scenario_.offload) {
     all_.push_back({.left_out = {"offload"}});
@@ -92,14 +92,13 @@ void Proposals::add_offload() {
   }
 }
 
-/// Whether it is known how long a codec takes.
+/// Whether the speed of codecs is known.
 bool Proposals::coding_has_time() const {
   const CodecChoice& codec = layout_.codec;
   return layout_.hardware.spec.machine || (codec.encode_bytes_per_s && codec.decode_bytes_per_s);
 }
 
-/// Stashes of 8 and 4 bits, or as they are. Where a training changes the format as it goes, that
-/// says so already.
+/// Stashes with 8 and 4 bits, or unencoded. Not for formats that change during training.
 void Proposals::add_codecs() {
   const CodecChoice& asked = scenario_.codec;
   if (!layout_.schedule.has_backward() || !asked.phases.empty()) return;
@@ -113,8 +112,8 @@ void Proposals::add_codecs() {
   }
 }
 
-/// Chunk counts beside the present one, where the model leaves their number open: a few small ones,
-/// half and twice the present count, and as many as there are layers for.
+/// Other chunk counts, if the model leaves them open: a few small ones, half and twice the present
+/// count, and the most that the layers allow.
 std::vector<std::uint32_t> Proposals::other_chunks() const {
   if (scenario_.model.stages_given) return {};
   const auto most = static_cast<std::uint32_t>(layout_.model.layers.size()) /
@@ -135,7 +134,7 @@ void Proposals::add_chunks() {
   }
 }
 
-/// Whether another rule would train the same way on cells of the same size.
+/// Whether another rule trains the same way on cells of the same size.
 bool Proposals::comparable(const ScheduleEntry& entry) const {
   const bool slices = layout_.rule != nullptr && layout_.rule->slices_for != nullptr;
   return !slices && &entry != layout_.rule && entry.slices_for == nullptr &&
@@ -151,12 +150,12 @@ bool Proposals::takes_chunks(const ScheduleEntry& entry, std::uint32_t chunks) c
   }
 }
 
-/// The present chunk count where another rule takes it, else that rule's usual one.
+/// The present chunk count if the other rule accepts it, else that rule's default.
 std::uint32_t Proposals::chunks_under(const ScheduleEntry& entry) const {
   return takes_chunks(entry, chunks()) ? chunks() : usual_chunks(entry, options_without_settings());
 }
 
-/// Options of the present rule, an order or a policy would stay beside a mere name.
+/// A schedule given by name alone would keep the present options, order or policy.
 std::string Proposals::schedule_setting(const ScheduleEntry& entry) const {
   if (layout_.rule != nullptr && layout_.options.settings.empty()) {
     return fmt::format("/schedule/name={}", entry.name);
@@ -174,7 +173,7 @@ void Proposals::add_schedule(const ScheduleEntry& entry, std::uint32_t chunks) {
   all_.push_back(std::move(change));
 }
 
-/// Other schedules, also in place of an order that no rule made.
+/// Other schedules, also instead of a given order.
 void Proposals::add_schedules() {
   for (const ScheduleEntry* entry : schedule_entries()) {
     if (comparable(*entry)) add_schedule(*entry, chunks_under(*entry));

@@ -8,9 +8,9 @@
 
 namespace penstock {
 
-/// A change of a scenario as a user can make it.
+/// A change of a scenario that a user can make.
 struct ScenarioChange {
-  std::vector<std::string> settings;  // as --set has them
+  std::vector<std::string> settings;  // as for --set
   std::vector<std::string> left_out;  // sections
   bool keeps_pipeline = false;        // offered only if ranks and microbatches stay the same
 
@@ -18,10 +18,10 @@ struct ScenarioChange {
   std::string text() const;
 };
 
-/// Changes that may save memory, or buy time with it: levels of ZeRO, recomputation, offloading,
-/// codecs of known speed, other chunk counts, and other schedules, interleaved ones with several
-/// chunk counts, for the same ranks, microbatches and use of weights. Most likely ones first. Rules
-/// may refuse a change; only trying shows that. The result must be that of the scenario, and have
+/// Changes that may save memory, or use it to save time: ZeRO levels, recomputation, offloading,
+/// codecs of known speed, other chunk counts, and other schedules with the same ranks, microbatches
+/// and use of weights, interleaved ones with several chunk counts. Most promising first. Rules may
+/// refuse a change; only trying it shows that. The result must belong to the scenario and have
 /// finished.
 std::vector<ScenarioChange> memory_changes(const Scenario& scenario, const RunResult& result);
 

@@ -10,12 +10,12 @@
 namespace penstock {
 namespace {
 
-/// Limits on runs and on tasks over all of them; a few runs are made in any case.
+/// Limits on runs and on their total tasks; `fewest_runs` are always made.
 constexpr std::uint32_t most_runs = 64;
 constexpr std::uint32_t fewest_runs = 4;
 constexpr std::uint64_t most_tasks = std::uint64_t{1} << 23;
 
-/// A change that was simulated, and how large its run was.
+/// A simulated change, and the size of its run.
 struct TriedChange {
   MemoryChange change;
   std::uint64_t tasks = 0;
@@ -65,7 +65,7 @@ bool same_pipeline(const Layout& one, const Layout& other) {
   return one.placement.ranks() == other.placement.ranks() && one.microbatches == other.microbatches;
 }
 
-/// Runs the scenario as a user would with the change; nothing where it is refused or the run
+/// Runs the scenario with the change, as a user would; nothing if it is refused or the run
 /// deadlocks.
 std::optional<TriedChange> simulated(const Scenario& scenario, const ScenarioChange& wanted,
                                      const Layout& present, const SettleOptions& options) {
@@ -103,7 +103,7 @@ bool helps(const MemoryChange& change, MemoryAim aim, std::uint64_t peak, Time m
 void try_changes(const Scenario& scenario, const RunResult& result, MemoryExplanation& all) {
   const std::uint64_t peak = peak_of(*result.report, all.worst).bytes;
   std::uint64_t tasks = 0;
-  Catalogue catalogue;  // read once for all of them, where it is used
+  Catalogue catalogue;  // read once for all runs, if used
   SettleOptions options;
   if (result.layout.hardware.spec.machine) {
     catalogue = read_catalogue();
@@ -130,7 +130,7 @@ void try_changes(const Scenario& scenario, const RunResult& result, MemoryExplan
                    });
 }
 
-/// Whether any rank holds something of a kind at its peak.
+/// Whether any rank holds buffers of a kind at its peak.
 bool held(const Report& report, BufferKind kind) {
   return std::any_of(report.ranks.begin(), report.ranks.end(), [&](const RankReport& rank) {
     return rank.memory.by_kind[static_cast<std::size_t>(kind)] != 0;

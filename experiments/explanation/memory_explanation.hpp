@@ -10,16 +10,16 @@
 
 namespace penstock {
 
-/// Peak memory and makespan of a scenario with one thing changed; simulated.
+/// Simulated peak memory and makespan of a scenario with one change.
 struct MemoryChange {
-  std::string change;  // as --set would have it: "/memory/zero=2"
+  std::string change;  // as for --set: "/memory/zero=2"
   Rank worst{};        // the rank with the highest peak
   std::uint64_t peak_bytes = 0;
-  std::optional<bool> fits;  // without a value where there is no capacity
+  std::optional<bool> fits;  // empty if the capacity is unknown
   Time makespan{};
 };
 
-/// How much more of a kind the worst rank holds than the mean; negative for less.
+/// Bytes of a kind on the worst rank minus the mean of all ranks.
 struct KindAboveMean {
   BufferKind kind;
   double bytes;
@@ -32,26 +32,26 @@ enum class MemoryAim : std::uint8_t {
   buy,   // everything fits: faster changes that still fit
 };
 
-/// The worst rank, why it is the worst, and what would change that.
+/// The worst rank, why it is the worst, and which changes help.
 struct MemoryExplanation {
   std::optional<std::uint64_t> capacity;
   std::vector<std::vector<Stage>> stages;  // by rank
   Rank worst{};
   double mean_bytes = 0;                  // over the peaks of all ranks
-  std::vector<KindAboveMean> above_mean;  // of the worst rank, the most first; without zeros
+  std::vector<KindAboveMean> above_mean;  // of the worst rank, largest first; without zeros
   MemoryAim aim = MemoryAim::hold;
-  std::vector<MemoryChange> changes;  // those that fit first, then the fastest
+  std::vector<MemoryChange> changes;  // fitting ones first, then the fastest
   std::uint32_t tried = 0;
   std::uint32_t not_tried = 0;            // because the run is large
-  std::vector<std::string> not_modelled;  // what a device holds in addition
+  std::vector<std::string> not_modelled;  // additional memory of a device
 };
 
-/// Runs a scenario to explain its memory. Where memory runs out and the run deadlocks, it runs
-/// again without a limit, so that there is something to explain; the findings say so.
+/// Runs a scenario to explain its memory. If it deadlocks for lack of memory, runs it again without
+/// a limit; the findings say so.
 RunResult run_for_memory(const Scenario& scenario);
 
-/// The result must be that of the scenario, and have finished. Simulates the scenario again with
-/// each of some changes; changes that its rules refuse are skipped.
+/// The result must belong to the scenario and have finished. Simulates the scenario with each
+/// proposed change; refused changes are skipped.
 MemoryExplanation explain_memory(const Scenario& scenario, const RunResult& result);
 
 std::string memory_explanation_text(const RunResult& result, const MemoryExplanation& explanation);

@@ -13,7 +13,7 @@ ordered_json stages_json(const std::vector<Stage>& stages) {
   return all;
 }
 
-/// Negative where a rank holds more than there is.
+/// Negative if a rank exceeds the capacity.
 ordered_json headroom_json(const std::optional<std::uint64_t>& capacity, std::uint64_t peak) {
   if (!capacity) return ordered_json();
   return static_cast<std::int64_t>(*capacity) - static_cast<std::int64_t>(peak);

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-/// The table of changes has no more lines than that; --json has all.
+/// The most lines of the table of changes; --json has all.
 constexpr std::size_t most_changes = 16;
 
 /// A number of bytes that may be negative.

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-/// The gain of a change as the critical path predicts it.
+/// The gain of a change predicted from the critical path.
 struct Promise {
   Change change;
   Time on_path{};
@@ -17,10 +17,10 @@ struct Promise {
   Time gain{};
 };
 
-/// Time of the critical path on the tasks of one class.
+/// Critical-path time of the tasks of one class.
 struct ClassTime {
   Time running{};
-  Time leaving{};  // of transfers: from when they could leave but for others until they have left
+  Time leaving{};  // of transfers: from when only others delay them until they have left
 };
 
 std::vector<ClassTime> time_by_class(const RunResult& result, std::span<const PathStep> path) {
@@ -35,8 +35,8 @@ std::vector<ClassTime> time_by_class(const RunResult& result, std::span<const Pa
   return times;
 }
 
-/// The path from the last task on that waited for its launch: if anything before it were shorter,
-/// that wait would be longer.
+/// The path from the last task that waited for its launch: shortening anything before it only
+/// lengthens that wait.
 std::span<const PathStep> behind_launches(const std::vector<PathStep>& path) {
   const auto last = std::find_if(path.rbegin(), path.rend(),
                                  [](const PathStep& step) { return step.waits.launch > Time{}; });
@@ -69,7 +69,7 @@ std::vector<Promise> promises_of(const RunResult& result, const Changes& changes
   return promises;
 }
 
-/// The first `most`, and the first link if it is not among them.
+/// The first `most`, and the best link if it is not among them.
 std::vector<Promise> best_of(const std::vector<Promise>& promises, std::size_t most) {
   std::vector<Promise> best(
       promises.begin(),

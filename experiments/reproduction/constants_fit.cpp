@@ -22,7 +22,7 @@ TableCase fitted_case(const TableCase& judged, const Judgement& judgement) {
           judged.progress};
 }
 
-/// Those of some rows that constants of a group are fitted to.
+/// The rows of a group to which constants are fitted, without `without`.
 std::vector<PaperRow> chosen_of(const std::vector<PaperRow>& all, const TableCase& of,
                                 const PaperFit& choice, const std::vector<std::string>& group,
                                 const PaperRow* without) {
@@ -46,7 +46,7 @@ std::vector<FitRange> ranges_of(const Paper& paper, const PaperFit& choice) {
   return ranges;
 }
 
-/// The paper's constants, those that are fitted at their values.
+/// The paper's constants, with these values for the fitted ones.
 Names named(const Paper& paper, const PaperFit& choice, const Constants& values) {
   Names names = start_constants(paper);
   for (std::size_t i = 0; i < values.size(); ++i) names[choice.constants[i]] = values[i];
@@ -93,7 +93,7 @@ FoundConstants fit_constants(const TableCase& judged_case, const Judgement& judg
                                    group.empty() ? "" : ", for ", fmt::join(group, " ")));
   }
   const std::vector<PaperRow>& others =
-      &of.table == &judged_case.table ? judged : of.table.rows;  // among which references are
+      &of.table == &judged_case.table ? judged : of.table.rows;  // where references are found
   const Fit best = fit(ranges_of(of.paper, choice), [&](const std::vector<Constants>& choices) {
     std::vector<Names> names;
     for (const Constants& values : choices) names.push_back(named(of.paper, choice, values));

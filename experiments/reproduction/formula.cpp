@@ -23,8 +23,8 @@ mu::Parser new_parser() {
   return parser;
 }
 
-/// Making a parser takes longer than most formulas, so each thread keeps one; nothing of a formula
-/// stays in it. Of the names only those are defined that may occur.
+/// Making a parser takes longer than most formulas, so each thread keeps one, without state from
+/// earlier formulas. Only names that can occur in the formula are defined.
 double evaluate(const std::string& formula, const Names& names) {
   static const mu::valmap_type usual = new_parser().GetConst();
   thread_local mu::Parser parser = new_parser();
@@ -40,7 +40,7 @@ double evaluate(const std::string& formula, const Names& names) {
 }  // namespace
 
 double value_of(const std::string& formula, const Names& names) {
-  // Most formulas are a name.
+  // Most formulas are a single name.
   if (const auto name = names.find(formula); name != names.end()) return name->second;
   double value = 0;
   try {

@@ -16,8 +16,8 @@ bool agree(const PaperTable& table, const PaperRow& a, const PaperRow& b,
 
 int sign(double value) { return (value > 0) - (value < 0); }
 
-/// Kendall's tau: of all pairs that differ in what was published, those that simulation has in the
-/// same order less those it has in the other, over all of them.
+/// Kendall's tau: of all pairs with different published values, those in the same order in
+/// simulation minus those in the opposite order, over all of them.
 void rank(const Judgement& judgement, const PaperTable& table, const std::vector<PaperRow>& rows,
           JudgedTable& judged) {
   double agreement = 0;

@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-/// Fills in what the judged rows of a table come to together, and whether what must hold does.
+/// Fills in the totals over the judged rows of a table, and whether its targets are met.
 void sum_up(const Judgement& judgement, const PaperTable& table, const std::vector<PaperRow>& rows,
             JudgedTable& judged);
 

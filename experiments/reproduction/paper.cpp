@@ -156,7 +156,7 @@ PaperTable table_of(const json& entry, const json& common, const std::string& fo
   return table;
 }
 
-/// The same name twice would hide one of two things.
+/// A name used twice would hide one of the two values.
 void check_names(const Paper& paper) {
   std::set<std::string> names;
   for (std::size_t i = 0; i < paper.constants.size(); ++i) {
@@ -172,7 +172,7 @@ void check_names(const Paper& paper) {
   }
 }
 
-/// Judgements may be fitted to tables that stand further down.
+/// Judgements may be fitted to later tables.
 void check_fitted_tables(const Paper& paper) {
   for (std::size_t t = 0; t < paper.tables.size(); ++t) {
     const auto& judgements = paper.tables[t].judgements;

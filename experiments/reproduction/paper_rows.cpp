@@ -19,7 +19,7 @@ PaperCell cell_of(const CsvCell& cell) {
   return {nlohmann::json(cell.text).dump(), std::nullopt};
 }
 
-/// For each column of the table the cell of a line that holds it.
+/// For each column of the table, the index of its cell in a line.
 std::vector<std::size_t> places_of(const std::vector<CsvCell>& header, const PaperTable& table) {
   std::vector<std::size_t> places;
   for (const std::string& name : table.columns) {
@@ -60,7 +60,7 @@ std::vector<PaperRow> rows_of(std::string_view text, const PaperTable& table) {
 }  // namespace
 
 PaperCell number_cell(double value) {
-  constexpr double most_whole = 9e15;  // that a double holds to the last digit
+  constexpr double most_whole = 9e15;  // the largest integer exact in a double, rounded down
   const bool whole = std::floor(value) == value && std::abs(value) < most_whole;
   const nlohmann::json number =
       whole ? nlohmann::json(static_cast<std::int64_t>(value)) : nlohmann::json(value);

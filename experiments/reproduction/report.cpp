@@ -56,7 +56,7 @@ std::string verdict_of(const Judgement& judgement, const JudgedTable& judged) {
   return fmt::format("{}; {}: {}.", text, target, judged.met ? "met" : "missed");
 }
 
-/// Each constant with its value, and what it stands for.
+/// Each constant with its value and meaning.
 std::string constants_text(const Paper& paper, const Judgement& judgement,
                            const FoundConstants& found) {
   Cells parts;
@@ -85,7 +85,7 @@ std::string meanings(const Paper& paper, const Judgement& judgement, const char*
   return text;
 }
 
-/// The rows to show: all of a few, else those furthest off.
+/// The rows to show: all if there are few, else those with the largest errors.
 std::vector<const ReproducedRow*> shown_rows(const JudgedTable& judged) {
   constexpr std::size_t most = 40, worst = 12;
   std::vector<const ReproducedRow*> rows;

@@ -7,14 +7,14 @@
 
 namespace penstock {
 
-/// A reproduction as it is printed: tables with published and simulated values, constants,
-/// verdicts. Of long tables only the rows that are furthest off.
+/// A reproduction for the terminal: tables with published and simulated values, constants,
+/// verdicts. Long tables show only the rows with the largest errors.
 std::string reproduction_text(const Paper& paper, const Reproduction& reproduction);
 
 /// The same as Markdown, with all rows.
 std::string reproduction_markdown(const Paper& paper, const Reproduction& reproduction);
 
-/// A line a judgement: what is judged, how many rows, how far off.
+/// One line per judgement: its name, number of rows, errors.
 std::vector<std::string> summary_heads();
 std::vector<std::vector<std::string>> summary_rows(const std::string& name, const Paper& paper,
                                                    const Reproduction& reproduction);

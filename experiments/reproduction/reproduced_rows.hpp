@@ -9,45 +9,45 @@
 
 namespace penstock {
 
-/// A published number and the simulated one beside it.
+/// A published number and its simulated value.
 struct ReproducedRow {
-  std::vector<std::string> label;  // the columns that say which row it is
+  std::vector<std::string> label;  // columns that identify the row
   double published = 0;
   double simulated = 0;
   double error = 0;     // simulated over published, less one
-  bool ranked = false;  // among those whose order is held against the published one
-  bool judged = false;  // its error counts; else only shown, as that of a reference is
+  bool ranked = false;  // part of the compared ranking
+  bool judged = false;  // its error counts; else only shown, such as a reference
   bool fitted = false;  // constants were fitted to it
   std::string finding;
 };
 
-/// Constants as they were found, for rows of which these columns agree.
+/// Fitted constants, for rows that agree in these columns.
 struct FoundConstants {
   std::vector<std::string> apart;  // values of those columns
   Names values;
   double misfit = 0;     // root of the mean square of log(simulated / published), where fitted
-  std::size_t rows = 0;  // that they were fitted to
+  std::size_t rows = 0;  // number of rows in the fit
 };
 
-/// What one judgement of a table came to.
+/// The result of one judgement of a table.
 struct JudgedTable {
   std::string name;
   std::vector<FoundConstants> constants;
   std::vector<ReproducedRow> rows;
   std::size_t judged = 0;
-  double mean_error = 0;          // of the sizes
-  double bias = 0;                // the mean of the errors themselves
+  double mean_error = 0;          // of the absolute errors
+  double bias = 0;                // mean of the signed errors
   double worst_error = 0;         // with its sign
-  std::optional<double> ranking;  // where there are pairs to rank
+  std::optional<double> ranking;  // if there are pairs to rank
   std::size_t ranked_pairs = 0;
-  bool met = true;  // what must hold does
+  bool met = true;  // all targets are met
 };
 
 struct ReproducedTable {
-  std::vector<JudgedTable> judgements;  // in the order of the paper's
+  std::vector<JudgedTable> judgements;  // in the order of the paper
 };
 
-/// A paper's tables with what simulation makes of them.
+/// The tables of a paper with their simulated values.
 struct Reproduction {
   std::vector<ReproducedTable> tables;
 

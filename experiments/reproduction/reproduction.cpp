@@ -16,7 +16,7 @@ namespace {
 
 using RowIndices = std::vector<std::size_t>;
 
-/// One judgement of a table, over the rows that are judged.
+/// One judgement of a table, over its judged rows.
 class Judging {
  public:
   Judging(const TableCase& of, const Judgement& judgement, const std::vector<PaperRow>& rows)
@@ -46,7 +46,7 @@ class Judging {
     return cells_of(of_.table, rows_[row], judgement_.fit->apart);
   }
 
-  /// Rows that have the same constants.
+  /// Rows with the same constants.
   std::vector<RowIndices> groups() const {
     std::vector<RowIndices> groups;
     for (std::size_t row = 0; row < rows_.size(); ++row) {
@@ -123,7 +123,7 @@ bool Reproduction::met() const {
 
 namespace {
 
-/// The rows that are judged; none of a table that is left out.
+/// The rows to judge; none for a table that is left out.
 const std::vector<PaperRow>* judged_rows(const PaperTable& table,
                                          const std::optional<OtherRows>& other) {
   if (!other) return &table.rows;

@@ -10,13 +10,13 @@
 
 namespace penstock {
 
-/// Rows to judge instead of those of a table; constants are fitted to the paper's own.
+/// Rows to judge instead of those of a table; constants are still fitted to the paper's rows.
 struct OtherRows {
   std::string table;
   std::vector<PaperRow> rows;
 };
 
-/// Fits what is to be fitted, simulates every row and judges it. Throws InputError.
+/// Fits constants, simulates every row and judges it. Throws InputError.
 Reproduction reproduce(const Paper& paper, const std::optional<OtherRows>& other = std::nullopt,
                        const OnProgress& on_progress = {});
 

@@ -7,7 +7,7 @@ namespace penstock {
 
 void RowProgress::expect(const Judgement& judgement, std::size_t rows) {
   constexpr std::uint64_t usual_steps = 8;
-  constexpr std::uint64_t dampings = 6;  // that a step of a fit tries
+  constexpr std::uint64_t dampings = 6;  // tried by each step of a fit
   if (!judgement.fit) return expected_.push_back(rows);
   const std::uint64_t of_fit = usual_steps * (judgement.fit->constants.size() + dampings) * rows;
   expected_.push_back((judgement.fit->on_others ? rows : 1) * of_fit + rows);

@@ -10,22 +10,22 @@
 
 namespace penstock {
 
-/// Counts the rows that a reproduction simulates. How many a fit needs is unknown beforehand: it
-/// counts as a usual number of steps until it ends.
+/// Counts simulated rows. The number that a fit needs is unknown in advance: until it ends, a
+/// typical number of steps is assumed.
 class RowProgress {
  public:
   explicit RowProgress(OnProgress on_progress) : on_progress_(std::move(on_progress)) {}
 
-  /// A judgement to come.
+  /// Announces a judgement.
   void expect(const Judgement& judgement, std::size_t rows);
   void begin_judgement();
-  /// How many rows of the current batch are simulated; called while it is worked on.
+  /// The number of simulated rows of the current batch, so far.
   void of_batch(std::size_t done);
   void end_batch(std::size_t rows) { done_ += rows; }
 
  private:
   OnProgress on_progress_;
-  std::vector<std::uint64_t> expected_;  // of the judgements to come
+  std::vector<std::uint64_t> expected_;  // of the remaining judgements
   std::size_t next_ = 0;
   std::uint64_t done_ = 0;
   std::uint64_t end_ = 0;  // of the current judgement

@@ -24,7 +24,7 @@ std::string label_of(const RowCase& row) {
   return text;
 }
 
-/// Errors of a step are about the row.
+/// Adds the row to the errors of a step.
 template <class Step>
 auto about(const RowCase& row, Step step) {
   try {
@@ -45,7 +45,7 @@ Names names_of(const RowCase& row) {
   return names;
 }
 
-/// A column as it stands, or what a formula comes to.
+/// The value of a column, or of a formula.
 json value_for(const std::string& text, const RowCase& row, const Names& names) {
   for (std::size_t i = 0; i < row.row.size(); ++i) {
     if (row.table.columns[i] == text) return json::parse(row.row[i].json);
@@ -53,7 +53,7 @@ json value_for(const std::string& text, const RowCase& row, const Names& names) 
   return json::parse(number_cell(value_of(text, names)).json);
 }
 
-/// Lists have the length that they have: a number beyond it would fill them up with nothing.
+/// An index must be within its list: beyond the end, the list would be filled up with null.
 void check_lists(const json& scenario, json::json_pointer place) {
   for (; !place.empty(); place.pop_back()) {
     const json::json_pointer list = place.parent_pointer();
@@ -87,7 +87,7 @@ void apply_patches(const RowCase& row, json& scenario) {
   }
 }
 
-/// Puts what formulas come to in place of texts that begin with "=".
+/// Replaces texts that begin with "=" by the values of their formulas.
 void work_out(json& value, const Names& names) {
   if (value.is_structured()) {
     for (json& part : value) work_out(part, names);
@@ -116,7 +116,7 @@ double number_at(const nlohmann::ordered_json& document, const std::string& name
   return document.at(place);
 }
 
-/// The number at a pointer, or where it has a "*" for a part of it, the largest of all that fit.
+/// The number at a pointer; with a "*" in the pointer, the largest of all matches.
 double result_at(const nlohmann::ordered_json& document, const std::string& name,
                  const std::string& pointer) {
   const std::size_t star = pointer.find("/*/");
@@ -132,7 +132,7 @@ double result_at(const nlohmann::ordered_json& document, const std::string& name
   return largest;
 }
 
-/// The first part of each pointer: the keys of the document that the results are in.
+/// The first part of each pointer: the document keys with the results.
 std::set<std::string> keys_of(const PaperTable& table) {
   std::set<std::string> keys;
   for (const auto& [name, pointer] : table.results) {

@@ -8,29 +8,29 @@
 
 namespace penstock {
 
-/// A row of a table of a paper, with values for the paper's constants.
+/// A row of a paper's table, with values for the paper's constants.
 struct RowCase {
   const Paper& paper;
   const PaperTable& table;
   const PaperRow& row;
   Names constants;
-  const Catalogue* catalogue = nullptr;  // read anew where there is none
+  const Catalogue* catalogue = nullptr;  // read again if missing
 };
 
-/// What a row comes to when it is simulated.
+/// The result of simulating a row.
 struct SimulatedRow {
   double value = 0;
-  std::string finding;  // what its run found, such as memory that does not suffice
+  std::string finding;  // a finding of its run, such as out of memory
 };
 
-/// Whether a formula over the columns and names of a row holds.
+/// Whether a formula over the columns and names of a row is true.
 bool holds(const std::string& formula, const RowCase& row);
 
 /// The scenario of a row, as JSON text.
 std::string scenario_of(const RowCase& row);
 
-/// Simulates a row, and reads off what it published. Throw InputError with the paper's file, the
-/// table and the row in front; a run that does not finish is one.
+/// Simulates a row; reads its published value. Both throw InputError with the paper's file, table
+/// and row, also for a run that does not finish.
 SimulatedRow simulate_row(const RowCase& row);
 double published_by(const RowCase& row);
 

@@ -28,7 +28,7 @@ const PaperRow& reference_of(const TableCase& of, const PaperRow& row, const Row
                 InputError(of.table.name, fmt::format("no row is the reference of row {}", label)));
 }
 
-/// Rows with the references that they need, each once, however many rows are seen from it.
+/// Rows and the references that they need, each reference once.
 struct NeededRows {
   Rows rows;
   std::vector<std::size_t> reference;  // of each of the first rows

@@ -12,8 +12,8 @@ namespace {
 
 using Stated = std::vector<StatedVersions>;
 
-/// PipeDream: a stage's replicas update behind each of their microbatches, and one has (ranks from
-/// the stage on - 1) / replicas of its own under way when another starts.
+/// PipeDream: replicas of a stage update after each of their microbatches. When one starts a
+/// microbatch, it has (ranks from its stage on - 1) / replicas others under way.
 Stated pipedream_versions(const Placement& placement) {
   const std::vector<Stage>& chain = placement.chains().front();
   Stated stated(chain.size());
@@ -26,8 +26,7 @@ Stated pipedream_versions(const Placement& placement) {
   return stated;
 }
 
-/// PipeDream-2BW: a group sees the weights from so many groups before it as there are versions
-/// beside the newest.
+/// PipeDream-2BW: a group sees weights delayed by (versions - 1) groups.
 Stated two_bw_versions(const Layout& layout) {
   const ScheduleOptions& options = layout.options;
   const std::uint32_t stages = layout.placement.stage_count();
@@ -37,7 +36,7 @@ Stated two_bw_versions(const Layout& layout) {
            .delay = options.number("versions", 2) - 1}};
 }
 
-/// Empty: weights do not change. Nothing: no rule is stated.
+/// Empty: weights do not change. Nothing: the schedule does not state a rule.
 std::optional<Stated> stated_versions(const Layout& layout, const Schedule& order) {
   if (!order.has(Pass::update)) return Stated{};
   const std::string_view rule = layout.rule != nullptr ? layout.rule->name : "";

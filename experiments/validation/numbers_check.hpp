@@ -9,8 +9,7 @@
 
 namespace penstock {
 
-/// How far the numbers of a run are from those of its model in one piece, or why they are not held
-/// against these.
+/// Relative error of a run's numbers against the unpipelined model, or why they are not compared.
 struct NumbersCheck {
   std::optional<double> error;
   std::string why_not;
@@ -18,11 +17,11 @@ struct NumbersCheck {
   bool by_versions = false;    // of an order without flushes
 };
 
-/// An order that trains the same model stays within this: only sums are rounded otherwise.
+/// The largest error of an order that trains the same model: only sums are rounded differently.
 constexpr double most_numbers_error = 1e-10;
 
-/// Trains the layers of a job, whose order was `order`, in one piece; the weights of one without
-/// flushes change as its rule states. `numbers`: what a run of the job came to, if that is known.
+/// Trains the layers of a job unpipelined; for an order without flushes, weights change by the rule
+/// of its schedule. `numbers`: those of a run of the job, if known.
 NumbersCheck check_numbers(const Layout& layout, const Schedule& order, const Job& job,
                            const std::optional<TrainedNumbers>& numbers);
 

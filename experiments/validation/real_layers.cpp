@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-/// Beyond these a run of many iterations takes too long, or too much memory.
+/// Above these a run of many iterations takes too long or too much memory.
 constexpr double most_flops = 2e9;
 constexpr double most_bytes = 1 << 30;
 
@@ -24,15 +24,15 @@ std::optional<std::string> why_not_model(const Layout& layout) {
   return std::nullopt;
 }
 
-/// The scores of an attention, which its kernel has at once for as long as it runs.
+/// The scores of an attention, which its kernel holds while it runs.
 double scores_of(const LayerSpec& layer, const CellShape& shape) {
   const auto heads = layer.numbers.find("heads");
   if (heads == layer.numbers.end()) return 0;
   return heads->second * shape.microbatch * shape.sequence * shape.sequence / shape.slices;
 }
 
-/// What an iteration works, and about what it holds where everything is kept at once: weights, two
-/// versions more and their gradients; of each cell what is kept and what is sent.
+/// The work of an iteration, and about its memory with everything kept at once: weights, two more
+/// versions and their gradients; for each cell, what is kept and what is sent.
 std::optional<std::string> why_not_size(const JobLayers& layers, const Plan& plan) {
   double flops = 0;
   double bytes = 0;

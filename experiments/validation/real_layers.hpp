@@ -10,18 +10,18 @@
 
 namespace penstock {
 
-/// What actions of a run are to do: run the layers of the model, keep a core busy, or the former
-/// where that can be.
+/// What the actions of a run do: run the layers of the model, keep a core busy, or layers if
+/// possible.
 enum class Bodies : std::uint8_t { automatic, busy, layers };
 
-/// The layers that a run really runs, or why it keeps cores busy instead.
+/// The layers that a run executes, or why it keeps cores busy instead.
 struct RealLayers {
   std::optional<JobLayers> layers;
   std::string why_not;
 };
 
-/// Whether kernels run a scenario's layers, and quickly enough for many iterations. Throws
-/// InputError for layers that do not fit together.
+/// Whether kernels can run a scenario's layers fast enough for many iterations. Throws InputError
+/// for layers that do not fit together.
 RealLayers real_layers(const Layout& layout, const Schedule& order, const Plan& plan);
 
 }  // namespace penstock

@@ -17,14 +17,14 @@
 namespace penstock {
 namespace {
 
-/// Whether a rule makes backwards too; only then is its work that of the others.
+/// Whether a rule has backwards; only then is its work comparable.
 bool trains(const ScheduleEntry& entry) {
   const ScheduleOptions options{8, {}};
   return make_schedule(entry, entry.place(2, usual_chunks(entry, options)), options).has_backward();
 }
 
-/// What gives a scenario another schedule, by that one's own rule, on as many ranks and for as many
-/// microbatches, which an order of a file has without saying so.
+/// The settings that give a scenario another schedule, by its own rule, with the same ranks and
+/// microbatches. An order from a file does not state these, so they are set.
 std::vector<std::string> settings_for(const std::string& name, const nlohmann::json& document,
                                       const Layout& own) {
   const bool by_file = own.rule == nullptr && own.policy == nullptr;
@@ -62,7 +62,8 @@ RankedSchedule validated(const Scenario& scenario, const std::string& name, cons
   return one;
 }
 
-/// What one schedule says of the whole: one that did not fit says nothing, one that failed all.
+/// The verdict of one schedule: a schedule that did not fit has none, a run that failed counts as
+/// failed.
 Verdict verdict_of(const RankedSchedule& one) {
   return one.validation.fault ? Verdict::fail : one.validation.verdict;
 }
@@ -88,7 +89,7 @@ std::optional<double> correlation_of(const ScheduleRanking& ranking) {
   return moments.size() < 2 ? std::nullopt : rank_correlation(std::move(moments));
 }
 
-/// Of those that ran, the one that is the quickest by simulation.
+/// The schedule that simulation predicts to be fastest, of those that ran.
 const RankedSchedule& chosen(const ScheduleRanking& ranking) {
   const auto end = ranking.schedules.begin() + static_cast<std::ptrdiff_t>(ranking.ran);
   return *std::min_element(ranking.schedules.begin(), end,

@@ -17,7 +17,7 @@
 namespace penstock {
 namespace {
 
-/// What of a scenario is no plan and its costs, so that it cannot be run for real.
+/// Why a scenario cannot run for real: it needs more than a plan and its costs.
 std::optional<std::string> why_not(const Scenario& scenario) {
   if (!scenario.codec.phases.empty()) return "formats that change over a training";
   if (!scenario.chance.changes_nothing()) return "chance: a machine has its own";
@@ -46,7 +46,7 @@ std::unique_ptr<Backend> backend_for(const BackendEntry& entry, const Job& job,
   return std::make_unique<ProcessBackend>(job, entry.make_part, processes);
 }
 
-/// Real time is rarely undisturbed.
+/// In real time, undisturbed iterations are rare.
 MeasuringPlan measuring_of(const BackendEntry& backend, const ValidationOptions& options) {
   constexpr std::uint32_t least_in_real_time = 8;
   MeasuringPlan measuring = options.measuring;
@@ -54,7 +54,7 @@ MeasuringPlan measuring_of(const BackendEntry& backend, const ValidationOptions&
   return measuring;
 }
 
-/// What a scenario is run by.
+/// The scenario's layout, backend and options.
 struct Setting {
   const Layout& layout;
   const Schedule& order;
@@ -81,8 +81,8 @@ RealLayers layers_for(const Setting& setting, const Plan& plan) {
   return real;
 }
 
-/// Layers take their own time here, and links are to keep their proportion to it. The first profile
-/// warms up.
+/// Layers take their own time on this machine; link times are scaled with them. The first profile
+/// is warm-up.
 void choose_bodies(const Setting& setting, Validation& result) {
   RealLayers real = layers_for(setting, result.job.priced.plan);
   result.why_busy = std::move(real.why_not);
@@ -93,8 +93,7 @@ void choose_bodies(const Setting& setting, Validation& result) {
   use_measured(result.job, backend->profile());
 }
 
-/// Of a model that is trained otherwise, it says nothing how long that takes; nor where what it
-/// came to was lost.
+/// If numbers are wrong or lost, the measured time says nothing about the model's training.
 void judge_numbers(const Setting& setting, const Backend& backend, Validation& result) {
   if (!result.job.layers) return;
   const auto numbers = backend.numbers();
@@ -103,7 +102,7 @@ void judge_numbers(const Setting& setting, const Backend& backend, Validation& r
   if (!numbers || differ) result.verdict = Verdict::fail;
 }
 
-/// Simulates what was measured, and judges it.
+/// Simulates the measured run and judges the errors.
 void compare(const Backend& backend, Validation& result) {
   result.errors = run_errors(result.job, result.measured);
   result.why_no_score = backend.why_no_score().value_or("");
@@ -118,7 +117,7 @@ void compare(const Backend& backend, Validation& result) {
   result.typical.environment["time_scale"] = fmt::format("{}", result.job.scale);
 }
 
-/// Runs the job, and the simulation beside it. Returns what went wrong.
+/// Runs the job and its simulation. Returns the error, if any.
 std::optional<Finding> measure_and_compare(const Setting& setting, Validation& result) {
   const auto backend = backend_for(setting.backend, result.job, setting.options.processes);
   auto outcome = measure(*backend, result.job, measuring_of(setting.backend, setting.options));
@@ -129,7 +128,7 @@ std::optional<Finding> measure_and_compare(const Setting& setting, Validation& r
   return std::nullopt;
 }
 
-/// The order to run: what a policy decides while it is simulated is run as it was decided.
+/// The order to run. A policy's decisions in simulation become the order.
 std::variant<Schedule, Finding> order_of(const Simulation& simulation, const Layout& layout) {
   if (layout.policy != nullptr) return simulation.decide(0);
   return layout.schedule;
@@ -147,7 +146,7 @@ JobLength length_of(const BackendEntry& backend, std::uint32_t ranks,
   return length;
 }
 
-/// Links have no bound of their own, so that real time may pass for long with nothing to measure.
+/// Links have no time limit, so a run may wait for a long time without measuring anything.
 void check_real_time(const BackendEntry& backend, const Validation& result) {
   constexpr double most_s = 10;
   const double seconds = to_us(result.scenario) * result.job.scale * 1e-6;

@@ -20,40 +20,40 @@ namespace penstock {
 struct Validation {
   std::string title;             // "1f1b, 4 ranks, 8 microbatches"
   std::string backend;           // its name
-  std::optional<Finding> fault;  // why it did not run, or not to its end; nothing below then
+  std::optional<Finding> fault;  // why it did not run to its end; then nothing below is set
 
-  Job job;               // whose actions run layers where it has any
+  Job job;               // whose actions run layers if it has any
   std::string why_busy;  // otherwise: why they keep a core busy instead
   NumbersCheck numbers;  // of layers
   Measurement measured;
-  std::string why_no_score;  // why the errors below say nothing, then inconclusive
+  std::string why_no_score;  // why the errors below are meaningless; then inconclusive
   RunErrors errors;
   Targets targets;
   Verdict verdict = Verdict::inconclusive;
   Time scenario{};     // its makespan, before times were scaled
-  Timeline simulated;  // with profiled lengths
-  Timeline typical;    // the iteration in the middle
+  Timeline simulated;  // with profiled durations
+  Timeline typical;    // the median iteration
 };
 
-/// How a scenario is to be measured.
+/// How to measure a scenario.
 struct ValidationOptions {
   MeasuringPlan measuring;
-  std::optional<std::uint32_t> action_us = {};  // how long an action is to take on average
+  std::optional<std::uint32_t> action_us = {};  // mean duration of an action
   std::uint32_t processes = 1;                  // that share the ranks
   Bodies bodies = Bodies::automatic;
 };
 
-/// Runs the plan of a scenario on a backend and holds the simulation against it. Throws UsageError
-/// for what no backend or this one does not run, and std::runtime_error for what this machine
-/// cannot; otherwise as `run` does.
+/// Runs the plan of a scenario on a backend and compares the simulation with it. Throws UsageError
+/// for what no backend or this one supports, and std::runtime_error for what is not possible on
+/// this machine; otherwise like `run`.
 Validation validate(const Scenario& scenario, const BackendEntry& backend,
                     const ValidationOptions& options);
 
 /// The document of `validate --json`.
 nlohmann::ordered_json validation_json(const Validation& validation);
 
-/// "5 clean iterations of 80; not clean: a rank had to leave its core 71, …": an iteration may be
-/// so for several reasons.
+/// "5 clean iterations of 80; not clean: a rank had to leave its core 71, …". An iteration may have
+/// several reasons.
 std::string clean_text(const Measurement& measured);
 
 /// The report for a terminal.

@@ -22,14 +22,14 @@ bool has_errors(const Validation& validation) {
 
 std::string share_text(double share) { return fmt::format("{:.2f} %", share * 100); }
 
-/// The rank whose idle share is furthest off.
+/// The rank with the largest error of its idle share.
 std::size_t worst_rank(const RunErrors& errors) {
   const auto worst = std::max_element(errors.bubble.begin(), errors.bubble.end(),
                                       [](double a, double b) { return std::abs(a) < std::abs(b); });
   return static_cast<std::size_t>(worst - errors.bubble.begin());
 }
 
-/// What a backend calls a disturbance, for a reader.
+/// A backend's name of a disturbance, as text for people.
 std::string_view disturbance_text(std::string_view reason) {
   if (reason == "preempted") return "a rank had to leave its core";
   if (reason == "stolen") return "the hypervisor took time";
@@ -64,13 +64,13 @@ std::string errors_table(const RunErrors& errors, const Targets& targets) {
                  {0, 3});
 }
 
-/// A number that JSON has no word for is told as null; the verdict fails all the same.
+/// NaN and infinity become null; the verdict still fails.
 ordered_json numbers_json(const Validation& validation) {
   const auto& error = validation.numbers.error;
   return error && std::isfinite(*error) ? ordered_json(*error) : ordered_json();
 }
 
-/// What actions did, and whether that is the training that the model asks for.
+/// What actions did, and whether it matches the training of the model.
 std::string bodies_text(const Validation& validation) {
   if (!validation.job.layers)
     return fmt::format("actions: busy kernels; {}\n", validation.why_busy);

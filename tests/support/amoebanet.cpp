@@ -3,7 +3,7 @@
 namespace penstock::testing {
 namespace {
 
-/// Puts cells one behind the other: channels double and sides halve with each reduction.
+/// Appends cells; each reduction doubles the channels and halves the sides.
 class Builder {
  public:
   explicit Builder(double filters) : channels_(filters / 4) {

@@ -5,7 +5,7 @@
 namespace penstock::testing {
 namespace {
 
-/// What is left of a message.
+/// The rest of a message.
 class Bytes {
  public:
   explicit Bytes(std::string_view bytes) : bytes_(bytes) {}
@@ -34,7 +34,7 @@ class Bytes {
   std::string_view bytes_;
 };
 
-/// A key is the number of the field and how its value is written: 0 a varint, 2 with its length.
+/// A key is the field number and the encoding of its value: 0 a varint, 2 length-prefixed.
 constexpr std::uint64_t number(std::uint64_t field) { return field << 3; }
 constexpr std::uint64_t text(std::uint64_t field) { return field << 3 | 2; }
 

@@ -44,7 +44,7 @@ class Replay {
   }
 
  private:
-  /// Runs what can run. Returns whether anything did.
+  /// Runs every node that can run. Returns whether any did.
   bool pass() {
     bool ran = false;
     for (std::size_t d = 0; d < devices_.size(); ++d) {
@@ -66,7 +66,7 @@ class Replay {
     return node.type != comm_send_node || before_on_link(device, node);
   }
 
-  /// Whether all sends of this device to the same one that stand in front of it have run.
+  /// Whether all earlier sends of this device to the same device have run.
   bool before_on_link(std::size_t device, const ReadNode& node) const {
     for (const ReadNode& other : devices_[device].nodes) {
       if (other.id == node.id) return true;
@@ -101,7 +101,7 @@ class Replay {
     result_.hops = std::max(result_.hops, at.hops);
   }
 
-  /// When something is there that has waited since `ready` for a link.
+  /// When something arrives that has waited for a link since `ready`.
   static Time over(Time& free, Time ready, const Carriage& carriage) {
     free = std::max(free, ready) + carriage.occupies;
     return free + carriage.latency;

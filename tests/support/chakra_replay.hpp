@@ -10,14 +10,14 @@
 
 namespace penstock::testing {
 
-/// How long something holds a link, and how much later it is there.
+/// How long a message occupies a link, and its latency.
 struct Carriage {
   Time occupies;
   Time latency;
 };
 
-/// What the devices of a replay are joined by: a link for every ordered pair, and one for the
-/// collectives of each.
+/// Links between the devices of a replay: one for every ordered pair, and one for the collectives
+/// of each device.
 struct ReplayNetwork {
   std::function<Carriage(std::uint64_t bytes)> message;
   std::function<Carriage(const ReadNode& collective)> collective;
@@ -25,16 +25,16 @@ struct ReplayNetwork {
 
 struct Replayed {
   Time makespan;
-  std::uint32_t hops = 0;  // the most messages one behind the other
+  std::uint32_t hops = 0;  // longest chain of messages
 };
 
-/// Runs traces, one a device, by longest path over their dependencies, messages and links, each
-/// link first come first served in the order of its sender's nodes. Knows nothing of plans. Throws
-/// std::runtime_error when some node never gets to run.
+/// Replays traces, one per device, by longest path over dependencies, messages and links. Each link
+/// serves first come, first served, in the order of its sender's nodes. Does not use plans. Throws
+/// std::runtime_error if some node never runs.
 Replayed replay(const std::vector<ReadTrace>& devices, const ReplayNetwork& network);
 
-/// What is wrong with traces: numbers of nodes that come twice, dependencies on nodes that are not
-/// there, messages without their other end or with another size there. Empty where nothing is.
+/// Errors of traces: duplicate node numbers, missing dependencies, messages without a counterpart
+/// of the same size. Empty if there are none.
 std::string trace_fault(const std::vector<ReadTrace>& devices);
 
 }  // namespace penstock::testing

@@ -6,8 +6,7 @@
 
 namespace penstock::testing {
 
-// Numbers drawn inside a property of RapidCheck, from the whole range however small its cases still
-// are.
+// Numbers drawn inside a RapidCheck property, over the whole range at every case size.
 
 inline std::uint32_t below(std::uint32_t end) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::uint32_t>(0, end));
@@ -17,7 +16,7 @@ inline std::uint32_t from_to(std::uint32_t first, std::uint32_t last) {
   return first + below(last + 1 - first);
 }
 
-/// True once in so many draws. Shrinks to false.
+/// True with probability 1 / count. Shrinks to false.
 inline bool one_in(std::uint32_t count) { return below(count) == count - 1; }
 
 }  // namespace penstock::testing

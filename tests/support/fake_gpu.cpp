@@ -14,8 +14,8 @@ struct GpuContextTag {
 struct GpuStreamTag {
   testing::FakeGpu::Range range;
   GpuContext context = nullptr;
-  std::uint64_t now_ns = 0;  // when it is through with all it was given
-  bool unjoined = false;     // has work in a capture that its origin does not wait for
+  std::uint64_t now_ns = 0;  // when its queued work ends
+  bool unjoined = false;     // has captured work that the origin stream does not wait for
 };
 
 struct GpuEventTag {
@@ -37,7 +37,7 @@ struct GpuExecutableTag {
 namespace testing {
 namespace {
 
-// Error numbers of CUDA.
+// CUDA error numbers.
 constexpr int out_of_memory = 2;
 constexpr int invalid_handle = 400;
 constexpr int launch_failure = 719;
@@ -85,7 +85,7 @@ int give_back(Tag* tag) {
   return 0;
 }
 
-/// Runs work of a stream, or keeps it for the graph that is captured.
+/// Runs work of a stream, or adds it to the captured graph.
 int enqueue(GpuStream stream, std::function<int()> work) {
   if (gpu->origin == nullptr) {
     stream->now_ns = std::max(stream->now_ns, gpu->host_ns);
@@ -193,7 +193,7 @@ int write(void* to, const void* from, std::size_t bytes) {
   return 0;
 }
 
-/// What kernels have still to write cannot be read.
+/// Fails to read what kernels have not yet written.
 int read(void* to, const void* from, std::size_t bytes) {
   const auto* const begin = static_cast<const char*>(from);
   for (auto at = gpu->written_ns.lower_bound(from); at != gpu->written_ns.end(); ++at) {
@@ -204,7 +204,7 @@ int read(void* to, const void* from, std::size_t bytes) {
   return 0;
 }
 
-/// Runs a kernel: writes its stamps, and says when it is through.
+/// Runs a kernel: writes its stamps, and records when it ends.
 void run_kernel(GpuStream stream, const GpuKernelTask& task, std::uint64_t takes_ns,
                 std::uint64_t latency_ns) {
   std::uint64_t begin = stream->now_ns;
@@ -213,7 +213,7 @@ void run_kernel(GpuStream stream, const GpuKernelTask& task, std::uint64_t takes
     if (gpu->written_ns[end] <= stream->now_ns) begin = std::max(begin, *end);
   }
   stream->now_ns = begin + takes_ns;
-  if (begin < gpu->cleared_ns) return;  // what it wrote was cleared
+  if (begin < gpu->cleared_ns) return;  // its output was cleared
   task.begin_ns[task.task] = std::min(task.begin_ns[task.task], begin);
   task.end_ns[task.task] = std::max(task.end_ns[task.task], stream->now_ns + latency_ns);
   gpu->written_ns[&task.begin_ns[task.task]] = begin;

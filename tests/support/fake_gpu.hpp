@@ -11,9 +11,9 @@
 
 namespace penstock::testing {
 
-/// Stands in for a GPU: streams, events, captures and kernels, in a time of its own in which
-/// nothing takes any but what kernels are asked to. A kernel sees what another wrote only once that
-/// one is through, so that a wait that was forgotten shows in when it begins. One at a time.
+/// A fake GPU: streams, events, captures and kernels in simulated time. Only kernels take time, as
+/// much as requested. A kernel sees the output of another only after that one has ended, so a
+/// missing wait shows in its start time. Only one instance at a time.
 class FakeGpu {
  public:
   FakeGpu();
@@ -21,7 +21,7 @@ class FakeGpu {
   FakeGpu(const FakeGpu&) = delete;
   FakeGpu& operator=(const FakeGpu&) = delete;
 
-  // What it is like. The numbers of SMs are those of an H200.
+  // Its properties. Numbers of SMs are those of an H200.
   int devices = 1;
   int devices_error = 0;
   bool has_green_contexts = true;
@@ -31,30 +31,30 @@ class FakeGpu {
   std::uint32_t queues = 32;
   int split_error = 0;
   int context_error = 0;
-  int record_error = 0;  // of streams of green contexts, as the next two
+  int record_error = 0;  // of streams of green contexts, like the next two
   int wait_error = 0;
   int capture_error = 0;
   bool keeps_partition = true;      // else every action runs on the SMs of the first rank
-  std::uint64_t copy_ns_least = 0;  // no copy is quicker than that
-  int failing_launch = -1;          // the launch of this number fails, counted from 0
+  std::uint64_t copy_ns_least = 0;  // minimum duration of a copy
+  int failing_launch = -1;          // this launch fails, counted from 0
   std::size_t memory_bytes = std::size_t{1} << 32;
 
   GpuCalls calls() const;
 
-  // What it saw.
-  std::uint64_t launches = 0;  // of kernels, those of graphs not counted
+  // Recorded calls.
+  std::uint64_t launches = 0;  // of kernels, without graphs
   std::uint64_t graph_launches = 0;
   std::set<const void*> handed_out;  // and not given back
 
-  // Its state, for its calls.
+  // State, for its calls.
   struct Range {
     std::uint64_t first_sm = 0;
     std::uint64_t sms = 0;
   };
   std::uint64_t host_ns = 0;
   std::uint64_t cleared_ns = 0;                     // when memory was last filled
-  std::map<const void*, std::uint64_t> written_ns;  // when a number was written
-  GpuStream origin = nullptr;                       // of the capture that goes on
+  std::map<const void*, std::uint64_t> written_ns;  // when each number was written
+  GpuStream origin = nullptr;                       // of the current capture
   std::vector<std::function<int()>> captured;
   std::set<GpuStream> joined;
 };

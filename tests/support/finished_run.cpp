@@ -13,7 +13,7 @@
 namespace penstock::testing {
 namespace {
 
-/// Routes over up to three of four links for whatever the plan sends.
+/// Routes over up to three of four links for everything that the plan sends.
 Network random_network(const Plan& plan) {
   Network network;
   network.sharing = one_in(2) ? Sharing::fair : Sharing::fifo;
@@ -28,7 +28,7 @@ Network random_network(const Plan& plan) {
   return network;
 }
 
-/// Some tenths of what the ranks hold where nothing stalls.
+/// 60 to 110 % of the peak of an unlimited run.
 std::uint64_t random_capacity(const Plan& plan, const Costs& costs) {
   std::uint64_t most = 0;
   for (const MemoryPeak& peak : memory_peaks(plan, costs, relax({plan, costs}))) {
@@ -71,7 +71,7 @@ RunResult result_of(PricedPlan priced, Timeline timeline) {
   return result;
 }
 
-/// Nothing when it comes to a halt.
+/// Nothing if it deadlocks.
 std::optional<RunResult> simulated_with(PricedPlan priced) {
   RunOutcome outcome = simulate(priced);
   if (std::holds_alternative<Standstill>(outcome)) return std::nullopt;

@@ -7,15 +7,15 @@
 
 namespace penstock::testing {
 
-/// A system that has run; fails the test when it comes to a halt.
+/// A finished run of a system; fails the test if it deadlocks.
 RunResult finished(const System& system, const Conditions& conditions = {});
 
-/// A random system whose plan meets with whatever the event engine knows: shared links, memory that
-/// runs out, chance, launches, actions and transfers that slow each other down or wait for each
-/// other. Nothing when it comes to a halt. To be called inside `rc::check`.
+/// A random system whose plan uses everything that the event engine supports: shared links, limited
+/// memory, chance, launches, actions and transfers that slow each other down or wait for each
+/// other. Nothing if it deadlocks. Call inside `rc::check`.
 std::optional<RunResult> random_run();
 
-/// The same where only inputs, resources and launches hold tasks back: `relax` is right for it.
+/// The same, with tasks waiting only for inputs, resources and launches, so that `relax` applies.
 RunResult random_relaxed_run();
 
 }  // namespace penstock::testing

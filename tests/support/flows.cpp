@@ -13,12 +13,12 @@ namespace {
 
 bool once_in(std::uint32_t count, const Below& below) { return below(count) == count - 1; }
 
-/// From 1 to 10^`decades`, every order of magnitude as likely as the others.
+/// From 1 to 10^`decades`, all orders of magnitude equally likely.
 double magnitude(std::uint32_t decades, const Below& below) {
   return std::pow(10.0, decades * below(10'000) / 1e4);
 }
 
-/// So many different links, in any order.
+/// `length` different links, in random order.
 std::vector<std::uint32_t> random_route(std::size_t links, std::size_t length, const Below& below) {
   std::vector<std::uint32_t> all(links);
   for (std::uint32_t link = 0; link < links; ++link) all[link] = link;
@@ -47,7 +47,7 @@ Placement pairs(std::uint32_t flows) {
   return Placement::given(2 * flows, ranks, chains);
 }
 
-/// How long a flow takes alone, without the latency of its way.
+/// Duration of a flow alone, without the latency of its route.
 double alone_us(const Flow& flow, const std::vector<NetworkLink>& links) {
   double rate = INFINITY;
   for (const std::uint32_t link : flow.route) {
@@ -68,7 +68,7 @@ FlowSet random_flows(const Below& below) {
   FlowSet set;
   const std::uint32_t links = 1 + below(12);
   const std::uint32_t longest = std::min(links, 5U);
-  // Routes of equal latency: of any length without any, or all of one length.
+  // Routes of equal latency: any length without latency, or all of one length.
   const std::uint32_t length = once_in(2, below) ? 1 + below(longest) : 0;
   const double latency = length == 0 ? 0 : below(5) * 1.5;
   for (std::uint32_t link = 0; link < links; ++link) {

@@ -11,7 +11,7 @@
 
 namespace penstock::testing {
 
-/// Bytes that go over the links of a route from some moment on.
+/// Bytes sent over the links of a route from some time on.
 struct Flow {
   double start_us = 0;
   double bytes = 0;
@@ -24,25 +24,24 @@ struct FlowSet {
   std::vector<Flow> flows;
 };
 
-/// Draws a number below another.
+/// Draws a number below its argument.
 using Below = std::function<std::uint32_t(std::uint32_t)>;
 
-/// Up to 12 links of 10 MB/s to 10 GB/s and up to 30 flows of 100 kB to 1 GB over routes of up to 5
-/// of them; among the flows are some that start together and some that are equal. The latency of
-/// all routes is the same.
+/// Up to 12 links of 10 MB/s to 10 GB/s, and up to 30 flows of 100 kB to 1 GB over routes of up to
+/// 5 links. Some flows start together, some are equal. All routes have the same latency.
 FlowSet random_flows(const Below& below);
 
-/// A plan in which each flow is the one transfer of a pair of ranks of its own: rank 2k runs an
-/// action until flow k starts, and what it hands to rank 2k + 1 is the flow.
+/// A plan in which each flow is the only transfer of its own pair of ranks: rank 2k runs an action
+/// until flow k starts, and its output to rank 2k + 1 is the flow.
 struct FlowPlan {
   Plan plan;
   Costs costs;
   Conditions conditions;
 
   explicit FlowPlan(const FlowSet& set, Sharing sharing = Sharing::fair);
-  /// The transfer that is flow k.
+  /// The transfer of flow k.
   TaskId transfer(std::uint32_t flow) const { return transfer_[flow]; }
-  /// Runs the plan; fails the test when it comes to a halt.
+  /// Runs the plan; fails the test if it deadlocks.
   Timeline run() const;
 
  private:

@@ -75,7 +75,7 @@ class Parser {
     if (take("floor(")) return std::floor(closed(sum()));
     if (take("min(")) return pair([](double a, double b) { return std::min(a, b); });
     if (take("max(")) return pair([](double a, double b) { return std::max(a, b); });
-    // Of names that begin alike the longest is meant: the map has it last.
+    // The longest matching name wins: the map has it last.
     for (auto known = values_.rbegin(); known != values_.rend(); ++known) {
       if (take(known->first)) return known->second;
     }

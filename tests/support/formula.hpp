@@ -6,9 +6,9 @@
 
 namespace penstock::testing {
 
-/// The value of a closed form as the schedules print it: "min(mv, (v-1)group + 2(p-1-r) + 1)".
-/// Factors side by side are multiplied; the names are those of `values`, of which single letters
-/// need no space between them. Throws std::invalid_argument for what is no formula.
+/// The value of a closed form as schedules print it: "min(mv, (v-1)group + 2(p-1-r) + 1)". Adjacent
+/// factors are multiplied. Names come from `values`; single letters need no space between them.
+/// Throws std::invalid_argument for an invalid formula.
 double formula(std::string_view text, const std::map<std::string, double>& values);
 
 }  // namespace penstock::testing

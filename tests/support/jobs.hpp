@@ -9,17 +9,16 @@
 
 namespace penstock::testing {
 
-/// Actions of a few microseconds, so that many plans can be run.
+/// Actions of a few microseconds, so that many plans can run.
 constexpr JobLength quick{.mean_action_ns = 4'000, .least_work_ns = 100'000};
 
 /// A job of a system.
 Job job_of(const System& system, const JobLength& length = quick);
 
-/// A catalogue order over stages that differ, whose tensors of 4 kB queue up in front of slow
-/// links.
+/// A catalogue order over unequal stages, with tensors of 4 kB that queue on slow links.
 System system_of(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t microbatches);
 
-/// An order of two ranks, on which F takes 1 us and B 2 us.
+/// An order of two ranks in which F takes 1 us and B 2 us.
 System two_stages(std::string_view csv);
 
 }  // namespace penstock::testing

@@ -7,7 +7,7 @@
 namespace penstock::testing {
 namespace {
 
-constexpr std::int64_t lead_ns = 700;  // by how much the host runs ahead
+constexpr std::int64_t lead_ns = 700;  // how far the host runs ahead
 constexpr std::int64_t between_steps_ns = 50'000;
 constexpr std::int64_t start_ns = 1'000'000;  // from the base of rank 0 to the first op
 constexpr int host = 4711, device = 0, main_thread = 4711, backward_thread = 5000;
@@ -50,7 +50,7 @@ class Writer {
 
 void Writer::write_span(const char* category, const std::string& name, int process, int thread,
                         std::int64_t begin, std::int64_t end, const std::string& args) {
-  // Each rank counts from a base of its own.
+  // Each rank has its own base.
   const std::int64_t from = begin - style_.base_step_ns * rank_;
   event(R"("ph": "X", "cat": "{}", "name": "{}", "pid": {}, "tid": {},
     "ts": {}, "dur": {},
@@ -162,7 +162,7 @@ std::string kineto_text(const Plan& plan, const std::vector<Timeline>& steps, st
   Writer writer(plan, rank, style);
   std::int64_t start = start_ns;
   std::uint32_t number = 3;
-  // Far enough from the base that no rank counts below it.
+  // Far enough from the base that no rank has negative times.
   start += style.base_step_ns * plan.ranks;
   for (const Timeline& timeline : steps) {
     writer.write_step(timeline, number++, start);

@@ -7,11 +7,10 @@
 
 namespace penstock::testing {
 
-/// What an action takes in a run, of its pass and what it takes alone, in nanoseconds.
+/// The duration of an action in a run, from its pass and its isolated duration, in nanoseconds.
 using ActionRule = std::function<double(Pass, double)>;
 
-/// A machine on which each action takes what a rule says, exactly, and waiting follows the rules of
-/// the simulator.
+/// A backend on which each action takes exactly the time of a rule, and waits follow the simulator.
 class MadeUpBackend : public Backend {
  public:
   MadeUpBackend(const Job& job, ActionRule rule) : job_(job), rule_(std::move(rule)) {}

@@ -5,7 +5,7 @@
 namespace penstock::testing {
 namespace {
 
-/// ModelNumbers of a layer; what is not there is 0.
+/// The numbers of a layer; a missing one is 0.
 class ModelNumbers {
  public:
   explicit ModelNumbers(const LayerSpec& layer) : layer_(layer) {}

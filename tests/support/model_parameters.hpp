@@ -4,11 +4,11 @@
 
 namespace penstock::testing {
 
-/// The parameters of a model by the closed form of each kind of layer, written down apart from the
-/// kinds themselves. Layers of multi-token prediction do not count.
+/// The parameters of a model by a closed form for each kind of layer, independent of the kinds
+/// themselves. Layers of multi-token prediction do not count.
 double closed_form_parameters(const ModelSpec& spec);
 
-/// The same of what one token meets.
+/// The parameters used by one token, in the same way.
 double closed_form_active_parameters(const ModelSpec& spec);
 
 }  // namespace penstock::testing

@@ -11,7 +11,7 @@
 namespace penstock::testing {
 namespace {
 
-/// What one action hands to another stage.
+/// An output of an action for another stage.
 struct Output {
   Stage stage;
   bool gradient;
@@ -21,9 +21,9 @@ struct Output {
 
 using Cell = std::vector<Action>;
 
-/// A change of what a rank holds. Within one moment: what ended gives back and then takes (0), one
-/// part of a cell after the other; what is read in this very moment arrives (1), the reader swaps
-/// it for its activation (2, 3), other arrivals follow (4).
+/// A change of a rank's memory. Order within one moment: ended actions free and then allocate (0),
+/// one half of a cell after the other; a tensor read at this moment arrives (1); the reader swaps
+/// it for its activation (2, 3); other arrivals follow (4).
 struct Change {
   Time time;
   int turn;
@@ -98,7 +98,7 @@ class NaiveRunner {
   bool again_is_listed(const Action& action) const {
     return listed_again_.count(text(Action(Pass::recompute, action.stage, action.microbatch))) != 0;
   }
-  /// Whether the activation of an action is made again, by whatever.
+  /// Whether the activation of an action is recomputed, for any reason.
   bool is_made_again(const Action& action) const {
     if (again_is_listed(action)) return true;
     const Recomputing& recomputing = system_.extras.recomputing;
@@ -167,7 +167,7 @@ class NaiveRunner {
     return backward + again;
   }
 
-  /// What an action reads from another stage.
+  /// The output of another stage that an action reads.
   std::optional<Output> read_by(const Action& action) const {
     std::optional<Stage> from;
     if (action.pass == Pass::forward) from = system_.placement.before(action.stage);
@@ -207,7 +207,7 @@ class NaiveRunner {
     }
   }
 
-  /// When the host of a rank will have launched the next of its actions.
+  /// When the host of a rank has launched its next action.
   Time next_launch(Rank rank) {
     Time at = disturbance_.launch;
     for (std::uint32_t k = 0; k <= launches_[rank]; ++k) at += disturbance_.issue;
@@ -295,8 +295,8 @@ class NaiveRunner {
     if (!output.gradient) received_[{to, output}] = {arrives, std::llrint(bytes)};
   }
 
-  /// Puts something on a link that could leave at some time, and says when it travels until it has
-  /// come after so many latencies.
+  /// Puts a message on a link from `ready` on. Returns its span, from its start until it has
+  /// arrived after this many latencies.
   Span travel(const Action& what, Rank from, Rank to, double bytes, double latencies, Time ready) {
     const HardwareSpec& hardware = system_.hardware;
     Time occupies{};
@@ -318,7 +318,7 @@ class NaiveRunner {
     return {action.stage, false, action.microbatch};
   }
 
-  /// An activation goes to the host, or comes back once it is there and asked for.
+  /// Evicts an activation to the host, or fetches it once it is there and requested.
   void move_stash(Rank rank, const Action& action) {
     const Output key = activation_of(action);
     const double bytes = costs_of(action.stage).stash_bytes;
@@ -342,7 +342,7 @@ class NaiveRunner {
   double copies_of(Stage stage) const {
     return static_cast<double>(ranks_with(stage).size()) * system_.training.data;
   }
-  /// The slots of all copies of a stage.
+  /// The slots of all replicas of a stage.
   std::set<std::uint32_t> slots_with(Stage stage) const {
     std::set<std::uint32_t> slots;
     for (Stage other : system_.placement.stages()) {
@@ -360,14 +360,14 @@ class NaiveRunner {
     }
     return ranks;
   }
-  /// Where what a rank sums of a stage goes.
+  /// The destination of a rank's gradient sum of a stage.
   Rank beyond(Rank rank, Stage stage) const {
     const std::set<Rank> ranks = ranks_with(stage);
     if (!system_.extras.tail.across_ranks || ranks.size() == 1) return data_replicas;
     const auto next = ranks.upper_bound(rank);
     return next == ranks.end() ? *ranks.begin() : *next;
   }
-  /// Bytes of parameters on a device by how many devices hold the same.
+  /// Parameter bytes of a device, by the number of devices with the same parameters.
   std::map<double, double> holders_of(Stage stage) const {
     const Layer& costs = costs_of(stage);
     std::map<double, double> bytes;
@@ -376,7 +376,7 @@ class NaiveRunner {
     std::erase_if(bytes, [](const auto& one) { return one.second == 0; });
     return bytes;
   }
-  /// Bytes of a device once around the rings, and steps.
+  /// Bytes of a device for one round of the rings, and the number of steps.
   std::pair<double, double> around(Stage stage, double factor) const {
     double bytes = 0, steps = 0;
     for (const auto& [n, held] : holders_of(stage)) {
@@ -393,7 +393,7 @@ class NaiveRunner {
     return kept;
   }
   bool in_shares() const { return system_.training.zero == 3; }
-  /// What a pass takes with parameters in shares, of which it gathers and sums.
+  /// Additional time of a pass with sharded parameters: this many gathers and sums.
   double carrying_us(Stage stage, int gathers, int sums) const {
     const auto [weights, steps] = around(stage, 1);
     const auto [gradients, same_steps] = around(stage, system_.training.gradient_factor);
@@ -405,8 +405,8 @@ class NaiveRunner {
     return on_link + (gathers * steps + sums * same_steps) * latency;
   }
 
-  /// The place at the other end of the chain that shares tied weights with this one; only for ends
-  /// with as many replicas as each other.
+  /// The action at the other end of the chain that shares tied weights; only if both ends have the
+  /// same number of replicas.
   std::optional<Action> tied_with(const Action& action) const {
     const auto& chain = system_.placement.chains()[chain_of(action)];
     if (!system_.extras.tail.ties || chain.size() == 1) return std::nullopt;
@@ -415,7 +415,7 @@ class NaiveRunner {
     return std::nullopt;
   }
 
-  /// How often a slot comes to a sum.
+  /// How many sums a slot takes part in.
   std::uint32_t sums_of(std::uint32_t slot) const {
     const auto found = makes_gradients_.find(slot);
     const std::uint32_t gradients = found == makes_gradients_.end() ? 0 : found->second;
@@ -423,7 +423,7 @@ class NaiveRunner {
     return each ? gradients : std::min(gradients, 1U);
   }
 
-  /// Whether all copies of a stage have sent what they sum, and all of it has come.
+  /// Whether all replicas of a stage have sent their sums and all of them have arrived.
   bool is_summed(Stage stage) const {
     if (!reduces(stage) || system_.extras.tail.summing == Summing::in_passes) return true;
     std::uint32_t sums = 0;
@@ -539,7 +539,7 @@ class NaiveRunner {
   const Disturbance& disturbance_;
   NaiveRun result_;
   Time now_{};
-  std::multimap<Time, std::function<void()>> agenda_;  // of one moment in the order they were added
+  std::multimap<Time, std::function<void()>> agenda_;  // of one moment in insertion order
   std::map<Rank, std::vector<Cell>> cells_;
   std::map<Rank, std::size_t> next_;
   std::map<Rank, bool> busy_;
@@ -550,11 +550,11 @@ class NaiveRunner {
   std::map<std::uint32_t, std::uint32_t> last_of_chain_;
   std::map<std::uint32_t, std::uint32_t> gradients_left_;   // by slot
   std::map<std::uint32_t, std::uint32_t> makes_gradients_;  // by slot
-  std::map<std::uint32_t, std::int64_t> arriving_;          // by slot: what its update waits for
+  std::map<std::uint32_t, std::int64_t> arriving_;  // by slot: arrivals that its update waits for
   std::map<Rank, std::vector<Action>> updates_;
-  std::map<Rank, std::vector<Action>> held_back_;  // the last gradients of its stages
-  std::map<std::uint32_t, std::uint32_t> summed_;  // by model stage: sums that have come
-  std::map<Output, Time> away_;                    // activations, since when they are at the host
+  std::map<Rank, std::vector<Action>> held_back_;  // last gradients of its stages
+  std::map<std::uint32_t, std::uint32_t> summed_;  // by model stage: sums that have arrived
+  std::map<Output, Time> away_;                    // evicted activations: arrival time at the host
   std::map<std::pair<Rank, Rank>, Time> link_free_;
   std::map<std::pair<Rank, Output>, std::pair<Time, std::int64_t>> received_;
   std::map<Rank, std::vector<Change>> changes_;

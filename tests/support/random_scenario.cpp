@@ -30,7 +30,7 @@ class Draws {
   double tenths(std::uint64_t first, std::uint64_t last) {
     return static_cast<double>(from_to(first, last)) / 10;
   }
-  /// A number for some keys only.
+  /// Sets a number for some keys only.
   void maybe(json& object, const char* key, std::uint64_t first, std::uint64_t last) {
     if (one_in(2)) object[key] = from_to(first, last);
   }

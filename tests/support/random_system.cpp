@@ -23,7 +23,7 @@ Placement random_placement() {
     on.push_back({Rank{first}});
     if (ranks > 1 && one_in(5)) on.back().push_back(Rank{(first + from_to(1, ranks - 1)) % ranks});
   }
-  // Which stage comes where in a chain is free: the numbers are dealt out like cards.
+  // Stages come in any order in a chain: the numbers are dealt like cards.
   std::vector<Stage> cards;
   for (Stage stage : Numbers<Stage>(chains * length)) cards.push_back(stage);
   std::vector<std::vector<Stage>> dealt(chains);
@@ -35,7 +35,7 @@ Placement random_placement() {
   return Placement::given(ranks, on, dealt);
 }
 
-/// Everything there is to do, before it has an order.
+/// All actions, before they have an order.
 std::vector<Action> random_work(const Placement& placement, Wildness wildness) {
   const bool backward = !one_in(5);
   const std::uint32_t gap = one_in(4) ? 3 : 1;
@@ -61,7 +61,7 @@ std::vector<Action> random_work(const Placement& placement, Wildness wildness) {
   return work;
 }
 
-/// Does the work in a random sequence, each action once what it needs is done.
+/// Runs the actions in a random sequence, each once its inputs are ready.
 class Sequence {
  public:
   Sequence(const Placement& placement, std::vector<Action> work)
@@ -114,7 +114,7 @@ class Sequence {
     return ready;
   }
 
-  /// Now and then, something else that is ready on the same rank and makes an overlap cell.
+  /// Sometimes, another ready action of the same rank for an overlap cell.
   std::optional<std::size_t> partner_of(std::size_t chosen,
                                         const std::vector<std::size_t>& ready) const {
     const Action& action = work_[chosen];
@@ -144,7 +144,7 @@ class Sequence {
   std::set<std::string> done_;
 };
 
-/// Tenths and halves of picoseconds, so that rounding shows.
+/// Tenths and halves of picoseconds, so that rounding matters.
 double random_us(Wildness wildness) {
   const std::uint32_t tenths = from_to(wildness.zero_times ? 0 : 1, 30);
   return tenths * 0.1 + (tenths != 0 && one_in(4) ? 0.5e-6 : 0.0);
@@ -172,7 +172,7 @@ std::vector<bool> random_stages(std::size_t count) {
   return stages;
 }
 
-/// Ends of a chain pair their replicas off only when they have as many.
+/// Ends of a chain can be tied only if they have equally many replicas.
 bool can_tie(const Placement& placement) {
   return std::all_of(placement.chains().begin(), placement.chains().end(), [&](const auto& chain) {
     return placement.replicas(chain.front()) == placement.replicas(chain.back());

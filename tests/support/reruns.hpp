@@ -9,26 +9,25 @@
 
 namespace penstock::testing {
 
-/// A number from RapidCheck; to be called inside `rc::check`.
+/// A number from RapidCheck; call inside `rc::check`.
 std::uint32_t random_below(std::uint32_t end);
 
-/// The run of a plan from nothing; nothing when it comes to a halt.
+/// The full run of a plan; nothing if it deadlocks.
 std::optional<Timeline> full_run(const PricedPlan& priced);
-/// Whether a rerun has the bytes of a full run of what it holds.
+/// Whether a rerun equals a full run of its plan, byte for byte.
 bool is_full_run(const Rerun& rerun);
 
-/// A finished run of a system, whose actions take `issue` and `launch` to be launched; nothing when
-/// it comes to a halt.
+/// A finished run of a system with these launch costs; nothing if it deadlocks.
 std::optional<Rerun> rerun_of(const System& system, const Conditions& conditions = {},
                               Time issue = {}, Time launch = {});
 
-/// Two physical links of 1e9 bytes/s that all links of a plan share, now and then ranks that stall
-/// above some capacity, and slow each other down or wait in other ways.
+/// Two physical links of 1e9 bytes/s shared by all links of a plan. Sometimes also ranks that stall
+/// above a capacity, slow each other down or wait in other ways.
 Conditions random_conditions(const Plan& plan, const Costs& costs);
-/// The same conditions for a plan whose links are numbered otherwise.
+/// The same conditions for a plan with other link numbers.
 Conditions conditions_for(const Plan& plan, Conditions conditions);
 
-/// For each task by its text, when it ran; and by which input it was held up, if asked for.
+/// By text of each task: when it ran and, if requested, its last input.
 std::map<std::string, std::string> spans_by_text(const Plan& plan, const Timeline& timeline,
                                                  bool with_inputs);
 

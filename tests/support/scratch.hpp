@@ -5,7 +5,7 @@
 
 namespace penstock::testing {
 
-/// A folder of its own for a test that needs files; it goes with the object.
+/// A temporary folder for a test; deleted with the object.
 class Scratch {
  public:
   Scratch();

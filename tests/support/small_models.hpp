@@ -9,7 +9,7 @@
 
 namespace penstock::testing {
 
-/// Two transformer blocks between an embedding and a head: 11 layers, 8 numbers a token, 2 heads.
+/// Two transformer blocks between an embedding and a head: 11 layers, 8 numbers per token, 2 heads.
 std::vector<LayerSpec> small_transformer();
 CellShape small_transformer_shape();
 
@@ -17,10 +17,10 @@ CellShape small_transformer_shape();
 std::vector<LayerSpec> small_convolution_net();
 CellShape small_convolution_shape();
 
-/// Layers over so many stages, about as many each.
+/// Splits layers into stages of about equal count.
 std::vector<std::vector<LayerSpec>> cut(const std::vector<LayerSpec>& layers, std::size_t stages);
 
-/// A job that runs layers. What it says of times is of no matter to what they come to.
+/// A job that runs layers. Its times do not affect their results.
 Job layered_job(const System& system, const std::vector<LayerSpec>& layers, const CellShape& shape);
 
 }  // namespace penstock::testing

@@ -18,18 +18,18 @@
 
 namespace penstock::testing {
 
-/// A whole pipeline, small enough to work out by hand.
+/// A whole pipeline, small enough to calculate by hand.
 struct System {
   Placement placement;
   Schedule schedule;
-  std::vector<Layer> stages;  // what each model stage costs
+  std::vector<Layer> stages;  // the costs of each model stage
   HardwareSpec hardware = {};
   Overlap overlap = Overlap::serial;
   Extras extras = {};
   Training training = {};
 };
 
-/// What became of a system.
+/// The result of a system.
 struct Outcome {
   Plan plan;
   Costs costs;
@@ -37,34 +37,34 @@ struct Outcome {
   Report report;
 };
 
-/// An order in PyTorch's notation, rows apart by line ends.
+/// An order in PyTorch's notation, rows separated by line ends.
 Schedule order_of(std::string_view csv);
 
-/// A stage of which one pass takes so many microseconds; B takes both halves of the backward.
+/// A stage with these durations of a pass, in microseconds; B is both halves of the backward.
 Layer stage_of(double forward_us, double backward_input_us, double backward_weight_us);
-/// The same for an order with whole backwards.
+/// The same for whole backwards.
 Layer stage_of(double forward_us, double backward_us);
 
-/// Links that are a pure delay, and links with a latency and a bandwidth.
+/// Links with a fixed delay, and links with a latency and a bandwidth.
 HardwareSpec delay(double transfer_us);
 HardwareSpec link(double latency_us, double bandwidth_bytes_per_s);
 
-/// The plan of a system; fails the test when the order has a fault or a deadlock.
+/// The plan of a system; fails the test if the order has a fault or deadlocks.
 Plan lowered(const System& system);
 Costs priced(const System& system, const Plan& plan);
 /// Lowered and priced.
 PricedPlan priced(const System& system);
 Outcome simulated(const System& system);
-/// Of a run that came to its end; fails the test when it did not.
+/// The timeline of a finished run; fails the test if it did not finish.
 Timeline timeline_of(RunOutcome outcome);
 
-/// The task that reads like this, "2F5" or "2SEND_F5"; fails the test when there is none.
+/// The task with this text, "2F5" or "2SEND_F5"; fails the test if there is none.
 TaskId task_of(const Plan& plan, std::string_view text);
 
 /// "warmup 1 drain 2 dependency 3 contention 4 transfer 5 memory 6 launch 7", without the zeros.
 std::string causes_text(const IdleCauses& causes);
 
-/// When a task began and ended, in microseconds: "0F1 1-2".
+/// Start and end of a task in microseconds: "0F1 1-2".
 std::string span_text(const Outcome& outcome, std::string_view task);
 
 }  // namespace penstock::testing

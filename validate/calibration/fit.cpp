@@ -14,11 +14,11 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr std::uint32_t most_steps = 60;
-// Simulated times are made of straight pieces and rounded, so steps to feel the slope are not tiny.
+// Simulated times are piecewise linear and rounded, so finite differences need large steps.
 constexpr double feeler = 0.02;
-constexpr double small_gain = 1e-4;  // of the sum of squares, below which a step ends the search
+constexpr double small_gain = 1e-4;  // relative decrease of the sum of squares that ends the search
 
-/// Constants are looked for by their logarithms: a factor of two is as far up as down.
+/// Searches over the logarithms of the constants: doubling and halving are equal steps.
 class Search {
  public:
   Search(const std::vector<FitRange>& ranges, const Misfits& misfits)
@@ -59,7 +59,7 @@ class Search {
     return all;
   }
 
-  /// Slopes hold nearby only; no constant moves further than by `longest` at once.
+  /// Slopes hold only nearby: no constant moves further than `longest` in one step.
   static VectorXd shortened(const VectorXd& move) {
     constexpr double longest = 1.5;
     return move.cwiseMax(-longest).cwiseMin(longest);
@@ -73,7 +73,7 @@ class Search {
     return place;
   }
 
-  /// Slopes are felt for upwards, and downwards where a bound is near.
+  /// Forward differences; backward differences near an upper bound.
   MatrixXd slopes() const {
     std::vector<VectorXd> places;
     VectorXd felt(place_.size());
@@ -92,7 +92,7 @@ class Search {
     return slopes;
   }
 
-  /// What each row counts; far ones less.
+  /// Weight of each row; less for outliers.
   VectorXd weights() const {
     VectorXd sizes = misfit_.cwiseAbs();
     VectorXd sorted = sizes;
@@ -102,8 +102,8 @@ class Search {
     return sizes.unaryExpr([&](double size) { return size <= far ? 1 : far / size; });
   }
 
-  /// Goes one step downhill; false once there is nothing left to gain. Damping is tried in several
-  /// strengths at once, since one prediction takes about as long as several side by side.
+  /// One step downhill; false once nothing is left to gain. Tries several damping strengths at
+  /// once: one prediction takes about as long as several in parallel.
   bool step() {
     const MatrixXd slope = slopes();
     const VectorXd weight = weights();

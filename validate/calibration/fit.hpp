@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-/// Where a constant is looked for. All three are above zero.
+/// Start and bounds of a constant, all above zero.
 struct FitRange {
   double start = 1;
   double least = 1;
@@ -16,23 +16,21 @@ struct FitRange {
 /// A value for each constant.
 using Constants = std::vector<double>;
 
-/// How far off the prediction for each measured row is, as the logarithm of predicted over
-/// measured, for each of several choices of the constants; so that whoever predicts may work on
-/// all of them at once. Every choice has the same rows.
+/// For each of several choices of the constants, log(predicted / measured) of every row. All
+/// choices come in one call, so that they can be predicted in parallel; each has the same rows.
 using Misfits =
     std::function<std::vector<std::vector<double>>(const std::vector<Constants>& choices)>;
 
-/// Constants that were found.
+/// Fitted constants.
 struct Fit {
   Constants constants;
-  double misfit = 0;        // root of the mean square over the rows
-  std::uint32_t steps = 0;  // that it took
+  double misfit = 0;        // root mean square over the rows
+  std::uint32_t steps = 0;  // steps of the search
 };
 
-/// Finds the constants for which the misfits are least in squares, those far beyond most of them
-/// counted only in proportion (Huber, at 1.345 times what the median says of their spread). Goes
-/// downhill from the start: where several valleys lead down, it takes the one it stands in.
-/// Without constants or rows it returns the start.
+/// Minimises the squared misfits. Outliers count only in proportion (Huber, at 1.345 times the
+/// spread estimated from the median). Searches downhill from the start, so it may end in a local
+/// minimum. Without constants or rows it returns the start.
 Fit fit(const std::vector<FitRange>& ranges, const Misfits& misfits);
 
 }  // namespace penstock

@@ -11,8 +11,8 @@ bool is_action(const Plan& plan, std::size_t work) {
   return !plan.is_link(plan.classes[work].resource);
 }
 
-/// By work class: what its tasks took in each iteration, on average. A makespan adds lengths up, so
-/// the mean of an iteration tells more of it than the median; over iterations the median does.
+/// By work class: the mean duration of its tasks in an iteration, then the median over iterations.
+/// A makespan adds durations, so within an iteration the mean predicts it better.
 std::vector<std::vector<double>> lengths_by_class(const PipelineRun& run) {
   const Plan& plan = run.pipeline.job.priced.plan;
   std::vector<std::vector<double>> lengths(plan.classes.size());
@@ -45,7 +45,7 @@ std::vector<Pass> kinds_of(const std::vector<const PipelineRun*>& runs) {
   return kinds;
 }
 
-/// One, and what the action takes alone in the place of its kind.
+/// 1, and the isolated duration of the action at the position of its kind.
 std::vector<double> terms_of(const std::vector<Pass>& kinds, Pass kind, double alone_ns) {
   std::vector<double> terms(kinds.size() + 1);
   terms[0] = 1;

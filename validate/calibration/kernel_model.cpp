@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-/// The one number of a kernel that has one.
+/// The only number of a kernel that has one.
 double size_of(const NamedNumbers& sizes) { return sizes.begin()->second; }
 
 using Points = std::vector<const SweptPoint*>;
@@ -37,7 +37,7 @@ std::vector<CurvePoint> curve_points(const Points& points) {
   return all;
 }
 
-/// How far off a way to fit is, on average, of each inner point in turn when that is left out.
+/// The mean leave-one-out error of a fitting method over the inner points.
 double error_of_left_out(const std::vector<CurvePoint>& points,
                          const std::function<double(const std::vector<CurvePoint>&, double)>& fit) {
   std::vector<double> errors;
@@ -49,7 +49,7 @@ double error_of_left_out(const std::vector<CurvePoint>& points,
   return summarize_errors(errors).mean;
 }
 
-/// Pieces of latency and bandwidth as long as they are close; else the curve, where that is closer.
+/// Pieces of latency and bandwidth if they are close; else the curve, if it is closer.
 void choose_copy_form(const std::vector<CurvePoint>& points, KernelModel& model) {
   constexpr double close = 0.05;
   model.pieces = fit_link_pieces(points);
@@ -75,7 +75,7 @@ KernelModel fitted(const KernelPoint& kernel, const Points& training, const Boot
   return model;
 }
 
-/// What was measured over what is predicted, of points that a model was fitted to.
+/// Measured over predicted, for the points that a model was fitted to.
 std::vector<double> misses_of(const KernelModel& model, const Points& training) {
   std::vector<double> misses;
   for (const SweptPoint* point : training) {
@@ -84,12 +84,12 @@ std::vector<double> misses_of(const KernelModel& model, const Points& training) 
   return misses;
 }
 
-/// Each draw has constants of its own, and misses as some training point does.
+/// Each draw has its own constants, and the error of some training point.
 Interval interval_of(const KernelModel& model, const SweepPoint& point,
                      const std::vector<double>& misses, std::uint32_t place, std::uint64_t seed) {
   std::vector<double> values;
   const std::vector<double> terms = terms_of(point);
-  // What is no sum of terms moves with the sum beside it.
+  // Models that are not a sum of terms vary in proportion to one.
   const double moves = model.at(point.sizes) / model.terms.at(terms);
   const auto count = static_cast<std::uint32_t>(misses.size());
   for (std::uint32_t draw = 0; draw < model.terms.draws.size(); ++draw) {
@@ -99,7 +99,7 @@ Interval interval_of(const KernelModel& model, const SweepPoint& point,
   return middle_share(values, 0.9);
 }
 
-/// The errors of a start and one rate, fitted to the same points, where neither was fitted to.
+/// Errors of a start and one rate, fitted to the training points, on the others.
 ErrorSummary errors_of_simple_form(const Points& training, const Points& others) {
   std::vector<TermPoint> points = term_points(training);
   for (TermPoint& point : points) point.terms.resize(2);

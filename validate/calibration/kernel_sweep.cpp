@@ -33,13 +33,13 @@ std::optional<Sampler> sampler_of(const KernelPoint& point) {
   }
 }
 
-/// What stood in the caches before, of whichever kernel, is no part of a sample.
+/// Runs once untimed, so that what earlier kernels left in the caches does not affect the sample.
 double warm_sample(const Sampler& sampler) {
   sampler();
   return sampler();
 }
 
-/// How many samples a sweep takes that goes on at the same rate, in whole rounds.
+/// The number of samples that a sweep takes at the present rate, in whole rounds.
 std::uint64_t expected_samples(std::uint64_t taken, double elapsed_s, std::uint32_t points,
                                const SweepLimits& limits) {
   const double in_time = static_cast<double>(taken) * limits.seconds / std::max(elapsed_s, 1e-9);

@@ -10,14 +10,14 @@
 namespace penstock {
 namespace {
 
-/// What a pass of a layer does.
+/// Work of a pass of a layer.
 struct PassWork {
   double flops = 0;
   double product_bytes = 0;
   double other_bytes = 0;
 };
 
-/// Whether a kernel is of a pass by name; B is I and W.
+/// Whether a kernel belongs to the pass of this name; B is I and W.
 bool is_of(std::string_view pass, Pass kernel) {
   if (kernel == Pass::forward) return pass == "forward";
   if (pass == "backward") return true;

@@ -33,8 +33,8 @@ bool is_too_large(const LayerWork& work) {
   return bytes > most_bytes || work.forward_flops + work.backward_flops > most_flops;
 }
 
-/// A layer that takes what another hands on. It is never run, but without it the other would stand
-/// at the end of a model, and have a loss behind it.
+/// A layer after the measured one. It is never run; without it the measured layer would be the last
+/// of the model, followed by a loss.
 LayerSpec follower(Columns columns, std::size_t numbers) {
   const auto count = static_cast<double>(numbers);
   if (columns == Columns::tokens) return {.kind = "norm", .numbers = {{"hidden", count}}};
@@ -51,7 +51,7 @@ JobLayers model_around(const LayerSpec& spec, const CellShape& shape, const Kern
   return layers;
 }
 
-/// The first stage of a model, ready to be run over and over.
+/// The first stage of a model, ready to run repeatedly.
 class FirstStage {
  public:
   FirstStage(const JobLayers& layers, Pass pass)
@@ -60,7 +60,7 @@ class FirstStage {
         trial_(model_, 0, weights_, false, layers.rate),
         pass_(pass) {}
 
-  /// Short passes are run several times for a sample, so that reading the clock is little of it.
+  /// Short passes are run several times per sample, so that the clock reading is a small share.
   double sample_ns() {
     constexpr double long_enough_ns = 100'000;
     constexpr int most_passes = 200;

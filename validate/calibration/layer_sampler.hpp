@@ -7,9 +7,8 @@
 
 namespace penstock {
 
-/// Runs a pass of a layer by itself, as a rank would on a device of its own; what the pass needs is
-/// made beforehand and not timed. Nothing for layers that no kernel here runs, and for those of
-/// more than 1e10 FLOP or 1 GiB.
+/// Runs a pass of a layer alone, as on a rank with its own device; inputs are prepared untimed.
+/// Nothing for layers that no kernel here runs, or above 1e10 FLOP or 1 GiB.
 std::optional<Sampler> layer_sampler(const LayerPoint& layer);
 
 }  // namespace penstock

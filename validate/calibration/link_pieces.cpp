@@ -12,9 +12,9 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t least_points = 3;  // of a piece
-constexpr double downward_jump = 10;     // counts so many times as much
+constexpr double downward_jump = 10;     // weight of a downward jump
 
-/// A piece and the squares of what it misses.
+/// A piece and its squared errors.
 struct FittedPiece {
   LinkPiece piece;
   double squares = 0;
@@ -38,7 +38,7 @@ FittedPiece fitted(std::span<const CurvePoint> points, double from_bytes) {
   return result;
 }
 
-/// What a jump from one piece to the next counts.
+/// The penalty of a jump between two pieces.
 double jump_squares(const LinkPiece& before, const LinkPiece& after) {
   const double low = time_of(before, after.from_bytes);
   const double high = time_of(after, after.from_bytes);
@@ -47,7 +47,7 @@ double jump_squares(const LinkPiece& before, const LinkPiece& after) {
   return jump * jump * (jump < 0 ? downward_jump : 1);
 }
 
-/// All choices of pieces for some points.
+/// All splits of some points into pieces.
 class PieceSearch {
  public:
   explicit PieceSearch(std::vector<CurvePoint> points) : points_(std::move(points)) {}
@@ -68,7 +68,7 @@ class PieceSearch {
   const FittedPiece& piece(std::size_t begin, std::size_t end) {
     const auto [place, is_new] = fitted_.try_emplace({begin, end});
     if (is_new) {
-      // Half-way in size, since nobody knows where between two points it is.
+      // Half-way in size: the exact place between two points is unknown.
       const double from = begin == 0 ? 0 : std::sqrt(points_[begin - 1].size * points_[begin].size);
       place->second = fitted(std::span(points_).subspan(begin, end - begin), from);
     }
@@ -86,7 +86,7 @@ class PieceSearch {
     }
     const auto points = static_cast<double>(points_.size());
     const double constants = 3 * static_cast<double>(pieces.size()) - 1;  // breaks included
-    // Below a thousandth of a percent every fit is as good as any other.
+    // Below 0.001 % all fits are equally good.
     const double spread = std::max(squares / points, 1e-10);
     const double cost = points * std::log(spread) + constants * std::log(points);
     if (cost >= least_cost_) return;

@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-/// What a message takes from so many bytes on: a latency, and so much a byte.
+/// The time of a message from some size on: a latency, and a time per byte.
 struct LinkPiece {
   double from_bytes = 0;
   double latency_ns = 0;
@@ -18,14 +18,14 @@ struct LinkPiece {
 /// One, two or three pieces, ascending; the first begins at 0.
 using LinkPieces = std::vector<LinkPiece>;
 
-/// What a message of so many bytes takes.
+/// The time of a message of this many bytes.
 double at(const LinkPieces& pieces, double bytes);
 
-/// Finds where protocols or caches change by trying every pair of places between points, with at
-/// least three points a piece. Each piece is a latency and a time a byte, both at least zero,
-/// closest to its points in shares of what was measured. Jumps between pieces count as misses,
-/// downward ones ten times as much, and a further piece must be worth its constants (the criterion
-/// of G. Schwarz, Ann. Statist. 6, 1978). There must be a point.
+/// Finds where protocols or caches change. Tries every pair of breaks between points, with at least
+/// three points per piece. Each piece has a latency and a time per byte, both at least zero, with
+/// the least relative squared errors. Jumps between pieces count as errors, downward ones ten times
+/// as much. A further piece must be worth its constants (the criterion of G. Schwarz, Ann. Statist.
+/// 6, 1978). Needs at least one point.
 LinkPieces fit_link_pieces(std::span<const CurvePoint> points);
 
 }  // namespace penstock

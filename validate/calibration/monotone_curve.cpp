@@ -9,14 +9,14 @@
 namespace penstock {
 namespace {
 
-/// Neighbours that fall, brought to one level.
+/// Adjacent falling values, averaged.
 struct Level {
   double sum = 0;
   std::size_t count = 0;
   double mean() const { return sum / static_cast<double>(count); }
 };
 
-/// The values that never fall and are closest to these in squares: pool adjacent violators.
+/// The non-decreasing values with the least squared distance: pool adjacent violators.
 std::vector<double> never_falling(const std::vector<double>& values) {
   std::vector<Level> levels;
   for (const double value : values) {
@@ -32,7 +32,7 @@ std::vector<double> never_falling(const std::vector<double>& values) {
   return risen;
 }
 
-/// The slope at a point between two stretches: their harmonic mean, weighted by their lengths.
+/// The slope at a point between two intervals: their harmonic mean, weighted by length.
 double inner_slope(double width_before, double width_after, double before, double after) {
   if (before * after <= 0) return 0;
   const double one = 2 * width_after + width_before;
@@ -40,7 +40,7 @@ double inner_slope(double width_before, double width_after, double before, doubl
   return (one + other) / (one / before + other / after);
 }
 
-/// The slope at an end, from its stretch and the next, so that the curve stays monotone.
+/// The slope at an end, from its interval and the next; keeps the curve monotone.
 double end_slope(double width, double next_width, double rise, double next_rise) {
   const double slope = ((2 * width + next_width) * rise - width * next_rise) / (width + next_width);
   return std::clamp(slope, 0.0, 3 * rise);
@@ -64,7 +64,7 @@ std::vector<double> slopes_of(const std::vector<double>& x, const std::vector<do
   return slopes;
 }
 
-/// Ascending in size, each size once with the mean of what was given for it.
+/// Ascending in size; equal sizes are averaged.
 std::vector<CurvePoint> in_order(std::vector<CurvePoint> points) {
   std::stable_sort(points.begin(), points.end(),
                    [](const CurvePoint& a, const CurvePoint& b) { return a.size < b.size; });
@@ -111,11 +111,11 @@ double MonotoneCurve::operator()(double size) const {
   const double value = y_[i] * (1 + 2 * t) * (1 - t) * (1 - t) +
                        slopes_[i] * width * t * (1 - t) * (1 - t) +
                        y_[i + 1] * t * t * (3 - 2 * t) + slopes_[i + 1] * width * t * t * (t - 1);
-  // Rounding alone could leave the stretch.
+  // Rounding could leave the interval.
   return std::clamp(portable_exp(value), points_[i].value, points_[i + 1].value);
 }
 
-/// On the line through the point at an end and the one next to it; never below a latency of zero.
+/// On the line through an end point and its neighbour; the latency is at least zero.
 double MonotoneCurve::beyond(double size, std::size_t end, std::size_t next) const {
   const auto [end_size, end_value] = points_[end];
   const double apart = points_[next].size - end_size;

@@ -5,21 +5,20 @@
 
 namespace penstock {
 
-/// What something of a size takes.
+/// The time at some size.
 struct CurvePoint {
   double size = 0;   // above 0
   double value = 0;  // above 0
   friend bool operator==(const CurvePoint&, const CurvePoint&) = default;
 };
 
-/// A curve through points that never falls: a cubic in logarithms between them, with the slopes of
-/// F. N. Fritsch and J. Butland (SIAM J. Sci. Stat. Comput. 5, 1984; known as PCHIP), so that it
-/// stays between neighbouring points. Points that fall are first brought to the mean of their
-/// logarithms. Beyond the points it goes on straight: a latency and a bandwidth, as the two points
-/// at that end have them.
+/// A non-decreasing curve through points: cubic in logarithms, with the slopes of F. N. Fritsch and
+/// J. Butland (SIAM J. Sci. Stat. Comput. 5, 1984; known as PCHIP), so it stays between
+/// neighbouring points. Falling points are first averaged in logarithms. Beyond the points it is a
+/// straight line: the latency and bandwidth of the two points at that end.
 class MonotoneCurve {
  public:
-  /// Points in any order; those of one size are averaged. There must be one.
+  /// Points in any order; equal sizes are averaged. Needs at least one point.
   explicit MonotoneCurve(std::vector<CurvePoint> points);
 
   double operator()(double size) const;

@@ -34,15 +34,15 @@ ScaledColumns scaled_columns(std::span<const Equation> equations) {
   return scaled;
 }
 
-/// The search for which unknowns are above zero. The others are held there.
+/// Finds which unknowns are above zero; the others stay at zero.
 class ActiveSet {
  public:
   ActiveSet(const MatrixXd& columns, const VectorXd& wanted)
       : columns_(columns), wanted_(wanted), values_(VectorXd::Zero(columns.cols())) {}
 
   VectorXd run() {
-    // Each round frees one unknown; that no set comes twice is the method's proof of its end, and
-    // the bound is for what rounding may make of it.
+    // Each round frees one unknown. In exact arithmetic no set occurs twice, so the method ends;
+    // the bound guards against rounding.
     for (Index round = 0; round < 3 * columns_.cols(); ++round) {
       const auto next = most_wanted();
       if (!next) break;
@@ -53,7 +53,7 @@ class ActiveSet {
   }
 
  private:
-  /// The unknown at zero that would gain most by rising, if any would.
+  /// The unknown at zero with the largest gain from rising, if any.
   std::optional<Index> most_wanted() const {
     const VectorXd gain = columns_.transpose() * (wanted_ - columns_ * values_);
     const double nothing = 1e-13 * wanted_.norm();
@@ -67,8 +67,7 @@ class ActiveSet {
 
   bool is_free(Index i) const { return std::find(free_.begin(), free_.end(), i) != free_.end(); }
 
-  /// Goes to the best values of the free unknowns; those that would fall below zero on the way are
-  /// held there from then on.
+  /// Solves for the free unknowns; those that would fall below zero are fixed at zero.
   void settle() {
     while (!free_.empty()) {
       const VectorXd best = best_of_free();
@@ -86,7 +85,7 @@ class ActiveSet {
     return columns_(Eigen::all, free_).colPivHouseholderQr().solve(wanted_);
   }
 
-  /// As far as all free unknowns stay at or above zero; those at zero are free no more.
+  /// Goes as far as all free unknowns stay at or above zero; those at zero are no longer free.
   void step_towards(const VectorXd& best) {
     const VectorXd now = values_(free_);
     double way = 1;
@@ -110,7 +109,7 @@ class ActiveSet {
   std::vector<Index> free_;
 };
 
-/// A number that is none would be neither above zero nor below, and never leave the free unknowns.
+/// A NaN is neither above zero nor below, and would stay free forever.
 void check_finite(std::span<const Equation> equations) {
   for (const Equation& equation : equations) {
     const bool finite = std::isfinite(equation.wanted) &&

@@ -17,7 +17,7 @@ constexpr double makespan_interval_share = 0.9;
 
 Time simulated(const PricedPlan& priced) { return makespan(priced.plan, relax(priced)); }
 
-/// What each work class takes alone, and links nothing.
+/// Isolated durations, and free links.
 PricedPlan plain(const Pipeline& pipeline) {
   PricedPlan priced = pipeline.job.priced;
   auto& [plan, costs, conditions] = priced;
@@ -29,7 +29,7 @@ PricedPlan plain(const Pipeline& pipeline) {
   return priced;
 }
 
-/// What each rank works for a microbatch, of all its stages, on average.
+/// The work of each rank per microbatch, over all its stages, on average.
 std::vector<double> work_of_ranks_us(const Plan& plan, const std::vector<Time>& times) {
   std::vector<double> sums(plan.ranks);
   for (TaskId task = 0; task < plan.tasks(); ++task) {
@@ -64,7 +64,7 @@ PipelinePrediction predicted(const PipelineRun& run, const InSitu& in_situ) {
   return prediction;
 }
 
-/// What was measured over what was simulated, of the runs trained on.
+/// Measured over simulated, for the training runs.
 std::vector<double> misses_of(const std::vector<PipelinePrediction>& predictions) {
   std::vector<double> misses;
   for (const PipelinePrediction& prediction : predictions) {
@@ -73,7 +73,7 @@ std::vector<double> misses_of(const std::vector<PipelinePrediction>& predictions
   return misses;
 }
 
-/// Each draw is simulated with its own constants, and misses as some run trained on does.
+/// Each draw is simulated with its own constants, and has the error of some training run.
 Interval interval_of(const Pipeline& pipeline, const InSitu& in_situ,
                      const std::vector<double>& misses, std::uint32_t place, std::uint64_t seed) {
   std::vector<double> makespans;

@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-/// A pipeline as it was measured and as a calibrated simulation has it. Times are makespans.
+/// A pipeline as measured and as simulated with calibrated durations. Times are makespans.
 struct PipelinePrediction {
   std::string name;
   std::string family;
@@ -19,44 +19,44 @@ struct PipelinePrediction {
   std::string schedule;
   PipelinePart part = PipelinePart::training;
   std::uint32_t iterations = 0;
-  RunErrors errors;      // of the simulation with calibrated lengths; `profile` is its error
-  Interval interval_us;  // nine in ten of the draws
-  Time formula{};        // (m - 1) times the busiest rank's microbatch, and one of every rank
-  Time plain{};          // simulated with what actions take alone, on free links
+  RunErrors errors;      // of the simulation with calibrated durations; `profile` is its error
+  Interval interval_us;  // 90 % of the draws
+  Time formula{};        // (m - 1) times the busiest rank's microbatch, plus one of every rank
+  Time plain{};          // simulated with isolated durations, on free links
   double error() const { return to_us(errors.simulated) / to_us(errors.measured) - 1; }
 };
 
-/// In what order the schedules of one setting come.
+/// How well the schedules of one setting are ranked.
 struct SettingRanking {
   std::string setting;
   std::uint32_t schedules = 0;
   std::optional<double> correlation;  // Kendall's tau, predicted against measured
   std::string predicted_best;
   std::string measured_best;
-  double regret = 0;  // how much longer the one predicted to be best took than the best
+  double regret = 0;  // how much longer the predicted best takes than the actual best
 };
 
-/// How the predictions of one part fared, beside two simpler ones.
+/// Errors of the predictions of one part, compared with two simpler predictions.
 struct PartErrors {
   PipelinePart part = PipelinePart::training;
   ErrorSummary simulated;
   ErrorSummary formula;
   ErrorSummary plain;
-  double covered = 0;  // the share of the runs within their interval
-  double start = 0;    // how far off a task starts, as a share of the makespan: the median run's
-  double bubble = 0;   // how far off a rank's idle share is: the median over runs of the worst rank
+  double covered = 0;  // share of runs within their interval
+  double start = 0;    // start error of tasks, as a share of the makespan: the median run's
+  double bubble = 0;   // error of a rank's idle share: the median over runs of the worst rank
 };
 
-/// What pipelines that were run tell of actions in a run, and how well that predicts others.
+/// Durations of actions in runs, and how well they predict other runs.
 struct PipelineCalibration {
   InSitu in_situ;
-  std::vector<PipelinePrediction> predictions;  // as the runs were given
-  std::vector<PartErrors> parts;                // that have runs
-  std::vector<SettingRanking> rankings;         // of settings with two schedules or more
+  std::vector<PipelinePrediction> predictions;  // in the order of the runs
+  std::vector<PartErrors> parts;                // those with runs
+  std::vector<SettingRanking> rankings;         // of settings with at least two schedules
 };
 
-/// Fits factors to the runs of the training part, and predicts all. There must be a run to train
-/// on; draws of the bootstrap are carried through the simulator.
+/// Fits factors to the training runs, and predicts all runs. Needs at least one training run.
+/// Bootstrap draws are simulated too.
 PipelineCalibration calibrate_pipelines(const std::vector<PipelineRun>& runs,
                                         const BootstrapPlan& plan);
 

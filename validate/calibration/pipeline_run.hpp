@@ -11,24 +11,24 @@
 
 namespace penstock {
 
-/// What a pipeline is for in a calibration: factors are fitted to the first alone.
+/// Use of a pipeline in a calibration: factors are fitted to training only.
 enum class PipelinePart : std::uint8_t {
   training,       // 1F1B at sizes of a grid
   interpolation,  // 1F1B at sizes inside it
   extrapolation,  // 1F1B with more ranks, more microbatches or longer actions
-  transfer,       // other schedules at sizes that 1F1B was trained on
+  transfer,       // other schedules at training sizes
 };
 std::string_view name(PipelinePart part);
 
-/// A pipeline to run for real, and what its actions take by themselves.
+/// A pipeline to run for real, with the isolated durations of its actions.
 struct Pipeline {
   std::string name;     // "1f1b p2 m8 60us even"
-  std::string family;   // of which it is one: "even"
-  std::string setting;  // all but the schedule: those of one setting compete
+  std::string family;   // of pipelines: "even"
+  std::string setting;  // everything but the schedule; the schedules of one setting compete
   std::string schedule;
   PipelinePart part = PipelinePart::training;
   Job job;
-  std::vector<double> alone_ns;                     // by work class; links: what the job says
+  std::vector<double> alone_ns;                     // by work class; links: as in the job
   std::vector<std::vector<double>> alone_draws_ns;  // the same by draw; empty: known exactly
 };
 

@@ -13,19 +13,19 @@
 namespace penstock {
 namespace {
 
-/// Collects points, each in its part.
+/// Collects points and assigns each to a part.
 class PointList {
  public:
   explicit PointList(std::uint64_t seed) : seed_(seed) {}
 
-  /// A point that is fitted to, whatever the hash says: an end, which nothing lies beyond.
+  /// An end of a range: always training, whatever its hash, since nothing lies beyond it.
   void add_end(const std::string& kernel, const NamedNumbers& sizes) {
     add(kernel, "", sizes, Part::training);
   }
   void add(const std::string& kernel, const NamedNumbers& sizes, bool is_beyond) {
     add(kernel, "", sizes, part_of(kernel, sizes, is_beyond));
   }
-  /// All passes of a layer, in one part.
+  /// All passes of a layer, in the same part.
   void add_layer(const std::string& kind, const NamedNumbers& sizes, bool is_beyond) {
     for (const char* pass : {"forward", "backward_input", "backward_weight"}) {
       add(kind, pass, sizes, part_of(kind, sizes, is_beyond));
@@ -35,7 +35,7 @@ class PointList {
   std::vector<SweepPoint> points;
 
  private:
-  /// Of what is inside, a third is kept back.
+  /// A third of the inner points is held out.
   Part part_of(const std::string& kernel, const NamedNumbers& sizes, bool is_beyond) const {
     if (is_beyond) return Part::extrapolation;
     const bool kept_back = drawn_number(seed_, kernel + " " + shape_text(sizes), 0, 0, 3) == 0;
@@ -50,7 +50,7 @@ class PointList {
   std::uint64_t seed_;
 };
 
-/// 2 to the power of a number between two, in steps of a quarter.
+/// A random power of two between the bounds, in quarter steps of the exponent.
 double drawn_size(std::uint64_t seed, std::string_view kernel, std::uint32_t shape,
                   std::uint32_t side, double low, double high) {
   const auto steps = static_cast<std::uint32_t>(4 * (high - low)) + 1;
@@ -69,7 +69,7 @@ void add_products(std::uint64_t seed, PointList& list) {
   }
 }
 
-/// Layers that pipelines are made of, with one number that another counts beside their width.
+/// Layers of pipelines, with their width and one more number.
 void add_layers(std::uint64_t seed, const std::string& kind, const std::string& other,
                 PointList& list) {
   constexpr std::uint32_t inside = 14, beyond = 4;
@@ -88,7 +88,7 @@ void add_layers(std::uint64_t seed, const std::string& kind, const std::string& 
   }
 }
 
-/// A kernel with one number: at some values, those above the last one inside to be extrapolated to.
+/// A kernel with one number. Values above `inside` are extrapolated to.
 void add_row(PointList& list, const std::string& kernel, const std::string& number,
              const std::vector<double>& values, double inside) {
   for (const double value : values) {
@@ -98,7 +98,7 @@ void add_row(PointList& list, const std::string& kernel, const std::string& numb
   }
 }
 
-/// From one power of two to another, two to each doubling, whole words.
+/// From one power of two to another, two values per doubling, in whole words.
 std::vector<double> doublings(int first, int last) {
   std::vector<double> values;
   for (int half = 2 * first; half <= 2 * last; ++half) {

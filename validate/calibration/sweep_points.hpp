@@ -9,23 +9,22 @@
 
 namespace penstock {
 
-/// What a point of a sweep is for: constants are fitted to the first alone.
+/// Use of a point: constants are fitted to training only.
 enum class Part : std::uint8_t { training, interpolation, extrapolation };
 std::string_view name(Part part);
 
-/// A point of a sweep.
 struct SweepPoint {
   KernelPoint kernel;
   NamedNumbers sizes;
   Part part = Part::training;
 };
 
-/// The points at which kernels are measured: sizes spread evenly over their logarithms, the largest
-/// of all to be extrapolated to, and of the others a third, chosen by a hash of seed and point, to
-/// be interpolated.
+/// The points at which kernels are measured, evenly spread in the logarithm of size. The largest
+/// are held out for extrapolation. Of the others, a third is held out for interpolation, chosen by
+/// a hash of seed and point.
 std::vector<SweepPoint> sweep_points(std::uint64_t seed);
 
-/// A number that equal splits into parts share.
+/// Equal for equal splits into parts.
 std::uint64_t split_hash(const std::vector<SweepPoint>& points);
 
 }  // namespace penstock

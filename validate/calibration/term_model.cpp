@@ -19,7 +19,7 @@ double sum_of(const std::vector<double>& terms, const std::vector<double>& coeff
   return std::inner_product(terms.begin(), terms.end(), coefficients.begin(), 0.0);
 }
 
-/// Relative to what was measured, times the root of what the point counts.
+/// Relative to the measurement, times the root of the weight.
 Equation equation_of(const TermPoint& point, double factor) {
   const double scale = std::sqrt(point.weight * factor);
   Equation equation{point.terms, scale};
@@ -36,7 +36,7 @@ std::vector<Equation> equations_of(std::span<const TermPoint> points,
   return equations;
 }
 
-/// What each point counts beside its weight, by how far it is missed. Empty: nothing is missed.
+/// A factor on the weight of each point, by its error. No coefficients: no errors.
 std::vector<double> huber_factors(std::span<const TermPoint> points,
                                   const std::vector<double>& coefficients) {
   std::vector<double> misses;
@@ -49,7 +49,7 @@ std::vector<double> huber_factors(std::span<const TermPoint> points,
   return misses;
 }
 
-/// The points with some of their terms only.
+/// The points with only some of their terms.
 std::vector<TermPoint> with_terms(std::span<const TermPoint> points,
                                   const std::vector<std::size_t>& kept) {
   std::vector<TermPoint> chosen;
@@ -62,7 +62,7 @@ std::vector<TermPoint> with_terms(std::span<const TermPoint> points,
   return chosen;
 }
 
-/// The points of the blocks that were drawn, as often as they were.
+/// The points of the drawn blocks, repeated as often as drawn.
 std::vector<TermPoint> drawn(std::span<const TermPoint> points, std::uint64_t seed,
                              std::uint32_t draw, std::uint32_t blocks) {
   const std::vector<std::uint32_t> times = drawn_blocks(seed, draw, blocks);
@@ -92,7 +92,7 @@ std::vector<double> values_of(const std::vector<std::vector<double>>& draws, std
   return values;
 }
 
-/// The term to do without: of those whose interval reaches down to 0 the one most often there.
+/// The term to drop: among those whose interval reaches 0, the one most often at 0.
 std::optional<std::size_t> needless(const std::vector<std::vector<double>>& draws,
                                     std::size_t terms) {
   std::optional<std::size_t> worst;
@@ -114,7 +114,7 @@ struct Reduced {
   std::vector<std::vector<double>> draws;
 };
 
-/// Puts the terms that were kept back into their places.
+/// Puts the kept terms back into their positions.
 void fill(const Reduced& fit, TermModel& model) {
   const std::size_t terms = model.names.size();
   const auto widened = [&](const std::vector<double>& values) {

@@ -13,7 +13,7 @@ namespace {
 constexpr int most_wait_ms = 20'000;
 
 DatabaseFault fault_of(int code) {
-  switch (code & 0xff) {  // the rest tells which kind of it
+  switch (code & 0xff) {  // the other bits are the exact kind
     case SQLITE_CORRUPT:
       return DatabaseFault::damaged;
     case SQLITE_NOTADB:
@@ -36,12 +36,12 @@ DatabaseFault fault_of(int code) {
   }
 }
 
-/// A path that SQLite takes for nothing else, such as a database in memory.
+/// An absolute path. SQLite gives some names a special meaning, such as a database in memory.
 std::string absolute(const std::string& path) {
   return std::filesystem::absolute(path).lexically_normal().string();
 }
 
-/// An absolute path as an address, for what only addresses can say.
+/// A file URI: some options exist only in URIs.
 std::string address_of_unchanging(const std::string& path) {
   std::string address = "file:";
   for (const char c : path) {
@@ -87,7 +87,7 @@ Database::Database(const std::string& path, Access access) {
   sqlite3_extended_result_codes(connection, 1);
   sqlite3_busy_timeout(connection, most_wait_ms);
   sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, most_value_bytes);
-  // A file shorter than it says is read only by who claims to repair it.
+  // SQLite reads a truncated file only with defensive mode off.
   const bool salvages = access == Access::salvage;
   sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, salvages ? 0 : 1, nullptr);
   sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
@@ -137,7 +137,7 @@ void Statement::check(int result) const {
 }
 
 void Statement::clear() {
-  sqlite3_reset(statement_.get());  // what it returns is of the run before
+  sqlite3_reset(statement_.get());  // its return code belongs to the previous run
   bound_ = 0;
 }
 
@@ -211,8 +211,7 @@ Transaction::~Transaction() {
   if (!open_) return;
   try {
     database_.run("ROLLBACK");
-  } catch (
-      const DatabaseError&) {  // SQLite has taken it back already, as it does when a disk is full
+  } catch (const DatabaseError&) {  // SQLite has rolled back already, as on a full disk
   }
 }
 

@@ -14,19 +14,19 @@ struct sqlite3_stmt;
 
 namespace penstock {
 
-/// What kept a database from doing something.
+/// Why a database operation failed.
 enum class DatabaseFault : std::uint8_t {
-  damaged,       // its content contradicts itself
-  no_database,   // the file is something else
-  cannot_open,   // it is not there, or is not ours to read
-  cannot_write,  // the file, its folder or its medium takes no writes
-  full,          // the disk, or what this process may take of it
-  busy,          // another process has been writing for longer than was waited
+  damaged,       // its content is inconsistent
+  no_database,   // not a database file
+  cannot_open,   // missing, or not readable by us
+  cannot_write,  // the file, its folder or its medium is read-only
+  full,          // the disk or the quota of this process is full
+  busy,          // another process has been writing for too long
   too_large,     // a value beyond Database::most_value_bytes
   other,
 };
 
-/// The text says what happened, in words of SQLite and of the system.
+/// The text is the message of SQLite and of the system.
 class DatabaseError : public std::runtime_error {
  public:
   DatabaseError(DatabaseFault fault, const std::string& what)
@@ -37,27 +37,27 @@ class DatabaseError : public std::runtime_error {
   DatabaseFault fault_;
 };
 
-/// A connection to a SQLite file, whose content is not trusted. What fails throws DatabaseError.
+/// A connection to a SQLite file with untrusted content. Failures throw DatabaseError.
 class Database {
  public:
   enum class Access : std::uint8_t {
     read,
-    read_unchanging,  // nobody writes meanwhile, as on a medium that takes no writes
+    read_unchanging,  // no writers, as on a read-only medium
     write,
     create,
-    salvage,  // reads what can be read of a damaged file
+    salvage,  // reads what is left of a damaged file
   };
   static constexpr int most_value_bytes = 64 << 20;
 
   Database(const std::string& path, Access access);
 
-  /// Runs statements that give no rows.
+  /// Runs statements that return no rows.
   void run(const std::string& sql);
-  /// The first column of the first row, of a query that gives a whole number; 0 of none.
+  /// The first column of the first row, a whole number; 0 without rows.
   std::int64_t whole(const std::string& sql);
-  /// How many rows the statement that wrote last has changed.
+  /// The number of rows changed by the last writing statement.
   std::int64_t changed() const;
-  /// The number of the row that was put in last.
+  /// The number of the last inserted row.
   std::int64_t last_id() const;
 
  private:
@@ -70,24 +70,24 @@ class Database {
   std::unique_ptr<sqlite3, Close> connection_;
 };
 
-/// A query, made ready once and run any number of times. The connection must outlive it.
+/// A query, prepared once and run any number of times. The connection must outlive it.
 class Statement {
  public:
   Statement(const Database& database, std::string_view sql);
 
-  /// Starts anew with these in place of its question marks.
+  /// Starts again with these values for its question marks.
   template <class... Values>
   Statement& with(const Values&... values) {
     clear();
     (bind(values), ...);
     return *this;
   }
-  /// Goes on to the next row; false: there is none.
+  /// Goes to the next row; false: none is left.
   bool next();
   /// Runs it to its end.
   void finish();
 
-  // A column of the present row; nothing where it holds something else.
+  // A column of the current row; nothing for a value of another type.
   std::optional<std::int64_t> whole(int column) const;
   std::optional<double> real(int column) const;
   std::optional<std::string> text(int column) const;
@@ -111,8 +111,8 @@ class Statement {
   int bound_ = 0;
 };
 
-/// Everything written while it lives is kept by `commit`, or else nothing of it. It waits for
-/// others that write.
+/// `commit` keeps everything written during its life; without it nothing is kept. Waits for other
+/// writers.
 class Transaction {
  public:
   explicit Transaction(Database& database);

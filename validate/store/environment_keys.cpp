@@ -33,7 +33,7 @@ constexpr std::array rules{
     KeyRule{"clock", KeyRole::recorded},
 };
 
-/// "580.159.03" is of "580.159".
+/// "580.159.03" gives "580.159".
 std::string_view major_and_minor(std::string_view version) {
   const std::size_t first = version.find('.');
   if (first == std::string_view::npos) return version;

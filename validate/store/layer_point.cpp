@@ -22,7 +22,7 @@ std::optional<double> number_of(std::string_view text) {
   return number;
 }
 
-/// Takes a number out of a shape, where it is there and above zero.
+/// Takes a number out of a shape, if it is there and above zero.
 std::optional<double> taken(NamedNumbers& numbers, std::string_view name) {
   const auto found = numbers.find(name);
   if (found == numbers.end() || !(found->second > 0)) return std::nullopt;

@@ -10,29 +10,29 @@
 
 namespace penstock {
 
-/// A pass of a kind of layer, as a point that is measured. Its shape has the layer's numbers, and
-/// how much of it there is: "examples", with "sequence" where examples are sequences of tokens, or
-/// "tokens" where it does not matter how these are shared out.
+/// A pass of a kind of layer, as a measured point. Its shape has the layer's numbers and the
+/// amount: "examples", with "sequence" for sequences of tokens, or "tokens" if their division into
+/// sequences does not matter.
 struct LayerPoint {
   std::string kind;      // of layer: "mlp"
   std::string pass;      // "forward", "backward", "backward_input", "backward_weight"
   NamedNumbers numbers;  // of the layer: "hidden", "intermediate"
-  double amount = 1;     // examples, or tokens
+  double amount = 1;     // examples or tokens
   bool counts_tokens = false;
-  std::optional<double> sequence;  // tokens of an example
+  std::optional<double> sequence;  // tokens per example
   std::string condition = "solo";
 };
 
-/// What such a layer runs for by itself, in doubles.
+/// The cell that such a layer runs for alone, in doubles.
 CellShape cell_shape(const LayerPoint& layer);
 
 KernelPoint kernel_point(const LayerPoint& layer);
-/// Nothing for a point that is no pass of a layer of some size.
+/// Nothing for a point that is not a pass of a layer with a valid size.
 std::optional<LayerPoint> layer_point(const KernelPoint& point);
 
 /// "k=64 m=32 n=128": the sizes of a shape, by name in order.
 std::string shape_text(const NamedNumbers& numbers);
-/// The same read; nothing for a text that is not made of numbers with names.
+/// Reads `shape_text` back; nothing for any other text.
 std::optional<NamedNumbers> shape_numbers(std::string_view shape);
 
 }  // namespace penstock

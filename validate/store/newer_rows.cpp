@@ -21,7 +21,7 @@ bool is_newer(const StoredRow& a, const StoredRow& b) {
   return std::pair(a.row.measured_at, index(a.id)) > std::pair(b.row.measured_at, index(b.id));
 }
 
-/// The newest valid row of some, each of them of one point.
+/// The newest valid row among rows of one point.
 class Newest {
  public:
   void offer(const StoredRow& row) {

@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-/// For each row the valid one that replaces it, if there is one: the newest of the same point and
-/// build and the same environment; or, of a row of this machine, that of today's environment.
+/// For each row the valid row that replaces it, if any: the newest of the same point, build and
+/// environment, or, for a row of this machine, of today's environment.
 std::vector<std::optional<RowId>> newer_rows(std::span<const StoredRow> rows, const Today& today);
 
 }  // namespace penstock

@@ -32,13 +32,13 @@ RowId added(Database& database, const StoredRow& stored, std::string_view why) {
   return id;
 }
 
-/// Whether a row is still in the state that a change of it was decided from.
+/// Whether a row is still in the state on which a change was decided.
 bool is_as_decided(const Database& database, const StateChange& change) {
   Statement found(database, "SELECT 1 FROM profile WHERE id = ?1 AND (?2 = '' OR state = ?2)");
   return found.with(index(change.id), change.from ? name(*change.from) : "").next();
 }
 
-/// False: it is there already, or not as decided.
+/// False: it is in that state already, or has changed since the decision.
 bool moved(Database& database, const StateChange& change, std::string_view at) {
   Statement(
       database,

@@ -16,20 +16,20 @@ namespace penstock {
 
 class Database;
 
-/// All rows of a store, ascending, as far as they could be read.
+/// All readable rows of a store, ascending.
 struct StoredRows {
   std::vector<StoredRow> rows;
   std::vector<UnreadableRow> unreadable;
 };
 
-/// Measured rows in a file of SQLite. Several processes may read and write it at once; each call
-/// that writes keeps all of what it was given, or nothing. Nothing is ever deleted.
+/// Measured rows in a SQLite file. Several processes may read and write it at once; each writing
+/// call is atomic. Nothing is ever deleted.
 ///
-/// Every call throws InputError, the file's name in front, where the file is no store, of a newer
-/// version, or damaged, and StoreError where this computer is what hinders it.
+/// Every call throws InputError, with the file's name, if the file is not a store, has a newer
+/// version or is damaged, and StoreError if the computer prevents the operation.
 class ProfileStore {
  public:
-  enum class Access : std::uint8_t { read, write, create };  // create: if it is not there
+  enum class Access : std::uint8_t { read, write, create };  // create: if missing
 
   explicit ProfileStore(std::string path, Access access = Access::read);
   ProfileStore(ProfileStore&&) noexcept;
@@ -38,29 +38,28 @@ class ProfileStore {
 
   const std::string& path() const { return path_; }
 
-  /// Adds measured rows as valid. Throws InputError for one that says what no measurement can.
+  /// Adds measured rows as valid. Throws InputError for an impossible row.
   std::vector<RowId> add(std::span<const ProfileRow> rows);
-  /// Adds rows that repeat others, or are taken over from them, as valid.
+  /// Adds rows that repeat others or are taken over from them, as valid.
   std::vector<RowId> add(std::span<const DerivedRow> rows);
-  /// Moves rows to other states, with a verdict each, and returns those that it moved: a row that
-  /// is there already, or no longer in the state that this was decided from, stays as it is. Throws
-  /// UsageError for a row that is not there.
+  /// Moves rows to other states, with a verdict each, and returns the moved rows. A row stays if it
+  /// is in that state already, or no longer in the state on which this was decided. Throws
+  /// UsageError for a missing row.
   std::vector<RowId> change(std::span<const StateChange> changes, std::string_view at);
 
-  /// Moves a row to another state, or leaves it where it is there already, and adds the one that
-  /// repeats it: both, or, where it is no longer in the state that this was decided from, nothing.
+  /// Moves a row to another state, unless it is there already, and adds the row that repeats it:
+  /// both or nothing. Nothing if the row is no longer in the state on which this was decided.
   std::optional<RowId> renew(const StateChange& change, const DerivedRow& again,
                              std::string_view at);
 
   StoredRows rows() const;
-  /// Nothing: there is no such row.
+  /// Nothing for a missing row.
   std::optional<StoredRow> row(RowId id) const;
-  /// The newest row of a point that is in some state, as it was measured in an environment and with
-  /// a build.
+  /// The newest row of a point in some state, measured in this environment with this build.
   std::optional<StoredRow> newest(const KernelPoint& point, std::string_view build,
                                   const std::map<std::string, std::string>& environment,
                                   RowState state = RowState::valid) const;
-  /// What was said of a row, oldest first.
+  /// The verdicts on a row, oldest first.
   std::vector<RowVerdict> verdicts(RowId id) const;
 
  private:

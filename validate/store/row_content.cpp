@@ -51,7 +51,7 @@ std::optional<std::string> samples_fault(const ProfileRow& row) {
   return fmt::format("its canary took {}; a time is 0 or more", row.canary_ns);
 }
 
-/// Fields with their lengths, so that no two rows come to the same bytes.
+/// Fields with their lengths, so that different rows never give the same bytes.
 void append(std::string& all, std::string_view field) {
   all += fmt::format("{}:", field.size());
   all += field;
@@ -128,7 +128,7 @@ std::int64_t row_checksum(const ProfileRow& row) {
     append(all, *text);
   }
   append(all, facts_text(row.environment));
-  std::vector<double> numbers{row.canary_ns + 0.0};  // a column knows no -0
+  std::vector<double> numbers{row.canary_ns + 0.0};  // SQLite stores no -0
   numbers.insert(numbers.end(), row.samples_ns.begin(), row.samples_ns.end());
   const std::vector<std::byte> bytes = samples_bytes(numbers);
   all.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());

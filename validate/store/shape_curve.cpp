@@ -10,9 +10,10 @@ namespace {
 
 constexpr double least_spread = 0.01;
 constexpr Eigen::Index least_freedom = 6;   // points beyond the constants of the curve
-constexpr double decides_alone = 1 - 1e-9;  // a point that the curve goes through whatever it is
+constexpr double decides_alone = 1 - 1e-9;  // leverage of a point that determines the curve by
+                                            // itself
 
-/// The sizes that every point has, all above zero.
+/// The sizes that all points have, all above zero.
 std::vector<std::string> shared_sizes(std::span<const ShapeTime> times) {
   std::vector<std::string> names;
   for (const auto& size : times.front().shape) {

@@ -13,10 +13,10 @@ struct ShapeTime {
   double ns = 0;
 };
 
-/// How far each time is from the curve ln t = c + sum of a_i ln size_i through the others, over how
-/// far these are from it (the externally studentized residual). Curves of a kernel are seldom as
-/// straight as their points are sharp, so that spread counts as 1 % at least. Zero for all where
-/// too few points are left to tell, and for one without which the others have no curve.
+/// The distance of each time from the curve ln t = c + sum of a_i ln size_i through the others,
+/// over their own spread (the externally studentized residual). Kernels seldom follow such a curve
+/// as closely as their times repeat, so the spread is at least 1 %. Zero for all if too few points
+/// are left, and for a point without which the others determine no curve.
 std::vector<double> curve_residuals(std::span<const ShapeTime> times);
 
 }  // namespace penstock

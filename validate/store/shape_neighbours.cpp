@@ -13,10 +13,10 @@ namespace {
 constexpr std::size_t most_shapes = 4096;
 constexpr double apart = std::numeric_limits<double>::infinity();
 
-/// A shape that rows were measured at.
+/// A measured shape.
 struct Place {
   NamedNumbers sizes;
-  bool retired = true;  // every row of it was
+  bool retired = true;  // all its rows are retired
 };
 
 /// Shapes with other sizes are infinitely far apart.
@@ -47,7 +47,7 @@ std::map<std::string, Place> places_of(std::span<const StoredRow* const> rows) {
   return places;
 }
 
-/// The two nearest of all places but its own.
+/// How many of the two nearest other shapes are retired.
 std::uint32_t retired_near(const Place& own, const std::map<std::string, Place>& places) {
   std::vector<std::pair<double, bool>> others;
   for (const auto& other : places) {

@@ -19,7 +19,7 @@ constexpr double least_tolerance = 0.03;
 constexpr double spreads_of_tolerance = 3;
 constexpr double most_canary_off = 0.03;
 constexpr std::size_t window = 5;
-constexpr std::ptrdiff_t most_failures = 3;  // in the window, from which on all are retired
+constexpr std::ptrdiff_t most_failures = 3;  // failures in the window that retire the whole group
 
 std::function<double()> steady_clock() {
   const auto begin = std::chrono::steady_clock::now();
@@ -28,13 +28,13 @@ std::function<double()> steady_clock() {
   };
 }
 
-/// Rows of one kernel, build and environment: what holds for some of them is taken to hold for all.
+/// Rows of one kernel, build and environment: the result for some is applied to all.
 std::string group_of(const StoredRow& stored) {
   return fmt::format("{}\n{}\n{}", stored.row.point.kernel, stored.row.build,
                      identity_of(stored.row.environment));
 }
 
-/// Where a row was measured, as that is today; what today does not say stays as it was said.
+/// The environment of a row, with today's values; keys unknown today keep their value.
 std::map<std::string, std::string> updated(std::map<std::string, std::string> environment,
                                            const Today& today) {
   for (const auto& [key, value] : today.environment) environment[key] = value;
@@ -46,14 +46,14 @@ struct Measured {
   double canary_ns = 0;
 };
 
-/// What is not known speaks against nothing.
+/// An unknown canary counts as quiet.
 bool is_quiet(double canary_ns, double usual_ns) {
   if (canary_ns <= 0 || usual_ns <= 0) return true;
   return std::abs(canary_ns / usual_ns - 1) <= most_canary_off;
 }
 
 struct Group {
-  std::vector<bool> held;  // of the rows measured, in turn
+  std::vector<bool> held;  // results of the measured rows, in order
   bool retired = false;
 };
 
@@ -86,7 +86,7 @@ class Check {
   }
 
  private:
-  /// Suspect rows that this machine can speak about, those first against which most speaks.
+  /// Suspect rows that this machine can measure, most doubtful first.
   std::vector<std::size_t> candidates() const {
     std::vector<std::size_t> all;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -104,7 +104,7 @@ class Check {
     return all;
   }
 
-  /// Nothing, which is noted: it cannot be measured here, or not now.
+  /// Nothing, with a note, if it cannot be measured here or now.
   std::optional<Measured> measure(const StoredRow& stored) {
     const double before = canary_();
     auto samples = remeasure_(stored.row.point, repeats);
@@ -180,15 +180,15 @@ class Check {
     for (const RowId id : change(changes)) done_.retired_with_group.push_back(id);
   }
 
-  /// Rows that were retired before, or measured by this check.
+  /// Rows retired before, or measured by this check.
   bool is_settled(const StoredRow& stored) const {
     if (stored.state == RowState::retired) return true;
     return std::any_of(done_.measured.begin(), done_.measured.end(),
                        [&](const SpotResult& result) { return result.id == stored.id; });
   }
 
-  /// Whether only a patch or a setting has changed since, so that what holds for some rows is to be
-  /// taken over for all.
+  /// Whether only a patch or a setting has changed, so that the result for some rows is applied to
+  /// all.
   bool is_near(const StoredRow& stored) const {
     const auto differences = environment_differences(stored.row.environment, today_.environment);
     return !differences.empty() &&

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view magic{"SQLite format 3\0", 16};
-constexpr std::uintmax_t most_checked_bytes = 32 << 20;  // beyond, looking through all takes long
+constexpr std::uintmax_t most_checked_bytes = 32 << 20;  // above this a full check takes too long
 
 std::string first_bytes(const std::string& path) {
   std::array<char, magic.size()> head{};
@@ -30,7 +30,7 @@ std::string first_bytes(const std::string& path) {
   return {head.data(), static_cast<std::size_t>(file.gcount())};
 }
 
-/// Throws InputError for a file that is no store at first sight.
+/// Throws InputError for a file that is clearly not a store.
 void check_file(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -72,7 +72,7 @@ std::unique_ptr<Database> opened(const std::string& path, Database::Access acces
   return database;
 }
 
-/// Where nothing can be written beside the file, SQLite cannot keep track of writers, and there are
+/// If nothing can be written next to the file, SQLite cannot keep track of writers, and there are
 /// none.
 std::unique_ptr<Database> opened_to_read(const std::string& path) {
   try {

@@ -8,16 +8,15 @@
 
 namespace penstock {
 
-/// Makes a store without rows, unless there is a file of this name: under another name first, so
-/// that nobody ever meets half a store. Throws DatabaseError and StoreError.
+/// Makes a store without rows, unless a file of this name exists. Writes under another name first,
+/// so that no half-made store is ever visible. Throws DatabaseError and StoreError.
 void make_store(const std::string& path);
 
-/// Opens a store. Throws InputError for a file that is none, or of a newer schema, and
-/// DatabaseError, also where it is damaged and not so large that looking through all of it would
-/// take long.
+/// Opens a store. Throws InputError for another kind of file or a newer schema, and DatabaseError,
+/// also for a damaged file if it is small enough to check in full.
 std::unique_ptr<Database> open_store(const std::string& path, Database::Access access);
 
-/// Whether a file begins as files of SQLite do.
+/// Whether a file begins like a SQLite file.
 bool looks_like_store(const std::string& path);
 
 }  // namespace penstock

@@ -32,7 +32,7 @@ RowState state_of(std::optional<std::string> text) {
   return needed(row_state(needed(std::move(text), "state")), "state");
 }
 
-/// A text that another hand may have written, as it can be shown.
+/// A possibly foreign text, made printable.
 std::string printable(std::optional<std::string> text) {
   if (!text) return "?";
   for (char& c : *text) {
@@ -41,7 +41,7 @@ std::string printable(std::optional<std::string> text) {
   return std::move(*text);
 }
 
-/// What was measured, as the columns in front of the state have it.
+/// The measured row, from the columns before the state.
 ProfileRow measured_row(const Statement& columns) {
   ProfileRow row;
   row.point.kernel = needed(columns.text(0), "kernel");

@@ -13,12 +13,12 @@ namespace penstock {
 
 using ReadRow = std::variant<StoredRow, UnreadableRow>;
 
-/// Reads rows one by one, each by its number, so that damage to one leaves the others.
+/// Reads rows one by one by number, so that a damaged row does not affect the others.
 class RowReader {
  public:
   explicit RowReader(const Database& database);
 
-  /// Nothing: there is no row of this number. Throws DatabaseError.
+  /// Nothing for a missing row. Throws DatabaseError.
   std::optional<ReadRow> read(RowId id);
   std::vector<RowVerdict> verdicts(RowId id);
 
@@ -27,8 +27,8 @@ class RowReader {
   Statement verdicts_;
 };
 
-/// Runs a step on a store. What SQLite says becomes an InputError or a StoreError, with the store's
-/// name in front and what became of its rows.
+/// Runs a step on a store. Turns errors of SQLite into an InputError or a StoreError, with the
+/// store's name and the fate of its rows.
 [[noreturn]] void rethrow(const std::string& path, const DatabaseError& error);
 template <class Step>
 auto in_store(const std::string& path, Step step) {

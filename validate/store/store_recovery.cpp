@@ -20,10 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Given a row that can be read, and its verdicts.
+/// Called with a readable row and its verdicts.
 using Keep = std::function<void(const StoredRow& row, const std::vector<RowVerdict>& verdicts)>;
 
-/// The result of a query, or its replacement where the file is damaged.
+/// The result of a query, or a replacement if the file is damaged.
 template <class Value, class Query>
 Value despite_damage(Value otherwise, Query query) {
   try {
@@ -34,15 +34,15 @@ Value despite_damage(Value otherwise, Query query) {
   }
 }
 
-/// The bytes of a file; none of one that is not there.
+/// The size of a file; 0 if it is missing.
 std::int64_t bytes_of(const std::string& path) {
   std::error_code absent;
   const auto bytes = fs::file_size(path, absent);
   return absent ? 0 : static_cast<std::int64_t>(bytes);
 }
 
-/// No number is higher. Where the store cannot tell, as many rows as would fit into the file and
-/// what waits beside it.
+/// An upper bound on row numbers. If the store cannot say, the number of rows that would fit into
+/// the file and its write-ahead log.
 std::int64_t highest_id(Database& database, const std::string& path) {
   constexpr std::int64_t least_row_bytes = 16;
   const std::int64_t most = (bytes_of(path) + bytes_of(path + "-wal")) / least_row_bytes;
@@ -81,7 +81,7 @@ Recovery read_all(const std::string& path, const Keep& keep) {
   return recovery;
 }
 
-/// Copies what can be read of one store into another, which is empty.
+/// Copies the readable rows of one store into another, empty one.
 Recovery copy_rows(const std::string& path, const std::string& into) {
   Database target(into, Database::Access::write);
   Transaction transaction(target);

@@ -8,20 +8,20 @@
 
 namespace penstock {
 
-/// What of a damaged store can still be read.
+/// What can still be read of a damaged store.
 struct Recovery {
   std::size_t readable = 0;            // rows
-  std::vector<UnreadableRow> damaged;  // rows of which a part can be read, or a number is known
+  std::vector<UnreadableRow> damaged;  // rows that can be read in part, or of which only the number
+                                       // is known
 };
 
-/// Looks for every row by its number, wherever in the file damage has struck. A row counts as
-/// readable when all of it is as its checksum says. Throws InputError for a file of which not even
-/// the list of tables can be read, or that is no store.
+/// Looks for every row by its number, wherever the file is damaged. A row is readable if it matches
+/// its checksum. Throws InputError if the file is not a store, or if even its list of tables is
+/// unreadable.
 Recovery examine_store(const std::string& path);
 
-/// Also writes what can be read into a new store, under the numbers and with the verdicts that rows
-/// had; where nothing can be read, there is no new store. Throws UsageError where there is a file
-/// of this name.
+/// Also writes the readable rows into a new store, with their numbers and verdicts; without
+/// readable rows there is no new store. Throws UsageError if a file of this name exists.
 Recovery recover_store(const std::string& path, const std::string& into);
 
 }  // namespace penstock

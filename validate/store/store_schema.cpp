@@ -58,7 +58,7 @@ constexpr std::array parts{
          " BEGIN SELECT RAISE(ABORT, 'verdicts are never deleted'); END"},
 };
 
-/// What SQLite itself adds to tables of this kind.
+/// Tables and indices that SQLite adds itself.
 bool is_of_sqlite(std::string_view name) {
   return name == "sqlite_sequence" || name.starts_with("sqlite_autoindex_");
 }
@@ -70,7 +70,7 @@ bool is_part(const std::string& name, const std::string& sql) {
   return false;
 }
 
-/// Names what the file has beside its tables, or what it lacks.
+/// Names extra or missing tables of the file.
 std::optional<std::string> other_tables(const Database& database) {
   std::set<std::string> seen;
   Statement listed(database, "SELECT name, sql FROM sqlite_schema");

@@ -8,8 +8,8 @@
 
 namespace penstock {
 
-/// Puts a row in, with its environment and kernel where these are new, under its number or, where
-/// that is 0, the next. Call it inside a transaction. Throws DatabaseError.
+/// Inserts a row, with its environment and kernel if these are new, under its number, or the next
+/// one if that is 0. Call it inside a transaction. Throws DatabaseError.
 RowId insert_row(Database& database, const StoredRow& stored);
 
 void insert_verdict(Database& database, RowId id, const RowVerdict& verdict);

@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-/// The version of stores that this program writes.
+/// The schema version that this program writes.
 constexpr std::int64_t store_schema = 1;
 
 /// The number of a row in its store, from 1.
@@ -20,7 +20,7 @@ constexpr std::int64_t index(RowId id) { return static_cast<std::int64_t>(id); }
 /// Whether a row is valid.
 enum class RowState : std::uint8_t {
   valid,
-  suspect,  // predicted invalid, until it is measured again
+  suspect,  // predicted invalid, until measured again
   retired,  // invalid; kept, but never used
 };
 std::string_view name(RowState state);
@@ -31,9 +31,9 @@ struct StoredRow {
   RowId id{};
   ProfileRow row;
   RowState state = RowState::valid;
-  std::int64_t environment = 0;   // the number of its environment in the store
-  std::int64_t schema = 0;        // the version of the schema that it was written in
-  std::optional<RowId> origin{};  // the row that it repeats, or was taken over from
+  std::int64_t environment = 0;   // number of its environment in the store
+  std::int64_t schema = 0;        // schema version in which it was written
+  std::optional<RowId> origin{};  // the row that it repeats or is taken over from
 };
 
 /// Why a row changed its state.
@@ -43,7 +43,7 @@ struct RowVerdict {
   std::string why;
 };
 
-/// A row that changes its state.
+/// A change of a row's state.
 struct StateChange {
   RowId id{};
   RowState state = RowState::valid;
@@ -51,14 +51,14 @@ struct StateChange {
   std::optional<RowState> from{};  // applies only in this state; nothing: in any
 };
 
-/// A row that comes from another one: measured again, or taken over into another environment.
+/// A row derived from another: measured again, or taken over into another environment.
 struct DerivedRow {
   ProfileRow row;
   RowId origin{};
   std::string why;
 };
 
-/// A row that a store has but does not give: damaged, or written by another hand.
+/// A row that cannot be read: damaged, or written by another program.
 struct UnreadableRow {
   RowId id{};
   std::string why;

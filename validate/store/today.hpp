@@ -5,10 +5,10 @@
 
 namespace penstock {
 
-/// What rows are held against: where this runs, and when.
+/// What rows are compared with: the present environment, build and date.
 struct Today {
   std::map<std::string, std::string> environment;
-  std::string build;  // the hash of the kernels that this program measures; empty: unknown
+  std::string build;  // hash of the kernels that this program measures; empty: unknown
   std::string date;   // UTC, "2026-11-21T18:40:00Z"
 };
 

@@ -7,11 +7,10 @@
 
 namespace penstock {
 
-/// Seconds since 1970 of "2026-11-21T18:40:00Z"; nothing for any other form, or a day that no
-/// calendar has.
+/// Seconds since 1970 of "2026-11-21T18:40:00Z"; nothing for another form or an invalid date.
 std::optional<std::int64_t> utc_seconds(std::string_view text);
 
-/// The text of such seconds, of years 0 to 9999.
+/// The text of such seconds, years 0 to 9999.
 std::string utc_text(std::int64_t seconds);
 
 }  // namespace penstock

@@ -20,7 +20,7 @@ namespace {
 using Rules = ValidityRules;
 using Rows = std::span<const StoredRow>;
 using Judgements = std::vector<RowJudgement>;
-/// Rows, by their places, that have something in common.
+/// Indices of rows that share something.
 using Groups = std::map<std::string, std::vector<std::size_t>>;
 
 void determine(RowJudgement& judgement, std::string reason) {
@@ -28,7 +28,7 @@ void determine(RowJudgement& judgement, std::string reason) {
   judgement.reasons.push_back(std::move(reason));
 }
 
-/// Retires a row for good, for any program.
+/// Retires a row permanently, for every program.
 void find_fault(RowJudgement& judgement, std::string fault) {
   judgement.faults.push_back(fault);
   determine(judgement, std::move(fault));
@@ -41,8 +41,8 @@ void predict(RowJudgement& judgement, double weight, std::string reason) {
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
-/// What a shape states, and what of it is there or not: a gated network runs other kernels than a
-/// plain one of its sizes.
+/// The settings of a shape, and which of its numbers are present: a gated network runs other
+/// kernels than a plain one of the same sizes.
 std::string form_of(const ProfileRow& row) {
   std::string text;
   for (const auto& [name, value] : shape_numbers(row.point.shape).value_or(NamedNumbers{})) {
@@ -51,7 +51,7 @@ std::string form_of(const ProfileRow& row) {
   return text;
 }
 
-/// Rows that one curve may go through.
+/// Rows with the same text may lie on one curve.
 std::string curve_text(const StoredRow& stored) {
   const KernelPoint& point = stored.row.point;
   return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", point.kernel, point.pass, point.condition,
@@ -87,7 +87,7 @@ void judge_difference(const EnvironmentDifference& difference, RowJudgement& jud
       fmt::format("{} was \"{}\" and is \"{}\"", difference.key, difference.then, difference.now);
   switch (difference.step) {
     case EnvironmentStep::machine:
-      break;  // then the row is of elsewhere
+      break;  // the row is from elsewhere
     case EnvironmentStep::part:
     case EnvironmentStep::version:
       return determine(judgement, text);
@@ -124,8 +124,8 @@ void judge_age(const StoredRow& stored, const Today& today, RowJudgement& judgem
   }
 }
 
-/// What the canary of one environment took, by when: one for each time, however many rows were
-/// measured then, so that a large sweep of old does not outvote what is so now.
+/// Canary times of one environment by date. One per date, however many rows were measured then, so
+/// that an old large sweep does not outvote the present.
 using Canaries = std::map<std::string_view, double>;
 
 Canaries canaries(Rows rows, const std::vector<std::size_t>& group) {

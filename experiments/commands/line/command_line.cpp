@@ -59,7 +59,7 @@ void CommandLine::option(const std::string& name, std::vector<std::string>& valu
 
 void CommandLine::choice(const std::string& name, std::string& value,
                          const std::vector<std::string>& words, const std::string& help) {
-  // CLI11's own IsMember would put its set behind the type name a second time.
+  // CLI11's own IsMember would repeat the values after the type name.
   const auto is_known = [words](const std::string& word) {
     if (std::find(words.begin(), words.end(), word) != words.end()) return std::string();
     return unknown_text(fmt::format("\"{}\"", word), word, words);
@@ -85,7 +85,7 @@ void CommandLine::suggest(const std::string& name, Suggest words) {
   values_->suggest[key_of(name)] = std::move(words);
 }
 
-/// The key of an argument, which may be declared as "-o,--output".
+/// The key of an argument; it may be declared as "-o,--output".
 std::string CommandLine::key_of(const std::string& name) const {
   return app_.get_option(name.substr(name.rfind(',') + 1))->get_name();
 }

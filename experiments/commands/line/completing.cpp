@@ -28,7 +28,7 @@ void add_values(const ArgumentInfo& argument, const std::string& typed,
   for (std::string& word : argument.suggest(typed)) all.push_back({std::move(word), ""});
 }
 
-/// The option of that name which takes a value, or nullptr.
+/// The option of this name if it takes a value, else nullptr.
 const ArgumentInfo* option_with_value(const CommandHelp& command, const std::string& name) {
   for (const ArgumentInfo& argument : command.arguments) {
     const auto& names = argument.names;
@@ -43,7 +43,7 @@ void add_arguments(const CommandHelp& command, const std::string& typed,
   add_commands(command.subcommands, all);
   for (const ArgumentInfo& argument : command.arguments) {
     if (argument.names.empty()) add_values(argument, typed, all);
-    // Options are offered once a dash is typed: before, files may fit as well.
+    // Options are offered only after a dash: without one, files may fit as well.
     if (!typed.starts_with('-')) continue;
     for (const std::string& name : argument.names) all.push_back({name, argument.help});
   }

@@ -7,14 +7,14 @@
 
 namespace penstock {
 
-/// What can stand for a word that is being typed.
+/// A candidate for the word being typed.
 struct Completion {
   std::string text;
   std::string help;  // one line; may be empty
 };
 
-/// The candidates for the last of the words typed behind "penstock", which may be empty or begun.
-/// None where only the names of files fit.
+/// The candidates for the last of the words typed after "penstock"; it may be empty or incomplete.
+/// None if only file names fit.
 std::vector<Completion> completions_for(const std::vector<std::string>& words,
                                         const std::vector<CommandHelp>& commands);
 

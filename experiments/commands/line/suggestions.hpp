@@ -6,19 +6,19 @@
 
 namespace penstock {
 
-// What shell completion offers for values, given what is typed of them.
+// Values that shell completion offers for what is typed so far.
 
 std::vector<std::string> suggested_schedules(std::string_view typed);
-/// Schedules, as a list with commas: those that are typed stay.
+/// Schedules separated by commas; those already typed are kept.
 std::vector<std::string> suggested_schedule_lists(std::string_view typed);
-/// Machines of the catalogue and cost models.
+/// Machines of the catalogue, and cost models.
 std::vector<std::string> suggested_hardware(std::string_view typed);
-/// Machines of the catalogue alone.
+/// Machines of the catalogue.
 std::vector<std::string> suggested_machines(std::string_view typed);
-/// Formats that models are read from.
+/// Formats of model files.
 std::vector<std::string> suggested_model_formats(std::string_view typed);
 std::vector<std::string> suggested_architectures(std::string_view typed);
-/// "/POINTER=" for every key of a scenario; behind the equals sign, the values that are known.
+/// "/POINTER=" for every key of a scenario; after the equals sign, its known values.
 std::vector<std::string> suggested_settings(std::string_view typed);
 
 }  // namespace penstock

@@ -250,7 +250,7 @@ TEST_CASE("what is no timeline file, or one of another version, is named as such
 TEST_CASE("an unknown section is refused by its name") {
   std::string file = written(small_recording());
   file[section_at(file, "work")] = 'f';
-  CHECK(contains(refusal(sealed(file)), "section fork: unknown section"));
+  CHECK(contains(refusal(sealed(file)), "section fork: unexpected here; expected work"));
 
   std::string longer = written(small_recording());
   std::string extra(40, '\0');
