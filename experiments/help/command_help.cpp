@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "experiments/help/page_text.hpp"
 
@@ -69,6 +70,12 @@ std::string subcommands_text(const CommandHelp& help) {
   return text;
 }
 
+/// The summary as a sentence: summaries in lists begin with a lower-case letter.
+std::string sentence(std::string summary) {
+  if (!summary.empty()) summary[0] = static_cast<char>(std::toupper(summary[0]));
+  return summary + ".";
+}
+
 }  // namespace
 
 std::string usage_of(const CommandHelp& help) {
@@ -101,7 +108,7 @@ std::vector<std::string> groups_of(const CommandHelp& help) {
 
 std::string help_text(const CommandHelp& help) {
   const std::size_t width = width_of(help);
-  std::string text = fmt::format("{}\n\nUsage: {}\n", help.summary, usage_of(help));
+  std::string text = fmt::format("{}\n\nUsage: {}\n", sentence(help.summary), usage_of(help));
   text += positionals_text(help, width);
   for (const std::string& group : groups_of(help)) text += group_text(help, group, width);
   text += subcommands_text(help);
