@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "experiments/files/table.hpp"
 #include "experiments/help/markdown.hpp"
