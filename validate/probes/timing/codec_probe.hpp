@@ -10,7 +10,7 @@
 namespace penstock {
 
 /// The parameters of a codec probe.
-constexpr std::array codec_probe_sizes{
+inline constexpr std::array codec_probe_sizes{
     Parameter{"values", "values encoded and decoded", std::nullopt, 1, 1U << 22}};
 
 /// Encodes and decodes drawn activations with a codec's defaults, using the reference
