@@ -1,13 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "experiments/catalogue/catalogue.hpp"
 #include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/json_output.hpp"
+#include "experiments/files/nearest.hpp"
+#include "experiments/files/quantity.hpp"
 #include "experiments/files/table.hpp"
 #include "experiments/studies/collective_timing.hpp"
 #include "sim/base/error.hpp"
@@ -25,19 +26,21 @@ struct Options {
 double bytes_given(const std::string& text) {
   if (text.empty()) throw UsageError("--bytes is missing");
   double bytes = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
-  const bool whole = error == std::errc{} && end == text.data() + text.size();
-  if (whole && bytes >= 1 && bytes <= Limits::bytes) return bytes;
-  throw UsageError(
-      fmt::format("--bytes is {}; it must be a number from 1 to {:g}", text, Limits::bytes));
+  try {
+    bytes = quantity_of(text, QuantityKind::bytes);
+  } catch (const InputError& error) {
+    throw UsageError(fmt::format("--bytes: {}", error.what()));
+  }
+  if (bytes >= 1 && bytes <= Limits::bytes) return bytes;
+  throw UsageError(fmt::format("--bytes is {}; it must be from 1 to {:g}", text, Limits::bytes));
 }
 
 Machine machine_given(const std::string& name) {
   const Catalogue catalogue = read_catalogue();
   const CatalogueItem* item = find_item(catalogue, "machine", name);
   if (item == nullptr) {
-    throw UsageError(fmt::format("--hardware: unknown machine \"{}\"; known: {}", name,
-                                 names_of_items(catalogue, "machine")));
+    throw UsageError("--hardware: " + unknown_text(fmt::format("machine \"{}\"", name), name,
+                                                   names_of_items(catalogue, "machine")));
   }
   Machine machine = machine_of(catalogue, *item);
   set_topology(machine);

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
@@ -85,6 +87,8 @@ struct Options {
 
 int show_help(const Options& options) {
   if (!options.man.empty()) {
+    std::error_code why_not;  // told by the first file that cannot be written
+    std::filesystem::create_directories(options.man, why_not);
     write_man_pages(options.man);
   } else if (options.topic.empty()) {
     fmt::print("{}\n{}", first_screen(), guide_list());

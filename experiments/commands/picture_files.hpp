@@ -24,7 +24,7 @@ struct PictureLook {
 };
 
 inline void declare(CommandLine& line, PictureLook& look) {
-  line.option("--width", look.width, "width of the picture in 1/96 inch (PDF: points)");
+  line.option("--width", look.width, "width in 1/96 inch (PDF: points; PNG: 2 pixels each)");
   line.option("--height", look.height, "height of the picture, likewise");
   line.option("--font-size", look.font_size, "size of its labels, default 11");
   line.option("--title", look.title, "title of the picture", "TEXT");

@@ -58,6 +58,10 @@ std::string unexpected_text(const CLI::App& app) {
     return fmt::format("unknown command \"{}\"; {}see penstock help", word, question(near));
   }
   const CLI::App& command = *given.front();
+  if (command.remaining().empty() && !app.remaining().empty()) {
+    return fmt::format("\"{0}\" goes behind the command: penstock {1} {0}", app.remaining().front(),
+                       command.get_name());
+  }
   const std::string word = command.remaining().empty() ? "" : command.remaining().front();
   std::vector<std::string> names;
   const bool is_option = word.starts_with('-');

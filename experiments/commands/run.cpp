@@ -133,6 +133,9 @@ int run_scenario(const Options& options) {
   outputs_of(options);  // refuses conflicting outputs before any work
   const std::uint32_t repeat = options.repeat ? within("--repeat", options.repeat, most_draws) : 0;
   const Scenario scenario = read_scenario(options.scenario, options.settings);
+  if (repeat > 0 && !scenario.chance.varies()) {
+    say("--repeat: all draws are equal; give /chance/jitter, transfer_jitter or samples");
+  }
   ProgressBar bar;
   RunResult result =
       run(settle(scenario, {.allows_stale = options.allow_stale}),

@@ -5,6 +5,7 @@
 
 #include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
+#include "experiments/files/nearest.hpp"
 #include "experiments/files/setting.hpp"
 #include "experiments/formats/orders/torch_comms.hpp"
 #include "experiments/formats/torch_csv.hpp"
@@ -39,8 +40,8 @@ ScheduleOptions schedule_options(const Options& options) {
 int print_schedule(const Options& options) {
   const ScheduleEntry* entry = find_named(schedule_entries(), options.name);
   if (entry == nullptr) {
-    throw UsageError(fmt::format("unknown schedule \"{}\"; known: {}", options.name,
-                                 names_of(schedule_entries())));
+    throw UsageError(unknown_text(fmt::format("schedule \"{}\"", options.name), options.name,
+                                  names_of(schedule_entries())));
   }
   const std::uint32_t ranks = within("--ranks", options.ranks, Limits::ranks);
   try {

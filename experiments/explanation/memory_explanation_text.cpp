@@ -6,6 +6,7 @@
 
 #include "experiments/explanation/memory_explanation.hpp"
 #include "experiments/files/table.hpp"
+#include "experiments/results/findings_text.hpp"
 
 namespace penstock {
 namespace {
@@ -140,12 +141,10 @@ std::string memory_explanation_text(const RunResult& result, const MemoryExplana
   }
   text += "\npeak memory by rank\n" + ranks_text(result, explanation, unit);
   text += "\n" + worst_text(result, explanation);
+  text += findings_text(result, {});
   text += "\n" + changes_text(result, explanation, unit);
   text += "\nnot modelled, so a device holds more than this\n";
   for (const std::string& one : explanation.not_modelled) text += "- " + one + "\n";
-  for (const Finding& finding : result.findings) {
-    text += fmt::format("\nfinding: {}: {}\n", finding.kind, finding.text);
-  }
   return text;
 }
 

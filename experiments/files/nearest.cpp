@@ -50,4 +50,18 @@ std::string unknown_text(std::string_view thing, std::string_view word,
                      fmt::join(words, ", "));
 }
 
+std::vector<std::string> split_names(std::string_view names) {
+  std::vector<std::string> words;
+  while (!names.empty()) {
+    const std::size_t end = names.find(", ");
+    words.emplace_back(names.substr(0, end));
+    names = end == std::string_view::npos ? "" : names.substr(end + 2);
+  }
+  return words;
+}
+
+std::string unknown_text(std::string_view thing, std::string_view word, std::string_view names) {
+  return unknown_text(thing, word, split_names(names));
+}
+
 }  // namespace penstock

@@ -14,4 +14,10 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
 std::string unknown_text(std::string_view thing, std::string_view word,
                          const std::vector<std::string>& words);
 
+/// Names as texts list them, "gpipe, naive", one by one.
+std::vector<std::string> split_names(std::string_view names);
+
+/// The same for names as texts list them: "gpipe, naive".
+std::string unknown_text(std::string_view thing, std::string_view word, std::string_view names);
+
 }  // namespace penstock

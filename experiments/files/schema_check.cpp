@@ -8,6 +8,7 @@
 #include <valijson/validator.hpp>
 
 #include "experiments/files/json_input.hpp"
+#include "experiments/files/nearest.hpp"
 #include "experiments/files/plain_text.hpp"
 #include "sim/base/error.hpp"
 
@@ -116,8 +117,8 @@ std::string shown(const json& value) {
           node.value("additionalProperties", json(true)) != false) {
         continue;
       }
-      throw InputError((place / key).to_string(), fmt::format("unknown key \"{}\"; known: {}", key,
-                                                              keys_of(node["properties"])));
+      throw InputError((place / key).to_string(), unknown_text(fmt::format("key \"{}\"", key), key,
+                                                               keys_of(node["properties"])));
     }
     for (const json& key : node.value("required", json::array())) {
       if (value.contains(key)) continue;

@@ -69,12 +69,14 @@ std::string wrapped(std::string_view text, std::size_t indent) {
 std::string page_text(std::string_view markdown) {
   std::string text;
   PageBlock::Kind before = PageBlock::Kind::heading;
+  unsigned level = 1;  // of the last heading
   for (const PageBlock& block : parse_markdown(markdown)) {
     const bool next_item = block.kind == PageBlock::Kind::item && before == block.kind;
-    const bool under_heading = before == PageBlock::Kind::heading;
+    const bool under_heading = before == PageBlock::Kind::heading && level > 1;
     if (!text.empty() && !next_item && !under_heading) text += "\n";
     text += block_text(block);
     before = block.kind;
+    if (block.kind == PageBlock::Kind::heading) level = block.level;
   }
   return text;
 }

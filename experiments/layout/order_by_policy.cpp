@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "experiments/files/nearest.hpp"
 #include "experiments/layout/order.hpp"
 #include "experiments/layout/pipeline_ranks.hpp"
 #include "sim/base/error.hpp"
@@ -22,8 +23,8 @@ const PolicyEntry& policy_of(const Scenario& scenario) {
   const std::string& name = scenario.schedule.policy;
   const PolicyEntry* entry = find_named(policy_entries(), name);
   if (entry != nullptr) return *entry;
-  throw InputError("/schedule/policy",
-                   fmt::format("unknown name \"{}\"; known: {}", name, names_of(policy_entries())));
+  throw InputError("/schedule/policy", unknown_text(fmt::format("name \"{}\"", name), name,
+                                                    names_of(policy_entries())));
 }
 
 }  // namespace

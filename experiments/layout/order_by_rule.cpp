@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "experiments/files/error_place.hpp"
+#include "experiments/files/nearest.hpp"
 #include "experiments/layout/order.hpp"
 #include "experiments/layout/pipeline_ranks.hpp"
 #include "sim/base/error.hpp"
@@ -26,8 +27,8 @@ const ScheduleEntry& rule_of(const Scenario& scenario) {
   const std::string& name = scenario.schedule.name;
   const ScheduleEntry* entry = find_named(schedule_entries(), name);
   if (entry != nullptr) return *entry;
-  throw InputError("/schedule/name", fmt::format("unknown name \"{}\"; known: {}", name,
-                                                 names_of(schedule_entries())));
+  throw InputError("/schedule/name", unknown_text(fmt::format("name \"{}\"", name), name,
+                                                  names_of(schedule_entries())));
 }
 
 }  // namespace

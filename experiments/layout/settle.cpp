@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "experiments/files/files.hpp"
+#include "experiments/files/nearest.hpp"
 #include "experiments/layout/assumptions.hpp"
 #include "experiments/layout/cut.hpp"
 #include "experiments/layout/layout.hpp"
@@ -41,8 +42,8 @@ Schedule with_offload(const Order& order, const Offload& offload) {
 void check_partitioner(const Scenario& scenario) {
   const std::string& name = scenario.partition.name;
   if (find_named(partitioner_entries(), name) != nullptr) return;
-  throw InputError("/partition/name", fmt::format("unknown name \"{}\"; known: {}", name,
-                                                  names_of(partitioner_entries())));
+  throw InputError("/partition/name", unknown_text(fmt::format("name \"{}\"", name), name,
+                                                   names_of(partitioner_entries())));
 }
 
 Conditions conditions_of(const Scenario& scenario) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "experiments/files/nearest.hpp"
 #include "experiments/scenario/hardware_checks.hpp"
 #include "experiments/scenario/named_file.hpp"
 #include "sim/base/error.hpp"
@@ -51,9 +52,9 @@ const CatalogueItem* machine_item(const Scenario& scenario, const std::string& n
   if (is_cost_model(name)) {
     if (device.empty()) return nullptr;
     if (const CatalogueItem* item = find_item(catalogue, "device", device)) return item;
-    refuse_hardware(
-        scenario, "device",
-        fmt::format("unknown name \"{}\"; known: {}", device, names_of_items(catalogue, "device")));
+    refuse_hardware(scenario, "device",
+                    unknown_text(fmt::format("name \"{}\"", device), device,
+                                 names_of_items(catalogue, "device")));
   }
   if (!device.empty()) {
     refuse_hardware(
@@ -65,10 +66,14 @@ const CatalogueItem* machine_item(const Scenario& scenario, const std::string& n
   for (const char* is : {"machine", "device"}) {
     if (const CatalogueItem* item = find_item(catalogue, is, name)) return item;
   }
+  const std::string models = names_of(cost_model_entries());
+  const std::string machines = names_of_items(catalogue, "machine");
+  const std::string devices = names_of_items(catalogue, "device");
+  const auto near = nearest(name, split_names(models + ", " + machines + ", " + devices));
   refuse_hardware(scenario, "name",
-                  fmt::format("unknown name \"{}\"; known: {}; machines: {}; devices: {}", name,
-                              names_of(cost_model_entries()), names_of_items(catalogue, "machine"),
-                              names_of_items(catalogue, "device")));
+                  fmt::format("unknown name \"{}\";{} known: {}; machines: {}; devices: {}", name,
+                              near ? fmt::format(" did you mean \"{}\"?", *near) : "", models,
+                              machines, devices));
 }
 
 }  // namespace penstock

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <string_view>
 
+#include "experiments/files/nearest.hpp"
 #include "experiments/model_files/model_file.hpp"
 #include "experiments/scenario/scenario.hpp"
 #include "experiments/starter/starter_document.hpp"
@@ -27,8 +28,8 @@ bool goes_to_file(const std::string& output) { return !output.empty() && output 
 std::uint64_t devices_of_machine(const std::string& name, const Catalogue& catalogue) {
   const CatalogueItem* item = find_item(catalogue, "machine", name);
   if (item == nullptr) {
-    throw UsageError(fmt::format("--hardware: unknown machine \"{}\"; known: {}", name,
-                                 names_of_items(catalogue, "machine")));
+    throw UsageError("--hardware: " + unknown_text(fmt::format("machine \"{}\"", name), name,
+                                                   names_of_items(catalogue, "machine")));
   }
   Machine machine = machine_of(catalogue, *item);
   set_topology(machine);
@@ -90,7 +91,8 @@ TrainingTask read_training_task(const StarterRequest& request, const Catalogue& 
   const bool to_file = goes_to_file(request.output);
   const std::string folder = to_file ? fs::path(request.output).parent_path().string() : "";
   if (!folder.empty() && !fs::is_directory(folder)) {
-    throw UsageError(fmt::format("{}: cannot write: {} is no folder", request.output, folder));
+    throw UsageError(
+        fmt::format("{}: cannot write: there is no folder {}", request.output, folder));
   }
   TrainingTask task{.source = to_file ? request.output : "starter",
                     .model = path_seen_from(folder, request.model),

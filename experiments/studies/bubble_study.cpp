@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "experiments/files/nearest.hpp"
 #include "experiments/layout/stage_demand.hpp"
 #include "hardware_models/registry.hpp"
 #include "schedules/registry.hpp"
@@ -30,8 +31,8 @@ constexpr std::uint32_t most_chunks_a_rank = 64;
 
 const ScheduleEntry& entry_of(const std::string& name) {
   if (const ScheduleEntry* entry = find_named(schedule_entries(), name)) return *entry;
-  throw UsageError(fmt::format("--schedules: unknown schedule \"{}\"; known: {}", name,
-                               names_of(schedule_entries())));
+  throw UsageError("--schedules: " + unknown_text(fmt::format("schedule \"{}\"", name), name,
+                                                  names_of(schedule_entries())));
 }
 
 /// A text as a number from 1 to `most`; nothing otherwise.

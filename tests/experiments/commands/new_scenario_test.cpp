@@ -85,7 +85,7 @@ TEST_CASE("new refuses half a question, and an output that is its model") {
   const ProgramRun lost = folder.run({"new", "--model", "models/llama.json", "--hardware",
                                       "dgx-h100", "--devices", "8", "-o", "nowhere/my.json"});
   CHECK(lost.code == 2);
-  CHECK(lost.errors == "penstock: error: nowhere/my.json: cannot write: nowhere is no folder\n");
+  CHECK(lost.errors == "penstock: error: nowhere/my.json: cannot write: there is no folder nowhere\n");
   CHECK(folder.run({"new", "--model", "nowhere.json", "--hardware", "dgx-h100", "--devices", "8"})
             .code == 3);
 }

@@ -30,7 +30,7 @@ TEST_CASE("markdown: headings, paragraphs, lists, code and tables become blocks"
 
 TEST_CASE("a page as text: code behind four spaces, items together, tables aligned") {
   CHECK(page_text(page) ==
-        "Title\nOne bold word and code, on two lines.\n\nPart\n- first\n- second link\n\n"
+        "Title\n\nOne bold word and code, on two lines.\n\nPart\n- first\n- second link\n\n"
         "    .a -b\n      c\\n\n\nn  value\na  12\n");
 }
 

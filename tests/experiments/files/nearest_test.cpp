@@ -1,0 +1,28 @@
+#include "experiments/files/nearest.hpp"
+
+#include <doctest/doctest.h>
+
+namespace penstock::testing {
+
+TEST_CASE(
+    "the nearest word differs in a third of the letters at most; swapped neighbours count once") {
+  const std::vector<std::string> words{"run", "explain", "compare"};
+  CHECK(nearest("rnu", words) == "run");
+  CHECK(nearest("explian", words) == "explain");
+  CHECK(nearest("comapre", words) == "compare");
+  CHECK(nearest("rn", words) == "run");
+  CHECK(!nearest("frobnicate", words));
+  CHECK(!nearest("", words));
+  CHECK(!nearest("run", {}));
+}
+
+TEST_CASE("an unknown name is followed by the nearest one and by all") {
+  CHECK(unknown_text("name \"gpip\"", "gpip", "gpipe, naive") ==
+        "unknown name \"gpip\"; did you mean \"gpipe\"? known: gpipe, naive");
+  CHECK(unknown_text("name \"x\"", "x", "gpipe, naive") ==
+        "unknown name \"x\"; known: gpipe, naive");
+  CHECK(split_names("a, b c, d") == std::vector<std::string>{"a", "b c", "d"});
+  CHECK(split_names("").empty());
+}
+
+}  // namespace penstock::testing
