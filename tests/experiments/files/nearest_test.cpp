@@ -11,6 +11,7 @@ TEST_CASE(
   CHECK(nearest("explian", words) == "explain");
   CHECK(nearest("comapre", words) == "compare");
   CHECK(nearest("rn", words) == "run");
+  CHECK(nearest("h100-sxm", {"b200-sxm", "h100-sxm5-80gb"}) == "h100-sxm5-80gb");
   CHECK(!nearest("frobnicate", words));
   CHECK(!nearest("", words));
   CHECK(!nearest("run", {}));
