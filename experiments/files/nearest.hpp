@@ -7,7 +7,8 @@
 
 namespace penstock {
 
-/// The closest of `words` to a mistyped one; at most a third of its letters may differ.
+/// The word that a mistyped one most likely means: the first that begins with it, else the one that
+/// differs least, in at most a third of the letters.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& words);
 
 /// "unknown THING; did you mean NEAREST? known: A, B", without the question if no word is close.
