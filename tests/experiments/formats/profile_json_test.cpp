@@ -86,7 +86,8 @@ TEST_CASE("profile-json: what does not fit is refused with its pointer") {
   CHECK(profile_json_with("\"name\": \"head\", ", "") ==
         "/profile/layers/1/name: \"name\" is missing");
   CHECK(profile_json_with("\"stash_bytes\"", "\"stash\"")
-            .starts_with("/profile/layers/1/points/0/stash: unknown key \"stash\"; known: "));
+            .starts_with("/profile/layers/1/points/0/stash: unknown key \"stash\"; did you mean "
+                         "\"stash_bytes\"? known: "));
   CHECK(profile_json_with("\"penstock\": 1, ", "") == "/penstock: \"penstock\" is missing");
   CHECK(profile_json_with("\"penstock\": 1", "\"penstock\": 2")
             .starts_with("/penstock: 2 does not fit; "));

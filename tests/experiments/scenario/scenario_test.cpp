@@ -65,18 +65,20 @@ TEST_CASE("a scenario runs, and what it does not say has its default") {
 }
 
 TEST_CASE("unknown keys are refused with those that are known there") {
-  CHECK(
-      scenario_with("/modle=1") ==
-      "s.json: /modle: unknown key \"modle\"; known: chance, codec, description, expect, hardware, "
-      "memory, model, "
-      "offload, overheads, parallel, partition, penstock, recompute, schedule");
+  CHECK(scenario_with("/modle=1") ==
+        "s.json: /modle: unknown key \"modle\"; did you mean \"model\"? known: chance, codec, "
+        "description, expect, hardware, "
+        "memory, model, "
+        "offload, overheads, parallel, partition, penstock, recompute, schedule");
   CHECK(scenario_with("/model/stages/1/forwad_us=1") ==
-        "s.json: /model/stages/1/forwad_us: unknown key \"forwad_us\"; known: activation_bytes, "
+        "s.json: /model/stages/1/forwad_us: unknown key \"forwad_us\"; did you mean "
+        "\"forward_us\"? known: activation_bytes, "
         "backward_input_us, backward_us, backward_weight_us, forward_us, name, parameter_bytes, "
         "pending_weight_bytes, recompute_us, recomputed_bytes, repeat, selective_recompute_us, "
         "selective_recomputed_bytes, selective_stash_bytes, stash_bytes, workspace_bytes");
   CHECK(scenario_with("/parallel/pipelines=2") ==
-        "s.json: /parallel/pipelines: unknown key \"pipelines\"; known: chunks, context, data, "
+        "s.json: /parallel/pipelines: unknown key \"pipelines\"; did you mean \"pipeline\"? known: "
+        "chunks, context, data, "
         "description, "
         "expert, overlap_sums, pipeline, sequence, tensor");
 }
@@ -155,7 +157,8 @@ TEST_CASE("unknown names are refused with the known ones") {
   CHECK(known_schedules.find("1f1b, ") != std::string::npos);
   CHECK(known_schedules.find("gpipe, ") != std::string::npos);
   CHECK(scenario_with("/hardware/name=h100")
-            .starts_with("s.json: /hardware/name: unknown name \"h100\"; known: "));
+            .starts_with("s.json: /hardware/name: unknown name \"h100\"; did you mean "
+                         "\"h100-sxm5-80gb\"? known: "));
   CHECK(outcome_of(layered, {"/partition/name=odd"})
             .starts_with("s.json: /partition/name: unknown name \"odd\"; known: "));
 }
@@ -350,8 +353,7 @@ TEST_CASE("a text that is no JSON is refused with line and column") {
 }
 
 TEST_CASE("a key that stands twice is refused, however deep") {
-  CHECK(outcome_of(R"({"model": 1, "model": 2})") ==
-        "s.json: /model: duplicate key");
+  CHECK(outcome_of(R"({"model": 1, "model": 2})") == "s.json: /model: duplicate key");
   CHECK(outcome_of(R"({"model": {"stages": [{"name": "a"}, {"name": "a", "name": "b"}]}})") ==
         "s.json: /model/stages/1/name: duplicate key");
 }

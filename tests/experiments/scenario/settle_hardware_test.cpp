@@ -176,7 +176,8 @@ TEST_CASE("hardware by a file is as if it stood in the catalogue") {
 
 TEST_CASE("what contradicts itself is refused with what would be right") {
   check_refused(R"({"name": "dgx-9"})",
-                "s.json: /hardware/name: unknown name \"dgx-9\"; known: custom, ideal, measured, "
+                "s.json: /hardware/name: unknown name \"dgx-9\"; did you mean \"dgx-1\"? known: "
+                "custom, ideal, measured, "
                 "roofline; machines: dgx-1, ");
   check_refused(R"({"name": "nvlink-4"})", "s.json: /hardware/name: unknown name \"nvlink-4\"");
   check_refused(R"({"name": "roofline"})",

@@ -184,7 +184,8 @@ TEST_CASE("starter: what cannot be is refused with its reason") {
     return "accepted";
   };
   CHECK(refusal(request_for("llama-3.1-8b.json", "dgx-h1000", 8))
-            .starts_with("--hardware: unknown machine \"dgx-h1000\"; known: dgx-1, "));
+            .starts_with(
+                "--hardware: unknown machine \"dgx-h1000\"; did you mean \"dgx-h100\"? known: "));
   CHECK(refusal({.model = "-", .hardware = "dgx-h100", .devices = 8})
             .starts_with("--model -: a scenario names the file of its model"));
   CHECK(refusal(request_for("llama-3.1-8b.json", "tpu-v4-slice", 128))
