@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/catalogue/catalogue.hpp"
+#include "experiments/catalogue/machine_option.hpp"
 #include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/json_output.hpp"
-#include "experiments/files/nearest.hpp"
 #include "experiments/files/quantity.hpp"
 #include "experiments/files/table.hpp"
 #include "experiments/studies/collective_timing.hpp"
@@ -33,18 +33,6 @@ double bytes_given(const std::string& text) {
   }
   if (bytes >= 1 && bytes <= Limits::bytes) return bytes;
   throw UsageError(fmt::format("--bytes is {}; it must be from 1 to {:g}", text, Limits::bytes));
-}
-
-Machine machine_given(const std::string& name) {
-  const Catalogue catalogue = read_catalogue();
-  const CatalogueItem* item = find_item(catalogue, "machine", name);
-  if (item == nullptr) {
-    throw UsageError("--hardware: " + unknown_text(fmt::format("machine \"{}\"", name), name,
-                                                   names_of_items(catalogue, "machine")));
-  }
-  Machine machine = machine_of(catalogue, *item);
-  set_topology(machine);
-  return machine;
 }
 
 CollectiveQuestion question_of(const Options& options) {
@@ -96,8 +84,8 @@ ordered_json timings_json(const std::string& machine, const CollectiveTimings& t
 
 int print_timings(const Options& options) {
   const CollectiveQuestion question = question_of(options);
-  const CollectiveTimings timings =
-      time_collective(machine_given(options.hardware), question, options.algorithm);
+  const CollectiveTimings timings = time_collective(
+      machine_of_option(read_catalogue(), options.hardware), question, options.algorithm);
   fmt::print("{}", options.json ? printed(timings_json(options.hardware, timings))
                                 : timings_text(options.hardware, timings));
   return ExitCode::done;

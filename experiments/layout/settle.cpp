@@ -74,7 +74,7 @@ void take_order(Order order, Layout& layout) {
   layout.options = std::move(order.options);
 }
 
-/// Sets the devices per rank, and the distance between devices that hold the same weights.
+/// Sets the devices per rank, and the distance between replicas.
 void spread_ranks(Layout& layout) {
   HardwareSpec& spec = layout.hardware.spec;
   const Degrees& degrees = layout.degrees;

@@ -8,14 +8,14 @@
 namespace penstock {
 namespace {
 
-/// Devices of a rank's group that hold the same weights of a layer, or of part of it.
+/// Replicas of a layer, or of part of it, within a rank's group.
 double copies_in_group(const Layer& layer) {
   const bool dense = layer.parameter_bytes > layer.expert_parameter_bytes;
   const bool experts = layer.expert_parameter_bytes > 0;
   return std::max(dense ? layer.copies : 1, experts ? layer.expert_copies : 1);
 }
 
-/// Whether devices of a group, or data replicas, hold the same weights.
+/// Whether there are replicas, within a group or data parallel.
 bool shares_beyond_ranks(const Layout& layout) {
   const std::vector<Layer>& layers = layout.model.layers;
   return layout.degrees.data > 1 ||

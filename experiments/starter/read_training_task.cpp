@@ -7,7 +7,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "experiments/files/nearest.hpp"
+#include "experiments/catalogue/machine_option.hpp"
 #include "experiments/model_files/model_file.hpp"
 #include "experiments/scenario/scenario.hpp"
 #include "experiments/starter/starter_document.hpp"
@@ -24,17 +24,6 @@ constexpr std::uint32_t usual_examples_in_all = 1024;
 constexpr std::uint32_t most_examples_a_device = 8;
 
 bool goes_to_file(const std::string& output) { return !output.empty() && output != "-"; }
-
-std::uint64_t devices_of_machine(const std::string& name, const Catalogue& catalogue) {
-  const CatalogueItem* item = find_item(catalogue, "machine", name);
-  if (item == nullptr) {
-    throw UsageError("--hardware: " + unknown_text(fmt::format("machine \"{}\"", name), name,
-                                                   names_of_items(catalogue, "machine")));
-  }
-  Machine machine = machine_of(catalogue, *item);
-  set_topology(machine);
-  return machine.devices;
-}
 
 std::uint64_t layers_of(const ModelSection& model) {
   if (!model.by_kind()) return std::max<std::uint64_t>(model.graph.layers.size(), 1);
@@ -98,7 +87,7 @@ TrainingTask read_training_task(const StarterRequest& request, const Catalogue& 
                     .model = path_seen_from(folder, request.model),
                     .hardware = request.hardware,
                     .devices = request.devices,
-                    .machine_devices = devices_of_machine(request.hardware, catalogue),
+                    .machine_devices = machine_of_option(catalogue, request.hardware).devices,
                     .sequence = request.sequence,
                     .microbatch = request.microbatch.value_or(1),
                     .states_microbatch = request.microbatch.has_value()};
