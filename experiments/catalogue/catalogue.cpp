@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 3> kinds{"device", "link", "machine"};
+constexpr std::array<std::string_view, 4> kinds{"device", "link", "machine", "stack"};
 
 /// The schema of each kind of item, with the definitions that it refers to.
 std::map<std::string, Schema> schemas() {
@@ -43,7 +43,8 @@ std::string kind_of(const json& document) {
                              ? document["is"].get<std::string>()
                              : std::string();
   if (std::find(kinds.begin(), kinds.end(), is) != kinds.end()) return is;
-  throw InputError("/is", "it must say which it is: \"device\", \"link\" or \"machine\"");
+  throw InputError("/is",
+                   "it must say which it is: \"device\", \"link\", \"machine\" or \"stack\"");
 }
 
 /// Checks that the sizes of an efficiency table ascend without duplicates.
@@ -62,7 +63,13 @@ void check_item(const json& document, const std::string& is) {
   static const std::map<std::string, Schema> known = schemas();
   known.at(is).check(document);
   check_table(document, "matrix_efficiency");
+  check_table(document, "fp8_efficiency");
   check_table(document, "memory_efficiency");
+  if (is == "stack" && !document["others"].contains("spread")) {
+    throw InputError(
+        "/others/spread",
+        "\"spread\" is missing: how far published step times lie around predicted ones");
+  }
   const std::string name = document["name"];
   if (find_named(cost_model_entries(), name) == nullptr) return;
   throw InputError("/name",

@@ -9,10 +9,10 @@
 
 namespace penstock {
 
-/// One device, link or machine, as its file describes it.
+/// One device, link, machine or stack, as its file describes it.
 struct CatalogueItem {
   std::string source;  // the file
-  std::string is;      // "device", "link" or "machine"
+  std::string is;      // "device", "link", "machine" or "stack"
   std::string name;
   std::string summary;
   std::string text;  // the whole file, JSON that fits the schema

@@ -21,11 +21,26 @@ void take(const json& facts, const char* key, Value& target) {
   if (facts.contains(key)) target = facts[key]["value"].get<Value>();
 }
 
-Efficiency efficiency_of(const json& facts, const char* key) {
+EfficiencyTable table_of(const json& fact) {
   EfficiencyTable table;
-  if (!facts.contains(key)) return {};
-  for (const json& point : facts[key]["value"]) table.push_back({point["size"], point["share"]});
-  return {std::move(table)};
+  for (const json& point : fact["value"]) table.push_back({point["size"], point["share"]});
+  return table;
+}
+
+Efficiency efficiency_of(const json& facts, const char* key) {
+  return facts.contains(key) ? Efficiency{table_of(facts[key])} : Efficiency{};
+}
+
+std::vector<AttentionSpeed> attention_of(const json& facts) {
+  std::vector<AttentionSpeed> speeds;
+  if (!facts.contains("attention")) return speeds;
+  for (const json& fact : facts["attention"]) {
+    speeds.push_back({.kernel = fact["kernel"],
+                      .backward = fact["pass"] == "backward",
+                      .head_size = fact["head_size"],
+                      .by_keys = table_of(fact)});
+  }
+  return speeds;
 }
 
 Device device_of(const CatalogueItem& item) {
@@ -39,7 +54,16 @@ Device device_of(const CatalogueItem& item) {
   take(facts, "memory_bandwidth_bytes_per_s", device.memory_bandwidth_bytes_per_s);
   device.matrix_efficiency = efficiency_of(facts, "matrix_efficiency");
   device.memory_efficiency = efficiency_of(facts, "memory_efficiency");
+  device.fp8_efficiency = efficiency_of(facts, "fp8_efficiency").table;
+  device.attention = attention_of(facts);
   take(facts, "tile", device.tile);
+  take(facts, "multiprocessors", device.multiprocessors);
+  take(facts, "tile_start", device.tile_start);
+  take(facts, "power_watts", device.power_watts);
+  take(facts, "like", device.like);
+  double cap = device.power_watts;
+  take(facts, "power_cap_watts", cap);
+  device.power_share = share_under_cap(device, cap);
   take(facts, "unaligned_efficiency", device.unaligned_efficiency);
   take(facts, "kernel_us", device.kernel_us);
   take(facts, "kernel_issue_us", device.kernel_issue_us);

@@ -38,8 +38,19 @@ std::string numbers_of(const Machine& machine) {
   return text;
 }
 
+/// The devices that a stack was fitted on.
+std::string stack_text(const CatalogueItem& item) {
+  const ordered_json facts = ordered_json::parse(item.text);
+  std::string devices;
+  for (const auto& [device, constants] : facts["devices"].items()) {
+    devices += (devices.empty() ? "" : ", ") + device;
+  }
+  return "constants of its own on " + devices;
+}
+
 std::string numbers_of(const Catalogue& catalogue, const CatalogueItem& item) {
   if (item.is == "link") return numbers_of(link_of(item));
+  if (item.is == "stack") return stack_text(item);
   const Machine machine = machine_of(catalogue, item);
   return item.is == "device" ? numbers_of(machine.device) : numbers_of(machine);
 }
@@ -54,7 +65,7 @@ ordered_json facts_of(const CatalogueItem& item) {
 
 ordered_json catalogue_json(const Catalogue& catalogue) {
   ordered_json all = ordered_json::array();
-  for (const char* is : {"machine", "device", "link"}) {
+  for (const char* is : {"machine", "device", "link", "stack"}) {
     for (const auto& [name, item] : catalogue) {
       if (item.is != is) continue;
       all.push_back({{"name", name},

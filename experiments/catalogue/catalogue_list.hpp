@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-/// The machines, devices and links of a catalogue, in this order: kind, main numbers in one line,
-/// "file" ("built in" or a path), and "facts" with all values, sources and assumptions.
+/// The machines, devices, links and stacks of a catalogue, in this order: kind, main numbers in one
+/// line, "file" ("built in" or a path), and "facts" with all values, sources and assumptions.
 nlohmann::ordered_json catalogue_json(const Catalogue& catalogue);
 
 }  // namespace penstock

@@ -8,6 +8,7 @@
 
 #include "experiments/files/json_output.hpp"
 #include "experiments/layout/sizes.hpp"
+#include "experiments/results/uncertainty.hpp"
 
 namespace penstock {
 namespace {
@@ -217,6 +218,7 @@ constexpr std::array keys{
           return r.report ? ordered_json(to_us(r.report->makespan)) : ordered_json();
         },
         any_run},
+    Key{"uncertainty", uncertainty_json, has_uncertainty},
     Key{"first_iteration_us",
         [](const RunResult& r) { return number_or_null(r.first_iteration_us); }, finished},
     Key{"bubble", [](const RunResult& r) { return bubble_json(r.report->bubble); }, finished},

@@ -6,6 +6,7 @@
 
 #include "experiments/files/table.hpp"
 #include "experiments/layout/sizes.hpp"
+#include "experiments/results/uncertainty.hpp"
 
 namespace penstock {
 namespace {
@@ -105,7 +106,7 @@ std::string layout_text(const Layout& layout) {
 
 std::string run_summary(const RunResult& result) {
   const TimeUnit unit = unit_for(result.report->makespan);
-  return times_text(result, unit) + throughput_text(result.throughput) +
+  return times_text(result, unit) + uncertainty_text(result) + throughput_text(result.throughput) +
          utilization_text(result.throughput) + memory_text(result) + bubble_text(result) +
          layout_text(result.layout);
 }

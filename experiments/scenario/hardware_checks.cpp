@@ -43,8 +43,10 @@ void check_names(const Scenario& scenario) {
 
 void check_differences(const Scenario& scenario, const std::optional<Machine>& machine) {
   const HardwareSection& hardware = scenario.hardware;
-  const std::array<std::pair<const char*, bool>, 7> of_device{
-      {{"efficiency", hardware.efficiency.has_value()},
+  const std::array<std::pair<const char*, bool>, 9> of_device{
+      {{"stack", !hardware.stack.name.empty() && hardware.stack.name != "none"},
+       {"power_watts", hardware.power_watts.has_value()},
+       {"efficiency", hardware.efficiency.has_value()},
        {"memory_efficiency", hardware.memory_efficiency.has_value()},
        {"unaligned_efficiency", hardware.unaligned_efficiency.has_value()},
        {"kernel_us", hardware.kernel_us.has_value()},

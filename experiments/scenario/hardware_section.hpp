@@ -18,6 +18,17 @@ struct TransferRules {
   std::uint32_t in_flight = 0;  // sends, and receives, of a rank at a time; 0: no limit
 };
 
+/// What a framework makes of the device.
+struct StackChoice {
+  std::string name;  // in the catalogue, "none", or empty: by the scenario
+  std::optional<double> matrix_share;
+  std::optional<double> fp8_share;
+  std::optional<double> attention_share;
+  std::optional<double> vector_passes;
+  std::optional<bool> computes_masked;
+  std::optional<std::string> attention;
+};
+
 /// "hardware": a cost model or a catalogue item by name, files, numbers, and settings that override
 /// them.
 struct HardwareSection {
@@ -27,6 +38,7 @@ struct HardwareSection {
   std::string device;          // by its name in the catalogue
   std::string link;
   std::string profile;  // a file
+  StackChoice stack;
   std::optional<std::uint32_t> devices;
 
   HardwareSpec stated;  // links, routes, topology, collectives and host
@@ -40,6 +52,7 @@ struct HardwareSection {
   std::optional<double> link_efficiency;
   std::optional<double> nic_efficiency;
   std::optional<double> collective_us;
+  std::optional<double> power_watts;  // a cap
   bool names_collectives = false;
   bool names_links = false;  // states in some way how ranks are connected
 };

@@ -28,6 +28,24 @@ void read_differences(const json& section, HardwareSection& hardware) {
   take(section, "link_efficiency", hardware.link_efficiency);
   take(section, "nic_efficiency", hardware.nic_efficiency);
   take(section, "collective_us", hardware.collective_us);
+  take(section, "power_watts", hardware.power_watts);
+}
+
+/// A name, or a name with constants of one's own.
+StackChoice read_stack(const json& stated) {
+  StackChoice stack;
+  if (stated.is_string()) {
+    stack.name = stated;
+    return stack;
+  }
+  take(stated, "name", stack.name);
+  take(stated, "matrix_share", stack.matrix_share);
+  take(stated, "fp8_share", stack.fp8_share);
+  take(stated, "attention_share", stack.attention_share);
+  take(stated, "vector_passes", stack.vector_passes);
+  take(stated, "computes_masked", stack.computes_masked);
+  take(stated, "attention", stack.attention);
+  return stack;
 }
 
 TransferRules read_transfers(const json& section) {
@@ -49,6 +67,7 @@ HardwareSection read_hardware(const json& section, const TrainingCommand& comman
   take(section, "device", hardware.device);
   take(section, "link", hardware.link);
   take(section, "profile", hardware.profile);
+  if (section.contains("stack")) hardware.stack = read_stack(section["stack"]);
   take(section, "devices", hardware.devices);
   read_differences(section, hardware);
   hardware.names_collectives = section.contains("collectives");

@@ -49,7 +49,8 @@ MemorySection usual_memory(const ModelSection& model, const TrainingCommand& com
   if (!model.by_kind()) return memory;
   const std::string dtype = model.dtype.value_or("bf16");
   memory.optimizer = command.optimizer.value_or(Optimizer::adam);
-  memory.precision = dtype == "bf16"   ? Precision::bf16
+  const bool stores_bf16 = dtype == "bf16" || dtype == "fp8";
+  memory.precision = stores_bf16       ? Precision::bf16
                      : dtype == "fp16" ? Precision::fp16
                                        : Precision::fp32;
   return memory;

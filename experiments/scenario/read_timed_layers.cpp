@@ -56,8 +56,8 @@ void read_edges(const json& edges, ModelGraph& graph) {
     for (const json& end : edges[i]) {
       if (end.get<std::uint32_t>() < graph.layers.size()) continue;
       throw InputError(fmt::format("/model/edges/{}", i),
-                       fmt::format("unknown layer {}; layers are 0 to {}",
-                                   end.get<std::uint32_t>(), graph.layers.size() - 1));
+                       fmt::format("unknown layer {}; layers are 0 to {}", end.get<std::uint32_t>(),
+                                   graph.layers.size() - 1));
     }
     graph.edges.emplace_back(LayerIndex{edges[i][0].get<std::uint32_t>()},
                              LayerIndex{edges[i][1].get<std::uint32_t>()});

@@ -8,6 +8,7 @@
 #include "experiments/scenario/hardware_checks.hpp"
 #include "experiments/scenario/hardware_items.hpp"
 #include "experiments/scenario/named_file.hpp"
+#include "experiments/scenario/take_stack.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -82,9 +83,16 @@ void take_device_settings(const HardwareSection& hardware, Machine& machine) {
   Device& device = machine.device;
   if (hardware.efficiency) {  // the total efficiency, so tiles are included
     device.matrix_efficiency = *hardware.efficiency;
+    device.fp8_efficiency.clear();
     device.tile = 1;
+    device.multiprocessors = 0;
+    device.stack.matrix_share = device.stack.fp8_share = 1;
   }
-  if (hardware.memory_efficiency) device.memory_efficiency = *hardware.memory_efficiency;
+  if (hardware.memory_efficiency) {
+    device.memory_efficiency = *hardware.memory_efficiency;
+    device.stack.vector_passes = 1;
+  }
+  if (hardware.power_watts) device.power_share = share_under_cap(device, *hardware.power_watts);
   if (hardware.unaligned_efficiency) device.unaligned_efficiency = *hardware.unaligned_efficiency;
   if (hardware.collective_us) machine.collective_us = *hardware.collective_us;
   if (hardware.kernel_us) device.kernel_us = *hardware.kernel_us;
@@ -98,7 +106,8 @@ bool uses_catalogue(const HardwareSection& hardware) {
 
 /// Looks up the catalogue items that the scenario names. Returns the name of its hardware, which
 /// may come from its own file.
-std::string take_named(const Scenario& scenario, const Catalogue* known, HardwareSpec& spec) {
+std::string take_named(const Scenario& scenario, const Catalogue* known, Hardware& hardware) {
+  HardwareSpec& spec = hardware.spec;
   std::string name = scenario.hardware.name;
   if (!uses_catalogue(scenario.hardware)) return name;
   Catalogue own;  // if `known` does not suffice
@@ -114,6 +123,7 @@ std::string take_named(const Scenario& scenario, const Catalogue* known, Hardwar
   }
   take_link(scenario, catalogue, spec);
   take_topology(scenario, spec);
+  take_stack(scenario, catalogue, hardware);
   return name;
 }
 
@@ -161,7 +171,7 @@ Hardware settle_hardware(const Scenario& scenario, const Catalogue* known) {
   if (!profile.empty())
     hardware.spec.profile =
         read_profile(named_file(scenario.source, scenario.folder, "/hardware/profile", profile));
-  const std::string name = take_named(scenario, known, hardware.spec);
+  const std::string name = take_named(scenario, known, hardware);
   check_differences(scenario, hardware.spec.machine);
   if (hardware.spec.machine) take_device_settings(scenario.hardware, *hardware.spec.machine);
   hardware.cost_model = cost_model_of(name, hardware.spec);

@@ -26,10 +26,17 @@ struct LogitBytes {
   double softmax;
 };
 
+/// A kernel of the loss: its passes over the logits are counted one by one.
+Kernel loss_kernel(Pass pass, double bytes) {
+  Kernel kernel = vector_kernel(pass, bytes);
+  kernel.fused = true;
+  return kernel;
+}
+
 void add_fused_loss(LayerWork& work, const LogitBytes& bytes) {
   const auto& [stated, copied, softmax] = bytes;
-  work.kernels.push_back(vector_kernel(Pass::forward, stated + copied + 2 * softmax));
-  work.kernels.push_back(vector_kernel(Pass::backward_input, softmax + stated));
+  work.kernels.push_back(loss_kernel(Pass::forward, stated + copied + 2 * softmax));
+  work.kernels.push_back(loss_kernel(Pass::backward_input, softmax + stated));
 }
 
 /// One kernel each for copy, maximum, difference, exponential, sum and quotient; then for the
@@ -37,7 +44,7 @@ void add_fused_loss(LayerWork& work, const LogitBytes& bytes) {
 void add_loss_by_steps(LayerWork& work, const LogitBytes& bytes) {
   const auto& [stated, copied, softmax] = bytes;
   const auto add = [&](Pass pass, double moved) {
-    if (moved > 0) work.kernels.push_back(vector_kernel(pass, moved));
+    if (moved > 0) work.kernels.push_back(loss_kernel(pass, moved));
   };
   add(Pass::forward, copied > 0 ? stated + copied : 0);
   for (const double times : {1, 2, 2, 1, 2}) add(Pass::forward, times * softmax);
@@ -81,6 +88,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   work.weight_bytes = work.input_bytes;
   count_dense_flops(work, numbers["vocab"] * hidden, tokens_of_all(shape));
   add_dense(work, {shape.tokens(), hidden, columns}, shape.activation_size);
+  for (Kernel& kernel : work.kernels) kernel.narrows = false;  // logits keep their precision
   add_loss(work, numbers, shape, shape.tokens() * columns);
   work.kept_selective_bytes = work.kept_bytes;
   enter_tensor_group(work, shape, hidden);

@@ -110,6 +110,11 @@ std::optional<std::string_view> runs_in(const Device& device, std::string_view p
   return found == wider.end() ? std::nullopt : std::optional(*found);
 }
 
+double share_under_cap(const Device& device, double watts) {
+  if (device.power_watts <= 0 || watts >= device.power_watts) return 1;
+  return portable_exp(portable_log(watts / device.power_watts) / 3);
+}
+
 void set_topology(Machine& machine, const TopologySpec& given) {
   TopologySpec topology = machine.topology.value_or(TopologySpec{});
   if (!given.kind.empty() && given.kind != topology.kind) topology = {given.kind, {}};

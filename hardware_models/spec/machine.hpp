@@ -29,14 +29,42 @@ struct Efficiency {
 /// Interpolated over the logarithm of the size; constant beyond the outer points.
 double efficiency_at(const Efficiency& efficiency, double size);
 
+/// How fast an attention kernel runs a pass over heads of one size.
+struct AttentionSpeed {
+  std::string kernel;  // "flash-2"
+  bool backward = false;
+  double head_size = 128;
+  EfficiencyTable by_keys;  // share of peak by the keys that an average query reads
+};
+
+/// What a framework makes of a device.
+struct StackConstants {
+  std::string name;              // empty: none, the device alone
+  double matrix_share = 1;       // of the rate of matrix products
+  double fp8_share = 1;          // the same for products in fp8
+  double attention_share = 1;    // of the rate of its attention kernel
+  std::string attention;         // the kernel, one of the device's; empty: priced as products
+  bool computes_masked = false;  // its attention also computes scores that the mask hides
+  double vector_passes = 1;      // passes over the data of memory-bound kernels, over the fewest
+};
+
 /// What one device can do, and its overheads.
 struct Device {
   std::string name;
+  std::string like;  // the device whose constants of a stack apply; empty: its own
   std::map<std::string, double, std::less<>> peak_flops;  // per second, dense, by precision
   double memory_bytes = 0;
   double memory_bandwidth_bytes_per_s = 0;
   Efficiency matrix_efficiency;  // of peak, by GFLOP of one kernel
   double tile = 1;               // rows and columns that one core computes at once
+  // Cores that compute one tile each at a time; 0: products fill the device evenly.
+  double multiprocessors = 0;
+  double tile_start = 0;           // steps along the inner size that starting a tile costs
+  EfficiencyTable fp8_efficiency;  // of peak, by GFLOP; empty: as in other precisions
+  std::vector<AttentionSpeed> attention;
+  double power_watts = 0;  // that the peaks are stated for; 0: unknown
+  double power_share = 1;  // of the rate of matrix units under a power cap
+  StackConstants stack;
   Efficiency memory_efficiency;  // of bandwidth, by MB of one kernel
   // Share reached by products with a size that is no multiple of 8 elements.
   double unaligned_efficiency = 1;
@@ -49,6 +77,10 @@ struct Device {
 /// The precision in which a device multiplies values stored in another: that one if supported,
 /// otherwise the next of fp8 > bf16 > fp16 > fp32, or tf32 > fp32. Nothing when none is supported.
 std::optional<std::string_view> runs_in(const Device& device, std::string_view precision);
+
+/// The share of the rate of matrix units that a power cap in watts leaves: the cube root of the
+/// power, since clock and voltage fall together.
+double share_under_cap(const Device& device, double watts);
 
 /// A topology with its parameters.
 struct TopologySpec {

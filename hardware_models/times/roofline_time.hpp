@@ -2,6 +2,7 @@
 
 #include "hardware_models/collectives/registry.hpp"
 #include "hardware_models/spec/hardware_spec.hpp"
+#include "hardware_models/times/kernel_times.hpp"
 
 namespace penstock {
 
@@ -18,16 +19,14 @@ class RooflineTimes {
   double pass_us(const Layer& layer, Pass pass) const;
 
   /// Peak of dense matrix products per second, in the precision they run in.
-  double peak_flops() const { return matrix_flops_; }
+  double peak_flops() const { return kernels_.peak_flops(); }
 
  private:
   double single_pass_us(const Layer& layer, Pass pass, bool selected_only) const;
-  double kernel_us(const Kernel& kernel) const;
   double group_us(const Collective& collective) const;
 
   Machine machine_;
-  double matrix_flops_;
-  double vector_flops_;
+  KernelTimes kernels_;
   std::uint64_t tensor_;
   std::uint64_t context_;
   std::uint64_t expert_;

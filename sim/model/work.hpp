@@ -6,8 +6,9 @@
 
 namespace penstock {
 
-/// What a kernel occupies: matrix units, or only memory and vector units.
-enum class KernelKind : std::uint8_t { matrix, vector };
+/// What a kernel occupies: matrix units, matrix units in the rhythm of a flash attention kernel, or
+/// only memory and vector units.
+enum class KernelKind : std::uint8_t { matrix, attention, vector };
 
 /// A kernel and how often it runs in sequence. Passes are F, I and W; B is I plus W, and
 /// recomputation repeats F.
@@ -16,11 +17,15 @@ struct Kernel {
   KernelKind kind = KernelKind::vector;
   double flops = 0;  // of one run
   double bytes = 0;  // read and written by one run
-  // Of a matrix product: `batch` products of rows x inner by inner x columns.
+  // Of a matrix product: `batch` products of rows x inner by inner x columns. Of an attention
+  // kernel: rows are queries, inner the size of a head, columns the keys of an average query.
   double rows = 0;
   double columns = 0;
   double inner = 0;
   double batch = 1;
+  double masked = 1;     // work with all masked scores, over `flops`
+  bool narrows = false;  // a product with weights, which runs in fp8 when the model does
+  bool fused = false;    // moves `bytes` in any framework, without further passes over its data
   double count = 1;
   bool selective = false;  // selective recomputation repeats it
 };

@@ -29,7 +29,7 @@ PassWork work_of_pass(const LayerWork& work, std::string_view pass) {
   for (const Kernel& kernel : work.kernels) {
     if (!is_of(pass, kernel.pass)) continue;
     sums.flops += kernel.flops * kernel.count;
-    const bool is_product = kernel.kind == KernelKind::matrix;
+    const bool is_product = kernel.kind != KernelKind::vector;
     (is_product ? sums.product_bytes : sums.other_bytes) += kernel.bytes * kernel.count;
   }
   return sums;

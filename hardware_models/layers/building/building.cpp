@@ -22,9 +22,13 @@ void add_dense(LayerWork& work, const MatrixProduct& product, double number_byte
   const auto& [rows, inner, columns, batch] = product;
   const MatrixProduct input_gradient{rows, columns, inner, batch};
   const MatrixProduct weight_gradient{inner, rows, columns, batch};
-  work.kernels.push_back(matrix_kernel(Pass::forward, product, number_bytes));
-  work.kernels.push_back(matrix_kernel(Pass::backward_input, input_gradient, number_bytes));
-  work.kernels.push_back(matrix_kernel(Pass::backward_weight, weight_gradient, number_bytes));
+  const auto add = [&](Pass pass, const MatrixProduct& of_pass) {
+    work.kernels.push_back(matrix_kernel(pass, of_pass, number_bytes));
+    work.kernels.back().narrows = true;
+  };
+  add(Pass::forward, product);
+  add(Pass::backward_input, input_gradient);
+  add(Pass::backward_weight, weight_gradient);
 }
 
 void count_dense_flops(LayerWork& work, double weights, double tokens) {

@@ -31,6 +31,8 @@ void add_flash(LayerWork& work, const CoreAttention& core, const CellShape& shap
                                 {shape.sequence / shape.slices / shape.context, core.query_size,
                                  keys_of_token(core, shape), shape.microbatch * core.heads},
                                 shape.activation_size);
+  kernel.kind = KernelKind::attention;
+  kernel.masked = shape.sequence / keys_of_token(core, shape);
   kernel.flops *= 1 + core.value_size / core.query_size;
   kernel.bytes = numbers * shape.activation_size + log_sums;
   work.kernels.push_back(kernel);
