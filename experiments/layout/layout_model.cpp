@@ -108,6 +108,25 @@ void place_second_embedding(Layout& layout) {
   if (apart) layout.tied_embedding_bytes = bytes * layout.memory.kept.gradient_factor();
 }
 
+/// A tensor group that sends each activation in shares gathers it where it arrives: before F of a
+/// stage's first layer, and before the backward of its last one.
+void gather_received(Layout& layout) {
+  if (!layout.degrees.scatters) return;
+  const auto& stages = layout.partition.stages;
+  std::vector<Layer>& layers = layout.model.layers;
+  const auto gather = [&](Layer& layer, Pass pass, double bytes) {
+    layer.work.collectives.push_back({.pass = pass,
+                                      .kind = CollectiveKind::all_gather,
+                                      .group = Group::tensor,
+                                      .bytes = bytes});
+  };
+  for (std::size_t stage = 0; stage + 1 < stages.size(); ++stage) {
+    Layer& last = layers[index(stages[stage].back())];
+    gather(layers[index(stages[stage + 1].front())], Pass::forward, last.activation_bytes);
+    gather(last, Pass::backward_input, last.activation_bytes);
+  }
+}
+
 /// Refuses shares that would split a token.
 void check_shares(const CellShape& shape) {
   const double cells = shape.context * shape.slices;
@@ -170,6 +189,7 @@ void fit_model(Layout& layout) {
     keep_inputs_of_stages(layout.model, layout.partition);
   }
   place_second_embedding(layout);
+  gather_received(layout);
 }
 
 }  // namespace penstock

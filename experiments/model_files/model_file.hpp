@@ -32,6 +32,7 @@ struct TrainingCommand {
   std::optional<std::uint32_t> global_batch;
   std::optional<double> sequence;
   std::optional<bool> sequence_parallel;
+  std::optional<bool> scatter_gather;  // of activations between tensor groups
   std::optional<std::string> dtype;  // "bf16", "fp16", "fp32"
   std::optional<RecomputeMode> recompute;
   std::optional<Optimizer> optimizer;

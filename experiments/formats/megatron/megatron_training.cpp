@@ -117,6 +117,7 @@ TrainingCommand megatron_training(MegatronCommand& command, const MegatronStages
   training.global_batch = count_of(command, "--global-batch-size", most);
   training.sequence = command.whole("--seq-length", Limit::positions);
   training.sequence_parallel = command.has("--sequence-parallel");
+  training.scatter_gather = !command.has("--no-scatter-gather-tensors-in-pipeline");
   training.dtype = dtype_of(command, notes);
   training.recompute = recompute_of(command, cut, notes);
   training.optimizer = optimizer_of(command, notes);
