@@ -138,9 +138,10 @@ void check_shares(const CellShape& shape) {
 }
 
 /// Errors about layers from a file name the place inside that file, below "/model/file".
-ModelGraph graph_of_file(const ModelSpec& spec, const CellShape& shape, RecomputeScope scope) {
+ModelGraph graph_of_file(const ModelSpec& spec, const CellShape& shape, RecomputeScope scope,
+                         const Operators& operators) {
   try {
-    ModelGraph model = graph_of(spec, shape, scope);
+    ModelGraph model = graph_of(spec, shape, scope, operators);
     for (Layer& layer : model.layers) layer.source = "/model/file";
     return model;
   } catch (const InputError& error) {
@@ -152,8 +153,11 @@ ModelGraph graph_of_file(const ModelSpec& spec, const CellShape& shape, Recomput
 ModelGraph graph_by_kinds(const Scenario& scenario, const Batch& batch, const CellShape& shape) {
   const RecomputeScope scope = recompute_scope_of(scenario.recompute);
   if (batch.sequence) check_shares(shape);
-  if (scenario.model.from_file) return graph_of_file(scenario.model.spec, shape, scope);
-  return graph_of(scenario.model.spec, shape, scope);
+  const Operators& operators = scenario.recompute.operators;
+  if (scenario.model.from_file) {
+    return graph_of_file(scenario.model.spec, shape, scope, operators);
+  }
+  return graph_of(scenario.model.spec, shape, scope, operators);
 }
 
 }  // namespace
