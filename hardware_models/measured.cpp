@@ -41,6 +41,13 @@ class Measured final : public LinkedHardware {
     }
     return sum_us(parts, pass);
   }
+  /// Measured times are taken as arithmetic alone: a profile does not say what they leave idle.
+  std::optional<DeviceUse> use(const Layer& layer, Pass pass) const override {
+    if (states_times(layer)) return std::nullopt;
+    const bool measured = !lookup_.find(layer).empty();
+    if (!measured && roofline_ && states_work_only(layer)) return roofline_->use(layer, pass);
+    return DeviceUse{.compute_us = compute_us(layer, pass).value_or(0)};
+  }
   std::optional<double> peak_flops() const override {
     return roofline_ ? std::optional(roofline_->peak_flops()) : std::nullopt;
   }

@@ -35,6 +35,18 @@ std::string overlap_note(const Layout& layout) {
                "pass waits for its own";
 }
 
+/// Whether two parts of a cell overlap whose layers state their times.
+bool fuses_stated_times(const Layout& layout) {
+  const bool cells = layout.overlap == Overlap::fused && layout.spec.blocks.empty();
+  if (!cells) return false;
+  for (const Rank rank : Numbers<Rank>(layout.schedule.ranks())) {
+    const auto& order = layout.schedule.on(rank);
+    const auto joined = [](const Action& action) { return action.with_next; };
+    if (std::any_of(order.begin(), order.end(), joined)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& layout) {
@@ -43,6 +55,11 @@ std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& 
   const bool reduces =
       shares_weights(layout) && layout.schedule.has_backward() && has_weights(layout.model);
   if (reduces && !scenario.parallel.overlap_sums) notes.push_back(overlap_note(layout));
+  if (fuses_stated_times(layout)) {
+    notes.emplace_back(
+        "a fused overlap cell takes as long as its longer part, since layers state their times; "
+        "two compute kernels on one device would share it");
+  }
   return notes;
 }
 

@@ -53,7 +53,10 @@ Degrees settle_degrees(const Scenario& scenario) {
           .context = parallel.context,
           .expert = parallel.expert,
           .sequence_parallel = parallel.sequence,
-          .overlaps_sums = parallel.overlap_sums.value_or(true)};
+          .overlaps_sums = parallel.overlap_sums.value_or(true),
+          .bucket_bytes = parallel.bucket_bytes,
+          .overlaps_experts = parallel.overlap_experts,
+          .scatters = parallel.scatter_gather && parallel.tensor > 1 && !parallel.sequence};
 }
 
 std::uint64_t devices_per_rank(const Degrees& degrees) {

@@ -20,6 +20,7 @@ DeviceMemory settle_memory(const MemorySection& section, const std::optional<Mac
                       .kept = kept_of(section),
                       .zero = section.zero,
                       .gathered_bytes = section.gathered_bytes,
+                      .prefetch_layers = section.prefetch_layers,
                       .context_bytes = section.context_bytes.value_or(0),
                       .reserve = section.reserve.value_or(0)};
   if (machine) {

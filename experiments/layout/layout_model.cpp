@@ -108,6 +108,25 @@ void place_second_embedding(Layout& layout) {
   if (apart) layout.tied_embedding_bytes = bytes * layout.memory.kept.gradient_factor();
 }
 
+/// A tensor group that sends each activation in shares gathers it where it arrives: before F of a
+/// stage's first layer, and before the backward of its last one.
+void gather_received(Layout& layout) {
+  if (!layout.degrees.scatters) return;
+  const auto& stages = layout.partition.stages;
+  std::vector<Layer>& layers = layout.model.layers;
+  const auto gather = [&](Layer& layer, Pass pass, double bytes) {
+    layer.work.collectives.push_back({.pass = pass,
+                                      .kind = CollectiveKind::all_gather,
+                                      .group = Group::tensor,
+                                      .bytes = bytes});
+  };
+  for (std::size_t stage = 0; stage + 1 < stages.size(); ++stage) {
+    Layer& last = layers[index(stages[stage].back())];
+    gather(layers[index(stages[stage + 1].front())], Pass::forward, last.activation_bytes);
+    gather(last, Pass::backward_input, last.activation_bytes);
+  }
+}
+
 /// Refuses shares that would split a token.
 void check_shares(const CellShape& shape) {
   const double cells = shape.context * shape.slices;
@@ -119,9 +138,10 @@ void check_shares(const CellShape& shape) {
 }
 
 /// Errors about layers from a file name the place inside that file, below "/model/file".
-ModelGraph graph_of_file(const ModelSpec& spec, const CellShape& shape, RecomputeScope scope) {
+ModelGraph graph_of_file(const ModelSpec& spec, const CellShape& shape, RecomputeScope scope,
+                         const Operators& operators) {
   try {
-    ModelGraph model = graph_of(spec, shape, scope);
+    ModelGraph model = graph_of(spec, shape, scope, operators);
     for (Layer& layer : model.layers) layer.source = "/model/file";
     return model;
   } catch (const InputError& error) {
@@ -133,8 +153,11 @@ ModelGraph graph_of_file(const ModelSpec& spec, const CellShape& shape, Recomput
 ModelGraph graph_by_kinds(const Scenario& scenario, const Batch& batch, const CellShape& shape) {
   const RecomputeScope scope = recompute_scope_of(scenario.recompute);
   if (batch.sequence) check_shares(shape);
-  if (scenario.model.from_file) return graph_of_file(scenario.model.spec, shape, scope);
-  return graph_of(scenario.model.spec, shape, scope);
+  const Operators& operators = scenario.recompute.operators;
+  if (scenario.model.from_file) {
+    return graph_of_file(scenario.model.spec, shape, scope, operators);
+  }
+  return graph_of(scenario.model.spec, shape, scope, operators);
 }
 
 }  // namespace
@@ -170,6 +193,7 @@ void fit_model(Layout& layout) {
     keep_inputs_of_stages(layout.model, layout.partition);
   }
   place_second_embedding(layout);
+  gather_received(layout);
 }
 
 }  // namespace penstock

@@ -85,6 +85,7 @@ void spread_ranks(Layout& layout) {
   spec.tensor = degrees.tensor;
   spec.context = degrees.context;
   spec.expert = degrees.expert;
+  spec.overlaps_experts = degrees.overlaps_experts;
 }
 
 /// Settles everything that does not depend on the order.

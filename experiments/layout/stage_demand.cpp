@@ -66,8 +66,8 @@ void set_held_bytes(const StageSizes& sizes, const KeptParameters& kept, const T
   set(BufferKind::workspace, sizes.workspace_bytes + gathered_bytes(sizes, training));
   set(BufferKind::context, training.context_bytes);
   set(BufferKind::reserve, training.reserve_bytes);
-  set(BufferKind::receive, sizes.activation_bytes);
-  set(BufferKind::gradient, sizes.activation_bytes);
+  set(BufferKind::receive, sizes.activation_bytes * training.received_share);
+  set(BufferKind::gradient, sizes.activation_bytes * training.received_share);
 }
 
 /// Time of U: the stated time, plus the memory time of gradients, parameters and optimizer state.
@@ -87,27 +87,42 @@ void add_codec_times(const CodecTimes& times, StageDemand& stage) {
   stage.of(Pass::backward_weight).extra_us += times.backward_weight_us;
 }
 
-/// Whether a pass needs the weights of its stage.
-bool reads_weights(Pass pass) { return pass == Pass::forward || reads_activation(pass); }
+/// Whether a pass gathers the weights of its stage. A layer that is recomputed right before its
+/// backward is gathered once for both.
+bool gathers_weights(Pass pass, const Training& training) {
+  if (pass == Pass::recompute) return !training.recomputes_gathered;
+  return pass == Pass::forward || reads_activation(pass);
+}
+
+/// Adds the gradient reduction: the last of some buckets follows the last weight gradient, those
+/// before it start with it.
+void add_reduction(const StageCollective& whole, std::uint32_t buckets, StageDemand& stage) {
+  StageCollective one = whole;
+  one.factor /= buckets;
+  stage.of(Pass::reduce_gradient).collectives = {buckets == 1 ? whole : one};
+  if (buckets == 1) return;
+  one.times = buckets - 1;
+  stage.of(Pass::reduce_early).collectives = {one};
+}
 
 /// Adds the collectives of the tail and of the passes.
-void add_collectives(const Training& training, StageDemand& stage) {
+void add_collectives(const Training& training, std::uint32_t buckets, StageDemand& stage) {
   const StageCollective gather{CollectiveKind::all_gather};
   const StageCollective scatter{CollectiveKind::reduce_scatter, training.gradient_factor};
   const StageCollective reduce{CollectiveKind::all_reduce, training.gradient_factor};
-  stage.of(Pass::reduce_gradient).collectives = {training.zero > 0 ? scatter : reduce};
+  add_reduction(training.zero > 0 ? scatter : reduce, buckets, stage);
   stage.of(Pass::gather_weights).collectives = {gather};
   const bool gathers = training.zero == 3;
   const bool sums = gathers || (training.zero == 2 && !training.overlaps_sums);
   for (const Pass pass : computing_passes) {
     std::vector<StageCollective>& all = stage.of(pass).collectives;
-    if (gathers && reads_weights(pass)) all.push_back(gather);
+    if (gathers && gathers_weights(pass, training)) all.push_back(gather);
     if (sums && ends_activation(pass)) all.push_back(scatter);
   }
 }
 
 StageDemand demand_of_stage(const StageSizes& sizes, std::vector<Rank> ranks,
-                            const Training& training) {
+                            std::uint32_t buckets, const Training& training) {
   const KeptParameters kept(sizes, ranks, training);
   StageDemand stage{.parameter_bytes = sizes.parameter_bytes,
                     .parameters = sizes.parameters,
@@ -115,7 +130,7 @@ StageDemand demand_of_stage(const StageSizes& sizes, std::vector<Rank> ranks,
   set_held_bytes(sizes, kept, training, stage);
   stage.of(Pass::update).extra_us = update_us(kept, training);
   stage.of(Pass::tie_gradient).sent_bytes = training.tied_embedding_bytes;
-  add_collectives(training, stage);
+  add_collectives(training, buckets, stage);
   return stage;
 }
 
@@ -126,11 +141,14 @@ Demand demand_of(const Plan& plan, const ModelGraph& model, const Partition& par
   Demand demand{.stages = {},
                 .data = training.data,
                 .extra_overlaps = training.codecs_overlap,
-                .collectives_overlap = training.overlaps_sums};
-  const std::vector<StageSizes> sizes = stage_sizes(model, partition);
+                .collectives_overlap = training.overlaps_sums,
+                .layers_ahead = training.zero == 3 ? training.layers_ahead : std::nullopt};
+  const std::vector<StageSizes> sizes =
+      stage_sizes(model, partition, training.layers_ahead.value_or(1) + 1);
   std::vector<std::vector<Rank>> ranks = ranks_by_stage(plan, sizes.size());
   for (std::size_t s = 0; s < sizes.size(); ++s) {
-    demand.stages.push_back(demand_of_stage(sizes[s], std::move(ranks[s]), training));
+    const std::uint32_t buckets = training.buckets.empty() ? 1 : training.buckets[s];
+    demand.stages.push_back(demand_of_stage(sizes[s], std::move(ranks[s]), buckets, training));
     if (!training.codecs.empty()) add_codec_times(training.codecs[s], demand.stages[s]);
   }
   return demand;

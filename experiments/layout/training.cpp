@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "experiments/layout/gradient_buckets.hpp"
 #include "sim/base/error.hpp"
 #include "sim/order/placement.hpp"
 
@@ -94,6 +95,23 @@ double update_bytes_per_s(const Layout& layout) {
   return device.memory_bandwidth_bytes_per_s * efficiency_at(device.memory_efficiency, large);
 }
 
+/// Layers by kind are gathered one ahead, as FSDP does; layers that state their times may each stand
+/// for many.
+std::optional<std::uint32_t> layers_ahead(const Layout& layout) {
+  if (layout.memory.prefetch_layers || layout.spec.blocks.empty()) {
+    return layout.memory.prefetch_layers;
+  }
+  return 1;
+}
+
+/// Whether each layer is recomputed right before its backward, or nothing that needs weights is.
+bool recomputes_gathered(const Layout& layout) {
+  const bool by_layer =
+      layout.recompute.unit.value_or(RecomputeUnit::layer) == RecomputeUnit::layer;
+  return by_layer && !layout.spec.blocks.empty() &&
+         layout.recompute.mode != RecomputeMode::except_last;
+}
+
 /// Without gradients there is no reduction and no update.
 bool trains(const Layout& layout) {
   return layout.schedule.has(Pass::backward) || layout.schedule.has(Pass::backward_weight);
@@ -112,6 +130,7 @@ Tail tail_of(const Layout& layout) {
   const std::uint32_t zero = zero_level(layout);
   if (zero < 3 && shares_weights(layout)) {
     tail.reduces = summed_stages(layout);
+    for (const std::uint32_t buckets : gradient_buckets(layout)) tail.early.push_back(buckets > 1);
   }
   tail.summing = summing_of(layout, zero);
   tail.gathers = zero == 1 || zero == 2;
@@ -194,6 +213,10 @@ Training training_of(const Layout& layout) {
           .optimizer_factor = kept.optimizer_factor(),
           .zero = zero_level(layout),
           .gathered_bytes = layout.memory.gathered_bytes,
+          .layers_ahead = layers_ahead(layout),
+          .recomputes_gathered = recomputes_gathered(layout),
+          .buckets = gradient_buckets(layout),
+          .received_share = layout.degrees.scatters ? 1.0 / layout.degrees.tensor : 1,
           .overlaps_sums = layout.degrees.overlaps_sums,
           .optimizer_us = layout.overheads.optimizer_us.value_or(0),
           .update_bytes_per_s = update_bytes_per_s(layout),

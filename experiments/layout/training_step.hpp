@@ -16,7 +16,15 @@ struct Training {
   // What the copies of a stage shard. 1: optimizer state; each copy updates its share. 2: also
   // gradients, reduced after each backward. 3: also parameters, gathered for each pass.
   std::uint32_t zero = 0;
-  std::optional<double> gathered_bytes;  // of parameters at a time; empty: two consecutive layers
+  std::optional<double> gathered_bytes;  // of parameters at a time; empty: `layers_ahead` + 1
+  // ZeRO-3: how many layers ahead parameters are gathered; empty: a pass overlaps with all of its
+  // collectives.
+  std::optional<std::uint32_t> layers_ahead;
+  // ZeRO-3: recomputation needs no gathering of its own, since each layer is recomputed right before
+  // its backward.
+  bool recomputes_gathered = false;
+  std::vector<std::uint32_t> buckets;  // of gradients, by model stage; empty: one each
+  double received_share = 1;      // of an activation or gradient that a device receives
   bool overlaps_sums = true;      // false: passes of ZeRO-2 and -3 wait for their own reductions
   double optimizer_us = 0;        // of the U of a stage, whatever its size
   double update_bytes_per_s = 0;  // memory traffic of U; 0: takes no time

@@ -32,8 +32,10 @@ struct TrainingCommand {
   std::optional<std::uint32_t> global_batch;
   std::optional<double> sequence;
   std::optional<bool> sequence_parallel;
+  std::optional<bool> scatter_gather;  // of activations between tensor groups
   std::optional<std::string> dtype;  // "bf16", "fp16", "fp32"
   std::optional<RecomputeMode> recompute;
+  std::vector<std::string> recompute_operators;  // with `selective`; empty: not stated
   std::optional<Optimizer> optimizer;
   std::optional<bool> distributed_optimizer;  // ZeRO-1
 };

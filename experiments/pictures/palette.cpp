@@ -17,6 +17,7 @@ constexpr Colour deep_orange{230, 134, 20};  // between orange and vermilion; ca
 constexpr Colour brown{122, 68, 30};
 constexpr Colour violet{116, 62, 150};
 constexpr Colour wine{136, 34, 85};
+constexpr Colour rose{163, 82, 122};
 constexpr Colour slate{48, 53, 62};
 constexpr Colour grey{105, 114, 128};
 constexpr Colour silver{205, 210, 218};
@@ -28,7 +29,7 @@ constexpr double palest = 0.55;
 // distinguishable from all shades of forward blue and backward orange, also with colour blindness.
 constexpr std::array<Colour, pass_count> pass_colours{
     blue, deep_orange, green, yellow, brown, purple,    slate, grey,
-    sky,  orange,      slate, silver, wine,  vermilion, violet};
+    sky,  orange,      slate, silver, wine,  vermilion, violet, rose};
 
 // By cause. Distinguishable from each other and from the passes, also with colour blindness.
 constexpr std::array<Colour, idle_cause_count> idle_colours{

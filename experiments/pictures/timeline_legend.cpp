@@ -26,7 +26,8 @@ std::string pass_name(Pass pass) {
                                                       "activation returns",
                                                       "reduce gradients",
                                                       "gather weights",
-                                                      "tie gradients"};
+                                                      "tie gradients",
+                                                      "reduce gradients early"};
   return names[static_cast<std::size_t>(pass)];
 }
 

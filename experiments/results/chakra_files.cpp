@@ -40,7 +40,7 @@ template <class Test>
 bool any_summed(const RunResult& result, Test test) {
   const Plan& plan = *result.plan;
   return std::any_of(plan.classes.begin(), plan.classes.end(), [&](const WorkClass& work) {
-    return work.pass == Pass::reduce_gradient &&
+    return reduces_gradient(work.pass) &&
            test(result.demand.stages[plan.model_stage[index(work.stage)]]);
   });
 }

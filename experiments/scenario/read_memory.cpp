@@ -51,6 +51,10 @@ MemorySection read_memory(const json& section, const MemorySection& usual) {
   if (memory.gathered_bytes && memory.zero != 3) {
     throw InputError("/memory/gathered_bytes", "gathered_bytes needs zero=3");
   }
+  take(section, "prefetch_layers", memory.prefetch_layers);
+  if (memory.prefetch_layers && memory.zero != 3) {
+    throw InputError("/memory/prefetch_layers", "prefetch_layers needs zero=3");
+  }
   take(section, "context_bytes", memory.context_bytes);
   take(section, "reserve", memory.reserve);
   return memory;

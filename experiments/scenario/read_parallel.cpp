@@ -15,6 +15,7 @@ ParallelSection degrees_of(const TrainingCommand& command) {
   parallel.context = command.context.value_or(1);
   parallel.expert = command.expert.value_or(1);
   parallel.sequence = command.sequence_parallel.value_or(false);
+  parallel.scatter_gather = command.scatter_gather.value_or(false);
   if (command.tensor || command.pipeline) parallel.data.reset();
   return parallel;
 }
@@ -31,6 +32,9 @@ ParallelSection read_parallel(const nlohmann::json& section, const TrainingComma
   take(section, "expert", parallel.expert);
   take(section, "sequence", parallel.sequence);
   take(section, "overlap_sums", parallel.overlap_sums);
+  take(section, "bucket_bytes", parallel.bucket_bytes);
+  take(section, "overlap_experts", parallel.overlap_experts);
+  take(section, "scatter_gather", parallel.scatter_gather);
   return parallel;
 }
 

@@ -4,6 +4,7 @@
 #include "experiments/files/json_input.hpp"
 #include "experiments/scenario/named_value.hpp"
 #include "experiments/scenario/recompute_section.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 
@@ -16,6 +17,11 @@ RecomputeSection read_recompute(const nlohmann::json& section, const TrainingCom
     recompute.unit = section["unit"] == "stage" ? RecomputeUnit::stage : RecomputeUnit::layer;
   }
   if (section.contains("mode")) recompute.mode = enumerator<RecomputeMode>(section["mode"], modes);
+  if (!command.recompute_operators.empty()) recompute.operators = command.recompute_operators;
+  take(section, "operators", recompute.operators);
+  if (section.contains("operators") && recompute.mode != RecomputeMode::selective) {
+    throw InputError("/recompute/operators", "operators need mode=selective");
+  }
   return recompute;
 }
 

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "experiments/model_files/model_file.hpp"
 #include "schedules/patterns/offload.hpp"
@@ -13,6 +15,8 @@ struct RecomputeSection {
   std::optional<RecomputeMode> mode;  // default: full, for layers that state its time
   bool early = false;
   std::optional<RecomputeUnit> unit;
+  // Of layers by kind, what `selective` recomputes.
+  std::vector<std::string> operators = {"core_attention"};
 };
 
 /// Reads the section, after the schema check; the training command supplies the defaults.

@@ -57,6 +57,38 @@ void append(LayerWork& block, LayerWork part) {
   add(block.backward_weight_us, part.backward_weight_us);
 }
 
+bool holds(const Operators& operators, std::string_view name) {
+  return std::find(operators.begin(), operators.end(), name) != operators.end();
+}
+
+void select_all(LayerWork& part) {
+  for (Kernel& kernel : part.kernels) kernel.selective = kernel.pass == Pass::forward;
+  for (Collective& one : part.collectives) one.selective = one.pass == Pass::forward;
+  part.kept_selective_bytes = std::min(part.input_bytes, part.kept_bytes);
+}
+
+void select_nothing(LayerWork& part) {
+  for (Kernel& kernel : part.kernels) kernel.selective = false;
+  for (Collective& one : part.collectives) one.selective = false;
+  part.kept_selective_bytes = part.kept_bytes;
+}
+
+/// A part with what selective recomputation repeats of it. `again`: its input is the output of a
+/// part that is recomputed.
+LayerWork part_of(const LayerSpec& spec, const CellShape& shape, const Operators& operators,
+                  bool again) {
+  LayerWork part = work_of(spec, shape);
+  if (holds(operators, spec.kind)) {
+    select_all(part);
+  } else if (!holds(operators, "core_attention")) {
+    select_nothing(part);
+  }
+  if (again) {
+    part.kept_selective_bytes = std::max(0.0, part.kept_selective_bytes - part.input_bytes);
+  }
+  return part;
+}
+
 /// What is kept from F to B, and what is recomputed before B. W's inputs stay until W.
 void keep(Layer& layer, const LayerWork& work, RecomputeScope scope) {
   const double kept = scope == RecomputeScope::nothing ? work.kept_bytes
@@ -100,9 +132,10 @@ std::vector<LayerPart> parts_of(const BlockSpec& block, const CellShape& shape) 
   return parts;
 }
 
-Layer layer_of(const BlockSpec& block, const CellShape& shape, RecomputeScope of_model) {
+Layer layer_of(const BlockSpec& block, const CellShape& shape, RecomputeScope of_model,
+               const Operators& operators) {
   const RecomputeScope scope = recompute_scope_of(block, of_model);
-  LayerWork work = work_of(block, shape);
+  LayerWork work = work_of(block, shape, operators);
   const double devices = shape.tensor * shape.context;
   Layer layer;
   layer.name = block.name;
@@ -138,20 +171,22 @@ Layer layer_of(const BlockSpec& block, const CellShape& shape, RecomputeScope of
 
 }  // namespace
 
-LayerWork work_of(const BlockSpec& block, const CellShape& shape) {
-  LayerWork work = work_of(block.parts.front(), shape);
+LayerWork work_of(const BlockSpec& block, const CellShape& shape, const Operators& operators) {
+  LayerWork work = part_of(block.parts.front(), shape, operators, false);
   for (std::size_t part = 1; part < block.parts.size(); ++part) {
-    LayerWork next = work_of(block.parts[part], shape);
+    const bool again = holds(operators, block.parts[part - 1].kind);
+    LayerWork next = part_of(block.parts[part], shape, operators, again);
     check_alike(block, work, block.parts[part], next);
     append(work, std::move(next));
   }
   return work;
 }
 
-ModelGraph graph_of(const ModelSpec& spec, const CellShape& shape, RecomputeScope scope) {
+ModelGraph graph_of(const ModelSpec& spec, const CellShape& shape, RecomputeScope scope,
+                    const Operators& operators) {
   ModelGraph model;
   for (const BlockSpec& block : spec.blocks) {
-    model.layers.push_back(layer_of(block, shape, scope));
+    model.layers.push_back(layer_of(block, shape, scope, operators));
   }
   model.connect_as_chain();
   return model;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "hardware_models/layers/registry.hpp"
 #include "hardware_models/spec/model_spec.hpp"
@@ -18,15 +20,21 @@ enum class RecomputeScope : std::uint8_t {
   whole_stages,  // all but the input of each stage, before the whole backward
 };
 
+/// With `selected`, the operators that are recomputed: kinds of layers, and "core_attention" for the
+/// scores of attention. The output of a recomputed operator is not kept for the next one either.
+using Operators = std::vector<std::string>;
+
 /// The layer graph of a model: one layer per block, in a chain, with one device's share for a cell.
 /// Throws InputError with a pointer below the source of a layer.
-ModelGraph graph_of(const ModelSpec& spec, const CellShape& shape, RecomputeScope scope);
+ModelGraph graph_of(const ModelSpec& spec, const CellShape& shape, RecomputeScope scope,
+                    const Operators& operators = {"core_attention"});
 
 /// For `whole_stages`: a stage keeps only the input of its first layer; everything else is
 /// recomputed.
 void keep_inputs_of_stages(ModelGraph& model, const Partition& partition);
 
 /// The work of a whole block.
-LayerWork work_of(const BlockSpec& block, const CellShape& shape);
+LayerWork work_of(const BlockSpec& block, const CellShape& shape,
+                  const Operators& operators = {"core_attention"});
 
 }  // namespace penstock

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 
 #include "sim/base/error.hpp"
 #include "sim/costs/collective_times.hpp"
 #include "sim/costs/demand.hpp"
+#include "sim/costs/layer_turns.hpp"
 #include "sim/order/placement.hpp"
 
 namespace penstock {
@@ -110,11 +112,11 @@ std::vector<StageCollective> collectives_of(const WorkClass& work, const StageDe
   return all;
 }
 
-/// The time of an action's collectives.
-double carrying_us(const WorkClass& work, Prices& prices) {
+/// The time of some collectives of an action.
+double carrying_us(const WorkClass& work, const std::vector<StageCollective>& all,
+                   Prices& prices) {
   const std::uint32_t number = prices.stage_of(work);
   const StageDemand& stage = prices.demand.stages[number];
-  const std::vector<StageCollective> all = collectives_of(work, stage);
   const Carried carried = carried_by(all, stage, prices.demand.data);
   if (carried.steps == 0) return 0;
   const Rank rank{work.resource};
@@ -123,23 +125,60 @@ double carrying_us(const WorkClass& work, Prices& prices) {
   return time.occupies_us + time.latency_us;
 }
 
+double carrying_us(const WorkClass& work, Prices& prices) {
+  return carrying_us(work, collectives_of(work, prices.demand.stages[prices.stage_of(work)]),
+                     prices);
+}
+
+/// The layers of an action, in order of F.
+std::span<const LayerIndex> layers_of(const WorkClass& work, const Prices& prices) {
+  if (!runs_layers(work.pass)) return {};
+  return prices.partition.stages[prices.stage_of(work)];
+}
+
 /// The time of an action's layers.
 double layers_us(const WorkClass& work, const Prices& prices) {
-  if (!runs_layers(work.pass)) return 0;
   double sum_us = 0;
-  for (const LayerIndex layer : prices.partition.stages[prices.stage_of(work)]) {
+  for (const LayerIndex layer : layers_of(work, prices)) {
     sum_us += layer_us(work, prices.model.layers[index(layer)], prices.hardware);
   }
   return sum_us;
 }
 
+/// The collectives of one layer of an action, by its share of the parameters.
+LayerTurn turn_of(const WorkClass& work, const Layer& layer, Prices& prices) {
+  const StageDemand& stage = prices.demand.stages[prices.stage_of(work)];
+  LayerTurn turn{.compute_us = layer_us(work, layer, prices.hardware)};
+  if (stage.parameter_bytes == 0) return turn;
+  const double share = layer.parameter_bytes / stage.parameter_bytes;
+  for (StageCollective one : collectives_of(work, stage)) {
+    one.factor *= share;
+    const double us = carrying_us(work, {one}, prices);
+    (one.kind == CollectiveKind::all_gather ? turn.gather_us : turn.reduce_us) += us;
+  }
+  return turn;
+}
+
+/// The time of an action's layers with their collectives, layer by layer: B, I and W run from the
+/// last layer to the first.
+double layers_in_turn_us(const WorkClass& work, std::uint32_t ahead, Prices& prices) {
+  std::vector<LayerTurn> turns;
+  for (const LayerIndex layer : layers_of(work, prices)) {
+    turns.push_back(turn_of(work, prices.model.layers[index(layer)], prices));
+  }
+  if (work.pass != Pass::forward) std::reverse(turns.begin(), turns.end());
+  return turns_us(turns, ahead);
+}
+
 double action_us(const WorkClass& work, Prices& prices) {
   const Demand& demand = prices.demand;
-  const double work_us = layers_us(work, prices);
+  const double carried_us = carrying_us(work, prices);
+  const bool in_turn = demand.collectives_overlap && demand.layers_ahead && carried_us > 0;
+  const double work_us =
+      in_turn ? layers_in_turn_us(work, *demand.layers_ahead, prices) : layers_us(work, prices);
   const double extra_us = demand.stages[prices.stage_of(work)].of(work.pass).extra_us;
   const double both_us = demand.extra_overlaps ? std::max(work_us, extra_us) : work_us + extra_us;
-  const double own_us = carrying_us(work, prices);
-  return demand.collectives_overlap ? std::max(both_us, own_us) : both_us + own_us;
+  return demand.collectives_overlap ? std::max(both_us, carried_us) : both_us + carried_us;
 }
 
 /// The time of a transfer. Sets the size of its buffer if the buffer kind leaves it open.
@@ -159,12 +198,41 @@ TransferTime transfer_time(const WorkClass& work, Prices& prices, Costs& costs) 
   return prices.collectives.of(number, own.collectives, carried, link);
 }
 
-/// A fused cell lasts as long as its longer part; the second part adds nothing.
-void fuse_durations(const Plan& plan, std::vector<Time>& duration) {
+/// What an action occupies of its device; nothing when a layer states its times.
+std::optional<DeviceUse> use_of(const WorkClass& work, Prices& prices) {
+  DeviceUse sum{.compute_us = prices.demand.stages[prices.stage_of(work)].of(work.pass).extra_us,
+                .network_us = carrying_us(work, prices)};
+  const auto add = [&](const Layer& layer, Pass pass) {
+    const auto use = prices.hardware.use(layer, pass);
+    if (use) sum += *use;
+    return use.has_value();
+  };
+  for (const LayerIndex number : layers_of(work, prices)) {
+    const Layer& layer = prices.model.layers[index(number)];
+    if (!add(layer, work.pass) || (work.recomputes && !add(layer, Pass::recompute))) return {};
+  }
+  return sum;
+}
+
+/// The least time of two actions at once on one device: as long as the longer one, and as long as
+/// both need any part of the device.
+double shared_us(const WorkClass& one, const WorkClass& two, Prices& prices) {
+  auto both = use_of(one, prices);
+  const auto other = use_of(two, prices);
+  if (!both || !other) return 0;
+  *both += *other;
+  return std::max({both->compute_us, both->memory_us, both->network_us});
+}
+
+/// A fused cell lasts as long as its longer part, and at least as long as both need one part of the
+/// device; the second part adds nothing.
+void fuse_durations(Prices& prices, std::vector<Time>& duration) {
+  const Plan& plan = prices.plan;
   for (std::size_t c = 0; c < plan.classes.size(); ++c) {
     const WorkClass& work = plan.classes[c];
     if (work.partner == UINT32_MAX || work.follows_partner) continue;
-    duration[c] = std::max(duration[c], duration[work.partner]);
+    const Time shared = checked_time(shared_us(work, plan.classes[work.partner], prices));
+    duration[c] = std::max({duration[c], duration[work.partner], shared});
   }
   for (std::size_t c = 0; c < plan.classes.size(); ++c) {
     if (plan.classes[c].follows_partner) duration[c] = {};
@@ -209,7 +277,7 @@ Costs price(const Plan& plan, const ModelGraph& model, const Partition& partitio
       costs.latency.emplace_back();
     }
   }
-  fuse_durations(plan, costs.duration);
+  fuse_durations(prices, costs.duration);
   check_totals(plan, costs);
   return costs;
 }

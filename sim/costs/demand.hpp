@@ -47,6 +47,9 @@ struct Demand {
   std::uint32_t data = 1;           // data replicas of the pipeline
   bool extra_overlaps = false;      // extra time overlaps the layers of its pass
   bool collectives_overlap = true;  // collectives overlap both; otherwise they follow
+  // How many layers ahead of its turn the weights of a layer are gathered, where collectives
+  // overlap; empty: a pass overlaps all of its collectives.
+  std::optional<std::uint32_t> layers_ahead = {};
 };
 
 }  // namespace penstock

@@ -18,6 +18,21 @@ struct TransferTime {
   double latency_us = 0;
 };
 
+/// How long a pass occupies each part of a device, in microseconds: its arithmetic units, its memory
+/// alone, its links alone.
+struct DeviceUse {
+  double compute_us = 0;
+  double memory_us = 0;
+  double network_us = 0;
+
+  DeviceUse& operator+=(const DeviceUse& other) {
+    compute_us += other.compute_us;
+    memory_us += other.memory_us;
+    network_us += other.network_us;
+    return *this;
+  }
+};
+
 /// The devices that hold the same weights: `copies` devices in the group of each of these ranks, in
 /// each data replica.
 struct Holders {
@@ -35,6 +50,11 @@ class HardwareModel {
 
   /// The time of one pass over one layer; nothing when unknown.
   virtual std::optional<double> compute_us(const Layer& layer, Pass pass) const = 0;
+  /// What the time of a pass consists of, to tell what two passes on one device can share. Nothing
+  /// for a layer that states its times: those of two passes overlap as stated.
+  virtual std::optional<DeviceUse> use(const Layer& /*layer*/, Pass /*pass*/) const {
+    return std::nullopt;
+  }
   /// A tensor without contention. The ends may be `host_memory` or `data_replicas`.
   virtual TransferTime transfer(double bytes, Rank from, Rank to) const = 0;
   /// A collective of all holders of the same weights, without contention; `bytes` is the size of

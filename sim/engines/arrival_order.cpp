@@ -50,12 +50,22 @@ ArrivalOrder::Arrival ArrivalOrder::arrival_of(TaskId transfer) const {
   const TaskId input = plan_.input[transfer];
   const std::uint32_t work = plan_.work[transfer];
   const std::uint64_t place = place_of_class_[work];
+  if (plan_.classes[work].pass == Pass::reduce_early) return early_reduction(transfer, place);
   if (input >= plan_.tasks()) {
     return {plan_.classes[work].resource, transfer, input, transfer, place};
   }
   const WorkClass& maker = plan_.class_of(input);
   if (!maker.follows_partner) return {maker.resource, input, input, transfer, place};
   return {maker.resource, input, input - 1, transfer, second_part + place};
+}
+
+/// It belongs to the action behind its maker, so it follows what the maker itself sends.
+ArrivalOrder::Arrival ArrivalOrder::early_reduction(TaskId transfer, std::uint64_t place) const {
+  TaskId maker = transfer;
+  plan_.for_each_input(transfer, [&](TaskId input) {
+    if (!plan_.is_link(plan_.class_of(input).resource)) maker = input;
+  });
+  return {plan_.class_of(maker).resource, maker, transfer, transfer, place};
 }
 
 /// Adds to places how many cells of the same rank made something before.

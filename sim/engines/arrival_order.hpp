@@ -28,6 +28,7 @@ class ArrivalOrder {
 
   void order_classes();
   Arrival arrival_of(TaskId transfer) const;
+  Arrival early_reduction(TaskId transfer, std::uint64_t place) const;
   void count_cells();
 
   const Plan& plan_;

@@ -25,10 +25,12 @@ struct Draws {
   }
 };
 
-std::vector<TaskId> tasks_of(const Plan& plan, Pass pass) {
+/// The tasks whose pass satisfies `test`.
+template <class Test>
+std::vector<TaskId> tasks_of(const Plan& plan, Test test) {
   std::vector<TaskId> tasks;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
-    if (plan.class_of(task).pass == pass) tasks.push_back(task);
+    if (test(plan.class_of(task).pass)) tasks.push_back(task);
   }
   return tasks;
 }
@@ -120,8 +122,9 @@ std::variant<PricedPlan, Standstill> draw_among_replicas(PricedPlan priced, cons
               std::min(replicas, most_drawn_replicas)};
   draws.draw_costs(0);
   if (draws.replicas == 1 || !chance.differs_among_replicas()) return std::move(draws.running);
-  Together sums(tasks_of(draws.running.plan, Pass::reduce_gradient));
-  Together gatherings(tasks_of(draws.running.plan, Pass::gather_weights));
+  Together sums(tasks_of(draws.running.plan, reduces_gradient));
+  Together gatherings(tasks_of(
+      draws.running.plan, [](Pass pass) { return pass == Pass::gather_weights; }));
   if (sums.tasks.empty()) return std::move(draws.running);
   if (auto halt = find_sums(draws, sums)) return *std::move(halt);
   if (auto halt = find_gatherings(draws, sums, gatherings)) return *std::move(halt);

@@ -29,12 +29,16 @@ void add_parameters(StageSizes& sizes, double bytes, double copies) {
   same->bytes += bytes;
 }
 
-double largest_in_a_row(const ModelGraph& model, const std::vector<LayerIndex>& layers) {
-  double largest = 0, before = 0;
-  for (const LayerIndex layer : layers) {
-    const double bytes = model.layers[index(layer)].parameter_bytes;
-    largest = std::max(largest, before + bytes);
-    before = bytes;
+double largest_in_a_row(const ModelGraph& model, const std::vector<LayerIndex>& layers,
+                        std::uint32_t in_a_row) {
+  double largest = 0;
+  for (std::size_t first = 0; first < layers.size(); ++first) {
+    const std::size_t end = std::min<std::size_t>(layers.size(), first + in_a_row);
+    double sum = 0;
+    for (std::size_t i = first; i < end; ++i) {
+      sum += model.layers[index(layers[i])].parameter_bytes;
+    }
+    largest = std::max(largest, sum);
   }
   return largest;
 }
@@ -68,7 +72,8 @@ void check_partition(const ModelGraph& model, const Partition& partition) {
   }
 }
 
-std::vector<StageSizes> stage_sizes(const ModelGraph& model, const Partition& partition) {
+std::vector<StageSizes> stage_sizes(const ModelGraph& model, const Partition& partition,
+                                    std::uint32_t in_a_row) {
   std::vector<StageSizes> sizes(partition.stages.size());
   const std::vector<std::uint32_t> stage_of = stage_of_layers(model, partition);
   std::vector<std::uint32_t> last_reader = stage_of;
@@ -98,7 +103,8 @@ std::vector<StageSizes> stage_sizes(const ModelGraph& model, const Partition& pa
     }
   }
   for (std::size_t stage = 0; stage < sizes.size(); ++stage) {
-    sizes[stage].largest_parameter_bytes = largest_in_a_row(model, partition.stages[stage]);
+    sizes[stage].largest_parameter_bytes =
+        largest_in_a_row(model, partition.stages[stage], in_a_row);
   }
   return sizes;
 }

@@ -28,7 +28,7 @@ struct StageSizes {
   double input_stash_bytes = 0;  // to the end of B or I
   double parameter_bytes = 0;
   std::vector<SharedParameters> parameters;  // the same, by number of copies
-  double largest_parameter_bytes = 0;        // of two consecutive layers, or of the only one
+  double largest_parameter_bytes = 0;        // of `in_a_row` consecutive layers, or of all
   double recomputed_bytes = 0;
   double pending_weight_bytes = 0;
   double workspace_bytes = 0;  // layers run in turn, so the maximum
@@ -36,7 +36,8 @@ struct StageSizes {
 
 /// Sizes of every stage. A tensor for a later stage is forwarded hop by hop, so it counts at each
 /// boundary. Throws InputError when an edge leads to an earlier stage.
-std::vector<StageSizes> stage_sizes(const ModelGraph& model, const Partition& partition);
+std::vector<StageSizes> stage_sizes(const ModelGraph& model, const Partition& partition,
+                                    std::uint32_t in_a_row = 2);
 
 /// Checks that every layer is in exactly one stage and no stage is empty; throws InputError.
 void check_partition(const ModelGraph& model, const Partition& partition);

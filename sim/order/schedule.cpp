@@ -9,8 +9,8 @@ namespace penstock {
 
 std::string_view letters(Pass pass) {
   constexpr std::array<std::string_view, pass_count> names{
-      "F",      "B",      "I",      "W",      "R",      "U",      "E",  "L",
-      "SEND_F", "SEND_B", "SEND_E", "SEND_L", "REDUCE", "GATHER", "TIE"};
+      "F",      "B",      "I",      "W",      "R",      "U",      "E",   "L",
+      "SEND_F", "SEND_B", "SEND_E", "SEND_L", "REDUCE", "GATHER", "TIE", "REDUCE_EARLY"};
   return names[static_cast<std::size_t>(pass)];
 }
 

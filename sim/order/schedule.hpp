@@ -29,14 +29,19 @@ enum class Pass : std::uint8_t {
   reduce_gradient,  // all-reduce or reduce-scatter of weight gradients over data replicas
   gather_weights,   // all-gather of updated weights
   tie_gradient,     // gradient of tied embeddings to the other end of the pipeline
+  reduce_early,     // the buckets of reduce_gradient that are full before the last backward ends
 };
-constexpr std::size_t pass_count = 15;
+constexpr std::size_t pass_count = 16;
 
 /// F, B, I, W or R: runs the layers of a stage.
 constexpr bool runs_layers(Pass pass) { return pass <= Pass::recompute; }
 constexpr bool is_transfer(Pass pass) { return pass >= Pass::send_activation; }
-/// A transfer after the last weight gradient of a stage.
+/// A transfer after the last weight gradient of a stage, or beside it.
 constexpr bool is_tail(Pass pass) { return pass >= Pass::reduce_gradient; }
+/// One of the transfers that reduce weight gradients.
+constexpr bool reduces_gradient(Pass pass) {
+  return pass == Pass::reduce_gradient || pass == Pass::reduce_early;
+}
 /// A tensor for a neighbour stage: the transfers that blocking sends and rendezvous apply to.
 constexpr bool passes_on(Pass pass) {
   return pass == Pass::send_activation || pass == Pass::send_gradient;
@@ -58,7 +63,7 @@ constexpr bool reads_activation(Pass pass) {
 }
 
 /// "F", "B", "I", "W", "R", "U", "E", "L", "SEND_F", "SEND_B", "SEND_E", "SEND_L", "REDUCE",
-/// "GATHER", "TIE": PyTorch's letters where it has them.
+/// "GATHER", "TIE", "REDUCE_EARLY": PyTorch's letters where it has them.
 std::string_view letters(Pass pass);
 
 /// One action of a rank. `with_next` joins it and the next action into an overlap cell.

@@ -30,6 +30,9 @@ enum class Summing : std::uint8_t {
 /// What follows the last weight gradient of a stage, or each of them.
 struct Tail {
   std::vector<bool> reduces;  // by model stage: several ranks hold and reduce it; empty: none
+  // By model stage: part of its gradients is reduced while its last weight gradient runs; empty:
+  // none. Only with `behind_stage` and `behind_each`.
+  std::vector<bool> early = {};
   bool updates = false;       // U of each stage at the end of its rank's row
   bool gathers = false;       // each updates its shard, followed by an all-gather
   Summing summing = Summing::behind_stage;
@@ -40,6 +43,10 @@ struct Tail {
 
   bool of_stage(std::uint32_t model_stage) const {
     return model_stage < reduces.size() && reduces[model_stage];
+  }
+  bool starts_early(std::uint32_t model_stage) const {
+    return summing <= Summing::behind_each && of_stage(model_stage) &&
+           model_stage < early.size() && early[model_stage];
   }
   bool empty() const { return reduces.empty() && !updates && !ties; }
 };

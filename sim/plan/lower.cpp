@@ -53,6 +53,7 @@ struct Row {
   const Action* end;
   const Action* ahead = nullptr;    // its next action when early R's were last placed
   std::size_t waits_for = nothing;  // the output that it waits for
+  TaskId last = no_task;            // the last task placed
 };
 
 class Lowering {
@@ -71,7 +72,10 @@ class Lowering {
 
   void advance(Rank rank);
   void recompute_early(Row& row, std::span<const Action> actions);
-  TaskId recompute_in_front(std::span<const Action> actions, TaskId input);
+  TaskId recompute_in_front(Row& row, std::span<const Action> actions, TaskId input);
+  TaskId place_part(Row& row, const Action& action, std::uint32_t work, TaskId input);
+  std::array<TaskId, 2> place_fused(Row& row, std::span<const Action> cell, TaskId input);
+  TaskId start_of(const Row& row, TaskId input);
   void place(Rank rank, std::span<const Action> cell);
   std::uint32_t class_of(const Action& action, bool crosses, bool in_cell);
   void hand_over(Rank rank, const Action& action, TaskId producer);
@@ -245,16 +249,17 @@ void Lowering::recompute_early(Row& row, std::span<const Action> actions) {
     if (!recomputation_.adds(action)) continue;
     if (const TaskId one = take_loaded(action); one != no_task) loaded[count++] = one;
   }
-  recompute_in_front(actions, list_of({loaded.data(), count}));
+  recompute_in_front(row, actions, list_of({loaded.data(), count}));
 }
 
 /// Adds the R's of a cell, the first with this input. Returns the remaining input of the cell
 /// itself.
-TaskId Lowering::recompute_in_front(std::span<const Action> actions, TaskId input) {
+TaskId Lowering::recompute_in_front(Row& row, std::span<const Action> actions, TaskId input) {
   for (const Action& action : actions) {
     if (!recomputation_.adds(action)) continue;
     const Action again(Pass::recompute, action.stage, action.microbatch);
-    add_task(plan_, classes_.compute(again, /*crosses=*/false), action.microbatch, input);
+    row.last =
+        add_task(plan_, classes_.compute(again, /*crosses=*/false), action.microbatch, input);
     input = no_task;
   }
   return input;
@@ -269,29 +274,59 @@ std::uint32_t Lowering::class_of(const Action& action, bool crosses, bool in_cel
                                                       : Recompute::none);
 }
 
+/// What an action starts after, encoded as `Plan::input`: the last task of its rank, and its inputs.
+TaskId Lowering::start_of(const Row& row, TaskId input) {
+  std::vector<TaskId> before;
+  if (row.last != no_task) before.push_back(row.last);
+  if (input != no_task && (input & Plan::several) == 0) before.push_back(input);
+  if (input != no_task && (input & Plan::several) != 0) {
+    const auto list = plan_.inputs.begin() + (input & ~Plan::several);
+    before.insert(before.end(), list + 1, list + 1 + *list);
+  }
+  return list_of(before);
+}
+
+/// Adds one action, after what starts with it.
+TaskId Lowering::place_part(Row& row, const Action& action, std::uint32_t work, TaskId input) {
+  if (tail_.starts_early(action)) tail_.reduce_early(action, start_of(row, input));
+  return row.last = add_task(plan_, work, action.microbatch, input);
+}
+
+/// The parts of a fused cell start together, and their tasks follow each other.
+std::array<TaskId, 2> Lowering::place_fused(Row& row, std::span<const Action> cell, TaskId input) {
+  for (const Action& action : cell) {
+    if (tail_.starts_early(action)) tail_.reduce_early(action, start_of(row, input));
+  }
+  const std::uint32_t leading = class_of(cell[0], came_[0] >= first_task, true);
+  const std::uint32_t following = class_of(cell[1], came_[1] >= first_task, true);
+  const auto [one, two] = classes_.fused(leading, following);
+  const TaskId first = add_task(plan_, one, cell[0].microbatch, input);
+  row.last = add_task(plan_, two, cell[1].microbatch, no_task);
+  plan_.followers.push_back(row.last);
+  return {first, row.last};
+}
+
 void Lowering::place(Rank rank, std::span<const Action> cell) {
+  Row& row = rows_[index(rank)];
   const bool overlaps = cell.size() == 2;
   TaskId input = input_of(cell);
   if (recomputation_.any() && !overlaps && !recomputation_.early()) {
-    input = recompute_in_front(cell, input);
+    input = recompute_in_front(row, cell, input);
   }
-  const TaskId first = plan_.tasks();
-  for (std::size_t part = 0; part < cell.size(); ++part) {
-    const bool crosses = came_[part] >= first_task;
-    add_task(plan_, class_of(cell[part], crosses, overlaps), cell[part].microbatch, input);
-    // The second part of a cell stands behind the first on its rank, which waits for both.
-    input = no_task;
-  }
+  std::array<TaskId, 2> tasks{};
   if (overlaps && overlap_ == Overlap::fused) {
-    const auto [one, two] = classes_.fused(plan_.work[first], plan_.work[first + 1]);
-    plan_.work[first] = one;
-    plan_.work[first + 1] = two;
-    plan_.followers.push_back(first + 1);
+    tasks = place_fused(row, cell, input);
+  } else {
+    for (std::size_t part = 0; part < cell.size(); ++part) {
+      const std::uint32_t work = class_of(cell[part], came_[part] >= first_task, overlaps);
+      tasks[part] = place_part(row, cell[part], work, input);
+      // The second part of a cell stands behind the first on its rank, which waits for both.
+      input = no_task;
+    }
   }
   for (std::size_t part = 0; part < cell.size(); ++part) {
-    const TaskId task = first + static_cast<TaskId>(part);
-    hand_over(rank, cell[part], task);
-    tail_.follow(cell[part], task);
+    hand_over(rank, cell[part], tasks[part]);
+    tail_.follow(cell[part], tasks[part]);
   }
 }
 

@@ -50,7 +50,9 @@ void TailTasks::check_waits() const {
     for (const Microbatch replica : Numbers<Microbatch>(placement_.replicas(stage))) {
       const std::uint32_t gradients = left_[placement_.slot_of(stage, replica)];
       slots[placement_.position(stage)] += 1;
-      sums[placement_.position(stage)] += sums_each() ? gradients : std::min(gradients, 1U);
+      const bool early = gradients > 0 && tail_.starts_early(placement_.position(stage));
+      sums[placement_.position(stage)] +=
+          (sums_each() ? gradients : std::min(gradients, 1U)) + (early ? 1 : 0);
     }
   }
   double waits = 0;
@@ -67,9 +69,10 @@ void TailTasks::check_waits() const {
 }
 
 std::uint64_t TailTasks::most_tasks() const {
-  // A reduction, an update and an all-gather each; ends of a chain tie with at most every replica.
+  // Two reductions, an update and an all-gather each; ends of a chain tie with at most every
+  // replica.
   if (left_.empty()) return 0;
-  return std::uint64_t{5} * placement_.slots() + (sums_each() ? gradients_ : 0);
+  return std::uint64_t{6} * placement_.slots() + (sums_each() ? gradients_ : 0);
 }
 
 void TailTasks::follow_action(const Action& action, TaskId task) {
@@ -82,6 +85,15 @@ void TailTasks::follow_action(const Action& action, TaskId task) {
   if (!last) return;
   if (!holds_back()) tie(finished, task);
   finished_[index(placement_.rank_of_slot(slot))].push_back(finished);
+}
+
+void TailTasks::reduce_early(const Action& action, TaskId input) {
+  const std::uint32_t slot = placement_.slot_of(action.stage, action.microbatch);
+  const Finished finished{action.stage, slot, action.microbatch};
+  const std::uint32_t work =
+      classes_.tail_transfer(Pass::reduce_early, action.stage, link_of_sums(finished));
+  sums_[placement_.position(action.stage)].push_back(
+      add_task(plan_, work, action.microbatch, input));
 }
 
 void TailTasks::reduce(const Finished& finished, TaskId producer) {

@@ -13,7 +13,8 @@ namespace penstock {
 
 /// Adds what follows the last weight gradient of each stage on each of its ranks, possibly
 /// overlapped with the rank's remaining work: the gradient reduction over all holders of the same
-/// weights, the exchange of tied gradients, and the update at the end of the row. When several
+/// weights, the exchange of tied gradients, and the update at the end of the row. The early part of
+/// a reduction starts with the last weight gradient itself: its buckets fill one by one. When several
 /// ranks hold a stage, as replicas or in several chains, each sends its gradients when it has them,
 /// and updates when all have arrived.
 ///
@@ -27,6 +28,16 @@ class TailTasks {
 
   /// An upper bound on the number of tasks added.
   std::uint64_t most_tasks() const;
+  /// Whether part of the gradients of an action's stage is reduced while the action runs. Ask
+  /// before the action is placed.
+  bool starts_early(const Action& action) const {
+    if (left_.empty() || !ends_activation(action.pass)) return false;
+    return left_[placement_.slot_of(action.stage, action.microbatch)] == 1 &&
+           tail_.starts_early(placement_.position(action.stage));
+  }
+  /// Adds the early reduction of such an action, right before it; `input`, encoded as
+  /// `Plan::input`, is what the action starts after.
+  void reduce_early(const Action& action, TaskId input);
   /// Call for every action, right after its outputs were sent.
   void follow(const Action& action, TaskId task) {
     if (!left_.empty()) follow_action(action, task);

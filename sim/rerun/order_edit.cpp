@@ -39,6 +39,16 @@ bool is_joined(const Plan& plan, TaskId task, TaskId behind) {
   return waits_for_both || plan.class_of(behind).follows_partner;
 }
 
+/// Whether an early reduction starts when a task ends: it belongs to the task behind.
+bool starts_reduction(const Plan& plan, const TaskGraph& graph, TaskId task) {
+  bool starts = false;
+  if (task == no_task) return starts;
+  graph.for_each_reader(task, [&](TaskId reader) {
+    starts = starts || plan.class_of(reader).pass == Pass::reduce_early;
+  });
+  return starts;
+}
+
 using Refusal = std::optional<Refused>;
 
 /// Cells across an end of the stretch must stay in place.
@@ -49,12 +59,14 @@ Refusal cell_taken_apart(const Plan& plan, const TaskGraph& graph, const Stretch
   };
   const auto& tasks = stretch.old_order();
   const TaskId outside = graph.before(tasks.front());
-  if (is_joined(plan, outside, tasks.front()) && stretch.place_of(tasks.front()) != 0) {
+  const bool joined =
+      is_joined(plan, outside, tasks.front()) || starts_reduction(plan, graph, outside);
+  if (joined && stretch.place_of(tasks.front()) != 0) {
     return torn(outside, tasks.front());
   }
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const TaskId behind = graph.behind(tasks[i]);
-    if (!is_joined(plan, tasks[i], behind)) continue;
+    if (!is_joined(plan, tasks[i], behind) && !starts_reduction(plan, graph, tasks[i])) continue;
     const bool last = i + 1 == tasks.size();
     const std::size_t place = last ? tasks.size() : stretch.place_of(behind);
     if (stretch.place_of(tasks[i]) + 1 != place) return torn(tasks[i], behind);

@@ -45,6 +45,7 @@ class NaiveRunner {
       }
     }
     makes_gradients_ = gradients_left_;
+    find_early_slots();
   }
 
   NaiveRun run() {
@@ -197,6 +198,7 @@ class NaiveRunner {
       const std::size_t next = next_[rank];
       if (busy_[rank] || next == cells_[rank].size()) continue;
       const Cell& cell = cells_[rank][next];
+      start_early(rank, cell);
       if (const Time launched = next_launch(rank); launched > now_) {
         agenda_.emplace(launched, [] {});
         continue;
@@ -205,6 +207,50 @@ class NaiveRunner {
         start(rank, cell);
       }
     }
+  }
+
+  /// Slots with an early sum.
+  void find_early_slots() {
+    const Tail& tail = system_.extras.tail;
+    const bool behind =
+        tail.summing == Summing::behind_stage || tail.summing == Summing::behind_each;
+    if (!behind || tail.early.empty()) return;
+    for (const Stage stage : system_.placement.stages()) {
+      if (!reduces(stage) || !tail.early[system_.placement.position(stage)]) continue;
+      for (const Microbatch m : Numbers<Microbatch>(system_.placement.replicas(stage))) {
+        const std::uint32_t slot = system_.placement.slot_of(stage, m);
+        if (gradients_left_.count(slot) != 0) early_slots_.insert(slot);
+      }
+    }
+  }
+
+  bool ends_early(const Action& action) const {
+    return ends_activation(action.pass) && early_slots_.count(slot_of(action)) != 0 &&
+           gradients_left_.at(slot_of(action)) == 1;
+  }
+
+  /// Early sums start as soon as their action could, whether or not the host has launched it: with
+  /// the cell, or with the second part of a serial one.
+  void start_early(Rank rank, const Cell& cell) {
+    if (early_at_[rank] > next_[rank]) return;
+    if (!std::all_of(cell.begin(), cell.end(), [&](const Action& a) { return may_start(a); })) {
+      return;
+    }
+    early_at_[rank] = next_[rank] + 1;
+    const bool fused = system_.overlap == Overlap::fused;
+    for (std::size_t part = 0; part < cell.size(); ++part) {
+      if ((part == 0 || fused) && ends_early(cell[part])) sum_early(rank, cell[part]);
+    }
+  }
+
+  void sum_early(Rank rank, const Action& action) {
+    const std::uint32_t buckets = buckets_of(action.stage);
+    sum_bytes(rank, action, Pass::reduce_early, double(buckets - 1) / buckets, buckets - 1);
+  }
+
+  std::uint32_t buckets_of(Stage stage) const {
+    const auto& buckets = system_.training.buckets;
+    return buckets.empty() ? 1 : buckets[system_.placement.position(stage)];
   }
 
   /// When the host of a rank has launched its next action.
@@ -233,6 +279,10 @@ class NaiveRunner {
       result_.span[text(action)] = span;
       take_memory(rank, action, span, part, in_cell);
       const bool last = part + 1 == cell.size();
+      if (!last && !fused && ends_early(cell[part + 1])) {
+        const Action next = cell[part + 1];
+        agenda_.emplace(span.end, [=, this] { sum_early(rank, next); });
+      }
       agenda_.emplace(span.end, [=, this] { finish(rank, action, last); });
     }
   }
@@ -420,7 +470,7 @@ class NaiveRunner {
     const auto found = makes_gradients_.find(slot);
     const std::uint32_t gradients = found == makes_gradients_.end() ? 0 : found->second;
     const bool each = system_.extras.tail.summing == Summing::behind_each;
-    return each ? gradients : std::min(gradients, 1U);
+    return (each ? gradients : std::min(gradients, 1U)) + (early_slots_.count(slot) != 0 ? 1 : 0);
   }
 
   /// Whether all replicas of a stage have sent their sums and all of them have arrived.
@@ -432,14 +482,20 @@ class NaiveRunner {
     return (found == summed_.end() ? 0 : found->second) == sums;
   }
 
+  /// The part of a sum that follows its action: all of it, or the last bucket.
   void sum_gradients(Rank rank, const Action& action) {
     if (!reduces(action.stage)) return;
+    sum_bytes(rank, action, Pass::reduce_gradient, 1.0 / buckets_of(action.stage), 1);
+  }
+
+  /// Part of a sum, in so many collectives in sequence.
+  void sum_bytes(Rank rank, const Action& action, Pass pass, double share, double times) {
     const double rounds = system_.training.zero > 0 ? 1 : 2;
     const auto [once, steps] = around(action.stage, system_.training.gradient_factor);
-    const auto bytes = static_cast<double>(std::llrint(rounds * once));
-    const Action what(Pass::reduce_gradient, action.stage, action.microbatch);
+    const auto bytes = static_cast<double>(std::llrint(share * rounds * once));
+    const Action what(pass, action.stage, action.microbatch);
     const Time there =
-        travel(what, rank, beyond(rank, action.stage), bytes, rounds * steps, now_).end;
+        travel(what, rank, beyond(rank, action.stage), bytes, times * rounds * steps, now_).end;
     agenda_.emplace(there, [=, this] { ++summed_[system_.placement.position(action.stage)]; });
   }
 
@@ -544,6 +600,8 @@ class NaiveRunner {
   std::map<Rank, std::size_t> next_;
   std::map<Rank, bool> busy_;
   std::map<Rank, std::uint32_t> launches_;  // so far
+  std::map<Rank, std::size_t> early_at_;    // the next cell whose early sums have not started
+  std::set<std::uint32_t> early_slots_;
   std::set<std::string> done_;
   std::set<Output> there_;              // on the rank that reads it
   std::set<std::string> listed_again_;  // R's of the order

@@ -191,6 +191,7 @@ Extras random_extras(const Placement& placement, std::size_t stages) {
       extras.has(BufferKind::weight_gradients);
   if (one_in(2)) return extras;
   if (one_in(2)) extras.tail.reduces = random_stages(stages);
+  if (one_in(2)) extras.tail.early = random_stages(stages);
   extras.tail.updates = one_in(2);
   extras.tail.gathers = one_in(2);
   constexpr std::array ways{Summing::behind_stage, Summing::behind_each, Summing::behind_row,
@@ -210,6 +211,9 @@ Training random_training(const Extras& extras, Wildness wildness) {
   const bool each = extras.tail.summing == Summing::behind_each;
   training.zero = each || in_passes ? 2 : extras.tail.gathers ? from_to(1, 3) : 0;
   training.overlaps_sums = !in_passes;
+  for (const bool early : extras.tail.early) {
+    training.buckets.push_back(early ? static_cast<std::uint32_t>(from_to(2, 4)) : 1);
+  }
   if (one_in(2)) training.gathered_bytes = below(3) * 700;
   training.context_bytes = below(3) * 900;
   training.reserve_bytes = below(3) * 1300;

@@ -68,7 +68,7 @@ constexpr std::array<std::string_view, 51> valued{
     "--vocab-size",
     "--window-size",
 };
-constexpr std::array<std::string_view, 18> flags{
+constexpr std::array<std::string_view, 19> flags{
     "--account-for-embedding-in-pipeline-split",
     "--account-for-loss-in-pipeline-split",
     "--add-qkv-bias",
@@ -79,6 +79,7 @@ constexpr std::array<std::string_view, 18> flags{
     "--moe-shared-expert-gate",
     "--multi-latent-attention",
     "--no-position-embedding",
+    "--no-scatter-gather-tensors-in-pipeline",
     "--qk-layernorm",
     "--recompute-activations",
     "--sequence-parallel",

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "experiments/files/plain_text.hpp"
 #include "experiments/formats/transformers/transformer_shape.hpp"
@@ -57,11 +59,27 @@ void note_full_recomputation(const MegatronCommand& command, const MegatronStage
   }
 }
 
-void note_selected_modules(const MegatronCommand& command, Notes& notes) {
-  const std::vector<std::string> modules = command.words("--recompute-modules");
-  if (modules.empty() || modules == std::vector<std::string>{"core_attn"}) return;
-  notes.push_back(fmt::format("--recompute-modules {}: only core attention is recomputed",
-                              shortened(fmt::format("{}", fmt::join(modules, " ")))));
+/// The operators of --recompute-modules; those without one of their own are noted.
+std::vector<std::string> selected_operators(const MegatronCommand& command, Notes& notes) {
+  constexpr std::array<std::array<std::string_view, 2>, 4> known{
+      {{"core_attn", "core_attention"}, {"mlp", "mlp"}, {"moe", "moe"}, {"layernorm", "norm"}}};
+  std::vector<std::string> operators;
+  std::vector<std::string> others;
+  for (const std::string& module : command.words("--recompute-modules")) {
+    const auto found = std::find_if(known.begin(), known.end(),
+                                    [&](const auto& pair) { return pair[0] == module; });
+    if (found == known.end()) {
+      others.push_back(module);
+    } else {
+      operators.emplace_back((*found)[1]);
+    }
+  }
+  if (others.empty()) return operators;
+  if (operators.empty()) operators.emplace_back("core_attention");
+  notes.push_back(fmt::format("--recompute-modules {}: not modelled; recomputed: {}",
+                              shortened(fmt::format("{}", fmt::join(others, " "))),
+                              fmt::join(operators, ", ")));
+  return operators;
 }
 
 std::optional<RecomputeMode> recompute_of(const MegatronCommand& command, const MegatronStages& cut,
@@ -72,7 +90,6 @@ std::optional<RecomputeMode> recompute_of(const MegatronCommand& command, const 
     return RecomputeMode::full;
   }
   if (!granularity && !command.has("--recompute-activations")) return RecomputeMode::none;
-  note_selected_modules(command, notes);
   return RecomputeMode::selective;
 }
 
@@ -117,8 +134,12 @@ TrainingCommand megatron_training(MegatronCommand& command, const MegatronStages
   training.global_batch = count_of(command, "--global-batch-size", most);
   training.sequence = command.whole("--seq-length", Limit::positions);
   training.sequence_parallel = command.has("--sequence-parallel");
+  training.scatter_gather = !command.has("--no-scatter-gather-tensors-in-pipeline");
   training.dtype = dtype_of(command, notes);
   training.recompute = recompute_of(command, cut, notes);
+  if (training.recompute == RecomputeMode::selective) {
+    training.recompute_operators = selected_operators(command, notes);
+  }
   training.optimizer = optimizer_of(command, notes);
   training.distributed_optimizer = command.has("--use-distributed-optimizer");
   return training;

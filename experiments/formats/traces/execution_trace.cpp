@@ -155,7 +155,7 @@ void Builder::add_collective(TaskId task, Rank rank) {
   const StageCollective& one = stage.of(work.pass).collectives.front();
   const bool gathers = one.kind == CollectiveKind::all_gather;
   const double whole = stage.parameter_bytes;
-  const double bytes = gathers ? whole / demand_.data : whole * one.factor;
+  const double bytes = gathers ? whole / demand_.data : whole * one.factor * one.times;
   done_[task] = of(rank).add(
       {.kind = node_kind(one.kind), .task = task, .amount = collective_bytes(bytes)}, needs_);
 }

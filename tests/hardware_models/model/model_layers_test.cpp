@@ -72,6 +72,40 @@ TEST_CASE("what is not kept is made again: in a workspace block by block, or all
   CHECK(stage.recomputed_bytes == work.kept_bytes - 32768);
 }
 
+TEST_CASE("a recomputed operator keeps its input, and its output is not kept for the next") {
+  // The input has 32768 bytes, and so has the norm's output, the input of the network.
+  const LayerSpec norm{.kind = "norm", .numbers = {{"hidden", 64}}, .source = "/model/layers/0"};
+  const BlockSpec block = block_of({norm, mlp(64, 256)});
+  const auto stash = [&](const Operators& operators) {
+    return graph_of({.blocks = {block}}, shape, RecomputeScope::selected, operators)
+        .layers.front()
+        .stash_bytes;
+  };
+  const double of_norm = work_of(norm, shape).kept_bytes;
+  const double of_network = work_of(mlp(64, 256), shape).kept_bytes;
+  CHECK(stash({"core_attention"}) == of_norm + of_network);
+  CHECK(stash({"mlp"}) == of_norm + 32768);
+  CHECK(stash({"norm"}) == 32768 + of_network - 32768);
+  CHECK(stash({"norm", "mlp"}) == 32768);
+  // Every kernel of F is repeated, and no other.
+  for (const Kernel& kernel : work_of(block, shape, {"norm", "mlp"}).kernels) {
+    CHECK(kernel.selective == (kernel.pass == Pass::forward));
+  }
+}
+
+TEST_CASE("the scores of attention are recomputed only where they are named") {
+  const auto stash = [&](const Operators& operators) {
+    return graph_of({.blocks = {block_of({classic_attention(), mlp(64, 256)})}}, shape,
+                    RecomputeScope::selected, operators)
+        .layers.front()
+        .stash_bytes;
+  };
+  const double network = work_of(mlp(64, 256), shape).kept_bytes;
+  CHECK(stash({"mlp"}) == work_of(classic_attention(), shape).kept_bytes + 32768);
+  CHECK(stash({"core_attention"}) < stash({"mlp"}) + network - 32768);
+  CHECK(stash({"attention"}) == 32768 + network - 32768);
+}
+
 TEST_CASE("a stage made again as a whole keeps the input of its first layer only") {
   const BlockSpec block = block_of({mlp(64, 256)});
   ModelGraph model =

@@ -45,6 +45,36 @@ TEST_CASE("gradients are summed over data replicas behind the last backward of e
   CHECK(task_text(outcome.plan, outcome.report.critical_path.back().task) == "0REDUCE1");
 }
 
+TEST_CASE("buckets that are full early are reduced while the last backward runs") {
+  // As above, in four buckets of 1 us: three from the start of B, the fourth behind it. B0 of each
+  // stage adds none.
+  System system = tail_pipeline(4, {.reduces = {true, true}, .early = {true, false}},
+                                {.data = 2, .buckets = {4, 1}});
+  CHECK(tail_text(simulated(system)) == "1REDUCE1 7-11, 0REDUCE_EARLY1 7-10, 0REDUCE1 10-11");
+  // A faster link hides the early ones.
+  system.hardware = link(0, 2e6);
+  CHECK(tail_text(simulated(system)) == "1REDUCE1 7-9, 0REDUCE_EARLY1 7-8.5, 0REDUCE1 9-9.5");
+}
+
+TEST_CASE("an early reduction waits for the gradient that its backward waits for") {
+  // A transfer takes 1 us: B1 of stage 0 is free at 8 and starts at 9, when its gradient arrives.
+  System system = tail_pipeline(4, {.reduces = {true}, .early = {true}, .updates = true},
+                                {.data = 2, .buckets = {2}, .optimizer_us = 1});
+  system.hardware = link(1, 1e12);
+  const Outcome outcome = simulated(system);
+  const TaskId early = task_of(outcome.plan, "0REDUCE_EARLY1");
+  const TaskId last = task_of(outcome.plan, "0B1");
+  CHECK(outcome.timeline.begin[early] == outcome.timeline.begin[last]);
+  CHECK(to_us(outcome.timeline.begin[last]) > to_us(outcome.timeline.end[task_of(outcome.plan, "0B0")]));
+}
+
+TEST_CASE("sums behind the row of a rank, and in passes, have no early part") {
+  for (const Summing summing : {Summing::behind_row, Summing::in_passes}) {
+    const Tail tail{.reduces = {true}, .early = {true}, .summing = summing};
+    CHECK(!tail.starts_early(0));
+  }
+}
+
 TEST_CASE("with a split backward the last W makes the gradient complete") {
   System system = tail_pipeline(4, {.reduces = {true}}, {.data = 2});
   system.placement = Placement::loop(1, 1);

@@ -1,0 +1,33 @@
+#include "sim/costs/layer_turns.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace penstock {
+
+double turns_us(std::span<const LayerTurn> turns, std::uint32_t ahead) {
+  double link_free = 0, now = 0;
+  std::vector<double> gathered(turns.size());
+  const auto carry = [&](double ready, double us) {
+    if (us > 0) link_free = std::max(link_free, ready) + us;
+    return us > 0 ? link_free : ready;
+  };
+  std::size_t next = 0;  // the next layer to be gathered
+  const auto gather_before = [&](std::size_t end, double ready) {
+    for (; next < std::min(end, turns.size()); ++next) {
+      gathered[next] = carry(ready, turns[next].gather_us);
+    }
+  };
+  gather_before(std::max<std::size_t>(1, ahead), 0);
+  double reduced = 0;
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    const double start = std::max(now, gathered[i]);
+    gather_before(i + ahead + 1, start);
+    now = start + turns[i].compute_us;
+    reduced = std::max(reduced, carry(now, turns[i].reduce_us));
+    gather_before(i + 2, now);
+  }
+  return std::max(now, reduced);
+}
+
+}  // namespace penstock

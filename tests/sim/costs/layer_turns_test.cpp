@@ -1,0 +1,56 @@
+#include "sim/costs/layer_turns.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <vector>
+
+namespace penstock {
+
+TEST_CASE("a pass waits for its first layer to be gathered, and ends with its last reduction") {
+  const std::array<LayerTurn, 1> one{{{.gather_us = 2, .compute_us = 3, .reduce_us = 4}}};
+  CHECK(turns_us(one, 0) == 9);
+  CHECK(turns_us(one, 5) == 9);
+  CHECK(turns_us({}, 1) == 0);
+}
+
+TEST_CASE("where compute is longer, only the ends of a pass are exposed") {
+  // Gather 0-2, layers 2-7, 7-12, 12-17; each is gathered while the one before runs.
+  const std::vector<LayerTurn> three(3, {.gather_us = 2, .compute_us = 5});
+  CHECK(turns_us(three, 1) == 17);
+  // Without prefetch each waits: 3 * (2 + 5).
+  CHECK(turns_us(three, 0) == 21);
+}
+
+TEST_CASE("where gathering is longer, compute is hidden behind it") {
+  // Gathered at 4, 8, 12; the last layer runs 12-13.
+  const std::vector<LayerTurn> three(3, {.gather_us = 4, .compute_us = 1});
+  CHECK(turns_us(three, 1) == 13);
+  CHECK(turns_us(three, 2) == 13);
+}
+
+TEST_CASE("gathering further ahead hides a long gather behind several layers") {
+  const std::array<LayerTurn, 4> turns{
+      {{.compute_us = 3}, {.compute_us = 3}, {.compute_us = 3}, {.gather_us = 8, .compute_us = 1}}};
+  CHECK(turns_us(turns, 0) == 9 + 8 + 1);
+  CHECK(turns_us(turns, 1) == 6 + 8 + 1);
+  CHECK(turns_us(turns, 2) == 3 + 8 + 1);
+  CHECK(turns_us(turns, 3) == 9 + 1);
+}
+
+TEST_CASE("gathers and reductions share one link") {
+  // Gather 0 0-2, layer 0 2-3; gather 1 2-4; reduction 0 4-6; layer 1 4-5; reduction 1 6-8.
+  const std::vector<LayerTurn> two(2, {.gather_us = 2, .compute_us = 1, .reduce_us = 2});
+  CHECK(turns_us(two, 1) == 8);
+}
+
+TEST_CASE("gathering further ahead never takes longer without reductions") {
+  for (double gather = 0; gather < 5; ++gather) {
+    const std::vector<LayerTurn> turns{{gather, 1, 0}, {1, gather, 0}, {2, 2, 0}, {gather, 3, 0}};
+    for (std::uint32_t ahead = 0; ahead < 4; ++ahead) {
+      CHECK(turns_us(turns, ahead + 1) <= turns_us(turns, ahead));
+    }
+  }
+}
+
+}  // namespace penstock
