@@ -24,19 +24,19 @@ json facts_for(const json& document, std::string_view device) {
 }
 
 template <class Value>
-void take(const json& facts, const char* key, Value& target) {
+void take_fact(const json& facts, const char* key, Value& target) {
   if (facts.contains(key)) target = facts[key]["value"].get<Value>();
 }
 
 StackConstants constants_of(const json& facts) {
   StackConstants constants;
-  take(facts, "matrix_share", constants.matrix_share);
+  take_fact(facts, "matrix_share", constants.matrix_share);
   constants.fp8_share = constants.matrix_share;
-  take(facts, "fp8_share", constants.fp8_share);
-  take(facts, "attention", constants.attention);
-  take(facts, "attention_share", constants.attention_share);
-  take(facts, "computes_masked", constants.computes_masked);
-  take(facts, "vector_passes", constants.vector_passes);
+  take_fact(facts, "fp8_share", constants.fp8_share);
+  take_fact(facts, "attention", constants.attention);
+  take_fact(facts, "attention_share", constants.attention_share);
+  take_fact(facts, "computes_masked", constants.computes_masked);
+  take_fact(facts, "vector_passes", constants.vector_passes);
   return constants;
 }
 
@@ -58,7 +58,7 @@ Stack stack_of(const CatalogueItem& item, std::string_view device) {
   stack.constants.name = item.name;
   stack.known_device = document["devices"].contains(std::string(device));
   if (facts.contains("kernel_issue_us")) stack.kernel_issue_us = facts["kernel_issue_us"]["value"];
-  take(facts, "spread", stack.spread);
+  take_fact(facts, "spread", stack.spread);
   stack.spread_of = reason_of(facts["spread"]);
   facts.erase("spread");
   for (const auto& [name, fact] : facts.items()) note(fact, name, stack.provenance);

@@ -79,6 +79,8 @@ void take_stack(const Scenario& scenario, const Catalogue& catalogue, Hardware& 
   if (item == nullptr) return;
   Device& device = hardware.spec.machine->device;
   const Stack stack = stack_of(*item, device.like.empty() ? device.name : device.like);
+  // The default must know the device; a named stack may be carried to others.
+  if (scenario.hardware.stack.name.empty() && !stack.known_device) return;
   device.stack = stack.constants;
   take_own(scenario.hardware.stack, device.stack);
   if (stack.kernel_issue_us) device.kernel_issue_us = *stack.kernel_issue_us;

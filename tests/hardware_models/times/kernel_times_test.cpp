@@ -1,0 +1,147 @@
+#include "hardware_models/times/kernel_times.hpp"
+
+#include <doctest/doctest.h>
+
+#include "hardware_models/times/tiling.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// 100 TFLOP/s in bf16, 200 in fp8, 1 TB/s, ten cores, nothing lost.
+Device ten_cores() {
+  Device device;
+  device.peak_flops = {{"bf16", 100e12}, {"fp8", 200e12}, {"fp32", 10e12}};
+  device.memory_bandwidth_bytes_per_s = 1e12;
+  device.multiprocessors = 10;
+  return device;
+}
+
+Kernel product(double rows, double inner, double columns) {
+  return {.kind = KernelKind::matrix,
+          .flops = 2 * rows * inner * columns,
+          .rows = rows,
+          .columns = columns,
+          .inner = inner,
+          .narrows = true};
+}
+
+double us(const Device& device, const Kernel& kernel, const char* precision = "bf16") {
+  return KernelTimes(device, precision).us(kernel);
+}
+
+/// Forward over 1,000 keys a query, half of 2,000 under a mask.
+Kernel attention(Pass pass) {
+  return {.pass = pass,
+          .kind = KernelKind::attention,
+          .flops = 1e9,
+          .rows = 2000,
+          .columns = 1000,
+          .inner = 128,
+          .masked = 2};
+}
+
+Device with_attention() {
+  Device device = ten_cores();
+  device.attention = {{"flash", false, 128, {{1000, 0.5}, {2000, 0.6}}},
+                      {"flash", true, 128, {{1000, 0.4}}},
+                      {"flash", false, 64, {{1000, 0.25}}}};
+  device.stack.attention = "flash";
+  return device;
+}
+
+}  // namespace
+
+TEST_CASE("products run in whole waves of tiles over the cores") {
+  const Device device = ten_cores();
+  // Ten tiles of 256 x 128 fill one wave; an eleventh begins another, even with smaller tiles.
+  const Kernel full = product(2560, 500, 128);
+  CHECK(flops_in_waves(device, full) == doctest::Approx(full.flops));
+  const Kernel more = product(2816, 500, 128);
+  CHECK(flops_in_waves(device, more) > 1.1 * more.flops);
+  CHECK(flops_in_waves(device, more) <= 2 * full.flops);
+}
+
+TEST_CASE(
+    "a product is never cheaper than its FLOPs, and starting tiles costs more at short inner "
+    "sizes") {
+  Device device = ten_cores();
+  device.tile_start = 100;
+  const auto lost = [&](double inner) {
+    const Kernel kernel = product(2560, inner, 128);
+    return flops_in_waves(device, kernel) / kernel.flops;
+  };
+  CHECK(lost(100) == doctest::Approx(2));
+  CHECK(lost(400) == doctest::Approx(1.25));
+  for (const double size : {1.0, 64.0, 100.0, 1000.0, 4096.0}) {
+    const Kernel kernel = product(size, size, size);
+    CHECK(flops_in_waves(device, kernel) >= kernel.flops);
+  }
+}
+
+TEST_CASE("a long inner size is split among cores that would idle") {
+  const Device device = ten_cores();
+  const Kernel one_tile = product(256, 8192, 128);
+  CHECK(flops_in_waves(device, one_tile) < 2 * one_tile.flops);
+}
+
+TEST_CASE("an attention kernel has its own speed for each pass, size of heads and number of keys") {
+  const Device device = with_attention();
+  CHECK(us(device, attention(Pass::forward)) == doctest::Approx(20));
+  CHECK(us(device, attention(Pass::backward_input)) == doctest::Approx(25));
+  Kernel small_heads = attention(Pass::forward);
+  small_heads.inner = 64;
+  CHECK(us(device, small_heads) == doctest::Approx(40));
+}
+
+TEST_CASE("a stack that computes masked scores pays for them at the speed of as many keys") {
+  Device device = with_attention();
+  device.stack.computes_masked = true;
+  CHECK(us(device, attention(Pass::forward)) == doctest::Approx(2 * 10 / 0.6));
+}
+
+TEST_CASE("fp8 speeds up products with weights, whose factors are cast; nothing else") {
+  const Device device = ten_cores();
+  const Kernel dense = product(2560, 4096, 4096);
+  const double cast_us = 5 * (2560.0 + 4096) * 4096 / 1e6;
+  CHECK(us(device, dense, "fp8") ==
+        doctest::Approx((us(device, dense) - 0) / 2 + cast_us).epsilon(1e-9));
+  Kernel logits = dense;
+  logits.narrows = false;
+  CHECK(us(device, logits, "fp8") == us(device, logits));
+  CHECK(us(device, Kernel{.bytes = 1e6}, "fp8") == us(device, Kernel{.bytes = 1e6}));
+  CHECK(KernelTimes(device, "fp8").peak_flops() == 200e12);
+}
+
+TEST_CASE("without fp8 units the products run in bf16 and nothing is cast") {
+  Device device = ten_cores();
+  device.peak_flops.erase("fp8");
+  const Kernel dense = product(2560, 4096, 4096);
+  CHECK(us(device, dense, "fp8") == us(device, dense, "bf16"));
+}
+
+TEST_CASE("a stack slows products and repeats passes over memory, except fused ones") {
+  Device device = ten_cores();
+  const Kernel dense = product(2560, 500, 128);
+  const Kernel sum{.bytes = 3e6};
+  Kernel loss = sum;
+  loss.fused = true;
+  const double dense_us = us(device, dense);
+  device.stack.matrix_share = 0.5;
+  device.stack.vector_passes = 3;
+  CHECK(us(device, dense) == doctest::Approx(2 * dense_us));
+  CHECK(us(device, sum) == doctest::Approx(9));
+  CHECK(us(device, loss) == doctest::Approx(3));
+}
+
+TEST_CASE("a power cap slows matrix units with its cube root, and not the memory") {
+  Device device = ten_cores();
+  device.power_watts = 800;
+  CHECK(share_under_cap(device, 100) == doctest::Approx(0.5));
+  CHECK(share_under_cap(device, 900) == 1);
+  device.power_share = share_under_cap(device, 100);
+  CHECK(us(device, product(2560, 500, 128)) ==
+        doctest::Approx(2 * us(ten_cores(), product(2560, 500, 128))));
+  CHECK(us(device, Kernel{.bytes = 1e6}) == us(ten_cores(), Kernel{.bytes = 1e6}));
+}
+
+}  // namespace penstock::testing
