@@ -166,6 +166,11 @@ Machine machine_of(const Catalogue& catalogue, const CatalogueItem& item) {
   take(facts, "link_efficiency", machine.link_efficiency);
   take(facts, "nic_efficiency", machine.nic_efficiency);
   take(facts, "collective_us", machine.collective_us);
+  if (facts.contains("in_network_bandwidth_bytes_per_s")) {
+    machine.in_network.emplace();
+    take(facts, "in_network_bandwidth_bytes_per_s", machine.in_network->bandwidth_bytes_per_s);
+    take(facts, "in_network_us", machine.in_network->latency_us);
+  }
   take(facts, "communication_bytes", machine.communication_bytes);
   take(facts, "warm_up_us", machine.warm_up_us);
   return machine;

@@ -21,6 +21,7 @@ struct Options {
   std::string kind, bytes, hardware, algorithm;
   std::optional<std::uint32_t> devices, stride;
   bool json = false;
+  bool formula = false;
 };
 
 double bytes_given(const std::string& text) {
@@ -36,10 +37,12 @@ double bytes_given(const std::string& text) {
 }
 
 CollectiveQuestion question_of(const Options& options) {
-  const std::uint32_t devices = within("--devices", options.devices, most_timed_devices);
+  const std::uint32_t devices =
+      within("--devices", options.devices,
+             options.formula ? most_calculated_devices : most_timed_devices);
   if (devices == 1) throw UsageError("--devices is 1; a group has 2 at least");
   return {*collective_kind(options.kind), bytes_given(options.bytes), devices,
-          within("--stride", options.stride.value_or(1), Limits::network_links)};
+          within("--stride", options.stride.value_or(1), Limits::network_links), !options.formula};
 }
 
 double bandwidth(const CollectiveCall& call, double us) { return bus_bytes(call) / us * 1e6; }
@@ -54,12 +57,12 @@ std::string timings_text(const std::string& machine, const CollectiveTimings& ti
   std::vector<std::vector<std::string>> rows{{"algorithm", "formula", "as flows", "bus GB/s"}};
   for (const AlgorithmTiming& one : timings.algorithms) {
     rows.push_back({std::string(one.algorithm->name), time_text(from_us(one.formula_us), unit),
-                    time_text(from_us(one.flows_us), unit),
+                    one.flows_us ? time_text(from_us(*one.flows_us), unit) : "-",
                     number_text(bandwidth(call, one.formula_us) * 1e-9)});
   }
-  return fmt::format("{} of {:g} bytes, {} devices, {} in each {} (times in {})\n{}",
-                     name(call.kind), call.bytes, call.members.count, call.members.per_machine,
-                     machine, unit.name, aligned(rows, {0}));
+  return fmt::format("{} of {:g} bytes, {} devices on {} × {}: {} (times in {})\n{}",
+                     name(call.kind), call.bytes, call.members.count, call.members.machines(),
+                     machine, timings.seats, unit.name, aligned(rows, {0}));
 }
 
 ordered_json timings_json(const std::string& machine, const CollectiveTimings& timings) {
@@ -68,16 +71,21 @@ ordered_json timings_json(const std::string& machine, const CollectiveTimings& t
   for (const AlgorithmTiming& one : timings.algorithms) {
     all.push_back({{"name", one.algorithm->name},
                    {"formula_us", one.formula_us},
-                   {"flows_us", one.flows_us},
+                   {"flows_us", nullptr},
                    {"bus_bandwidth_bytes_per_s", bandwidth(call, one.formula_us)},
-                   {"flows_bus_bandwidth_bytes_per_s", bandwidth(call, one.flows_us)}});
+                   {"flows_bus_bandwidth_bytes_per_s", nullptr}});
+    if (!one.flows_us) continue;
+    all.back()["flows_us"] = *one.flows_us;
+    all.back()["flows_bus_bandwidth_bytes_per_s"] = bandwidth(call, *one.flows_us);
   }
   return {{"penstock", 1},
           {"kind", name(call.kind)},
           {"bytes", call.bytes},
           {"hardware", machine},
           {"devices", call.members.count},
+          {"machines", call.members.machines()},
           {"devices_in_each_machine", call.members.per_machine},
+          {"seats", timings.seats},
           {"quickest", quickest(call).name},
           {"algorithms", std::move(all)}};
 }
@@ -104,6 +112,7 @@ Runner declare(CommandLine& line) {
   line.option("--devices", options->devices, "of the group");
   line.option("--stride", options->stride, "from one of its devices to the next, otherwise 1");
   line.option("--algorithm", options->algorithm, "only this one", "NAME");
+  line.flag("--formula", options->formula, "without flows; up to 65536 devices");
   line.flag("--json", options->json, "print it as JSON");
   return [options] { return print_timings(*options); };
 }

@@ -88,6 +88,26 @@ void spread_ranks(Layout& layout) {
   spec.overlaps_experts = degrees.overlaps_experts;
 }
 
+/// Lays devices that do not fill their machines evenly, tensor, context and expert groups together
+/// where a machine holds them. A stated size of machines stays as it is.
+void seat_devices(const Scenario& scenario, Layout& layout) {
+  HardwareSpec& spec = layout.hardware.spec;
+  const auto& topology = scenario.hardware.stated.topology;
+  if (!spec.machine || (topology && topology->parameters.contains("devices_per_node"))) return;
+  Machine& machine = *spec.machine;
+  std::uint64_t unit = 1;
+  for (const std::uint64_t group :
+       {spec.tensor, spec.tensor * spec.context, spec.tensor * spec.context * spec.expert}) {
+    if (group <= machine.devices) unit = group;
+  }
+  seat_evenly(machine, spec.ranks * spec.devices_per_rank, unit);
+  if (machine.seating) {
+    layout.notes.push_back(fmt::format("{} devices on {} × {}: {}", spec.ranks * spec.devices_per_rank,
+                                       machine.seating->machines, machine.name,
+                                       seating_text(*machine.seating)));
+  }
+}
+
 /// Settles everything that does not depend on the order.
 Layout without_order(const Scenario& scenario, const SettleOptions& options) {
   Layout layout;
@@ -139,6 +159,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     if (scenario.offload) order.schedule = with_offload(order, *scenario.offload);
     take_order(std::move(order), layout);
     spread_ranks(layout);
+    seat_devices(scenario, layout);
     check_partitioner(scenario);
     layout.shape = shape_of(scenario.model, layout);
     layout.spec = scenario.model.spec;

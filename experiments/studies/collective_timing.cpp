@@ -14,10 +14,8 @@
 namespace penstock {
 namespace {
 
-/// `devices` devices, on as many machines as needed.
-Cluster cluster_of(const Machine& machine, std::uint64_t devices) {
-  const TopologySpec topology = *topology_in_use(machine);
-  const std::string& kind = topology.kind;
+void check_size(const Machine& machine, std::uint64_t devices) {
+  const std::string& kind = machine.topology->kind;
   const TopologyEntry* entry = find_named(topology_entries(), kind);
   if (entry != nullptr && entry->one_machine && devices > machine.devices) {
     throw UsageError(
@@ -29,11 +27,35 @@ Cluster cluster_of(const Machine& machine, std::uint64_t devices) {
     throw UsageError(fmt::format("a group that lies in {} devices is too large; at most {}",
                                  devices, Limits::network_links));
   }
+}
+
+/// The members of a group in the machines that hold them.
+struct Placed {
+  Router router;
+  std::vector<Node> members;
+};
+
+Placed place(const Machine& machine, const CollectiveQuestion& question, std::uint64_t all) {
+  const TopologySpec topology = *topology_in_use(machine);
   try {
-    return make_cluster(kind, static_cast<std::uint32_t>(devices), topology.parameters);
+    Cluster cluster =
+        make_cluster(topology.kind, static_cast<std::uint32_t>(seat_of(machine, all - 1) + 1),
+                     topology.parameters);
+    std::vector<Node> nodes;
+    for (std::uint64_t device = 0; device < all; device += question.stride) {
+      nodes.push_back(cluster.devices[seat_of(machine, device)]);
+    }
+    return {Router(std::move(cluster.topology)), std::move(nodes)};
   } catch (const InputError& error) {
     throw UsageError(error.what());
   }
+}
+
+/// The members of each machine.
+std::string seats_of(const Members& members) {
+  const std::uint64_t machines = members.machines(), odd = members.count % machines;
+  if (odd == 0) return seating_text({members.count / machines, machines, 0, machines});
+  return seating_text({members.count / machines + 1, odd, 1, machines});
 }
 
 bool serves(const CollectiveEntry& entry, CollectiveKind kind) {
@@ -41,15 +63,23 @@ bool serves(const CollectiveEntry& entry, CollectiveKind kind) {
                      [&](const ServedKind& served) { return served.kind == kind; });
 }
 
-std::vector<const CollectiveEntry*> algorithms_for(CollectiveKind kind, std::string_view only) {
+std::vector<const CollectiveEntry*> algorithms_for(const CollectiveCall& call,
+                                                   std::string_view only) {
   std::vector<const CollectiveEntry*> wanted;
   for (const CollectiveEntry* entry : collective_entries()) {
-    if (serves(*entry, kind) && (only.empty() || entry->name == only)) wanted.push_back(entry);
+    if (!serves(*entry, call.kind) || (!only.empty() && entry->name != only)) continue;
+    if (applies(*entry, call)) {
+      wanted.push_back(entry);
+    } else if (!only.empty()) {
+      throw UsageError(fmt::format("this group does not support {}: it needs one machine with "
+                                   "switches that add; another algorithm is right",
+                                   only));
+    }
   }
   if (!wanted.empty()) return wanted;
   try {
-    return {&collective_algorithm(kind, only)};  // for an unknown name, throws and lists the known
-                                                 // ones
+    return {&collective_algorithm(call.kind, only)};  // for an unknown name, throws and lists the
+                                                      // known ones
   } catch (const InputError& error) {
     throw UsageError(error.what());
   }
@@ -65,29 +95,30 @@ void check_clock(const CollectiveCall& call, double formula_us) {
 
 }  // namespace
 
-CollectiveTimings time_collective(const Machine& machine, const CollectiveQuestion& question,
+CollectiveTimings time_collective(const Machine& known, const CollectiveQuestion& question,
                                   std::string_view only) {
-  if (!machine.topology) {
+  if (!known.topology) {
     throw UsageError(
         fmt::format("{} has no topology, so nothing joins its devices; a machine "
                     "that has one is right",
-                    machine.name));
+                    known.name));
   }
   const std::uint64_t all = question.devices * question.stride;
-  Cluster cluster = cluster_of(machine, all);
-  std::vector<Node> nodes;
-  for (std::uint64_t device = 0; device < all; device += question.stride) {
-    nodes.push_back(cluster.devices[device]);
-  }
-  const Router router(std::move(cluster.topology));
+  check_size(known, all);
+  Machine machine = known;
+  seat_evenly(machine, all, question.stride);
   const Members members = members_of(machine, {question.devices, question.stride, all});
   CollectiveTimings timings{
-      {question.kind, question.bytes, members, reach_of(machine, members.per_machine)}, {}};
-  for (const CollectiveEntry* algorithm : algorithms_for(question.kind, only)) {
+      {question.kind, question.bytes, members, reach_of(machine, members)}, seats_of(members), {}};
+  std::optional<Placed> placed;
+  for (const CollectiveEntry* algorithm : algorithms_for(timings.call, only)) {
     const double formula_us = timings.call.reach.begin_us + algorithm->us(timings.call);
     check_clock(timings.call, formula_us);
-    timings.algorithms.push_back(
-        {algorithm, formula_us, flows_us(algorithm->rounds(timings.call), router, nodes)});
+    timings.algorithms.push_back({algorithm, formula_us, std::nullopt});
+    if (!question.flows || algorithm->rounds == nullptr) continue;
+    if (!placed) placed.emplace(place(machine, question, all));
+    timings.algorithms.back().flows_us =
+        flows_us(algorithm->rounds(timings.call), placed->router, placed->members);
   }
   return timings;
 }

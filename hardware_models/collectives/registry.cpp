@@ -60,8 +60,13 @@ const CollectiveEntry& collective_algorithm(CollectiveKind kind, std::string_vie
                    fmt::format("unknown algorithm \"{}\"; known for {}: {}", name, key, known));
 }
 
+bool applies(const CollectiveEntry& entry, const CollectiveCall& call) {
+  return entry.applies == nullptr || entry.applies(call);
+}
+
 const CollectiveEntry& quickest(const CollectiveCall& call) {
-  const std::vector<const CollectiveEntry*> all = those_for(call.kind);
+  std::vector<const CollectiveEntry*> all = those_for(call.kind);
+  std::erase_if(all, [&](const CollectiveEntry* entry) { return !applies(*entry, call); });
   return **std::min_element(all.begin(), all.end(),
                             [&](const CollectiveEntry* a, const CollectiveEntry* b) {
                               return a->us(call) < b->us(call);
@@ -70,7 +75,8 @@ const CollectiveEntry& quickest(const CollectiveCall& call) {
 
 const CollectiveEntry& chosen(const CollectiveCall& call, const CollectiveChoice& choice) {
   const auto named = choice.find(call.kind);
-  return named == choice.end() ? quickest(call) : *named->second;
+  const bool usable = named != choice.end() && applies(*named->second, call);
+  return usable ? *named->second : quickest(call);
 }
 
 double collective_us(const CollectiveCall& call, const CollectiveChoice& choice) {
@@ -84,6 +90,21 @@ Speed slowest_way(const CollectiveCall& call) {
   if (call.members.per_machine == 1) return reach.outside;
   return {std::min(reach.inside.bandwidth_bytes_per_s, reach.outside.bandwidth_bytes_per_s),
           std::max(reach.inside.latency_us, reach.outside.latency_us)};
+}
+
+Speed way_of_rings(const CollectiveCall& call) {
+  const Members& members = call.members;
+  const Reach& reach = call.reach;
+  if (!members.mixed()) return slowest_way(call);
+  const auto rings = static_cast<double>(members.fewest());
+  // Where all machines are alike, each member is the last one of a ring and leaves its links alone.
+  const bool spares = members.even() && rings > 1;
+  const double inside =
+      reach.inside.bandwidth_bytes_per_s * (spares ? rings / (rings - 1) : 1.0);
+  const double crossing =
+      static_cast<double>(members.machines()) / static_cast<double>(members.count);
+  return {std::min(inside, rings * reach.outside.bandwidth_bytes_per_s),
+          crossing * reach.outside.latency_us + (1 - crossing) * reach.inside.latency_us};
 }
 
 double rounds_us(std::uint64_t rounds, double bytes, const Speed& speed) {

@@ -16,6 +16,8 @@ struct Reach {
   Speed inside;
   Speed outside;
   double begin_us = 0;  // fixed time of a collective: launch and arrival of all members
+  // A device's links when the switch adds what it receives; nothing where switches do not.
+  std::optional<Speed> in_network = std::nullopt;
 };
 
 /// One collective of a group. `bytes` is the size of the whole tensor; for an all-to-all and a ring
@@ -44,8 +46,13 @@ struct CollectiveEntry {
   double (*us)(const CollectiveCall& call);
   /// The rounds, with as many chunks as in the formula. Allocates one entry per transfer of each
   /// distinct round.
-  Rounds (*rounds)(const CollectiveCall& call);
+  Rounds (*rounds)(const CollectiveCall& call);  // null: members do not send to each other
+  /// Whether a group supports the algorithm; null: any group does.
+  bool (*applies)(const CollectiveCall& call) = nullptr;
 };
+
+/// Whether the algorithm supports the group of this call.
+bool applies(const CollectiveEntry& entry, const CollectiveCall& call);
 
 /// All algorithms, by name.
 std::span<const CollectiveEntry* const> collective_entries();
@@ -64,15 +71,21 @@ const CollectiveEntry& collective_algorithm(CollectiveKind kind, std::string_vie
 /// The fastest algorithm by its formula, ties by name, as a tuner that knows the links picks.
 const CollectiveEntry& quickest(const CollectiveCall& call);
 
-/// The algorithm chosen for the kind of a call, otherwise the fastest.
+/// The algorithm chosen for the kind of a call; the fastest without a choice, and for a group that
+/// does not support the chosen one.
 const CollectiveEntry& chosen(const CollectiveCall& call, const CollectiveChoice& choice);
 
 /// Microseconds of a collective by the formula of its algorithm, fixed time included. Zero for a
 /// group of one.
 double collective_us(const CollectiveCall& call, const CollectiveChoice& choice = {});
 
-/// The slowest link of a ring through all members.
+/// The slowest link of a single ring through all members.
 Speed slowest_way(const CollectiveCall& call);
+
+/// The links of as many rings as every machine has members: each leaves machines by a NIC of its
+/// own. The bandwidth is that of all rings together, the latency the mean over the steps of a
+/// ring, of which one a machine crosses.
+Speed way_of_rings(const CollectiveCall& call);
 
 /// The time of this many rounds in a row, each sending `bytes` over one link.
 double rounds_us(std::uint64_t rounds, double bytes, const Speed& speed);

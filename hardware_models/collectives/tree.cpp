@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 #include <vector>
 
 #include "hardware_models/collectives/registry.hpp"
@@ -12,7 +13,7 @@ namespace {
 constexpr std::array<ServedKind, 2> kinds{
     {{CollectiveKind::all_reduce,
       "2 (d + k - 1) (B/k/bw + lat), d = log2(n) rounded down; when n is a power of two, the "
-      "lowest level moves only half of B/k"},
+      "lowest level moves only half of B/k; across machines d = l - 1 + log2(n/l)"},
      {CollectiveKind::broadcast,
       "(d + k) (B/k/bw + lat), d = log2(n - 1) rounded down; where n - 1 is a power of two, the "
       "same"}}};
@@ -26,11 +27,12 @@ std::uint64_t level_of(std::uint64_t node) {
 std::uint64_t depth_of(std::uint64_t nodes) { return level_of(nodes - 1); }
 
 /// Two trees over the same nodes, the second with the nodes reversed: inner nodes of one are leaves
-/// of the other. Transfers from parents to children by level below the root. Node 0 is member
-/// `first`.
-std::vector<Level> two_trees(std::uint64_t nodes, std::uint64_t first, double bytes) {
+/// of the other. Transfers from parents to children by level below the root. `members` are the
+/// nodes in order.
+std::vector<Level> two_trees(const Cycle& members, double bytes) {
+  const std::uint64_t nodes = members.size();
   std::vector<Level> levels(depth_of(nodes));
-  const auto member = [&](std::uint64_t node) { return static_cast<std::uint32_t>(first + node); };
+  const auto member = [&](std::uint64_t node) { return members[node]; };
   for (std::uint64_t node = 1; node < nodes; ++node) {
     const std::uint64_t parent = (node - 1) / 2;
     Level& level = levels[level_of(node) - 1];
@@ -45,32 +47,48 @@ struct Shape {
   std::uint64_t nodes;   // members in the trees
   std::uint64_t stages;  // transfers that a chunk passes on its way down
   std::uint64_t chunks;
+  Speed way;
 };
+
+/// A chain inside each machine and trees across, for each NIC.
+bool has_chains(const CollectiveCall& call) {
+  return call.kind == CollectiveKind::all_reduce && call.members.mixed();
+}
+
+Shape chained_shape(const CollectiveCall& call) {
+  const std::uint64_t machines = call.members.machines();
+  const std::uint64_t chain = call.members.per_machine - 1, depth = depth_of(machines);
+  const auto part = static_cast<double>(chain) / static_cast<double>(chain + depth);
+  const Speed way{way_of_rings(call).bandwidth_bytes_per_s,
+                  part * call.reach.inside.latency_us + (1 - part) * call.reach.outside.latency_us};
+  return {machines, chain + depth, chunks_for(chain + depth, call.bytes, way), way};
+}
 
 /// Each chunk has half the bytes: a member receives two at once, or sends two.
 Shape shape_of(const CollectiveCall& call) {
+  if (has_chains(call)) return chained_shape(call);
   const bool broadcast = call.kind == CollectiveKind::broadcast;
   // The member with the whole tensor is above both trees.
   const std::uint64_t nodes = call.members.count - (broadcast ? 1 : 0);
   const std::uint64_t stages = depth_of(nodes) + (broadcast ? 1 : 0);
-  return {nodes, stages, chunks_for(stages, call.bytes, slowest_way(call))};
+  const Speed way = slowest_way(call);
+  return {nodes, stages, chunks_for(stages, call.bytes, way), way};
 }
 
 /// Rounds in which no member sends or receives more than one chunk: the lowest level of each tree
 /// is a single node and works alone once, or always when it is the only level.
 std::uint64_t light_rounds(const CollectiveCall& call, const Shape& shape) {
-  if (!std::has_single_bit(shape.nodes) || shape.nodes == 1) return 0;
+  if (has_chains(call) || !std::has_single_bit(shape.nodes) || shape.nodes == 1) return 0;
   const bool only_level = shape.nodes == 2 && call.kind == CollectiveKind::all_reduce;
   return only_level ? shape.chunks : 1;
 }
 
 double us(const CollectiveCall& call) {
   const Shape shape = shape_of(call);
-  const Speed way = slowest_way(call);
   const double chunk = call.bytes / static_cast<double>(shape.chunks);
   const std::uint64_t light = light_rounds(call, shape);
-  const double one_way_us = rounds_us(shape.stages + shape.chunks - 1 - light, chunk, way) +
-                            rounds_us(light, chunk / 2, way);
+  const double one_way_us = rounds_us(shape.stages + shape.chunks - 1 - light, chunk, shape.way) +
+                            rounds_us(light, chunk / 2, shape.way);
   return call.kind == CollectiveKind::all_reduce ? 2 * one_way_us : one_way_us;
 }
 
@@ -83,14 +101,47 @@ std::vector<Level> upwards(std::vector<Level> levels) {
   return levels;
 }
 
+/// From the members at the trees down the chains: each rail has trees of its own, and a chain that
+/// begins at their member.
+std::vector<Level> chained_levels(const CollectiveCall& call, double bytes) {
+  std::vector<Level> levels(depth_of(call.members.machines()));
+  const std::vector<Cycle> rails = across_machines(call.members);
+  const double share = bytes / static_cast<double>(rails.size());
+  for (const Cycle& rail : rails) {
+    const std::vector<Level> trees = two_trees(rail, share);
+    for (std::size_t i = 0; i < trees.size(); ++i) {
+      levels[i].insert(levels[i].end(), trees[i].begin(), trees[i].end());
+    }
+  }
+  for (std::size_t hop = 0; hop + 1 < call.members.per_machine; ++hop) {
+    Level& level = levels.emplace_back();
+    for (const Cycle& machine : by_machine(call.members)) {
+      if (hop + 1 >= machine.size()) continue;
+      for (std::size_t rail = 0; rail < rails.size(); ++rail) {
+        level.push_back({machine[(rail + hop) % machine.size()],
+                         machine[(rail + hop + 1) % machine.size()], 2 * share});
+      }
+    }
+  }
+  return levels;
+}
+
+Cycle from_member(std::uint64_t first, std::uint64_t nodes) {
+  Cycle members(nodes);
+  std::iota(members.begin(), members.end(), static_cast<std::uint32_t>(first));
+  return members;
+}
+
 Rounds rounds(const CollectiveCall& call) {
   const Shape shape = shape_of(call);
   const double bytes = call.bytes / static_cast<double>(shape.chunks) / 2;
   if (call.kind == CollectiveKind::all_reduce) {
-    const std::vector<Level> levels = two_trees(shape.nodes, 0, bytes);
+    const std::vector<Level> levels = has_chains(call)
+                                          ? chained_levels(call, bytes)
+                                          : two_trees(from_member(0, shape.nodes), bytes);
     return in_turn(pipelined(upwards(levels), shape.chunks), pipelined(levels, shape.chunks));
   }
-  std::vector<Level> levels = two_trees(shape.nodes, 1, bytes);
+  std::vector<Level> levels = two_trees(from_member(1, shape.nodes), bytes);
   const auto last = static_cast<std::uint32_t>(shape.nodes);
   levels.insert(levels.begin(), Level{{0, 1, bytes}, {0, last, bytes}});
   return pipelined(levels, shape.chunks);
@@ -99,6 +150,6 @@ Rounds rounds(const CollectiveCall& call) {
 }  // namespace
 
 constinit extern const CollectiveEntry tree_entry{
-    "tree", "double binary tree: each tree moves half the bytes, in k chunks", kinds, us, rounds};
+    "tree", "double binary tree: each tree moves half the bytes, in k chunks; chains inside machines", kinds, us, rounds};
 
 }  // namespace penstock

@@ -15,8 +15,9 @@ struct GroupPlace {
   std::uint64_t all = 1;      // in all groups
 };
 
-/// How the devices of a group lie in machines: in one machine when each group fits, evenly in
-/// several, or one per machine when groups and machines do not align.
+/// How the devices of a group lie in machines. Of groups that lie differently, the one in most
+/// machines, and with fewest devices in one of them. Checks the first few thousand devices, after
+/// which the pattern repeats.
 Members members_of(const Machine& machine, const GroupPlace& group);
 
 /// The devices that hold the same weights as the first device of each rank.
@@ -35,13 +36,16 @@ class HolderPlaces {
   std::uint64_t data_;
 };
 
-/// How holders lie in machines. When machines have different numbers of holders, larger ones count
-/// as several machines. Checks the first few thousand devices, after which the pattern repeats.
+/// How holders lie in machines. Checks the first few thousand, after which the pattern repeats.
 Members members_of(const Machine& machine, const HolderPlaces& places);
 
 /// The speed of a device to others of its group: inside its machine when `per_machine` is larger
 /// than one, and through its NIC; the other one when the machine lacks one kind. Directly connected
 /// devices (no switch) use the links to their group. Throws InputError without links.
 Reach reach_of(const Machine& machine, std::uint64_t per_machine);
+
+/// The same for the members of a group; in machines that hold different numbers of them the
+/// smallest limits the others.
+Reach reach_of(const Machine& machine, const Members& members);
 
 }  // namespace penstock

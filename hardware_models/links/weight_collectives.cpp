@@ -29,7 +29,7 @@ std::optional<TransferTime> WeightCollectives::time(CollectiveKind kind, double 
   const Machine& machine = *spec_->machine;
   const Members members = members_of(machine, HolderPlaces(*spec_, holders));
   if (members.count == 1) return TransferTime{};
-  const CollectiveCall call{kind, bytes, members, reach_of(machine, members.per_machine)};
+  const CollectiveCall call{kind, bytes, members, reach_of(machine, members)};
   const CollectiveEntry& algorithm = chosen(call, spec_->collectives);
   const double latency_us = algorithm.us({kind, 0, members, call.reach});
   return TransferTime{std::max(0.0, algorithm.us(call) - latency_us),

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -16,13 +17,38 @@ using NodeAt = std::function<std::optional<Node>(Rank end, Rank other)>;
 
 std::uint64_t devices_of(const HardwareSpec& spec) { return spec.ranks * spec.devices_per_rank; }
 
+/// Seats up to that of the last device.
+std::uint64_t seats_of(const HardwareSpec& spec) {
+  return spec.machine ? seat_of(*spec.machine, devices_of(spec) - 1) + 1 : devices_of(spec);
+}
+
+/// Nodes of a cluster in the order of devices.
+std::vector<Node> seated(const HardwareSpec& spec, const std::vector<Node>& seats) {
+  std::vector<Node> nodes;
+  for (std::uint64_t device = 0; device < devices_of(spec); ++device) {
+    nodes.push_back(seats[spec.machine ? seat_of(*spec.machine, device) : device]);
+  }
+  return nodes;
+}
+
+/// The topology of a scenario, at what is left of a NIC for one of the devices of a rank that share
+/// it: they all send at once.
+std::map<std::string, double> parameters_for(const HardwareSpec& spec) {
+  std::map<std::string, double> parameters = spec.topology->parameters;
+  const auto nic = parameters.find("nic_bandwidth_bytes_per_s");
+  const auto sharing = parameters.find("devices_per_nic");
+  if (nic == parameters.end() || sharing == parameters.end()) return parameters;
+  nic->second /= std::clamp(static_cast<double>(spec.devices_per_rank), 1.0, sharing->second);
+  return parameters;
+}
+
 /// The device at an end of a link that is not host memory.
 class DeviceAt {
  public:
   explicit DeviceAt(const HardwareSpec& spec)
       : per_rank_(spec.devices_per_rank),
         per_replica_(spec.devices_per_replica),
-        per_machine_(spec.machine && spec.machine->topology ? spec.machine->devices : 0) {}
+        machine_(spec.machine && spec.machine->topology ? spec.machine : std::nullopt) {}
 
   /// For data replicas: the device of another copy of the rank at the other end, if there is one.
   std::optional<std::uint64_t> operator()(Rank end, Rank other) const {
@@ -36,11 +62,13 @@ class DeviceAt {
   /// machine if a copy is there; others go to the next copy.
   std::uint64_t copy_of(std::uint64_t device) const {
     const std::uint64_t next = device + per_replica_;
-    if (per_machine_ == 0) return next;
+    if (!machine_) return next;
+    const std::uint64_t seat = seat_of(*machine_, device), all = machine_->devices;
     std::optional<std::uint64_t> outside;
     for (std::uint64_t copy = next; copy < device + per_rank_; copy += per_replica_) {
-      if (copy / per_machine_ == device / per_machine_) continue;
-      if (copy % per_machine_ == device % per_machine_) return copy;
+      const std::uint64_t other = seat_of(*machine_, copy);
+      if (other / all == seat / all) continue;
+      if (other % all == seat % all) return copy;
       if (!outside) outside = copy;
     }
     return outside.value_or(next);
@@ -48,7 +76,7 @@ class DeviceAt {
 
   std::uint64_t per_rank_;
   std::uint64_t per_replica_;
-  std::uint64_t per_machine_;  // 0: unknown
+  std::optional<Machine> machine_;  // with a topology
 };
 
 Wiring over_graph(Topology topology, std::string where, NodeAt node_at) {
@@ -130,16 +158,16 @@ Wiring wiring_by_ends(const HardwareSpec& spec) {
 }
 
 Wiring wiring_by_kind(const HardwareSpec& spec) {
-  if (devices_of(spec) > Limits::network_links) {
+  if (seats_of(spec) > Limits::network_links) {
     throw InputError("/hardware/topology",
                      fmt::format("{} devices are too many for a topology: at most {}",
                                  devices_of(spec), Limits::network_links));
   }
   check_machine(spec);
-  Cluster cluster = make_cluster(spec.topology->kind, static_cast<std::uint32_t>(devices_of(spec)),
-                                 spec.topology->parameters);
+  Cluster cluster = make_cluster(spec.topology->kind, static_cast<std::uint32_t>(seats_of(spec)),
+                                 parameters_for(spec));
   return over_graph(std::move(cluster.topology), "/hardware/topology",
-                    [devices = std::move(cluster.devices), host_of = std::move(cluster.host_of),
+                    [devices = seated(spec, cluster.devices), host_of = seated(spec, cluster.host_of),
                      device_at = DeviceAt(spec)](Rank end, Rank other) -> std::optional<Node> {
                       if (end == host_memory) return host_of[*device_at(other, end)];
                       const auto device = device_at(end, other);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "hardware_models/topologies/registry.hpp"
 #include "sim/base/named.hpp"
@@ -146,9 +147,13 @@ std::optional<Speed> speed_inside(const Machine& machine) {
 
 std::optional<Speed> speed_outside(const Machine& machine) {
   if (!machine.nic) return std::nullopt;
-  return Speed{
-      machine.nic->bandwidth_bytes_per_s * machine.nic_efficiency / machine.devices_per_nic,
-      machine.nic->latency_us};
+  double sharing = machine.devices_per_nic;
+  if (machine.seating) {  // fewer devices reach a NIC, and may have one of their own
+    const auto here = static_cast<double>(machine.seating->most);
+    sharing = here / std::ceil(here / sharing);
+  }
+  return Speed{machine.nic->bandwidth_bytes_per_s * machine.nic_efficiency / sharing,
+               machine.nic->latency_us};
 }
 
 }  // namespace penstock

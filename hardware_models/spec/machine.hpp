@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hardware_models/spec/seating.hpp"
 #include "sim/costs/topology.hpp"
 
 namespace penstock {
@@ -104,6 +105,9 @@ struct Machine {
   double collective_us = 0;              // fixed time of each collective
   double communication_bytes = 0;        // taken by communication libraries on each device
   double warm_up_us = 0;                 // extra time of the first iteration
+  // A device's links in an all-reduce that the switches add up; nothing where they do not.
+  std::optional<Speed> in_network;
+  std::optional<Seating> seating;  // of devices that do not fill their machines
 };
 
 /// Fills the parameters of a machine's topology from its links; given ones take precedence, and

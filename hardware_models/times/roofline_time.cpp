@@ -98,7 +98,7 @@ double RooflineTimes::group_us(const Collective& collective) const {
   if (devices == 1) return 0;
   const Members members = members_of(machine_, {devices, stride, devices_});
   const CollectiveCall call{collective.kind, collective.bytes, members,
-                            reach_of(machine_, members.per_machine)};
+                            reach_of(machine_, members)};
   return collective_us(call, collectives_);
 }
 

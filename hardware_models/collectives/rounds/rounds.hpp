@@ -5,14 +5,24 @@
 
 namespace penstock {
 
-/// The members of a group, numbered from 0. Each `per_machine` consecutive ones share a machine;
-/// all machines hold equally many.
+/// The members of a group, numbered from 0, machine by machine. Without `spans` and `least` they lie
+/// as evenly as they can: {11, 6} is six in one machine and five in another.
 struct Members {
   std::uint64_t count = 1;
-  std::uint64_t per_machine = 1;
+  std::uint64_t per_machine = 1;  // in the machine with most of them
+  std::uint64_t spans = 0;        // machines; 0: as few as hold them
+  std::uint64_t least = 0;        // in the machine with fewest of them; 0: laid evenly
 
-  std::uint64_t machines() const { return count / per_machine; }
+  std::uint64_t machines() const {
+    return spans != 0 ? spans : (count + per_machine - 1) / per_machine;
+  }
+  std::uint64_t fewest() const { return least != 0 ? least : count / machines(); }
+  bool even() const { return fewest() == per_machine; }
+  bool mixed() const { return machines() > 1 && per_machine > 1; }
 };
+
+/// The members of each machine when they lie evenly; the first machines hold one more.
+std::vector<std::vector<std::uint32_t>> by_machine(const Members& members);
 
 /// A transfer from one member to another.
 struct Send {
@@ -30,19 +40,30 @@ struct Round {
 /// The transfers of a collective: each round starts when the previous one has ended everywhere.
 using Rounds = std::vector<Round>;
 
-/// The rings of a group: members `stride` apart, `length` of them each.
-struct Rings {
-  std::uint64_t length;
-  std::uint64_t stride = 1;
-};
+/// Members that pass something on in order, the last one to the first.
+using Cycle = std::vector<std::uint32_t>;
 
-/// Every member sends to the one `ahead` places further in its ring, `times` times. Empty for rings
-/// of one member or zero times.
-Rounds turns(const Members& members, const Rings& rings, std::uint64_t ahead, double bytes,
-             std::uint64_t times = 1);
+/// One cycle through all members.
+std::vector<Cycle> through_all(const Members& members);
+/// One cycle in each machine.
+std::vector<Cycle> inside_machines(const Members& members);
+/// Cycles across machines among members with the same local rank, for the ranks that every machine
+/// has.
+std::vector<Cycle> across_machines(const Members& members);
+/// As many cycles through all members as every machine has members: each leaves a machine by the
+/// NIC of another member, and reaches the next one at the same local rank. One cycle in one machine.
+std::vector<Cycle> by_all_nics(const Members& members);
 
-/// Every member of a ring sends to every other one: first to the next, then to the second next, ….
-Rounds exchanges(const Members& members, const Rings& rings, double bytes);
+/// Every member of a cycle sends to the next one, `times` times. Cycles of one member are silent.
+/// Transfers between the same two members are one.
+Rounds turns(const std::vector<Cycle>& cycles, double bytes, std::uint64_t times = 1);
+
+/// Every member of a cycle sends to every other one: first to the next, then to the second next, ….
+Rounds exchanges(const std::vector<Cycle>& cycles, double bytes);
+
+/// Every member sends to every other one, first inside machines. In each round all are `ahead` by
+/// the same number of machines and local ranks.
+Rounds pairs(const Members& members, double bytes);
 
 /// Stages that each chunk passes in order, one chunk per stage at a time: in round t, counted from
 /// 0, stage s has chunk t - s. The transfers of a stage are those of one chunk.
