@@ -80,6 +80,7 @@ class Reader {
     shape_.mlp_bias = biases;
     shape_.qk_norm = command_.has("--qk-layernorm");
     shape_.tied = !command_.has("--untie-embeddings-and-output-weights");
+    shape_.fused_loss = command_.has("--cross-entropy-loss-fusion");
     shape_.flash = attention_is_fused();
   }
 

@@ -9,6 +9,7 @@
 #include "experiments/layout/layout.hpp"
 #include "experiments/layout/layout_model.hpp"
 #include "experiments/layout/order.hpp"
+#include "experiments/layout/slow_machines.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -167,6 +168,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     layout.partition = cut_model(scenario, layout.model, layout.placement);
     layout.tied_embedding_bytes = scenario.model.tied_embedding_bytes;
     fit_model(layout);
+    expect_slow_machines(scenario, layout);
   });
   for (std::string& note : assumptions_of(scenario, layout)) {
     layout.notes.push_back(std::move(note));

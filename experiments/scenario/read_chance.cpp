@@ -41,6 +41,12 @@ void read_slow_links(const json& links, Chance& chance) {
 
 }  // namespace
 
+std::optional<SlowMachines> read_slow_machines(const json& section) {
+  if (!section.contains("slow_machines")) return std::nullopt;
+  const json& slow = section["slow_machines"];
+  return SlowMachines{slow["share"], slow["factor"]};
+}
+
 Chance read_chance(const json& section) {
   Chance chance;
   take(section, "seed", chance.seed);

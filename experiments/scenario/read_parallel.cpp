@@ -16,6 +16,7 @@ ParallelSection degrees_of(const TrainingCommand& command) {
   parallel.expert = command.expert.value_or(1);
   parallel.sequence = command.sequence_parallel.value_or(false);
   parallel.scatter_gather = command.scatter_gather.value_or(false);
+  parallel.overlap_experts = command.overlap_experts.value_or(false);
   if (command.tensor || command.pipeline) parallel.data.reset();
   return parallel;
 }

@@ -100,6 +100,7 @@ Scenario read_sections(const json& document, const NamedFiles& files, const Scen
   scenario.memory = read_memory(section("memory"), usual_memory(scenario.model, command));
   scenario.overheads = read_overheads(section("overheads"));
   scenario.chance = read_chance(section("chance"));
+  scenario.slow_machines = read_slow_machines(section("chance"));
   if (has("expect")) scenario.expect = read_expectations(document["expect"]);
   return scenario;
 }

@@ -14,6 +14,7 @@
 #include "experiments/scenario/overheads_section.hpp"
 #include "experiments/scenario/parallel_section.hpp"
 #include "experiments/scenario/partition_section.hpp"
+#include "experiments/scenario/read_chance.hpp"
 #include "experiments/scenario/recompute_section.hpp"
 #include "experiments/scenario/schedule_section.hpp"
 #include "sim/costs/chance.hpp"
@@ -38,6 +39,7 @@ struct Scenario {
   MemorySection memory;
   OverheadsSection overheads;
   Chance chance;
+  std::optional<SlowMachines> slow_machines;
   std::string expect;  // JSON text; empty without expectations
 };
 

@@ -34,13 +34,16 @@ struct Feed {
   }
 };
 
-/// What a transfer waits for.
+/// What a transfer waits for. An early reduction becomes ready with the action behind its maker, so
+/// transfers that both wait for cannot change its place.
 Feed feed_of(const Plan& plan, const std::vector<std::uint32_t>& resource_of_class,
              TaskId transfer) {
   Feed feed;
+  const bool early = plan.class_of(transfer).pass == Pass::reduce_early;
   plan.for_each_input(transfer, [&](TaskId input) {
     const std::uint32_t resource = resource_of_class[plan.work[input]];
     const bool from_link = plan.is_link(resource);
+    if (early && from_link) return;
     (from_link ? feed.link : feed.rank) = resource;
     (from_link ? feed.last_transfer : feed.last_action) = input;
   });

@@ -15,10 +15,12 @@ namespace {
 constexpr std::uint64_t slowness = 5;
 constexpr std::uint64_t few_tasks = 64;
 
+/// Whether the order in which transfers become ready depends on costs.
 bool has_several_inputs(const Plan& plan) {
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const bool several = plan.input[task] != no_task && (plan.input[task] & Plan::several) != 0;
-    if (several && is_transfer(plan.class_of(task).pass)) return true;
+    const Pass pass = plan.class_of(task).pass;
+    if (several && is_transfer(pass) && pass != Pass::reduce_early) return true;
   }
   return false;
 }

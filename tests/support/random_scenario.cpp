@@ -132,6 +132,8 @@ json Draws::parallel() {
   if (by_kind_ && one_in(3)) parallel["tensor"] = 2;
   if (one_in(6)) parallel["chunks"] = from_to(1, 3);
   if (one_in(6)) parallel["overlap_sums"] = false;
+  if (one_in(4)) parallel["bucket_bytes"] = from_to(50, 2000);
+  if (by_kind_ && one_in(4)) parallel["scatter_gather"] = true;
   return parallel;
 }
 
@@ -141,6 +143,7 @@ json Draws::memory() {
   if (one_in(3)) memory["optimizer"] = "adam";
   if (one_in(3)) memory["zero"] = from_to(0, 3);
   if (memory.value("zero", 0) == 3 && one_in(2)) memory["gathered_bytes"] = 500;
+  if (memory.value("zero", 0) == 3 && one_in(2)) memory["prefetch_layers"] = from_to(0, 2);
   if (memory.contains("capacity_bytes") && one_in(6)) memory["policy"] = "stall";
   if (memory.contains("capacity_bytes") && one_in(6)) memory["reserve"] = 0.1;
   return memory;

@@ -68,11 +68,12 @@ constexpr std::array<std::string_view, 51> valued{
     "--vocab-size",
     "--window-size",
 };
-constexpr std::array<std::string_view, 19> flags{
+constexpr std::array<std::string_view, 21> flags{
     "--account-for-embedding-in-pipeline-split",
     "--account-for-loss-in-pipeline-split",
     "--add-qkv-bias",
     "--bf16",
+    "--cross-entropy-loss-fusion",
     "--disable-bias-linear",
     "--fp16",
     "--group-query-attention",
@@ -80,6 +81,7 @@ constexpr std::array<std::string_view, 19> flags{
     "--multi-latent-attention",
     "--no-position-embedding",
     "--no-scatter-gather-tensors-in-pipeline",
+    "--overlap-moe-expert-parallel-comm",
     "--qk-layernorm",
     "--recompute-activations",
     "--sequence-parallel",

@@ -40,7 +40,6 @@ constexpr std::array unread{
     UnreadArgument{"--fine-grained-activation-offloading", host_memory},
     UnreadArgument{"--overlap-grad-reduce", reduction},
     UnreadArgument{"--overlap-param-gather", reduction},
-    UnreadArgument{"--overlap-moe-expert-parallel-comm", overlap},
     UnreadArgument{"--moe-shared-expert-overlap", overlap},
     UnreadArgument{"--no-overlap-p2p-communication", overlap},
     UnreadArgument{"--tp-comm-overlap", overlap},

@@ -126,7 +126,10 @@ class Builder {
   }
 
   LayerSpec head_part(bool tied) const {
-    return part("head", {{"hidden", shape_.hidden}, {"vocab", shape_.vocab}, {"tied", tied}});
+    LayerSpec head =
+        part("head", {{"hidden", shape_.hidden}, {"vocab", shape_.vocab}, {"tied", tied}});
+    if (!shape_.fused_loss) head.numbers["fused_loss"] = 0;
+    return head;
   }
 
   bool has_experts(std::size_t layer) const {

@@ -48,6 +48,7 @@ struct TransformerShape {
   bool mlp_bias = false;
   bool qk_norm = false;
   bool tied = false;  // embedding and head share their parameters
+  bool fused_loss = true;  // one kernel for the whole loss
   bool flash = true;
   double attention_dropout = 0;  // of scores, as a fraction
   double hidden_dropout = 0;     // of the outputs of attention, MLP and embedding, as a fraction
