@@ -6,8 +6,6 @@
 
 #include "experiments/catalogue/catalogue.hpp"
 #include "experiments/studies/collective_timing.hpp"
-#include "hardware_models/topologies/registry.hpp"
-#include "sim/base/named.hpp"
 
 // Collectives on the machines of the catalogue: by number of devices, and beside published figures.
 
@@ -29,10 +27,6 @@ double fastest_us(const Machine& machine, CountedKind kind, double bytes, std::u
   return timings.call.reach.begin_us + quickest(timings.call).us(timings.call);
 }
 
-bool in_one_machine_only(const Machine& machine) {
-  return find_named(topology_entries(), machine.topology->kind)->one_machine;
-}
-
 /// Bus bandwidth as nccl-tests have it, in GB/s.
 double bus_of(const std::string& name, CountedKind kind, double bytes, std::uint64_t devices,
               std::uint64_t stride = 1) {
@@ -48,7 +42,7 @@ TEST_CASE("no machine has a cliff between numbers of devices") {
   for (const auto& [name, item] : catalogue) {
     if (item.is != "machine") continue;
     const Machine machine = machine_named(catalogue, name);
-    const std::uint64_t most = in_one_machine_only(machine) ? machine.devices : 1024;
+    const std::uint64_t most = machine.nic ? 1024 : machine.devices;
     for (const CountedKind kind :
          {CountedKind::all_reduce, CountedKind::all_gather, CountedKind::reduce_scatter,
           CountedKind::broadcast, CountedKind::ring_exchange}) {

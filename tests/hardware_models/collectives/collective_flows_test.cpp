@@ -98,8 +98,7 @@ TEST_CASE("on rails a tree across machines takes no longer than its formula says
   const Placed group("rails", 16,
                      {{"devices_per_node", 4},
                       {"nvlink_bandwidth_bytes_per_s", 100e9},
-                      {"nic_bandwidth_bytes_per_s", 25e9},
-                      {"nic_latency_us", 4}});
+                      {"nic_bandwidth_bytes_per_s", 25e9}});
   const CollectiveCall call{Kind::all_reduce, 840e6, {16, 4}, {{100e9, 0}, {25e9, 0}}};
   const double flows = group.us("tree", call);
   CHECK(flows <= formula_us("tree", call) * (1 + 1e-9));

@@ -62,8 +62,9 @@ TEST_CASE("each device has a seat of its own in a machine with room for it") {
   }
 }
 
-TEST_CASE("a torus joins no machines, and fewer devices share a NIC") {
+TEST_CASE("machines without NICs are not joined, and fewer devices share a NIC") {
   Machine slice = machine_of_size(64, "torus");
+  slice.nic.reset();
   seat_evenly(slice, 100, 1);
   CHECK_FALSE(slice.seating);
   // Eight devices on four NICs have half of one each; five on three of these have three fifths.
