@@ -17,7 +17,8 @@ namespace {
 void check_size(const Machine& machine, std::uint64_t devices) {
   const std::string& kind = machine.topology->kind;
   const TopologyEntry* entry = find_named(topology_entries(), kind);
-  if (entry != nullptr && entry->one_machine && devices > machine.devices) {
+  const bool alone = !machine.nic || (entry != nullptr && entry->one_machine);
+  if (alone && devices > machine.devices) {
     throw UsageError(
         fmt::format("{} has {} devices and {} joins no machines, but the group takes "
                     "{}",
