@@ -15,9 +15,7 @@ BlockOffsets offsets(std::uint32_t ranks, std::uint32_t rank) {
 /// Memory", 2024).
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
   require_vee("v-half", placement);
-  const std::uint32_t ranks = placement.ranks();
-  const BuildingBlock block{offsets, ranks % 2 == 0 ? 2U : 1U, 2 * ((ranks + 2) / 2)};
-  return grow(block, ranks, options);
+  return grow(offsets, placement.ranks(), options);
 }
 
 }  // namespace

@@ -13,9 +13,7 @@ BlockOffsets offsets(std::uint32_t ranks, std::uint32_t rank) {
 /// A third of the memory of 1f1b ("Pipeline Parallelism with Controllable Memory", 2024).
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
   require_vee("v-min", placement);
-  const std::uint32_t ranks = placement.ranks();
-  const BuildingBlock block{offsets, ranks % 3 == 0 ? 2U : 1U, 2 * ((ranks + 4) / 3)};
-  return grow(block, ranks, options);
+  return grow(offsets, placement.ranks(), options);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "experiments/files/json_output.hpp"
 #include "experiments/files/table.hpp"
 #include "experiments/long_work/progress.hpp"
+#include "experiments/reproduction/anchor.hpp"
 #include "experiments/reproduction/report.hpp"
 #include "experiments/reproduction/row_simulation.hpp"
 #include "experiments/reproduction/row_values.hpp"
@@ -21,7 +22,8 @@ namespace fs = std::filesystem;
 
 struct Options {
   std::vector<std::string> papers;
-  std::string rows, table, output;
+  std::string rows, table, constants, output;
+  std::optional<std::uint32_t> anchor;
   std::optional<std::uint32_t> scenario_of_row;
   bool summary = false;
   bool json = false;
@@ -65,6 +67,29 @@ int print_scenario(const Options& options, const Paper& paper) {
   return ExitCode::done;
 }
 
+/// The paper as asked for, and how to judge it.
+struct PaperTask {
+  Paper paper;
+  ReproduceOptions options;
+};
+
+PaperTask paper_task_of(const Options& options, const std::string& name) {
+  PaperTask task{read_paper(file_of(name)), {}};
+  task.options.other = other_rows(options, task.paper);
+  if (!options.constants.empty()) task.options.constants = read_constants(options.constants);
+  if (!options.anchor) return task;
+  const PaperTable& table = table_named(task.paper, options.table);
+  const std::vector<PaperRow> rows = task.options.other ? task.options.other->rows : table.rows;
+  const auto row = within("--anchor", options.anchor, static_cast<std::uint32_t>(rows.size()));
+  task.paper = anchored(task.paper, table.name, rows, row - 1, task.options.constants.has_value());
+  return task;
+}
+
+void write_results(const std::string& file, const std::string& markdown,
+                   const nlohmann::ordered_json& document) {
+  write_file(file, file.ends_with(".json") ? printed(document) : markdown);
+}
+
 int print_all(const Options& options) {
   std::vector<std::vector<std::string>> summary{summary_heads()};
   std::string text;
@@ -73,8 +98,10 @@ int print_all(const Options& options) {
   bool met = true;
   ProgressBar bar;
   for (const std::string& name : options.papers) {
-    const Paper paper = read_paper(file_of(name));
-    const Reproduction reproduction = reproduce(paper, other_rows(options, paper), bar.callback());
+    PaperTask task = paper_task_of(options, name);
+    const Paper& paper = task.paper;
+    task.options.on_progress = bar.callback();
+    const Reproduction reproduction = reproduce(paper, task.options);
     met = met && reproduction.met();
     for (auto& row : summary_rows(name_of(name), paper, reproduction)) summary.push_back(row);
     text += (text.empty() ? "" : "\n") + reproduction_text(paper, reproduction);
@@ -82,9 +109,10 @@ int print_all(const Options& options) {
     documents.push_back(reproduction_json(paper, reproduction));
   }
   bar.erase();
-  if (!options.output.empty()) write_file(options.output, markdown);
+  const nlohmann::ordered_json document = documents.size() == 1 ? documents[0] : documents;
+  if (!options.output.empty()) write_results(options.output, markdown, document);
   if (options.json) {
-    fmt::print("{}", printed(documents.size() == 1 ? documents[0] : documents));
+    fmt::print("{}", printed(document));
   } else {
     fmt::print("{}", options.summary ? aligned(summary, {0, 1, 2, 6, 7}) : text);
   }
@@ -97,8 +125,12 @@ Runner declare(CommandLine& line) {
   line.option("--rows", options->rows, "other rows of a table to judge, with its columns",
               "FILE.csv");
   line.option("--table", options->table, "the table that is meant; otherwise the first", "NAME");
+  line.option("--constants", options->constants, "constants instead of a fit, as -o writes them",
+              "FILE");
+  line.option("--anchor", options->anchor, "only scale by this row of the table, from 1");
   line.option("--scenario", options->scenario_of_row, "only print the scenario of a row, from 1");
-  line.option("-o,--output", options->output, "write all tables as Markdown", "F.md");
+  line.option("-o,--output", options->output, "write all tables as Markdown or JSON",
+              "F.md|F.json");
   line.flag("--summary", options->summary, "only a line for each judgement");
   line.flag("--json", options->json, "print it as JSON");
   return [options] {

@@ -18,8 +18,13 @@ InputError in_table(const TableCase& of, const std::string& what) {
 }
 
 TableCase fitted_case(const TableCase& judged, const Judgement& judgement) {
-  return {judged.paper, fitted_table(judged.paper, judged.table, judgement), judged.catalogue,
-          judged.progress};
+  const PaperTable* table = fitted_table(judged.paper, judged.table, judgement);
+  if (table == nullptr) {
+    throw in_table(judged, fmt::format("there is no table \"{}\" to fit \"{}\" to; give its "
+                                       "constants with --constants",
+                                       judgement.fit->table, judgement.name));
+  }
+  return {judged.paper, *table, judged.catalogue, judged.progress};
 }
 
 /// The rows of a group to which constants are fitted, without `without`.
@@ -63,11 +68,13 @@ double misfit_of(const TableCase& of, const RowValues& values) {
 
 }  // namespace
 
-const PaperTable& fitted_table(const Paper& paper, const PaperTable& judged,
+const PaperTable* fitted_table(const Paper& paper, const PaperTable& judged,
                                const Judgement& judgement) {
-  if (!judgement.fit || judgement.fit->table.empty()) return judged;
-  return *std::find_if(paper.tables.begin(), paper.tables.end(),
-                       [&](const PaperTable& table) { return table.name == judgement.fit->table; });
+  if (!judgement.fit || judgement.fit->table.empty()) return &judged;
+  const auto found =
+      std::find_if(paper.tables.begin(), paper.tables.end(),
+                   [&](const PaperTable& table) { return table.name == judgement.fit->table; });
+  return found == paper.tables.end() ? nullptr : &*found;
 }
 
 std::vector<PaperRow> rows_to_fit(const TableCase& of, const Judgement& judgement,

@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-/// The table to whose rows the constants of a judgement are fitted.
-const PaperTable& fitted_table(const Paper& paper, const PaperTable& judged,
+/// The table to whose rows the constants of a judgement are fitted; null if the paper lacks it.
+const PaperTable* fitted_table(const Paper& paper, const PaperTable& judged,
                                const Judgement& judgement);
 
 /// The rows of one group to which the constants of a judgement are fitted, except `without`: rows
@@ -20,7 +20,7 @@ std::vector<PaperRow> rows_to_fit(const TableCase& of, const Judgement& judgemen
                                   const std::vector<PaperRow>& judged, const PaperRow* without);
 
 /// Fits the constants of a judgement to the rows of one group. Without a fit they keep their start
-/// values. Throws InputError if there is no such row.
+/// values. Throws InputError if there is no such row or table.
 FoundConstants fit_constants(const TableCase& of, const Judgement& judgement,
                              const std::vector<std::string>& group,
                              const std::vector<PaperRow>& judged, const PaperRow* without);

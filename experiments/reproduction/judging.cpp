@@ -35,24 +35,35 @@ void rank(const Judgement& judgement, const PaperTable& table, const std::vector
   judged.ranking = agreement / static_cast<double>(judged.ranked_pairs);
 }
 
+/// The errors of some rows; those that are not finite do not count.
+template <class Chosen>
+ErrorTotals totals_of(const std::vector<ReproducedRow>& rows, Chosen chosen) {
+  ErrorTotals totals;
+  for (const ReproducedRow& row : rows) {
+    if (!chosen(row) || !std::isfinite(row.error)) continue;
+    ++totals.rows;
+    totals.mean += std::abs(row.error);
+    totals.bias += row.error;
+    if (std::abs(row.error) > std::abs(totals.worst)) totals.worst = row.error;
+  }
+  const double count = std::max<double>(1, static_cast<double>(totals.rows));
+  totals.mean /= count;
+  totals.bias /= count;
+  return totals;
+}
+
 }  // namespace
 
 void sum_up(const Judgement& judgement, const PaperTable& table, const std::vector<PaperRow>& rows,
             JudgedTable& judged) {
-  for (const ReproducedRow& row : judged.rows) {
-    if (!row.judged) continue;
-    ++judged.judged;
-    judged.mean_error += std::abs(row.error);
-    judged.bias += row.error;
-    if (std::abs(row.error) > std::abs(judged.worst_error)) judged.worst_error = row.error;
-  }
-  const double count = std::max<double>(1, static_cast<double>(judged.judged));
-  judged.mean_error /= count;
-  judged.bias /= count;
+  judged.judged = totals_of(judged.rows, [](const ReproducedRow& row) { return row.judged; });
+  judged.unjudged = totals_of(judged.rows, [](const ReproducedRow& row) {
+    return !row.judged && !row.fitted && !row.anchor && !row.reference;
+  });
   const bool has_target = judgement.each || judgement.mean || judgement.ranking;
-  judged.met = !has_target || judged.judged > 0;
-  if (judgement.each) judged.met = judged.met && std::abs(judged.worst_error) <= *judgement.each;
-  if (judgement.mean) judged.met = judged.met && judged.mean_error <= *judgement.mean;
+  judged.met = !has_target || judged.judged.rows > 0;
+  if (judgement.each) judged.met = judged.met && std::abs(judged.judged.worst) <= *judgement.each;
+  if (judgement.mean) judged.met = judged.met && judged.judged.mean <= *judgement.mean;
   if (!judgement.ranking) return;
   rank(judgement, table, rows, judged);
   judged.met = judged.met && judged.ranking && *judged.ranking >= *judgement.ranking;

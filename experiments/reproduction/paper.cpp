@@ -172,7 +172,7 @@ void check_names(const Paper& paper) {
   }
 }
 
-/// Judgements may be fitted to later tables.
+/// Judgements may be fitted to later tables, or to tables of another file.
 void check_fitted_tables(const Paper& paper) {
   for (std::size_t t = 0; t < paper.tables.size(); ++t) {
     const auto& judgements = paper.tables[t].judgements;
@@ -182,9 +182,7 @@ void check_fitted_tables(const Paper& paper) {
       const std::string where = fmt::format("/tables/{}/judgements/{}/fit", t, j);
       const auto found = std::find_if(paper.tables.begin(), paper.tables.end(),
                                       [&](const PaperTable& table) { return table.name == name; });
-      if (found == paper.tables.end()) {
-        throw InputError(where + "/table", fmt::format("there is no table \"{}\"", name));
-      }
+      if (found == paper.tables.end()) continue;  // its constants may be given
       below(where + "/apart", [&] { check_columns(judgements[j].fit->apart, *found); });
     }
   }

@@ -53,6 +53,7 @@ struct Judgement {
   std::optional<double> mean;          // the mean absolute error
   std::optional<double> ranking;       // the least rank correlation (Kendall's tau)
   std::vector<std::string> ranked_by;  // columns: only rows that agree in these are ranked
+  std::optional<std::size_t> anchor;   // this row, from 0, is given; it scales all others
 };
 
 /// Both values of a row are relative to those of another row.

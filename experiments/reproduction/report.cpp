@@ -13,7 +13,7 @@ namespace {
 using Cells = std::vector<std::string>;
 
 std::string mark_of(const ReproducedRow& row) {
-  std::string mark = row.fitted ? "fitted" : row.judged ? "" : "not judged";
+  std::string mark = row.fitted ? "fitted" : row.anchor ? "anchor" : row.judged ? "" : "not judged";
   if (!row.finding.empty()) mark += (mark.empty() ? "" : "; ") + row.finding;
   return mark;
 }
@@ -42,11 +42,18 @@ std::string target_of(const Judgement& judgement) {
   return fmt::format("{}", fmt::join(targets, ", "));
 }
 
+std::string errors_text(const ErrorTotals& totals, const char* which) {
+  return fmt::format("{} rows {}: mean error {}, bias {}, worst {}", totals.rows, which,
+                     percent_text(totals.mean), signed_percent_text(totals.bias),
+                     signed_percent_text(totals.worst));
+}
+
 std::string verdict_of(const Judgement& judgement, const JudgedTable& judged) {
-  std::string text = fmt::format("{} rows judged: mean error {}, bias {}, worst {}", judged.judged,
-                                 percent_text(judged.mean_error), signed_percent_text(judged.bias),
-                                 signed_percent_text(judged.worst_error));
-  if (judged.judged == 0) text = "no row judged";
+  std::string text = errors_text(judged.judged, "judged");
+  if (judged.judged.rows == 0) text = "no row judged";
+  if (judged.tells_unjudged && judged.unjudged.rows > 0) {
+    text += "; " + errors_text(judged.unjudged, "not judged");
+  }
   if (judged.ranked_pairs > 0) {
     text += fmt::format(", ranks of {} agree by {:.2f}", counted(judged.ranked_pairs, "pair"),
                         *judged.ranking);
@@ -71,6 +78,9 @@ std::string constants_text(const Paper& paper, const Judgement& judgement,
   }
   const std::string group =
       found.apart.empty() ? "" : fmt::format("{}: ", fmt::join(found.apart, " "));
+  if (!found.source_file.empty()) {
+    return fmt::format("{}{} (from {})", group, fmt::join(parts, ", "), found.source_file);
+  }
   return fmt::format("{}{} (fitted to {} rows, {} off)", group, fmt::join(parts, ", "), found.rows,
                      percent_text(found.misfit));
 }
@@ -91,9 +101,12 @@ std::vector<const ReproducedRow*> shown_rows(const JudgedTable& judged) {
   std::vector<const ReproducedRow*> rows;
   for (const ReproducedRow& row : judged.rows) rows.push_back(&row);
   if (rows.size() <= most) return rows;
-  std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) {
-    return a->judged * std::abs(a->error) > b->judged * std::abs(b->error);
-  });
+  const auto size = [&](const ReproducedRow& row) {
+    const bool counts = row.judged || (judged.tells_unjudged && std::isfinite(row.error));
+    return counts ? std::abs(row.error) : 0;
+  };
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const auto* a, const auto* b) { return size(*a) > size(*b); });
   rows.resize(worst);
   return rows;
 }
@@ -189,9 +202,9 @@ std::vector<std::vector<std::string>> summary_rows(const std::string& name, cons
     for (std::size_t j = 0; j < judgements.size(); ++j) {
       const JudgedTable& judged = judgements[j];
       const std::string target = target_of(paper.tables[t].judgements[j]);
-      rows.push_back({name, paper.tables[t].name, judged.name, fmt::format("{}", judged.judged),
-                      percent_text(judged.mean_error), signed_percent_text(judged.worst_error),
-                      target.empty() ? "-" : target,
+      rows.push_back({name, paper.tables[t].name, judged.name,
+                      fmt::format("{}", judged.judged.rows), percent_text(judged.judged.mean),
+                      signed_percent_text(judged.judged.worst), target.empty() ? "-" : target,
                       target.empty() ? "-"
                       : judged.met   ? "yes"
                                      : "no"});

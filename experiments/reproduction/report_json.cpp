@@ -14,18 +14,30 @@ ordered_json json_of(const FoundConstants& found) {
       {"apart", found.apart}, {"values", values}, {"misfit", found.misfit}, {"rows", found.rows}};
 }
 
+ordered_json json_of(const ErrorTotals& totals) {
+  return {{"rows", totals.rows},
+          {"mean_error", totals.mean},
+          {"bias", totals.bias},
+          {"worst_error", totals.worst}};
+}
+
 ordered_json json_of(const ReproducedRow& row) {
   ordered_json document{{"row", row.label},           {"published", row.published},
                         {"simulated", row.simulated}, {"error", row.error},
                         {"judged", row.judged},       {"fitted", row.fitted}};
+  if (row.anchor) document["anchor"] = true;
   if (!row.finding.empty()) document["finding"] = row.finding;
   return document;
 }
 
 ordered_json json_of(const JudgedTable& judged) {
-  ordered_json document{{"name", judged.name},     {"met", judged.met},
-                        {"judged", judged.judged}, {"mean_error", judged.mean_error},
-                        {"bias", judged.bias},     {"worst_error", judged.worst_error}};
+  ordered_json document{{"name", judged.name},
+                        {"met", judged.met},
+                        {"judged", judged.judged.rows},
+                        {"mean_error", judged.judged.mean},
+                        {"bias", judged.judged.bias},
+                        {"worst_error", judged.judged.worst},
+                        {"unjudged", json_of(judged.unjudged)}};
   if (judged.ranking) document["ranking"] = *judged.ranking;
   document["constants"] = ordered_json::array();
   for (const FoundConstants& found : judged.constants)

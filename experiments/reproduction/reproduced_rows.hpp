@@ -14,10 +14,12 @@ struct ReproducedRow {
   std::vector<std::string> label;  // columns that identify the row
   double published = 0;
   double simulated = 0;
-  double error = 0;     // simulated over published, less one
-  bool ranked = false;  // part of the compared ranking
-  bool judged = false;  // its error counts; else only shown, such as a reference
-  bool fitted = false;  // constants were fitted to it
+  double error = 0;        // simulated over published, less one
+  bool ranked = false;     // part of the compared ranking
+  bool judged = false;     // its error counts; else only shown, such as a reference
+  bool fitted = false;     // constants were fitted to it
+  bool anchor = false;     // the other rows are scaled by it
+  bool reference = false;  // the others are relative to it
   std::string finding;
 };
 
@@ -25,8 +27,17 @@ struct ReproducedRow {
 struct FoundConstants {
   std::vector<std::string> apart;  // values of those columns
   Names values;
-  double misfit = 0;     // root of the mean square of log(simulated / published), where fitted
-  std::size_t rows = 0;  // number of rows in the fit
+  double misfit = 0;        // root of the mean square of log(simulated / published), where fitted
+  std::size_t rows = 0;     // number of rows in the fit
+  std::string source_file;  // of given constants; else they are fitted
+};
+
+/// The errors of some rows.
+struct ErrorTotals {
+  std::size_t rows = 0;
+  double mean = 0;   // of the absolute errors
+  double bias = 0;   // mean of the signed errors
+  double worst = 0;  // with its sign
 };
 
 /// The result of one judgement of a table.
@@ -34,10 +45,9 @@ struct JudgedTable {
   std::string name;
   std::vector<FoundConstants> constants;
   std::vector<ReproducedRow> rows;
-  std::size_t judged = 0;
-  double mean_error = 0;          // of the absolute errors
-  double bias = 0;                // mean of the signed errors
-  double worst_error = 0;         // with its sign
+  ErrorTotals judged;
+  ErrorTotals unjudged;           // neither judged nor fitted, reference or anchor
+  bool tells_unjudged = false;    // for other rows than the paper's, or other constants than fitted
   std::optional<double> ranking;  // if there are pairs to rank
   std::size_t ranked_pairs = 0;
   bool met = true;  // all targets are met

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "experiments/long_work/progress.hpp"
+#include "experiments/reproduction/given_constants.hpp"
 #include "experiments/reproduction/paper.hpp"
 #include "experiments/reproduction/reproduced_rows.hpp"
 
@@ -16,8 +17,13 @@ struct OtherRows {
   std::vector<PaperRow> rows;
 };
 
+struct ReproduceOptions {
+  std::optional<OtherRows> other = {};
+  std::optional<GivenConstants> constants = {};  // instead of fits
+  OnProgress on_progress = {};
+};
+
 /// Fits constants, simulates every row and judges it. Throws InputError.
-Reproduction reproduce(const Paper& paper, const std::optional<OtherRows>& other = std::nullopt,
-                       const OnProgress& on_progress = {});
+Reproduction reproduce(const Paper& paper, const ReproduceOptions& options = {});
 
 }  // namespace penstock

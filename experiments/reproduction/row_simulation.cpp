@@ -36,12 +36,22 @@ auto about(const RowCase& row, Step step) {
   }
 }
 
-Names names_of(const RowCase& row) {
-  Names names = row.constants;
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+void add_columns(const RowCase& row, Names& names) {
   for (std::size_t i = 0; i < row.row.size(); ++i) {
     if (row.row[i].number) names[row.table.columns[i]] = *row.row[i].number;
   }
-  for (const auto& [name, formula] : row.table.names) names[name] = value_of(formula, names);
+}
+
+void add_formulas(const Pairs& formulas, Names& names) {
+  for (const auto& [name, formula] : formulas) names[name] = value_of(formula, names);
+}
+
+Names names_of(const RowCase& row) {
+  Names names = row.constants;
+  add_columns(row, names);
+  add_formulas(row.table.names, names);
   return names;
 }
 
@@ -96,16 +106,55 @@ void work_out(json& value, const Names& names) {
   }
 }
 
-json scenario_with(const RowCase& row, const Names& names) {
+json patched_scenario(const RowCase& row) {
   json scenario = json::parse(row.table.scenario);
   scenario["penstock"] = 1;
   apply_patches(row, scenario);
-  work_out(scenario, names);
-  for (const auto& [pointer, value] : row.table.set) {
-    put(scenario, pointer, value_for(value, row, names));
-  }
   return scenario;
 }
+
+void put_all(const RowCase& row, const Pairs& values, const Names& names, json& scenario) {
+  for (const auto& [pointer, value] : values) put(scenario, pointer, value_for(value, row, names));
+}
+
+/// Formulas that depend on the constants of a paper.
+class Dependence {
+ public:
+  explicit Dependence(const RowCase& row) : row_(row) {
+    for (const auto& constant : row.constants) names_.push_back(constant.first);
+    for (const auto& [name, formula] : row.table.names) {
+      if (of(formula)) names_.push_back(name);
+    }
+  }
+
+  /// Whether any of these names occurs in a formula. A part of another name counts too.
+  bool of(const std::string& formula) const {
+    return std::any_of(names_.begin(), names_.end(), [&](const std::string& name) {
+      return formula.find(name) != std::string::npos;
+    });
+  }
+  /// Whether a text anywhere in a document begins with "=" and is such a formula.
+  bool in(const json& value) const {
+    if (value.is_structured()) {
+      return std::any_of(value.begin(), value.end(), [&](const json& part) { return in(part); });
+    }
+    return value.is_string() && value.get_ref<const std::string&>().starts_with('=') &&
+           of(value.get_ref<const std::string&>());
+  }
+  /// Whether any of the values under "set" is within another.
+  bool nested() const {
+    for (const auto& [pointer, value] : row_.table.set) {
+      for (const auto& other : row_.table.set) {
+        if (other.first.starts_with(pointer + "/")) return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  const RowCase& row_;
+  std::vector<std::string> names_;
+};
 
 double number_at(const nlohmann::ordered_json& document, const std::string& name,
                  const std::string& pointer) {
@@ -141,12 +190,10 @@ std::set<std::string> keys_of(const PaperTable& table) {
   return keys;
 }
 
-/// Runs the scenario of a row and adds its results to the names.
-std::string take_results(const RowCase& row, Names& names) {
-  if (row.table.results.empty()) return "";
+/// Runs a scenario and adds its results to the names.
+std::string take_results(const RowCase& row, const json& scenario, Names& names) {
   const RunResult result =
-      run(settle(scenario_from(scenario_with(row, names), row.paper.source_file),
-                 {.catalogue = row.catalogue}));
+      run(settle(scenario_from(scenario, row.paper.source_file), {.catalogue = row.catalogue}));
   if (!result.report) {
     throw InputError("", fmt::format("its run does not finish: {}", result.findings.front().text));
   }
@@ -168,21 +215,77 @@ bool holds(const std::string& formula, const RowCase& row) {
 }
 
 std::string scenario_of(const RowCase& row) {
-  return about(row, [&] { return scenario_with(row, names_of(row)).dump(2); });
-}
-
-SimulatedRow simulate_row(const RowCase& row) {
   return about(row, [&] {
-    SimulatedRow simulated;
-    Names names = names_of(row);
-    simulated.finding = take_results(row, names);
-    simulated.value = value_of(row.table.simulated, names);
-    return simulated;
+    const Names names = names_of(row);
+    json scenario = patched_scenario(row);
+    work_out(scenario, names);
+    put_all(row, row.table.set, names, scenario);
+    return scenario.dump(2);
   });
 }
 
-double published_by(const RowCase& row) {
-  return about(row, [&] { return value_of(row.table.published, names_of(row)); });
+struct PreparedRow::Parts {
+  RowCase row;             // with constants where their search starts
+  json scenario;           // as far as it is the same for all constants
+  Names names;             // of formulas that are the same for all constants
+  Pairs formulas, set;     // those left
+  bool has_texts = false;  // formulas among the texts of the scenario are left
+};
+
+PreparedRow::PreparedRow(const Paper& paper, const PaperTable& table, const PaperRow& row,
+                         const Catalogue* catalogue) {
+  Names constants;
+  for (const PaperConstant& constant : paper.constants) {
+    constants[constant.name] = constant.range.start;
+  }
+  Parts parts{{paper, table, row, std::move(constants), catalogue}, {}, {}, {}, {}};
+  about(parts.row, [&] {
+    const Dependence depends(parts.row);
+    Names names = parts.row.constants;
+    add_columns(parts.row, names);
+    for (const auto& named : table.names) {
+      if (depends.of(named.second)) {
+        parts.formulas.push_back(named);
+      } else {
+        add_formulas({named}, names);
+        parts.names[named.first] = names[named.first];
+      }
+    }
+    if (table.results.empty()) return;
+    parts.scenario = patched_scenario(parts.row);
+    parts.has_texts = depends.in(parts.scenario);
+    const bool all_left = parts.has_texts || depends.nested();
+    if (!parts.has_texts) work_out(parts.scenario, names);
+    for (const auto& entry : table.set) {
+      if (all_left || depends.of(entry.second)) {
+        parts.set.push_back(entry);
+      } else {
+        put_all(parts.row, {entry}, names, parts.scenario);
+      }
+    }
+  });
+  parts_ = std::make_shared<const Parts>(std::move(parts));
+}
+
+SimulatedRow PreparedRow::simulate(const Names& constants) const {
+  const RowCase& row = parts_->row;
+  return about(row, [&] {
+    SimulatedRow simulated;
+    Names names = row.constants;
+    for (const auto& [name, value] : constants) names[name] = value;
+    add_columns(row, names);
+    for (const auto& [name, value] : parts_->names) names[name] = value;
+    add_formulas(parts_->formulas, names);
+    simulated.published = value_of(row.table.published, names);
+    if (!row.table.results.empty()) {
+      json scenario = parts_->scenario;
+      if (parts_->has_texts) work_out(scenario, names);
+      put_all(row, parts_->set, names, scenario);
+      simulated.finding = take_results(row, scenario, names);
+    }
+    simulated.value = value_of(row.table.simulated, names);
+    return simulated;
+  });
 }
 
 }  // namespace penstock

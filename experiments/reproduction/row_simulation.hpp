@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "experiments/catalogue/catalogue.hpp"
@@ -17,8 +18,9 @@ struct RowCase {
   const Catalogue* catalogue = nullptr;  // read again if missing
 };
 
-/// The result of simulating a row.
+/// The values of a row.
 struct SimulatedRow {
+  double published = 0;
   double value = 0;
   std::string finding;  // a finding of its run, such as out of memory
 };
@@ -29,9 +31,19 @@ bool holds(const std::string& formula, const RowCase& row);
 /// The scenario of a row, as JSON text.
 std::string scenario_of(const RowCase& row);
 
-/// Simulates a row; reads its published value. Both throw InputError with the paper's file, table
-/// and row, also for a run that does not finish.
-SimulatedRow simulate_row(const RowCase& row);
-double published_by(const RowCase& row);
+/// A row ready to be simulated with many choices of constants: what does not depend on them is
+/// worked out once. Throws InputError with the paper's file, table and row.
+class PreparedRow {
+ public:
+  PreparedRow(const Paper& paper, const PaperTable& table, const PaperRow& row,
+              const Catalogue* catalogue);
+
+  /// Throws InputError as the constructor does, also for a run that does not finish.
+  SimulatedRow simulate(const Names& constants) const;
+
+ private:
+  struct Parts;
+  std::shared_ptr<const Parts> parts_;
+};
 
 }  // namespace penstock

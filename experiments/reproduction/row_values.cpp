@@ -93,12 +93,14 @@ std::vector<std::vector<RowValues>> row_values(const TableCase& table, const Row
   const NeededRows needed = needed_rows(table, rows, others);
   const std::size_t count = needed.rows.size();
   std::vector<std::vector<RowValues>> all(choices.size(), std::vector<RowValues>(count));
+  std::vector<PreparedRow> prepared;
+  for (const PaperRow& row : needed.rows) {
+    prepared.emplace_back(table.paper, table.table, row, &table.catalogue);
+  }
   const auto simulate = [&](std::size_t number) {
     const std::size_t choice = number / count, row = number % count;
-    const RowCase one{table.paper, table.table, needed.rows[row], choices[choice],
-                      &table.catalogue};
-    const SimulatedRow simulated = simulate_row(one);
-    all[choice][row] = {published_by(one), simulated.value, simulated.finding};
+    const SimulatedRow simulated = prepared[row].simulate(choices[choice]);
+    all[choice][row] = {simulated.published, simulated.value, simulated.finding};
   };
   if (table.progress == nullptr) {
     in_parallel(choices.size() * count, simulate);

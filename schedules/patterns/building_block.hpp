@@ -4,23 +4,18 @@
 #include <cstdint>
 
 #include "schedules/patterns/options.hpp"
-#include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
 
 namespace penstock {
 
 /// The slots in which a rank of a V starts the passes of one microbatch: F of its first stage, F of
-/// its second, I of the second, I of the first.
+/// its second, I of the second, I of the first. Each takes one slot.
 using BlockOffsets = std::array<std::uint32_t, 4>;
+using OffsetsOfRank = BlockOffsets (*)(std::uint32_t ranks, std::uint32_t rank);
 
-/// A V order built from a block that repeats every six slots. Each rank sorts its F and I by the
-/// slots of the block. In each slot it runs the first ready one of the next `look_ahead`, and F
-/// only while it holds fewer than `cap` activations; otherwise the oldest pending W.
-struct BuildingBlock {
-  BlockOffsets (*offsets)(std::uint32_t ranks, std::uint32_t rank);
-  std::uint32_t look_ahead;
-  std::uint32_t cap;
-};
-Schedule grow(const BuildingBlock& block, std::uint32_t ranks, const ScheduleOptions& options);
+/// A V order that repeats a block every six slots, built as in "Pipeline Parallelism with
+/// Controllable Memory" (2024): W fills free slots, the second stage first, so that in the steady
+/// phase it is next to an I; warm-up and drain are tightened within the memory of the steady phase.
+Schedule grow(OffsetsOfRank offsets, std::uint32_t ranks, const ScheduleOptions& options);
 
 }  // namespace penstock

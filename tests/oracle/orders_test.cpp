@@ -137,6 +137,8 @@ std::optional<Named> rule_of(const json& entry) {
   }
   if (family == "pytorch_loopedbfs") return Named{"looped-bfs"};
   if (family == "pytorch_zbv") return Named{"zb-v"};
+  if (family == "sail_vhalf") return Named{"v-half"};
+  if (family == "sail_vmin") return Named{"v-min"};
   if (family == "pytorch_dualpipev" || family == "deepseek_dualpipev") return Named{"dualpipev"};
   if (family == "deepseek_dualpipe") return Named{"dualpipe"};
   if (family == "chimera" && variant == "pipes2" && entry["v"] == 2) return Named{"chimera"};

@@ -239,6 +239,39 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("v-half has no bubble in its steady phase with uneven F, I and W, and with transfers") {
+  // A rank works 10.41 + 10.2 + 7.7 us for a microbatch on each of its two stages.
+  const Layer stage = stage_of(10.41, 10.2, 7.7);
+  for (const std::uint32_t p : {8U, 9U, 12U, 16U, 31U, 32U}) {
+    for (const double transfer_us : {0.0, 0.41}) {
+      CAPTURE(p);
+      CAPTURE(transfer_us);
+      const auto makespan_us = [&](std::uint32_t m) {
+        System system = system_of("v-half", {p, 2, m}, stage);
+        system.hardware = delay(transfer_us);
+        return to_us(simulated(system).report.makespan);
+      };
+      CHECK(makespan_us(8 * p) - makespan_us(4 * p) == doctest::Approx(4 * p * 2 * 28.31));
+    }
+  }
+}
+
+TEST_CASE("v-min with uneven F, I and W is no slower than with W as late as its slots allow") {
+  // The makespan if every free slot takes the oldest pending W of the rank.
+  struct Slow {
+    std::uint32_t ranks;
+    double makespan_us;
+  };
+  for (const Slow& slow : {Slow{8, 4272.44}, Slow{9, 4790.84}, Slow{12, 6413.54}, Slow{16, 8599.64},
+                           Slow{31, 16713.14}, Slow{32, 17254.04}}) {
+    CAPTURE(slow.ranks);
+    const Outcome outcome =
+        ran("v-min", {slow.ranks, 2, 8 * slow.ranks}, stage_of(10.41, 10.2, 7.7));
+    CHECK(to_us(outcome.report.makespan) < slow.makespan_us);
+    CHECK(peak(outcome) <= 2 * ((slow.ranks + 4) / 3));
+  }
+}
+
 TEST_CASE("zb-v leaves no gap in any rank at f = i = w from 2p-1 microbatches on") {
   for (const std::uint32_t p : {1U, 2U, 4U, 8U}) {
     const Outcome outcome = ran("zb-v", {p, 2, 2 * p - 1}, stage_of(1, 1, 1));
