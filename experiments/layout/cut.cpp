@@ -70,6 +70,9 @@ Partition cut_by_name(const PartitionSection& section, const Layout& layout, std
   ModelToCut model = model_to_cut(layout.model, times);
   add_layout(layout, stages, model.problem);
   model.problem.settings = section.settings;
+  // The placement of the order decides which rank runs a stage.
+  model.problem.settings.keep_order = true;
+  model.problem.settings.contiguous = true;
   if (hardware) add_link(*hardware, model.problem);
   model.problem.transfers = transfers_of(model.problem);
   const Cut cut = entry->cut(model.problem);

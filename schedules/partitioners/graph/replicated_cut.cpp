@@ -74,6 +74,7 @@ class DeviceTable {
     if (after >= devices_) return;
     const std::uint32_t left = devices_ - after;
     const std::uint32_t output = last ? 1 : replicas_for_boundary(upto);
+    if (output >= devices_ && !last) return;  // no stage could take it in
     for (const Alive& begin : alive_) {
       if (begin.least_devices >= left) continue;
       const std::uint32_t most = std::min(left - begin.least_devices, most_replicas_);
