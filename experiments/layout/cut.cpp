@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <memory>
+
+#include "experiments/layout/cut_problem.hpp"
 #include "experiments/layout/pipeline_ranks.hpp"
+#include "hardware_models/registry.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -21,27 +26,85 @@ void check_stages(const Scenario& scenario, const Placement& placement, std::siz
   }
 }
 
-Partition cut_into(const Scenario& scenario, const ModelGraph& model, std::uint32_t stages) {
+/// The link between the first two ranks, as one bandwidth and latency. Between others it may
+/// differ; the simulation of the result has them all.
+void add_link(const HardwareModel& hardware, CutProblem& problem) {
+  constexpr double bytes = 64 * 1024 * 1024;
+  if (problem.ranks < 2) return;
+  const TransferTime time = hardware.transfer(bytes, Rank{0}, Rank{1});
+  problem.latency_s = time.latency_us / 1e6;
+  if (time.occupies_us > 0) problem.bandwidth_bytes_per_s = bytes / time.occupies_us * 1e6;
+}
+
+CutTransfers transfers_of(const CutProblem& problem) {
+  const bool known = problem.bandwidth_bytes_per_s.has_value();
+  return problem.settings.transfers.value_or(known ? CutTransfers::overlap : CutTransfers::none);
+}
+
+/// Adds what the layout knows beside the layers.
+void add_layout(const Layout& layout, std::uint32_t stages, CutProblem& problem) {
+  problem.stages = stages;
+  problem.ranks = layout.placement.ranks();
+  problem.chunks = std::max(1U, stages / problem.ranks);
+  problem.microbatches = layout.microbatches * layout.slices;
+  const BytesPerParameter& kept = layout.memory.kept;
+  if (kept.parameter > 0) {
+    problem.state_factor = 1 + kept.gradient / kept.parameter + kept.optimizer_factor();
+  }
+  if (layout.memory.capacity_bytes) {
+    problem.memory_bytes = double(*layout.memory.capacity_bytes) / problem.chunks;
+  }
+  problem.schedule = &layout.schedule;
+  problem.placement = &layout.placement;
+}
+
+Partition cut_by_name(const PartitionSection& section, const Layout& layout, std::uint32_t stages) {
+  const PartitionerEntry* entry = find_named(partitioner_entries(), section.name);
+  const HardwareSpec& spec = layout.hardware.spec;
+  std::unique_ptr<HardwareModel> hardware;
+  LayerTimes times;
+  if (entry->needs_costs) {
+    hardware = find_named(cost_model_entries(), layout.hardware.cost_model)->make(spec);
+    times = [&](const Layer& layer, Pass pass) { return hardware->compute_us(layer, pass); };
+  }
+  ModelToCut model = model_to_cut(layout.model, times);
+  add_layout(layout, stages, model.problem);
+  model.problem.settings = section.settings;
+  // The placement of the order decides which rank runs a stage.
+  model.problem.settings.keep_order = true;
+  model.problem.settings.contiguous = true;
+  if (hardware) add_link(*hardware, model.problem);
+  model.problem.transfers = transfers_of(model.problem);
+  const Cut cut = entry->cut(model.problem);
+  if (cut.stages.size() == stages) return partition_of(cut, model);
+  throw InputError("/partition/name",
+                   !cut.finding.empty()
+                       ? cut.finding
+                       : fmt::format("{} makes {} stages here, but the schedule has {}", entry->name,
+                                     cut.stages.size(), stages));
+}
+
+Partition cut_into(const Scenario& scenario, const Layout& layout, std::uint32_t stages) {
   Partition partition;
   if (!scenario.partition.stages.empty()) {
     partition.stages = scenario.partition.stages;
-    check_partition(model, partition);
+    check_partition(layout.model, partition);
     return partition;
   }
   if (scenario.model.stages_given) {
     for (LayerIndex layer : Numbers<LayerIndex>(stages)) partition.stages.push_back({layer});
     return partition;
   }
-  const PartitionerEntry* entry = find_named(partitioner_entries(), scenario.partition.name);
-  return entry->cut(model, stages);
+  return cut_by_name(scenario.partition, layout, stages);
 }
 
 }  // namespace
 
-Partition cut_model(const Scenario& scenario, const ModelGraph& model, const Placement& placement) {
+Partition cut_model(const Scenario& scenario, const Layout& layout) {
+  const Placement& placement = layout.placement;
   const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
   check_stages(scenario, placement, stages);
-  Partition partition = cut_into(scenario, model, stages);
+  Partition partition = cut_into(scenario, layout, stages);
   partition.ranks = scenario.partition.ranks;
   return partition;
 }

@@ -165,7 +165,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     layout.shape = shape_of(scenario.model, layout);
     layout.spec = scenario.model.spec;
     layout.model = model_of(scenario, layout.batch, layout.shape);
-    layout.partition = cut_model(scenario, layout.model, layout.placement);
+    layout.partition = cut_model(scenario, layout);
     layout.tied_embedding_bytes = scenario.model.tied_embedding_bytes;
     fit_model(layout);
     expect_slow_machines(scenario, layout);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "experiments/model_files/model_file.hpp"
+#include "schedules/partitioners/problem/cut_settings.hpp"
 #include "sim/base/numbers.hpp"
 
 namespace penstock {
@@ -14,6 +15,7 @@ namespace penstock {
 struct PartitionSection {
   bool stated = false;  // stated by the scenario, which overrides the model's file
   std::string name = "even";
+  CutSettings settings;                         // of the partitioner
   std::vector<std::vector<LayerIndex>> stages;  // layers of each stage, if given
   std::vector<std::vector<Rank>> ranks;         // by stage, if given
 };

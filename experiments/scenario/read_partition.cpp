@@ -7,6 +7,7 @@
 #include "experiments/scenario/number_lists.hpp"
 #include "experiments/scenario/one_of.hpp"
 #include "experiments/scenario/partition_section.hpp"
+#include "experiments/scenario/read_cut_settings.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -43,6 +44,7 @@ PartitionSection read_partition(const json& section, const ModelFile& model,
                                 const std::optional<ModelFile>& cut) {
   PartitionSection partition;
   take(section, "name", partition.name);
+  partition.settings = read_cut_settings(section);
   const auto has = [&](const char* key) { return section.contains(key); };
   check_one_of(section, "/partition", {"name", "stages", "file"}, true);
   partition.stated = has("name") || has("stages") || has("file");

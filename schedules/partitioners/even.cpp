@@ -9,42 +9,46 @@ namespace penstock {
 namespace {
 
 /// The layers that count; all of them when too few do.
-std::vector<bool> counted(const ModelGraph& model, std::uint32_t stages) {
+std::vector<bool> counted(const CutProblem& problem) {
   std::vector<bool> counts;
-  for (const Layer& layer : model.layers) counts.push_back(layer.cut_evenly);
+  for (const CutLayer& layer : problem.layers) counts.push_back(layer.counted);
   const auto many = std::count(counts.begin(), counts.end(), true);
-  if (static_cast<std::uint32_t>(many) < stages) counts.assign(counts.size(), true);
+  if (static_cast<std::uint32_t>(many) < problem.stages) counts.assign(counts.size(), true);
   return counts;
 }
 
-/// Gives each stage the same number of counted layers, in topological order; the first stages take
-/// the remainder. Other layers join the counted one before them, leading ones the first counted
-/// one.
-Partition cut(const ModelGraph& model, std::uint32_t stages) {
-  const std::vector<bool> counts = counted(model, stages);
+double longest(const std::vector<CutStage>& stages) {
+  double most = 0;
+  for (const CutStage& stage : stages) most = std::max(most, stage.compute_s);
+  return most;
+}
+
+/// Gives each stage the same number of counted layers; the first stages take the remainder. Other
+/// layers join the counted one before them, leading ones the first counted one.
+Cut cut(const CutProblem& problem) {
+  const std::uint32_t stages = stages_to_fill(problem);
+  const std::vector<bool> counts = counted(problem);
   const auto layers = static_cast<std::uint32_t>(std::count(counts.begin(), counts.end(), true));
-  if (layers < stages) {
-    throw InputError("/model", fmt::format("{} layers cannot fill {} stages: each stage needs at "
-                                           "least one layer",
-                                           layers, stages));
-  }
-  Partition partition{.stages = {{}}, .ranks = {}};
+  std::vector<std::uint32_t> cuts{0};
   std::uint32_t in_stage = 0;
-  for (const LayerIndex layer : topological_order(model)) {
-    const auto stage = static_cast<std::uint32_t>(partition.stages.size() - 1);
+  for (std::uint32_t layer = 0; layer < problem.size(); ++layer) {
+    const auto stage = static_cast<std::uint32_t>(cuts.size() - 1);
     const std::uint32_t full = layers / stages + (stage < layers % stages ? 1 : 0);
-    if (counts[index(layer)] && in_stage++ == full) {
-      partition.stages.emplace_back();
+    if (counts[layer] && in_stage++ == full) {
+      cuts.push_back(layer);
       in_stage = 1;
     }
-    partition.stages.back().push_back(layer);
   }
-  return partition;
+  cuts.push_back(problem.size());
+  Cut result = cut_at(problem, chain_of(problem), std::move(cuts), 0);
+  result.value = longest(result.stages);
+  return result;
 }
 
 }  // namespace
 
 constinit extern const PartitionerEntry even_entry{
-    "even", "equally many layers per stage; the first stages take the remainder", cut};
+    "even", "equally many layers per stage; the first stages take the remainder", cut,
+    /*needs_costs=*/false};
 
 }  // namespace penstock

@@ -1,11 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string_view>
 
-#include "sim/model/model_graph.hpp"
-#include "sim/model/partition.hpp"
+#include "schedules/partitioners/problem/cut_problem.hpp"
 
 namespace penstock {
 
@@ -13,8 +11,10 @@ namespace penstock {
 struct PartitionerEntry {
   std::string_view name;
   std::string_view summary;
-  /// Cuts into exactly `stages` stages. Throws InputError when there are fewer layers.
-  Partition (*cut)(const ModelGraph& model, std::uint32_t stages);
+  /// Cuts into `stages` stages, exactly or at most. Throws InputError when there are too few layers
+  /// or no cut meets the limits.
+  Cut (*cut)(const CutProblem& problem);
+  bool needs_costs = true;  // layers need their times
 };
 
 /// All partitioners, by name.

@@ -26,7 +26,6 @@ std::vector<std::string> names_of(std::span<const Entry* const> entries) {
 }
 
 std::vector<std::string> policies(std::string_view) { return names_of(policy_entries()); }
-std::vector<std::string> partitioners(std::string_view) { return names_of(partitioner_entries()); }
 std::vector<std::string> codecs(std::string_view) {
   std::vector<std::string> names = names_of(codec_entries());
   names.insert(names.end(), {"none", "auto"});
@@ -41,7 +40,7 @@ const std::map<std::string, Suggested, std::less<>>& values_by_pointer() {
       {"/schedule/name", suggested_schedules},
       {"/schedule/policy", policies},
       {"/hardware/name", suggested_hardware},
-      {"/partition/name", partitioners},
+      {"/partition/name", suggested_partitioners},
       {"/codec/stash", codecs},
       {"/codec/link", codecs},
       {"/model/arch", suggested_architectures}};
@@ -148,6 +147,10 @@ std::vector<std::string> suggested_settings(std::string_view typed) {
     }
   }
   return settings;
+}
+
+std::vector<std::string> suggested_partitioners(std::string_view) {
+  return names_of(partitioner_entries());
 }
 
 }  // namespace penstock

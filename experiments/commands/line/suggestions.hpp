@@ -15,6 +15,7 @@ std::vector<std::string> suggested_schedule_lists(std::string_view typed);
 std::vector<std::string> suggested_hardware(std::string_view typed);
 /// Machines of the catalogue.
 std::vector<std::string> suggested_machines(std::string_view typed);
+std::vector<std::string> suggested_partitioners(std::string_view typed);
 /// Formats of model files.
 std::vector<std::string> suggested_model_formats(std::string_view typed);
 std::vector<std::string> suggested_architectures(std::string_view typed);

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -7,34 +9,30 @@
 namespace penstock {
 namespace {
 
-using Stages = std::vector<std::vector<std::uint32_t>>;
-
-ModelGraph model_of(std::uint32_t layers,
-                    const std::vector<std::pair<std::uint32_t, std::uint32_t>>& edges) {
-  ModelGraph model;
-  model.layers.resize(layers);
-  for (const auto& [from, to] : edges) model.edges.emplace_back(LayerIndex{from}, LayerIndex{to});
-  return model;
-}
+using Cuts = std::vector<std::uint32_t>;
 
 /// A chain of layers that cost the same.
-ModelGraph chain_of(std::uint32_t layers) {
-  ModelGraph model = model_of(layers, {});
-  model.connect_as_chain();
-  for (Layer& layer : model.layers) {
-    layer.forward_us = 1;
-    layer.backward_us = 2;
-  }
-  return model;
+CutProblem equal_layers(std::uint32_t layers, std::uint32_t stages) {
+  CutProblem problem;
+  problem.layers.assign(layers, {.forward_s = 1e-3, .backward_s = 2e-3, .output_bytes = 8});
+  for (std::uint32_t i = 1; i < layers; ++i) problem.edges.emplace_back(i - 1, i);
+  problem.stages = problem.ranks = stages;
+  problem.microbatches = 4;
+  return problem;
 }
 
-Stages numbers(const Partition& partition) {
-  Stages stages;
-  for (const auto& stage : partition.stages) {
-    stages.emplace_back();
-    for (LayerIndex layer : stage) stages.back().push_back(index(layer));
+/// Stages hold every layer once, with all that a layer reads in its own or an earlier stage.
+void check_stages(const CutProblem& problem, const Cut& cut) {
+  std::vector<std::uint32_t> stage_of(problem.size(), UINT32_MAX);
+  for (std::uint32_t s = 0; s < cut.stages.size(); ++s) {
+    CHECK(!cut.stages[s].layers.empty());
+    for (const std::uint32_t layer : cut.stages[s].layers) {
+      CHECK(stage_of[layer] == UINT32_MAX);
+      stage_of[layer] = s;
+    }
   }
-  return stages;
+  CHECK(std::count(stage_of.begin(), stage_of.end(), UINT32_MAX) == 0);
+  for (const auto& [from, to] : problem.edges) CHECK(stage_of[from] <= stage_of[to]);
 }
 
 }  // namespace
@@ -42,30 +40,96 @@ Stages numbers(const Partition& partition) {
 TEST_CASE("even cuts into as many layers each, the first stages taking what is left over") {
   const PartitionerEntry& even = *find_named(partitioner_entries(), "even");
   const auto cut = [&](std::uint32_t layers, std::uint32_t stages) {
-    return numbers(even.cut(chain_of(layers), stages));
+    return even.cut(equal_layers(layers, stages)).cuts;
   };
-  CHECK(cut(4, 2) == Stages{{0, 1}, {2, 3}});
-  CHECK(cut(7, 3) == Stages{{0, 1, 2}, {3, 4}, {5, 6}});
-  CHECK(cut(3, 3) == Stages{{0}, {1}, {2}});
+  CHECK(cut(4, 2) == Cuts{0, 2, 4});
+  CHECK(cut(7, 3) == Cuts{0, 3, 5, 7});
+  CHECK(cut(3, 3) == Cuts{0, 1, 2, 3});
   CHECK_THROWS_WITH_AS(
       cut(2, 3), "2 layers cannot fill 3 stages: each stage needs at least one layer", InputError);
-  // In the order of the edges, not of the numbers.
-  CHECK(numbers(even.cut(model_of(4, {{3, 0}, {2, 1}}), 2)) == Stages{{2, 1}, {3, 0}});
 }
 
 TEST_CASE("every partitioner cuts into as many stages as asked, with each layer in one") {
   for (const PartitionerEntry* entry : partitioner_entries()) {
     CAPTURE(entry->name);
     for (const std::uint32_t layers : {1U, 2U, 5U, 12U}) {
-      const ModelGraph model = chain_of(layers);
       for (std::uint32_t stages = 1; stages <= layers; ++stages) {
-        const Partition partition = entry->cut(model, stages);
-        CHECK(partition.stages.size() == stages);
-        CHECK_NOTHROW(check_partition(model, partition));
-        CHECK_NOTHROW(stage_sizes(model, partition));
+        const CutProblem problem = equal_layers(layers, stages);
+        const Cut cut = entry->cut(problem);
+        CHECK(cut.stages.size() == stages);
+        CHECK(cut.cuts.size() == stages + 1);
+        check_stages(problem, cut);
       }
+      CHECK_THROWS_AS(entry->cut(equal_layers(layers, layers + 1)), InputError);
     }
   }
+}
+
+TEST_CASE("every partitioner gives the same cut each time, with transfers and a capacity too") {
+  for (const PartitionerEntry* entry : partitioner_entries()) {
+    CAPTURE(entry->name);
+    for (const CutTransfers transfers : {CutTransfers::overlap, CutTransfers::serial}) {
+      CutProblem problem = equal_layers(11, 4);
+      problem.transfers = transfers;
+      problem.bandwidth_bytes_per_s = 1e4;
+      problem.memory_bytes = 1e9;
+      const Cut first = entry->cut(problem);
+      check_stages(problem, first);
+      CHECK(first.stages.size() == 4);
+      CHECK(entry->cut(problem).cuts == first.cuts);
+    }
+  }
+}
+
+TEST_CASE("a capacity that no cut keeps is a finding that says what is needed") {
+  // 3 layers of 10 bytes of weights, 4 bytes of state each: 40 bytes a stage at least.
+  CutProblem problem = equal_layers(3, 3);
+  for (CutLayer& layer : problem.layers) layer.parameter_bytes = 10;
+  problem.memory_bytes = 39;
+  const PartitionerEntry& memory = *find_named(partitioner_entries(), "memory");
+  const Cut cut = memory.cut(problem);
+  CHECK(cut.stages.empty());
+  CHECK(cut.finding ==
+        "out of memory: no cut keeps every stage within 39 bytes; the best one needs 40 bytes on its "
+        "fullest stage");
+  problem.memory_bytes = 40;
+  CHECK(memory.cut(problem).stages.size() == 3);
+}
+
+TEST_CASE("devices: the slow device takes less, and the best order puts it where that costs least") {
+  // Layers of 6, 6, 6 and 3 ms on devices of speed 1, 1 and 1/2.
+  CutProblem problem = equal_layers(4, 3);
+  problem.layers.assign(4, {.forward_s = 2e-3, .backward_s = 4e-3});
+  problem.layers[3] = {.forward_s = 1e-3, .backward_s = 2e-3};
+  problem.settings.speeds = {0.5, 1, 1};
+  const PartitionerEntry& devices = *find_named(partitioner_entries(), "devices");
+  // The slow one first takes a layer of 6 ms in 12 ms.
+  CHECK(devices.cut(problem).value == doctest::Approx(12e-3));
+  problem.settings.keep_order = false;
+  // Last it takes the short layer in 6 ms, beside 12 and 6 ms; in the middle no better than 12.
+  const Cut best = devices.cut(problem);
+  CHECK(best.value == doctest::Approx(12e-3));
+  problem.settings.speeds = {0.25, 1, 1};
+  CHECK(devices.cut(problem).value == doctest::Approx(12e-3));
+  problem.settings.keep_order = true;
+  CHECK(devices.cut(problem).value == doctest::Approx(24e-3));
+}
+
+TEST_CASE("interleaved: uneven chunks make even ranks") {
+  // Layers of 4, 1, 1, 4 ms in four chunks on two ranks: in turn 5 and 5 ms; never better.
+  CutProblem problem = equal_layers(4, 4);
+  for (std::size_t i = 0; i < 4; ++i) {
+    problem.layers[i] = {.forward_s = i % 3 == 0 ? 4e-3 : 1e-3};
+  }
+  problem.ranks = problem.chunks = 2;
+  const PartitionerEntry& interleaved = *find_named(partitioner_entries(), "interleaved");
+  CHECK(interleaved.cut(problem).value == doctest::Approx(5e-3));
+  // 4, 1, 4, 1: in turn 8 and 2 ms, with chunks on other ranks 5 and 5 ms.
+  std::swap(problem.layers[2], problem.layers[3]);
+  const Cut cut = interleaved.cut(problem);
+  CHECK(cut.value == doctest::Approx(5e-3));
+  problem.settings.contiguous = true;
+  CHECK(interleaved.cut(problem).value == doctest::Approx(8e-3));
 }
 
 }  // namespace penstock

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "schedules/partitioners/problem/cut_problem.hpp"
+#include "sim/model/model_graph.hpp"
+#include "sim/model/partition.hpp"
+#include "sim/order/schedule.hpp"
+
+namespace penstock {
+
+/// A model as partitioners take it, and the layers behind each position of their chain.
+struct ModelToCut {
+  CutProblem problem;
+  std::vector<std::vector<LayerIndex>> layers;  // by position
+};
+
+/// The time of a pass over a layer; nothing when unknown.
+using LayerTimes = std::function<std::optional<double>(const Layer& layer, Pass pass)>;
+
+/// Orders and prices a model. `times` may be empty, for partitioners that need none. `numbers`
+/// breaks ties of the order, smallest first; empty: the order of the layers. Layers in `dropped`
+/// are not planned: a source joins its first reader, another layer the last that it reads.
+ModelToCut model_to_cut(const ModelGraph& model, const LayerTimes& times,
+                        const std::vector<std::uint64_t>& numbers = {},
+                        const std::vector<bool>& dropped = {});
+
+/// The partition of a cut.
+Partition partition_of(const Cut& cut, const ModelToCut& model);
+
+}  // namespace penstock

@@ -1,0 +1,33 @@
+#include <utility>
+
+#include "schedules/partitioners/chain/bottleneck.hpp"
+#include "schedules/partitioners/registry.hpp"
+
+namespace penstock {
+namespace {
+
+/// The cuts of least bottleneck. Layers fill the stages, so there always are some.
+Bottleneck least(const CutProblem& problem, const CutChain& chain, std::uint32_t stages) {
+  if (problem.transfers == CutTransfers::none || !problem.bandwidth_bytes_per_s) {
+    Bottleneck best = least_bottleneck(chain.compute_s, stages);
+    if (problem.exactly) split_to(stages, best.value, chain.compute_s, {}, best.cuts);
+    return best;
+  }
+  const bool beside = problem.transfers == CutTransfers::overlap;
+  return *(beside ? least_bottleneck_beside : least_bottleneck_in_sequence)(
+      chain.compute_s, chain.boundary_s, stages, problem.exactly);
+}
+
+Cut cut(const CutProblem& problem) {
+  const std::uint32_t stages = stages_to_fill(problem);
+  const CutChain chain = chain_of(problem);
+  Bottleneck best = least(problem, chain, stages);
+  return cut_at(problem, chain, std::move(best.cuts), best.value);
+}
+
+}  // namespace
+
+constinit extern const PartitionerEntry balanced_entry{
+    "balanced", "the shortest longest stage of a chain, exact; with or without transfers", cut};
+
+}  // namespace penstock

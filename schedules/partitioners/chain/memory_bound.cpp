@@ -1,0 +1,128 @@
+#include "schedules/partitioners/chain/memory_bound.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "schedules/partitioners/chain/bisection.hpp"
+
+namespace penstock {
+namespace {
+
+using Cuts = std::vector<std::uint32_t>;
+constexpr double never = std::numeric_limits<double>::infinity();
+
+/// Positions that s stages reach, for each s.
+class StageProbes {
+ public:
+  StageProbes(std::uint32_t size, std::uint32_t stages, const StageCost& cost,
+              const StageCost& limited, double limit)
+      : size_(size),
+        stages_(stages),
+        cost_(cost),
+        limited_(limited),
+        limit_(limit),
+        reached_(stages + 1, std::vector<bool>(size + 1)) {}
+
+  Probe<Cuts> operator()(double value) {
+    for (std::vector<bool>& one : reached_) one.assign(size_ + 1, false);
+    reached_[0][0] = true;
+    next_ = never;
+    for (std::uint32_t stage = 0; stage < stages_; ++stage) extend(stage, value);
+    if (!reached_[stages_][size_]) return {.found = {}, .value = next_};
+    Cuts cuts = traced(value);
+    const double most = most_of(cuts);
+    return {.found = std::move(cuts), .value = most};
+  }
+
+ private:
+  /// What remains needs a layer for each later stage.
+  std::uint32_t last_end(std::uint32_t stage) const { return size_ - (stages_ - stage - 1); }
+
+  bool fits(std::uint32_t begin, std::uint32_t end, std::uint32_t stage, double value) {
+    if (limited_(begin, end, stage) > limit_) return false;
+    const double cost = cost_(begin, end, stage);
+    if (cost <= value) return true;
+    next_ = std::min(next_, cost);
+    return false;
+  }
+
+  /// A stage that begins later ends no earlier, so both ends only move forward.
+  void extend(std::uint32_t stage, double value) {
+    std::uint32_t end = stage;
+    std::uint32_t marked = stage;  // positions up to here are done
+    for (std::uint32_t begin = stage; begin < last_end(stage); ++begin) {
+      if (!reached_[stage][begin]) continue;
+      end = std::max(end, begin);
+      while (end < last_end(stage) && fits(begin, end + 1, stage, value)) ++end;
+      marked = std::max(marked, begin);
+      while (marked < end) reached_[stage + 1][++marked] = true;
+    }
+  }
+
+  Cuts traced(double value) {
+    Cuts cuts(stages_ + 1, size_);
+    for (std::uint32_t stage = stages_; stage-- > 0;) {
+      std::uint32_t begin = cuts[stage + 1] - 1;
+      while (!reached_[stage][begin] || !fits(begin, cuts[stage + 1], stage, value)) --begin;
+      cuts[stage] = begin;
+    }
+    return cuts;
+  }
+
+  double most_of(const Cuts& cuts) const {
+    double most = 0;
+    for (std::uint32_t s = 0; s < stages_; ++s) {
+      most = std::max(most, cost_(cuts[s], cuts[s + 1], s));
+    }
+    return most;
+  }
+
+  std::uint32_t size_;
+  std::uint32_t stages_;
+  const StageCost& cost_;
+  const StageCost& limited_;
+  double limit_;
+  std::vector<std::vector<bool>> reached_;
+  double next_ = never;
+};
+
+}  // namespace
+
+std::optional<Bottleneck> least_by_stage(std::uint32_t size, std::uint32_t stages,
+                                         const StageCost& cost, const StageCost& limited,
+                                         double limit) {
+  StageProbes probes(size, stages, cost, limited, limit);
+  Probe<Cuts> first = probes(std::numeric_limits<double>::max());
+  if (!first.found) return std::nullopt;
+  Probe<Cuts> best = bisect<Cuts>(0, std::move(first), probes);
+  return Bottleneck{best.value, std::move(*best.found)};
+}
+
+std::optional<Bottleneck> least_by_any_stage(std::uint32_t size, std::uint32_t stages,
+                                             const StageCost& cost, const StageCost& limited,
+                                             double limit, bool at_most) {
+  std::vector<std::vector<double>> least(stages + 1, std::vector<double>(size + 1, never));
+  std::vector<Cuts> from(stages + 1, Cuts(size + 1, 0));
+  least[0][0] = 0;
+  for (std::uint32_t s = 0; s < stages; ++s) {
+    for (std::uint32_t end = s + 1; end <= size; ++end) {
+      for (std::uint32_t begin = s; begin < end; ++begin) {
+        if (least[s][begin] >= least[s + 1][end] || limited(begin, end, s) > limit) continue;
+        const double value = std::max(least[s][begin], cost(begin, end, s));
+        if (value >= least[s + 1][end]) continue;
+        least[s + 1][end] = value;
+        from[s + 1][end] = begin;
+      }
+    }
+  }
+  std::uint32_t count = stages;
+  for (std::uint32_t s = 1; at_most && s <= stages; ++s) {
+    if (least[s][size] < least[count][size]) count = s;
+  }
+  if (least[count][size] == never) return std::nullopt;
+  Bottleneck best{least[count][size], Cuts(count + 1, size)};
+  for (std::uint32_t s = count; s > 0; --s) best.cuts[s - 1] = from[s][best.cuts[s]];
+  return best;
+}
+
+}  // namespace penstock

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "schedules/partitioners/graph/ideal_space.hpp"
+
+namespace penstock {
+
+/// What a stage on several devices costs, in the model of PipeDream: the devices share its compute,
+/// all-reduce its gradients after it, and share its transfers, which overlap both.
+struct ReplicaPrices {
+  CutTransfers transfers = CutTransfers::none;
+  double seconds_per_byte = 0;  // of one device's link
+  bool counts_first_output = false;
+  // Single stages divide the time of their all-reduce by this, as PipeDream does between servers.
+  double single_stage_share = 1;
+};
+
+/// One stage of a replicated cut: the layers of one ideal that are not in another.
+struct ReplicatedStage {
+  std::uint32_t before;  // ideals
+  std::uint32_t upto;
+  std::uint32_t replicas;
+};
+
+struct ReplicatedCut {
+  double value = std::numeric_limits<double>::infinity();
+  std::vector<ReplicatedStage> stages;  // empty: none
+};
+
+/// The time of a stage; `compute_s` is that of the whole stage on one device, or on one group.
+double stage_time(const IdealSpace& space, const ReplicaPrices& prices, double compute_s,
+                  const ReplicatedStage& stage);
+
+/// The least longest stage over exactly `devices` devices, below `bound`; without replicas, exactly
+/// as many stages. A stage holds what one ideal adds to a smaller one.
+ReplicatedCut replicated_cut(const IdealSpace& space, const ReplicaPrices& prices,
+                             std::uint32_t devices, bool replicas,
+                             double bound = std::numeric_limits<double>::infinity());
+
+}  // namespace penstock

@@ -1,0 +1,34 @@
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "schedules/partitioners/chain/bottleneck.hpp"
+#include "schedules/partitioners/chain/sums.hpp"
+#include "schedules/partitioners/registry.hpp"
+
+namespace penstock {
+namespace {
+
+/// The shortest possible longest stage keeps to any bound of at least 1, so there always is a cut.
+Cut cut(const CutProblem& problem) {
+  const std::uint32_t stages = stages_to_fill(problem);
+  const CutChain chain = chain_of(problem);
+  const double shortest = least_bottleneck(chain.compute_s, stages).value;
+  const double longest = shortest * problem.settings.balance;
+  auto best = least_boundaries(chain.compute_s, chain.boundary_bytes, longest, stages,
+                               problem.exactly);
+  Cut result = cut_at(problem, chain, std::move(best->cuts), best->value);
+  result.value_in_bytes = true;
+  result.notes.push_back(fmt::format(
+      "the value is the activations of one microbatch that pass between stages; gradients go back "
+      "over the same boundaries; no stage takes longer than {:.6g} times the shortest possible",
+      problem.settings.balance));
+  return result;
+}
+
+}  // namespace
+
+constinit extern const PartitionerEntry least_traffic_entry{
+    "least_traffic", "the fewest bytes between stages within a bound on their balance, exact", cut};
+
+}  // namespace penstock

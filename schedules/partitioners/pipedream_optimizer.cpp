@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "schedules/partitioners/graph/graph_cut.hpp"
+#include "schedules/partitioners/graph/two_level_cut.hpp"
+#include "schedules/partitioners/registry.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+void add_note(const CutProblem& problem, Cut& cut) {
+  cut.notes.emplace_back(
+      problem.settings.published
+          ? "boundaries as the optimizer of PipeDream counts them, which is too much where branches "
+            "end inside a stage"
+          : "each tensor of a boundary counts once");
+}
+
+/// Stages of one group after another; replicas are devices of all groups of a stage.
+Cut flattened(const CutProblem& problem, const IdealSpace& space, const TwoLevelCut& best) {
+  std::vector<ReplicatedStage> stages;
+  for (const GroupStage& group : best.stages) {
+    for (ReplicatedStage stage : group.inside) {
+      stage.replicas *= group.stage.replicas;
+      stages.push_back(stage);
+    }
+  }
+  return cut_of(problem, space, stages, best.value);
+}
+
+Cut cut_by_groups(const CutProblem& problem, std::uint32_t devices) {
+  const CutSettings& settings = problem.settings;
+  if (devices % settings.servers != 0) {
+    throw InputError("/partition/servers",
+                     fmt::format("{} devices do not divide by {} servers", devices,
+                                 settings.servers));
+  }
+  CutProblem limited = problem;
+  limited.settings.most_ideals = std::min<std::uint64_t>(settings.most_ideals, 2'000);
+  const SetsToFill sets = sets_to_fill(limited);
+  const auto slow = settings.server_bandwidth_bytes_per_s;
+  TwoLevels levels{.inside = replica_prices(problem, problem.bandwidth_bytes_per_s),
+                   .between = replica_prices(problem, slow ? slow : problem.bandwidth_bytes_per_s),
+                   .devices = devices / settings.servers,
+                   .groups = settings.servers};
+  if (settings.published) levels.between.single_stage_share = levels.devices;
+  Cut cut = flattened(problem, sets.space, two_level_cut(sets.space, levels));
+  cut.notes = sets.notes;
+  cut.notes.push_back(fmt::format("{} servers of {} devices", settings.servers, levels.devices));
+  return cut;
+}
+
+/// Spreads devices over stages, as many as is best. A pipeline of as many stages as asked has one
+/// device for each.
+Cut cut(const CutProblem& problem) {
+  const bool replicas = problem.devices > 0 || !problem.exactly;
+  const std::uint32_t devices = problem.devices > 0 ? problem.devices
+                                : replicas          ? problem.ranks
+                                                    : stages_to_fill(problem);
+  Cut result = replicas && problem.settings.servers > 1 ? cut_by_groups(problem, devices)
+                                                        : best_graph_cut(problem, devices, replicas);
+  add_note(problem, result);
+  return result;
+}
+
+}  // namespace
+
+constinit extern const PartitionerEntry pipedream_optimizer_entry{
+    "pipedream", "stages with replicas in the cost model of PipeDream, flat or by servers", cut};
+
+}  // namespace penstock

@@ -1,0 +1,98 @@
+#include "schedules/partitioners/problem/cut_problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// Adds each output at the positions between its layer and the last one that reads it.
+std::vector<double> boundaries(const CutProblem& problem) {
+  const std::uint32_t size = problem.size();
+  std::vector<std::uint32_t> last(size, 0);
+  for (const auto& [from, to] : problem.edges) last[from] = std::max(last[from], to);
+  // Sums of differences would lose small outputs beside large ones, so each position sums its own.
+  std::vector<double> bytes(size + 1, 0);
+  for (std::uint32_t layer = 0; layer < size; ++layer) {
+    for (std::uint32_t at = layer + 1; at <= last[layer]; ++at) {
+      bytes[at] += problem.layers[layer].output_bytes;
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+CutChain chain_of(const CutProblem& problem) {
+  CutChain chain;
+  const std::uint32_t size = problem.size();
+  chain.compute_s.resize(size + 1);
+  chain.parameter_bytes.resize(size + 1);
+  chain.stash_bytes.resize(size + 1);
+  for (std::uint32_t i = 0; i < size; ++i) {
+    const CutLayer& layer = problem.layers[i];
+    chain.compute_s[i + 1] = chain.compute_s[i] + layer.compute_s();
+    chain.parameter_bytes[i + 1] = chain.parameter_bytes[i] + layer.parameter_bytes;
+    chain.stash_bytes[i + 1] = chain.stash_bytes[i] + layer.stash_bytes;
+  }
+  chain.boundary_bytes = boundaries(problem);
+  chain.boundary_s.assign(size + 1, 0);
+  if (problem.bandwidth_bytes_per_s && problem.transfers != CutTransfers::none) {
+    // Overlapped, both directions of a boundary go through one stage's link; in sequence, a stage
+    // waits for one tensor per boundary and direction.
+    const double trips = problem.transfers == CutTransfers::overlap ? 2 : 1;
+    for (std::uint32_t i = 0; i <= size; ++i) {
+      chain.boundary_s[i] = trips * chain.boundary_bytes[i] / *problem.bandwidth_bytes_per_s;
+    }
+  }
+  return chain;
+}
+
+std::uint32_t in_flight(const CutProblem& problem, std::uint32_t stage, std::uint32_t stages) {
+  return std::min(problem.microbatches, stages - stage);
+}
+
+double stage_memory(const CutProblem& problem, const CutChain& chain, std::uint32_t begin,
+                    std::uint32_t end, std::uint32_t stage, std::uint32_t stages) {
+  const double held = in_flight(problem, stage, stages);
+  return problem.state_factor * (chain.parameter_bytes[end] - chain.parameter_bytes[begin]) +
+         held * (chain.stash_bytes[end] - chain.stash_bytes[begin]);
+}
+
+std::vector<CutStage> stages_between(const CutProblem& problem, const CutChain& chain,
+                                     const std::vector<std::uint32_t>& cuts) {
+  std::vector<CutStage> stages;
+  const auto count = static_cast<std::uint32_t>(cuts.size()) - 1;
+  for (std::uint32_t s = 0; s < count; ++s) {
+    CutStage stage;
+    for (std::uint32_t i = cuts[s]; i < cuts[s + 1]; ++i) stage.layers.push_back(i);
+    stage.rank = s % std::max(1U, problem.ranks);
+    stage.compute_s = chain.compute_s[cuts[s + 1]] - chain.compute_s[cuts[s]];
+    stage.memory_bytes = stage_memory(problem, chain, cuts[s], cuts[s + 1], s, count);
+    stage.output_bytes = chain.boundary_bytes[cuts[s + 1]];
+    stages.push_back(std::move(stage));
+  }
+  return stages;
+}
+
+Cut cut_at(const CutProblem& problem, const CutChain& chain, std::vector<std::uint32_t> cuts,
+           double value) {
+  Cut cut;
+  cut.value = value;
+  cut.stages = stages_between(problem, chain, cuts);
+  cut.cuts = std::move(cuts);
+  return cut;
+}
+
+std::uint32_t stages_to_fill(const CutProblem& problem) {
+  if (problem.size() >= problem.stages) return problem.stages;
+  if (!problem.exactly && problem.size() > 0) return problem.size();
+  throw InputError("/model", fmt::format("{} layers cannot fill {} stages: each stage needs at "
+                                         "least one layer",
+                                         problem.size(), problem.stages));
+}
+
+}  // namespace penstock

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "schedules/partitioners/problem/cut_settings.hpp"
+#include "sim/order/placement.hpp"
+#include "sim/order/schedule.hpp"
+
+namespace penstock {
+
+/// The price of one layer for one microbatch.
+struct CutLayer {
+  double forward_s = 0;
+  double backward_s = 0;  // whole
+  double input_s = 0;     // its parts, where the order splits it
+  double weight_s = 0;
+  double output_bytes = 0;  // one tensor, however many layers read it
+  double parameter_bytes = 0;
+  double stash_bytes = 0;  // kept from its forward to its backward
+  bool counted = true;     // in an even cut
+
+  double compute_s() const { return forward_s + backward_s; }
+};
+
+/// A priced model to cut into stages. Layers are in topological order, and edges join positions in
+/// that order, from a smaller to a larger one.
+struct CutProblem {
+  std::vector<CutLayer> layers;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+
+  std::uint32_t stages = 1;
+  bool exactly = true;  // otherwise at most this many
+  std::uint32_t ranks = 1;
+  std::uint32_t chunks = 1;        // stages per rank
+  std::uint32_t microbatches = 1;  // of one iteration
+  std::uint32_t devices = 0;       // to spread over stages as replicas; 0: one per stage
+
+  CutTransfers transfers = CutTransfers::none;
+  std::optional<double> bandwidth_bytes_per_s;  // one link each way between neighbouring stages
+  double latency_s = 0;                         // of each transfer
+  std::optional<double> memory_bytes;           // capacity of each stage
+  double state_factor = 4;  // weights, gradients and optimizer state per byte of weights
+
+  // The order to simulate; without one, 1F1B.
+  const Schedule* schedule = nullptr;
+  const Placement* placement = nullptr;
+
+  CutSettings settings;
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(layers.size()); }
+};
+
+/// One stage of a cut.
+struct CutStage {
+  std::vector<std::uint32_t> layers;  // positions, ascending
+  std::uint32_t replicas = 1;
+  std::uint32_t rank = 0;
+  double compute_s = 0;     // forward and backward of one microbatch
+  double memory_bytes = 0;  // state and stashes of the microbatches in flight
+  double output_bytes = 0;  // of its boundary with the next stage
+};
+
+/// A cut and its value in the terms of its partitioner: smaller is better.
+struct Cut {
+  double value = 0;
+  bool value_in_bytes = false;  // otherwise in seconds
+  std::vector<std::uint32_t> cuts;  // 0, …, number of layers
+  std::vector<CutStage> stages;
+  std::vector<std::string> notes;
+  std::string finding;  // why there is no cut; then there are no stages
+};
+
+/// Sums over a chain: the entry at position i is that of the layers before it.
+struct CutChain {
+  std::vector<double> compute_s;
+  std::vector<double> parameter_bytes;
+  std::vector<double> stash_bytes;
+  // Of all tensors from layers before a position to layers behind it, each once.
+  std::vector<double> boundary_bytes;
+  // By position: time of an activation and its gradient over a link, zero when transfers are free.
+  std::vector<double> boundary_s;
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(compute_s.size()) - 1; }
+};
+
+CutChain chain_of(const CutProblem& problem);
+
+/// Microbatches that stage `stage` of `stages` holds under 1F1B.
+std::uint32_t in_flight(const CutProblem& problem, std::uint32_t stage, std::uint32_t stages);
+
+/// Bytes of the layers [begin, end) as stage `stage` of `stages`.
+double stage_memory(const CutProblem& problem, const CutChain& chain, std::uint32_t begin,
+                    std::uint32_t end, std::uint32_t stage, std::uint32_t stages);
+
+/// The stages between cuts, in order; stage s is on rank s modulo the ranks.
+std::vector<CutStage> stages_between(const CutProblem& problem, const CutChain& chain,
+                                     const std::vector<std::uint32_t>& cuts);
+
+/// A whole result from cuts.
+Cut cut_at(const CutProblem& problem, const CutChain& chain, std::vector<std::uint32_t> cuts,
+           double value);
+
+/// The number of stages to cut into: as asked, or fewer when there are fewer layers and fewer are
+/// allowed. Throws InputError when the layers cannot fill them.
+std::uint32_t stages_to_fill(const CutProblem& problem);
+
+}  // namespace penstock

@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "schedules/partitioners/chain/bottleneck.hpp"
+#include "schedules/partitioners/chain/memory_bound.hpp"
+#include "schedules/partitioners/registry.hpp"
+#include "schedules/partitioners/simulation/cut_search.hpp"
+
+namespace penstock {
+namespace {
+
+using Cuts = std::vector<std::uint32_t>;
+
+/// Cuts to start from: of the least bottleneck, or, where these do not fit, of the least memory.
+SimulatedCuts start(const CutProblem& problem, const CutChain& chain, CutJudge& judge) {
+  const std::uint32_t stages = judge.stages();
+  Bottleneck balanced = least_bottleneck(chain.compute_s, stages);
+  split_to(stages, balanced.value, chain.compute_s, {}, balanced.cuts);
+  SimulatedCuts best;
+  judge.take(balanced.cuts, true, best);
+  if (!problem.memory_bytes || !best.cuts.empty()) return best;
+  const StageCost memory = [&](std::uint32_t begin, std::uint32_t end, std::uint32_t stage) {
+    return stage_memory(problem, chain, begin, end, stage, stages);
+  };
+  const StageCost nothing = [](std::uint32_t, std::uint32_t, std::uint32_t) { return 0.0; };
+  const auto least = least_by_stage(problem.size(), stages, memory, nothing, 0);
+  judge.take(least->cuts, true, best);
+  return best;
+}
+
+/// Under 1F1B bounds exclude most cuts; other orders need a run of the engine for each.
+bool can_try_all(const CutProblem& problem, const CutJudge& judge) {
+  const std::uint64_t most = judge.is_one_f_one_b() ? 1'000'000 : 20'000;
+  return cuts_to_try(problem.size(), judge.stages(), most) <= most;
+}
+
+Cut out_of_memory(double capacity) {
+  Cut cut;
+  cut.finding = fmt::format(
+      "out of memory: no cut keeps every stage within {:.0f} bytes; the method memory without a "
+      "capacity says what is needed",
+      capacity);
+  return cut;
+}
+
+Cut cut(const CutProblem& problem) {
+  const std::uint32_t stages = stages_to_fill(problem);
+  const CutChain chain = chain_of(problem);
+  const StageTimes times(problem, chain);
+  CutJudge judge(problem, chain, times, stages);
+  SimulatedCuts best = start(problem, chain, judge);
+  if (best.cuts.empty()) return out_of_memory(*problem.memory_bytes);
+  const bool all = can_try_all(problem, judge);
+  const CutSettings& settings = problem.settings;
+  search_near(times, all ? 2'000 : settings.evaluations, settings.seed, judge, best);
+  if (all) search_all(times, problem.microbatches, judge, best);
+  Cut result = cut_at(problem, chain, std::move(best.cuts), to_us(best.time) / 1e6);
+  result.notes.push_back(fmt::format(
+      "the value is the step time of {} microbatches by the engine; {}", problem.microbatches,
+      all ? "no cut is faster" : "local search: a faster cut may exist"));
+  return result;
+}
+
+}  // namespace
+
+constinit extern const PartitionerEntry simulated_entry{
+    "simulated", "the shortest step by the engine; exact up to a million cuts, else local search",
+    cut};
+
+}  // namespace penstock

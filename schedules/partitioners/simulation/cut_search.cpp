@@ -1,0 +1,140 @@
+#include "schedules/partitioners/simulation/cut_search.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "schedules/partitioners/simulation/step_bounds.hpp"
+#include "sim/base/random.hpp"
+
+namespace penstock {
+namespace {
+
+using Cuts = std::vector<std::uint32_t>;
+
+/// Branches on the end of each stage, from the front.
+class Branches {
+ public:
+  Branches(const StageTimes& times, std::uint32_t microbatches, CutJudge& judge,
+           SimulatedCuts& best)
+      : size_(times.size()), judge_(judge), best_(best), cuts_(judge.stages() + 1, times.size()) {
+    cuts_[0] = 0;
+    if (judge.is_one_f_one_b()) bounds_.emplace(times, judge.stages(), microbatches);
+  }
+
+  void descend(std::uint32_t stage, double sent) {
+    const std::uint32_t stages = judge_.stages();
+    if (stage + 1 == stages) return leaf(stage, sent);
+    for (std::uint32_t end = cuts_[stage] + 1; end + (stages - stage - 1) <= size_; ++end) {
+      if (!judge_.fits(cuts_[stage], end, stage)) return;
+      const StepBounds::Known known{stage, cuts_[stage], end, sent};
+      if (bounds_ && beaten(bounds_->of_rank(known))) return;
+      if (bounds_ && (beaten(bounds_->of_rest(known)) || beaten(bounds_->of_path(known)))) continue;
+      cuts_[stage + 1] = end;
+      descend(stage + 1, bounds_ ? sent + bounds_->sent_at(end) : 0);
+    }
+  }
+
+ private:
+  /// Cuts come in the order of their positions, so of equals the first stays once it is found here.
+  bool beaten(double bound) const {
+    const auto best = double(best_.time.picoseconds);
+    return found_ ? bound >= best : bound > best;
+  }
+
+  void leaf(std::uint32_t stage, double sent) {
+    const StepBounds::Known known{stage, cuts_[stage], size_, sent};
+    if (bounds_ && (beaten(bounds_->of_rank(known)) || beaten(bounds_->of_path(known)))) return;
+    if (judge_.take(cuts_, !found_, best_)) found_ = true;
+  }
+
+  std::uint32_t size_;
+  CutJudge& judge_;
+  SimulatedCuts& best_;
+  std::optional<StepBounds> bounds_;
+  Cuts cuts_;
+  bool found_ = false;
+};
+
+/// Local search from one cut.
+class Neighbours {
+ public:
+  Neighbours(std::uint32_t size, std::uint64_t evaluations, CutJudge& judge)
+      : size_(size), left_(evaluations), judge_(judge) {}
+
+  bool is_spent() const { return left_ == 0; }
+
+  /// Moves boundaries by ever smaller steps while that helps.
+  void improve(SimulatedCuts& cuts) {
+    std::uint32_t step = std::max(1U, size_ / (2 * judge_.stages()));
+    while (step > 0 && !is_spent()) {
+      if (!moved(step, cuts)) step /= 2;
+    }
+  }
+
+ private:
+  bool moved(std::uint32_t step, SimulatedCuts& best) {
+    bool any = false;
+    for (std::size_t s = 1; s + 1 < best.cuts.size(); ++s) {
+      for (const bool back : {true, false}) {
+        while (left_ > 0 && tried(s, step, back, best)) any = true;
+      }
+    }
+    return any;
+  }
+
+  bool tried(std::size_t s, std::uint32_t step, bool back, SimulatedCuts& best) {
+    Cuts cuts = best.cuts;
+    if (back ? cuts[s] < cuts[s - 1] + 1 + step : cuts[s] + 1 + step > cuts[s + 1]) return false;
+    cuts[s] = back ? cuts[s] - step : cuts[s] + step;
+    --left_;
+    return judge_.take(cuts, false, best);
+  }
+
+  std::uint32_t size_;
+  std::uint64_t left_;
+  CutJudge& judge_;
+};
+
+/// Boundaries moved by chance between their neighbours, about a third of them.
+Cuts changed_by_chance(const Cuts& cuts, std::uint64_t seed, std::uint32_t number) {
+  Cuts changed = cuts;
+  for (std::uint32_t s = 1; s + 1 < cuts.size(); ++s) {
+    const auto bits = philox({s, number, 0, 0},
+                             {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)});
+    if (bits[0] % 3 != 0) continue;
+    const std::uint32_t room = changed[s + 1] - changed[s - 1] - 1;
+    changed[s] = changed[s - 1] + 1 + bits[1] % room;
+  }
+  return changed;
+}
+
+}  // namespace
+
+std::uint64_t cuts_to_try(std::uint32_t size, std::uint32_t stages, std::uint64_t most) {
+  double count = 1;
+  for (std::uint32_t i = 1; i < stages; ++i) {
+    count = count * (size - i) / i;
+    if (count > double(most) * 2) return most + 1;
+  }
+  return static_cast<std::uint64_t>(count + 0.5);
+}
+
+void search_near(const StageTimes& times, std::uint64_t evaluations, std::uint64_t seed,
+                 CutJudge& judge, SimulatedCuts& best) {
+  Neighbours neighbours(times.size(), evaluations, judge);
+  neighbours.improve(best);
+  constexpr std::uint32_t most_restarts = 100'000;
+  for (std::uint32_t r = 0; r < most_restarts && !neighbours.is_spent(); ++r) {
+    SimulatedCuts other{changed_by_chance(best.cuts, seed, r), max_time};
+    if (!judge.take(Cuts(other.cuts), true, other)) continue;
+    neighbours.improve(other);
+    if (other.time < best.time) best = other;
+  }
+}
+
+void search_all(const StageTimes& times, std::uint32_t microbatches, CutJudge& judge,
+                SimulatedCuts& best) {
+  Branches(times, microbatches, judge, best).descend(0, 0);
+}
+
+}  // namespace penstock
