@@ -18,7 +18,7 @@ constexpr std::array<ServedKind, 5> kinds{
      {CollectiveKind::all_to_all,
       "(l - 1) (B/l/bw_in + lat_in) + (n/l - 1) (B l/n/bw_out + lat_out)"},
      {CollectiveKind::ring_exchange,
-      "t_in + (n/l - 1) max(t_in, t_out), t_in = (l - 1) B/bw_in + lat_in, t_out = B/bw_out + "
+      "t_in + (n/l - 1) max(t_in, t_out), t_in = (l - 1) (B/bw_in + lat_in), t_out = B/bw_out + "
       "lat_out"}}};
 
 /// One level of the hierarchy: rounds of sends.
@@ -53,8 +53,7 @@ Legs legs_of(const CollectiveCall& call) {
               {call.bytes * here * here / all / leaders, machines - 1, out}};
     // The blocks of a machine pass on to the next one while they are spread in it.
     case CollectiveKind::ring_exchange:
-      return {{call.bytes * (here - 1), 1, in},
-              {call.bytes * here / leaders, machines - 1, out}};
+      return {{call.bytes, most - 1, in}, {call.bytes * here / leaders, machines - 1, out}};
     default:
       return {{share, most - 1, in}, {share / static_cast<double>(machines), machines - 1, out}};
   }
@@ -70,7 +69,7 @@ double leg_us(const Leg& leg) { return rounds_us(leg.times, leg.bytes, leg.speed
 double us(const CollectiveCall& call) {
   const Legs legs = legs_of(call);
   if (call.kind == CollectiveKind::ring_exchange) {
-    const double spread_us = call.members.per_machine > 1 ? leg_us(legs.inside) : 0;
+    const double spread_us = leg_us(legs.inside);
     const double cross_us = rounds_us(1, legs.across.bytes, legs.across.speed);
     return spread_us + static_cast<double>(legs.across.times) * std::max(spread_us, cross_us);
   }

@@ -53,6 +53,7 @@ void check_equal(const Placed& group, const Members& members, const Reach& reach
       const bool chunked = served.kind == Kind::broadcast;
       if (chunked && members.machines() > 1 && members.per_machine > 1) continue;
       const CollectiveCall call{served.kind, 840e9, members, reach};
+      if (!applies(*entry, call)) continue;
       CAPTURE(entry->name);
       CAPTURE(name(served.kind));
       CAPTURE(members.count);
