@@ -91,7 +91,9 @@ Names geometric_mean(const Sets& sets, const std::vector<std::string>& names) {
   std::vector<std::string> known;
   for (const GivenSet& set : given.sets) {
     std::string text = fmt::format("\"{}\"", set.table);
-    if (!set.apart.empty()) text += fmt::format(" for {}", set.apart);
+    if (!set.apart.empty()) {
+      text += fmt::format(" ({})", set.apart.starts_with(of_one_row) ? "single rows" : set.apart);
+    }
     if (std::find(known.begin(), known.end(), text) == known.end()) known.push_back(text);
   }
   throw in_file(
@@ -99,7 +101,7 @@ Names geometric_mean(const Sets& sets, const std::vector<std::string>& names) {
       InputError(
           "", fmt::format("it has no {} for table \"{}\"{}{}; it has constants of {}",
                           fmt::join(judgement.fit->constants, ", "), table.name,
-                          group.empty() ? "" : ", ", group,
+                          group.empty() ? "" : ", group ", group,
                           known.empty() ? "no table" : fmt::format("{}", fmt::join(known, ", ")))));
 }
 

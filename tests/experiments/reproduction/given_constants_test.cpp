@@ -91,9 +91,9 @@ TEST_CASE("a file without constants, or without those of a group, is refused") {
     pace_of(constants_in(markdown), "times", "by group", {"c"});
     FAIL("accepted");
   } catch (const InputError& error) {
-    CHECK(std::string(error.what()) ==
-          "it has no pace for table \"times\", c; it has constants of \"times\" for a, \"times\" "
-          "for b, \"times\" for without 2 4, \"times\" for without 2 8");
+    CHECK(std::string(error.what())
+              .ends_with("it has no pace for table \"times\", group c; it has constants of "
+                         "\"times\" (a), \"times\" (b), \"times\" (single rows)"));
   }
 }
 
