@@ -4,6 +4,7 @@
 
 #include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
+#include "experiments/files/files.hpp"
 #include "experiments/files/quantity.hpp"
 #include "experiments/planning/partitioning.hpp"
 #include "experiments/scenario/read_cut_settings.hpp"
@@ -19,7 +20,7 @@ struct Options {
   std::string method = "balanced";
   std::string transfers, bandwidth, memory;
   std::vector<std::string> settings;
-  std::string hardware, format;
+  std::string hardware, format, svg;
   std::optional<std::uint32_t> sequence, microbatch, tensor;
   bool exactly = false;
   bool json = false;
@@ -74,8 +75,12 @@ PartitionRequest request_of(const Options& options) {
 }
 
 int print_partition(const Options& options) {
+  check_outputs({options.svg}, {options.model});
   const PartitionResult result = partition_model(request_of(options));
-  fmt::print("{}", options.json ? printed(partition_json(result)) : partition_text(result));
+  if (options.svg != "-") fmt::print("{}", options.json ? printed(partition_json(result)) : partition_text(result));
+  if (!options.svg.empty() && result.cut.finding.empty()) {
+    write_file(options.svg, partition_picture(PictureFormat::svg, result));
+  }
   return result.cut.finding.empty() ? ExitCode::done : ExitCode::finding;
 }
 
@@ -93,6 +98,7 @@ Runner declare(CommandLine& line) {
   line.option("--set", options->settings, "a setting of the method; see penstock help partition",
               "KEY=VALUE");
   line.flag("--json", options->json, "print it as JSON");
+  line.option("--svg", options->svg, "draw stages as bars: compute, memory", "FILE");
   line.group("Prices");
   line.choice("--transfers", options->transfers, {"none", "overlap", "serial"},
               "how transfers count; default overlap with --bandwidth");

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "experiments/files/json_output.hpp"
+#include "experiments/pictures/picture.hpp"
 #include "experiments/planning/planned_model.hpp"
 
 namespace penstock {
@@ -37,5 +38,7 @@ PartitionResult partition_model(const PartitionRequest& request);
 ordered_json partition_json(const PartitionResult& result);
 /// A table of stages.
 std::string partition_text(const PartitionResult& result);
+/// The stages as bars.
+std::string partition_picture(PictureFormat format, const PartitionResult& result);
 
 }  // namespace penstock

@@ -6,6 +6,7 @@
 
 #include "experiments/files/plain_text.hpp"
 #include "experiments/files/table.hpp"
+#include "experiments/pictures/cut_picture.hpp"
 #include "experiments/planning/partitioning.hpp"
 
 namespace penstock {
@@ -58,6 +59,29 @@ ordered_json stage_json(const PartitionResult& result, const CutStage& stage) {
           {"output_bytes", stage.output_bytes}};
 }
 
+/// The bars of one replica of a stage.
+CutBar bar_of(const PartitionResult& result, std::size_t number) {
+  const CutProblem& problem = result.model.to_cut.problem;
+  const CutStage& stage = result.cut.stages[number];
+  CutBar bar;
+  bar.name = stage.replicas == 1 ? fmt::format("{}", number)
+                                 : fmt::format("{} ×{}", number, stage.replicas);
+  for (const std::uint32_t layer : stage.layers) {
+    bar.forward_s += problem.layers[layer].forward_s / stage.replicas;
+    bar.backward_s += problem.layers[layer].backward_s / stage.replicas;
+  }
+  if (problem.transfers != CutTransfers::none && problem.bandwidth_bytes_per_s) {
+    bar.transfer_s = 2 * stage.output_bytes / *problem.bandwidth_bytes_per_s / stage.replicas;
+  }
+  bar.memory_bytes = stage.memory_bytes;
+  return bar;
+}
+
+std::string heading(const PartitionResult& result) {
+  return fmt::format("{}: {}, {}", result.method, counted(result.cut.stages.size(), "stage"),
+                     value_text(result.cut));
+}
+
 }  // namespace
 
 ordered_json partition_json(const PartitionResult& result) {
@@ -91,13 +115,22 @@ std::string partition_text(const PartitionResult& result) {
                     memory_text(stage.memory_bytes), memory_text(stage.output_bytes),
                     layers_text(result, stage)});
   }
-  std::string text = fmt::format("{}: {}, {}\n\n{}", result.method,
-                                 counted(cut.stages.size(), "stage"), value_text(cut),
-                                 aligned(rows, {8}));
+  std::string text = fmt::format("{}\n\n{}", heading(result), aligned(rows, {8}));
   for (std::size_t i = 0; i < cut.notes.size(); ++i) {
     text += fmt::format("{}note {}: {}\n", i == 0 ? "\n" : "", i + 1, cut.notes[i]);
   }
   return text;
+}
+
+std::string partition_picture(PictureFormat format, const PartitionResult& result) {
+  CutPicture picture{.title = heading(result),
+                     .subtitle = {},
+                     .stages = {},
+                     .capacity_bytes = result.model.to_cut.problem.memory_bytes};
+  for (std::size_t s = 0; s < result.cut.stages.size(); ++s) {
+    picture.stages.push_back(bar_of(result, s));
+  }
+  return draw_cut(format, picture);
 }
 
 }  // namespace penstock

@@ -44,7 +44,8 @@ Cut cut_by_groups(const CutProblem& problem, std::uint32_t devices) {
   TwoLevels levels{.inside = replica_prices(problem, problem.bandwidth_bytes_per_s),
                    .between = replica_prices(problem, slow ? slow : problem.bandwidth_bytes_per_s),
                    .devices = devices / settings.servers,
-                   .groups = settings.servers};
+                   .groups = settings.servers,
+                   .charges_twice = settings.published};
   if (settings.published) levels.between.single_stage_share = levels.devices;
   Cut cut = flattened(problem, sets.space, two_level_cut(sets.space, levels));
   cut.notes = sets.notes;

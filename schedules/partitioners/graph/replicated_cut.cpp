@@ -137,19 +137,16 @@ class DeviceTable {
 }  // namespace
 
 double stage_time(const IdealSpace& space, const ReplicaPrices& prices, double compute_s,
-                  const ReplicatedStage& stage) {
+                  const ReplicatedStage& stage, StageEnds ends) {
   const double replicas = stage.replicas;
   const double parameters = space.parameter_bytes[stage.upto] - space.parameter_bytes[stage.before];
   const double share = prices.seconds_per_byte / replicas;
-  const bool first = stage.before == 0;
-  const bool last = stage.upto + 1 == space.size();
+  const bool single = stage.before == 0 && stage.upto + 1 == space.size();
   const double reduced = 4 * (replicas - 1) * parameters * share;
   const double own =
-      (compute_s + (first && last ? reduced / prices.single_stage_share : reduced)) / replicas;
-  const double in = first ? 0 : space.boundary_bytes[stage.before] * share;
-  const double out = last || (first && !prices.counts_first_output)
-                         ? 0
-                         : space.boundary_bytes[stage.upto] * share;
+      (compute_s + (single ? reduced / prices.single_stage_share : reduced)) / replicas;
+  const double in = ends.receives ? space.boundary_bytes[stage.before] * share : 0;
+  const double out = ends.sends ? space.boundary_bytes[stage.upto] * share : 0;
   switch (prices.transfers) {
     case CutTransfers::none:
       return own;
@@ -159,6 +156,14 @@ double stage_time(const IdealSpace& space, const ReplicaPrices& prices, double c
       return own + in + out;
   }
   return own;
+}
+
+double stage_time(const IdealSpace& space, const ReplicaPrices& prices, double compute_s,
+                  const ReplicatedStage& stage) {
+  const bool first = stage.before == 0;
+  const bool last = stage.upto + 1 == space.size();
+  return stage_time(space, prices, compute_s, stage,
+                    {.receives = !first, .sends = !last && (!first || prices.counts_first_output)});
 }
 
 ReplicatedCut replicated_cut(const IdealSpace& space, const ReplicaPrices& prices,

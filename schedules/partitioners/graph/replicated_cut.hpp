@@ -32,7 +32,18 @@ struct ReplicatedCut {
   std::vector<ReplicatedStage> stages;  // empty: none
 };
 
+/// Which of its transfers a stage is charged for.
+struct StageEnds {
+  bool receives;
+  bool sends;
+};
+
 /// The time of a stage; `compute_s` is that of the whole stage on one device, or on one group.
+double stage_time(const IdealSpace& space, const ReplicaPrices& prices, double compute_s,
+                  const ReplicatedStage& stage, StageEnds ends);
+
+/// The same with the ends of a whole model: the first stage is charged for its output only where
+/// the prices say so.
 double stage_time(const IdealSpace& space, const ReplicaPrices& prices, double compute_s,
                   const ReplicatedStage& stage);
 

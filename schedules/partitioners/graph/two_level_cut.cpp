@@ -10,15 +10,18 @@ constexpr double never = std::numeric_limits<double>::infinity();
 /// The cuts of everything behind one ideal over the devices of a group.
 class GroupTable {
  public:
-  GroupTable(const IdealSpace& space, const ReplicaPrices& prices, std::uint32_t devices)
-      : space_(space), prices_(prices), devices_(devices) {}
+  GroupTable(const IdealSpace& space, const TwoLevels& levels)
+      : space_(space),
+        prices_(levels.inside),
+        devices_(levels.devices),
+        charges_twice_(levels.charges_twice) {}
 
   /// Fills the table for the ideals that hold `first`.
   void fill(std::uint32_t first) {
     first_ = first;
-    least_.assign(std::size_t{space_.size()} * (devices_ + 1), never);
-    from_.assign(least_.size(), {});
-    least_[std::size_t{first} * (devices_ + 1)] = 0;
+    open_.assign(std::size_t{space_.size()} * (devices_ + 1), {});
+    closed_.assign(open_.size(), {});
+    open_[cell(first, 0)].value = 0;
     held_.assign(1, first);
     for (std::uint32_t upto = first + 1; upto < space_.size(); ++upto) {
       if (!space_.contains(upto, first)) continue;
@@ -27,22 +30,32 @@ class GroupTable {
     }
   }
 
-  double value(std::uint32_t upto) const { return least_[cell(upto, devices_)]; }
+  double value(std::uint32_t upto) const { return closed_[cell(upto, devices_)].value; }
 
   std::vector<ReplicatedStage> traced(std::uint32_t upto) const {
     std::vector<ReplicatedStage> stages;
     std::uint32_t devices = devices_;
+    const std::vector<Cell>* cells = &closed_;
     while (upto != first_) {
-      const ReplicatedStage& from = from_[cell(upto, devices)];
+      const Cell& from = (*cells)[cell(upto, devices)];
       stages.push_back({from.before, upto, from.replicas});
       upto = from.before;
       devices -= from.replicas;
+      cells = &open_;
     }
     std::reverse(stages.begin(), stages.end());
     return stages;
   }
 
  private:
+  struct Cell {
+    double value = never;
+    std::uint32_t before = 0;
+    std::uint32_t replicas = 0;
+  };
+  static void take(double value, const ReplicatedStage& stage, Cell& cell) {
+    if (value < cell.value) cell = {value, stage.before, stage.replicas};
+  }
   std::size_t cell(std::uint32_t ideal, std::uint32_t devices) const {
     return std::size_t{ideal} * (devices_ + 1) + devices;
   }
@@ -54,35 +67,32 @@ class GroupTable {
     }
   }
 
-  /// The first stage of a group is a first stage wherever the group begins.
-  double time_of(const ReplicatedStage& stage) const {
-    const double compute = space_.compute_s[stage.upto] - space_.compute_s[stage.before];
-    if (stage.before != first_ || first_ == 0) return stage_time(space_, prices_, compute, stage);
-    const double parameters =
-        space_.parameter_bytes[stage.upto] - space_.parameter_bytes[stage.before];
-    const double replicas = stage.replicas;
-    return (compute + 4 * (replicas - 1) * parameters * prices_.seconds_per_byte / replicas) /
-           replicas;
-  }
-
+  /// What passes between groups is charged there.
   void add(const ReplicatedStage& stage) {
-    const double own = time_of(stage);
-    const double* before = &least_[cell(stage.before, 0)];
-    double* values = &least_[cell(stage.upto, 0)];
+    const double compute = space_.compute_s[stage.upto] - space_.compute_s[stage.before];
+    const bool first = stage.before == first_;
+    const bool last = stage.upto + 1 == space_.size();
+    const bool sends = !last && (!first || prices_.counts_first_output);
+    const double within =
+        stage_time(space_, prices_, compute, stage, {.receives = !first, .sends = sends});
+    const double ending = charges_twice_ && !first
+                              ? within
+                              : stage_time(space_, prices_, compute, stage,
+                                           {.receives = !first, .sends = false});
     for (std::uint32_t n = stage.replicas; n <= devices_; ++n) {
-      const double value = std::max(before[n - stage.replicas], own);
-      if (value >= values[n]) continue;
-      values[n] = value;
-      from_[cell(stage.upto, n)] = stage;
+      const double before = open_[cell(stage.before, n - stage.replicas)].value;
+      take(std::max(before, within), stage, open_[cell(stage.upto, n)]);
+      take(std::max(before, ending), stage, closed_[cell(stage.upto, n)]);
     }
   }
 
   const IdealSpace& space_;
   const ReplicaPrices& prices_;
   std::uint32_t devices_;
+  bool charges_twice_;
   std::uint32_t first_ = 0;
-  std::vector<double> least_;
-  std::vector<ReplicatedStage> from_;
+  std::vector<Cell> open_;    // by ideal and devices: with another stage of the group behind it
+  std::vector<Cell> closed_;  // at the end of the group
   std::vector<std::uint32_t> held_;
 };
 
@@ -98,7 +108,7 @@ class LevelTable {
   }
 
   TwoLevelCut fill() {
-    GroupTable group(space_, levels_.inside, levels_.devices);
+    GroupTable group(space_, levels_);
     for (std::uint32_t before = 0; before + 1 < space_.size(); ++before) {
       if (!is_reached(before)) continue;
       group.fill(before);

@@ -13,6 +13,9 @@ struct TwoLevels {
   ReplicaPrices between;
   std::uint32_t devices = 1;  // of a group
   std::uint32_t groups = 1;
+  // A group's last stage, unless it is the only one, is also charged for its output at the price
+  // inside the group, as PipeDream does.
+  bool charges_twice = false;
 };
 
 /// A stage of groups, and how each of its groups cuts it.
