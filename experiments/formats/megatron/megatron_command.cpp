@@ -279,7 +279,7 @@ std::optional<double> MegatronCommand::whole(std::string_view name, double most,
   if (!text) return std::nullopt;
   const auto value = plain_number(*text);
   if (value && *value >= least && *value <= most && std::floor(*value) == *value) return value;
-  fail(name, fmt::format("\"{}\" does not fit; it must be a whole number from {} to {}",
+  fail(name, fmt::format("\"{}\" is not a whole number from {} to {}",
                          shortened(*text), least, most));
 }
 
@@ -293,7 +293,7 @@ std::optional<double> MegatronCommand::rate(std::string_view name, double most) 
   if (!text) return std::nullopt;
   const auto value = plain_number(*text);
   if (value && *value >= 0 && *value <= most) return value;
-  fail(name, fmt::format("\"{}\" does not fit; it must be a number from 0 to {}", shortened(*text),
+  fail(name, fmt::format("\"{}\" is not a number from 0 to {}", shortened(*text),
                          most));
 }
 

@@ -54,7 +54,7 @@ std::optional<double> HfFields::number(const HfField& field) const {
     const double number = value->is_number() ? value->get<double>() : -1;
     const bool fits = number >= field.least && number <= field.most && std::floor(number) == number;
     if (fits) return number;
-    throw InputError(place(name), fmt::format("{} does not fit; it must be {}", shown(*value),
+    throw InputError(place(name), fmt::format("{} is not {}", shown(*value),
                                               range_text(field)));
   }
   return std::nullopt;
@@ -71,7 +71,7 @@ std::optional<double> HfFields::rate(std::string_view name, double most) const {
   if (value == nullptr) return std::nullopt;
   const double number = value->is_number() ? value->get<double>() : -1;
   if (number >= 0 && number <= most) return number;
-  throw InputError(place(name), fmt::format("{} does not fit; it must be a number from 0 to {}",
+  throw InputError(place(name), fmt::format("{} is not a number from 0 to {}",
                                             shown(*value), most));
 }
 
@@ -80,14 +80,14 @@ std::optional<bool> HfFields::flag(std::string_view name) const {
   if (value == nullptr) return std::nullopt;
   if (value->is_boolean()) return value->get<bool>();
   throw InputError(place(name),
-                   fmt::format("{} does not fit; it must be true or false", shown(*value)));
+                   fmt::format("{} is not true or false", shown(*value)));
 }
 
 std::optional<std::string> HfFields::word(std::string_view name) const {
   const json* value = find(name);
   if (value == nullptr) return std::nullopt;
   if (value->is_string()) return value->get<std::string>();
-  throw InputError(place(name), fmt::format("{} does not fit; it must be a text", shown(*value)));
+  throw InputError(place(name), fmt::format("{} is not a text", shown(*value)));
 }
 
 std::optional<std::vector<bool>> HfFields::layer_flags(std::string_view name, double layers) const {
@@ -116,7 +116,7 @@ std::optional<std::vector<std::size_t>> HfFields::layer_list(std::string_view na
   if (value == nullptr) return std::nullopt;
   if (!value->is_array()) {
     throw InputError(place(name),
-                     fmt::format("{} does not fit; it must be a list of layers", shown(*value)));
+                     fmt::format("{} is not a list of layers", shown(*value)));
   }
   std::vector<std::size_t> list;
   for (const json& item : *value) {
@@ -143,7 +143,7 @@ std::optional<std::vector<std::string>> HfFields::layer_words(std::string_view n
   for (const json& item : *value) {
     if (!item.is_string()) {
       throw InputError(fmt::format("{}/{}", place(name), words.size()),
-                       fmt::format("{} does not fit; it must be a text", shown(item)));
+                       fmt::format("{} is not a text", shown(item)));
     }
     words.push_back(item.get<std::string>());
   }

@@ -495,7 +495,7 @@ TEST_CASE("what only a run would tell is refused where it matters, with its line
 TEST_CASE("an argument of the model with a bad value is refused with its line") {
   CHECK(megatron_args_refusal(
             "python x.py \\\n --num-layers 4 \\\n --hidden-size many --num-attention-heads 8") ==
-        "line 3: --hidden-size: \"many\" does not fit; it must be a whole number from 1 to "
+        "line 3: --hidden-size: \"many\" is not a whole number from 1 to "
         "10000000");
   for (const char* wrong : {"0", "-1", "1.5", "1e99", "nan", "inf", "''", "0x10", "1000000000"}) {
     CAPTURE(wrong);

@@ -50,9 +50,9 @@ TEST_CASE("a wrong unit is refused at its key, and limits hold for what it comes
   CHECK(quantity_outcome(quantity_plain, {"/model/stages/1/forward_us=2GB"})
             .starts_with("s.json: /model/stages/1/forward_us: \"2GB\" is not a time: "));
   CHECK(quantity_outcome(quantity_plain, {"/model/stages/1/forward_us=-1us"})
-            .starts_with("s.json: /model/stages/1/forward_us: -1.0 does not fit"));
+            .starts_with("s.json: /model/stages/1/forward_us: -1.0 is not "));
   CHECK(quantity_outcome(quantity_plain, {"/schedule/microbatches=4us"})
-            .starts_with("s.json: /schedule/microbatches: \"4us\" does not fit"));
+            .starts_with("s.json: /schedule/microbatches: \"4us\" is not "));
 }
 
 TEST_CASE("layers with stated times repeat as layers by kind do") {
