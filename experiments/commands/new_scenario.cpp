@@ -52,7 +52,7 @@ StarterRequest request_of(const Options& options) {
 
 int write_starter(const Options& options) {
   const std::string path = options.output.empty() ? "-" : options.output;
-  check_outputs({path}, {options.model});
+  check_outputs({path}, {options.model, options.hardware});
   if (!asks_for_layout(options)) {
     write_file(path, small_starter());
     return ExitCode::done;
@@ -67,7 +67,8 @@ int write_starter(const Options& options) {
 Runner declare(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.option("--model", options->model, "a model's file", "FILE");
-  line.option("--hardware", options->hardware, "a machine; see penstock list hardware", "NAME");
+  line.option("--hardware", options->hardware, "a machine (penstock list hardware), or its file",
+              "NAME|FILE");
   line.suggest("--hardware", suggested_machines);
   line.option("--devices", options->devices, "devices to lay the model out on");
   line.option("--sequence", options->sequence, "tokens of an example; default 4096 or the file's");

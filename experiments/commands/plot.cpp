@@ -7,6 +7,7 @@
 #include <string>
 
 #include "experiments/calibration/calibration_picture.hpp"
+#include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/picture_files.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
@@ -28,6 +29,7 @@ struct Options {
   std::string output;
   std::string csv;
   std::optional<std::uint32_t> ranks;
+  std::string bubble = "of_makespan";
   std::string schedules;
   std::string microbatches;
   PictureLook look;
@@ -43,6 +45,7 @@ int write_plot(const Options& options, Draw&& draw, Data&& data) {
 
 int plot_bubble(const Options& options) {
   BubbleStudy study;
+  study.kind = bubble_kind_of(options.bubble);
   if (options.ranks) study.ranks = *options.ranks;
   study.schedules = options.schedules.empty() ? usual_schedules() : schedules_in(options.schedules);
   study.microbatches = microbatches_in(options.microbatches);
@@ -137,8 +140,11 @@ Runner declare(CommandLine& line) {
   line.option("-o,--output", options->output, "the picture: .svg, .png or .pdf", "FILE");
   line.option("--csv", options->csv, "write the data of the picture as CSV", "FILE");
   line.option("--ranks", options->ranks, "bubble: pipeline ranks, default 8");
+  line.choice("--bubble", options->bubble, bubble_kinds(),
+              "bubble: which definition, as in the report; default of_makespan");
   line.option("--schedules", options->schedules,
               "bubble: schedules, with chunks after a colon: 1f1b,interleaved-1f1b:4", "LIST");
+  line.suggest("--schedules", suggested_schedule_lists);
   line.option("--microbatches", options->microbatches,
               "bubble: numbers of microbatches, default 1,2,4 to 256", "LIST");
   declare(line, options->look);

@@ -134,7 +134,7 @@ int run_scenario(const Options& options) {
   const std::uint32_t repeat = options.repeat ? within("--repeat", options.repeat, most_draws) : 0;
   const Scenario scenario = read_scenario(options.scenario, options.settings);
   if (repeat > 0 && !scenario.chance.varies()) {
-    say("--repeat: all draws are equal; give /chance/jitter, transfer_jitter or samples");
+    say("--repeat: all draws are equal, since nothing varies; add --set /chance/jitter=0.05");
   }
   ProgressBar bar;
   RunResult result =

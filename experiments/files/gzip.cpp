@@ -32,7 +32,7 @@ uInt part_of(std::size_t size) { return static_cast<uInt>(std::min(size, std::si
 namespace {
 
 /// Above this level, zlib takes twice the time for a tenth of the size.
-constexpr int level = 3;
+constexpr int quick_level = 3;
 constexpr std::size_t packed_at_a_time = std::size_t{1} << 20;
 
 /// A block of content as raw deflate data that depends on no other block.
@@ -45,8 +45,8 @@ struct PackedBlock {
 PackedBlock packed_block(const std::string& content, bool last) {
   constexpr int usual_memory = 8;
   z_stream stream{};
-  if (deflateInit2(&stream, level, Z_DEFLATED, -MAX_WBITS, usual_memory, Z_DEFAULT_STRATEGY) !=
-      Z_OK) {
+  if (deflateInit2(&stream, quick_level, Z_DEFLATED, -MAX_WBITS, usual_memory,
+                   Z_DEFAULT_STRATEGY) != Z_OK) {
     throw std::bad_alloc();
   }
   constexpr std::size_t flush_bytes = 16;  // an empty block after the content

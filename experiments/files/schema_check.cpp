@@ -113,9 +113,8 @@ std::string range_text(const json& node, const char* least, const char* most, co
                        unit);
   }
   if (below) {
-    return *unit != 0 && node[least] == 1
-               ? " that is not empty"
-               : fmt::format(" of at least {}{}", bound_text(node[least]), unit);
+    const bool one = *unit != 0 && node[least] == 1;
+    return fmt::format(" of at least {}{}", bound_text(node[least]), one ? " item" : unit);
   }
   return above ? fmt::format(" of at most {}{}", bound_text(node[most]), unit) : "";
 }
@@ -133,7 +132,8 @@ std::string wanted(const json& node) {
                                              : "valid";
   text += range_text(node, "minimum", "maximum", "from", "");
   text += range_text(node, "minItems", "maxItems", "of", " items");
-  if (node.contains("minLength") || node.contains("minProperties")) text += " that is not empty";
+  if (node.contains("minLength")) text += " of at least 1 character";
+  if (node.contains("minProperties")) text += " of at least 1 key";
   if (has_units)
     text += fmt::format(", or one with a unit, such as {}", node["examples"][0].dump());
   return text;
@@ -191,7 +191,9 @@ std::string nearest_text(const json& value, const json& node) {
                        fmt::format("\"{}\" is missing", key.get<std::string>()));
     }
   }
-  std::string what = fmt::format("{} is not {}", shown(value), wanted(node));
+  const bool right_type = value.is_object() && node.value("type", json()) == "object" &&
+                          !node.contains("minProperties");
+  std::string what = fmt::format("{} is not {}", shown(value), right_type ? "valid" : wanted(node));
   if (node.contains("description")) {
     what += fmt::format(" ({})", node["description"].get<std::string>());
   }

@@ -514,6 +514,25 @@ TEST_CASE("an argument of the model with a bad value is refused with its line") 
             .starts_with("--hidden-size is missing"));
 }
 
+TEST_CASE("a misspelt argument is named with the one that it was meant for") {
+  CHECK(megatron_args_refusal("python x.py \\\n --num-layers 4 --num-attention-heads 8 \\\n "
+                              "--hiden-size 64") ==
+        "line 3: --hiden-size is not known; did you mean --hidden-size?");
+  const auto notes_of = [](const std::string& arguments) {
+    std::string all;
+    for (const std::string& note : parse_model_file(least + arguments).notes) all += note + "\n";
+    return all;
+  };
+  CHECK(notes_of(" --micro-batchsize 4")
+            .find("line 1: --micro-batchsize is not known; did you mean --micro-batch-size?\n") !=
+        std::string::npos);
+  const std::string others =
+      notes_of(" --lr 1 --train-iters 2 --num-workers 8 --min-lr 0 --fp8-format e4m3");
+  CHECK(others.find("did you mean") == std::string::npos);
+  CHECK(others.find("arguments that are not read: --lr, --min-lr, --num-workers, --train-iters") !=
+        std::string::npos);
+}
+
 TEST_CASE("a command that lacks one of its sizes is recognised, and the error names the flag") {
   const auto refusal = [](const std::string& text) {
     try {

@@ -811,12 +811,12 @@ TEST_CASE("memory without samples, or of nothing, is refused") {
 }
 
 TEST_CASE("the data of plots are CSV: a header, and a line a point") {
-  BubblePlot bubble{"", "", "", "", {}};
+  BubblePlot bubble{.title = "", .subtitle = "", .x_label = "", .y_label = "", .series = {}};
   bubble.series = {{"a, 2 chunks", {{4, 0.25}}, {{4, 0.25}, {8, 0.125}}, {{8, "too \"odd\""}}}};
   CHECK(bubble_csv(bubble) ==
-        "series,microbatches,simulated,closed_form,missing\n"
-        "\"a, 2 chunks\",4,0.25,0.25,\n"
-        "\"a, 2 chunks\",8,,0.125,\"too \"\"odd\"\"\"\n");
+        "series,microbatches,bubble,simulated,closed_form,missing\n"
+        "\"a, 2 chunks\",4,of_makespan,0.25,0.25,\n"
+        "\"a, 2 chunks\",8,of_makespan,,0.125,\"too \"\"odd\"\"\"\n");
 
   Run two = one_f_one_b(2, 1, 1, 2);
   CHECK(timeline_csv(two.plan, two.timeline) ==
