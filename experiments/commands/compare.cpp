@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <optional>
 
 #include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/comparison/comparison.hpp"
+#include "experiments/long_work/progress.hpp"
 #include "experiments/run/recordings.hpp"
 #include "sim/base/error.hpp"
 
@@ -45,12 +47,14 @@ int compare_runs(const Options& options) {
   if (options.a == "-" && options.b == "-") {
     throw UsageError("standard input can be A or B, but not both");
   }
+  std::optional<Waiting> waiting("simulating");
   const ComparedRun a{options.a, recording_of(options.a)};
   const ComparedRun b{options.b, recording_of(options.b, options.settings)};
   how.resolution =
       std::max(resolution_of(a.recording.timeline), resolution_of(b.recording.timeline));
   const Comparison comparison =
       compare(a.recording.plan, a.recording.timeline, b.recording.plan, b.recording.timeline, how);
+  waiting.reset();
   if (comparison.ops.empty()) {
     throw InputError(
         fmt::format("{}: none of its {} ops is among the {} ops of {}; compare runs whose plans "

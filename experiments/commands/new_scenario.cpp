@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <optional>
 
 #include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
+#include "experiments/long_work/progress.hpp"
 #include "experiments/starter/small_starter.hpp"
 #include "experiments/starter/starter.hpp"
 #include "sim/base/error.hpp"
@@ -58,7 +60,9 @@ int write_starter(const Options& options) {
     return ExitCode::done;
   }
   read_file(options.model);  // errors of the file itself come before those of layouts
+  std::optional<Waiting> waiting("trying layouts");
   const Starter starter = find_starter(request_of(options));
+  waiting.reset();
   if (starter.fastest) write_file(path, starter.tried[*starter.fastest].text);
   for (const std::string& line : summary_of(starter)) say(line);
   return starter.fastest ? ExitCode::done : ExitCode::finding;

@@ -12,6 +12,7 @@
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_input.hpp"
+#include "experiments/long_work/progress.hpp"
 #include "experiments/pictures/bubble_plot.hpp"
 #include "experiments/pictures/memory_picture.hpp"
 #include "experiments/pictures/plot_data.hpp"
@@ -49,7 +50,10 @@ int plot_bubble(const Options& options) {
   if (options.ranks) study.ranks = *options.ranks;
   study.schedules = options.schedules.empty() ? usual_schedules() : schedules_in(options.schedules);
   study.microbatches = microbatches_in(options.microbatches);
-  BubblePlot plot = bubble_study(study);
+  BubblePlot plot = [&] {
+    const Waiting waiting("simulating");
+    return bubble_study(study);
+  }();
   plot.options = options_of(options.look);
   for (const std::string& line : missing_points(plot)) say(line);
   return write_plot(
@@ -57,8 +61,13 @@ int plot_bubble(const Options& options) {
       [&] { return bubble_csv(plot); });
 }
 
+Recording recorded(const std::string& path) {
+  const Waiting waiting("simulating");
+  return recording_of(path);
+}
+
 int plot_timeline(const Options& options) {
-  const Recording run = recording_of(options.results);
+  const Recording run = recorded(options.results);
   return write_plot(
       options,
       [&](PictureFormat format) {
@@ -68,7 +77,7 @@ int plot_timeline(const Options& options) {
 }
 
 int plot_memory(const Options& options) {
-  const Recording run = recording_of(options.results);
+  const Recording run = recorded(options.results);
   const MemoryPicture picture{run.title, options_of(options.look)};
   try {
     return write_plot(

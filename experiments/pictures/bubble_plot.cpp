@@ -121,6 +121,8 @@ class PlotDrawing {
   Point place(const std::pair<double, double>& point) const;
   bool has_segment(std::size_t series, const Points& of, std::size_t from) const;
   void draw_segment(std::size_t series, std::size_t from) const;
+  std::size_t markers_at(const std::pair<double, double>& place, std::size_t first,
+                         std::size_t end) const;
 
   const BubblePlot& plot_;
   std::vector<BubbleSeries> lines_;
@@ -263,20 +265,29 @@ void PlotDrawing::draw_lines(std::size_t series) const {
   page_.canvas.line(places(lines_[series].closed_form), closed_form_width, series_colour(series));
 }
 
+/// How many series from `first` to `end` have a marker at a place.
+std::size_t PlotDrawing::markers_at(const std::pair<double, double>& place, std::size_t first,
+                                    std::size_t end) const {
+  std::size_t count = 0;
+  for (std::size_t s = first; s < end; ++s) {
+    const Points& points = lines_[s].simulated;
+    count += std::any_of(points.begin(), points.end(),
+                         [&](const auto& point) { return same_place(point, place); });
+  }
+  return count;
+}
+
 /// Markers at one place are nested, the first one largest.
 void PlotDrawing::draw_markers() const {
-  constexpr double growth = 0.6;
+  constexpr double most_growth = 0.5;  // from one marker to the next
+  constexpr double most_in_all = 1.5;
   for (std::size_t s = 0; s < lines_.size(); ++s) {
     for (const auto& point : lines_[s].simulated) {
-      std::size_t above = 0;
-      for (std::size_t later = s + 1; later < lines_.size(); ++later) {
-        const Points& others = lines_[later].simulated;
-        above += static_cast<std::size_t>(
-            std::count_if(others.begin(), others.end(),
-                          [&](const auto& other) { return same_place(point, other); }));
-      }
-      const double scale = 1 + growth * static_cast<double>(above);
-      page_.canvas.polygon(marker(s, place(point), scale), series_colour(s), halo, paper);
+      const auto others = static_cast<double>(markers_at(point, 0, lines_.size()) - 1);
+      const auto above = static_cast<double>(markers_at(point, s + 1, lines_.size()));
+      const double growth = std::min(most_growth, most_in_all / std::max(others, 1.0));
+      page_.canvas.polygon(marker(s, place(point), 1 + growth * above), series_colour(s), halo,
+                           paper);
     }
   }
 }

@@ -19,7 +19,7 @@ struct GroupPlace {
 /// several, or one per machine when groups and machines do not align.
 Members members_of(const Machine& machine, const GroupPlace& group);
 
-/// The devices that hold the same weights as the first device of each rank.
+/// The replicas of the weights on the first device of each rank.
 class HolderPlaces {
  public:
   HolderPlaces(const HardwareSpec& spec, const Holders& holders);
