@@ -62,7 +62,7 @@ TimelineExplanation explanation_of(const DrawnRun& run) {
   return {idle_gaps(run.plan, run.timeline), path_of(run)};
 }
 
-Cell cell(std::int64_t begin, std::int64_t end, CellKind kind, std::uint32_t microbatch) {
+penstock::Cell cell(std::int64_t begin, std::int64_t end, CellKind kind, std::uint32_t microbatch) {
   return {{begin}, {end}, kind, 0, 1, Microbatch{microbatch}};
 }
 

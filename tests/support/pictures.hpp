@@ -41,7 +41,7 @@ TimelineExplanation explanation_of(const DrawnRun& run);
 constexpr ActionKind f{Pass::forward, 0};
 constexpr ActionKind b{Pass::backward, 0};
 /// A cell on one rank, in picoseconds.
-Cell cell(std::int64_t begin, std::int64_t end, CellKind kind, std::uint32_t microbatch);
+penstock::Cell cell(std::int64_t begin, std::int64_t end, CellKind kind, std::uint32_t microbatch);
 
 /// The labels of ticks.
 std::vector<std::string> texts(const std::vector<Tick>& ticks);
