@@ -11,6 +11,17 @@ std::uint32_t usual_chunks(const ScheduleEntry& entry, const ScheduleOptions& op
   return entry.chunks_for == nullptr ? entry.default_chunks : entry.chunks_for(options);
 }
 
+Placement place_stages(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t chunks,
+                       const ScheduleOptions& options, std::string_view remedy) {
+  try {
+    return entry.place(ranks, chunks);
+  } catch (const RuleError& error) {
+    const std::uint32_t usual = usual_chunks(entry, options);
+    if (usual == chunks) throw;
+    throw RuleError(fmt::format("{}{}{}", error.what(), remedy, usual));
+  }
+}
+
 void check_size(const Placement& placement, const ScheduleOptions& options) {
   const std::uint64_t actions =
       std::uint64_t{placement.stage_count()} * options.microbatch_count * 3;

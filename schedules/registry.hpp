@@ -42,6 +42,11 @@ std::span<const ScheduleEntry* const> schedule_entries();
 /// The default number of chunks per rank. Throws RuleError.
 std::uint32_t usual_chunks(const ScheduleEntry& entry, const ScheduleOptions& options);
 
+/// The placement of a rule. For chunks that the rule does not support, throws RuleError that ends
+/// with `remedy` and the usual number: "needs 1 chunk per rank, got 2: give --chunks 1".
+Placement place_stages(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t chunks,
+                       const ScheduleOptions& options, std::string_view remedy);
+
 /// Throws RuleError when a schedule would have too many actions.
 void check_size(const Placement& placement, const ScheduleOptions& options);
 

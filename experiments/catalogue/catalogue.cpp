@@ -38,13 +38,13 @@ std::map<std::string, Schema> schemas() {
 }
 
 std::string kind_of(const json& document) {
-  if (!document.is_object()) throw InputError("it must be a JSON object");
+  if (!document.is_object()) throw InputError("expected a JSON object");
   const std::string is = document.contains("is") && document["is"].is_string()
                              ? document["is"].get<std::string>()
                              : std::string();
   if (std::find(kinds.begin(), kinds.end(), is) != kinds.end()) return is;
   throw InputError("/is",
-                   "it must say which it is: \"device\", \"link\", \"machine\" or \"stack\"");
+                   "expected which it is: \"device\", \"link\", \"machine\" or \"stack\"");
 }
 
 /// Checks that the sizes of an efficiency table ascend without duplicates.
@@ -135,7 +135,27 @@ void add_folder(Catalogue& catalogue, const std::string& folder) {
   for (auto& [name, item] : own) catalogue[name] = std::move(item);
 }
 
+/// Adds items that a machine file names from files of these names in the same folder.
+void take_neighbours(const CatalogueItem& item, const std::string& path, Catalogue& catalogue) {
+  const fs::path folder = fs::path(path).parent_path();
+  const json facts = json::parse(item.text);
+  for (const char* key : {"device", "link", "host_link", "nic_link"}) {
+    if (!facts.contains(key)) continue;
+    const std::string name = facts[key]["value"];
+    const fs::path file = folder / (name + ".json");
+    if (fs::is_regular_file(file)) catalogue[name] = read_catalogue_file(file.string());
+  }
+}
+
 }  // namespace
+
+std::string add_catalogue_file(const std::string& path, Catalogue& catalogue) {
+  CatalogueItem item = read_catalogue_file(path);
+  if (item.is == "machine") take_neighbours(item, path, catalogue);
+  const std::string name = item.name;
+  catalogue[name] = std::move(item);
+  return name;
+}
 
 CatalogueItem parse_catalogue_file(const std::string& text, const std::string& source) {
   try {

@@ -27,6 +27,10 @@ using Catalogue = std::map<std::string, CatalogueItem, std::less<>>;
 /// earlier ones of the same name. Throws InputError with the file's name in front.
 Catalogue read_catalogue();
 
+/// Adds the item of a user's file, and from the same folder the items of its device and links where
+/// files have their names. Returns its name. Throws InputError with the file's name in front.
+std::string add_catalogue_file(const std::string& path, Catalogue& catalogue);
+
 /// Reads one file. Throws InputError with its name in front.
 CatalogueItem read_catalogue_file(const std::string& path);
 /// Parses text; `source` is the file's name in errors.

@@ -6,7 +6,12 @@
 
 namespace penstock {
 
-/// The machine that --hardware names, with its topology. Throws UsageError that lists the machines.
-Machine machine_of_option(const Catalogue& catalogue, const std::string& name);
+/// Whether a value of --hardware is a user's file: no name of the catalogue, and a path or a name
+/// that ends in .json.
+bool is_machine_file(const Catalogue& catalogue, const std::string& value);
+
+/// The machine that --hardware names, with its topology: one of the catalogue, or a user's file.
+/// Throws UsageError that lists the machines, and InputError with the file's name in front.
+Machine machine_of_option(const Catalogue& catalogue, const std::string& value);
 
 }  // namespace penstock

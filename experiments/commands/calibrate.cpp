@@ -85,12 +85,18 @@ Measured measure(const Options& options, const CalibrationRequest& request) {
   auto store = prepared_store(options.profile);
   ProgressBar bar;
   std::vector<RowId> rows;
+  std::optional<InterruptNote> note;
+  if (!options.profile.empty()) {
+    note.emplace(fmt::format("kernels were not measured to the end; nothing was added to {}",
+                             options.profile));
+  }
   CalibrationWatch watch{.on_progress = bar.callback()};
   if (!options.profile.empty()) {
     watch.on_kernels = [&](const Calibration& so_far) {
       bar.erase();
       rows = keep_rows(options.profile, so_far);
       if (store) store->keep();
+      note->set(fmt::format("the {} rows added to {} are kept", rows.size(), options.profile));
     };
   }
   Calibration calibration =

@@ -56,7 +56,7 @@ std::optional<double> bandwidth_of(const Options& options) {
   if (options.bandwidth.empty()) return std::nullopt;
   const double bandwidth = number_of(options.bandwidth, "--bandwidth");
   if (bandwidth >= 1 && bandwidth <= 1e18) return bandwidth;
-  throw UsageError("--bandwidth: it must be from 1 to 1e18 bytes a second");
+  throw UsageError("--bandwidth: expected 1 to 1e18 bytes a second");
 }
 
 int show_codec(const Options& options) {

@@ -33,7 +33,7 @@ double bytes_given(const std::string& text) {
     throw UsageError(fmt::format("--bytes: {}", error.what()));
   }
   if (bytes >= 1 && bytes <= Limits::bytes) return bytes;
-  throw UsageError(fmt::format("--bytes is {}; it must be from 1 to {:g}", text, Limits::bytes));
+  throw UsageError(fmt::format("--bytes is {}: expected 1 to {:g}", text, Limits::bytes));
 }
 
 CollectiveQuestion question_of(const Options& options) {
@@ -107,7 +107,8 @@ Runner declare(CommandLine& line) {
       "what the devices do together");
   line.option("--bytes", options->bytes,
               "of the whole tensor; of all_to_all and ring_exchange those of one device", "BYTES");
-  line.option("--hardware", options->hardware, "a machine; see penstock list hardware", "NAME");
+  line.option("--hardware", options->hardware, "a machine (penstock list hardware), or its file",
+              "NAME|FILE");
   line.suggest("--hardware", suggested_machines);
   line.option("--devices", options->devices, "of the group");
   line.option("--stride", options->stride, "from one of its devices to the next, otherwise 1");

@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <optional>
 
 #include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/comparison/comparison.hpp"
+#include "experiments/long_work/progress.hpp"
 #include "experiments/run/recordings.hpp"
 #include "sim/base/error.hpp"
 
@@ -27,7 +30,7 @@ double parse_tolerance(const std::string& text) {
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc{} || rest != end || !(value >= 0 && value <= 1)) {
     throw UsageError(fmt::format(
-        "--tolerance {}: it must be a share of A's makespan, from 0 to 1, such as 0.005", text));
+        "--tolerance {}: expected a share of A's makespan from 0 to 1, such as 0.005", text));
   }
   return value;
 }
@@ -40,14 +43,18 @@ CompareOptions compare_options(const Options& options) {
 }
 
 int compare_runs(const Options& options) {
-  const CompareOptions how = compare_options(options);
+  CompareOptions how = compare_options(options);
   if (options.a == "-" && options.b == "-") {
     throw UsageError("standard input can be A or B, but not both");
   }
+  std::optional<Waiting> waiting("simulating");
   const ComparedRun a{options.a, recording_of(options.a)};
   const ComparedRun b{options.b, recording_of(options.b, options.settings)};
+  how.resolution =
+      std::max(resolution_of(a.recording.timeline), resolution_of(b.recording.timeline));
   const Comparison comparison =
       compare(a.recording.plan, a.recording.timeline, b.recording.plan, b.recording.timeline, how);
+  waiting.reset();
   if (comparison.ops.empty()) {
     throw InputError(
         fmt::format("{}: none of its {} ops is among the {} ops of {}; compare runs whose plans "

@@ -4,12 +4,14 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/picture_files.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/explanation/memory_explanation.hpp"
 #include "experiments/files/json_output.hpp"
+#include "experiments/long_work/progress.hpp"
 #include "experiments/results/result_json.hpp"
 #include "experiments/results/result_table.hpp"
 
@@ -25,7 +27,9 @@ struct Options {
 };
 
 void print_memory(const Options& options, const Scenario& scenario, const RunResult& result) {
+  std::optional<Waiting> waiting("trying changes");
   const MemoryExplanation explanation = explain_memory(scenario, result);
+  waiting.reset();
   fmt::print("{}", options.json ? printed(memory_explanation_json(result, explanation))
                                 : memory_explanation_text(result, explanation));
 }
@@ -33,7 +37,9 @@ void print_memory(const Options& options, const Scenario& scenario, const RunRes
 int explain_scenario(const Options& options) {
   check(options.pictures);
   const Scenario scenario = read_scenario(options.scenario, options.settings);
+  std::optional<Waiting> waiting("simulating");
   const RunResult result = options.memory ? run_for_memory(scenario) : run(scenario);
+  waiting.reset();
   const int code = result.findings.empty() ? ExitCode::done : ExitCode::finding;
   if (!result.report) {  // a deadlock: its finding is the explanation
     fmt::print("{}", options.json ? printed(result_json(result)) : result_table(result));
@@ -43,7 +49,9 @@ int explain_scenario(const Options& options) {
     print_memory(options, scenario, result);
   }
   if (options.memory && !any(options.pictures)) return code;
+  waiting.emplace("explaining");
   const Explanation explanation = explain(result);
+  waiting.reset();
   write_pictures(options.pictures, result,
                  {explanation.gaps, tasks_of(result.report->critical_path)});
   if (options.memory || on_standard_output(options.pictures)) return code;

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <optional>
 
 #include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
+#include "experiments/long_work/progress.hpp"
 #include "experiments/starter/small_starter.hpp"
 #include "experiments/starter/starter.hpp"
 #include "sim/base/error.hpp"
@@ -52,13 +54,15 @@ StarterRequest request_of(const Options& options) {
 
 int write_starter(const Options& options) {
   const std::string path = options.output.empty() ? "-" : options.output;
-  check_outputs({path}, {options.model});
+  check_outputs({path}, {options.model, options.hardware});
   if (!asks_for_layout(options)) {
     write_file(path, small_starter());
     return ExitCode::done;
   }
   read_file(options.model);  // errors of the file itself come before those of layouts
+  std::optional<Waiting> waiting("trying layouts");
   const Starter starter = find_starter(request_of(options));
+  waiting.reset();
   if (starter.fastest) write_file(path, starter.tried[*starter.fastest].text);
   for (const std::string& line : summary_of(starter)) say(line);
   return starter.fastest ? ExitCode::done : ExitCode::finding;
@@ -67,7 +71,8 @@ int write_starter(const Options& options) {
 Runner declare(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.option("--model", options->model, "a model's file", "FILE");
-  line.option("--hardware", options->hardware, "a machine; see penstock list hardware", "NAME");
+  line.option("--hardware", options->hardware, "a machine (penstock list hardware), or its file",
+              "NAME|FILE");
   line.suggest("--hardware", suggested_machines);
   line.option("--devices", options->devices, "devices to lay the model out on");
   line.option("--sequence", options->sequence, "tokens of an example; default 4096 or the file's");

@@ -7,10 +7,12 @@
 #include <string>
 
 #include "experiments/calibration/calibration_picture.hpp"
+#include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/picture_files.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_input.hpp"
+#include "experiments/long_work/progress.hpp"
 #include "experiments/pictures/bubble_plot.hpp"
 #include "experiments/pictures/memory_picture.hpp"
 #include "experiments/pictures/plot_data.hpp"
@@ -28,6 +30,7 @@ struct Options {
   std::string output;
   std::string csv;
   std::optional<std::uint32_t> ranks;
+  std::string bubble = "of_makespan";
   std::string schedules;
   std::string microbatches;
   PictureLook look;
@@ -43,10 +46,14 @@ int write_plot(const Options& options, Draw&& draw, Data&& data) {
 
 int plot_bubble(const Options& options) {
   BubbleStudy study;
+  study.kind = bubble_kind_of(options.bubble);
   if (options.ranks) study.ranks = *options.ranks;
   study.schedules = options.schedules.empty() ? usual_schedules() : schedules_in(options.schedules);
   study.microbatches = microbatches_in(options.microbatches);
-  BubblePlot plot = bubble_study(study);
+  BubblePlot plot = [&] {
+    const Waiting waiting("simulating");
+    return bubble_study(study);
+  }();
   plot.options = options_of(options.look);
   for (const std::string& line : missing_points(plot)) say(line);
   return write_plot(
@@ -54,8 +61,13 @@ int plot_bubble(const Options& options) {
       [&] { return bubble_csv(plot); });
 }
 
+Recording recorded(const std::string& path) {
+  const Waiting waiting("simulating");
+  return recording_of(path);
+}
+
 int plot_timeline(const Options& options) {
-  const Recording run = recording_of(options.results);
+  const Recording run = recorded(options.results);
   return write_plot(
       options,
       [&](PictureFormat format) {
@@ -65,7 +77,7 @@ int plot_timeline(const Options& options) {
 }
 
 int plot_memory(const Options& options) {
-  const Recording run = recording_of(options.results);
+  const Recording run = recorded(options.results);
   const MemoryPicture picture{run.title, options_of(options.look)};
   try {
     return write_plot(
@@ -137,8 +149,11 @@ Runner declare(CommandLine& line) {
   line.option("-o,--output", options->output, "the picture: .svg, .png or .pdf", "FILE");
   line.option("--csv", options->csv, "write the data of the picture as CSV", "FILE");
   line.option("--ranks", options->ranks, "bubble: pipeline ranks, default 8");
+  line.choice("--bubble", options->bubble, bubble_kinds(),
+              "bubble: which definition, as in the report; default of_makespan");
   line.option("--schedules", options->schedules,
               "bubble: schedules, with chunks after a colon: 1f1b,interleaved-1f1b:4", "LIST");
+  line.suggest("--schedules", suggested_schedule_lists);
   line.option("--microbatches", options->microbatches,
               "bubble: numbers of microbatches, default 1,2,4 to 256", "LIST");
   declare(line, options->look);

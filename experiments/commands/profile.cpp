@@ -86,7 +86,7 @@ struct CheckOptions {
 double budget_of(const CheckOptions& options) {
   const auto seconds = plain_number(options.budget);
   if (seconds && *seconds > 0 && *seconds <= most_budget_s) return *seconds;
-  throw UsageError(fmt::format("--budget {}: it must be a number of seconds, above 0 and up to {}",
+  throw UsageError(fmt::format("--budget {}: expected a number of seconds, above 0 and up to {}",
                                options.budget, most_budget_s));
 }
 

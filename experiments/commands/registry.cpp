@@ -134,7 +134,7 @@ void say(const std::string& line) {
 std::uint32_t within(const char* option, std::optional<std::uint32_t> value, std::uint32_t limit) {
   if (!value) throw UsageError(fmt::format("{} is missing", option));
   if (*value == 0 || *value > limit) {
-    throw UsageError(fmt::format("{} is {}; it must be from 1 to {}", option, *value, limit));
+    throw UsageError(fmt::format("{} is {}: expected 1 to {}", option, *value, limit));
   }
   return *value;
 }

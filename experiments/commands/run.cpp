@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/picture_files.hpp"
@@ -112,9 +113,13 @@ void write_outputs(const Options& options, RunResult& result, ProgressBar& bar) 
     write_trace(options.trace, result, bar.callback());
   }
   if (!options.timeline.empty()) {
+    bar.erase();
+    const Waiting waiting("writing the timeline");
     write_file(options.timeline, write_timeline(*result.plan, result.timeline, result.title));
   }
   if (!options.chakra.empty()) write_chakra(options.chakra, result, bar);
+  bar.erase();
+  const Waiting waiting("drawing");
   write_pictures(options.pictures, result);
 }
 
@@ -129,17 +134,24 @@ Engine engine_of(const Options& options) {
   return options.engine == "events" ? Engine::events : Engine::automatic;
 }
 
+/// Draws report their own progress.
+RunResult simulated(const Options& options, const Scenario& scenario, std::uint32_t repeat,
+                    ProgressBar& bar) {
+  std::optional<Waiting> waiting;
+  if (repeat == 0) waiting.emplace("simulating");
+  return run(settle(scenario, {.allows_stale = options.allow_stale}),
+             {.engine = engine_of(options), .repeat = repeat, .on_progress = bar.callback()});
+}
+
 int run_scenario(const Options& options) {
   outputs_of(options);  // refuses conflicting outputs before any work
   const std::uint32_t repeat = options.repeat ? within("--repeat", options.repeat, most_draws) : 0;
   const Scenario scenario = read_scenario(options.scenario, options.settings);
   if (repeat > 0 && !scenario.chance.varies()) {
-    say("--repeat: all draws are equal; give /chance/jitter, transfer_jitter or samples");
+    say("--repeat: all draws are equal, since nothing varies; add --set /chance/jitter=0.05");
   }
   ProgressBar bar;
-  RunResult result =
-      run(settle(scenario, {.allows_stale = options.allow_stale}),
-          {.engine = engine_of(options), .repeat = repeat, .on_progress = bar.callback()});
+  RunResult result = simulated(options, scenario, repeat, bar);
   for (Finding& finding : unmet_expectations(scenario.expect, result)) {
     result.findings.push_back(std::move(finding));
   }

@@ -49,7 +49,8 @@ int print_schedule(const Options& options) {
     const std::uint32_t chunks =
         within("--chunks", options.chunks.value_or(usual_chunks(*entry, rule_options)),
                Limits::stages / ranks);
-    const Placement placement = entry->place(ranks, chunks);
+    const Placement placement =
+        place_stages(*entry, ranks, chunks, rule_options, ": give --chunks ");
     const TorchOrder order = torch_order(make_schedule(*entry, placement, rule_options));
     const bool with_comms = options.comms || options.fsdp;
     fmt::print("{}", with_comms ? write_torch_comms(order.schedule, placement, options.fsdp)

@@ -9,6 +9,7 @@
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
+#include "experiments/files/nearest.hpp"
 #include "experiments/formats/torch_csv.hpp"
 #include "experiments/measured_runs/measured_run.hpp"
 #include "experiments/measured_runs/outputs.hpp"
@@ -56,7 +57,7 @@ std::vector<std::uint32_t> pipeline_ranks_of(const Options& options) {
   const char* const end = at + options.pipeline_ranks.size();
   const auto refuse = [&] {
     throw UsageError(
-        fmt::format("--pipeline-ranks \"{}\": it must read like \"0,8,16\": a rank of "
+        fmt::format("--pipeline-ranks \"{}\": expected a list like \"0,8,16\": a rank of "
                     "the job for each of the {} files, from the first stage on",
                     options.pipeline_ranks, options.files.size()));
   };
@@ -80,7 +81,7 @@ NamedOrder order_by_rule(const Options& options, const ScheduleEntry& entry) {
   try {
     const std::uint32_t chunks = within(
         "--chunks", options.chunks.value_or(usual_chunks(entry, how)), Limits::stages / ranks);
-    Placement placement = entry.place(ranks, chunks);
+    Placement placement = place_stages(entry, ranks, chunks, how, ": give --chunks ");
     Schedule schedule = make_schedule(entry, placement, how);
     return {std::string(entry.name), std::move(placement), std::move(schedule)};
   } catch (const RuleError& error) {
@@ -113,8 +114,9 @@ std::optional<NamedOrder> named_order(const Options& options) {
   const ScheduleEntry* const entry = find_named(schedule_entries(), options.schedule);
   if (entry != nullptr) return order_by_rule(options, *entry);
   if (options.schedule.ends_with(".csv")) return order_from_file(options);
-  throw UsageError(fmt::format("unknown schedule \"{}\"; known: {}, or a file that ends in .csv",
-                               options.schedule, names_of(schedule_entries())));
+  throw UsageError(unknown_text(fmt::format("schedule \"{}\"", options.schedule), options.schedule,
+                                names_of(schedule_entries())) +
+                   ", or a file that ends in .csv");
 }
 
 TraceReading reading_of(const Options& options) {

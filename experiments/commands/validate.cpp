@@ -45,7 +45,7 @@ void check_files(const Options& options) {
 std::uint32_t iterations_of(const Options& options) {
   if (!options.iterations) return least_iterations;
   if (*options.iterations < least_iterations) {
-    throw UsageError(fmt::format("--iterations is {}; it must be at least {}", *options.iterations,
+    throw UsageError(fmt::format("--iterations is {}: expected at least {}", *options.iterations,
                                  least_iterations));
   }
   return within("--iterations", options.iterations, most_iterations);
@@ -143,7 +143,7 @@ Runner declare(CommandLine& line) {
   line.option("--schedules", options->schedules,
               "run it with each of these, and say whether simulation puts them in the right order",
               "all|NAME,NAME...");
-  line.suggest("--schedules", suggested_schedule_lists);
+  line.suggest("--schedules", suggested_schedules_or_all);
   line.option("--action-us", options->action_us,
               "how long an action is to take on average, in microseconds");
   line.option("--processes", options->processes,

@@ -4,6 +4,10 @@
 
 #include <algorithm>
 
+#include "experiments/files/quantity.hpp"
+#include "experiments/measured_runs/measured_run.hpp"
+#include "sim/base/error.hpp"
+
 namespace penstock {
 namespace {
 
@@ -50,9 +54,26 @@ std::vector<std::string> comparison_notes(const ComparedRun& a, const ComparedRu
     notes.push_back(fmt::format("times of B are scaled by {:.4g}, so that both makespans are equal",
                                 comparison.scale));
   }
+  const Time unit =
+      std::max(resolution_of(a.recording.timeline), resolution_of(b.recording.timeline));
+  if (unit > Time{}) {
+    notes.push_back(fmt::format(
+        "measured times are rounded to {} ns: smaller differences of ops add up to the tolerance",
+        to_ns(unit)));
+  }
   add_missing_causes("A", comparison.use_a.causes_known, notes);
   add_missing_causes("B", comparison.use_b.causes_known, notes);
   return notes;
+}
+
+Time resolution_of(const Timeline& timeline) {
+  const auto stated = timeline.environment.find(resolution_key);
+  if (stated == timeline.environment.end()) return {};
+  try {
+    return from_us(quantity_of(stated->second, QuantityKind::microseconds));
+  } catch (const InputError&) {
+    return {};
+  }
 }
 
 std::string place_text(const Plan& plan, std::uint32_t resource) {

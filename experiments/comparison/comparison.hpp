@@ -20,6 +20,10 @@ std::vector<std::string> plan_differences(const Plan& a, const Plan& b);
 std::vector<std::string> comparison_notes(const ComparedRun& a, const ComparedRun& b,
                                           const Comparison& comparison);
 
+/// The unit that the times of a measured run are rounded to, as its environment says under
+/// `resolution_key`; 0 for a simulated run.
+Time resolution_of(const Timeline& timeline);
+
 /// "rank 2" or "link 0>1".
 std::string place_text(const Plan& plan, std::uint32_t resource);
 

@@ -12,7 +12,8 @@ namespace penstock {
 /// Packs text into a .gz file. Equal contents give equal files: no time is stored.
 std::string gzip(std::string_view content);
 
-/// Packs content that comes in pieces. The pieces do not affect the file.
+/// Packs content that comes in pieces, on all cores, block by block. Neither the pieces nor the
+/// number of cores affect the file.
 class GzipWriter {
  public:
   using Sink = std::function<void(std::string_view packed)>;
@@ -27,7 +28,6 @@ class GzipWriter {
   struct Close {
     void operator()(State* state) const;
   };
-  void pack(bool last, const Sink& sink);
 
   std::unique_ptr<State, Close> state_;
 };

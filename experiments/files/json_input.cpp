@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -148,13 +149,22 @@ void check_indices(const json& document, const json::json_pointer& pointer) {
   }
 }
 
+/// "schedule.name=gpipe" was meant as a pointer.
+std::string pointer_hint(const std::string& setting, std::size_t equals) {
+  if (equals == std::string::npos || equals == 0) return ", such as /schedule/name=gpipe";
+  std::string pointer = setting.substr(0, equals);
+  std::replace(pointer.begin(), pointer.end(), '.', '/');
+  return fmt::format("; did you mean /{}{}?", pointer, setting.substr(equals));
+}
+
 }  // namespace
 
 void apply_settings(json& document, const std::vector<std::string>& settings) {
   for (const std::string& setting : settings) {
     const std::size_t equals = setting.find('=');
     if (equals == std::string::npos || !setting.starts_with('/')) {
-      throw UsageError(fmt::format("--set {}: it must read /pointer=value", setting));
+      throw UsageError(fmt::format("--set {}: expected /POINTER=VALUE{}", setting,
+                                   pointer_hint(setting, equals)));
     }
     try {
       json value = value_of(setting.substr(equals + 1));

@@ -52,7 +52,7 @@ void JsonView::unlike(const std::string& wanted) const {
   const std::string text = value_->is_structured()
                                ? std::string(value_->is_object() ? "an object" : "a list")
                                : value_->dump();
-  fail(fmt::format("{} does not fit; it must be {}", shortened(text), wanted));
+  fail(fmt::format("{} is not {}", shortened(text), wanted));
 }
 
 bool JsonView::is_null() const { return value_->is_null(); }

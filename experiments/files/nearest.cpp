@@ -31,13 +31,18 @@ std::size_t edit_distance(std::string_view from, std::string_view to) {
 }  // namespace
 
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& words) {
+  return nearest(word, words, std::max<std::size_t>(1, word.size() / 3));
+}
+
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& words,
+                                   std::size_t most) {
   // The beginning of a name is that name.
   constexpr std::size_t letters_that_count = 3;
   for (const std::string& known : words) {
     if (word.size() >= letters_that_count && known.starts_with(word)) return known;
   }
   std::optional<std::string> best;
-  std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
+  std::size_t least = most + 1;
   for (const std::string& known : words) {
     const std::size_t distance = edit_distance(word, known);
     if (distance >= least) continue;

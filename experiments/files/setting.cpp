@@ -14,7 +14,7 @@ std::pair<std::string, std::string> option_setting(const std::string& setting,
   const std::string pointer = fmt::format("/{}/", section);
   const std::size_t from = setting.starts_with(pointer) ? pointer.size() : 0;
   if (equals == std::string::npos || equals <= from) {
-    throw UsageError(fmt::format("--set {}: it must read key=value", setting));
+    throw UsageError(fmt::format("--set {}: expected KEY=VALUE", setting));
   }
   const std::string value = setting.substr(equals + 1);
   const auto parsed = nlohmann::json::parse(value, nullptr, false);

@@ -67,8 +67,8 @@ std::vector<CsvCell> header_of(std::string_view line) {
 double number(const CsvCell& cell, std::string_view name, double least, double most) {
   const auto value = plain_number(cell.text);
   if (value && *value >= least && *value <= most) return *value;
-  cell.fail(fmt::format("{} is \"{}\"; it must be a number from {} to {}", name,
-                        shortened(cell.text), least, most));
+  cell.fail(fmt::format("{} is \"{}\", not a number from {} to {}", name, shortened(cell.text),
+                        least, most));
 }
 
 /// The content of one row.

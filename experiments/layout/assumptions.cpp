@@ -47,11 +47,21 @@ bool fuses_stated_times(const Layout& layout) {
   return false;
 }
 
+std::string expert_note(std::uint32_t expert) {
+  return fmt::format(
+      "expert = {}: layers that state their costs have no experts, so the devices of an expert "
+      "group act as data replicas; /parallel/data says so",
+      expert);
+}
+
 }  // namespace
 
 std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& layout) {
   std::vector<std::string> notes;
   if (!scenario.parallel.data) notes.push_back(data_note(scenario, layout));
+  if (layout.degrees.expert > 1 && !scenario.model.by_kind()) {
+    notes.push_back(expert_note(layout.degrees.expert));
+  }
   const bool reduces =
       shares_weights(layout) && layout.schedule.has_backward() && has_weights(layout.model);
   if (reduces && !scenario.parallel.overlap_sums) notes.push_back(overlap_note(layout));

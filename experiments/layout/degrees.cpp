@@ -38,8 +38,8 @@ void check_expert(const Scenario& scenario) {
   const std::uint32_t expert = scenario.parallel.expert;
   if (expert == 1 || !scenario.model.by_kind() || has_experts(scenario.model.spec)) return;
   throw InputError("/parallel/expert",
-                   fmt::format("it is {}, but no layer of the model has experts; it must be 1, and "
-                               "/parallel/data adds replicas",
+                   fmt::format("it is {}, but no layer of the model has experts; set it to 1, and "
+                               "add replicas by /parallel/data",
                                expert));
 }
 

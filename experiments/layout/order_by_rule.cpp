@@ -11,16 +11,17 @@ namespace penstock {
 namespace {
 
 Placement placement_for_rule(const Scenario& scenario, const ScheduleEntry& entry,
-                             std::uint32_t ranks, std::uint32_t chunks) {
+                             const ScheduleOptions& options, std::uint32_t ranks,
+                             std::uint32_t chunks) {
   check_sizes(ranks, chunks);
   if (!scenario.partition.ranks.empty()) return given_placement(scenario, ranks);
   const auto stages = stages_given(scenario);
-  Placement placement = entry.place(ranks, chunks);
+  Placement placement = place_stages(entry, ranks, chunks, options, ": set /parallel/chunks=");
   const bool fits = !stages || placement.chains().front().size() == *stages;
   if (fits || scenario.parallel.chunks || entry.copies > 1 || *stages % ranks != 0)
     return placement;
   // Otherwise the number of stages in the model determines the chunks.
-  return entry.place(ranks, *stages / ranks);
+  return place_stages(entry, ranks, *stages / ranks, options, ": set /parallel/chunks=");
 }
 
 const ScheduleEntry& rule_of(const Scenario& scenario) {
@@ -46,7 +47,7 @@ Order order_by_rule(const Scenario& scenario, const Degrees& degrees, std::uint3
     const std::uint32_t chunks = stated ? *stated : usual_chunks(entry, order.options);
     const std::uint32_t ranks = ranks_for(scenario, degrees, chunks, entry.copies);
     check_devices(scenario, degrees, ranks);
-    order.placement = placement_for_rule(scenario, entry, ranks, chunks);
+    order.placement = placement_for_rule(scenario, entry, order.options, ranks, chunks);
     order.schedule = make_schedule(entry, order.placement, order.options);
     if (entry.slices_for != nullptr) order.slices = entry.slices_for(order.options);
   } catch (const UnknownOption& error) {

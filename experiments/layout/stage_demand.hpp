@@ -12,7 +12,7 @@ namespace penstock {
 
 /// What each model stage of a plan holds, sends and takes in a training step. All copies of a stage
 /// take part in its collectives: its replicas in all chains, times the data replicas, times the
-/// devices of a rank's group that hold the same weights. With ZeRO-3, each pass gathers its
+/// replicas within a rank's group. With ZeRO-3, each pass gathers its
 /// parameters and reduces its gradients. Throws InputError when an edge leads to an earlier stage.
 Demand demand_of(const Plan& plan, const ModelGraph& model, const Partition& partition,
                  const Training& training);

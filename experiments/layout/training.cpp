@@ -147,13 +147,13 @@ void check_no_tail(const Layout& layout) {
   if (layout.degrees.data > 1 && has_parameters(layout.model)) {
     throw InputError("/parallel/data",
                      "an asynchronous order has no point at which data replicas could reduce their "
-                     "gradients; it must be 1; /partition/ranks replicates stages");
+                     "gradients; set it to 1, and replicate stages by /partition/ranks");
   }
   if (shares_beyond_ranks(layout) && has_parameters(layout.model)) {
     throw InputError(
         "/parallel",
         "an asynchronous order has no point at which the devices of a rank could reduce "
-        "the gradients of shared weights; \"context\" and \"expert\" must be 1");
+        "the gradients of shared weights; set \"context\" and \"expert\" to 1");
   }
   if (layout.tied_embedding_bytes > 0) {
     throw InputError("/model/tied_embedding_bytes",

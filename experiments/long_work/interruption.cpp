@@ -31,13 +31,20 @@ namespace {
 
 constexpr int interrupted = 130;
 
+/// ": TEXT" of the note, or null. Static, because a signal handler reads it; never freed.
+std::atomic<const std::string*> interrupt_note = nullptr;
+
+void write_error(std::string_view text) {
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
 /// A progress bar stays on its line; the message starts on the next one.
 extern "C" void on_interrupt(int /*signal*/) {
   remove_unfinished();
-  constexpr std::string_view text = "\npenstock: interrupted\n";
-  const std::size_t skipped = ::isatty(STDERR_FILENO) == 1 ? 0 : 1;
-  [[maybe_unused]] const auto written =
-      ::write(STDERR_FILENO, text.data() + skipped, text.size() - skipped);
+  if (::isatty(STDERR_FILENO) == 1) write_error("\n");
+  write_error("penstock: interrupted");
+  if (const std::string* note = interrupt_note.load()) write_error(*note);
+  write_error("\n");
   ::_exit(interrupted);
 }
 
@@ -76,6 +83,12 @@ UnfinishedFile::~UnfinishedFile() {
 const std::string& UnfinishedFile::path() const { return entry_->path; }
 
 void UnfinishedFile::keep() { entry_->unfinished = false; }
+
+InterruptNote::InterruptNote(const std::string& text) { set(text); }
+
+InterruptNote::~InterruptNote() { interrupt_note = nullptr; }
+
+void InterruptNote::set(const std::string& text) { interrupt_note = new std::string(": " + text); }
 
 InterruptsWait::InterruptsWait() {
   const sigset_t signals = interrupts();

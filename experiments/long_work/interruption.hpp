@@ -27,6 +27,17 @@ class UnfinishedFile {
   Entry* entry_;
 };
 
+/// What an interrupt says behind "interrupted", during its lifetime: what was kept.
+class InterruptNote {
+ public:
+  explicit InterruptNote(const std::string& text);
+  InterruptNote(const InterruptNote&) = delete;
+  InterruptNote& operator=(const InterruptNote&) = delete;
+  ~InterruptNote();
+
+  void set(const std::string& text);
+};
+
 /// Delays interrupts during a short step that must not be left half done. Threads started during
 /// its lifetime leave interrupts to the others.
 class InterruptsWait {

@@ -8,6 +8,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <system_error>
+#include <utility>
+
+#include "experiments/long_work/interruption.hpp"
 
 namespace penstock {
 namespace {
@@ -82,6 +86,42 @@ std::string progress_line(const ProgressState& state, std::size_t columns, bool 
   if (state.total == 0 || numbers.size() + 2 + least_bar_columns > columns) return numbers;
   const std::size_t room = columns - numbers.size() - 2;
   return bar_text(state, std::min(room, most_bar_columns), coloured) + numbers;
+}
+
+std::string waiting_line(std::string_view what, double elapsed_s) {
+  return fmt::format("{}  {}", what, duration_text(std::floor(elapsed_s)));
+}
+
+Waiting::Waiting(std::string what) : what_(std::move(what)) {
+  if (!stderr_is_terminal()) return;
+  const InterruptsWait left_to_the_caller;
+  try {
+    thread_ = std::thread([this] { show(); });
+  } catch (const std::system_error&) {
+    // Work goes on unseen.
+  }
+}
+
+Waiting::~Waiting() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard guard(mutex_);
+    ended_ = true;
+  }
+  end_.notify_one();
+  thread_.join();
+}
+
+void Waiting::show() {
+  const auto begin = std::chrono::steady_clock::now();
+  std::unique_lock lock(mutex_);
+  bool shown = false;
+  while (!end_.wait_for(lock, std::chrono::seconds(1), [this] { return ended_; })) {
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+    std::fputs(fmt::format("\r{}\033[K", waiting_line(what_, elapsed.count())).c_str(), stderr);
+    shown = true;
+  }
+  if (shown) std::fputs("\r\033[K", stderr);
 }
 
 ProgressBar::ProgressBar() : on_terminal_(stderr_is_terminal()), coloured_(!is_set("NO_COLOR")) {}

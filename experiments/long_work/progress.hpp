@@ -1,11 +1,14 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace penstock {
 
@@ -23,6 +26,28 @@ struct ProgressState {
 
 /// One line for a terminal of `columns`: bar, count, rate and time left, as far as they fit.
 std::string progress_line(const ProgressState& state, std::size_t columns, bool coloured);
+
+/// The line for work that does not count its steps: "simulating  12 s".
+std::string waiting_line(std::string_view what, double elapsed_s);
+
+/// Shows on standard error, if that is a terminal, what the program is doing and for how long,
+/// while this object lives. It appears after a second. Nothing else may be printed meanwhile.
+class Waiting {
+ public:
+  explicit Waiting(std::string what);
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting();
+
+ private:
+  void show();
+
+  std::string what_;
+  bool ended_ = false;
+  std::mutex mutex_;
+  std::condition_variable end_;
+  std::thread thread_;
+};
 
 /// A progress bar on standard error, if that is a terminal. It appears after a second, so short
 /// work shows none. The destructor erases it. NO_COLOR is honoured.

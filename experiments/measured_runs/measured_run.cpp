@@ -197,6 +197,7 @@ void fill_timeline(MeasuredRun& run) {
   run.timeline = run.measured.iterations[run.chosen];
   run.timeline.iteration = run.numbers[run.chosen];
   run.timeline.environment["measured_by"] = "PyTorch profiler (Kineto)";
+  run.timeline.environment[resolution_key] = "1ns";
   run.timeline.environment["times_of"] = text(run.ranks.front().ops.times);
   run.timeline.environment["transfers"] = "told from the ops at both ends";
   if (!run.ranks.front().device.empty()) {

@@ -15,6 +15,9 @@
 
 namespace penstock {
 
+/// Key of the environment of a timeline: the unit that its times are rounded to, such as "1ns".
+constexpr const char* resolution_key = "resolution";
+
 /// Times of one pass of one stage over microbatches, iterations and copies of the model.
 struct OpTimes {
   std::uint32_t model_stage = 0;

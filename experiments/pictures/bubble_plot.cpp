@@ -34,7 +34,8 @@ constexpr const char* closed_form_name = "closed form";
 
 constexpr double joining_width = 3;  // of the line through simulated points
 constexpr double closed_form_width = 1;
-constexpr double halo = 0.75;  // of background around a marker
+constexpr double dash_length = 7;  // of lines that share their place
+constexpr double halo = 0.75;      // of background around a marker
 
 using Points = std::vector<std::pair<double, double>>;
 
@@ -70,12 +71,22 @@ Extent extent_of(const std::vector<BubbleSeries>& all) {
   return extent;
 }
 
+/// Whether two bubbles at one number of microbatches are drawn at one place.
+bool same_place(const std::pair<double, double>& a, const std::pair<double, double>& b) {
+  constexpr double rounding = 1e-9;
+  return a.first == b.first && std::abs(a.second - b.second) < rounding;
+}
+
+bool same_places(const Points& a, const Points& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_place);
+}
+
 /// Series with identical points would hide each other, so they share a line and a legend entry.
 std::vector<BubbleSeries> lines_of(const std::vector<BubbleSeries>& all) {
   std::vector<BubbleSeries> lines;
   for (const BubbleSeries& series : all) {
     const auto same = std::find_if(lines.begin(), lines.end(), [&](const BubbleSeries& line) {
-      return !line.simulated.empty() && line.simulated == series.simulated;
+      return !line.simulated.empty() && same_places(line.simulated, series.simulated);
     });
     if (same == lines.end()) {
       lines.push_back(series);
@@ -103,10 +114,15 @@ class PlotDrawing {
   std::vector<LegendEntry> legend() const;
   void draw_grid() const;
   void draw_lines(std::size_t series) const;
-  void draw_markers(std::size_t series) const;
+  void draw_markers() const;
 
   bool any(Points BubbleSeries::*list) const;
   std::vector<Point> places(const Points& points) const;
+  Point place(const std::pair<double, double>& point) const;
+  bool has_segment(std::size_t series, const Points& of, std::size_t from) const;
+  void draw_segment(std::size_t series, std::size_t from) const;
+  std::size_t markers_at(const std::pair<double, double>& place, std::size_t first,
+                         std::size_t end) const;
 
   const BubblePlot& plot_;
   std::vector<BubbleSeries> lines_;
@@ -125,7 +141,7 @@ void PlotDrawing::draw() {
   lay_out(draw_heading(page_, plot_.options.title.value_or(plot_.title), plot_.subtitle));
   draw_grid();
   for (std::size_t s = 0; s < lines_.size(); ++s) draw_lines(s);
-  for (std::size_t s = 0; s < lines_.size(); ++s) draw_markers(s);
+  draw_markers();
   draw_legend(page_.canvas, {legend_at_.x, legend_at_.y + legend_row / 2}, legend_width_, legend(),
               legend_flow_);
 }
@@ -204,20 +220,75 @@ void PlotDrawing::draw_grid() const {
 
 std::vector<Point> PlotDrawing::places(const Points& points) const {
   std::vector<Point> all;
-  for (const auto& [microbatches, bubble] : points) {
-    all.push_back({x_(std::log2(microbatches)), y_(100 * bubble)});
-  }
+  for (const auto& point : points) all.push_back(place(point));
   return all;
 }
 
+Point PlotDrawing::place(const std::pair<double, double>& point) const {
+  return {x_(std::log2(point.first)), y_(100 * point.second)};
+}
+
+/// Whether a series also has the line from point `from` of `of` to the next.
+bool PlotDrawing::has_segment(std::size_t series, const Points& of, std::size_t from) const {
+  const Points& own = lines_[series].simulated;
+  for (std::size_t i = 0; i + 1 < own.size(); ++i) {
+    if (same_place(own[i], of[from]) && same_place(own[i + 1], of[from + 1])) return true;
+  }
+  return false;
+}
+
+/// Draws the line to the next point. Series that share it take turns along it.
+void PlotDrawing::draw_segment(std::size_t series, std::size_t from) const {
+  const Points& points = lines_[series].simulated;
+  std::size_t sharing = 0, before = 0;
+  for (std::size_t s = 0; s < lines_.size(); ++s) {
+    if (!has_segment(s, points, from)) continue;
+    ++sharing;
+    if (s < series) ++before;
+  }
+  const Point begin = place(points[from]), end = place(points[from + 1]);
+  const double length = std::hypot(end.x - begin.x, end.y - begin.y);
+  const auto at = [&](double along) -> Point {
+    const double share = std::min(along / length, 1.0);
+    return {begin.x + share * (end.x - begin.x), begin.y + share * (end.y - begin.y)};
+  };
+  const double dash = sharing > 1 ? dash_length : length;
+  const double period = dash * static_cast<double>(std::max<std::size_t>(sharing, 1));
+  for (double along = dash * static_cast<double>(before); along < length; along += period) {
+    page_.canvas.line(at(along), at(along + dash), joining_width, joining_colour(series));
+  }
+}
+
 void PlotDrawing::draw_lines(std::size_t series) const {
-  page_.canvas.line(places(lines_[series].simulated), joining_width, joining_colour(series));
+  const Points& points = lines_[series].simulated;
+  for (std::size_t i = 0; i + 1 < points.size(); ++i) draw_segment(series, i);
   page_.canvas.line(places(lines_[series].closed_form), closed_form_width, series_colour(series));
 }
 
-void PlotDrawing::draw_markers(std::size_t series) const {
-  for (const Point& point : places(lines_[series].simulated)) {
-    page_.canvas.polygon(marker(series, point), series_colour(series), halo, paper);
+/// How many series from `first` to `end` have a marker at a place.
+std::size_t PlotDrawing::markers_at(const std::pair<double, double>& place, std::size_t first,
+                                    std::size_t end) const {
+  std::size_t count = 0;
+  for (std::size_t s = first; s < end; ++s) {
+    const Points& points = lines_[s].simulated;
+    count += std::any_of(points.begin(), points.end(),
+                         [&](const auto& point) { return same_place(point, place); });
+  }
+  return count;
+}
+
+/// Markers at one place are nested, the first one largest.
+void PlotDrawing::draw_markers() const {
+  constexpr double most_growth = 0.5;  // from one marker to the next
+  constexpr double most_in_all = 1.5;
+  for (std::size_t s = 0; s < lines_.size(); ++s) {
+    for (const auto& point : lines_[s].simulated) {
+      const auto others = static_cast<double>(markers_at(point, 0, lines_.size()) - 1);
+      const auto above = static_cast<double>(markers_at(point, s + 1, lines_.size()));
+      const double growth = std::min(most_growth, most_in_all / std::max(others, 1.0));
+      page_.canvas.polygon(marker(s, place(point), 1 + growth * above), series_colour(s), halo,
+                           paper);
+    }
   }
 }
 

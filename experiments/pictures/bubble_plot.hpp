@@ -25,10 +25,12 @@ struct BubblePlot {
   std::string y_label;
   std::vector<BubbleSeries> series;
   PictureOptions options = {};
+  std::string kind = "of_makespan";  // which bubble: its key in reports
 };
 
 /// A picture file of bubbles over microbatches, on a logarithmic axis. Simulated points are
-/// connected markers, closed forms thin lines. Series with identical points share one line. Throws
+/// connected markers, closed forms thin lines. Series with identical points share one line; where
+/// lines coincide otherwise, they alternate along it and their markers are nested. Throws
 /// InputError for a point that is not finite or has no microbatches, and UsageError if the plot is
 /// too small.
 std::string draw_bubble_plot(PictureFormat format, const BubblePlot& plot);

@@ -25,6 +25,15 @@ double usual_room(double ranks) {
   return std::min({std::max(720.0, 3 * ranks), highest_lane * ranks, 8000.0});
 }
 
+/// The pitch on a narrow page, which is not to become a strip: lanes together are at most a quarter
+/// higher than wide, unless they would be too low to read.
+double pitch_for_width(double pitch, std::uint32_t ranks, double width) {
+  constexpr double most_aspect = 1.25;
+  constexpr double readable = 3;
+  const double most = std::floor(2 * most_aspect * width / std::max(ranks, 1U)) / 2;
+  return std::min(pitch, std::max(most, readable));
+}
+
 std::string rank_name(std::size_t rank) { return fmt::format("rank {}", rank); }
 
 }  // namespace
@@ -56,6 +65,7 @@ LaneFrame::LaneFrame(Page& page, std::uint32_t ranks, Time end, double top, doub
   spacing_ = lane_spacing(ranks, room * page.scale);
   if (page.height == 0) spacing_.pitch *= page.scale;
   spacing_.pitch = std::floor(2 * spacing_.pitch) / 2 / page.scale;
+  if (page.height == 0) spacing_.pitch = pitch_for_width(spacing_.pitch, ranks, page.width);
   for (std::size_t rank = 0; rank < ranks; rank += spacing_.stride) ranks_.push_back(rank);
   const double gap = is_dense() ? 0 : std::clamp(0.15 * spacing_.pitch, 0.5, 5.0);
   lane_height_ = page.snapped(spacing_.pitch - gap);

@@ -44,11 +44,11 @@ std::map<double, BubbleRow> rows_of(const BubbleSeries& series) {
 }  // namespace
 
 std::string bubble_csv(const BubblePlot& plot) {
-  std::string csv = "series,microbatches,simulated,closed_form,missing\n";
+  std::string csv = "series,microbatches,bubble,simulated,closed_form,missing\n";
   for (const BubbleSeries& series : plot.series) {
     for (const auto& [microbatches, row] : rows_of(series)) {
-      csv += fmt::format("{},{},{},{},{}\n", cell(series.name), microbatches, row.simulated,
-                         row.closed_form, cell(row.missing));
+      csv += fmt::format("{},{},{},{},{},{}\n", cell(series.name), microbatches, plot.kind,
+                         row.simulated, row.closed_form, cell(row.missing));
     }
   }
   return csv;

@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <nlohmann/json.hpp>
-#include <utility>
-
 #include "experiments/files/nearest.hpp"
 #include "experiments/scenario/hardware_checks.hpp"
 #include "experiments/scenario/named_file.hpp"
@@ -13,36 +9,15 @@
 #include "sim/base/named.hpp"
 
 namespace penstock {
-namespace {
-
-using nlohmann::json;
-
-/// Adds items that a machine file names from files of these names in the same folder.
-void take_neighbours(const CatalogueItem& item, const std::string& path, Catalogue& catalogue) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  const json facts = json::parse(item.text);
-  for (const char* key : {"device", "link", "host_link", "nic_link"}) {
-    if (!facts.contains(key)) continue;
-    const std::string name = facts[key]["value"];
-    const std::filesystem::path file = folder / (name + ".json");
-    if (std::filesystem::is_regular_file(file))
-      catalogue[name] = read_catalogue_file(file.string());
-  }
-}
-
-}  // namespace
 
 std::string add_own_item(const Scenario& scenario, Catalogue& catalogue) {
   const std::string path =
       named_file(scenario.source, scenario.folder, "/hardware/file", scenario.hardware.file);
-  CatalogueItem item = read_catalogue_file(path);
-  if (item.is == "link") {
+  const std::string name = add_catalogue_file(path, catalogue);
+  if (catalogue[name].is == "link") {
     refuse_hardware(scenario, "file",
-                    fmt::format("\"{}\" is a link; a machine or a device is needed", item.name));
+                    fmt::format("\"{}\" is a link; a machine or a device is needed", name));
   }
-  if (item.is == "machine") take_neighbours(item, path, catalogue);
-  const std::string name = item.name;
-  catalogue[name] = std::move(item);
   return name;
 }
 

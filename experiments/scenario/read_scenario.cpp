@@ -105,6 +105,17 @@ Scenario read_sections(const json& document, const NamedFiles& files, const Scen
   return scenario;
 }
 
+/// A model's file is not a scenario; says how to make one of it.
+void check_kind(const json& document, const std::string& source) {
+  const bool is_config = document.is_object() && !document.contains("model") &&
+                         (document.contains("model_type") || document.contains("architectures"));
+  if (!is_config) return;
+  throw InputError(fmt::format(
+      "this is the config of a model, not a scenario; for one: penstock new --model {} --hardware "
+      "MACHINE --devices N, or a scenario with \"model\": {{\"file\": …}}",
+      source == "-" ? "FILE" : source));
+}
+
 /// "penstock": another format version gets its own error.
 void check_version(const json& document) {
   if (!document.is_object() || !document.contains("penstock") || document["penstock"] == 1) return;
@@ -127,6 +138,7 @@ Scenario read_document(json document, const std::string& source,
                        const std::vector<std::string>& settings, const Scenario* before) {
   static const Schema schema(json::parse(scenario_schema()));
   about(source, [&] {
+    check_kind(document, source);
     apply_settings(document, settings);
     check_version(document);
     convert_quantities(document);

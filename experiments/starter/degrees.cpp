@@ -23,12 +23,15 @@ bool allows_tensor(const TrainingTask& task, std::uint32_t tensor) {
   return task.machine_devices % tensor == 0 || task.devices <= task.machine_devices;
 }
 
-/// Whether the mean stage has at least 90 % of the layers of the largest.
+}  // namespace
+
 bool cuts_evenly(std::uint64_t layers, std::uint64_t stages) {
   if (stages > layers || stages > Limits::ranks) return false;
   const std::uint64_t largest = (layers + stages - 1) / stages;
   return 10 * layers >= 9 * stages * largest;
 }
+
+namespace {
 
 void add_replicas(const TrainingTask& task, LayoutChoice choice, std::vector<LayoutChoice>& all) {
   const std::uint32_t rest = task.devices / choice.tensor / choice.pipeline;

@@ -16,6 +16,9 @@ constexpr std::uint32_t most_replica_microbatches = 16'384;
 /// experts, and a batch that divides evenly. Ascending in tensor, pipeline and expert degree.
 std::vector<LayoutChoice> possible_degrees(const TrainingTask& task);
 
+/// Whether the mean stage has at least 90 % of the layers of the largest.
+bool cuts_evenly(std::uint64_t layers, std::uint64_t stages);
+
 /// Sets the microbatches of a layout for its share of the batch. False if the batch does not
 /// divide, or into too many.
 bool share_batch(const TrainingTask& task, LayoutChoice& choice);

@@ -18,7 +18,7 @@ struct LayoutChoice {
   std::string schedule = "1f1b";
   std::string recompute = "none";
 
-  /// Whether several devices hold the same weights.
+  /// Whether weights have replicas.
   bool has_replicas() const { return data > 1 || expert > 1; }
   friend bool operator==(const LayoutChoice&, const LayoutChoice&) = default;
 };

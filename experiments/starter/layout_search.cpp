@@ -1,6 +1,8 @@
 #include "experiments/starter/layout_search.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -8,6 +10,12 @@
 
 namespace penstock {
 namespace {
+
+/// An order with its chunks per rank.
+struct StudiedOrder {
+  const char* schedule;
+  std::uint32_t chunks;
+};
 
 /// Number of combinations of degrees whose other settings are varied.
 constexpr std::size_t most_varied = 8;
@@ -38,16 +46,30 @@ void vary_microbatch(const TrainingTask& task, Trials& trials, std::size_t& pres
   }
 }
 
-void vary_schedule(Trials& trials, std::size_t& present) {
+/// Orders that are tried instead of 1F1B, by bubble; scenarios refuse those that do not fit the
+/// microbatches.
+constexpr std::array other_orders{StudiedOrder{"interleaved-1f1b", 2},
+                                  StudiedOrder{"zb-h1", 1},
+                                  StudiedOrder{"zb-v", 2},
+                                  StudiedOrder{"interleaved-1f1b", 4},
+                                  StudiedOrder{"interleaved-zb", 2},
+                                  StudiedOrder{"interleaved-zb", 4}};
+
+/// Tries other orders in place of the present one. Twice as many chunks are tried only if half of
+/// them were faster than the present order.
+void vary_schedule(const TrainingTask& task, Trials& trials, std::size_t& present) {
   const LayoutChoice plain = trials[present].layout;
   if (plain.pipeline == 1) return;
-  LayoutChoice interleaved = plain;
-  interleaved.schedule = "interleaved-1f1b";
-  interleaved.chunks = 2;
-  take_faster(lightest_that_fits(interleaved, trials), trials, present);
-  LayoutChoice split = plain;
-  split.schedule = "zb-h1";
-  take_faster(lightest_that_fits(split, trials), trials, present);
+  for (const auto& [schedule, chunks] : other_orders) {
+    const LayoutChoice& best = trials[present].layout;
+    const bool few_helped = best.schedule == schedule && best.chunks * 2 == chunks;
+    if (chunks > 2 && !few_helped) continue;
+    if (!cuts_evenly(task.layers, std::uint64_t{plain.pipeline} * chunks)) continue;
+    LayoutChoice other = plain;
+    other.schedule = schedule;
+    other.chunks = chunks;
+    take_faster(lightest_that_fits(other, trials), trials, present);
+  }
 }
 
 void leave_out_zero(Trials& trials, std::size_t& present) {
@@ -61,7 +83,7 @@ void leave_out_zero(Trials& trials, std::size_t& present) {
 /// Varies the other settings of a layout one at a time, and keeps improvements.
 void vary(const TrainingTask& task, Trials& trials, std::size_t present) {
   vary_microbatch(task, trials, present);
-  vary_schedule(trials, present);
+  vary_schedule(task, trials, present);
   leave_out_zero(trials, present);
 }
 

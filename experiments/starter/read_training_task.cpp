@@ -83,14 +83,17 @@ TrainingTask read_training_task(const StarterRequest& request, const Catalogue& 
     throw UsageError(
         fmt::format("{}: cannot write: there is no folder {}", request.output, folder));
   }
-  TrainingTask task{.source = to_file ? request.output : "starter",
-                    .model = path_seen_from(folder, request.model),
-                    .hardware = request.hardware,
-                    .devices = request.devices,
-                    .machine_devices = machine_of_option(catalogue, request.hardware).devices,
-                    .sequence = request.sequence,
-                    .microbatch = request.microbatch.value_or(1),
-                    .states_microbatch = request.microbatch.has_value()};
+  const bool own_machine = is_machine_file(catalogue, request.hardware);
+  TrainingTask task{
+      .source = to_file ? request.output : "starter",
+      .model = path_seen_from(folder, request.model),
+      .hardware = own_machine ? path_seen_from(folder, request.hardware) : request.hardware,
+      .hardware_is_file = own_machine,
+      .devices = request.devices,
+      .machine_devices = machine_of_option(catalogue, request.hardware).devices,
+      .sequence = request.sequence,
+      .microbatch = request.microbatch.value_or(1),
+      .states_microbatch = request.microbatch.has_value()};
   const Scenario scenario = parse_scenario(starter_document(task, {}), task.source);
   task.by_kind = scenario.model.by_kind();
   task.layers = layers_of(scenario.model);

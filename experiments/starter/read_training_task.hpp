@@ -12,7 +12,7 @@ namespace penstock {
 /// The user's request.
 struct StarterRequest {
   std::string model;     // a file of any format that a scenario reads
-  std::string hardware;  // a machine of the catalogue
+  std::string hardware;  // a machine of the catalogue, or its file
   std::uint32_t devices = 1;
   std::optional<std::uint32_t> sequence = {};
   std::optional<std::uint32_t> microbatch = {};

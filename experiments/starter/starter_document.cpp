@@ -25,8 +25,9 @@ ordered_json model_section(const TrainingTask& task, const LayoutChoice& choice)
 
 ordered_json hardware_section(const TrainingTask& task) {
   return {{"description",
-           "a machine of the catalogue (penstock list hardware) and the number of devices in use"},
-          {"name", task.hardware},
+           "a machine of the catalogue (penstock list hardware) or a file such as those, and the "
+           "number of devices in use"},
+          {task.hardware_is_file ? "file" : "name", task.hardware},
           {"devices", task.devices}};
 }
 

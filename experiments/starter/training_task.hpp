@@ -8,9 +8,10 @@ namespace penstock {
 
 /// A request with its model and machine read, and defaults filled in.
 struct TrainingTask {
-  std::string source;  // the scenario's file, for error texts
-  std::string model;   // as named in the scenario
-  std::string hardware;
+  std::string source;    // the scenario's file, for error texts
+  std::string model;     // as named in the scenario
+  std::string hardware;  // a name of the catalogue, or a file as named in the scenario
+  bool hardware_is_file = false;
   std::uint32_t devices = 1;
   std::uint64_t machine_devices = 1;  // of one machine
   bool by_kind = false;               // layers by kind; else by times of one microbatch

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -70,25 +71,45 @@ std::pair<ModelGraph, Partition> equal_stages(const Placement& placement) {
   return {std::move(model), std::move(partition)};
 }
 
+double bubble_of(const Bubble& bubble, BubbleKind kind) {
+  if (kind == BubbleKind::over_ideal) return bubble.over_ideal;
+  return kind == BubbleKind::of_makespan ? bubble.of_makespan : bubble.of_longest_span;
+}
+
+/// A closed form, which is a share of the makespan, as another bubble. All ranks work equally long,
+/// so the ideal is the work of a rank. The longest span of a rank has no closed form.
+double converted(double of_makespan, BubbleKind kind) {
+  if (kind == BubbleKind::of_makespan) return of_makespan;
+  return kind == BubbleKind::over_ideal ? of_makespan / (1 - of_makespan) : std::nan("");
+}
+
 /// The bubble of one simulated run. Throws RuleError.
 double simulated_bubble(const ScheduleEntry& entry, const Placement& placement,
-                        std::uint32_t microbatches) {
+                        std::uint32_t microbatches, BubbleKind kind) {
   const auto [model, partition] = equal_stages(placement);
   PricedPlan priced;
   priced.plan =
       std::get<Plan>(lower(make_schedule(entry, placement, {microbatches, {}}), placement));
   const auto hardware = find_named(cost_model_entries(), "ideal")->make({});
   priced.costs = price(priced.plan, model, partition, *hardware);
-  return summarize(priced.plan, priced.costs, relax(priced)).bubble.of_makespan;
+  return bubble_of(summarize(priced.plan, priced.costs, relax(priced)).bubble, kind);
 }
 
 Placement placement_of(const ScheduleEntry& entry, const StudiedSchedule& what,
                        std::uint32_t ranks) {
   try {
-    return entry.place(ranks, what.chunks);
+    return place_stages(entry, ranks, what.chunks, {1, {}}, fmt::format(": write {}:", what.name));
   } catch (const RuleError& error) {
     throw UsageError(fmt::format("--schedules {}:{}: {}", what.name, what.chunks, error.what()));
   }
+}
+
+std::string name_of(BubbleKind kind) { return bubble_kinds()[static_cast<std::size_t>(kind)]; }
+
+std::string label_of(BubbleKind kind) {
+  constexpr std::array labels{"idle share of the makespan", "makespan over the ideal, minus 1",
+                              "idle share of the longest span of a rank"};
+  return labels[static_cast<std::size_t>(kind)];
 }
 
 BubbleSeries series_of(const StudiedSchedule& what, const BubbleStudy& study) {
@@ -100,18 +121,31 @@ BubbleSeries series_of(const StudiedSchedule& what, const BubbleStudy& study) {
                     : fmt::format("{}, {} chunks", what.name, what.chunks);
   for (const std::uint32_t m : study.microbatches) {
     try {
-      series.simulated.emplace_back(m, simulated_bubble(entry, placement, m));
+      series.simulated.emplace_back(m, simulated_bubble(entry, placement, m, study.kind));
     } catch (const RuleError& error) {
       series.missing.emplace_back(m, error.what());
+      continue;  // the closed form does not hold either
     }
     if (entry.bubble_of_makespan == nullptr) continue;
-    const double closed = entry.bubble_of_makespan(study.ranks, what.chunks, m);
+    const double closed =
+        converted(entry.bubble_of_makespan(study.ranks, what.chunks, m), study.kind);
     if (!std::isnan(closed)) series.closed_form.emplace_back(m, closed);
   }
   return series;
 }
 
 }  // namespace
+
+std::vector<std::string> bubble_kinds() { return {"of_makespan", "over_ideal", "of_longest_span"}; }
+
+BubbleKind bubble_kind_of(const std::string& name) {
+  const std::vector<std::string> all = bubble_kinds();
+  const auto found = std::find(all.begin(), all.end(), name);
+  if (found == all.end()) {
+    throw UsageError("--bubble: " + unknown_text(fmt::format("\"{}\"", name), name, all));
+  }
+  return BubbleKind{static_cast<std::uint8_t>(found - all.begin())};
+}
 
 std::vector<StudiedSchedule> usual_schedules() {
   return {{"naive", 1}, {"gpipe", 1}, {"1f1b", 1}, {"interleaved-1f1b", 2}, {"interleaved-1f1b", 4},
@@ -170,7 +204,8 @@ BubblePlot bubble_study(const BubbleStudy& study) {
       "equal stages, B = 2F, I = W = F, free links; lines with markers: simulated, thin: closed "
       "form";
   plot.x_label = "microbatches";
-  plot.y_label = "idle share of the makespan";
+  plot.kind = name_of(study.kind);
+  plot.y_label = label_of(study.kind);
   for (const StudiedSchedule& what : study.schedules) plot.series.push_back(series_of(what, study));
   return plot;
 }

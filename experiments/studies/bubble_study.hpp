@@ -14,7 +14,16 @@ struct StudiedSchedule {
   std::uint32_t chunks = 1;
 };
 
+/// The three definitions of papers, as in a report's "bubble".
+enum class BubbleKind : std::uint8_t { of_makespan, over_ideal, of_longest_span };
+
+/// Their names in reports, in this order.
+std::vector<std::string> bubble_kinds();
+/// Throws UsageError for an unknown name.
+BubbleKind bubble_kind_of(const std::string& name);
+
 struct BubbleStudy {
+  BubbleKind kind = BubbleKind::of_makespan;
   std::uint32_t ranks = 8;
   std::vector<StudiedSchedule> schedules;
   std::vector<std::uint32_t> microbatches;
@@ -35,8 +44,8 @@ std::vector<std::uint32_t> microbatches_in(const std::string& list);
 /// The bubble of schedules over microbatches, simulated and, if known, in closed form. Ranks are
 /// equal and links free. A backward takes twice as long as a forward: input and weight gradient
 /// each take as long as a forward. Numbers of microbatches that a rule does not allow are missing,
-/// with the rule as the reason. Throws UsageError for an invalid number of ranks, and for chunks
-/// that a schedule cannot have.
+/// with the rule as the reason; they have no closed form either. Throws UsageError for an invalid
+/// number of ranks, and for chunks that a schedule cannot have.
 BubblePlot bubble_study(const BubbleStudy& study);
 
 /// For each series with missing points, one line: the points, and the reason for the first.

@@ -110,7 +110,7 @@ HolderPlaces::HolderPlaces(const HardwareSpec& spec, const Holders& holders)
       copies_(static_cast<std::uint64_t>(std::llround(holders.copies))),
       data_(static_cast<std::uint64_t>(std::llround(holders.data))) {}
 
-/// Within a group, neighbours hold the same weights, except in tensor groups.
+/// Within a group, neighbours are replicas, except in tensor groups.
 std::uint64_t HolderPlaces::device(std::uint64_t number) const {
   const std::uint64_t group = spec_.tensor * spec_.context * spec_.expert;
   const Rank rank = holders_.ranks[number / (copies_ * data_)];

@@ -20,7 +20,7 @@ struct GroupPlace {
 /// which the pattern repeats.
 Members members_of(const Machine& machine, const GroupPlace& group);
 
-/// The devices that hold the same weights as the first device of each rank.
+/// The replicas of the weights on the first device of each rank.
 class HolderPlaces {
  public:
   HolderPlaces(const HardwareSpec& spec, const Holders& holders);

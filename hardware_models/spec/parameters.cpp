@@ -36,7 +36,7 @@ double value_of(std::string_view taker, const Parameter& parameter, const NamedN
                     (!parameter.whole || std::floor(value) == value);
   if (fits) return value;
   throw InputError(pointer_step(parameter.name),
-                   fmt::format("{} does not fit; it must be a {}number from {} to {} ({})", value,
+                   fmt::format("{} is not a {}number from {} to {} ({})", value,
                                parameter.whole ? "whole " : "", parameter.least, parameter.most,
                                parameter.summary));
 }

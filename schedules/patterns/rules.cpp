@@ -10,7 +10,7 @@ namespace penstock {
 
 Placement one_stage_a_rank(std::uint32_t ranks, std::uint32_t chunks) {
   if (chunks != 1) {
-    throw RuleError(fmt::format("needs 1 chunk per rank, got {}: set /parallel/chunks=1", chunks));
+    throw RuleError(fmt::format("needs 1 chunk per rank, got {}", chunks));
   }
   return Placement::loop(ranks, 1);
 }
@@ -19,7 +19,7 @@ namespace {
 
 void require_two_chunks(std::uint32_t chunks) {
   if (chunks == 2) return;
-  throw RuleError(fmt::format("needs 2 chunks per rank, got {}: set /parallel/chunks=2", chunks));
+  throw RuleError(fmt::format("needs 2 chunks per rank, got {}", chunks));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 namespace penstock {
 namespace {
 
-/// The devices that hold the same parameters.
+/// The replicas of parameters.
 Holders holders_of(const SharedParameters& parameters, const StageDemand& stage,
                    std::uint32_t data) {
   return {parameters.copies, static_cast<double>(data), stage.ranks};

@@ -33,8 +33,8 @@ struct DeviceUse {
   }
 };
 
-/// The devices that hold the same weights: `copies` devices in the group of each of these ranks, in
-/// each data replica.
+/// The replicas of some weights: `copies` devices in the group of each of these ranks, in each data
+/// replica.
 struct Holders {
   double copies = 1;  // in the group of a rank
   double data = 1;

@@ -236,6 +236,14 @@ class Comparer {
   std::vector<SharedOrder> orders_;
 };
 
+/// How far the times of ops may differ by rounding alone.
+Time rounding(const Side& a, const Side& b, Time resolution) {
+  if (resolution == Time{}) return {};
+  const std::size_t ops =
+      std::max(longest_chain(a.timeline, a.ready), longest_chain(b.timeline, b.ready));
+  return later({}, static_cast<double>(resolution.picoseconds) * static_cast<double>(ops));
+}
+
 }  // namespace
 
 const char* name(Reason reason) {
@@ -257,7 +265,8 @@ Comparison compare(const Plan& plan_a, const Timeline& a, const Plan& plan_b, co
   result.use_a = time_use(plan_a, side_a.timeline, side_a.ready);
   result.use_b = time_use(plan_b, side_b.timeline, side_b.ready);
   const double makespan_a = static_cast<double>(result.use_a.makespan.picoseconds);
-  result.tolerance = later({}, options.tolerance * makespan_a);
+  result.tolerance = std::max(later({}, options.tolerance * makespan_a),
+                              rounding(side_a, side_b, options.resolution));
   result.tasks = match_tasks(plan_a, plan_b);
   Comparer(side_a, side_b, result).run();
   result.a = std::move(side_a.timeline);

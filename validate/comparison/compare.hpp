@@ -24,6 +24,9 @@ enum class Alignment : std::uint8_t {
 struct CompareOptions {
   Alignment alignment = Alignment::start;
   double tolerance = 0;  // share of the first makespan; smaller differences count as equal
+  /// The unit that measured times are rounded to. Each op may add one to the differences of those
+  /// behind it, so the tolerance is at least one per op of the longest chain.
+  Time resolution = {};
 };
 
 /// Why an op differs: the nearest cause, which may have causes of its own.

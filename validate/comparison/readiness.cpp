@@ -1,6 +1,7 @@
 #include "validate/comparison/readiness.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 
 namespace penstock {
@@ -63,6 +64,21 @@ Readiness readiness(const Plan& plan, const Timeline& timeline, const ResourceOr
     }
   }
   return readiness;
+}
+
+std::size_t longest_chain(const Timeline& timeline, const Readiness& readiness) {
+  std::vector<TaskId> by_begin(timeline.begin.size());
+  std::iota(by_begin.begin(), by_begin.end(), TaskId{0});
+  std::stable_sort(by_begin.begin(), by_begin.end(),
+                   [&](TaskId a, TaskId b) { return timeline.begin[a] < timeline.begin[b]; });
+  std::vector<std::size_t> length(by_begin.size());
+  std::size_t longest = 0;
+  for (const TaskId task : by_begin) {
+    const TaskId by = readiness.by[task];
+    length[task] = 1 + (by == no_task ? 0 : length[by]);
+    longest = std::max(longest, length[task]);
+  }
+  return longest;
 }
 
 ResourceOrders orders_by_time(const Plan& plan, const Timeline& timeline) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "sim/plan/plan.hpp"
@@ -17,6 +18,9 @@ struct Readiness {
 
 /// `orders` are the actual orders on ranks and links.
 Readiness readiness(const Plan& plan, const Timeline& timeline, const ResourceOrders& orders);
+
+/// The number of tasks of the longest chain in which each one was the last input of the next.
+std::size_t longest_chain(const Timeline& timeline, const Readiness& readiness);
 
 /// The tasks of each rank and link by begin; ties in plan order.
 ResourceOrders orders_by_time(const Plan& plan, const Timeline& timeline);

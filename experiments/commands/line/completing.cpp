@@ -1,6 +1,7 @@
 #include "experiments/commands/line/completing.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -38,6 +39,16 @@ const ArgumentInfo* option_with_value(const CommandHelp& command, const std::str
   return nullptr;
 }
 
+/// "--set=/sch": the values of the option, behind its name.
+void add_values_behind(const ArgumentInfo& option, const std::string& typed, std::size_t equals,
+                       std::vector<Completion>& all) {
+  std::vector<Completion> values;
+  add_values(option, typed.substr(equals + 1), values);
+  for (Completion& value : values) {
+    all.push_back({typed.substr(0, equals + 1) + value.text, std::move(value.help)});
+  }
+}
+
 void add_arguments(const CommandHelp& command, const std::string& typed,
                    std::vector<Completion>& all) {
   add_commands(command.subcommands, all);
@@ -70,8 +81,12 @@ std::vector<Completion> completions_for(const std::vector<std::string>& words,
   if (words.size() > 2) {
     if (const CommandHelp* sub = find_command(command->subcommands, words[1])) command = sub;
   }
+  const std::size_t equals = typed.starts_with("--") ? typed.find('=') : std::string::npos;
   if (const ArgumentInfo* option = option_with_value(*command, words[words.size() - 2])) {
     add_values(*option, typed, all);
+  } else if (equals != std::string::npos) {
+    const ArgumentInfo* named = option_with_value(*command, typed.substr(0, equals));
+    if (named != nullptr) add_values_behind(*named, typed, equals, all);
   } else {
     add_arguments(*command, typed, all);
   }

@@ -99,7 +99,12 @@ std::vector<std::string> suggested_schedule_lists(std::string_view typed) {
   const std::string front(comma == std::string_view::npos ? "" : typed.substr(0, comma + 1));
   std::vector<std::string> lists = names_of(schedule_entries());
   for (std::string& list : lists) list.insert(0, front);
-  if (front.empty()) lists.emplace_back("all");
+  return lists;
+}
+
+std::vector<std::string> suggested_schedules_or_all(std::string_view typed) {
+  std::vector<std::string> lists = suggested_schedule_lists(typed);
+  if (typed.find(',') == std::string_view::npos) lists.emplace_back("all");
   return lists;
 }
 

@@ -11,6 +11,8 @@ namespace penstock {
 std::vector<std::string> suggested_schedules(std::string_view typed);
 /// Schedules separated by commas; those already typed are kept.
 std::vector<std::string> suggested_schedule_lists(std::string_view typed);
+/// The same, or "all".
+std::vector<std::string> suggested_schedules_or_all(std::string_view typed);
 /// Machines of the catalogue, and cost models.
 std::vector<std::string> suggested_hardware(std::string_view typed);
 /// Machines of the catalogue.

@@ -26,8 +26,7 @@ double number(std::size_t line, std::string_view name, std::string_view text, do
   text = trimmed(text);
   const auto value = plain_number(text);
   if (value && *value >= 0 && *value <= most) return *value;
-  fail(line,
-       fmt::format("{} is \"{}\"; it must be a number from 0 to {}", name, shortened(text), most));
+  fail(line, fmt::format("{} is \"{}\", not a number from 0 to {}", name, shortened(text), most));
 }
 
 /// A number, or the sum of a list of them: "[4; 8]".

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "experiments/files/nearest.hpp"
 #include "experiments/files/plain_text.hpp"
 #include "experiments/formats/megatron/megatron_unread.hpp"
 #include "experiments/formats/megatron/shell_script.hpp"
@@ -95,6 +96,15 @@ constexpr std::array<std::string_view, 21> flags{
 template <class Names>
 bool holds(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// The argument that a misspelt one was meant for. Other arguments of Megatron-LM differ from those
+/// that are read by more letters.
+std::optional<std::string> meant_by(const std::string& name) {
+  constexpr std::size_t most_wrong_letters = 2;
+  std::vector<std::string> names(valued.begin(), valued.end());
+  names.insert(names.end(), flags.begin(), flags.end());
+  return nearest(name, names, most_wrong_letters);
 }
 
 constexpr std::size_t most_left_out = 5;  // listed in an error
@@ -220,7 +230,7 @@ void MegatronCommand::add(const ShellWord& word, ShellWords values) {
     if (values[i].text.empty() && !values[i].gaps.empty()) leave_out(values[i]);
   }
   if (!word.gaps.empty() && word.gaps.front().at <= name.size()) return leave_out(word);
-  if (!holds(valued, name) && !holds(flags, name)) return ignore(name, values);
+  if (!holds(valued, name) && !holds(flags, name)) return ignore(word, name, values);
   if (equals != std::string::npos) {
     values = {word};
     values.front().text = word.text.substr(equals + 1);
@@ -229,8 +239,14 @@ void MegatronCommand::add(const ShellWord& word, ShellWords values) {
 }
 
 /// Adds a separate note for an argument that changes the cost of a step.
-void MegatronCommand::ignore(const std::string& name, const ShellWords& values) {
+void MegatronCommand::ignore(const ShellWord& word, const std::string& name,
+                             const ShellWords& values) {
   const std::string_view instead = simulated_instead(name);
+  if (const auto meant = instead.empty() ? meant_by(name) : std::nullopt) {
+    misspelt_[*meant] = fmt::format("{}: {}", line_text(word.line), shortened(name));
+    notes_.push_back(fmt::format("{} is not known; did you mean {}?", misspelt_[*meant], *meant));
+    return;
+  }
   if (instead.empty()) return ignored_.push_back(shortened(name));
   const std::string value = values.empty() ? "" : " " + values.front().text;
   notes_.push_back(fmt::format("{}{} is not read: {}", name, shortened(value), instead));
@@ -253,6 +269,10 @@ void MegatronCommand::fail(std::string_view name, const std::string& what) const
 void MegatronCommand::fail_missing(std::string_view name, const std::string& what) const {
   const std::string hidden =
       left_out_.empty() ? "" : fmt::format(" ({})", fmt::join(left_out_, "; "));
+  const auto misspelt = misspelt_.find(name);
+  if (misspelt != misspelt_.end()) {
+    throw InputError(fmt::format("{} is not known; did you mean {}?", misspelt->second, name));
+  }
   throw InputError(fmt::format("{} is missing; {}{}", name, what, hidden));
 }
 
@@ -282,13 +302,13 @@ std::optional<double> MegatronCommand::whole(std::string_view name, double most,
   if (!text) return std::nullopt;
   const auto value = plain_number(*text);
   if (value && *value >= least && *value <= most && std::floor(*value) == *value) return value;
-  fail(name, fmt::format("\"{}\" does not fit; it must be a whole number from {} to {}",
-                         shortened(*text), least, most));
+  fail(name,
+       fmt::format("\"{}\" is not a whole number from {} to {}", shortened(*text), least, most));
 }
 
 double MegatronCommand::needed(std::string_view name, double most) const {
   if (const auto value = whole(name, most)) return *value;
-  fail_missing(name, fmt::format("it must be a whole number from 1 to {}", most));
+  fail_missing(name, fmt::format("add it with a whole number from 1 to {}", most));
 }
 
 std::optional<double> MegatronCommand::rate(std::string_view name, double most) const {
@@ -296,8 +316,7 @@ std::optional<double> MegatronCommand::rate(std::string_view name, double most) 
   if (!text) return std::nullopt;
   const auto value = plain_number(*text);
   if (value && *value >= 0 && *value <= most) return value;
-  fail(name, fmt::format("\"{}\" does not fit; it must be a number from 0 to {}", shortened(*text),
-                         most));
+  fail(name, fmt::format("\"{}\" is not a number from 0 to {}", shortened(*text), most));
 }
 
 std::optional<std::string> MegatronCommand::one_of(

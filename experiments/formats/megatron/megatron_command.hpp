@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -50,12 +51,13 @@ class MegatronCommand {
 
   void read(const ShellWords& words);
   void add(const ShellWord& word, ShellWords values);
-  void ignore(const std::string& name, const ShellWords& values);
+  void ignore(const ShellWord& word, const std::string& name, const ShellWords& values);
   void leave_out(const ShellWord& word);
   const Argument* find(std::string_view name) const;
 
   std::map<std::string, Argument, std::less<>> arguments_;
   std::vector<std::string> ignored_;
+  std::map<std::string, std::string, std::less<>> misspelt_;  // "line 3: --hiden-size", by name
   std::vector<std::string> notes_;
   std::vector<std::string> left_out_;  // because it depends on a condition
   mutable std::vector<std::string> assumed_;

@@ -31,7 +31,7 @@ HfFields::HfFields(const json& document) : object_(&document), around_(&document
   const auto inner = document.find("text_config");
   if (inner == document.end() || inner->is_null()) return;
   place_ = "/text_config";
-  if (!inner->is_object()) throw InputError(place_, "it must be an object with the model's fields");
+  if (!inner->is_object()) throw InputError(place_, "expected an object with the model's fields");
   object_ = &*inner;
 }
 
@@ -54,15 +54,15 @@ std::optional<double> HfFields::number(const HfField& field) const {
     const double number = value->is_number() ? value->get<double>() : -1;
     const bool fits = number >= field.least && number <= field.most && std::floor(number) == number;
     if (fits) return number;
-    throw InputError(place(name), fmt::format("{} does not fit; it must be {}", shown(*value),
-                                              range_text(field)));
+    throw InputError(place(name),
+                     fmt::format("{} is not valid: expected {}", shown(*value), range_text(field)));
   }
   return std::nullopt;
 }
 
 double HfFields::needed(const HfField& field) const {
   if (const auto value = number(field)) return *value;
-  throw InputError(place(field.names[0]), fmt::format("\"{}\" is missing; it must be {}",
+  throw InputError(place(field.names[0]), fmt::format("\"{}\" is missing; expected {}",
                                                       field.names[0], range_text(field)));
 }
 
@@ -71,23 +71,22 @@ std::optional<double> HfFields::rate(std::string_view name, double most) const {
   if (value == nullptr) return std::nullopt;
   const double number = value->is_number() ? value->get<double>() : -1;
   if (number >= 0 && number <= most) return number;
-  throw InputError(place(name), fmt::format("{} does not fit; it must be a number from 0 to {}",
-                                            shown(*value), most));
+  throw InputError(place(name),
+                   fmt::format("{} is not a number from 0 to {}", shown(*value), most));
 }
 
 std::optional<bool> HfFields::flag(std::string_view name) const {
   const json* value = find(name);
   if (value == nullptr) return std::nullopt;
   if (value->is_boolean()) return value->get<bool>();
-  throw InputError(place(name),
-                   fmt::format("{} does not fit; it must be true or false", shown(*value)));
+  throw InputError(place(name), fmt::format("{} is not true or false", shown(*value)));
 }
 
 std::optional<std::string> HfFields::word(std::string_view name) const {
   const json* value = find(name);
   if (value == nullptr) return std::nullopt;
   if (value->is_string()) return value->get<std::string>();
-  throw InputError(place(name), fmt::format("{} does not fit; it must be a text", shown(*value)));
+  throw InputError(place(name), fmt::format("{} is not a text", shown(*value)));
 }
 
 std::optional<std::vector<bool>> HfFields::layer_flags(std::string_view name, double layers) const {
@@ -103,7 +102,7 @@ std::optional<std::vector<bool>> HfFields::layer_flags(std::string_view name, do
     if (item != 0 && item != 1) {
       throw InputError(
           fmt::format("{}/{}", place(name), flags.size()),
-          fmt::format("{} does not fit; a layer has experts, 1, or none, 0", shown(item)));
+          fmt::format("{} is not 1, for a layer with experts, or 0, for one without", shown(item)));
     }
     flags.push_back(item == 1);
   }
@@ -115,8 +114,7 @@ std::optional<std::vector<std::size_t>> HfFields::layer_list(std::string_view na
   const json* value = find(name);
   if (value == nullptr) return std::nullopt;
   if (!value->is_array()) {
-    throw InputError(place(name),
-                     fmt::format("{} does not fit; it must be a list of layers", shown(*value)));
+    throw InputError(place(name), fmt::format("{} is not a list of layers", shown(*value)));
   }
   std::vector<std::size_t> list;
   for (const json& item : *value) {
@@ -143,7 +141,7 @@ std::optional<std::vector<std::string>> HfFields::layer_words(std::string_view n
   for (const json& item : *value) {
     if (!item.is_string()) {
       throw InputError(fmt::format("{}/{}", place(name), words.size()),
-                       fmt::format("{} does not fit; it must be a text", shown(item)));
+                       fmt::format("{} is not a text", shown(item)));
     }
     words.push_back(item.get<std::string>());
   }

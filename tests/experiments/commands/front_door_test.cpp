@@ -166,6 +166,14 @@ TEST_CASE("completion: commands, options and the values that are known") {
   CHECK(offers({"describe", "m", "--arch", "lla"}, "llama"));
   CHECK(offers({"describe", "m", "--format", "hf"}, "hf-config"));
   CHECK(offers({"validate", "s", "--schedules", "1f1b,gp"}, "1f1b,gpipe"));
+  CHECK(offers({"validate", "s", "--schedules", "al"}, "all"));
+  CHECK(offers({"plot", "--schedules", "1f1b,zb-"}, "1f1b,zb-h2"));
+  CHECK(!offers({"plot", "--schedules", "al"}, "all"));
+  CHECK(offers({"plot", "--bubble", "over"}, "over_ideal"));
+  CHECK(offers({"run", "s.json", "--set=/schedule/m"}, "--set=/schedule/microbatches="));
+  CHECK(offers({"run", "s.json", "--set=/schedule/name=zb"}, "--set=/schedule/name=zb-h1"));
+  CHECK(offers({"run", "s.json", "--engine=re"}, "--engine=relax"));
+  CHECK(candidates({"run", "s.json", "--trace=x"}).empty());  // files
   CHECK(offers({"profile", "ch"}, "check"));
   CHECK(offers({"profile", "check", "--bud"}, "--budget"));
   CHECK(candidates({"run", ""}).empty());  // files

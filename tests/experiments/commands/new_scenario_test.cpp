@@ -60,6 +60,41 @@ TEST_CASE("new names the model as seen from where the scenario will be") {
   CHECK(folder.run({"run", "out/my.json"}).code == 0);
 }
 
+TEST_CASE("new takes a machine by its file, as run does") {
+  const StarterFolder folder;
+  const std::string machines = std::string(PENSTOCK_ROOT) + "/hardware_models/catalogue/";
+  auto machine = nlohmann::json::parse(content_of(machines + "dgx-h100.json"));
+  machine["name"] = "mine";
+  fs::create_directories(folder.scratch.path("hw"));
+  folder.scratch.file("hw/mine.json", machine.dump());
+  std::vector<std::string> asked{"new",        "--model",      "models/llama.json",
+                                 "--hardware", "hw/mine.json", "--devices",
+                                 "8",          "-o",           "out/my.json"};
+  const ProgramRun made = folder.run(asked);
+  CHECK(made.errors.starts_with("penstock: tried "));
+  CHECK(made.code == 0);
+  const auto document = nlohmann::json::parse(content_of(folder.scratch.path("out/my.json")));
+  CHECK(document["hardware"]["file"] == "../hw/mine.json");
+  CHECK_FALSE(document["hardware"].contains("name"));
+  CHECK(folder.run({"run", "out/my.json"}).code == 0);
+  // The same machine by its name gives the same layout.
+  asked[4] = "dgx-h100";
+  CHECK(folder.run(asked).errors == made.errors);
+
+  fs::copy_file(machines + "h100-sxm5-80gb.json", folder.scratch.path("hw/device.json"));
+  asked[4] = "hw/device.json";
+  const ProgramRun device = folder.run(asked);
+  CHECK(device.code == 3);
+  CHECK(device.errors ==
+        "penstock: error: hw/device.json: \"h100-sxm5-80gb\" is a device alone; --hardware needs a "
+        "machine, which joins devices by links\n");
+  asked[4] = "hw/none.json";
+  CHECK(folder.run(asked).errors ==
+        "penstock: error: hw/none.json: cannot open: No such file or directory\n");
+  asked[4] = "dgx-h10";
+  CHECK(folder.run(asked).errors.find("did you mean \"dgx-h100\"?") != std::string::npos);
+}
+
 TEST_CASE("new writes nothing where no layout fits") {
   const StarterFolder folder;
   const ProgramRun made = folder.run({"new", "--model", "models/llama.json", "--hardware", "dgx-1",
@@ -85,7 +120,8 @@ TEST_CASE("new refuses half a question, and an output that is its model") {
   const ProgramRun lost = folder.run({"new", "--model", "models/llama.json", "--hardware",
                                       "dgx-h100", "--devices", "8", "-o", "nowhere/my.json"});
   CHECK(lost.code == 2);
-  CHECK(lost.errors == "penstock: error: nowhere/my.json: cannot write: there is no folder nowhere\n");
+  CHECK(lost.errors ==
+        "penstock: error: nowhere/my.json: cannot write: there is no folder nowhere\n");
   CHECK(folder.run({"new", "--model", "nowhere.json", "--hardware", "dgx-h100", "--devices", "8"})
             .code == 3);
 }

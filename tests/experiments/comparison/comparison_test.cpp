@@ -210,4 +210,27 @@ TEST_CASE("times at the end of the clock are compared without running over it") 
   }
 }
 
+TEST_CASE("times of a trace are equal within their rounding, and differ beyond it") {
+  const Files files;
+  Recording measured = recording_of(files.scenario_path);
+  const auto shifted = [&](std::int64_t ns, const char* resolution) {
+    Recording trace = measured;
+    if (*resolution != 0) trace.timeline.environment["resolution"] = resolution;
+    for (Time& begin : trace.timeline.begin) begin += from_ns(ns);
+    for (Time& end : trace.timeline.end) end += from_ns(ns);
+    const std::string path = files.scratch.file(
+        "trace.timeline", write_timeline(trace.plan, trace.timeline, trace.title));
+    ComparedRun a{"a", recording_of(path)};
+    ComparedRun b{"b", recording_of(files.scenario_path)};
+    return compare(a.recording.plan, a.recording.timeline, b.recording.plan, b.recording.timeline,
+                   {.resolution = resolution_of(a.recording.timeline)});
+  };
+  // The longest chain: F0, F0 sent, F0, B0, F1, B1, its gradient, B1.
+  CHECK(shifted(6, "1ns").same());
+  CHECK(shifted(6, "1ns").tolerance == from_ns(8));
+  CHECK_FALSE(shifted(9, "1ns").same());
+  CHECK_FALSE(shifted(6, "").same());
+  CHECK_FALSE(shifted(6, "rubbish").same());
+}
+
 }  // namespace penstock::testing

@@ -104,6 +104,17 @@ TEST_CASE("a packed file that is cut off or damaged is refused") {
 
 TEST_CASE("a packed file may hold no more than it is allowed to, however small it is itself") {
   CHECK_THROWS_AS(gunzip(gzip(std::string(1'000'000, 'x')), 999'999), InputError);
+  std::string large;  // several blocks, packed side by side
+  for (std::uint64_t i = 0; large.size() < 5'000'000; ++i) large += std::to_string(i * i);
+  CHECK(gunzip(gzip(large), 10'000'000) == large);
+  GzipWriter writer;
+  std::string in_pieces;
+  const auto append = [&](std::string_view packed) { in_pieces += packed; };
+  for (std::size_t at = 0; at < large.size(); at += 7777) {
+    writer.write(std::string_view(large).substr(at, 7777), append);
+  }
+  writer.finish(append);
+  CHECK(in_pieces == gzip(large));
   CHECK(gunzip(gzip(std::string(1'000'000, 'x')), 1'000'000).size() == 1'000'000);
 }
 

@@ -17,6 +17,13 @@ TEST_CASE(
   CHECK(!nearest("run", {}));
 }
 
+TEST_CASE("the nearest word may be held to fewer wrong letters") {
+  const std::vector<std::string> words{"--hidden-size", "--num-layers"};
+  CHECK(nearest("--hiden-size", words, 2) == "--hidden-size");
+  CHECK(nearest("--num-workers", words) == "--num-layers");
+  CHECK(!nearest("--num-workers", words, 2));
+}
+
 TEST_CASE("an unknown name is followed by the nearest one and by all") {
   CHECK(unknown_text("name \"gpip\"", "gpip", "gpipe, naive") ==
         "unknown name \"gpip\"; did you mean \"gpipe\"? known: gpipe, naive");

@@ -413,10 +413,10 @@ TEST_CASE("a field that is missing, of a wrong type or out of range is named wit
   json missing = small();
   missing.erase("hidden_size");
   CHECK(refusal_of(missing) ==
-        "/hidden_size: \"hidden_size\" is missing; it must be the width of the model, a whole "
+        "/hidden_size: \"hidden_size\" is missing; expected the width of the model, a whole "
         "number from 1 to 10000000");
   CHECK(refusal_of(hf_config_with(small(), "num_hidden_layers", 1000000000)) ==
-        "/num_hidden_layers: 1000000000 does not fit; it must be the layers, a whole number from "
+        "/num_hidden_layers: 1000000000 is not valid: expected the layers, a whole number from "
         "1 to 10000");
   for (const json& wrong : {json(-1), json(0), json(1.5), json("8"), json::array({8}), json(true),
                             json(1e300), json::object()}) {
@@ -425,14 +425,14 @@ TEST_CASE("a field that is missing, of a wrong type or out of range is named wit
               .starts_with("/num_attention_heads: "));
   }
   CHECK(refusal_of(hf_config_with(small(), "tie_word_embeddings", 1)) ==
-        "/tie_word_embeddings: 1 does not fit; it must be true or false");
+        "/tie_word_embeddings: 1 is not true or false");
   CHECK(refusal_of(hf_config_with(small(), "norm", "batchnorm")) ==
         "/norm: it must be \"rmsnorm\" or \"layernorm\"");
   CHECK(refusal_of({{"model_type", "llama"}, {"text_config", 3}}) ==
-        "/text_config: it must be an object with the model's fields");
+        "/text_config: expected an object with the model's fields");
   const json inner{{"model_type", "llama"},
                    {"text_config", hf_config_with(small(), "vocab_size", -1)}};
-  CHECK(refusal_of(inner).starts_with("/text_config/vocab_size: -1 does not fit"));
+  CHECK(refusal_of(inner).starts_with("/text_config/vocab_size: -1 is not "));
 }
 
 TEST_CASE("numbers that do not go together are refused") {
@@ -451,7 +451,7 @@ TEST_CASE("numbers that do not go together are refused") {
   CHECK(refusal_of(hf_config_with(experts, "moe_layer_freq", {0, 1})) ==
         "/moe_layer_freq: it lists 2 layers; it must list 4, as many as there are");
   CHECK(refusal_of(hf_config_with(experts, "moe_layer_freq", {0, 1, 2, 1})) ==
-        "/moe_layer_freq/2: 2 does not fit; a layer has experts, 1, or none, 0");
+        "/moe_layer_freq/2: 2 is not 1, for a layer with experts, or 0, for one without");
   CHECK(refusal_of(hf_config_with(experts, "moe_layer_freq", "all"))
             .starts_with("/moe_layer_freq: \"all\""));
 }

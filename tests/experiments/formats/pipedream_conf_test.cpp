@@ -60,15 +60,15 @@ TEST_CASE("pipedream-conf: what does not fit is refused with its pointer") {
   CHECK(pipedream_conf_with("[0, 1, 1]", "[0, 2, 2]") ==
         "/module_to_stage_map: no module is of stage 1; stages are numbered from 0 without gaps");
   CHECK(pipedream_conf_with("[0, 1, 1]", "[0, 1, 1000000000]") ==
-        "/module_to_stage_map/2: 1000000000 does not fit; it must be a whole number from 0 to 2");
+        "/module_to_stage_map/2: 1000000000 is not a whole number from 0 to 2");
   CHECK(pipedream_conf_with("[0, 1, 1]", "[0, 1, -1]")
-            .starts_with("/module_to_stage_map/2: -1 does not fit; "));
+            .starts_with("/module_to_stage_map/2: -1 is not "));
   CHECK(pipedream_conf_with("[0, 1, 1]", "[0, 1, 0.5]")
-            .starts_with("/module_to_stage_map/2: 0.5 does not fit; "));
+            .starts_with("/module_to_stage_map/2: 0.5 is not "));
   CHECK(pipedream_conf_with("[0, 1, 1]", "[]") ==
         "/module_to_stage_map: there are no modules; one at least is needed");
   CHECK(pipedream_conf_with("[0, 1, 1]", "null") ==
-        "/module_to_stage_map: null does not fit; it must be a list");
+        "/module_to_stage_map: null is not a list");
   CHECK(pipedream_conf_with("\"module_to_stage_map\"", "\"modules\"") ==
         "/module_to_stage_map: \"module_to_stage_map\" is missing");
   CHECK(pipedream_conf_with("\"stage_to_rank_map\"", "\"ranks\"") ==
@@ -82,11 +82,11 @@ TEST_CASE("pipedream-conf: what does not fit is refused with its pointer") {
   CHECK(pipedream_conf_with("[2]", "[1]") ==
         "/stage_to_rank_map/1/0: rank 1 appears twice; a rank has one stage");
   CHECK(pipedream_conf_with("[2]", "[99999]")
-            .starts_with("/stage_to_rank_map/1/0: 99999 does not fit; "));
+            .starts_with("/stage_to_rank_map/1/0: 99999 is not "));
   CHECK(pipedream_conf_with("[2]", "2") ==
-        "/stage_to_rank_map/1: 2 does not fit; it must be a list");
+        "/stage_to_rank_map/1: 2 is not a list");
   CHECK(pipedream_conf_with("\"1\": 0", "\"1\": \"x\"")
-            .starts_with("/stage_to_depth_map/1: \"x\" does not fit"));
+            .starts_with("/stage_to_depth_map/1: \"x\" is not "));
   CHECK(pipedream_conf_with("\"1\": 0", "\"7\": 0")
             .starts_with("/stage_to_depth_map/7: there is no stage \"7\""));
 }

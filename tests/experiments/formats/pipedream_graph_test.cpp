@@ -141,7 +141,7 @@ TEST_CASE("pipedream-graph: what does not fit is refused with its line") {
     return refusal_of_model(replaced(diamond, what, by));
   };
   CHECK(without("=1.500", "=-1.5") ==
-        "line 4: forward_compute_time is \"-1.5\"; it must be a number from 0 to 1000000000");
+        "line 4: forward_compute_time is \"-1.5\", not a number from 0 to 1000000000");
   CHECK(without("=2.500", "=nan").starts_with("line 4: backward_compute_time is \"nan\"; "));
   CHECK(without("=64.000", "=inf").starts_with("line 4: activation_size is \"inf\"; "));
   CHECK(without("=64.000", "=1e300").starts_with("line 4: activation_size is \"1e300\"; "));

@@ -57,7 +57,7 @@ TEST_CASE("profile-csv: columns stand in any order; line ends, blanks and quotes
 
 TEST_CASE("profile-csv: what does not fit is refused with its row and column, both from 0") {
   CHECK(profile_csv_with("embedding,32,40", "embedding,32,-40") ==
-        "row 1, column 2: forward_us is \"-40\"; it must be a number from 0 to 1000000000000");
+        "row 1, column 2: forward_us is \"-40\", not a number from 0 to 1000000000000");
   CHECK(profile_csv_with("head,32,9", "head,32,")
             .starts_with("row 2, column 2: forward_us is \"\"; "));
   CHECK(

@@ -68,7 +68,7 @@ TEST_CASE("profile-json: the graph names the layers; without edges each feeds th
 
 TEST_CASE("profile-json: what does not fit is refused with its pointer") {
   CHECK(profile_json_with("\"forward_us\": 40", "\"forward_us\": -40")
-            .starts_with("/profile/layers/0/points/0/forward_us: -40 does not fit; "));
+            .starts_with("/profile/layers/0/points/0/forward_us: -40 is not "));
   CHECK(profile_json_with("\"forward_us\": 40,", "") ==
         "/profile/layers/0/points/0/forward_us: \"forward_us\" is missing");
   CHECK(profile_json_with("\"forward_us\": 40", "\"forward_us\": NaN")
@@ -76,7 +76,7 @@ TEST_CASE("profile-json: what does not fit is refused with its pointer") {
   CHECK(profile_json_with("\"forward_us\": 40", "\"forward_us\": 1e13")
             .starts_with("/profile/layers/0/points/0/forward_us: "));
   CHECK(profile_json_with("\"examples\": 32", "\"examples\": 0")
-            .starts_with("/profile/layers/0/points/0/examples: 0 does not fit; "));
+            .starts_with("/profile/layers/0/points/0/examples: 0 is not "));
   CHECK(
       profile_json_with("\"examples\": 32", "\"examples\": 8") ==
       "/profile/layers/0/points/1/examples: there is a point of 8 examples already; each number of "
@@ -90,9 +90,9 @@ TEST_CASE("profile-json: what does not fit is refused with its pointer") {
                          "\"stash_bytes\"? known: "));
   CHECK(profile_json_with("\"penstock\": 1, ", "") == "/penstock: \"penstock\" is missing");
   CHECK(profile_json_with("\"penstock\": 1", "\"penstock\": 2")
-            .starts_with("/penstock: 2 does not fit; "));
+            .starts_with("/penstock: 2 is not "));
   CHECK(refusal_of_model(R"({"penstock": 1, "profile": {"layers": []}})")
-            .starts_with("/profile/layers: [] does not fit; "));
+            .starts_with("/profile/layers: [] is not "));
   CHECK(
       refusal_of_model(R"({"penstock": 1, "profile": []})").starts_with("/profile: [] does not "));
   CHECK(profile_json_with("\"device\": \"A100\"", "\"device\": 100")
@@ -108,9 +108,9 @@ TEST_CASE("profile-json: edges that make no graph are refused with their pointer
   CHECK(with_edges("[[0, 1], [1, 0]]")
             .ends_with(": the edge is part of a cycle; a model is a graph without cycles"));
   CHECK(with_edges("[[1, 1]]").starts_with("/profile/edges/0: the edge is part of a cycle"));
-  CHECK(with_edges("[[0]]").starts_with("/profile/edges/0: [0] does not fit; "));
-  CHECK(with_edges("[0, 1]").starts_with("/profile/edges/0: 0 does not fit; "));
-  CHECK(with_edges("[[0, -1]]").starts_with("/profile/edges/0/1: -1 does not fit; "));
+  CHECK(with_edges("[[0]]").starts_with("/profile/edges/0: [0] is not "));
+  CHECK(with_edges("[0, 1]").starts_with("/profile/edges/0: 0 is not "));
+  CHECK(with_edges("[[0, -1]]").starts_with("/profile/edges/0/1: -1 is not "));
 }
 
 TEST_CASE(

@@ -25,6 +25,12 @@ TEST_CASE("progress: without a total or a start there is a count alone") {
   CHECK(progress_line({"rows", 0, 120, 0}, 24, false) == "────────────  0/120 rows");
 }
 
+TEST_CASE("progress: work that does not count its steps shows how long it has taken") {
+  CHECK(waiting_line("simulating", 12.9) == "simulating  12 s");
+  CHECK(waiting_line("simulating", 75) == "simulating  1 min 15 s");
+  const Waiting unseen("without a terminal");
+}
+
 TEST_CASE("progress: colour is there only where it is wanted") {
   const ProgressState state{"draws", 30, 120, 2};
   CHECK(progress_line(state, 70, true).find("\033[32m") != std::string::npos);

@@ -3,8 +3,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 
+#include "experiments/files/json_input.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/scenario/scenario.hpp"
 #include "sim/base/error.hpp"
@@ -42,6 +44,34 @@ TEST_CASE("sizes and times of a scenario may have units, in the file and in sett
   CHECK(scenario.hardware.stated.bandwidth_bytes_per_s == 50e9);
 }
 
+TEST_CASE("the schema allows the texts that a scenario may have, and no others") {
+  const Schema schema(nlohmann::json::parse(scenario_schema()));
+  const auto fits = [&](const std::string& text) {
+    try {
+      schema.check(nlohmann::json::parse(text));
+    } catch (const InputError&) {
+      return false;
+    }
+    return true;
+  };
+  CHECK(fits(quantity_plain));
+  const auto with_capacity = [&](const std::string& value) {
+    return fits(R"({"model": {"stages": [{"forward_us": 1}]}, "memory": {"capacity_bytes": )" +
+                value + "}}");
+  };
+  for (const char* good : {"8e10", "\"64GiB\"", "\"64 GB\"", "\"1.5e3MB\"", "\".5TiB\""}) {
+    CAPTURE(good);
+    CHECK(with_capacity(good));
+  }
+  for (const char* bad : {"\"64\"", "\"64Gb\"", "\"GiB\"", "\"-1GB\"", "\"2us\"", "true"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(with_capacity(bad));
+  }
+  CHECK(fits(R"({"model": {"layers": [{"kind": "measured", "forward_us": "2ms"}]},
+                 "hardware": {"topology": {"kind": "x", "nic_bandwidth_bytes_per_s": "400Gb/s"}}})"));
+  CHECK_FALSE(fits(R"({"model": {"layers": [{"kind": "mlp", "hidden": "2ms"}]}})"));
+}
+
 TEST_CASE("a wrong unit is refused at its key, and limits hold for what it comes to") {
   CHECK(quantity_outcome(quantity_plain, {"/memory/capacity_bytes=80Gb"}) ==
         "s.json: /memory/capacity_bytes: \"80Gb\" is not a size: give a number with one of the "
@@ -50,9 +80,9 @@ TEST_CASE("a wrong unit is refused at its key, and limits hold for what it comes
   CHECK(quantity_outcome(quantity_plain, {"/model/stages/1/forward_us=2GB"})
             .starts_with("s.json: /model/stages/1/forward_us: \"2GB\" is not a time: "));
   CHECK(quantity_outcome(quantity_plain, {"/model/stages/1/forward_us=-1us"})
-            .starts_with("s.json: /model/stages/1/forward_us: -1.0 does not fit"));
+            .starts_with("s.json: /model/stages/1/forward_us: -1.0 is not "));
   CHECK(quantity_outcome(quantity_plain, {"/schedule/microbatches=4us"})
-            .starts_with("s.json: /schedule/microbatches: \"4us\" does not fit"));
+            .starts_with("s.json: /schedule/microbatches: \"4us\" is not "));
 }
 
 TEST_CASE("layers with stated times repeat as layers by kind do") {
@@ -87,6 +117,27 @@ TEST_CASE("kept bytes of a measured layer have the name that stages use, and the
                        doctest::Contains("/model/layers/0/kept_bytes: this is the old name of "
                                          "\"stash_bytes\", which is there too"),
                        InputError);
+}
+
+TEST_CASE("the config of a model is no scenario: the error says what makes one of it") {
+  CHECK(
+      quantity_outcome(R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama"})") ==
+      "s.json: this is the config of a model, not a scenario; for one: penstock new --model s.json "
+      "--hardware MACHINE --devices N, or a scenario with \"model\": {\"file\": …}");
+}
+
+TEST_CASE("a setting with dots, and a value for a whole section, name the pointer that was meant") {
+  CHECK(quantity_outcome(quantity_plain, {"schedule.name=gpipe"}) ==
+        "usage: --set schedule.name=gpipe: expected /POINTER=VALUE; did you mean "
+        "/schedule/name=gpipe?");
+  CHECK(quantity_outcome(quantity_plain, {"gpipe"}) ==
+        "usage: --set gpipe: expected /POINTER=VALUE, such as /schedule/name=gpipe");
+  CHECK(quantity_outcome(quantity_plain, {"/recompute=full"}) ==
+        "s.json: /recompute: \"full\" is not an object; did you mean /recompute/mode=full?");
+  CHECK(quantity_outcome(quantity_plain, {"/schedule=gpipe"})
+            .ends_with("; did you mean /schedule/name=gpipe?"));
+  CHECK(quantity_outcome(quantity_plain, {"/recompute/mode=ful"})
+            .ends_with("; did you mean \"full\"?"));
 }
 
 TEST_CASE("a NUL byte in a scenario is refused") {

@@ -72,6 +72,20 @@ TEST_CASE("starter: the fastest layout runs as it is, takes all devices and fits
   check_starter(request_for("llama-3.1-8b.json", "dgx-h100", 64));
 }
 
+TEST_CASE("starter: pipelines are tried with split backwards and with more chunks") {
+  const Starter starter = find_starter(request_for("llama-3.1-8b.json", "dgx-a100", 16));
+  std::set<std::string> orders;
+  for (const TriedLayout& tried : starter.tried) {
+    orders.insert(tried.layout.schedule + " " + std::to_string(tried.layout.chunks));
+    CHECK(cuts_evenly(32, std::uint64_t{tried.layout.pipeline} * tried.layout.chunks));
+  }
+  for (const char* order :
+       {"1f1b 1", "interleaved-1f1b 2", "zb-h1 1", "zb-v 2", "interleaved-zb 2"}) {
+    CAPTURE(order);
+    CHECK(orders.contains(order));
+  }
+}
+
 TEST_CASE("starter: each layout that was tried is the scenario that its text says") {
   const Starter starter = find_starter(request_for("llama-3.1-8b.json", "dgx-a100", 16));
   std::set<std::string> texts;

@@ -119,7 +119,7 @@ TEST_CASE("layers: unknown kinds and keys, missing numbers and such out of range
   CHECK(refused("norm", {{"hidden", 4}, {"gain", 1}}) ==
         "/layer/gain: unknown key \"gain\"; norm takes hidden, bias");
   CHECK(refused("norm", {{"hidden", 4.5}}) ==
-        "/layer/hidden: 4.5 does not fit; it must be a whole number from 1 to 1000000000000000 "
+        "/layer/hidden: 4.5 is not a whole number from 1 to 1000000000000000 "
         "(hidden size)");
   CHECK(refused("mlpp", {}).find("/layer/kind: unknown kind \"mlpp\"; known: amoebanet_normal") ==
         0);

@@ -361,13 +361,13 @@ TEST_CASE("parameters that a kind lacks, needs or cannot have are refused where 
         "/hardware/topology/devices_per_node: \"devices_per_node\" is missing; rails needs it "
         "(devices per machine, on one NVSwitch)");
   CHECK(refusal("rails", {{"devices_per_node", 1.5}}) ==
-        "/hardware/topology/devices_per_node: 1.5 does not fit; it must be a whole number from 1 "
+        "/hardware/topology/devices_per_node: 1.5 is not a whole number from 1 "
         "to 65536 (devices per machine, on one NVSwitch)");
   CHECK(refusal("nvswitch", {{"nvlink_latency_us", -1}}) ==
-        "/hardware/topology/nvlink_latency_us: -1 does not fit; it must be a number from 0 to "
+        "/hardware/topology/nvlink_latency_us: -1 is not a number from 0 to "
         "1000000000000 (of a device to or from its NVSwitch)");
   CHECK(refusal("nvswitch", {{"nvlink_bandwidth_bytes_per_s", 0}})
-            .starts_with("/hardware/topology/nvlink_bandwidth_bytes_per_s: 0 does not fit"));
+            .starts_with("/hardware/topology/nvlink_bandwidth_bytes_per_s: 0 is not "));
 }
 
 TEST_CASE("a topology with more links than are accepted is refused") {

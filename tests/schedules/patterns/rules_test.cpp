@@ -81,7 +81,7 @@ TEST_CASE("interleaved-1f1b runs a group through each chunk in turn") {
 }
 
 TEST_CASE("a rule refuses sizes, placements and options that it does not have") {
-  CHECK(refusal("1f1b", 2, 2, 2) == "needs 1 chunk per rank, got 2: set /parallel/chunks=1");
+  CHECK(refusal("1f1b", 2, 2, 2) == "needs 1 chunk per rank, got 2");
   CHECK(refusal("1f1b", Placement::loop(2, 2), 2) ==
         "rank 0 holds several stages; 1f1b needs one per rank");
   CHECK(refusal("gpipe", Placement::loop(2, 2), 2) ==
