@@ -17,7 +17,8 @@ namespace {
 void check_size(const Machine& machine, std::uint64_t devices) {
   const std::string& kind = machine.topology->kind;
   const TopologyEntry* entry = find_named(topology_entries(), kind);
-  if (entry != nullptr && entry->one_machine && devices > machine.devices) {
+  const bool alone = !machine.nic || (entry != nullptr && entry->one_machine);
+  if (alone && devices > machine.devices) {
     throw UsageError(
         fmt::format("{} has {} devices and {} joins no machines, but the group takes "
                     "{}",
@@ -113,7 +114,7 @@ CollectiveTimings time_collective(const Machine& known, const CollectiveQuestion
   std::optional<Placed> placed;
   for (const CollectiveEntry* algorithm : algorithms_for(timings.call, only)) {
     const double formula_us = timings.call.reach.begin_us + algorithm->us(timings.call);
-    check_clock(timings.call, formula_us);
+    if (question.flows) check_clock(timings.call, formula_us);
     timings.algorithms.push_back({algorithm, formula_us, std::nullopt});
     if (!question.flows || algorithm->rounds == nullptr) continue;
     if (!placed) placed.emplace(place(machine, question, all));

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
@@ -17,7 +18,8 @@ constexpr std::array<ServedKind, 5> kinds{
      {CollectiveKind::all_to_all,
       "(l - 1) (B/l/bw_in + lat_in) + (n/l - 1) (B l/n/bw_out + lat_out)"},
      {CollectiveKind::ring_exchange,
-      "(n/l - 1) (B/bw_out + lat_out) + n/l (l - 1) (B/bw_in + lat_in)"}}};
+      "t_in + (n/l - 1) max(t_in, t_out), t_in = (l - 1) (B/bw_in + lat_in), t_out = B/bw_out + "
+      "lat_out"}}};
 
 /// One level of the hierarchy: rounds of sends.
 struct Leg {
@@ -49,32 +51,48 @@ Legs legs_of(const CollectiveCall& call) {
     case CollectiveKind::all_to_all:
       return {{call.bytes / here, most - 1, in},
               {call.bytes * here * here / all / leaders, machines - 1, out}};
-    // The blocks of each machine in turn.
+    // The blocks of a machine pass on to the next one while they are spread in it.
     case CollectiveKind::ring_exchange:
-      return {{call.bytes, machines * (most - 1), in},
-              {call.bytes * here / leaders, machines - 1, out}};
+      return {{call.bytes, most - 1, in}, {call.bytes * here / leaders, machines - 1, out}};
     default:
       return {{share, most - 1, in}, {share / static_cast<double>(machines), machines - 1, out}};
   }
+}
+
+/// A ring of neighbours does in one machine what this does, and needs no more latencies.
+bool applies_to(const CollectiveCall& call) {
+  return call.kind != CollectiveKind::ring_exchange || call.members.mixed();
 }
 
 double leg_us(const Leg& leg) { return rounds_us(leg.times, leg.bytes, leg.speed); }
 
 double us(const CollectiveCall& call) {
   const Legs legs = legs_of(call);
+  if (call.kind == CollectiveKind::ring_exchange) {
+    const double spread_us = leg_us(legs.inside);
+    const double cross_us = rounds_us(1, legs.across.bytes, legs.across.speed);
+    return spread_us + static_cast<double>(legs.across.times) * std::max(spread_us, cross_us);
+  }
   const double back_us = call.kind == CollectiveKind::all_reduce ? leg_us(legs.inside) : 0;
   return leg_us(legs.inside) + leg_us(legs.across) + back_us;
 }
 
-/// Blocks pass round each machine, then to the next one, and round it.
-Rounds exchange_rounds(const CollectiveCall& call, const Legs& legs) {
-  const Rounds inside =
-      turns(inside_machines(call.members), legs.inside.bytes, call.members.per_machine - 1);
-  const Rounds across = turns(across_machines(call.members), legs.across.bytes);
-  Rounds rounds = inside;
-  for (std::uint64_t i = 1; i < call.members.machines(); ++i) {
-    rounds = in_turn(in_turn(std::move(rounds), across), inside);
+/// All members of each machine send a block to each other, at once.
+Round spreading(const CollectiveCall& call) {
+  Round round;
+  for (const Round& part : exchanges(inside_machines(call.members), call.bytes)) {
+    round.sendings.insert(round.sendings.end(), part.sendings.begin(), part.sendings.end());
   }
+  return round;
+}
+
+Rounds exchange_rounds(const CollectiveCall& call, const Legs& legs) {
+  const Round spread = spreading(call);
+  Rounds rounds = turns(across_machines(call.members), legs.across.bytes, legs.across.times);
+  for (Round& round : rounds) {
+    round.sendings.insert(round.sendings.end(), spread.sendings.begin(), spread.sendings.end());
+  }
+  if (!spread.sendings.empty()) rounds.push_back(spread);
   return rounds;
 }
 
@@ -98,6 +116,6 @@ Rounds rounds(const CollectiveCall& call) {
 constinit extern const CollectiveEntry hierarchical_entry{
     "hierarchical",
     "rings inside machines of l members, then across machines among equal local ranks", kinds, us,
-    rounds};
+    rounds, applies_to};
 
 }  // namespace penstock

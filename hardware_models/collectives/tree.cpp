@@ -71,7 +71,14 @@ Shape shape_of(const CollectiveCall& call) {
   // The member with the whole tensor is above both trees.
   const std::uint64_t nodes = call.members.count - (broadcast ? 1 : 0);
   const std::uint64_t stages = depth_of(nodes) + (broadcast ? 1 : 0);
-  const Speed way = slowest_way(call);
+  Speed way = slowest_way(call);
+  if (call.members.mixed() && stages > 0) {  // laid so that only the upper levels cross machines
+    const double crossing =
+        std::min(1.0, static_cast<double>(depth_of(call.members.machines())) /
+                          static_cast<double>(stages));
+    way.latency_us = crossing * call.reach.outside.latency_us +
+                     (1 - crossing) * call.reach.inside.latency_us;
+  }
   return {nodes, stages, chunks_for(stages, call.bytes, way), way};
 }
 

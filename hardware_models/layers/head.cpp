@@ -63,7 +63,9 @@ void add_loss(LayerWork& work, const LayerNumbers& numbers, const CellShape& sha
   }
   work.kept_bytes += stated + copied;
   work.pending_weight_bytes = stated;
-  work.workspace_bytes += stated;  // the gradient of the logits
+  // The gradient of the logits. Steps of their own also hold that of the copy; a fused loss turns
+  // the softmax into it in place.
+  work.workspace_bytes += stated + (numbers.is("fused_loss") ? 0 : copied);
   if (shape.tensor == 1) return;
   // The maximum logit, the sum of exponentials and the target logit.
   work.collectives.push_back({.pass = Pass::forward,

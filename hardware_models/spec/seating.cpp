@@ -19,7 +19,7 @@ std::string repeated(std::uint64_t times, std::uint64_t number) {
 }
 
 bool joins_others(const Machine& machine) {
-  if (!machine.topology) return false;
+  if (!machine.topology || !machine.nic) return false;
   const TopologyEntry* kind = find_named(topology_entries(), machine.topology->kind);
   return kind != nullptr && !kind->one_machine;
 }

@@ -191,23 +191,26 @@ TEST_CASE("roofline: collectives come after the kernels, inside a machine if the
         doctest::Approx(100 + 2 * (1000 + 1)));
 }
 
-TEST_CASE("roofline: groups lie in one machine, evenly in several, or each member in its own") {
+TEST_CASE("roofline: groups lie in one machine, or in as many as their devices are in") {
   const auto lie = [](const GroupPlace& group) {
     const Members members = members_of(eight(), group);
-    return std::pair(members.count, members.per_machine);
+    return std::pair(members.machines(), members.per_machine);
   };
-  CHECK(lie({4, 1, 64}) == std::pair(4UL, 4UL));
-  CHECK(lie({2, 4, 64}) == std::pair(2UL, 2UL));
-  CHECK(lie({16, 1, 64}) == std::pair(16UL, 8UL));  // two machines, eight in each
-  CHECK(lie({8, 2, 64}) == std::pair(8UL, 4UL));    // every second device of two machines
+  const auto fewest = [](const GroupPlace& group) { return members_of(eight(), group).fewest(); };
+  CHECK(lie({4, 1, 64}) == std::pair(1UL, 4UL));
+  CHECK(lie({2, 4, 64}) == std::pair(1UL, 2UL));
+  CHECK(lie({16, 1, 64}) == std::pair(2UL, 8UL));
+  CHECK(lie({8, 2, 64}) == std::pair(2UL, 4UL));  // every second device of two machines
   CHECK(lie({4, 8, 64}) == std::pair(4UL, 1UL));
   // Six of eight devices: one group is in a machine, a second one in two. Likewise the third of
   // three.
-  CHECK(lie({6, 1, 6}) == std::pair(6UL, 6UL));
-  CHECK(lie({6, 1, 12}) == std::pair(6UL, 1UL));
-  CHECK(lie({3, 1, 6}) == std::pair(3UL, 3UL));
-  CHECK(lie({3, 1, 9}) == std::pair(3UL, 1UL));
-  CHECK(lie({4, 3, 12}) == std::pair(4UL, 1UL));
+  CHECK(lie({6, 1, 6}) == std::pair(1UL, 6UL));
+  CHECK(lie({6, 1, 12}) == std::pair(2UL, 4UL));
+  CHECK(fewest({6, 1, 12}) == 2);
+  CHECK(lie({3, 1, 6}) == std::pair(1UL, 3UL));
+  CHECK(lie({3, 1, 9}) == std::pair(2UL, 2UL));
+  CHECK(fewest({3, 1, 9}) == 1);
+  CHECK(lie({4, 3, 12}) == std::pair(2UL, 3UL));  // 0, 3, 6 | 9
 }
 
 TEST_CASE("roofline: without a switch a device reaches others of its group by the links to these") {

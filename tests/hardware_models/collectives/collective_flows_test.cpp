@@ -48,11 +48,12 @@ double formula_us(std::string_view algorithm, const CollectiveCall& call) {
 void check_equal(const Placed& group, const Members& members, const Reach& reach,
                  std::string_view without = "") {
   for (const CollectiveEntry* entry : collective_entries()) {
-    if (entry->name == without) continue;
+    if (entry->name == without || entry->rounds == nullptr) continue;
     for (const ServedKind& served : entry->kinds) {
       const bool chunked = served.kind == Kind::broadcast;
       if (chunked && members.machines() > 1 && members.per_machine > 1) continue;
       const CollectiveCall call{served.kind, 840e9, members, reach};
+      if (!applies(*entry, call)) continue;
       CAPTURE(entry->name);
       CAPTURE(name(served.kind));
       CAPTURE(members.count);
@@ -74,15 +75,13 @@ TEST_CASE("at an NVSwitch flows take what the formulas say, for all algorithms a
 }
 
 TEST_CASE("on rails flows take what the formulas say, also where traffic changes the rail") {
-  // Inside machines of four 100 GB/s, outside 25 GB/s and 2 * 1 + 2 * 4 us. What changes the rail
-  // also passes two NVLinks, which have no latency here.
+  // Inside machines of four 100 GB/s, outside 25 GB/s. What changes the rail also passes two
+  // NVLinks. Rings leave and reach machines on one rail each.
   const Placed group("rails", 12,
                      {{"devices_per_node", 4},
                       {"nvlink_bandwidth_bytes_per_s", 100e9},
-                      {"pcie_latency_us", 1},
-                      {"nic_bandwidth_bytes_per_s", 25e9},
-                      {"nic_latency_us", 4}});
-  check_equal(group, {12, 4}, {{100e9, 0}, {25e9, 10}}, "tree");
+                      {"nic_bandwidth_bytes_per_s", 25e9}});
+  check_equal(group, {12, 4}, {{100e9, 0}, {25e9, 0}}, "tree");
 }
 
 TEST_CASE("on a rail, one member in each machine, trees agree as well") {
@@ -100,11 +99,10 @@ TEST_CASE("on rails a tree across machines takes no longer than its formula says
   const Placed group("rails", 16,
                      {{"devices_per_node", 4},
                       {"nvlink_bandwidth_bytes_per_s", 100e9},
-                      {"nic_bandwidth_bytes_per_s", 25e9},
-                      {"nic_latency_us", 4}});
-  const CollectiveCall call{Kind::all_reduce, 840e3, {16, 4}, {{100e9, 0}, {25e9, 8}}};
+                      {"nic_bandwidth_bytes_per_s", 25e9}});
+  const CollectiveCall call{Kind::all_reduce, 840e6, {16, 4}, {{100e9, 0}, {25e9, 0}}};
   const double flows = group.us("tree", call);
-  CHECK(flows <= formula_us("tree", call));
+  CHECK(flows <= formula_us("tree", call) * (1 + 1e-9));
   CHECK(flows > 0.5 * formula_us("tree", call));
 }
 
