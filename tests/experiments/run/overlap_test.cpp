@@ -137,7 +137,7 @@ TEST_CASE("ZeRO-3 prefetches as many layers as the scenario says") {
   const double without = makespan_us(scenario);
   CHECK(without > usual);
   // A prefetched layer takes memory.
-  const auto peak = [&] { return run_of(scenario).report->ranks[0].peak_memory_bytes; };
+  const auto peak = [&] { return run_of(scenario).report->ranks[0].memory.bytes; };
   const auto least = peak();
   scenario["memory"]["prefetch_layers"] = 3;
   CHECK(peak() > least);
