@@ -99,9 +99,9 @@ double KernelTimes::matrix_us(const Kernel& kernel) const {
   return work_us + device_.kernel_us + (narrow ? cast_us(kernel) : 0);
 }
 
-/// Each factor is read for its largest value, read again and written in one byte per number.
+/// Each factor is read and written in one byte per number; what made it finds its largest value.
 double KernelTimes::cast_us(const Kernel& kernel) const {
-  constexpr double bytes = 2 + 2 + 1;
+  constexpr double bytes = 2 + 1;
   const double numbers = kernel.batch * kernel.inner * (kernel.rows + kernel.columns);
   return bytes_us(bytes * numbers);
 }
