@@ -36,7 +36,7 @@ auto about(const RowCase& row, Step step) {
   }
 }
 
-using Pairs = std::vector<std::pair<std::string, std::string>>;
+using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 
 void add_columns(const RowCase& row, Names& names) {
   for (std::size_t i = 0; i < row.row.size(); ++i) {
@@ -44,7 +44,7 @@ void add_columns(const RowCase& row, Names& names) {
   }
 }
 
-void add_formulas(const Pairs& formulas, Names& names) {
+void add_formulas(const NamedTexts& formulas, Names& names) {
   for (const auto& [name, formula] : formulas) names[name] = value_of(formula, names);
 }
 
@@ -113,7 +113,7 @@ json patched_scenario(const RowCase& row) {
   return scenario;
 }
 
-void put_all(const RowCase& row, const Pairs& values, const Names& names, json& scenario) {
+void put_all(const RowCase& row, const NamedTexts& values, const Names& names, json& scenario) {
   for (const auto& [pointer, value] : values) put(scenario, pointer, value_for(value, row, names));
 }
 
@@ -225,11 +225,11 @@ std::string scenario_of(const RowCase& row) {
 }
 
 struct PreparedRow::Parts {
-  RowCase row;             // with constants where their search starts
-  json scenario;           // as far as it is the same for all constants
-  Names names;             // of formulas that are the same for all constants
-  Pairs formulas, set;     // those left
-  bool has_texts = false;  // formulas among the texts of the scenario are left
+  RowCase row;               // with constants where their search starts
+  json scenario;             // as far as it is the same for all constants
+  Names names;               // of formulas that are the same for all constants
+  NamedTexts formulas, set;  // those left
+  bool has_texts = false;    // formulas among the texts of the scenario are left
 };
 
 PreparedRow::PreparedRow(const Paper& paper, const PaperTable& table, const PaperRow& row,

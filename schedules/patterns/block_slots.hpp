@@ -5,9 +5,12 @@
 #include <optional>
 #include <vector>
 
-#include "schedules/patterns/building_block.hpp"
-
 namespace penstock {
+
+/// The slots in which a rank of a V starts the passes of one microbatch: F of its first stage, F of
+/// its second, I of the second, I of the first. Each takes one slot.
+using BlockOffsets = std::array<std::uint32_t, 4>;
+using OffsetsOfRank = BlockOffsets (*)(std::uint32_t ranks, std::uint32_t rank);
 
 /// The passes of a rank of a V, those of the block in its order.
 enum class BlockPass : std::uint8_t {

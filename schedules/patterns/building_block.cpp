@@ -2,7 +2,6 @@
 
 #include <deque>
 
-#include "schedules/patterns/block_slots.hpp"
 #include "schedules/patterns/block_tightening.hpp"
 
 namespace penstock {
