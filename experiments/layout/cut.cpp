@@ -80,8 +80,8 @@ Partition cut_by_name(const PartitionSection& section, const Layout& layout, std
   throw InputError("/partition/name",
                    !cut.finding.empty()
                        ? cut.finding
-                       : fmt::format("{} makes {} stages here, but the schedule has {}", entry->name,
-                                     cut.stages.size(), stages));
+                       : fmt::format("{} makes {} stages here, but the schedule has {}",
+                                     entry->name, cut.stages.size(), stages));
 }
 
 Partition cut_into(const Scenario& scenario, const Layout& layout, std::uint32_t stages) {

@@ -20,8 +20,8 @@ Plan plan_of(const CutProblem& problem, std::uint32_t stages) {
   const bool loops = problem.chunks > 1;
   const std::string_view name = loops ? "interleaved-1f1b" : "1f1b";
   const ScheduleEntry& rule = *find_named(schedule_entries(), name);
-  const Placement placement = loops ? rule.place(problem.ranks, stages / problem.ranks)
-                                    : rule.place(stages, 1);
+  const Placement placement =
+      loops ? rule.place(problem.ranks, stages / problem.ranks) : rule.place(stages, 1);
   const Schedule schedule = make_schedule(rule, placement, {problem.microbatches, {}});
   return std::get<Plan>(lower(schedule, placement));
 }
