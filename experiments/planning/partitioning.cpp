@@ -32,7 +32,7 @@ void fill(const PartitionRequest& request, CutProblem& problem) {
   problem.transfers =
       request.settings.transfers.value_or(linked ? CutTransfers::overlap : CutTransfers::none);
   if (!linked && problem.transfers != CutTransfers::none) {
-    throw UsageError("--transfers needs --bandwidth, in bytes per second");
+    throw UsageError("--transfers needs --bandwidth");
   }
 }
 
