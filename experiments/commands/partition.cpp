@@ -57,12 +57,9 @@ PartitionRequest request_of(const Options& options) {
   request.model = model_request(options);
   request.method = options.method;
   request.devices = size_of("--devices", options.devices);
-  request.ranks =
-      within("--ranks", options.ranks ? options.ranks : request.devices, Limits::ranks);
-  request.chunks =
-      within("--chunks", options.chunks.value_or(1), Limits::stages / request.ranks);
-  request.microbatches = within("--microbatches",
-                                options.microbatches.value_or(4 * request.ranks),
+  request.ranks = within("--ranks", options.ranks ? options.ranks : request.devices, Limits::ranks);
+  request.chunks = within("--chunks", options.chunks.value_or(1), Limits::stages / request.ranks);
+  request.microbatches = within("--microbatches", options.microbatches.value_or(4 * request.ranks),
                                 Limits::microbatches);
   request.bandwidth_bytes_per_s =
       quantity("--bandwidth", options.bandwidth, QuantityKind::bytes_per_s);
@@ -77,7 +74,8 @@ PartitionRequest request_of(const Options& options) {
 int print_partition(const Options& options) {
   check_outputs({options.svg}, {options.model});
   const PartitionResult result = partition_model(request_of(options));
-  if (options.svg != "-") fmt::print("{}", options.json ? printed(partition_json(result)) : partition_text(result));
+  if (options.svg != "-")
+    fmt::print("{}", options.json ? printed(partition_json(result)) : partition_text(result));
   if (!options.svg.empty() && result.cut.finding.empty()) {
     write_file(options.svg, partition_picture(PictureFormat::svg, result));
   }

@@ -54,8 +54,19 @@ void add_layout(const Layout& layout, std::uint32_t stages, CutProblem& problem)
   if (layout.memory.capacity_bytes) {
     problem.memory_bytes = double(*layout.memory.capacity_bytes) / problem.chunks;
   }
+  // Under a policy the schedule lists actions in no order.
+  if (layout.policy != nullptr) return;
   problem.schedule = &layout.schedule;
   problem.placement = &layout.placement;
+}
+
+/// Rules of schedules may not allow the problem's sizes.
+Cut cut_of(const PartitionerEntry& entry, const CutProblem& problem) {
+  try {
+    return entry.cut(problem);
+  } catch (const RuleError& error) {
+    throw InputError("/partition/name", fmt::format("{}: {}", entry.name, error.what()));
+  }
 }
 
 Partition cut_by_name(const PartitionSection& section, const Layout& layout, std::uint32_t stages) {
@@ -75,13 +86,13 @@ Partition cut_by_name(const PartitionSection& section, const Layout& layout, std
   model.problem.settings.contiguous = true;
   if (hardware) add_link(*hardware, model.problem);
   model.problem.transfers = transfers_of(model.problem);
-  const Cut cut = entry->cut(model.problem);
+  const Cut cut = cut_of(*entry, model.problem);
   if (cut.stages.size() == stages) return partition_of(cut, model);
   throw InputError("/partition/name",
                    !cut.finding.empty()
                        ? cut.finding
-                       : fmt::format("{} makes {} stages here, but the schedule has {}", entry->name,
-                                     cut.stages.size(), stages));
+                       : fmt::format("{} makes {} stages here, but the schedule has {}",
+                                     entry->name, cut.stages.size(), stages));
 }
 
 Partition cut_into(const Scenario& scenario, const Layout& layout, std::uint32_t stages) {

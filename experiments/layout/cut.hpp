@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-/// Cuts the model of a layout for its placement: as stated in the scenario, else by its partitioner.
-/// Throws InputError with a pointer into the scenario.
+/// Cuts the model of a layout for its placement: as stated in the scenario, else by its
+/// partitioner. Throws InputError with a pointer into the scenario.
 Partition cut_model(const Scenario& scenario, const Layout& layout);
 
 }  // namespace penstock

@@ -23,7 +23,7 @@ constexpr double transfer_share = 0.24;   // of a bar, below its compute
 constexpr double between_panels = 44;
 constexpr double panel_head = 24;
 constexpr double bar_axis_rows = 30;
-constexpr double name_gap = 10;
+constexpr double stage_name_gap = 10;
 
 /// A unit of a panel, and what a value is divided by.
 struct BarUnit {
@@ -75,7 +75,8 @@ class CutDrawing {
     const double width = (margin_of(page) + inner_width(page) - left - between_panels) / 2;
     time_ = panel(left, width, top + panel_head, longest(), time_unit(longest()));
     const double most = std::max(fullest(), cut.capacity_bytes.value_or(0));
-    memory_ = panel(left + width + between_panels, width, top + panel_head, most, memory_unit(most));
+    memory_ =
+        panel(left + width + between_panels, width, top + panel_head, most, memory_unit(most));
   }
 
   void draw() {
@@ -116,7 +117,7 @@ class CutDrawing {
     for (const CutBar& bar : cut_.stages) {
       widest = std::max(widest, page_.canvas.text_width(bar.name, tick_style));
     }
-    return widest + name_gap;
+    return widest + stage_name_gap;
   }
 
   void draw_axis(const BarPanel& panel, const std::string& label) {
@@ -144,7 +145,7 @@ class CutDrawing {
     const bool over = cut_.capacity_bytes && bar.memory_bytes > *cut_.capacity_bytes;
     fill(memory_, 0, bar.memory_bytes, top, height, over ? peak_colour : memory_colour());
     if (s % lanes_per_label(row_, 14) != 0) return;
-    page_.canvas.text({time_.x.from - name_gap, top + height / 2}, bar.name,
+    page_.canvas.text({time_.x.from - stage_name_gap, top + height / 2}, bar.name,
                       aligned(tick_style, Align::right));
   }
 

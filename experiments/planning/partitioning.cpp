@@ -14,8 +14,8 @@ namespace {
 const PartitionerEntry& partitioner(const std::string& name) {
   const PartitionerEntry* entry = find_named(partitioner_entries(), name);
   if (entry != nullptr) return *entry;
-  throw UsageError(unknown_text(fmt::format("method \"{}\"", name), name,
-                                names_of(partitioner_entries())));
+  throw UsageError(
+      unknown_text(fmt::format("method \"{}\"", name), name, names_of(partitioner_entries())));
 }
 
 void fill(const PartitionRequest& request, CutProblem& problem) {
@@ -32,7 +32,7 @@ void fill(const PartitionRequest& request, CutProblem& problem) {
   problem.transfers =
       request.settings.transfers.value_or(linked ? CutTransfers::overlap : CutTransfers::none);
   if (!linked && problem.transfers != CutTransfers::none) {
-    throw UsageError("--transfers needs --bandwidth, in bytes per second");
+    throw UsageError("--transfers needs --bandwidth");
   }
 }
 
@@ -40,7 +40,8 @@ void fill(const PartitionRequest& request, CutProblem& problem) {
 
 PartitionResult partition_model(const PartitionRequest& request) {
   const PartitionerEntry& entry = partitioner(request.method);
-  PartitionResult result{.method = request.method, .model = planned_model(request.model), .cut = {}};
+  PartitionResult result{
+      .method = request.method, .model = planned_model(request.model), .cut = {}};
   fill(request, result.model.to_cut.problem);
   try {
     result.cut = entry.cut(result.model.to_cut.problem);

@@ -46,8 +46,8 @@ std::vector<bool> dropped_nodes(const ModelGraph& graph) {
   }
   for (std::size_t i = 0; i < size; ++i) {
     const std::string_view text = node_name(graph.layers[i].name).description;
-    dropped[i] = (!reads[i] && text.starts_with("Input")) ||
-                 (!read[i] && text.starts_with("__getitem__"));
+    dropped[i] =
+        (!reads[i] && text.starts_with("Input")) || (!read[i] && text.starts_with("__getitem__"));
   }
   return dropped;
 }
@@ -71,16 +71,15 @@ json document_for(const PlannedModelRequest& request) {
   return {{"penstock", 1},
           {"model", model},
           {"hardware", {{"name", request.hardware}}},
-          {"parallel",
-           {{"pipeline", 1}, {"chunks", 1}, {"tensor", request.tensor}, {"data", 1}}},
+          {"parallel", {{"pipeline", 1}, {"chunks", 1}, {"tensor", request.tensor}, {"data", 1}}},
           {"schedule", {{"name", "1f1b"}, {"microbatches", 1}}}};
 }
 
 /// Prices layers by kind as a run on one rank does.
 PlannedModel model_by_kind(const PlannedModelRequest& request) {
   if (request.hardware.empty()) {
-    throw UsageError(fmt::format("{} gives layers by kind; --hardware says what runs them",
-                                 request.path));
+    throw UsageError(
+        fmt::format("{} gives layers by kind; --hardware says what runs them", request.path));
   }
   if (request.path == "-") {
     throw UsageError("a model by kind is read from a file here, not from standard input");
@@ -113,8 +112,8 @@ PlannedModel planned_model(const PlannedModelRequest& request) {
   planned.to_cut = model_of_profile(file, planned.graph);
   planned.notes = file.notes;
   if (!planned.to_cut.problem.layers.empty()) return planned;
-  throw InputError(fmt::format("{}: a file of the format {} has no layers to cut", request.path,
-                               file.format));
+  throw InputError(
+      fmt::format("{}: a file of the format {} has no layers to cut", request.path, file.format));
 }
 
 }  // namespace penstock

@@ -19,12 +19,22 @@ CutTransfers transfers_of(const std::string& word) {
   return word == "overlap" ? CutTransfers::overlap : CutTransfers::serial;
 }
 
-/// The schema of the section alone.
-json section_schema() {
+/// The schema of the settings alone.
+json settings_schema() {
   const json schema = json::parse(scenario_schema());
+  json section = schema["properties"]["partition"];
+  for (const char* other : {"description", "name", "file", "stages", "ranks"}) {
+    section["properties"].erase(other);
+  }
   return {{"type", "object"},
           {"definitions", schema["definitions"]},
-          {"properties", {{"partition", schema["properties"]["partition"]}}}};
+          {"properties", {{"partition", section}}}};
+}
+
+void check_setting(const std::string& setting) {
+  const std::size_t equals = setting.find('=');
+  if (equals != 0 && equals != std::string::npos && setting.front() != '/') return;
+  throw UsageError(fmt::format("--set {}: it must read KEY=VALUE", setting));
 }
 
 }  // namespace
@@ -51,14 +61,16 @@ CutSettings cut_settings_of(const std::vector<std::string>& settings) {
   json document = {{"partition", json::object()}};
   std::vector<std::string> pointers;
   for (const std::string& setting : settings) {
-    pointers.push_back(setting.starts_with('/') ? setting : "/partition/" + setting);
+    check_setting(setting);
+    pointers.push_back("/partition/" + setting);
   }
   apply_settings(document, pointers);
   try {
     convert_quantities(document);
-    Schema(section_schema()).check(document);
+    Schema(settings_schema()).check(document);
   } catch (const InputError& error) {
-    throw UsageError(fmt::format("--set {}: {}", error.where(), error.what()));
+    const std::string key = error.where().substr(error.where().rfind('/') + 1);
+    throw UsageError(fmt::format("--set {}: {}", key, error.what()));
   }
   return read_cut_settings(document["partition"]);
 }

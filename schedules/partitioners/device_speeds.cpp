@@ -109,10 +109,11 @@ std::optional<DeviceCut> in_any_order(const CutProblem& problem, const Classes& 
   if (problem.transfers == CutTransfers::none && counts.states() <= most_states) {
     return least_over_orders_by_reach(problem.size(), counts, cost);
   }
-  throw InputError("/partition/keep_order",
-                   fmt::format("{} classes of devices have too many orders to search; keep_order=true "
-                               "cuts for the given one",
-                               counts.counts.size()));
+  throw InputError(
+      "/partition/keep_order",
+      fmt::format("{} classes of devices have too many orders to search; keep_order=true "
+                  "cuts for the given one",
+                  counts.counts.size()));
 }
 
 Cut cut(const CutProblem& problem) {
@@ -134,15 +135,16 @@ Cut cut(const CutProblem& problem) {
     const std::uint32_t kind = best->kinds[s];
     result.stages[s].rank = classes.ranks[kind][used[kind]++];
   }
-  result.notes.push_back(fmt::format("the value is the longest stage on its own device; {}",
-                                     keeps ? "ranks stay in the given order"
-                                           : "the best order of all"));
+  result.notes.push_back(
+      fmt::format("the value is the longest stage on its own device; {}",
+                  keeps ? "ranks stay in the given order" : "the best order of all"));
   return result;
 }
 
 }  // namespace
 
 constinit extern const PartitionerEntry device_speeds_entry{
-    "devices", "devices of different speed and memory: in the given order, or in the best one", cut};
+    "devices", "devices of different speed and memory: in the given order, or in the best one",
+    cut};
 
 }  // namespace penstock

@@ -36,7 +36,8 @@ Cut cut(const CutProblem& problem) {
   Cut result = cut_at(problem, chain, std::move(best.cuts), best.value);
   for (std::uint32_t c = 0; c < chunks; ++c) result.stages[c].rank = best.ranks[c];
   result.notes.emplace_back(
-      "the value is the load of the busiest rank over all of its stages; local search: a better cut "
+      "the value is the load of the busiest rank over all of its stages; local search: a better "
+      "cut "
       "may exist");
   return result;
 }
@@ -44,6 +45,7 @@ Cut cut(const CutProblem& problem) {
 }  // namespace
 
 constinit extern const PartitionerEntry interleaved_entry{
-    "interleaved", "several stages per rank: the least load of the busiest rank, local search", cut};
+    "interleaved", "several stages per rank: the least load of the busiest rank, local search",
+    cut};
 
 }  // namespace penstock

@@ -15,8 +15,8 @@ Cut cut(const CutProblem& problem) {
   const CutChain chain = chain_of(problem);
   const double shortest = least_bottleneck(chain.compute_s, stages).value;
   const double longest = shortest * problem.settings.balance;
-  auto best = least_boundaries(chain.compute_s, chain.boundary_bytes, longest, stages,
-                               problem.exactly);
+  auto best =
+      least_boundaries(chain.compute_s, chain.boundary_bytes, longest, stages, problem.exactly);
   Cut result = cut_at(problem, chain, std::move(best->cuts), best->value);
   result.value_in_bytes = true;
   result.notes.push_back(fmt::format(

@@ -11,11 +11,11 @@ namespace penstock {
 namespace {
 
 void add_note(const CutProblem& problem, Cut& cut) {
-  cut.notes.emplace_back(
-      problem.settings.published
-          ? "boundaries as the optimizer of PipeDream counts them, which is too much where branches "
-            "end inside a stage"
-          : "each tensor of a boundary counts once");
+  cut.notes.emplace_back(problem.settings.published
+                             ? "boundaries as the optimizer of PipeDream counts them, which is too "
+                               "much where branches "
+                               "end inside a stage"
+                             : "each tensor of a boundary counts once");
 }
 
 /// Stages of one group after another; replicas are devices of all groups of a stage.
@@ -33,9 +33,8 @@ Cut flattened(const CutProblem& problem, const IdealSpace& space, const TwoLevel
 Cut cut_by_groups(const CutProblem& problem, std::uint32_t devices) {
   const CutSettings& settings = problem.settings;
   if (devices % settings.servers != 0) {
-    throw InputError("/partition/servers",
-                     fmt::format("{} devices do not divide by {} servers", devices,
-                                 settings.servers));
+    throw InputError("/partition/servers", fmt::format("{} devices do not divide by {} servers",
+                                                       devices, settings.servers));
   }
   CutProblem limited = problem;
   limited.settings.most_ideals = std::min<std::uint64_t>(settings.most_ideals, 2'000);
@@ -60,8 +59,9 @@ Cut cut(const CutProblem& problem) {
   const std::uint32_t devices = problem.devices > 0 ? problem.devices
                                 : replicas          ? problem.ranks
                                                     : stages_to_fill(problem);
-  Cut result = replicas && problem.settings.servers > 1 ? cut_by_groups(problem, devices)
-                                                        : best_graph_cut(problem, devices, replicas);
+  Cut result = replicas && problem.settings.servers > 1
+                   ? cut_by_groups(problem, devices)
+                   : best_graph_cut(problem, devices, replicas);
   add_note(problem, result);
   return result;
 }

@@ -65,8 +65,9 @@ void for_each_cut(std::uint32_t size, std::uint32_t fewest, std::uint32_t most,
 double least_of_cuts(std::uint32_t size, std::uint32_t fewest, std::uint32_t most,
                      const std::function<double(const std::vector<std::uint32_t>&)>& value) {
   double least = std::numeric_limits<double>::infinity();
-  for_each_cut(size, fewest, most,
-               [&](const std::vector<std::uint32_t>& cuts) { least = std::min(least, value(cuts)); });
+  for_each_cut(size, fewest, most, [&](const std::vector<std::uint32_t>& cuts) {
+    least = std::min(least, value(cuts));
+  });
   return least;
 }
 

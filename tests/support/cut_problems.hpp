@@ -8,8 +8,8 @@
 
 namespace penstock::testing {
 
-/// A small random model inside a RapidCheck property: whole milliseconds and bytes, so that sums are
-/// exact. Each layer reads one or two of those before it.
+/// A small random model inside a RapidCheck property: whole milliseconds and bytes, so that sums
+/// are exact. Each layer reads one or two of those before it.
 CutProblem any_problem(std::uint32_t most_layers);
 
 /// The same as a chain.

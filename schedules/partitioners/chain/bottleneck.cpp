@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "schedules/partitioners/chain/bisection.hpp"
+#include "schedules/partitioners/problem/cut_problem.hpp"
 
 namespace penstock {
 namespace {
 
 using Cuts = std::vector<std::uint32_t>;
-constexpr double never = std::numeric_limits<double>::infinity();
 
 /// Probes of a chain without boundaries. Cuts of a feasible value bound those of smaller ones from
 /// above, cuts of an infeasible one those of larger ones from below, so later probes search less.
@@ -25,13 +24,13 @@ class PlainProbes {
         ends_(stages + 1, 0) {}
 
   Probe<Cuts> operator()(double value) {
-    double next = never;
+    double next = no_cut;
     double longest = 0;
     std::uint32_t stage = 0;
     while (ends_[stage] < size_ && stage < stages_) {
       const double start = prefix_[ends_[stage]];
-      const std::uint32_t end = reach(start, value, std::max(ends_[stage], least_[stage + 1]),
-                                      most_[stage + 1]);
+      const std::uint32_t end =
+          reach(start, value, std::max(ends_[stage], least_[stage + 1]), most_[stage + 1]);
       ends_[++stage] = end;
       longest = std::max(longest, prefix_[end] - start);
       if (end < size_) next = std::min(next, prefix_[end + 1] - start);
@@ -82,7 +81,7 @@ class BesideProbes {
 
   Probe<Cuts> operator()(double value) const {
     const auto size = static_cast<std::uint32_t>(prefix_.size()) - 1;
-    double next = never;
+    double next = no_cut;
     Cuts cuts{0};
     std::uint32_t last = 0;  // last position where a stage may end
     std::uint32_t allowed = 0;
@@ -100,7 +99,7 @@ class BesideProbes {
     cuts.push_back(size);
     const bool enough = !exactly_ || allowed + 1 >= stages_;
     if (cuts.size() > stages_ + 1 || !enough) {
-      return {.found = {}, .value = std::min(enough ? next : never, dearer(value))};
+      return {.found = {}, .value = std::min(enough ? next : no_cut, dearer(value))};
     }
     if (exactly_) split_to(stages_, value, prefix_, boundary_, cuts);
     const double cost = cost_of(cuts);
@@ -110,7 +109,7 @@ class BesideProbes {
  private:
   /// The cheapest boundary that costs more.
   double dearer(double value) const {
-    double next = never;
+    double next = no_cut;
     for (const double one : boundary_) {
       if (one > value) next = std::min(next, one);
     }
@@ -151,7 +150,7 @@ class SequenceProbes {
     std::fill(any_.begin(), any_.end(), false);
     reached_[0] = 1;
     any_[0] = true;
-    next_ = never;
+    next_ = no_cut;
     for (std::uint32_t end = 1; end <= size_; ++end) {
       reach(end, value);
       drop_if_late(end, value);
@@ -198,7 +197,7 @@ class SequenceProbes {
     if (left > 0 && rest <= value * left) return;
     any_[end] = false;
     if (left > 0) {
-      next_ = std::min(next_, std::max(rest / left * (1 - 4e-16), std::nextafter(value, never)));
+      next_ = std::min(next_, std::max(rest / left * (1 - 4e-16), std::nextafter(value, no_cut)));
     }
   }
 
@@ -252,7 +251,7 @@ class SequenceProbes {
   std::uint32_t words_;
   std::vector<std::uint64_t> reached_;  // by position: bit c for c stages
   std::vector<bool> any_;
-  double next_ = never;
+  double next_ = no_cut;
 };
 
 /// The best place to split a stage in two, if any: where the longer half is shortest.
@@ -260,7 +259,7 @@ std::optional<std::uint32_t> best_split(std::uint32_t begin, std::uint32_t end, 
                                         std::span<const double> prefix,
                                         std::span<const double> boundary) {
   std::optional<std::uint32_t> best;
-  double least = never;
+  double least = no_cut;
   for (std::uint32_t i = begin + 1; i < end; ++i) {
     if (!boundary.empty() && boundary[i] > value) continue;
     const double longer = std::max(prefix[i] - prefix[begin], prefix[end] - prefix[i]);
@@ -279,8 +278,8 @@ double value_without(std::span<const double> prefix, std::span<const double> bou
   for (std::size_t s = 1; s < plain.cuts.size(); ++s) {
     const std::uint32_t begin = plain.cuts[s - 1];
     const std::uint32_t end = plain.cuts[s];
-    const double ends = (begin > 0 ? boundary[begin] : 0) +
-                        (end + 1 < prefix.size() ? boundary[end] : 0);
+    const double ends =
+        (begin > 0 ? boundary[begin] : 0) + (end + 1 < prefix.size() ? boundary[end] : 0);
     most = std::max(most, prefix[end] - prefix[begin] + ends);
   }
   return most;

@@ -4,11 +4,10 @@
 #include <limits>
 
 #include "schedules/partitioners/chain/bisection.hpp"
+#include "schedules/partitioners/problem/cut_problem.hpp"
 
 namespace penstock {
 namespace {
-
-constexpr double unfit = std::numeric_limits<double>::infinity();
 
 /// Numbers of states: counts as digits.
 class States {
@@ -49,7 +48,7 @@ class OrderTable {
       : size_(size),
         states_(classes),
         cost_(cost),
-        least_(states_.size() * (size + 1), unfit),
+        least_(states_.size() * (size + 1), no_cut),
         from_(least_.size()) {
     least_[0] = 0;
   }
@@ -79,7 +78,7 @@ class OrderTable {
     const std::uint64_t before = states_.without(state, kind);
     for (std::uint32_t begin = stage; begin < last; ++begin) {
       const double own = least_[cell(before, begin)];
-      if (own == unfit) continue;
+      if (own == no_cut) continue;
       for (std::uint32_t end = begin + 1; end <= last; ++end) {
         double& least = least_[cell(state, end)];
         if (own >= least) continue;
@@ -93,7 +92,7 @@ class OrderTable {
 
   std::optional<DeviceCut> traced(std::uint32_t stages) const {
     std::uint64_t state = states_.size() - 1;
-    if (least_[cell(state, size_)] == unfit) return std::nullopt;
+    if (least_[cell(state, size_)] == no_cut) return std::nullopt;
     DeviceCut cut{{least_[cell(state, size_)], std::vector<std::uint32_t>(stages + 1, size_)},
                   std::vector<std::uint32_t>(stages, 0)};
     for (std::uint32_t s = stages; s-- > 0;) {
@@ -119,7 +118,7 @@ class ReachProbes {
       : size_(size), states_(classes), cost_(cost), ends_(states_.size()), kinds_(states_.size()) {}
 
   Probe<DeviceCut> operator()(double value) {
-    next_ = unfit;
+    next_ = no_cut;
     const std::uint32_t all = states_.stages(states_.size() - 1);
     for (std::uint64_t state = 1; state < states_.size(); ++state) {
       const std::uint32_t stage = states_.stages(state) - 1;
@@ -163,8 +162,8 @@ class ReachProbes {
       cut.kinds[s] = kinds_[state];
       state = states_.without(state, kinds_[state]);
       cut.best.cuts[s] = ends_[state];
-      cut.best.value = std::max(cut.best.value, cost_(cut.best.cuts[s], cut.best.cuts[s + 1], s,
-                                                      cut.kinds[s]));
+      cut.best.value =
+          std::max(cut.best.value, cost_(cut.best.cuts[s], cut.best.cuts[s + 1], s, cut.kinds[s]));
     }
     const double value = cut.best.value;
     return {.found = std::move(cut), .value = value};
@@ -175,7 +174,7 @@ class ReachProbes {
   const DeviceCost& cost_;
   std::vector<std::uint32_t> ends_;
   std::vector<std::uint32_t> kinds_;
-  double next_ = unfit;
+  double next_ = no_cut;
 };
 
 }  // namespace

@@ -4,12 +4,12 @@
 #include <limits>
 
 #include "schedules/partitioners/chain/bisection.hpp"
+#include "schedules/partitioners/problem/cut_problem.hpp"
 
 namespace penstock {
 namespace {
 
 using Cuts = std::vector<std::uint32_t>;
-constexpr double never = std::numeric_limits<double>::infinity();
 
 /// Positions that s stages reach, for each s.
 class StageProbes {
@@ -26,7 +26,7 @@ class StageProbes {
   Probe<Cuts> operator()(double value) {
     for (std::vector<bool>& one : reached_) one.assign(size_ + 1, false);
     reached_[0][0] = true;
-    next_ = never;
+    next_ = no_cut;
     for (std::uint32_t stage = 0; stage < stages_; ++stage) extend(stage, value);
     if (!reached_[stages_][size_]) return {.found = {}, .value = next_};
     Cuts cuts = traced(value);
@@ -83,7 +83,7 @@ class StageProbes {
   const StageCost& limited_;
   double limit_;
   std::vector<std::vector<bool>> reached_;
-  double next_ = never;
+  double next_ = no_cut;
 };
 
 }  // namespace
@@ -101,7 +101,7 @@ std::optional<Bottleneck> least_by_stage(std::uint32_t size, std::uint32_t stage
 std::optional<Bottleneck> least_by_any_stage(std::uint32_t size, std::uint32_t stages,
                                              const StageCost& cost, const StageCost& limited,
                                              double limit, bool at_most) {
-  std::vector<std::vector<double>> least(stages + 1, std::vector<double>(size + 1, never));
+  std::vector<std::vector<double>> least(stages + 1, std::vector<double>(size + 1, no_cut));
   std::vector<Cuts> from(stages + 1, Cuts(size + 1, 0));
   least[0][0] = 0;
   for (std::uint32_t s = 0; s < stages; ++s) {
@@ -119,7 +119,7 @@ std::optional<Bottleneck> least_by_any_stage(std::uint32_t size, std::uint32_t s
   for (std::uint32_t s = 1; at_most && s <= stages; ++s) {
     if (least[s][size] < least[count][size]) count = s;
   }
-  if (least[count][size] == never) return std::nullopt;
+  if (least[count][size] == no_cut) return std::nullopt;
   Bottleneck best{least[count][size], Cuts(count + 1, size)};
   for (std::uint32_t s = count; s > 0; --s) best.cuts[s - 1] = from[s][best.cuts[s]];
   return best;

@@ -10,7 +10,8 @@
 namespace penstock {
 
 /// A cost of the layers [begin, end) as stage `stage`.
-using StageCost = std::function<double(std::uint32_t begin, std::uint32_t end, std::uint32_t stage)>;
+using StageCost =
+    std::function<double(std::uint32_t begin, std::uint32_t end, std::uint32_t stage)>;
 
 /// The cuts into exactly `stages` stages whose dearest stage is cheapest, where the cost of a stage
 /// depends on its number and every stage keeps `limited` within `limit`. Nothing when no cut does.

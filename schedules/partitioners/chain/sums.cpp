@@ -1,12 +1,11 @@
 #include "schedules/partitioners/chain/sums.hpp"
 
 #include <algorithm>
-#include <limits>
+
+#include "schedules/partitioners/problem/cut_problem.hpp"
 
 namespace penstock {
 namespace {
-
-constexpr double no_sum = std::numeric_limits<double>::infinity();
 
 /// The rows of a table over stages and ends.
 struct SumTable {
@@ -14,7 +13,7 @@ struct SumTable {
   std::vector<std::vector<std::uint32_t>> from;
 
   SumTable(std::uint32_t stages, std::size_t ends)
-      : least(stages + 1, std::vector<double>(ends, no_sum)),
+      : least(stages + 1, std::vector<double>(ends, no_cut)),
         from(stages + 1, std::vector<std::uint32_t>(ends, 0)) {
     least[0][0] = 0;
   }
@@ -57,7 +56,8 @@ void fill_row(std::span<const double> prefix, std::uint32_t s, EndRange range, S
 LeastSum least_squares(std::span<const double> prefix, std::uint32_t stages) {
   const auto size = static_cast<std::uint32_t>(prefix.size()) - 1;
   SumTable table(stages, prefix.size());
-  for (std::uint32_t s = 1; s <= stages; ++s) fill_row(prefix, s, {s, size, s - 1, size - 1}, table);
+  for (std::uint32_t s = 1; s <= stages; ++s)
+    fill_row(prefix, s, {s, size, s - 1, size - 1}, table);
   return table.traced(stages);
 }
 
@@ -72,7 +72,7 @@ std::optional<LeastSum> least_boundaries(std::span<const double> prefix,
       for (std::uint32_t begin = end; begin-- > s - 1;) {
         if (prefix[end] - prefix[begin] > longest) break;
         const double sum = table.least[s - 1][begin] + own;
-        if (sum > table.least[s][end] || sum == no_sum) continue;
+        if (sum > table.least[s][end] || sum == no_cut) continue;
         table.least[s][end] = sum;
         table.from[s][end] = begin;
       }
@@ -82,7 +82,7 @@ std::optional<LeastSum> least_boundaries(std::span<const double> prefix,
   for (std::uint32_t s = 1; !exactly && s <= stages; ++s) {
     if (table.least[s][size] < table.least[count][size]) count = s;
   }
-  if (table.least[count][size] == no_sum) return std::nullopt;
+  if (table.least[count][size] == no_cut) return std::nullopt;
   return table.traced(count);
 }
 

@@ -38,7 +38,8 @@ void check_stages(const CutProblem& problem, std::uint32_t devices, bool replica
 
 std::string chains_note(const CutProblem& problem) {
   return fmt::format(
-      "the model has more than {} down-closed sets: this is the best of several chains, and a better "
+      "the model has more than {} down-closed sets: this is the best of several chains, and a "
+      "better "
       "cut may exist; most_ideals raises the limit",
       problem.settings.most_ideals);
 }
@@ -62,9 +63,10 @@ SetsToFill sets_to_fill(const CutProblem& problem) {
 
 ReplicaPrices replica_prices(const CutProblem& problem,
                              std::optional<double> bandwidth_bytes_per_s) {
-  return {.transfers = problem.transfers,
-          .seconds_per_byte = bandwidth_bytes_per_s ? 1 / *bandwidth_bytes_per_s : 0,
-          .counts_first_output = problem.settings.counts_first_output && !problem.settings.published};
+  return {
+      .transfers = problem.transfers,
+      .seconds_per_byte = bandwidth_bytes_per_s ? 1 / *bandwidth_bytes_per_s : 0,
+      .counts_first_output = problem.settings.counts_first_output && !problem.settings.published};
 }
 
 Cut cut_of(const CutProblem& problem, const IdealSpace& space,
@@ -109,10 +111,8 @@ Cut best_graph_cut(const CutProblem& problem, std::uint32_t devices, bool replic
     cut.notes = sets.notes;
     return cut;
   }
-  const ReplicatedCut best =
-      replicated_cut(sets.space, prices, devices, replicas, chain.cut.value);
-  Cut cut = best.stages.empty() ? of_chain()
-                                : cut_of(problem, sets.space, best.stages, best.value);
+  const ReplicatedCut best = replicated_cut(sets.space, prices, devices, replicas, chain.cut.value);
+  Cut cut = best.stages.empty() ? of_chain() : cut_of(problem, sets.space, best.stages, best.value);
   cut.notes.push_back(fmt::format("over all {} down-closed sets", sets.space.size()));
   return cut;
 }

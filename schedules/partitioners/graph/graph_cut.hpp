@@ -24,7 +24,8 @@ SetsToFill sets_to_fill(const CutProblem& problem);
 ReplicaPrices replica_prices(const CutProblem& problem,
                              std::optional<double> bandwidth_bytes_per_s);
 
-/// A cut as a result: its stages in order, with positions counted in the order that its stages make.
+/// A cut as a result: its stages in order, with positions counted in the order that its stages
+/// make.
 Cut cut_of(const CutProblem& problem, const IdealSpace& space,
            const std::vector<ReplicatedStage>& stages, double value);
 

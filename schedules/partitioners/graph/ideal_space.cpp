@@ -152,7 +152,8 @@ IdealSpace ideals_of_order(const CutProblem& problem, const std::vector<std::uin
   space.nested = true;
   space.words = graph.words();
   std::vector<std::uint32_t> unread(graph.size());
-  for (std::uint32_t i = 0; i < graph.size(); ++i) unread[i] = std::uint32_t(graph.readers[i].size());
+  for (std::uint32_t i = 0; i < graph.size(); ++i)
+    unread[i] = std::uint32_t(graph.readers[i].size());
   double compute = 0, parameters = 0;
   std::vector<bool> open(graph.size(), false);
   const auto add = [&] {

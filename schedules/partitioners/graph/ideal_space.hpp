@@ -9,11 +9,11 @@
 namespace penstock {
 
 /// Down-closed sets of layers (ideals): what the first stages of a cut can hold together. Sorted by
-/// compute, then by size, so that a set comes after all of its subsets; the first is empty, the last
-/// whole.
+/// compute, then by size, so that a set comes after all of its subsets; the first is empty, the
+/// last whole.
 struct IdealSpace {
-  bool nested = false;       // each set holds those before it
-  std::uint32_t words = 0;   // of a set
+  bool nested = false;              // each set holds those before it
+  std::uint32_t words = 0;          // of a set
   std::vector<std::uint64_t> bits;  // by set: layers, as bits
   std::vector<double> compute_s;
   std::vector<double> parameter_bytes;

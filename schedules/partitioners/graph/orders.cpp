@@ -33,7 +33,8 @@ Order ordered(const LayerGraph& graph, Choose choose) {
 /// Adds the layer with the least boundary behind it.
 Order narrow_order(const CutProblem& problem, const LayerGraph& graph) {
   Order unread(graph.size());
-  for (std::uint32_t i = 0; i < graph.size(); ++i) unread[i] = std::uint32_t(graph.readers[i].size());
+  for (std::uint32_t i = 0; i < graph.size(); ++i)
+    unread[i] = std::uint32_t(graph.readers[i].size());
   const auto growth = [&](std::uint32_t layer) {
     double bytes = unread[layer] > 0 ? problem.layers[layer].output_bytes : 0;
     for (const std::uint32_t input : graph.inputs[layer]) {
@@ -45,9 +46,8 @@ Order narrow_order(const CutProblem& problem, const LayerGraph& graph) {
     if (!order.empty()) {
       for (const std::uint32_t input : graph.inputs[order.back()]) --unread[input];
     }
-    const auto least = std::min_element(ready.begin(), ready.end(), [&](auto a, auto b) {
-      return growth(a) < growth(b);
-    });
+    const auto least = std::min_element(ready.begin(), ready.end(),
+                                        [&](auto a, auto b) { return growth(a) < growth(b); });
     return std::size_t(least - ready.begin());
   });
 }

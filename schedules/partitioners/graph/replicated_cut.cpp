@@ -6,9 +6,6 @@
 namespace penstock {
 namespace {
 
-constexpr double never = std::numeric_limits<double>::infinity();
-constexpr std::uint32_t too_many = UINT32_MAX / 2;
-
 /// Values of ideals that some devices can run, each with the fewest devices that do.
 class DeviceTable {
  public:
@@ -19,7 +16,7 @@ class DeviceTable {
         devices_(devices),
         most_replicas_(replicas ? devices : 1),
         bound_(std::min(bound, single_stage(replicas))),
-        least_(std::size_t{space.size()} * (devices + 1), never),
+        least_(std::size_t{space.size()} * (devices + 1), no_cut),
         from_(least_.size()) {
     least_[0] = 0;
     alive_.push_back({0, 0, 0, 1});
@@ -48,21 +45,21 @@ class DeviceTable {
 
   /// A single stage is always possible, and any better cut is below its value.
   double single_stage(bool replicas) const {
-    if (!replicas && devices_ > 1) return never;
+    if (!replicas && devices_ > 1) return no_cut;
     const ReplicatedStage all{0, space_.size() - 1, devices_};
-    return std::nextafter(stage_time(space_, prices_, space_.compute_s.back(), all), never);
+    return std::nextafter(stage_time(space_, prices_, space_.compute_s.back(), all), no_cut);
   }
 
   double* row(std::uint32_t ideal) { return &least_[std::size_t{ideal} * (devices_ + 1)]; }
 
   /// Devices that can run this compute within the bound.
   std::uint32_t devices_for(double seconds) const {
-    if (seconds <= 0 || bound_ == never) return 1;
+    if (seconds <= 0 || bound_ == no_cut) return 1;
     return std::max(1U, std::uint32_t(std::min(1e9, std::ceil(seconds / bound_ * (1 - 1e-12)))));
   }
 
   std::uint32_t replicas_for_boundary(std::uint32_t ideal) const {
-    if (prices_.transfers == CutTransfers::none || bound_ == never) return 1;
+    if (prices_.transfers == CutTransfers::none || bound_ == no_cut) return 1;
     const double trips = prices_.transfers == CutTransfers::overlap ? 2 : 1;
     return devices_for(trips * space_.boundary_bytes[ideal] * prices_.seconds_per_byte);
   }
@@ -87,8 +84,8 @@ class DeviceTable {
   }
 
   void add(const ReplicatedStage& stage, const Alive& begin, std::uint32_t left) {
-    const double own = stage_time(space_, prices_, space_.compute_s[stage.upto] - begin.compute_s,
-                                  stage);
+    const double own =
+        stage_time(space_, prices_, space_.compute_s[stage.upto] - begin.compute_s, stage);
     if (own >= bound_) return;
     const double* before = row(stage.before);
     double* values = row(stage.upto);
@@ -103,7 +100,7 @@ class DeviceTable {
   void keep(std::uint32_t ideal) {
     const double* values = row(ideal);
     std::uint32_t least = 1;
-    while (least <= devices_ && values[least] == never) ++least;
+    while (least <= devices_ && values[least] == no_cut) ++least;
     if (least > devices_) return;
     alive_.push_back({ideal, space_.compute_s[ideal], least, replicas_for_boundary(ideal)});
   }
@@ -113,7 +110,7 @@ class DeviceTable {
     std::uint32_t ideal = space_.size() - 1;
     std::uint32_t devices = devices_;
     cut.value = row(ideal)[devices];
-    if (cut.value == never) return cut;
+    if (cut.value == no_cut) return cut;
     while (ideal > 0) {
       const From from = from_[std::size_t{ideal} * (devices_ + 1) + devices];
       cut.stages.push_back({from.before, ideal, from.replicas});

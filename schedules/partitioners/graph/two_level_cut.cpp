@@ -5,8 +5,6 @@
 namespace penstock {
 namespace {
 
-constexpr double never = std::numeric_limits<double>::infinity();
-
 /// The cuts of everything behind one ideal over the devices of a group.
 class GroupTable {
  public:
@@ -49,7 +47,7 @@ class GroupTable {
 
  private:
   struct Cell {
-    double value = never;
+    double value = no_cut;
     std::uint32_t before = 0;
     std::uint32_t replicas = 0;
   };
@@ -75,10 +73,10 @@ class GroupTable {
     const bool sends = !last && (!first || prices_.counts_first_output);
     const double within =
         stage_time(space_, prices_, compute, stage, {.receives = !first, .sends = sends});
-    const double ending = charges_twice_ && !first
-                              ? within
-                              : stage_time(space_, prices_, compute, stage,
-                                           {.receives = !first, .sends = false});
+    const double ending =
+        charges_twice_ && !first
+            ? within
+            : stage_time(space_, prices_, compute, stage, {.receives = !first, .sends = false});
     for (std::uint32_t n = stage.replicas; n <= devices_; ++n) {
       const double before = open_[cell(stage.before, n - stage.replicas)].value;
       take(std::max(before, within), stage, open_[cell(stage.upto, n)]);
@@ -102,7 +100,7 @@ class LevelTable {
   LevelTable(const IdealSpace& space, const TwoLevels& levels)
       : space_(space),
         levels_(levels),
-        least_(std::size_t{space.size()} * (levels.groups + 1), never),
+        least_(std::size_t{space.size()} * (levels.groups + 1), no_cut),
         from_(least_.size()) {
     least_[0] = 0;
   }
@@ -113,7 +111,7 @@ class LevelTable {
       if (!is_reached(before)) continue;
       group.fill(before);
       for (std::uint32_t upto = before + 1; upto < space_.size(); ++upto) {
-        if (group.value(upto) == never) continue;
+        if (group.value(upto) == no_cut) continue;
         for (std::uint32_t r = 1; r <= levels_.groups; ++r) {
           add({before, upto, r}, group.value(upto));
         }
@@ -130,7 +128,7 @@ class LevelTable {
   /// Whether a stage can begin here with a group left for it.
   bool is_reached(std::uint32_t ideal) const {
     const double* values = &least_[cell(ideal, 0)];
-    return std::any_of(values, values + levels_.groups, [](double v) { return v != never; });
+    return std::any_of(values, values + levels_.groups, [](double v) { return v != no_cut; });
   }
 
   void add(const ReplicatedStage& stage, double group_s) {
@@ -148,7 +146,7 @@ class LevelTable {
     std::uint32_t ideal = space_.size() - 1;
     std::uint32_t groups = levels_.groups;
     cut.value = least_[cell(ideal, groups)];
-    while (ideal > 0 && cut.value != never) {
+    while (ideal > 0 && cut.value != no_cut) {
       const ReplicatedStage stage = from_[cell(ideal, groups)];
       group.fill(stage.before);
       cut.stages.push_back({stage, group.traced(ideal)});

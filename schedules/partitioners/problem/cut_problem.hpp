@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +12,9 @@
 #include "sim/order/schedule.hpp"
 
 namespace penstock {
+
+/// The value of what no cut reaches.
+constexpr double no_cut = std::numeric_limits<double>::infinity();
 
 /// The price of one layer for one microbatch.
 struct CutLayer {
@@ -67,7 +71,7 @@ struct CutStage {
 /// A cut and its value in the terms of its partitioner: smaller is better.
 struct Cut {
   double value = 0;
-  bool value_in_bytes = false;  // otherwise in seconds
+  bool value_in_bytes = false;      // otherwise in seconds
   std::vector<std::uint32_t> cuts;  // 0, …, number of layers
   std::vector<CutStage> stages;
   std::vector<std::string> notes;

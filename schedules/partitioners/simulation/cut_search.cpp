@@ -99,8 +99,8 @@ class Neighbours {
 Cuts changed_by_chance(const Cuts& cuts, std::uint64_t seed, std::uint32_t number) {
   Cuts changed = cuts;
   for (std::uint32_t s = 1; s + 1 < cuts.size(); ++s) {
-    const auto bits = philox({s, number, 0, 0},
-                             {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)});
+    const auto bits = philox({s, number, 0, 0}, {static_cast<std::uint32_t>(seed),
+                                                 static_cast<std::uint32_t>(seed >> 32)});
     if (bits[0] % 3 != 0) continue;
     const std::uint32_t room = changed[s + 1] - changed[s - 1] - 1;
     changed[s] = changed[s - 1] + 1 + bits[1] % room;

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "schedules/registry.hpp"
+#include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "sim/engines/relax.hpp"
 #include "sim/plan/lower.hpp"
@@ -13,17 +14,25 @@
 namespace penstock {
 namespace {
 
+Plan lowered(const Schedule& schedule, const Placement& placement) {
+  auto plan = lower(schedule, placement);
+  if (const auto* deadlock = std::get_if<Deadlock>(&plan)) {
+    throw InputError("/schedule", text(*deadlock));
+  }
+  return std::get<Plan>(std::move(plan));
+}
+
 Plan plan_of(const CutProblem& problem, std::uint32_t stages) {
   if (problem.schedule != nullptr && problem.placement != nullptr) {
-    return std::get<Plan>(lower(*problem.schedule, *problem.placement));
+    return lowered(*problem.schedule, *problem.placement);
   }
   const bool loops = problem.chunks > 1;
   const std::string_view name = loops ? "interleaved-1f1b" : "1f1b";
   const ScheduleEntry& rule = *find_named(schedule_entries(), name);
-  const Placement placement = loops ? rule.place(problem.ranks, stages / problem.ranks)
-                                    : rule.place(stages, 1);
+  const Placement placement =
+      loops ? rule.place(problem.ranks, stages / problem.ranks) : rule.place(stages, 1);
   const Schedule schedule = make_schedule(rule, placement, {problem.microbatches, {}});
-  return std::get<Plan>(lower(schedule, placement));
+  return lowered(schedule, placement);
 }
 
 Time duration_of(const WorkClass& work, std::uint32_t begin, std::uint32_t end,

@@ -59,8 +59,7 @@ void OneFOneBTimes::backward(const Step& step) {
   const std::int64_t end = std::max(own.free, arrival(step)) + own.backward;
   own.free = end;
   if (step.stage == 0) return;
-  own.backward_link_free =
-      std::max(own.backward_link_free, end) + state_[step.stage - 1].transfer;
+  own.backward_link_free = std::max(own.backward_link_free, end) + state_[step.stage - 1].transfer;
   arrivals_[(step.stage - 1) * microbatches_ + step.microbatch] =
       own.backward_link_free + times_.latency().picoseconds;
 }

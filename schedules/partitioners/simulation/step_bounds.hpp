@@ -26,7 +26,8 @@ class StepBounds {
   double of_rank(const Known& known) const;
   /// The same for the later ranks, whatever their cuts.
   double of_rest(const Known& known) const;
-  /// The whole way of one microbatch, and the work around its turn on this rank and the link behind.
+  /// The whole way of one microbatch, and the work around its turn on this rank and the link
+  /// behind.
   double of_path(const Known& known) const;
   /// Both tensors of the boundary at a position.
   double sent_at(std::uint32_t position) const;

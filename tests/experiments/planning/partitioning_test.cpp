@@ -26,7 +26,8 @@ std::string oracles() {
 json recorded() {
   if (oracles().empty()) {
     MESSAGE("skipped: PENSTOCK_ORACLES does not name a folder with partition/optima.json");
-    return {{"chain", json::object()}, {"ideals", json::array()}, {"simulated_1f1b", json::array()}};
+    return {
+        {"chain", json::object()}, {"ideals", json::array()}, {"simulated_1f1b", json::array()}};
   }
   std::ifstream in(oracles() + "optima.json", std::ios::binary);
   return json::parse(in);

@@ -89,14 +89,16 @@ TEST_CASE("a capacity that no cut keeps is a finding that says what is needed") 
   const PartitionerEntry& memory = *find_named(partitioner_entries(), "memory");
   const Cut cut = memory.cut(problem);
   CHECK(cut.stages.empty());
-  CHECK(cut.finding ==
-        "out of memory: no cut keeps every stage within 39 bytes; the best one needs 40 bytes on its "
-        "fullest stage");
+  CHECK(
+      cut.finding ==
+      "out of memory: no cut keeps every stage within 39 bytes; the best one needs 40 bytes on its "
+      "fullest stage");
   problem.memory_bytes = 40;
   CHECK(memory.cut(problem).stages.size() == 3);
 }
 
-TEST_CASE("devices: the slow device takes less, and the best order puts it where that costs least") {
+TEST_CASE(
+    "devices: the slow device takes less, and the best order puts it where that costs least") {
   // Layers of 6, 6, 6 and 3 ms on devices of speed 1, 1 and 1/2.
   CutProblem problem = equal_layers(4, 3);
   problem.layers.assign(4, {.forward_s = 2e-3, .backward_s = 4e-3});

@@ -119,8 +119,7 @@ TEST_CASE("memory is the best of all cuts: least memory, or shortest within a ca
                                                   : std::numeric_limits<double>::infinity();
     };
     const Cut cut = cut_by("memory", problem);
-    RC_ASSERT(cut.value ==
-              least_of_cuts(problem.size(), problem.stages, problem.stages, within));
+    RC_ASSERT(cut.value == least_of_cuts(problem.size(), problem.stages, problem.stages, within));
     RC_ASSERT(bytes(cut.cuts) <= *problem.memory_bytes);
   }));
 }
@@ -193,8 +192,7 @@ TEST_CASE("devices is the best of all cuts and of all orders of the devices") {
     };
     double least = std::numeric_limits<double>::infinity();
     do {
-      least = std::min(least,
-                       least_of_cuts(problem.size(), problem.stages, problem.stages, value));
+      least = std::min(least, least_of_cuts(problem.size(), problem.stages, problem.stages, value));
     } while (!problem.settings.keep_order && std::next_permutation(order.begin(), order.end()));
     const Cut cut = cut_by("devices", problem);
     RC_ASSERT(cut.finding.empty() == (least < std::numeric_limits<double>::infinity()));

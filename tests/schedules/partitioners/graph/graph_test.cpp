@@ -140,7 +140,8 @@ TEST_CASE("one group of devices, and groups of one device, are cut as without gr
 }
 
 TEST_CASE("PipeDream counts an output that a branch inside the stage reads") {
-  // 0 feeds 1 and 2, which 3 reads; behind {0, 1, 2} it counts 0 too, though nobody outside reads it.
+  // 0 feeds 1 and 2, which 3 reads; behind {0, 1, 2} it counts 0 too, though nobody outside reads
+  // it.
   CutProblem problem;
   problem.layers.assign(4, {});
   for (std::size_t i = 0; i < 4; ++i) problem.layers[i].output_bytes = double(1 << i);

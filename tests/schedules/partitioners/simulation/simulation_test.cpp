@@ -37,8 +37,8 @@ double greatest_bound(const StepBounds& bounds, const Cuts& cuts) {
   double sent = 0;
   for (std::uint32_t s = 0; s + 1 < cuts.size(); ++s) {
     const StepBounds::Known known{s, cuts[s], cuts[s + 1], sent};
-    greatest = std::max({greatest, bounds.of_rank(known), bounds.of_rest(known),
-                         bounds.of_path(known)});
+    greatest =
+        std::max({greatest, bounds.of_rank(known), bounds.of_rest(known), bounds.of_path(known)});
     if (s + 2 < cuts.size()) sent += bounds.sent_at(cuts[s + 1]);
   }
   return greatest;
@@ -85,8 +85,8 @@ TEST_CASE("simulated is the fastest of all cuts by the engine, the first of equa
 TEST_CASE("simulated takes the order that it is given") {
   // 4 layers of 1 and 2 ms on two ranks with two chunks: interleaved 1F1B, split backward.
   CutProblem problem;
-  problem.layers.assign(
-      8, {.forward_s = 1e-3, .backward_s = 2e-3, .input_s = 1e-3, .weight_s = 1e-3});
+  problem.layers.assign(8,
+                        {.forward_s = 1e-3, .backward_s = 2e-3, .input_s = 1e-3, .weight_s = 1e-3});
   problem.layers[5].forward_s = 4e-3;
   for (std::uint32_t i = 1; i < 8; ++i) problem.edges.emplace_back(i - 1, i);
   problem.stages = problem.ranks = 4;
@@ -103,8 +103,7 @@ TEST_CASE("simulated takes the order that it is given") {
   const CutChain chain = chain_of(problem);
   const StageTimes times(problem, chain);
   EngineTimes engine(problem, times, 4);
-  for_each_cut(8, 4, 4,
-               [&](const Cuts& cuts) { CHECK(to_us(engine(cuts)) / 1e6 >= cut.value); });
+  for_each_cut(8, 4, 4, [&](const Cuts& cuts) { CHECK(to_us(engine(cuts)) / 1e6 >= cut.value); });
 }
 
 TEST_CASE("local search finds a cut as good as the best of all where all can be tried") {
