@@ -49,11 +49,13 @@ void vary_microbatch(const TrainingTask& task, Trials& trials, std::size_t& pres
 /// Orders that are tried instead of 1F1B, by bubble; scenarios refuse those that do not fit the
 /// microbatches.
 constexpr std::array other_orders{StudiedOrder{"interleaved-1f1b", 2},
+                                  StudiedOrder{"interleaved-1f1b", 4},
+                                  StudiedOrder{"interleaved-1f1b", 8},
                                   StudiedOrder{"zb-h1", 1},
                                   StudiedOrder{"zb-v", 2},
-                                  StudiedOrder{"interleaved-1f1b", 4},
                                   StudiedOrder{"interleaved-zb", 2},
-                                  StudiedOrder{"interleaved-zb", 4}};
+                                  StudiedOrder{"interleaved-zb", 4},
+                                  StudiedOrder{"interleaved-zb", 8}};
 
 /// Tries other orders in place of the present one. Twice as many chunks are tried only if half of
 /// them were faster than the present order.
