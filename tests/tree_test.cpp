@@ -52,7 +52,7 @@ const std::map<std::string, Rooms>& rooms() {
   static const std::map<std::string, Rooms> table = {
       {"sim",
        {{"base", "order", "model", "plan", "costs", "timeline", "engines", "report", "rerun"}}},
-      {"schedules", {{"patterns", "", "policies/choosing", "policies", "partitioners"}}},
+      {"schedules", {{"patterns", "", "policies/choosing", "policies", "partitioners", "search"}}},
       {"hardware_models",
        {{"collectives/rounds", "collectives", "topologies/machines", "topologies", "spec",
          "codecs/coding", "codecs", "codecs/reference", "layers/building", "layers", "links",
@@ -80,6 +80,7 @@ const std::map<std::string, Rooms>& rooms() {
          "orders",
          "layout",
          "run",
+         "order_search",
          "starter",
          "measured_runs",
          "calibration",
