@@ -48,6 +48,14 @@ extern "C" void on_interrupt(int /*signal*/) {
   ::_exit(interrupted);
 }
 
+/// Static, because a signal handler writes it.
+std::atomic<bool> end_is_requested = false;
+
+extern "C" void on_request(int /*signal*/) {
+  end_is_requested = true;
+  end_on_interrupt();
+}
+
 sigset_t interrupts() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -56,15 +64,26 @@ sigset_t interrupts() {
   return signals;
 }
 
-}  // namespace
-
-void end_on_interrupt() {
+void handle_interrupts(void (*handler)(int signal)) {
   struct sigaction action = {};
-  action.sa_handler = on_interrupt;
+  action.sa_handler = handler;
   action.sa_mask = interrupts();
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
 }
+
+}  // namespace
+
+void end_on_interrupt() { handle_interrupts(on_interrupt); }
+
+InterruptRequest::InterruptRequest() {
+  end_is_requested = false;
+  handle_interrupts(on_request);
+}
+
+InterruptRequest::~InterruptRequest() { end_on_interrupt(); }
+
+bool InterruptRequest::asked() const { return end_is_requested; }
 
 UnfinishedFile::UnfinishedFile(std::string path) : entry_(new Entry{.path = std::move(path)}) {
   entry_->next = Entry::first;

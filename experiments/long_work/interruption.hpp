@@ -38,6 +38,18 @@ class InterruptNote {
   void set(const std::string& text);
 };
 
+/// While it lives, a first interrupt is a request to end early with what there is; a second one
+/// ends the program. At most one at a time.
+class InterruptRequest {
+ public:
+  InterruptRequest();
+  InterruptRequest(const InterruptRequest&) = delete;
+  InterruptRequest& operator=(const InterruptRequest&) = delete;
+  ~InterruptRequest();
+
+  bool asked() const;
+};
+
 /// Delays interrupts during a short step that must not be left half done. Threads started during
 /// its lifetime leave interrupts to the others.
 class InterruptsWait {

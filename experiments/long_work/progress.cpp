@@ -37,6 +37,9 @@ std::size_t terminal_columns() {
   return size.ws_col;
 }
 
+/// Keeps one column free: some terminals wrap after the last one.
+std::size_t columns_to_use() { return terminal_columns() - 1; }
+
 std::string duration_text(double seconds) {
   const auto whole = static_cast<std::uint64_t>(std::ceil(seconds));
   if (whole < 60) return fmt::format("{} s", whole);
@@ -67,8 +70,7 @@ std::string numbers_text(const ProgressState& state, std::size_t columns) {
   return text + rate + left;
 }
 
-std::string bar_text(const ProgressState& state, std::size_t columns, bool coloured) {
-  const double share = static_cast<double>(state.done) / static_cast<double>(state.total);
+std::string bar_text(double share, std::size_t columns, bool coloured) {
   const auto filled =
       std::min(columns, static_cast<std::size_t>(share * static_cast<double>(columns)));
   std::string text = coloured ? "\033[32m" : "";
@@ -85,7 +87,14 @@ std::string progress_line(const ProgressState& state, std::size_t columns, bool 
   const std::string numbers = numbers_text(state, columns);
   if (state.total == 0 || numbers.size() + 2 + least_bar_columns > columns) return numbers;
   const std::size_t room = columns - numbers.size() - 2;
-  return bar_text(state, std::min(room, most_bar_columns), coloured) + numbers;
+  const double share = static_cast<double>(state.done) / static_cast<double>(state.total);
+  return bar_text(share, std::min(room, most_bar_columns), coloured) + numbers;
+}
+
+std::string progress_line(double share, std::string_view text, std::size_t columns, bool coloured) {
+  if (text.size() + 2 + least_bar_columns > columns) return std::string(text.substr(0, columns));
+  return bar_text(share, std::min(columns - text.size() - 2, most_bar_columns), coloured) +
+         std::string(text);
 }
 
 std::string waiting_line(std::string_view what, double elapsed_s) {
@@ -146,14 +155,27 @@ void ProgressBar::show(std::string_view unit, std::uint64_t done, std::uint64_t 
     unit_ = unit;
     unit_begin_ = now;
   }
-  if (now < next_ || now - begin_ < std::chrono::seconds(1)) return;
-  next_ = now + std::chrono::milliseconds(100);
+  if (!is_due(now)) return;
   const ProgressState state{unit, done, total,
                             std::chrono::duration<double>(now - unit_begin_).count()};
-  // Keeps one column free: some terminals wrap after the last one.
-  std::fputs(
-      fmt::format("\r{}\033[K", progress_line(state, terminal_columns() - 1, coloured_)).c_str(),
-      stderr);
+  draw(progress_line(state, columns_to_use(), coloured_));
+}
+
+std::function<void(double share, const std::string& text)> ProgressBar::text_callback() {
+  if (!on_terminal_) return {};
+  return [this](double share, const std::string& text) {
+    if (is_due(Clock::now())) draw(progress_line(share, text, columns_to_use(), coloured_));
+  };
+}
+
+bool ProgressBar::is_due(Clock::time_point now) {
+  if (now < next_ || now - begin_ < std::chrono::seconds(1)) return false;
+  next_ = now + std::chrono::milliseconds(100);
+  return true;
+}
+
+void ProgressBar::draw(const std::string& line) {
+  std::fputs(fmt::format("\r{}\033[K", line).c_str(), stderr);
   shown_ = true;
 }
 

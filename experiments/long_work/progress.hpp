@@ -48,6 +48,9 @@ class Waiting {
   std::condition_variable end_;
   std::thread thread_;
 };
+/// One line for a terminal of `columns`: a bar of the share that is done, and a text, as far as
+/// they fit.
+std::string progress_line(double share, std::string_view text, std::size_t columns, bool coloured);
 
 /// A progress bar on standard error, if that is a terminal. It appears after a second, so short
 /// work shows none. The destructor erases it. NO_COLOR is honoured.
@@ -60,12 +63,16 @@ class ProgressBar {
 
   /// Empty without a terminal. This object must outlive it.
   OnProgress callback();
+  /// The same for work with a budget: shows a text, and the share of the budget that is used.
+  std::function<void(double share, const std::string& text)> text_callback();
   /// Call before other output.
   void erase();
 
  private:
   using Clock = std::chrono::steady_clock;
   void show(std::string_view unit, std::uint64_t done, std::uint64_t total);
+  bool is_due(Clock::time_point now);
+  void draw(const std::string& line);
 
   bool on_terminal_;
   bool coloured_;

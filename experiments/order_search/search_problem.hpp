@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "experiments/layout/layout.hpp"
+#include "schedules/search/order_problem.hpp"
+#include "sim/order/schedule.hpp"
+
+namespace penstock {
+
+/// What a search of orders for a layout starts from.
+struct SearchProblem {
+  OrderProblem orders;
+  SearchTime bound = 0;      // no order of the layout is shorter; 0: unknown
+  bool exact = true;         // a proof for `orders` holds for the layout
+  bool whole_saves = false;  // the B of some stage is shorter than its I and W
+};
+
+/// A layout as a problem for a search of orders: times and bytes from its prices, and the memory
+/// that each rank has besides what it holds throughout. Transfers are delays without contention;
+/// what follows the last gradient, launches and received activations are left out: the engine
+/// judges the result. Throws InputError without a file's name in front where a price is missing.
+SearchProblem search_problem(const Layout& layout);
+
+/// The passes of an order by rank, as a search sees them; nothing for an order that moves
+/// activations. A B is an I and a W where the stage splits.
+std::optional<RankSequences> sequences_of(const Schedule& order, const Layout& layout,
+                                          const OrderProblem& problem);
+
+/// The order of some sequences. Stages in `whole` (by position, empty: none) run an I that its W
+/// follows directly as one B.
+Schedule schedule_of(const RankSequences& sequences, const Layout& layout,
+                     const OrderProblem& problem, const std::vector<bool>& whole = {});
+
+}  // namespace penstock

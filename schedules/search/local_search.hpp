@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+
+#include "schedules/search/draws.hpp"
+#include "schedules/search/order_problem.hpp"
+#include "schedules/search/sequences.hpp"
+
+namespace penstock {
+
+/// Local search on sequences. A step moves one pass of a critical stretch (passes that follow each
+/// other without a gap, none of which can be later) in front of its predecessors or behind its
+/// successors, and is kept if the makespan is not longer and the rank's memory holds it.
+class LocalSearch {
+ public:
+  explicit LocalSearch(const OrderProblem& problem);
+
+  /// Improves `sequences`, which fit the memory and can finish, until `go_on` (called before each
+  /// step) returns false, the makespan is `bound`, or nothing is critical. Returns the makespan.
+  SearchTime improve(RankSequences& sequences, SearchTime bound, Draws& draws,
+                     const std::function<bool()>& go_on);
+
+ private:
+  struct Place {
+    std::uint32_t rank;
+    std::uint32_t at;
+  };
+  void find_critical(const RankSequences& sequences);
+  static bool move_earlier(std::vector<CellClass>& sequence, std::uint32_t at,
+                           std::uint32_t places);
+  static bool move_later(std::vector<CellClass>& sequence, std::uint32_t at, std::uint32_t places);
+  bool change(std::vector<CellClass>& sequence, std::uint32_t at, Draws& draws) const;
+
+  const OrderProblem& problem_;
+  SequenceTimes times_;
+  std::vector<std::uint32_t> done_;  // by class
+  std::vector<Place> critical_;      // passes that directly follow another critical one
+  double spread_;                    // how much later starts may get in total, now and then
+};
+
+}  // namespace penstock

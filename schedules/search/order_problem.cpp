@@ -1,0 +1,37 @@
+#include "schedules/search/order_problem.hpp"
+
+#include <numeric>
+
+namespace penstock {
+
+std::vector<std::vector<std::uint32_t>> stages_by_rank(const OrderProblem& problem) {
+  std::vector<std::vector<std::uint32_t>> stages(problem.ranks());
+  for (std::uint32_t s = 0; s < problem.stage_count(); ++s) {
+    stages[problem.stages[s].rank].push_back(s);
+  }
+  return stages;
+}
+
+std::vector<SearchTime> work_by_rank(const OrderProblem& problem) {
+  std::vector<SearchTime> work(problem.ranks(), 0);
+  for (const OrderStage& stage : problem.stages) {
+    work[stage.rank] +=
+        std::accumulate(stage.duration.begin(), stage.duration.end(), SearchTime{0}) *
+        problem.microbatches;
+  }
+  return work;
+}
+
+bool fits_memory(const OrderProblem& problem, std::uint32_t rank,
+                 std::span<const CellClass> sequence) {
+  std::int64_t held = 0;
+  for (const CellClass cell : sequence) {
+    const OrderStage& stage = problem.stages[cell / SearchPass::count];
+    const std::uint32_t pass = cell % SearchPass::count;
+    if (held + stage.during[pass] > problem.capacity[rank]) return false;
+    held += stage.change[pass];
+  }
+  return true;
+}
+
+}  // namespace penstock

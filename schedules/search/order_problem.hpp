@@ -1,0 +1,72 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace penstock {
+
+/// Times of a search in picoseconds. Sums of all durations stay far below `never`.
+using SearchTime = std::int64_t;
+constexpr SearchTime never = std::numeric_limits<SearchTime>::max() / 4;
+
+/// The passes that a search orders, as indices: F, I and W. A stage whose backward is not split has
+/// its B in place of I, and a W that takes no time and no memory.
+struct SearchPass {
+  static constexpr std::uint32_t forward = 0;
+  static constexpr std::uint32_t input = 1;
+  static constexpr std::uint32_t weight = 2;
+  static constexpr std::uint32_t count = 3;
+};
+
+/// A stage as a search sees it. Bytes are those of activations; `change` is what a pass leaves
+/// behind on its rank, `during` what it needs while it runs.
+struct OrderStage {
+  std::uint32_t rank = 0;
+  std::array<SearchTime, SearchPass::count> duration{};
+  SearchTime to_after = 0;   // transfer of the output; 0 on the same rank
+  SearchTime to_before = 0;  // transfer of the gradient
+  std::array<std::int64_t, SearchPass::count> during{};
+  std::array<std::int64_t, SearchPass::count> change{};
+  bool splits = true;
+};
+
+/// One chain of stages with equal microbatches: which rank runs which stage, for how long, and how
+/// much memory each rank has for activations.
+///
+/// Microbatches are interchangeable, so an order that runs each pass of a stage in ascending
+/// microbatches is as short as any other; a search decides on nothing else.
+struct OrderProblem {
+  std::uint32_t microbatches = 0;
+  std::vector<OrderStage> stages;      // in the order of the chain
+  std::vector<std::int64_t> capacity;  // by rank, in bytes
+
+  std::uint32_t ranks() const { return static_cast<std::uint32_t>(capacity.size()); }
+  std::uint32_t stage_count() const { return static_cast<std::uint32_t>(stages.size()); }
+  /// All passes of all microbatches.
+  std::size_t cells() const { return stages.size() * SearchPass::count * microbatches; }
+};
+
+/// A pass of a stage: SearchPass::count * stage + pass. Its k-th run is that of microbatch k.
+using CellClass = std::uint32_t;
+constexpr CellClass cell_class(std::uint32_t stage, std::uint32_t pass) {
+  return SearchPass::count * stage + pass;
+}
+
+/// By rank: its passes in order.
+using RankSequences = std::vector<std::vector<CellClass>>;
+
+/// By rank: its stages in the order of the chain.
+std::vector<std::vector<std::uint32_t>> stages_by_rank(const OrderProblem& problem);
+
+/// By rank: the time of all its passes.
+std::vector<SearchTime> work_by_rank(const OrderProblem& problem);
+
+/// Whether a rank's sequence stays within its memory.
+bool fits_memory(const OrderProblem& problem, std::uint32_t rank,
+                 std::span<const CellClass> sequence);
+
+}  // namespace penstock

@@ -1,0 +1,245 @@
+#include "schedules/search/order_search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "schedules/search/bounds.hpp"
+#include "schedules/search/draws.hpp"
+#include "schedules/search/exhaustive.hpp"
+#include "schedules/search/lengthening.hpp"
+#include "schedules/search/list_scheduling.hpp"
+#include "schedules/search/local_search.hpp"
+#include "schedules/search/pattern_search.hpp"
+#include "schedules/search/priorities.hpp"
+#include "schedules/search/sequences.hpp"
+
+namespace penstock {
+namespace {
+
+/// The shares of the budget at which each step ends.
+constexpr double fewer_end = 0.3;
+constexpr double patterns_end = 0.4;
+constexpr double neighbours_end = 0.6;
+constexpr double local_on_best_end = 0.75;
+constexpr double local_on_others_end = 0.92;
+
+constexpr std::size_t most_kept = 6;
+constexpr std::size_t most_cells_to_branch = 150;
+constexpr std::uint64_t most_nodes = 200'000;
+
+/// A finished order among the best.
+struct Kept {
+  SearchTime makespan;
+  double sum;
+  RankSequences sequences;
+  std::string origin;
+};
+
+class Search {
+ public:
+  Search(const OrderProblem& problem, const OrderSearchOptions& options)
+      : problem_(problem),
+        options_(options),
+        draws_(options.seed),
+        scheduler_(problem),
+        times_(problem),
+        local_(problem) {
+    state_.bound = shortest_possible(problem);
+  }
+
+  void run() {
+    for (const OrderSeed& seed : options_.seeds) try_seed(seed);
+    if (open(1) && problem_.cells() <= most_cells_to_branch) branch();
+    if (open(fewer_end)) try_fewer();
+    if (open(neighbours_end)) try_patterns();
+    if (open(1) && !kept_.empty()) improve();
+  }
+  FoundOrder result();
+
+ private:
+  /// Whether there is something left to find and budget below a share.
+  bool open(double share) const { return !proven_ && state_.best > state_.bound && spent_ < share; }
+  void count() {
+    ++state_.evaluations;
+    if (options_.spent) spent_ = options_.spent(state_);
+  }
+
+  void keep(SearchTime makespan, double sum, const RankSequences& sequences,
+            const std::string& origin);
+  void try_seed(const OrderSeed& seed);
+  bool try_keys(const std::vector<SearchTime>& keys, const ListRule& rule, SearchTime limit,
+                const std::string& origin);
+  bool try_starts(const std::vector<SearchTime>& starts, const std::string& origin);
+  void try_fewer();
+  void try_lengthened(const Search& fewer);
+  void try_patterns();
+  void branch();
+  void improve();
+  void improve(std::size_t number, double end);
+
+  const OrderProblem& problem_;
+  const OrderSearchOptions& options_;
+  Draws draws_;
+  ListScheduler scheduler_;
+  SequenceTimes times_;
+  LocalSearch local_;
+  OrderSearchState state_;
+  double spent_ = 0;
+  bool proven_ = false;
+  std::vector<Kept> kept_;                 // the shortest first
+  std::vector<PriorityPattern> patterns_;  // the best
+};
+
+void Search::keep(SearchTime makespan, double sum, const RankSequences& sequences,
+                  const std::string& origin) {
+  const auto worse = [&](const Kept& kept) {
+    return kept.makespan != makespan ? kept.makespan > makespan : kept.sum > sum;
+  };
+  const auto place = std::find_if(kept_.begin(), kept_.end(), worse);
+  if (place == kept_.end() && kept_.size() == most_kept) return;
+  if (place != kept_.begin()) {
+    const Kept& before = *std::prev(place);
+    if (before.makespan == makespan && before.sum == sum) return;
+  }
+  for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) {
+    if (!fits_memory(problem_, rank, sequences[rank])) return;
+  }
+  kept_.insert(place, {makespan, sum, sequences, origin});
+  if (kept_.size() > most_kept) kept_.pop_back();
+  state_.best = kept_.front().makespan;
+}
+
+bool Search::try_keys(const std::vector<SearchTime>& keys, const ListRule& rule, SearchTime limit,
+                      const std::string& origin) {
+  const bool finished = scheduler_.run(keys, rule, limit);
+  if (finished) {
+    keep(scheduler_.makespan(), scheduler_.sum_of_starts(), scheduler_.sequences(), origin);
+  }
+  count();
+  return finished;
+}
+
+/// The order of some starts, and these starts as keys of lists.
+bool Search::try_starts(const std::vector<SearchTime>& starts, const std::string& origin) {
+  const RankSequences sequences = sequences_of_starts(problem_, starts);
+  if (times_.run(sequences)) {
+    keep(times_.makespan(), times_.sum_of_starts(), sequences, origin);
+  }
+  count();
+  for (const bool weights_last : {false, true}) {
+    const auto keys = keys_of_starts(starts, problem_, weights_last);
+    for (const std::uint32_t window : {1U, 2U, 3U, UINT32_MAX}) {
+      if (!open(1)) return false;
+      try_keys(keys, {.window = window, .wait = 0, .fill = 0}, never, origin);
+    }
+  }
+  return true;
+}
+
+void Search::try_seed(const OrderSeed& seed) {
+  if (!open(1) || !times_.run(seed.sequences)) return;
+  keep(times_.makespan(), times_.sum_of_starts(), seed.sequences, seed.name);
+  count();
+  const std::vector<SearchTime> starts = times_.starts();
+  try_starts(starts, seed.name);
+}
+
+/// The same problem with fewer microbatches is solved first: its patterns and orders are
+/// lengthened.
+void Search::try_fewer() {
+  OrderProblem few = problem_;
+  few.microbatches = std::max(problem_.ranks() + 2, problem_.ranks() * 3 / 2);
+  if (few.microbatches + few.microbatches / 4 > problem_.microbatches) return;
+  const OrderSearchOptions options{
+      .seed = options_.seed, .seeds = {}, .spent = [&](const OrderSearchState&) {
+        count();
+        return spent_ / fewer_end;
+      }};
+  Search fewer(few, options);
+  fewer.run();
+  patterns_ = fewer.patterns_;
+  try_lengthened(fewer);
+}
+
+void Search::try_lengthened(const Search& fewer) {
+  SequenceTimes times(fewer.problem_);
+  for (const Kept& kept : fewer.kept_) {
+    if (!times.run(kept.sequences)) continue;
+    for (std::uint32_t at = 0; at < fewer.problem_.microbatches; ++at) {
+      const auto starts =
+          lengthened_starts(fewer.problem_, times.starts(), problem_.microbatches, at);
+      if (!try_starts(starts, kept.origin)) return;
+    }
+  }
+}
+
+void Search::try_patterns() {
+  double end = patterns_end;
+  PatternSearch search(problem_, draws_, [&](const ListScheduler* finished) {
+    if (finished != nullptr) {
+      keep(finished->makespan(), finished->sum_of_starts(), finished->sequences(), "list");
+    }
+    count();
+    return open(end);
+  });
+  search.try_each(patterns_);
+  search.try_systematic();
+  end = neighbours_end;
+  search.try_neighbours();
+  patterns_ = search.best();
+}
+
+/// Proves the best to be the shortest, or finds what is.
+void Search::branch() {
+  const ExhaustiveResult found = branch_and_bound(problem_, state_.best, most_nodes);
+  if (found.better && times_.run(*found.better)) {
+    keep(times_.makespan(), times_.sum_of_starts(), *found.better, "branch and bound");
+  }
+  proven_ = found.complete && !kept_.empty();
+  if (proven_) state_.bound = state_.best;
+  count();
+}
+
+void Search::improve(std::size_t number, double end) {
+  RankSequences sequences = kept_[number].sequences;
+  const std::string from = kept_[number].origin;
+  const SearchTime before = kept_[number].makespan;
+  const SearchTime makespan = local_.improve(sequences, state_.bound, draws_, [&] {
+    count();
+    return spent_ < end;
+  });
+  if (makespan >= before || !times_.run(sequences)) return;
+  keep(makespan, times_.sum_of_starts(), sequences, "local search from " + from);
+}
+
+/// Local search from the best, then from the others, then again from what is best by then.
+void Search::improve() {
+  if (open(local_on_best_end)) improve(0, local_on_best_end);
+  const std::size_t others = kept_.size() - 1;
+  for (std::size_t n = 1; n <= others && n < kept_.size(); ++n) {
+    const double end = local_on_best_end + (local_on_others_end - local_on_best_end) *
+                                               static_cast<double>(n) / static_cast<double>(others);
+    if (open(end)) improve(n, end);
+  }
+  if (open(1)) improve(0, 1);
+}
+
+FoundOrder Search::result() {
+  FoundOrder found{.sequences = {}, .origin = {}, .state = state_, .proven = false};
+  if (kept_.empty()) return found;
+  found.proven = proven_ || state_.best <= state_.bound;
+  found.origin = std::move(kept_.front().origin);
+  found.sequences = std::move(kept_.front().sequences);
+  return found;
+}
+
+}  // namespace
+
+FoundOrder search_order(const OrderProblem& problem, const OrderSearchOptions& options) {
+  Search search(problem, options);
+  search.run();
+  return search.result();
+}
+
+}  // namespace penstock

@@ -1,0 +1,196 @@
+#include "schedules/search/priorities.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace penstock {
+namespace {
+
+constexpr SearchTime behind_all = never / 4;
+constexpr std::array<std::uint32_t, 4> windows{1, 2, 3, UINT32_MAX};
+constexpr std::array<double, 4> fills{0, 0.25, 0.5, 1};
+
+/// The steps of a systematic pattern: none, one or two units behind every pass of a segment.
+constexpr std::uint64_t steps = 3;
+constexpr std::uint64_t most_combinations = 256;
+
+}  // namespace
+
+PriorityPatterns::PriorityPatterns(const OrderProblem& problem)
+    : problem_(problem), stages_(stages_by_rank(problem)) {
+  SearchTime forwards = 0;
+  for (const OrderStage& stage : problem.stages) forwards += stage.duration[SearchPass::forward];
+  unit_ = std::max<SearchTime>(1, forwards / problem.stage_count());
+  const auto work = work_by_rank(problem);
+  period_ =
+      std::max<SearchTime>(1, *std::max_element(work.begin(), work.end()) / problem.microbatches);
+  segments_ = 2 * std::max(1U, problem.stage_count() / problem.ranks());
+  std::uint64_t combinations = 1;
+  for (std::uint32_t s = 0; s < segments_ && combinations < most_combinations; ++s) {
+    combinations *= steps;
+  }
+  count_ = std::min<std::uint64_t>(2 * combinations, 2 * most_combinations);
+}
+
+void PriorityPatterns::draw_group(PriorityPattern& pattern, Draws& draws) const {
+  const std::uint32_t ranks = problem_.ranks();
+  pattern.group = 1;
+  if (segments_ <= 2 || draws.one_in(2)) return;
+  switch (draws.below(4)) {
+    case 0:
+      pattern.group = ranks;
+      break;
+    case 1:
+      pattern.group = (ranks + 1) / 2;
+      break;
+    case 2:
+      pattern.group = 2;
+      break;
+    default:
+      pattern.group = 1 + draws.below(2 * std::uint64_t{ranks});
+      break;
+  }
+  if (draws.one_in(2)) separate_chunks(pattern);
+}
+
+/// Each chunk of a group begins when the one before it has run on its first rank.
+void PriorityPatterns::separate_chunks(PriorityPattern& pattern) const {
+  const std::uint32_t count = problem_.stage_count(), ranks = problem_.ranks();
+  const SearchTime chunk = SearchTime{pattern.group} * period_ / (segments_ / 2);
+  SearchTime passed = 0;
+  for (std::uint32_t at = 0; at < 2 * count; ++at) {
+    const bool forward = at < count;
+    const OrderStage& stage = problem_.stages[forward ? at : 2 * count - 1 - at];
+    const bool turn = (at + 1) % ranks == 0;
+    passed += forward ? stage.duration[SearchPass::forward] + stage.to_after
+                      : stage.duration[SearchPass::input] + stage.to_before;
+    if (turn) pattern.slack[at] = std::max<SearchTime>(0, chunk - passed);
+    passed += turn ? 0 : pattern.slack[at];
+    if (turn) passed = 0;
+  }
+}
+
+/// On half of the patterns, ranks begin with as many F's of their first stage as they have room
+/// for, or fewer towards the last rank.
+void PriorityPatterns::draw_warmup(PriorityPattern& pattern, Draws& draws) const {
+  pattern.warmup.assign(problem_.stages.size(), 0);
+  if (draws.one_in(2)) return;
+  const std::int64_t kept = draws.below(3), less = draws.below(3);
+  for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) {
+    if (stages_[rank].empty()) continue;
+    const std::uint32_t s = stages_[rank].front();
+    const std::int64_t bytes =
+        std::max<std::int64_t>(1, problem_.stages[s].during[SearchPass::forward]);
+    const std::int64_t room = problem_.capacity[rank] / bytes - kept - less * rank;
+    pattern.warmup[s] =
+        static_cast<std::uint32_t>(std::clamp<std::int64_t>(room, 1, problem_.microbatches));
+  }
+}
+
+PriorityPattern PriorityPatterns::make(std::uint64_t number, Draws& draws) const {
+  PriorityPattern pattern;
+  const std::uint32_t count = problem_.stage_count(), ranks = problem_.ranks();
+  pattern.slack.assign(2 * std::size_t{count}, 0);
+  std::uint64_t code = number / 2;
+  const bool drawn = segments_ > 5;
+  for (std::uint32_t segment = 0; segment < segments_; ++segment) {
+    const std::uint64_t step = drawn ? draws.below(steps) : code % steps;
+    code /= steps;
+    for (std::uint32_t hop = 0; hop + 1 < ranks; ++hop) {
+      const std::size_t at = std::size_t{segment} * ranks + hop;
+      if (at < pattern.slack.size()) pattern.slack[at] = static_cast<SearchTime>(step) * unit_;
+    }
+  }
+  if (number % 2 == 1) pattern.slack[count - 1] = 2 * unit_;
+  draw_warmup(pattern, draws);
+  return pattern;
+}
+
+PriorityPattern PriorityPatterns::neighbour(const PriorityPattern& pattern, Draws& draws) const {
+  PriorityPattern changed = pattern;
+  auto& slack = changed.slack;
+  const std::uint32_t changes = 1 + draws.below(3);
+  for (std::uint32_t c = 0; c < changes; ++c) {
+    SearchTime& at = slack[draws.below(slack.size())];
+    if (draws.one_in(4)) {
+      const SearchTime moved = std::min(at, unit_);
+      at -= moved;
+      slack[draws.below(slack.size())] += moved;
+      continue;
+    }
+    SearchTime step = unit_ * (1 + draws.below(3));
+    if (draws.one_in(3)) step /= 2;
+    if (draws.one_in(2)) step = -step;
+    at = std::max(draws.one_in(8) ? -period_ : 0, at + step);
+  }
+  if (draws.one_in(4)) {
+    std::uint32_t& first = changed.warmup[draws.below(changed.warmup.size())];
+    first = draws.one_in(2) ? first + 1 : first - std::min(first, 1U);
+  }
+  if (draws.one_in(20)) changed.rule.window = windows[draws.below(windows.size())];
+  if (draws.one_in(20)) changed.rule.fill = fills[draws.below(fills.size())];
+  if (draws.one_in(20)) changed.weights = static_cast<WeightKeys>(draws.below(3));
+  if (draws.one_in(20)) draw_group(changed, draws);
+  return changed;
+}
+
+PriorityPatterns::Offsets PriorityPatterns::offsets(const PriorityPattern& pattern) const {
+  const std::uint32_t count = problem_.stage_count();
+  Offsets offsets{std::vector<SearchTime>(count), std::vector<SearchTime>(count)};
+  SearchTime time = 0;
+  for (std::uint32_t s = 0; s < count; ++s) {
+    const OrderStage& stage = problem_.stages[s];
+    offsets.forward[s] = time;
+    time += stage.duration[SearchPass::forward] + stage.to_after + pattern.slack[s];
+  }
+  for (std::uint32_t s = count; s-- > 0;) {
+    const OrderStage& stage = problem_.stages[s];
+    offsets.input[s] = time;
+    time += stage.duration[SearchPass::input] + stage.to_before +
+            pattern.slack[2 * std::size_t{count} - 1 - s];
+  }
+  return offsets;
+}
+
+void PriorityPatterns::write_keys(const PriorityPattern& pattern,
+                                  std::vector<SearchTime>& keys) const {
+  const Offsets at = offsets(pattern);
+  const std::uint32_t microbatches = problem_.microbatches, group = pattern.group;
+  const SearchTime within = group > 1 ? period_ / (segments_ / 2) : period_;
+  keys.resize(problem_.cells());
+  for (std::uint32_t s = 0; s < problem_.stage_count(); ++s) {
+    SearchTime* forward = &keys[std::size_t{cell_class(s, 0)} * microbatches];
+    SearchTime *input = forward + microbatches, *weight = input + microbatches;
+    for (std::uint32_t m = 0; m < microbatches; ++m) {
+      const SearchTime base =
+          SearchTime{m / group * group} * period_ + SearchTime{m % group} * within;
+      forward[m] =
+          m < pattern.warmup[s] ? at.forward[s] / 4 + SearchTime{m} * unit_ : at.forward[s] + base;
+      input[m] = at.input[s] + base;
+      switch (pattern.weights) {
+        case WeightKeys::last:
+          weight[m] = behind_all + input[m];
+          break;
+        case WeightKeys::behind_input:
+          weight[m] = input[m] + 1;
+          break;
+        case WeightKeys::newest_first:
+          weight[m] = behind_all - input[m];
+          break;
+      }
+    }
+  }
+}
+
+std::vector<SearchTime> keys_of_starts(const std::vector<SearchTime>& starts,
+                                       const OrderProblem& problem, bool weights_last) {
+  std::vector<SearchTime> keys = starts;
+  if (!weights_last) return keys;
+  for (std::uint32_t s = 0; s < problem.stage_count(); ++s) {
+    const std::size_t first = std::size_t{cell_class(s, SearchPass::weight)} * problem.microbatches;
+    for (std::uint32_t m = 0; m < problem.microbatches; ++m) keys[first + m] += behind_all;
+  }
+  return keys;
+}
+
+}  // namespace penstock

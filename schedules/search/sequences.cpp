@@ -1,0 +1,106 @@
+#include "schedules/search/sequences.hpp"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+constexpr CellClass no_class = UINT32_MAX;
+
+}  // namespace
+
+SequenceTimes::SequenceTimes(const OrderProblem& problem)
+    : problem_(problem),
+      microbatches_(problem.microbatches),
+      duration_(problem.stages.size() * SearchPass::count),
+      source_(duration_.size(), no_class),
+      transfer_(duration_.size(), 0),
+      reader_(duration_.size(), no_class),
+      done_(duration_.size()),
+      at_(problem.ranks()),
+      free_(problem.ranks()),
+      start_(problem.cells()),
+      latest_(problem.cells()),
+      order_(problem.cells()) {
+  const auto connect = [this](CellClass from, CellClass to, SearchTime transfer) {
+    source_[to] = from;
+    transfer_[to] = transfer;
+    reader_[from] = to;
+  };
+  const std::uint32_t count = problem.stage_count();
+  for (std::uint32_t s = 0; s < count; ++s) {
+    const OrderStage& stage = problem.stages[s];
+    const CellClass f = cell_class(s, SearchPass::forward), i = f + SearchPass::input;
+    for (std::uint32_t pass = 0; pass < SearchPass::count; ++pass) {
+      duration_[f + pass] = stage.duration[pass];
+    }
+    connect(f, s + 1 == count ? i : cell_class(s + 1, SearchPass::forward), stage.to_after);
+    if (s > 0) connect(i, cell_class(s - 1, SearchPass::input), stage.to_before);
+  }
+}
+
+/// Runs a rank as far as its inputs have been timed; false at a fault of the sequence or beyond the
+/// limit.
+bool SequenceTimes::advance(std::uint32_t rank, const std::vector<CellClass>& sequence,
+                            SearchTime limit) {
+  SearchTime free = free_[rank];
+  std::uint32_t at = at_[rank];
+  for (; at < sequence.size(); ++at) {
+    const CellClass cell = sequence[at];
+    const std::uint32_t microbatch = done_[cell], pass = cell % SearchPass::count;
+    SearchTime begin = free;
+    if (pass != SearchPass::forward && done_[cell - 1] <= microbatch) return false;
+    if (const CellClass from = source_[cell]; from != no_class) {
+      if (done_[from] <= microbatch) break;
+      begin = std::max(begin, start_[std::size_t{from} * microbatches_ + microbatch] +
+                                  duration_[from] + transfer_[cell]);
+    }
+    if (pass == SearchPass::input) sum_of_starts_ += static_cast<double>(begin);
+    const auto number = static_cast<std::uint32_t>(std::size_t{cell} * microbatches_ + microbatch);
+    start_[number] = begin;
+    free = begin + duration_[cell];
+    if (free > limit) return false;
+    done_[cell] = microbatch + 1;
+    order_[timed_++] = number;
+  }
+  at_[rank] = at;
+  free_[rank] = free;
+  makespan_ = std::max(makespan_, free);
+  return true;
+}
+
+bool SequenceTimes::run(const RankSequences& sequences, SearchTime limit) {
+  std::fill(done_.begin(), done_.end(), 0);
+  std::fill(at_.begin(), at_.end(), 0);
+  std::fill(free_.begin(), free_.end(), 0);
+  timed_ = 0;
+  makespan_ = 0;
+  sum_of_starts_ = 0;
+  while (timed_ < order_.size()) {
+    const std::size_t before = timed_;
+    for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) {
+      if (!advance(rank, sequences[rank], limit)) return false;
+    }
+    if (timed_ == before) return false;
+  }
+  for (const SearchTime end : free_) sum_of_starts_ += static_cast<double>(end);
+  return true;
+}
+
+void SequenceTimes::find_latest() {
+  std::vector<SearchTime>& end = free_;  // by rank: the start of what follows
+  std::fill(end.begin(), end.end(), makespan_);
+  for (std::size_t n = order_.size(); n-- > 0;) {
+    const std::uint32_t number = order_[n];
+    const CellClass cell = number / microbatches_;
+    const std::uint32_t microbatch = number % microbatches_;
+    SearchTime& follows = end[problem_.stages[cell / SearchPass::count].rank];
+    SearchTime last = follows;
+    if (const CellClass to = reader_[cell]; to != no_class) {
+      last = std::min(last, latest_[std::size_t{to} * microbatches_ + microbatch] - transfer_[to]);
+    }
+    follows = latest_[number] = last - duration_[cell];
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schedules/search/order_problem.hpp"
+
+namespace penstock {
+
+/// The times of given sequences: each pass starts when its rank is free and its inputs have
+/// arrived. Allocates once.
+class SequenceTimes {
+ public:
+  explicit SequenceTimes(const OrderProblem& problem);
+
+  /// False for a deadlock, and as soon as the makespan would exceed `limit`. Memory is not looked
+  /// at; see `fits_memory`.
+  bool run(const RankSequences& sequences, SearchTime limit = never);
+  /// Finds the latest starts with the makespan of the last run.
+  void find_latest();
+
+  SearchTime makespan() const { return makespan_; }
+  double sum_of_starts() const { return sum_of_starts_; }
+  /// By cell: class * microbatches + microbatch.
+  const std::vector<SearchTime>& starts() const { return start_; }
+  const std::vector<SearchTime>& latest() const { return latest_; }
+
+ private:
+  bool advance(std::uint32_t rank, const std::vector<CellClass>& sequence, SearchTime limit);
+
+  const OrderProblem& problem_;
+  std::uint32_t microbatches_;
+  std::vector<SearchTime> duration_;      // by class
+  std::vector<CellClass> source_;         // by class: the class of its input, or no_class
+  std::vector<SearchTime> transfer_;      // by class: from the end of that input
+  std::vector<CellClass> reader_;         // by class: the class that reads its output
+  std::vector<std::uint32_t> done_, at_;  // by class; by rank
+  std::vector<SearchTime> free_, start_, latest_;
+  std::vector<std::uint32_t> order_;  // cells in the order in which they were timed
+  std::size_t timed_ = 0;
+  SearchTime makespan_ = 0;
+  double sum_of_starts_ = 0;
+};
+
+}  // namespace penstock

@@ -1,0 +1,118 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/support/program.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+using nlohmann::json;
+
+/// Stages of unequal cost that keep one byte for each activation.
+std::string scenario(const std::string& schedule, std::uint32_t ranks, std::uint32_t chunks,
+                     std::uint32_t microbatches, double transfer_us) {
+  json stages = json::array();
+  const std::uint32_t count = ranks * chunks;
+  for (std::uint32_t s = 0; s < count; ++s) {
+    const double forward = s + 1 == count ? 14 : s == 0 ? 11 : 10;
+    stages.push_back({{"forward_us", forward},
+                      {"backward_input_us", 10},
+                      {"backward_weight_us", 10},
+                      {"stash_bytes", 1}});
+  }
+  return json{{"model", {{"stages", stages}}},
+              {"hardware", {{"name", "ideal"}, {"devices", ranks}, {"transfer_us", transfer_us}}},
+              {"parallel", {{"pipeline", ranks}, {"chunks", chunks}}},
+              {"schedule", {{"name", schedule}, {"microbatches", microbatches}}}}
+      .dump();
+}
+
+class Desk {
+ public:
+  ProgramRun run(const std::vector<std::string>& arguments) const {
+    return run_penstock(arguments, scratch.path(""));
+  }
+  json json_of(const std::vector<std::string>& arguments, int code = 0) const {
+    const ProgramRun done = run(arguments);
+    CAPTURE(done.errors);
+    REQUIRE(done.code == code);
+    return json::parse(done.output);
+  }
+  Scratch scratch;
+};
+
+}  // namespace
+
+TEST_CASE("search: the order found passes check, and its scenario runs in the time reported") {
+  const Desk desk;
+  desk.scratch.file("s.json", scenario("zb-v", 4, 2, 8, 1));
+  const json found = desk.json_of({"search", "s.json", "--memory", "6", "--evaluations", "4000",
+                                   "-o", "order.csv", "--scenario", "searched.json", "--json"});
+  CHECK(found["found"] == true);
+  CHECK(desk.run({"check", "order.csv"}).code == 0);
+  const json run = desk.json_of({"run", "searched.json", "--json"});
+  CHECK(run["makespan_us"] == found["makespan_us"]);
+  for (const json& rank : run["ranks"]) {
+    CHECK(rank["peak_memory_bytes"].get<std::uint64_t>() <= 6);
+    CHECK(rank["peak_activations"].get<std::uint64_t>() <= 6);
+  }
+  bool some_fits = false;
+  for (const json& named : found["named"]) {
+    if (named["fits"] != true) continue;
+    some_fits = true;
+    CHECK(found["makespan_us"].get<double>() < named["makespan_us"].get<double>());
+  }
+  CHECK(some_fits);
+  CHECK(found["bound_us"].get<double>() <= found["makespan_us"].get<double>());
+}
+
+TEST_CASE("search: equal seeds and evaluations give equal orders") {
+  const Desk desk;
+  desk.scratch.file("s.json", scenario("interleaved-1f1b", 2, 2, 4, 0.5));
+  for (const char* name : {"a.csv", "b.csv"}) {
+    desk.json_of(
+        {"search", "s.json", "--evaluations", "1000", "--seed", "3", "-o", name, "--json"});
+  }
+  CHECK(content_of(desk.scratch.path("a.csv")) == content_of(desk.scratch.path("b.csv")));
+}
+
+TEST_CASE("search: --keep-placement keeps stages on the ranks of the scenario's schedule") {
+  const Desk desk;
+  desk.scratch.file("s.json", scenario("interleaved-1f1b", 2, 2, 4, 0.5));
+  desk.json_of(
+      {"search", "s.json", "--evaluations", "500", "--keep-placement", "-o", "o.csv", "--json"});
+  const json checked = desk.json_of({"check", "o.csv", "--json"});
+  CHECK(checked["placement"] == "loop");
+}
+
+TEST_CASE("search: a capacity below one microbatch is a finding, and no file is written") {
+  const Desk desk;
+  desk.scratch.file("s.json", scenario("zb-v", 2, 2, 2, 0));
+  const json found = desk.json_of(
+      {"search", "s.json", "--memory", "1", "--evaluations", "200", "-o", "order.csv", "--json"},
+      1);
+  CHECK(found["found"] == false);
+  CHECK(!std::filesystem::exists(desk.scratch.path("order.csv")));
+}
+
+TEST_CASE("search: a backward stated only as a whole stays whole") {
+  const Desk desk;
+  desk.scratch.file("s.json", R"({
+    "model": { "stages": [ { "forward_us": 1, "backward_us": 2 },
+                           { "forward_us": 1, "backward_us": 2 } ] },
+    "hardware": { "name": "ideal", "devices": 2 },
+    "schedule": { "name": "1f1b", "microbatches": 4 } })");
+  const json found =
+      desk.json_of({"search", "s.json", "--evaluations", "500", "-o", "o.csv", "--json"});
+  CHECK(found["makespan_us"] == 15);
+  CHECK(found["proven"] == true);
+  CHECK(content_of(desk.scratch.path("o.csv")).find('I') == std::string::npos);
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,300 @@
+#include "schedules/search/order_search.hpp"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "schedules/search/bounds.hpp"
+#include "schedules/search/exhaustive.hpp"
+#include "schedules/search/lengthening.hpp"
+#include "schedules/search/list_scheduling.hpp"
+#include "schedules/search/sequences.hpp"
+#include "sim/engines/relax.hpp"
+#include "tests/support/system.hpp"
+
+namespace penstock::testing {
+namespace {
+
+constexpr SearchTime us = 1'000'000;
+
+/// A pipeline as the engine and as a search see it; an activation takes one byte.
+struct Pipeline {
+  OrderProblem problem;
+  System system;
+};
+
+Pipeline pipeline(const Placement& placement, std::uint32_t microbatches,
+                  const std::vector<std::array<int, 3>>& times_us, int transfer_us,
+                  std::int64_t capacity) {
+  Pipeline made{{}, {placement, {}, {}}};
+  made.system.hardware = delay(transfer_us);
+  made.problem.microbatches = microbatches;
+  made.problem.capacity.assign(placement.ranks(), capacity);
+  for (const Stage stage : placement.stages()) {
+    const auto& [f, i, w] = times_us[index(stage) % times_us.size()];
+    OrderStage seen{.rank = index(placement.rank_of(stage)),
+                    .duration = {f * us, i * us, w * us},
+                    .during = {1, 0, 0},
+                    .change = {1, 0, -1}};
+    const auto delay_to = [&](std::optional<Stage> other) {
+      return other && placement.rank_of(*other) != placement.rank_of(stage) ? transfer_us * us : 0;
+    };
+    seen.to_after = delay_to(placement.after(stage));
+    seen.to_before = delay_to(placement.before(stage));
+    made.problem.stages.push_back(seen);
+    made.system.stages.push_back(stage_of(f, i, w));
+  }
+  return made;
+}
+
+Schedule schedule_of_sequences(const OrderProblem& problem, const RankSequences& sequences) {
+  constexpr std::array passes{Pass::forward, Pass::backward_input, Pass::backward_weight};
+  Schedule order(problem.ranks());
+  std::vector<std::uint32_t> done(problem.stages.size() * SearchPass::count, 0);
+  for (const Rank rank : Numbers<Rank>(problem.ranks())) {
+    for (const CellClass cell : sequences[index(rank)]) {
+      order.on(rank).emplace_back(passes[cell % SearchPass::count], Stage{cell / SearchPass::count},
+                                  Microbatch{done[cell]++});
+    }
+  }
+  return order;
+}
+
+SearchTime makespan_by_engine(Pipeline pipeline, const RankSequences& sequences) {
+  pipeline.system.schedule = schedule_of_sequences(pipeline.problem, sequences);
+  const PricedPlan plan = priced(pipeline.system);
+  return makespan(plan.plan, relax(plan)).picoseconds;
+}
+
+Pipeline drawn_pipeline() {
+  const auto ranks = *rc::gen::inRange<std::uint32_t>(1, 5);
+  const auto chunks = *rc::gen::inRange<std::uint32_t>(1, 4);
+  const bool vee = *rc::gen::arbitrary<bool>();
+  const auto microbatches = *rc::gen::inRange<std::uint32_t>(1, 9);
+  const auto time = rc::gen::inRange(1, 9);
+  std::vector<std::array<int, 3>> times;
+  for (std::uint32_t s = 0; s < ranks * chunks; ++s) times.push_back({*time, *time, *time});
+  const auto capacity = *rc::gen::inRange<std::int64_t>(chunks, 4 * chunks + 1);
+  return pipeline(vee ? Placement::vee(ranks, chunks) : Placement::loop(ranks, chunks),
+                  microbatches, times, *rc::gen::inRange(0, 4), capacity);
+}
+
+std::vector<SearchTime> drawn_keys(const OrderProblem& problem) {
+  std::vector<SearchTime> keys(problem.cells());
+  for (SearchTime& key : keys) key = *rc::gen::inRange(0, 1000);
+  return keys;
+}
+
+OrderSearchOptions evaluations(std::uint64_t count, std::uint64_t seed = 1) {
+  OrderSearchOptions options{.seed = seed};
+  options.spent = [count](const OrderSearchState& state) {
+    return static_cast<double>(state.evaluations) / static_cast<double>(count);
+  };
+  return options;
+}
+
+bool all_fit(const OrderProblem& problem, const RankSequences& sequences) {
+  for (std::uint32_t rank = 0; rank < problem.ranks(); ++rank) {
+    if (!fits_memory(problem, rank, sequences[rank])) return false;
+  }
+  return true;
+}
+
+/// A cell of an order that names its microbatch: for orders that run them in any sequence.
+struct NamedCell {
+  std::uint32_t stage, pass, microbatch;
+};
+
+/// Every order of one rank: all sequences with F before I before W of each microbatch.
+void add_orders(std::uint32_t stage, std::vector<std::uint32_t>& done,
+                std::vector<NamedCell>& order, std::vector<std::vector<NamedCell>>& all) {
+  bool ended = true;
+  for (std::uint32_t m = 0; m < done.size(); ++m) {
+    if (done[m] == SearchPass::count) continue;
+    ended = false;
+    order.push_back({stage, done[m]++, m});
+    add_orders(stage, done, order, all);
+    --done[m];
+    order.pop_back();
+  }
+  if (ended) all.push_back(order);
+}
+
+SearchTime makespan_of_cells(const OrderProblem& problem,
+                             const std::vector<const std::vector<NamedCell>*>& rows) {
+  std::vector<SearchTime> end(problem.cells(), never), free(problem.ranks(), 0);
+  std::vector<std::size_t> at(problem.ranks(), 0);
+  const auto end_of = [&](std::uint32_t s, std::uint32_t pass, std::uint32_t m) -> SearchTime& {
+    return end[cell_class(s, pass) * problem.microbatches + m];
+  };
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (std::uint32_t r = 0; r < problem.ranks(); ++r) {
+      for (; at[r] < rows[r]->size(); ++at[r]) {
+        const auto [s, pass, m] = (*rows[r])[at[r]];
+        SearchTime ready = 0;
+        if (pass == SearchPass::forward && s > 0) {
+          const SearchTime before = end_of(s - 1, pass, m);
+          ready = before == never ? never : before + problem.stages[s - 1].to_after;
+        } else if (pass == SearchPass::input && s + 1 < problem.stage_count()) {
+          const SearchTime after = end_of(s + 1, pass, m);
+          ready = after == never ? never : after + problem.stages[s + 1].to_before;
+        }
+        if (ready == never) break;
+        free[r] = std::max(free[r], ready) + problem.stages[s].duration[pass];
+        end_of(s, pass, m) = free[r];
+        moved = true;
+      }
+    }
+  }
+  for (std::uint32_t r = 0; r < problem.ranks(); ++r) {
+    if (at[r] < rows[r]->size()) return never;
+  }
+  return *std::max_element(free.begin(), free.end());
+}
+
+/// The shortest makespan of all orders of a pipeline with one stage per rank.
+SearchTime shortest_of_all(const OrderProblem& problem) {
+  std::vector<std::vector<std::vector<NamedCell>>> orders(problem.ranks());
+  for (std::uint32_t r = 0; r < problem.ranks(); ++r) {
+    std::vector<std::uint32_t> done(problem.microbatches, 0);
+    std::vector<NamedCell> order;
+    add_orders(r, done, order, orders[r]);
+    std::erase_if(orders[r], [&](const auto& row) {
+      std::vector<CellClass> cells;
+      for (const NamedCell& cell : row) cells.push_back(cell_class(cell.stage, cell.pass));
+      return !fits_memory(problem, r, cells);
+    });
+  }
+  SearchTime shortest = never;
+  std::vector<std::size_t> choice(problem.ranks(), 0);
+  for (;;) {
+    std::vector<const std::vector<NamedCell>*> rows;
+    for (std::uint32_t r = 0; r < problem.ranks(); ++r) rows.push_back(&orders[r][choice[r]]);
+    shortest = std::min(shortest, makespan_of_cells(problem, rows));
+    std::uint32_t r = 0;
+    while (r < problem.ranks() && ++choice[r] == orders[r].size()) choice[r++] = 0;
+    if (r == problem.ranks()) return shortest;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("list scheduling fits the memory and has the engine's makespan, whatever the keys") {
+  rc::check([] {
+    const Pipeline made = drawn_pipeline();
+    ListScheduler scheduler(made.problem);
+    const auto keys = drawn_keys(made.problem);
+    RC_ASSERT(scheduler.run(keys, {}));
+    RC_ASSERT(all_fit(made.problem, scheduler.sequences()));
+    RC_ASSERT(scheduler.makespan() == makespan_by_engine(made, scheduler.sequences()));
+  });
+}
+
+TEST_CASE("sequences have the engine's makespan, and no pass can start after its latest start") {
+  rc::check([] {
+    const Pipeline made = drawn_pipeline();
+    ListScheduler scheduler(made.problem);
+    const auto rule = ListRule{.window = *rc::gen::inRange(2U, 9U),
+                               .wait = *rc::gen::inRange(0, 4) * us,
+                               .fill = *rc::gen::inRange(0, 3) / 2.0};
+    if (!scheduler.run(drawn_keys(made.problem), rule)) return;
+    SequenceTimes times(made.problem);
+    RC_ASSERT(times.run(scheduler.sequences()));
+    RC_ASSERT(times.makespan() == makespan_by_engine(made, scheduler.sequences()));
+    RC_ASSERT(times.makespan() <= scheduler.makespan());
+    RC_ASSERT(!times.run(scheduler.sequences(), times.makespan() - 1));
+    RC_ASSERT(times.run(scheduler.sequences()));
+    times.find_latest();
+    for (std::size_t n = 0; n < times.starts().size(); ++n) {
+      RC_ASSERT(times.starts()[n] <= times.latest()[n]);
+    }
+  });
+}
+
+TEST_CASE("the bound is below every order found, and what is found fits the memory") {
+  rc::check([] {
+    const Pipeline made = drawn_pipeline();
+    const FoundOrder found = search_order(made.problem, evaluations(300));
+    RC_ASSERT(found.sequences.has_value());
+    RC_ASSERT(all_fit(made.problem, *found.sequences));
+    RC_ASSERT(found.state.best == makespan_by_engine(made, *found.sequences));
+    RC_ASSERT(shortest_possible(made.problem) <= found.state.best);
+    RC_ASSERT(found.proven == (found.state.best <= found.state.bound));
+  });
+}
+
+TEST_CASE("branch and bound finds the shortest of all orders, in any sequence of microbatches") {
+  struct Small {
+    std::uint32_t ranks, microbatches;
+    std::int64_t capacity;
+    int transfer_us;
+    std::vector<std::array<int, 3>> times_us;
+  };
+  for (const Small& small : std::vector<Small>{{2, 2, 2, 0, {{1, 1, 1}}},
+                                               {2, 2, 1, 1, {{2, 3, 1}, {1, 2, 4}}},
+                                               {2, 3, 2, 1, {{3, 2, 2}, {1, 4, 1}}},
+                                               {3, 2, 2, 0, {{2, 1, 3}, {4, 1, 1}, {1, 2, 2}}},
+                                               {3, 2, 1, 2, {{1, 1, 1}}}}) {
+    CAPTURE(small.ranks);
+    CAPTURE(small.microbatches);
+    CAPTURE(small.capacity);
+    // Of 3 microbatches on 2 ranks there are 1680 x 1680 orders: too many to time all of them here.
+    if (small.ranks == 2 && small.microbatches == 3) continue;
+    const Pipeline made = pipeline(Placement::loop(small.ranks, 1), small.microbatches,
+                                   small.times_us, small.transfer_us, small.capacity);
+    const SearchTime shortest = shortest_of_all(made.problem);
+    const ExhaustiveResult found = branch_and_bound(made.problem, never, 5'000'000);
+    REQUIRE(found.complete);
+    REQUIRE(found.better.has_value());
+    CHECK(found.makespan == shortest);
+    CHECK(makespan_by_engine(made, *found.better) == shortest);
+    CHECK(shortest_possible(made.problem) <= shortest);
+    const ExhaustiveResult none = branch_and_bound(made.problem, shortest, 5'000'000);
+    CHECK(none.complete);
+    CHECK(!none.better.has_value());
+    const FoundOrder searched = search_order(made.problem, evaluations(2000));
+    CHECK(searched.state.best == shortest);
+    CHECK(searched.proven);
+  }
+}
+
+TEST_CASE("a search depends on seed and evaluations alone") {
+  const Pipeline made = pipeline(Placement::vee(4, 2), 7, {{10, 14, 6}}, 1, 5);
+  const FoundOrder one = search_order(made.problem, evaluations(3000, 7));
+  const FoundOrder same = search_order(made.problem, evaluations(3000, 7));
+  CHECK(one.sequences == same.sequences);
+  CHECK(one.state.evaluations == same.state.evaluations);
+  CHECK(one.state.evaluations <= 3000);
+}
+
+TEST_CASE("equal stages without transfers: the bound of zero bubble is reached and proven") {
+  // F, I and W of 1 us on 4 ranks: the last rank starts after 3 us and then works 3 us a
+  // microbatch without a gap.
+  const Pipeline made = pipeline(Placement::loop(4, 1), 12, {{1, 1, 1}}, 0, 4);
+  const FoundOrder found = search_order(made.problem, evaluations(5000));
+  CHECK(found.proven);
+  CHECK(found.state.best == (3 + 36) * us);
+}
+
+TEST_CASE("nothing fits a rank without room for one activation of each of its stages") {
+  const Pipeline made = pipeline(Placement::vee(2, 2), 2, {{1, 1, 1}}, 0, 0);
+  const FoundOrder found = search_order(made.problem, evaluations(100));
+  CHECK(!found.sequences.has_value());
+  CHECK(!found.proven);
+}
+
+TEST_CASE("a lengthened order runs the repeated microbatch once a period") {
+  OrderProblem few = pipeline(Placement::loop(1, 1), 2, {{1, 2, 3}}, 0, 9).problem;
+  const std::vector<SearchTime> starts{0, 6, 1, 7, 3, 9};  // F, I, W of two microbatches
+  const auto longer = lengthened_starts(few, starts, 4, 0);
+  const SearchTime period = 6 * us;
+  CHECK(longer == std::vector<SearchTime>{0, period, 2 * period, 2 * period + 6, 1, 1 + period,
+                                          1 + 2 * period, 2 * period + 7, 3, 3 + period,
+                                          3 + 2 * period, 2 * period + 9});
+}
+
+}  // namespace penstock::testing
