@@ -9,6 +9,7 @@
 #include "experiments/layout/layout.hpp"
 #include "experiments/layout/layout_model.hpp"
 #include "experiments/layout/order.hpp"
+#include "experiments/layout/spread_ranks.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -72,19 +73,6 @@ void take_order(Order order, Layout& layout) {
   layout.rule = order.rule;
   layout.policy = order.policy;
   layout.options = std::move(order.options);
-}
-
-/// Sets the devices per rank, and the distance between replicas.
-void spread_ranks(Layout& layout) {
-  HardwareSpec& spec = layout.hardware.spec;
-  const Degrees& degrees = layout.degrees;
-  spec.ranks = layout.placement.ranks();
-  spec.devices_per_rank = degrees.group() * degrees.data;
-  // Without data replicas, the next copy of a weight is in the same group, one tensor group away.
-  spec.devices_per_replica = degrees.data > 1 ? degrees.group() : degrees.tensor;
-  spec.tensor = degrees.tensor;
-  spec.context = degrees.context;
-  spec.expert = degrees.expert;
 }
 
 /// Settles everything that does not depend on the order.

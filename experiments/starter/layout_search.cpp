@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "experiments/starter/degrees.hpp"
+#include "experiments/planner/space/degrees.hpp"
 
 namespace penstock {
 namespace {
