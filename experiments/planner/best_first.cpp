@@ -100,9 +100,9 @@ void BestFirst::add_orders(const Item& item, const LayoutChoice& choice,
     const OrderShape shape{.cells = double(degrees.microbatches) * order.slices,
                            .splits = order.splits,
                            .joins = order.joins,
+                           .gathers = zero == 3,
                            .spares_last = choice.recompute == "except_last",
                            .early = base_.scenario.recompute.early,
-                           .gathers = zero == 3,
                            .reduces_each = zero == 2};
     const double bound = rounding * step_bound_us(placement, prices->times, shape);
     outcome.items.push_back({.bound_us = std::max(bound, frame.bound_us),
