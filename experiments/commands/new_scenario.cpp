@@ -41,7 +41,7 @@ std::optional<std::uint32_t> checked(const char* option, std::optional<std::uint
   return within(option, value, most);
 }
 
-StarterRequest request_of(const Options& options) {
+TrainingRequest request_of(const Options& options) {
   constexpr std::uint32_t most_devices = 16'384;  // with more, each layout takes long
   return {.model = options.model,
           .hardware = options.hardware,

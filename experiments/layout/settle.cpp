@@ -10,6 +10,8 @@
 #include "experiments/layout/layout_model.hpp"
 #include "experiments/layout/order.hpp"
 #include "experiments/layout/slow_machines.hpp"
+#include "experiments/layout/spread_ranks.hpp"
+#include "hardware_models/spec/seating.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -75,38 +77,12 @@ void take_order(Order order, Layout& layout) {
   layout.options = std::move(order.options);
 }
 
-/// Sets the devices per rank, and the distance between replicas.
-void spread_ranks(Layout& layout) {
-  HardwareSpec& spec = layout.hardware.spec;
-  const Degrees& degrees = layout.degrees;
-  spec.ranks = layout.placement.ranks();
-  spec.devices_per_rank = degrees.group() * degrees.data;
-  // Without data replicas, the next copy of a weight is in the same group, one tensor group away.
-  spec.devices_per_replica = degrees.data > 1 ? degrees.group() : degrees.tensor;
-  spec.tensor = degrees.tensor;
-  spec.context = degrees.context;
-  spec.expert = degrees.expert;
-  spec.overlaps_experts = degrees.overlaps_experts;
-}
-
-/// Lays devices that do not fill their machines evenly, tensor, context and expert groups together
-/// where a machine holds them. A stated size of machines stays as it is.
-void seat_devices(const Scenario& scenario, Layout& layout) {
-  HardwareSpec& spec = layout.hardware.spec;
-  const auto& topology = scenario.hardware.stated.topology;
-  if (!spec.machine || (topology && topology->parameters.contains("devices_per_node"))) return;
-  Machine& machine = *spec.machine;
-  std::uint64_t unit = 1;
-  for (const std::uint64_t group :
-       {spec.tensor, spec.tensor * spec.context, spec.tensor * spec.context * spec.expert}) {
-    if (group <= machine.devices) unit = group;
-  }
-  seat_evenly(machine, spec.ranks * spec.devices_per_rank, unit);
-  if (machine.seating) {
-    layout.notes.push_back(fmt::format("{} devices on {} × {}: {}", spec.ranks * spec.devices_per_rank,
-                                       machine.seating->machines, machine.name,
-                                       seating_text(*machine.seating)));
-  }
+void note_seating(Layout& layout) {
+  const HardwareSpec& spec = layout.hardware.spec;
+  if (!spec.machine || !spec.machine->seating) return;
+  const Seating& seating = *spec.machine->seating;
+  layout.notes.push_back(fmt::format("{} devices on {} × {}: {}", spec.ranks * spec.devices_per_rank,
+                                     seating.machines, spec.machine->name, seating_text(seating)));
 }
 
 /// Settles everything that does not depend on the order.
@@ -159,8 +135,8 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     }
     if (scenario.offload) order.schedule = with_offload(order, *scenario.offload);
     take_order(std::move(order), layout);
-    spread_ranks(layout);
-    seat_devices(scenario, layout);
+    spread_ranks(scenario, layout);
+    note_seating(layout);
     check_partitioner(scenario);
     layout.shape = shape_of(scenario.model, layout);
     layout.spec = scenario.model.spec;

@@ -40,7 +40,7 @@ class Failure {
 }  // namespace
 
 void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work,
-                 const std::function<void(std::size_t)>& on_done) {
+                 const std::function<void(std::size_t)>& on_done, std::size_t most) {
   std::atomic<std::size_t> next = 0, done = 0;
   Failure failure;
   const auto take_turns = [&](bool reports) {
@@ -55,7 +55,8 @@ void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work
       if (reports) on_done(so_far);
     }
   };
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t cores =
+      std::min<std::size_t>(most, std::max(1U, std::thread::hardware_concurrency()));
   std::vector<std::thread> others;
   try {
     const InterruptsWait left_to_the_caller;

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "experiments/starter/degrees.hpp"
+#include "experiments/planner/space/degrees.hpp"
 
 namespace penstock {
 namespace {

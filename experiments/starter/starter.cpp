@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/starter/degrees.hpp"
+#include "experiments/planner/space/degrees.hpp"
 #include "experiments/starter/layout_search.hpp"
 
 namespace penstock {
@@ -39,7 +39,7 @@ std::size_t closest_of(const std::vector<TriedLayout>& tried) {
 
 }  // namespace
 
-Starter find_starter(const StarterRequest& request) {
+Starter find_starter(const TrainingRequest& request) {
   const Catalogue catalogue = read_catalogue();
   Starter starter;
   starter.task = read_training_task(request, catalogue);

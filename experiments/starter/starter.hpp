@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "experiments/starter/read_training_task.hpp"
-#include "experiments/starter/training_task.hpp"
+#include "experiments/planner/space/read_training_task.hpp"
+#include "experiments/planner/space/training_task.hpp"
 #include "experiments/starter/trials.hpp"
 
 namespace penstock {
@@ -22,7 +22,7 @@ struct Starter {
 
 /// Tries layouts by simulation. Throws UsageError for an unknown machine and for a batch that no
 /// layout can divide, InputError for what scenarios refuse.
-Starter find_starter(const StarterRequest& request);
+Starter find_starter(const TrainingRequest& request);
 
 /// Lines for the user: how many layouts were tried, the fastest and the runner-up, or how much
 /// memory is missing.

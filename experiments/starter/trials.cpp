@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "experiments/run/run.hpp"
-#include "experiments/starter/starter_document.hpp"
+#include "experiments/planner/space/layout_document.hpp"
 
 namespace penstock {
 namespace {
@@ -33,7 +33,7 @@ std::optional<std::size_t> Trials::simulate(const LayoutChoice& choice) {
   const auto known = std::find_if(tried_.begin(), tried_.end(),
                                   [&](const TriedLayout& tried) { return tried.layout == choice; });
   if (known != tried_.end()) return static_cast<std::size_t>(known - tried_.begin());
-  TriedLayout tried{.layout = choice, .text = starter_document(task_, choice)};
+  TriedLayout tried{.layout = choice, .text = layout_document(task_, choice)};
   try {
     const Scenario scenario = parse_scenario(tried.text, task_.source);
     const RunResult result = run(settle(scenario, {.catalogue = &catalogue_}));

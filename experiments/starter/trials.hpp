@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "experiments/catalogue/catalogue.hpp"
-#include "experiments/starter/layout_choice.hpp"
-#include "experiments/starter/training_task.hpp"
+#include "experiments/planner/space/layout_choice.hpp"
+#include "experiments/planner/space/training_task.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "experiments/run/run.hpp"
-#include "experiments/starter/degrees.hpp"
+#include "experiments/planner/space/degrees.hpp"
 #include "experiments/starter/small_starter.hpp"
 #include "sim/base/error.hpp"
 
@@ -22,7 +22,7 @@ std::string bundled_model(const std::string& name) {
   return std::string(PENSTOCK_ROOT) + "/experiments/models/" + name;
 }
 
-StarterRequest request_for(const std::string& model, const std::string& hardware,
+TrainingRequest request_for(const std::string& model, const std::string& hardware,
                            std::uint32_t devices) {
   return {.model = bundled_model(model), .hardware = hardware, .devices = devices};
 }
@@ -46,7 +46,7 @@ void check_scenario(const TriedLayout& tried, std::uint32_t devices) {
   CHECK(result.throughput.samples_per_s == tried.samples_per_s);
 }
 
-void check_starter(const StarterRequest& request) {
+void check_starter(const TrainingRequest& request) {
   CAPTURE(request.model);
   CAPTURE(request.hardware);
   CAPTURE(request.devices);
@@ -102,7 +102,7 @@ TEST_CASE("starter: each layout that was tried is the scenario that its text say
 }
 
 TEST_CASE("starter: equal requests give equal bytes") {
-  const StarterRequest request = request_for("llama-3.1-8b.json", "dgx-h200", 8);
+  const TrainingRequest request = request_for("llama-3.1-8b.json", "dgx-h200", 8);
   const Starter one = find_starter(request), other = find_starter(request);
   REQUIRE(one.fastest);
   CHECK(one.tried[*one.fastest].text == other.tried[*other.fastest].text);
@@ -137,7 +137,7 @@ TEST_CASE("starter: a model by times is cut into stages and replicas, not into t
 }
 
 TEST_CASE("starter: what is given is what every layout has") {
-  StarterRequest request = request_for("llama-3.1-8b.json", "dgx-h100", 16);
+  TrainingRequest request = request_for("llama-3.1-8b.json", "dgx-h100", 16);
   request.sequence = 8192;
   request.microbatch = 2;
   request.global_batch = 96;
@@ -189,7 +189,7 @@ TEST_CASE("starter: degrees divide heads and experts, and cut layers evenly") {
 }
 
 TEST_CASE("starter: what cannot be is refused with its reason") {
-  const auto refusal = [](const StarterRequest& request) -> std::string {
+  const auto refusal = [](const TrainingRequest& request) -> std::string {
     try {
       find_starter(request);
     } catch (const std::exception& error) {
@@ -204,9 +204,9 @@ TEST_CASE("starter: what cannot be is refused with its reason") {
             .starts_with("--model -: a scenario names the file of its model"));
   CHECK(refusal(request_for("llama-3.1-8b.json", "tpu-v4-slice", 128))
             .starts_with("starter: /hardware/topology: a torus of 4 x 4 x 4 has 64 devices"));
-  StarterRequest uneven = request_for("llama-3.1-8b.json", "dgx-h100", 13);
+  TrainingRequest uneven = request_for("llama-3.1-8b.json", "dgx-h100", 13);
   uneven.global_batch = 6;
-  StarterRequest large = request_for("llama-3.1-8b.json", "dgx-h100", 8);
+  TrainingRequest large = request_for("llama-3.1-8b.json", "dgx-h100", 8);
   large.global_batch = 1'000'000'000;
   CHECK(refusal(large).starts_with("no layout of 8 devices divides a global batch of 1000000000"));
   CHECK(refusal(uneven) ==

@@ -1,4 +1,4 @@
-#include "experiments/starter/read_training_task.hpp"
+#include "experiments/planner/space/read_training_task.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "experiments/catalogue/machine_option.hpp"
 #include "experiments/model_files/model_file.hpp"
 #include "experiments/scenario/scenario.hpp"
-#include "experiments/starter/starter_document.hpp"
+#include "experiments/planner/space/layout_document.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -46,13 +46,13 @@ std::uint64_t divisor_of_all(const ModelSpec& spec, std::string_view name) {
   return common;
 }
 
-std::optional<std::uint32_t> sequence_of(const StarterRequest& request, const ModelSection& model) {
+std::optional<std::uint32_t> sequence_of(const TrainingRequest& request, const ModelSection& model) {
   if (request.sequence) return request.sequence;
   if (!has_tokens(model.spec)) return std::nullopt;
   return static_cast<std::uint32_t>(model.sequence.value_or(usual_sequence(model.max_sequence)));
 }
 
-void take_batch(const StarterRequest& request, const Scenario& scenario, TrainingTask& task) {
+void take_batch(const TrainingRequest& request, const Scenario& scenario, TrainingTask& task) {
   const auto& stated = scenario.model.microbatch;
   task.microbatch_given = request.microbatch || stated || !task.by_kind;
   task.states_microbatch = request.microbatch || task.by_kind;
@@ -73,7 +73,7 @@ std::string path_seen_from(const std::string& folder, const std::string& path) {
   return real.lexically_relative(fs::weakly_canonical(folder)).string();
 }
 
-TrainingTask read_training_task(const StarterRequest& request, const Catalogue& catalogue) {
+TrainingTask read_training_task(const TrainingRequest& request, const Catalogue& catalogue) {
   if (request.model == "-") {
     throw UsageError("--model -: a scenario names the file of its model; give a file");
   }
@@ -93,8 +93,10 @@ TrainingTask read_training_task(const StarterRequest& request, const Catalogue& 
       .machine_devices = machine_of_option(catalogue, request.hardware).devices,
       .sequence = request.sequence,
       .microbatch = request.microbatch.value_or(1),
-      .states_microbatch = request.microbatch.has_value()};
-  const Scenario scenario = parse_scenario(starter_document(task, {}), task.source);
+      .states_microbatch = request.microbatch.has_value(),
+      .settings = request.settings,
+      .writer = request.writer};
+  const Scenario scenario = parse_scenario(layout_document(task, {}), task.source);
   task.by_kind = scenario.model.by_kind();
   task.layers = layers_of(scenario.model);
   task.heads = divisor_of_all(scenario.model.spec, "heads");

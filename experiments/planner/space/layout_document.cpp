@@ -1,11 +1,14 @@
-#include "experiments/starter/starter_document.hpp"
+#include "experiments/planner/space/layout_document.hpp"
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "experiments/files/json_input.hpp"
 #include "experiments/files/json_output.hpp"
+#include "experiments/scenario/codec_choice.hpp"
 
 namespace penstock {
 namespace {
@@ -41,27 +44,55 @@ ordered_json parallel_section(const TrainingTask& task, const LayoutChoice& choi
           {"chunks", choice.chunks},
           {"tensor", choice.tensor},
           {"data", choice.data},
-          {"context", 1},
+          {"context", choice.context},
           {"expert", choice.expert},
-          {"sequence", choice.tensor > 1}};
+          {"sequence", choice.tensor > 1 && choice.sequence_parallel}};
+}
+
+/// A number where the option is one.
+ordered_json option_value(const std::string& text) {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc{} && end == text.data() + text.size();
+  return is_number ? ordered_json(number) : ordered_json(text);
 }
 
 ordered_json schedule_section(const TrainingTask& task, const LayoutChoice& choice) {
   const std::string experts = choice.expert > 1 ? fmt::format(" x expert {}", choice.expert) : "";
-  return {{"description",
+  ordered_json section{
+          {"description",
            fmt::format("the order of work (penstock list schedules). Global batch: {} examples = "
                        "microbatches {} x microbatch {} x data {}{}",
                        task.global_batch, choice.microbatches, choice.microbatch, choice.data,
                        experts)},
           {"name", choice.schedule},
           {"microbatches", choice.microbatches}};
+  for (const auto& [name, value] : choice.options) section[name] = option_value(value);
+  return section;
 }
 
 ordered_json recompute_section(const LayoutChoice& choice) {
-  return {{"description",
+  ordered_json section{
+          {"description",
            "activations that the backward pass recomputes: none, selective (inside attention) or "
            "full (whole layers)"},
           {"mode", choice.recompute}};
+  if (choice.recomputes_stages) section["unit"] = "stage";
+  return section;
+}
+
+/// Sections that only some layouts have.
+void add_rare_sections(const LayoutChoice& choice, ordered_json& document) {
+  if (choice.offload) {
+    document["offload"] = {
+        {"description", "activations beyond this number go to host memory and come back"},
+        {"keep", *choice.offload}};
+  }
+  if (!choice.stash && !choice.link) return;
+  ordered_json& codec = document["codec"];
+  codec["description"] = "how activations are compressed: kept ones (stash), sent ones (link)";
+  if (choice.stash) codec["stash"] = encoding_json(*choice.stash);
+  if (choice.link) codec["link"] = encoding_json(*choice.link);
 }
 
 ordered_json memory_section(const LayoutChoice& choice) {
@@ -71,24 +102,41 @@ ordered_json memory_section(const LayoutChoice& choice) {
           {"zero", choice.zero}};
 }
 
+ordered_json partition_section(const LayoutChoice& choice) {
+  return {{"description",
+           "how layers are cut into stages; even: the same number of layers in each stage"},
+          {"name", choice.partition}};
+}
+
+/// Applies settings and keeps the order of the sections.
+void add_settings(const std::vector<std::string>& settings, ordered_json& document) {
+  if (settings.empty()) return;
+  nlohmann::json changed = nlohmann::json::parse(document.dump());
+  apply_settings(changed, settings);
+  for (const std::string& setting : settings) {
+    const nlohmann::json::json_pointer place(setting.substr(0, setting.find('=')));
+    document[ordered_json::json_pointer(place.to_string())] = changed.at(place);
+  }
+}
+
 }  // namespace
 
-std::string starter_document(const TrainingTask& task, const LayoutChoice& choice) {
+std::string layout_document(const TrainingTask& task, const LayoutChoice& choice) {
   const std::string model = std::filesystem::path(task.model).filename().string();
-  return printed(ordered_json{
+  ordered_json document{
       {"penstock", 1},
-      {"description", fmt::format("{} on {} devices of {}, written by penstock new", model,
-                                  task.devices, task.hardware)},
+      {"description", fmt::format("{} on {} devices of {}, written by {}", model, task.devices,
+                                  task.hardware, task.writer)},
       {"model", model_section(task, choice)},
       {"hardware", hardware_section(task)},
-      {"partition",
-       {{"description",
-         "how layers are cut into stages; even: the same number of layers in each stage"},
-        {"name", "even"}}},
+      {"partition", partition_section(choice)},
       {"parallel", parallel_section(task, choice)},
       {"schedule", schedule_section(task, choice)},
       {"recompute", recompute_section(choice)},
-      {"memory", memory_section(choice)}});
+      {"memory", memory_section(choice)}};
+  add_rare_sections(choice, document);
+  add_settings(task.settings, document);
+  return printed(document);
 }
 
 }  // namespace penstock

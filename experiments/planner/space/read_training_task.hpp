@@ -3,14 +3,15 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "experiments/catalogue/catalogue.hpp"
-#include "experiments/starter/training_task.hpp"
+#include "experiments/planner/space/training_task.hpp"
 
 namespace penstock {
 
 /// The user's request.
-struct StarterRequest {
+struct TrainingRequest {
   std::string model;     // a file of any format that a scenario reads
   std::string hardware;  // a machine of the catalogue, or its file
   std::uint32_t devices = 1;
@@ -18,11 +19,13 @@ struct StarterRequest {
   std::optional<std::uint32_t> microbatch = {};
   std::optional<std::uint32_t> global_batch = {};
   std::string output = {};  // the file that the scenario goes to; empty or "-": standard output
+  std::vector<std::string> settings = {};  // of every scenario, as for --set
+  std::string writer = "penstock new";     // named in scenarios
 };
 
 /// Reads the model and looks up the machine. Throws UsageError for an unknown machine, a model on
 /// standard input and an output without a folder, InputError for a model that a scenario refuses.
-TrainingTask read_training_task(const StarterRequest& request, const Catalogue& catalogue);
+TrainingTask read_training_task(const TrainingRequest& request, const Catalogue& catalogue);
 
 /// The path of a file relative to `folder`; unchanged if it is absolute or `folder` is the working
 /// folder.

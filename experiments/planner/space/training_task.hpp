@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace penstock {
 
@@ -23,6 +24,8 @@ struct TrainingTask {
   bool microbatch_given = false;   // by the request or the model's file
   bool states_microbatch = false;  // the scenario has the key
   std::uint32_t global_batch = 1;
+  std::vector<std::string> settings = {};  // of every scenario, as for --set
+  std::string writer = "penstock new";     // named in scenarios
 };
 
 }  // namespace penstock

@@ -1,0 +1,301 @@
+#include "experiments/planner/best_first.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "experiments/layout/spread_ranks.hpp"
+#include "experiments/long_work/parallel.hpp"
+#include "experiments/planner/space/with_choice.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// Items that are worked on at a time, however many threads there are.
+constexpr std::size_t batch = 32;
+constexpr std::size_t most_hardware_models = 48;
+/// Covers the order of sums of doubles.
+constexpr double rounding = 1 - 1e-12;
+
+}  // namespace
+
+std::shared_ptr<const HardwareModel> HardwareModels::of(const Layout& layout) {
+  const HardwareSpec& spec = layout.hardware.spec;
+  const Key key{spec.tensor,           spec.context,
+                spec.expert,           spec.devices_per_rank,
+                spec.devices_per_replica, spec.ranks};
+  {
+    const std::lock_guard guard(mutex_);
+    for (auto at = latest_.begin(); at != latest_.end(); ++at) {
+      if (at->first != key) continue;
+      latest_.splice(latest_.begin(), latest_, at);
+      return at->second;
+    }
+  }
+  std::shared_ptr<const HardwareModel> made = hardware_model_of(layout);
+  const std::lock_guard guard(mutex_);
+  latest_.emplace_front(key, made);
+  if (latest_.size() > most_hardware_models) latest_.pop_back();
+  return made;
+}
+
+BestFirst::BestFirst(const PlanBase& base, const LayoutSpace& space, const PlannerOptions& options)
+    : base_(base), space_(space), options_(options), frames_(base, space, options.space.only) {}
+
+bool BestFirst::may_fit(double bytes) const {
+  const auto& capacity = base_.settled.memory.capacity_bytes;
+  return options_.simulates_all || !capacity || bytes <= static_cast<double>(*capacity) + 1;
+}
+
+/// Layouts that do not fit for their weights alone are counted, the others wait for their turn.
+void BestFirst::start() {
+  all_ = frames_.all(options_.jobs);
+  for (std::uint32_t number = 0; number < all_.size(); ++number) {
+    queue_.push({.bound_us = all_[number].bound_us,
+                 .number = std::uint64_t{number} << 24U,
+                 .frame = number});
+  }
+}
+
+double BestFirst::threshold() const {
+  const bool open = options_.simulates_all || best_us_.size() < options_.best;
+  return open ? std::numeric_limits<double>::infinity() : best_us_[options_.best - 1];
+}
+
+std::vector<BestFirst::Item> BestFirst::next_items() {
+  std::vector<Item> items;
+  while (items.size() < batch && !queue_.empty() && queue_.top().bound_us <= threshold()) {
+    items.push_back(queue_.top());
+    queue_.pop();
+  }
+  return items;
+}
+
+LayoutChoice BestFirst::choice_of(const Item& item) const {
+  const Frame& frame = all_[item.frame];
+  LayoutChoice choice =
+      layout_of(space_.degrees[frame.degrees], frame.sequence,
+                space_.recomputations[frame.recomputation], space_.partitions[frame.partition],
+                space_.orders[item.order], item.zero, space_.links[item.link]);
+  if (item.stash > 0) choice.stash = space_.stashes[item.stash - 1];
+  choice.offload = item.offload;
+  return choice;
+}
+
+void BestFirst::add_orders(const Item& item, const LayoutChoice& choice,
+                           const std::shared_ptr<const StagePrices>& prices, std::uint32_t zero,
+                           std::uint8_t link, Outcome& outcome) const {
+  const Frame& frame = all_[item.frame];
+  const LayoutChoice& degrees = space_.degrees[frame.degrees];
+  const OrderGroup& group = frames_.groups()[frame.group];
+  const Placement& placement = *frames_.placement(frame.group, degrees.pipeline);
+  for (const std::uint32_t number : group.orders) {
+    const OrderChoice& order = space_.orders[number];
+    if (why_no_order(base_.task, degrees, order) != nullptr) continue;
+    if (!takes_zero(degrees, order, zero)) continue;
+    if (!may_fit(prices->least_bytes)) {
+      ++outcome.without_memory;
+      continue;
+    }
+    const OrderShape shape{.cells = double(degrees.microbatches) * order.slices,
+                           .splits = order.splits,
+                           .joins = order.joins,
+                           .gathers = zero == 3,
+                           .spares_last = choice.recompute == "except_last",
+                           .early = base_.scenario.recompute.early,
+                           .reduces_each = zero == 2};
+    const double bound = rounding * step_bound_us(placement, prices->times, shape);
+    outcome.items.push_back({.bound_us = std::max(bound, frame.bound_us),
+                             .number = item.number + ((number * space_.zeros.size() + zero) *
+                                                          space_.links.size() + link) * 16,
+                             .frame = item.frame,
+                             .whole_frame = false,
+                             .order = number,
+                             .zero = zero,
+                             .link = link,
+                             .prices = prices});
+  }
+}
+
+/// Prices the ZeRO levels and link codecs of a frame.
+void BestFirst::take_apart(const Item& item, Outcome& outcome) {
+  const Frame& frame = all_[item.frame];
+  const OrderGroup& group = frames_.groups()[frame.group];
+  LayoutChoice choice = frames_.choice(frame);
+  const Placement& placement = *frames_.placement(frame.group, choice.pipeline);
+  Layout shaped = with_shape(base_, choice, group.like->slices);
+  shaped.placement = placement;
+  spread_ranks(base_.scenario, shaped);
+  const auto hardware = hardware_.of(shaped);
+  for (const std::uint32_t zero : space_.zeros) {
+    if (!takes_zero(choice, *group.like, zero)) continue;
+    for (std::uint8_t link = 0; link < space_.links.size(); ++link) {
+      if (link > 0 && choice.pipeline == 1 && space_.links[link]) continue;
+      choice.zero = zero;
+      choice.link = space_.links[link];
+      const bool light = ((frame.may_fit >> zero) & 1U) != 0 || options_.simulates_all;
+      auto prices = std::make_shared<StagePrices>();
+      prices->least_bytes = std::numeric_limits<double>::infinity();
+      if (light) {
+        *prices = stage_prices(base_, shaped, choice, *group.like, placement,
+                               *frames_.times(frame), *hardware);
+      }
+      add_orders(item, choice, prices, zero, link, outcome);
+      const double least = light ? prices->least_bytes : frame.least_bytes;
+      outcome.least_bytes = outcome.least_bytes > 0 ? std::min(outcome.least_bytes, least) : least;
+    }
+  }
+}
+
+/// Codecs and offloading cost time, so they wait until a layout does not fit without.
+void BestFirst::save_memory(const Item& item, std::vector<Item>& items) const {
+  if (item.stash > 0 || item.offload) return;
+  std::uint64_t number = item.number;
+  for (std::uint8_t codec = 0; codec < space_.stashes.size(); ++codec) {
+    Item other = item;
+    other.number = ++number;
+    other.stash = static_cast<std::uint8_t>(codec + 1);
+    items.push_back(other);
+  }
+  const LayoutChoice choice = choice_of(item);
+  const std::uint32_t most = choice.microbatches * choice.chunks;
+  for (const std::uint32_t keep : space_.offloads) {
+    if (keep >= most) continue;
+    Item other = item;
+    other.number = ++number;
+    other.offload = keep;
+    items.push_back(std::move(other));
+  }
+}
+
+/// Whether a layout needs more memory than there is, or takes longer than known so far: then it is
+/// counted, or waits for a later turn.
+bool BestFirst::waits(const Item& item, const OrderHolding& holding, Outcome& outcome) const {
+  const Frame& frame = all_[item.frame];
+  const std::uint32_t ranks = space_.degrees[frame.degrees].pipeline;
+  const Placement& placement = *frames_.placement(frame.group, ranks);
+  const bool plain = item.stash == 0;  // codecs make what is kept smaller
+  const double bytes = plain ? least_bytes_of(placement, *item.prices, holding) : 0;
+  if (!may_fit(bytes)) {
+    if (!item.offload) outcome.without_memory = 1;
+    outcome.least_bytes = bytes;
+    save_memory(item, outcome.items);
+    return true;
+  }
+  const double evicting = plain ? rounding * eviction_us(placement, *item.prices, holding) : 0;
+  if (evicting <= item.bound_us) return false;
+  outcome.items.push_back(item);
+  outcome.items.back().bound_us = evicting;
+  return true;
+}
+
+/// Simulates a layout unless its order alone says that it does not fit.
+void BestFirst::judge(const Item& item, Outcome& outcome) {
+  const Frame& frame = all_[item.frame];
+  const LayoutChoice& degrees = space_.degrees[frame.degrees];
+  const auto holding = holdings_.of(space_.orders[item.order],
+                                    *frames_.placement(frame.group, degrees.pipeline),
+                                    degrees.microbatches, item.offload.value_or(0));
+  if (!holding->refusal.empty()) {
+    outcome.refused = item.offload ? 0 : 1;
+    outcome.refusal = holding->refusal;
+    return;
+  }
+  if (!waits(item, *holding, outcome)) simulate(item, outcome);
+}
+
+void BestFirst::simulate(const Item& item, Outcome& outcome) const {
+  const LayoutChoice choice = choice_of(item);
+  const Trial trial = try_layout(with_choice(base_.scenario, base_.task, choice), base_.catalogue);
+  if (!trial.refusal.empty()) {
+    outcome.refused = 1;
+    outcome.refusal = trial.refusal;
+    return;
+  }
+  outcome.judged = JudgedLayout{choice, item.bound_us, trial};
+  if (!trial.fits()) save_memory(item, outcome.items);
+}
+
+BestFirst::Outcome BestFirst::work(const Item& item) {
+  Outcome outcome;
+  if (!item.whole_frame) {
+    judge(item, outcome);
+    return outcome;
+  }
+  const auto refuse_all = [&](const char* why) {
+    outcome = {};
+    outcome.refused = frames_.groups()[all_[item.frame].group].orders.size();
+    outcome.refusal = why;
+  };
+  try {
+    take_apart(item, outcome);
+  } catch (const InputError& error) {
+    refuse_all(error.what());
+  } catch (const RuleError& error) {
+    refuse_all(error.what());
+  }
+  return outcome;
+}
+
+void BestFirst::refuse(const std::string& why, std::uint64_t layouts) {
+  const auto known = std::find_if(plan_.refused.begin(), plan_.refused.end(),
+                                  [&](const Exclusion& one) { return one.rule == why; });
+  if (known != plan_.refused.end()) {
+    known->layouts += layouts;
+  } else {
+    plan_.refused.push_back({why, layouts});
+  }
+}
+
+void BestFirst::take(const Item& item, Outcome outcome) {
+  for (Item& one : outcome.items) queue_.push(std::move(one));
+  if (outcome.refused > 0) refuse(outcome.refusal, outcome.refused);
+  plan_.without_memory += outcome.without_memory;
+  if (outcome.without_memory > 0 &&
+      (!plan_.least || outcome.least_bytes < plan_.least->least_bytes)) {
+    const LayoutChoice choice =
+        item.whole_frame ? frames_.choice(all_[item.frame]) : choice_of(item);
+    plan_.least = TooLarge{choice, outcome.least_bytes};
+  }
+  if (!outcome.judged) return;
+  ++plan_.simulated;
+  if (!outcome.judged->trial.fits()) {
+    plan_.too_large.push_back(std::move(*outcome.judged));
+    return;
+  }
+  const double us = to_us(outcome.judged->trial.makespan);
+  best_us_.insert(std::upper_bound(best_us_.begin(), best_us_.end(), us), us);
+  plan_.fitting.push_back(std::move(*outcome.judged));
+}
+
+void BestFirst::finish() {
+  std::stable_sort(plan_.fitting.begin(), plan_.fitting.end(), is_better);
+  std::stable_sort(plan_.too_large.begin(), plan_.too_large.end(),
+                   [](const JudgedLayout& a, const JudgedLayout& b) {
+                     return a.trial.peak_bytes < b.trial.peak_bytes;
+                   });
+  std::stable_sort(plan_.refused.begin(), plan_.refused.end(),
+                   [](const Exclusion& a, const Exclusion& b) { return a.layouts > b.layouts; });
+  if (!queue_.empty()) plan_.slower_bound_us = queue_.top().bound_us;
+  std::uint64_t others = plan_.without_memory + plan_.simulated;
+  for (const Exclusion& one : plan_.refused) others += one.layouts;
+  plan_.slower = plan_.legal > others ? plan_.legal - others : 0;
+}
+
+LayoutPlan BestFirst::run() {
+  plan_.task = base_.task;
+  plan_.excluded = space_.excluded;
+  plan_.legal = space_.legal;
+  start();
+  for (std::vector<Item> items = next_items(); !items.empty(); items = next_items()) {
+    std::vector<Outcome> outcomes(items.size());
+    in_parallel(
+        items.size(), [&](std::size_t i) { outcomes[i] = work(items[i]); }, {}, options_.jobs);
+    for (std::size_t i = 0; i < items.size(); ++i) take(items[i], std::move(outcomes[i]));
+    if (options_.on_progress) options_.on_progress("layouts", plan_.simulated, queue_.size());
+  }
+  finish();
+  return std::move(plan_);
+}
+
+}  // namespace penstock

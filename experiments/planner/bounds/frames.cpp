@@ -1,0 +1,274 @@
+#include "experiments/planner/bounds/frames.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "experiments/layout/training.hpp"
+#include "experiments/long_work/parallel.hpp"
+#include "schedules/partitioners/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+
+namespace penstock {
+namespace {
+
+/// Covers the rounding of durations to picoseconds.
+constexpr double rounding = 1 - 1e-6;
+
+bool like_each_other(const OrderChoice& one, const OrderChoice& other) {
+  return one.rule->place == other.rule->place && one.chunks == other.chunks &&
+         one.slices == other.slices && one.splits == other.splits && one.joins == other.joins &&
+         one.rule->copies == other.rule->copies && one.why_not == other.why_not;
+}
+
+/// The equal part of each rank: the fullest one has at least that.
+double equal_part_us(const std::vector<StageTimes>& times, const OrderShape& shape,
+                     std::uint32_t ranks, std::size_t copies) {
+  double sum = 0;
+  for (const StageTimes& stage : times) {
+    const double split = stage.backward_input + stage.backward_weight;
+    sum += stage.forward + (shape.splits ? std::min(split, stage.backward) : stage.backward);
+  }
+  return sum / static_cast<double>(copies) * shape.cells / ranks;
+}
+
+double parameter_bytes(const ModelGraph& model) {
+  double sum = 0;
+  for (const Layer& layer : model.layers) sum += layer.parameter_bytes;
+  return sum;
+}
+
+}  // namespace
+
+std::vector<OrderGroup> order_groups(const LayoutSpace& space) {
+  std::vector<OrderGroup> groups;
+  for (std::uint32_t number = 0; number < space.orders.size(); ++number) {
+    const OrderChoice& order = space.orders[number];
+    auto known = std::find_if(groups.begin(), groups.end(), [&](const OrderGroup& group) {
+      return like_each_other(*group.like, order);
+    });
+    if (known == groups.end()) known = groups.insert(groups.end(), {{}, &order});
+    known->orders.push_back(number);
+  }
+  return groups;
+}
+
+Frames::Frames(const PlanBase& base, const LayoutSpace& space, const Restrictions& only)
+    : base_(base), space_(space), only_(only), groups_(order_groups(space)) {
+  const Layout unfitted = with_shape(base, {.data = base.task.devices,
+                                            .microbatch = base.task.microbatch}, 1);
+  shared_bytes_ = parameter_bytes(unfitted.model) - parameter_bytes(base.settled.model);
+  find_placements();
+  find_cuts();
+}
+
+const Placement* Frames::placement(std::uint16_t group, std::uint32_t ranks) const {
+  const auto found = placements_.find({group, ranks});
+  return found == placements_.end() ? nullptr : &found->second;
+}
+
+LayoutChoice Frames::choice(const Frame& frame) const {
+  const OrderChoice& order = *groups_[frame.group].like;
+  return layout_of(space_.degrees[frame.degrees], frame.sequence,
+                   space_.recomputations[frame.recomputation], space_.partitions[frame.partition],
+                   order, 0, std::nullopt);
+}
+
+Frames::ShapeKey Frames::key(const Frame& frame) const {
+  const LayoutChoice& degrees = space_.degrees[frame.degrees];
+  return {degrees.tensor,      degrees.context, degrees.expert,
+          degrees.microbatch,  frame.sequence,  frame.recomputation,
+          groups_[frame.group].like->slices};
+}
+
+const std::vector<LayerTimes>* Frames::times(const Frame& frame) const {
+  const auto found = shapes_.find(key(frame));
+  return found == shapes_.end() || !found->second ? nullptr : &*found->second;
+}
+
+void Frames::find_placements() {
+  for (std::uint16_t group = 0; group < groups_.size(); ++group) {
+    for (const LayoutChoice& degrees : space_.degrees) {
+      const OrderChoice& order = *groups_[group].like;
+      const std::pair at{group, degrees.pipeline};
+      const bool legal = std::any_of(
+          groups_[group].orders.begin(), groups_[group].orders.end(), [&](std::uint32_t number) {
+            return why_no_order(base_.task, degrees, space_.orders[number]) == nullptr;
+          });
+      if (!legal || placements_.contains(at)) continue;
+      try {
+        placements_.emplace(at, placement_of(order, degrees.pipeline));
+      } catch (const RuleError&) {
+        continue;
+      }
+    }
+  }
+}
+
+/// Even cuts do not depend on times.
+void Frames::find_cuts() {
+  const ModelGraph model = whole_model(base_, base_.settled.model);
+  const PartitionerEntry* even = find_named(partitioner_entries(), "even");
+  for (const auto& [at, placement] : placements_) {
+    const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
+    if (stage_of_layer_.contains(stages) || stages > model.layers.size()) continue;
+    const Partition partition = even->cut(model, stages);
+    std::vector<std::uint32_t>& of_layer = stage_of_layer_[stages];
+    of_layer.resize(model.layers.size());
+    for (std::uint32_t stage = 0; stage < stages; ++stage) {
+      for (const LayerIndex layer : partition.stages[stage]) of_layer[index(layer)] = stage;
+    }
+  }
+}
+
+/// The frames of each combination of degrees, not judged.
+std::vector<Frame> Frames::of_degrees(std::uint32_t number) const {
+  const LayoutChoice& degrees = space_.degrees[number];
+  std::vector<Frame> frames;
+  for (const bool sequence : sequence_choices(base_.task, degrees, only_)) {
+    for (std::uint8_t r = 0; r < space_.recomputations.size(); ++r) {
+      for (std::uint8_t p = 0; p < space_.partitions.size(); ++p) {
+        for (std::uint16_t group = 0; group < groups_.size(); ++group) {
+          if (placement(group, degrees.pipeline) == nullptr) continue;
+          if (why_no_order(base_.task, degrees, *groups_[group].like) != nullptr &&
+              degrees.pipeline > 1) {
+            continue;
+          }
+          frames.push_back({.degrees = number,
+                            .group = group,
+                            .sequence = sequence,
+                            .recomputation = r,
+                            .partition = p});
+        }
+      }
+    }
+  }
+  return frames;
+}
+
+void Frames::find_shapes(std::size_t jobs) {
+  std::map<ShapeKey, Frame> first;
+  for (std::uint32_t number = 0; number < space_.degrees.size(); ++number) {
+    for (const Frame& frame : of_degrees(number)) first.try_emplace(key(frame), frame);
+  }
+  std::vector<std::pair<const Frame*, Shape*>> work;
+  for (const auto& [at, frame] : first) work.emplace_back(&frame, &shapes_[at]);
+  in_parallel(
+      work.size(),
+      [&](std::size_t i) {
+        const Frame& frame = *work[i].first;
+        try {
+          const Layout layout =
+              with_shape(base_, choice(frame), groups_[frame.group].like->slices);
+          *work[i].second = layer_times(layout);
+        } catch (const InputError&) {
+          work[i].second->reset();
+        }
+      },
+      {}, jobs);
+}
+
+std::vector<Frame> Frames::all(std::size_t jobs) {
+  find_shapes(jobs);
+  std::vector<std::vector<Frame>> by_degrees(space_.degrees.size());
+  in_parallel(
+      by_degrees.size(),
+      [&](std::size_t number) {
+        by_degrees[number] = of_degrees(static_cast<std::uint32_t>(number));
+        std::erase_if(by_degrees[number], [&](Frame& frame) { return !judge(frame); });
+      },
+      {}, jobs);
+  std::vector<Frame> all;
+  for (std::vector<Frame>& some : by_degrees) all.insert(all.end(), some.begin(), some.end());
+  return all;
+}
+
+/// Sums of layers. The cut of other partitioners is not known: every rank then has an equal part.
+std::vector<StageTimes> Frames::stage_times(const Frame& frame, const Placement& placement,
+                                            const std::vector<LayerTimes>& layers) const {
+  const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
+  std::vector<StageTimes> sums(stages);
+  const bool again = space_.recomputations[frame.recomputation].mode != "none";
+  const std::vector<std::uint32_t>& stage_of = stage_of_layer_.at(stages);
+  for (std::size_t i = 0; i < base_.reduced_layer.size(); ++i) {
+    const LayerTimes& layer = layers[base_.reduced_layer[i]];
+    StageTimes& sum = sums[stage_of[i]];
+    sum.forward += layer.us[0].value_or(0);
+    sum.backward += layer.us[1].value_or(0);
+    sum.backward_input += layer.us[2].value_or(0);
+    sum.backward_weight += layer.us[3].value_or(0);
+    if (again) sum.again += layer.us[4].value_or(0);
+  }
+  std::vector<StageTimes> times;
+  for (const Stage stage : placement.stages()) times.push_back(sums[placement.position(stage)]);
+  return times;
+}
+
+/// Parameters, gradients, optimizer state and one activation of the fullest rank.
+void Frames::judge_memory(const Placement& placement, const std::vector<LayerTimes>& layers,
+                          Frame& frame) const {
+  const LayoutChoice& degrees = space_.degrees[frame.degrees];
+  const DeviceMemory& memory = base_.settled.memory;
+  const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
+  const std::vector<std::uint32_t>& stage_of = stage_of_layer_.at(stages);
+  const bool even = space_.partitions[frame.partition] == "even";
+  std::vector<double> whole(stages), share(stages);
+  const double holders = degrees.data * static_cast<double>(placement.chains().size());
+  for (std::size_t i = 0; i < base_.reduced_layer.size(); ++i) {
+    const LayerTimes& layer = layers[base_.reduced_layer[i]];
+    whole[stage_of[i]] += layer.dense_bytes + layer.expert_bytes;
+    share[stage_of[i]] += layer.dense_bytes / (layer.copies * holders) +
+                          layer.expert_bytes / (layer.expert_copies * holders);
+  }
+  const double capacity = memory.capacity_bytes
+                              ? static_cast<double>(*memory.capacity_bytes)
+                              : std::numeric_limits<double>::infinity();
+  const double fixed = memory.context_bytes +
+                       (memory.capacity_bytes ? memory.reserve * capacity : 0);
+  frame.least_bytes = std::numeric_limits<double>::infinity();
+  for (const std::uint32_t zero : space_.zeros) {
+    double most = 0, sum = 0;
+    for (const Rank rank : Numbers<Rank>(placement.ranks())) {
+      double held = 0;
+      for (const Stage stage : placement.stages_of(rank)) {
+        const std::uint32_t at = placement.position(stage);
+        const auto from = [&](std::uint32_t level) { return zero >= level ? share[at] : whole[at]; };
+        held += from(3) + from(2) * memory.kept.gradient_factor() +
+                from(1) * memory.kept.optimizer_factor();
+      }
+      most = std::max(most, held);
+      sum += held;
+    }
+    const double kept = memory.kept.gradient_factor() + memory.kept.optimizer_factor() + 1;
+    const double needed =
+        fixed + (even ? most : sum / placement.ranks()) - shared_bytes_ * kept;
+    frame.least_bytes = std::min(frame.least_bytes, needed);
+    if (needed <= capacity) frame.may_fit |= static_cast<std::uint8_t>(1U << zero);
+  }
+}
+
+/// False if the shape is refused.
+bool Frames::judge(Frame& frame) const {
+  const std::vector<LayerTimes>* layers = times(frame);
+  if (layers == nullptr) return false;
+  const LayoutChoice& degrees = space_.degrees[frame.degrees];
+  const OrderChoice& order = *groups_[frame.group].like;
+  const Placement& ranks = *placement(frame.group, degrees.pipeline);
+  const OrderShape shape{.cells = double(degrees.microbatches) * order.slices,
+                         .splits = order.splits,
+                         .joins = order.joins,
+                         .gathers = true,
+                         .spares_last =
+                             space_.recomputations[frame.recomputation].mode == "except_last",
+                         .early = base_.scenario.recompute.early};
+  const std::vector<StageTimes> times = stage_times(frame, ranks, *layers);
+  const bool even = space_.partitions[frame.partition] == "even";
+  frame.bound_us = rounding * (even ? step_bound_us(ranks, times, shape)
+                                    : equal_part_us(times, shape, ranks.ranks(),
+                                                    ranks.chains().size()));
+  judge_memory(ranks, *layers, frame);
+  return true;
+}
+
+}  // namespace penstock

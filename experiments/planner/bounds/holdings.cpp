@@ -1,0 +1,131 @@
+#include "experiments/planner/bounds/holdings.hpp"
+
+#include <algorithm>
+
+#include "schedules/patterns/offload.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// Follows the row of a rank.
+class RowWalk {
+ public:
+  explicit RowWalk(const std::vector<Stage>& stages) : stages_(stages) {
+    for (auto* list : {&now_.held, &now_.unread, &now_.pending}) list->resize(stages.size());
+    holding_.evictions.resize(stages.size());
+  }
+
+  void follow(const Action& action) {
+    const auto at = static_cast<std::size_t>(
+        std::find(stages_.begin(), stages_.end(), action.stage) - stages_.begin());
+    now_.stage = action.stage;
+    if (action.pass == Pass::forward || action.pass == Pass::load) take(at);
+    if (action.pass == Pass::forward) note(holding_.forward);
+    if (gives_gradient(action.pass)) note(holding_.backward);
+    if (gives_gradient(action.pass)) --now_.unread[at];
+    if (action.pass == Pass::backward_input) ++now_.pending[at];
+    if (action.pass == Pass::backward_weight) --now_.pending[at];
+    if (action.pass == Pass::evict) {
+      ++holding_.evictions[at];
+      --now_.unread[at];
+    }
+    if (action.pass == Pass::evict || ends_activation(action.pass)) give_back(at);
+  }
+  RankHolding result() { return std::move(holding_); }
+
+ private:
+  void take(std::size_t at) {
+    ++now_.held[at];
+    ++now_.unread[at];
+    ++now_.total;
+  }
+  void give_back(std::size_t at) {
+    --now_.held[at];
+    --now_.total;
+  }
+  void note(Moment& most) const {
+    if (now_.total > most.total) most = now_;
+  }
+
+  const std::vector<Stage>& stages_;
+  Moment now_;
+  RankHolding holding_;
+};
+
+OrderHolding holding_of(const OrderChoice& order, const Placement& placement,
+                        std::uint32_t microbatches, std::uint32_t keep) {
+  OrderHolding holding;
+  try {
+    Schedule schedule = make_schedule(*order.rule, placement, {microbatches, order.options});
+    if (keep > 0) schedule = offloaded(schedule, {keep});
+    for (const Rank rank : Numbers<Rank>(placement.ranks())) {
+      RowWalk walk(placement.stages_of(rank));
+      for (const Action& action : schedule.on(rank)) walk.follow(action);
+      holding.ranks.push_back(walk.result());
+    }
+  } catch (const RuleError& error) {
+    holding.refusal = std::string(order.rule->name) + ": " + error.what();
+  }
+  return holding;
+}
+
+double bytes_at(const std::vector<Stage>& stages, const StagePrices& prices, const Moment& moment,
+                bool again) {
+  if (moment.total == 0) return 0;
+  double bytes = prices.workspace_bytes[index(moment.stage)];
+  if (again) bytes += prices.recomputed_bytes[index(moment.stage)];
+  for (std::size_t at = 0; at < stages.size(); ++at) {
+    const std::uint32_t stage = index(stages[at]);
+    bytes += moment.held[at] * prices.kept_bytes[stage] +
+             moment.unread[at] * prices.input_bytes[stage] +
+             moment.pending[at] * prices.pending_bytes[stage];
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::shared_ptr<const OrderHolding> Holdings::of(const OrderChoice& order,
+                                                 const Placement& placement,
+                                                 std::uint32_t microbatches, std::uint32_t keep) {
+  const Key key{&order, placement.ranks(), microbatches, keep};
+  {
+    const std::lock_guard guard(mutex_);
+    if (const auto known = known_.find(key); known != known_.end()) return known->second;
+  }
+  auto made =
+      std::make_shared<const OrderHolding>(holding_of(order, placement, microbatches, keep));
+  const std::lock_guard guard(mutex_);
+  return known_.emplace(key, std::move(made)).first->second;
+}
+
+double least_bytes_of(const Placement& placement, const StagePrices& prices,
+                      const OrderHolding& holding) {
+  double most = 0;
+  for (const Rank rank : Numbers<Rank>(placement.ranks())) {
+    const std::vector<Stage>& stages = placement.stages_of(rank);
+    const RankHolding& own = holding.ranks[index(rank)];
+    const double bytes = std::max(bytes_at(stages, prices, own.forward, false),
+                                  bytes_at(stages, prices, own.backward, prices.remakes));
+    most = std::max(most, prices.held_bytes[index(rank)] + bytes);
+  }
+  return most;
+}
+
+double eviction_us(const Placement& placement, const StagePrices& prices,
+                   const OrderHolding& holding) {
+  double most = 0;
+  for (const Rank rank : Numbers<Rank>(placement.ranks())) {
+    const std::vector<Stage>& stages = placement.stages_of(rank);
+    double sum = 0;
+    for (std::size_t at = 0; at < stages.size(); ++at) {
+      sum += static_cast<double>(holding.ranks[index(rank)].evictions[at]) *
+             prices.evict_us[index(stages[at])];
+    }
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+}  // namespace penstock

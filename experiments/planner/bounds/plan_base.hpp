@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "experiments/catalogue/catalogue.hpp"
+#include "experiments/layout/layout.hpp"
+#include "experiments/planner/space/layout_choice.hpp"
+#include "experiments/planner/space/training_task.hpp"
+#include "experiments/scenario/scenario.hpp"
+
+namespace penstock {
+
+/// What all layouts of a task share. Blocks that differ in their number alone are one, so that
+/// their cells are priced once.
+struct PlanBase {
+  TrainingTask task;
+  Catalogue catalogue;
+  Scenario scenario;                  // of some layout
+  Scenario reduced;                   // each different block once
+  std::vector<std::uint32_t> reduced_layer;  // by layer of the model
+  Layout settled;                     // of `reduced`, on one rank
+};
+
+/// Throws InputError for what scenarios refuse.
+PlanBase plan_base(const TrainingTask& task, Catalogue catalogue);
+
+/// Degrees, batch and different layers of a layout, on one rank. Cells are 1 / `slices` of a
+/// microbatch. Throws InputError without a file's name.
+Layout with_shape(const PlanBase& base, const LayoutChoice& choice, std::uint32_t slices);
+
+/// All layers of a model from the different ones.
+ModelGraph whole_model(const PlanBase& base, const ModelGraph& reduced);
+
+/// The hardware of a layout that knows its ranks.
+std::unique_ptr<HardwareModel> hardware_model_of(const Layout& layout);
+
+}  // namespace penstock

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <vector>
+
+#include "experiments/planner/bounds/layer_times.hpp"
+#include "experiments/planner/bounds/plan_base.hpp"
+#include "experiments/planner/bounds/step_bound.hpp"
+#include "experiments/planner/space/orders.hpp"
+
+namespace penstock {
+
+/// What the stages of a layout cost, as its simulation prices them.
+struct StagePrices {
+  std::vector<StageTimes> times;  // by stage of the placement
+  double least_bytes = 0;         // that the fullest rank holds at some moment of any order
+  std::vector<double> held_bytes;  // by rank, throughout the run
+  // By stage of the placement.
+  std::vector<double> kept_bytes;        // of an activation, from F to the end of B or W
+  std::vector<double> input_bytes;       // of it, besides, to the end of B or I
+  std::vector<double> pending_bytes;     // between I and W
+  std::vector<double> workspace_bytes;   // of each action
+  std::vector<double> recomputed_bytes;  // of R, or of F without it
+  std::vector<double> evict_us;          // of an activation on its way to the host
+  bool remakes = false;                  // recomputed memory is held by each B or I
+};
+
+/// Prices a layout by a plan of two microbatches. `shaped` is `with_shape` of the layout; all
+/// orders with the same placement and slices have the same prices. Throws InputError and RuleError
+/// for what a scenario refuses.
+StagePrices stage_prices(const PlanBase& base, Layout shaped, const LayoutChoice& choice,
+                         const OrderChoice& order, const Placement& placement,
+                         const std::vector<LayerTimes>& times, const HardwareModel& hardware);
+
+}  // namespace penstock

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <vector>
+
+#include "sim/order/placement.hpp"
+
+namespace penstock {
+
+/// Times of one stage in microseconds; what is unknown is 0, which keeps a bound a bound.
+struct StageTimes {
+  double forward = 0;
+  double backward = 0;         // B
+  double backward_input = 0;   // I
+  double backward_weight = 0;  // W
+  double again = 0;            // recomputation
+  double send_forward = 0;     // output to the next stage, latency included
+  double send_backward = 0;    // gradient to the previous stage, latency included
+  double occupies_forward = 0;  // of the link, without latency
+  double occupies_backward = 0;
+  double reduce = 0;  // gradient reduction, latency included
+  double occupies_reduce = 0;
+  double update = 0;
+  double gather = 0;  // of updated weights, latency included
+};
+
+/// How an order runs the cells of its stages.
+struct OrderShape {
+  double cells = 1;           // per stage and iteration, over all chains
+  bool splits = false;        // a backward is I and W, or B
+  bool joins = false;         // overlap cells: recomputation is a part of a backward
+  bool gathers = false;       // passes gather weights, overlapped with their work
+  bool spares_last = false;   // the last microbatch is not recomputed
+  bool early = false;         // recomputation does not wait for gradients
+  bool reduces_each = false;  // gradients are reduced after each cell
+};
+
+/// A lower bound on the step time of any order of these cells, in microseconds. Each rank waits for
+/// the forwards before its first cell, then does all of its work. Unless backwards are split, those
+/// of earlier stages follow its last one. Then its gradients are reduced and its weights updated.
+/// `times` is by stage of the placement.
+double step_bound_us(const Placement& placement, const std::vector<StageTimes>& times,
+                     const OrderShape& shape);
+
+}  // namespace penstock

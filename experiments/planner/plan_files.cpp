@@ -1,0 +1,45 @@
+#include "experiments/planner/plan_files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "experiments/files/files.hpp"
+#include "experiments/pictures/front_plot.hpp"
+#include "experiments/planner/plan_report.hpp"
+#include "experiments/planner/space/layout_document.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+
+std::vector<std::string> write_layouts(const LayoutPlan& plan, std::size_t best,
+                                       const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw UsageError(fmt::format("{}: cannot make the folder: {}", folder, error.message()));
+  TrainingTask task = plan.task;
+  task.model = path_seen_from(folder, task.model);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(best, plan.fitting.size()); ++i) {
+    names.push_back((std::filesystem::path(folder) / fmt::format("layout_{}.json", i + 1)).string());
+    write_file(names.back(), layout_document(task, plan.fitting[i].choice));
+  }
+  return names;
+}
+
+std::string draw_plan(PictureFormat format, const LayoutPlan& plan, const PictureOptions& options) {
+  FrontPlot plot{.title = fmt::format("Layouts of {} on {} devices of {}",
+                                      std::filesystem::path(plan.task.model).filename().string(),
+                                      plan.task.devices, plan.task.hardware),
+                 .options = options};
+  const std::vector<bool> front = pareto_front(plan.fitting);
+  for (std::size_t i = 0; i < plan.fitting.size(); ++i) {
+    const Trial& trial = plan.fitting[i].trial;
+    plot.points.push_back({to_us(trial.makespan) * 1e-6,
+                           static_cast<double>(trial.peak_bytes) / 1073741824.0, front[i]});
+  }
+  return draw_front_plot(format, plot);
+}
+
+}  // namespace penstock

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "experiments/planner/planner.hpp"
+
+namespace penstock {
+
+/// Which layouts of a list, sorted by time, no earlier one of it beats in memory: their Pareto front
+/// in time and memory.
+std::vector<bool> pareto_front(const std::vector<JudgedLayout>& layouts);
+
+/// How many of the simulated layouts cannot be told from the fastest if each step time is known to
+/// a share of it: their intervals overlap.
+std::size_t ties_of(const LayoutPlan& plan, double uncertainty);
+
+/// A plan as text: the best layouts with their front, ties, and how many layouts were judged how.
+/// With `rules`, how many layouts each rule excludes.
+std::string plan_text(const LayoutPlan& plan, std::size_t best, double uncertainty, bool rules);
+nlohmann::ordered_json plan_json(const LayoutPlan& plan, std::size_t best, double uncertainty);
+
+/// Why the best layout of a restricted plan loses to the best of all.
+std::string why_text(const LayoutPlan& all, const LayoutPlan& restricted, const std::string& what);
+
+/// How the best layout moves when the hardware changes.
+std::string change_text(const LayoutPlan& before, const LayoutPlan& after,
+                        const std::string& change);
+
+}  // namespace penstock

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "hardware_models/codecs/registry.hpp"
+
+namespace penstock {
+
+/// One way to lay out a training: degrees, batch, order, memory options.
+struct LayoutChoice {
+  std::uint32_t tensor = 1;
+  std::uint32_t pipeline = 1;
+  std::uint32_t expert = 1;
+  std::uint32_t data = 1;
+  std::uint32_t chunks = 1;        // stages per rank
+  std::uint32_t microbatch = 1;    // examples per device at a time
+  std::uint32_t microbatches = 1;  // per replica and iteration
+  std::uint32_t zero = 0;
+  std::string schedule = "1f1b";
+  std::string recompute = "none";
+  std::uint32_t context = 1;
+  bool sequence_parallel = true;                              // with tensor > 1
+  bool recomputes_stages = false;                             // whole stages, not layers
+  std::map<std::string, std::string, std::less<>> options{};  // of the schedule
+  std::optional<CodecSpec> stash{};                           // codec of kept activations
+  std::optional<CodecSpec> link{};                            // codec of sent activations
+  std::optional<std::uint32_t> offload{};                     // activations that a rank keeps
+  std::string partition = "even";
+
+  /// Whether weights have replicas.
+  bool has_replicas() const { return data > 1 || expert > 1 || context > 1; }
+  friend bool operator==(const LayoutChoice&, const LayoutChoice&) = default;
+};
+
+/// "tensor 2, pipeline 4, data 8, 1f1b, 64 microbatches of 1, full recomputation, ZeRO-1".
+std::string text_of(const LayoutChoice& choice);
+
+}  // namespace penstock

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace penstock {
+
+/// Values that layouts may have, by JSON pointer into a scenario; all values where a pointer is
+/// missing.
+class Restrictions {
+ public:
+  /// Each reads "/pointer=value,value". Throws UsageError for a pointer that is no axis of layouts.
+  explicit Restrictions(const std::vector<std::string>& texts = {});
+
+  bool allow(std::string_view pointer, std::string_view value) const;
+  bool allow(std::string_view pointer, std::uint64_t value) const;
+  bool empty() const { return allowed_.empty(); }
+  /// The values of a pointer; nullptr without a restriction.
+  const std::vector<std::string>* values_of(std::string_view pointer) const;
+  /// Both restrictions; the other one decides where both name a pointer.
+  Restrictions with(const Restrictions& other) const;
+  /// "/parallel/pipeline=8, /schedule/name=1f1b".
+  std::string text() const;
+
+ private:
+  std::map<std::string, std::vector<std::string>, std::less<>> allowed_;
+};
+
+/// Settings "/a=1,/b=2" one by one.
+std::vector<std::string> split_settings(const std::string& text);
+
+}  // namespace penstock

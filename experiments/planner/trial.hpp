@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "experiments/catalogue/catalogue.hpp"
+#include "experiments/scenario/scenario.hpp"
+#include "sim/base/time.hpp"
+
+namespace penstock {
+
+/// What the simulation of a layout says.
+struct Trial {
+  Time makespan{};
+  std::uint64_t peak_bytes = 0;  // of the worst rank
+  std::optional<std::uint64_t> capacity_bytes;
+  double samples_per_s = 0;
+  std::optional<double> tokens_per_s;
+  std::string refusal;  // why it cannot run; empty if it can
+
+  bool fits() const {
+    return refusal.empty() && (!capacity_bytes || peak_bytes <= *capacity_bytes);
+  }
+};
+
+/// Simulates a layout, with the result of `run` and without its report.
+Trial try_layout(const Scenario& scenario, const Catalogue& catalogue);
+
+}  // namespace penstock

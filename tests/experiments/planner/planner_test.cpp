@@ -1,0 +1,181 @@
+#include "experiments/planner/planner.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "experiments/planner/plan_report.hpp"
+#include "experiments/planner/space/layout_document.hpp"
+#include "experiments/planner/space/with_choice.hpp"
+#include "experiments/run/run.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// A request that small cases can be made from.
+struct SmallCase {
+  std::string model;
+  std::string hardware;
+  std::uint32_t devices;
+  std::uint32_t global_batch;
+  std::vector<std::string> only;
+};
+
+std::string planned_model(const std::string& name) {
+  return std::string(PENSTOCK_ROOT) + "/" + name;
+}
+
+TrainingTask task_of(const SmallCase& one, const Catalogue& catalogue) {
+  return read_training_task({.model = planned_model(one.model),
+                             .hardware = one.hardware,
+                             .devices = one.devices,
+                             .global_batch = one.global_batch},
+                            catalogue);
+}
+
+constexpr const char* llama = "experiments/models/llama-3.1-8b.json";
+constexpr const char* deepseek = "experiments/models/deepseek-v3.json";
+constexpr const char* gpt = "experiments/models/gpt-3-175b.sh";
+
+const std::vector<SmallCase>& small_cases() {
+  static const std::vector<SmallCase> all{
+      {llama, "dgx-h100", 8, 32, {"/model/microbatch=1", "/recompute/mode=none,full"}},
+      {llama, "dgx-a100", 16, 32, {"/model/microbatch=1,2", "/schedule/name=1f1b,zb-h1,zb-v"}},
+      {llama, "dgx-h100", 16, 16, {"/parallel/context=1", "/parallel/chunks=1,2,4"}},
+      {llama, "mi300x-node", 8, 16, {"/parallel/tensor=1,2", "/memory/zero=0,1,2"}},
+      {llama, "dgx-h100", 32, 64, {"/schedule/name=1f1b,interleaved-1f1b", "/model/microbatch=1"}},
+      {llama, "dgx-a100", 8, 24, {"/recompute/mode=full,except_last", "/memory/zero=1,3"}},
+      {gpt, "dgx-a100", 128, 64, {"/parallel/context=1", "/schedule/name=1f1b,interleaved-1f1b"}},
+      {deepseek, "dgx-h200", 256, 256,
+       {"/parallel/tensor=1", "/parallel/context=1", "/schedule/name=1f1b,dualpipe",
+        "/model/microbatch=1", "/recompute/mode=full"}}};
+  return all;
+}
+
+TEST_CASE("planner: the best layout is that of simulating every layout") {
+  const Catalogue catalogue = read_catalogue();
+  for (const SmallCase& one : small_cases()) {
+    const TrainingTask task = task_of(one, catalogue);
+    CAPTURE(one.hardware);
+    CAPTURE(one.devices);
+    PlannerOptions options{.space = {.only = Restrictions(one.only)}, .best = 1};
+    const LayoutPlan plan = plan_layouts(task, catalogue, options);
+    options.simulates_all = true;
+    const LayoutPlan all = plan_layouts(task, catalogue, options);
+    REQUIRE(all.legal <= 20'000);
+    REQUIRE(plan.fitting.empty() == all.fitting.empty());
+    if (all.fitting.empty()) continue;
+    CHECK(text_of(plan.fitting.front().choice) == text_of(all.fitting.front().choice));
+    CHECK(plan.fitting.front().trial.makespan == all.fitting.front().trial.makespan);
+    CHECK(plan.simulated < all.simulated);
+  }
+}
+
+/// The bound of every simulated layout of a case.
+std::size_t check_bounds(const SmallCase& one, const Catalogue& catalogue) {
+  PlannerOptions options{.space = {.only = Restrictions(one.only), .lossy = true},
+                         .simulates_all = true};
+  const LayoutPlan plan = plan_layouts(task_of(one, catalogue), catalogue, options);
+  for (const auto* list : {&plan.fitting, &plan.too_large}) {
+    for (const JudgedLayout& layout : *list) {
+      CAPTURE(text_of(layout.choice));
+      CHECK(layout.bound_us <= to_us(layout.trial.makespan));
+    }
+  }
+  return plan.fitting.size() + plan.too_large.size();
+}
+
+TEST_CASE("planner: no bound is above the simulated step time") {
+  const Catalogue catalogue = read_catalogue();
+  std::size_t layouts = 0;
+  layouts += check_bounds(
+      {llama, "dgx-h100", 8, 16, {"/model/microbatch=1", "/parallel/context=1"}}, catalogue);
+  layouts += check_bounds({deepseek, "dgx-h100", 64, 64,
+                           {"/parallel/tensor=2", "/parallel/context=1", "/parallel/chunks=1,2",
+                            "/model/microbatch=1", "/recompute/mode=full"}},
+                          catalogue);
+  CHECK(layouts > 500);
+}
+
+TEST_CASE("planner: a layout's scenario as text and as value are the same") {
+  const Catalogue catalogue = read_catalogue();
+  const TrainingTask task = task_of({llama, "dgx-h100", 16, 32, {}}, catalogue);
+  const LayoutPlan plan = plan_layouts(task, catalogue, {.space = {.lossy = true}});
+  for (const JudgedLayout& layout : plan.fitting) {
+    CAPTURE(text_of(layout.choice));
+    const RunResult result =
+        run(parse_scenario(layout_document(task, layout.choice), task.source));
+    REQUIRE(result.report);
+    CHECK(result.report->makespan == layout.trial.makespan);
+    CHECK(result.throughput.samples_per_s == layout.trial.samples_per_s);
+  }
+}
+
+TEST_CASE("planner: one thread and several find the same") {
+  const Catalogue catalogue = read_catalogue();
+  const TrainingTask task = task_of({llama, "dgx-h100", 16, 32, {}}, catalogue);
+  const LayoutPlan one = plan_layouts(task, catalogue, {.jobs = 1});
+  const LayoutPlan several = plan_layouts(task, catalogue, {.jobs = 4});
+  CHECK(plan_text(one, 10, 0.03, true) == plan_text(several, 10, 0.03, true));
+}
+
+TEST_CASE("planner: all layouts are counted once") {
+  const Catalogue catalogue = read_catalogue();
+  const TrainingTask task = task_of({llama, "dgx-h100", 16, 32, {}}, catalogue);
+  const LayoutPlan plan = plan_layouts(task, catalogue, {});
+  std::uint64_t refused = 0;
+  for (const Exclusion& one : plan.refused) refused += one.layouts;
+  CHECK(plan.simulated == plan.fitting.size() + plan.too_large.size());
+  CHECK(plan.without_memory + plan.slower + plan.simulated + refused == plan.legal);
+  CHECK(std::any_of(plan.excluded.begin(), plan.excluded.end(), [](const Exclusion& one) {
+    return one.rule == "expert degree does not divide the experts";
+  }));
+}
+
+TEST_CASE("planner: ties are the layouts whose intervals meet that of the fastest") {
+  LayoutPlan plan;
+  for (const std::int64_t us : {100, 104, 107, 120}) {
+    JudgedLayout layout;
+    layout.trial.makespan = from_us(static_cast<double>(us));
+    plan.fitting.push_back(layout);
+  }
+  CHECK(ties_of(plan, 0) == 1);
+  CHECK(ties_of(plan, 0.03) == 2);  // 104 × 0.97 = 100.88 is below 103, 107 × 0.97 = 103.79 above
+  CHECK(ties_of(plan, 0.1) == 4);   // 120 × 0.9 = 108 is below 110
+}
+
+TEST_CASE("planner: the front is what is smaller than everything faster") {
+  std::vector<JudgedLayout> layouts(4);
+  const std::vector<std::uint64_t> bytes{50, 60, 40, 40};
+  for (std::size_t i = 0; i < layouts.size(); ++i) layouts[i].trial.peak_bytes = bytes[i];
+  CHECK(pareto_front(layouts) == std::vector<bool>{true, false, true, false});
+}
+
+TEST_CASE("planner: restrictions name axes of layouts") {
+  const Restrictions only({"/parallel/pipeline=2,4"});
+  CHECK(only.allow("/parallel/pipeline", 4U));
+  CHECK_FALSE(only.allow("/parallel/pipeline", 8U));
+  CHECK(only.allow("/parallel/tensor", 8U));
+  CHECK_THROWS_AS(Restrictions({"/parallel/pipelin=2"}), UsageError);
+  CHECK_THROWS_AS(Restrictions({"/parallel/pipeline"}), UsageError);
+  CHECK(split_settings("/a=1,2,/b=3") == std::vector<std::string>{"/a=1,2", "/b=3"});
+}
+
+}  // namespace
+
+TEST_SUITE("slow") {
+  TEST_CASE("planner: no bound is above the simulated step time of 10,000 layouts") {
+    const Catalogue catalogue = read_catalogue();
+    std::size_t layouts = 0;
+    for (const SmallCase& one : small_cases()) layouts += check_bounds(one, catalogue);
+    layouts += check_bounds({llama, "dgx-h100", 16, 32, {"/model/microbatch=1,2"}}, catalogue);
+    CHECK(layouts >= 10'000);
+  }
+}
+
+}  // namespace penstock::testing
