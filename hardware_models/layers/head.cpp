@@ -56,8 +56,8 @@ void add_loss(LayerWork& work, const LayerNumbers& numbers, const CellShape& sha
   }
   work.kept_bytes += stated + copied;
   work.pending_weight_bytes = stated;
-  // The gradient of the logits, which a fused loss makes in place of the softmax. Steps of their own
-  // hold that of the loss and that of the softmax at once.
+  // The gradient of the logits, which a fused loss makes in place of the softmax. Steps of their
+  // own hold that of the loss and that of the softmax at once.
   work.workspace_bytes += numbers.is("fused_loss") ? stated : 2 * bytes.softmax;
   if (shape.tensor == 1) return;
   // The maximum logit, the sum of exponentials and the target logit.
