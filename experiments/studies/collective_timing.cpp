@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "experiments/studies/wired_rings.hpp"
 #include "hardware_models/collectives/rounds/flows.hpp"
 #include "hardware_models/links/groups.hpp"
 #include "hardware_models/topologies/registry.hpp"
@@ -50,6 +52,47 @@ Placed place(const Machine& machine, const CollectiveQuestion& question, std::ui
   } catch (const InputError& error) {
     throw UsageError(error.what());
   }
+}
+
+bool has_direct_links(const Machine& machine) {
+  const TopologyEntry* entry = find_named(topology_entries(), machine.topology->kind);
+  return entry != nullptr && entry->direct;
+}
+
+/// All transfers of rounds at the same time.
+Rounds at_once(const Rounds& rounds) {
+  Round all;
+  for (const Round& round : rounds) {
+    all.sendings.insert(all.sendings.end(), round.sendings.begin(), round.sendings.end());
+  }
+  return {all};
+}
+
+/// On direct links in one machine an all-to-all uses all of them at once, and rings are those that
+/// the wiring has.
+Rounds rounds_of(const CollectiveEntry& algorithm, const CollectiveCall& call,
+                 const Machine& machine, const Placed& placed) {
+  const Rounds rounds = algorithm.rounds(call);
+  if (!has_direct_links(machine) || call.members.machines() > 1) return rounds;
+  const std::uint64_t others = call.members.count - 1;
+  std::uint64_t steps = others;
+  switch (call.kind) {
+    case CollectiveKind::all_to_all:
+      return at_once(rounds);
+    case CollectiveKind::all_reduce:
+      steps *= 2;
+      break;
+    case CollectiveKind::all_gather:
+    case CollectiveKind::reduce_scatter:
+      break;
+    default:
+      return rounds;
+  }
+  if (algorithm.name == std::string_view("tree")) return rounds;
+  const std::vector<Cycle> rings = wired_rings(placed.router.topology(), placed.members);
+  if (rings.empty()) return rounds;
+  const double share = call.bytes / static_cast<double>(call.members.count);
+  return turns(rings, share / static_cast<double>(rings.size()), steps);
 }
 
 /// The members of each machine.
@@ -119,7 +162,8 @@ CollectiveTimings time_collective(const Machine& known, const CollectiveQuestion
     if (!question.flows || algorithm->rounds == nullptr) continue;
     if (!placed) placed.emplace(place(machine, question, all));
     timings.algorithms.back().flows_us =
-        flows_us(algorithm->rounds(timings.call), placed->router, placed->members);
+        flows_us(rounds_of(*algorithm, timings.call, machine, *placed), placed->router,
+                 placed->members);
   }
   return timings;
 }

@@ -28,11 +28,11 @@ TEST_CASE(
   CHECK(device["facts"]["memory_bytes"].contains("assumption"));
   CHECK_FALSE(device["facts"].contains("name"));
   const ordered_json link = listed(all, "nvlink-4");
-  CHECK(link["numbers"] == "450 GB/s each way over 18 links, 0.5 us");
+  CHECK(link["numbers"] == "450 GB/s each way over 18 links, 1 us");
   CHECK(link["facts"]["bandwidth_bytes_per_s"].contains("source"));
   const ordered_json machine = listed(all, "dgx-1");
   CHECK(machine["numbers"] ==
-        "8 x v100-sxm2-16gb, cube-mesh; a device has 150 GB/s inside, 6.25 GB/s outside");
+        "8 x v100-sxm2-16gb, cube-mesh; a device has 120 GB/s inside, 5.625 GB/s outside");
   CHECK(machine["facts"]["topology"]["kind"]["value"] == "cube-mesh");
 }
 

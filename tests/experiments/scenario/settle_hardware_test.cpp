@@ -122,11 +122,11 @@ TEST_CASE("efficiencies may grow with the size of a kernel") {
 }
 
 TEST_CASE("transfers over the links of a machine go at the share of their speed that is reached") {
-  // 1 MB over NVLink of 450 GB/s, at a share that leaves 1 GB/s, and both hops of 0.5 us.
+  // 1 MB over NVLink of 450 GB/s, at a share that leaves 1 GB/s, and both hops of 1 us.
   CHECK(outcome(R"({"name": "dgx-h100", "link_efficiency": 0.5,
-                    "topology": {"nvlink_bandwidth_bytes_per_s": 2e9}})") == "1003");
-  CHECK(outcome(R"({"name": "dgx-h100", "nic_efficiency": 0.5,
-                    "topology": {"nvlink_bandwidth_bytes_per_s": 1e9}})") == "1003");
+                    "topology": {"nvlink_bandwidth_bytes_per_s": 2e9}})") == "1004");
+  CHECK(outcome(R"({"name": "dgx-h100", "nic_efficiency": 0.5, "link_efficiency": 1,
+                    "topology": {"nvlink_bandwidth_bytes_per_s": 1e9}})") == "1004");
   const char* refusal = "it is about the links that a machine brings";
   check_refused(R"({"name": "v100-sxm2-16gb", "link": "nvlink-2", "link_efficiency": 0.5})",
                 std::string("s.json: /hardware/link_efficiency: ") + refusal);
@@ -137,9 +137,9 @@ TEST_CASE("transfers over the links of a machine go at the share of their speed 
 }
 
 TEST_CASE("parameters of a machine's topology can be replaced, and its kind") {
-  // 1 MB over NVLink, both hops of 0.5 us, at 1 GB/s.
-  CHECK(outcome(R"({"name": "dgx-h100", "topology": {"nvlink_bandwidth_bytes_per_s": 1e9}})") ==
-        "1003");
+  // 1 MB over NVLink, both hops of 1 us, at 1 GB/s.
+  CHECK(outcome(R"({"name": "dgx-h100", "link_efficiency": 1,
+                    "topology": {"nvlink_bandwidth_bytes_per_s": 1e9}})") == "1004");
   const Layout layout = with(R"({"name": "dgx-h100", "topology": {"kind": "leaf-spine",
     "nodes_per_leaf": 4, "spines": 2, "uplink_bandwidth_bytes_per_s": 1e11}})");
   CHECK(layout.hardware.spec.topology->parameters.at("nic_bandwidth_bytes_per_s") == 50e9);

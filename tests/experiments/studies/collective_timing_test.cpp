@@ -84,6 +84,23 @@ TEST_CASE("sharing that no formula knows shows in flows") {
   CHECK(pairs.flows_us.value() > 1.2 * pairs.formula_us);
 }
 
+TEST_CASE("flows go round the rings that direct links have") {
+  // Eight devices with 7 links each: three rings each way, 6 of 7 links. With 6 links each, wired as
+  // a cube mesh or a torus, three rings each way as well.
+  const auto ratio = [](const char* on, Kind kind, std::uint64_t devices, const char* algorithm) {
+    const AlgorithmTiming one = timing(on, {kind, 1e9, devices, 1}, algorithm);
+    return one.flows_us.value() / one.formula_us;
+  };
+  for (const Kind kind : {Kind::all_reduce, Kind::all_gather, Kind::reduce_scatter}) {
+    CHECK(ratio("mi300x-node", kind, 8, "ring") == doctest::Approx(7 / 6.0).epsilon(0.02));
+    CHECK(ratio("dgx-1", kind, 8, "ring") == doctest::Approx(1).epsilon(0.02));
+    CHECK(ratio("tpu-v4-slice", kind, 64, "ring") == doctest::Approx(1).epsilon(0.02));
+    CHECK(ratio("tpu-v2-slice", kind, 16, "ring") == doctest::Approx(1).epsilon(0.02));
+    CHECK(ratio("mi250x-node", kind, 4, "ring") == doctest::Approx(1.5).epsilon(0.02));
+  }
+  CHECK(ratio("mi300x-node", Kind::all_to_all, 8, "pairwise") == doctest::Approx(1).epsilon(0.02));
+}
+
 TEST_CASE("every algorithm that serves a kind is timed, and flows of each are run") {
   for (const Kind kind : {Kind::all_reduce, Kind::reduce_scatter, Kind::all_gather,
                           Kind::all_to_all, Kind::broadcast, Kind::ring_exchange}) {
