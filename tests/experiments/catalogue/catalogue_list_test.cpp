@@ -44,13 +44,13 @@ TEST_CASE("a listed item says whether it is built in, or which file it comes fro
   CHECK(listed(catalogue_json(catalogue), "nvlink-4")["file"] == "folder/mine.json");
 }
 
-TEST_CASE("machines are listed before devices, and devices before links, each by name") {
+TEST_CASE("machines are listed before devices, links and stacks, each by name") {
   const ordered_json all = catalogue_json(read_catalogue());
   std::vector<std::string> kinds;
   for (const ordered_json& entry : all) {
     if (kinds.empty() || kinds.back() != entry["is"]) kinds.push_back(entry["is"]);
   }
-  CHECK(kinds == std::vector<std::string>{"machine", "device", "link"});
+  CHECK(kinds == std::vector<std::string>{"machine", "device", "link", "stack"});
   CHECK(all.front()["name"] == "dgx-1");
 }
 

@@ -104,14 +104,14 @@ void for_each_fact(const json& document, const std::string& place, Check check) 
 
 }  // namespace
 
-TEST_CASE("catalogue: every fact has a source or is marked as an assumption, not both") {
+TEST_CASE("catalogue: every fact has a source, was fitted or is an assumption, one of them") {
   REQUIRE(built_in_catalogue().size() > 40);
   for (const BuiltInFile& file : built_in_catalogue()) {
     CAPTURE(file.name);
     std::size_t facts = 0;
     for_each_fact(json::parse(file.text), "", [&](const std::string& place, const json& fact) {
       CAPTURE(place);
-      CHECK(fact.contains("source") != fact.contains("assumption"));
+      CHECK(fact.contains("source") + fact.contains("fitted") + fact.contains("assumption") == 1);
       ++facts;
     });
     CHECK(facts > 0);
@@ -127,6 +127,10 @@ TEST_CASE("catalogue: each file is named after what it holds, and everything it 
     REQUIRE(catalogue.contains(item.name));
     if (item.is == "link") {
       CHECK(link_of(item).bandwidth_bytes_per_s() > 0);
+    } else if (item.is == "stack") {
+      for (const auto& named : json::parse(file.text)["devices"].items()) {
+        CHECK(find_item(catalogue, "device", named.key()) != nullptr);
+      }
     } else {
       const Device device = machine_of(catalogue, item).device;
       CHECK(device.memory_bytes > 0);
@@ -153,7 +157,7 @@ TEST_CASE("catalogue: every machine carries a pipeline from any of its devices t
     }
     CHECK(hardware->peak_flops() > 0.0);
   }
-  CHECK(machines == 12);
+  CHECK(machines == 13);
 }
 
 TEST_CASE("catalogue: a file is refused with the place of its fault and what would be right") {
@@ -162,9 +166,9 @@ TEST_CASE("catalogue: a file is refused with the place of its fault and what wou
   CHECK(refusal(office) == "accepted");
   CHECK(refusal("") == "x.json: the file is empty; a JSON document is needed");
   CHECK(refusal("[]") == "x.json: expected a JSON object");
-  CHECK(refusal("{}") == "x.json: /is: expected which it is: \"device\", \"link\" or \"machine\"");
+  CHECK(refusal("{}") == "x.json: /is: expected which it is: \"device\", \"link\", \"machine\" or \"stack\"");
   CHECK(refusal(with(abacus, "/is", 7)) ==
-        "x.json: /is: expected which it is: \"device\", \"link\" or \"machine\"");
+        "x.json: /is: expected which it is: \"device\", \"link\", \"machine\" or \"stack\"");
   CHECK(refusal(with(abacus, "/penstock", 2)) ==
         "x.json: /penstock: 2 is not 1 (version of this format)");
   CHECK(refusal(without(abacus, "memory_bytes")) ==
