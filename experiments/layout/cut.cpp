@@ -52,7 +52,9 @@ void add_layout(const Layout& layout, std::uint32_t stages, CutProblem& problem)
     problem.state_factor = 1 + kept.gradient / kept.parameter + kept.optimizer_factor();
   }
   if (layout.memory.capacity_bytes) {
-    problem.memory_bytes = double(*layout.memory.capacity_bytes) / problem.chunks;
+    const double usable = double(*layout.memory.capacity_bytes) * (1 - layout.memory.reserve) -
+                          layout.memory.context_bytes;
+    problem.memory_bytes = std::max(0.0, usable) / problem.chunks;
   }
   // Under a policy the schedule lists actions in no order.
   if (layout.policy != nullptr) return;
@@ -86,13 +88,17 @@ Partition cut_by_name(const PartitionSection& section, const Layout& layout, std
   model.problem.settings.contiguous = true;
   if (hardware) add_link(*hardware, model.problem);
   model.problem.transfers = transfers_of(model.problem);
-  const Cut cut = cut_of(*entry, model.problem);
+  Cut cut = cut_of(*entry, model.problem);
+  if (!cut.finding.empty()) {
+    // The run reports what does not fit, rank by rank.
+    model.problem.memory_bytes.reset();
+    model.problem.settings.memories.clear();
+    cut = cut_of(*entry, model.problem);
+  }
   if (cut.stages.size() == stages) return partition_of(cut, model);
   throw InputError("/partition/name",
-                   !cut.finding.empty()
-                       ? cut.finding
-                       : fmt::format("{} makes {} stages here, but the schedule has {}",
-                                     entry->name, cut.stages.size(), stages));
+                   fmt::format("{} makes {} stages here, but the schedule has {}", entry->name,
+                               cut.stages.size(), stages));
 }
 
 Partition cut_into(const Scenario& scenario, const Layout& layout, std::uint32_t stages) {

@@ -5,6 +5,17 @@
 namespace penstock {
 namespace {
 
+/// The ideals within each ideal, without itself.
+std::vector<std::vector<std::uint32_t>> ideals_within(const IdealSpace& space) {
+  std::vector<std::vector<std::uint32_t>> within(space.size());
+  for (std::uint32_t upto = 0; upto < space.size(); ++upto) {
+    for (std::uint32_t before = 0; before < upto; ++before) {
+      if (space.contains(upto, before)) within[upto].push_back(before);
+    }
+  }
+  return within;
+}
+
 /// The cuts of everything behind one ideal over the devices of a group.
 class GroupTable {
  public:
@@ -12,7 +23,12 @@ class GroupTable {
       : space_(space),
         prices_(levels.inside),
         devices_(levels.devices),
-        charges_twice_(levels.charges_twice) {}
+        charges_twice_(levels.charges_twice),
+        within_(ideals_within(space)) {
+    for (std::uint32_t r = 0; r <= devices_; ++r) {
+      share_.push_back(prices_.seconds_per_byte / std::max(1U, r));
+    }
+  }
 
   /// Fills the table for the ideals that hold `first`.
   void fill(std::uint32_t first) {
@@ -20,11 +36,10 @@ class GroupTable {
     open_.assign(std::size_t{space_.size()} * (devices_ + 1), {});
     closed_.assign(open_.size(), {});
     open_[cell(first, 0)].value = 0;
-    held_.assign(1, first);
+    held_.assign(space_.size(), false);
+    held_[first] = true;
     for (std::uint32_t upto = first + 1; upto < space_.size(); ++upto) {
-      if (!space_.contains(upto, first)) continue;
-      fill_to(upto);
-      held_.push_back(upto);
+      if (std::binary_search(within_[upto].begin(), within_[upto].end(), first)) fill_to(upto);
     }
   }
 
@@ -51,6 +66,11 @@ class GroupTable {
     std::uint32_t before = 0;
     std::uint32_t replicas = 0;
   };
+  /// The time of a stage with another one of its group behind it, and at the end of the group.
+  struct StageTime {
+    double within;
+    double ending;
+  };
   static void take(double value, const ReplicatedStage& stage, Cell& cell) {
     if (value < cell.value) cell = {value, stage.before, stage.replicas};
   }
@@ -58,29 +78,60 @@ class GroupTable {
     return std::size_t{ideal} * (devices_ + 1) + devices;
   }
 
+  /// The nearest ideals first: far ones make stages too long to help.
   void fill_to(std::uint32_t upto) {
-    for (const std::uint32_t before : held_) {
-      if (before != first_ && !space_.contains(upto, before)) continue;
-      for (std::uint32_t r = 1; r <= devices_; ++r) add({before, upto, r});
+    held_[upto] = true;
+    for (std::uint32_t r = 1; r <= devices_; ++r) add({first_, upto, r});
+    const std::vector<std::uint32_t>& before = within_[upto];
+    for (std::size_t i = before.size(); i-- > 0 && before[i] > first_;) {
+      if (!held_[before[i]]) continue;
+      const double compute = space_.compute_s[upto] - space_.compute_s[before[i]];
+      for (std::uint32_t r = 1; r < devices_; ++r) {
+        if (compute < most(upto, r + 1) * r) add({before[i], upto, r});
+      }
     }
   }
 
-  /// What passes between groups is charged there.
-  void add(const ReplicatedStage& stage) {
+  /// The worst value so far with at least so many devices.
+  double most(std::uint32_t upto, std::uint32_t devices) const {
+    double most = 0;
+    for (std::uint32_t n = devices; n <= devices_; ++n) {
+      most = std::max({most, open_[cell(upto, n)].value, closed_[cell(upto, n)].value});
+    }
+    return most;
+  }
+
+  /// As stage_time, but for its ends; what passes between groups is charged there.
+  StageTime time_of(const ReplicatedStage& stage) const {
+    const double replicas = stage.replicas;
+    const double share = share_[stage.replicas];
+    const double parameters =
+        space_.parameter_bytes[stage.upto] - space_.parameter_bytes[stage.before];
     const double compute = space_.compute_s[stage.upto] - space_.compute_s[stage.before];
+    const double own = (compute + 4 * (replicas - 1) * parameters * share) / replicas;
     const bool first = stage.before == first_;
-    const bool last = stage.upto + 1 == space_.size();
-    const bool sends = !last && (!first || prices_.counts_first_output);
-    const double within =
-        stage_time(space_, prices_, compute, stage, {.receives = !first, .sends = sends});
-    const double ending =
-        charges_twice_ && !first
-            ? within
-            : stage_time(space_, prices_, compute, stage, {.receives = !first, .sends = false});
+    const bool sends = stage.upto + 1 < space_.size() && (!first || prices_.counts_first_output);
+    const double in = first ? 0 : space_.boundary_bytes[stage.before] * share;
+    const double out = sends ? space_.boundary_bytes[stage.upto] * share : 0;
+    const double within = with_transfers(own, in, out);
+    return {within, charges_twice_ && !first ? within : with_transfers(own, in, 0)};
+  }
+
+  double with_transfers(double own, double in, double out) const {
+    if (prices_.transfers == CutTransfers::none) return own;
+    if (prices_.transfers == CutTransfers::serial) return own + in + out;
+    return std::max({own, 2 * in, 2 * out});
+  }
+
+  void add(const ReplicatedStage& stage) {
+    const StageTime time = time_of(stage);
+    const Cell* before = &open_[cell(stage.before, 0)];
+    Cell* open = &open_[cell(stage.upto, 0)];
+    Cell* closed = &closed_[cell(stage.upto, 0)];
     for (std::uint32_t n = stage.replicas; n <= devices_; ++n) {
-      const double before = open_[cell(stage.before, n - stage.replicas)].value;
-      take(std::max(before, within), stage, open_[cell(stage.upto, n)]);
-      take(std::max(before, ending), stage, closed_[cell(stage.upto, n)]);
+      const double value = before[n - stage.replicas].value;
+      take(std::max(value, time.within), stage, open[n]);
+      take(std::max(value, time.ending), stage, closed[n]);
     }
   }
 
@@ -88,10 +139,12 @@ class GroupTable {
   const ReplicaPrices& prices_;
   std::uint32_t devices_;
   bool charges_twice_;
+  std::vector<std::vector<std::uint32_t>> within_;
+  std::vector<double> share_;  // by replicas: seconds per byte
   std::uint32_t first_ = 0;
   std::vector<Cell> open_;    // by ideal and devices: with another stage of the group behind it
   std::vector<Cell> closed_;  // at the end of the group
-  std::vector<std::uint32_t> held_;
+  std::vector<bool> held_;    // ideals that hold the first
 };
 
 /// The table over groups, filled ideal by ideal as the values of groups that begin there are known.
