@@ -50,17 +50,17 @@ PackedBlock packed_block(const std::string& content, bool last) {
     throw std::bad_alloc();
   }
   constexpr std::size_t flush_bytes = 16;  // an empty block after the content
-  PackedBlock block{.checksum = crc32(0, bytes_of(content.data()), part_of(content.size())),
-                    .size = content.size()};
-  block.data.resize(deflateBound(&stream, content.size()) + flush_bytes);
+  PackedBlock packed{.checksum = crc32(0, bytes_of(content.data()), part_of(content.size())),
+                     .size = content.size()};
+  packed.data.resize(deflateBound(&stream, content.size()) + flush_bytes);
   stream.next_in = bytes_of(content.data());
   stream.avail_in = part_of(content.size());
-  stream.next_out = bytes_of(block.data.data());
-  stream.avail_out = part_of(block.data.size());
+  stream.next_out = bytes_of(packed.data.data());
+  stream.avail_out = part_of(packed.data.size());
   deflate(&stream, last ? Z_FINISH : Z_SYNC_FLUSH);
-  block.data.resize(stream.total_out);
+  packed.data.resize(stream.total_out);
   deflateEnd(&stream);
-  return block;
+  return packed;
 }
 
 /// Packs on another thread if there is one, else when the block is asked for.
