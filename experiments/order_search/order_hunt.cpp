@@ -59,6 +59,7 @@ class Hunt {
   HuntResult run();
 
  private:
+  PlacementToSearch& placement_of_layout(const Layout& layout);
   void collect_placements(const Layout& base);
   void search(PlacementToSearch& placement, double end);
   void search_all();
@@ -93,19 +94,23 @@ void Hunt::report(SearchTime best) {
   options_.on_progress({spent(), {best}, {bound_}});
 }
 
+/// The placement of a layout; a new one is priced.
+PlacementToSearch& Hunt::placement_of_layout(const Layout& layout) {
+  for (PlacementToSearch& known : placements_) {
+    if (known.layout->placement == layout.placement) return known;
+  }
+  PlacementToSearch& added =
+      placements_.emplace_back(PlacementToSearch{&layout, search_problem(layout)});
+  added.options.seed = options_.seed;
+  bound_ = std::min(bound_, added.problem.bound);
+  return added;
+}
+
 void Hunt::collect_placements(const Layout& base) {
   for (const NamedOrder& order : result_.named) {
     const Layout& layout = order.layout;
     if (options_.keeps_placement && !(layout.placement == base.placement)) continue;
-    const auto known = std::find_if(placements_.begin(), placements_.end(), [&](const auto& other) {
-      return other.layout->placement == layout.placement;
-    });
-    if (known == placements_.end()) {
-      placements_.push_back({.layout = &layout, .problem = search_problem(layout)});
-      placements_.back().options.seed = options_.seed;
-      bound_ = std::min(bound_, placements_.back().problem.bound);
-    }
-    PlacementToSearch& placement = known == placements_.end() ? placements_.back() : *known;
+    PlacementToSearch& placement = placement_of_layout(layout);
     if (auto sequences = sequences_of(layout.schedule, layout, placement.problem.orders)) {
       placement.options.seeds.push_back({order.name, std::move(*sequences)});
     }

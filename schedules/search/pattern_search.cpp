@@ -29,18 +29,28 @@ void PatternSearch::keep_best(std::size_t count) {
   if (tried_.size() > count) tried_.resize(count);
 }
 
+void PatternSearch::try_rules(PriorityPattern pattern) {
+  for (const std::uint32_t window : {1U, 2U, UINT32_MAX}) {
+    for (const WeightKeys weights : {WeightKeys::last, WeightKeys::newest_first}) {
+      if (!open_) return;
+      pattern.rule.window = window;
+      pattern.weights = weights;
+      Tried tried{pattern};
+      if (run(tried, never)) tried_.push_back(std::move(tried));
+    }
+  }
+}
+
+/// Each pattern as it is, with F's that come first, and with groups of microbatches.
 void PatternSearch::try_systematic() {
   for (std::uint64_t number = 0; number < patterns_.count() && open_; ++number) {
     PriorityPattern pattern = patterns_.make(number, draws_);
-    for (const std::uint32_t window : {1U, 2U, UINT32_MAX}) {
-      for (const WeightKeys weights : {WeightKeys::last, WeightKeys::newest_first}) {
-        patterns_.draw_group(pattern, draws_);
-        pattern.rule.window = window;
-        pattern.weights = weights;
-        Tried tried{pattern};
-        if (run(tried, never)) tried_.push_back(std::move(tried));
-      }
-    }
+    try_rules(pattern);
+    PriorityPattern warm = pattern;
+    patterns_.draw_warmup(warm, draws_);
+    try_rules(std::move(warm));
+    patterns_.draw_group(pattern, draws_);
+    if (pattern.group > 1) try_rules(std::move(pattern));
   }
   keep_best(most_patterns);
 }

@@ -37,6 +37,7 @@ class PatternSearch {
       return makespan != other.makespan ? makespan < other.makespan : sum < other.sum;
     }
   };
+  void try_rules(PriorityPattern pattern);
   bool run(Tried& tried, SearchTime limit);
   void keep_best(std::size_t count);
 

@@ -70,11 +70,7 @@ void PriorityPatterns::separate_chunks(PriorityPattern& pattern) const {
   }
 }
 
-/// On half of the patterns, ranks begin with as many F's of their first stage as they have room
-/// for, or fewer towards the last rank.
 void PriorityPatterns::draw_warmup(PriorityPattern& pattern, Draws& draws) const {
-  pattern.warmup.assign(problem_.stages.size(), 0);
-  if (draws.one_in(2)) return;
   const std::int64_t kept = draws.below(3), less = draws.below(3);
   for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) {
     if (stages_[rank].empty()) continue;
@@ -102,7 +98,7 @@ PriorityPattern PriorityPatterns::make(std::uint64_t number, Draws& draws) const
     }
   }
   if (number % 2 == 1) pattern.slack[count - 1] = 2 * unit_;
-  draw_warmup(pattern, draws);
+  pattern.warmup.assign(count, 0);
   return pattern;
 }
 

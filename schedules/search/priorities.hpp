@@ -34,6 +34,9 @@ class PriorityPatterns {
   PriorityPattern make(std::uint64_t number, Draws& draws) const;
   /// Draws how many microbatches follow each other.
   void draw_group(PriorityPattern& pattern, Draws& draws) const;
+  /// Ranks begin with as many F's of their first stage as they have room for, or somewhat fewer,
+  /// and fewer still towards the last rank.
+  void draw_warmup(PriorityPattern& pattern, Draws& draws) const;
   PriorityPattern neighbour(const PriorityPattern& pattern, Draws& draws) const;
 
   /// Writes the keys of a pattern, by cell.
@@ -45,7 +48,6 @@ class PriorityPatterns {
   };
   Offsets offsets(const PriorityPattern& pattern) const;
   void separate_chunks(PriorityPattern& pattern) const;
-  void draw_warmup(PriorityPattern& pattern, Draws& draws) const;
 
   const OrderProblem& problem_;
   std::vector<std::vector<std::uint32_t>> stages_;

@@ -89,7 +89,8 @@ std::vector<SearchTime> drawn_keys(const OrderProblem& problem) {
 }
 
 OrderSearchOptions evaluations(std::uint64_t count, std::uint64_t seed = 1) {
-  OrderSearchOptions options{.seed = seed};
+  OrderSearchOptions options;
+  options.seed = seed;
   options.spent = [count](const OrderSearchState& state) {
     return static_cast<double>(state.evaluations) / static_cast<double>(count);
   };
