@@ -33,6 +33,11 @@ double equal_part_us(const std::vector<StageTimes>& times, const OrderShape& sha
   return sum / static_cast<double>(copies) * shape.cells / ranks;
 }
 
+bool recomputes_nothing(const std::vector<LayerTimes>& layers) {
+  return std::all_of(layers.begin(), layers.end(),
+                     [](const LayerTimes& layer) { return layer.us[4].value_or(0) == 0; });
+}
+
 double parameter_bytes(const ModelGraph& model) {
   double sum = 0;
   for (const Layer& layer : model.layers) sum += layer.parameter_bytes;
@@ -56,8 +61,8 @@ std::vector<OrderGroup> order_groups(const LayoutSpace& space) {
 
 Frames::Frames(const PlanBase& base, const LayoutSpace& space, const Restrictions& only)
     : base_(base), space_(space), only_(only), groups_(order_groups(space)) {
-  const Layout unfitted = with_shape(base, {.data = base.task.devices,
-                                            .microbatch = base.task.microbatch}, 1);
+  const Layout unfitted =
+      with_shape(base, {.data = base.task.devices, .microbatch = base.task.microbatch}, 1);
   shared_bytes_ = parameter_bytes(unfitted.model) - parameter_bytes(base.settled.model);
   find_placements();
   find_cuts();
@@ -77,8 +82,12 @@ LayoutChoice Frames::choice(const Frame& frame) const {
 
 Frames::ShapeKey Frames::key(const Frame& frame) const {
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
-  return {degrees.tensor,      degrees.context, degrees.expert,
-          degrees.microbatch,  frame.sequence,  frame.recomputation,
+  return {degrees.tensor,
+          degrees.context,
+          degrees.expert,
+          degrees.microbatch,
+          frame.sequence,
+          frame.recomputation,
           groups_[frame.group].like->slices};
 }
 
@@ -159,8 +168,7 @@ void Frames::find_shapes(std::size_t jobs) {
       [&](std::size_t i) {
         const Frame& frame = *work[i].first;
         try {
-          const Layout layout =
-              with_shape(base_, choice(frame), groups_[frame.group].like->slices);
+          const Layout layout = with_shape(base_, choice(frame), groups_[frame.group].like->slices);
           *work[i].second = layer_times(layout);
         } catch (const InputError&) {
           work[i].second->reset();
@@ -176,7 +184,7 @@ std::vector<Frame> Frames::all(std::size_t jobs) {
       by_degrees.size(),
       [&](std::size_t number) {
         by_degrees[number] = of_degrees(static_cast<std::uint32_t>(number));
-        std::erase_if(by_degrees[number], [&](Frame& frame) { return !judge(frame); });
+        for (Frame& frame : by_degrees[number]) judge(frame);
       },
       {}, jobs);
   std::vector<Frame> all;
@@ -221,11 +229,10 @@ void Frames::judge_memory(const Placement& placement, const std::vector<LayerTim
     share[stage_of[i]] += layer.dense_bytes / (layer.copies * holders) +
                           layer.expert_bytes / (layer.expert_copies * holders);
   }
-  const double capacity = memory.capacity_bytes
-                              ? static_cast<double>(*memory.capacity_bytes)
-                              : std::numeric_limits<double>::infinity();
-  const double fixed = memory.context_bytes +
-                       (memory.capacity_bytes ? memory.reserve * capacity : 0);
+  const double capacity = memory.capacity_bytes ? static_cast<double>(*memory.capacity_bytes)
+                                                : std::numeric_limits<double>::infinity();
+  const double fixed =
+      memory.context_bytes + (memory.capacity_bytes ? memory.reserve * capacity : 0);
   frame.least_bytes = std::numeric_limits<double>::infinity();
   for (const std::uint32_t zero : space_.zeros) {
     double most = 0, sum = 0;
@@ -233,7 +240,9 @@ void Frames::judge_memory(const Placement& placement, const std::vector<LayerTim
       double held = 0;
       for (const Stage stage : placement.stages_of(rank)) {
         const std::uint32_t at = placement.position(stage);
-        const auto from = [&](std::uint32_t level) { return zero >= level ? share[at] : whole[at]; };
+        const auto from = [&](std::uint32_t level) {
+          return zero >= level ? share[at] : whole[at];
+        };
         held += from(3) + from(2) * memory.kept.gradient_factor() +
                 from(1) * memory.kept.optimizer_factor();
       }
@@ -241,34 +250,39 @@ void Frames::judge_memory(const Placement& placement, const std::vector<LayerTim
       sum += held;
     }
     const double kept = memory.kept.gradient_factor() + memory.kept.optimizer_factor() + 1;
-    const double needed =
-        fixed + (even ? most : sum / placement.ranks()) - shared_bytes_ * kept;
+    const double needed = fixed + (even ? most : sum / placement.ranks()) - shared_bytes_ * kept;
     frame.least_bytes = std::min(frame.least_bytes, needed);
     if (needed <= capacity) frame.may_fit |= static_cast<std::uint8_t>(1U << zero);
   }
 }
 
-/// False if the shape is refused.
-bool Frames::judge(Frame& frame) const {
+void Frames::judge(Frame& frame) const {
   const std::vector<LayerTimes>* layers = times(frame);
-  if (layers == nullptr) return false;
+  if (layers == nullptr) {
+    frame.refusal = "the model does not divide by these degrees";
+    return;
+  }
+  if (space_.recomputations[frame.recomputation].mode == "selective" &&
+      recomputes_nothing(*layers)) {
+    frame.refusal = "selective recomputation has nothing to recompute";
+    return;
+  }
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   const OrderChoice& order = *groups_[frame.group].like;
   const Placement& ranks = *placement(frame.group, degrees.pipeline);
-  const OrderShape shape{.cells = double(degrees.microbatches) * order.slices,
-                         .splits = order.splits,
-                         .joins = order.joins,
-                         .gathers = true,
-                         .spares_last =
-                             space_.recomputations[frame.recomputation].mode == "except_last",
-                         .early = base_.scenario.recompute.early};
+  const OrderShape shape{
+      .cells = double(degrees.microbatches) * order.slices,
+      .splits = order.splits,
+      .joins = order.joins,
+      .gathers = true,
+      .spares_last = space_.recomputations[frame.recomputation].mode == "except_last",
+      .early = base_.scenario.recompute.early};
   const std::vector<StageTimes> times = stage_times(frame, ranks, *layers);
   const bool even = space_.partitions[frame.partition] == "even";
-  frame.bound_us = rounding * (even ? step_bound_us(ranks, times, shape)
-                                    : equal_part_us(times, shape, ranks.ranks(),
-                                                    ranks.chains().size()));
+  frame.bound_us =
+      rounding * (even ? step_bound_us(ranks, times, shape)
+                       : equal_part_us(times, shape, ranks.ranks(), ranks.chains().size()));
   judge_memory(ranks, *layers, frame);
-  return true;
 }
 
 }  // namespace penstock

@@ -30,8 +30,9 @@ struct Frame {
   bool sequence = true;
   std::uint8_t recomputation = 0;
   std::uint8_t partition = 0;
-  std::uint8_t may_fit = 0;  // bits by ZeRO level
-  double least_bytes = 0;    // of the level that needs the least
+  std::uint8_t may_fit = 0;       // bits by ZeRO level
+  double least_bytes = 0;         // of the level that needs the least
+  const char* refusal = nullptr;  // why it is no layout of its own
 };
 
 /// The frames of a space. Times of layers are computed once for each shape of cells.
@@ -59,7 +60,7 @@ class Frames {
 
   ShapeKey key(const Frame& frame) const;
   std::vector<Frame> of_degrees(std::uint32_t degrees) const;
-  bool judge(Frame& frame) const;
+  void judge(Frame& frame) const;
   void find_shapes(std::size_t jobs);
   void find_placements();
   void find_cuts();
