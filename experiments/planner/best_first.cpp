@@ -47,7 +47,7 @@ bool BestFirst::may_fit(double bytes) const {
   return options_.simulates_all || !capacity || bytes <= static_cast<double>(*capacity) + 1;
 }
 
-std::uint64_t BestFirst::layouts_in(const Frame& frame) const {
+std::uint64_t BestFirst::layouts_in(const LayoutFrame& frame) const {
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   const std::uint64_t links = degrees.pipeline > 1 ? space_.links.size() : 1;
   std::uint64_t layouts = 0;
@@ -89,7 +89,7 @@ std::vector<BestFirst::Item> BestFirst::next_items() {
 }
 
 LayoutChoice BestFirst::choice_of(const Item& item) const {
-  const Frame& frame = all_[item.frame];
+  const LayoutFrame& frame = all_[item.frame];
   LayoutChoice choice =
       layout_of(space_.degrees[frame.degrees], frame.sequence,
                 space_.recomputations[frame.recomputation], space_.partitions[frame.partition],
@@ -102,7 +102,7 @@ LayoutChoice BestFirst::choice_of(const Item& item) const {
 void BestFirst::add_orders(const Item& item, const LayoutChoice& choice,
                            const std::shared_ptr<const StagePrices>& prices, std::uint32_t zero,
                            std::uint8_t link, Outcome& outcome) const {
-  const Frame& frame = all_[item.frame];
+  const LayoutFrame& frame = all_[item.frame];
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   const OrderGroup& group = frames_.groups()[frame.group];
   const Placement& placement = *frames_.placement(frame.group, degrees.pipeline);
@@ -137,7 +137,7 @@ void BestFirst::add_orders(const Item& item, const LayoutChoice& choice,
 
 /// Prices the ZeRO levels and link codecs of a frame.
 void BestFirst::take_apart(const Item& item, Outcome& outcome) {
-  const Frame& frame = all_[item.frame];
+  const LayoutFrame& frame = all_[item.frame];
   const OrderGroup& group = frames_.groups()[frame.group];
   LayoutChoice choice = frames_.choice(frame);
   const Placement& placement = *frames_.placement(frame.group, choice.pipeline);
@@ -192,7 +192,7 @@ void BestFirst::save_memory(const Item& item, std::vector<Item>& items) const {
 /// Whether a layout needs more memory than there is, or takes longer than known so far: then it is
 /// counted, or waits for a later turn.
 bool BestFirst::waits(const Item& item, const OrderHolding& holding, Outcome& outcome) const {
-  const Frame& frame = all_[item.frame];
+  const LayoutFrame& frame = all_[item.frame];
   const std::uint32_t ranks = space_.degrees[frame.degrees].pipeline;
   const Placement& placement = *frames_.placement(frame.group, ranks);
   const bool plain = item.stash == 0;  // codecs make what is kept smaller
@@ -212,7 +212,7 @@ bool BestFirst::waits(const Item& item, const OrderHolding& holding, Outcome& ou
 
 /// Simulates a layout unless its order alone says that it does not fit.
 void BestFirst::judge(const Item& item, Outcome& outcome) {
-  const Frame& frame = all_[item.frame];
+  const LayoutFrame& frame = all_[item.frame];
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   const auto holding =
       holdings_.of(space_.orders[item.order], *frames_.placement(frame.group, degrees.pipeline),

@@ -83,15 +83,15 @@ class BestFirst {
   LayoutChoice choice_of(const Item& item) const;
   void take(const Item& item, Outcome outcome);
   void refuse(const std::string& why, std::uint64_t layouts);
-  std::uint64_t layouts_in(const Frame& frame) const;
+  std::uint64_t layouts_in(const LayoutFrame& frame) const;
   void finish();
   bool may_fit(double bytes) const;
 
   const PlanBase& base_;
   const LayoutSpace& space_;
   const PlannerOptions& options_;
-  Frames frames_;
-  std::vector<Frame> all_;
+  LayoutFrames frames_;
+  std::vector<LayoutFrame> all_;
   HardwareModels hardware_;
   Holdings holdings_;
   std::priority_queue<Item, std::vector<Item>, Later> queue_;

@@ -59,7 +59,7 @@ std::vector<OrderGroup> order_groups(const LayoutSpace& space) {
   return groups;
 }
 
-Frames::Frames(const PlanBase& base, const LayoutSpace& space, const Restrictions& only)
+LayoutFrames::LayoutFrames(const PlanBase& base, const LayoutSpace& space, const Restrictions& only)
     : base_(base), space_(space), only_(only), groups_(order_groups(space)) {
   const Layout unfitted =
       with_shape(base, {.data = base.task.devices, .microbatch = base.task.microbatch}, 1);
@@ -68,19 +68,19 @@ Frames::Frames(const PlanBase& base, const LayoutSpace& space, const Restriction
   find_cuts();
 }
 
-const Placement* Frames::placement(std::uint16_t group, std::uint32_t ranks) const {
+const Placement* LayoutFrames::placement(std::uint16_t group, std::uint32_t ranks) const {
   const auto found = placements_.find({group, ranks});
   return found == placements_.end() ? nullptr : &found->second;
 }
 
-LayoutChoice Frames::choice(const Frame& frame) const {
+LayoutChoice LayoutFrames::choice(const LayoutFrame& frame) const {
   const OrderChoice& order = *groups_[frame.group].like;
   return layout_of(space_.degrees[frame.degrees], frame.sequence,
                    space_.recomputations[frame.recomputation], space_.partitions[frame.partition],
                    order, 0, std::nullopt);
 }
 
-Frames::ShapeKey Frames::key(const Frame& frame) const {
+LayoutFrames::ShapeKey LayoutFrames::key(const LayoutFrame& frame) const {
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   return {degrees.tensor,
           degrees.context,
@@ -91,12 +91,12 @@ Frames::ShapeKey Frames::key(const Frame& frame) const {
           groups_[frame.group].like->slices};
 }
 
-const std::vector<LayerTimes>* Frames::times(const Frame& frame) const {
+const std::vector<LayerTimes>* LayoutFrames::times(const LayoutFrame& frame) const {
   const auto found = shapes_.find(key(frame));
   return found == shapes_.end() || !found->second ? nullptr : &*found->second;
 }
 
-void Frames::find_placements() {
+void LayoutFrames::find_placements() {
   for (std::uint16_t group = 0; group < groups_.size(); ++group) {
     for (const LayoutChoice& degrees : space_.degrees) {
       const OrderChoice& order = *groups_[group].like;
@@ -116,7 +116,7 @@ void Frames::find_placements() {
 }
 
 /// Even cuts do not depend on times.
-void Frames::find_cuts() {
+void LayoutFrames::find_cuts() {
   const ModelGraph model = whole_model(base_, base_.settled.model);
   const PartitionerEntry* even = find_named(partitioner_entries(), "even");
   for (const auto& [at, placement] : placements_) {
@@ -132,9 +132,9 @@ void Frames::find_cuts() {
 }
 
 /// The frames of each combination of degrees, not judged.
-std::vector<Frame> Frames::of_degrees(std::uint32_t number) const {
+std::vector<LayoutFrame> LayoutFrames::of_degrees(std::uint32_t number) const {
   const LayoutChoice& degrees = space_.degrees[number];
-  std::vector<Frame> frames;
+  std::vector<LayoutFrame> frames;
   for (const bool sequence : sequence_choices(base_.task, degrees, only_)) {
     for (std::uint8_t r = 0; r < space_.recomputations.size(); ++r) {
       for (std::uint8_t p = 0; p < space_.partitions.size(); ++p) {
@@ -156,17 +156,17 @@ std::vector<Frame> Frames::of_degrees(std::uint32_t number) const {
   return frames;
 }
 
-void Frames::find_shapes(std::size_t jobs) {
-  std::map<ShapeKey, Frame> first;
+void LayoutFrames::find_shapes(std::size_t jobs) {
+  std::map<ShapeKey, LayoutFrame> first;
   for (std::uint32_t number = 0; number < space_.degrees.size(); ++number) {
-    for (const Frame& frame : of_degrees(number)) first.try_emplace(key(frame), frame);
+    for (const LayoutFrame& frame : of_degrees(number)) first.try_emplace(key(frame), frame);
   }
-  std::vector<std::pair<const Frame*, Shape*>> work;
+  std::vector<std::pair<const LayoutFrame*, Shape*>> work;
   for (const auto& [at, frame] : first) work.emplace_back(&frame, &shapes_[at]);
   in_parallel(
       work.size(),
       [&](std::size_t i) {
-        const Frame& frame = *work[i].first;
+        const LayoutFrame& frame = *work[i].first;
         try {
           const Layout layout = with_shape(base_, choice(frame), groups_[frame.group].like->slices);
           *work[i].second = layer_times(layout);
@@ -177,24 +177,25 @@ void Frames::find_shapes(std::size_t jobs) {
       {}, jobs);
 }
 
-std::vector<Frame> Frames::all(std::size_t jobs) {
+std::vector<LayoutFrame> LayoutFrames::all(std::size_t jobs) {
   find_shapes(jobs);
-  std::vector<std::vector<Frame>> by_degrees(space_.degrees.size());
+  std::vector<std::vector<LayoutFrame>> by_degrees(space_.degrees.size());
   in_parallel(
       by_degrees.size(),
       [&](std::size_t number) {
         by_degrees[number] = of_degrees(static_cast<std::uint32_t>(number));
-        for (Frame& frame : by_degrees[number]) judge(frame);
+        for (LayoutFrame& frame : by_degrees[number]) judge(frame);
       },
       {}, jobs);
-  std::vector<Frame> all;
-  for (std::vector<Frame>& some : by_degrees) all.insert(all.end(), some.begin(), some.end());
+  std::vector<LayoutFrame> all;
+  for (std::vector<LayoutFrame>& some : by_degrees) all.insert(all.end(), some.begin(), some.end());
   return all;
 }
 
 /// Sums of layers. The cut of other partitioners is not known: every rank then has an equal part.
-std::vector<StageTimes> Frames::stage_times(const Frame& frame, const Placement& placement,
-                                            const std::vector<LayerTimes>& layers) const {
+std::vector<StageTimes> LayoutFrames::stage_times(const LayoutFrame& frame,
+                                                  const Placement& placement,
+                                                  const std::vector<LayerTimes>& layers) const {
   const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
   std::vector<StageTimes> sums(stages);
   const bool again = space_.recomputations[frame.recomputation].mode != "none";
@@ -214,8 +215,8 @@ std::vector<StageTimes> Frames::stage_times(const Frame& frame, const Placement&
 }
 
 /// Parameters, gradients, optimizer state and one activation of the fullest rank.
-void Frames::judge_memory(const Placement& placement, const std::vector<LayerTimes>& layers,
-                          Frame& frame) const {
+void LayoutFrames::judge_memory(const Placement& placement, const std::vector<LayerTimes>& layers,
+                                LayoutFrame& frame) const {
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   const DeviceMemory& memory = base_.settled.memory;
   const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
@@ -256,7 +257,7 @@ void Frames::judge_memory(const Placement& placement, const std::vector<LayerTim
   }
 }
 
-void Frames::judge(Frame& frame) const {
+void LayoutFrames::judge(LayoutFrame& frame) const {
   const std::vector<LayerTimes>* layers = times(frame);
   if (layers == nullptr) {
     frame.refusal = "the model does not divide by these degrees";
