@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "experiments/catalogue/catalogue.hpp"
 #include "experiments/commands/line/suggestions.hpp"
-#include "experiments/commands/picture_files.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
@@ -26,7 +26,6 @@ struct Options {
   std::optional<std::uint32_t> devices, sequence, microbatch, global_batch, best, jobs;
   std::vector<std::string> only, settings, whys, changes;
   std::string uncertainty, partitions, folder, svg, png;
-  PictureLook look;
   bool lossy = false, offload = false, json = false;
 };
 
@@ -37,7 +36,8 @@ double share_of(const std::string& text) {
   if (error == std::errc{} && end == text.data() + text.size() && value >= 0 && value < 1) {
     return value;
   }
-  throw UsageError(fmt::format("--uncertainty {}: it must be from 0 to below 1, such as 0.03", text));
+  throw UsageError(
+      fmt::format("--uncertainty {}: it must be from 0 to below 1, such as 0.03", text));
 }
 
 TrainingRequest request_of(const Options& options, const std::vector<std::string>& changes = {}) {
@@ -62,13 +62,12 @@ TrainingRequest request_of(const Options& options, const std::vector<std::string
 }
 
 PlannerOptions planner_options(const Options& options, ProgressBar& progress) {
-  PlannerOptions planner{
-      .space = {.only = Restrictions(options.only),
-                .lossy = options.lossy,
-                .offloads = options.offload},
-      .best = options.best ? within("--best", options.best, 10'000) : 10,
-      .jobs = options.jobs ? within("--jobs", options.jobs, 1024) : SIZE_MAX,
-      .on_progress = progress.callback()};
+  PlannerOptions planner{.space = {.only = Restrictions(options.only),
+                                   .lossy = options.lossy,
+                                   .offloads = options.offload},
+                         .best = options.best ? within("--best", options.best, 10'000) : 10,
+                         .jobs = options.jobs ? within("--jobs", options.jobs, 1024) : SIZE_MAX,
+                         .on_progress = progress.callback()};
   if (!options.partitions.empty()) planner.space.partitions = split_names(options.partitions);
   return planner;
 }
@@ -92,9 +91,8 @@ std::string answers(const Options& options, const Catalogue& catalogue, const La
   return text;
 }
 
-void write_picture(const std::string& path, PictureFormat format, const LayoutPlan& plan,
-                   const PictureLook& look) {
-  if (!path.empty()) write_file(path, draw_plan(format, plan, options_of(look)));
+void write_picture(const std::string& path, PictureFormat format, const LayoutPlan& plan) {
+  if (!path.empty()) write_file(path, draw_plan(format, plan, {}));
 }
 
 int plan_and_report(const Options& options) {
@@ -107,13 +105,13 @@ int plan_and_report(const Options& options) {
   const LayoutPlan plan = plan_layouts(task, catalogue, planner);
   const std::string more = answers(options, catalogue, plan, planner);
   progress.erase();
-  const bool rules = std::find(options.whys.begin(), options.whys.end(), all_rules) !=
-                     options.whys.end();
+  const bool rules =
+      std::find(options.whys.begin(), options.whys.end(), all_rules) != options.whys.end();
   fmt::print("{}", options.json ? printed(plan_json(plan, planner.best, uncertainty))
                                 : plan_text(plan, planner.best, uncertainty, rules));
   if (!options.json) fmt::print("{}", more);
-  write_picture(options.svg, PictureFormat::svg, plan, options.look);
-  write_picture(options.png, PictureFormat::png, plan, options.look);
+  write_picture(options.svg, PictureFormat::svg, plan);
+  write_picture(options.png, PictureFormat::png, plan);
   if (!options.folder.empty()) write_layouts(plan, planner.best, options.folder);
   return plan.fitting.empty() ? ExitCode::finding : ExitCode::done;
 }
@@ -147,7 +145,6 @@ Runner declare(CommandLine& line) {
   line.option("-j,--jobs", options->jobs, "threads, default one per core");
   line.option("--svg", options->svg, "draw memory over step time as SVG", "FILE");
   line.option("--png", options->png, "draw it as PNG", "FILE");
-  declare(line, options->look);
   return [options] { return plan_and_report(*options); };
 }
 
@@ -157,7 +154,6 @@ constinit extern const CommandEntry layout_entry{
     .name = "layout",
     .summary = "find the best layout of a model on a machine by simulation",
     .group = CommandGroup::plan,
-    .on_first_screen = true,
     .example = "penstock layout config.json --hardware dgx-h100 --devices 64 -o layouts",
     .declare = declare,
 };

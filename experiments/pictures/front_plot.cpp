@@ -45,8 +45,7 @@ void draw_front_axes(const FrontAxes& axes, Page& page) {
     canvas.text({axes.x.from - 10, y}, tick.text, aligned(tick_style, Align::right));
   }
   for (const Tick& tick : fitting_ticks(canvas, axes.x.last, axes.x.to - axes.x.from)) {
-    canvas.text({axes.x(tick.at), axes.y.from + 15}, tick.text,
-                aligned(tick_style, Align::centre));
+    canvas.text({axes.x(tick.at), axes.y.from + 15}, tick.text, aligned(tick_style, Align::centre));
   }
   canvas.text({margin_of(page), axes.y.to - 16}, "memory of the fullest rank, GiB", label_style);
   canvas.text({(axes.x.from + axes.x.to) / 2, axes.y.from + 36}, "step time, s",

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "experiments/layout/spread_ranks.hpp"
 #include "experiments/long_work/parallel.hpp"
 #include "experiments/planner/space/with_choice.hpp"
+#include "experiments/run/stage_formats.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -21,9 +21,9 @@ constexpr double rounding = 1 - 1e-12;
 
 std::shared_ptr<const HardwareModel> HardwareModels::of(const Layout& layout) {
   const HardwareSpec& spec = layout.hardware.spec;
-  const Key key{spec.tensor,           spec.context,
-                spec.expert,           spec.devices_per_rank,
-                spec.devices_per_replica, spec.ranks};
+  const Key key{
+      spec.tensor, spec.context, spec.expert, spec.devices_per_rank, spec.devices_per_replica,
+      spec.ranks};
   {
     const std::lock_guard guard(mutex_);
     for (auto at = latest_.begin(); at != latest_.end(); ++at) {
@@ -47,10 +47,27 @@ bool BestFirst::may_fit(double bytes) const {
   return options_.simulates_all || !capacity || bytes <= static_cast<double>(*capacity) + 1;
 }
 
-/// Layouts that do not fit for their weights alone are counted, the others wait for their turn.
+std::uint64_t BestFirst::layouts_in(const LayoutFrame& frame) const {
+  const LayoutChoice& degrees = space_.degrees[frame.degrees];
+  const std::uint64_t links = degrees.pipeline > 1 ? space_.links.size() : 1;
+  std::uint64_t layouts = 0;
+  for (const std::uint32_t number : frames_.groups()[frame.group].orders) {
+    const OrderChoice& order = space_.orders[number];
+    if (why_no_order(base_.task, degrees, order) != nullptr) continue;
+    for (const std::uint32_t zero : space_.zeros) {
+      if (takes_zero(degrees, order, zero)) layouts += links;
+    }
+  }
+  return layouts;
+}
+
 void BestFirst::start() {
   all_ = frames_.all(options_.jobs);
   for (std::uint32_t number = 0; number < all_.size(); ++number) {
+    if (all_[number].refusal != nullptr) {
+      refuse(all_[number].refusal, layouts_in(all_[number]));
+      continue;
+    }
     queue_.push({.bound_us = all_[number].bound_us,
                  .number = std::uint64_t{number} << 24U,
                  .frame = number});
@@ -72,7 +89,7 @@ std::vector<BestFirst::Item> BestFirst::next_items() {
 }
 
 LayoutChoice BestFirst::choice_of(const Item& item) const {
-  const Frame& frame = all_[item.frame];
+  const LayoutFrame& frame = all_[item.frame];
   LayoutChoice choice =
       layout_of(space_.degrees[frame.degrees], frame.sequence,
                 space_.recomputations[frame.recomputation], space_.partitions[frame.partition],
@@ -85,7 +102,7 @@ LayoutChoice BestFirst::choice_of(const Item& item) const {
 void BestFirst::add_orders(const Item& item, const LayoutChoice& choice,
                            const std::shared_ptr<const StagePrices>& prices, std::uint32_t zero,
                            std::uint8_t link, Outcome& outcome) const {
-  const Frame& frame = all_[item.frame];
+  const LayoutFrame& frame = all_[item.frame];
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   const OrderGroup& group = frames_.groups()[frame.group];
   const Placement& placement = *frames_.placement(frame.group, degrees.pipeline);
@@ -105,40 +122,44 @@ void BestFirst::add_orders(const Item& item, const LayoutChoice& choice,
                            .early = base_.scenario.recompute.early,
                            .reduces_each = zero == 2};
     const double bound = rounding * step_bound_us(placement, prices->times, shape);
-    outcome.items.push_back({.bound_us = std::max(bound, frame.bound_us),
-                             .number = item.number + ((number * space_.zeros.size() + zero) *
-                                                          space_.links.size() + link) * 16,
-                             .frame = item.frame,
-                             .whole_frame = false,
-                             .order = number,
-                             .zero = zero,
-                             .link = link,
-                             .prices = prices});
+    outcome.items.push_back(
+        {.bound_us = std::max(bound, frame.bound_us),
+         .number = item.number +
+                   ((number * space_.zeros.size() + zero) * space_.links.size() + link) * 16,
+         .frame = item.frame,
+         .whole_frame = false,
+         .order = number,
+         .zero = zero,
+         .link = link,
+         .prices = prices});
   }
 }
 
 /// Prices the ZeRO levels and link codecs of a frame.
 void BestFirst::take_apart(const Item& item, Outcome& outcome) {
-  const Frame& frame = all_[item.frame];
+  const LayoutFrame& frame = all_[item.frame];
   const OrderGroup& group = frames_.groups()[frame.group];
   LayoutChoice choice = frames_.choice(frame);
   const Placement& placement = *frames_.placement(frame.group, choice.pipeline);
-  Layout shaped = with_shape(base_, choice, group.like->slices);
-  shaped.placement = placement;
-  spread_ranks(base_.scenario, shaped);
-  const auto hardware = hardware_.of(shaped);
-  for (const std::uint32_t zero : space_.zeros) {
-    if (!takes_zero(choice, *group.like, zero)) continue;
-    for (std::uint8_t link = 0; link < space_.links.size(); ++link) {
-      if (link > 0 && choice.pipeline == 1 && space_.links[link]) continue;
-      choice.zero = zero;
-      choice.link = space_.links[link];
+  const Layout plain = staged_layout(base_, with_shape(base_, choice, group.like->slices), choice,
+                                     group.like->splits, placement);
+  const auto hardware = hardware_.of(plain);
+  for (std::uint8_t link = 0; link < space_.links.size(); ++link) {
+    choice.link = space_.links[link];
+    if (choice.link && choice.pipeline == 1) continue;
+    Layout layout = plain;
+    if (choice.link) {
+      layout.codec.link = *choice.link;
+      layout = with_codecs(std::move(layout));
+    }
+    for (const std::uint32_t zero : space_.zeros) {
+      if (!takes_zero(choice, *group.like, zero)) continue;
       const bool light = ((frame.may_fit >> zero) & 1U) != 0 || options_.simulates_all;
       auto prices = std::make_shared<StagePrices>();
       prices->least_bytes = std::numeric_limits<double>::infinity();
+      layout.memory.zero = zero;
       if (light) {
-        *prices = stage_prices(base_, shaped, choice, *group.like, placement,
-                               *frames_.times(frame), *hardware);
+        *prices = stage_prices(base_, layout, *group.like, *frames_.times(frame), *hardware);
       }
       add_orders(item, choice, prices, zero, link, outcome);
       const double least = light ? prices->least_bytes : frame.least_bytes;
@@ -171,7 +192,7 @@ void BestFirst::save_memory(const Item& item, std::vector<Item>& items) const {
 /// Whether a layout needs more memory than there is, or takes longer than known so far: then it is
 /// counted, or waits for a later turn.
 bool BestFirst::waits(const Item& item, const OrderHolding& holding, Outcome& outcome) const {
-  const Frame& frame = all_[item.frame];
+  const LayoutFrame& frame = all_[item.frame];
   const std::uint32_t ranks = space_.degrees[frame.degrees].pipeline;
   const Placement& placement = *frames_.placement(frame.group, ranks);
   const bool plain = item.stash == 0;  // codecs make what is kept smaller
@@ -191,11 +212,11 @@ bool BestFirst::waits(const Item& item, const OrderHolding& holding, Outcome& ou
 
 /// Simulates a layout unless its order alone says that it does not fit.
 void BestFirst::judge(const Item& item, Outcome& outcome) {
-  const Frame& frame = all_[item.frame];
+  const LayoutFrame& frame = all_[item.frame];
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
-  const auto holding = holdings_.of(space_.orders[item.order],
-                                    *frames_.placement(frame.group, degrees.pipeline),
-                                    degrees.microbatches, item.offload.value_or(0));
+  const auto holding =
+      holdings_.of(space_.orders[item.order], *frames_.placement(frame.group, degrees.pipeline),
+                   degrees.microbatches, item.offload.value_or(0));
   if (!holding->refusal.empty()) {
     outcome.refused = item.offload ? 0 : 1;
     outcome.refusal = holding->refusal;
@@ -224,7 +245,7 @@ BestFirst::Outcome BestFirst::work(const Item& item) {
   }
   const auto refuse_all = [&](const char* why) {
     outcome = {};
-    outcome.refused = frames_.groups()[all_[item.frame].group].orders.size();
+    outcome.refused = layouts_in(all_[item.frame]);
     outcome.refusal = why;
   };
   try {

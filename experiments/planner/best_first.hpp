@@ -49,8 +49,8 @@ class BestFirst {
     std::uint32_t order = 0;
     std::uint32_t zero = 0;
     std::uint8_t link = 0;
-    std::uint8_t stash = 0;                     // codec + 1; 0: none
-    std::optional<std::uint32_t> offload = {};  // activations kept
+    std::uint8_t stash = 0;                          // codec + 1; 0: none
+    std::optional<std::uint32_t> offload = {};       // activations kept
     std::shared_ptr<const StagePrices> prices = {};  // of a layout
   };
   struct Later {
@@ -83,14 +83,15 @@ class BestFirst {
   LayoutChoice choice_of(const Item& item) const;
   void take(const Item& item, Outcome outcome);
   void refuse(const std::string& why, std::uint64_t layouts);
+  std::uint64_t layouts_in(const LayoutFrame& frame) const;
   void finish();
   bool may_fit(double bytes) const;
 
   const PlanBase& base_;
   const LayoutSpace& space_;
   const PlannerOptions& options_;
-  Frames frames_;
-  std::vector<Frame> all_;
+  LayoutFrames frames_;
+  std::vector<LayoutFrame> all_;
   HardwareModels hardware_;
   Holdings holdings_;
   std::priority_queue<Item, std::vector<Item>, Later> queue_;

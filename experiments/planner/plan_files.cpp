@@ -17,12 +17,14 @@ std::vector<std::string> write_layouts(const LayoutPlan& plan, std::size_t best,
                                        const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) throw UsageError(fmt::format("{}: cannot make the folder: {}", folder, error.message()));
+  if (error)
+    throw UsageError(fmt::format("{}: cannot make the folder: {}", folder, error.message()));
   TrainingTask task = plan.task;
   task.model = path_seen_from(folder, task.model);
   std::vector<std::string> names;
   for (std::size_t i = 0; i < std::min(best, plan.fitting.size()); ++i) {
-    names.push_back((std::filesystem::path(folder) / fmt::format("layout_{}.json", i + 1)).string());
+    names.push_back(
+        (std::filesystem::path(folder) / fmt::format("layout_{}.json", i + 1)).string());
     write_file(names.back(), layout_document(task, plan.fitting[i].choice));
   }
   return names;

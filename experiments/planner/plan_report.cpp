@@ -29,9 +29,9 @@ std::string speed_text(const Trial& trial, std::uint32_t devices) {
 
 std::string table_text(const LayoutPlan& plan, std::size_t best, std::size_t ties) {
   const bool tokens = plan.fitting.front().trial.tokens_per_s.has_value();
-  std::vector<std::vector<std::string>> rows{
-      {"", "step time", "slower", tokens ? "tokens/s/device" : "samples/s", "memory", "front", "tie",
-       "layout"}};
+  std::vector<std::vector<std::string>> rows{{"", "step time", "slower",
+                                              tokens ? "tokens/s/device" : "samples/s", "memory",
+                                              "front", "tie", "layout"}};
   const std::vector<bool> front = pareto_front(plan.fitting);
   for (std::size_t i = 0; i < std::min(best, plan.fitting.size()); ++i) {
     const JudgedLayout& one = plan.fitting[i];
@@ -45,7 +45,8 @@ std::string table_text(const LayoutPlan& plan, std::size_t best, std::size_t tie
 
 std::string counts_text(const LayoutPlan& plan) {
   return fmt::format(
-      "judged {} legal layouts: {} need more memory than there is, {} have a bound above the listed "
+      "judged {} legal layouts: {} need more memory than there is, {} have a bound above the "
+      "listed "
       "times, {} were simulated ({} of them do not fit)\n",
       plan.legal, plan.without_memory, plan.slower, plan.simulated, plan.too_large.size());
 }
@@ -67,10 +68,11 @@ std::string ties_text(const LayoutPlan& plan, std::size_t ties, double uncertain
   }
   const double high = to_us(plan.fitting.front().trial.makespan) * (1 + uncertainty);
   const bool more = plan.slower_bound_us * (1 - uncertainty) <= high;
-  return fmt::format("ties: {} simulated layouts cannot be told from the first, as prices are known "
-                     "to ±{} only{}\n",
-                     ties - 1, percent_text(uncertainty),
-                     more ? "; there may be more among those that were not simulated" : "");
+  return fmt::format(
+      "ties: {} simulated layouts cannot be told from the first, as prices are known "
+      "to ±{} only{}\n",
+      ties - 1, percent_text(uncertainty),
+      more ? "; there may be more among those that were not simulated" : "");
 }
 
 std::string least_text(const LayoutPlan& plan) {
@@ -210,8 +212,9 @@ std::string change_text(const LayoutPlan& before, const LayoutPlan& after,
   const JudgedLayout& old = before.fitting.front();
   text += fmt::format("step time: {}\n", signed_percent_text(slower_than(best, old)));
   if (best.choice == old.choice) return text + "the layout stays the same\n";
-  const auto place = std::find_if(after.fitting.begin(), after.fitting.end(),
-                                  [&](const JudgedLayout& one) { return one.choice == old.choice; });
+  const auto place =
+      std::find_if(after.fitting.begin(), after.fitting.end(),
+                   [&](const JudgedLayout& one) { return one.choice == old.choice; });
   if (place == after.fitting.end()) return text + "the former best is not among those simulated\n";
   return text + fmt::format("the former best is number {}, {} slower\n",
                             place - after.fitting.begin() + 1,

@@ -8,8 +8,8 @@
 
 namespace penstock {
 
-/// Which layouts of a list, sorted by time, no earlier one of it beats in memory: their Pareto front
-/// in time and memory.
+/// Which layouts of a list, sorted by time, no earlier one of it beats in memory: their Pareto
+/// front in time and memory.
 std::vector<bool> pareto_front(const std::vector<JudgedLayout>& layouts);
 
 /// How many of the simulated layouts cannot be told from the fastest if each step time is known to

@@ -16,9 +16,9 @@ namespace penstock {
 
 struct PlannerOptions {
   SpaceOptions space;
-  std::size_t best = 10;         // layouts to find
-  std::size_t jobs = SIZE_MAX;   // threads at most
-  bool simulates_all = false;    // bounds exclude nothing
+  std::size_t best = 10;        // layouts to find
+  std::size_t jobs = SIZE_MAX;  // threads at most
+  bool simulates_all = false;   // bounds exclude nothing
   OnProgress on_progress;
 };
 

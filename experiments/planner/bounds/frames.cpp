@@ -33,6 +33,11 @@ double equal_part_us(const std::vector<StageTimes>& times, const OrderShape& sha
   return sum / static_cast<double>(copies) * shape.cells / ranks;
 }
 
+bool recomputes_nothing(const std::vector<LayerTimes>& layers) {
+  return std::all_of(layers.begin(), layers.end(),
+                     [](const LayerTimes& layer) { return layer.us[4].value_or(0) == 0; });
+}
+
 double parameter_bytes(const ModelGraph& model) {
   double sum = 0;
   for (const Layer& layer : model.layers) sum += layer.parameter_bytes;
@@ -54,40 +59,44 @@ std::vector<OrderGroup> order_groups(const LayoutSpace& space) {
   return groups;
 }
 
-Frames::Frames(const PlanBase& base, const LayoutSpace& space, const Restrictions& only)
+LayoutFrames::LayoutFrames(const PlanBase& base, const LayoutSpace& space, const Restrictions& only)
     : base_(base), space_(space), only_(only), groups_(order_groups(space)) {
-  const Layout unfitted = with_shape(base, {.data = base.task.devices,
-                                            .microbatch = base.task.microbatch}, 1);
+  const Layout unfitted =
+      with_shape(base, {.data = base.task.devices, .microbatch = base.task.microbatch}, 1);
   shared_bytes_ = parameter_bytes(unfitted.model) - parameter_bytes(base.settled.model);
   find_placements();
   find_cuts();
 }
 
-const Placement* Frames::placement(std::uint16_t group, std::uint32_t ranks) const {
+const Placement* LayoutFrames::placement(std::uint16_t group, std::uint32_t ranks) const {
   const auto found = placements_.find({group, ranks});
   return found == placements_.end() ? nullptr : &found->second;
 }
 
-LayoutChoice Frames::choice(const Frame& frame) const {
+LayoutChoice LayoutFrames::choice(const LayoutFrame& frame) const {
   const OrderChoice& order = *groups_[frame.group].like;
   return layout_of(space_.degrees[frame.degrees], frame.sequence,
                    space_.recomputations[frame.recomputation], space_.partitions[frame.partition],
                    order, 0, std::nullopt);
 }
 
-Frames::ShapeKey Frames::key(const Frame& frame) const {
+LayoutFrames::ShapeKey LayoutFrames::key(const LayoutFrame& frame) const {
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
-  return {degrees.tensor,      degrees.context, degrees.expert,
-          degrees.microbatch,  frame.sequence,  frame.recomputation,
+  return {degrees.tensor,
+          degrees.context,
+          degrees.expert,
+          degrees.microbatch,
+          frame.sequence,
+          frame.recomputation,
           groups_[frame.group].like->slices};
 }
 
-const std::vector<LayerTimes>* Frames::times(const Frame& frame) const {
+const std::vector<LayerTimes>* LayoutFrames::times(const LayoutFrame& frame) const {
   const auto found = shapes_.find(key(frame));
   return found == shapes_.end() || !found->second ? nullptr : &*found->second;
 }
 
-void Frames::find_placements() {
+void LayoutFrames::find_placements() {
   for (std::uint16_t group = 0; group < groups_.size(); ++group) {
     for (const LayoutChoice& degrees : space_.degrees) {
       const OrderChoice& order = *groups_[group].like;
@@ -107,7 +116,7 @@ void Frames::find_placements() {
 }
 
 /// Even cuts do not depend on times.
-void Frames::find_cuts() {
+void LayoutFrames::find_cuts() {
   const ModelGraph model = whole_model(base_, base_.settled.model);
   const PartitionerEntry* even = find_named(partitioner_entries(), "even");
   for (const auto& [at, placement] : placements_) {
@@ -123,9 +132,9 @@ void Frames::find_cuts() {
 }
 
 /// The frames of each combination of degrees, not judged.
-std::vector<Frame> Frames::of_degrees(std::uint32_t number) const {
+std::vector<LayoutFrame> LayoutFrames::of_degrees(std::uint32_t number) const {
   const LayoutChoice& degrees = space_.degrees[number];
-  std::vector<Frame> frames;
+  std::vector<LayoutFrame> frames;
   for (const bool sequence : sequence_choices(base_.task, degrees, only_)) {
     for (std::uint8_t r = 0; r < space_.recomputations.size(); ++r) {
       for (std::uint8_t p = 0; p < space_.partitions.size(); ++p) {
@@ -147,20 +156,19 @@ std::vector<Frame> Frames::of_degrees(std::uint32_t number) const {
   return frames;
 }
 
-void Frames::find_shapes(std::size_t jobs) {
-  std::map<ShapeKey, Frame> first;
+void LayoutFrames::find_shapes(std::size_t jobs) {
+  std::map<ShapeKey, LayoutFrame> first;
   for (std::uint32_t number = 0; number < space_.degrees.size(); ++number) {
-    for (const Frame& frame : of_degrees(number)) first.try_emplace(key(frame), frame);
+    for (const LayoutFrame& frame : of_degrees(number)) first.try_emplace(key(frame), frame);
   }
-  std::vector<std::pair<const Frame*, Shape*>> work;
+  std::vector<std::pair<const LayoutFrame*, Shape*>> work;
   for (const auto& [at, frame] : first) work.emplace_back(&frame, &shapes_[at]);
   in_parallel(
       work.size(),
       [&](std::size_t i) {
-        const Frame& frame = *work[i].first;
+        const LayoutFrame& frame = *work[i].first;
         try {
-          const Layout layout =
-              with_shape(base_, choice(frame), groups_[frame.group].like->slices);
+          const Layout layout = with_shape(base_, choice(frame), groups_[frame.group].like->slices);
           *work[i].second = layer_times(layout);
         } catch (const InputError&) {
           work[i].second->reset();
@@ -169,24 +177,25 @@ void Frames::find_shapes(std::size_t jobs) {
       {}, jobs);
 }
 
-std::vector<Frame> Frames::all(std::size_t jobs) {
+std::vector<LayoutFrame> LayoutFrames::all(std::size_t jobs) {
   find_shapes(jobs);
-  std::vector<std::vector<Frame>> by_degrees(space_.degrees.size());
+  std::vector<std::vector<LayoutFrame>> by_degrees(space_.degrees.size());
   in_parallel(
       by_degrees.size(),
       [&](std::size_t number) {
         by_degrees[number] = of_degrees(static_cast<std::uint32_t>(number));
-        std::erase_if(by_degrees[number], [&](Frame& frame) { return !judge(frame); });
+        for (LayoutFrame& frame : by_degrees[number]) judge(frame);
       },
       {}, jobs);
-  std::vector<Frame> all;
-  for (std::vector<Frame>& some : by_degrees) all.insert(all.end(), some.begin(), some.end());
+  std::vector<LayoutFrame> all;
+  for (std::vector<LayoutFrame>& some : by_degrees) all.insert(all.end(), some.begin(), some.end());
   return all;
 }
 
 /// Sums of layers. The cut of other partitioners is not known: every rank then has an equal part.
-std::vector<StageTimes> Frames::stage_times(const Frame& frame, const Placement& placement,
-                                            const std::vector<LayerTimes>& layers) const {
+std::vector<StageTimes> LayoutFrames::stage_times(const LayoutFrame& frame,
+                                                  const Placement& placement,
+                                                  const std::vector<LayerTimes>& layers) const {
   const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
   std::vector<StageTimes> sums(stages);
   const bool again = space_.recomputations[frame.recomputation].mode != "none";
@@ -206,8 +215,8 @@ std::vector<StageTimes> Frames::stage_times(const Frame& frame, const Placement&
 }
 
 /// Parameters, gradients, optimizer state and one activation of the fullest rank.
-void Frames::judge_memory(const Placement& placement, const std::vector<LayerTimes>& layers,
-                          Frame& frame) const {
+void LayoutFrames::judge_memory(const Placement& placement, const std::vector<LayerTimes>& layers,
+                                LayoutFrame& frame) const {
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   const DeviceMemory& memory = base_.settled.memory;
   const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
@@ -221,11 +230,10 @@ void Frames::judge_memory(const Placement& placement, const std::vector<LayerTim
     share[stage_of[i]] += layer.dense_bytes / (layer.copies * holders) +
                           layer.expert_bytes / (layer.expert_copies * holders);
   }
-  const double capacity = memory.capacity_bytes
-                              ? static_cast<double>(*memory.capacity_bytes)
-                              : std::numeric_limits<double>::infinity();
-  const double fixed = memory.context_bytes +
-                       (memory.capacity_bytes ? memory.reserve * capacity : 0);
+  const double capacity = memory.capacity_bytes ? static_cast<double>(*memory.capacity_bytes)
+                                                : std::numeric_limits<double>::infinity();
+  const double fixed =
+      memory.context_bytes + (memory.capacity_bytes ? memory.reserve * capacity : 0);
   frame.least_bytes = std::numeric_limits<double>::infinity();
   for (const std::uint32_t zero : space_.zeros) {
     double most = 0, sum = 0;
@@ -233,7 +241,9 @@ void Frames::judge_memory(const Placement& placement, const std::vector<LayerTim
       double held = 0;
       for (const Stage stage : placement.stages_of(rank)) {
         const std::uint32_t at = placement.position(stage);
-        const auto from = [&](std::uint32_t level) { return zero >= level ? share[at] : whole[at]; };
+        const auto from = [&](std::uint32_t level) {
+          return zero >= level ? share[at] : whole[at];
+        };
         held += from(3) + from(2) * memory.kept.gradient_factor() +
                 from(1) * memory.kept.optimizer_factor();
       }
@@ -241,34 +251,39 @@ void Frames::judge_memory(const Placement& placement, const std::vector<LayerTim
       sum += held;
     }
     const double kept = memory.kept.gradient_factor() + memory.kept.optimizer_factor() + 1;
-    const double needed =
-        fixed + (even ? most : sum / placement.ranks()) - shared_bytes_ * kept;
+    const double needed = fixed + (even ? most : sum / placement.ranks()) - shared_bytes_ * kept;
     frame.least_bytes = std::min(frame.least_bytes, needed);
     if (needed <= capacity) frame.may_fit |= static_cast<std::uint8_t>(1U << zero);
   }
 }
 
-/// False if the shape is refused.
-bool Frames::judge(Frame& frame) const {
+void LayoutFrames::judge(LayoutFrame& frame) const {
   const std::vector<LayerTimes>* layers = times(frame);
-  if (layers == nullptr) return false;
+  if (layers == nullptr) {
+    frame.refusal = "the model does not divide by these degrees";
+    return;
+  }
+  if (space_.recomputations[frame.recomputation].mode == "selective" &&
+      recomputes_nothing(*layers)) {
+    frame.refusal = "selective recomputation has nothing to recompute";
+    return;
+  }
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   const OrderChoice& order = *groups_[frame.group].like;
   const Placement& ranks = *placement(frame.group, degrees.pipeline);
-  const OrderShape shape{.cells = double(degrees.microbatches) * order.slices,
-                         .splits = order.splits,
-                         .joins = order.joins,
-                         .gathers = true,
-                         .spares_last =
-                             space_.recomputations[frame.recomputation].mode == "except_last",
-                         .early = base_.scenario.recompute.early};
+  const OrderShape shape{
+      .cells = double(degrees.microbatches) * order.slices,
+      .splits = order.splits,
+      .joins = order.joins,
+      .gathers = true,
+      .spares_last = space_.recomputations[frame.recomputation].mode == "except_last",
+      .early = base_.scenario.recompute.early};
   const std::vector<StageTimes> times = stage_times(frame, ranks, *layers);
   const bool even = space_.partitions[frame.partition] == "even";
-  frame.bound_us = rounding * (even ? step_bound_us(ranks, times, shape)
-                                    : equal_part_us(times, shape, ranks.ranks(),
-                                                    ranks.chains().size()));
+  frame.bound_us =
+      rounding * (even ? step_bound_us(ranks, times, shape)
+                       : equal_part_us(times, shape, ranks.ranks(), ranks.chains().size()));
   judge_memory(ranks, *layers, frame);
-  return true;
 }
 
 }  // namespace penstock

@@ -23,33 +23,34 @@ struct OrderGroup {
 std::vector<OrderGroup> order_groups(const LayoutSpace& space);
 
 /// Layouts that differ only in order, ZeRO level and link codec, with a bound that needs no plan.
-struct Frame {
+struct LayoutFrame {
   double bound_us = 0;
   std::uint32_t degrees = 0;  // of the space
   std::uint16_t group = 0;
   bool sequence = true;
   std::uint8_t recomputation = 0;
   std::uint8_t partition = 0;
-  std::uint8_t may_fit = 0;  // bits by ZeRO level
-  double least_bytes = 0;    // of the level that needs the least
+  std::uint8_t may_fit = 0;       // bits by ZeRO level
+  double least_bytes = 0;         // of the level that needs the least
+  const char* refusal = nullptr;  // why it is no layout of its own
 };
 
 /// The frames of a space. Times of layers are computed once for each shape of cells.
-class Frames {
+class LayoutFrames {
  public:
   /// All must outlive it.
-  Frames(const PlanBase& base, const LayoutSpace& space, const Restrictions& only);
+  LayoutFrames(const PlanBase& base, const LayoutSpace& space, const Restrictions& only);
 
   /// All frames, in the order of the space; `jobs` threads at most.
-  std::vector<Frame> all(std::size_t jobs);
+  std::vector<LayoutFrame> all(std::size_t jobs);
 
   const std::vector<OrderGroup>& groups() const { return groups_; }
   /// nullptr for ranks that the rule does not take.
   const Placement* placement(std::uint16_t group, std::uint32_t ranks) const;
   /// The layout of a frame, without order, ZeRO level and link codec.
-  LayoutChoice choice(const Frame& frame) const;
+  LayoutChoice choice(const LayoutFrame& frame) const;
   /// Layer times of a frame; nullptr when its shape is refused.
-  const std::vector<LayerTimes>* times(const Frame& frame) const;
+  const std::vector<LayerTimes>* times(const LayoutFrame& frame) const;
 
  private:
   // Tensor, context, expert, microbatch, sequence, recomputation, slices.
@@ -57,16 +58,16 @@ class Frames {
                               std::uint8_t, std::uint32_t>;
   using Shape = std::optional<std::vector<LayerTimes>>;
 
-  ShapeKey key(const Frame& frame) const;
-  std::vector<Frame> of_degrees(std::uint32_t degrees) const;
-  bool judge(Frame& frame) const;
+  ShapeKey key(const LayoutFrame& frame) const;
+  std::vector<LayoutFrame> of_degrees(std::uint32_t degrees) const;
+  void judge(LayoutFrame& frame) const;
   void find_shapes(std::size_t jobs);
   void find_placements();
   void find_cuts();
-  std::vector<StageTimes> stage_times(const Frame& frame, const Placement& placement,
+  std::vector<StageTimes> stage_times(const LayoutFrame& frame, const Placement& placement,
                                       const std::vector<LayerTimes>& layers) const;
   void judge_memory(const Placement& placement, const std::vector<LayerTimes>& layers,
-                    Frame& frame) const;
+                    LayoutFrame& frame) const;
 
   const PlanBase& base_;
   const LayoutSpace& space_;

@@ -24,8 +24,8 @@ struct Moment {
 
 /// What an order makes a rank hold, whatever its times are.
 struct RankHolding {
-  Moment forward;   // an F with the most activations, its own included
-  Moment backward;  // a B or I with the most activations
+  Moment forward;                        // an F with the most activations, its own included
+  Moment backward;                       // a B or I with the most activations
   std::vector<std::uint64_t> evictions;  // by stage of the rank
 };
 

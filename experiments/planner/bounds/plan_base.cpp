@@ -43,6 +43,16 @@ void reduce_blocks(PlanBase& base) {
   base.reduced.model.spec.blocks = std::move(different);
 }
 
+/// What placing a second embedding asks for.
+ModelSpec only_heads(ModelSpec spec) {
+  for (BlockSpec& block : spec.blocks) {
+    const bool head = std::any_of(block.parts.begin(), block.parts.end(),
+                                  [](const LayerSpec& part) { return part.kind == "head"; });
+    if (!head) block.parts.clear();
+  }
+  return spec;
+}
+
 /// Pricing needs the kernels of a layer only once; plans ask whether there are any.
 void leave_marks_of_kernels(Layer& layer) {
   const bool any = !layer.work.kernels.empty();
@@ -62,6 +72,7 @@ PlanBase plan_base(const TrainingTask& task, Catalogue catalogue) {
   base.catalogue = std::move(catalogue);
   const LayoutChoice simple{.data = task.devices, .microbatch = task.microbatch};
   base.scenario = parse_scenario(layout_document(task, simple), task.source);
+  base.heads = only_heads(base.scenario.model.spec);
   base.reduced = base.scenario;
   if (task.by_kind) {
     reduce_blocks(base);

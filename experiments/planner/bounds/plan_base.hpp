@@ -17,10 +17,11 @@ namespace penstock {
 struct PlanBase {
   TrainingTask task;
   Catalogue catalogue;
-  Scenario scenario;                  // of some layout
-  Scenario reduced;                   // each different block once
+  Scenario scenario;                         // of some layout
+  Scenario reduced;                          // each different block once
   std::vector<std::uint32_t> reduced_layer;  // by layer of the model
-  Layout settled;                     // of `reduced`, on one rank
+  ModelSpec heads;                           // all blocks, those without a head without their parts
+  Layout settled;                            // of `reduced`, on one rank
 };
 
 /// Throws InputError for what scenarios refuse.

@@ -8,8 +8,6 @@
 #include "experiments/layout/spread_ranks.hpp"
 #include "experiments/layout/stage_demand.hpp"
 #include "experiments/layout/training.hpp"
-#include "experiments/planner/space/with_choice.hpp"
-#include "experiments/run/stage_formats.hpp"
 #include "sim/base/error.hpp"
 #include "sim/plan/lower.hpp"
 
@@ -123,9 +121,10 @@ double least_bytes_of_ranks(const Placement& placement, const StagePrices& price
   return most;
 }
 
-/// Completes a shaped layout for its placement.
-Layout on_ranks(const PlanBase& base, Layout layout, const LayoutChoice& choice, bool splits,
-                const Placement& placement) {
+}  // namespace
+
+Layout staged_layout(const PlanBase& base, Layout layout, const LayoutChoice& choice, bool splits,
+                     const Placement& placement) {
   Scenario cutting;
   cutting.model.stages_given = base.scenario.model.stages_given;
   cutting.partition = base.scenario.partition;
@@ -134,35 +133,28 @@ Layout on_ranks(const PlanBase& base, Layout layout, const LayoutChoice& choice,
   layout.schedule = sample_order(placement, splits);
   layout.rule = nullptr;
   spread_ranks(base.scenario, layout);
-  layout.spec = base.scenario.model.spec;
+  layout.spec = base.heads;
   layout.model = whole_model(base, layout.model);
   layout.partition = cut_model(cutting, layout);
   layout.tied_embedding_bytes = base.scenario.model.tied_embedding_bytes;
   fit_model(layout);
-  return with_codecs(std::move(layout));
+  return layout;
 }
 
-}  // namespace
-
-StagePrices stage_prices(const PlanBase& base, Layout shaped, const LayoutChoice& choice,
-                         const OrderChoice& order, const Placement& placement,
+StagePrices stage_prices(const PlanBase& base, const Layout& layout, const OrderChoice& order,
                          const std::vector<LayerTimes>& times, const HardwareModel& hardware) {
-  shaped.memory.zero = choice.zero;
-  if (choice.link) shaped.codec.link = *choice.link;
-  const Layout layout = on_ranks(base, std::move(shaped), choice, order.splits, placement);
-  Extras extras = extras_of(layout);
-  auto lowered = lower(layout.schedule, placement, Overlap::serial, extras);
+  const Placement& placement = layout.placement;
+  auto lowered = lower(layout.schedule, placement, Overlap::serial, extras_of(layout));
   if (const auto* deadlock = std::get_if<Deadlock>(&lowered)) throw RuleError(text(*deadlock));
   const Plan& plan = std::get<Plan>(lowered);
   const KnownLayers known(hardware, layout.model, times, base.reduced_layer);
-  const Costs costs =
-      price(plan, layout.model, layout.partition, known, training_of(layout));
+  const Costs costs = price(plan, layout.model, layout.partition, known, training_of(layout));
   StagePrices prices;
   prices.times = times_of(plan, costs);
   add_memory(plan, costs, prices);
   prices.least_bytes = least_bytes_of_ranks(placement, prices);
-  prices.remakes = choice.recompute != "none" && choice.recompute != "except_last" &&
-                   !order.joins && !order.splits;
+  prices.remakes = layout.recompute.mode != RecomputeMode::except_last && !order.joins &&
+                   !order.splits && layout.recompute.mode != RecomputeMode::none;
   for (const Stage stage : placement.stages()) {
     const double bytes = prices.kept_bytes[index(stage)];
     prices.evict_us.push_back(

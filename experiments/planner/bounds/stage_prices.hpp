@@ -11,8 +11,8 @@ namespace penstock {
 
 /// What the stages of a layout cost, as its simulation prices them.
 struct StagePrices {
-  std::vector<StageTimes> times;  // by stage of the placement
-  double least_bytes = 0;         // that the fullest rank holds at some moment of any order
+  std::vector<StageTimes> times;   // by stage of the placement
+  double least_bytes = 0;          // that the fullest rank holds at some moment of any order
   std::vector<double> held_bytes;  // by rank, throughout the run
   // By stage of the placement.
   std::vector<double> kept_bytes;        // of an activation, from F to the end of B or W
@@ -24,11 +24,14 @@ struct StagePrices {
   bool remakes = false;                  // recomputed memory is held by each B or I
 };
 
-/// Prices a layout by a plan of two microbatches. `shaped` is `with_shape` of the layout; all
-/// orders with the same placement and slices have the same prices. Throws InputError and RuleError
-/// for what a scenario refuses.
-StagePrices stage_prices(const PlanBase& base, Layout shaped, const LayoutChoice& choice,
-                         const OrderChoice& order, const Placement& placement,
+/// A layout as far as its stages are concerned, with an order of two microbatches. `shaped` is
+/// `with_shape` of it; all orders with the same placement and slices have the same. Throws
+/// InputError and RuleError for what a scenario refuses.
+Layout staged_layout(const PlanBase& base, Layout shaped, const LayoutChoice& choice, bool splits,
+                     const Placement& placement);
+
+/// Prices a staged layout. Throws as above.
+StagePrices stage_prices(const PlanBase& base, const Layout& layout, const OrderChoice& order,
                          const std::vector<LayerTimes>& times, const HardwareModel& hardware);
 
 }  // namespace penstock

@@ -9,12 +9,12 @@ namespace penstock {
 /// Times of one stage in microseconds; what is unknown is 0, which keeps a bound a bound.
 struct StageTimes {
   double forward = 0;
-  double backward = 0;         // B
-  double backward_input = 0;   // I
-  double backward_weight = 0;  // W
-  double again = 0;            // recomputation
-  double send_forward = 0;     // output to the next stage, latency included
-  double send_backward = 0;    // gradient to the previous stage, latency included
+  double backward = 0;          // B
+  double backward_input = 0;    // I
+  double backward_weight = 0;   // W
+  double again = 0;             // recomputation
+  double send_forward = 0;      // output to the next stage, latency included
+  double send_backward = 0;     // gradient to the previous stage, latency included
   double occupies_forward = 0;  // of the link, without latency
   double occupies_backward = 0;
   double reduce = 0;  // gradient reduction, latency included

@@ -33,10 +33,10 @@ std::string recompute_text(const LayoutChoice& choice) {
 }  // namespace
 
 std::string text_of(const LayoutChoice& choice) {
-  std::string text = fmt::format(
-      "{}, {}, {} of {}, {}", degrees_text(choice), schedule_text(choice),
-      counted(choice.microbatches, "microbatch", "microbatches"), choice.microbatch,
-      recompute_text(choice));
+  std::string text =
+      fmt::format("{}, {}, {} of {}, {}", degrees_text(choice), schedule_text(choice),
+                  counted(choice.microbatches, "microbatch", "microbatches"), choice.microbatch,
+                  recompute_text(choice));
   if (choice.zero > 0) text += fmt::format(", ZeRO-{}", choice.zero);
   if (choice.stash) text += ", stash " + encoding_text(*choice.stash);
   if (choice.link) text += ", links " + encoding_text(*choice.link);

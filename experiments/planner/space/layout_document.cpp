@@ -60,23 +60,23 @@ ordered_json option_value(const std::string& text) {
 ordered_json schedule_section(const TrainingTask& task, const LayoutChoice& choice) {
   const std::string experts = choice.expert > 1 ? fmt::format(" x expert {}", choice.expert) : "";
   ordered_json section{
-          {"description",
-           fmt::format("the order of work (penstock list schedules). Global batch: {} examples = "
-                       "microbatches {} x microbatch {} x data {}{}",
-                       task.global_batch, choice.microbatches, choice.microbatch, choice.data,
-                       experts)},
-          {"name", choice.schedule},
-          {"microbatches", choice.microbatches}};
+      {"description",
+       fmt::format("the order of work (penstock list schedules). Global batch: {} examples = "
+                   "microbatches {} x microbatch {} x data {}{}",
+                   task.global_batch, choice.microbatches, choice.microbatch, choice.data,
+                   experts)},
+      {"name", choice.schedule},
+      {"microbatches", choice.microbatches}};
   for (const auto& [name, value] : choice.options) section[name] = option_value(value);
   return section;
 }
 
 ordered_json recompute_section(const LayoutChoice& choice) {
   ordered_json section{
-          {"description",
-           "activations that the backward pass recomputes: none, selective (inside attention) or "
-           "full (whole layers)"},
-          {"mode", choice.recompute}};
+      {"description",
+       "activations that the backward pass recomputes: none, selective (inside attention) or "
+       "full (whole layers)"},
+      {"mode", choice.recompute}};
   if (choice.recomputes_stages) section["unit"] = "stage";
   return section;
 }
@@ -123,17 +123,16 @@ void add_settings(const std::vector<std::string>& settings, ordered_json& docume
 
 std::string layout_document(const TrainingTask& task, const LayoutChoice& choice) {
   const std::string model = std::filesystem::path(task.model).filename().string();
-  ordered_json document{
-      {"penstock", 1},
-      {"description", fmt::format("{} on {} devices of {}, written by {}", model, task.devices,
-                                  task.hardware, task.writer)},
-      {"model", model_section(task, choice)},
-      {"hardware", hardware_section(task)},
-      {"partition", partition_section(choice)},
-      {"parallel", parallel_section(task, choice)},
-      {"schedule", schedule_section(task, choice)},
-      {"recompute", recompute_section(choice)},
-      {"memory", memory_section(choice)}};
+  ordered_json document{{"penstock", 1},
+                        {"description", fmt::format("{} on {} devices of {}, written by {}", model,
+                                                    task.devices, task.hardware, task.writer)},
+                        {"model", model_section(task, choice)},
+                        {"hardware", hardware_section(task)},
+                        {"partition", partition_section(choice)},
+                        {"parallel", parallel_section(task, choice)},
+                        {"schedule", schedule_section(task, choice)},
+                        {"recompute", recompute_section(choice)},
+                        {"memory", memory_section(choice)}};
   add_rare_sections(choice, document);
   add_settings(task.settings, document);
   return printed(document);

@@ -75,9 +75,8 @@ std::uint64_t combinations(const TrainingTask& task, const LayoutSpace& space) {
 /// Counts the layouts of legal degrees, and those that rules about options exclude.
 void count_options(const TrainingTask& task, const Restrictions& only, const LayoutChoice& degrees,
                    LayoutSpace& space) {
-  const std::uint64_t of_sequence =
-      space.recomputations.size() * space.partitions.size() * space.orders.size() *
-      space.zeros.size() * space.links.size();
+  const std::uint64_t of_sequence = space.recomputations.size() * space.partitions.size() *
+                                    space.orders.size() * space.zeros.size() * space.links.size();
   const std::uint64_t sequences = sequence_choices(task, degrees, only).size();
   if (task.by_kind && sequences < 2 && degrees.tensor == 1) {
     exclude("sequence parallelism goes with a tensor group", of_sequence, space);
@@ -148,8 +147,7 @@ const char* why_no_order(const TrainingTask& task, const LayoutChoice& degrees,
   if (degrees.pipeline == 1) {
     return order.rule->name == "1f1b" ? nullptr : "one rank has nothing to pipeline";
   }
-  const std::uint64_t stages =
-      std::uint64_t{degrees.pipeline} * order.chunks / order.rule->copies;
+  const std::uint64_t stages = std::uint64_t{degrees.pipeline} * order.chunks / order.rule->copies;
   if (stages > task.layers) return "more stages than layers";
   if (order.rule->copies > 1 && degrees.pipeline % 2 != 0) {
     return "bidirectional orders need an even number of ranks";

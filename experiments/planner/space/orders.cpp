@@ -12,12 +12,12 @@ namespace {
 using Options = std::map<std::string, std::string, std::less<>>;
 
 /// Values of rule options that change speed or memory; empty: the default.
-constexpr std::array<std::pair<const char*, const char*>, 5> varied{{{"waves", "2"},
-                                                                     {"slices", "4"},
-                                                                     {"slices", "8"},
-                                                                     {"remedy", "forward-doubling"},
-                                                                     {"remedy",
-                                                                      "backward-halving"}}};
+constexpr std::array<std::pair<const char*, const char*>, 5> varied{
+    {{"waves", "2"},
+     {"slices", "4"},
+     {"slices", "8"},
+     {"remedy", "forward-doubling"},
+     {"remedy", "backward-halving"}}};
 
 std::vector<Options> options_of(const ScheduleEntry& entry) {
   std::vector<Options> all{{}};

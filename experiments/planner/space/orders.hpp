@@ -15,9 +15,9 @@ struct OrderChoice {
   const ScheduleEntry* rule = nullptr;
   std::uint32_t chunks = 1;
   std::map<std::string, std::string, std::less<>> options;
-  std::uint32_t slices = 1;   // cells per microbatch
-  bool splits = false;        // has W: a backward is I and W, or B
-  bool joins = false;         // has overlap cells
+  std::uint32_t slices = 1;       // cells per microbatch
+  bool splits = false;            // has W: a backward is I and W, or B
+  bool joins = false;             // has overlap cells
   const char* why_not = nullptr;  // the rule that excludes it from every layout
 };
 

@@ -9,8 +9,8 @@
 
 #include "experiments/catalogue/machine_option.hpp"
 #include "experiments/model_files/model_file.hpp"
-#include "experiments/scenario/scenario.hpp"
 #include "experiments/planner/space/layout_document.hpp"
+#include "experiments/scenario/scenario.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -46,7 +46,8 @@ std::uint64_t divisor_of_all(const ModelSpec& spec, std::string_view name) {
   return common;
 }
 
-std::optional<std::uint32_t> sequence_of(const TrainingRequest& request, const ModelSection& model) {
+std::optional<std::uint32_t> sequence_of(const TrainingRequest& request,
+                                         const ModelSection& model) {
   if (request.sequence) return request.sequence;
   if (!has_tokens(model.spec)) return std::nullopt;
   return static_cast<std::uint32_t>(model.sequence.value_or(usual_sequence(model.max_sequence)));

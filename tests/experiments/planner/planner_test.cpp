@@ -51,7 +51,10 @@ const std::vector<SmallCase>& small_cases() {
       {llama, "dgx-h100", 32, 64, {"/schedule/name=1f1b,interleaved-1f1b", "/model/microbatch=1"}},
       {llama, "dgx-a100", 8, 24, {"/recompute/mode=full,except_last", "/memory/zero=1,3"}},
       {gpt, "dgx-a100", 128, 64, {"/parallel/context=1", "/schedule/name=1f1b,interleaved-1f1b"}},
-      {deepseek, "dgx-h200", 256, 256,
+      {deepseek,
+       "dgx-h200",
+       256,
+       256,
        {"/parallel/tensor=1", "/parallel/context=1", "/schedule/name=1f1b,dualpipe",
         "/model/microbatch=1", "/recompute/mode=full"}}};
   return all;
@@ -95,7 +98,10 @@ TEST_CASE("planner: no bound is above the simulated step time") {
   std::size_t layouts = 0;
   layouts += check_bounds(
       {llama, "dgx-h100", 8, 16, {"/model/microbatch=1", "/parallel/context=1"}}, catalogue);
-  layouts += check_bounds({deepseek, "dgx-h100", 64, 64,
+  layouts += check_bounds({deepseek,
+                           "dgx-h100",
+                           64,
+                           64,
                            {"/parallel/tensor=2", "/parallel/context=1", "/parallel/chunks=1,2",
                             "/model/microbatch=1", "/recompute/mode=full"}},
                           catalogue);
@@ -108,8 +114,7 @@ TEST_CASE("planner: a layout's scenario as text and as value are the same") {
   const LayoutPlan plan = plan_layouts(task, catalogue, {.space = {.lossy = true}});
   for (const JudgedLayout& layout : plan.fitting) {
     CAPTURE(text_of(layout.choice));
-    const RunResult result =
-        run(parse_scenario(layout_document(task, layout.choice), task.source));
+    const RunResult result = run(parse_scenario(layout_document(task, layout.choice), task.source));
     REQUIRE(result.report);
     CHECK(result.report->makespan == layout.trial.makespan);
     CHECK(result.throughput.samples_per_s == layout.trial.samples_per_s);
