@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "experiments/layout/cut_problem.hpp"
 #include "experiments/layout/pipeline_ranks.hpp"
@@ -62,6 +63,19 @@ void add_layout(const Layout& layout, std::uint32_t stages, CutProblem& problem)
   problem.placement = &layout.placement;
 }
 
+/// Times of layers; what is recomputed comes before the backward.
+LayerTimes times_of(const HardwareModel& hardware, const RecomputeSection& recompute) {
+  return [&hardware, recompute](const Layer& layer, Pass pass) {
+    std::optional<double> time = hardware.compute_us(layer, pass);
+    const bool again = recompute.mode != RecomputeMode::none &&
+                       (recompute.mode.has_value() || layer.recompute_us > 0);
+    if (time && again && gives_gradient(pass)) {
+      *time += hardware.compute_us(layer, Pass::recompute).value_or(0);
+    }
+    return time;
+  };
+}
+
 /// Rules of schedules may not allow the problem's sizes.
 Cut cut_of(const PartitionerEntry& entry, const CutProblem& problem) {
   try {
@@ -78,7 +92,7 @@ Partition cut_by_name(const PartitionSection& section, const Layout& layout, std
   LayerTimes times;
   if (entry->needs_costs) {
     hardware = find_named(cost_model_entries(), layout.hardware.cost_model)->make(spec);
-    times = [&](const Layer& layer, Pass pass) { return hardware->compute_us(layer, pass); };
+    times = times_of(*hardware, layout.recompute);
   }
   ModelToCut model = model_to_cut(layout.model, times);
   add_layout(layout, stages, model.problem);

@@ -51,8 +51,8 @@ CutLayer priced(const Layer& layer, const LayerTimes& times) {
                .counted = layer.cut_evenly};
   if (!times) return cut;
   cut.forward_s = seconds(times(layer, Pass::forward));
-  cut.backward_s = seconds(times(layer, Pass::backward)) + layer.recompute_us / 1e6;
-  cut.input_s = seconds(times(layer, Pass::backward_input)) + layer.recompute_us / 1e6;
+  cut.backward_s = seconds(times(layer, Pass::backward));
+  cut.input_s = seconds(times(layer, Pass::backward_input));
   cut.weight_s = seconds(times(layer, Pass::backward_weight));
   return cut;
 }
