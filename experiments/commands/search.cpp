@@ -41,7 +41,7 @@ double budget_of(const std::string& text) {
       error == std::errc{} && rest == end && seconds > 0 && seconds <= longest_budget_s;
   if (valid) return seconds;
   throw UsageError(
-      fmt::format("--budget \"{}\": it must be a number of seconds above 0 and up to {:g}", text,
+      fmt::format("--budget \"{}\": it must be a number of seconds above 0 and up to {:.0f}", text,
                   longest_budget_s));
 }
 

@@ -24,7 +24,7 @@ std::string gap_text(const HuntResult& result) {
 }
 
 std::string gain_text(const HuntResult& result) {
-  const NamedOrder* named = result.best_named();
+  const ComparedOrder* named = result.best_named();
   if (named == nullptr) return "no named order fits";
   const double gain = 1 - static_cast<double>(result.run.report->makespan.picoseconds) /
                               static_cast<double>(named->makespan.picoseconds);
@@ -55,7 +55,7 @@ std::string found_text(const HuntResult& result) {
 
 std::string named_text(const HuntResult& result) {
   std::vector<std::vector<std::string>> rows{{"named order", "step time", "memory", ""}};
-  for (const NamedOrder& named : result.named) {
+  for (const ComparedOrder& named : result.named) {
     if (rows.size() > most_named_rows) break;
     const TimeUnit unit = unit_for(named.makespan);
     rows.push_back({named.name,
@@ -67,7 +67,7 @@ std::string named_text(const HuntResult& result) {
 
 ordered_json named_json(const HuntResult& result) {
   ordered_json orders = ordered_json::array();
-  for (const NamedOrder& named : result.named) {
+  for (const ComparedOrder& named : result.named) {
     orders.push_back({{"name", named.name},
                       {"makespan_us", to_us(named.makespan)},
                       {"peak_memory_bytes", named.peak_bytes},

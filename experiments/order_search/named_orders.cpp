@@ -33,8 +33,8 @@ std::vector<std::string> settings_for(const ScheduleEntry& entry, const Layout& 
 
 }  // namespace
 
-NamedOrder named_order(std::string name, const RunResult& result) {
-  NamedOrder order{.name = std::move(name), .layout = result.layout};
+ComparedOrder named_order(std::string name, const RunResult& result) {
+  ComparedOrder order{.name = std::move(name), .layout = result.layout};
   order.makespan = result.report->makespan;
   for (const RankReport& rank : result.report->ranks) {
     order.peak_bytes = std::max(order.peak_bytes, rank.memory.bytes);
@@ -43,8 +43,8 @@ NamedOrder named_order(std::string name, const RunResult& result) {
   return order;
 }
 
-std::vector<NamedOrder> named_orders(const Scenario& scenario, const RunResult& base) {
-  std::vector<NamedOrder> orders;
+std::vector<ComparedOrder> named_orders(const Scenario& scenario, const RunResult& base) {
+  std::vector<ComparedOrder> orders;
   if (base.report) orders.push_back(named_order(base.layout.name, base));
   for (const ScheduleEntry* entry : schedule_entries()) {
     if (!comparable(*entry, base.layout)) continue;
@@ -61,9 +61,10 @@ std::vector<NamedOrder> named_orders(const Scenario& scenario, const RunResult& 
     } catch (const UsageError&) {
     }
   }
-  std::stable_sort(orders.begin(), orders.end(), [](const NamedOrder& a, const NamedOrder& b) {
-    return std::tuple(!a.fits, a.makespan) < std::tuple(!b.fits, b.makespan);
-  });
+  std::stable_sort(orders.begin(), orders.end(),
+                   [](const ComparedOrder& a, const ComparedOrder& b) {
+                     return std::tuple(!a.fits, a.makespan) < std::tuple(!b.fits, b.makespan);
+                   });
   return orders;
 }
 

@@ -11,7 +11,7 @@
 namespace penstock {
 
 /// A named order for the same stages, ranks and microbatches, as the engine runs it.
-struct NamedOrder {
+struct ComparedOrder {
   std::string name;
   Layout layout;
   Time makespan{};
@@ -22,9 +22,9 @@ struct NamedOrder {
 /// The order that the scenario asks for, and every schedule rule without slices, a second copy of
 /// the model or asynchronous weights that takes the same ranks, stages and microbatches. The
 /// shortest that fit come first. `base` is the run of the scenario itself.
-std::vector<NamedOrder> named_orders(const Scenario& scenario, const RunResult& base);
+std::vector<ComparedOrder> named_orders(const Scenario& scenario, const RunResult& base);
 
 /// A finished run in these terms.
-NamedOrder named_order(std::string name, const RunResult& result);
+ComparedOrder named_order(std::string name, const RunResult& result);
 
 }  // namespace penstock

@@ -60,7 +60,7 @@ class Hunt {
 
  private:
   PlacementToSearch& placement_of_layout(const Layout& layout);
-  void collect_placements(const Layout& base);
+  void collect_placements();
   void search(PlacementToSearch& placement, double end);
   void search_all();
   void judge(PlacementToSearch& placement);
@@ -106,10 +106,9 @@ PlacementToSearch& Hunt::placement_of_layout(const Layout& layout) {
   return added;
 }
 
-void Hunt::collect_placements(const Layout& base) {
-  for (const NamedOrder& order : result_.named) {
+void Hunt::collect_placements() {
+  for (const ComparedOrder& order : result_.named) {
     const Layout& layout = order.layout;
-    if (options_.keeps_placement && !(layout.placement == base.placement)) continue;
     PlacementToSearch& placement = placement_of_layout(layout);
     if (auto sequences = sequences_of(layout.schedule, layout, placement.problem.orders)) {
       placement.options.seeds.push_back({order.name, std::move(*sequences)});
@@ -221,7 +220,7 @@ void Hunt::join_backwards(PlacementToSearch& placement) {
 
 /// A named order may still be the shortest: the engine knows more than the search.
 void Hunt::compare_with_named() {
-  const NamedOrder* named = result_.best_named();
+  const ComparedOrder* named = result_.best_named();
   if (named == nullptr) return;
   if (result_.fits && result_.run.report->makespan <= named->makespan) return;
   result_.fits = false;
@@ -245,7 +244,12 @@ HuntResult Hunt::run() {
   const RunResult base = penstock::run(scenario_);
   check_searchable(base);
   result_.named = named_orders(scenario_, base);
-  collect_placements(base.layout);
+  if (options_.keeps_placement) {
+    std::erase_if(result_.named, [&](const ComparedOrder& order) {
+      return !(order.layout.placement == base.layout.placement);
+    });
+  }
+  collect_placements();
   search_all();
   for (PlacementToSearch& placement : placements_) judge(placement);
   join_backwards(placements_.front());

@@ -31,8 +31,8 @@ struct HuntOptions {
 
 /// The best order found for a scenario, and what it was compared with.
 struct HuntResult {
-  std::vector<NamedOrder> named;  // the shortest that fit first
-  RunResult run;                  // of the best order
+  std::vector<ComparedOrder> named;  // the shortest that fit first
+  RunResult run;                     // of the best order
   Schedule order;
   std::string origin;  // what it was found from
   Time bound{};        // no order of the searched placements is shorter
@@ -43,7 +43,7 @@ struct HuntResult {
   bool interrupted = false;
 
   /// The shortest named order that fits, if any.
-  const NamedOrder* best_named() const {
+  const ComparedOrder* best_named() const {
     return named.empty() || !named.front().fits ? nullptr : &named.front();
   }
   /// The makespan above the bound, as a share of the bound.
