@@ -10,11 +10,14 @@
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
+#include "experiments/files/nearest.hpp"
 #include "experiments/long_work/progress.hpp"
 #include "experiments/planner/plan_files.hpp"
 #include "experiments/planner/plan_report.hpp"
 #include "experiments/planner/planner.hpp"
+#include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
 
 namespace penstock {
 namespace {
@@ -61,6 +64,18 @@ TrainingRequest request_of(const Options& options, const std::vector<std::string
   return request;
 }
 
+/// Names of partitioners, separated by commas.
+std::vector<std::string> partitions_of(const std::string& names) {
+  const Restrictions asked({"/partition/name=" + names});
+  const std::vector<std::string>& all = *asked.values_of("/partition/name");
+  for (const std::string& name : all) {
+    if (find_named(partitioner_entries(), name) != nullptr) continue;
+    throw UsageError("--partitions: " + unknown_text(fmt::format("partitioner \"{}\"", name), name,
+                                                     names_of(partitioner_entries())));
+  }
+  return all;
+}
+
 PlannerOptions planner_options(const Options& options, ProgressBar& progress) {
   PlannerOptions planner{.space = {.only = Restrictions(options.only),
                                    .lossy = options.lossy,
@@ -68,7 +83,7 @@ PlannerOptions planner_options(const Options& options, ProgressBar& progress) {
                          .best = options.best ? within("--best", options.best, 10'000) : 10,
                          .jobs = options.jobs ? within("--jobs", options.jobs, 1024) : SIZE_MAX,
                          .on_progress = progress.callback()};
-  if (!options.partitions.empty()) planner.space.partitions = split_names(options.partitions);
+  if (!options.partitions.empty()) planner.space.partitions = partitions_of(options.partitions);
   return planner;
 }
 

@@ -13,31 +13,10 @@ namespace {
 
 /// Items that are worked on at a time, however many threads there are.
 constexpr std::size_t batch = 32;
-constexpr std::size_t most_hardware_models = 48;
 /// Covers the order of sums of doubles.
 constexpr double rounding = 1 - 1e-12;
 
 }  // namespace
-
-std::shared_ptr<const HardwareModel> HardwareModels::of(const Layout& layout) {
-  const HardwareSpec& spec = layout.hardware.spec;
-  const Key key{
-      spec.tensor, spec.context, spec.expert, spec.devices_per_rank, spec.devices_per_replica,
-      spec.ranks};
-  {
-    const std::lock_guard guard(mutex_);
-    for (auto at = latest_.begin(); at != latest_.end(); ++at) {
-      if (at->first != key) continue;
-      latest_.splice(latest_.begin(), latest_, at);
-      return at->second;
-    }
-  }
-  std::shared_ptr<const HardwareModel> made = hardware_model_of(layout);
-  const std::lock_guard guard(mutex_);
-  latest_.emplace_front(key, made);
-  if (latest_.size() > most_hardware_models) latest_.pop_back();
-  return made;
-}
 
 BestFirst::BestFirst(const PlanBase& base, const LayoutSpace& space, const PlannerOptions& options)
     : base_(base), space_(space), options_(options), frames_(base, space, options.space.only) {}
@@ -143,7 +122,7 @@ void BestFirst::take_apart(const Item& item, Outcome& outcome) {
   const Placement& placement = *frames_.placement(frame.group, choice.pipeline);
   const Layout plain = staged_layout(base_, with_shape(base_, choice, group.like->slices), choice,
                                      group.like->splits, placement);
-  const auto hardware = hardware_.of(plain);
+  const auto hardware = hardware_without_links(plain);
   for (std::uint8_t link = 0; link < space_.links.size(); ++link) {
     choice.link = space_.links[link];
     if (choice.link && choice.pipeline == 1) continue;

@@ -1,10 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <queue>
 #include <string>
 #include <tuple>
@@ -14,22 +11,8 @@
 #include "experiments/planner/bounds/holdings.hpp"
 #include "experiments/planner/bounds/stage_prices.hpp"
 #include "experiments/planner/planner.hpp"
-#include "sim/costs/hardware_model.hpp"
 
 namespace penstock {
-
-/// Hardware models by their degrees. Thread-safe; keeps the latest ones, since each may hold the
-/// links of thousands of devices.
-class HardwareModels {
- public:
-  std::shared_ptr<const HardwareModel> of(const Layout& layout);
-
- private:
-  using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
-                         std::uint32_t>;
-  std::mutex mutex_;
-  std::list<std::pair<Key, std::shared_ptr<const HardwareModel>>> latest_;
-};
 
 /// Judges the layouts of a space in the order of their bounds.
 class BestFirst {
@@ -92,7 +75,6 @@ class BestFirst {
   const PlannerOptions& options_;
   LayoutFrames frames_;
   std::vector<LayoutFrame> all_;
-  HardwareModels hardware_;
   Holdings holdings_;
   std::priority_queue<Item, std::vector<Item>, Later> queue_;
   std::vector<double> best_us_;  // of fitting layouts, ascending; as many as are wanted

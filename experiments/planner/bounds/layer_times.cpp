@@ -3,17 +3,6 @@
 #include "experiments/planner/bounds/plan_base.hpp"
 
 namespace penstock {
-namespace {
-
-/// Hardware without the links between ranks: these take long to lay, and layers do not use them.
-std::unique_ptr<HardwareModel> hardware_without_links(Layout layout) {
-  HardwareSpec& spec = layout.hardware.spec;
-  if (spec.machine && spec.machine->topology) spec.topology.reset();
-  return hardware_model_of(layout);
-}
-
-}  // namespace
-
 std::vector<LayerTimes> layer_times(const Layout& layout) {
   const auto hardware = hardware_without_links(layout);
   std::vector<LayerTimes> all;

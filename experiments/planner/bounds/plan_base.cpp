@@ -115,9 +115,10 @@ ModelGraph whole_model(const PlanBase& base, const ModelGraph& reduced) {
   return model;
 }
 
-std::unique_ptr<HardwareModel> hardware_model_of(const Layout& layout) {
-  const CostModelEntry* entry = find_named(cost_model_entries(), layout.hardware.cost_model);
-  return entry->make(layout.hardware.spec);
+std::unique_ptr<HardwareModel> hardware_without_links(const Layout& layout) {
+  HardwareSpec spec = layout.hardware.spec;
+  if (spec.machine && spec.machine->topology) spec.topology.reset();
+  return find_named(cost_model_entries(), layout.hardware.cost_model)->make(spec);
 }
 
 }  // namespace penstock

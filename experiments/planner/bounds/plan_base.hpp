@@ -34,7 +34,9 @@ Layout with_shape(const PlanBase& base, const LayoutChoice& choice, std::uint32_
 /// All layers of a model from the different ones.
 ModelGraph whole_model(const PlanBase& base, const ModelGraph& reduced);
 
-/// The hardware of a layout that knows its ranks.
-std::unique_ptr<HardwareModel> hardware_model_of(const Layout& layout);
+/// The hardware of a layout that knows its ranks, without the links between them where the machine
+/// has a topology: laying these takes milliseconds. Layers and collectives take the same times;
+/// transfers between ranks take none.
+std::unique_ptr<HardwareModel> hardware_without_links(const Layout& layout);
 
 }  // namespace penstock

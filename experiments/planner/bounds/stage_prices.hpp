@@ -9,7 +9,8 @@
 
 namespace penstock {
 
-/// What the stages of a layout cost, as its simulation prices them.
+/// What the stages of a layout cost, as its simulation prices them; transfers between ranks may be
+/// free.
 struct StagePrices {
   std::vector<StageTimes> times;   // by stage of the placement
   double least_bytes = 0;          // that the fullest rank holds at some moment of any order
