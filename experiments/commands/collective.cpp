@@ -37,9 +37,8 @@ double bytes_given(const std::string& text) {
 }
 
 CollectiveQuestion question_of(const Options& options) {
-  const std::uint32_t devices =
-      within("--devices", options.devices,
-             options.formula ? most_calculated_devices : most_timed_devices);
+  const std::uint32_t devices = within(
+      "--devices", options.devices, options.formula ? most_calculated_devices : most_timed_devices);
   if (devices == 1) throw UsageError("--devices is 1; a group has 2 at least");
   return {*collective_kind(options.kind), bytes_given(options.bytes), devices,
           within("--stride", options.stride.value_or(1), Limits::network_links), !options.formula};

@@ -103,9 +103,9 @@ void seat_devices(const Scenario& scenario, Layout& layout) {
   }
   seat_evenly(machine, spec.ranks * spec.devices_per_rank, unit);
   if (machine.seating) {
-    layout.notes.push_back(fmt::format("{} devices on {} × {}: {}", spec.ranks * spec.devices_per_rank,
-                                       machine.seating->machines, machine.name,
-                                       seating_text(*machine.seating)));
+    layout.notes.push_back(
+        fmt::format("{} devices on {} × {}: {}", spec.ranks * spec.devices_per_rank,
+                    machine.seating->machines, machine.name, seating_text(*machine.seating)));
   }
 }
 

@@ -115,9 +115,10 @@ std::vector<const CollectiveEntry*> algorithms_for(const CollectiveCall& call,
     if (applies(*entry, call)) {
       wanted.push_back(entry);
     } else if (!only.empty()) {
-      throw UsageError(fmt::format("this group does not support {}: it needs one machine with "
-                                   "switches that add; another algorithm is right",
-                                   only));
+      throw UsageError(
+          fmt::format("this group does not support {}: it needs one machine with "
+                      "switches that add; another algorithm is right",
+                      only));
     }
   }
   if (!wanted.empty()) return wanted;
@@ -161,9 +162,8 @@ CollectiveTimings time_collective(const Machine& known, const CollectiveQuestion
     timings.algorithms.push_back({algorithm, formula_us, std::nullopt});
     if (!question.flows || algorithm->rounds == nullptr) continue;
     if (!placed) placed.emplace(place(machine, question, all));
-    timings.algorithms.back().flows_us =
-        flows_us(rounds_of(*algorithm, timings.call, machine, *placed), placed->router,
-                 placed->members);
+    timings.algorithms.back().flows_us = flows_us(
+        rounds_of(*algorithm, timings.call, machine, *placed), placed->router, placed->members);
   }
   return timings;
 }

@@ -115,7 +115,10 @@ Rounds rounds(const CollectiveCall& call) {
 
 constinit extern const CollectiveEntry hierarchical_entry{
     "hierarchical",
-    "rings inside machines of l members, then across machines among equal local ranks", kinds, us,
-    rounds, applies_to};
+    "rings inside machines of l members, then across machines among equal local ranks",
+    kinds,
+    us,
+    rounds,
+    applies_to};
 
 }  // namespace penstock

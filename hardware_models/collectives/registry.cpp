@@ -99,8 +99,7 @@ Speed way_of_rings(const CollectiveCall& call) {
   const auto rings = static_cast<double>(members.fewest());
   // Where all machines are alike, each member is the last one of a ring and leaves its links alone.
   const bool spares = members.even() && rings > 1;
-  const double inside =
-      reach.inside.bandwidth_bytes_per_s * (spares ? rings / (rings - 1) : 1.0);
+  const double inside = reach.inside.bandwidth_bytes_per_s * (spares ? rings / (rings - 1) : 1.0);
   const double crossing =
       static_cast<double>(members.machines()) / static_cast<double>(members.count);
   return {std::min(inside, rings * reach.outside.bandwidth_bytes_per_s),

@@ -84,6 +84,7 @@ Rounds rounds(const CollectiveCall& call) {
 }  // namespace
 
 constinit extern const CollectiveEntry ring_entry{
-    "ring", "each member sends to the next, in a ring for each NIC of a machine", kinds, us, rounds};
+    "ring", "each member sends to the next, in a ring for each NIC of a machine", kinds, us,
+    rounds};
 
 }  // namespace penstock

@@ -73,11 +73,10 @@ Shape shape_of(const CollectiveCall& call) {
   const std::uint64_t stages = depth_of(nodes) + (broadcast ? 1 : 0);
   Speed way = slowest_way(call);
   if (call.members.mixed() && stages > 0) {  // laid so that only the upper levels cross machines
-    const double crossing =
-        std::min(1.0, static_cast<double>(depth_of(call.members.machines())) /
-                          static_cast<double>(stages));
-    way.latency_us = crossing * call.reach.outside.latency_us +
-                     (1 - crossing) * call.reach.inside.latency_us;
+    const double crossing = std::min(
+        1.0, static_cast<double>(depth_of(call.members.machines())) / static_cast<double>(stages));
+    way.latency_us =
+        crossing * call.reach.outside.latency_us + (1 - crossing) * call.reach.inside.latency_us;
   }
   return {nodes, stages, chunks_for(stages, call.bytes, way), way};
 }
@@ -157,6 +156,8 @@ Rounds rounds(const CollectiveCall& call) {
 }  // namespace
 
 constinit extern const CollectiveEntry tree_entry{
-    "tree", "double binary tree: each tree moves half the bytes, in k chunks; chains inside machines", kinds, us, rounds};
+    "tree",
+    "double binary tree: each tree moves half the bytes, in k chunks; chains inside machines",
+    kinds, us, rounds};
 
 }  // namespace penstock

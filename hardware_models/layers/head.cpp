@@ -63,9 +63,9 @@ void add_loss(LayerWork& work, const LayerNumbers& numbers, const CellShape& sha
   }
   work.kept_bytes += stated + copied;
   work.pending_weight_bytes = stated;
-  // The gradient of the logits. Steps of their own also hold that of the copy; a fused loss turns
-  // the softmax into it in place.
-  work.workspace_bytes += stated + (numbers.is("fused_loss") ? 0 : copied);
+  // The gradient of the logits, which a fused loss makes in place of the softmax. Steps of their
+  // own hold that of the loss and that of the softmax at once.
+  work.workspace_bytes += numbers.is("fused_loss") ? stated : 2 * bytes.softmax;
   if (shape.tensor == 1) return;
   // The maximum logit, the sum of exponentials and the target logit.
   work.collectives.push_back({.pass = Pass::forward,

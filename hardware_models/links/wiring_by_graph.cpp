@@ -166,13 +166,14 @@ Wiring wiring_by_kind(const HardwareSpec& spec) {
   check_machine(spec);
   Cluster cluster = make_cluster(spec.topology->kind, static_cast<std::uint32_t>(seats_of(spec)),
                                  parameters_for(spec));
-  return over_graph(std::move(cluster.topology), "/hardware/topology",
-                    [devices = seated(spec, cluster.devices), host_of = seated(spec, cluster.host_of),
-                     device_at = DeviceAt(spec)](Rank end, Rank other) -> std::optional<Node> {
-                      if (end == host_memory) return host_of[*device_at(other, end)];
-                      const auto device = device_at(end, other);
-                      return device ? std::optional(devices[*device]) : std::nullopt;
-                    });
+  return over_graph(
+      std::move(cluster.topology), "/hardware/topology",
+      [devices = seated(spec, cluster.devices), host_of = seated(spec, cluster.host_of),
+       device_at = DeviceAt(spec)](Rank end, Rank other) -> std::optional<Node> {
+        if (end == host_memory) return host_of[*device_at(other, end)];
+        const auto device = device_at(end, other);
+        return device ? std::optional(devices[*device]) : std::nullopt;
+      });
 }
 
 }  // namespace penstock

@@ -249,7 +249,8 @@ TEST_CASE("roofline: each collective takes what comes beside its rounds, and a g
 
 TEST_CASE("roofline: the devices of a group talk by the algorithm that is chosen for a kind") {
   // 16 devices in two machines of eight. Hierarchical: 7 steps of 2 MB at 10 GB/s, twice, and 2 of
-  // 1 MB at 0.5 GB/s. A ring: 30 steps of 1 MB at 0.5 GB/s.
+  // 1 MB at 0.5 GB/s. Eight rings: 30 steps of 1 MB at 8 * 0.5 GB/s, of 16 of which 2 cross
+  // machines.
   HardwareSpec spec = on(eight());
   spec.tensor = 16;
   const Collective all_reduce{.kind = CollectiveKind::all_reduce, .bytes = 16e6};
@@ -257,7 +258,7 @@ TEST_CASE("roofline: the devices of a group talk by the algorithm that is chosen
   CHECK(forward_us(spec, all_reduce) == doctest::Approx(hierarchical_us));
   spec.collectives[CollectiveKind::all_reduce] =
       &collective_algorithm(CollectiveKind::all_reduce, "ring");
-  CHECK(forward_us(spec, all_reduce) == doctest::Approx(30 * (2000 + 5)));
+  CHECK(forward_us(spec, all_reduce) == doctest::Approx(30 * (2000 / 8.0 + 1.5)));
 }
 
 TEST_CASE("roofline: a device alone needs a link for its groups, and only for these") {

@@ -137,7 +137,8 @@ Rounds pairs(const Members& members, double bytes) {
       const Cycle& there = machines[(from + ahead / most) % machines.size()];
       for (std::size_t local = 0; local < machines[from].size(); ++local) {
         const std::size_t target = (local + ahead) % most;
-        if (target < there.size()) round.sendings.push_back({machines[from][local], there[target], bytes});
+        if (target < there.size())
+          round.sendings.push_back({machines[from][local], there[target], bytes});
       }
     }
     if (!round.sendings.empty()) rounds.push_back(std::move(round));

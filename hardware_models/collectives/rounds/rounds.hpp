@@ -5,8 +5,8 @@
 
 namespace penstock {
 
-/// The members of a group, numbered from 0, machine by machine. Without `spans` and `least` they lie
-/// as evenly as they can: {11, 6} is six in one machine and five in another.
+/// The members of a group, numbered from 0, machine by machine. Without `spans` and `least` they
+/// lie as evenly as they can: {11, 6} is six in one machine and five in another.
 struct Members {
   std::uint64_t count = 1;
   std::uint64_t per_machine = 1;  // in the machine with most of them
@@ -51,7 +51,8 @@ std::vector<Cycle> inside_machines(const Members& members);
 /// has.
 std::vector<Cycle> across_machines(const Members& members);
 /// As many cycles through all members as every machine has members: each leaves a machine by the
-/// NIC of another member, and reaches the next one at the same local rank. One cycle in one machine.
+/// NIC of another member, and reaches the next one at the same local rank. One cycle in one
+/// machine.
 std::vector<Cycle> by_all_nics(const Members& members);
 
 /// Every member of a cycle sends to the next one, `times` times. Cycles of one member are silent.

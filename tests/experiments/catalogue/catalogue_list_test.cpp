@@ -23,8 +23,8 @@ TEST_CASE(
   const ordered_json all = catalogue_json(read_catalogue());
   const ordered_json device = listed(all, "p40-24gb");
   CHECK(device["is"] == "device");
-  CHECK(device["numbers"] == "fp32 11.76 TFLOP/s dense; 24 GB at 346 GB/s");
-  CHECK(device["facts"]["memory_bytes"]["value"] == 24000000000);
+  CHECK(device["numbers"] == "fp32 11.76 TFLOP/s dense; 24.03 GB at 346 GB/s");
+  CHECK(device["facts"]["memory_bytes"]["value"] == 24032313344);
   CHECK(device["facts"]["memory_bytes"].contains("assumption"));
   CHECK_FALSE(device["facts"].contains("name"));
   const ordered_json link = listed(all, "nvlink-4");

@@ -45,7 +45,7 @@ TEST_CASE("hardware by a machine's name has its device, its links and roofline's
   REQUIRE(layout.hardware.spec.machine);
   CHECK(layout.hardware.spec.machine->device.name == "h100-sxm5-80gb");
   CHECK(layout.hardware.spec.topology->kind == "rails");
-  CHECK(layout.memory.capacity_bytes == 80000000000);
+  CHECK(layout.memory.capacity_bytes == 85520809984);
 }
 
 TEST_CASE("a capacity that is stated counts, not that of the device") {
@@ -64,7 +64,7 @@ TEST_CASE("a device alone gets a link by name, or by numbers, or both") {
   CHECK(outcome(R"({"name": "roofline", "device": "v100-sxm2-16gb", "transfer_us": 3})") == "5");
   const Layout layout = with(R"({"name": "v100-sxm2-16gb", "link": "nvlink-2"})");
   CHECK(layout.hardware.spec.bandwidth_bytes_per_s == 150e9);
-  CHECK(layout.hardware.spec.latency_us == 0.7);
+  CHECK(layout.hardware.spec.latency_us == 1.0);
   CHECK(layout.hardware.spec.machine->nic->bandwidth_bytes_per_s == 150e9);
   check_refused(R"({"name": "v100-sxm2-16gb"})",
                 "s.json: /hardware/link: \"link\" is missing; v100-sxm2-16gb is a device alone");
@@ -142,7 +142,7 @@ TEST_CASE("parameters of a machine's topology can be replaced, and its kind") {
                     "topology": {"nvlink_bandwidth_bytes_per_s": 1e9}})") == "1004");
   const Layout layout = with(R"({"name": "dgx-h100", "topology": {"kind": "leaf-spine",
     "nodes_per_leaf": 4, "spines": 2, "uplink_bandwidth_bytes_per_s": 1e11}})");
-  CHECK(layout.hardware.spec.topology->parameters.at("nic_bandwidth_bytes_per_s") == 50e9);
+  CHECK(layout.hardware.spec.topology->parameters.at("nic_bandwidth_bytes_per_s") == 43.5e9);
   CHECK(layout.hardware.spec.topology->parameters.at("devices_per_node") == 8);
   CHECK(with(R"({"name": "tpu-v3-slice", "topology": {"x": 8, "y": 8}})")
             .hardware.spec.machine->devices == 64);

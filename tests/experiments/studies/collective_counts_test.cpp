@@ -95,9 +95,11 @@ TEST_CASE("collectives come near to what was published of them") {
   CHECK(bus_of("dgx-b200", reduce, 8e9, 8) / 830 == near(0.03));
   // github.com/coreweave/nccl-tests pull request 43: 72 GB200, us.
   const Machine rack = machine_named(read_catalogue(), "gb200-nvl72");
-  const std::array<std::array<double, 2>, 5> table{
-      {{536870912, 1806.7}, {1073741824, 3108.8}, {2147483648, 5589.1}, {4294967296, 10094},
-       {8589934592, 20299}}};
+  const std::array<std::array<double, 2>, 5> table{{{536870912, 1806.7},
+                                                    {1073741824, 3108.8},
+                                                    {2147483648, 5589.1},
+                                                    {4294967296, 10094},
+                                                    {8589934592, 20299}}};
   for (const auto& [bytes, us] : table) {
     CAPTURE(bytes);
     CHECK(fastest_us(rack, reduce, bytes, 72) / us == near(0.12));
@@ -116,11 +118,8 @@ TEST_CASE("collectives come near to what was published of them") {
 TEST_CASE("two nodes with a GPU and a NIC each come near to what was published") {
   // github.com/NVIDIA/nccl-tests issue 232, us in place or out of it.
   const Machine node = machine_named(read_catalogue(), "dgx-h100");
-  const std::array<std::array<double, 2>, 5> table{{{2097152, 93.35},
-                                                    {4194304, 153.3},
-                                                    {8388608, 227.8},
-                                                    {16777216, 419.9},
-                                                    {33554432, 808.2}}};
+  const std::array<std::array<double, 2>, 5> table{
+      {{2097152, 93.35}, {4194304, 153.3}, {8388608, 227.8}, {16777216, 419.9}, {33554432, 808.2}}};
   for (const auto& [bytes, us] : table) {
     CAPTURE(bytes);
     CHECK(fastest_us(node, CountedKind::all_reduce, bytes, 2, 8) / us ==

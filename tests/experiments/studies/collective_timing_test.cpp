@@ -85,8 +85,8 @@ TEST_CASE("sharing that no formula knows shows in flows") {
 }
 
 TEST_CASE("flows go round the rings that direct links have") {
-  // Eight devices with 7 links each: three rings each way, 6 of 7 links. With 6 links each, wired as
-  // a cube mesh or a torus, three rings each way as well.
+  // Eight devices with 7 links each: three rings each way, 6 of 7 links. With 6 links each, wired
+  // as a cube mesh or a torus, three rings each way as well.
   const auto ratio = [](const char* on, Kind kind, std::uint64_t devices, const char* algorithm) {
     const AlgorithmTiming one = timing(on, {kind, 1e9, devices, 1}, algorithm);
     return one.flows_us.value() / one.formula_us;

@@ -297,7 +297,8 @@ TEST_CASE("in-network: a member sends all it has, and once the sum of its shard"
   CHECK(quickest(call).name != "in-network");
 }
 
-TEST_CASE("uneven machines: all members hear of each other, and no formula is far from its rounds") {
+TEST_CASE(
+    "uneven machines: all members hear of each other, and no formula is far from its rounds") {
   for (const CollectiveEntry* entry : collective_entries()) {
     if (entry->rounds == nullptr) continue;
     for (const ServedKind& served : entry->kinds) {
@@ -365,10 +366,10 @@ TEST_CASE("an algorithm that does not serve a kind is refused with those that do
   CHECK_THROWS_WITH_AS(
       collective_algorithm(CollectivesKind::all_to_all, "tree"),
       "unknown algorithm \"tree\"; known for all_to_all: auto, hierarchical, pairwise", InputError);
-  CHECK_THROWS_WITH_AS(
-      collective_algorithm(CollectivesKind::all_reduce, "star"),
-      "unknown algorithm \"star\"; known for all_reduce: auto, hierarchical, in-network, ring, tree",
-      InputError);
+  CHECK_THROWS_WITH_AS(collective_algorithm(CollectivesKind::all_reduce, "star"),
+                       "unknown algorithm \"star\"; known for all_reduce: auto, hierarchical, "
+                       "in-network, ring, tree",
+                       InputError);
   CHECK(collective_algorithm(CollectivesKind::broadcast, "tree").name == "tree");
 }
 

@@ -103,7 +103,8 @@ TEST_CASE("a million holders are as soon placed as a few") {
 }
 
 TEST_CASE("a sum over four replicas, two a machine, takes what its algorithm says") {
-  // 1 GB. Two rings, one a NIC: 2 * 3 steps with an eighth each at 25 GB/s, 5,000 us, and 2 or 1 us.
+  // 1 GB. Two rings, one a NIC: 2 * 3 steps with an eighth each at 25 GB/s, 5,000 us, and 2 or 1
+  // us.
   HardwareSpec spec = ranks_of(4, 1, 1, 4);
   spec.collectives = {{CollectiveKind::all_reduce, find_named(collective_entries(), "ring")}};
   CHECK(us(spec, CollectiveKind::all_reduce, 1e9, 4) == doctest::Approx(30'009));
