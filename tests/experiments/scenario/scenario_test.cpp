@@ -78,9 +78,9 @@ TEST_CASE("unknown keys are refused with those that are known there") {
         "selective_recomputed_bytes, selective_stash_bytes, stash_bytes, workspace_bytes");
   CHECK(scenario_with("/parallel/pipelines=2") ==
         "s.json: /parallel/pipelines: unknown key \"pipelines\"; did you mean \"pipeline\"? known: "
-        "chunks, context, data, "
+        "bucket_bytes, chunks, context, data, "
         "description, "
-        "expert, overlap_sums, pipeline, sequence, tensor");
+        "expert, overlap_experts, overlap_sums, pipeline, scatter_gather, sequence, tensor");
 }
 
 TEST_CASE("a value of the wrong type or size is refused with what would be right") {

@@ -126,6 +126,17 @@ std::vector<std::string> last_gradients(const std::vector<Action>& row) {
   return last;
 }
 
+/// What stands before the last B or W of each stage of a rank: an early sum starts with its end.
+std::vector<std::string> before_last_gradients(const std::vector<Action>& row) {
+  std::vector<std::string> before;
+  std::set<Stage> seen;
+  for (std::size_t i = row.size(); i-- > 1;) {
+    if (!ends_activation(row[i].pass) || !seen.insert(row[i].stage).second) continue;
+    before.push_back(text(row[i - 1]));
+  }
+  return before;
+}
+
 /// Whether two orders are lowered to other updates and sums of gradients: where these stay as they
 /// are, an edit leads from one to the other, if at all, to a run of its own.
 bool have_other_updates(const System& a, const System& b, const Shuffle& shuffle) {
@@ -134,8 +145,11 @@ bool have_other_updates(const System& a, const System& b, const Shuffle& shuffle
     return std::any_of(shuffle.actions.begin(), shuffle.actions.end(),
                        [](const Action& action) { return action.pass == Pass::update; });
   }
-  return !b.extras.tail.empty() &&
-         last_gradients(a.schedule.on(shuffle.rank)) != last_gradients(row);
+  const auto& old = a.schedule.on(shuffle.rank);
+  if (!b.extras.tail.early.empty() && before_last_gradients(old) != before_last_gradients(row)) {
+    return true;
+  }
+  return !b.extras.tail.empty() && last_gradients(old) != last_gradients(row);
 }
 
 /// Makes one random edit in a rerun and in the system that it is a run of. False when these are of
