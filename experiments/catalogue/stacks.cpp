@@ -61,11 +61,12 @@ Stack stack_of(const CatalogueItem& item, std::string_view device) {
   take_fact(facts, "spread", stack.spread);
   stack.spread_of = reason_of(facts["spread"]);
   facts.erase("spread");
+  facts.erase("attention");  // a name: the speeds are those of the device
   for (const auto& [name, fact] : facts.items()) note(fact, name, stack.provenance);
   return stack;
 }
 
-Provenance provenance_of(const CatalogueItem& device) {
+Provenance provenance_of(const CatalogueItem& device, const std::string& attention) {
   constexpr std::array prices{"matrix_efficiency", "fp8_efficiency",    "unaligned_efficiency",
                               "tile_start",        "memory_efficiency", "kernel_us",
                               "kernel_issue_us"};
@@ -73,6 +74,11 @@ Provenance provenance_of(const CatalogueItem& device) {
   Provenance provenance;
   for (const char* name : prices) {
     if (facts.contains(name)) note(facts[name], name, provenance);
+  }
+  for (const json& speed : facts.value("attention", json::array())) {
+    if (speed["kernel"] != attention) continue;
+    note(speed, "attention", provenance);
+    break;
   }
   return provenance;
 }

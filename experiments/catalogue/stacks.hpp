@@ -29,7 +29,8 @@ struct Stack {
 /// The constants of a stack on a device.
 Stack stack_of(const CatalogueItem& item, std::string_view device);
 
-/// Where the facts of a device come from that price kernels.
-Provenance provenance_of(const CatalogueItem& device);
+/// Where the facts of a device come from that price kernels, `attention` among its attention
+/// kernels.
+Provenance provenance_of(const CatalogueItem& device, const std::string& attention);
 
 }  // namespace penstock

@@ -42,7 +42,7 @@ void append(std::vector<std::string>& all, const std::vector<std::string>& more)
 Provenance provenance_on(const CatalogueItem* device, const Stack& stack) {
   Provenance all = stack.provenance;
   if (device == nullptr) return all;
-  Provenance own = provenance_of(*device);
+  Provenance own = provenance_of(*device, stack.constants.attention);
   if (stack.kernel_issue_us) std::erase(own.assumed, "kernel_issue_us");
   append(all.measured, own.measured);
   append(all.fitted, own.fitted);

@@ -93,6 +93,9 @@ std::string machine_refusal(const Catalogue& catalogue, const char* name) {
 template <class Check>
 void for_each_fact(const json& document, const std::string& place, Check check) {
   for (const auto& [key, value] : document.items()) {
+    if (value.is_array() && key == "attention") {
+      for (const json& fact : value) check(place + "/" + key, fact);
+    }
     if (!value.is_object()) continue;
     if (value.contains("value")) {
       check(place + "/" + key, value);

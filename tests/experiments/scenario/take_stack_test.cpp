@@ -16,6 +16,7 @@ const std::string small = R"({
                                          {"kind": "mlp", "hidden": 1024, "intermediate": 4096} ],
                               "repeat": 2 } ], "sequence": 512, "microbatch": 1 },
   "hardware": { "name": "dgx-a100" },
+  "parallel": { "pipeline": 1 },
   "schedule": { "name": "1f1b", "microbatches": 1 } })";
 
 Layout stack_layout(const std::vector<std::string>& settings) {
