@@ -64,7 +64,7 @@ void add_layout(const Layout& layout, std::uint32_t stages, CutProblem& problem)
 }
 
 /// Times of layers; what is recomputed comes before the backward.
-LayerTimes times_of(const HardwareModel& hardware, const RecomputeSection& recompute) {
+PassTimes times_of(const HardwareModel& hardware, const RecomputeSection& recompute) {
   return [&hardware, recompute](const Layer& layer, Pass pass) {
     std::optional<double> time = hardware.compute_us(layer, pass);
     const bool again = recompute.mode != RecomputeMode::none &&
@@ -89,7 +89,7 @@ Partition cut_by_name(const PartitionSection& section, const Layout& layout, std
   const PartitionerEntry* entry = find_named(partitioner_entries(), section.name);
   const HardwareSpec& spec = layout.hardware.spec;
   std::unique_ptr<HardwareModel> hardware;
-  LayerTimes times;
+  PassTimes times;
   if (entry->needs_costs) {
     hardware = find_named(cost_model_entries(), layout.hardware.cost_model)->make(spec);
     times = times_of(*hardware, layout.recompute);

@@ -44,7 +44,7 @@ std::vector<std::uint32_t> positions(const ModelGraph& model,
 
 double seconds(std::optional<double> us) { return us.value_or(0) / 1e6; }
 
-CutLayer priced(const Layer& layer, const LayerTimes& times) {
+CutLayer priced(const Layer& layer, const PassTimes& times) {
   CutLayer cut{.output_bytes = layer.activation_bytes,
                .parameter_bytes = layer.parameter_bytes,
                .stash_bytes = layer.stash_bytes,
@@ -77,7 +77,7 @@ void join(const ModelGraph& model, std::vector<std::uint32_t>& position) {
 
 }  // namespace
 
-ModelToCut model_to_cut(const ModelGraph& model, const LayerTimes& times,
+ModelToCut model_to_cut(const ModelGraph& model, const PassTimes& times,
                         const std::vector<std::uint64_t>& numbers,
                         const std::vector<bool>& dropped) {
   const std::vector<LayerIndex> layers = planned(model, numbers, dropped);

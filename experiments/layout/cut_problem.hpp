@@ -19,12 +19,12 @@ struct ModelToCut {
 };
 
 /// The time of a pass over a layer; nothing when unknown.
-using LayerTimes = std::function<std::optional<double>(const Layer& layer, Pass pass)>;
+using PassTimes = std::function<std::optional<double>(const Layer& layer, Pass pass)>;
 
 /// Orders and prices a model. `times` may be empty, for partitioners that need none. `numbers`
 /// breaks ties of the order, smallest first; empty: the order of the layers. Layers in `dropped`
 /// are not planned: a source joins its first reader, another layer the last that it reads.
-ModelToCut model_to_cut(const ModelGraph& model, const LayerTimes& times,
+ModelToCut model_to_cut(const ModelGraph& model, const PassTimes& times,
                         const std::vector<std::uint64_t>& numbers = {},
                         const std::vector<bool>& dropped = {});
 

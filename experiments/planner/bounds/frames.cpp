@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "experiments/layout/cut_problem.hpp"
 #include "experiments/layout/training.hpp"
 #include "experiments/long_work/parallel.hpp"
 #include "schedules/partitioners/registry.hpp"
@@ -119,10 +120,12 @@ void LayoutFrames::find_placements() {
 void LayoutFrames::find_cuts() {
   const ModelGraph model = whole_model(base_, base_.settled.model);
   const PartitionerEntry* even = find_named(partitioner_entries(), "even");
+  ModelToCut problem = model_to_cut(model, {});
   for (const auto& [at, placement] : placements_) {
     const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
     if (stage_of_layer_.contains(stages) || stages > model.layers.size()) continue;
-    const Partition partition = even->cut(model, stages);
+    problem.problem.stages = stages;
+    const Partition partition = partition_of(even->cut(problem.problem), problem);
     std::vector<std::uint32_t>& of_layer = stage_of_layer_[stages];
     of_layer.resize(model.layers.size());
     for (std::uint32_t stage = 0; stage < stages; ++stage) {
