@@ -43,8 +43,7 @@ std::string kind_of(const json& document) {
                              ? document["is"].get<std::string>()
                              : std::string();
   if (std::find(kinds.begin(), kinds.end(), is) != kinds.end()) return is;
-  throw InputError("/is",
-                   "expected which it is: \"device\", \"link\", \"machine\" or \"stack\"");
+  throw InputError("/is", "expected which it is: \"device\", \"link\", \"machine\" or \"stack\"");
 }
 
 /// Checks that the sizes of an efficiency table ascend without duplicates.

@@ -14,7 +14,7 @@ struct DeviceMemory {
   MemoryPolicy policy = MemoryPolicy::finding;
   BytesPerParameter kept;
   std::uint32_t zero = 0;
-  std::optional<double> gathered_bytes;  // of parameters at a time, with ZeRO-3
+  std::optional<double> gathered_bytes;          // of parameters at a time, with ZeRO-3
   std::optional<std::uint32_t> prefetch_layers;  // gathered ahead, with ZeRO-3; where stated
   double context_bytes = 0;
   double reserve = 0;  // share of the capacity that the allocator cannot use

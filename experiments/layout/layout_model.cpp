@@ -115,10 +115,8 @@ void gather_received(Layout& layout) {
   const auto& stages = layout.partition.stages;
   std::vector<Layer>& layers = layout.model.layers;
   const auto gather = [&](Layer& layer, Pass pass, double bytes) {
-    layer.work.collectives.push_back({.pass = pass,
-                                      .kind = CollectiveKind::all_gather,
-                                      .group = Group::tensor,
-                                      .bytes = bytes});
+    layer.work.collectives.push_back(
+        {.pass = pass, .kind = CollectiveKind::all_gather, .group = Group::tensor, .bytes = bytes});
   };
   for (std::size_t stage = 0; stage + 1 < stages.size(); ++stage) {
     Layer& last = layers[index(stages[stage].back())];

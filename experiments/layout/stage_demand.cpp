@@ -121,8 +121,8 @@ void add_collectives(const Training& training, std::uint32_t buckets, StageDeman
   }
 }
 
-StageDemand demand_of_stage(const StageSizes& sizes, std::vector<Rank> ranks,
-                            std::uint32_t buckets, const Training& training) {
+StageDemand demand_of_stage(const StageSizes& sizes, std::vector<Rank> ranks, std::uint32_t buckets,
+                            const Training& training) {
   const KeptParameters kept(sizes, ranks, training);
   StageDemand stage{.parameter_bytes = sizes.parameter_bytes,
                     .parameters = sizes.parameters,

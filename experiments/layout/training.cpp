@@ -95,8 +95,8 @@ double update_bytes_per_s(const Layout& layout) {
   return device.memory_bandwidth_bytes_per_s * efficiency_at(device.memory_efficiency, large);
 }
 
-/// Layers by kind are gathered one ahead, as FSDP does; layers that state their times may each stand
-/// for many.
+/// Layers by kind are gathered one ahead, as FSDP does; layers that state their times may each
+/// stand for many.
 std::optional<std::uint32_t> layers_ahead(const Layout& layout) {
   if (layout.memory.prefetch_layers || layout.spec.blocks.empty()) {
     return layout.memory.prefetch_layers;

@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-/// Whether weights have replicas, which reduce their gradients: data replicas, devices of one rank's
-/// group, or several ranks with one stage.
+/// Whether weights have replicas, which reduce their gradients: data replicas, devices of one
+/// rank's group, or several ranks with one stage.
 bool shares_weights(const Layout& layout);
 
 /// Tasks and buffers of the plan beyond the actions of its order.

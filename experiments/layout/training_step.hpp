@@ -20,11 +20,11 @@ struct Training {
   // ZeRO-3: how many layers ahead parameters are gathered; empty: a pass overlaps with all of its
   // collectives.
   std::optional<std::uint32_t> layers_ahead;
-  // ZeRO-3: recomputation needs no gathering of its own, since each layer is recomputed right before
-  // its backward.
+  // ZeRO-3: recomputation needs no gathering of its own, since each layer is recomputed right
+  // before its backward.
   bool recomputes_gathered = false;
   std::vector<std::uint32_t> buckets;  // of gradients, by model stage; empty: one each
-  double received_share = 1;      // of an activation or gradient that a device receives
+  double received_share = 1;           // of an activation or gradient that a device receives
   bool overlaps_sums = true;      // false: passes of ZeRO-2 and -3 wait for their own reductions
   double optimizer_us = 0;        // of the U of a stage, whatever its size
   double update_bytes_per_s = 0;  // memory traffic of U; 0: takes no time

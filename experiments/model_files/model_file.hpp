@@ -34,7 +34,7 @@ struct TrainingCommand {
   std::optional<bool> sequence_parallel;
   std::optional<bool> scatter_gather;   // of activations between tensor groups
   std::optional<bool> overlap_experts;  // all-to-alls of experts with compute
-  std::optional<std::string> dtype;  // "bf16", "fp16", "fp32"
+  std::optional<std::string> dtype;     // "bf16", "fp16", "fp32"
   std::optional<RecomputeMode> recompute;
   std::vector<std::string> recompute_operators;  // with `selective`; empty: not stated
   std::optional<Optimizer> optimizer;

@@ -28,7 +28,7 @@ constexpr double palest = 0.55;
 // By pass. A transfer has a colour similar to that of the pass whose result it carries. Brown is
 // distinguishable from all shades of forward blue and backward orange, also with colour blindness.
 constexpr std::array<Colour, pass_count> pass_colours{
-    blue, deep_orange, green, yellow, brown, purple,    slate, grey,
+    blue, deep_orange, green, yellow, brown, purple,    slate,  grey,
     sky,  orange,      slate, silver, wine,  vermilion, violet, rose};
 
 // By cause. Distinguishable from each other and from the passes, also with colour blindness.

@@ -19,10 +19,10 @@ struct MemorySection {
   Precision precision = Precision::bf16;
   std::optional<BytesPerParameter> bytes_per_parameter;  // instead of these two
   std::uint32_t zero = 0;
-  std::optional<double> gathered_bytes;  // of parameters at a time, with ZeRO-3
+  std::optional<double> gathered_bytes;          // of parameters at a time, with ZeRO-3
   std::optional<std::uint32_t> prefetch_layers;  // gathered ahead, with ZeRO-3
-  std::optional<double> context_bytes;   // default: the machine's device
-  std::optional<double> reserve;         // of the capacity; same default
+  std::optional<double> context_bytes;           // default: the machine's device
+  std::optional<double> reserve;                 // of the capacity; same default
 };
 
 /// Reads the section, after the schema check; `usual` has the defaults. Throws InputError with a

@@ -20,8 +20,8 @@ struct ParallelSection {
   // Overlap gradient reduction with compute; the default is true.
   std::optional<bool> overlap_sums;
   std::optional<double> bucket_bytes;  // gradients reduced at once; default: see `gradient_buckets`
-  bool overlap_experts = false;  // all-to-alls of experts overlap the compute of their pass
-  bool scatter_gather = false;   // a tensor group sends each activation once, in shares
+  bool overlap_experts = false;        // all-to-alls of experts overlap the compute of their pass
+  bool scatter_gather = false;         // a tensor group sends each activation once, in shares
 };
 
 /// Reads the section, after the schema check; the training command supplies the defaults.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "experiments/run/run.hpp"
 #include "experiments/planner/space/layout_document.hpp"
+#include "experiments/run/run.hpp"
 
 namespace penstock {
 namespace {

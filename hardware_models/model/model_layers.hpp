@@ -20,8 +20,9 @@ enum class RecomputeScope : std::uint8_t {
   whole_stages,  // all but the input of each stage, before the whole backward
 };
 
-/// With `selected`, the operators that are recomputed: kinds of layers, and "core_attention" for the
-/// scores of attention. The output of a recomputed operator is not kept for the next one either.
+/// With `selected`, the operators that are recomputed: kinds of layers, and "core_attention" for
+/// the scores of attention. The output of a recomputed operator is not kept for the next one
+/// either.
 using Operators = std::vector<std::string>;
 
 /// The layer graph of a model: one layer per block, in a chain, with one device's share for a cell.

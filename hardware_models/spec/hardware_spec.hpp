@@ -46,7 +46,7 @@ struct HardwareSpec {
   std::uint64_t tensor = 1;
   std::uint64_t context = 1;
   std::uint64_t expert = 1;
-  CollectiveChoice collectives;  // their algorithms
+  CollectiveChoice collectives;   // their algorithms
   bool overlaps_experts = false;  // all-to-alls of experts overlap the kernels of their pass
 
   // Rank r is device r * devices_per_rank and those after it; the next holder of the same weights

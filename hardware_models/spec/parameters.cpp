@@ -35,10 +35,10 @@ double value_of(std::string_view taker, const Parameter& parameter, const NamedN
   const bool fits = value >= parameter.least && value <= parameter.most &&
                     (!parameter.whole || std::floor(value) == value);
   if (fits) return value;
-  throw InputError(pointer_step(parameter.name),
-                   fmt::format("{} is not a {}number from {} to {} ({})", value,
-                               parameter.whole ? "whole " : "", parameter.least, parameter.most,
-                               parameter.summary));
+  throw InputError(
+      pointer_step(parameter.name),
+      fmt::format("{} is not a {}number from {} to {} ({})", value, parameter.whole ? "whole " : "",
+                  parameter.least, parameter.most, parameter.summary));
 }
 
 }  // namespace

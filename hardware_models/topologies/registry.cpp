@@ -30,8 +30,8 @@ void check_names(const TopologyEntry& entry, const std::map<std::string, double>
 void check_value(const TopologyParameter& parameter, double value) {
   const auto fits = [&](const char* what, double least, double most, bool whole) {
     if (value >= least && value <= most && (!whole || std::floor(value) == value)) return;
-    refuse(parameter.name, fmt::format("{} is not {} from {} to {} ({})", value,
-                                       what, least, most, parameter.summary));
+    refuse(parameter.name, fmt::format("{} is not {} from {} to {} ({})", value, what, least, most,
+                                       parameter.summary));
   };
   switch (parameter.measure) {
     case Measure::count:

@@ -113,8 +113,7 @@ std::vector<StageCollective> collectives_of(const WorkClass& work, const StageDe
 }
 
 /// The time of some collectives of an action.
-double carrying_us(const WorkClass& work, const std::vector<StageCollective>& all,
-                   Prices& prices) {
+double carrying_us(const WorkClass& work, const std::vector<StageCollective>& all, Prices& prices) {
   const std::uint32_t number = prices.stage_of(work);
   const StageDemand& stage = prices.demand.stages[number];
   const Carried carried = carried_by(all, stage, prices.demand.data);

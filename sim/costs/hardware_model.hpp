@@ -18,8 +18,8 @@ struct TransferTime {
   double latency_us = 0;
 };
 
-/// How long a pass occupies each part of a device, in microseconds: its arithmetic units, its memory
-/// alone, its links alone.
+/// How long a pass occupies each part of a device, in microseconds: its arithmetic units, its
+/// memory alone, its links alone.
 struct DeviceUse {
   double compute_us = 0;
   double memory_us = 0;

@@ -15,8 +15,8 @@ struct LayerTurn {
 
 /// The time of a pass over layers in turn, in microseconds. The gathering of a layer starts once
 /// the layer `ahead` places before it starts, or with 0 once the layer before it has ended; at the
-/// beginning of the pass for the first layers. A reduction starts when its layer has ended. The pass
-/// ends with its last reduction.
+/// beginning of the pass for the first layers. A reduction starts when its layer has ended. The
+/// pass ends with its last reduction.
 double turns_us(std::span<const LayerTurn> turns, std::uint32_t ahead);
 
 }  // namespace penstock

@@ -123,8 +123,8 @@ std::variant<PricedPlan, Standstill> draw_among_replicas(PricedPlan priced, cons
   draws.draw_costs(0);
   if (draws.replicas == 1 || !chance.differs_among_replicas()) return std::move(draws.running);
   Together sums(tasks_of(draws.running.plan, reduces_gradient));
-  Together gatherings(tasks_of(
-      draws.running.plan, [](Pass pass) { return pass == Pass::gather_weights; }));
+  Together gatherings(
+      tasks_of(draws.running.plan, [](Pass pass) { return pass == Pass::gather_weights; }));
   if (sums.tasks.empty()) return std::move(draws.running);
   if (auto halt = find_sums(draws, sums)) return *std::move(halt);
   if (auto halt = find_gatherings(draws, sums, gatherings)) return *std::move(halt);

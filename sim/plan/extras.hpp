@@ -33,8 +33,8 @@ struct Tail {
   // By model stage: part of its gradients is reduced while its last weight gradient runs; empty:
   // none. Only with `behind_stage` and `behind_each`.
   std::vector<bool> early = {};
-  bool updates = false;       // U of each stage at the end of its rank's row
-  bool gathers = false;       // each updates its shard, followed by an all-gather
+  bool updates = false;  // U of each stage at the end of its rank's row
+  bool gathers = false;  // each updates its shard, followed by an all-gather
   Summing summing = Summing::behind_stage;
   bool ties = false;  // first and last stage of a chain exchange the gradient of tied weights
   // Gradients of a stage on several ranks are reduced from rank to rank, since there are no data
@@ -45,8 +45,8 @@ struct Tail {
     return model_stage < reduces.size() && reduces[model_stage];
   }
   bool starts_early(std::uint32_t model_stage) const {
-    return summing <= Summing::behind_each && of_stage(model_stage) &&
-           model_stage < early.size() && early[model_stage];
+    return summing <= Summing::behind_each && of_stage(model_stage) && model_stage < early.size() &&
+           early[model_stage];
   }
   bool empty() const { return reduces.empty() && !updates && !ties; }
 };

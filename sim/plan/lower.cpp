@@ -274,7 +274,8 @@ std::uint32_t Lowering::class_of(const Action& action, bool crosses, bool in_cel
                                                       : Recompute::none);
 }
 
-/// What an action starts after, encoded as `Plan::input`: the last task of its rank, and its inputs.
+/// What an action starts after, encoded as `Plan::input`: the last task of its rank, and its
+/// inputs.
 TaskId Lowering::start_of(const Row& row, TaskId input) {
   std::vector<TaskId> before;
   if (row.last != no_task) before.push_back(row.last);

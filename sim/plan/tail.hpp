@@ -14,9 +14,9 @@ namespace penstock {
 /// Adds what follows the last weight gradient of each stage on each of its ranks, possibly
 /// overlapped with the rank's remaining work: the gradient reduction over all holders of the same
 /// weights, the exchange of tied gradients, and the update at the end of the row. The early part of
-/// a reduction starts with the last weight gradient itself: its buckets fill one by one. When several
-/// ranks hold a stage, as replicas or in several chains, each sends its gradients when it has them,
-/// and updates when all have arrived.
+/// a reduction starts with the last weight gradient itself: its buckets fill one by one. When
+/// several ranks hold a stage, as replicas or in several chains, each sends its gradients when it
+/// has them, and updates when all have arrived.
 ///
 /// Tasks of the tail have the microbatch of the gradient that they follow; with the stage it gives
 /// the rank, as for other tasks.

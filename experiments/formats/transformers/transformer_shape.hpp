@@ -47,7 +47,7 @@ struct TransformerShape {
   bool out_bias = false;
   bool mlp_bias = false;
   bool qk_norm = false;
-  bool tied = false;  // embedding and head share their parameters
+  bool tied = false;       // embedding and head share their parameters
   bool fused_loss = true;  // one kernel for the whole loss
   bool flash = true;
   double attention_dropout = 0;  // of scores, as a fraction

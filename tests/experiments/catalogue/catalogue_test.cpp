@@ -169,7 +169,8 @@ TEST_CASE("catalogue: a file is refused with the place of its fault and what wou
   CHECK(refusal(office) == "accepted");
   CHECK(refusal("") == "x.json: the file is empty; a JSON document is needed");
   CHECK(refusal("[]") == "x.json: expected a JSON object");
-  CHECK(refusal("{}") == "x.json: /is: expected which it is: \"device\", \"link\", \"machine\" or \"stack\"");
+  CHECK(refusal("{}") ==
+        "x.json: /is: expected which it is: \"device\", \"link\", \"machine\" or \"stack\"");
   CHECK(refusal(with(abacus, "/is", 7)) ==
         "x.json: /is: expected which it is: \"device\", \"link\", \"machine\" or \"stack\"");
   CHECK(refusal(with(abacus, "/penstock", 2)) ==

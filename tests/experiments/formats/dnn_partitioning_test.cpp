@@ -161,12 +161,10 @@ TEST_CASE("dnn-partitioning: what does not fit is refused with its pointer") {
   CHECK(with("\"fpgaLatency\": 2", "\"fpgaLatency\": 1e999").starts_with("/nodes/0/fpgaLatency: "));
   CHECK(with("\"fpgaLatency\": 2", "\"fpgaLatency\": NaN").starts_with("line 3, column "));
   CHECK(with("\"fpgaLatency\": 2,", "") == "/nodes/0/fpgaLatency: \"fpgaLatency\" is missing");
-  CHECK(
-      with("\"size\": 1000", "\"size\": 1e19").starts_with("/nodes/0/size: 1e+19 is not "));
+  CHECK(with("\"size\": 1000", "\"size\": 1e19").starts_with("/nodes/0/size: 1e+19 is not "));
   CHECK(with("\"id\": 5", "\"id\": 3") ==
         "/nodes/1/id: node 0 of the list has the id 3 already; each node has its own");
-  CHECK(
-      with("\"id\": 5", "\"id\": 4294967296").starts_with("/nodes/1/id: 4294967296 is not "));
+  CHECK(with("\"id\": 5", "\"id\": 4294967296").starts_with("/nodes/1/id: 4294967296 is not "));
   CHECK(with("\"id\": 5,", "") == "/nodes/1/id: \"id\" is missing");
   CHECK(with("\"isBackwardNode\": 0", "\"isBackwardNode\": 2") ==
         "/nodes/0/isBackwardNode: 2 is not true, false, 1 or 0");
@@ -176,8 +174,7 @@ TEST_CASE("dnn-partitioning: what does not fit is refused with its pointer") {
   CHECK(with("\"nodes\"", "\"knots\"") == "/nodes: \"nodes\" is missing");
   CHECK(with("\"edges\"", "\"wires\"") == "/edges: \"edges\" is missing");
   CHECK(refusal_of_model(graph({}, "")) == "/nodes: there are no nodes; one at least is needed");
-  CHECK(refusal_of_model(graph({"[1]"}, "")) ==
-        "/nodes/0: a list is not an object");
+  CHECK(refusal_of_model(graph({"[1]"}, "")) == "/nodes/0: a list is not an object");
 }
 
 TEST_CASE("dnn-partitioning: a graph that is none is refused with the pointer of an edge or node") {

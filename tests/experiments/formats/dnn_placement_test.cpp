@@ -54,8 +54,7 @@ TEST_CASE("dnn-placement: what does not fit is refused with its pointer") {
         "/fpgas/2/nodes/0: node 1 appears twice; a node is on one device");
   CHECK(dnn_placement_with("[4]", "[3]") ==
         "/cpus/0/nodes/0: node 3 appears twice; a node is on one device");
-  CHECK(dnn_placement_with("[3]", "[-3]")
-            .starts_with("/fpgas/2/nodes/0: -3 is not a whole"));
+  CHECK(dnn_placement_with("[3]", "[-3]").starts_with("/fpgas/2/nodes/0: -3 is not a whole"));
   CHECK(dnn_placement_with("[3]", "[1000000000]")
             .starts_with("/fpgas/2/nodes/0: 1000000000 is not "));
   CHECK(dnn_placement_with("[3]", "[3.5]").starts_with("/fpgas/2/nodes/0: 3.5 is not "));
@@ -66,8 +65,7 @@ TEST_CASE("dnn-placement: what does not fit is refused with its pointer") {
   CHECK(dnn_placement_with("\"fpgas\"", "\"tpus\"") == "/fpgas: \"fpgas\" is missing");
   CHECK(refusal_of_model(R"({"fpgas": []})") ==
         "/fpgas: no device has nodes; one at least needs some");
-  CHECK(refusal_of_model(R"({"fpgas": {"0": [1]}})") ==
-        "/fpgas: an object is not a list");
+  CHECK(refusal_of_model(R"({"fpgas": {"0": [1]}})") == "/fpgas: an object is not a list");
   CHECK(refusal_of_model(R"({"fpgas": [7]})") == "/fpgas/0: 7 is not an object");
   CHECK(refusal_of_model(placement.substr(0, 70)).starts_with("line 3, column "));
   CHECK(dnn_placement_with("\"maxLoad\": 3", "\"maxLoad\": 3, \"maxLoad\": 4") ==

@@ -332,7 +332,8 @@ TEST_CASE("a number that does not go with a degree is told by its kind, not by a
     FAIL("accepted");
   } catch (const InputError& error) {
     CHECK(error.where() == "");
-    CHECK(std::string(error.what()).starts_with("a layer of kind \"attention\", heads: 8 is not divisible"));
+    CHECK(std::string(error.what())
+              .starts_with("a layer of kind \"attention\", heads: 8 is not divisible"));
   }
 }
 

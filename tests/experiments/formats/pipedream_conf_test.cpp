@@ -67,8 +67,7 @@ TEST_CASE("pipedream-conf: what does not fit is refused with its pointer") {
             .starts_with("/module_to_stage_map/2: 0.5 is not "));
   CHECK(pipedream_conf_with("[0, 1, 1]", "[]") ==
         "/module_to_stage_map: there are no modules; one at least is needed");
-  CHECK(pipedream_conf_with("[0, 1, 1]", "null") ==
-        "/module_to_stage_map: null is not a list");
+  CHECK(pipedream_conf_with("[0, 1, 1]", "null") == "/module_to_stage_map: null is not a list");
   CHECK(pipedream_conf_with("\"module_to_stage_map\"", "\"modules\"") ==
         "/module_to_stage_map: \"module_to_stage_map\" is missing");
   CHECK(pipedream_conf_with("\"stage_to_rank_map\"", "\"ranks\"") ==
@@ -81,10 +80,8 @@ TEST_CASE("pipedream-conf: what does not fit is refused with its pointer") {
         "/stage_to_rank_map: stage 1 has no ranks; each stage needs one at least");
   CHECK(pipedream_conf_with("[2]", "[1]") ==
         "/stage_to_rank_map/1/0: rank 1 appears twice; a rank has one stage");
-  CHECK(pipedream_conf_with("[2]", "[99999]")
-            .starts_with("/stage_to_rank_map/1/0: 99999 is not "));
-  CHECK(pipedream_conf_with("[2]", "2") ==
-        "/stage_to_rank_map/1: 2 is not a list");
+  CHECK(pipedream_conf_with("[2]", "[99999]").starts_with("/stage_to_rank_map/1/0: 99999 is not "));
+  CHECK(pipedream_conf_with("[2]", "2") == "/stage_to_rank_map/1: 2 is not a list");
   CHECK(pipedream_conf_with("\"1\": 0", "\"1\": \"x\"")
             .starts_with("/stage_to_depth_map/1: \"x\" is not "));
   CHECK(pipedream_conf_with("\"1\": 0", "\"7\": 0")

@@ -198,8 +198,7 @@ TEST_CASE("pipedream-graph: bytes that are no text are refused with their line")
   const std::string nodes = pipedream_graph_node("a", "Conv");
   CHECK(refusal_of_model(nodes + std::string("\tb\0c", 4)) ==
         "line 2: byte 0x00 is not UTF-8 text");
-  CHECK(refusal_of_model(nodes + "\xFF\xFE") ==
-        "line 2: byte 0xFF is not UTF-8 text");
+  CHECK(refusal_of_model(nodes + "\xFF\xFE") == "line 2: byte 0xFF is not UTF-8 text");
   CHECK(refusal_of_model("\xEF\xBB\xBF" + replaced(nodes, "Conv", "Größe")) == "accepted");
   CHECK(refusal_of_model(replaced(nodes, "Conv", "cut \xE2\x82")).starts_with("line 1: byte 0x"));
 }

@@ -102,8 +102,7 @@ TEST_CASE("piper: what does not fit is refused with its pointer") {
         "/nodes/0/TMPCs/1: there is no variant with the id \"vanilla\"");
   CHECK(piper_with("\"id\": \"activation recomp\"", "\"id\": \"vanilla\"") ==
         "/nodes/0/TMPCs/1/1: \"vanilla\" appears twice");
-  CHECK(piper_with("\"id\": \"vanilla\"", "\"id\": 1") ==
-        "/nodes/0/TMPCs/1/0/id: 1 is not a text");
+  CHECK(piper_with("\"id\": \"vanilla\"", "\"id\": 1") == "/nodes/0/TMPCs/1/0/id: 1 is not a text");
   CHECK(piper_with("\"id\": 2", "\"id\": 4")
             .starts_with("/nodes/1/id: node 0 of the list has the id 4 "));
   CHECK(piper_with("\"destId\": 2", "\"destId\": 3") ==

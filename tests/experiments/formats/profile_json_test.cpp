@@ -89,8 +89,8 @@ TEST_CASE("profile-json: what does not fit is refused with its pointer") {
             .starts_with("/profile/layers/1/points/0/stash: unknown key \"stash\"; did you mean "
                          "\"stash_bytes\"? known: "));
   CHECK(profile_json_with("\"penstock\": 1, ", "") == "/penstock: \"penstock\" is missing");
-  CHECK(profile_json_with("\"penstock\": 1", "\"penstock\": 2")
-            .starts_with("/penstock: 2 is not "));
+  CHECK(
+      profile_json_with("\"penstock\": 1", "\"penstock\": 2").starts_with("/penstock: 2 is not "));
   CHECK(refusal_of_model(R"({"penstock": 1, "profile": {"layers": []}})")
             .starts_with("/profile/layers: [] is not "));
   CHECK(

@@ -43,7 +43,8 @@ TEST_CASE("series that coincide for a while alternate along their line, and nest
   const auto strokes = [&] {
     const std::string svg = draw_bubble_plot(PictureFormat::svg, plot);
     std::size_t count = 0;
-    for (std::size_t at = svg.find("<path"); at != std::string::npos; at = svg.find("<path", at + 1)) {
+    for (std::size_t at = svg.find("<path"); at != std::string::npos;
+         at = svg.find("<path", at + 1)) {
       ++count;
     }
     return count;

@@ -71,7 +71,8 @@ TEST_CASE("a path of narrow boxes is a line that keeps its turns, with few point
   REQUIRE(strokes.lines.size() == 1);
   const std::vector<Point>& line = strokes.lines[0];
   CHECK(line.size() <= 4 * (1000 / 3 + 1));
-  CHECK(std::is_sorted(line.begin(), line.end(), [](Point left, Point right) { return left.x < right.x; }));
+  CHECK(std::is_sorted(line.begin(), line.end(),
+                       [](Point left, Point right) { return left.x < right.x; }));
   for (const double turn : {4.0, 634.0}) {
     CHECK(std::count_if(line.begin(), line.end(), [&](Point p) { return p.y == turn; }) > 300);
   }

@@ -30,7 +30,9 @@ json replicated(const char* zero_level) {
     "schedule": { "name": "1f1b", "microbatches": 1 } })");
 }
 
-RunResult run_of(const json& scenario) { return run(parse_scenario(scenario.dump(), "s.json"), {}); }
+RunResult run_of(const json& scenario) {
+  return run(parse_scenario(scenario.dump(), "s.json"), {});
+}
 
 double makespan_us(const json& scenario) {
   const RunResult result = run_of(scenario);
@@ -58,8 +60,11 @@ json scenario_at_peak(std::uint64_t seed) {
   const std::uint64_t hidden = number({1024, 4096, 8192});
   const std::uint64_t ranks = number({1, 2, 4});
   json mlp{{"kind", "mlp"}, {"hidden", hidden}, {"intermediate", 4 * hidden}};
-  json moe{{"kind", "moe"},  {"hidden", hidden},           {"experts", 8},
-           {"chosen", 2},    {"expert_intermediate", hidden}};
+  json moe{{"kind", "moe"},
+           {"hidden", hidden},
+           {"experts", 8},
+           {"chosen", 2},
+           {"expert_intermediate", hidden}};
   json block{{"repeat", 8},
              {"parts",
               {{{"kind", "attention"}, {"hidden", hidden}, {"heads", 16}},
@@ -67,19 +72,26 @@ json scenario_at_peak(std::uint64_t seed) {
   const std::vector<std::string> names{"1f1b", "gpipe", "zb-h1", "dualpipe", "dualpipev", "zb-v"};
   const std::vector<std::string> machines{"dgx-h100", "dgx-a100", "mi300x-node"};
   const std::vector<std::string> modes{"none", "full", "selective"};
-  return {{"model",
-           {{"layers", {block}}, {"sequence", number({512, 4096})}, {"microbatch", number({1, 4})}}},
-          {"hardware",
-           {{"name", choose.one_of(machines)}, {"efficiency", 1}, {"memory_efficiency", 1},
-            {"kernel_us", 0}, {"kernel_issue_us", 0}}},
-          {"parallel",
-           {{"pipeline", ranks}, {"tensor", number({1, 2})}, {"data", number({1, 2})},
-            {"overlap_experts", number({0, 1}) == 1}}},
-          {"recompute", {{"mode", choose.one_of(modes)}}},
-          {"memory", {{"zero", number({0, 1, 3})}, {"capacity_bytes", 1e15}}},
-          {"schedule",
-           {{"name", choose.one_of(names)}, {"microbatches", 4 * ranks},
-            {"overlap", number({0, 1}) == 1 ? "fused" : "serial"}}}};
+  return {
+      {"model",
+       {{"layers", {block}}, {"sequence", number({512, 4096})}, {"microbatch", number({1, 4})}}},
+      {"hardware",
+       {{"name", choose.one_of(machines)},
+        {"efficiency", 1},
+        {"memory_efficiency", 1},
+        {"kernel_us", 0},
+        {"kernel_issue_us", 0}}},
+      {"parallel",
+       {{"pipeline", ranks},
+        {"tensor", number({1, 2})},
+        {"data", number({1, 2})},
+        {"overlap_experts", number({0, 1}) == 1}}},
+      {"recompute", {{"mode", choose.one_of(modes)}}},
+      {"memory", {{"zero", number({0, 1, 3})}, {"capacity_bytes", 1e15}}},
+      {"schedule",
+       {{"name", choose.one_of(names)},
+        {"microbatches", 4 * ranks},
+        {"overlap", number({0, 1}) == 1 ? "fused" : "serial"}}}};
 }
 
 }  // namespace

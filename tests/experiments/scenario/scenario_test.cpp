@@ -318,8 +318,10 @@ TEST_CASE("--set adds, replaces and appends in order; text that is no JSON is a 
 }
 
 TEST_CASE("a setting that cannot be applied is a wrong call") {
-  CHECK(scenario_with("schedule=1") == "usage: --set schedule=1: expected /POINTER=VALUE; did you mean /schedule=1?");
-  CHECK(scenario_with("/schedule") == "usage: --set /schedule: expected /POINTER=VALUE, such as /schedule/name=gpipe");
+  CHECK(scenario_with("schedule=1") ==
+        "usage: --set schedule=1: expected /POINTER=VALUE; did you mean /schedule=1?");
+  CHECK(scenario_with("/schedule") ==
+        "usage: --set /schedule: expected /POINTER=VALUE, such as /schedule/name=gpipe");
   CHECK(scenario_with("").starts_with("usage: --set "));
   CHECK(scenario_with("/model/stages/x=1").starts_with("usage: --set /model/stages/x=1: "));
   CHECK(scenario_with("/model/stages/01=1").starts_with("usage: --set /model/stages/01=1: "));

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "experiments/run/run.hpp"
 #include "experiments/planner/space/degrees.hpp"
+#include "experiments/run/run.hpp"
 #include "experiments/starter/small_starter.hpp"
 #include "sim/base/error.hpp"
 
@@ -23,7 +23,7 @@ std::string bundled_model(const std::string& name) {
 }
 
 TrainingRequest request_for(const std::string& model, const std::string& hardware,
-                           std::uint32_t devices) {
+                            std::uint32_t devices) {
   return {.model = bundled_model(model), .hardware = hardware, .devices = devices};
 }
 

@@ -150,8 +150,9 @@ TEST_CASE("measured: times are in proportion to the examples that they were meas
 
 TEST_CASE("measured: I gives back what W does not read, and leaves it what it made") {
   // Of 12 bytes of 4 examples W reads 5; I adds 3. A cell has twice as many examples.
-  const NumbersByName numbers = {{"forward_us", 1},  {"backward_us", 2},  {"at_examples", 4},
-                                 {"stash_bytes", 12}, {"weight_bytes", 5}, {"pending_weight_bytes", 3}};
+  const NumbersByName numbers = {{"forward_us", 1},   {"backward_us", 2},
+                                 {"at_examples", 4},  {"stash_bytes", 12},
+                                 {"weight_bytes", 5}, {"pending_weight_bytes", 3}};
   const LayerWork work = work_of("measured", numbers, CellShape{.microbatch = 8});
   CHECK(work.weight_bytes == 10);
   CHECK(work.pending_weight_bytes == 6);

@@ -103,8 +103,7 @@ TEST_CASE("fp8 speeds up products with weights, whose factors are cast; nothing 
   const Device device = ten_cores();
   const Kernel dense = product(2560, 4096, 4096);
   const double cast_us = 3 * (2560.0 + 4096) * 4096 / 1e6;
-  CHECK(us(device, dense, "fp8") ==
-        doctest::Approx(us(device, dense) / 2 + cast_us).epsilon(1e-9));
+  CHECK(us(device, dense, "fp8") == doctest::Approx(us(device, dense) / 2 + cast_us).epsilon(1e-9));
   Kernel logits = dense;
   logits.narrows = false;
   CHECK(us(device, logits, "fp8") == us(device, logits));

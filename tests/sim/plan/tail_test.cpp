@@ -65,7 +65,8 @@ TEST_CASE("an early reduction waits for the gradient that its backward waits for
   const TaskId early = task_of(outcome.plan, "0REDUCE_EARLY1");
   const TaskId last = task_of(outcome.plan, "0B1");
   CHECK(outcome.timeline.begin[early] == outcome.timeline.begin[last]);
-  CHECK(to_us(outcome.timeline.begin[last]) > to_us(outcome.timeline.end[task_of(outcome.plan, "0B0")]));
+  CHECK(to_us(outcome.timeline.begin[last]) >
+        to_us(outcome.timeline.end[task_of(outcome.plan, "0B0")]));
 }
 
 TEST_CASE("sums behind the row of a rank, and in passes, have no early part") {
