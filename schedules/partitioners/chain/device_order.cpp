@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "schedules/partitioners/chain/bisection.hpp"
 #include "schedules/partitioners/problem/cut_problem.hpp"
@@ -165,8 +166,10 @@ class ReachProbes {
       cut.best.value =
           std::max(cut.best.value, cost_(cut.best.cuts[s], cut.best.cuts[s + 1], s, cut.kinds[s]));
     }
-    const double value = cut.best.value;
-    return {.found = std::move(cut), .value = value};
+    Probe<DeviceCut> probe;
+    probe.value = cut.best.value;
+    probe.found.emplace(std::move(cut));
+    return probe;
   }
 
   std::uint32_t size_;
@@ -202,7 +205,8 @@ std::optional<DeviceCut> least_over_orders_by_reach(std::uint32_t size,
   ReachProbes probes(size, classes, cost);
   Probe<DeviceCut> first = probes(std::numeric_limits<double>::max());
   if (!first.found) return std::nullopt;
-  return *bisect<DeviceCut>(0, std::move(first), probes).found;
+  Probe<DeviceCut> best = bisect<DeviceCut>(0, std::move(first), probes);
+  return std::move(best.found);
 }
 
 }  // namespace penstock
