@@ -22,7 +22,7 @@ struct OrderChoice {
 };
 
 /// The most chunks per rank that are tried.
-constexpr std::uint32_t most_chunks = 16;
+constexpr std::uint32_t most_planned_chunks = 16;
 
 /// Every schedule rule with the chunks and options that it takes, by name and chunks.
 std::vector<OrderChoice> orders_of(const Restrictions& only);
