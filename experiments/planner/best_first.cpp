@@ -13,8 +13,6 @@ namespace {
 
 /// Items that are worked on at a time, however many threads there are.
 constexpr std::size_t batch = 32;
-/// Covers the order of sums of doubles.
-constexpr double rounding = 1 - 1e-12;
 
 }  // namespace
 
@@ -100,7 +98,7 @@ void BestFirst::add_orders(const Item& item, const LayoutChoice& choice,
                            .spares_last = choice.recompute == "except_last",
                            .early = base_.scenario.recompute.early,
                            .reduces_each = zero == 2};
-    const double bound = rounding * step_bound_us(placement, prices->times, shape);
+    const double bound = bound_rounding * step_bound_us(placement, prices->times, shape);
     outcome.items.push_back(
         {.bound_us = std::max(bound, frame.bound_us),
          .number = item.number +
@@ -182,7 +180,8 @@ bool BestFirst::waits(const Item& item, const OrderHolding& holding, Outcome& ou
     save_memory(item, outcome.items);
     return true;
   }
-  const double evicting = plain ? rounding * eviction_us(placement, *item.prices, holding) : 0;
+  const double evicting =
+      plain ? bound_rounding * eviction_us(placement, *item.prices, holding) : 0;
   if (evicting <= item.bound_us) return false;
   outcome.items.push_back(item);
   outcome.items.back().bound_us = evicting;

@@ -10,7 +10,7 @@
 #include "experiments/planner/bounds/frames.hpp"
 #include "experiments/planner/bounds/holdings.hpp"
 #include "experiments/planner/bounds/stage_prices.hpp"
-#include "experiments/planner/planner.hpp"
+#include "experiments/planner/layout_plan.hpp"
 
 namespace penstock {
 

@@ -4,13 +4,6 @@
 
 namespace penstock {
 
-bool is_better(const JudgedLayout& one, const JudgedLayout& other) {
-  if (one.trial.makespan != other.trial.makespan) {
-    return one.trial.makespan < other.trial.makespan;
-  }
-  return one.trial.peak_bytes < other.trial.peak_bytes;
-}
-
 LayoutPlan plan_layouts(const TrainingTask& task, const Catalogue& catalogue,
                         const PlannerOptions& options) {
   const PlanBase base = plan_base(task, catalogue);

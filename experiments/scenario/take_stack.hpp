@@ -1,8 +1,8 @@
 #pragma once
 
 #include "experiments/catalogue/catalogue.hpp"
+#include "experiments/scenario/hardware.hpp"
 #include "experiments/scenario/scenario.hpp"
-#include "experiments/scenario/settle_hardware.hpp"
 
 namespace penstock {
 

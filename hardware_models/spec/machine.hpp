@@ -7,10 +7,18 @@
 #include <string_view>
 #include <vector>
 
-#include "hardware_models/spec/seating.hpp"
 #include "sim/costs/topology.hpp"
 
 namespace penstock {
+
+/// Devices in machines that they do not fill: as many in each machine as in another, up to one
+/// unit of devices that stay together.
+struct Seating {
+  std::uint64_t most = 1;      // devices in each of the first machines
+  std::uint64_t larger = 1;    // number of these machines
+  std::uint64_t fewer = 0;     // each later machine has this many less
+  std::uint64_t machines = 1;  // in all
+};
 
 /// The share of peak that work of some size reaches.
 struct EfficiencyPoint {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "hardware_models/spec/machine.hpp"
 #include "hardware_models/topologies/registry.hpp"
 #include "sim/base/named.hpp"
 

@@ -3,18 +3,9 @@
 #include <cstdint>
 #include <string>
 
+#include "hardware_models/spec/machine.hpp"
+
 namespace penstock {
-
-struct Machine;
-
-/// Devices in machines that they do not fill: as many in each machine as in another, up to one
-/// unit of devices that stay together.
-struct Seating {
-  std::uint64_t most = 1;      // devices in each of the first machines
-  std::uint64_t larger = 1;    // number of these machines
-  std::uint64_t fewer = 0;     // each later machine has this many less
-  std::uint64_t machines = 1;  // in all
-};
 
 /// Lays `devices` evenly in as few machines as hold them. Groups of `unit` devices stay in one
 /// machine if one holds them. A machine that joins no others, a single one, and full ones need no

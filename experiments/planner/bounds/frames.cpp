@@ -14,9 +14,6 @@
 namespace penstock {
 namespace {
 
-/// Covers the rounding of durations to picoseconds.
-constexpr double rounding = 1 - 1e-6;
-
 bool like_each_other(const OrderChoice& one, const OrderChoice& other) {
   return one.rule->place == other.rule->place && one.chunks == other.chunks &&
          one.slices == other.slices && one.splits == other.splits && one.joins == other.joins &&
@@ -24,10 +21,10 @@ bool like_each_other(const OrderChoice& one, const OrderChoice& other) {
 }
 
 /// The equal part of each rank: the fullest one has at least that.
-double equal_part_us(const std::vector<StageTimes>& times, const OrderShape& shape,
+double equal_part_us(const std::vector<StageBounds>& times, const OrderShape& shape,
                      std::uint32_t ranks, std::size_t copies) {
   double sum = 0;
-  for (const StageTimes& stage : times) {
+  for (const StageBounds& stage : times) {
     const double split = stage.backward_input + stage.backward_weight;
     sum += stage.forward + (shape.splits ? std::min(split, stage.backward) : stage.backward);
   }
@@ -196,23 +193,23 @@ std::vector<LayoutFrame> LayoutFrames::all(std::size_t jobs) {
 }
 
 /// Sums of layers. The cut of other partitioners is not known: every rank then has an equal part.
-std::vector<StageTimes> LayoutFrames::stage_times(const LayoutFrame& frame,
-                                                  const Placement& placement,
-                                                  const std::vector<LayerTimes>& layers) const {
+std::vector<StageBounds> LayoutFrames::stage_times(const LayoutFrame& frame,
+                                                   const Placement& placement,
+                                                   const std::vector<LayerTimes>& layers) const {
   const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
-  std::vector<StageTimes> sums(stages);
+  std::vector<StageBounds> sums(stages);
   const bool again = space_.recomputations[frame.recomputation].mode != "none";
   const std::vector<std::uint32_t>& stage_of = stage_of_layer_.at(stages);
   for (std::size_t i = 0; i < base_.reduced_layer.size(); ++i) {
     const LayerTimes& layer = layers[base_.reduced_layer[i]];
-    StageTimes& sum = sums[stage_of[i]];
+    StageBounds& sum = sums[stage_of[i]];
     sum.forward += layer.us[0].value_or(0);
     sum.backward += layer.us[1].value_or(0);
     sum.backward_input += layer.us[2].value_or(0);
     sum.backward_weight += layer.us[3].value_or(0);
     if (again) sum.again += layer.us[4].value_or(0);
   }
-  std::vector<StageTimes> times;
+  std::vector<StageBounds> times;
   for (const Stage stage : placement.stages()) times.push_back(sums[placement.position(stage)]);
   return times;
 }
@@ -281,11 +278,11 @@ void LayoutFrames::judge(LayoutFrame& frame) const {
       .gathers = true,
       .spares_last = space_.recomputations[frame.recomputation].mode == "except_last",
       .early = base_.scenario.recompute.early};
-  const std::vector<StageTimes> times = stage_times(frame, ranks, *layers);
+  const std::vector<StageBounds> times = stage_times(frame, ranks, *layers);
   const bool even = space_.partitions[frame.partition] == "even";
   frame.bound_us =
-      rounding * (even ? step_bound_us(ranks, times, shape)
-                       : equal_part_us(times, shape, ranks.ranks(), ranks.chains().size()));
+      bound_rounding * (even ? step_bound_us(ranks, times, shape)
+                             : equal_part_us(times, shape, ranks.ranks(), ranks.chains().size()));
   judge_memory(ranks, *layers, frame);
 }
 

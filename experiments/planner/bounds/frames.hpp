@@ -64,8 +64,8 @@ class LayoutFrames {
   void find_shapes(std::size_t jobs);
   void find_placements();
   void find_cuts();
-  std::vector<StageTimes> stage_times(const LayoutFrame& frame, const Placement& placement,
-                                      const std::vector<LayerTimes>& layers) const;
+  std::vector<StageBounds> stage_times(const LayoutFrame& frame, const Placement& placement,
+                                       const std::vector<LayerTimes>& layers) const;
   void judge_memory(const Placement& placement, const std::vector<LayerTimes>& layers,
                     LayoutFrame& frame) const;
 

@@ -36,7 +36,7 @@ Schedule sample_order(const Placement& placement, bool splits) {
 }
 
 /// Adds the price of one class to the times of its stage.
-void take_class(const WorkClass& work, double duration_us, double latency_us, StageTimes& stage) {
+void take_class(const WorkClass& work, double duration_us, double latency_us, StageBounds& stage) {
   const double both_us = duration_us + latency_us;
   switch (work.pass) {
     case Pass::forward:
@@ -77,8 +77,8 @@ void take_class(const WorkClass& work, double duration_us, double latency_us, St
   }
 }
 
-std::vector<StageTimes> times_of(const Plan& plan, const Costs& costs) {
-  std::vector<StageTimes> all(plan.model_stage.size());
+std::vector<StageBounds> times_of(const Plan& plan, const Costs& costs) {
+  std::vector<StageBounds> all(plan.model_stage.size());
   // Classes of the same pass and stage cost the same: a stage is on one rank.
   for (std::size_t c = 0; c < plan.classes.size(); ++c) {
     take_class(plan.classes[c], to_us(costs.duration[c]), to_us(costs.latency[c]),

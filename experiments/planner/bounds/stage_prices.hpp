@@ -12,7 +12,7 @@ namespace penstock {
 /// What the stages of a layout cost, as its simulation prices them; transfers between ranks may be
 /// free.
 struct StagePrices {
-  std::vector<StageTimes> times;   // by stage of the placement
+  std::vector<StageBounds> times;  // by stage of the placement
   double least_bytes = 0;          // that the fullest rank holds at some moment of any order
   std::vector<double> held_bytes;  // by rank, throughout the run
   // By stage of the placement.

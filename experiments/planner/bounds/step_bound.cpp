@@ -13,7 +13,7 @@ constexpr double never = std::numeric_limits<double>::infinity();
 /// Bounds of the parts of a step.
 class StepParts {
  public:
-  StepParts(const Placement& placement, const std::vector<StageTimes>& times,
+  StepParts(const Placement& placement, const std::vector<StageBounds>& times,
             const OrderShape& shape)
       : placement_(placement),
         times_(times),
@@ -28,20 +28,20 @@ class StepParts {
 
  private:
   void walk(const std::vector<Stage>& chain);
-  double cell(const StageTimes& stage) const;
-  double backward(const StageTimes& stage) const;
+  double cell(const StageBounds& stage) const;
+  double backward(const StageBounds& stage) const;
   double end_of(Stage stage) const;
   double work_of(Rank rank) const;
 
   const Placement& placement_;
-  const std::vector<StageTimes>& times_;
+  const std::vector<StageBounds>& times_;
   const OrderShape& shape_;
   std::vector<double> before_;  // by stage: forwards and transfers before its first
   std::vector<double> after_;   // by stage: backwards and transfers after its last
 };
 
 /// The shortest backward that the order may use.
-double StepParts::backward(const StageTimes& stage) const {
+double StepParts::backward(const StageBounds& stage) const {
   if (!shape_.splits) return stage.backward;
   return std::min(stage.backward, stage.backward_input + stage.backward_weight);
 }
@@ -49,7 +49,7 @@ double StepParts::backward(const StageTimes& stage) const {
 void StepParts::walk(const std::vector<Stage>& chain) {
   double before = 0, after = 0;
   for (const Stage stage : chain) {
-    const StageTimes& own = times_[index(stage)];
+    const StageBounds& own = times_[index(stage)];
     before_[index(stage)] = before;
     before += own.forward + own.send_forward;
     if (shape_.splits) continue;
@@ -61,7 +61,7 @@ void StepParts::walk(const std::vector<Stage>& chain) {
 }
 
 /// All work of one cell of a stage, as often as each cell has it.
-double StepParts::cell(const StageTimes& stage) const {
+double StepParts::cell(const StageBounds& stage) const {
   const double spared = shape_.spares_last ? 1 / shape_.cells : 0;
   const double again = stage.again * std::max(0.0, 1 - spared);
   const double hidden = shape_.joins && shape_.gathers ? std::min(again, backward(stage)) : 0;
@@ -83,14 +83,14 @@ double StepParts::work_of(Rank rank) const {
 
 /// After the last gradient of a stage.
 double StepParts::end_of(Stage stage) const {
-  const StageTimes& own = times_[index(stage)];
+  const StageBounds& own = times_[index(stage)];
   return own.reduce + own.update + own.gather;
 }
 
 double StepParts::of_rank(Rank rank) const {
   double head = never, tail = never, own_end = never, gather = never, update = 0, sums = 0;
   for (const Stage stage : placement_.stages_of(rank)) {
-    const StageTimes& own = times_[index(stage)];
+    const StageBounds& own = times_[index(stage)];
     const Stage first = placement_.chains()[placement_.chain_of(stage)].front();
     head = std::min(head, before_[index(stage)]);
     tail = std::min(tail, shape_.splits ? 0 : after_[index(stage)] + end_of(first));
@@ -111,7 +111,7 @@ double StepParts::of_links() const {
   if (placement_.chains().size() > 1) return 0;
   std::map<std::pair<Rank, Rank>, double> sums;
   for (const Stage stage : placement_.stages()) {
-    const StageTimes& own = times_[index(stage)];
+    const StageBounds& own = times_[index(stage)];
     const Rank here = placement_.rank_of(stage);
     if (const auto next = placement_.after(stage)) {
       sums[{here, placement_.rank_of(*next)}] += own.occupies_forward;
@@ -127,7 +127,7 @@ double StepParts::of_links() const {
 
 }  // namespace
 
-double step_bound_us(const Placement& placement, const std::vector<StageTimes>& times,
+double step_bound_us(const Placement& placement, const std::vector<StageBounds>& times,
                      const OrderShape& shape) {
   const StepParts parts(placement, times, shape);
   double bound = parts.of_links();

@@ -6,8 +6,11 @@
 
 namespace penstock {
 
+/// A factor for bounds: covers the rounding of durations to picoseconds and the order of sums.
+constexpr double bound_rounding = 1 - 1e-6;
+
 /// Times of one stage in microseconds; what is unknown is 0, which keeps a bound a bound.
-struct StageTimes {
+struct StageBounds {
   double forward = 0;
   double backward = 0;          // B
   double backward_input = 0;    // I
@@ -38,7 +41,7 @@ struct OrderShape {
 /// the forwards before its first cell, then does all of its work. Unless backwards are split, those
 /// of earlier stages follow its last one. Then its gradients are reduced and its weights updated.
 /// `times` is by stage of the placement.
-double step_bound_us(const Placement& placement, const std::vector<StageTimes>& times,
+double step_bound_us(const Placement& placement, const std::vector<StageBounds>& times,
                      const OrderShape& shape);
 
 }  // namespace penstock

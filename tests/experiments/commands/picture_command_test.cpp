@@ -92,7 +92,8 @@ TEST_CASE("plot: the data of each kind are CSV, with a picture or without") {
   const ProgramRun bubble = desk.run({"plot", "--kind", "bubble", "--ranks", "6", "--schedules",
                                       "interleaved-1f1b", "--microbatches", "6,8", "--csv", "-"});
   CHECK(bubble.code == 0);
-  CHECK(bubble.output.find("\n\"interleaved-1f1b, 2 chunks\",8,,") != std::string::npos);
+  CHECK(bubble.output.find("\n\"interleaved-1f1b, 2 chunks\",8,of_makespan,,") !=
+        std::string::npos);
   CHECK(bubble.errors.find("no point at 8 microbatches") != std::string::npos);
 }
 

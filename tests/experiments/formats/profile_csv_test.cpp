@@ -59,13 +59,15 @@ TEST_CASE("profile-csv: what does not fit is refused with its row and column, bo
   CHECK(profile_csv_with("embedding,32,40", "embedding,32,-40") ==
         "row 1, column 2: forward_us is \"-40\", not a number from 0 to 1000000000000");
   CHECK(profile_csv_with("head,32,9", "head,32,")
-            .starts_with("row 2, column 2: forward_us is \"\"; "));
-  CHECK(
-      profile_csv_with("40,90", "40,nan").starts_with("row 1, column 3: backward_us is \"nan\"; "));
+            .starts_with("row 2, column 2: forward_us is \"\", not a"));
+  CHECK(profile_csv_with("40,90", "40,nan")
+            .starts_with("row 1, column 3: backward_us is \"nan\", not a"));
   CHECK(profile_csv_with("40,90", "40,9e99")
-            .starts_with("row 1, column 3: backward_us is \"9e99\"; "));
-  CHECK(profile_csv_with("head,32", "head,0").starts_with("row 2, column 1: examples is \"0\"; "));
-  CHECK(profile_csv_with("head,32", "head,").starts_with("row 2, column 1: examples is \"\"; "));
+            .starts_with("row 1, column 3: backward_us is \"9e99\", not a"));
+  CHECK(profile_csv_with("head,32", "head,0")
+            .starts_with("row 2, column 1: examples is \"0\", not a"));
+  CHECK(
+      profile_csv_with("head,32", "head,").starts_with("row 2, column 1: examples is \"\", not a"));
   CHECK(profile_csv_with("head,", " ,") ==
         "row 2, column 0: the row has no layer; its name is needed");
   CHECK(profile_csv_with(",8,", ",32,") ==

@@ -93,10 +93,9 @@ TEST_CASE("profile-json: what does not fit is refused with its pointer") {
       profile_json_with("\"penstock\": 1", "\"penstock\": 2").starts_with("/penstock: 2 is not "));
   CHECK(refusal_of_model(R"({"penstock": 1, "profile": {"layers": []}})")
             .starts_with("/profile/layers: [] is not "));
-  CHECK(
-      refusal_of_model(R"({"penstock": 1, "profile": []})").starts_with("/profile: [] does not "));
+  CHECK(refusal_of_model(R"({"penstock": 1, "profile": []})").starts_with("/profile: [] is not "));
   CHECK(profile_json_with("\"device\": \"A100\"", "\"device\": 100")
-            .starts_with("/profile/device: 100 does not"));
+            .starts_with("/profile/device: 100 is not"));
   CHECK(refusal_of_model(profile_json_plain.substr(0, profile_json_plain.size() - 2))
             .starts_with("line 8, column "));
 }

@@ -152,8 +152,8 @@ TEST_CASE("unknown names are refused with the known ones") {
         "s.json: /schedule/name: unknown name \"1f1b-flush\"; " + known_schedules);
   CHECK(known_schedules.find("1f1b, ") != std::string::npos);
   CHECK(known_schedules.find("gpipe, ") != std::string::npos);
-  CHECK(scenario_with("/hardware/name=h100")
-            .starts_with("s.json: /hardware/name: unknown name \"h100\"; did you mean "
+  CHECK(scenario_with("/hardware/name=h100-sxm")
+            .starts_with("s.json: /hardware/name: unknown name \"h100-sxm\"; did you mean "
                          "\"h100-sxm5-80gb\"? known: "));
   CHECK(outcome_of(layered, {"/partition/name=odd"})
             .starts_with("s.json: /partition/name: unknown name \"odd\"; known: "));

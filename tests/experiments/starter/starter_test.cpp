@@ -115,8 +115,8 @@ TEST_CASE("starter: where nothing fits it names the least memory that is missing
   const TriedLayout& closest = starter.tried[starter.closest];
   CHECK(closest.layout.recompute == "full");
   for (const TriedLayout& tried : starter.tried) CHECK(tried.peak_bytes >= closest.peak_bytes);
-  // Adam on 1 / 8 of 175e9 parameters at 18 bytes each is above 393e9 bytes of 80e9.
-  CHECK(closest.peak_bytes - closest.capacity_bytes > 313e9);
+  // Adam on 1 / 8 of 175e9 parameters at 18 bytes each is above 393e9 bytes, of 85.5e9.
+  CHECK(closest.peak_bytes - closest.capacity_bytes > 308e9);
   const std::vector<std::string> lines = summary_of(starter);
   REQUIRE(lines.size() == 3);
   CHECK(lines[0].starts_with("nothing written: "));
