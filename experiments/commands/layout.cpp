@@ -169,6 +169,7 @@ constinit extern const CommandEntry layout_entry{
     .name = "layout",
     .summary = "find the best layout of a model on a machine by simulation",
     .group = CommandGroup::plan,
+    .on_first_screen = true,
     .example = "penstock layout config.json --hardware dgx-h100 --devices 64 -o layouts",
     .declare = declare,
 };

@@ -83,7 +83,6 @@ constinit extern const CommandEntry schedule_entry{
     .name = "schedule",
     .summary = "print the order of a schedule as PyTorch CSV",
     .group = CommandGroup::plan,
-    .on_first_screen = true,
     .example = "penstock schedule 1f1b --ranks 4 --microbatches 8 > order.csv",
     .declare = declare,
 };
