@@ -98,7 +98,11 @@ void BestFirst::add_orders(const Item& item, const LayoutChoice& choice,
                            .spares_last = choice.recompute == "except_last",
                            .early = base_.scenario.recompute.early,
                            .reduces_each = zero == 2};
-    const double bound = bound_rounding * step_bound_us(placement, prices->times, shape);
+    // Slices of a microbatch share gathers and reductions of ZeRO-3 in ways that prices by cell do
+    // not show.
+    const bool shares = zero == 3 && order.slices > 1;
+    const double bound =
+        shares ? 0 : bound_rounding * step_bound_us(placement, prices->times, shape);
     outcome.items.push_back(
         {.bound_us = std::max(bound, frame.bound_us),
          .number = item.number +
