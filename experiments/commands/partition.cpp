@@ -4,9 +4,9 @@
 
 #include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
+#include "experiments/cuts/partitioning.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/quantity.hpp"
-#include "experiments/planning/partitioning.hpp"
 #include "experiments/scenario/read_cut_settings.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
