@@ -4,9 +4,9 @@
 
 #include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
+#include "experiments/cuts/partitioning.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/quantity.hpp"
-#include "experiments/planning/partitioning.hpp"
 #include "experiments/scenario/read_cut_settings.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
@@ -20,7 +20,7 @@ struct Options {
   std::string method = "balanced";
   std::string transfers, bandwidth, memory;
   std::vector<std::string> settings;
-  std::string hardware, format, svg;
+  std::string hardware, format, svg, png;
   std::optional<std::uint32_t> sequence, microbatch, tensor;
   bool exactly = false;
   bool json = false;
@@ -72,13 +72,16 @@ PartitionRequest request_of(const Options& options) {
 }
 
 int print_partition(const Options& options) {
-  check_outputs({options.svg}, {options.model});
+  check_outputs({options.svg, options.png}, {options.model});
   const PartitionResult result = partition_model(request_of(options));
-  if (options.svg != "-")
+  if (options.svg != "-" && options.png != "-")
     fmt::print("{}", options.json ? printed(partition_json(result)) : partition_text(result));
-  if (!options.svg.empty() && result.cut.finding.empty()) {
-    write_file(options.svg, partition_picture(PictureFormat::svg, result));
-  }
+  const auto draw = [&](const std::string& path, PictureFormat format) {
+    if (path.empty() || !result.cut.finding.empty()) return;
+    write_file(path, partition_picture(format, result));
+  };
+  draw(options.svg, PictureFormat::svg);
+  draw(options.png, PictureFormat::png);
   return result.cut.finding.empty() ? ExitCode::done : ExitCode::finding;
 }
 
@@ -97,6 +100,7 @@ Runner declare(CommandLine& line) {
               "KEY=VALUE");
   line.flag("--json", options->json, "print it as JSON");
   line.option("--svg", options->svg, "draw stages as bars: compute, memory", "FILE");
+  line.option("--png", options->png, "draw them as PNG", "FILE");
   line.group("Prices");
   line.choice("--transfers", options->transfers, {"none", "overlap", "serial"},
               "how transfers count; default overlap with --bandwidth");

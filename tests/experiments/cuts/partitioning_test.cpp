@@ -1,4 +1,4 @@
-#include "experiments/planning/partitioning.hpp"
+#include "experiments/cuts/partitioning.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

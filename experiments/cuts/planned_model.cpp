@@ -1,4 +1,4 @@
-#include "experiments/planning/planned_model.hpp"
+#include "experiments/cuts/planned_model.hpp"
 
 #include <fmt/format.h>
 

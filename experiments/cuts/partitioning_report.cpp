@@ -4,10 +4,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "experiments/cuts/partitioning.hpp"
 #include "experiments/files/plain_text.hpp"
 #include "experiments/files/table.hpp"
 #include "experiments/pictures/cut_picture.hpp"
-#include "experiments/planning/partitioning.hpp"
 
 namespace penstock {
 namespace {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "experiments/cuts/planned_model.hpp"
 #include "experiments/files/json_output.hpp"
 #include "experiments/pictures/picture.hpp"
-#include "experiments/planning/planned_model.hpp"
 
 namespace penstock {
 

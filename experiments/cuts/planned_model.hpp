@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-/// A model to plan for, and the size of its microbatches.
+/// A model to cut, and the size of its microbatches.
 struct PlannedModelRequest {
   std::string path;  // "-" for standard input
   ModelFileOptions file;
@@ -21,7 +21,7 @@ struct PlannedModelRequest {
   std::uint32_t tensor = 1;
 };
 
-/// A model as the planner sees it.
+/// A model as partitioners see it.
 struct PlannedModel {
   ModelGraph graph;
   ModelToCut to_cut;
