@@ -223,7 +223,8 @@ ordered_json named(const ordered_json& entries, const std::string& kind, const s
 /// All facts of an item of the catalogue, each with its source or as an assumption.
 void print_facts(const ordered_json& entries) {
   for (const ordered_json& entry : entries) {
-    for (const auto& [fact, value] : entry.value("facts", ordered_json::object()).items()) {
+    const ordered_json facts = entry.value("facts", ordered_json::object());
+    for (const auto& [fact, value] : facts.items()) {
       fmt::print("{}: {}\n", fact, value.dump());
     }
   }

@@ -9,6 +9,7 @@
 #include "experiments/commands/line/command_line.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
+#include "experiments/pictures/lengths.hpp"
 #include "experiments/results/run_picture.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
@@ -29,9 +30,6 @@ inline void declare(CommandLine& line, PictureLook& look) {
   line.option("--font-size", look.font_size, "size of its labels, default 11");
   line.option("--title", look.title, "title of the picture", "TEXT");
 }
-
-/// A side of a picture in units of 1/96 inch; nothing for an empty text. Throws UsageError.
-std::optional<double> length_of(const char* option, const std::string& text);
 
 /// Throws UsageError for invalid sizes.
 inline PictureOptions options_of(const PictureLook& look) {

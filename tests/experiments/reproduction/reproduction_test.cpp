@@ -168,7 +168,7 @@ TEST_CASE("reproduce: a table without published values predicts, and shows furth
   json table = pipeline_table();
   table["rows"] = {{"a", 2, 4, 0}, {"a", 2, 8, 0}};
   table.erase("published");
-  table["shown"] = {{"twice", "2*m"}};
+  table["shown"] = json::parse(R"([["twice", "2*m"]])");
   table["judgements"] = json::parse(R"([{"name": "j"}])");
   const Scratch scratch;
   write_file(scratch.path("paper.json"), paper_with(table).dump());

@@ -1,4 +1,4 @@
-#include "experiments/commands/picture_files.hpp"
+#include "experiments/pictures/lengths.hpp"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "experiments/files/plain_text.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
@@ -18,7 +19,7 @@ struct LengthUnit {
 constexpr std::array length_units{LengthUnit{"px", 1}, LengthUnit{"mm", 96 / 25.4},
                                   LengthUnit{"cm", 96 / 2.54}, LengthUnit{"in", 96},
                                   LengthUnit{"pt", 96.0 / 72}};
-constexpr double largest_side = 16'000;
+constexpr double longest_side = 16'000;
 
 }  // namespace
 
@@ -39,9 +40,9 @@ std::optional<double> length_of(const char* option, const std::string& text) {
                     option, text));
   }
   const double side = *length * size;
-  if (side >= 1 && side <= largest_side) return side;
+  if (side >= 1 && side <= longest_side) return side;
   throw UsageError(
-      fmt::format("{} is {}: expected 1 to {} (1/96 inch)", option, text, largest_side));
+      fmt::format("{} is {}: expected 1 to {} (1/96 inch)", option, text, longest_side));
 }
 
 }  // namespace penstock
