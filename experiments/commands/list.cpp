@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "experiments/catalogue/catalogue_list.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/json_output.hpp"
+#include "experiments/files/nearest.hpp"
 #include "experiments/formats/registry.hpp"
 #include "hardware_models/codecs/coding/distribution.hpp"
 #include "hardware_models/codecs/reference/codec_error.hpp"
@@ -18,6 +20,7 @@
 #include "schedules/partitioners/registry.hpp"
 #include "schedules/policies/registry.hpp"
 #include "schedules/registry.hpp"
+#include "sim/base/error.hpp"
 #include "validate/backends/registry.hpp"
 
 namespace penstock {
@@ -204,22 +207,77 @@ void print_lines(const ordered_json& entries) {
   }
 }
 
+/// The entries of this name. Throws UsageError if there is none.
+ordered_json named(const ordered_json& entries, const std::string& kind, const std::string& name) {
+  ordered_json found = ordered_json::array();
+  std::vector<std::string> names;
+  for (const ordered_json& entry : entries) {
+    names.push_back(entry["name"]);
+    if (names.back() == name) found.push_back(entry);
+  }
+  if (!found.empty()) return found;
+  throw UsageError(fmt::format("list {}: {}", kind,
+                               unknown_text(fmt::format("name \"{}\"", name), name, names)));
+}
+
+/// All facts of an item of the catalogue, each with its source or as an assumption.
+void print_facts(const ordered_json& entries) {
+  for (const ordered_json& entry : entries) {
+    const ordered_json facts = entry.value("facts", ordered_json::object());
+    for (const auto& [fact, value] : facts.items()) {
+      fmt::print("{}: {}\n", fact, value.dump());
+    }
+  }
+}
+
+/// One entry by name. Items of the catalogue are printed as files, which `--hardware` reads.
+void print_one(const std::string& kind, const std::string& name, bool json,
+               const ordered_json& entries) {
+  if (!json) {
+    print_lines(entries);
+    return print_facts(entries);
+  }
+  const Catalogue catalogue = read_catalogue();
+  const auto item = kind == "hardware" ? catalogue.find(name) : catalogue.end();
+  if (item != catalogue.end()) return fmt::print("{}", item->second.text);
+  fmt::print("{}", printed(ordered_json{{"penstock", 1}, {kind, entries}}));
+}
+
+/// Words that people look for, and the kind that has them.
+const std::map<std::string, std::string> other_kinds{
+    {"machine", "hardware"},      {"machines", "hardware"}, {"device", "hardware"},
+    {"devices", "hardware"},      {"gpus", "hardware"},     {"link", "hardware"},
+    {"links", "hardware"},        {"stacks", "hardware"},   {"topologies", "hardware"},
+    {"catalogue", "hardware"},    {"models", "layers"},     {"orders", "schedules"},
+    {"algorithms", "collectives"}};
+
 Runner declare(CommandLine& line) {
   struct Options {
     std::string kind;
+    std::string name;
     bool json = false;
   };
   auto options = std::make_shared<Options>();
   std::vector<std::string> names;
   names.reserve(kinds.size());
   for (const Kind& kind : kinds) names.emplace_back(kind.name);
-  line.required_choice("KIND", options->kind, names, "what to list");
-  line.flag("--json", options->json, "print it as JSON");
+  line.required_choice("KIND", options->kind, names, "what to list", other_kinds);
+  line.optional("NAME", options->name, "only this one; of hardware, all its facts");
+  line.suggest("NAME", [](std::string_view) {
+    std::vector<std::string> known;
+    for (const auto& [name, item] : read_catalogue()) known.push_back(name);
+    for (const ScheduleEntry* entry : schedule_entries()) known.emplace_back(entry->name);
+    return known;
+  });
+  line.flag("--json", options->json, "print it as JSON; NAME of hardware: a file for --hardware");
   return [options] {
     const auto kind = std::find_if(kinds.begin(), kinds.end(),
                                    [&](const Kind& k) { return options->kind == k.name; });
-    const ordered_json entries = kind->list();
-    if (options->json) {
+    ordered_json entries = kind->list();
+    if (!options->name.empty()) {
+      entries = named(entries, options->kind, options->name);
+      print_one(options->kind, options->name, options->json, entries);
+    } else if (options->json) {
       fmt::print("{}", printed(ordered_json{{"penstock", 1}, {options->kind, entries}}));
     } else {
       print_lines(entries);

@@ -9,6 +9,7 @@
 #include "experiments/commands/line/command_line.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
+#include "experiments/pictures/lengths.hpp"
 #include "experiments/results/run_picture.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
@@ -17,25 +18,24 @@ namespace penstock {
 
 /// Options for the look of a picture.
 struct PictureLook {
-  std::optional<std::uint32_t> width;
-  std::optional<std::uint32_t> height;
+  std::string width;
+  std::string height;
   std::optional<std::uint32_t> font_size;
   std::string title;
 };
 
 inline void declare(CommandLine& line, PictureLook& look) {
-  line.option("--width", look.width, "width in 1/96 inch (PDF: points; PNG: 2 pixels each)");
-  line.option("--height", look.height, "height of the picture, likewise");
+  line.option("--width", look.width, "width in 1/96 inch (PNG: 2 pixels each), or 85mm", "LENGTH");
+  line.option("--height", look.height, "height of the picture, likewise", "LENGTH");
   line.option("--font-size", look.font_size, "size of its labels, default 11");
   line.option("--title", look.title, "title of the picture", "TEXT");
 }
 
 /// Throws UsageError for invalid sizes.
 inline PictureOptions options_of(const PictureLook& look) {
-  constexpr std::uint32_t largest_side = 16'000;
   PictureOptions options;
-  if (look.width) options.width = within("--width", look.width, largest_side);
-  if (look.height) options.height = within("--height", look.height, largest_side);
+  options.width = length_of("--width", look.width);
+  options.height = length_of("--height", look.height);
   if (look.font_size) options.font_size = within("--font-size", look.font_size, 72);
   if (!look.title.empty()) options.title = look.title;
   return options;

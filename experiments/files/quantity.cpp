@@ -84,15 +84,6 @@ double converted(double value, double from, double to) {
   return from >= to ? value * (from / to) : value / (to / from);
 }
 
-[[noreturn]] void refuse(std::string_view text, const Reading& reading) {
-  std::string known;
-  for (const Unit& unit : reading.units) {
-    known += (known.empty() ? "" : ", ") + std::string(unit.name);
-  }
-  throw InputError(fmt::format("\"{}\" is not {}: give a number with one of the units {}",
-                               shortened(text), reading.what, known));
-}
-
 /// The length of the number at the start of a text.
 std::size_t number_length(std::string_view text) {
   const auto is_part = [&](std::size_t i) {
@@ -105,6 +96,54 @@ std::size_t number_length(std::string_view text) {
   std::size_t length = 0;
   while (length < text.size() && is_part(length)) ++length;
   return length;
+}
+
+struct SpelledUnit {
+  std::string_view word;  // the beginning, in small letters
+  std::string_view name;
+};
+constexpr std::array spelled_units{
+    SpelledUnit{"kilobyte", "kB"},  SpelledUnit{"megabyte", "MB"},  SpelledUnit{"gigabyte", "GB"},
+    SpelledUnit{"terabyte", "TB"},  SpelledUnit{"kibibyte", "KiB"}, SpelledUnit{"mebibyte", "MiB"},
+    SpelledUnit{"gibibyte", "GiB"}, SpelledUnit{"tebibyte", "TiB"}, SpelledUnit{"byte", "B"},
+    SpelledUnit{"picosec", "ps"},   SpelledUnit{"nanosec", "ns"},   SpelledUnit{"microsec", "us"},
+    SpelledUnit{"millisec", "ms"},  SpelledUnit{"sec", "s"},        SpelledUnit{"minute", "min"},
+    SpelledUnit{"hour", "h"}};
+
+std::string in_small_letters(std::string_view text) {
+  std::string small(text);
+  for (char& c : small) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return small;
+}
+
+/// The unit of this kind of quantity that a misspelt one most likely means.
+const Unit* meant_unit(std::string_view name, std::span<const Unit> units) {
+  const std::string small = in_small_letters(name);
+  for (const Unit& unit : units) {
+    if (in_small_letters(unit.name) == small) return &unit;
+  }
+  for (const SpelledUnit& spelled : spelled_units) {
+    if (!small.starts_with(spelled.word)) continue;
+    const auto unit = std::find_if(units.begin(), units.end(),
+                                   [&](const Unit& one) { return one.name == spelled.name; });
+    return unit == units.end() ? nullptr : &*unit;
+  }
+  return nullptr;
+}
+
+[[noreturn]] void refuse(std::string_view text, const Reading& reading) {
+  const std::size_t length = number_length(text);
+  const Unit* meant = meant_unit(trimmed(text.substr(length)), reading.units);
+  if (meant != nullptr && plain_number(text.substr(0, length))) {
+    throw InputError(fmt::format("\"{}\" is not {}; did you mean \"{}{}\"?", shortened(text),
+                                 reading.what, text.substr(0, length), meant->name));
+  }
+  std::string known;
+  for (const Unit& unit : reading.units) {
+    known += (known.empty() ? "" : ", ") + std::string(unit.name);
+  }
+  throw InputError(fmt::format("\"{}\" is not {}: give a number with one of the units {}",
+                               shortened(text), reading.what, known));
 }
 
 void convert_below(json& value, const json::json_pointer& place);

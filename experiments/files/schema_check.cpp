@@ -174,6 +174,18 @@ std::string nearest_text(const json& value, const json& node) {
   return near ? fmt::format("; did you mean \"{}\"?", *near) : "";
 }
 
+/// For "schedule.name", the pointer that was probably meant.
+std::string unknown_key_text(const Pointer& place, const std::string& key, const json& known) {
+  const std::size_t dot = key.find('.');
+  if (dot == std::string::npos || !known.contains(key.substr(0, dot))) {
+    return unknown_text(fmt::format("key \"{}\"", key), key, keys_of(known));
+  }
+  std::string path = place.to_string() + "/" + key;
+  std::replace(path.begin(), path.end(), '.', '/');
+  return fmt::format(
+      "unknown key \"{}\"; did you mean {}? each step of a pointer begins with \"/\"", key, path);
+}
+
 /// Throws the error at one place of the document.
 [[noreturn]] void report(const Pointer& place, const json& value, const json& node) {
   if (value.is_object() && node.contains("properties")) {
@@ -182,8 +194,7 @@ std::string nearest_text(const json& value, const json& node) {
           node.value("additionalProperties", json(true)) != false) {
         continue;
       }
-      throw InputError((place / key).to_string(), unknown_text(fmt::format("key \"{}\"", key), key,
-                                                               keys_of(node["properties"])));
+      throw InputError((place / key).to_string(), unknown_key_text(place, key, node["properties"]));
     }
     for (const json& key : node.value("required", json::array())) {
       if (value.contains(key)) continue;

@@ -22,6 +22,7 @@ namespace penstock {
 namespace {
 
 constexpr double png_scale = 2;
+constexpr double pdf_scale = 72.0 / 96;  // points
 constexpr double usual_font_size = 11;
 constexpr double smallest_font = 4;
 constexpr double largest_font = 72;
@@ -50,7 +51,9 @@ cairo_status_t append(void* bytes, const unsigned char* data, unsigned int lengt
 
 Surface open_surface(PictureFormat format, double width, double height, std::string& bytes) {
   if (format == PictureFormat::pdf) {
-    Surface surface(cairo().pdf_surface_create_for_stream(append, &bytes, width, height));
+    Surface surface(cairo().pdf_surface_create_for_stream(append, &bytes, width * pdf_scale,
+                                                          height * pdf_scale));
+    cairo().surface_set_device_scale(surface.get(), pdf_scale, pdf_scale);
     // A creation date would make equal drawings differ.
     cairo().pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_CREATE_DATE, "");
     return surface;

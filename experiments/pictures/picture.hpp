@@ -13,8 +13,8 @@ enum class PictureFormat : std::uint8_t { svg, png, pdf };
 /// The format for a file suffix: .svg, .png or .pdf, in any case. Throws UsageError for any other.
 PictureFormat picture_format(const std::string& path);
 
-/// Options of any picture; unset ones are chosen by the picture. Lengths are in units of 1/96 inch
-/// (PDF: 1/72).
+/// Options of any picture; unset ones are chosen by the picture. Lengths are in units of 1/96
+/// inch, in every format.
 struct PictureOptions {
   std::optional<double> width = {};
   std::optional<double> height = {};

@@ -16,7 +16,12 @@ bool agree(const PaperTable& table, const PaperRow& a, const PaperRow& b,
 
 int sign(double value) { return (value > 0) - (value < 0); }
 
-/// Kendall's tau: of all pairs with different published values, those in the same order in
+/// Whether one value is more than exp(`least`) times the other; values of other signs are apart.
+bool are_apart(double a, double b, double least) {
+  return least == 0 || a / b <= 0 || std::abs(std::log(a / b)) > least;
+}
+
+/// Kendall's tau: of all pairs with published values far enough apart, those in the same order in
 /// simulation minus those in the opposite order, over all of them.
 void rank(const Judgement& judgement, const PaperTable& table, const std::vector<PaperRow>& rows,
           JudgedTable& judged) {
@@ -26,9 +31,11 @@ void rank(const Judgement& judgement, const PaperTable& table, const std::vector
       const ReproducedRow &a = judged.rows[i], &b = judged.rows[k];
       if (!a.ranked || !b.ranked || !agree(table, rows[i], rows[k], judgement.ranked_by)) continue;
       const int published = sign(a.published - b.published);
-      if (published == 0) continue;
+      if (published == 0 || !are_apart(a.published, b.published, judgement.apart)) continue;
+      const int agreed = published * sign(a.simulated - b.simulated);
       ++judged.ranked_pairs;
-      agreement += published * sign(a.simulated - b.simulated);
+      if (agreed > 0) ++judged.pairs_in_order;
+      agreement += agreed;
     }
   }
   if (judged.ranked_pairs == 0) return;
@@ -60,13 +67,16 @@ void sum_up(const Judgement& judgement, const PaperTable& table, const std::vect
   judged.unjudged = totals_of(judged.rows, [](const ReproducedRow& row) {
     return !row.judged && !row.fitted && !row.anchor && !row.reference;
   });
-  const bool has_target = judgement.each || judgement.mean || judgement.ranking;
+  const bool has_target =
+      judgement.each || judgement.mean || judgement.ranking || judgement.in_order;
   judged.met = !has_target || judged.judged.rows > 0;
   if (judgement.each) judged.met = judged.met && std::abs(judged.judged.worst) <= *judgement.each;
   if (judgement.mean) judged.met = judged.met && judged.judged.mean <= *judgement.mean;
-  if (!judgement.ranking) return;
+  if (!judgement.ranking && !judgement.in_order) return;
   rank(judgement, table, rows, judged);
-  judged.met = judged.met && judged.ranking && *judged.ranking >= *judgement.ranking;
+  judged.met = judged.met && judged.ranked_pairs > 0;
+  if (judgement.ranking) judged.met = judged.met && *judged.ranking >= *judgement.ranking;
+  if (judgement.in_order) judged.met = judged.met && share_in_order(judged) >= *judgement.in_order;
 }
 
 }  // namespace penstock

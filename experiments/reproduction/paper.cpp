@@ -86,6 +86,8 @@ Judgement judgement_of(const json& entry, const PaperTable& table, const Paper& 
   take(entry, "each", judgement.each);
   take(entry, "mean", judgement.mean);
   take(entry, "ranking", judgement.ranking);
+  take(entry, "in_order", judgement.in_order);
+  take(entry, "apart", judgement.apart);
   take(entry, "ranked_by", judgement.ranked_by);
   below("/ranked_by", [&] { check_columns(judgement.ranked_by, table); });
   if (!entry.contains("fit")) return judgement;
@@ -143,6 +145,7 @@ PaperTable table_of(const json& entry, const json& common, const std::string& fo
   table.names = pairs_of(entry, "names");
   table.set = pairs_of(entry, "set");
   table.results = pairs_of(entry, "results");
+  table.shown = pairs_of(entry, "shown");
   read_rows(entry, folder, table);
   read_scenario_parts(entry, common, table);
   if (entry.contains("reference")) {

@@ -52,6 +52,8 @@ struct Judgement {
   std::optional<double> each;          // the largest absolute error of a row
   std::optional<double> mean;          // the mean absolute error
   std::optional<double> ranking;       // the least rank correlation (Kendall's tau)
+  std::optional<double> in_order;      // the least share of ranked pairs in the published order
+  double apart = 0;                    // only pairs further apart are ranked: in logarithms
   std::vector<std::string> ranked_by;  // columns: only rows that agree in these are ranked
   std::optional<std::size_t> anchor;   // this row, from 0, is given; it scales all others
 };
@@ -78,7 +80,8 @@ struct PaperTable {
   std::vector<std::pair<std::string, std::string>> set;               // pointer, column or formula
   std::vector<std::pair<std::string, std::string>> results;  // name, pointer into run --json
   std::string simulated;                                     // a formula
-  std::string published;                                     // a formula
+  std::string published;  // a formula; empty: rows are predictions, not judged
+  std::vector<std::pair<std::string, std::string>> shown;  // further columns: name, formula
   std::optional<PaperReference> reference;
   std::vector<Judgement> judgements;
 };

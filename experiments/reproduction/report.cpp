@@ -13,6 +13,7 @@ namespace {
 using Cells = std::vector<std::string>;
 
 std::string mark_of(const ReproducedRow& row) {
+  if (row.predicted) return row.finding.empty() ? "predicted" : "predicted; " + row.finding;
   std::string mark = row.fitted ? "fitted" : row.anchor ? "anchor" : row.judged ? "" : "not judged";
   if (!row.finding.empty()) mark += (mark.empty() ? "" : "; ") + row.finding;
   return mark;
@@ -20,15 +21,17 @@ std::string mark_of(const ReproducedRow& row) {
 
 Cells heads_of(const PaperTable& table) {
   Cells heads = table.label;
+  for (const auto& [name, formula] : table.shown) heads.push_back(name);
   for (const char* head : {"published", "simulated", "error", ""}) heads.emplace_back(head);
   return heads;
 }
 
 Cells cells_of(const ReproducedRow& row) {
   Cells cells = row.label;
-  cells.push_back(fmt::format("{:.4g}", row.published));
+  for (const double value : row.shown) cells.push_back(fmt::format("{:.4g}", value));
+  cells.push_back(row.predicted ? "-" : fmt::format("{:.4g}", row.published));
   cells.push_back(fmt::format("{:.4g}", row.simulated));
-  cells.push_back(signed_percent_text(row.error));
+  cells.push_back(row.predicted ? "-" : signed_percent_text(row.error));
   cells.push_back(mark_of(row));
   return cells;
 }
@@ -39,6 +42,8 @@ std::string target_of(const Judgement& judgement) {
   if (judgement.mean) targets.push_back("mean within " + percent_text(*judgement.mean));
   if (judgement.ranking)
     targets.push_back(fmt::format("ranks agree by {:.2f}", *judgement.ranking));
+  if (judgement.in_order)
+    targets.push_back(percent_text(*judgement.in_order) + " of pairs in order");
   return fmt::format("{}", fmt::join(targets, ", "));
 }
 
@@ -48,15 +53,27 @@ std::string errors_text(const ErrorTotals& totals, const char* which) {
                      signed_percent_text(totals.worst));
 }
 
+/// "42 pairs that differ by more than 8 %".
+std::string pairs_text(const JudgedTable& judged, const Judgement& judgement) {
+  const std::string pairs = counted(judged.ranked_pairs, "pair");
+  if (judgement.apart == 0) return pairs;
+  return fmt::format("{} that differ by more than {}", pairs,
+                     percent_text(std::expm1(judgement.apart)));
+}
+
 std::string verdict_of(const Judgement& judgement, const JudgedTable& judged) {
   std::string text = errors_text(judged.judged, "judged");
   if (judged.judged.rows == 0) text = "no row judged";
   if (judged.tells_unjudged && judged.unjudged.rows > 0) {
     text += "; " + errors_text(judged.unjudged, "not judged");
   }
-  if (judged.ranked_pairs > 0) {
+  if (judged.ranked_pairs > 0 && judgement.ranking) {
     text += fmt::format(", ranks of {} agree by {:.2f}", counted(judged.ranked_pairs, "pair"),
                         *judged.ranking);
+  }
+  if (judged.ranked_pairs > 0 && judgement.in_order) {
+    text +=
+        fmt::format(", {} of {} in order", judged.pairs_in_order, pairs_text(judged, judgement));
   }
   const std::string target = target_of(judgement);
   if (target.empty()) return text + ".";

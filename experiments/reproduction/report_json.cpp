@@ -26,6 +26,8 @@ ordered_json json_of(const ReproducedRow& row) {
                         {"simulated", row.simulated}, {"error", row.error},
                         {"judged", row.judged},       {"fitted", row.fitted}};
   if (row.anchor) document["anchor"] = true;
+  if (row.predicted) document["predicted"] = true;
+  if (!row.shown.empty()) document["shown"] = row.shown;
   if (!row.finding.empty()) document["finding"] = row.finding;
   return document;
 }
@@ -38,7 +40,11 @@ ordered_json json_of(const JudgedTable& judged) {
                         {"bias", judged.judged.bias},
                         {"worst_error", judged.judged.worst},
                         {"unjudged", json_of(judged.unjudged)}};
-  if (judged.ranking) document["ranking"] = *judged.ranking;
+  if (judged.ranking) {
+    document["ranking"] = *judged.ranking;
+    document["pairs"] = judged.ranked_pairs;
+    document["pairs_in_order"] = judged.pairs_in_order;
+  }
   document["constants"] = ordered_json::array();
   for (const FoundConstants& found : judged.constants)
     document["constants"].push_back(json_of(found));

@@ -20,6 +20,8 @@ struct ReproducedRow {
   bool fitted = false;     // constants were fitted to it
   bool anchor = false;     // the other rows are scaled by it
   bool reference = false;  // the others are relative to it
+  bool predicted = false;  // nothing published to hold it against
+  std::vector<double> shown;
   std::string finding;
 };
 
@@ -50,8 +52,15 @@ struct JudgedTable {
   bool tells_unjudged = false;    // for other rows than the paper's, or other constants than fitted
   std::optional<double> ranking;  // if there are pairs to rank
   std::size_t ranked_pairs = 0;
-  bool met = true;  // all targets are met
+  std::size_t pairs_in_order = 0;  // as published
+  bool met = true;                 // all targets are met
 };
+
+/// The share of ranked pairs that simulation puts in the published order; 0 without pairs.
+inline double share_in_order(const JudgedTable& judged) {
+  if (judged.ranked_pairs == 0) return 0;
+  return static_cast<double>(judged.pairs_in_order) / static_cast<double>(judged.ranked_pairs);
+}
 
 struct ReproducedTable {
   std::vector<JudgedTable> judgements;  // in the order of the paper

@@ -33,6 +33,8 @@ class Judging {
       one.label = cells_of(of.table, row, of.table.label);
       one.ranked = holds(of, row, judgement.rows);
       one.reference = is_reference(of, row);
+      if (of.table.published.empty()) one.predicted = true;
+      one.ranked = one.ranked && !one.predicted;
       one.judged = one.ranked && !one.reference;
     }
   }
@@ -144,6 +146,7 @@ class Judging {
       row.simulated = values[i].simulated;
       take_error(row);
       row.finding = values[i].finding;
+      row.shown = values[i].shown;
     }
   }
 

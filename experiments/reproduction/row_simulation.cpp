@@ -276,7 +276,8 @@ SimulatedRow PreparedRow::simulate(const Names& constants) const {
     add_columns(row, names);
     for (const auto& [name, value] : parts_->names) names[name] = value;
     add_formulas(parts_->formulas, names);
-    simulated.published = value_of(row.table.published, names);
+    simulated.published = row.table.published.empty() ? std::numeric_limits<double>::quiet_NaN()
+                                                      : value_of(row.table.published, names);
     if (!row.table.results.empty()) {
       json scenario = parts_->scenario;
       if (parts_->has_texts) work_out(scenario, names);
@@ -284,6 +285,9 @@ SimulatedRow PreparedRow::simulate(const Names& constants) const {
       simulated.finding = take_results(row, scenario, names);
     }
     simulated.value = value_of(row.table.simulated, names);
+    for (const auto& [name, formula] : row.table.shown) {
+      simulated.shown.push_back(value_of(formula, names));
+    }
     return simulated;
   });
 }

@@ -22,7 +22,8 @@ struct RowCase {
 struct SimulatedRow {
   double published = 0;
   double value = 0;
-  std::string finding;  // a finding of its run, such as out of memory
+  std::vector<double> shown;  // as `PaperTable::shown`
+  std::string finding;        // a finding of its run, such as out of memory
 };
 
 /// Whether a formula over the columns and names of a row is true.

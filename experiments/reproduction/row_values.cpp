@@ -48,9 +48,11 @@ NeededRows needed_rows(const TableCase& of, const Rows& rows, const Rows& others
 
 RowValues seen_from(const RowValues& from, const RowValues& values, bool difference) {
   if (difference) {
-    return {values.published - from.published, values.simulated - from.simulated, values.finding};
+    return {values.published - from.published, values.simulated - from.simulated, values.finding,
+            values.shown};
   }
-  return {values.published / from.published, values.simulated / from.simulated, values.finding};
+  return {values.published / from.published, values.simulated / from.simulated, values.finding,
+          values.shown};
 }
 
 std::vector<RowValues> seen_from_references(const TableCase& of, const NeededRows& needed,
@@ -100,7 +102,7 @@ std::vector<std::vector<RowValues>> row_values(const TableCase& table, const Row
   const auto simulate = [&](std::size_t number) {
     const std::size_t choice = number / count, row = number % count;
     const SimulatedRow simulated = prepared[row].simulate(choices[choice]);
-    all[choice][row] = {simulated.published, simulated.value, simulated.finding};
+    all[choice][row] = {simulated.published, simulated.value, simulated.finding, simulated.shown};
   };
   if (table.progress == nullptr) {
     in_parallel(choices.size() * count, simulate);

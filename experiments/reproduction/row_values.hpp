@@ -23,6 +23,7 @@ struct RowValues {
   double published = 0;
   double simulated = 0;
   std::string finding;
+  std::vector<double> shown;
 };
 
 /// The start values of the paper's constants.

@@ -27,7 +27,8 @@ std::string runner_up_text(const TriedLayout& fastest, const TriedLayout& second
   constexpr double least_shown = 0.0005;
   const std::string distance =
       slower < least_shown ? "as fast" : fmt::format("{} slower", percent_text(slower));
-  return fmt::format("runner-up, {}: {}", distance, text_of(second.layout));
+  return fmt::format("runner-up of those tried, {}: {}; penstock layout compares all layouts",
+                     distance, text_of(second.layout));
 }
 
 std::string missing_text(const TriedLayout& closest) {

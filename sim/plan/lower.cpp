@@ -14,38 +14,14 @@
 #include "sim/order/weight_versions.hpp"
 #include "sim/plan/action_counts.hpp"
 #include "sim/plan/recomputation.hpp"
+#include "sim/plan/stage_ends.hpp"
 #include "sim/plan/tail.hpp"
 #include "sim/plan/work_classes.hpp"
 
 namespace penstock {
 namespace {
 
-constexpr std::size_t nothing = SIZE_MAX;
-
-/// The stage whose output an action reads, if it is another one.
-std::optional<Stage> source(const Placement& placement, const Action& action) {
-  if (action.pass == Pass::forward) return placement.before(action.stage);
-  if (gives_gradient(action.pass)) return placement.after(action.stage);
-  return std::nullopt;
-}
-
-/// The stage that reads an action's output, if any.
-std::optional<Stage> reader(const Placement& placement, const Action& action) {
-  if (action.pass == Pass::forward) return placement.after(action.stage);
-  if (gives_gradient(action.pass)) return placement.before(action.stage);
-  return std::nullopt;
-}
-
-/// Offsets of a stage's inputs and outputs in the tables, per direction.
-struct Ends {
-  std::size_t reads = nothing;
-  std::size_t puts_out = nothing;
-  Stage reader{};
-  // Without replicas at either end every output takes the same way.
-  bool one_way = false;
-  Rank target{};
-  std::uint32_t transfer = unnamed;  // its class, once named
-};
+constexpr std::size_t nothing = StageEnds::nothing;
 
 /// The progress of a rank.
 struct Row {
@@ -63,9 +39,7 @@ class Lowering {
   std::variant<Plan, Deadlock> run();
 
  private:
-  std::vector<Ends> find_ends() const;
   static std::span<const Action> next_cell(const Row& row);
-  static std::size_t ends_of(const Action& action);
   std::size_t read_by(const Action& action) const;
   const Action* stopped(std::span<const Action> cell) const;
   bool find_inputs(std::span<const Action> cell, std::size_t& missing);
@@ -79,16 +53,14 @@ class Lowering {
   void place(Rank rank, std::span<const Action> cell);
   std::uint32_t class_of(const Action& action, bool crosses, bool in_cell);
   void hand_over(Rank rank, const Action& action, TaskId producer);
-  TaskId send(Ends& ends, const Action& action, TaskId producer);
+  TaskId send(StageEnds& ends, const Action& action, TaskId producer);
   void move_stash(Rank rank, const Action& action, TaskId producer);
   TaskId& stash_moved(const Action& action);
   TaskId take_loaded(const Action& action);
   TaskId list_of(std::span<const TaskId> inputs);
   TaskId input_of(std::span<const Action> cell);
   void reserve();
-  bool may_send(Stage stage, Pass pass) const;
   Deadlock deadlock() const;
-  Action producer_for(const Action& action, Stage stage, Rank rank) const;
 
   // What `arrived_` and `came_` hold: not yet, on the rank that reads it already, or first_task + a
   // transfer.
@@ -105,7 +77,7 @@ class Lowering {
   WorkClasses classes_;  // writes into the plan
   Recomputation recomputation_;
   TailTasks tail_;
-  std::vector<Ends> ends_;               // by stage: of its activations, of its gradients
+  std::vector<StageEnds> ends_;          // by stage: of its activations, of its gradients
   std::vector<std::uint32_t> arrived_;   // by output: (activation or gradient, stage, microbatch)
   std::vector<TaskId> stash_moved_;      // by (stage, microbatch): the last transfer of its stash
   std::array<std::uint32_t, 2> came_{};  // how what each part of the cell at hand reads has come
@@ -123,7 +95,7 @@ Lowering::Lowering(const Schedule& schedule, const Placement& placement, Overlap
       classes_(placement, counts_.has_backward(), extras, plan_),
       recomputation_(schedule, placement, counts_, columns_, extras.recomputing),
       tail_(schedule, placement, extras.tail, plan_, classes_),
-      ends_(find_ends()),
+      ends_(find_stage_ends(placement, columns_.count())),
       arrived_(std::size_t{2} * placement.stage_count() * columns_.count(), not_yet) {
   for (Rank rank : Numbers<Rank>(schedule.ranks())) {
     const std::vector<Action>& order = schedule.on(rank);
@@ -139,38 +111,6 @@ Lowering::Lowering(const Schedule& schedule, const Placement& placement, Overlap
   for (std::uint32_t slot = 0; slot < placement.slots(); ++slot) {
     classes_.keep_versions(slot, weights[slot].versions);
   }
-}
-
-/// Outputs are in rows by stage, activations first; within a row by microbatch.
-std::vector<Ends> Lowering::find_ends() const {
-  std::vector<Ends> ends;
-  for (Stage stage : placement_.stages()) {
-    for (const bool gradient : {false, true}) {
-      const Pass pass = gradient ? Pass::backward : Pass::forward;
-      const Action action(pass, stage, Microbatch{0});
-      const auto row = [&](Stage of) {
-        return (index(of) + std::size_t{gradient ? placement_.stage_count() : 0}) *
-               columns_.count();
-      };
-      Ends& found = ends.emplace_back();
-      if (const auto from = source(placement_, action)) found.reads = row(*from);
-      const auto to = reader(placement_, action);
-      if (!to) continue;
-      found.puts_out = row(stage);
-      found.reader = *to;
-      found.one_way = placement_.replicas(stage) == 1 && placement_.replicas(*to) == 1;
-      found.target = placement_.rank_of(*to);
-    }
-  }
-  return ends;
-}
-
-/// The place in `ends_`; `nothing` for an action that neither reads nor puts out what is handed
-/// from stage to stage.
-std::size_t Lowering::ends_of(const Action& action) {
-  const bool gradient = gives_gradient(action.pass);
-  if (!gradient && action.pass != Pass::forward) return nothing;
-  return std::size_t{2} * index(action.stage) + (gradient ? 1 : 0);
 }
 
 /// An action, or two that overlap; empty when the rank has finished.
@@ -377,7 +317,7 @@ void Lowering::hand_over(Rank rank, const Action& action, TaskId producer) {
   if (moves_stash(action.pass)) return move_stash(rank, action, producer);
   const std::size_t place = ends_of(action);
   if (place == nothing || ends_[place].puts_out == nothing) return;
-  Ends& ends = ends_[place];
+  StageEnds& ends = ends_[place];
   const std::size_t output = ends.puts_out + columns_.column_of(action.microbatch);
   const Rank target =
       ends.one_way ? ends.target : placement_.rank_of(ends.reader, action.microbatch);
@@ -394,7 +334,7 @@ void Lowering::hand_over(Rank rank, const Action& action, TaskId producer) {
 }
 
 /// Adds the transfer of an output.
-TaskId Lowering::send(Ends& ends, const Action& action, TaskId producer) {
+TaskId Lowering::send(StageEnds& ends, const Action& action, TaskId producer) {
   std::uint32_t work = ends.transfer;
   if (work == unnamed) {
     work = classes_.transfer(action, ends.reader);
@@ -403,14 +343,11 @@ TaskId Lowering::send(Ends& ends, const Action& action, TaskId producer) {
   return add_task(plan_, work, action.microbatch, producer);
 }
 
-/// Whether an action of a stage may hand its output to another rank. Replicas of the two stages may
-/// meet on one rank for some microbatches.
-bool Lowering::may_send(Stage stage, Pass pass) const {
-  if (moves_stash(pass)) return true;
-  const auto to = reader(placement_, {pass, stage, Microbatch{0}});
-  if (!to) return false;
-  const bool alone = placement_.replicas(stage) == 1 && placement_.replicas(*to) == 1;
-  return !alone || placement_.rank_of(stage) != placement_.rank_of(*to);
+/// Once no rank can go on.
+Deadlock Lowering::deadlock() const {
+  std::vector<const Action*> waiting;
+  for (const Row& row : rows_) waiting.push_back(stopped(next_cell(row)));
+  return find_deadlock(schedule_, placement_, waiting);
 }
 
 /// Counts the tasks first, to allocate the arrays once.
@@ -420,7 +357,7 @@ void Lowering::reserve() {
     for (std::size_t p = 0; p < pass_count; ++p) {
       const Pass pass{static_cast<std::uint8_t>(p)};
       const bool again = gives_gradient(pass) && recomputation_.of_stage(stage);
-      const std::uint64_t each = 1 + (may_send(stage, pass) ? 1 : 0) + (again ? 1 : 0);
+      const std::uint64_t each = 1 + (may_send(placement_, stage, pass) ? 1 : 0) + (again ? 1 : 0);
       tasks += each * counts_.of(stage, pass);
     }
   }
@@ -429,55 +366,7 @@ void Lowering::reserve() {
   reserve_large(plan_.input, tasks);
 }
 
-/// The action of `rank`, which holds `stage`, that produces the input of an action;
-/// `find_order_fault` guarantees that it exists.
-Action Lowering::producer_for(const Action& action, Stage stage, Rank rank) const {
-  const bool gradient = gives_gradient(action.pass);
-  for (const Action& other : schedule_.on(rank)) {
-    if (other.stage == stage && other.microbatch == action.microbatch &&
-        (gradient ? gives_gradient(other.pass) : other.pass == Pass::forward)) {
-      return other;
-    }
-  }
-  throw InputError(fmt::format("{} needs {} of stage {}, which no rank runs", text(action),
-                               gradient ? "the gradient" : "the activation", index(stage)));
-}
-
-/// Follows the waits from the first stuck rank until a rank repeats.
-Deadlock Lowering::deadlock() const {
-  Rank rank{0};
-  while (next_cell(rows_[index(rank)]).empty()) rank = Rank{index(rank) + 1};
-  std::vector<Wait> path;
-  const auto seen_at = [&](Rank wanted) {
-    return std::find_if(path.begin(), path.end(), [&](const Wait& w) { return w.rank == wanted; });
-  };
-  while (seen_at(rank) == path.end()) {
-    const Action& waits = *stopped(next_cell(rows_[index(rank)]));
-    const Stage wanted = *source(placement_, waits);
-    const Rank other = placement_.rank_of(wanted, waits.microbatch);
-    path.push_back({rank, waits, producer_for(waits, wanted, other), other});
-    rank = other;
-  }
-  return {{seen_at(rank), path.end()}};
-}
-
 }  // namespace
-
-std::string text(const Deadlock& deadlock) {
-  std::string all = "deadlock: ";
-  for (std::size_t i = 0; i < deadlock.circle.size(); ++i) {
-    const Wait& wait = deadlock.circle[i];
-    const Wait& next = deadlock.circle[(i + 1) % deadlock.circle.size()];
-    if (i != 0) all += "; ";
-    all += fmt::format("{} of rank {} waits for {} of rank {}", text(wait.action), index(wait.rank),
-                       text(wait.needs), index(wait.needs_rank));
-    const bool direct = next.action.stage == wait.needs.stage &&
-                        next.action.pass == wait.needs.pass &&
-                        next.action.microbatch == wait.needs.microbatch;
-    if (!direct) all += fmt::format(", which follows {}", text(next.action));
-  }
-  return all;
-}
 
 std::variant<Plan, Deadlock> lower(const Schedule& schedule, const Placement& placement,
                                    Overlap overlap, const Extras& extras) {

@@ -59,10 +59,19 @@ void CommandLine::option(const std::string& name, std::vector<std::string>& valu
 
 void CommandLine::choice(const std::string& name, std::string& value,
                          const std::vector<std::string>& words, const std::string& help) {
+  declare_choice(name, value, words, help, {});
+}
+
+void CommandLine::declare_choice(const std::string& name, std::string& value,
+                                 const std::vector<std::string>& words, const std::string& help,
+                                 const std::map<std::string, std::string>& meant) {
   // CLI11's own IsMember would repeat the values after the type name.
-  const auto is_known = [words](const std::string& word) {
+  const auto is_known = [words, meant](const std::string& word) {
     if (std::find(words.begin(), words.end(), word) != words.end()) return std::string();
-    return unknown_text(fmt::format("\"{}\"", word), word, words);
+    const auto other = meant.find(word);
+    if (other == meant.end()) return unknown_text(fmt::format("\"{}\"", word), word, words);
+    return fmt::format("unknown \"{}\"; did you mean \"{}\"? known: {}", word, other->second,
+                       fmt::join(words, ", "));
   };
   const std::string all = fmt::format("{}", fmt::join(words, "|"));
   app_.add_option(name, value, help)->check(is_known)->type_name(all.size() <= 30 ? all : "NAME");
@@ -70,8 +79,9 @@ void CommandLine::choice(const std::string& name, std::string& value,
 }
 
 void CommandLine::required_choice(const std::string& name, std::string& value,
-                                  const std::vector<std::string>& words, const std::string& help) {
-  choice(name, value, words, help);
+                                  const std::vector<std::string>& words, const std::string& help,
+                                  const std::map<std::string, std::string>& meant) {
+  declare_choice(name, value, words, help, meant);
   app_.get_option(name)->required();
 }
 

@@ -43,8 +43,10 @@ class CommandLine {
   /// One of a few words.
   void choice(const std::string& name, std::string& value, const std::vector<std::string>& words,
               const std::string& help);
+  /// The same; `meant` says which word is meant by one that is not among them.
   void required_choice(const std::string& name, std::string& value,
-                       const std::vector<std::string>& words, const std::string& help);
+                       const std::vector<std::string>& words, const std::string& help,
+                       const std::map<std::string, std::string>& meant = {});
   void flag(const std::string& name, bool& value, const std::string& help);
 
   /// Options declared after this are listed under this heading.
@@ -71,6 +73,9 @@ class CommandLine {
     std::map<std::string, Suggest> suggest;
   };
 
+  void declare_choice(const std::string& name, std::string& value,
+                      const std::vector<std::string>& words, const std::string& help,
+                      const std::map<std::string, std::string>& meant);
   std::string key_of(const std::string& name) const;
   ArgumentInfo argument(const CLI::Option& option) const;
 

@@ -243,9 +243,8 @@ void MegatronCommand::ignore(const ShellWord& word, const std::string& name,
                              const ShellWords& values) {
   const std::string_view instead = simulated_instead(name);
   if (const auto meant = instead.empty() ? meant_by(name) : std::nullopt) {
-    misspelt_[*meant] = fmt::format("{}: {}", line_text(word.line), shortened(name));
-    notes_.push_back(fmt::format("{} is not known; did you mean {}?", misspelt_[*meant], *meant));
-    return;
+    throw InputError(line_text(word.line),
+                     fmt::format("{} is not known; did you mean {}?", shortened(name), *meant));
   }
   if (instead.empty()) return ignored_.push_back(shortened(name));
   const std::string value = values.empty() ? "" : " " + values.front().text;
@@ -269,10 +268,6 @@ void MegatronCommand::fail(std::string_view name, const std::string& what) const
 void MegatronCommand::fail_missing(std::string_view name, const std::string& what) const {
   const std::string hidden =
       left_out_.empty() ? "" : fmt::format(" ({})", fmt::join(left_out_, "; "));
-  const auto misspelt = misspelt_.find(name);
-  if (misspelt != misspelt_.end()) {
-    throw InputError(fmt::format("{} is not known; did you mean {}?", misspelt->second, name));
-  }
   throw InputError(fmt::format("{} is missing; {}{}", name, what, hidden));
 }
 

@@ -57,7 +57,6 @@ class MegatronCommand {
 
   std::map<std::string, Argument, std::less<>> arguments_;
   std::vector<std::string> ignored_;
-  std::map<std::string, std::string, std::less<>> misspelt_;  // "line 3: --hiden-size", by name
   std::vector<std::string> notes_;
   std::vector<std::string> left_out_;  // because it depends on a condition
   mutable std::vector<std::string> assumed_;

@@ -49,11 +49,22 @@ TEST_CASE("a quantity without a unit is in that of its measure") {
   CHECK(quantity_of("12", QuantityKind::seconds) == 12);
 }
 
+TEST_CASE("a unit spelled otherwise is named as it is written here") {
+  for (const char* text : {"64gb", "64 gigabyte", "64 Gigabytes", "64Gb"}) {
+    CAPTURE(text);
+    CHECK(quantity_refusal(text, QuantityKind::bytes) ==
+          "\"" + std::string(text) + "\" is not a size; did you mean \"64GB\"?");
+  }
+  CHECK(quantity_refusal("2 seconds", QuantityKind::microseconds) ==
+        "\"2 seconds\" is not a time; did you mean \"2s\"?");
+  CHECK(quantity_refusal("2 gigabyte", QuantityKind::microseconds).ends_with("s, min, h"));
+}
+
 TEST_CASE("a quantity with another unit, or none at all, is refused with the right ones") {
-  CHECK(quantity_refusal("64Mb", QuantityKind::bytes) ==
-        "\"64Mb\" is not a size: give a number with one of the units B, kB, KB, MB, GB, TB, PB, "
-        "KiB, MiB, "
-        "GiB, TiB, PiB");
+  CHECK(
+      quantity_refusal("64 horses", QuantityKind::bytes) ==
+      "\"64 horses\" is not a size: give a number with one of the units B, kB, KB, MB, GB, TB, PB, "
+      "KiB, MiB, GiB, TiB, PiB");
   CHECK(quantity_refusal("2GB", QuantityKind::microseconds) ==
         "\"2GB\" is not a time: give a number with one of the units ps, ns, us, µs, ms, s, min, h");
   CHECK(quantity_refusal("25GB", QuantityKind::bytes_per_s)

@@ -89,7 +89,7 @@ TEST_CASE("width, height, font size and title are what was asked for") {
   CHECK(has_text(svg, "&lt;1F1B&gt; &amp; co"));
   CHECK_FALSE(has_text(svg, "title"));
   const std::string pdf = timeline_picture(PictureFormat::pdf, one_f_one_b(4, 8), picture);
-  CHECK(pdf.find("321 200") != std::string::npos);  // its media box
+  CHECK(pdf.find("240.75 150") != std::string::npos);  // its media box
 }
 
 TEST_CASE("a picture as wide as a column loses no entry of its legend") {

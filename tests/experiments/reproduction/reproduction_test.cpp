@@ -150,6 +150,40 @@ TEST_CASE("reproduce: ranks agree as often as pairs are in the same order, less 
   CHECK_FALSE(judged.met);
 }
 
+TEST_CASE("reproduce: pairs that are far enough apart come in the published order") {
+  // Simulated 15 < 27 < 51. Published, 20 and 10 are in the other order, 20 and 22 too close.
+  json table = pipeline_table();
+  table["rows"] = {{"a", 2, 4, 20}, {"a", 2, 8, 10}, {"a", 2, 16, 22}};
+  table["judgements"] = json::parse(
+      R"([{"name": "j", "in_order": 0.5, "apart": 0.2}, {"name": "k", "in_order": 0.51, "apart": 0.2}])");
+  const ReproducedTable reproduced_table = reproduced(paper_with(table)).tables[0];
+  const JudgedTable& judged = reproduced_table.judgements[0];
+  CHECK(judged.ranked_pairs == 2);
+  CHECK(judged.pairs_in_order == 1);
+  CHECK(judged.met);
+  CHECK_FALSE(reproduced_table.judgements[1].met);
+}
+
+TEST_CASE("reproduce: a table without published values predicts, and shows further columns") {
+  json table = pipeline_table();
+  table["rows"] = {{"a", 2, 4, 0}, {"a", 2, 8, 0}};
+  table.erase("published");
+  table["shown"] = json::parse(R"([["twice", "2*m"]])");
+  table["judgements"] = json::parse(R"([{"name": "j"}])");
+  const Scratch scratch;
+  write_file(scratch.path("paper.json"), paper_with(table).dump());
+  const Paper paper = read_paper(scratch.path("paper.json"));
+  const Reproduction reproduction = reproduce(paper);
+  const JudgedTable& judged = reproduction.tables[0].judgements[0];
+  CHECK(judged.rows[1].simulated == doctest::Approx(27));
+  CHECK(judged.rows[1].shown == std::vector<double>{16});
+  CHECK(judged.judged.rows == 0);
+  CHECK(judged.met);
+  const std::string text = reproduction_text(paper, reproduction);
+  CHECK(text.find("twice  published  simulated") != std::string::npos);
+  CHECK(text.find("predicted") != std::string::npos);
+}
+
 TEST_CASE("reproduce: a reference has no error, but a place in the ranking") {
   // Simulated 15 < 27, published 20 > 10: the only pair is in the other order.
   json table = pipeline_table();
