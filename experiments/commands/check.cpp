@@ -50,6 +50,8 @@ ordered_json fault_json(const CellFault& fault) {
 }
 
 ordered_json facts_json(const OrderFacts& facts) {
+  ordered_json versions = ordered_json::array();
+  for (const TorchVersion version : facts.torch) versions.push_back(name(version));
   return {{"penstock", 1},
           {"ok", true},
           {"ranks", facts.ranks},
@@ -57,7 +59,9 @@ ordered_json facts_json(const OrderFacts& facts) {
           {"microbatches", facts.microbatches},
           {"placement", facts.placement},
           {"communication", facts.with_communication},
-          {"peak_activations", facts.peak_activations}};
+          {"peak_activations", facts.peak_activations},
+          {"torch", std::move(versions)},
+          {"torch_note", facts.torch_note}};
 }
 
 ordered_json check_json(const OrderCheck& check) {
@@ -77,6 +81,16 @@ std::string facts_text(const OrderFacts& facts) {
                      facts.microbatches, facts.placement,
                      facts.with_communication ? "with communication" : "compute-only",
                      fmt::join(facts.peak_activations, " "));
+}
+
+/// "loads in PyTorch 2.9, 2.14, 2.15".
+std::string torch_text(const OrderFacts& facts) {
+  std::vector<std::string_view> versions;
+  for (const TorchVersion version : facts.torch) versions.push_back(name(version));
+  const std::string loads = versions.empty()
+                                ? "no release of PyTorch trains it"
+                                : fmt::format("loads in PyTorch {}", fmt::join(versions, ", "));
+  return loads + (facts.torch_note.empty() ? "\n" : fmt::format(": {}\n", facts.torch_note));
 }
 
 /// Names ranks without actions, which may come from an accidental empty last line.
@@ -101,9 +115,10 @@ std::string chains_text(const std::vector<std::vector<Stage>>& chains) {
 
 std::string check_text(const std::string& file, const OrderCheck& check) {
   const auto& fault = check.fault;
-  std::string text = fault ? fmt::format("{}: row {}, column {}: {}\n", file, fault->rank,
-                                         fault->column, fault->text)
-                           : facts_text(*check.facts) + idle_text(*check.facts);
+  std::string text =
+      fault ? fmt::format("{}: row {}, column {}: {}\n", file, fault->rank, fault->column,
+                          fault->text)
+            : facts_text(*check.facts) + torch_text(*check.facts) + idle_text(*check.facts);
   if (check.inferred_chains.empty()) return text;
   return text + fmt::format(
                     "chains inferred: \"{}\", {} copies of the model, since no microbatch "

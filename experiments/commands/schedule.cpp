@@ -23,6 +23,7 @@ struct Options {
   std::optional<std::uint32_t> chunks;
   std::optional<std::uint32_t> microbatches;
   std::vector<std::string> settings;
+  std::string torch;
   bool comms = false;
   bool fsdp = false;
 };
@@ -35,6 +36,29 @@ ScheduleOptions schedule_options(const Options& options) {
     all.settings[std::move(key)] = std::move(value);
   }
   return all;
+}
+
+TorchVersion torch_of(const Options& options) {
+  if (options.torch.empty()) return newest_torch;
+  const auto version = torch_version(options.torch);
+  if (version) return *version;
+  throw UsageError(
+      fmt::format("--torch {}: no lowering is known for this release of PyTorch; "
+                  "known: 2.9, 2.14, 2.15; compute-only orders load in all",
+                  options.torch));
+}
+
+/// Says what PyTorch would not load, or train otherwise. With --torch, such orders are refused.
+void say_support(const Options& options, const ScheduleEntry& entry, const Schedule& schedule,
+                 const Placement& placement, const ScheduleOptions& rule) {
+  const std::uint32_t slices = entry.slices_for == nullptr ? 1 : entry.slices_for(rule);
+  std::string why = why_not_loadable(schedule, placement);
+  if (why.empty()) why = why_trained_otherwise(slices, entry.weights);
+  if (why.empty()) return;
+  const std::string text =
+      fmt::format("PyTorch {} cannot train this order: {}", name(torch_of(options)), why);
+  if (!options.torch.empty()) throw RuleError(text);
+  say(text);
 }
 
 int print_schedule(const Options& options) {
@@ -51,9 +75,11 @@ int print_schedule(const Options& options) {
                Limits::stages / ranks);
     const Placement placement =
         place_stages(*entry, ranks, chunks, rule_options, ": give --chunks ");
+    const Lowering lowering{torch_of(options), options.fsdp};
     const TorchOrder order = torch_order(make_schedule(*entry, placement, rule_options));
+    say_support(options, *entry, order.schedule, placement, rule_options);
     const bool with_comms = options.comms || options.fsdp;
-    fmt::print("{}", with_comms ? write_torch_comms(order.schedule, placement, options.fsdp)
+    fmt::print("{}", with_comms ? write_torch_comms(order.schedule, placement, lowering)
                                 : write_torch_csv(order.schedule).text);
     for (const std::string& action : order.left_out) {
       say("left out, since the notation cannot carry it: " + action);
@@ -72,8 +98,11 @@ Runner declare(CommandLine& line) {
   line.option("--chunks", options->chunks, "stages a rank, where the rule leaves a choice");
   line.option("--microbatches", options->microbatches, "microbatches of one iteration");
   line.option("--set", options->settings, "an option of the rule", "KEY=VALUE");
-  line.flag("--comms", options->comms, "with sends and receives, as PyTorch lowers an order");
-  line.flag("--fsdp", options->fsdp, "with gathering, freeing and reducing too; implies --comms");
+  line.flag("--comms", options->comms,
+            "with sends, receives and reductions, as PyTorch lowers an order");
+  line.flag("--fsdp", options->fsdp, "with gathering and freeing of weights too; implies --comms");
+  line.option("--torch", options->torch, "the release of PyTorch that loads it; default 2.15",
+              "VERSION");
   return [options] { return print_schedule(*options); };
 }
 

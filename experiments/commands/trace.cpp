@@ -12,7 +12,9 @@
 #include "experiments/files/nearest.hpp"
 #include "experiments/formats/torch_csv.hpp"
 #include "experiments/measured_runs/measured_run.hpp"
+#include "experiments/measured_runs/merged_times.hpp"
 #include "experiments/measured_runs/outputs.hpp"
+#include "experiments/orders/comms_check.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
@@ -92,12 +94,12 @@ NamedOrder order_by_rule(const Options& options, const ScheduleEntry& entry) {
 NamedOrder order_from_file(const Options& options) {
   try {
     OrderFile order = read_torch_csv(read_file(options.schedule));
-    require_compute_only(order);
     if (order.schedule.ranks() != options.files.size()) {
       throw InputError(fmt::format("it has {} rows, a row a rank, for {} traces",
                                    order.schedule.ranks(), options.files.size()));
     }
     Placement placement = placement_of(order, {});
+    require_sound_comms(order, placement);
     return {options.schedule, std::move(placement), std::move(order.schedule)};
   } catch (const InputError& error) {
     throw in_file(options.schedule, error);
@@ -162,11 +164,37 @@ void check_files(const Options& options) {
   }
 }
 
+/// The files of each run. If several folders hold several files each, as many in all of them, each
+/// folder is a run of its own.
+std::vector<std::vector<std::string>> runs_of(const std::vector<std::string>& files) {
+  std::vector<std::vector<std::string>> runs;
+  std::vector<std::filesystem::path> folders;
+  for (const std::string& file : files) {
+    const auto folder = std::filesystem::path(file).parent_path();
+    const auto known = std::find(folders.begin(), folders.end(), folder);
+    if (known == folders.end()) {
+      folders.push_back(folder);
+      runs.push_back({file});
+    } else {
+      runs[static_cast<std::size_t>(known - folders.begin())].push_back(file);
+    }
+  }
+  const bool alike = std::all_of(runs.begin(), runs.end(), [&](const auto& run) {
+    return run.size() > 1 && run.size() == runs.front().size();
+  });
+  return alike ? runs : std::vector{files};
+}
+
 /// The scenario's references to the written files, if a scenario is requested.
 ScenarioParts scenario_parts(const Options& options, const MeasuredRun& run) {
   if (options.scenario.empty()) return {};
   ScenarioParts parts{.profile = seen_from(options.profile, options.scenario), .order = ""};
-  if (run.schedule && find_named(schedule_entries(), *run.schedule) != nullptr) return parts;
+  const ScheduleEntry* const entry =
+      run.schedule ? find_named(schedule_entries(), *run.schedule) : nullptr;
+  if (entry != nullptr) {
+    if (entry->default_chunks != run.chunks) parts.chunks = run.chunks;
+    return parts;
+  }
   if (options.order.empty() || options.order == "-") {
     throw UsageError("--scenario: the order is that of no schedule; --order FILE.csv writes it");
   }
@@ -174,14 +202,16 @@ ScenarioParts scenario_parts(const Options& options, const MeasuredRun& run) {
   return parts;
 }
 
-void write_outputs(const Options& options, const MeasuredRun& run) {
+void write_outputs(const Options& options, const std::vector<MeasuredRun>& runs,
+                   const MergedTimes& merged) {
+  const MeasuredRun& run = runs.front();
   const double examples = options.samples.value_or(1);
   const ScenarioParts parts = scenario_parts(options, run);
   const auto write = [](const std::string& path, const std::string& content) {
     if (!path.empty()) write_file(path, content);
   };
   write(options.timeline, write_timeline(run.job.priced.plan, run.timeline, run.title));
-  write(options.profile, profile_text(run, examples));
+  write(options.profile, profile_text(runs, merged, examples));
   write(options.order, write_torch_csv(run.order.schedule).text);
   if (!options.scenario.empty()) {
     write_file(options.scenario, scenario_text(run, parts, examples));
@@ -192,29 +222,51 @@ bool prints(const Options& options) {
   return options.timeline != "-" && options.profile != "-" && options.order != "-";
 }
 
+int print_preview(const Options& options, const std::vector<TracedRank>& ranks,
+                  const TraceReading& reading) {
+  fmt::print("{}", options.json ? printed(preview_json(ranks, reading.patterns))
+                                : preview_text(ranks, reading.patterns));
+  return ExitCode::done;
+}
+
+void print_runs(const Options& options, const std::vector<MeasuredRun>& runs,
+                const MergedTimes& merged) {
+  if (options.json) return fmt::print("{}", printed(measured_run_json(runs.front())));
+  for (const MeasuredRun& run : runs) {
+    fmt::print("{}{}", &run == &runs.front() ? "" : "\n", measured_run_text(run));
+  }
+  fmt::print("{}", merged_text(merged));
+}
+
 int read_traces(const Options& options) {
   check_files(options);
   if (options.samples) within("--samples", options.samples, 1'000'000'000);
-  const TraceReading reading = reading_of(options);
-  std::vector<std::string> notes;
-  std::vector<TracedRank> ranks = read_rank_traces(reading, !options.preview, notes);
-  for (const std::string& note : notes) say(note);
-  if (options.preview) {
-    fmt::print("{}", options.json ? printed(preview_json(ranks, reading.patterns))
-                                  : preview_text(ranks, reading.patterns));
-    return ExitCode::done;
+  const auto files = options.preview ? std::vector{options.files} : runs_of(options.files);
+  if (files.size() > 1 && options.json) {
+    throw UsageError("--json goes with the traces of one run");
   }
-  const MeasuredRun run = measured_run(std::move(ranks), reading.order, options.step);
-  write_outputs(options, run);
-  if (prints(options)) {
-    fmt::print("{}", options.json ? printed(measured_run_json(run)) : measured_run_text(run));
+  std::vector<MeasuredRun> runs;
+  for (const std::vector<std::string>& of_run : files) {
+    Options one = options;
+    one.files = of_run;
+    const TraceReading reading = reading_of(one);
+    std::vector<std::string> notes;
+    std::vector<TracedRank> ranks = read_rank_traces(reading, !options.preview, notes);
+    for (const std::string& note : notes) say(note);
+    if (options.preview) return print_preview(options, ranks, reading);
+    runs.push_back(measured_run(std::move(ranks), reading.order, options.step));
   }
-  return ExitCode::done;
+  const MergedTimes merged = merged_times(runs);
+  write_outputs(options, runs, merged);
+  if (prints(options)) print_runs(options, runs, merged);
+  const bool as_named =
+      std::all_of(runs.begin(), runs.end(), [](const MeasuredRun& run) { return run.as_named; });
+  return as_named ? ExitCode::done : ExitCode::finding;
 }
 
 Runner declare(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  line.required("FILE", options->files, "traces of PyTorch's profiler, one a rank; .gz too");
+  line.required("FILE", options->files, "traces of PyTorch's profiler, one a rank; a folder a run");
   line.flag("--preview", options->preview, "only tell which names are ops and which are not");
   line.option("--pattern", options->patterns,
               "how names of annotations read, such as \"mb{microbatch} {pass} s{stage}\"", "TEXT");

@@ -37,8 +37,9 @@ std::optional<Pass> pass_of(std::string_view word) {
 }
 
 /// The names of communication cells, indexed by Comm.
-constexpr std::array<std::string_view, 7> comm_words{"SEND_F",  "RECV_F",  "SEND_B",     "RECV_B",
-                                                     "UNSHARD", "RESHARD", "REDUCE_GRAD"};
+constexpr std::array<std::string_view, 10> comm_words{
+    "SEND_F",  "RECV_F",      "SEND_B",      "RECV_B",      "UNSHARD",
+    "RESHARD", "REDUCE_GRAD", "WAIT_SEND_F", "WAIT_SEND_B", "WAIT_REDUCE_GRAD"};
 
 std::optional<Comm> comm_of(std::string_view word) {
   const auto found = std::find(comm_words.begin(), comm_words.end(), word);
@@ -129,9 +130,9 @@ class RowReader {
     const Parts parts = take_apart(cell);
     const auto comm = comm_of(parts.word);
     if (!comm) return add(action_of(cell));
-    const bool moves = is_send(*comm) || is_receive(*comm);
-    if (moves && !parts.microbatch) no_microbatch(cell);
-    if (!moves && parts.microbatch) {
+    const bool numbered = has_microbatch(*comm);
+    if (numbered && !parts.microbatch) no_microbatch(cell);
+    if (!numbered && parts.microbatch) {
       fail(fmt::format("\"{}\" has a microbatch behind it; {} takes none", shortened(cell),
                        parts.word));
     }
@@ -219,7 +220,7 @@ std::vector<std::vector<Stage>> inferred_chains(const Schedule& schedule,
 
 std::string text(const CommCell& cell) {
   const std::string_view word = comm_words[static_cast<std::size_t>(cell.comm)];
-  if (!is_send(cell.comm) && !is_receive(cell.comm)) {
+  if (!has_microbatch(cell.comm)) {
     return fmt::format("{}{}", index(cell.stage), word);
   }
   return fmt::format("{}{}{}", index(cell.stage), word, index(cell.microbatch));
@@ -251,17 +252,6 @@ OrderFile read_torch_csv(std::string_view text) {
     }
   }
   return order;
-}
-
-void require_compute_only(const OrderFile& order) {
-  for (std::size_t rank = 0; rank < order.comms.size(); ++rank) {
-    if (order.comms[rank].empty()) continue;
-    const CommCell& cell = order.comms[rank].front();
-    throw OrderError(rank, cell.column,
-                     fmt::format("\"{}\" is a communication cell; a compute-only order holds F, B, "
-                                 "I, W and OVERLAP_F_B, and transfers follow from it",
-                                 penstock::text(cell)));
-  }
 }
 
 Placement placement_of(const OrderFile& order, std::vector<std::vector<Stage>> chains) {

@@ -21,13 +21,24 @@ enum class Comm : std::uint8_t {
   receive_backward,  // RECV_B: a stage receives its output gradient
   unshard,
   reshard,
-  reduce_grad,
+  reduce_grad,         // reduces the gradients of a stage, and divides them by the microbatches
+  wait_send_forward,   // WAIT_SEND_F: until a SEND_F has left
+  wait_send_backward,  // WAIT_SEND_B
+  wait_reduce_grad,
 };
 constexpr bool is_send(Comm comm) {
   return comm == Comm::send_forward || comm == Comm::send_backward;
 }
 constexpr bool is_receive(Comm comm) {
   return comm == Comm::receive_forward || comm == Comm::receive_backward;
+}
+constexpr bool is_send_wait(Comm comm) {
+  return comm == Comm::wait_send_forward || comm == Comm::wait_send_backward;
+}
+/// One of the cells that PyTorch has since 2.15.
+constexpr bool is_wait(Comm comm) { return comm >= Comm::wait_send_forward; }
+constexpr bool has_microbatch(Comm comm) {
+  return is_send(comm) || is_receive(comm) || is_send_wait(comm);
 }
 
 /// A communication cell of a row.
@@ -68,9 +79,6 @@ class OrderError : public InputError {
 /// even at the end, is a rank without actions, as in Python's csv module. Trailing text in a cell
 /// is an error. Throws OrderError; its place reads "row R, column C".
 OrderFile read_torch_csv(std::string_view text);
-
-/// Throws OrderError naming the first communication cell, if any.
-void require_compute_only(const OrderFile& order);
 
 /// The placement of an order file: each stage on the rank whose row names it. `chains` lists the
 /// copies of the model. If it is empty, there are two copies if the stages are placed as in a

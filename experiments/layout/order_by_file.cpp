@@ -4,6 +4,7 @@
 #include "experiments/formats/torch_csv.hpp"
 #include "experiments/layout/order.hpp"
 #include "experiments/layout/pipeline_ranks.hpp"
+#include "experiments/orders/comms_check.hpp"
 #include "experiments/scenario/named_file.hpp"
 #include "sim/base/error.hpp"
 #include "sim/order/microbatch_columns.hpp"
@@ -39,7 +40,6 @@ Order order_by_file(const Scenario& scenario) {
   const std::string text = read_file(path);
   const OrderFile file = about_file(path, [&] {
     OrderFile read = read_torch_csv(text);
-    require_compute_only(read);
     placement_of(read, {});  // refuses faults that do not depend on the chains
     return read;
   });
@@ -48,8 +48,11 @@ Order order_by_file(const Scenario& scenario) {
   order.placement = placement_of_file(scenario, file);
   about_file(path, [&] {
     const auto fault = find_order_fault(file.schedule, order.placement);
-    if (!fault) return;
-    throw OrderError(index(fault->rank), column_of(file, fault->rank, fault->action), fault->text);
+    if (fault) {
+      throw OrderError(index(fault->rank), column_of(file, fault->rank, fault->action),
+                       fault->text);
+    }
+    require_sound_comms(file, order.placement);
   });
   order.microbatches = MicrobatchColumns(file.schedule).count();
   order.schedule = file.schedule;

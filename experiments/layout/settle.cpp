@@ -8,6 +8,7 @@
 #include "experiments/layout/cut.hpp"
 #include "experiments/layout/layout.hpp"
 #include "experiments/layout/layout_model.hpp"
+#include "experiments/layout/measured_stages.hpp"
 #include "experiments/layout/order.hpp"
 #include "experiments/layout/slow_machines.hpp"
 #include "experiments/layout/spread_ranks.hpp"
@@ -142,6 +143,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     layout.shape = shape_of(scenario.model, layout);
     layout.spec = scenario.model.spec;
     layout.model = model_of(scenario, layout.batch, layout.shape);
+    check_measured_stages(scenario, layout);
     layout.partition = cut_model(scenario, layout);
     layout.tied_embedding_bytes = scenario.model.tied_embedding_bytes;
     fit_model(layout);

@@ -4,21 +4,23 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "experiments/files/plain_text.hpp"
+#include "experiments/measured_runs/op_spans.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
 
-/// By name index of the trace: the op that the name marks, if any.
-using OpNames = std::vector<std::optional<OpName>>;
+/// By name index of the trace: the op that the name marks, both parts of an overlap, or none.
+using OpNames = std::vector<std::vector<OpName>>;
 
 OpNames op_names(const KinetoTrace& trace, const std::vector<OpPattern>& patterns) {
   OpNames ops(trace.names.size());
   for (std::size_t i = 0; i < ops.size(); ++i) {
     for (const OpPattern& pattern : patterns) {
-      if (!ops[i]) ops[i] = pattern.match(trace.names[i]);
+      if (ops[i].empty()) ops[i] = ops_of_name(pattern, trace.names[i]);
     }
   }
   return ops;
@@ -45,7 +47,8 @@ std::vector<KinetoAnnotation> matching(const KinetoTrace& trace, const OpNames& 
                                        bool on_device) {
   std::vector<KinetoAnnotation> found;
   for (const KinetoAnnotation& annotation : trace.annotations) {
-    if (annotation.on_device == on_device && names[annotation.name]) found.push_back(annotation);
+    if (annotation.on_device == on_device && !names[annotation.name].empty())
+      found.push_back(annotation);
   }
   std::sort(found.begin(), found.end(), [](const KinetoAnnotation& a, const KinetoAnnotation& b) {
     return std::pair(a.span.begin_ns, b.span.end_ns) < std::pair(b.span.begin_ns, a.span.end_ns);
@@ -64,49 +67,13 @@ void check_apart(const KinetoTrace& trace, const std::vector<KinetoAnnotation>& 
   }
 }
 
-/// The annotation that contains a moment, if any.
-const KinetoAnnotation* around(const std::vector<KinetoAnnotation>& annotations, std::int64_t ns) {
-  const auto next = std::upper_bound(annotations.begin(), annotations.end(), ns,
-                                     [](std::int64_t time, const KinetoAnnotation& annotation) {
-                                       return time < annotation.span.begin_ns;
-                                     });
-  if (next == annotations.begin() || (next - 1)->span.end_ns < ns) return nullptr;
-  return &*(next - 1);
-}
-
-void widen(std::optional<KinetoSpan>& span, const KinetoSpan& other) {
-  if (!span) span = other;
-  span->begin_ns = std::min(span->begin_ns, other.begin_ns);
-  span->end_ns = std::max(span->end_ns, other.end_ns);
-}
-
-bool is_own_work(const KinetoWork& work) {
-  return work.kind == KinetoWorkKind::compute || work.kind == KinetoWorkKind::copy;
-}
-
-/// By annotation: from the begin of the first to the end of the last work launched in it.
-std::vector<std::optional<KinetoSpan>> launched_in(
-    const KinetoTrace& trace, const std::vector<KinetoAnnotation>& annotations) {
-  std::vector<std::optional<KinetoSpan>> spans(annotations.size());
-  const LaunchIndex launches(trace);
-  for (const KinetoWork& work : trace.works) {
-    if (!is_own_work(work)) continue;
-    const KinetoLaunch* const launch = launches.of(work);
-    if (launch == nullptr) continue;
-    const KinetoAnnotation* const annotation = around(annotations, launch->at_ns);
-    if (annotation == nullptr) continue;
-    widen(spans[static_cast<std::size_t>(annotation - annotations.data())], work.span);
-  }
-  return spans;
-}
-
 /// The streams of a device that run more than messages and collectives. Kineto shows an annotation
 /// on each stream that it put work on.
 std::vector<bool> computing_lanes(const KinetoTrace& trace) {
   std::vector<bool> computes;
   for (const KinetoWork& work : trace.works) {
     if (work.lane >= computes.size()) computes.resize(work.lane + 1);
-    if (is_own_work(work)) computes[work.lane] = true;
+    if (is_own_work(work.kind)) computes[work.lane] = true;
   }
   return computes;
 }
@@ -134,11 +101,17 @@ class Collector {
   Collector(const OpNames& names, Stage stage, RankOps& result)
       : names_(names), stage_(stage), result_(result) {}
 
-  void add(const KinetoAnnotation& annotation, KinetoSpan span, std::optional<std::uint32_t> step) {
-    const OpName& name = *names_[annotation.name];
-    result_.ops.push_back(
-        {Action(name.pass, name.stage.value_or(stage_), name.microbatch.value_or(no_microbatch)),
-         span, step});
+  void add(const KinetoAnnotation& annotation, const OpSpans& spans,
+           std::optional<std::uint32_t> step) {
+    const std::vector<OpName>& names = names_[annotation.name];
+    for (std::size_t part = 0; part < names.size(); ++part) {
+      const OpName& name = names[part];
+      const Action action(name.pass, name.stage.value_or(stage_),
+                          name.microbatch.value_or(no_microbatch),
+                          /*joined=*/part + 1 < names.size());
+      result_.ops.push_back({action, spans.of_part(part, names.size()), step,
+                             part == 0 ? spans.host_ns : 0, part == 0 ? spans.lead_ns : 0});
+    }
   }
   /// Sorts ops, drops those outside of steps, and counts microbatches if names do not number them.
   void finish(bool has_steps);
@@ -173,15 +146,20 @@ void Collector::finish(bool has_steps) {
 /// device. Nothing otherwise.
 bool add_by_host(const KinetoTrace& trace, const std::vector<KinetoAnnotation>& host,
                  Collector& collector, RankOps& result) {
-  const auto spans = launched_in(trace, host);
+  auto spans = spans_of_works(trace, host);
   const bool launched =
       std::any_of(spans.begin(), spans.end(), [](const auto& span) { return span.has_value(); });
   if (!launched && !trace.works.empty()) return false;
   result.times = launched ? TimesOf::kernels : TimesOf::host_annotations;
+  if (auto by_operators = spans_of_operators(trace, host); !launched && !by_operators.empty()) {
+    result.times = TimesOf::host_operators;
+    spans = std::move(by_operators);
+  }
   const ProfilerSteps steps(trace, false);
   for (std::size_t i = 0; i < host.size(); ++i) {
     if (launched && !spans[i]) continue;  // none of its work was profiled
-    collector.add(host[i], spans[i].value_or(host[i].span), steps.at(host[i].span.begin_ns));
+    collector.add(host[i], spans[i].value_or(OpSpans{host[i].span}),
+                  steps.at(host[i].span.begin_ns));
   }
   collector.finish(!steps.empty());
   return true;
@@ -198,7 +176,7 @@ void add_by_device(const KinetoTrace& trace, const OpNames& names, Collector& co
   result.times = TimesOf::device_annotations;
   const ProfilerSteps steps(trace, true);
   for (const KinetoAnnotation& annotation : merged(std::move(device))) {
-    collector.add(annotation, annotation.span, steps.at(annotation.span.begin_ns));
+    collector.add(annotation, {annotation.span}, steps.at(annotation.span.begin_ns));
   }
   collector.finish(!steps.empty());
 }
@@ -211,7 +189,7 @@ NameUse name_use(const KinetoTrace& trace, const std::vector<OpPattern>& pattern
   std::vector<std::size_t> unmatched(names.size());
   for (const KinetoAnnotation& annotation : trace.annotations) {
     if (is_of_the_profiler(trace.names[annotation.name])) continue;
-    ++(names[annotation.name] ? matched : unmatched)[annotation.name];
+    ++(!names[annotation.name].empty() ? matched : unmatched)[annotation.name];
   }
   return {most_frequent_first(trace, matched), most_frequent_first(trace, unmatched)};
 }

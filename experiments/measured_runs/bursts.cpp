@@ -95,7 +95,7 @@ RankOps ops_of_bursts(const KinetoTrace& trace, const Schedule& schedule,
   if (placement.ranks() > 1 && !has_messages(trace)) {
     throw InputError(
         "it has no messages between ranks (kernels named nccl…SendRecv), which would part its ops; "
-        "a trace with annotations can be read");
+        "a trace with annotations can be read: penstock help traces has five lines that make them");
   }
   const KernelBursts bursts = kernel_bursts(trace);
   const Expected expected{schedule.on(rank),

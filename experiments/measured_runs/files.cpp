@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -31,9 +32,9 @@ ordered_json plain(double value) {
   return value;
 }
 
-ordered_json layers_json(const MeasuredRun& run, double examples) {
+ordered_json layers_json(const MergedTimes& merged, double examples) {
   ordered_json layers = ordered_json::array();
-  for (const OpTimes& op : run.times) {
+  for (const OpTimes& op : merged.times) {
     if (op.model_stage == layers.size()) {
       layers.push_back({{"name", fmt::format("stage {}", op.model_stage)},
                         {"points", ordered_json::array({{{"examples", plain(examples)}}})}});
@@ -50,14 +51,21 @@ ordered_json schedule_json(const MeasuredRun& run, const ScenarioParts& parts) {
 
 }  // namespace
 
-std::string profile_text(const MeasuredRun& run, double examples) {
+std::string profile_text(const std::vector<MeasuredRun>& runs, const MergedTimes& merged,
+                         double examples) {
+  const MeasuredRun& run = runs.front();
   ordered_json profile = ordered_json::object();
+  std::vector<std::string> titles;
+  for (const MeasuredRun& each : runs) titles.push_back(each.title);
   const std::string& device = run.ranks.front().device;
   if (!device.empty()) profile["device"] = device;
-  profile["layers"] = layers_json(run, examples);
+  if (run.host_us > 0) {
+    profile["environment"] = {{"host_us_between_ops", fmt::format("{:.3f}", run.host_us)}};
+  }
+  profile["layers"] = layers_json(merged, examples);
   return printed({{"penstock", 1},
-                  {"description",
-                   fmt::format("medians of a traced training ({}), a layer a stage", run.title)},
+                  {"description", fmt::format("medians of a traced training ({}), a layer a stage",
+                                              fmt::join(titles, "; "))},
                   {"profile", std::move(profile)}});
 }
 
@@ -69,7 +77,8 @@ std::string scenario_text(const MeasuredRun& run, const ScenarioParts& parts, do
                              {"devices", run.job.priced.plan.ranks},
                              {"transfer_us", plain(run.transfer_us.value_or(0))}}},
                            {"schedule", schedule_json(run, parts)}};
-  if (parts.order.empty()) scenario["parallel"] = {{"chunks", run.chunks}};
+  if (parts.chunks) scenario["parallel"] = {{"chunks", *parts.chunks}};
+  if (run.host_us > 0) scenario["overheads"] = {{"host_us", plain(run.host_us)}};
   return printed(scenario);
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "experiments/measured_runs/host_times.hpp"
 #include "experiments/measured_runs/order_names.hpp"
 #include "experiments/measured_runs/transfer_times.hpp"
 #include "sim/base/error.hpp"
@@ -148,8 +149,19 @@ void fill_job(const std::vector<OpTimes>& times, const TransferTimes& transfers,
   }
 }
 
+/// The durations of a job with the host's time behind each action.
+std::vector<Time> with_host(const Job& job, double host_us) {
+  const Plan& plan = job.priced.plan;
+  std::vector<Time> durations = job.priced.costs.duration;
+  for (std::size_t i = 0; i < durations.size(); ++i) {
+    if (!plan.is_link(plan.classes[i].resource)) durations[i] += from_us(host_us);
+  }
+  return durations;
+}
+
 void measure(const std::vector<RunIteration>& iterations, std::size_t chosen, MeasuredRun& run) {
   const Plan& plan = run.job.priced.plan;
+  std::vector<RunIteration> taken;
   for (std::size_t i = 0; i < iterations.size(); ++i) {
     if (!has_order(iterations[i], run.order.schedule)) {
       run.left_out.push_back(fmt::format("step {}: {}", iterations[i].number,
@@ -158,17 +170,21 @@ void measure(const std::vector<RunIteration>& iterations, std::size_t chosen, Me
     }
     if (i == chosen) run.chosen = run.measured.iterations.size();
     run.measured.iterations.push_back(actions_of(plan, iterations[i]));
+    taken.push_back(iterations[i]);
     run.numbers.push_back(iterations[i].number);
   }
   run.measured.tried = static_cast<std::uint32_t>(iterations.size());
   run.measured.complete = true;
-  const TransferTimes transfers = transfer_times(plan, run.measured.iterations);
+  HostTimes hosts = host_times(plan, taken);
+  run.host_us = hosts.typical_us;
+  run.measured.host = std::move(hosts.after);
+  const TransferTimes transfers = transfer_times(plan, run.measured.iterations, run.measured.host);
   for (Timeline& iteration : run.measured.iterations) place_transfers(plan, transfers, iteration);
   run.clock_error_ns = transfers.clock_error_ns;
   if (transfers.typical_ns) run.transfer_us = static_cast<double>(*transfers.typical_ns) / 1e3;
   run.times = op_times(plan, run.measured.iterations);
   fill_job(run.times, transfers, run.job);
-  run.measured.profile = run.job.priced.costs.duration;
+  run.measured.profile = with_host(run.job, run.host_us);
   if (!why_not_relax(plan, {})) run.errors = run_errors(run.job, run.measured);
 }
 
@@ -177,7 +193,8 @@ void measure(const std::vector<RunIteration>& iterations, std::size_t chosen, Me
 void name_order(const std::optional<NamedOrder>& named, MeasuredRun& run) {
   const Schedule& seen = run.order.schedule;
   const bool as_named = named && seen == named->schedule;
-  if (named && !as_named) {
+  run.as_named = !named || as_named;
+  if (!run.as_named) {
     run.notes.push_back(fmt::format("the order is not that of {}: {}", named->name,
                                     order_difference(seen, *named)));
   }
@@ -200,6 +217,9 @@ void fill_timeline(MeasuredRun& run) {
   run.timeline.environment[resolution_key] = "1ns";
   run.timeline.environment["times_of"] = text(run.ranks.front().ops.times);
   run.timeline.environment["transfers"] = "told from the ops at both ends";
+  if (run.host_us > 0) {
+    run.timeline.environment["host_us_between_ops"] = fmt::format("{:.3f}", run.host_us);
+  }
   if (!run.ranks.front().device.empty()) {
     run.timeline.environment["device"] = run.ranks.front().device;
   }

@@ -43,6 +43,8 @@ struct MeasuredRun {
   std::size_t chosen = 0;              // index of the iteration shown as the timeline
   Timeline timeline;
   std::optional<RunErrors> errors;    // nothing if a link serves several pairs of ranks
+  double host_us = 0;                 // of the host between two ops; 0: a device runs the ops
+  bool as_named = true;               // the order is the one that the user named, if any
   std::optional<double> transfer_us;  // median of tensors that cross ranks; nothing: none do
   std::int64_t clock_error_ns = 0;    // the most that an op began before its input was sent
   std::vector<std::string> left_out;  // other iterations, with reasons

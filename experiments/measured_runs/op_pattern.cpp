@@ -149,6 +149,22 @@ std::optional<OpName> OpPattern::match(std::string_view name) const {
   return op;
 }
 
+std::vector<OpName> ops_of_name(const OpPattern& pattern, std::string_view name) {
+  constexpr std::string_view suffix = ")OVERLAP_F_B";
+  const std::size_t open = name.find('(');
+  if (open == std::string_view::npos || !name.ends_with(suffix)) {
+    const auto op = pattern.match(name);
+    return op ? std::vector{*op} : std::vector<OpName>{};
+  }
+  const std::string prefix(name.substr(0, open));
+  const std::string_view parts = name.substr(open + 1, name.size() - suffix.size() - open - 1);
+  const std::size_t middle = parts.find(';');
+  if (middle == std::string_view::npos) return {};
+  const auto first = pattern.match(prefix + std::string(parts.substr(0, middle)));
+  const auto second = pattern.match(prefix + std::string(parts.substr(middle + 1)));
+  return first && second ? std::vector{*first, *second} : std::vector<OpName>{};
+}
+
 std::span<const KnownPattern> known_patterns() { return patterns; }
 
 }  // namespace penstock

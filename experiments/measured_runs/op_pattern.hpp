@@ -48,6 +48,10 @@ class OpPattern {
   std::vector<Piece> pieces_;
 };
 
+/// The ops that a name marks: one; both parts of "PP:(0F3;3B1)OVERLAP_F_B", which must match as if
+/// each stood alone; or none.
+std::vector<OpName> ops_of_name(const OpPattern& pattern, std::string_view name);
+
 /// A default pattern, and the software that uses such names.
 struct KnownPattern {
   std::string_view text;

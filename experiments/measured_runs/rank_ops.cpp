@@ -21,9 +21,9 @@ std::optional<std::uint32_t> step_number(std::string_view name) {
 }  // namespace
 
 const char* text(TimesOf times) {
-  constexpr std::array<const char*, 4> texts{"kernels launched in annotations",
+  constexpr std::array<const char*, 5> texts{"kernels launched in annotations",
                                              "annotations of the device", "annotations of the host",
-                                             "kernels between messages"};
+                                             "operators of the host", "kernels between messages"};
   return texts[static_cast<std::size_t>(times)];
 }
 

@@ -17,13 +17,18 @@ struct MeasuredOp {
   Action action;
   KinetoSpan span;  // from the base of its trace; after merging ranks, on their common clock
   std::optional<std::uint32_t> step;  // N of ProfilerStep#N; nothing without such annotations
+  // Time of the host between the previous op and this one, without waits for receives. Only where
+  // the host runs the ops; on a device, it runs ahead of them.
+  std::int64_t host_ns = 0;
+  std::int64_t lead_ns = 0;  // from the begin of its annotation: a wait for its input, if any
 };
 
 /// The source of op times.
 enum class TimesOf : std::uint8_t {
   kernels,             // from first to last kernel launched in an annotation
   device_annotations,  // annotations on the device
-  host_annotations,    // annotations on the host; the trace has no device
+  host_annotations,    // annotations on the host; the trace has neither device nor operators
+  host_operators,      // from the first operator in an annotation to its end, on the host
   bursts,              // kernels between messages
 };
 /// "kernels launched in annotations".

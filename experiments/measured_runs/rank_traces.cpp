@@ -92,8 +92,9 @@ InputError nothing_matches(const NameUse& names) {
     most += fmt::format("{}\"{}\"", i == 0 ? "" : ", ", shortened(names.unmatched[i].first));
   }
   return InputError(fmt::format(
-      "no annotation of it matches; {}. A --pattern that fits them is needed, or --schedule and "
-      "--microbatches, to tell ops by the messages between them",
+      "no annotation of it matches; {}. A --pattern that fits them is needed; or, on devices, "
+      "--schedule and --microbatches, to tell ops by the messages between them. PyTorch's "
+      "Schedule1F1B and ScheduleGPipe mark no ops: penstock help traces has five lines that do",
       most.empty() ? "it has none" : "its most frequent ones are " + most));
 }
 

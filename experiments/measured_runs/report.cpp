@@ -134,9 +134,12 @@ std::string errors_text(const MeasuredRun& run) {
 
 std::string transfers_text(const MeasuredRun& run) {
   std::string text;
+  if (run.host_us > 0) {
+    text = fmt::format("the host takes {} us between two ops\n", number_text(run.host_us));
+  }
   if (run.transfer_us) {
-    text = fmt::format("a tensor takes {} us from one rank to another, launch included\n",
-                       number_text(*run.transfer_us));
+    text += fmt::format("a tensor takes {} us from one rank to another, launch included\n",
+                        number_text(*run.transfer_us));
   }
   if (run.clock_error_ns > 0) {
     text +=
@@ -179,6 +182,7 @@ ordered_json measured_run_json(const MeasuredRun& run) {
           {"iterations", run.numbers},
           {"makespan_us", to_us(makespan_of(run))},
           {"transfer_us", run.transfer_us ? ordered_json(*run.transfer_us) : ordered_json()},
+          {"host_us", run.host_us},
           {"clock_error_us", static_cast<double>(run.clock_error_ns) / 1e3},
           {"structure_error", known ? ordered_json(errors.structure) : ordered_json()},
           {"profile_error", known ? ordered_json(errors.profile) : ordered_json()},
@@ -198,6 +202,12 @@ std::string measured_run_text(const MeasuredRun& run) {
   text += transfers_text(run) + errors_text(run);
   text += lines_of("left out", run.left_out) + lines_of("note", run.notes);
   return text + names_text("no op", run.ranks.front().names.unmatched);
+}
+
+std::string merged_text(const MergedTimes& merged) {
+  std::string text;
+  for (const std::string& note : merged.notes) text += fmt::format("profile: {}\n", note);
+  return text;
 }
 
 std::string preview_text(const std::vector<TracedRank>& ranks,

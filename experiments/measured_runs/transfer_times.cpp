@@ -58,18 +58,25 @@ std::int64_t typical(const Gaps& gaps) {
 
 }  // namespace
 
-TransferTimes transfer_times(const Plan& plan, const std::vector<Timeline>& iterations) {
+TransferTimes transfer_times(const Plan& plan, const std::vector<Timeline>& iterations,
+                             const std::vector<std::vector<Time>>& host_after) {
+  const auto free_after = [&](std::size_t iteration, TaskId task) {
+    const Time end = iterations[iteration].end[task];
+    return host_after.empty() ? end : end + host_after[iteration][task];
+  };
   TransferTimes times;
   std::vector<Gaps> gaps(plan.classes.size());
   std::vector<double> all;
   for (const Passage& passage : passages(plan)) {
     Gaps& of_class = gaps[plan.work[passage.transfer]];
-    for (const Timeline& iteration : iterations) {
-      const Time sent = iteration.end[passage.maker];
-      const std::int64_t gap = to_ns(iteration.begin[passage.reader] - sent);
+    for (std::size_t i = 0; i < iterations.size(); ++i) {
+      const Time read = iterations[i].begin[passage.reader];
+      const Time sent = free_after(i, passage.maker);
+      const std::int64_t gap = to_ns(read - sent);
       of_class.least = std::min(of_class.least, gap);
-      times.clock_error_ns = std::max(times.clock_error_ns, -gap);
-      if (passage.before != no_task && iteration.end[passage.before] > sent) continue;
+      times.clock_error_ns =
+          std::max(times.clock_error_ns, to_ns(iterations[i].end[passage.maker] - read));
+      if (passage.before != no_task && free_after(i, passage.before) > sent) continue;
       of_class.waited.push_back(static_cast<double>(gap));
       all.push_back(static_cast<double>(gap));
     }

@@ -49,7 +49,10 @@ class Check {
     for (Rank rank : Numbers<Rank>(placement.ranks())) {
       rows_.push_back(cells_of(order, rank));
       for (const Cell& cell : rows_.back()) {
-        if (cell.comm) comms_.insert(key_of(*cell.comm));
+        if (!cell.comm) continue;
+        comms_.insert(key_of(*cell.comm));
+        has_waits_ = has_waits_ || is_wait(cell.comm->comm);
+        has_reductions_ = has_reductions_ || cell.comm->comm == Comm::reduce_grad;
       }
     }
   }
@@ -78,7 +81,8 @@ class Check {
     std::set<CommKey> done;
     std::set<Stage> gathered;
     std::map<Stage, std::uint32_t> backwards_left;
-    bool gathers = false;  // the row has an UNSHARD somewhere
+    std::optional<Stage> reducing;  // its REDUCE_GRAD has no wait yet
+    bool gathers = false;           // the row has an UNSHARD somewhere
   };
 
   std::optional<Stage> before(bool gradient, Stage stage) const {
@@ -132,7 +136,52 @@ class Check {
       }
       if (!fault.empty()) return CellFault{rank, cell.column, fault};
     }
-    return std::nullopt;
+    const std::string missing = missing_in_row(rank, progress);
+    if (missing.empty()) return std::nullopt;
+    return CellFault{rank, rows_[rank].back().column + 1, missing};
+  }
+
+  /// What an order with REDUCE_GRAD or with waits lacks at the end of a row; "" for nothing.
+  std::string missing_in_row(std::uint32_t rank, const Progress& progress) const {
+    for (const auto& [stage, left] : progress.backwards_left) {
+      const CommCell reduction{Comm::reduce_grad, stage, {}, 0};
+      if (has_reductions_ && !progress.done.contains(key_of(reduction))) {
+        return fmt::format(
+            "{} is missing: gradients of stage {} would not be divided by the "
+            "number of microbatches",
+            text(reduction), index(stage));
+      }
+    }
+    if (!has_waits_) return {};
+    for (const Cell& cell : rows_[rank]) {
+      if (!cell.comm) continue;
+      const auto wait = wait_of(*cell.comm);
+      if (!wait || progress.done.contains(key_of(*wait))) continue;
+      return fmt::format("{} has no {} behind it", text(*cell.comm), text(*wait));
+    }
+    return {};
+  }
+
+  /// The wait that a SEND or a REDUCE_GRAD needs in an order with waits.
+  static std::optional<CommCell> wait_of(const CommCell& cell) {
+    CommCell wait = cell;
+    if (cell.comm == Comm::send_forward) {
+      wait.comm = Comm::wait_send_forward;
+    } else if (cell.comm == Comm::send_backward) {
+      wait.comm = Comm::wait_send_backward;
+    } else if (cell.comm == Comm::reduce_grad) {
+      wait.comm = Comm::wait_reduce_grad;
+    } else {
+      return std::nullopt;
+    }
+    return wait;
+  }
+  static CommCell waited_for(const CommCell& wait) {
+    CommCell cell = wait;
+    cell.comm = wait.comm == Comm::wait_send_forward    ? Comm::send_forward
+                : wait.comm == Comm::wait_send_backward ? Comm::send_backward
+                                                        : Comm::reduce_grad;
+    return cell;
   }
 
   std::string fault_of(const Action& action, Progress& progress) const {
@@ -153,6 +202,7 @@ class Check {
       return fmt::format("{} is on rank {}, which does not hold stage {}", text(cell), index(rank),
                          index(cell.stage));
     }
+    if (is_wait(cell.comm)) return fault_of_wait(cell, progress);
     if (!is_send(cell.comm) && !is_receive(cell.comm)) return fault_of_weights(cell, progress);
     if (!progress.done.insert(key_of(cell)).second) {
       return fmt::format("{} appears twice", text(cell));
@@ -180,12 +230,27 @@ class Check {
                              index(placement_.rank_of(receive.stage)));
   }
 
-  static std::string fault_of_weights(const CommCell& cell, Progress& progress) {
+  static std::string fault_of_wait(const CommCell& cell, Progress& progress) {
+    if (!progress.done.insert(key_of(cell)).second) {
+      return fmt::format("{} appears twice", text(cell));
+    }
+    const CommCell before = waited_for(cell);
+    if (cell.comm == Comm::wait_reduce_grad) progress.reducing.reset();
+    if (progress.done.contains(key_of(before))) return {};
+    return fmt::format("{} has no {} before it", text(cell), text(before));
+  }
+
+  std::string fault_of_weights(const CommCell& cell, Progress& progress) const {
     const bool gathered = progress.gathered.contains(cell.stage);
     if (cell.comm == Comm::reduce_grad) {
       if (!progress.done.insert(key_of(cell)).second) {
         return fmt::format("{} appears twice", text(cell));
       }
+      if (has_waits_ && progress.reducing) {
+        return fmt::format("{} comes before {}WAIT_REDUCE_GRAD; a rank reduces one stage at a time",
+                           text(cell), index(*progress.reducing));
+      }
+      progress.reducing = cell.stage;
       if (progress.backwards_left[cell.stage] == 0) return {};
       return fmt::format("{} comes before the last backward of its stage", text(cell));
     }
@@ -201,12 +266,17 @@ class Check {
     return {};
   }
 
-  /// Runs all rows. A send never blocks; a receive waits until its tensor is the next on its link.
+  /// Runs all rows. A send never blocks; a receive waits until its tensor is the next on its link,
+  /// and WAIT_SEND until the receive has run.
   std::optional<CellFault> stuck() {
     std::vector<std::size_t> next(rows_.size());
     std::map<std::pair<Rank, Rank>, std::deque<Tensor>> links;
+    std::set<Tensor> received;
     const auto runs = [&](const Cell& cell) {
-      if (!cell.comm || (!is_send(cell.comm->comm) && !is_receive(cell.comm->comm))) return true;
+      if (!cell.comm || !has_microbatch(cell.comm->comm)) return true;
+      if (is_send_wait(cell.comm->comm)) {
+        return received.contains(*tensor_of(waited_for(*cell.comm)));
+      }
       const Tensor tensor = *tensor_of(*cell.comm);
       const auto link = std::pair(placement_.rank_of(send_of(tensor).stage),
                                   placement_.rank_of(receive_of(tensor).stage));
@@ -217,6 +287,7 @@ class Check {
       }
       if (queue.empty() || queue.front() != tensor) return false;
       queue.pop_front();
+      received.insert(tensor);
       return true;
     };
     for (bool progress = true; progress;) {
@@ -243,6 +314,14 @@ class Check {
     std::size_t at = rank;
     while (seen.insert(at).second) {
       const Cell& cell = rows_[at][next[at]];
+      if (is_send_wait(cell.comm->comm)) {
+        const CommCell receive = receive_of(*tensor_of(waited_for(*cell.comm)));
+        const Rank receiver = placement_.rank_of(receive.stage);
+        circle += fmt::format("{}{} of rank {} waits for {} of rank {}", circle.empty() ? "" : "; ",
+                              text_of(cell), at, text(receive), index(receiver));
+        at = index(receiver);
+        continue;
+      }
       const Tensor tensor = *tensor_of(*cell.comm);
       const Rank sender = placement_.rank_of(send_of(tensor).stage);
       const auto& queue = links[{sender, Rank{static_cast<std::uint32_t>(at)}}];
@@ -263,12 +342,21 @@ class Check {
   const Placement& placement_;
   std::vector<std::vector<Cell>> rows_;
   std::set<CommKey> comms_;
+  bool has_waits_ = false;  // then every SEND and REDUCE_GRAD has one
+  bool has_reductions_ = false;
 };
 
 }  // namespace
 
 std::optional<CellFault> find_comms_fault(const OrderFile& order, const Placement& placement) {
   return Check(order, placement).run();
+}
+
+void require_sound_comms(const OrderFile& order, const Placement& placement) {
+  if (order.compute_only()) return;
+  if (const auto fault = find_comms_fault(order, placement)) {
+    throw OrderError(fault->rank, fault->column, fault->text);
+  }
 }
 
 }  // namespace penstock

@@ -35,6 +35,30 @@ CellFault deadlock_fault(const OrderFile& order, const Deadlock& deadlock) {
   return {index(first.rank), column_of(order, first.rank, place), text(deadlock)};
 }
 
+/// Which releases of PyTorch load an order without a fault, and why others do not.
+void add_torch_facts(const OrderFile& order, const Placement& placement, OrderFacts& facts) {
+  facts.torch_note = why_not_loadable(order.schedule, placement);
+  if (!facts.torch_note.empty()) return;
+  if (order.compute_only()) {
+    facts.torch.assign(torch_versions.begin(), torch_versions.end());
+    return;
+  }
+  bool waits = false;
+  bool reduces = false;
+  for (const auto& row : order.comms) {
+    for (const CommCell& cell : row) {
+      waits = waits || is_wait(cell.comm);
+      reduces = reduces || cell.comm == Comm::reduce_grad;
+    }
+  }
+  if (!reduces) {
+    facts.torch_note =
+        "without REDUCE_GRAD, 2.14 and later do not divide gradients by the number of microbatches";
+  }
+  if (waits && reduces) facts.torch = {TorchVersion::v2_15};
+  if (!waits) facts.torch = {reduces ? TorchVersion::v2_14 : TorchVersion::v2_9};
+}
+
 /// The first fault of a readable order, or its facts.
 OrderCheck check_content(const OrderFile& order, const Placement& placement) {
   if (const auto fault = find_order_fault(order.schedule, placement)) {
@@ -49,10 +73,14 @@ OrderCheck check_content(const OrderFile& order, const Placement& placement) {
   if (!order.compute_only()) {
     if (auto fault = find_comms_fault(order, placement)) return {std::move(fault), std::nullopt};
   }
-  return {std::nullopt,
-          OrderFacts{placement.ranks(), placement.stage_count(),
-                     MicrobatchColumns(order.schedule).count(), placement_name(placement),
-                     !order.compute_only(), peak_activations(std::get<Plan>(lowered))}};
+  OrderFacts facts{placement.ranks(),
+                   placement.stage_count(),
+                   MicrobatchColumns(order.schedule).count(),
+                   placement_name(placement),
+                   !order.compute_only(),
+                   peak_activations(std::get<Plan>(lowered))};
+  add_torch_facts(order, placement, facts);
+  return {std::nullopt, std::move(facts)};
 }
 
 }  // namespace

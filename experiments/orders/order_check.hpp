@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "experiments/formats/orders/torch_version.hpp"
 #include "experiments/orders/cell_fault.hpp"
 #include "sim/base/numbers.hpp"
 
@@ -19,6 +20,8 @@ struct OrderFacts {
   std::string placement;  // "loop", "v", "bidirectional" or "given"
   bool with_communication;
   std::vector<std::uint32_t> peak_activations;  // by rank
+  std::vector<TorchVersion> torch{};            // releases of PyTorch that load and train it
+  std::string torch_note{};                     // why others do not; "" for nothing to say
 };
 
 struct OrderCheck {

@@ -60,6 +60,17 @@ Finding deadlock_finding(const Deadlock& deadlock) {
   return {"deadlock", deadlock.circle.front().rank, {}, text(deadlock)};
 }
 
+/// Behind each action of a rank, time of the host that runs it.
+void add_host_time(double host_us, PricedPlan& priced) {
+  if (host_us == 0) return;
+  for (std::size_t i = 0; i < priced.plan.classes.size(); ++i) {
+    const WorkClass& work = priced.plan.classes[i];
+    if (priced.plan.is_link(work.resource) || work.follows_partner) continue;
+    priced.costs.duration[i] += from_us(host_us);
+  }
+  check_clock(priced.plan, priced.costs, "/overheads/host_us");
+}
+
 }  // namespace
 
 Simulation::Simulation(const Layout& layout, Engine engine)
@@ -100,6 +111,7 @@ std::variant<PricedPlan, Finding> Simulation::price_with(const Schedule& order,
       price(priced.plan, layout_.model, layout_.partition, *hardware_, training_of(layout_));
   priced.costs.launch = from_us(layout_.overheads.launch_us);
   priced.costs.issue = from_us(layout_.overheads.issue_us);
+  add_host_time(layout_.overheads.host_us, priced);
   priced.conditions = conditions_for(priced.plan);
   const double stretch = priced.conditions.compute_slowdown * priced.conditions.transfer_slowdown;
   if (priced.costs.has_launches() || stretch != 1) {

@@ -11,6 +11,7 @@ struct OverheadsSection {
   std::optional<double> warm_up_us;    // extra time of the first iteration; default: the machine's
   double launch_us = 0;
   double issue_us = 0;
+  double host_us = 0;            // of a rank's host between two actions, which it runs itself
   double compute_slowdown = 1;   // of an action while a transfer of its rank is in flight
   double transfer_slowdown = 1;  // of a transfer while one of its ranks runs an action
 };

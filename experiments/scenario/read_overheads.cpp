@@ -11,6 +11,7 @@ OverheadsSection read_overheads(const nlohmann::json& section) {
   take(section, "warm_up_us", overheads.warm_up_us);
   take(section, "launch_us", overheads.launch_us);
   take(section, "issue_us", overheads.issue_us);
+  take(section, "host_us", overheads.host_us);
   take(section, "compute_slowdown_by_transfer", overheads.compute_slowdown);
   take(section, "transfer_slowdown_by_compute", overheads.transfer_slowdown);
   return overheads;

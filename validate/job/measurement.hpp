@@ -23,6 +23,8 @@ struct MeasuringPlan {
 struct Measurement {
   std::vector<Time> profile;  // by work class: medians of the profiles around clean iterations
   std::vector<Timeline> iterations;  // the clean ones, in running order
+  // By iteration and task: time of the rank's host between an action and the next; empty: none.
+  std::vector<std::vector<Time>> host = {};
   std::uint32_t tried = 0;
   std::map<std::string, std::uint32_t> disturbed = {};  // why others were discarded, and how many
   bool complete = false;                                // enough clean iterations

@@ -15,22 +15,28 @@ double share(Time part, Time whole) { return whole > Time{} ? to_us(part) / to_u
 
 double distance(Time a, Time b) { return std::abs(share(a - b, b)); }
 
-/// The plan of a job with action durations from an iteration and link times from the job.
-PricedPlan with_lengths_of(const Timeline& iteration, const Job& job) {
+/// The plan of a job with action durations from an iteration, with the host's time behind each, and
+/// link times from the job.
+PricedPlan with_lengths_of(const Measurement& measured, std::size_t number, const Job& job) {
+  const Timeline& iteration = measured.iterations[number];
   PricedPlan priced = job.priced;
   auto& [plan, costs, conditions] = priced;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const bool moves = plan.is_link(plan.class_of(task).resource);
     costs.task_duration.push_back(moves ? costs.duration[plan.work[task]]
                                         : iteration.end[task] - iteration.begin[task]);
+    if (!moves && !measured.host.empty()) {
+      costs.task_duration.back() += measured.host[number][task];
+    }
     costs.task_latency.push_back(costs.latency[plan.work[task]]);
   }
   return priced;
 }
 
-double structure_error(const Job& job, const Timeline& iteration) {
-  const PricedPlan priced = with_lengths_of(iteration, job);
-  return distance(makespan(priced.plan, relax(priced)), makespan(priced.plan, iteration));
+double structure_error(const Job& job, const Measurement& measured, std::size_t number) {
+  const PricedPlan priced = with_lengths_of(measured, number, job);
+  return distance(makespan(priced.plan, relax(priced)),
+                  makespan(priced.plan, measured.iterations[number]));
 }
 
 std::vector<double> idle_shares(const Plan& plan, const Timeline& timeline) {
@@ -91,9 +97,9 @@ RunErrors run_errors(const Job& job, const Measurement& measured) {
   const Plan& plan = job.priced.plan;
   std::vector<double> structures;
   std::vector<double> makespans;
-  for (const Timeline& iteration : measured.iterations) {
-    structures.push_back(structure_error(job, iteration));
-    makespans.push_back(to_us(makespan(plan, iteration)));
+  for (std::size_t i = 0; i < measured.iterations.size(); ++i) {
+    structures.push_back(structure_error(job, measured, i));
+    makespans.push_back(to_us(makespan(plan, measured.iterations[i])));
   }
   errors.structure = *std::max_element(structures.begin(), structures.end());
   errors.usual_structure = median(std::move(structures));

@@ -31,6 +31,12 @@ KinetoWorkKind kernel_kind(std::string_view name, std::string_view collective) {
   return has(name, "SendRecv") ? message_kind(collective) : KinetoWorkKind::collective;
 }
 
+/// Operators that send, receive or wait: of c10d and its backends.
+bool is_message(std::string_view name) {
+  return name.starts_with("c10d::") || name.starts_with("gloo:") || name.starts_with("nccl:") ||
+         name.starts_with("record_param_comms");
+}
+
 void take_text(const KinetoValue& value, std::string& target) {
   if (value.kind == KinetoValue::Kind::text) {
     target = value.text.substr(0, KinetoLimits::name_bytes);
@@ -86,11 +92,13 @@ void KinetoEvents::end() {
   if (category == "gpu_memcpy" || category == "gpu_memset") return keep_work(span(), false);
   if (category == "user_annotation") return keep_annotation(span(), false);
   if (category == "gpu_user_annotation") return keep_annotation(span(), true);
+  if (category == "cpu_op" && trace_.works.empty()) return keep_operator();
   if (is_launch(category) && event_.correlation != 0) keep_launch(span());
 }
 
 void KinetoEvents::keep_work(KinetoSpan span, bool is_kernel) {
   check_room(trace_.works.size());
+  if (trace_.works.empty()) trace_.operators = {};  // kernels tell more
   const KinetoWorkKind kind =
       is_kernel ? kernel_kind(event_.name, event_.collective) : KinetoWorkKind::copy;
   trace_.works.push_back({span, event_.correlation, lane(), kind});
@@ -111,6 +119,12 @@ void KinetoEvents::keep_annotation(KinetoSpan span, bool on_device) {
   const std::uint32_t name = number_of(names_, event_.name);
   if (name == trace_.names.size()) trace_.names.push_back(event_.name);
   trace_.annotations.push_back({span, name, lane(), on_device});
+}
+
+void KinetoEvents::keep_operator() {
+  if (is_message(event_.name) || !event_.start.ns || event_.duration.ns.value_or(-1) < 0) return;
+  check_room(trace_.operators.size());
+  trace_.operators.push_back({span(), lane(), event_.name.starts_with("autograd::engine")});
 }
 
 KinetoSpan KinetoEvents::span() const {

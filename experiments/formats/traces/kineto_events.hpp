@@ -46,6 +46,7 @@ class KinetoEvents {
   void keep_work(KinetoSpan span, bool is_kernel);
   void keep_launch(KinetoSpan span);
   void keep_annotation(KinetoSpan span, bool on_device);
+  void keep_operator();
   KinetoSpan span() const;
   void check_room(std::size_t kept) const;
   std::uint32_t lane();

@@ -38,6 +38,9 @@ constexpr bool is_point_to_point(KinetoWorkKind kind) {
   return kind == KinetoWorkKind::send || kind == KinetoWorkKind::receive ||
          kind == KinetoWorkKind::exchange;
 }
+constexpr bool is_own_work(KinetoWorkKind kind) {
+  return kind == KinetoWorkKind::compute || kind == KinetoWorkKind::copy;
+}
 
 /// A kernel, a copy, a memset.
 struct KinetoWork {
@@ -63,6 +66,13 @@ struct KinetoAnnotation {
   bool on_device = false;
 };
 
+/// An operator that ran on the host.
+struct KinetoOperator {
+  KinetoSpan span;
+  std::uint32_t lane = 0;  // a thread
+  bool backward = false;   // a step of autograd's backward
+};
+
 /// The parts of a PyTorch profiler trace needed to reconstruct a run: one process, one rank.
 /// Everything else is skipped. Times count from `base_ns`.
 struct KinetoTrace {
@@ -75,8 +85,9 @@ struct KinetoTrace {
   std::vector<KinetoWork> works;
   std::vector<KinetoLaunch> launches;
   std::vector<KinetoAnnotation> annotations;
-  std::vector<std::string> names;  // of annotations, unique
-  std::uint64_t events = 0;        // in the file, including skipped ones
+  std::vector<KinetoOperator> operators;  // in a trace without device work; not of messages
+  std::vector<std::string> names;         // of annotations, unique
+  std::uint64_t events = 0;               // in the file, including skipped ones
 };
 
 }  // namespace penstock

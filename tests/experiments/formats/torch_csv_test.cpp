@@ -14,7 +14,6 @@ namespace {
 std::string torch_csv_refusal(std::string_view csv, std::vector<std::vector<Stage>> chains = {}) {
   try {
     const OrderFile order = read_torch_csv(csv);
-    require_compute_only(order);
     placement_of(order, std::move(chains));
   } catch (const InputError& error) {
     return error.where().empty() ? error.what() : error.where() + ": " + error.what();
@@ -144,18 +143,29 @@ TEST_CASE("numbers beyond the limits are refused with the limit") {
         "row 0, column 0: \"0SEND_F\" names no microbatch from 0 to 16777215");
 }
 
-TEST_CASE("the old notation and communication cells are told apart from nonsense") {
+TEST_CASE("the old notation is told apart from nonsense") {
   CHECK(
       torch_csv_refusal("0F0,0BW0") ==
       "row 0, column 1: \"0BW0\" is in the old notation, where BW was the whole backward and B its "
       "input half; write B for BW and I for B");
-  for (const char* cell :
-       {"0SEND_F0", "0RECV_F0", "0SEND_B0", "0RECV_B0", "0UNSHARD", "0RESHARD", "0REDUCE_GRAD"}) {
-    CHECK(torch_csv_refusal(std::string("0F0,") + cell) ==
-          fmt::format("row 0, column 1: \"{}\" is a communication cell; a compute-only order holds "
-                      "F, B, I, W and OVERLAP_F_B, and transfers follow from it",
-                      cell));
-  }
+}
+
+TEST_CASE(
+    "communication cells of every release are read, and waits take a microbatch as sends do") {
+  const OrderFile order = read_torch_csv(
+      "0F0,0SEND_F0,0RECV_F0,0SEND_B0,0RECV_B0,0UNSHARD,0RESHARD,0REDUCE_GRAD,0WAIT_SEND_F0,"
+      "0WAIT_SEND_B0,0WAIT_REDUCE_GRAD");
+  std::string cells;
+  for (const CommCell& cell : order.comms[0]) cells += text(cell) + " ";
+  CHECK(cells ==
+        "0SEND_F0 0RECV_F0 0SEND_B0 0RECV_B0 0UNSHARD 0RESHARD 0REDUCE_GRAD 0WAIT_SEND_F0 "
+        "0WAIT_SEND_B0 0WAIT_REDUCE_GRAD ");
+  CHECK(torch_csv_refusal("0WAIT_SEND_F") ==
+        "row 0, column 0: \"0WAIT_SEND_F\" names no microbatch from 0 to 16777215");
+  CHECK(
+      torch_csv_refusal("0WAIT_REDUCE_GRAD1") ==
+      "row 0, column 0: \"0WAIT_REDUCE_GRAD1\" has a microbatch behind it; WAIT_REDUCE_GRAD takes "
+      "none");
 }
 
 TEST_CASE("an overlap cell joins one forward with one backward, and is closed") {

@@ -460,7 +460,7 @@ TEST_CASE("traces: a scenario from the profile of a traced run takes as long as 
     Traces traces({made}, {});
     const MeasuredRun measured = traces.read();
     const Scratch scratch;
-    scratch.file("profile.json", profile_text(measured, 4));
+    scratch.file("profile.json", profile_text({measured}, merged_times({measured}), 4));
     const std::string again = scratch.file(
         "scenario.json", scenario_text(measured, {.profile = "profile.json", .order = ""}, 4));
     const RunResult simulated = run(read_scenario(again));

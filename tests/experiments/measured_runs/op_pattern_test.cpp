@@ -88,4 +88,20 @@ TEST_CASE("op patterns: what cannot be a pattern is refused with what would be r
   CHECK(refusal(std::string(300, 'x')).find("more than 256 bytes") != std::string::npos);
 }
 
+TEST_CASE("both parts of an overlap cell are ops") {
+  const OpPattern pattern("PP:{stage}{pass}{microbatch}");
+  const auto parts = [&](std::string_view name) {
+    std::string text;
+    for (const OpName& op : ops_of_name(pattern, name)) {
+      text += fmt::format("{}{}{} ", index(*op.stage), letters(op.pass), index(*op.microbatch));
+    }
+    return text;
+  };
+  CHECK(parts("PP:(0F3;3B1)OVERLAP_F_B") == "0F3 3B1 ");
+  CHECK(parts("PP:2I5") == "2I5 ");
+  CHECK(parts("PP:(0F3)OVERLAP_F_B").empty());
+  CHECK(parts("PP:(0F3;hello)OVERLAP_F_B").empty());
+  CHECK(parts("PP:1SEND_F0").empty());
+}
+
 }  // namespace penstock::testing

@@ -65,7 +65,7 @@ TEST_CASE("an order of every bidirectional schedule is checked without naming it
     const Placement placement = entry->place(4, 2);
     const Schedule schedule = make_schedule(*entry, placement, {8, {}});
     for (const std::string& csv :
-         {write_torch_csv(schedule).text, write_torch_comms(schedule, placement, /*fsdp=*/true)}) {
+         {write_torch_csv(schedule).text, write_torch_comms(schedule, placement, {.fsdp = true})}) {
       const OrderCheck check = check_order(csv, {});
       CHECK(fault_of(csv) == "fine");
       REQUIRE(check.facts);
@@ -227,6 +227,58 @@ TEST_CASE("gradients are reduced behind the last backward of their stage") {
   CHECK(fault_of("0F0,0I0,0REDUCE_GRAD,0W0") ==
         "row 0, column 2: 0REDUCE_GRAD comes before the last backward of its stage");
   CHECK(fault_of("0F0,1F0,1I0,0I0,1W0,1REDUCE_GRAD,0W0,0REDUCE_GRAD") == "fine");
+}
+
+TEST_CASE("in an order with waits, each SEND and each REDUCE_GRAD has one behind it") {
+  const std::string row1 = "1RECV_F0,1F0,1B0,1SEND_B0,1WAIT_SEND_B0\n";
+  CHECK(fault_of("0F0,0SEND_F0,0RECV_B0,0B0,0WAIT_SEND_F0\n" + row1) == "fine");
+  CHECK(fault_of("0F0,0SEND_F0,0RECV_B0,0B0\n" + row1) ==
+        "row 0, column 4: 0SEND_F0 has no 0WAIT_SEND_F0 behind it");
+  CHECK(fault_of("0F0,0WAIT_SEND_F0,0SEND_F0,0RECV_B0,0B0\n" + row1) ==
+        "row 0, column 1: 0WAIT_SEND_F0 has no 0SEND_F0 before it");
+  CHECK(fault_of("0F0,0SEND_F0,0RECV_B0,0B0,0WAIT_SEND_F0,0WAIT_SEND_F0\n" + row1) ==
+        "row 0, column 5: 0WAIT_SEND_F0 appears twice");
+}
+
+TEST_CASE("a rank reduces one stage at a time, and either all stages or none") {
+  CHECK(fault_of("0F0,1F0,1B0,0B0,1REDUCE_GRAD,0REDUCE_GRAD,1WAIT_REDUCE_GRAD,0WAIT_REDUCE_GRAD") ==
+        "row 0, column 5: 0REDUCE_GRAD comes before 1WAIT_REDUCE_GRAD; a rank reduces one stage at "
+        "a time");
+  CHECK(
+      fault_of("0F0,1F0,1B0,0B0,1REDUCE_GRAD") ==
+      "row 0, column 5: 0REDUCE_GRAD is missing: gradients of stage 0 would not be divided by the "
+      "number of microbatches");
+}
+
+TEST_CASE("a wait for a send lasts until the other rank receives") {
+  // Rank 1 receives behind a wait for what rank 0 receives behind its own.
+  CHECK(fault_of("0F0,0SEND_F0,0WAIT_SEND_F0,0RECV_B0,0B0\n"
+                 "1RECV_F0,1F0,1B0,1SEND_B0,1WAIT_SEND_B0\n") == "fine");
+  CHECK(fault_of(
+            "0F0,0SEND_F0,0F1,0SEND_F1,0WAIT_SEND_F1,0RECV_B0,0B0,0WAIT_SEND_F0,0RECV_B1,0B1\n"
+            "1RECV_F0,1F0,1B0,1SEND_B0,1WAIT_SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1,1WAIT_SEND_B1\n") ==
+        "row 0, column 4: deadlock: 0WAIT_SEND_F1 of rank 0 waits for 1RECV_F1 of rank 1; "
+        "1WAIT_SEND_B0 of rank 1 waits for 0RECV_B0 of rank 0");
+}
+
+TEST_CASE("an order names the releases of PyTorch that load it and divide its gradients") {
+  const auto torch_of = [](std::string_view csv) {
+    const OrderCheck check = check_order(csv, {});
+    REQUIRE(check.facts);
+    std::string all;
+    for (const TorchVersion version : check.facts->torch) all += fmt::format("{} ", name(version));
+    return all + check.facts->torch_note;
+  };
+  CHECK(torch_of("0F0,0B0") == "2.9 2.14 2.15 ");
+  CHECK(torch_of("0F0,0B0,0REDUCE_GRAD") == "2.14 ");
+  CHECK(torch_of("0F0,0B0,0REDUCE_GRAD,0WAIT_REDUCE_GRAD") == "2.15 ");
+  const std::string note =
+      "without REDUCE_GRAD, 2.14 and later do not divide gradients by the number of microbatches";
+  CHECK(torch_of("0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0") == "2.9 " + note);
+  CHECK(torch_of("0F0,0SEND_F0,0RECV_B0,0B0,0WAIT_SEND_F0\n"
+                 "1RECV_F0,1F0,1B0,1SEND_B0,1WAIT_SEND_B0") == note);
+  CHECK(torch_of("0F0") ==
+        "it has no backwards, and PyTorch's loader requires one for each microbatch and stage");
 }
 
 }  // namespace penstock::testing

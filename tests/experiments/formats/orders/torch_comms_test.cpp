@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <rapidcheck.h>
 
+#include <map>
 #include <optional>
 #include <set>
 
+#include "experiments/formats/orders/python_set.hpp"
 #include "experiments/formats/torch_csv.hpp"
 #include "experiments/orders/order_check.hpp"
 #include "schedules/registry.hpp"
@@ -70,10 +72,13 @@ std::vector<std::vector<Stage>> chains_in_use(const Example& example) {
   return chains;
 }
 
-std::string lowered_text(const char* csv, bool fsdp = false) {
+/// Lowered as by 2.9, whose cells are sends and receives alone.
+std::string lowered_text(const char* csv, Lowering lowering = {TorchVersion::v2_9, false}) {
   const OrderFile order = read_torch_csv(csv);
-  return write_torch_comms(order.schedule, placement_of(order, {}), fsdp);
+  return write_torch_comms(order.schedule, placement_of(order, {}), lowering);
 }
+
+const Lowering fsdp_of_2_14{TorchVersion::v2_14, true};
 
 }  // namespace
 
@@ -93,13 +98,25 @@ TEST_CASE("the turn of a V sends nothing") {
 }
 
 TEST_CASE("an overlap cell receives for both of its parts, and sends for both behind it") {
-  CHECK(lowered_text("0F0,0F1,0B0,0B1\n"
-                     "1F0,(1F1;1B0)OVERLAP_F_B,1B1\n"
-                     "2F0,2B0,2F1,2B1\n") ==
-        "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
+  const char* const order =
+      "0F0,0F1,0B0,0B1\n"
+      "1F0,(1F1;1B0)OVERLAP_F_B,1B1\n"
+      "2F0,2B0,2F1,2B1\n";
+  CHECK(lowered_text(order, {TorchVersion::v2_14, false}) ==
+        "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1,0REDUCE_GRAD\n"
         "1RECV_F0,1F0,1SEND_F0,1RECV_F1,1RECV_B0,(1F1;1B0)OVERLAP_F_B,1SEND_F1,1SEND_B0,"
-        "1RECV_B1,1B1,1SEND_B1\n"
-        "2RECV_F0,2F0,2B0,2SEND_B0,2RECV_F1,2F1,2B1,2SEND_B1\n");
+        "1RECV_B1,1B1,1SEND_B1,1REDUCE_GRAD\n"
+        "2RECV_F0,2F0,2B0,2SEND_B0,2RECV_F1,2F1,2B1,2SEND_B1,2REDUCE_GRAD\n");
+}
+
+TEST_CASE("2.9 runs the parts of an overlap cell one after the other") {
+  CHECK(lowered_text("0F0,(0F1;0B0)OVERLAP_F_B,0B1\n") == "0F0,0F1,0B0,0B1\n");
+}
+
+TEST_CASE("2.15 waits for an activation behind its backward, for a gradient at the end") {
+  CHECK(lowered_text("0F0,0B0\n1F0,1B0\n", {TorchVersion::v2_15, false}) ==
+        "0F0,0SEND_F0,0RECV_B0,0B0,0WAIT_SEND_F0,0REDUCE_GRAD,0WAIT_REDUCE_GRAD\n"
+        "1RECV_F0,1F0,1B0,1SEND_B0,1REDUCE_GRAD,1WAIT_REDUCE_GRAD,1WAIT_SEND_B0\n");
 }
 
 TEST_CASE("of a split backward, the input gradient is sent and the weight gradient stays") {
@@ -109,7 +126,7 @@ TEST_CASE("of a split backward, the input gradient is sent and the weight gradie
 }
 
 TEST_CASE("with fsdp, two chunks gather their weights first and let each go behind its last use") {
-  CHECK(lowered_text("0F0,2F0,2B0,0B0\n1F0,3F0,3B0,1B0\n", true) ==
+  CHECK(lowered_text("0F0,2F0,2B0,0B0\n1F0,3F0,3B0,1B0\n", fsdp_of_2_14) ==
         "0UNSHARD,2UNSHARD,0F0,0SEND_F0,2RECV_F0,2F0,2SEND_F0,2RECV_B0,2B0,2SEND_B0,"
         "2REDUCE_GRAD,2RESHARD,0RECV_B0,0B0,0REDUCE_GRAD,0RESHARD\n"
         "1UNSHARD,3UNSHARD,1RECV_F0,1F0,1SEND_F0,3RECV_F0,3F0,3B0,3SEND_B0,1RECV_B0,"
@@ -117,7 +134,7 @@ TEST_CASE("with fsdp, two chunks gather their weights first and let each go behi
 }
 
 TEST_CASE("with fsdp, a rank holds the weights of the next three stages at a time") {
-  CHECK(lowered_text("0F0,1F0,2F0,3F0\n", true) ==
+  CHECK(lowered_text("0F0,1F0,2F0,3F0\n", fsdp_of_2_14) ==
         "0UNSHARD,1UNSHARD,2UNSHARD,0F0,0RESHARD,3UNSHARD,1F0,1RESHARD,2F0,2RESHARD,3F0,"
         "3RESHARD\n");
 }
@@ -127,17 +144,24 @@ TEST_CASE("an order that deadlocks cannot be lowered, nor one with what PyTorch 
                        "the order deadlocks: 0B0 of rank 0 can never start", RuleError);
   Schedule schedule(1);
   schedule.on(Rank{0}).emplace_back(Pass::recompute, Stage{0}, Microbatch{0});
-  CHECK_THROWS_WITH_AS(write_torch_comms(schedule, Placement::loop(1, 1), false),
+  CHECK_THROWS_WITH_AS(write_torch_comms(schedule, Placement::loop(1, 1), {}),
                        "0R0 has no place in PyTorch's notation", RuleError);
 }
 
 TEST_CASE("every rule at random sizes lowers to an order without a fault, with fsdp and without") {
   for_random_sizes([](const Example& example) {
-    for (const bool fsdp : {false, true}) {
-      const std::string csv = write_torch_comms(example.schedule, example.placement, fsdp);
-      const OrderCheck check = check_order(csv, chains_in_use(example));
-      if (check.fault) RC_FAIL(check.fault->text + "\n" + csv);
-      RC_ASSERT(check.facts->with_communication == (fsdp || example.placement.ranks() > 1));
+    for (const TorchVersion version : torch_versions) {
+      for (const bool fsdp : {false, true}) {
+        const std::string csv =
+            write_torch_comms(example.schedule, example.placement, {version, fsdp});
+        const OrderCheck check = check_order(csv, chains_in_use(example));
+        if (check.fault) RC_FAIL(check.fault->text + "\n" + csv);
+        if (!why_not_loadable(example.schedule, example.placement).empty()) {
+          RC_ASSERT(check.facts->torch.empty());
+        } else if (check.facts->with_communication) {
+          RC_ASSERT(check.facts->torch == std::vector{version});
+        }
+      }
     }
   });
 }
@@ -145,10 +169,41 @@ TEST_CASE("every rule at random sizes lowers to an order without a fault, with f
 TEST_CASE("every rule at random sizes has its own order back when the communication is dropped") {
   for_random_sizes([](const Example& example) {
     for (const bool fsdp : {false, true}) {
-      const std::string csv = write_torch_comms(example.schedule, example.placement, fsdp);
+      const std::string csv =
+          write_torch_comms(example.schedule, example.placement, {.fsdp = fsdp});
       RC_ASSERT(read_torch_csv(csv).schedule == example.schedule);
     }
   });
+}
+
+TEST_CASE("every rule at random sizes divides the gradients of each stage once since 2.14") {
+  for_random_sizes([](const Example& example) {
+    if (!example.schedule.has_backward()) return;
+    for (const TorchVersion version : {TorchVersion::v2_14, TorchVersion::v2_15}) {
+      const OrderFile order =
+          read_torch_csv(write_torch_comms(example.schedule, example.placement, {version, false}));
+      std::map<Stage, int> reductions;
+      for (const auto& row : order.comms) {
+        for (const CommCell& cell : row) reductions[cell.stage] += cell.comm == Comm::reduce_grad;
+      }
+      std::set<Stage> trained;
+      for (const Rank rank : Numbers<Rank>(example.schedule.ranks())) {
+        for (const Action& action : example.schedule.on(rank)) trained.insert(action.stage);
+      }
+      for (const Stage stage : trained) RC_ASSERT(reductions[stage] == 1);
+    }
+  });
+}
+
+TEST_CASE("the older lowerings go through stages as a set of CPython does") {
+  PythonSet set;
+  // As listed by list(set) in CPython 3.11 after the same steps.
+  for (const std::uint32_t stage : {4, 11, 8}) set.insert(stage);
+  CHECK(set.values() == std::vector<std::uint32_t>{8, 11, 4});
+  set.erase(8);
+  for (const std::uint32_t stage : {3, 12}) set.insert(stage);
+  CHECK(set.values() == std::vector<std::uint32_t>{3, 11, 4, 12});
+  CHECK(!set.contains(8));
 }
 
 TEST_CASE("every rule at random sizes reads back from its compute-only file as it was") {
