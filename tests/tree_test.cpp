@@ -97,6 +97,9 @@ const std::map<std::string, Rooms>& rooms() {
          "validation",
          "reproduction",
          "cuts",
+         "planning",
+         "sweeps/space",
+         "sweeps",
          "commands/line",
          "commands",
          "program",
@@ -116,7 +119,9 @@ const std::vector<Home>& homes() {
   static const std::vector<Home> table = {
       {std::regex("nlohmann/json_fwd\\.hpp"), std::regex("(experiments|tests)/.*")},
       {std::regex("nlohmann/(?!json_fwd\\.hpp).*"), std::regex("(experiments|tests)/.*\\.cpp")},
-      {std::regex("boost/.*"), std::regex("sim/(model/model_graph|costs/topology)\\.cpp")},
+      {std::regex("boost/.*"),
+       std::regex(
+           "(sim/(model/model_graph|costs/topology)|experiments/sweeps/space/sample)\\.cpp")},
       {std::regex("(Eigen|unsupported)/.*"), std::regex("(hardware_models/codecs|validate)/.*")},
       {std::regex("cairo.*"), std::regex("experiments/pictures/.*")},
       {std::regex("CLI/.*"), std::regex("experiments/commands/.*")},

@@ -7,6 +7,7 @@
 #include "experiments/formats/graphs/profile_model.hpp"
 #include "experiments/reproduction/paper.hpp"
 #include "experiments/scenario/scenario.hpp"
+#include "experiments/sweeps/space/read_sweep.hpp"
 
 namespace penstock {
 namespace {
@@ -16,7 +17,8 @@ struct Schema {
   std::string_view (*text)();
 };
 constexpr std::array schemas{Schema{"scenario", scenario_schema}, Schema{"profile", profile_schema},
-                             Schema{"paper", paper_schema}, Schema{"catalogue", catalogue_schema}};
+                             Schema{"paper", paper_schema}, Schema{"catalogue", catalogue_schema},
+                             Schema{"sweep", sweep_schema}};
 
 Runner declare(CommandLine& line) {
   auto kind = std::make_shared<std::string>();

@@ -133,6 +133,22 @@ void Waiting::show() {
   if (shown) std::fputs("\r\033[K", stderr);
 }
 
+OnProgress progress_log() {
+  if (stderr_is_terminal()) return {};
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds pause(5);
+  const auto begin = Clock::now();
+  return [begin, next = begin + pause](std::string_view unit, std::uint64_t done,
+                                       std::uint64_t total) mutable {
+    const Clock::time_point now = Clock::now();
+    if (now < next) return;
+    next = now + pause;
+    const std::chrono::duration<double> elapsed = now - begin;
+    const std::string line = numbers_text({unit, done, total, elapsed.count()}, SIZE_MAX);
+    std::fputs(fmt::format("penstock: {}\n", line).c_str(), stderr);
+  };
+}
+
 ProgressBar::ProgressBar() : on_terminal_(stderr_is_terminal()), coloured_(!is_set("NO_COLOR")) {}
 
 ProgressBar::~ProgressBar() { erase(); }

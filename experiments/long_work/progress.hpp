@@ -52,6 +52,10 @@ class Waiting {
 /// they fit.
 std::string progress_line(double share, std::string_view text, std::size_t columns, bool coloured);
 
+/// Reports progress where nobody watches: a line on standard error every few seconds. Empty on a
+/// terminal, which has a ProgressBar. Called by one thread at a time.
+OnProgress progress_log();
+
 /// A progress bar on standard error, if that is a terminal. It appears after a second, so short
 /// work shows none. The destructor erases it. NO_COLOR is honoured.
 class ProgressBar {

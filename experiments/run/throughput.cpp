@@ -1,5 +1,6 @@
 #include "experiments/run/throughput.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "experiments/layout/sizes.hpp"
@@ -43,8 +44,13 @@ struct RunFlops {
   double again = 0;
 };
 
+bool has_flops(const StageFlops& stage) {
+  return stage.forward > 0 || stage.backward > 0 || stage.again > 0;
+}
+
 RunFlops flops_of(const Plan& plan, const Layout& layout) {
   const std::vector<StageFlops> stages = flops_of_stages(layout);
+  if (std::none_of(stages.begin(), stages.end(), has_flops)) return {};
   std::vector<double> tasks(plan.classes.size());
   for (const std::uint32_t work : plan.work) tasks[work] += 1;
   RunFlops flops;

@@ -98,4 +98,19 @@ Report summarize(const Plan& plan, const Costs& costs, const Timeline& timeline,
   return report;
 }
 
+Report summarize_times(const Plan& plan, const Timeline& timeline) {
+  std::vector<std::uint32_t> resources;
+  for (const WorkClass& work : plan.classes) resources.push_back(work.resource);
+  Report report;
+  report.ranks.resize(plan.ranks);
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const std::uint32_t resource = resources[plan.work[task]];
+    report.makespan = std::max(report.makespan, timeline.end[task]);
+    if (!plan.is_link(resource)) add_action(timeline, task, report.ranks[resource]);
+  }
+  for (RankReport& rank : report.ranks) rank.idle = report.makespan - rank.busy;
+  report.bubble = bubble_of(report);
+  return report;
+}
+
 }  // namespace penstock

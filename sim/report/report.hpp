@@ -56,4 +56,8 @@ struct Report {
 Report summarize(const Plan& plan, const Costs& costs, const Timeline& timeline,
                  const Conditions& conditions = {});
 
+/// Makespan, bubble, and start, end, busy and idle time of each rank alone, for many runs of which
+/// no more is read: the rest takes most of the time.
+Report summarize_times(const Plan& plan, const Timeline& timeline);
+
 }  // namespace penstock

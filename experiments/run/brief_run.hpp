@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <variant>
+
+#include "experiments/layout/layout.hpp"
+#include "experiments/run/finding.hpp"
+#include "sim/costs/priced_plan.hpp"
+#include "sim/timeline/timeline.hpp"
+
+namespace penstock {
+
+/// A run without its report: the first draw.
+struct BriefRun {
+  PricedPlan priced;
+  Timeline timeline;
+  std::optional<double> peak_flops;  // per device, if known
+};
+
+/// Runs a layout whose activations are encoded already; a policy's order replaces its schedule.
+/// Returns why it cannot finish. Throws InputError without a file's name in front.
+std::variant<BriefRun, Finding> brief_run(Layout& layout);
+
+}  // namespace penstock

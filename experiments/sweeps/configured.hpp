@@ -1,0 +1,20 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "experiments/sweeps/space/sweep_space.hpp"
+
+namespace penstock {
+
+/// The scenario of a configuration, with JSON texts of its values. Throws InputError or UsageError
+/// for a pointer that does not fit the base scenario.
+nlohmann::json configured(const SweepSpace& space, const std::vector<std::string>& values);
+
+/// Throws InputError for a pointer to a key that no scenario has, and InputError or UsageError for
+/// one that does not fit the base scenario. Values are not judged: a wrong one is a row with its
+/// reason.
+void check_pointers(const SweepSpace& space);
+
+}  // namespace penstock

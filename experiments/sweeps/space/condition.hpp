@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace penstock {
+
+enum class Comparison : std::uint8_t { less, at_most, equal, unequal, at_least, more };
+
+/// One side of a condition: a varied value, or a constant.
+struct Operand {
+  static constexpr std::size_t constant = SIZE_MAX;
+  std::size_t value = constant;  // which of a configuration
+  std::string text;              // JSON, of a constant
+  double factor = 1;             // of a number
+};
+
+/// What a configuration must fulfil to be in the sweep.
+struct Condition {
+  Operand left;
+  Comparison comparison = Comparison::equal;
+  Operand right;
+
+  /// `values`: JSON texts of a configuration. Texts only equal or differ.
+  bool holds(const std::vector<std::string>& values) const;
+};
+
+/// Reads "/pointer<=2*/pointer" or "/pointer!=value". `pointers` are those that vary. Throws
+/// InputError.
+Condition condition_of(const std::string& text, const std::vector<std::string>& pointers);
+
+}  // namespace penstock

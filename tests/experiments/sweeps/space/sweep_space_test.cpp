@@ -1,0 +1,120 @@
+#include "experiments/sweeps/space/sweep_space.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "experiments/sweeps/space/axis_text.hpp"
+#include "experiments/sweeps/space/read_sweep.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+SweepRequest request_with(const std::vector<std::string>& axes) {
+  SweepRequest request{.source = "s.json", .base = std::make_shared<nlohmann::json>()};
+  for (const std::string& axis : axes) request.axes.push_back(axis_of(axis));
+  return request;
+}
+
+/// "1 3 / 2 3": the values of each configuration.
+std::string all_text(const SweepSpace& space) {
+  std::string text;
+  for (std::uint64_t i = 0; i < space.size(); ++i) {
+    text += fmt::format("{}{}", i == 0 ? "" : " / ", fmt::join(space.values(i), " "));
+  }
+  return text;
+}
+
+SweepRequest with_condition(const std::string& condition) {
+  SweepRequest request = request_with({"/p=2,4", "/m=1..4"});
+  request.conditions.push_back(condition_of(condition, pointers_of(request)));
+  return request;
+}
+
+}  // namespace
+
+TEST_CASE("sweep space: the last axis varies first, and pointers of one axis together") {
+  CHECK(all_text(SweepSpace(request_with({"/a=1,2", "/b=3,4&/c=5,6"}))) ==
+        "1 3 5 / 1 4 6 / 2 3 5 / 2 4 6");
+}
+
+TEST_CASE("sweep space: conditions leave configurations out") {
+  CHECK(all_text(SweepSpace(with_condition("/m >= /p"))) == "2 2 / 2 3 / 2 4 / 4 4");
+  CHECK(all_text(SweepSpace(with_condition("/m<0.5*/p"))) == "4 1");
+  CHECK(all_text(SweepSpace(with_condition("/m == 3"))) == "2 3 / 4 3");
+  CHECK_THROWS_AS(SweepSpace(with_condition("/m > 4")), InputError);
+  CHECK_THROWS_AS(with_condition("/m > /q"), InputError);
+  CHECK_THROWS_AS(with_condition("/m"), InputError);
+}
+
+TEST_CASE("sweep space: a sample draws the same points each time, others with another seed") {
+  SweepRequest request = request_with({"/name=gpipe,1f1b", "/x=0.5..1.5"});
+  request.sample = Sample{.method = SampleMethod::random, .count = 8, .seed = 1};
+  const std::string first = all_text(SweepSpace(request));
+  CHECK(first == all_text(SweepSpace(request)));
+  request.sample->seed = 2;
+  CHECK(first != all_text(SweepSpace(request)));
+}
+
+TEST_CASE("sweep space: any 2^k first Sobol points fall into different 2^k-ths of each axis") {
+  SweepRequest request = request_with({"/x=0.0..1.0", "/y=0.0..1.0", "/z=0.0..1.0"});
+  for (Axis& axis : request.axes) axis.values.front().progression = Progression{.to = 1};
+  request.sample = Sample{.method = SampleMethod::sobol, .count = 64};
+  const SweepSpace space(request);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    std::set<int> cells;
+    for (std::uint64_t i = 0; i < 64; ++i) {
+      cells.insert(static_cast<int>(std::stod(space.values(i)[axis]) * 32));
+    }
+    CHECK(cells.size() == 32);
+  }
+}
+
+TEST_CASE("sweep space: a range without steps needs a sample, and unequal partners are refused") {
+  CHECK_THROWS_AS(SweepSpace(request_with({"/x=0.5..1.5"})), InputError);
+  CHECK_THROWS_AS(SweepSpace(request_with({"/a=1,2&/b=3"})), InputError);
+  CHECK_THROWS_AS(SweepSpace(request_with({"/a=1..1000000", "/b=1..1000000"})), InputError);
+}
+
+TEST_CASE("sweep space: its hash changes with a value, a condition and a named file") {
+  const Scratch scratch;
+  SweepRequest request = request_with({"/a=1,2"});
+  const std::string hash = SweepSpace(request).hash();
+  CHECK(hash.size() == 16);
+  CHECK(hash == SweepSpace(request).hash());
+  CHECK(hash != SweepSpace(request_with({"/a=1,3"})).hash());
+  CHECK(SweepSpace(with_condition("/m > 1")).hash() != SweepSpace(with_condition("/m > 2")).hash());
+  request.source = scratch.file("s.json", "{}");
+  request.base =
+      std::make_shared<nlohmann::json>(nlohmann::json{{"model", {{"file", "config.json"}}}});
+  scratch.file("config.json", "1");
+  const std::string of_one = SweepSpace(request).hash();
+  scratch.file("config.json", "2");
+  CHECK(of_one != SweepSpace(request).hash());
+}
+
+TEST_CASE("sweep file: axes, conditions, a sample and settings, and the command line behind them") {
+  const Scratch scratch;
+  scratch.file("base.json", R"({"schedule": {"name": "gpipe"}})");
+  const std::string file = scratch.file("sweep.json", R"({
+    "scenario": "base.json",
+    "set": {"/schedule/microbatches": 8},
+    "vary": [{"/p": [2, 4]}, {"/a": [1, 2], "/b": {"from": 10, "to": 20, "step": 10}}],
+    "where": ["/p > /a"],
+    "results": ["/ranks/0/idle_us"]})");
+  const SweepRequest request = read_sweep({.file = file,
+                                           .settings = {"/schedule/name=1f1b"},
+                                           .axes = {"/m=1..2"},
+                                           .conditions = {},
+                                           .results = {}});
+  CHECK(request.base->dump() == R"({"schedule":{"microbatches":8,"name":"1f1b"}})");
+  CHECK(all_text(SweepSpace(request)) ==
+        "2 1 10 1 / 2 1 10 2 / 4 1 10 1 / 4 1 10 2 / 4 2 20 1 / 4 2 20 2");
+  CHECK(request.results == std::vector<std::string>{"/ranks/0/idle_us"});
+}
+
+}  // namespace penstock::testing
