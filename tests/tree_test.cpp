@@ -105,6 +105,9 @@ const std::map<std::string, Rooms>& rooms() {
          "program",
          "bench"},
         {"first_run", "version.hpp.in"}}},
+      {"gui",
+       {{"models/run", "models/lanes", "models/view", "models/drawing", "models/change", "views/canvas",
+         "views/panels", "views/window", "program", "bench"}}},
   };
   return table;
 }
@@ -131,9 +134,9 @@ const std::vector<Home>& homes() {
       {std::regex("zlib\\.h"), std::regex("experiments/files/gzip\\.cpp")},
       {std::regex("protozero/.*"), std::regex("experiments/formats/chakra\\.cpp")},
       {std::regex("sqlite3.*"), std::regex("validate/store/database\\.cpp")},
-      {std::regex("benchmark/.*"), std::regex("experiments/bench/.*")},
+      {std::regex("benchmark/.*"), std::regex("(experiments|gui)/bench/.*")},
       {std::regex("(simgrid|xbt)/.*"), std::regex("tests/oracle/.*")},
-      {std::regex("Q[A-Z].*|Qt.*"), std::regex("gui/.*")},
+      {std::regex("Q[A-Z].*|Qt.*"), std::regex("(gui|tests/gui)/views/.*|gui/program/.*")},
       {std::regex("(cuda|nccl).*"), std::regex("validate/backends/cuda/.*\\.cu")},
       {std::regex("(doctest|rapidcheck).*"), std::regex("tests/.*")},
   };
@@ -510,7 +513,7 @@ TEST_CASE("tree rules: a library away from home is a fault, whichever way it is 
            {"benchmark/benchmark.h", "experiments/bench/heap.cpp", "tests/main.cpp"},
            {"simgrid/s4u.hpp", "tests/oracle/flows.cpp", "sim/engines/fair_share.cpp"},
            {"QWidget", "gui/views/lanes.cpp", "experiments/run/run.cpp"},
-           {"QtCore/QString", "gui/models/rows.hpp", "tests/gui/rows_test.cpp"},
+           {"QtCore/QString", "gui/program/main.cpp", "gui/models/lanes/track.hpp"},
            {"cuda_runtime.h", "validate/backends/cuda/cuda_calls.cu",
             "validate/backends/gpu/gpu_backend.cpp"},
            {"cudaTypedefs.h", "validate/backends/cuda/a.cu", "validate/backends/cuda/a.hpp"},

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gui/models/drawing/glyphs.hpp"
+#include "gui/models/drawing/lane_rows.hpp"
+#include "gui/models/drawing/painted_run.hpp"
+#include "gui/models/drawing/pixels.hpp"
+#include "gui/models/drawing/theme.hpp"
+#include "gui/models/view/time_axis.hpp"
+
+namespace penstock {
+
+/// What to draw. Positions are in pixels of the picture.
+struct LaneScene {
+  std::array<const PaintedRun*, 2> runs{};
+  std::span<const LaneRow> rows;
+  int top = 0;  // of the rows; negative after scrolling
+  TimeAxis axis;
+  const Theme* theme = nullptr;
+  const Glyphs* glyphs = nullptr;  // nullptr: no labels
+  bool dimmed = false;             // all but `bright`
+  std::span<const TaskId> bright;  // tasks of the first run, by begin
+};
+
+/// How much was drawn.
+struct PaintCounts {
+  std::uint64_t rows = 0;
+  std::uint64_t boxes = 0;  // rectangles and stacked columns
+  std::uint64_t labels = 0;
+};
+
+/// Draws lanes. Keeps its room between frames, so that a frame allocates nothing.
+///
+/// A box of at least two pixels is a rectangle; narrower ones together are columns of stacked
+/// shares: from the bottom the busy time by colour, above it the idle time by cause. A column with
+/// any busy time has at least one coloured pixel.
+class LanePainter {
+ public:
+  PaintCounts draw(const LaneScene& scene, const Pixels& pixels);
+
+ private:
+  using Shares = std::array<float, most_categories>;
+  struct Strip {
+    int top, height;
+    bool flipped;
+    double mute;  // share of the way to the ground
+  };
+
+  void draw_row(const LaneRow& row);
+  void draw_compute(const LaneRow& row, const PaintedRun& run, const Strip& strip);
+  void draw_tracks(const std::vector<Track>& tracks, const std::vector<Pyramid>& pyramids,
+                   const PaintedRun& run, const Strip& strip);
+  void draw_idle(const Track& idle, const Pyramid& pyramid, const Strip& strip);
+  void draw_busy(const Track& track, const Pyramid& pyramid, const PaintedRun& run,
+                 const Strip& strip);
+  void draw_boxes(const Track& track, const PaintedRun& run, const Strip& strip);
+  void add_narrow(double from, double to, std::uint8_t category, std::vector<Shares>& columns);
+  void add_level(const Pyramid& pyramid, const Pyramid::Level& level, std::vector<Shares>& columns);
+  void draw_columns(const PaintedRun& run, const Strip& strip);
+  void draw_column(int x, int busy, const PaintedRun& run, const Strip& strip);
+  void label(int left, int right, TaskId task, Colour ground, const PaintedRun& run,
+             const Strip& strip);
+  void draw_bright(const LaneRow& row, const PaintedRun& run, const Strip& strip);
+  void draw_memory(const LaneRow& row, const PaintedRun& run, const Strip& strip);
+  void draw_differences(const LaneRow& row, const PaintedRun& run, const Strip& strip);
+  void clear(std::vector<Shares>& columns);
+  std::uint32_t muted(Colour colour, const Strip& strip) const;
+
+  const LaneScene* scene_ = nullptr;
+  Pixels pixels_;
+  PaintCounts counts_;
+  std::vector<Shares> busy_;  // by pixel column
+  std::vector<Shares> idle_;
+  std::vector<float> extremes_;
+};
+
+}  // namespace penstock

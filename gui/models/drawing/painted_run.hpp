@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "gui/models/lanes/colouring.hpp"
+#include "gui/models/lanes/memory_steps.hpp"
+#include "gui/models/lanes/pyramid.hpp"
+#include "gui/models/lanes/run_lanes.hpp"
+#include "gui/models/run/viewed_run.hpp"
+
+namespace penstock {
+
+/// The pyramids of the tracks of a rank.
+struct RankPyramids {
+  std::vector<Pyramid> compute, send, receive;
+  Pyramid idle;
+};
+
+/// A run with all that is needed to draw it. Never changes, so that other threads may draw it.
+struct PaintedRun {
+  ViewedRunPtr run;
+  std::shared_ptr<const RunLanes> lanes;
+  Colouring colouring;
+  ColourBy by;
+  std::vector<RankPyramids> pyramids;
+  std::shared_ptr<const RunMemory> memory;  // nullptr: not asked for
+  std::vector<double> differences;          // by task: -1 earlier to 1 later than in the other run
+
+  /// Of lanes and pyramids.
+  std::size_t bytes() const;
+};
+using PaintedRunPtr = std::shared_ptr<const PaintedRun>;
+
+PaintedRunPtr painted(ViewedRunPtr run, ColourBy by);
+/// The same run with other colours, memory lanes, or differences.
+PaintedRunPtr recoloured(const PaintedRun& run, ColourBy by);
+PaintedRunPtr with_memory(const PaintedRun& run);
+PaintedRunPtr with_differences(const PaintedRun& run, std::vector<double> differences);
+
+}  // namespace penstock

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "experiments/pictures/colour.hpp"
+
+namespace penstock {
+
+/// 0xffRRGGBB.
+constexpr std::uint32_t packed(Colour colour) {
+  return 0xff00'0000U | static_cast<std::uint32_t>(colour.red) << 16 |
+         static_cast<std::uint32_t>(colour.green) << 8 | colour.blue;
+}
+
+/// A picture in memory that someone else owns, row by row.
+struct Pixels {
+  std::uint32_t* first = nullptr;
+  int width = 0;
+  int height = 0;
+  std::size_t stride = 0;  // pixels from one row to the next
+
+  std::uint32_t* row(int y) const { return first + static_cast<std::size_t>(y) * stride; }
+  /// The part of the box that lies within the picture; ends are not part of it.
+  void fill(int left, int top, int right, int bottom, std::uint32_t colour) const {
+    left = std::max(left, 0);
+    right = std::min(right, width);
+    if (right <= left) return;
+    for (int y = std::max(top, 0); y < std::min(bottom, height); ++y) {
+      std::fill(row(y) + left, row(y) + right, colour);
+    }
+  }
+  /// The same with slanted lines over it, five pixels apart.
+  void hatch(int left, int top, int right, int bottom, std::uint32_t ground,
+             std::uint32_t line) const {
+    fill(left, top, right, bottom, ground);
+    left = std::max(left, 0);
+    right = std::min(right, width);
+    for (int y = std::max(top, 0); y < std::min(bottom, height); ++y) {
+      constexpr int apart = 6;
+      for (int x = left + (apart - (left + y) % apart) % apart; x < right; x += apart) {
+        row(y)[x] = line;
+      }
+    }
+  }
+};
+
+}  // namespace penstock

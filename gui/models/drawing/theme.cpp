@@ -1,0 +1,62 @@
+#include "gui/models/drawing/theme.hpp"
+
+#include "experiments/pictures/palette.hpp"
+
+namespace penstock {
+namespace {
+
+/// Idle time keeps its hue, at a share of the way to the ground.
+Theme with_idle(Theme theme, double share) {
+  for (std::size_t c = 0; c < idle_cause_count; ++c) {
+    const auto cause = static_cast<IdleCause>(c);
+    theme.idle[c] = mix(idle_colour(cause), theme.ground, share);
+    theme.idle_lines[c] =
+        share == 0 ? penstock::idle_lines(cause) : mix(theme.idle[c], theme.ink, 0.16);
+  }
+  return theme;
+}
+
+const Theme light = with_idle({.ground = paper,
+                               .lane = idle_ground,
+                               .panel = {250, 250, 251},
+                               .ink = ink,
+                               .faint_ink = faint_ink,
+                               .grid = grid_line,
+                               .accent = {0, 92, 170},
+                               .idle = {},
+                               .idle_lines = {}},
+                              0);
+const Theme dark = with_idle({.ground = {24, 27, 31},
+                              .lane = {33, 37, 43},
+                              .panel = {36, 40, 46},
+                              .ink = {228, 231, 235},
+                              .faint_ink = {163, 170, 179},
+                              .grid = {52, 57, 65},
+                              .accent = {120, 190, 255},
+                              .idle = {},
+                              .idle_lines = {}},
+                             0.62);
+const Theme high_contrast = with_idle({.ground = {0, 0, 0},
+                                       .lane = {0, 0, 0},
+                                       .panel = {0, 0, 0},
+                                       .ink = {255, 255, 255},
+                                       .faint_ink = {230, 230, 230},
+                                       .grid = {120, 120, 120},
+                                       .accent = {255, 255, 0},
+                                       .idle = {},
+                                       .idle_lines = {}},
+                                      0.4);
+
+}  // namespace
+
+std::string_view name(ThemeName name) {
+  constexpr std::array<std::string_view, theme_count> names{"light", "dark", "contrast"};
+  return names[static_cast<std::size_t>(name)];
+}
+
+const Theme& theme(ThemeName name) {
+  if (name == ThemeName::dark) return dark;
+  return name == ThemeName::contrast ? high_contrast : light;
+}
+
+}  // namespace penstock

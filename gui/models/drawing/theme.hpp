@@ -1,0 +1,31 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "experiments/pictures/colour.hpp"
+#include "sim/report/idle_cause.hpp"
+
+namespace penstock {
+
+enum class ThemeName : std::uint8_t { light, dark, contrast };
+constexpr std::size_t theme_count = 3;
+/// "light", "dark", "contrast".
+std::string_view name(ThemeName name);
+
+/// The colours around the ops; ops have those of the command line's pictures in every theme.
+struct Theme {
+  Colour ground;     // behind the lanes
+  Colour lane;       // of a lane where nothing is known
+  Colour panel;      // of docks and bars
+  Colour ink;        // text
+  Colour faint_ink;  // secondary text
+  Colour grid;
+  Colour accent;  // selection, marks, focus
+  std::array<Colour, idle_cause_count> idle;
+  std::array<Colour, idle_cause_count> idle_lines;  // the hatching over them
+};
+const Theme& theme(ThemeName name);
+
+}  // namespace penstock

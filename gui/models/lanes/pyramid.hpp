@@ -1,0 +1,45 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "gui/models/lanes/track.hpp"
+
+namespace penstock {
+
+/// The most categories that boxes can be coloured by.
+constexpr std::size_t most_categories = 16;
+
+/// The busy time of a track by category, in bins of several widths: each level has bins four times
+/// as wide as the one below. All sums are exact, in picoseconds.
+class Pyramid {
+ public:
+  struct Level {
+    std::int64_t bin = 0;  // its width
+    std::size_t bins = 0;
+    std::vector<std::int64_t> busy;  // by bin, then by row of `categories`
+  };
+
+  Pyramid() = default;
+  /// `category` gives that of a tag, below `most_categories`.
+  Pyramid(const Track& track, const std::function<std::uint8_t(std::uint32_t)>& category);
+
+  /// The categories that the track has; a row of a bin holds one time for each.
+  const std::vector<std::uint8_t>& categories() const { return categories_; }
+  const std::vector<Level>& levels() const { return levels_; }
+  /// The widest level with bins no wider than this; nullptr if there is none.
+  const Level* level_for(double picoseconds) const;
+  std::size_t bytes() const;
+
+ private:
+  void build_base(const Track& track, const std::function<std::uint8_t(std::uint32_t)>& category);
+  void build_next();
+
+  std::vector<std::uint8_t> categories_;
+  std::vector<Level> levels_;
+};
+
+}  // namespace penstock

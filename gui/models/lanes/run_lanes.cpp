@@ -1,0 +1,110 @@
+#include "gui/models/lanes/run_lanes.hpp"
+
+#include <algorithm>
+
+#include "sim/report/idle.hpp"
+
+namespace penstock {
+namespace {
+
+using Tasks = std::vector<TaskId>;
+
+/// Puts tasks, sorted by begin, into as few tracks as they need.
+std::vector<Track> tracks_of(const Timeline& timeline, Tasks& tasks, bool by_tag) {
+  const auto earlier = [&](TaskId a, TaskId b) { return timeline.begin[a] < timeline.begin[b]; };
+  if (!std::is_sorted(tasks.begin(), tasks.end(), earlier)) {
+    std::stable_sort(tasks.begin(), tasks.end(), earlier);
+  }
+  std::vector<Track> tracks;
+  std::vector<std::int64_t> free_from;  // by track
+  for (const TaskId task : tasks) {
+    const std::int64_t begin = timeline.begin[task].picoseconds;
+    const auto free = std::find_if(free_from.begin(), free_from.end(),
+                                   [&](std::int64_t end) { return end <= begin; });
+    const auto at = static_cast<std::size_t>(free - free_from.begin());
+    if (at == tracks.size()) {
+      tracks.push_back({.times = by_tag ? &timeline : nullptr});
+      free_from.push_back(0);
+    }
+    tracks[at].add(begin, timeline.end[task].picoseconds, task);
+    free_from[at] = timeline.end[task].picoseconds;
+  }
+  for (Track& track : tracks) track.shrink();
+  return tracks;
+}
+
+struct TasksOfRank {
+  Tasks compute, send, receive;
+};
+
+std::vector<TasksOfRank> tasks_by_rank(const Plan& plan, const Timeline& timeline) {
+  std::vector<TasksOfRank> ranks(plan.ranks);
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (timeline.end[task] <= timeline.begin[task]) continue;
+    const std::uint32_t resource = plan.class_of(task).resource;
+    if (!plan.is_link(resource)) {
+      ranks[resource].compute.push_back(task);
+      continue;
+    }
+    const Link& link = plan.link(resource);
+    if (is_rank(link.from)) ranks[index(link.from)].send.push_back(task);
+    if (is_rank(link.to)) ranks[index(link.to)].receive.push_back(task);
+  }
+  return ranks;
+}
+
+/// The causes of a gap one after the other.
+void add_pieces(const IdleGap& gap, Track& idle) {
+  std::int64_t at = gap.begin.picoseconds;
+  for (std::size_t c = 0; c < idle_cause_count; ++c) {
+    const auto cause = static_cast<IdleCause>(c);
+    const std::int64_t length = time_of(gap.causes, cause).picoseconds;
+    if (length > 0) idle.add(at, at + length, idle_tag(cause, gap.next));
+    at += length;
+  }
+}
+
+void add_idle_time(const Plan& plan, const Timeline& timeline, RunLanes& lanes) {
+  GapFinder finder(plan, timeline);
+  const auto add = [&](const IdleGap& gap) { add_pieces(gap, lanes.ranks[index(gap.rank)].idle); };
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const std::uint32_t resource = plan.class_of(task).resource;
+    if (!plan.is_link(resource)) finder.before(task, resource, add);
+  }
+  finder.after_all(makespan(plan, timeline), add);
+  for (RankTracks& rank : lanes.ranks) rank.idle.shrink();
+}
+
+std::size_t bytes_of(const std::vector<Track>& tracks) {
+  std::size_t sum = 0;
+  for (const Track& track : tracks) sum += track.bytes();
+  return sum;
+}
+
+}  // namespace
+
+std::size_t RunLanes::bytes() const {
+  std::size_t sum = 0;
+  for (const RankTracks& rank : ranks) {
+    sum +=
+        bytes_of(rank.compute) + bytes_of(rank.send) + bytes_of(rank.receive) + rank.idle.bytes();
+  }
+  return sum;
+}
+
+RunLanes lanes_of_run(const Plan& plan, const Timeline& timeline) {
+  RunLanes lanes;
+  lanes.span = makespan(plan, timeline).picoseconds;
+  lanes.ranks.resize(plan.ranks);
+  std::vector<TasksOfRank> tasks = tasks_by_rank(plan, timeline);
+  for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
+    lanes.ranks[rank].compute = tracks_of(timeline, tasks[rank].compute, false);
+    lanes.ranks[rank].send = tracks_of(timeline, tasks[rank].send, true);
+    lanes.ranks[rank].receive = tracks_of(timeline, tasks[rank].receive, true);
+    tasks[rank] = {};
+  }
+  add_idle_time(plan, timeline, lanes);
+  return lanes;
+}
+
+}  // namespace penstock

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/comparison/comparison.hpp"
+#include "gui/models/run/viewed_run.hpp"
+
+namespace penstock {
+
+/// Two runs on one time axis.
+struct RunPair {
+  ViewedRunPtr second;              // with its times on the axis of the first
+  std::vector<double> differences;  // by task of the first run: of its end, -1 to 1; 0 without one
+  Time largest{};                   // the difference that is 1
+  std::optional<TaskId> first;      // the first op that differs
+  std::string text;                 // as `penstock compare` reports
+  std::vector<std::vector<double>> residuals;  // by stage, then microbatch: of durations, relative
+};
+
+/// Matches the common ops of two runs and aligns them.
+RunPair pair_of(const ViewedRunPtr& first, const ViewedRunPtr& second, Alignment alignment);
+
+}  // namespace penstock

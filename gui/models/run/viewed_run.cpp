@@ -1,0 +1,91 @@
+#include "gui/models/run/viewed_run.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "experiments/files/table.hpp"
+#include "experiments/results/result_table.hpp"
+#include "experiments/run/run.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+ViewedRunPtr viewed_result(RunResult result, std::shared_ptr<const Scenario> scenario) {
+  if (!result.plan) {
+    const std::string why = result.findings.empty() ? "" : ": " + result.findings.front().text;
+    throw InputError(fmt::format("{}: its run does not finish and has no timeline{}",
+                                 result.layout.source, why));
+  }
+  auto run = std::make_shared<ViewedRun>();
+  run->text = result_table(result);
+  run->source = result.layout.source;
+  run->title = std::move(result.title);
+  run->plan = std::move(*result.plan);
+  run->timeline = std::move(result.timeline);
+  run->costs = std::move(result.costs);
+  run->conditions = std::move(result.conditions);
+  run->report = std::move(*result.report);
+  run->capacity_bytes = result.layout.memory.capacity_bytes;
+  run->scenario = std::move(scenario);
+  run->layout = std::make_shared<const Layout>(std::move(result.layout));
+  return run;
+}
+
+/// The durations of a recording as costs. When its transfers left is unknown: they occupy their
+/// links until they arrive.
+Costs costs_of(const Plan& plan, const Timeline& timeline) {
+  Costs costs;
+  costs.duration.resize(plan.classes.size());
+  costs.latency.resize(plan.classes.size());
+  costs.bytes.resize(plan.buffers.size());
+  costs.task_duration.reserve(plan.tasks());
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    costs.task_duration.push_back(timeline.end[task] - timeline.begin[task]);
+  }
+  costs.task_latency.resize(plan.tasks());
+  return costs;
+}
+
+std::string recorded_text(const ViewedRun& run) {
+  const Bubble& bubble = run.report.bubble;
+  const TimeUnit unit = unit_for(run.report.makespan);
+  std::string text = fmt::format("{}\n\n", run.title);
+  text +=
+      fmt::format("{:<12} {} {}\n", "step time", time_text(run.report.makespan, unit), unit.name);
+  text += fmt::format("{:<12} {:.1f} % of step time, {:.1f} % over ideal\n", "bubble",
+                      100 * bubble.of_makespan, 100 * bubble.over_ideal);
+  for (const auto& [key, value] : run.timeline.environment) {
+    text += fmt::format("{:<12} {}\n", key, value);
+  }
+  return text;
+}
+
+}  // namespace
+
+ViewedRunPtr viewed(const Scenario& scenario) {
+  return viewed_result(run(scenario), std::make_shared<const Scenario>(scenario));
+}
+
+ViewedRunPtr viewed(Layout layout, std::shared_ptr<const Scenario> scenario) {
+  return viewed_result(run(std::move(layout)), std::move(scenario));
+}
+
+ViewedRunPtr viewed(Recording recording, std::string source) {
+  auto run = std::make_shared<ViewedRun>();
+  run->source = std::move(source);
+  run->title = recording.title.empty() ? recording.plan.schedule : std::move(recording.title);
+  run->plan = std::move(recording.plan);
+  run->timeline = std::move(recording.timeline);
+  Costs costs = costs_of(run->plan, run->timeline);
+  run->report = summarize(run->plan, costs, run->timeline);
+  // Arrays by task are made anew by who needs them; there are many tasks.
+  run->text = recorded_text(*run);
+  run->costs = std::move(costs);
+  run->costs.task_duration = {};
+  run->costs.task_latency = {};
+  return run;
+}
+
+}  // namespace penstock

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "experiments/layout/layout.hpp"
+#include "experiments/run/run_result.hpp"
+#include "experiments/scenario/scenario.hpp"
+#include "sim/costs/conditions.hpp"
+#include "sim/costs/costs.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/report/report.hpp"
+#include "sim/timeline/timeline.hpp"
+#include "sim/timeline/timeline_file.hpp"
+
+namespace penstock {
+
+/// A run as the viewer shows it, simulated or measured. Never changes.
+struct ViewedRun {
+  std::string source;  // its file
+  std::string title;
+  Plan plan;
+  Timeline timeline;
+  Costs costs;  // of a recorded run: the durations of its tasks, no bytes
+  Conditions conditions;
+  Report report;
+  std::string text;                             // the report for a person
+  std::optional<std::uint64_t> capacity_bytes;  // of a rank's memory, if known
+  std::shared_ptr<const Scenario> scenario;     // that was simulated; none of a recorded run
+  std::shared_ptr<const Layout> layout;         // as run; none of a recorded run
+
+  Time span() const { return report.makespan; }
+};
+using ViewedRunPtr = std::shared_ptr<const ViewedRun>;
+
+/// Simulates a scenario. Throws InputError that starts with the file, also if the run does not
+/// finish.
+ViewedRunPtr viewed(const Scenario& scenario);
+
+/// Simulates a layout that was changed after it was settled.
+ViewedRunPtr viewed(Layout layout, std::shared_ptr<const Scenario> scenario);
+
+/// A recorded run.
+ViewedRunPtr viewed(Recording recording, std::string source);
+
+}  // namespace penstock

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gui/models/lanes/run_lanes.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/timeline/timeline.hpp"
+
+namespace penstock {
+
+/// The steps that a hand can take from an op; no_task where there is none.
+struct OpSteps {
+  const Plan& plan;
+  const Timeline& timeline;
+  const RunLanes& lanes;
+
+  /// The next or previous op on the same rank, or of the same end of a link.
+  TaskId in_lane(TaskId task, bool forward) const;
+  /// What the op waited for last: an input, or what ran before it.
+  TaskId cause(TaskId task) const;
+  /// The first op that waited for this one last.
+  TaskId effect(TaskId task) const;
+  /// The same stage and pass of the next or previous microbatch.
+  TaskId in_microbatch(TaskId task, bool forward) const;
+  /// The first op of a rank at or after a moment, or else its last.
+  TaskId on_rank(std::uint32_t rank, std::int64_t time) const;
+};
+
+/// An idle stretch of a rank with one cause.
+struct IdlePiece {
+  std::uint32_t rank;
+  std::int64_t begin;
+  std::int64_t end;
+  IdleCause cause;
+  TaskId next;  // the op behind it; no_task at the end of the run
+};
+
+/// The longest idle pieces of a run, longest first; equal ones by time.
+std::vector<IdlePiece> longest_idle(const RunLanes& lanes, std::size_t most);
+
+/// What an op is, for a person: "2B5, rank 2: 1.2 ms to 1.4 ms (200 µs), microbatch 5".
+std::string op_text(const Plan& plan, const Timeline& timeline, TaskId task);
+
+}  // namespace penstock

@@ -1,0 +1,86 @@
+#include "gui/models/view/time_axis.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/time.hpp"
+
+namespace penstock {
+namespace {
+
+/// The smallest of 1, 2, 5 times a power of ten that reaches a value of at least 1.
+std::int64_t round_up(double value) {
+  std::int64_t power = 1;
+  while (static_cast<double>(power) * 10 < value) power *= 10;
+  for (const std::int64_t mantissa : {1, 2, 5, 10}) {
+    if (static_cast<double>(power * mantissa) >= value) return power * mantissa;
+  }
+  return power * 10;
+}
+
+std::string digits(double value, int decimals) {
+  std::string text = fmt::format("{:.{}f}", value, decimals);
+  if (text.find('.') != std::string::npos) {
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.') text.pop_back();
+  }
+  return text;
+}
+
+}  // namespace
+
+std::int64_t TimeAxis::time_at(double x) const {
+  constexpr double most = 9e18;
+  return origin + std::llround(std::clamp(x * picoseconds_per_pixel, -most / 2, most / 2));
+}
+
+TimeAxis axis_for(std::int64_t begin, std::int64_t end, double width) {
+  const double length = static_cast<double>(std::max<std::int64_t>(1, end - begin));
+  return {begin, length / std::max(1.0, width)};
+}
+
+TimeAxis zoomed(const TimeAxis& axis, double x, double factor, std::int64_t span, double width) {
+  const double widest = std::max(1.0, 4.0 * static_cast<double>(span) / std::max(1.0, width));
+  const double scale = std::clamp(axis.picoseconds_per_pixel * factor, 1.0, widest);
+  const std::int64_t time = axis.time_at(x);
+  const TimeAxis changed{time - std::llround(x * scale), scale};
+  return panned(changed, 0, span, width);
+}
+
+TimeAxis panned(const TimeAxis& axis, double pixels, std::int64_t span, double width) {
+  const std::int64_t shown = std::llround(width * axis.picoseconds_per_pixel);
+  const std::int64_t margin = shown / 10;
+  const std::int64_t lowest = std::min<std::int64_t>(margin - shown, 0);
+  const std::int64_t highest = std::max(lowest, span - margin);
+  return {std::clamp(axis.time_at(pixels), lowest, highest), axis.picoseconds_per_pixel};
+}
+
+std::vector<RulerTick> ruler_ticks(const TimeAxis& axis, double width, double apart) {
+  const std::int64_t step = round_up(std::max(1.0, apart * axis.picoseconds_per_pixel));
+  const std::int64_t last = axis.time_at(width);
+  const TimeUnit unit = unit_for({std::max(std::llabs(last), std::llabs(axis.origin))});
+  const double in_unit = static_cast<double>(unit.picoseconds);
+  const int decimals = std::clamp(
+      static_cast<int>(std::ceil(std::log10(in_unit / static_cast<double>(step)))), 0, 12);
+  std::vector<RulerTick> ticks;
+  std::int64_t first = axis.origin / step * step;
+  if (first < axis.origin) first += step;
+  for (std::int64_t time = first; time <= last; time += step) {
+    ticks.push_back(
+        {axis.x_of(time),
+         fmt::format("{} {}", digits(static_cast<double>(time) / in_unit, decimals), unit.name)});
+  }
+  return ticks;
+}
+
+std::string short_time(std::int64_t picoseconds) {
+  if (picoseconds == 0) return "0";
+  const TimeUnit unit = unit_for({std::llabs(picoseconds)});
+  const double value = static_cast<double>(picoseconds) / static_cast<double>(unit.picoseconds);
+  const int before = static_cast<int>(std::floor(std::log10(std::fabs(value)))) + 1;
+  return fmt::format("{} {}", digits(value, std::max(0, 4 - before)), unit.name);
+}
+
+}  // namespace penstock

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace penstock {
+
+/// The linear map between times in picoseconds and positions in pixels. Differences of times are
+/// taken in integers, so that positions are exact however long the run is.
+struct TimeAxis {
+  std::int64_t origin = 0;  // the time at position 0
+  double picoseconds_per_pixel = 1;
+
+  double x_of(std::int64_t time) const {
+    return static_cast<double>(time - origin) / picoseconds_per_pixel;
+  }
+  std::int64_t time_at(double x) const;
+  friend bool operator==(const TimeAxis&, const TimeAxis&) = default;
+};
+
+/// The axis on which a stretch of time has this width.
+TimeAxis axis_for(std::int64_t begin, std::int64_t end, double width);
+/// Zoomed so that `x` keeps its time; a factor below 1 shows less time. Never less than one
+/// picosecond per pixel, nor more than four times `span` on `width`.
+TimeAxis zoomed(const TimeAxis& axis, double x, double factor, std::int64_t span, double width);
+/// Moved to the right by pixels, as far as some part of the run stays in sight.
+TimeAxis panned(const TimeAxis& axis, double pixels, std::int64_t span, double width);
+
+/// A tick of a ruler, and its text in a unit that fits.
+struct RulerTick {
+  double x;
+  std::string text;
+};
+/// Round times at least `apart` pixels from each other.
+std::vector<RulerTick> ruler_ticks(const TimeAxis& axis, double width, double apart);
+
+/// A time with a unit and four significant digits: "1.25 ms".
+std::string short_time(std::int64_t picoseconds);
+
+}  // namespace penstock

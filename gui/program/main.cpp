@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QTimer>
+#include <cstdio>
+#include <cstdlib>
+
+#include "experiments/version.hpp"
+#include "gui/views/canvas/look.hpp"
+#include "gui/views/window/viewer_window.hpp"
+#include "sim/base/error.hpp"
+
+namespace {
+
+using namespace penstock;
+
+struct ViewerOptions {
+  QString screenshot;
+  QSize size{1440, 900};
+  ThemeName theme = ThemeName::light;
+  QString select;
+  QString compare;
+  QStringList files;
+};
+
+ThemeName theme_named(const QString& word) {
+  for (std::size_t t = 0; t < theme_count; ++t) {
+    if (qt_text(name(static_cast<ThemeName>(t))) == word) return static_cast<ThemeName>(t);
+  }
+  throw UsageError(fmt::format("--theme {}: known: light, dark, contrast", word.toStdString()));
+}
+
+QSize size_of(const QString& text) {
+  const QStringList parts = text.split('x');
+  const QSize size(parts.value(0).toInt(), parts.value(1).toInt());
+  if (parts.size() != 2 || size.width() < 320 || size.height() < 240 || size.width() > 16384 ||
+      size.height() > 16384) {
+    throw UsageError(fmt::format("--size {}: expected WIDTHxHEIGHT, from 320x240 to 16384x16384",
+                                 text.toStdString()));
+  }
+  return size;
+}
+
+ViewerOptions options_of(const QApplication& application) {
+  QCommandLineParser parser;
+  parser.setApplicationDescription("Shows runs of Penstock: scenarios, timelines, orders, traces.");
+  const QCommandLineOption screenshot("screenshot", "Write a picture and end.", "OUT.png");
+  const QCommandLineOption size("size", "Size of the window, default 1440x900.", "WxH");
+  const QCommandLineOption theme("theme", "light, dark or contrast; default: the system's.",
+                                 "NAME");
+  const QCommandLineOption select("select", "Select the first op that fits a search.", "QUERY");
+  const QCommandLineOption compare("compare", "Hold the run against another one.", "FILE");
+  parser.addOptions({screenshot, size, theme, select, compare});
+  parser.addHelpOption();
+  parser.addVersionOption();
+  parser.addPositionalArgument("FILE", "scenarios, timelines, orders, traces", "[FILE...]");
+  if (!parser.parse(QApplication::arguments())) {
+    throw UsageError(parser.errorText().toStdString());
+  }
+  if (parser.isSet("help")) {
+    fmt::print("{}", parser.helpText().toStdString());
+    std::exit(0);
+  }
+  if (parser.isSet("version")) {
+    fmt::print("penstock-viewer {}\n", application.applicationVersion().toStdString());
+    std::exit(0);
+  }
+  ViewerOptions options;
+  options.screenshot = parser.value(screenshot);
+  if (parser.isSet(size)) options.size = size_of(parser.value(size));
+  options.theme = parser.isSet(theme) ? theme_named(parser.value(theme)) : system_theme();
+  options.select = parser.value(select);
+  options.compare = parser.value(compare);
+  options.files = parser.positionalArguments();
+  if (!options.screenshot.isEmpty() && !parser.isSet(theme)) options.theme = ThemeName::light;
+  return options;
+}
+
+void prepare(ViewerWindow& window, const ViewerOptions& options) {
+  window.open_files_now(options.files);
+  if (window.now() == nullptr) return;
+  if (!options.compare.isEmpty()) window.compare_with(options.compare);
+  if (!options.select.isEmpty()) {
+    window.search_field().setText(options.select);
+    window.run_search();
+  }
+}
+
+int screenshot(const ViewerOptions& options) {
+  ViewerWindow window(options.theme);
+  window.resize(options.size);
+  window.show();
+  prepare(window, options);
+  QApplication::processEvents();
+  window.finish();
+  QApplication::processEvents();
+  if (!window.grab().save(options.screenshot)) {
+    throw UsageError(fmt::format("{}: cannot be written", options.screenshot.toStdString()));
+  }
+  return 0;
+}
+
+int interactive(const ViewerOptions& options) {
+  ViewerWindow window(options.theme);
+  window.resize(options.size);
+  window.show();
+  if (options.compare.isEmpty() && options.select.isEmpty()) {
+    window.open_files_later(options.files);
+  } else {
+    prepare(window, options);
+  }
+  return QApplication::exec();
+}
+
+bool wants_no_display(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word(argv[i]);
+    if (word.starts_with("--screenshot") || word == "--help" || word == "-h" ||
+        word == "--version" || word == "-v") {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (wants_no_display(argc, argv)) setenv("QT_QPA_PLATFORM", "offscreen", 0);
+  QApplication application(argc, argv);
+  QApplication::setApplicationName("penstock-viewer");
+  QApplication::setOrganizationName("penstock");
+  QApplication::setApplicationVersion(QString::fromUtf8(penstock::version));
+  QApplication::setDesktopFileName("penstock-viewer");
+  try {
+    const ViewerOptions options = options_of(application);
+    apply_theme(options.theme);
+    return options.screenshot.isEmpty() ? interactive(options) : screenshot(options);
+  } catch (const UsageError& error) {
+    fmt::print(stderr, "penstock: error: {}\n", error.what());
+    return 2;
+  } catch (const InputError& error) {
+    fmt::print(stderr, "penstock: error: {}\n", error.what());
+    return 3;
+  }
+}

@@ -1,0 +1,148 @@
+#pragma once
+
+#include <QImage>
+#include <QWidget>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "gui/models/drawing/lane_painter.hpp"
+#include "gui/models/lanes/area.hpp"
+#include "gui/models/view/op_steps.hpp"
+#include "gui/models/view/view_history.hpp"
+
+namespace penstock {
+
+struct CanvasFrame;
+struct CanvasDrawing;
+
+/// The timeline of one or two runs. Drawn in a second thread once that takes longer than a frame;
+/// until then the last picture stands in, moved and scaled.
+class TimelineCanvas : public QWidget {
+ public:
+  explicit TimelineCanvas(QWidget* parent = nullptr);
+  ~TimelineCanvas() override;
+
+  /// Shows a run, and maybe a second one on its axis.
+  void show_runs(PaintedRunPtr first, PaintedRunPtr second, bool keep_view);
+  const PaintedRunPtr& first() const { return first_; }
+  const PaintedRunPtr& second() const { return second_; }
+
+  const CanvasView& view() const { return history_.now(); }
+  ViewHistory& history() { return history_; }
+  void move_to(const CanvasView& view, ViewMove kind);
+  void fit();
+  void fit_stretch(std::int64_t begin, std::int64_t end);
+  void zoom(double factor);
+  void zoom_at(double x, double factor);
+  void pan(double share_of_width);
+  void scroll(double pixels);
+  void scale_lanes(double factor);
+  /// After a step of the history.
+  void view_changed();
+
+  const LaneChoice& choice() const { return choice_; }
+  void set_choice(LaneChoice choice);
+  void set_theme(ThemeName name);
+
+  TaskId selected() const { return selected_; }
+  void select(TaskId task, bool reveal);
+  const std::optional<Area>& area() const { return area_; }
+  void set_area(std::optional<Area> area);
+  /// Ops that stay bright while the others are dimmed; none: all are.
+  void set_bright(std::vector<TaskId> tasks, bool dims);
+  const std::vector<TaskId>& bright() const { return bright_; }
+  void set_path(std::vector<TaskId> path);
+  const std::vector<TaskId>& path() const { return path_; }
+  void set_marks(std::vector<std::int64_t> marks);
+  const std::vector<std::int64_t>& marks() const { return marks_; }
+
+  /// Where a task of the first run stands, in pixels of the widget; empty out of sight.
+  QRectF place_of_task(TaskId task) const;
+  TaskId task_at(QPointF point) const;
+  /// What lies under a point, for a person.
+  QString text_at(QPointF point) const;
+  /// Waits for the second thread and draws what it has.
+  void finish();
+  const PaintCounts& counts() const { return counts_; }
+  double lanes_width() const;
+  std::uint32_t rank_at(double y) const;
+
+  std::function<void()> on_selection;  // op, area, marks
+  std::function<void()> on_view;       // what is seen
+  std::function<void(const QString&)> on_hover;
+
+  static constexpr int gutter = 96;
+  static constexpr int header = 54;  // the small map and the ruler
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  enum class Drag { none, area, pan, map };
+
+  std::shared_ptr<CanvasFrame> new_frame() const;
+  bool fits_now(const CanvasFrame& frame) const;
+  void want_frame();
+  void start_worker();
+  void take_frame(std::shared_ptr<CanvasFrame> frame);
+  void invalidate();
+  int lane_height() const;
+  double clamped_top(double top) const;
+  double content_height() const;
+  const std::vector<LaneRow>& rows() const;
+  QRectF strip_of(std::uint32_t rank, LaneKind kind) const;
+
+  void paint_empty(QPainter& painter);
+  void paint_frame(QPainter& painter);
+  void paint_header(QPainter& painter);
+  void paint_map(QPainter& painter);
+  void paint_gutter(QPainter& painter);
+  void paint_overlay(QPainter& painter);
+  void paint_arrows(QPainter& painter, TaskId task);
+  void drag_area(QPointF to, bool snap);
+  void move_map(double x);
+
+  PaintedRunPtr first_, second_;
+  LaneChoice choice_;
+  ThemeName theme_ = ThemeName::light;
+  ViewHistory history_;
+  TaskId selected_ = no_task;
+  TaskId hovered_ = no_task;
+  std::optional<Area> area_;
+  std::vector<TaskId> bright_;
+  bool dims_ = false;
+  std::vector<TaskId> path_;
+  std::vector<std::int64_t> marks_;
+  QPointF pointer_{-1, -1};
+
+  Drag drag_ = Drag::none;
+  QPointF drag_from_;
+  CanvasView drag_view_;
+  bool dragged_ = false;
+
+  std::uint64_t generation_ = 0;  // of what is drawn
+  std::shared_ptr<CanvasFrame> frame_;
+  std::shared_ptr<CanvasDrawing> drawing_;
+  bool at_work_ = false;
+  double last_ms_ = 0;
+  PaintCounts counts_;
+  std::shared_ptr<const Glyphs> glyphs_;
+  double glyphs_ratio_ = 0;
+  mutable std::vector<LaneRow> rows_;
+  mutable LaneChoice rows_choice_;
+  mutable int rows_height_ = -1;
+  QImage map_;
+  std::uint64_t map_generation_ = UINT64_MAX;
+};
+
+}  // namespace penstock

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <QImage>
+#include <vector>
+
+#include "gui/views/canvas/canvas.hpp"
+
+namespace penstock {
+
+/// A picture of the lanes and what it shows.
+struct CanvasFrame {
+  PaintedRunPtr first, second;
+  std::vector<LaneRow> rows;
+  std::vector<TaskId> bright;
+  bool dims = false;
+  const Theme* theme = nullptr;
+  std::shared_ptr<const Glyphs> glyphs;
+  CanvasView view;
+  double ratio = 1;
+  std::uint64_t generation = 0;
+  QImage image;
+  PaintCounts counts;
+  double ms = 0;
+};
+
+/// The painter and its room; one thread at a time uses it.
+struct CanvasDrawing {
+  LanePainter painter;
+  void draw(CanvasFrame& frame);
+};
+
+}  // namespace penstock

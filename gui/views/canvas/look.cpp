@@ -1,0 +1,80 @@
+#include "gui/views/canvas/look.hpp"
+
+#include <QApplication>
+#include <QFontMetrics>
+#include <QImage>
+#include <QPainter>
+#include <QStyleFactory>
+
+namespace penstock {
+
+QPalette palette_of(const Theme& theme) {
+  QPalette palette;
+  const QColor ink = qt_colour(theme.ink);
+  const QColor panel = qt_colour(theme.panel);
+  palette.setColor(QPalette::Window, panel);
+  palette.setColor(QPalette::Base, qt_colour(theme.ground));
+  palette.setColor(QPalette::AlternateBase, qt_colour(theme.lane));
+  palette.setColor(QPalette::Button, panel);
+  palette.setColor(QPalette::ToolTipBase, panel);
+  for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText,
+                          QPalette::ToolTipText, QPalette::BrightText}) {
+    palette.setColor(role, ink);
+  }
+  palette.setColor(QPalette::PlaceholderText, qt_colour(theme.faint_ink));
+  palette.setColor(QPalette::Highlight, qt_colour(theme.accent));
+  palette.setColor(QPalette::HighlightedText, qt_colour(theme.ground));
+  palette.setColor(QPalette::Link, qt_colour(theme.accent));
+  for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText}) {
+    palette.setColor(QPalette::Disabled, role, qt_colour(mix(theme.ink, theme.panel, 0.5)));
+  }
+  palette.setColor(QPalette::Light, qt_colour(mix(theme.panel, theme.ink, 0.06)));
+  palette.setColor(QPalette::Midlight, qt_colour(mix(theme.panel, theme.ink, 0.1)));
+  palette.setColor(QPalette::Mid, qt_colour(mix(theme.panel, theme.ink, 0.25)));
+  palette.setColor(QPalette::Dark, qt_colour(mix(theme.panel, theme.ink, 0.35)));
+  palette.setColor(QPalette::Shadow, qt_colour(mix(theme.panel, theme.ink, 0.5)));
+  return palette;
+}
+
+void apply_theme(ThemeName name) {
+  QApplication::setStyle(QStyleFactory::create("Fusion"));
+  QApplication::setPalette(palette_of(theme(name)));
+  QFont font = QApplication::font();
+  font.setFamilies({"DejaVu Sans", font.family()});
+  font.setPointSizeF(9.5);
+  QApplication::setFont(font);
+}
+
+ThemeName system_theme() {
+  return QApplication::palette().color(QPalette::Window).lightness() < 128 ? ThemeName::dark
+                                                                           : ThemeName::light;
+}
+
+Glyphs glyphs_of(const QFont& font, double ratio) {
+  QFont scaled = font;
+  scaled.setPixelSize(static_cast<int>(QFontMetrics(font).height() * 0.8 * ratio));
+  const QFontMetrics metrics(scaled);
+  Glyphs glyphs;
+  glyphs.height = metrics.height();
+  const QRect digits = metrics.tightBoundingRect("0123456789");
+  glyphs.digits_height = digits.height();
+  glyphs.digits_top = metrics.ascent() + digits.top();
+  for (int c = 32; c < 127; ++c) {
+    Glyphs::Glyph& glyph = glyphs.glyphs[static_cast<std::size_t>(c)];
+    glyph.width = metrics.horizontalAdvance(QChar(c));
+    QImage mask(std::max(1, glyph.width), glyphs.height, QImage::Format_ARGB32);
+    mask.fill(Qt::transparent);
+    QPainter painter(&mask);
+    painter.setFont(scaled);
+    painter.drawText(0, metrics.ascent(), QString(QChar(c)));
+    painter.end();
+    for (int y = 0; y < mask.height(); ++y) {
+      for (int x = 0; x < glyph.width; ++x) {
+        glyph.alpha.push_back(static_cast<std::uint8_t>(qAlpha(mask.pixel(x, y))));
+      }
+    }
+  }
+  return glyphs;
+}
+
+}  // namespace penstock

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <QColor>
+#include <QFont>
+#include <QPalette>
+#include <QString>
+#include <string_view>
+
+#include "gui/models/drawing/glyphs.hpp"
+#include "gui/models/drawing/theme.hpp"
+
+namespace penstock {
+
+inline QColor qt_colour(Colour colour) { return {colour.red, colour.green, colour.blue}; }
+inline QString qt_text(std::string_view text) {
+  return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
+
+/// The palette of all widgets.
+QPalette palette_of(const Theme& theme);
+
+/// Sets style, palette and font of the application. No text is smaller than 9 pt.
+void apply_theme(ThemeName name);
+
+/// The theme that the system asks for.
+ThemeName system_theme();
+
+/// The letters of a font as masks, at a ratio of device pixels to points of the layout.
+Glyphs glyphs_of(const QFont& font, double ratio);
+
+}  // namespace penstock

@@ -1,0 +1,99 @@
+#include "gui/views/panels/legend.hpp"
+
+#include <QPainter>
+#include <set>
+
+#include "experiments/pictures/palette.hpp"
+#include "gui/views/canvas/look.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr int legend_line = 20;
+
+QString pass_phrase(Pass pass) {
+  constexpr std::array<const char*, pass_count> words{"forward",
+                                                      "backward",
+                                                      "backward, input gradient",
+                                                      "backward, weight gradient",
+                                                      "recomputation",
+                                                      "optimiser step",
+                                                      "evict",
+                                                      "load",
+                                                      "send activation",
+                                                      "send gradient",
+                                                      "send evicted activation",
+                                                      "send loaded activation",
+                                                      "reduce gradients",
+                                                      "gather weights",
+                                                      "tied embedding gradient",
+                                                      "reduce early buckets"};
+  return words[static_cast<std::size_t>(pass)];
+}
+
+}  // namespace
+
+RunLegend::RunLegend(QWidget* parent) : QWidget(parent) { setAccessibleName("Legend"); }
+
+void RunLegend::show_run(const PaintedRun& run, ThemeName name_of_theme) {
+  entries_.clear();
+  const Theme& colours = theme(name_of_theme);
+  std::set<std::uint8_t> categories;
+  std::set<std::uint8_t> causes;
+  for (const RankPyramids& rank : run.pyramids) {
+    for (const auto* tracks : {&rank.compute, &rank.send}) {
+      for (const Pyramid& pyramid : *tracks) {
+        categories.insert(pyramid.categories().begin(), pyramid.categories().end());
+      }
+    }
+    causes.insert(rank.idle.categories().begin(), rank.idle.categories().end());
+  }
+  for (const std::uint8_t category : categories) {
+    QString text = "ops";
+    if (run.by == ColourBy::pass) text = pass_phrase(static_cast<Pass>(category));
+    if (run.by == ColourBy::stage || run.by == ColourBy::microbatch) {
+      text = QString("%1 %2, %3, …")
+                 .arg(qt_text(name(run.by)))
+                 .arg(category)
+                 .arg(category + series_colours);
+    }
+    entries_.push_back({qt_colour(run.colouring.category_colour(category)), {}, text});
+  }
+  for (const std::uint8_t cause : causes) {
+    entries_.push_back({qt_colour(colours.idle[cause]), qt_colour(colours.idle_lines[cause]),
+                        QString("idle: ") + name(static_cast<IdleCause>(cause))});
+  }
+  if (run.memory != nullptr) {
+    for (std::size_t k = 0; k < run.memory->kinds.size(); ++k) {
+      const QString kind =
+          run.memory->by_kind ? qt_text(name(run.memory->kinds[k])) : QString("all kinds");
+      entries_.push_back({qt_colour(series_colour(k)), {}, "memory: " + kind});
+    }
+  }
+  QStringList words;
+  for (const Entry& entry : entries_) words << entry.text;
+  setAccessibleDescription(words.join(", "));
+  setMinimumHeight(sizeHint().height());
+  update();
+}
+
+QSize RunLegend::sizeHint() const {
+  return {200, static_cast<int>(entries_.size()) * legend_line + 8};
+}
+
+void RunLegend::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  int y = 4;
+  for (const Entry& entry : entries_) {
+    const QRect box(6, y + 3, 22, legend_line - 6);
+    painter.fillRect(box, entry.colour);
+    if (entry.lines.isValid()) painter.fillRect(box, QBrush(entry.lines, Qt::BDiagPattern));
+    painter.setPen(palette().color(QPalette::Mid));
+    painter.drawRect(box);
+    painter.setPen(palette().color(QPalette::WindowText));
+    painter.drawText(QRect(36, y, width() - 38, legend_line), Qt::AlignVCenter, entry.text);
+    y += legend_line;
+  }
+}
+
+}  // namespace penstock

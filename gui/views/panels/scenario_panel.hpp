@@ -1,0 +1,46 @@
+#pragma once
+
+#include <QCompleter>
+#include <QLabel>
+#include <QPlainTextEdit>
+#include <QTimer>
+#include <QWidget>
+#include <functional>
+#include <memory>
+
+#include "experiments/scenario/scenario.hpp"
+
+namespace penstock {
+
+/// The text of a scenario, checked while it is written. The line at fault is marked; Ctrl+Space
+/// completes keys.
+class ScenarioPanel : public QWidget {
+ public:
+  explicit ScenarioPanel(QWidget* parent = nullptr);
+
+  /// Shows a scenario, unless its text is being written.
+  void show_scenario(const Scenario* scenario);
+  QPlainTextEdit& editor() { return *editor_; }
+  QString problem() const { return problem_->text(); }
+  /// Checks the text now.
+  void check();
+
+  /// A text without faults was written.
+  std::function<void(const Scenario&)> on_scenario;
+  void show_problem(const QString& text, std::optional<std::size_t> line);
+
+ protected:
+  bool eventFilter(QObject* object, QEvent* event) override;
+
+ private:
+  void complete(const QString& key);
+
+  QPlainTextEdit* editor_;
+  QLabel* problem_;
+  QTimer wait_;
+  QCompleter* completer_;
+  std::string source_ = "-";
+  bool quiet_ = false;
+};
+
+}  // namespace penstock

@@ -1,0 +1,188 @@
+#include "gui/views/panels/tables.hpp"
+
+#include <QHeaderView>
+
+#include "experiments/comparison/comparison.hpp"
+#include "gui/models/view/time_axis.hpp"
+#include "gui/views/canvas/look.hpp"
+#include "sim/report/idle_cause.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr int task_role = Qt::UserRole;
+constexpr int number_role = Qt::UserRole + 1;
+constexpr int most_rows = 5000;
+
+/// A row that is sorted by numbers where it has them.
+class NumberedRow : public QTreeWidgetItem {
+ public:
+  using QTreeWidgetItem::QTreeWidgetItem;
+  bool operator<(const QTreeWidgetItem& other) const override {
+    const int column = treeWidget()->sortColumn();
+    const QVariant own = data(column, number_role);
+    const QVariant its = other.data(column, number_role);
+    if (own.isValid() && its.isValid()) return own.toDouble() < its.toDouble();
+    return text(column) < other.text(column);
+  }
+  void set(int column, const QString& shown, double number) {
+    setText(column, shown);
+    setData(column, number_role, number);
+    setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+  }
+  void set_time(int column, Time time) {
+    set(column, qt_text(short_time(time.picoseconds)), static_cast<double>(time.picoseconds));
+  }
+  void set_task(TaskId task) { setData(0, task_role, task); }
+};
+
+QString bytes_text(std::uint64_t bytes) {
+  constexpr double mebi = 1024.0 * 1024;
+  const auto value = static_cast<double>(bytes);
+  if (value >= 1024 * mebi) return QString("%1 GiB").arg(value / (1024 * mebi), 0, 'g', 4);
+  return QString("%1 MiB").arg(value / mebi, 0, 'g', 4);
+}
+
+void start(QTreeWidget& table) {
+  table.setSortingEnabled(false);
+  table.clear();
+}
+
+void finish(QTreeWidget& table) {
+  table.setSortingEnabled(true);
+  for (int c = 0; c < table.columnCount(); ++c) table.resizeColumnToContents(c);
+}
+
+double percent(Time part, Time whole) {
+  if (whole == Time{}) return 0;
+  return 100 * static_cast<double>(part.picoseconds) / static_cast<double>(whole.picoseconds);
+}
+
+}  // namespace
+
+QTreeWidget* make_table(const QStringList& columns, const QString& accessible_name,
+                        std::function<void(TaskId)> on_op) {
+  auto* table = new QTreeWidget;
+  table->setHeaderLabels(columns);
+  table->setRootIsDecorated(false);
+  table->setAlternatingRowColors(true);
+  table->setUniformRowHeights(true);
+  table->setAccessibleName(accessible_name);
+  table->sortByColumn(-1, Qt::AscendingOrder);
+  QObject::connect(table, &QTreeWidget::itemActivated, table, [on_op](QTreeWidgetItem* row, int) {
+    const QVariant task = row->data(0, task_role);
+    if (task.isValid() && on_op) on_op(task.toUInt());
+  });
+  return table;
+}
+
+QStringList idle_columns() {
+  QStringList columns{"rank", "idle", "idle %"};
+  for (std::size_t c = 0; c < idle_cause_count; ++c) {
+    columns << name(static_cast<IdleCause>(c));
+  }
+  return columns;
+}
+
+void fill_idle(QTreeWidget& table, const ViewedRun& run) {
+  start(table);
+  const auto add = [&](const QString& label, double rank, const IdleCauses& causes, Time whole) {
+    auto* row = new NumberedRow(&table);
+    row->set(0, label, rank);
+    row->set_time(1, causes.total());
+    row->set(2, QString::number(percent(causes.total(), whole), 'f', 1),
+             percent(causes.total(), whole));
+    for (std::size_t c = 0; c < idle_cause_count; ++c) {
+      row->set_time(static_cast<int>(c) + 3, time_of(causes, static_cast<IdleCause>(c)));
+    }
+  };
+  IdleCauses all;
+  for (std::size_t r = 0; r < run.report.ranks.size(); ++r) {
+    const RankReport& rank = run.report.ranks[r];
+    all += rank.idle_by_cause;
+    add(QString::number(r), static_cast<double>(r), rank.idle_by_cause, run.report.makespan);
+  }
+  const auto ranks = static_cast<std::int64_t>(run.report.ranks.size());
+  add("all", 1e9, all, Time{run.report.makespan.picoseconds * ranks});
+  finish(table);
+}
+
+QStringList path_columns() { return {"op", "where", "begin", "length", "waits"}; }
+
+void fill_path(QTreeWidget& table, const ViewedRun& run) {
+  start(table);
+  int rows = 0;
+  for (const PathStep& step : run.report.critical_path) {
+    if (++rows > most_rows) break;
+    auto* row = new NumberedRow(&table);
+    row->setText(0, qt_text(task_text(run.plan, step.task)));
+    row->set_task(step.task);
+    row->setText(1, qt_text(place_text(run.plan, run.plan.class_of(step.task).resource)));
+    row->set_time(2, step.begin);
+    row->set_time(3, step.end - step.begin);
+    row->set_time(4, step.waits.total());
+  }
+  finish(table);
+}
+
+QStringList memory_columns() { return {"rank", "peak", "at", "largest kinds"}; }
+
+void fill_memory(QTreeWidget& table, const ViewedRun& run) {
+  start(table);
+  for (std::size_t r = 0; r < run.report.ranks.size(); ++r) {
+    const MemoryPeak& peak = run.report.ranks[r].memory;
+    auto* row = new NumberedRow(&table);
+    row->set(0, QString::number(r), static_cast<double>(r));
+    row->set(1, bytes_text(peak.bytes), static_cast<double>(peak.bytes));
+    row->set_time(2, peak.time);
+    QStringList kinds;
+    for (std::size_t k = 0; k < buffer_kinds; ++k) {
+      if (peak.by_kind[k] == 0) continue;
+      kinds << qt_text(name(static_cast<BufferKind>(k))) + " " + bytes_text(peak.by_kind[k]);
+    }
+    row->setText(3, kinds.join(", "));
+    if (peak.task != no_task) row->set_task(peak.task);
+  }
+  finish(table);
+}
+
+QStringList link_columns() { return {"link", "use %", "busy", "transfers", "bytes"}; }
+
+void fill_links(QTreeWidget& table, const ViewedRun& run) {
+  start(table);
+  for (const LinkReport& link : run.report.links) {
+    auto* row = new NumberedRow(&table);
+    row->setText(0, qt_text(text(link.link)));
+    const double use = percent(link.busy, run.report.makespan);
+    row->set(1, QString::number(use, 'f', 1), use);
+    row->set_time(2, link.busy);
+    row->set(3, QString::number(link.transfers), static_cast<double>(link.transfers));
+    row->set(4, bytes_text(link.bytes), static_cast<double>(link.bytes));
+  }
+  finish(table);
+}
+
+QStringList op_columns() { return {"op", "begin", "end", "length", "microbatch"}; }
+
+void fill_ops(QTreeWidget& table, const PaintedRun& run, std::uint32_t rank, std::int64_t from,
+              int most) {
+  start(table);
+  if (rank >= run.lanes->ranks.size()) return;
+  for (const Track& track : run.lanes->ranks[rank].compute) {
+    const std::size_t first = track.first_ending_after(from);
+    const std::size_t end = std::min(track.size(), first + static_cast<std::size_t>(most));
+    for (std::size_t i = first; i < end; ++i) {
+      auto* row = new NumberedRow(&table);
+      row->setText(0, qt_text(task_text(run.run->plan, track.tag[i])));
+      row->set_task(track.tag[i]);
+      row->set_time(1, {track.begin[i]});
+      row->set_time(2, {track.end[i]});
+      row->set_time(3, {track.end[i] - track.begin[i]});
+      const std::uint32_t microbatch = index(run.run->plan.microbatch[track.tag[i]]);
+      row->set(4, QString::number(microbatch), microbatch);
+    }
+  }
+  finish(table);
+}
+
+}  // namespace penstock

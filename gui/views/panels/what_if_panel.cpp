@@ -1,0 +1,149 @@
+#include "gui/views/panels/what_if_panel.hpp"
+
+#include <cmath>
+
+#include "gui/views/canvas/look.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr int slider_steps = 1000;
+
+QString number_text(double value) { return QString::number(value, 'g', 6); }
+
+}  // namespace
+
+WhatIfPanel::WhatIfPanel(QWidget* parent) : QWidget(parent) {
+  setAccessibleName("What if");
+  auto* grid = new QGridLayout(this);
+  int line = 0;
+  for (const Knob& knob : knobs()) add_row(knob, *grid, line++);
+  problem_ = new QLabel;
+  problem_->setWordWrap(true);
+  problem_->setAccessibleName("Why a change is not possible");
+  grid->addWidget(problem_, line, 0, 1, 4);
+  grid->setRowStretch(line + 1, 1);
+  grid->setColumnStretch(2, 1);
+  show_scenario(nullptr);
+}
+
+void WhatIfPanel::add_row(const Knob& knob, QGridLayout& grid, int line) {
+  Row row{.knob = &knob};
+  const std::string id(knob.id);
+  auto* label = new QLabel(qt_text(knob.label));
+  grid.addWidget(label, line, 0);
+  if (knob.id == "stage") {
+    stage_ = new QSpinBox;
+    stage_->setAccessibleName("Stage whose cost changes");
+    grid.addWidget(stage_, line, 1);
+    connect(stage_, &QSpinBox::valueChanged, this, [this](int stage) {
+      const auto factor = stage_factors_.find(static_cast<std::uint32_t>(stage));
+      turn("stage", factor == stage_factors_.end() ? "1" : QString::fromStdString(factor->second));
+    });
+  }
+  if (!knob.words.empty()) {
+    row.choice = new QComboBox;
+    for (const std::string& word : knob.words) row.choice->addItem(QString::fromStdString(word));
+    row.choice->setAccessibleName(label->text());
+    label->setBuddy(row.choice);
+    grid.addWidget(row.choice, line, 2, 1, 2);
+    connect(row.choice, &QComboBox::textActivated, this,
+            [this, id](const QString& word) { changed_by_hand(id, word); });
+  } else {
+    row.slider = new QSlider(Qt::Horizontal);
+    row.slider->setRange(0, slider_steps);
+    row.slider->setAccessibleName(label->text());
+    row.slider->setMinimumWidth(120);
+    row.field = new QLineEdit;
+    row.field->setMaximumWidth(90);
+    row.field->setAccessibleName(label->text() + " " + qt_text(knob.unit));
+    row.field->setToolTip(qt_text(knob.unit));
+    label->setBuddy(row.slider);
+    grid.addWidget(row.slider, line, 2);
+    grid.addWidget(row.field, line, 3);
+    connect(row.slider, &QSlider::valueChanged, this, [this, id, &knob](int at) {
+      if (quiet_) return;
+      changed_by_hand(id, number_text(knob_at(knob, static_cast<double>(at) / slider_steps)));
+    });
+    QLineEdit* const field = row.field;
+    connect(field, &QLineEdit::editingFinished, this, [this, id, field] {
+      if (!quiet_ && field->isModified()) changed_by_hand(id, field->text());
+      field->setModified(false);
+    });
+  }
+  rows_.push_back(row);
+}
+
+void WhatIfPanel::turn(const std::string& id, const QString& value) {
+  quiet_ = true;
+  for (const Row& row : rows_) {
+    if (row.knob->id != id) continue;
+    if (row.choice != nullptr) row.choice->setCurrentText(value);
+    if (row.field != nullptr) row.field->setText(value);
+    if (row.slider != nullptr && !value.isEmpty()) {
+      const double at = position_of(*row.knob, value.toDouble());
+      row.slider->setValue(static_cast<int>(std::lround(at * slider_steps)));
+    }
+  }
+  quiet_ = false;
+}
+
+void WhatIfPanel::changed_by_hand(const std::string& id, const QString& value) {
+  turn(id, value);
+  if (id == "stage") {
+    stage_factors_[static_cast<std::uint32_t>(stage_->value())] = value.toStdString();
+  } else {
+    turned_[id] = value.toStdString();
+  }
+  if (on_turn) on_turn();
+}
+
+void WhatIfPanel::show_scenario(std::shared_ptr<const Scenario> scenario) {
+  scenario_ = std::move(scenario);
+  turned_.clear();
+  stage_factors_.clear();
+  quiet_ = true;
+  const std::uint32_t stages = scenario_ ? numbered_stages(*scenario_) : 0;
+  stage_->setRange(0, std::max(0, static_cast<int>(stages) - 1));
+  stage_->setValue(0);
+  stage_->setEnabled(stages > 0);
+  quiet_ = false;
+  for (const Row& row : rows_) {
+    const bool applies = scenario_ && knob_applies(*scenario_, *row.knob);
+    for (QWidget* widget : std::initializer_list<QWidget*>{row.slider, row.field, row.choice}) {
+      if (widget != nullptr) widget->setEnabled(applies);
+    }
+    const auto value = scenario_ ? knob_value(*scenario_, *row.knob) : std::nullopt;
+    turn(std::string(row.knob->id), QString::fromStdString(value.value_or("")));
+  }
+  show_problem(scenario_ ? ""
+                         : "Open a scenario to change it here; recorded runs are as they are.");
+}
+
+void WhatIfPanel::show_problem(const QString& text) {
+  problem_->setText(text);
+  problem_->setVisible(!text.isEmpty());
+}
+
+std::vector<std::string> WhatIfPanel::settings() const {
+  std::vector<std::string> all;
+  if (scenario_ == nullptr) return all;
+  for (const Knob& knob : knobs()) {
+    const auto value = turned_.find(std::string(knob.id));
+    if (value == turned_.end()) continue;
+    for (std::string& setting : settings_for(*scenario_, knob, value->second, 0)) {
+      all.push_back(std::move(setting));
+    }
+  }
+  for (const Knob& knob : knobs()) {
+    if (knob.id != "stage") continue;
+    for (const auto& [stage, factor] : stage_factors_) {
+      for (std::string& setting : settings_for(*scenario_, knob, factor, stage)) {
+        all.push_back(std::move(setting));
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace penstock

@@ -1,0 +1,83 @@
+#include "gui/views/window/exports.hpp"
+
+#include <fmt/format.h>
+
+#include <QPainter>
+#include <QPdfWriter>
+#include <QSvgGenerator>
+
+#include "experiments/files/files.hpp"
+#include "experiments/files/output_file.hpp"
+#include "experiments/formats/chrome_trace.hpp"
+#include "experiments/pictures/picture.hpp"
+#include "experiments/results/run_picture.hpp"
+#include "sim/base/error.hpp"
+#include "sim/timeline/timeline_file.hpp"
+
+namespace penstock {
+
+void export_view(TimelineCanvas& canvas, const std::string& path) {
+  canvas.finish();
+  const QString file = QString::fromStdString(path);
+  bool written = true;
+  switch (picture_format(path)) {
+    case PictureFormat::png:
+      written = canvas.grab().save(file, "PNG");
+      break;
+    case PictureFormat::svg: {
+      QSvgGenerator generator;
+      generator.setFileName(file);
+      generator.setSize(canvas.size());
+      generator.setViewBox(canvas.rect());
+      QPainter painter;
+      written = painter.begin(&generator);
+      if (written) canvas.render(&painter);
+      break;
+    }
+    case PictureFormat::pdf: {
+      QPdfWriter writer(file);
+      writer.setPageSize(QPageSize(QSizeF(canvas.width(), canvas.height()), QPageSize::Point));
+      writer.setPageMargins({});
+      writer.setResolution(72);
+      QPainter painter;
+      written = painter.begin(&writer);
+      if (written) canvas.render(&painter);
+      break;
+    }
+  }
+  if (!written) throw UsageError(path + ": cannot be written");
+}
+
+void export_run(const ViewedRun& run, const std::string& path) {
+  if (path.ends_with(".timeline")) {
+    return write_file(path, write_timeline(run.plan, run.timeline, run.title));
+  }
+  if (path.ends_with(".json") || path.ends_with(".json.gz")) {
+    OutputFile file(path);
+    write_chrome_trace(run.plan, run.costs, run.timeline, run.title,
+                       [&](std::string_view piece) { file.write(piece); });
+    return file.publish();
+  }
+  write_file(path, draw_run(picture_format(path), run.plan, run.timeline, run.title));
+}
+
+std::string csv_of(const Area& area, const PaintedRun& run) {
+  const Plan& plan = run.run->plan;
+  std::string text = "rank,op,stage,pass,microbatch,begin_us,end_us\n";
+  for (std::uint32_t rank = area.first_rank; rank < area.end_rank; ++rank) {
+    if (rank >= run.lanes->ranks.size()) break;
+    for (const Track& track : run.lanes->ranks[rank].compute) {
+      for (std::size_t i = track.first_ending_after(area.begin); i < track.size(); ++i) {
+        if (track.begin_at(i) >= area.end) break;
+        const TaskId task = track.tag[i];
+        const WorkClass& work = plan.class_of(task);
+        text += fmt::format("{},{},{},{},{},{},{}\n", rank, task_text(plan, task),
+                            index(work.stage), letters(work.pass), index(plan.microbatch[task]),
+                            text_us({track.begin_at(i)}), text_us({track.end_at(i)}));
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace penstock

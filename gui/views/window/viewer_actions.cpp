@@ -1,0 +1,129 @@
+#include "gui/views/window/viewer_actions.hpp"
+
+#include "gui/views/window/viewer_window.hpp"
+
+namespace penstock {
+namespace {
+
+using Window = ViewerWindow;
+
+constexpr double slow = 0.8;
+constexpr double fast = 0.4;
+
+const std::vector<ViewerAction> file_actions{
+    {"open", "File", "Open…", "Ctrl+O", [](Window& w) { w.open_dialog(); }, false},
+    {"example", "File", "Open the example", "Ctrl+Shift+E", [](Window& w) { w.open_example(); },
+     false},
+    {"reload", "File", "Read the file again", "F5", [](Window& w) { w.reload(); }},
+    {"save_scenario", "File", "Save as scenario…", "Ctrl+S",
+     [](Window& w) { w.save_scenario_dialog(); }},
+    {"save_order", "File", "Save the order as CSV…", "Ctrl+Shift+S",
+     [](Window& w) { w.save_order_dialog(); }},
+    {"export_view", "File", "Export what is seen…", "Ctrl+E", [](Window& w) { w.export_dialog(); }},
+    {"export_run", "File", "Export the whole run…", "Ctrl+Alt+E",
+     [](Window& w) { w.export_whole_dialog(); }},
+    {"export_area", "File", "Export the selected area as CSV…", "",
+     [](Window& w) { w.export_area_dialog(); }},
+    {"close", "File", "Close the run", "Ctrl+W", [](Window& w) { w.close_run(); }},
+    {"quit", "File", "Quit", "Ctrl+Q", [](Window& w) { w.close(); }, false},
+};
+
+const std::vector<ViewerAction> view_actions{
+    {"zoom_in", "View", "Zoom in at the pointer", "W =", [](Window& w) { w.canvas()->zoom(slow); }},
+    {"zoom_out", "View", "Zoom out", "S -", [](Window& w) { w.canvas()->zoom(1 / slow); }},
+    {"zoom_in_fast", "View", "Zoom in, fast", "Shift+W", [](Window& w) { w.canvas()->zoom(fast); }},
+    {"zoom_out_fast", "View", "Zoom out, fast", "Shift+S",
+     [](Window& w) { w.canvas()->zoom(1 / fast); }},
+    {"pan_left", "View", "Earlier", "A Left", [](Window& w) { w.canvas()->pan(-0.1); }},
+    {"pan_right", "View", "Later", "D Right", [](Window& w) { w.canvas()->pan(0.1); }},
+    {"pan_left_fast", "View", "Earlier, fast", "Shift+A Shift+Left",
+     [](Window& w) { w.canvas()->pan(-0.5); }},
+    {"pan_right_fast", "View", "Later, fast", "Shift+D Shift+Right",
+     [](Window& w) { w.canvas()->pan(0.5); }},
+    {"scroll_up", "View", "Ranks above", "PgUp", [](Window& w) { w.canvas()->scroll(-200); }},
+    {"scroll_down", "View", "Ranks below", "PgDown", [](Window& w) { w.canvas()->scroll(200); }},
+    {"taller", "View", "Taller lanes", "Ctrl+=", [](Window& w) { w.canvas()->scale_lanes(1.25); }},
+    {"lower", "View", "Lower lanes", "Ctrl+-", [](Window& w) { w.canvas()->scale_lanes(0.8); }},
+    {"fit", "View", "Fit the run", "Home 0", [](Window& w) { w.canvas()->fit(); }},
+    {"fit_selection", "View", "Fit the selection", "F", [](Window& w) { w.fit_selection(); }},
+    {"back", "View", "Previous view", "Z Alt+Left", [](Window& w) { w.go_back(false); }},
+    {"forward", "View", "Next view", "Shift+Z Alt+Right", [](Window& w) { w.go_back(true); }},
+    {"by_pass", "View", "Colour by pass", "Ctrl+1", [](Window& w) { w.colour_by(ColourBy::pass); }},
+    {"by_microbatch", "View", "Colour by microbatch", "Ctrl+2",
+     [](Window& w) { w.colour_by(ColourBy::microbatch); }},
+    {"by_stage", "View", "Colour by stage", "Ctrl+3",
+     [](Window& w) { w.colour_by(ColourBy::stage); }},
+    {"by_cause", "View", "Colour only idle time", "Ctrl+4",
+     [](Window& w) { w.colour_by(ColourBy::cause); }},
+    {"transfers", "View", "Show or hide transfers", "Y", [](Window& w) { w.toggle_transfers(); }},
+    {"memory", "View", "Show or hide memory", "N", [](Window& w) { w.toggle_memory(); }},
+    {"docks", "View", "Show or hide the panels", "Q", [](Window& w) { w.toggle_docks(); }, false},
+    {"theme", "View", "Light, dark, high contrast", "T", [](Window& w) { w.cycle_theme(); }, false},
+};
+
+const std::vector<ViewerAction> go_actions{
+    {"next_op", "Go", "Next op of the lane", ".", [](Window& w) { w.step_in_lane(true); }},
+    {"previous_op", "Go", "Previous op of the lane", ",", [](Window& w) { w.step_in_lane(false); }},
+    {"cause", "Go", "What the op waited for", "[", [](Window& w) { w.step_to_cause(); }},
+    {"effect", "Go", "What waited for the op", "]", [](Window& w) { w.step_to_effect(); }},
+    {"next_microbatch", "Go", "Same op of the next microbatch", "Shift+. >",
+     [](Window& w) { w.step_in_microbatch(true); }},
+    {"previous_microbatch", "Go", "Same op of the previous microbatch", "Shift+, <",
+     [](Window& w) { w.step_in_microbatch(false); }},
+    {"rank_up", "Go", "Rank above", "Up", [](Window& w) { w.step_rank(false); }},
+    {"rank_down", "Go", "Rank below", "Down", [](Window& w) { w.step_rank(true); }},
+    {"next_idle", "Go", "Next bubble by length", "B", [](Window& w) { w.step_idle(true); }},
+    {"previous_idle", "Go", "Previous bubble by length", "Shift+B",
+     [](Window& w) { w.step_idle(false); }},
+    {"search", "Go", "Search ops", "/ Ctrl+F", [](Window& w) { w.start_search(); }},
+    {"next_found", "Go", "Next match", "F3", [](Window& w) { w.step_found(true); }},
+    {"previous_found", "Go", "Previous match", "Shift+F3", [](Window& w) { w.step_found(false); }},
+    {"follow", "Go", "Follow the microbatch", "G", [](Window& w) { w.follow_microbatch(); }},
+    {"path", "Go", "Critical path", "C", [](Window& w) { w.toggle_path(); }},
+    {"area", "Go", "Area of the selected op, on all ranks", "R",
+     [](Window& w) { w.area_from_selection(); }},
+    {"mark", "Go", "Mark this time", "M", [](Window& w) { w.add_mark(); }},
+    {"clear", "Go", "Clear selection, search and marks", "Esc", [](Window& w) { w.clear_all(); }},
+};
+
+const std::vector<ViewerAction> change_actions{
+    {"op_earlier", "Change", "Op one place earlier in its order", "Alt+Up",
+     [](Window& w) { w.move_op(false); }},
+    {"op_later", "Change", "Op one place later in its order", "Alt+Down",
+     [](Window& w) { w.move_op(true); }},
+    {"freeze", "Change", "Freeze as reference B", "Ctrl+D",
+     [](Window& w) { w.freeze_reference(); }},
+    {"compare", "Change", "Compare with a file…", "Ctrl+Shift+O",
+     [](Window& w) { w.compare_dialog(); }},
+    {"drop", "Change", "Drop B", "Ctrl+Shift+D", [](Window& w) { w.drop_reference(); }},
+    {"swap", "Change", "Swap A and B", "X", [](Window& w) { w.swap_runs(); }},
+    {"only_a", "Change", "A alone", "1", [](Window& w) { w.pair_style(PairStyle::only_first); }},
+    {"only_b", "Change", "B alone", "2", [](Window& w) { w.pair_style(PairStyle::only_second); }},
+    {"both", "Change", "A above B", "3", [](Window& w) { w.pair_style(PairStyle::above); }},
+    {"style", "Change", "Ghost, above, mirrored", "V", [](Window& w) { w.cycle_pair_style(); }},
+    {"align", "Change", "Align by start, first op, or makespan", "L",
+     [](Window& w) { w.cycle_alignment(); }},
+    {"difference", "Change", "First difference", "J", [](Window& w) { w.first_difference(); }},
+};
+
+const std::vector<ViewerAction> help_actions{
+    {"actions", "Help", "Find an action…", "Ctrl+Shift+P Ctrl+P",
+     [](Window& w) { w.show_actions(); }, false},
+    {"help", "Help", "Keys", "? F1", [](Window& w) { w.show_help(); }, false},
+};
+
+}  // namespace
+
+const std::vector<ViewerAction>& viewer_actions() {
+  static const std::vector<ViewerAction> table = [] {
+    std::vector<ViewerAction> all;
+    for (const auto* part :
+         {&file_actions, &view_actions, &go_actions, &change_actions, &help_actions}) {
+      all.insert(all.end(), part->begin(), part->end());
+    }
+    return all;
+  }();
+  return table;
+}
+
+}  // namespace penstock

@@ -1,0 +1,349 @@
+#include "gui/views/window/viewer_window.hpp"
+
+#include <QFontDatabase>
+#include <QMenuBar>
+#include <QMimeData>
+#include <QScrollArea>
+#include <QSettings>
+#include <QStatusBar>
+#include <QThreadPool>
+#include <QToolBar>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "gui/models/run/open_files.hpp"
+#include "gui/views/canvas/look.hpp"
+#include "gui/views/panels/tables.hpp"
+#include "gui/views/window/viewer_actions.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+QPlainTextEdit* make_text(const QString& accessible_name, const QString& placeholder) {
+  auto* text = new QPlainTextEdit;
+  QFont font = QFontDatabase::systemFont(QFontDatabase::FixedFont);
+  font.setFamilies({"DejaVu Sans Mono", font.family()});
+  font.setPointSizeF(9.5);
+  text->setFont(font);
+  text->setReadOnly(true);
+  text->setLineWrapMode(QPlainTextEdit::NoWrap);
+  text->setAccessibleName(accessible_name);
+  text->setPlaceholderText(placeholder);
+  return text;
+}
+
+QList<QKeySequence> sequences(std::string_view keys) {
+  QList<QKeySequence> all;
+  for (const QString& key : qt_text(keys).split(' ', Qt::SkipEmptyParts)) {
+    all << QKeySequence(key, QKeySequence::PortableText);
+  }
+  return all;
+}
+
+}  // namespace
+
+ViewerWindow::ViewerWindow(ThemeName theme)
+    : theme_(theme), tabs_(new QTabWidget), opening_(this), changing_(this) {
+  setWindowTitle("Penstock");
+  resize(1440, 900);
+  setAcceptDrops(true);
+  setDockOptions(AnimatedDocks | AllowTabbedDocks | AllowNestedDocks);
+  tabs_->setTabsClosable(true);
+  tabs_->setDocumentMode(true);
+  tabs_->setAccessibleName("Open runs");
+  setCentralWidget(tabs_);
+  connect(tabs_, &QTabWidget::currentChanged, this, [this] { refresh_panels(); });
+  connect(tabs_, &QTabWidget::tabCloseRequested, this, [this](int tab) {
+    tabs_->setCurrentIndex(tab);
+    close_run();
+  });
+  build_status();
+  build_docks();
+  build_actions();
+  auto* empty = new TimelineCanvas;
+  empty->set_theme(theme_);
+  tabs_->addTab(empty, "nothing open");
+  tabs_->tabBar()->setVisible(false);
+  refresh_panels();
+}
+
+ViewerWindow::~ViewerWindow() {
+  opening_.cancel();
+  changing_.cancel();
+  QThreadPool::globalInstance()->waitForDone();
+}
+
+void ViewerWindow::build_status() {
+  hover_ = new QLabel;
+  use_ = new QLabel;
+  message_ = new QLabel;
+  cancel_ = new QPushButton("Cancel");
+  cancel_->hide();
+  message_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  message_->setWordWrap(true);
+  message_->setMinimumWidth(10);
+  hover_->setMinimumWidth(10);
+  hover_->setAccessibleName("What is under the pointer");
+  use_->setAccessibleName("Selection");
+  message_->setAccessibleName("Message");
+  statusBar()->addWidget(hover_, 2);
+  statusBar()->addWidget(message_, 2);
+  statusBar()->addWidget(cancel_);
+  statusBar()->addPermanentWidget(use_);
+  connect(cancel_, &QPushButton::clicked, this, [this] { cancel_opening(); });
+}
+
+QDockWidget* ViewerWindow::add_dock(const QString& title, QWidget* content,
+                                    Qt::DockWidgetArea area) {
+  auto* dock = new QDockWidget(title, this);
+  dock->setObjectName(title);
+  dock->setWidget(content);
+  addDockWidget(area, dock);
+  docks_.push_back(dock);
+  return dock;
+}
+
+void ViewerWindow::build_docks() {
+  const auto go = [this](TaskId task) { select(task); };
+  report_ = make_text("Report", "The report of the open run");
+  comparison_ = make_text("Comparison", "Freeze a reference (Ctrl+D) or compare with a file");
+  residuals_ = new ResidualMap;
+  idle_ = make_table(idle_columns(), "Idle time by cause", {});
+  path_ = make_table(path_columns(), "Critical path", go);
+  memory_ = make_table(memory_columns(), "Memory by rank", go);
+  links_ = make_table(link_columns(), "Links", {});
+  ops_ = make_table(op_columns(), "Ops of the selected rank", go);
+  legend_ = new RunLegend;
+  what_if_ = new WhatIfPanel;
+  scenario_panel_ = new ScenarioPanel;
+  what_if_->on_turn = [this] { turn_knobs(); };
+  scenario_panel_->on_scenario = [this](const Scenario& scenario) { set_scenario(scenario); };
+
+  auto* legend = new QScrollArea;
+  legend->setWidget(legend_);
+  legend->setWidgetResizable(true);
+  auto* compared = new QWidget;
+  auto* column = new QVBoxLayout(compared);
+  column->setContentsMargins(4, 4, 4, 4);
+  column->addWidget(comparison_, 3);
+  column->addWidget(residuals_, 1);
+
+  QDockWidget* report = add_dock("Report", report_, Qt::BottomDockWidgetArea);
+  for (const auto& [title, widget] :
+       std::initializer_list<std::pair<QString, QWidget*>>{{"Idle time", idle_},
+                                                           {"Critical path", path_},
+                                                           {"Memory", memory_},
+                                                           {"Links", links_},
+                                                           {"Ops", ops_},
+                                                           {"Comparison", compared}}) {
+    tabifyDockWidget(report, add_dock(title, widget, Qt::BottomDockWidgetArea));
+  }
+  report->raise();
+  QDockWidget* knobs = add_dock("What if", what_if_, Qt::RightDockWidgetArea);
+  tabifyDockWidget(knobs, add_dock("Scenario", scenario_panel_, Qt::RightDockWidgetArea));
+  add_dock("Legend", legend, Qt::RightDockWidgetArea);
+  knobs->raise();
+  resizeDocks({report}, {210}, Qt::Vertical);
+  resizeDocks({knobs}, {340}, Qt::Horizontal);
+}
+
+void ViewerWindow::build_actions() {
+  std::map<std::string_view, QMenu*> menus;
+  for (const ViewerAction& entry : viewer_actions()) {
+    QMenu*& menu = menus[entry.menu];
+    if (menu == nullptr) menu = menuBar()->addMenu("&" + qt_text(entry.menu));
+    auto* action = new QAction(qt_text(entry.text), this);
+    action->setObjectName(qt_text(entry.id));
+    action->setShortcuts(sequences(entry.keys));
+    connect(action, &QAction::triggered, this,
+            [this, run = entry.run] { guarded([&] { run(*this); }); });
+    menu->addAction(action);
+    addAction(action);
+    actions_.emplace(entry.id, action);
+    if (entry.id == "open") recent_ = menu->addMenu("Open recent");
+  }
+  QMenu* const panels = menus["View"]->addMenu("Panels");
+  for (QDockWidget* dock : docks_) panels->addAction(dock->toggleViewAction());
+  show_recent();
+
+  auto* bar = addToolBar("Tools");
+  bar->setObjectName("Tools");
+  bar->setMovable(false);
+  for (const char* id : {"open", "fit", "back", "path", "memory", "freeze", "export_view"}) {
+    bar->addAction(action(id));
+  }
+  search_ = new QLineEdit;
+  search_->setPlaceholderText("Search: stage:3 kind:B mb:12 dur>2ms");
+  search_->setAccessibleName("Search ops");
+  search_->setClearButtonEnabled(true);
+  search_->setMaximumWidth(330);
+  bar->addSeparator();
+  bar->addWidget(search_);
+  connect(search_, &QLineEdit::returnPressed, this, [this] { guarded([this] { run_search(); }); });
+}
+
+QAction* ViewerWindow::action(std::string_view id) const { return actions_.find(id)->second; }
+
+OpenRun* ViewerWindow::now() {
+  const int tab = tabs_->currentIndex();
+  if (tab < 0 || static_cast<std::size_t>(tab) >= runs_.size()) return nullptr;
+  return &runs_[static_cast<std::size_t>(tab)];
+}
+
+TimelineCanvas* ViewerWindow::canvas() {
+  OpenRun* const open = now();
+  return open != nullptr ? open->canvas : static_cast<TimelineCanvas*>(tabs_->currentWidget());
+}
+
+void ViewerWindow::guarded(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::exception& error) {
+    show_message(QString::fromUtf8(error.what()));
+  }
+}
+
+void ViewerWindow::show_message(const QString& text) {
+  message_->setText(text);
+  message_->setToolTip(text);
+}
+
+QString ViewerWindow::message() const { return message_->text(); }
+
+void ViewerWindow::finish() {
+  opening_.finish();
+  changing_.finish();
+  if (now() != nullptr) canvas()->finish();
+}
+
+void ViewerWindow::set_theme(ThemeName name) {
+  theme_ = name;
+  apply_theme(name);
+  for (int tab = 0; tab < tabs_->count(); ++tab) {
+    static_cast<TimelineCanvas*>(tabs_->widget(tab))->set_theme(name);
+  }
+  if (now() != nullptr && canvas()->first()) legend_->show_run(*canvas()->first(), theme_);
+}
+
+void ViewerWindow::cycle_theme() {
+  set_theme(static_cast<ThemeName>((static_cast<std::size_t>(theme_) + 1) % theme_count));
+}
+
+void ViewerWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (event->mimeData()->hasUrls()) event->acceptProposedAction();
+}
+
+void ViewerWindow::dropEvent(QDropEvent* event) {
+  QStringList paths;
+  for (const QUrl& url : event->mimeData()->urls()) {
+    if (url.isLocalFile()) paths << url.toLocalFile();
+  }
+  open_files_later(paths);
+}
+
+// ---- panels ----
+
+void ViewerWindow::refresh_panels() {
+  OpenRun* const open = now();
+  refresh_actions();
+  if (open == nullptr) {
+    report_->clear();
+    comparison_->clear();
+    for (QTreeWidget* table : {idle_, path_, memory_, links_, ops_}) table->clear();
+    what_if_->show_scenario(nullptr);
+    scenario_panel_->show_scenario(nullptr);
+    use_->clear();
+    return;
+  }
+  const ViewedRun& run = *open->run;
+  setWindowTitle(qt_text(run.title) + " – Penstock");
+  report_->setPlainText(QString::fromStdString(run.text));
+  fill_idle(*idle_, run);
+  fill_path(*path_, run);
+  fill_memory(*memory_, run);
+  fill_links(*links_, run);
+  refresh_ops();
+  legend_->show_run(*open->canvas->first(), theme_);
+  comparison_->setPlainText(open->pair ? QString::fromStdString(open->pair->text) : QString());
+  residuals_->show_residuals(open->pair ? open->pair->residuals
+                                        : std::vector<std::vector<double>>{});
+  scenario_panel_->show_scenario(run.scenario.get());
+  refresh_selection();
+}
+
+void ViewerWindow::refresh_ops() {
+  const TimelineCanvas& shown = *now()->canvas;
+  const TaskId task = shown.selected();
+  const Plan& plan = now()->run->plan;
+  std::uint32_t rank = 0;
+  if (task != no_task && !plan.is_link(plan.class_of(task).resource)) {
+    rank = plan.class_of(task).resource;
+  } else if (shown.area()) {
+    rank = shown.area()->first_rank;
+  }
+  fill_ops(*ops_, *shown.first(), rank, shown.area() ? shown.area()->begin : 0, 500);
+}
+
+void ViewerWindow::refresh_actions() {
+  const bool open = now() != nullptr;
+  for (const ViewerAction& entry : viewer_actions()) {
+    action(entry.id)->setEnabled(open || !entry.needs_run);
+  }
+}
+
+QString ViewerWindow::difference_text(const OpenRun& open) const {
+  if (!open.other) return {};
+  const Report& a = open.run->report;
+  const Report& b = open.other->report;
+  const auto worst = [](const Report& report) {
+    std::uint64_t most = 0;
+    for (const RankReport& rank : report.ranks) most = std::max(most, rank.memory.bytes);
+    return static_cast<double>(most) / (1024.0 * 1024 * 1024);
+  };
+  const auto signed_number = [](double value, const char* format) {
+    return QString::asprintf(format, value);
+  };
+  return QString("A against B: time %1%2, bubble %3 points, memory %4 GiB")
+      .arg(a.makespan > b.makespan ? "+" : "")
+      .arg(qt_text(short_time((a.makespan - b.makespan).picoseconds)))
+      .arg(signed_number(100 * (a.bubble.of_makespan - b.bubble.of_makespan), "%+.1f"))
+      .arg(signed_number(worst(a) - worst(b), "%+.3g"));
+}
+
+void ViewerWindow::refresh_selection() {
+  OpenRun* const open = now();
+  if (open == nullptr) return;
+  const TimelineCanvas& shown = *open->canvas;
+  const ViewedRun& run = *open->run;
+  QString text = difference_text(*open);
+  if (shown.selected() != no_task) {
+    text = qt_text(op_text(run.plan, run.timeline, shown.selected()));
+    const OpSteps steps{run.plan, run.timeline, *shown.first()->lanes};
+    const TaskId cause = steps.cause(shown.selected());
+    if (cause != no_task) text += "; waited for " + qt_text(task_text(run.plan, cause));
+  } else if (shown.area()) {
+    const AreaUse use = use_of(*shown.area(), *shown.first()->lanes, run.plan);
+    const std::int64_t length = shown.area()->end - shown.area()->begin;
+    const double all =
+        static_cast<double>(length) * (shown.area()->end_rank - shown.area()->first_rank);
+    text = QString("%1, %2 ops, %3 % busy")
+               .arg(qt_text(short_time(length)))
+               .arg(use.ops)
+               .arg(all > 0 ? 100 * static_cast<double>(use.busy) / all : 0, 0, 'f', 1);
+    for (std::size_t c = 0; c < idle_cause_count; ++c) {
+      if (use.by_cause[c] == 0) continue;
+      text += QString(", %1 %2").arg(name(static_cast<IdleCause>(c)),
+                                     qt_text(short_time(use.by_cause[c])));
+    }
+  }
+  use_->setText(text);
+}
+
+void ViewerWindow::select(TaskId task) {
+  if (now() != nullptr && task != no_task && task < now()->run->plan.tasks()) {
+    canvas()->select(task, true);
+  }
+}
+
+}  // namespace penstock

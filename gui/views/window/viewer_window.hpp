@@ -1,0 +1,176 @@
+#pragma once
+
+#include <QAction>
+#include <QDockWidget>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMainWindow>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QTabWidget>
+#include <QTreeWidget>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gui/models/run/run_pair.hpp"
+#include "gui/models/view/op_search.hpp"
+#include "gui/views/canvas/canvas.hpp"
+#include "gui/views/panels/heat_map.hpp"
+#include "gui/views/panels/legend.hpp"
+#include "gui/views/panels/scenario_panel.hpp"
+#include "gui/views/panels/what_if_panel.hpp"
+#include "gui/views/window/background.hpp"
+
+namespace penstock {
+
+/// An open run, and maybe another one that it is held against.
+struct OpenRun {
+  TimelineCanvas* canvas = nullptr;
+  ViewedRunPtr run;
+  ViewedRunPtr other;                    // as opened
+  std::optional<RunPair> pair;           // with the other one
+  std::shared_ptr<const Scenario> base;  // before the knobs were turned
+  Alignment alignment = Alignment::start;
+  std::vector<TaskId> found;  // by the last search
+  std::size_t found_at = 0;
+  std::vector<IdlePiece> idle;  // longest first; empty: not looked for
+  std::optional<std::size_t> idle_at;
+};
+
+/// The window. Each action is a method, so that the table of actions stays a table.
+class ViewerWindow : public QMainWindow {
+ public:
+  explicit ViewerWindow(ThemeName theme);
+  ~ViewerWindow() override;
+
+  // Opening.
+  void open_files_later(const QStringList& paths);
+  /// Throws what reading throws.
+  void open_files_now(const QStringList& paths);
+  void open_dialog();
+  void open_example();
+  void reload();
+  void compare_dialog();
+  void compare_with(const QString& path);
+  void close_run();
+  void cancel_opening();
+  void show_message(const QString& text);
+  QString message() const;
+
+  // What is open.
+  OpenRun* now();
+  TimelineCanvas* canvas();
+  std::size_t count() const { return runs_.size(); }
+  QAction* action(std::string_view id) const;
+  ThemeName theme_name() const { return theme_; }
+  WhatIfPanel& what_if() { return *what_if_; }
+  ScenarioPanel& scenario_panel() { return *scenario_panel_; }
+  QLineEdit& search_field() { return *search_; }
+  QString status() const { return use_->text(); }
+  /// Waits for all second threads.
+  void finish();
+
+  // Steps; see the table of actions.
+  void step_in_lane(bool forward);
+  void step_to_cause();
+  void step_to_effect();
+  void step_in_microbatch(bool forward);
+  void step_rank(bool down);
+  void step_idle(bool forward);
+  void step_found(bool forward);
+  void start_search();
+  void run_search();
+  void fit_selection();
+  void follow_microbatch();
+  void toggle_path();
+  void area_from_selection();
+  void add_mark();
+  void clear_all();
+  void go_back(bool forward);
+
+  // Looks.
+  void cycle_theme();
+  void set_theme(ThemeName name);
+  void colour_by(ColourBy by);
+  void toggle_transfers();
+  void toggle_memory();
+  void toggle_docks();
+
+  // Change and compare.
+  void turn_knobs();
+  void set_scenario(const Scenario& scenario);
+  void move_op(bool later);
+  void freeze_reference();
+  void drop_reference();
+  void swap_runs();
+  void pair_style(PairStyle style);
+  void cycle_pair_style();
+  void cycle_alignment();
+  void first_difference();
+
+  // Files and help.
+  void export_dialog();
+  void export_whole_dialog();
+  void export_area_dialog();
+  void save_scenario_dialog();
+  void save_order_dialog();
+  void save_scenario(const std::string& path);
+  void save_order(const std::string& path);
+  void show_actions();
+  void show_help();
+
+ protected:
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+
+ private:
+  void build_actions();
+  void build_docks();
+  void build_status();
+  QDockWidget* add_dock(const QString& title, QWidget* content, Qt::DockWidgetArea area);
+  void add_recent(const QString& path);
+  void show_recent();
+  void add_run(ViewedRunPtr run);
+  void replace_run(ViewedRunPtr run, bool keep_pair);
+  void refresh_pair(OpenRun& open, bool keep_view);
+  void refresh_panels();
+  void refresh_ops();
+  void refresh_selection();
+  void refresh_actions();
+  void change_run(std::function<ViewedRunPtr()> make, bool from_editor);
+  QString difference_text(const OpenRun& open) const;
+  QString ask_save(const QString& title, const QString& filter, const QString& suffix);
+  /// Runs something that may refuse input; shows the message then.
+  void guarded(const std::function<void()>& work);
+  void select(TaskId task);
+
+  ThemeName theme_;
+  QTabWidget* tabs_;
+  std::vector<OpenRun> runs_;  // by tab
+  std::map<std::string, QAction*, std::less<>> actions_;
+  std::vector<QDockWidget*> docks_;
+  Background opening_;
+  Background changing_;
+  QMenu* recent_ = nullptr;
+
+  QPlainTextEdit* report_ = nullptr;
+  QPlainTextEdit* comparison_ = nullptr;
+  ResidualMap* residuals_ = nullptr;
+  QTreeWidget* idle_ = nullptr;
+  QTreeWidget* path_ = nullptr;
+  QTreeWidget* memory_ = nullptr;
+  QTreeWidget* links_ = nullptr;
+  QTreeWidget* ops_ = nullptr;
+  RunLegend* legend_ = nullptr;
+  WhatIfPanel* what_if_ = nullptr;
+  ScenarioPanel* scenario_panel_ = nullptr;
+  QLineEdit* search_ = nullptr;
+  QLabel* hover_ = nullptr;
+  QLabel* use_ = nullptr;
+  QLabel* message_ = nullptr;
+  QPushButton* cancel_ = nullptr;
+};
+
+}  // namespace penstock

@@ -1,0 +1,202 @@
+#include <QDir>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMenu>
+#include <QSettings>
+
+#include "experiments/files/files.hpp"
+#include "experiments/formats/torch_csv.hpp"
+#include "experiments/scenario/document.hpp"
+#include "experiments/starter/small_starter.hpp"
+#include "gui/models/run/open_files.hpp"
+#include "gui/views/canvas/look.hpp"
+#include "gui/views/window/exports.hpp"
+#include "gui/views/window/viewer_window.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr int most_recent = 10;
+
+std::vector<std::string> local_paths(const QStringList& paths) {
+  std::vector<std::string> all;
+  for (const QString& path : paths) all.push_back(QFile::encodeName(path).toStdString());
+  return all;
+}
+
+}  // namespace
+
+void ViewerWindow::open_files_now(const QStringList& paths) {
+  for (ViewedRunPtr& run : open_files(local_paths(paths))) add_run(std::move(run));
+}
+
+void ViewerWindow::open_files_later(const QStringList& paths) {
+  if (paths.isEmpty()) return;
+  show_message("Opening " + paths.join(", "));
+  cancel_->show();
+  opening_.request(
+      [this, paths]() -> Background::Done {
+        std::vector<ViewedRunPtr> runs;
+        QString problem;
+        try {
+          runs = open_files(local_paths(paths));
+        } catch (const std::exception& error) {
+          problem = QString::fromUtf8(error.what());
+        }
+        return [this, paths, runs, problem] {
+          cancel_->hide();
+          show_message(problem);
+          for (const ViewedRunPtr& run : runs) add_run(run);
+          if (!runs.empty()) {
+            for (const QString& path : paths) add_recent(path);
+          }
+        };
+      },
+      0);
+}
+
+void ViewerWindow::cancel_opening() {
+  opening_.cancel();
+  cancel_->hide();
+  show_message("Opening was cancelled");
+}
+
+void ViewerWindow::open_dialog() {
+  open_files_later(QFileDialog::getOpenFileNames(
+      this, "Open", {},
+      "Runs (*.json *.timeline *.csv *.gz);;Scenarios and traces (*.json *.gz);;"
+      "Timelines (*.timeline);;Orders (*.csv);;All files (*)"));
+}
+
+void ViewerWindow::open_example() {
+  add_run(viewed(parse_scenario(small_starter(), "example.json")));
+}
+
+void ViewerWindow::reload() {
+  const QString source = QString::fromStdString(now()->run->source);
+  if (!QFileInfo::exists(source)) return show_message(source + ": there is no such file any more");
+  const auto runs = open_files(local_paths({source}));
+  replace_run(runs.front(), true);
+  now()->base = now()->run->scenario;
+  what_if_->show_scenario(now()->base);
+}
+
+void ViewerWindow::add_recent(const QString& path) {
+  QSettings settings;
+  QStringList recent = settings.value("recent").toStringList();
+  const QString whole = QFileInfo(path).absoluteFilePath();
+  recent.removeAll(whole);
+  recent.prepend(whole);
+  while (recent.size() > most_recent) recent.removeLast();
+  settings.setValue("recent", recent);
+  show_recent();
+}
+
+void ViewerWindow::show_recent() {
+  recent_->clear();
+  for (const QString& path : QSettings().value("recent").toStringList()) {
+    recent_->addAction(path, this, [this, path] { open_files_later({path}); });
+  }
+  recent_->setEnabled(!recent_->isEmpty());
+}
+
+void ViewerWindow::add_run(ViewedRunPtr run) {
+  OpenRun open;
+  open.canvas = new TimelineCanvas;
+  open.canvas->set_theme(theme_);
+  open.canvas->on_selection = [this] { refresh_selection(); };
+  open.canvas->on_hover = [this](const QString& text) { hover_->setText(text); };
+  open.run = run;
+  open.base = run->scenario;
+  if (runs_.empty()) tabs_->removeTab(0);
+  open.canvas->show_runs(painted(run, ColourBy::pass), nullptr, false);
+  TimelineCanvas* const canvas = open.canvas;
+  runs_.push_back(std::move(open));
+  const QString name = QFileInfo(QString::fromStdString(run->source)).fileName();
+  const int tab = tabs_->addTab(canvas, name.isEmpty() ? qt_text(run->title) : name);
+  tabs_->setTabToolTip(tab, QString::fromStdString(run->source));
+  tabs_->tabBar()->setVisible(true);
+  tabs_->setCurrentIndex(tab);
+  what_if_->show_scenario(run->scenario);
+  refresh_panels();
+  canvas->setFocus();
+  canvas->fit();
+}
+
+void ViewerWindow::close_run() {
+  const int tab = tabs_->currentIndex();
+  if (now() == nullptr) return;
+  QWidget* const closed = tabs_->widget(tab);
+  runs_.erase(runs_.begin() + tab);
+  if (runs_.empty()) {
+    auto* empty = new TimelineCanvas;
+    empty->set_theme(theme_);
+    tabs_->addTab(empty, "nothing open");
+    tabs_->tabBar()->setVisible(false);
+    setWindowTitle("Penstock");
+  }
+  tabs_->removeTab(tab);
+  closed->deleteLater();
+  refresh_panels();
+}
+
+// ---- saving ----
+
+QString ViewerWindow::ask_save(const QString& title, const QString& filter, const QString& suffix) {
+  QFileDialog dialog(this, title, {}, filter);
+  dialog.setAcceptMode(QFileDialog::AcceptSave);
+  dialog.setDefaultSuffix(suffix);
+  return dialog.exec() == QDialog::Accepted ? dialog.selectedFiles().value(0) : QString();
+}
+
+void ViewerWindow::export_dialog() {
+  const QString path =
+      ask_save("Export what is seen", "PNG (*.png);;SVG (*.svg);;PDF (*.pdf)", "png");
+  if (!path.isEmpty()) export_view(*canvas(), local_paths({path}).front());
+}
+
+void ViewerWindow::export_whole_dialog() {
+  const QString path = ask_save("Export the whole run",
+                                "SVG (*.svg);;PNG (*.png);;PDF (*.pdf);;Trace for Perfetto (*.json "
+                                "*.json.gz);;Timeline (*.timeline)",
+                                "svg");
+  if (!path.isEmpty()) export_run(*now()->run, local_paths({path}).front());
+}
+
+void ViewerWindow::export_area_dialog() {
+  if (!canvas()->area()) return show_message("Drag over the lanes first: that area is written");
+  const QString path = ask_save("Export the selected area", "CSV (*.csv)", "csv");
+  if (path.isEmpty()) return;
+  write_file(local_paths({path}).front(), csv_of(*canvas()->area(), *canvas()->first()));
+}
+
+void ViewerWindow::save_scenario(const std::string& path) {
+  if (!now()->run->scenario) throw UsageError("a recorded run has no scenario to save");
+  write_file(path, document_text(*now()->run->scenario));
+}
+
+void ViewerWindow::save_scenario_dialog() {
+  if (!now()->run->scenario) return save_scenario("");
+  const QString path = ask_save("Save as scenario", "Scenario (*.json)", "json");
+  if (!path.isEmpty()) save_scenario(local_paths({path}).front());
+}
+
+void ViewerWindow::save_order(const std::string& path) {
+  if (!now()->run->layout) throw UsageError("a recorded run has no order to save");
+  const TorchCsv order = write_torch_csv(now()->run->layout->schedule);
+  write_file(path, order.text);
+  if (!order.left_out.empty()) {
+    show_message(QString("The notation has no %1; left out with %2 others")
+                     .arg(QString::fromStdString(order.left_out.front()))
+                     .arg(order.left_out.size() - 1));
+  }
+}
+
+void ViewerWindow::save_order_dialog() {
+  if (!now()->run->layout) return save_order("");
+  const QString path = ask_save("Save the order", "PyTorch order (*.csv)", "csv");
+  if (!path.isEmpty()) save_order(local_paths({path}).front());
+}
+
+}  // namespace penstock

@@ -1,0 +1,123 @@
+#include <doctest/doctest.h>
+
+#include "experiments/scenario/document.hpp"
+#include "gui/models/change/knobs.hpp"
+#include "gui/models/change/order_move.hpp"
+#include "gui/models/change/text_place.hpp"
+#include "gui/models/run/run_pair.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+Scenario shipped() {
+  return read_scenario(std::string(PENSTOCK_ROOT) + "/experiments/scenarios/first_run.json");
+}
+
+const Knob& knob_named(std::string_view id) {
+  for (const Knob& knob : knobs()) {
+    if (knob.id == id) return knob;
+  }
+  throw std::logic_error("no such knob");
+}
+
+TEST_CASE("text place: the line of a pointer is that of its key, or of the nearest value above") {
+  const std::string text =
+      "{\n  \"model\": {\n    \"stages\": [\n      { \"forward_us\": 1 },\n"
+      "      { \"forward_us\": 2,\n        \"x\": \"}\" , \"backward_us\": 3 }\n    ]\n  },\n"
+      "  \"schedule\": { \"name\": \"1f1b\" }\n}\n";
+  CHECK(line_of(text, "/model/stages/0/forward_us") == 3);
+  CHECK(line_of(text, "/model/stages/1/backward_us") == 5);
+  CHECK(line_of(text, "/schedule/name") == 8);
+  CHECK(line_of(text, "/schedule/nothing") == 8);
+  CHECK(line_of(text, "") == 0);
+  CHECK(line_of(text, "line 4, column 2") == 3);
+  CHECK(!line_of(text, "row 2, column 5"));
+}
+
+TEST_CASE("text place: torn documents never lead outside of the text") {
+  const std::string text = document_text(shipped());
+  for (std::size_t length = 0; length < text.size(); length += 7) {
+    const auto line = line_of(std::string_view(text).substr(0, length), "/schedule/microbatches");
+    CHECK(line.value_or(0) <= 60);
+  }
+}
+
+TEST_CASE(
+    "knobs: each one that applies changes the run or its memory, through the checks of files") {
+  const Scenario scenario = shipped();
+  const ViewedRunPtr before = viewed(scenario);
+  struct Turn {
+    const char* id;
+    const char* value;
+  };
+  for (const Turn& turn :
+       {Turn{"microbatches", "16"}, Turn{"schedule", "gpipe"}, Turn{"stage", "2"},
+        Turn{"bandwidth", "1e9"}, Turn{"latency", "500"}, Turn{"jitter", "0.2"}}) {
+    CAPTURE(turn.id);
+    const Knob& knob = knob_named(turn.id);
+    REQUIRE(knob_applies(scenario, knob));
+    const Scenario turned = changed(scenario, settings_for(scenario, knob, turn.value, 1));
+    CHECK(viewed(turned)->span() != before->span());
+    if (!knob.pointer.empty()) CHECK(knob_value(turned, knob).has_value());
+  }
+  CHECK_THROWS_AS(changed(scenario, settings_for(scenario, knob_named("jitter"), "-1", 0)),
+                  InputError);
+}
+
+TEST_CASE("knobs: the position of a slider goes to a value and back") {
+  for (const Knob& knob : knobs()) {
+    if (knob.low == knob.high) continue;
+    CAPTURE(knob.id);
+    CHECK(knob_at(knob, 0) == doctest::Approx(knob.low));
+    CHECK(knob_at(knob, 1) == doctest::Approx(knob.high));
+    const double middle = knob_at(knob, 0.5);
+    CHECK(position_of(knob, middle) == doctest::Approx(0.5).epsilon(knob.whole ? 0.2 : 0.02));
+  }
+}
+
+TEST_CASE("knobs: a changed scenario, written and read again, gives the same run") {
+  const Scenario turned =
+      changed(shipped(), {"/schedule/microbatches=12", "/hardware/latency_us=7"});
+  const Scenario again = parse_scenario(document_text(turned), turned.source);
+  CHECK(viewed(again)->timeline == viewed(turned)->timeline);
+}
+
+TEST_CASE("order: an op moves where that is legal, and the refusal says why where not") {
+  const ViewedRunPtr run = viewed(shipped());
+  TaskId last_forward = no_task;
+  TaskId first_forward = no_task;
+  for (TaskId task = 0; task < run->plan.tasks(); ++task) {
+    const WorkClass& work = run->plan.class_of(task);
+    if (work.resource != 0 || work.pass != Pass::forward) continue;
+    if (first_forward == no_task) first_forward = task;
+    last_forward = task;
+  }
+  const auto earlier = with_moved_op(*run, last_forward, false);
+  REQUIRE(std::holds_alternative<ViewedRunPtr>(earlier));
+  const ViewedRunPtr moved = std::get<ViewedRunPtr>(earlier);
+  CHECK(moved->plan.tasks() == run->plan.tasks());
+  CHECK(!(moved->timeline == run->timeline));
+  const auto refused = with_moved_op(*run, first_forward, false);
+  REQUIRE(std::holds_alternative<MoveRefused>(refused));
+  CHECK(std::get<MoveRefused>(refused).text == "it is the first action of its rank");
+}
+
+TEST_CASE(
+    "pair: a run against itself has no difference; against a slower one, its first is found") {
+  const ViewedRunPtr run = viewed(shipped());
+  const RunPair same = pair_of(run, run, Alignment::start);
+  CHECK(!same.first);
+  CHECK(same.largest == Time{});
+  const ViewedRunPtr slow = viewed(changed(shipped(), {"/model/stages/2/forward_us=1500"}));
+  const RunPair pair = pair_of(run, slow, Alignment::start);
+  REQUIRE(pair.first);
+  CHECK(task_text(run->plan, *pair.first) == "2F0");
+  CHECK(pair.residuals.at(2).at(3) == doctest::Approx(0.5));
+  CHECK(pair.residuals.at(1).at(3) == doctest::Approx(0));
+  const RunPair scaled = pair_of(run, slow, Alignment::makespan);
+  CHECK(makespan(scaled.second->plan, scaled.second->timeline) == run->span());
+}
+
+}  // namespace
+}  // namespace penstock

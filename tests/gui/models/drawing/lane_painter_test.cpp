@@ -1,0 +1,172 @@
+#include "gui/models/drawing/lane_painter.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "experiments/pictures/palette.hpp"
+#include "gui/models/run/viewed_run.hpp"
+
+namespace penstock {
+namespace {
+
+/// A picture of a run without labels, one strip of 20 pixels a rank.
+struct Drawn {
+  Drawn(const PaintedRunPtr& the_run, int the_width, const TimeAxis& the_axis,
+        LaneChoice choice = {.transfers = false})
+      : width(the_width), axis(the_axis) {
+    choice.ranks = static_cast<std::uint32_t>(the_run->lanes->ranks.size());
+    rows = lane_rows(choice, 20);
+    height = height_of(rows);
+    memory.resize(static_cast<std::size_t>(width * height));
+    scene.runs = {the_run.get(), nullptr};
+    scene.rows = rows;
+    scene.axis = axis;
+    scene.theme = &theme(ThemeName::light);
+    draw();
+  }
+  void draw() {
+    const auto stride = static_cast<std::size_t>(width);
+    counts = painter.draw(scene, {memory.data(), width, height, stride});
+  }
+  std::uint32_t at(int x, int y) const { return memory[static_cast<std::size_t>(y * width + x)]; }
+
+  int width, height = 0;
+  TimeAxis axis;
+  std::vector<LaneRow> rows;
+  std::vector<std::uint32_t> memory;
+  LaneScene scene;
+  LanePainter painter;
+  PaintCounts counts;
+};
+
+ViewedRunPtr run_with(std::vector<std::string> settings) {
+  return viewed(read_scenario(std::string(PENSTOCK_ROOT) + "/experiments/scenarios/first_run.json",
+                              settings));
+}
+
+TEST_CASE("painter: the middle of every op has its colour, and idle time has another") {
+  const PaintedRunPtr run = painted(run_with({}), ColourBy::pass);
+  const Drawn drawn(run, 1600, axis_for(0, run->lanes->span, 1600));
+  const Timeline& timeline = run->run->timeline;
+  std::set<std::uint32_t> op_colours;
+  for (TaskId task = 0; task < run->run->plan.tasks(); ++task) {
+    const WorkClass& work = run->run->plan.class_of(task);
+    if (run->run->plan.is_link(work.resource)) continue;
+    const auto middle = (timeline.begin[task].picoseconds + timeline.end[task].picoseconds) / 2;
+    const int x = static_cast<int>(drawn.axis.x_of(middle));
+    const LaneRow& row = drawn.rows[work.resource];
+    CHECK(drawn.at(x, row.top + row.height / 2) == packed(run->colouring.colour(task)));
+    op_colours.insert(packed(run->colouring.colour(task)));
+  }
+  const int after = static_cast<int>(drawn.axis.x_of(38'000'000'000));
+  CHECK(!op_colours.contains(drawn.at(after, drawn.rows[3].top + 10)));
+}
+
+TEST_CASE("painter: an op of 1 ns in a run of seconds still tints a pixel") {
+  ViewedRun run = *run_with({"/schedule/microbatches=1"});
+  for (TaskId task = 0; task < run.plan.tasks(); ++task) {
+    run.timeline.begin[task] = Time{1'000'000'000'000LL * task};
+    run.timeline.end[task] = run.timeline.begin[task] + Time{1000};
+  }
+  const PaintedRunPtr drawn_run =
+      painted(std::make_shared<ViewedRun>(std::move(run)), ColourBy::pass);
+  const Drawn drawn(drawn_run, 800, axis_for(0, drawn_run->lanes->span, 800));
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    const LaneRow& row = drawn.rows[rank];
+    std::set<std::uint32_t> bottom;
+    for (int x = 0; x < 800; ++x) bottom.insert(drawn.at(x, row.top + row.height - 1));
+    CHECK(bottom.contains(packed(pass_colour(Pass::forward))));
+    CHECK(bottom.contains(packed(pass_colour(Pass::backward))));
+  }
+}
+
+TEST_CASE("painter: far zoomed out, the coloured part of each lane is its busy share") {
+  const PaintedRunPtr run = painted(run_with({"/schedule/microbatches=3000"}), ColourBy::pass);
+  LaneChoice choice{.transfers = false};
+  const Drawn drawn(run, 300, axis_for(0, run->lanes->span, 300), choice);
+  const std::set<std::uint32_t> busy{packed(pass_colour(Pass::forward)),
+                                     packed(pass_colour(Pass::backward))};
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    const LaneRow& row = drawn.rows[rank];
+    double coloured = 0;
+    for (int x = 0; x < 300; ++x) {
+      for (int y = 0; y < row.height; ++y)
+        coloured += busy.contains(drawn.at(x, row.top + y)) ? 1 : 0;
+    }
+    const double share = static_cast<double>(run->run->report.ranks[rank].busy.picoseconds) /
+                         static_cast<double>(run->lanes->span);
+    CHECK(coloured / (300.0 * row.height) == doctest::Approx(share).epsilon(0.04));
+  }
+}
+
+TEST_CASE("painter: a frame draws no more boxes than lanes times width at any zoom") {
+  const PaintedRunPtr run = painted(run_with({"/schedule/microbatches=3000"}), ColourBy::pass);
+  for (double zoom = 1; zoom > 1e-5; zoom /= 3) {
+    const auto shown = static_cast<std::int64_t>(static_cast<double>(run->lanes->span) * zoom);
+    const Drawn drawn(run, 640, axis_for(run->lanes->span / 3, run->lanes->span / 3 + shown, 640),
+                      {.transfers = true});
+    CHECK(drawn.counts.boxes <= drawn.counts.rows * 640);
+    CHECK(drawn.counts.rows == 12);
+  }
+}
+
+TEST_CASE("painter: dimmed frames keep only the bright ops in their colours") {
+  const PaintedRunPtr run = painted(run_with({}), ColourBy::pass);
+  Drawn drawn(run, 1600, axis_for(0, run->lanes->span, 1600));
+  drawn.scene.dimmed = true;
+  const std::vector<TaskId> bright{0};
+  drawn.scene.bright = bright;
+  drawn.draw();
+  const auto middle_of = [&](TaskId task) {
+    const Timeline& timeline = run->run->timeline;
+    return static_cast<int>(
+        drawn.axis.x_of((timeline.begin[task].picoseconds + timeline.end[task].picoseconds) / 2));
+  };
+  CHECK(drawn.at(middle_of(0), 10) == packed(pass_colour(Pass::forward)));
+  std::uint32_t coloured = 0;
+  for (int x = 0; x < 1600; ++x) {
+    coloured += drawn.at(x, 10) == packed(pass_colour(Pass::forward)) ? 1 : 0;
+  }
+  CHECK(coloured <= 45);
+}
+
+TEST_CASE("rows: all strips of a fitting height fit, and follow each other without overlap") {
+  for (const std::uint32_t ranks : {1U, 4U, 16U}) {
+    for (const bool memory : {false, true}) {
+      const LaneChoice choice{.ranks = ranks, .memory = memory};
+      const int height = fitting_lane_height(choice, 1000);
+      const auto rows = lane_rows(choice, height);
+      CHECK((height_of(rows) <= 1000 || height == 9));
+      for (std::size_t i = 1; i < rows.size(); ++i) {
+        CHECK(rows[i].top >= rows[i - 1].top + rows[i - 1].height);
+      }
+    }
+  }
+}
+
+TEST_CASE("rows: two runs stand one above the other, mirrored, or as a ghost") {
+  LaneChoice choice{.ranks = 2, .transfers = false, .two_runs = true};
+  CHECK(lane_rows(choice, 20).size() == 4);
+  CHECK(lane_rows(choice, 20)[1].ghost);
+  choice.style = PairStyle::mirrored;
+  CHECK(lane_rows(choice, 20)[1].flipped);
+  choice.differences = true;
+  CHECK(lane_rows(choice, 20).size() == 6);
+  choice.style = PairStyle::only_second;
+  CHECK(lane_rows(choice, 20)[0].run == 1);
+}
+
+TEST_CASE("themes: text has a contrast of at least 4.5 on every ground it stands on") {
+  for (std::size_t t = 0; t < theme_count; ++t) {
+    const Theme& colours = theme(static_cast<ThemeName>(t));
+    for (const Colour ground : {colours.ground, colours.panel}) {
+      CHECK(contrast(colours.ink, ground) >= 4.5);
+      CHECK(contrast(colours.faint_ink, ground) >= 4.5);
+      CHECK(contrast(colours.accent, ground) >= 4.5);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace penstock

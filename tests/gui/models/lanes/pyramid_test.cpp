@@ -1,0 +1,98 @@
+#include "gui/models/lanes/pyramid.hpp"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <numeric>
+
+namespace penstock {
+namespace {
+
+/// Boxes with random lengths and gaps; the tag is the category.
+Track random_track() {
+  Track track;
+  std::int64_t at = 0;
+  const auto count = *rc::gen::inRange(1, 400);
+  for (int i = 0; i < count; ++i) {
+    at += *rc::gen::inRange<std::int64_t>(0, 3000);
+    const std::int64_t length = *rc::gen::inRange<std::int64_t>(1, 5000);
+    track.add(at, at + length, static_cast<std::uint32_t>(*rc::gen::inRange(0, 4)));
+    at += length;
+  }
+  return track;
+}
+
+std::uint8_t tag_itself(std::uint32_t tag) { return static_cast<std::uint8_t>(tag); }
+
+TEST_CASE("pyramid: at every level the shares of all bins add up to the busy time") {
+  CHECK(rc::check([] {
+    const Track track = random_track();
+    const Pyramid pyramid(track, tag_itself);
+    std::int64_t busy = 0;
+    for (std::size_t i = 0; i < track.size(); ++i) busy += track.end[i] - track.begin[i];
+    for (const Pyramid::Level& level : pyramid.levels()) {
+      RC_ASSERT(std::accumulate(level.busy.begin(), level.busy.end(), std::int64_t{0}) == busy);
+      RC_ASSERT(static_cast<std::int64_t>(level.bins) * level.bin >= track.end.back());
+    }
+  }));
+}
+
+TEST_CASE("pyramid: each bin holds what a walk over all boxes finds in it, by category") {
+  CHECK(rc::check([] {
+    const Track track = random_track();
+    const Pyramid pyramid(track, tag_itself);
+    const auto& level =
+        pyramid.levels()[*rc::gen::inRange<std::size_t>(0, pyramid.levels().size())];
+    const auto bin = *rc::gen::inRange<std::size_t>(0, level.bins);
+    const std::int64_t from = static_cast<std::int64_t>(bin) * level.bin;
+    for (std::size_t row = 0; row < pyramid.categories().size(); ++row) {
+      std::int64_t busy = 0;
+      for (std::size_t i = 0; i < track.size(); ++i) {
+        if (track.tag[i] != pyramid.categories()[row]) continue;
+        busy += std::max<std::int64_t>(
+            0, std::min(track.end[i], from + level.bin) - std::max(track.begin[i], from));
+      }
+      RC_ASSERT(level.busy[bin * pyramid.categories().size() + row] == busy);
+    }
+  }));
+}
+
+TEST_CASE("pyramid: a bubble of 1 ns is never counted as busy") {
+  Track track;
+  for (int i = 0; i < 1000; ++i) track.add(i * 1'000'000, (i + 1) * 1'000'000 - 1000, 0);
+  const Pyramid pyramid(track, tag_itself);
+  for (const Pyramid::Level& level : pyramid.levels()) {
+    const auto busy = std::accumulate(level.busy.begin(), level.busy.end(), std::int64_t{0});
+    CHECK(busy == std::int64_t{1000} * 999'000);
+  }
+}
+
+TEST_CASE("pyramid: the level for a pixel has the widest bins that are no wider") {
+  Track track;
+  for (int i = 0; i < 1000; ++i) track.add(i * 100, i * 100 + 50, 0);
+  const Pyramid pyramid(track, tag_itself);
+  const auto& levels = pyramid.levels();
+  REQUIRE(levels.size() > 2);
+  CHECK(pyramid.level_for(static_cast<double>(levels[0].bin) - 1) == nullptr);
+  CHECK(pyramid.level_for(static_cast<double>(levels[0].bin)) == &levels[0]);
+  CHECK(pyramid.level_for(static_cast<double>(levels[1].bin) * 1.5) == &levels[1]);
+}
+
+TEST_CASE("pyramid: an empty track has no levels") {
+  CHECK(Pyramid(Track{}, tag_itself).level_for(1e9) == nullptr);
+}
+
+TEST_CASE("track: the box at a moment is the one that a linear search finds") {
+  CHECK(rc::check([] {
+    const Track track = random_track();
+    const auto time = *rc::gen::inRange<std::int64_t>(-10, track.end.back() + 10);
+    std::size_t found = track.size();
+    for (std::size_t i = 0; i < track.size(); ++i) {
+      if (track.begin[i] <= time && time < track.end[i]) found = i;
+    }
+    RC_ASSERT(track.at(time) == found);
+  }));
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,116 @@
+#include "gui/models/lanes/run_lanes.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <rapidcheck.h>
+
+#include "gui/models/drawing/painted_run.hpp"
+#include "gui/models/lanes/area.hpp"
+#include "gui/models/lanes/memory_steps.hpp"
+#include "gui/models/run/viewed_run.hpp"
+#include "sim/report/idle.hpp"
+#include "tests/support/finished_run.hpp"
+
+namespace penstock {
+namespace {
+
+ViewedRunPtr first_run(const std::string& settings = "") {
+  std::vector<std::string> all;
+  if (!settings.empty()) all.push_back(settings);
+  return viewed(
+      read_scenario(std::string(PENSTOCK_ROOT) + "/experiments/scenarios/first_run.json", all));
+}
+
+TEST_CASE("lanes: busy and idle time of a rank fill the makespan, whatever the run") {
+  CHECK(rc::check([] {
+    const RunResult result = testing::random_relaxed_run();
+    const Plan& plan = *result.plan;
+    const RunLanes lanes = lanes_of_run(plan, result.timeline);
+    const auto idle = idle_causes(plan, result.timeline);
+    for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
+      const AreaUse use = use_of({0, lanes.span, rank, rank + 1}, lanes, plan);
+      RC_ASSERT(use.busy + idle[rank].total().picoseconds == lanes.span);
+      for (std::size_t c = 0; c < idle_cause_count; ++c) {
+        RC_ASSERT(use.by_cause[c] == time_of(idle[rank], static_cast<IdleCause>(c)).picoseconds);
+      }
+    }
+  }));
+}
+
+TEST_CASE("lanes: every op with a length stands once in compute, or with its sender and receiver") {
+  CHECK(rc::check([] {
+    const RunResult result = testing::random_relaxed_run();
+    const RunLanes lanes = lanes_of_run(*result.plan, result.timeline);
+    std::size_t compute = 0;
+    for (const RankTracks& rank : lanes.ranks) {
+      for (const Track& track : rank.compute) {
+        compute += track.size();
+        for (std::size_t i = 1; i < track.size(); ++i)
+          RC_ASSERT(track.begin[i] >= track.end[i - 1]);
+      }
+    }
+    std::size_t expected = 0;
+    for (TaskId task = 0; task < result.plan->tasks(); ++task) {
+      const bool is_action = !is_transfer(result.plan->class_of(task).pass);
+      if (is_action && result.timeline.end[task] > result.timeline.begin[task]) ++expected;
+    }
+    RC_ASSERT(compute == expected);
+  }));
+}
+
+TEST_CASE("area: the use of two halves adds up to that of the whole") {
+  const ViewedRunPtr run = first_run();
+  const RunLanes lanes = lanes_of_run(run->plan, run->timeline);
+  const std::int64_t middle = lanes.span / 3;
+  const AreaUse left = use_of({0, middle, 0, 4}, lanes, run->plan);
+  const AreaUse right = use_of({middle, lanes.span, 0, 4}, lanes, run->plan);
+  const AreaUse all = use_of({0, lanes.span, 0, 4}, lanes, run->plan);
+  CHECK(left.busy + right.busy == all.busy);
+  CHECK(all.busy == 4 * 24'000'000'000);
+  CHECK(all.by_pass[static_cast<std::size_t>(Pass::forward)] == 32 * 1'000'000'000LL);
+  CHECK(left.ops + right.ops >= all.ops);
+}
+
+TEST_CASE("area: ends snap to the nearest begin or end of an op, within reach") {
+  const ViewedRunPtr run = first_run();
+  const RunLanes lanes = lanes_of_run(run->plan, run->timeline);
+  CHECK(nearest_edge(lanes, 0, 1, 1'000'000'400, 1000) == 1'000'000'000);
+  CHECK(!nearest_edge(lanes, 0, 1, 500'000'000, 1000));
+}
+
+TEST_CASE("memory: the steps of each rank reach the peak that the report has, by kind") {
+  const ViewedRunPtr run = first_run();
+  const RunMemory memory = memory_of_run(*run);
+  REQUIRE(memory.ranks.size() == 4);
+  CHECK(memory.by_kind);
+  std::uint64_t peak = 0;
+  for (const RankReport& rank : run->report.ranks) peak = std::max(peak, rank.memory.bytes);
+  CHECK(memory.most == peak);
+  const RunMemory coarse = memory_of_run(*run, 3);
+  CHECK(coarse.most == peak);
+  CHECK(coarse.ranks[0].time.size() <= 4);
+}
+
+TEST_CASE("colouring: passes have the colours of the command line's pictures") {
+  const ViewedRunPtr run = first_run();
+  const Colouring by_pass(run->plan, ColourBy::pass);
+  const Colouring by_stage(run->plan, ColourBy::stage);
+  CHECK(by_pass.category(0) == static_cast<std::uint8_t>(Pass::forward));
+  CHECK(by_pass.colour(0) == Colour{0, 114, 178});
+  CHECK(by_stage.category(0) == 0);
+}
+
+TEST_CASE("painted run: lanes and pyramids take at most 60 bytes an op with plan and times") {
+  const ViewedRunPtr run = first_run("/schedule/microbatches=4000");
+  const PaintedRunPtr drawn = painted(run, ColourBy::pass);
+  const Plan& plan = run->plan;
+  const std::size_t spine = 4 * (plan.work.size() + plan.microbatch.size() + plan.input.size() +
+                                 plan.inputs.size() + run->timeline.last_input.size()) +
+                            8 * (run->timeline.begin.size() + run->timeline.end.size());
+  const double per_op = static_cast<double>(spine + drawn->bytes()) / plan.tasks();
+  CAPTURE(per_op);
+  CHECK(per_op <= 60);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,157 @@
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <cmath>
+
+#include "gui/models/lanes/run_lanes.hpp"
+#include "gui/models/run/viewed_run.hpp"
+#include "gui/models/view/op_search.hpp"
+#include "gui/models/view/op_steps.hpp"
+#include "gui/models/view/time_axis.hpp"
+#include "gui/models/view/view_history.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+ViewedRunPtr example() {
+  return viewed(
+      read_scenario(std::string(PENSTOCK_ROOT) + "/experiments/scenarios/first_run.json"));
+}
+
+TEST_CASE("time axis: a time goes to its position and back to within half a pixel") {
+  CHECK(rc::check([] {
+    const auto begin = *rc::gen::inRange<std::int64_t>(0, 1'000'000'000'000);
+    const auto length = *rc::gen::inRange<std::int64_t>(1, 1'000'000'000'000);
+    const auto time = begin + *rc::gen::inRange<std::int64_t>(0, length);
+    const TimeAxis axis = axis_for(begin, begin + length, 1900);
+    const double error = static_cast<double>(axis.time_at(axis.x_of(time)) - time);
+    RC_ASSERT(std::fabs(error) <= 1 + axis.picoseconds_per_pixel * 1e-6);
+  }));
+}
+
+TEST_CASE(
+    "time axis: zooming keeps the time under the pointer, and zooming back restores the view") {
+  const TimeAxis axis = axis_for(0, 38'400'000'000, 1000);
+  const TimeAxis closer = zoomed(axis, 700, 0.25, 38'400'000'000, 1000);
+  CHECK(std::llabs(closer.time_at(700) - axis.time_at(700)) <= 1);
+  CHECK(closer.picoseconds_per_pixel == doctest::Approx(axis.picoseconds_per_pixel / 4));
+  const TimeAxis back = zoomed(closer, 700, 4, 38'400'000'000, 1000);
+  CHECK(std::llabs(back.origin - axis.origin) <= 2);
+}
+
+TEST_CASE("time axis: some part of the run stays in sight however far a hand goes") {
+  const std::int64_t span = 1'000'000;
+  const TimeAxis axis = axis_for(0, span, 1000);
+  CHECK(panned(axis, 1e9, span, 1000).origin < span);
+  CHECK(panned(axis, -1e9, span, 1000).time_at(1000) > 0);
+  CHECK(zoomed(axis, 0, 1e-12, span, 1000).picoseconds_per_pixel == 1);
+  CHECK(zoomed(axis, 0, 1e12, span, 1000).picoseconds_per_pixel <= 4 * 1000);
+}
+
+TEST_CASE("ruler: ticks are round times in one unit, far enough from each other") {
+  const auto ticks = ruler_ticks(axis_for(0, 38'400'000'000, 1000), 1000, 80);
+  REQUIRE(ticks.size() > 3);
+  CHECK(ticks[0].text == "0 ms");
+  CHECK(ticks[1].text == "5 ms");
+  for (std::size_t i = 1; i < ticks.size(); ++i) CHECK(ticks[i].x - ticks[i - 1].x >= 79);
+  const auto close = ruler_ticks(axis_for(38'000'000'000, 38'000'000'100, 1000), 1000, 80);
+  CHECK(close[0].text != close[1].text);
+}
+
+TEST_CASE("times for a person have four digits and a unit") {
+  CHECK(short_time(1'250'000'000) == "1.25 ms");
+  CHECK(short_time(0) == "0");
+  CHECK(short_time(-1'500'000) == "-1.5 µs");
+  CHECK(short_time(123'456'789'000) == "123.5 ms");
+}
+
+TEST_CASE("views: undo goes back through jumps; a run of zooming is one step") {
+  ViewHistory history(CanvasView{{0, 1}});
+  history.move({{0, 2}}, ViewMove::zoom);
+  history.move({{0, 3}}, ViewMove::zoom);
+  history.move({{5, 3}}, ViewMove::pan);
+  CHECK(history.now().axis.origin == 5);
+  history.back();
+  CHECK(history.now().axis.picoseconds_per_pixel == 3);
+  history.back();
+  CHECK(history.now().axis.picoseconds_per_pixel == 1);
+  CHECK(!history.can_go_back());
+  history.forward();
+  CHECK(history.now().axis.picoseconds_per_pixel == 3);
+  history.move({{9, 9}}, ViewMove::jump);
+  CHECK(!history.can_go_forward());
+}
+
+TEST_CASE("search: every condition narrows; the name of an op finds it alone") {
+  const ViewedRunPtr run = example();
+  const auto count = [&](const char* text) {
+    return find_ops(read_query(text), run->plan, run->timeline).size();
+  };
+  CHECK(count("kind:F") == 32);
+  CHECK(count("kind:B stage:3") == 8);
+  CHECK(count("stage:1 kind:B mb:5") == 1);
+  CHECK(count("1B5") == 1);
+  CHECK(count("kind:F dur>1ms") == 0);
+  CHECK(count("kind:F dur>0.9ms") == 32);
+  CHECK(count("kind:F dur<1us") == 0);
+  CHECK(count("rank:0 kind:SEND_F") == 8);
+  const auto found = find_ops(read_query("rank:2"), run->plan, run->timeline);
+  for (std::size_t i = 1; i < found.size(); ++i) {
+    CHECK(run->timeline.begin[found[i]] >= run->timeline.begin[found[i - 1]]);
+  }
+}
+
+TEST_CASE("search: a word that is not understood is an error that names it") {
+  for (const char* text : {"stag:3", "stage:x", "dur>fast", "kind:Q", "mb:", "12", "dur>1parsec"}) {
+    CAPTURE(text);
+    CHECK_THROWS_WITH_AS(read_query(text), doctest::Contains(text), InputError);
+  }
+}
+
+TEST_CASE("steps: next and previous undo each other, on every op of a run") {
+  const ViewedRunPtr run = example();
+  const RunLanes lanes = lanes_of_run(run->plan, run->timeline);
+  const OpSteps steps{run->plan, run->timeline, lanes};
+  for (TaskId task = 0; task < run->plan.tasks(); ++task) {
+    const TaskId next = steps.in_lane(task, true);
+    if (next != no_task) CHECK(steps.in_lane(next, false) == task);
+    const TaskId other = steps.in_microbatch(task, true);
+    if (other != no_task) CHECK(steps.in_microbatch(other, false) == task);
+  }
+}
+
+TEST_CASE("steps: the chain of causes leads back to the first op without gaps longer than waits") {
+  const ViewedRunPtr run = example();
+  const RunLanes lanes = lanes_of_run(run->plan, run->timeline);
+  const OpSteps steps{run->plan, run->timeline, lanes};
+  TaskId task = 0;
+  for (TaskId t = 0; t < run->plan.tasks(); ++t) {
+    if (run->timeline.end[t] > run->timeline.end[task]) task = t;
+  }
+  int length = 0;
+  while (steps.cause(task) != no_task) {
+    const TaskId cause = steps.cause(task);
+    CHECK(run->timeline.end[cause] <= run->timeline.begin[task] + Time{2'000'000});
+    task = cause;
+    ++length;
+  }
+  CHECK(run->timeline.begin[task] == Time{});
+  CHECK(length > 10);
+}
+
+TEST_CASE("bubbles: come longest first, and all of them add up to the idle time") {
+  const ViewedRunPtr run = example();
+  const RunLanes lanes = lanes_of_run(run->plan, run->timeline);
+  const auto pieces = longest_idle(lanes, 100000);
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (i > 0) CHECK(pieces[i].end - pieces[i].begin <= pieces[i - 1].end - pieces[i - 1].begin);
+    sum += pieces[i].end - pieces[i].begin;
+  }
+  CHECK(sum == 4 * 14'400'000'000 - 0 + (run->span().picoseconds - 38'400'000'000) * 4);
+  CHECK(longest_idle(lanes, 2).size() == 2);
+}
+
+}  // namespace
+}  // namespace penstock

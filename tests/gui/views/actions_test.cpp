@@ -1,0 +1,164 @@
+#include <doctest/doctest.h>
+
+#include <QDialog>
+#include <QFileDialog>
+#include <QTimer>
+#include <QTreeWidget>
+#include <set>
+
+#include "tests/gui/views/opened.hpp"
+
+namespace penstock {
+namespace {
+
+using testing::Opened;
+
+/// Everything that an action can change, as text.
+QString fingerprint(Opened& opened) {
+  ViewerWindow& window = opened.window;
+  QStringList facts{window.isVisible() ? "shown" : "closed", QString::number(window.count()),
+                    window.message(), QString::number(static_cast<int>(window.theme_name()))};
+  if (QApplication::focusWidget() != nullptr) {
+    facts << QApplication::focusWidget()->accessibleName();
+  }
+  for (const QDialog* dialog : window.findChildren<QDialog*>()) {
+    if (dialog->isVisible()) facts << dialog->objectName();
+  }
+  for (const QDockWidget* dock : window.findChildren<QDockWidget*>()) {
+    facts << (dock->isHidden() ? "0" : "1");
+  }
+  if (window.now() == nullptr) return facts.join("|");
+  TimelineCanvas& canvas = opened.canvas();
+  const CanvasView& view = canvas.view();
+  facts << QString::number(view.axis.origin) << QString::number(view.axis.picoseconds_per_pixel)
+        << QString::number(view.top) << QString::number(view.lane_height)
+        << QString::number(canvas.selected()) << QString::number(canvas.marks().size())
+        << QString::number(canvas.path().size()) << QString::number(canvas.bright().size())
+        << QString::number(canvas.choice().transfers) << QString::number(canvas.choice().memory)
+        << QString::number(static_cast<int>(canvas.choice().style))
+        << QString::number(static_cast<int>(canvas.first()->by))
+        << QString::number(opened.run().span().picoseconds)
+        << QString::number(window.now()->pair.has_value())
+        << QString::number(static_cast<int>(window.now()->alignment));
+  if (canvas.area()) facts << QString::number(canvas.area()->begin);
+  return facts.join("|");
+}
+
+/// A state in which every action has something to do.
+void get_ready(Opened& opened) {
+  ViewerWindow& window = opened.window;
+  window.freeze_reference();
+  window.what_if().turn("microbatches", "8");
+  window.set_scenario(changed(*opened.run().scenario, {"/model/stages/1/forward_us=1300"}));
+  opened.settle();
+  window.search_field().setText("kind:F mb:3");
+  window.run_search();
+  opened.canvas().set_choice({.transfers = true, .two_runs = true, .style = PairStyle::mirrored});
+  opened.canvas().scale_lanes(4);
+  opened.canvas().zoom_at(300, 0.5);
+  opened.canvas().scroll(60);
+  opened.canvas().pan(0.05);
+  opened.canvas().history().back();
+  opened.canvas().select(opened.op("2F3"), false);
+  opened.canvas().setFocus();
+  window.show_message("ready");
+  opened.settle();
+}
+
+/// Closes a file dialog as soon as one is open; whether there was one.
+struct DialogCloser {
+  DialogCloser() {
+    timer.setInterval(20);
+    QObject::connect(&timer, &QTimer::timeout, [this] {
+      auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+      if (dialog == nullptr) return;
+      seen = true;
+      dialog->reject();
+    });
+    timer.start();
+  }
+  QTimer timer;
+  bool seen = false;
+};
+
+TEST_CASE("actions: every key of the table does something") {
+  for (const ViewerAction& entry : viewer_actions()) {
+    CAPTURE(std::string(entry.id));
+    Opened opened;
+    get_ready(opened);
+    if (entry.id == "export_area") {
+      opened.canvas().set_area(Area{0, 1'000'000'000, 0, 2});
+    }
+    // It is the same run until the file changes.
+    if (entry.id == "reload") opened.window.set_scenario(*opened.run().scenario);
+    const QString before = fingerprint(opened);
+    DialogCloser closer;
+    QAction* const action = opened.window.action(entry.id);
+    REQUIRE(action->isEnabled());
+    if (action->shortcuts().isEmpty()) {
+      action->trigger();
+    } else {
+      opened.press(action->shortcuts().front());
+    }
+    opened.settle();
+    const bool changed = closer.seen || fingerprint(opened) != before;
+    CHECK(changed);
+  }
+}
+
+TEST_CASE("actions: every further key of an action does the same as its first") {
+  for (const ViewerAction& entry : viewer_actions()) {
+    CAPTURE(std::string(entry.id));
+    const auto keys = Opened().window.action(entry.id)->shortcuts();
+    for (qsizetype k = 1; k < keys.size(); ++k) {
+      Opened opened;
+      get_ready(opened);
+      const QString before = fingerprint(opened);
+      opened.press(keys[k]);
+      CHECK_MESSAGE(fingerprint(opened) != before, keys[k].toString().toStdString());
+    }
+  }
+}
+
+TEST_CASE("actions: no key and no name belongs to two of them") {
+  Opened opened;
+  std::set<QString> keys;
+  std::set<std::string_view> ids;
+  for (const ViewerAction& entry : viewer_actions()) {
+    CHECK(ids.insert(entry.id).second);
+    for (const QKeySequence& key : opened.window.action(entry.id)->shortcuts()) {
+      CHECK(!key.isEmpty());
+      CHECK_MESSAGE(keys.insert(key.toString()).second, key.toString().toStdString());
+    }
+  }
+  CHECK(ids.size() > 55);
+}
+
+TEST_CASE("actions: without a run, those that need one are disabled and nothing breaks") {
+  ViewerWindow window(ThemeName::light);
+  window.show();
+  for (const ViewerAction& entry : viewer_actions()) {
+    CHECK(window.action(entry.id)->isEnabled() == !entry.needs_run);
+  }
+  window.run_search();
+  window.action("theme")->trigger();
+  CHECK(window.theme_name() == ThemeName::dark);
+  window.set_theme(ThemeName::light);
+}
+
+TEST_CASE("actions: the help sheet and the palette list every action") {
+  Opened opened;
+  opened.window.show_help();
+  opened.window.show_actions();
+  const auto* help = opened.window.findChild<QDialog*>("help")->findChild<QTreeWidget*>();
+  CHECK(help->topLevelItemCount() >= static_cast<int>(viewer_actions().size()));
+  auto* palette = opened.window.findChild<QDialog*>("actions");
+  auto* field = palette->findChild<QLineEdit*>();
+  QTest::keyClicks(field, "critical");
+  QTest::keyClick(field, Qt::Key_Return);
+  opened.settle();
+  CHECK(!opened.canvas().path().empty());
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,244 @@
+#include <doctest/doctest.h>
+
+#include <QSlider>
+#include <QTextBlock>
+#include <QWheelEvent>
+#include <cmath>
+
+#include "tests/gui/views/opened.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock {
+namespace {
+
+using testing::Opened;
+
+void turn_wheel(TimelineCanvas& canvas, QPointF at, int turn, Qt::KeyboardModifiers keys) {
+  QWheelEvent event(at, canvas.mapToGlobal(at), {}, {0, turn}, Qt::NoButton, keys,
+                    Qt::NoScrollPhase, false);
+  QApplication::sendEvent(&canvas, &event);
+}
+
+void drag(TimelineCanvas& canvas, QPoint from, QPoint to, Qt::KeyboardModifiers keys = {}) {
+  QTest::mousePress(&canvas, Qt::LeftButton, keys, from);
+  for (int step = 1; step <= 5; ++step) {
+    const QPointF at = from + QPointF(to - from) * step / 5;
+    QMouseEvent move(QEvent::MouseMove, at, canvas.mapToGlobal(at), Qt::NoButton, Qt::LeftButton,
+                     keys);
+    QApplication::sendEvent(&canvas, &move);
+  }
+  QTest::mouseRelease(&canvas, Qt::LeftButton, keys, to);
+}
+
+TEST_CASE("hands: Ctrl+wheel zooms and keeps the time under the pointer") {
+  Opened opened;
+  TimelineCanvas& canvas = opened.canvas();
+  const QPointF at(600, 200);
+  const auto time = canvas.view().axis.time_at(at.x() - TimelineCanvas::gutter);
+  const double before = canvas.view().axis.picoseconds_per_pixel;
+  turn_wheel(canvas, at, 120, Qt::ControlModifier);
+  CHECK(canvas.view().axis.picoseconds_per_pixel == doctest::Approx(before / 1.25));
+  CHECK(std::llabs(canvas.view().axis.time_at(at.x() - TimelineCanvas::gutter) - time) <= 2);
+}
+
+TEST_CASE("hands: Shift+wheel pans, and the plain wheel scrolls where ranks do not fit") {
+  Opened opened;
+  TimelineCanvas& canvas = opened.canvas();
+  const auto origin = canvas.view().axis.origin;
+  turn_wheel(canvas, {600, 200}, -120, Qt::ShiftModifier);
+  CHECK(canvas.view().axis.origin > origin);
+  canvas.scale_lanes(20);
+  turn_wheel(canvas, {600, 200}, -120, {});
+  CHECK(canvas.view().top > 0);
+  turn_wheel(canvas, {600, 200}, 1200, {});
+  CHECK(canvas.view().top == 0);
+}
+
+TEST_CASE("hands: a click selects the op under the pointer, whichever it is") {
+  Opened opened;
+  TimelineCanvas& canvas = opened.canvas();
+  const Plan& plan = opened.run().plan;
+  for (TaskId task = 0; task < plan.tasks(); task += 3) {
+    if (plan.is_link(plan.class_of(task).resource)) continue;
+    QTest::mouseClick(&canvas, Qt::LeftButton, {}, opened.middle_of(task));
+    CHECK(canvas.selected() == task);
+  }
+  CHECK(opened.window.status().contains("rank"));
+}
+
+TEST_CASE("hands: a drag selects an area whose both ends snap to ops; with Alt they do not") {
+  Opened opened;
+  TimelineCanvas& canvas = opened.canvas();
+  const TaskId op = opened.op("0F1");
+  const QRectF place = canvas.place_of_task(op);
+  const int y = static_cast<int>(place.center().y());
+  const QPoint from(static_cast<int>(place.left()) + 3, y);
+  const QPoint to(static_cast<int>(place.right()) + 3, y);
+  drag(canvas, from, to);
+  REQUIRE(canvas.area());
+  CHECK(canvas.area()->begin == opened.run().timeline.begin[op].picoseconds);
+  CHECK(canvas.area()->end == opened.run().timeline.end[op].picoseconds);
+  CHECK(opened.window.status().contains("100.0 % busy"));
+  canvas.set_area(std::nullopt);
+  drag(canvas, from, to, Qt::AltModifier);
+  REQUIRE(canvas.area());
+  CHECK(canvas.area()->begin != opened.run().timeline.begin[op].picoseconds);
+}
+
+TEST_CASE("hands: Shift+drag pans by as much as the hand moves") {
+  Opened opened;
+  TimelineCanvas& canvas = opened.canvas();
+  canvas.zoom_at(500, 0.25);
+  const TimeAxis before = canvas.view().axis;
+  drag(canvas, {600, 300}, {500, 300}, Qt::ShiftModifier);
+  CHECK(std::llabs(canvas.view().axis.origin - before.time_at(100)) <= 2);
+}
+
+TEST_CASE("hands: a double click fits the op; Z goes back") {
+  Opened opened;
+  TimelineCanvas& canvas = opened.canvas();
+  const CanvasView before = canvas.view();
+  const TaskId op = opened.op("2B4");
+  QTest::mouseDClick(&canvas, Qt::LeftButton, {}, opened.middle_of(op));
+  CHECK(canvas.place_of_task(op).width() > canvas.lanes_width() * 0.8);
+  opened.press(QKeySequence("Z"));
+  CHECK(canvas.view() == before);
+}
+
+TEST_CASE("hands: hovering says what is there: an op, a bubble with its cause") {
+  Opened opened;
+  CHECK(opened.canvas().text_at(opened.middle_of(opened.op("1F0"))).startsWith("1F0, rank 1"));
+  const QRectF strip = opened.canvas().place_of_task(opened.op("3F0"));
+  const QPointF before(TimelineCanvas::gutter + 5, strip.center().y());
+  CHECK(opened.canvas().text_at(before).contains("rank 3 idle for warm-up"));
+}
+
+TEST_CASE("what if: the run follows the slider, with the view where it was; B stays as a ghost") {
+  Opened opened;
+  opened.window.freeze_reference();
+  opened.canvas().zoom_at(300, 0.5);
+  const CanvasView view = opened.canvas().view();
+  const Time before = opened.run().span();
+  auto sliders = opened.window.what_if().findChildren<QSlider*>();
+  const auto latency = std::find_if(sliders.begin(), sliders.end(), [](const QSlider* slider) {
+    return slider->accessibleName() == "Link latency";
+  });
+  REQUIRE(latency != sliders.end());
+  for (int at = 300; at <= 700; at += 100) {
+    (*latency)->setValue(at);
+    opened.settle();
+  }
+  CHECK(opened.run().span() > before);
+  CHECK(opened.canvas().view() == view);
+  CHECK(opened.window.now()->other->span() == before);
+  CHECK(opened.window.status().contains("A against B: time +"));
+  CHECK(opened.canvas().second() != nullptr);
+}
+
+TEST_CASE("what if: a value that is not possible says so and leaves the run as it is") {
+  Opened opened;
+  const Time before = opened.run().span();
+  QLineEdit* jitter = nullptr;
+  for (auto* field : opened.window.what_if().findChildren<QLineEdit*>()) {
+    if (field->accessibleName().startsWith("Jitter")) jitter = field;
+  }
+  REQUIRE(jitter != nullptr);
+  jitter->selectAll();
+  QTest::keyClicks(jitter, "nonsense");
+  QTest::keyClick(jitter, Qt::Key_Return);
+  opened.settle();
+  CHECK(opened.run().span() == before);
+  bool said = false;
+  for (const auto* label : opened.window.what_if().findChildren<QLabel*>()) {
+    said = said || label->text().contains("/chance/jitter");
+  }
+  CHECK(said);
+}
+
+TEST_CASE("scenario: a fault is marked on its line; a good text changes the run") {
+  Opened opened;
+  ScenarioPanel& panel = opened.window.scenario_panel();
+  const QString text = panel.editor().toPlainText();
+  panel.editor().setPlainText(QString(text).replace("\"1f1b\"", "\"1f1x\""));
+  panel.check();
+  CHECK(panel.problem().contains("1f1x"));
+  REQUIRE(panel.editor().extraSelections().size() == 1);
+  const QString line = panel.editor().extraSelections().front().cursor.block().text();
+  CHECK(line.contains("1f1x"));
+  const Time before = opened.run().span();
+  panel.editor().setPlainText(QString(text).replace("\"1f1b\"", "\"gpipe\""));
+  panel.check();
+  opened.settle();
+  CHECK(panel.problem().isEmpty());
+  CHECK(opened.run().span() != before);
+}
+
+TEST_CASE("order: Alt+Up moves an op where that is legal, and says why where not") {
+  Opened opened;
+  opened.canvas().select(opened.op("0F7"), true);
+  opened.press(QKeySequence("Alt+Up"));
+  CHECK(opened.window.message() == "Moved one place earlier");
+  CHECK(opened.run().title.find("changed") != std::string::npos);
+  opened.canvas().select(opened.op("0F0"), true);
+  opened.press(QKeySequence("Alt+Up"));
+  CHECK(opened.window.message() == "Not moved: it is the first action of its rank");
+}
+
+TEST_CASE("compare: a file against another one; the first difference is found; drop ends it") {
+  Opened opened;
+  const testing::Scratch folder;
+  const std::string slow = folder.path("slow.json");
+  {
+    Opened other;
+    other.window.set_scenario(changed(*other.run().scenario, {"/model/stages/2/forward_us=1500"}));
+    other.settle();
+    other.window.save_scenario(slow);
+  }
+  opened.window.compare_with(QString::fromStdString(slow));
+  opened.settle();
+  REQUIRE(opened.window.now()->pair);
+  opened.press(QKeySequence("J"));
+  CHECK(opened.canvas().selected() == opened.op("2F0"));
+  CHECK(opened.window.status().startsWith("2F0"));
+  opened.press(QKeySequence("L"));
+  opened.press(QKeySequence("L"));
+  const ViewedRun& second = *opened.window.now()->pair->second;
+  CHECK(makespan(second.plan, second.timeline) == opened.run().span());
+  opened.press(QKeySequence("Ctrl+Shift+D"));
+  CHECK(!opened.window.now()->pair);
+}
+
+TEST_CASE("opening: a bad file gives the message of the command line, and the window lives on") {
+  Opened opened;
+  const testing::Scratch folder;
+  const std::string bad = folder.file("bad.json", "{\"penstock\": 1, \"model\": 3}");
+  opened.window.open_files_later({QString::fromStdString(bad)});
+  opened.settle();
+  CHECK(opened.window.message().contains("bad.json: /model"));
+  CHECK(opened.window.count() == 1);
+  opened.window.open_files_later({testing::first_scenario});
+  opened.settle();
+  CHECK(opened.window.count() == 2);
+  CHECK(opened.window.message().isEmpty());
+}
+
+TEST_CASE("opening: what was cancelled does not appear") {
+  Opened opened;
+  opened.window.open_files_later({testing::first_scenario});
+  opened.window.cancel_opening();
+  opened.settle();
+  CHECK(opened.window.count() == 1);
+  CHECK(opened.window.message() == "Opening was cancelled");
+}
+
+TEST_CASE("opening: closing the last run leaves an empty window that opens again") {
+  Opened opened;
+  opened.window.close_run();
+  opened.settle();
+  CHECK(opened.window.now() == nullptr);
+  opened.window.open_example();
+  CHECK(opened.window.count() == 1);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,183 @@
+#include <doctest/doctest.h>
+
+#include <QFontDatabase>
+#include <QPainter>
+#include <QSvgRenderer>
+#include <random>
+
+#include "gui/views/canvas/look.hpp"
+#include "gui/views/window/exports.hpp"
+#include "tests/gui/views/opened.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock {
+namespace {
+
+using testing::Opened;
+
+TEST_CASE("fonts: there is one, and its 0 and 8 differ") {
+  CHECK(!QFontDatabase::families().isEmpty());
+  const Glyphs glyphs = glyphs_of(QApplication::font(), 1);
+  CHECK(glyphs.digits_height > 4);
+  CHECK(glyphs.glyphs['0'].alpha != glyphs.glyphs['8'].alpha);
+}
+
+TEST_CASE("pictures: at every size and theme each op has its colour where the timeline says") {
+  for (const QSize size : {QSize(800, 600), QSize(1920, 1080), QSize(3840, 2160)}) {
+    for (const ThemeName theme : {ThemeName::light, ThemeName::dark, ThemeName::contrast}) {
+      CAPTURE(size.width());
+      Opened opened(theme, size);
+      const QImage image = opened.canvas().grab().toImage();
+      const ViewedRun& run = opened.run();
+      for (TaskId task = 0; task < run.plan.tasks(); ++task) {
+        if (run.plan.is_link(run.plan.class_of(task).resource)) continue;
+        const QRectF place = opened.canvas().place_of_task(task);
+        const QPoint at(static_cast<int>(place.left() + 2), static_cast<int>(place.top() + 2));
+        if (!image.rect().contains(at) || place.width() < 5) continue;
+        CHECK(image.pixelColor(at) == qt_colour(opened.canvas().first()->colouring.colour(task)));
+      }
+    }
+  }
+}
+
+TEST_CASE("pictures: texts have at least 9 points and every control has a name") {
+  Opened opened;
+  for (const QWidget* widget : opened.window.findChildren<QWidget*>()) {
+    if (!widget->isVisible()) continue;
+    CHECK(widget->font().pointSizeF() >= 9);
+    const bool is_control = qobject_cast<const QAbstractSlider*>(widget) != nullptr &&
+                            widget->focusPolicy() & Qt::TabFocus;
+    if (is_control || qobject_cast<const QTreeWidget*>(widget) != nullptr ||
+        dynamic_cast<const TimelineCanvas*>(widget) != nullptr) {
+      CHECK_MESSAGE(!widget->accessibleName().isEmpty(), widget->metaObject()->className());
+    }
+  }
+  opened.canvas().select(opened.op("1F2"), true);
+  CHECK(opened.canvas().accessibleDescription().startsWith("1F2, rank 1"));
+}
+
+TEST_CASE("pictures: an empty window says what to do, and a run of one op is drawn") {
+  ViewerWindow window(ThemeName::light);
+  window.resize(900, 600);
+  window.show();
+  QApplication::processEvents();
+  const QImage empty = window.canvas()->grab().toImage();
+  int inked = 0;
+  for (int x = 0; x < empty.width(); ++x) {
+    for (int y = 0; y < empty.height(); ++y) inked += qGray(empty.pixel(x, y)) < 128 ? 1 : 0;
+  }
+  CHECK(inked > 300);
+  const testing::Scratch folder;
+  const std::string one = folder.file("one.csv", "0F0\n");
+  window.open_files_now({QString::fromStdString(one)});
+  window.finish();
+  CHECK(window.now()->run->plan.tasks() == 1);
+  CHECK(window.canvas()->task_at(window.canvas()->place_of_task(0).center()) == 0);
+}
+
+TEST_CASE("pictures: all formats of the view and of the whole run are written and hold something") {
+  Opened opened;
+  const testing::Scratch folder;
+  for (const char* file : {"v.png", "v.svg", "v.pdf"}) {
+    CAPTURE(file);
+    export_view(opened.canvas(), folder.path(file));
+    CHECK(testing::content_of(folder.path(file)).size() > 2000);
+  }
+  CHECK(QSvgRenderer(QString::fromStdString(folder.path("v.svg"))).isValid());
+  for (const char* file : {"r.svg", "r.png", "r.pdf", "r.json", "r.timeline"}) {
+    CAPTURE(file);
+    export_run(opened.run(), folder.path(file));
+    CHECK(testing::content_of(folder.path(file)).size() > 2000);
+  }
+  const std::string csv = csv_of({0, 1'500'000'000, 0, 2}, *opened.canvas().first());
+  CHECK(csv ==
+        "rank,op,stage,pass,microbatch,begin_us,end_us\n0,0F0,0,F,0,0,1000\n"
+        "0,0F1,0,F,1,1000,2000\n1,1F0,1,F,0,1337.54432,2337.54432\n");
+  CHECK_THROWS(export_view(opened.canvas(), folder.path("v.bmp")));
+}
+
+TEST_CASE(
+    "pictures: panning a large run shows a picture at once and the true one when it is there") {
+  Opened opened;
+  opened.window.set_scenario(changed(*opened.run().scenario, {"/schedule/microbatches=4000"}));
+  opened.settle();
+  opened.canvas().fit();
+  opened.settle();
+  opened.canvas().zoom_at(500, 0.1);
+  opened.settle();
+  const QImage at_rest = opened.canvas().grab().toImage();
+  opened.canvas().pan(0.3);
+  QApplication::processEvents();
+  opened.canvas().pan(-0.3);
+  opened.settle();
+  CHECK(opened.canvas().grab().toImage() == at_rest);
+}
+
+/// Presses, drags, turns and selects at random. By default for 3 seconds;
+/// PENSTOCK_MONKEY_SECONDS=600 lets it play for ten minutes.
+TEST_CASE("monkey: whatever hands do, the window lives on") {
+  const double seconds = qEnvironmentVariable("PENSTOCK_MONKEY_SECONDS", "3").toDouble();
+  std::mt19937 random(
+      static_cast<unsigned>(qEnvironmentVariable("PENSTOCK_MONKEY_SEED", "1").toInt()));
+  const auto below = [&](int end) {
+    return static_cast<int>(random() % static_cast<unsigned>(end));
+  };
+  Opened opened;
+  QElapsedTimer clock;
+  clock.start();
+  int steps = 0;
+  while (clock.elapsed() < seconds * 1000) {
+    ++steps;
+    if (opened.window.count() == 0 || opened.window.count() > 4) {
+      while (opened.window.count() > 0) opened.window.close_run();
+      opened.window.open_example();
+    }
+    TimelineCanvas& canvas = opened.canvas();
+    const QPoint at(below(canvas.width()), below(canvas.height()));
+    const auto keys = below(4) == 0 ? Qt::ShiftModifier : Qt::NoModifier;
+    switch (below(8)) {
+      case 0:
+        QTest::mouseClick(&canvas, Qt::LeftButton, keys, at);
+        break;
+      case 1:
+        QTest::mouseDClick(&canvas, Qt::LeftButton, keys, at);
+        break;
+      case 2: {
+        QTest::mousePress(&canvas, Qt::LeftButton, keys, at);
+        QTest::mouseMove(&canvas, {below(canvas.width()), below(canvas.height())});
+        QTest::mouseRelease(&canvas, Qt::LeftButton, keys, {below(canvas.width()), at.y()});
+        break;
+      }
+      case 3: {
+        QWheelEvent event(at, canvas.mapToGlobal(at), {}, {0, below(2) == 0 ? 120 : -120},
+                          Qt::NoButton, below(2) == 0 ? Qt::ControlModifier : Qt::NoModifier,
+                          Qt::NoScrollPhase, false);
+        QApplication::sendEvent(&canvas, &event);
+        break;
+      }
+      case 4: {
+        const auto fields = opened.window.what_if().findChildren<QAbstractSlider*>();
+        fields[below(static_cast<int>(fields.size()))]->setValue(below(400));
+        break;
+      }
+      default: {
+        const auto& table = viewer_actions();
+        const ViewerAction& entry =
+            table[static_cast<std::size_t>(below(static_cast<int>(table.size())))];
+        const QString text =
+            QString::fromUtf8(entry.text.data(), static_cast<qsizetype>(entry.text.size()));
+        // Dialogs wait for an answer.
+        if (entry.id == "quit" || text.endsWith(QString::fromUtf8("…"))) break;
+        opened.window.action(entry.id)->trigger();
+        for (QDialog* dialog : opened.window.findChildren<QDialog*>()) dialog->close();
+      }
+    }
+    QApplication::processEvents();
+  }
+  opened.window.set_theme(ThemeName::light);
+  CHECK(steps > 20);
+  CHECK(opened.window.isVisible());
+}
+
+}  // namespace
+}  // namespace penstock
