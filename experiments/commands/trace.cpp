@@ -164,10 +164,12 @@ void check_files(const Options& options) {
   }
 }
 
+using FileLists = std::vector<std::vector<std::string>>;
+
 /// The files of each run. If several folders hold several files each, as many in all of them, each
 /// folder is a run of its own.
-std::vector<std::vector<std::string>> runs_of(const std::vector<std::string>& files) {
-  std::vector<std::vector<std::string>> runs;
+FileLists runs_of(const std::vector<std::string>& files) {
+  FileLists runs;
   std::vector<std::filesystem::path> folders;
   for (const std::string& file : files) {
     const auto folder = std::filesystem::path(file).parent_path();
@@ -182,7 +184,7 @@ std::vector<std::vector<std::string>> runs_of(const std::vector<std::string>& fi
   const bool alike = std::all_of(runs.begin(), runs.end(), [&](const auto& run) {
     return run.size() > 1 && run.size() == runs.front().size();
   });
-  return alike ? runs : std::vector{files};
+  return alike ? runs : FileLists{files};
 }
 
 /// The scenario's references to the written files, if a scenario is requested.
@@ -241,7 +243,7 @@ void print_runs(const Options& options, const std::vector<MeasuredRun>& runs,
 int read_traces(const Options& options) {
   check_files(options);
   if (options.samples) within("--samples", options.samples, 1'000'000'000);
-  const auto files = options.preview ? std::vector{options.files} : runs_of(options.files);
+  const auto files = options.preview ? FileLists{options.files} : runs_of(options.files);
   if (files.size() > 1 && options.json) {
     throw UsageError("--json goes with the traces of one run");
   }
