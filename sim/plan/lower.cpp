@@ -21,7 +21,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t nothing = StageEnds::nothing;
+constexpr std::size_t nothing = HandoverEnds::nothing;
 
 /// The progress of a rank.
 struct Row {
@@ -53,7 +53,7 @@ class Lowering {
   void place(Rank rank, std::span<const Action> cell);
   std::uint32_t class_of(const Action& action, bool crosses, bool in_cell);
   void hand_over(Rank rank, const Action& action, TaskId producer);
-  TaskId send(StageEnds& ends, const Action& action, TaskId producer);
+  TaskId send(HandoverEnds& ends, const Action& action, TaskId producer);
   void move_stash(Rank rank, const Action& action, TaskId producer);
   TaskId& stash_moved(const Action& action);
   TaskId take_loaded(const Action& action);
@@ -77,7 +77,7 @@ class Lowering {
   WorkClasses classes_;  // writes into the plan
   Recomputation recomputation_;
   TailTasks tail_;
-  std::vector<StageEnds> ends_;          // by stage: of its activations, of its gradients
+  std::vector<HandoverEnds> ends_;       // by stage: of its activations, of its gradients
   std::vector<std::uint32_t> arrived_;   // by output: (activation or gradient, stage, microbatch)
   std::vector<TaskId> stash_moved_;      // by (stage, microbatch): the last transfer of its stash
   std::array<std::uint32_t, 2> came_{};  // how what each part of the cell at hand reads has come
@@ -317,7 +317,7 @@ void Lowering::hand_over(Rank rank, const Action& action, TaskId producer) {
   if (moves_stash(action.pass)) return move_stash(rank, action, producer);
   const std::size_t place = ends_of(action);
   if (place == nothing || ends_[place].puts_out == nothing) return;
-  StageEnds& ends = ends_[place];
+  HandoverEnds& ends = ends_[place];
   const std::size_t output = ends.puts_out + columns_.column_of(action.microbatch);
   const Rank target =
       ends.one_way ? ends.target : placement_.rank_of(ends.reader, action.microbatch);
@@ -334,7 +334,7 @@ void Lowering::hand_over(Rank rank, const Action& action, TaskId producer) {
 }
 
 /// Adds the transfer of an output.
-TaskId Lowering::send(StageEnds& ends, const Action& action, TaskId producer) {
+TaskId Lowering::send(HandoverEnds& ends, const Action& action, TaskId producer) {
   std::uint32_t work = ends.transfer;
   if (work == unnamed) {
     work = classes_.transfer(action, ends.reader);

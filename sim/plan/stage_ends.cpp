@@ -14,8 +14,8 @@ std::optional<Stage> reader_of(const Placement& placement, const Action& action)
   return std::nullopt;
 }
 
-std::vector<StageEnds> find_stage_ends(const Placement& placement, std::size_t columns) {
-  std::vector<StageEnds> ends;
+std::vector<HandoverEnds> find_stage_ends(const Placement& placement, std::size_t columns) {
+  std::vector<HandoverEnds> ends;
   for (Stage stage : placement.stages()) {
     for (const bool gradient : {false, true}) {
       const Pass pass = gradient ? Pass::backward : Pass::forward;
@@ -23,7 +23,7 @@ std::vector<StageEnds> find_stage_ends(const Placement& placement, std::size_t c
       const auto row = [&](Stage of) {
         return (index(of) + std::size_t{gradient ? placement.stage_count() : 0}) * columns;
       };
-      StageEnds& found = ends.emplace_back();
+      HandoverEnds& found = ends.emplace_back();
       if (const auto from = source_of(placement, action)) found.reads = row(*from);
       const auto to = reader_of(placement, action);
       if (!to) continue;

@@ -19,7 +19,7 @@ std::optional<Stage> reader_of(const Placement& placement, const Action& action)
 
 /// Where a stage's inputs and outputs of one direction are in the tables of outputs, and who reads
 /// them.
-struct StageEnds {
+struct HandoverEnds {
   static constexpr std::size_t nothing = SIZE_MAX;
 
   std::size_t reads = nothing;
@@ -33,13 +33,13 @@ struct StageEnds {
 
 /// The ends of all stages at `ends_of`. Outputs are in rows by stage, activations first; within a
 /// row by microbatch, of which there are `columns`.
-std::vector<StageEnds> find_stage_ends(const Placement& placement, std::size_t columns);
+std::vector<HandoverEnds> find_stage_ends(const Placement& placement, std::size_t columns);
 
 /// The place of an action's ends; `nothing` for an action that neither reads nor puts out what is
 /// handed from stage to stage.
 inline std::size_t ends_of(const Action& action) {
   const bool gradient = gives_gradient(action.pass);
-  if (!gradient && action.pass != Pass::forward) return StageEnds::nothing;
+  if (!gradient && action.pass != Pass::forward) return HandoverEnds::nothing;
   return std::size_t{2} * index(action.stage) + (gradient ? 1 : 0);
 }
 

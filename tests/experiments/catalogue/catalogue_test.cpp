@@ -160,7 +160,7 @@ TEST_CASE("catalogue: every machine carries a pipeline from any of its devices t
     }
     CHECK(hardware->peak_flops() > 0.0);
   }
-  CHECK(machines == 13);
+  CHECK(machines == 14);
 }
 
 TEST_CASE("catalogue: a file is refused with the place of its fault and what would be right") {
