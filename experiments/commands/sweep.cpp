@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "experiments/cluster/dealing.hpp"
 #include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
@@ -33,6 +34,7 @@ struct Options {
   std::optional<std::uint32_t> sample, seed, jobs;
   std::string method = "sobol";
   std::string output, shard, plot;
+  bool dealt = false;  // over the processes of an MPI job
 };
 
 /// What a sweep's rows go to, and what they come to.
@@ -93,7 +95,8 @@ SweepCount run_with(const SweepSpace& space, const Options& options, const Shard
                .jobs = options.jobs ? within("--jobs", options.jobs, 1024) : SIZE_MAX,
                .asked_to_stop = [&] { return interrupt.asked(); },
                .on_progress = on_terminal ? on_terminal : progress_log()};
-  return run_sweep(space, read_catalogue(), run, take);
+  return options.dealt ? deal_sweep(space, run, take)
+                       : run_sweep(space, read_catalogue(), run, take);
 }
 
 Totals run_into_file(const SweepSpace& space, const Options& options, const Shard& shard) {
@@ -153,7 +156,11 @@ SweepSpace space_of(const Options& options) {
 int run(const Options& options) {
   check_options(options);
   const SweepSpace space = space_of(options);
-  const Shard shard = shard_in(options);
+  if (options.dealt && !is_dealer()) {
+    run_dealt(space, read_catalogue());
+    return ExitCode::done;
+  }
+  const Shard shard = options.dealt ? Shard{} : shard_in(options);
   const bool to_file = !options.output.empty() && options.output != "-";
   std::vector<std::string> rows;
   Totals totals;
@@ -219,7 +226,11 @@ Runner declare(CommandLine& line) {
   line.choice("--method", options->method, {"random", "sobol"}, "how to draw; default sobol");
   line.option("--seed", options->seed, "of random points, default 1");
   line.option("--result", options->results, "a further value, out of run --json", "/POINTER");
-  return [options] { return options->files.front() == "merge" ? merge(*options) : run(*options); };
+  return [options] {
+    if (options->files.front() == "merge") return merge(*options);
+    options->dealt = options->shard.empty() && is_dealt();
+    return run(*options);
+  };
 }
 
 }  // namespace
