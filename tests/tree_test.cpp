@@ -100,6 +100,8 @@ const std::map<std::string, Rooms>& rooms() {
          "planning",
          "sweeps/space",
          "sweeps",
+         "sweeps/tables",
+         "cluster",
          "commands/line",
          "commands",
          "program",
@@ -126,6 +128,7 @@ const std::vector<Home>& homes() {
        std::regex(
            "(sim/(model/model_graph|costs/topology)|experiments/sweeps/space/sample)\\.cpp")},
       {std::regex("(Eigen|unsupported)/.*"), std::regex("(hardware_models/codecs|validate)/.*")},
+      {std::regex("mpi\\.h"), std::regex("experiments/cluster/dealing_mpi\\.cpp")},
       {std::regex("cairo.*"), std::regex("experiments/pictures/.*")},
       {std::regex("CLI/.*"), std::regex("experiments/commands/.*")},
       {std::regex("valijson/.*"), std::regex("experiments/files/schema_check\\.cpp")},

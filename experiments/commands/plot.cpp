@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "experiments/calibration/calibration_picture.hpp"
 #include "experiments/commands/line/suggestions.hpp"
@@ -19,6 +20,8 @@
 #include "experiments/results/run_picture.hpp"
 #include "experiments/run/recordings.hpp"
 #include "experiments/studies/bubble_study.hpp"
+#include "experiments/sweeps/tables/row_table.hpp"
+#include "experiments/sweeps/tables/table_plots.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -33,6 +36,7 @@ struct Options {
   std::string bubble = "of_makespan";
   std::string schedules;
   std::string microbatches;
+  PlottedColumns columns;
   PictureLook look;
 };
 
@@ -106,10 +110,54 @@ int plot_calibration(const Options& options) {
       [&] { return calibration_csv(plot); });
 }
 
+int plot_lines(const Options& options) {
+  const RowTable table = read_row_table(options.results);
+  BubblePlot plot = options.kind == "scaling" ? scaling_of_table(table, options.columns)
+                                              : lines_of_table(table, options.columns);
+  plot.options = options_of(options.look);
+  return write_plot(
+      options, [&](PictureFormat format) { return draw_bubble_plot(format, plot); },
+      [&] { return bubble_csv(plot); });
+}
+
+int plot_heat_map(const Options& options) {
+  HeatMap map = heat_map_of_table(read_row_table(options.results), options.columns);
+  map.options = options_of(options.look);
+  return write_plot(
+      options, [&](PictureFormat format) { return draw_heat_map(format, map); },
+      [&] { return heat_map_csv(map); });
+}
+
+int plot_front(const Options& options) {
+  FrontPlot plot = front_of_table(read_row_table(options.results));
+  plot.options = options_of(options.look);
+  return write_plot(
+      options, [&](PictureFormat format) { return draw_front_plot(format, plot); },
+      [&] { return front_csv(plot); });
+}
+
+/// Kinds that draw the results of a sweep.
+int plot_results(const Options& options) {
+  try {
+    if (options.kind == "heatmap") return plot_heat_map(options);
+    return options.kind == "pareto" ? plot_front(options) : plot_lines(options);
+  } catch (const InputError& error) {
+    const bool named = std::string_view(error.what()).starts_with(options.results);
+    if (named) throw;
+    throw in_file(options.results, error);
+  }
+}
+
+bool draws_results(const std::string& kind) {
+  return kind == "lines" || kind == "heatmap" || kind == "pareto" || kind == "scaling";
+}
+
 /// Throws UsageError, before any work, for options that conflict.
 void check_options(const Options& options) {
   if (options.kind.empty()) {
-    throw UsageError("--kind is missing; it is bubble, timeline, memory or calibration");
+    throw UsageError(
+        "--kind is missing; it is bubble, timeline, memory or calibration; or, of a sweep, lines, "
+        "heatmap, pareto or scaling");
   }
   if (options.output.empty() && options.csv.empty()) {
     throw UsageError("-o is missing: a .svg, .png or .pdf file; or --csv for the data alone");
@@ -126,26 +174,36 @@ void check_options(const Options& options) {
     throw UsageError(
         options.kind == "calibration"
             ? "--kind calibration needs a file that calibrate --json wrote"
+        : draws_results(options.kind)
+            ? fmt::format("--kind {} needs the results of a sweep: .jsonl, .csv or .sqlite",
+                          options.kind)
             : fmt::format("--kind {} needs a .timeline file or a scenario", options.kind));
   }
   if (options.ranks || !options.schedules.empty() || !options.microbatches.empty()) {
     throw UsageError("--ranks, --schedules and --microbatches go with --kind bubble");
   }
+  const PlottedColumns& columns = options.columns;
+  const bool named = !columns.x.empty() || !columns.y.empty() || !columns.by.empty();
+  if (!named || (draws_results(options.kind) && options.kind != "pareto")) return;
+  throw UsageError("--x, --y and --by go with --kind lines, heatmap and scaling");
 }
 
 int plot(const Options& options) {
   check_options(options);
   if (options.kind == "bubble") return plot_bubble(options);
   if (options.kind == "timeline") return plot_timeline(options);
+  if (draws_results(options.kind)) return plot_results(options);
   return options.kind == "memory" ? plot_memory(options) : plot_calibration(options);
 }
 
 Runner declare(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.optional("RESULTS", options->results,
-                "a .timeline file or a scenario; for calibration, calibrate's JSON");
-  line.choice("--kind", options->kind, {"bubble", "timeline", "memory", "calibration"},
-              "what to draw");
+                "a .timeline file or a scenario; results of a sweep; calibrate's JSON");
+  line.choice(
+      "--kind", options->kind,
+      {"bubble", "timeline", "memory", "calibration", "lines", "heatmap", "pareto", "scaling"},
+      "what to draw");
   line.option("-o,--output", options->output, "the picture: .svg, .png or .pdf", "FILE");
   line.option("--csv", options->csv, "write the data of the picture as CSV", "FILE");
   line.option("--ranks", options->ranks, "bubble: pipeline ranks, default 8");
@@ -156,6 +214,9 @@ Runner declare(CommandLine& line) {
   line.suggest("--schedules", suggested_schedule_lists);
   line.option("--microbatches", options->microbatches,
               "bubble: numbers of microbatches, default 1,2,4 to 256", "LIST");
+  line.option("--x", options->columns.x, "of a sweep: the axis to the right", "NAME");
+  line.option("--y", options->columns.y, "the result, default bubble.of_makespan", "NAME");
+  line.option("--by", options->columns.by, "a line, or a row of the map, for each value", "NAME");
   declare(line, options->look);
   return [options] { return plot(*options); };
 }

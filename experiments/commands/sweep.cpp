@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "experiments/cluster/dealing.hpp"
 #include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
@@ -14,12 +15,12 @@
 #include "experiments/sweeps/configured.hpp"
 #include "experiments/sweeps/merge.hpp"
 #include "experiments/sweeps/result_log.hpp"
-#include "experiments/sweeps/row_text.hpp"
 #include "experiments/sweeps/run_sweep.hpp"
 #include "experiments/sweeps/shard.hpp"
 #include "experiments/sweeps/space/read_sweep.hpp"
-#include "experiments/sweeps/sweep_plot.hpp"
 #include "experiments/sweeps/sweep_result.hpp"
+#include "experiments/sweeps/tables/row_table.hpp"
+#include "experiments/sweeps/tables/table_plots.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -33,6 +34,7 @@ struct Options {
   std::optional<std::uint32_t> sample, seed, jobs;
   std::string method = "sobol";
   std::string output, shard, plot;
+  bool dealt = false;  // over the processes of an MPI job
 };
 
 /// What a sweep's rows go to, and what they come to.
@@ -93,7 +95,8 @@ SweepCount run_with(const SweepSpace& space, const Options& options, const Shard
                .jobs = options.jobs ? within("--jobs", options.jobs, 1024) : SIZE_MAX,
                .asked_to_stop = [&] { return interrupt.asked(); },
                .on_progress = on_terminal ? on_terminal : progress_log()};
-  return run_sweep(space, read_catalogue(), run, take);
+  return options.dealt ? deal_sweep(space, run, take)
+                       : run_sweep(space, read_catalogue(), run, take);
 }
 
 Totals run_into_file(const SweepSpace& space, const Options& options, const Shard& shard) {
@@ -117,17 +120,10 @@ Totals run_into(const SweepSpace& space, const Options& options, const Shard& sh
   return {count.rows, count.with_result, 0, count.stopped, count.first_without};
 }
 
-std::vector<std::string> rows_of_file(const std::string& path) {
-  std::vector<std::string> rows;
-  RowReader reader(path);
-  while (const auto row = reader.next()) rows.emplace_back(*row);
-  return rows;
-}
-
-void draw(const Options& options, const std::vector<std::string>& rows) {
-  const std::string title = std::filesystem::path(options.files.front()).stem().string();
-  write_file(options.plot,
-             draw_bubble_plot(picture_format(options.plot), plot_of_rows(rows, title)));
+void draw(const Options& options, const RowTable& table) {
+  BubblePlot plot = lines_of_table(table, {});
+  plot.title = std::filesystem::path(options.files.front()).stem().string();
+  write_file(options.plot, draw_bubble_plot(picture_format(options.plot), plot));
 }
 
 std::string totals_text(const Totals& totals, std::uint64_t total, const std::string& where) {
@@ -153,16 +149,20 @@ SweepSpace space_of(const Options& options) {
 int run(const Options& options) {
   check_options(options);
   const SweepSpace space = space_of(options);
-  const Shard shard = shard_in(options);
+  if (options.dealt && !is_dealer()) {
+    run_dealt(space, read_catalogue());
+    return ExitCode::done;
+  }
+  const Shard shard = options.dealt ? Shard{} : shard_in(options);
   const bool to_file = !options.output.empty() && options.output != "-";
-  std::vector<std::string> rows;
+  std::string rows;
   Totals totals;
   if (to_file) {
     totals = run_into_file(space, options, shard);
   } else {
     totals = run_into(space, options, shard, [&](std::string_view text) {
       if (options.output == "-") fmt::print("{}", text);
-      if (!options.plot.empty()) rows.emplace_back(text);
+      if (!options.plot.empty()) rows += text;
     });
   }
   const std::string summary = totals_text(totals, shard.size(space.size()),
@@ -172,8 +172,8 @@ int run(const Options& options) {
     return interrupted;
   }
   if (!options.plot.empty()) {
-    if (to_file) rows = rows_of_file(file_of_shard(options.output, shard));
-    draw(options, rows);
+    draw(options,
+         to_file ? read_row_table(file_of_shard(options.output, shard)) : row_table_of(rows));
   }
   options.output == "-" ? say(summary) : fmt::print("{}\n", summary);
   if (!totals.first_without.empty()) {
@@ -198,10 +198,30 @@ int merge(const Options& options) {
   return ExitCode::done;
 }
 
+int export_rows(const Options& options) {
+  const bool to_sqlite = options.output.ends_with(".sqlite") || options.output.ends_with(".db");
+  if (options.files.size() != 2 || options.output.empty()) {
+    throw UsageError(
+        "penstock sweep export OUT.jsonl -o FILE: expected one file of results, and a "
+        ".csv, .sqlite or .db file");
+  }
+  if (!to_sqlite && options.output != "-" && !options.output.ends_with(".csv")) {
+    throw UsageError(fmt::format("-o {}: expected a .csv, .sqlite or .db file", options.output));
+  }
+  check_outputs({options.output}, {options.files[1]});
+  const RowTable table = read_row_table(options.files[1]);
+  if (to_sqlite) {
+    write_sqlite(table, options.output);
+  } else {
+    write_file(options.output, csv_of(table));
+  }
+  return ExitCode::done;
+}
+
 Runner declare(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.required("SWEEP", options->files,
-                "a sweep or a scenario (JSON); or the word merge and the results of shards");
+                "a sweep or a scenario; or merge and shards; or export and results");
   line.option("-o,--output", options->output, "file of results, JSON Lines; goes on where it ends",
               "OUT.jsonl");
   line.option("-j,--jobs", options->jobs, "threads, default one per core");
@@ -219,7 +239,12 @@ Runner declare(CommandLine& line) {
   line.choice("--method", options->method, {"random", "sobol"}, "how to draw; default sobol");
   line.option("--seed", options->seed, "of random points, default 1");
   line.option("--result", options->results, "a further value, out of run --json", "/POINTER");
-  return [options] { return options->files.front() == "merge" ? merge(*options) : run(*options); };
+  return [options] {
+    if (options->files.front() == "merge") return merge(*options);
+    if (options->files.front() == "export") return export_rows(*options);
+    options->dealt = options->shard.empty() && is_dealt();
+    return run(*options);
+  };
 }
 
 }  // namespace

@@ -30,7 +30,6 @@ constexpr double narrowest_beside = 640;  // of a page with the legend next to t
 constexpr double legend_gap = 28;         // between the plot and its legend
 constexpr double widest_legend = 0.4;     // fraction of the page
 constexpr double line_sample_width = 30;
-constexpr const char* closed_form_name = "closed form";
 
 constexpr double joining_width = 3;  // of the line through simulated points
 constexpr double closed_form_width = 1;
@@ -43,26 +42,29 @@ using Points = std::vector<std::pair<double, double>>;
 struct Extent {
   double low = std::numeric_limits<double>::infinity();  // microbatches
   double high = 0;
-  double top = 0;  // percent
+  double top = 0;  // percent, or the unit of y
 };
 
-void check(const std::string& series, double microbatches, double bubble) {
-  if (microbatches > 0 && std::isfinite(microbatches) && std::isfinite(bubble)) return;
+double y_factor(const BubblePlot& plot) { return plot.percent ? 100 : 1; }
+
+void check(const std::string& series, double microbatches, double bubble, bool logarithmic) {
+  const bool is_place = logarithmic ? microbatches > 0 : microbatches >= 0;
+  if (is_place && std::isfinite(microbatches) && std::isfinite(bubble)) return;
   throw InputError(
       fmt::format("series \"{}\" has the point ({}, {}); microbatches must be above 0, "
                   "and both numbers finite",
                   series, microbatches, bubble));
 }
 
-Extent extent_of(const std::vector<BubbleSeries>& all) {
+Extent extent_of(const std::vector<BubbleSeries>& all, const BubblePlot& plot) {
   Extent extent;
   for (const BubbleSeries& series : all) {
     for (const Points* points : {&series.simulated, &series.closed_form}) {
       for (const auto& [microbatches, bubble] : *points) {
-        check(series.name, microbatches, bubble);
+        check(series.name, microbatches, bubble, plot.logarithmic);
         extent.low = std::min(extent.low, microbatches);
         extent.high = std::max(extent.high, microbatches);
-        extent.top = std::max(extent.top, 100 * bubble);
+        extent.top = std::max(extent.top, y_factor(plot) * bubble);
       }
     }
   }
@@ -106,7 +108,7 @@ int y_steps(double height) {
 class PlotDrawing {
  public:
   PlotDrawing(const BubblePlot& plot, Page& page)
-      : plot_(plot), lines_(lines_of(plot.series)), extent_(extent_of(lines_)), page_(page) {}
+      : plot_(plot), lines_(lines_of(plot.series)), extent_(extent_of(lines_, plot)), page_(page) {}
   void draw();
 
  private:
@@ -116,6 +118,10 @@ class PlotDrawing {
   void draw_lines(std::size_t series) const;
   void draw_markers() const;
 
+  double x_of(double value) const { return plot_.logarithmic ? std::log2(value) : value; }
+  const char* y_unit() const { return plot_.percent ? "%" : ""; }
+  double widest_y_tick() const;
+  std::vector<Tick> x_ticks(int most) const;
   bool any(Points BubbleSeries::*list) const;
   std::vector<Point> places(const Points& points) const;
   Point place(const std::pair<double, double>& point) const;
@@ -161,15 +167,36 @@ std::vector<LegendEntry> PlotDrawing::legend() const {
                        [](Canvas& canvas, Point at) {
                          canvas.line(at, {at.x + line_sample_width, at.y}, closed_form_width, ink);
                        },
-                       closed_form_name});
+                       plot_.thin_name});
   }
   return entries;
+}
+
+/// The width of the longest number along y, for any number of steps.
+double PlotDrawing::widest_y_tick() const {
+  double widest = plot_.percent ? page_.canvas.text_width("100%", tick_style) : 0;
+  for (const Tick& tick : round_ticks(extent_.top, most_y_steps)) {
+    widest = std::max(widest, page_.canvas.text_width(tick.text + y_unit(), tick_style));
+  }
+  return widest;
+}
+
+/// Powers of two for counts, of ten for wider ranges.
+std::vector<Tick> PlotDrawing::x_ticks(int most) const {
+  constexpr double most_count = 65'536;
+  if (!plot_.logarithmic) return round_ticks(extent_.high, most);
+  if (extent_.low >= 1 && extent_.high <= most_count) {
+    return power_of_two_ticks(extent_.low, extent_.high, most);
+  }
+  std::vector<Tick> ticks = log_ticks(std::log10(extent_.low), std::log10(extent_.high), most);
+  for (Tick& tick : ticks) tick.at = std::pow(10, tick.at);
+  return ticks;
 }
 
 /// The legend goes next to the plot if the page is wide and high enough, otherwise below.
 void PlotDrawing::lay_out(double top) {
   const std::vector<LegendEntry> entries = legend();
-  left_ = margin_of(page_) + page_.canvas.text_width("100%", tick_style) + tick_gap;
+  left_ = margin_of(page_) + widest_y_tick() + tick_gap;
   right_ = page_.width - margin_of(page_);
   const double grid_top = top + y_label_row;
   legend_width_ = std::min(legend_width(page_.canvas, entries), widest_legend * page_.width);
@@ -189,8 +216,8 @@ void PlotDrawing::lay_out(double top) {
   if (beside && !entries.empty()) right_ -= legend_width_ + legend_gap;
   legend_at_ = beside ? Point{right_ + legend_gap, grid_top - legend_row / 2}
                       : Point{margin_of(page_), bottom + axis_rows + margin_of(page_) / 2};
-  const double low = std::log2(extent_.low);
-  const double high = std::log2(extent_.high);
+  const double low = plot_.logarithmic ? x_of(extent_.low) : 0;
+  const double high = x_of(extent_.high);
   // A single column of points is centred.
   x_ = high > low ? Scale{low, high, left_ + air, right_ - air}
                   : Scale{low - 1, low + 1, left_, right_};
@@ -203,12 +230,12 @@ void PlotDrawing::draw_grid() const {
   for (const Tick& tick : round_ticks(y_.last, y_steps(y_.from - y_.to))) {
     const double y = y_(tick.at);
     canvas.line({left_, y}, {right_, y}, 1, tick.at == 0 ? axis_line : grid_line);
-    canvas.text({left_ - tick_gap, y}, tick.text + "%", aligned(tick_style, Align::right));
+    canvas.text({left_ - tick_gap, y}, tick.text + y_unit(), aligned(tick_style, Align::right));
   }
   const double widest = canvas.text_width(fmt::format("{:.6g}", extent_.high), tick_style) + 12;
   const int most = std::max(1, static_cast<int>((right_ - left_) / widest));
-  for (const Tick& tick : power_of_two_ticks(extent_.low, extent_.high, most)) {
-    const double x = x_(std::log2(tick.at));
+  for (const Tick& tick : x_ticks(most)) {
+    const double x = x_(x_of(tick.at));
     canvas.line({x, y_.from}, {x, y_.from + 5}, 1, axis_line);
     canvas.text({x, y_.from + 15}, tick.text, aligned(tick_style, Align::centre));
   }
@@ -225,7 +252,7 @@ std::vector<Point> PlotDrawing::places(const Points& points) const {
 }
 
 Point PlotDrawing::place(const std::pair<double, double>& point) const {
-  return {x_(std::log2(point.first)), y_(100 * point.second)};
+  return {x_(x_of(point.first)), y_(y_factor(plot_) * point.second)};
 }
 
 /// Whether a series also has the line from point `from` of `of` to the next.

@@ -26,9 +26,14 @@ struct BubblePlot {
   std::vector<BubbleSeries> series;
   PictureOptions options = {};
   std::string kind = "of_makespan";  // which bubble: its key in reports
+  // For other values over other numbers.
+  bool percent = true;                    // otherwise y has the unit of its label
+  bool logarithmic = true;                // x; otherwise from 0
+  std::string thin_name = "closed form";  // what thin lines are
 };
 
-/// A picture file of bubbles over microbatches, on a logarithmic axis. Simulated points are
+/// A picture file of bubbles over microbatches, or of other values, none of them negative, over
+/// other numbers, on a logarithmic axis or from 0. Simulated points are
 /// connected markers, closed forms thin lines. Series with identical points share one line; where
 /// lines coincide otherwise, they alternate along it and their markers are nested. Throws
 /// InputError for a point that is not finite or has no microbatches, and UsageError if the plot is

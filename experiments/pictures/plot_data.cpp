@@ -90,4 +90,25 @@ std::string calibration_csv(const CalibrationPlot& plot) {
   return csv;
 }
 
+std::string heat_map_csv(const HeatMap& map) {
+  std::string csv =
+      fmt::format("{},{},{}\n", cell(map.x_label), cell(map.y_label), cell(map.value_label));
+  for (std::size_t row = 0; row < map.rows.size(); ++row) {
+    for (std::size_t column = 0; column < map.columns.size(); ++column) {
+      const auto& value = map.cells[row][column];
+      csv += fmt::format("{},{},{}\n", cell(map.columns[column]), cell(map.rows[row]),
+                         value ? fmt::format("{}", *value) : "");
+    }
+  }
+  return csv;
+}
+
+std::string front_csv(const FrontPlot& plot) {
+  std::string csv = "seconds,gibibytes,on_front\n";
+  for (const FrontPoint& point : plot.points) {
+    csv += fmt::format("{},{},{}\n", point.seconds, point.gibibytes, point.on_front ? 1 : 0);
+  }
+  return csv;
+}
+
 }  // namespace penstock

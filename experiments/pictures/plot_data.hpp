@@ -4,6 +4,8 @@
 
 #include "experiments/pictures/bubble_plot.hpp"
 #include "experiments/pictures/calibration_plot.hpp"
+#include "experiments/pictures/front_plot.hpp"
+#include "experiments/pictures/heat_map.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/timeline/timeline.hpp"
 
@@ -24,5 +26,11 @@ std::string memory_csv(const Timeline& timeline);
 
 /// panel,series,unit,measured,predicted,low,high.
 std::string calibration_csv(const CalibrationPlot& plot);
+
+/// x,y,value: one line per cell; `value` is empty without a result.
+std::string heat_map_csv(const HeatMap& map);
+
+/// seconds,gibibytes,on_front.
+std::string front_csv(const FrontPlot& plot);
 
 }  // namespace penstock

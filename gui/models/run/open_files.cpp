@@ -36,7 +36,6 @@ std::string json_string(const std::string& text) {
 std::string scenario_of_order(const std::string& path) {
   try {
     const OrderFile order = read_torch_csv(read_file(path));
-    require_compute_only(order);
     const Placement placement = placement_of(order, {});
     std::string stages;
     for (std::size_t s = 0; s < placement.chains().front().size(); ++s) {

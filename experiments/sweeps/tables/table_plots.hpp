@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+
+#include "experiments/pictures/bubble_plot.hpp"
+#include "experiments/pictures/front_plot.hpp"
+#include "experiments/pictures/heat_map.hpp"
+#include "experiments/sweeps/tables/row_table.hpp"
+
+namespace penstock {
+
+/// Which columns to draw, by name or end; empty ones are chosen: x is the one with the most
+/// numbers, y the bubble, and by all others that vary.
+struct PlottedColumns {
+  std::string x;
+  std::string y;
+  std::string by;
+};
+
+/// A result over an axis, a line for each value of a third. Throws UsageError for columns that are
+/// not there, that hold no numbers, or that leave several rows at one place, and InputError for a
+/// table without results.
+BubblePlot lines_of_table(const RowTable& table, const PlottedColumns& columns);
+
+/// Throughput over devices, or over the x that is asked for, beside the first point in proportion.
+BubblePlot scaling_of_table(const RowTable& table, PlottedColumns columns);
+
+/// A result over two axes.
+HeatMap heat_map_of_table(const RowTable& table, const PlottedColumns& columns);
+
+/// The memory of the fullest rank over step time, and the rows that none beats in both.
+FrontPlot front_of_table(const RowTable& table);
+
+}  // namespace penstock

@@ -1,0 +1,75 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <stdexcept>
+
+#include "experiments/long_work/interruption.hpp"
+#include "experiments/sweeps/tables/row_table.hpp"
+#include "sim/base/error.hpp"
+#include "validate/store/database.hpp"
+
+namespace penstock {
+namespace {
+
+/// A text between quotes of SQL.
+std::string between(char quote, const std::string& text) {
+  std::string quoted(1, quote);
+  for (const char c : text) {
+    if (c == quote) quoted += quote;
+    quoted += c;
+  }
+  return quoted + quote;
+}
+
+/// Numbers keep their type, texts theirs.
+std::string definition(const RowTable& table) {
+  std::string columns;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    const bool numbers = std::all_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
+      return row[c].is_number || row[c].empty();
+    });
+    columns += fmt::format("{}{} {}", c == 0 ? "" : ", ", between('"', table.columns[c]),
+                           numbers ? "NUMERIC" : "TEXT");
+  }
+  return fmt::format("CREATE TABLE rows ({})", columns);
+}
+
+std::string insertion(const std::vector<TableCell>& row) {
+  std::string values;
+  for (const TableCell& cell : row) {
+    values += values.empty() ? "" : ",";
+    values += cell.empty() ? "NULL" : cell.is_number ? cell.text : between('\'', cell.text);
+  }
+  return fmt::format("INSERT INTO rows VALUES ({});", values);
+}
+
+void fill(const RowTable& table, const std::string& path) {
+  Database database(path, Database::Access::create);
+  database.run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
+  database.run(definition(table));
+  database.run("BEGIN");
+  for (const auto& row : table.rows) database.run(insertion(row));
+  database.run("COMMIT");
+}
+
+}  // namespace
+
+void write_sqlite(const RowTable& table, const std::string& path) {
+  UnfinishedFile temporary(path + ".tmp");
+  std::remove(temporary.path().c_str());
+  try {
+    fill(table, temporary.path());
+    std::filesystem::rename(temporary.path(), path);
+  } catch (const DatabaseError& error) {
+    const std::string text = fmt::format("{}: cannot write: {}", path, error.what());
+    if (error.fault() == DatabaseFault::full) throw std::runtime_error(text);
+    throw UsageError(text);
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw UsageError(fmt::format("{}: cannot write: {}", path, error.code().message()));
+  }
+  temporary.keep();
+}
+
+}  // namespace penstock
