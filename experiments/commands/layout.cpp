@@ -32,8 +32,8 @@ struct Options {
   bool lossy = false, offload = false, json = false;
 };
 
-double share_of(const std::string& text) {
-  if (text.empty()) return 0.03;
+std::optional<double> share_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
   double value = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc{} && end == text.data() + text.size() && value >= 0 && value < 1) {
@@ -112,7 +112,7 @@ void write_picture(const std::string& path, PictureFormat format, const LayoutPl
 
 int plan_and_report(const Options& options) {
   read_file(options.model);  // errors of the file itself come before those of layouts
-  const double uncertainty = share_of(options.uncertainty);
+  const std::optional<double> uncertainty = share_of(options.uncertainty);
   const Catalogue catalogue = read_catalogue();
   ProgressBar progress;
   const PlannerOptions planner = planner_options(options, progress);
@@ -122,8 +122,9 @@ int plan_and_report(const Options& options) {
   progress.erase();
   const bool rules =
       std::find(options.whys.begin(), options.whys.end(), all_rules) != options.whys.end();
-  fmt::print("{}", options.json ? printed(plan_json(plan, planner.best, uncertainty))
-                                : plan_text(plan, planner.best, uncertainty, rules));
+  const StepInterval known = known_to(plan, uncertainty);
+  fmt::print("{}", options.json ? printed(plan_json(plan, planner.best, known))
+                                : plan_text(plan, planner.best, known, rules));
   if (!options.json) fmt::print("{}", more);
   write_picture(options.svg, PictureFormat::svg, plan);
   write_picture(options.png, PictureFormat::png, plan);
@@ -154,7 +155,8 @@ Runner declare(CommandLine& line) {
   line.option("--why", options->whys,
               "rules: what excluded the others; /POINTER=VALUE,…: why that lost", "WHAT");
   line.option("--change", options->changes, "how the best layout moves", "/POINTER=VALUE,…");
-  line.option("--uncertainty", options->uncertainty, "of prices, for ties; default 0.03", "SHARE");
+  line.option("--uncertainty", options->uncertainty,
+              "of step times, for ties; default: as run reports", "SHARE");
   line.flag("--json", options->json, "print the layouts as JSON");
   line.option("-o,--output", options->folder, "write a scenario for each into a folder", "FOLDER");
   line.option("-j,--jobs", options->jobs, "threads, default one per core");

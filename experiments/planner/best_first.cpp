@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "experiments/long_work/parallel.hpp"
+#include "experiments/planner/bounds/laid_links.hpp"
 #include "experiments/planner/space/with_choice.hpp"
 #include "experiments/run/stage_formats.hpp"
 #include "sim/base/error.hpp"
@@ -13,6 +14,12 @@ namespace {
 
 /// Items that are worked on at a time, however many threads there are.
 constexpr std::size_t batch = 32;
+
+/// Slices of a microbatch share gathers and reductions of ZeRO-3 in ways that prices by cell do not
+/// show.
+bool shares_gathers(const OrderChoice& order, std::uint32_t zero) {
+  return zero == 3 && order.slices > 1;
+}
 
 }  // namespace
 
@@ -76,9 +83,8 @@ LayoutChoice BestFirst::choice_of(const Item& item) const {
   return choice;
 }
 
-void BestFirst::add_orders(const Item& item, const LayoutChoice& choice,
-                           const std::shared_ptr<const StagePrices>& prices, std::uint32_t zero,
-                           std::uint8_t link, Outcome& outcome) const {
+void BestFirst::add_orders(const Item& item, const std::shared_ptr<const StagePrices>& prices,
+                           std::uint32_t zero, std::uint8_t link, Outcome& outcome) const {
   const LayoutFrame& frame = all_[item.frame];
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   const OrderGroup& group = frames_.groups()[frame.group];
@@ -91,29 +97,33 @@ void BestFirst::add_orders(const Item& item, const LayoutChoice& choice,
       ++outcome.without_memory;
       continue;
     }
-    const OrderShape shape{.cells = double(degrees.microbatches) * order.slices,
-                           .splits = order.splits,
-                           .joins = order.joins,
-                           .gathers = zero == 3,
-                           .spares_last = choice.recompute == "except_last",
-                           .early = base_.scenario.recompute.early,
-                           .reduces_each = zero == 2};
-    // Slices of a microbatch share gathers and reductions of ZeRO-3 in ways that prices by cell do
-    // not show.
-    const bool shares = zero == 3 && order.slices > 1;
-    const double bound =
-        shares ? 0 : bound_rounding * step_bound_us(placement, prices->times, shape);
-    outcome.items.push_back(
-        {.bound_us = std::max(bound, frame.bound_us),
-         .number = item.number +
-                   ((number * space_.zeros.size() + zero) * space_.links.size() + link) * 16,
-         .frame = item.frame,
-         .whole_frame = false,
-         .order = number,
-         .zero = zero,
-         .link = link,
-         .prices = prices});
+    Item one{.bound_us = frame.bound_us,
+             .number = item.number +
+                       ((number * space_.zeros.size() + zero) * space_.links.size() + link) * 16,
+             .frame = item.frame,
+             .whole_frame = false,
+             .order = number,
+             .zero = zero,
+             .link = link,
+             .prices = prices};
+    if (!shares_gathers(order, zero)) {
+      const double bound = step_bound_us(placement, prices->times, shape_of(one));
+      one.bound_us = std::max(one.bound_us, bound_rounding * bound);
+    }
+    outcome.items.push_back(std::move(one));
   }
+}
+
+OrderShape BestFirst::shape_of(const Item& item) const {
+  const LayoutFrame& frame = all_[item.frame];
+  const OrderChoice& order = space_.orders[item.order];
+  return {.cells = double(space_.degrees[frame.degrees].microbatches) * order.slices,
+          .splits = order.splits,
+          .joins = order.joins,
+          .gathers = item.zero == 3,
+          .spares_last = space_.recomputations[frame.recomputation].mode == "except_last",
+          .early = base_.scenario.recompute.early,
+          .reduces_each = item.zero == 2};
 }
 
 /// Prices the ZeRO levels and link codecs of a frame.
@@ -124,7 +134,7 @@ void BestFirst::take_apart(const Item& item, Outcome& outcome) {
   const Placement& placement = *frames_.placement(frame.group, choice.pipeline);
   const Layout plain = staged_layout(base_, with_shape(base_, choice, group.like->slices), choice,
                                      group.like->splits, placement);
-  const auto hardware = hardware_without_links(plain);
+  const auto hardware = hardware_over(clusters_, plain);
   for (std::uint8_t link = 0; link < space_.links.size(); ++link) {
     choice.link = space_.links[link];
     if (choice.link && choice.pipeline == 1) continue;
@@ -142,7 +152,7 @@ void BestFirst::take_apart(const Item& item, Outcome& outcome) {
       if (light) {
         *prices = stage_prices(base_, layout, *group.like, *frames_.times(frame), *hardware);
       }
-      add_orders(item, choice, prices, zero, link, outcome);
+      add_orders(item, prices, zero, link, outcome);
       const double least = light ? prices->least_bytes : frame.least_bytes;
       outcome.least_bytes = outcome.least_bytes > 0 ? std::min(outcome.least_bytes, least) : least;
     }
@@ -184,11 +194,15 @@ bool BestFirst::waits(const Item& item, const OrderHolding& holding, Outcome& ou
     save_memory(item, outcome.items);
     return true;
   }
-  const double evicting =
-      plain ? bound_rounding * eviction_us(placement, *item.prices, holding) : 0;
-  if (evicting <= item.bound_us) return false;
+  double least_us = plain ? eviction_us(placement, *item.prices, holding) : 0;
+  if (plain && !shares_gathers(space_.orders[item.order], item.zero)) {
+    least_us =
+        std::max(least_us, walked_us(holding.walk, placement, item.prices->times, shape_of(item)));
+  }
+  least_us *= bound_rounding;
+  if (least_us <= item.bound_us) return false;
   outcome.items.push_back(item);
-  outcome.items.back().bound_us = evicting;
+  outcome.items.back().bound_us = least_us;
   return true;
 }
 
@@ -207,9 +221,10 @@ void BestFirst::judge(const Item& item, Outcome& outcome) {
   if (!waits(item, *holding, outcome)) simulate(item, outcome);
 }
 
-void BestFirst::simulate(const Item& item, Outcome& outcome) const {
+void BestFirst::simulate(const Item& item, Outcome& outcome) {
   const LayoutChoice choice = choice_of(item);
-  const Trial trial = try_layout(with_choice(base_.scenario, base_.task, choice), base_.catalogue);
+  const Trial trial =
+      try_layout(with_choice(base_.scenario, base_.task, choice), base_.catalogue, clusters_);
   if (!trial.refusal.empty()) {
     outcome.refused = 1;
     outcome.refusal = trial.refusal;
@@ -287,6 +302,8 @@ void BestFirst::finish() {
 
 LayoutPlan BestFirst::run() {
   plan_.task = base_.task;
+  const auto& confidence = base_.settled.hardware.confidence;
+  if (confidence) plan_.spread = confidence->spread;
   plan_.excluded = space_.excluded;
   plan_.legal = space_.legal;
   start();

@@ -11,6 +11,7 @@
 #include "experiments/planner/bounds/holdings.hpp"
 #include "experiments/planner/bounds/stage_prices.hpp"
 #include "experiments/planner/layout_plan.hpp"
+#include "hardware_models/links/wiring.hpp"
 
 namespace penstock {
 
@@ -56,12 +57,12 @@ class BestFirst {
   double threshold() const;
   Outcome work(const Item& item);
   void take_apart(const Item& item, Outcome& outcome);
-  void add_orders(const Item& item, const LayoutChoice& choice,
-                  const std::shared_ptr<const StagePrices>& prices, std::uint32_t zero,
-                  std::uint8_t link, Outcome& outcome) const;
+  void add_orders(const Item& item, const std::shared_ptr<const StagePrices>& prices,
+                  std::uint32_t zero, std::uint8_t link, Outcome& outcome) const;
   void judge(const Item& item, Outcome& outcome);
   bool waits(const Item& item, const OrderHolding& holding, Outcome& outcome) const;
-  void simulate(const Item& item, Outcome& outcome) const;
+  OrderShape shape_of(const Item& item) const;
+  void simulate(const Item& item, Outcome& outcome);
   void save_memory(const Item& item, std::vector<Item>& items) const;
   LayoutChoice choice_of(const Item& item) const;
   void take(const Item& item, Outcome outcome);
@@ -76,6 +77,7 @@ class BestFirst {
   LayoutFrames frames_;
   std::vector<LayoutFrame> all_;
   Holdings holdings_;
+  Clusters clusters_;
   std::priority_queue<Item, std::vector<Item>, Later> queue_;
   std::vector<double> best_us_;  // of fitting layouts, ascending; as many as are wanted
   LayoutPlan plan_;

@@ -38,6 +38,7 @@ struct TooLarge {
 /// All legal layouts of a task, judged.
 struct LayoutPlan {
   TrainingTask task;
+  std::optional<double> spread;  // relative standard deviation of step times, where it is known
   std::vector<JudgedLayout> fitting;  // simulated; fastest first, equal ones with less memory first
   std::vector<JudgedLayout> too_large;  // simulated, least memory first
   std::optional<TooLarge> least;        // of those excluded by their memory without simulation

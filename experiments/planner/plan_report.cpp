@@ -61,18 +61,32 @@ std::string rules_text(const LayoutPlan& plan) {
   return "\n" + aligned(rows, {1});
 }
 
-std::string ties_text(const LayoutPlan& plan, std::size_t ties, double uncertainty) {
+/// Whether a step time may be as short as another.
+bool meets(double us, double other_us, const StepInterval& known) {
+  return us * known.least <= other_us * known.most;
+}
+
+/// "±3.0 %", "-12.3 % to +14.1 %".
+std::string known_text(const StepInterval& known) {
+  const std::string least = signed_percent_text(known.least - 1);
+  const std::string most = signed_percent_text(known.most - 1);
+  if (least.substr(1) == most.substr(1)) return "±" + percent_text(known.most - 1);
+  return least + " to " + most;
+}
+
+std::string ties_text(const LayoutPlan& plan, std::size_t ties, const StepInterval& known) {
   if (ties < 2) {
-    return fmt::format("the first is the fastest although prices are known to ±{} only\n",
-                       percent_text(uncertainty));
+    return fmt::format("the first is the fastest although step times are known to {} only\n",
+                       known_text(known));
   }
-  const double high = to_us(plan.fitting.front().trial.makespan) * (1 + uncertainty);
-  const bool more = plan.slower_bound_us * (1 - uncertainty) <= high;
+  const double best_us = to_us(plan.fitting.front().trial.makespan);
   return fmt::format(
-      "ties: {} simulated layouts cannot be told from the first, as prices are known "
-      "to ±{} only{}\n",
-      ties - 1, percent_text(uncertainty),
-      more ? "; there may be more among those that were not simulated" : "");
+      "ties: {} simulated layouts cannot be told from the first, as step times are known "
+      "to {} only{}\n",
+      ties - 1, known_text(known),
+      meets(plan.slower_bound_us, best_us, known)
+          ? "; there may be more among those that were not simulated"
+          : "");
 }
 
 std::string least_text(const LayoutPlan& plan) {
@@ -90,7 +104,7 @@ std::string least_text(const LayoutPlan& plan) {
 }
 
 ordered_json layout_json(const JudgedLayout& one, const LayoutPlan& plan, bool front, bool tie,
-                         double uncertainty) {
+                         const StepInterval& known) {
   const double us = to_us(one.trial.makespan);
   return {{"layout", text_of(one.choice)},
           {"pipeline", one.choice.pipeline},
@@ -107,8 +121,8 @@ ordered_json layout_json(const JudgedLayout& one, const LayoutPlan& plan, bool f
           {"zero", one.choice.zero},
           {"partition", one.choice.partition},
           {"makespan_us", us},
-          {"makespan_low_us", us * (1 - uncertainty)},
-          {"makespan_high_us", us * (1 + uncertainty)},
+          {"makespan_low_us", us * known.least},
+          {"makespan_high_us", us * known.most},
           {"bound_us", one.bound_us},
           {"samples_per_s", one.trial.samples_per_s},
           {"tokens_per_s", number_or_null(one.trial.tokens_per_s)},
@@ -140,23 +154,29 @@ std::vector<bool> pareto_front(const std::vector<JudgedLayout>& layouts) {
   return front;
 }
 
-std::size_t ties_of(const LayoutPlan& plan, double uncertainty) {
-  if (plan.fitting.empty()) return 0;
-  const double high = to_us(plan.fitting.front().trial.makespan) * (1 + uncertainty);
-  return static_cast<std::size_t>(
-      std::count_if(plan.fitting.begin(), plan.fitting.end(), [&](const JudgedLayout& one) {
-        return to_us(one.trial.makespan) * (1 - uncertainty) <= high;
-      }));
+StepInterval known_to(const LayoutPlan& plan, std::optional<double> share) {
+  if (!share && plan.spread) return step_interval(*plan.spread);
+  const double both = share.value_or(0.03);
+  return {1 - both, 1 + both};
 }
 
-std::string plan_text(const LayoutPlan& plan, std::size_t best, double uncertainty, bool rules) {
+std::size_t ties_of(const LayoutPlan& plan, const StepInterval& known) {
+  if (plan.fitting.empty()) return 0;
+  const double best_us = to_us(plan.fitting.front().trial.makespan);
+  return static_cast<std::size_t>(std::count_if(
+      plan.fitting.begin(), plan.fitting.end(),
+      [&](const JudgedLayout& one) { return meets(to_us(one.trial.makespan), best_us, known); }));
+}
+
+std::string plan_text(const LayoutPlan& plan, std::size_t best, const StepInterval& known,
+                      bool rules) {
   std::string text = fmt::format("{} on {} devices of {}, global batch {}\n\n", plan.task.model,
                                  plan.task.devices, plan.task.hardware, plan.task.global_batch);
   if (plan.fitting.empty()) {
     text += least_text(plan);
   } else {
-    const std::size_t ties = ties_of(plan, uncertainty);
-    text += table_text(plan, best, ties) + "\n" + ties_text(plan, ties, uncertainty);
+    const std::size_t ties = ties_of(plan, known);
+    text += table_text(plan, best, ties) + "\n" + ties_text(plan, ties, known);
     text += "front: no simulated layout is both as fast and smaller\n";
   }
   text += counts_text(plan);
@@ -164,12 +184,12 @@ std::string plan_text(const LayoutPlan& plan, std::size_t best, double uncertain
   return text;
 }
 
-ordered_json plan_json(const LayoutPlan& plan, std::size_t best, double uncertainty) {
+ordered_json plan_json(const LayoutPlan& plan, std::size_t best, const StepInterval& known) {
   ordered_json layouts = ordered_json::array();
   const std::vector<bool> front = pareto_front(plan.fitting);
-  const std::size_t ties = ties_of(plan, uncertainty);
+  const std::size_t ties = ties_of(plan, known);
   for (std::size_t i = 0; i < std::min(best, plan.fitting.size()); ++i) {
-    layouts.push_back(layout_json(plan.fitting[i], plan, front[i], i < ties, uncertainty));
+    layouts.push_back(layout_json(plan.fitting[i], plan, front[i], i < ties, known));
   }
   return {{"penstock", 1},
           {"model", plan.task.model},

@@ -6,6 +6,7 @@
 
 #include "experiments/catalogue/catalogue.hpp"
 #include "experiments/scenario/scenario.hpp"
+#include "hardware_models/links/wiring.hpp"
 #include "sim/base/time.hpp"
 
 namespace penstock {
@@ -25,6 +26,7 @@ struct Trial {
 };
 
 /// Simulates a layout, with the result of `run` and without its report.
-Trial try_layout(const Scenario& scenario, const Catalogue& catalogue);
+/// Scenarios share the links of their machine by `clusters`.
+Trial try_layout(const Scenario& scenario, const Catalogue& catalogue, Clusters& clusters);
 
 }  // namespace penstock

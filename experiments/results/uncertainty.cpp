@@ -7,24 +7,20 @@
 
 #include "experiments/files/json_output.hpp"
 #include "experiments/files/table.hpp"
-#include "sim/base/portable_math.hpp"
+#include "experiments/run/step_interval.hpp"
 
 namespace penstock {
 namespace {
-
-constexpr double level = 0.9;
-constexpr double deviations = 1.645;  // of a normal distribution, on each side of `level`
 
 struct Interval {
   double least_us = 0;
   double most_us = 0;
 };
 
-/// Step times spread by a factor, so the interval is one of logarithms.
 Interval interval_of(const RunResult& result) {
-  const double factor = portable_exp(deviations * result.layout.hardware.confidence->spread);
+  const StepInterval factors = step_interval(result.layout.hardware.confidence->spread);
   const double us = to_us(result.report->makespan);
-  return {us / factor, us * factor};
+  return {us * factors.least, us * factors.most};
 }
 
 std::string origin_text(const char* origin, const std::vector<std::string>& names) {
@@ -50,14 +46,14 @@ std::string uncertainty_text(const RunResult& result) {
   }
   return fmt::format("{:<12} {} to {} {} ({:.0f} % of runs, by the spread of published ones)\n",
                      "interval", time_text(from_us(interval.least_us), unit),
-                     time_text(from_us(interval.most_us), unit), unit.name, 100 * level) +
+                     time_text(from_us(interval.most_us), unit), unit.name, 100 * interval_level) +
          fmt::format("{:<12} {}\n", "constants", origins);
 }
 
 ordered_json uncertainty_json(const RunResult& result) {
   const Interval interval = interval_of(result);
   const Confidence& confidence = *result.layout.hardware.confidence;
-  return {{"level", level},
+  return {{"level", interval_level},
           {"least_us", interval.least_us},
           {"most_us", interval.most_us},
           {"spread", confidence.spread},

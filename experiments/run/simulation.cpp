@@ -5,39 +5,19 @@
 #include <algorithm>
 #include <utility>
 
-#include "experiments/layout/stage_demand.hpp"
 #include "experiments/layout/training.hpp"
-#include "experiments/profiles/profile_rows.hpp"
+#include "experiments/run/priced_layout.hpp"
 #include "hardware_models/registry.hpp"
-#include "hardware_models/times/profile_lookup.hpp"
 #include "schedules/policies/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "sim/costs/chance.hpp"
-#include "sim/costs/plan_network.hpp"
 #include "sim/engines/events.hpp"
 #include "sim/engines/order_by_policy.hpp"
 #include "sim/engines/replicas.hpp"
-#include "sim/plan/lower.hpp"
 
 namespace penstock {
 namespace {
-
-/// Refuses a profile that matches no layer.
-void check_profile(const Layout& layout) {
-  const auto& profile = layout.hardware.spec.profile;
-  if (!profile) return;
-  const ProfileLookup lookup(*profile);
-  const auto& layers = layout.model.layers;
-  const bool speaks = std::any_of(layers.begin(), layers.end(),
-                                  [&](const Layer& layer) { return !lookup.find(layer).empty(); });
-  if (speaks) return check_rows(*profile, layout.model, layout.allows_stale);
-  throw InputError("/hardware/profile",
-                   fmt::format("{} has times of none of the model's layers; the first of these is "
-                               "\"{}\", of the kind \"{}\"{}",
-                               profile->source, layout.model.layers.front().name,
-                               layout.model.layers.front().key.kind, unused_text(*profile)));
-}
 
 std::unique_ptr<HardwareModel> hardware_of(const Layout& layout) {
   check_profile(layout);
@@ -45,40 +25,11 @@ std::unique_ptr<HardwareModel> hardware_of(const Layout& layout) {
   return entry->make(layout.hardware.spec);
 }
 
-void check_replicas(const Layout& layout) {
-  const auto& stragglers = layout.chance.stragglers;
-  for (std::size_t i = 0; i < stragglers.size(); ++i) {
-    const std::uint32_t replica = stragglers[i].replica.value_or(0);
-    if (replica < layout.degrees.data) continue;
-    throw InputError(fmt::format("/chance/stragglers/{}/replica", i),
-                     fmt::format("there is no data replica {}; replicas are 0 to {}", replica,
-                                 layout.degrees.data - 1));
-  }
-}
-
-Finding deadlock_finding(const Deadlock& deadlock) {
-  return {"deadlock", deadlock.circle.front().rank, {}, text(deadlock)};
-}
-
-/// Behind each action of a rank, time of the host that runs it.
-void add_host_time(double host_us, PricedPlan& priced) {
-  if (host_us == 0) return;
-  for (std::size_t i = 0; i < priced.plan.classes.size(); ++i) {
-    const WorkClass& work = priced.plan.classes[i];
-    if (priced.plan.is_link(work.resource) || work.follows_partner) continue;
-    priced.costs.duration[i] += from_us(host_us);
-  }
-  check_clock(priced.plan, priced.costs, "/overheads/host_us");
-}
-
 }  // namespace
 
 Simulation::Simulation(const Layout& layout, Engine engine)
     : layout_(layout), engine_(engine), hardware_(hardware_of(layout)) {
-  check_replicas(layout);
-  if (layout.memory.policy == MemoryPolicy::stall && !layout.memory.capacity_bytes) {
-    throw InputError("/memory/policy", "to stall needs a capacity; give \"capacity_bytes\" too");
-  }
+  check_conditions(layout);
 }
 
 std::variant<Schedule, Finding> Simulation::decide(std::uint32_t number) const {
@@ -103,30 +54,11 @@ std::variant<PricedPlan, Finding> Simulation::price_order(const Schedule& order)
 
 std::variant<PricedPlan, Finding> Simulation::price_with(const Schedule& order,
                                                          const Extras& extras) const {
-  auto lowered = lower(order, layout_.placement, layout_.overlap, extras);
-  if (const auto* deadlock = std::get_if<Deadlock>(&lowered)) return deadlock_finding(*deadlock);
-  PricedPlan priced{.plan = std::get<Plan>(std::move(lowered)), .costs = {}, .conditions = {}};
-  priced.plan.schedule = layout_.name;
-  priced.costs =
-      price(priced.plan, layout_.model, layout_.partition, *hardware_, training_of(layout_));
-  priced.costs.launch = from_us(layout_.overheads.launch_us);
-  priced.costs.issue = from_us(layout_.overheads.issue_us);
-  add_host_time(layout_.overheads.host_us, priced);
-  priced.conditions = conditions_for(priced.plan);
-  const double stretch = priced.conditions.compute_slowdown * priced.conditions.transfer_slowdown;
-  if (priced.costs.has_launches() || stretch != 1) {
-    check_clock(priced.plan, priced.costs, "/overheads", stretch);
-  }
-  return priced;
+  return price_layout(layout_, order, extras, *hardware_);
 }
 
 Conditions Simulation::conditions_for(const Plan& plan) const {
-  Conditions conditions = layout_.conditions;
-  conditions.network = network_of(plan, *hardware_);
-  if (layout_.memory.policy == MemoryPolicy::stall) {
-    conditions.stall_above_bytes = layout_.memory.capacity_bytes;
-  }
-  return conditions;
+  return penstock::conditions_for(layout_, plan, *hardware_);
 }
 
 std::variant<PricedPlan, Finding> Simulation::draw(PricedPlan priced, std::uint32_t number) const {

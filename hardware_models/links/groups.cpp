@@ -21,30 +21,49 @@ bool fills_evenly(const Machine& machine, std::uint64_t span) {
          (machine.seating->most % span == 0 && machine.seating->fewer % span == 0);
 }
 
-/// Counts the devices of a group by machine, as they come in order.
-template <class DeviceOf>
-Members counted_in(const Machine& machine, std::uint64_t count, DeviceOf device_of) {
-  const std::uint64_t looked_at = std::min(count, most_looked_at);
-  std::uint64_t machines = 0, most = 0, least = looked_at, here = 0, before = 0;
-  const auto close = [&] {
-    ++machines;
-    most = std::max(most, here);
-    least = std::min(least, here);
-  };
-  for (std::uint64_t number = 0; number < looked_at; ++number) {
-    const std::uint64_t now = machine_with(machine, device_of(number));
-    if (number > 0 && now != before) {
-      close();
-      here = 0;
+/// Counts devices by machine, as they come in order.
+class MachineTally {
+ public:
+  explicit MachineTally(const Machine& machine) : machine_(machine) {}
+
+  /// `count` devices, `stride` apart from each other.
+  void add(std::uint64_t device, std::uint64_t stride, std::uint64_t count) {
+    while (count > 0) {
+      if (device < first_ || device >= end_) move_to(device);
+      const std::uint64_t more = std::min(count, (end_ - device + stride - 1) / stride);
+      here_ += more;
+      count -= more;
+      device += more * stride;
     }
-    before = now;
-    ++here;
   }
-  if (machines == 0 || looked_at == count || here > least) close();  // the last one may be cut off
-  if (looked_at < count) machines = (count * machines + looked_at - 1) / looked_at;
-  if (machines == 1) return {count, looked_at < count ? machine.devices : count};
-  return {count, most, machines, least};
-}
+
+  /// How `count` devices lie whose first `looked_at` were added.
+  Members members(std::uint64_t count, std::uint64_t looked_at) {
+    least_ = std::min(least_, looked_at);
+    if (machines_ == 0 || looked_at == count || here_ > least_) close();  // may be cut off
+    if (looked_at < count) machines_ = (count * machines_ + looked_at - 1) / looked_at;
+    if (machines_ == 1) return {count, looked_at < count ? machine_.devices : count};
+    return {count, most_, machines_, least_};
+  }
+
+ private:
+  void close() {
+    ++machines_;
+    most_ = std::max(most_, here_);
+    least_ = std::min(least_, here_);
+    here_ = 0;
+  }
+  void move_to(std::uint64_t device) {
+    if (here_ > 0) close();
+    const SeatedDevices together = seated_with(machine_, device);
+    first_ = together.first;
+    end_ = together.end;
+  }
+
+  const Machine& machine_;
+  std::uint64_t first_ = 0, end_ = 0;  // devices of the machine of the last one
+  std::uint64_t machines_ = 0, most_ = 0, least_ = UINT64_MAX, here_ = 0;
+};
 
 /// Whether a group lies in more machines than another, or has fewer devices in one.
 bool lies_worse(const Members& one, const Members& other) {
@@ -78,9 +97,10 @@ Members members_of(const Machine& machine, const GroupPlace& group) {
   std::optional<Members> worst;
   for (std::uint64_t first = 0; first < group.all; first += span) {
     for (const std::uint64_t begin : {first, first + group.stride - 1}) {
-      const Members here = counted_in(machine, group.devices, [&](std::uint64_t number) {
-        return begin + number * group.stride;
-      });
+      const std::uint64_t looked_at = std::min(group.devices, most_looked_at);
+      MachineTally tally(machine);
+      tally.add(begin, group.stride, looked_at);
+      const Members here = tally.members(group.devices, looked_at);
       if (!worst || lies_worse(here, *worst)) worst = here;
     }
     const bool repeats = !machine.seating && (first + span) % machine.devices == 0;
@@ -112,17 +132,28 @@ HolderPlaces::HolderPlaces(const HardwareSpec& spec, const Holders& holders)
       data_(static_cast<std::uint64_t>(std::llround(holders.data))) {}
 
 /// Within a group, neighbours are replicas, except in tensor groups.
-std::uint64_t HolderPlaces::device(std::uint64_t number) const {
+std::vector<DeviceRow> HolderPlaces::rows(std::uint64_t most) const {
   const std::uint64_t group = spec_.tensor * spec_.context * spec_.expert;
-  const Rank rank = holders_.ranks[number / (copies_ * data_)];
-  const std::uint64_t replica = number / copies_ % data_;
-  return index(rank) * spec_.devices_per_rank + replica * group + number % copies_ * spec_.tensor;
+  const bool even = copies_ == 1 || copies_ * spec_.tensor == group;
+  const DeviceRow whole{0, copies_ == 1 ? group : spec_.tensor, even ? copies_ * data_ : copies_};
+  std::vector<DeviceRow> all;
+  for (std::uint64_t number = 0; number < std::min(count(), most); number += whole.count) {
+    const Rank rank = holders_.ranks[number / (copies_ * data_)];
+    const std::uint64_t replica = number / copies_ % data_;
+    all.push_back(whole);
+    all.back().first = index(rank) * spec_.devices_per_rank + replica * group;
+    all.back().count = std::min(whole.count, most - number);
+  }
+  return all;
 }
 
 Members members_of(const Machine& machine, const HolderPlaces& places) {
   if (machine.devices == 1) return {places.count(), 1};
-  return counted_in(machine, places.count(),
-                    [&](std::uint64_t number) { return places.device(number); });
+  MachineTally tally(machine);
+  for (const DeviceRow& row : places.rows(most_looked_at)) {
+    tally.add(row.first, row.stride, row.count);
+  }
+  return tally.members(places.count(), std::min(places.count(), most_looked_at));
 }
 
 }  // namespace penstock

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "hardware_models/collectives/registry.hpp"
 #include "hardware_models/spec/hardware_spec.hpp"
@@ -20,14 +21,21 @@ struct GroupPlace {
 /// which the pattern repeats.
 Members members_of(const Machine& machine, const GroupPlace& group);
 
+/// Devices `stride` apart from each other.
+struct DeviceRow {
+  std::uint64_t first = 0;
+  std::uint64_t stride = 1;
+  std::uint64_t count = 1;
+};
+
 /// The replicas of the weights on the first device of each rank.
 class HolderPlaces {
  public:
   HolderPlaces(const HardwareSpec& spec, const Holders& holders);
 
   std::uint64_t count() const { return copies_ * data_ * holders_.ranks.size(); }
-  /// Number 0 is the lowest device.
-  std::uint64_t device(std::uint64_t number) const;
+  /// Their devices in order, at most the first `most`.
+  std::vector<DeviceRow> rows(std::uint64_t most) const;
 
  private:
   const HardwareSpec& spec_;

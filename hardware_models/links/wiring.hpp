@@ -1,15 +1,20 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "hardware_models/spec/hardware_spec.hpp"
 #include "sim/costs/network.hpp"
+#include "sim/costs/topology.hpp"
 
 namespace penstock {
 
@@ -32,6 +37,29 @@ Wiring wiring_by_routes(const HardwareSpec& spec);
 Wiring wiring_by_ends(const HardwareSpec& spec);
 /// A topology with the devices that the degrees of parallelism need.
 Wiring wiring_by_kind(const HardwareSpec& spec);
+
+/// A topology with its devices, which scenarios with the same machines and devices can share.
+struct SeatedCluster {
+  std::shared_ptr<const Router> router;
+  std::vector<Node> devices;
+  std::vector<Node> host_of;  // by device
+};
+
+/// Clusters of topologies, each made once: that takes milliseconds for thousands of devices.
+/// Thread-safe.
+class Clusters {
+ public:
+  /// `wiring_by_kind` over a cluster that is known if possible.
+  Wiring wiring(const HardwareSpec& spec);
+
+ private:
+  using Key = std::tuple<std::string, std::map<std::string, double>, std::uint64_t, std::uint64_t,
+                         std::array<std::uint64_t, 4>>;
+  static Key key(const HardwareSpec& spec);
+
+  std::mutex mutex_;
+  std::map<Key, std::shared_ptr<const SeatedCluster>> known_;
+};
 
 /// A number in the spelling of `std::to_string`.
 std::optional<std::uint32_t> number_in(std::string_view text);

@@ -80,8 +80,7 @@ class DeviceAt {
   std::optional<Machine> machine_;  // with a topology
 };
 
-Wiring over_graph(Topology topology, std::string where, NodeAt node_at) {
-  const auto router = std::make_shared<const Router>(std::move(topology));
+Wiring over_graph(std::shared_ptr<const Router> router, std::string where, NodeAt node_at) {
   return {router->topology().links,
           [router, where = std::move(where), node_at = std::move(node_at)](const Link& link) {
             const auto from = node_at(link.from, link.to);
@@ -125,6 +124,29 @@ void check_machine(const HardwareSpec& spec) {
                                machine->name, machine->devices, entry->name, devices_of(spec)));
 }
 
+SeatedCluster cluster_of(const HardwareSpec& spec) {
+  if (seats_of(spec) > Limits::network_links) {
+    throw InputError("/hardware/topology",
+                     fmt::format("{} devices are too many for a topology: at most {}",
+                                 devices_of(spec), Limits::network_links));
+  }
+  check_machine(spec);
+  Cluster cluster = make_cluster(spec.topology->kind, static_cast<std::uint32_t>(seats_of(spec)),
+                                 parameters_for(spec));
+  return {std::make_shared<const Router>(std::move(cluster.topology)),
+          seated(spec, cluster.devices), seated(spec, cluster.host_of)};
+}
+
+Wiring wiring_over(std::shared_ptr<const SeatedCluster> cluster, const HardwareSpec& spec) {
+  return over_graph(
+      cluster->router, "/hardware/topology",
+      [cluster, device_at = DeviceAt(spec)](Rank end, Rank other) -> std::optional<Node> {
+        if (end == host_memory) return cluster->host_of[*device_at(other, end)];
+        const auto device = device_at(end, other);
+        return device ? std::optional(cluster->devices[*device]) : std::nullopt;
+      });
+}
+
 }  // namespace
 
 Wiring wiring_by_ends(const HardwareSpec& spec) {
@@ -145,7 +167,7 @@ Wiring wiring_by_ends(const HardwareSpec& spec) {
   }
   numbers_by_name(topology.links);  // rejects duplicates
   return over_graph(
-      std::move(topology), "/hardware/links",
+      std::make_shared<const Router>(std::move(topology)), "/hardware/links",
       [nodes, device_at = DeviceAt(spec)](Rank end, Rank other) -> std::optional<Node> {
         std::string name = "host";
         if (end != host_memory) {
@@ -159,22 +181,32 @@ Wiring wiring_by_ends(const HardwareSpec& spec) {
 }
 
 Wiring wiring_by_kind(const HardwareSpec& spec) {
-  if (seats_of(spec) > Limits::network_links) {
-    throw InputError("/hardware/topology",
-                     fmt::format("{} devices are too many for a topology: at most {}",
-                                 devices_of(spec), Limits::network_links));
+  return wiring_over(std::make_shared<const SeatedCluster>(cluster_of(spec)), spec);
+}
+
+Clusters::Key Clusters::key(const HardwareSpec& spec) {
+  std::array<std::uint64_t, 4> seats{};
+  if (spec.machine && spec.machine->seating) {
+    const Seating& seating = *spec.machine->seating;
+    seats = {seating.most, seating.larger, seating.fewer, seating.machines};
   }
-  check_machine(spec);
-  Cluster cluster = make_cluster(spec.topology->kind, static_cast<std::uint32_t>(seats_of(spec)),
-                                 parameters_for(spec));
-  return over_graph(
-      std::move(cluster.topology), "/hardware/topology",
-      [devices = seated(spec, cluster.devices), host_of = seated(spec, cluster.host_of),
-       device_at = DeviceAt(spec)](Rank end, Rank other) -> std::optional<Node> {
-        if (end == host_memory) return host_of[*device_at(other, end)];
-        const auto device = device_at(end, other);
-        return device ? std::optional(devices[*device]) : std::nullopt;
-      });
+  return {spec.topology->kind, parameters_for(spec), devices_of(spec),
+          spec.machine ? spec.machine->devices : 0, seats};
+}
+
+Wiring Clusters::wiring(const HardwareSpec& spec) {
+  const Key at = key(spec);
+  std::shared_ptr<const SeatedCluster> cluster;
+  {
+    const std::lock_guard guard(mutex_);
+    if (const auto found = known_.find(at); found != known_.end()) cluster = found->second;
+  }
+  if (cluster == nullptr) {
+    cluster = std::make_shared<const SeatedCluster>(cluster_of(spec));
+    const std::lock_guard guard(mutex_);
+    cluster = known_.emplace(at, std::move(cluster)).first->second;
+  }
+  return wiring_over(std::move(cluster), spec);
 }
 
 }  // namespace penstock

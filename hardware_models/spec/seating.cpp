@@ -55,8 +55,16 @@ std::uint64_t seat_of(const Machine& machine, std::uint64_t device) {
   return (seating.larger + rest / here) * machine.devices + rest % here;
 }
 
-std::uint64_t machine_with(const Machine& machine, std::uint64_t device) {
-  return seat_of(machine, device) / machine.devices;
+SeatedDevices seated_with(const Machine& machine, std::uint64_t device) {
+  const auto around = [&](std::uint64_t begin, std::uint64_t size) {
+    const std::uint64_t first = begin + (device - begin) / size * size;
+    return SeatedDevices{first, first + size};
+  };
+  if (!machine.seating) return around(0, machine.devices);
+  const Seating& seating = *machine.seating;
+  const std::uint64_t in_larger = seating.most * seating.larger;
+  if (device < in_larger) return around(0, seating.most);
+  return around(in_larger, seating.most - seating.fewer);
 }
 
 }  // namespace penstock

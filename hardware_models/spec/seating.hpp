@@ -18,7 +18,13 @@ std::uint64_t seat_of(const Machine& machine, std::uint64_t device);
 /// The devices of each machine, as "64 + 64", "7 + 7 + 6" or "100 × 6 + 3 × 5".
 std::string seating_text(const Seating& seating);
 
-/// The number of the machine that holds a device.
-std::uint64_t machine_with(const Machine& machine, std::uint64_t device);
+/// The devices of one machine: from `first` to before `end`.
+struct SeatedDevices {
+  std::uint64_t first = 0;
+  std::uint64_t end = 1;
+};
+
+/// The devices of the machine that holds a device.
+SeatedDevices seated_with(const Machine& machine, std::uint64_t device);
 
 }  // namespace penstock

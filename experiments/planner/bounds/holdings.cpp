@@ -19,10 +19,11 @@ class RowWalk {
   void follow(const Action& action) {
     const auto at = static_cast<std::size_t>(
         std::find(stages_.begin(), stages_.end(), action.stage) - stages_.begin());
-    now_.stage = action.stage;
-    if (action.pass == Pass::forward || action.pass == Pass::load) take(at);
-    if (action.pass == Pass::forward) note(holding_.forward);
-    if (gives_gradient(action.pass)) note(holding_.backward);
+    if (action.pass == Pass::forward || action.pass == Pass::load) {
+      ++now_.held[at];
+      ++now_.unread[at];
+    }
+    if (action.pass <= Pass::backward_weight) note(action);
     if (gives_gradient(action.pass)) --now_.unread[at];
     if (action.pass == Pass::backward_input) ++now_.pending[at];
     if (action.pass == Pass::backward_weight) --now_.pending[at];
@@ -30,22 +31,15 @@ class RowWalk {
       ++holding_.evictions[at];
       --now_.unread[at];
     }
-    if (action.pass == Pass::evict || ends_activation(action.pass)) give_back(at);
+    if (action.pass == Pass::evict || ends_activation(action.pass)) --now_.held[at];
   }
   RankHolding result() { return std::move(holding_); }
 
  private:
-  void take(std::size_t at) {
-    ++now_.held[at];
-    ++now_.unread[at];
-    ++now_.total;
-  }
-  void give_back(std::size_t at) {
-    --now_.held[at];
-    --now_.total;
-  }
-  void note(Moment& most) const {
-    if (now_.total > most.total) most = now_;
+  void note(const Action& action) {
+    now_.stage = action.stage;
+    now_.again = gives_gradient(action.pass);
+    holding_.moments.insert(now_);
   }
 
   const std::vector<Stage>& stages_;
@@ -64,6 +58,7 @@ OrderHolding holding_of(const OrderChoice& order, const Placement& placement,
       for (const Action& action : schedule.on(rank)) walk.follow(action);
       holding.ranks.push_back(walk.result());
     }
+    holding.walk = walk_of(schedule, placement);
   } catch (const RuleError& error) {
     holding.refusal = std::string(order.rule->name) + ": " + error.what();
   }
@@ -71,10 +66,9 @@ OrderHolding holding_of(const OrderChoice& order, const Placement& placement,
 }
 
 double bytes_at(const std::vector<Stage>& stages, const StagePrices& prices, const Moment& moment,
-                bool again) {
-  if (moment.total == 0) return 0;
+                bool remakes) {
   double bytes = prices.workspace_bytes[index(moment.stage)];
-  if (again) bytes += prices.recomputed_bytes[index(moment.stage)];
+  if (remakes && moment.again) bytes += prices.recomputed_bytes[index(moment.stage)];
   for (std::size_t at = 0; at < stages.size(); ++at) {
     const std::uint32_t stage = index(stages[at]);
     bytes += moment.held[at] * prices.kept_bytes[stage] +
@@ -106,8 +100,10 @@ double least_bytes_of(const Placement& placement, const StagePrices& prices,
   for (const Rank rank : Numbers<Rank>(placement.ranks())) {
     const std::vector<Stage>& stages = placement.stages_of(rank);
     const RankHolding& own = holding.ranks[index(rank)];
-    const double bytes = std::max(bytes_at(stages, prices, own.forward, false),
-                                  bytes_at(stages, prices, own.backward, prices.remakes));
+    double bytes = 0;
+    for (const Moment& moment : own.moments) {
+      bytes = std::max(bytes, bytes_at(stages, prices, moment, prices.remakes));
+    }
     most = std::max(most, prices.held_bytes[index(rank)] + bytes);
   }
   return most;

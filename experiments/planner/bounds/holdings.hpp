@@ -4,10 +4,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "experiments/planner/bounds/order_walk.hpp"
 #include "experiments/planner/bounds/stage_prices.hpp"
 #include "experiments/planner/space/orders.hpp"
 
@@ -18,19 +20,21 @@ struct Moment {
   // By stage of the rank, ascending: from F to the end of B or W, to the end of B or I, and between
   // I and W.
   std::vector<std::uint32_t> held, unread, pending;
-  std::uint32_t total = 0;  // of `held`
   Stage stage{};
+  bool again = false;  // the action may restore its activation
+
+  friend auto operator<=>(const Moment&, const Moment&) = default;
 };
 
 /// What an order makes a rank hold, whatever its times are.
 struct RankHolding {
-  Moment forward;                        // an F with the most activations, its own included
-  Moment backward;                       // a B or I with the most activations
+  std::set<Moment> moments;              // each different one once
   std::vector<std::uint64_t> evictions;  // by stage of the rank
 };
 
 struct OrderHolding {
   std::vector<RankHolding> ranks;
+  OrderWalk walk;
   std::string refusal;  // why the rule does not take the sizes; empty if it does
 };
 

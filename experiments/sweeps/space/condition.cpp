@@ -18,9 +18,9 @@ namespace {
 
 // Longer signs first: "<=" is not "<".
 constexpr std::array signs{
-    std::pair{"<=", Comparison::at_most}, std::pair{">=", Comparison::at_least},
-    std::pair{"==", Comparison::equal},   std::pair{"!=", Comparison::unequal},
-    std::pair{"<", Comparison::less},     std::pair{">", Comparison::more}};
+    std::pair{"<=", Relation::at_most}, std::pair{">=", Relation::at_least},
+    std::pair{"==", Relation::equal},   std::pair{"!=", Relation::unequal},
+    std::pair{"<", Relation::less},     std::pair{">", Relation::more}};
 
 std::optional<double> number_in(std::string_view text) {
   double value = 0;
@@ -30,19 +30,19 @@ std::optional<double> number_in(std::string_view text) {
 }
 
 template <class Value>
-bool compare(const Value& left, Comparison how, const Value& right) {
+bool compare(const Value& left, Relation how, const Value& right) {
   switch (how) {
-    case Comparison::less:
+    case Relation::less:
       return left < right;
-    case Comparison::at_most:
+    case Relation::at_most:
       return left <= right;
-    case Comparison::equal:
+    case Relation::equal:
       return left == right;
-    case Comparison::unequal:
+    case Relation::unequal:
       return left != right;
-    case Comparison::at_least:
+    case Relation::at_least:
       return left >= right;
-    case Comparison::more:
+    case Relation::more:
       return left > right;
   }
   return false;
@@ -91,7 +91,7 @@ bool Condition::holds(const std::vector<std::string>& values) const {
     return compare(*left_number * left.factor, comparison, *right_number * right.factor);
   }
   const bool same = text(left) == text(right);
-  return comparison == Comparison::unequal ? !same : comparison == Comparison::equal && same;
+  return comparison == Relation::unequal ? !same : comparison == Relation::equal && same;
 }
 
 Condition condition_of(const std::string& text, const std::vector<std::string>& pointers) {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <random>
 #include <string>
@@ -136,7 +137,7 @@ TEST_CASE("planner: one thread and several find the same") {
   const TrainingTask task = task_of({llama, "dgx-h100", 16, 32, {}}, catalogue);
   const LayoutPlan one = plan_layouts(task, catalogue, {.jobs = 1});
   const LayoutPlan several = plan_layouts(task, catalogue, {.jobs = 4});
-  CHECK(plan_text(one, 10, 0.03, true) == plan_text(several, 10, 0.03, true));
+  CHECK(plan_text(one, 10, {}, true) == plan_text(several, 10, {}, true));
 }
 
 TEST_CASE("planner: all layouts are counted once") {
@@ -159,9 +160,28 @@ TEST_CASE("planner: ties are the layouts whose intervals meet that of the fastes
     layout.trial.makespan = from_us(static_cast<double>(us));
     plan.fitting.push_back(layout);
   }
-  CHECK(ties_of(plan, 0) == 1);
-  CHECK(ties_of(plan, 0.03) == 2);  // 104 × 0.97 = 100.88 is below 103, 107 × 0.97 = 103.79 above
-  CHECK(ties_of(plan, 0.1) == 4);   // 120 × 0.9 = 108 is below 110
+  CHECK(ties_of(plan, {1, 1}) == 1);
+  // 104 × 0.97 = 100.88 is below 103, 107 × 0.97 = 103.79 above.
+  CHECK(ties_of(plan, {0.97, 1.03}) == 2);
+  CHECK(ties_of(plan, {0.9, 1.1}) == 4);  // 120 × 0.9 = 108 is below 110
+}
+
+TEST_CASE("planner: step times are known as the spread of their prices says, or as asked") {
+  const Catalogue catalogue = read_catalogue();
+  const TrainingTask task = task_of({llama, "dgx-h100", 8, 8, {}}, catalogue);
+  const LayoutPlan plan = plan_layouts(
+      task, catalogue, {.space = {.only = Restrictions({"/parallel/pipeline=1"})}, .best = 1});
+  const RunResult result =
+      run(parse_scenario(layout_document(task, plan.fitting.front().choice), task.source));
+  REQUIRE(result.layout.hardware.confidence);
+  REQUIRE(plan.spread);
+  CHECK(*plan.spread == result.layout.hardware.confidence->spread);
+  // A normal distribution has 90 % of its weight within 1.645 deviations.
+  const double factor = std::exp(1.645 * *plan.spread);
+  CHECK(known_to(plan, {}).most == doctest::Approx(factor));
+  CHECK(known_to(plan, {}).least == doctest::Approx(1 / factor));
+  CHECK(known_to(plan, 0.05).least == doctest::Approx(0.95));
+  CHECK(known_to(LayoutPlan{}, {}).most == doctest::Approx(1.03));
 }
 
 TEST_CASE("planner: the front is what is smaller than everything faster") {

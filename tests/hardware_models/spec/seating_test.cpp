@@ -52,10 +52,15 @@ TEST_CASE("each device has a seat of its own in a machine with room for it") {
       std::set<std::uint64_t> seats;
       for (std::uint64_t device = 0; device < devices; ++device) {
         seats.insert(seat_of(machine, device));
-        CHECK(machine_with(machine, device) == seat_of(machine, device) / 8);
-        if (devices % unit == 0 && device % unit != 0) {
-          CHECK(machine_with(machine, device) == machine_with(machine, device - 1));
-        }
+        const SeatedDevices together = seated_with(machine, device);
+        REQUIRE(together.first <= device);
+        REQUIRE(device < together.end);
+        // The same machine as the first device there, and another one than the device before that.
+        const auto machine_of = [&](std::uint64_t one) { return seat_of(machine, one) / 8; };
+        CHECK(machine_of(together.first) == machine_of(device));
+        CHECK((together.first == 0 || machine_of(together.first - 1) != machine_of(device)));
+        CHECK(machine_of(together.end) != machine_of(device));
+        if (devices % unit == 0 && device % unit != 0) CHECK(together.first < device);
       }
       CHECK(seats.size() == devices);
     }
