@@ -19,7 +19,7 @@ function(penstock_header_test folder)
   target_link_libraries(${target} PRIVATE penstock_settings)
   if("${headers}" MATCHES "[\"/]gui/")
     target_link_libraries(${target} PRIVATE Qt6::Widgets Qt6::Svg Qt6::Test)
-    target_compile_definitions(${target} PRIVATE QT_NO_KEYWORDS)
+    target_compile_definitions(${target} PRIVATE QT_NO_KEYWORDS PENSTOCK_ROOT="${CMAKE_SOURCE_DIR}")
   endif()
   target_include_directories(${target}
                              PRIVATE $<TARGET_PROPERTY:penstock_${folder},INCLUDE_DIRECTORIES>)
