@@ -97,7 +97,6 @@ const std::map<std::string, Rooms>& rooms() {
          "validation",
          "reproduction",
          "cuts",
-         "planning",
          "sweeps/space",
          "sweeps",
          "sweeps/tables",
