@@ -195,7 +195,7 @@ bool BestFirst::waits(const Item& item, const OrderHolding& holding, Outcome& ou
     return true;
   }
   double least_us = plain ? eviction_us(placement, *item.prices, holding) : 0;
-  if (plain && !shares_gathers(space_.orders[item.order], item.zero)) {
+  if (plain && item.zero != 3) {  // passes of ZeRO-3 may share gathers
     least_us =
         std::max(least_us, walked_us(holding.walk, placement, item.prices->times, shape_of(item)));
   }
