@@ -68,9 +68,12 @@ MergedTimes merged_times(const std::vector<MeasuredRun>& runs) {
   MergedTimes merged{finest->times, {}};
   for (const Pass pass : passes) {
     if (has_pass(*finest, pass)) continue;
-    const auto other = std::find_if(runs.begin(), runs.end(),
-                                    [pass](const MeasuredRun& run) { return has_pass(run, pass); });
-    if (other == runs.end()) continue;
+    const MeasuredRun* other = nullptr;
+    for (const MeasuredRun& run : runs) {
+      const bool finer = other == nullptr || stages_of(run) > stages_of(*other);
+      if (has_pass(run, pass) && finer) other = &run;
+    }
+    if (other == nullptr) continue;
     const std::uint32_t stages = stages_of(*other);
     if (layers % stages != 0) {
       throw InputError(

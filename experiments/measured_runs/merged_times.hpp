@@ -15,7 +15,7 @@ struct MergedTimes {
 };
 
 /// Merges the times of runs. The run with the most stages, the first of several, gives the layers
-/// and all passes it has. A pass that it lacks comes from the first run that has it. If that run
+/// and all passes it has. A pass that it lacks comes from the finest run that has it. If that run
 /// has fewer stages, its times are split over the layers of the stage as their backwards, or for a
 /// B or F as their forwards. Throws InputError if the stages of a run are no multiple of another's.
 MergedTimes merged_times(const std::vector<MeasuredRun>& runs);

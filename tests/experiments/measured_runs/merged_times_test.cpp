@@ -1,0 +1,76 @@
+#include "experiments/measured_runs/merged_times.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "sim/base/error.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// A run whose passes take `ns`, by stage.
+struct PassNs {
+  Pass pass;
+  std::vector<double> ns;
+};
+
+MeasuredRun run_with(const char* title, const std::vector<PassNs>& passes) {
+  MeasuredRun run;
+  run.title = title;
+  for (std::uint32_t stage = 0; stage < passes.front().ns.size(); ++stage) {
+    for (const PassNs& pass : passes) {
+      run.times.push_back({stage, pass.pass, 1, pass.ns[stage], pass.ns[stage], pass.ns[stage]});
+    }
+  }
+  return run;
+}
+
+/// "0F 1 0B 2 …" in ns.
+std::string times_text(const MergedTimes& merged) {
+  std::string text;
+  for (const OpTimes& op : merged.times) {
+    text += fmt::format("{}{} {} ", op.model_stage, letters(op.pass), op.median_ns);
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("merged times: a pass that the finest run lacks comes from another, split as backwards") {
+  const MergedTimes merged = merged_times(
+      {run_with("two stages", {{Pass::forward, {5, 5}},
+                               {Pass::backward_input, {30, 40}},
+                               {Pass::backward_weight, {10, 20}}}),
+       run_with("four", {{Pass::forward, {1, 2, 3, 4}}, {Pass::backward, {10, 20, 30, 10}}})});
+  CHECK(times_text(merged) ==
+        "0F 1 0B 10 0I 10 0W 3.3333333333333335 1F 2 1B 20 1I 20 1W 6.666666666666667 "
+        "2F 3 2B 30 2I 30 2W 15 3F 4 3B 10 3I 10 3W 5 ");
+  REQUIRE(merged.notes.size() == 2);
+  CHECK(merged.notes[0] ==
+        "I comes from two stages, split over the 2 layers of a stage as their backwards");
+}
+
+TEST_CASE("merged times: of runs that have a pass, the finest gives it") {
+  const MergedTimes merged =
+      merged_times({run_with("first", {{Pass::forward, {1, 1}}, {Pass::backward, {2, 2}}}),
+                    run_with("one stage", {{Pass::forward, {9}}, {Pass::backward_input, {9}}}),
+                    run_with("split", {{Pass::forward, {8, 8}}, {Pass::backward_input, {3, 4}}})});
+  CHECK(times_text(merged) == "0F 1 0B 2 0I 3 1F 1 1B 2 1I 4 ");
+  CHECK(merged.notes == std::vector<std::string>{"I comes from split"});
+}
+
+TEST_CASE("merged times: without a whole backward it is said that B is taken as I and W") {
+  const MergedTimes merged = merged_times({run_with(
+      "zb", {{Pass::forward, {1}}, {Pass::backward_input, {2}}, {Pass::backward_weight, {3}}})});
+  CHECK(merged.notes ==
+        std::vector<std::string>{"no run has a whole backward: B is taken as I + W"});
+}
+
+TEST_CASE("merged times: stages that are no multiple of each other make no profile") {
+  CHECK_THROWS_AS(
+      merged_times({run_with("three", {{Pass::forward, {1, 1, 1}}}),
+                    run_with("two", {{Pass::forward, {1, 1}}, {Pass::backward, {2, 2}}})}),
+      InputError);
+}
+
+}  // namespace penstock::testing
