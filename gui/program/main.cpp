@@ -2,7 +2,7 @@
 
 #include <QApplication>
 #include <QCommandLineParser>
-#include <QTimer>
+#include <QSettings>
 #include <cstdio>
 #include <cstdlib>
 
@@ -105,6 +105,9 @@ int interactive(const ViewerOptions& options) {
   ViewerWindow window(options.theme);
   window.resize(options.size);
   window.show();
+  QSettings settings;
+  if (options.files.isEmpty() && !settings.value("started").toBool()) window.open_example();
+  settings.setValue("started", true);
   if (options.compare.isEmpty() && options.select.isEmpty()) {
     window.open_files_later(options.files);
   } else {

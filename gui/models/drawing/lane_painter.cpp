@@ -20,9 +20,10 @@ PaintCounts LanePainter::draw(const LaneScene& scene, const Pixels& pixels) {
   scene_ = &scene;
   pixels_ = pixels;
   counts_ = {};
-  busy_.resize(static_cast<std::size_t>(pixels.width));
-  idle_.resize(busy_.size());
-  extremes_.resize(busy_.size());
+  extremes_.resize(static_cast<std::size_t>(pixels.width));
+  for (Columns* columns : {&busy_, &idle_}) {
+    columns->shares.resize(extremes_.size() * most_categories);
+  }
   pixels.fill(0, 0, pixels.width, pixels.height, packed(scene.theme->ground));
   for (const LaneRow& row : scene.rows) {
     const int top = scene.top + row.top;
@@ -64,14 +65,19 @@ std::uint32_t LanePainter::muted(Colour colour, const Strip& strip) const {
   return packed(strip.mute == 0 ? colour : mix(colour, scene_->theme->lane, strip.mute));
 }
 
-void LanePainter::clear(std::vector<Shares>& columns) {
-  std::fill(columns.begin(), columns.end(), Shares{});
+void LanePainter::start(Columns& columns, const Pyramid& pyramid) const {
+  columns.rows = pyramid.categories().size();
+  columns.any = false;
+}
+
+void LanePainter::clear(Columns& columns) const {
+  const auto all = static_cast<std::ptrdiff_t>(extremes_.size() * columns.rows);
+  std::fill(columns.shares.begin(), columns.shares.begin() + all, 0.0F);
 }
 
 void LanePainter::draw_compute(const LaneRow& row, const PaintedRun& run, const Strip& strip) {
   const RankTracks& tracks = run.lanes->ranks[row.rank];
   const RankPyramids& pyramids = run.pyramids[row.rank];
-  clear(idle_);
   draw_idle(tracks.idle, pyramids.idle, strip);
   if (tracks.compute.size() == 1) {
     draw_busy(tracks.compute.front(), pyramids.compute.front(), run, strip);
@@ -87,7 +93,7 @@ void LanePainter::draw_tracks(const std::vector<Track>& tracks,
   for (int t = 0; t < count; ++t) {
     const int top = strip.top + strip.height * t / count;
     const int end = strip.top + strip.height * (t + 1) / count;
-    clear(idle_);
+    idle_.rows = 0;
     const auto at = static_cast<std::size_t>(t);
     draw_busy(tracks[at], pyramids[at], run,
               {top, std::max(1, end - top), strip.flipped, strip.mute});
@@ -96,9 +102,14 @@ void LanePainter::draw_tracks(const std::vector<Track>& tracks,
 
 void LanePainter::draw_idle(const Track& idle, const Pyramid& pyramid, const Strip& strip) {
   const TimeAxis& axis = scene_->axis;
+  start(idle_, pyramid);
+  for (std::size_t row = 0; row < idle_.rows; ++row) {
+    idle_.colours[row] = muted(scene_->theme->idle[pyramid.categories()[row]], strip);
+  }
   if (const auto* level = pyramid.level_for(axis.picoseconds_per_pixel)) {
     return add_level(pyramid, *level, idle_);
   }
+  clear(idle_);
   const std::int64_t end = axis.time_at(pixels_.width);
   for (std::size_t i = idle.first_ending_after(axis.origin); i < idle.size(); ++i) {
     if (idle.begin[i] >= end) break;
@@ -106,7 +117,7 @@ void LanePainter::draw_idle(const Track& idle, const Pyramid& pyramid, const Str
     const double to = axis.x_of(idle.end[i]);
     const auto cause = static_cast<std::size_t>(cause_of(idle.tag[i]));
     if (to - from < narrow) {
-      add_narrow(from, to, static_cast<std::uint8_t>(cause), idle_);
+      add_narrow(from, to, pyramid.row_of(i), idle_);
       continue;
     }
     pixels_.hatch(nearest_pixel(from), strip.top, nearest_pixel(to), strip.top + strip.height,
@@ -118,27 +129,37 @@ void LanePainter::draw_idle(const Track& idle, const Pyramid& pyramid, const Str
 
 void LanePainter::draw_busy(const Track& track, const Pyramid& pyramid, const PaintedRun& run,
                             const Strip& strip) {
-  clear(busy_);
+  start(busy_, pyramid);
+  for (std::size_t row = 0; row < busy_.rows; ++row) {
+    busy_.colours[row] = muted(run.colouring.category_colour(pyramid.categories()[row]), strip);
+  }
   if (const auto* level = pyramid.level_for(scene_->axis.picoseconds_per_pixel)) {
     add_level(pyramid, *level, busy_);
   } else {
-    draw_boxes(track, run, strip);
+    clear(busy_);
+    draw_boxes(track, pyramid, run, strip);
   }
-  draw_columns(run, strip);
+  if (busy_.any || idle_.any) draw_columns(strip);
 }
 
-void LanePainter::draw_boxes(const Track& track, const PaintedRun& run, const Strip& strip) {
+void LanePainter::draw_boxes(const Track& track, const Pyramid& pyramid, const PaintedRun& run,
+                             const Strip& strip) {
   const TimeAxis& axis = scene_->axis;
   const std::int64_t end = axis.time_at(pixels_.width);
+  // A product with the inverse is several times as fast as a quotient, and near enough.
+  const double pixels_per_picosecond = 1 / axis.picoseconds_per_pixel;
+  const auto x_of = [&](std::int64_t time) {
+    return static_cast<double>(time - axis.origin) * pixels_per_picosecond;
+  };
   for (std::size_t i = track.first_ending_after(axis.origin); i < track.size(); ++i) {
     if (track.begin_at(i) >= end) break;
-    const double from = axis.x_of(track.begin_at(i));
-    const double to = axis.x_of(track.end_at(i));
-    const TaskId task = track.tag[i];
+    const double from = x_of(track.begin_at(i));
+    const double to = x_of(track.end_at(i));
     if (to - from < narrow) {
-      add_narrow(from, to, run.colouring.category(task), busy_);
+      add_narrow(from, to, pyramid.row_of(i), busy_);
       continue;
     }
+    const TaskId task = track.tag[i];
     const Colour colour = run.colouring.colour(task);
     const int left = nearest_pixel(from);
     const int right = nearest_pixel(to);
@@ -153,84 +174,87 @@ void LanePainter::draw_boxes(const Track& track, const PaintedRun& run, const St
   }
 }
 
-void LanePainter::add_narrow(double from, double to, std::uint8_t category,
-                             std::vector<Shares>& columns) {
-  const int last = pixels_.width - 1;
-  for (int x = std::max(0, static_cast<int>(std::floor(from))); x <= last && x < to; ++x) {
-    const double share = std::min(to, x + 1.0) - std::max(from, static_cast<double>(x));
-    columns[static_cast<std::size_t>(x)][category] += static_cast<float>(std::max(share, 1e-6));
+void LanePainter::add_narrow(double from, double to, std::uint8_t row, Columns& columns) const {
+  constexpr double least = 1e-6;  // so that no box vanishes
+  const int first = std::max(0, static_cast<int>(from));
+  float* share = columns.shares.data() + static_cast<std::size_t>(first) * columns.rows + row;
+  columns.any = true;
+  if (to <= first + 1 && first < pixels_.width) {
+    *share += static_cast<float>(std::max(to - std::max(from, 0.0), least));
+    return;
+  }
+  for (int x = first; x < pixels_.width && x < to; ++x, share += columns.rows) {
+    const double part = std::min(to, x + 1.0) - std::max(from, static_cast<double>(x));
+    *share += static_cast<float>(std::max(part, least));
   }
 }
 
 void LanePainter::add_level(const Pyramid& pyramid, const Pyramid::Level& level,
-                            std::vector<Shares>& columns) {
+                            Columns& columns) const {
   const TimeAxis& axis = scene_->axis;
   const std::size_t rows = pyramid.categories().size();
   const auto bin = static_cast<double>(level.bin);
   const double first_bin = static_cast<double>(axis.origin) / bin;
   const double bins_per_pixel = axis.picoseconds_per_pixel / bin;
   const auto bins = static_cast<std::int64_t>(level.bins);
-  for (int x = 0; x < pixels_.width; ++x) {
-    // Windows are made of whole bins, so that columns do not change while the view moves.
-    const auto from = static_cast<std::int64_t>(std::floor(first_bin + x * bins_per_pixel));
-    auto to = static_cast<std::int64_t>(std::floor(first_bin + (x + 1) * bins_per_pixel));
-    to = std::max(to, from + 1);
-    if (to <= 0) continue;
-    if (from >= bins) break;
+  float* share = columns.shares.data();
+  columns.any = true;
+  // Windows are made of whole bins, so that columns do not change while the view moves.
+  auto from = static_cast<std::int64_t>(std::floor(first_bin));
+  for (int x = 0; x < pixels_.width; ++x, share += rows) {
+    const auto until = static_cast<std::int64_t>(std::floor(first_bin + (x + 1) * bins_per_pixel));
+    const std::int64_t to = std::max(until, from + 1);
+    const std::int64_t low = std::max<std::int64_t>(0, from);
+    const std::int64_t high = std::min(to, bins);
     const float scale = 1.0F / (static_cast<float>(to - from) * static_cast<float>(bin));
-    Shares& column = columns[static_cast<std::size_t>(x)];
-    for (std::int64_t b = std::max<std::int64_t>(0, from); b < std::min(to, bins); ++b) {
-      const std::int64_t* const busy = level.busy.data() + static_cast<std::size_t>(b) * rows;
-      for (std::size_t row = 0; row < rows; ++row) {
-        column[pyramid.categories()[row]] += static_cast<float>(busy[row]) * scale;
+    from = until;
+    for (std::size_t row = 0; row < rows; ++row) {
+      std::int64_t sum = 0;
+      for (std::int64_t b = low; b < high; ++b) {
+        sum += level.busy[static_cast<std::size_t>(b) * rows + row];
       }
+      share[row] = static_cast<float>(sum) * scale;
     }
   }
 }
 
-void LanePainter::draw_columns(const PaintedRun& run, const Strip& strip) {
-  for (int x = 0; x < pixels_.width; ++x) {
-    float busy = 0;
-    for (const float share : busy_[static_cast<std::size_t>(x)]) busy += share;
-    float idle = 0;
-    for (const float share : idle_[static_cast<std::size_t>(x)]) idle += share;
-    if (busy == 0 && idle == 0) continue;
-    int height = std::min(strip.height, static_cast<int>(std::lround(busy * strip.height)));
-    if (busy > 0) height = std::max(1, height);
-    if (idle > 0 && height == strip.height && busy < 1 && height > 1) --height;
-    ++counts_.boxes;
-    draw_column(x, height, run, strip);
-  }
-}
-
-void LanePainter::draw_column(int x, int busy, const PaintedRun& run, const Strip& strip) {
-  const auto at = static_cast<std::size_t>(x);
-  // Fills `height` pixels from `base` on, counted from the side where shares stand.
-  const auto stack = [&](const Shares& shares, int base, int height, auto colour_of) {
-    float total = 0;
-    for (const float share : shares) total += share;
+void LanePainter::draw_columns(const Strip& strip) {
+  const auto total = [](const Columns& columns, int x) {
     float sum = 0;
-    int done = 0;
-    for (std::size_t c = 0; c < most_categories && total > 0; ++c) {
-      if (shares[c] == 0) continue;
-      sum += shares[c];
-      const int until = static_cast<int>(std::lround(sum / total * static_cast<float>(height)));
-      const int low = base + done;
-      const int high = base + until;
-      const int top = strip.flipped ? strip.top + low : strip.top + strip.height - high;
-      pixels_.fill(x, top, x + 1, top + high - low, colour_of(c));
-      done = until;
-    }
+    const float* const share = columns.shares.data() + static_cast<std::size_t>(x) * columns.rows;
+    for (std::size_t row = 0; row < columns.rows; ++row) sum += share[row];
+    return sum;
   };
-  if (busy < strip.height) {
-    const auto idle_of = [&](std::size_t c) {
-      return c < idle_cause_count ? muted(scene_->theme->idle[c], strip) : 0U;
-    };
-    stack(idle_[at], busy, strip.height - busy, idle_of);
+  const auto high = static_cast<float>(strip.height);
+  for (int x = 0; x < pixels_.width; ++x) {
+    const float busy = busy_.any ? total(busy_, x) : 0;
+    const float idle = idle_.any ? total(idle_, x) : 0;
+    if (busy == 0 && idle == 0) continue;
+    int height = std::min(strip.height, static_cast<int>(busy * high + 0.5F));
+    if (busy > 0) height = std::max(1, height);
+    ++counts_.boxes;
+    if (idle > 0) stack(x, height, strip.height - height, idle_, idle, strip);
+    if (busy > 0) stack(x, 0, height, busy_, busy, strip);
   }
-  stack(busy_[at], 0, busy, [&](std::size_t c) {
-    return muted(run.colouring.category_colour(static_cast<std::uint8_t>(c)), strip);
-  });
+}
+
+/// Fills pixels of a column by share, from `base` on, counted from the side where shares stand.
+void LanePainter::stack(int x, int base, int height, const Columns& columns, float total,
+                        const Strip& strip) const {
+  const float* const share = columns.shares.data() + static_cast<std::size_t>(x) * columns.rows;
+  const float scale = static_cast<float>(height) / total;
+  float sum = 0;
+  int done = 0;
+  for (std::size_t row = 0; row < columns.rows && done < height; ++row) {
+    sum += share[row];
+    const int until = std::min(height, static_cast<int>(sum * scale + 0.5F));
+    const int low = base + done;
+    const int high = base + until;
+    const int top = strip.flipped ? strip.top + low : strip.top + strip.height - high;
+    const int end = std::min(top + high - low, pixels_.height);
+    for (int y = std::max(0, top); y < end; ++y) pixels_.row(y)[x] = columns.colours[row];
+    done = std::max(done, until);
+  }
 }
 
 void LanePainter::label(int left, int right, TaskId task, Colour ground, const PaintedRun& run,

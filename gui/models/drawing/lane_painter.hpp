@@ -43,11 +43,17 @@ class LanePainter {
   PaintCounts draw(const LaneScene& scene, const Pixels& pixels);
 
  private:
-  using Shares = std::array<float, most_categories>;
   struct Strip {
     int top, height;
     bool flipped;
     double mute;  // share of the way to the ground
+  };
+  /// The shares of each pixel column by row of a pyramid, and the colours of the rows.
+  struct Columns {
+    std::size_t rows = 0;
+    std::vector<float> shares;  // by column, then row
+    std::array<std::uint32_t, most_categories> colours{};
+    bool any = false;
   };
 
   void draw_row(const LaneRow& row);
@@ -57,25 +63,28 @@ class LanePainter {
   void draw_idle(const Track& idle, const Pyramid& pyramid, const Strip& strip);
   void draw_busy(const Track& track, const Pyramid& pyramid, const PaintedRun& run,
                  const Strip& strip);
-  void draw_boxes(const Track& track, const PaintedRun& run, const Strip& strip);
-  void add_narrow(double from, double to, std::uint8_t category, std::vector<Shares>& columns);
-  void add_level(const Pyramid& pyramid, const Pyramid::Level& level, std::vector<Shares>& columns);
-  void draw_columns(const PaintedRun& run, const Strip& strip);
-  void draw_column(int x, int busy, const PaintedRun& run, const Strip& strip);
+  void draw_boxes(const Track& track, const Pyramid& pyramid, const PaintedRun& run,
+                  const Strip& strip);
+  void start(Columns& columns, const Pyramid& pyramid) const;
+  void clear(Columns& columns) const;
+  void add_narrow(double from, double to, std::uint8_t row, Columns& columns) const;
+  void add_level(const Pyramid& pyramid, const Pyramid::Level& level, Columns& columns) const;
+  void draw_columns(const Strip& strip);
+  void stack(int x, int base, int height, const Columns& columns, float total,
+             const Strip& strip) const;
   void label(int left, int right, TaskId task, Colour ground, const PaintedRun& run,
              const Strip& strip);
   void draw_bright(const LaneRow& row, const PaintedRun& run, const Strip& strip);
   void draw_memory(const LaneRow& row, const PaintedRun& run, const Strip& strip);
   void draw_differences(const LaneRow& row, const PaintedRun& run, const Strip& strip);
-  void clear(std::vector<Shares>& columns);
   std::uint32_t muted(Colour colour, const Strip& strip) const;
 
   const LaneScene* scene_ = nullptr;
   Pixels pixels_;
   PaintCounts counts_;
-  std::vector<Shares> busy_;  // by pixel column
-  std::vector<Shares> idle_;
-  std::vector<float> extremes_;
+  Columns busy_;
+  Columns idle_;
+  std::vector<float> extremes_;  // by column
 };
 
 }  // namespace penstock

@@ -7,7 +7,7 @@ namespace penstock {
 namespace {
 
 constexpr int lowest = 9;
-constexpr int highest = 56;
+constexpr int highest = 90;
 
 /// The height of a strip beside compute.
 int part(int lane_height, double share) {

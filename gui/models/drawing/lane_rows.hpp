@@ -40,7 +40,7 @@ struct LaneChoice {
 std::vector<LaneRow> lane_rows(const LaneChoice& choice, int lane_height);
 /// The end of the last strip.
 int height_of(const std::vector<LaneRow>& rows);
-/// The largest height, from 9 to 56, with which all strips fit into a room; 9 if none does.
+/// The largest height, from 9 to 90, with which all strips fit into a room; 9 if none does.
 int fitting_lane_height(const LaneChoice& choice, int room);
 
 }  // namespace penstock

@@ -34,11 +34,15 @@ void Pyramid::build_base(const Track& track,
     row[c] = categories_.size();
     if (seen[c]) categories_.push_back(static_cast<std::uint8_t>(c));
   }
+  row_of_box_.reserve(track.size());
+  for (const std::uint32_t tag : track.tag) {
+    row_of_box_.push_back(static_cast<std::uint8_t>(row[category(tag)]));
+  }
   Level base{.bin = base_bin(track), .bins = 0, .busy = {}};
   base.bins = static_cast<std::size_t>((track.end_at(track.size() - 1) - 1) / base.bin + 1);
   base.busy.resize(base.bins * categories_.size());
   for (std::size_t box = 0; box < track.size(); ++box) {
-    const std::size_t own = row[category(track.tag[box])];
+    const std::size_t own = row_of_box_[box];
     for (std::int64_t at = track.begin_at(box); at < track.end_at(box);) {
       const std::int64_t bin = at / base.bin;
       const std::int64_t until = std::min(track.end_at(box), (bin + 1) * base.bin);
@@ -73,7 +77,7 @@ const Pyramid::Level* Pyramid::level_for(double picoseconds) const {
 }
 
 std::size_t Pyramid::bytes() const {
-  std::size_t sum = 0;
+  std::size_t sum = row_of_box_.capacity();
   for (const Level& level : levels_) sum += level.busy.capacity() * sizeof(std::int64_t);
   return sum;
 }

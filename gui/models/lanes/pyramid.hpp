@@ -29,6 +29,8 @@ class Pyramid {
 
   /// The categories that the track has; a row of a bin holds one time for each.
   const std::vector<std::uint8_t>& categories() const { return categories_; }
+  /// The row of a box of the track.
+  std::uint8_t row_of(std::size_t box) const { return row_of_box_[box]; }
   const std::vector<Level>& levels() const { return levels_; }
   /// The widest level with bins no wider than this; nullptr if there is none.
   const Level* level_for(double picoseconds) const;
@@ -39,6 +41,7 @@ class Pyramid {
   void build_next();
 
   std::vector<std::uint8_t> categories_;
+  std::vector<std::uint8_t> row_of_box_;
   std::vector<Level> levels_;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "gui/models/view/time_axis.hpp"
@@ -30,6 +31,10 @@ class ViewHistory {
   bool can_go_forward() const { return at_ + 1 < views_.size(); }
   void back();
   void forward();
+  /// Changes all views alike, as for another width of the canvas.
+  void change_all(const std::function<void(CanvasView&)>& change) {
+    for (CanvasView& view : views_) change(view);
+  }
 
  private:
   static constexpr std::size_t most_views = 200;

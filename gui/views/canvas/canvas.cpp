@@ -1,7 +1,6 @@
 #include "gui/views/canvas/canvas.hpp"
 
 #include <QAccessible>
-#include <QElapsedTimer>
 #include <QMouseEvent>
 #include <QNativeGestureEvent>
 #include <QPointer>
@@ -163,6 +162,12 @@ void TimelineCanvas::set_choice(LaneChoice choice) {
   invalidate();
 }
 
+void TimelineCanvas::leave_out_what_does_not_fit() {
+  if (content_height() <= height() - header) return;
+  choice_.transfers = false;
+  invalidate();
+}
+
 void TimelineCanvas::set_theme(ThemeName name) {
   theme_ = name;
   invalidate();
@@ -217,26 +222,6 @@ void TimelineCanvas::set_marks(std::vector<std::int64_t> marks) {
 
 // ---- pictures of the lanes ----
 
-void CanvasDrawing::draw(CanvasFrame& frame) {
-  QElapsedTimer clock;
-  clock.start();
-  LaneScene scene;
-  scene.runs = {frame.first.get(), frame.second.get()};
-  scene.rows = frame.rows;
-  scene.top = -static_cast<int>(std::lround(frame.view.top * frame.ratio));
-  scene.axis = frame.view.axis;
-  scene.axis.picoseconds_per_pixel /= frame.ratio;
-  scene.theme = frame.theme;
-  scene.glyphs = frame.glyphs.get();
-  scene.dimmed = frame.dims;
-  scene.bright = frame.bright;
-  const Pixels pixels{reinterpret_cast<std::uint32_t*>(frame.image.bits()), frame.image.width(),
-                      frame.image.height(),
-                      static_cast<std::size_t>(frame.image.bytesPerLine()) / 4};
-  frame.counts = painter.draw(scene, pixels);
-  frame.ms = static_cast<double>(clock.nsecsElapsed()) / 1e6;
-}
-
 std::shared_ptr<CanvasFrame> TimelineCanvas::new_frame() const {
   auto frame = std::make_shared<CanvasFrame>();
   frame->first = first_;
@@ -277,19 +262,20 @@ void TimelineCanvas::want_frame() {
 
 void TimelineCanvas::start_worker() {
   at_work_ = true;
-  QThreadPool::globalInstance()->start(
-      [frame = new_frame(), drawing = drawing_, canvas = QPointer<TimelineCanvas>(this)]() mutable {
-        drawing->draw(*frame);
-        QMetaObject::invokeMethod(
-            qApp,
-            [frame, canvas] {
-              if (canvas == nullptr) return;
-              canvas->at_work_ = false;
-              canvas->take_frame(frame);
-              canvas->update();
-            },
-            Qt::QueuedConnection);
-      });
+  const std::uint64_t job = ++job_;
+  QThreadPool::globalInstance()->start([frame = new_frame(), drawing = drawing_, job,
+                                        canvas = QPointer<TimelineCanvas>(this)]() mutable {
+    drawing->draw(*frame);
+    QMetaObject::invokeMethod(
+        qApp,
+        [frame, job, canvas] {
+          if (canvas == nullptr || canvas->job_ != job) return;
+          canvas->at_work_ = false;
+          canvas->take_frame(frame);
+          canvas->update();
+        },
+        Qt::QueuedConnection);
+  });
 }
 
 void TimelineCanvas::take_frame(std::shared_ptr<CanvasFrame> frame) {
@@ -301,6 +287,7 @@ void TimelineCanvas::take_frame(std::shared_ptr<CanvasFrame> frame) {
 void TimelineCanvas::finish() {
   if (first_ == nullptr) return;
   QThreadPool::globalInstance()->waitForDone();
+  ++job_;  // what has been drawn is taken no more
   at_work_ = false;
   last_ms_ = 0;
   want_frame();
@@ -410,11 +397,10 @@ void TimelineCanvas::resizeEvent(QResizeEvent* event) {
   if (first_ != nullptr && event->oldSize().width() > gutter) {
     // The same stretch of time on the new width.
     const double before = std::max(1, event->oldSize().width() - gutter);
-    CanvasView next = view();
-    next.axis.picoseconds_per_pixel =
-        std::max(1.0, next.axis.picoseconds_per_pixel * before / lanes_width());
-    next.top = clamped_top(next.top);
-    history_ = ViewHistory(next);
+    history_.change_all([&](CanvasView& seen) {
+      seen.axis.picoseconds_per_pixel =
+          std::max(1.0, seen.axis.picoseconds_per_pixel * before / lanes_width());
+    });
   }
   QWidget::resizeEvent(event);
 }

@@ -44,6 +44,8 @@ class TimelineCanvas : public QWidget {
 
   const LaneChoice& choice() const { return choice_; }
   void set_choice(LaneChoice choice);
+  /// Without transfers, if all ranks would not fit with them.
+  void leave_out_what_does_not_fit();
   void set_theme(ThemeName name);
 
   TaskId selected() const { return selected_; }
@@ -134,6 +136,7 @@ class TimelineCanvas : public QWidget {
   std::shared_ptr<CanvasFrame> frame_;
   std::shared_ptr<CanvasDrawing> drawing_;
   bool at_work_ = false;
+  std::uint64_t job_ = 0;
   double last_ms_ = 0;
   PaintCounts counts_;
   std::shared_ptr<const Glyphs> glyphs_;

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <QImage>
+#include <memory>
 #include <vector>
 
-#include "gui/views/canvas/canvas.hpp"
+#include "gui/models/drawing/lane_painter.hpp"
+#include "gui/models/view/view_history.hpp"
 
 namespace penstock {
 

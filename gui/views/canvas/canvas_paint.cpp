@@ -168,7 +168,7 @@ void TimelineCanvas::paint_gutter(QPainter& painter) {
   for (const LaneRow& row : rows()) {
     if (row.ghost || row.kind == LaneKind::receive) continue;
     const double top = header + row.top / ratio - view().top;
-    const double middle = top + row.height / ratio / 2;
+    double middle = top + row.height / ratio / 2;
     QString text;
     if (row.kind == LaneKind::compute) {
       text = QString("rank %1").arg(row.rank);
@@ -177,6 +177,7 @@ void TimelineCanvas::paint_gutter(QPainter& painter) {
     if (row.kind == LaneKind::memory) text = "memory";
     if (row.kind == LaneKind::difference) text = "B - A";
     const double needed = metrics.height() * 0.9;
+    if (row.top == 0) middle = std::max(middle, header + needed / 2 - view().top);
     const bool fits = middle - needed / 2 >= free_from && middle + needed / 2 <= height();
     if (text.isEmpty() || !fits) continue;
     const bool main = row.kind == LaneKind::compute;
@@ -217,6 +218,8 @@ void TimelineCanvas::paint_overlay(QPainter& painter) {
     painter.setPen(QPen(stroke, 1.6));
     painter.setBrush(Qt::NoBrush);
     double last_x = -1e9;
+    // Below the labels.
+    const auto low = [](const QRectF& place) { return place.top() + place.height() * 0.85; };
     for (const TaskId task : path_) {
       const QRectF place = place_of_task(task);
       const bool is_action = !is_transfer(first_->run->plan.class_of(task).pass);
@@ -224,10 +227,10 @@ void TimelineCanvas::paint_overlay(QPainter& painter) {
         if (place.left() > width() + 5000) break;
         continue;
       }
-      if (line.elementCount() == 0) line.moveTo(place.left(), place.center().y());
+      if (line.elementCount() == 0) line.moveTo(place.left(), low(place));
       if (place.right() - last_x >= 1) {
-        line.lineTo(place.left(), place.center().y());
-        line.lineTo(place.right(), place.center().y());
+        line.lineTo(place.left(), low(place));
+        line.lineTo(place.right(), low(place));
         last_x = place.right();
       }
       if (is_action && place.width() >= 4) {

@@ -83,13 +83,17 @@ void ScenarioPanel::check() {
     show_problem({}, std::nullopt);
     if (on_scenario) on_scenario(scenario);
   } catch (const InputError& error) {
-    std::string place = error.where();
-    // A file's name may stand in front of the pointer.
-    if (const auto at = place.find(": "); at != std::string::npos) place = place.substr(at + 2);
-    show_problem(QString::fromUtf8(error.what()), line_of(text, place));
+    show_fault(QString::fromUtf8(error.what()), error.where());
   } catch (const std::exception& error) {
     show_problem(QString::fromUtf8(error.what()), std::nullopt);
   }
+}
+
+void ScenarioPanel::show_fault(const QString& text, std::string place) {
+  if (text.isEmpty()) return show_problem({}, std::nullopt);
+  // A file's name may stand in front of the pointer.
+  if (const auto at = place.find(": "); at != std::string::npos) place = place.substr(at + 2);
+  show_problem(text, line_of(editor_->toPlainText().toStdString(), place));
 }
 
 void ScenarioPanel::show_problem(const QString& text, std::optional<std::size_t> line) {

@@ -27,13 +27,15 @@ class ScenarioPanel : public QWidget {
 
   /// A text without faults was written.
   std::function<void(const Scenario&)> on_scenario;
-  void show_problem(const QString& text, std::optional<std::size_t> line);
+  /// Shows what is wrong at a place of the text, as an InputError has it; empty: nothing.
+  void show_fault(const QString& text, std::string place);
 
  protected:
   bool eventFilter(QObject* object, QEvent* event) override;
 
  private:
   void complete(const QString& key);
+  void show_problem(const QString& text, std::optional<std::size_t> line);
 
   QPlainTextEdit* editor_;
   QLabel* problem_;

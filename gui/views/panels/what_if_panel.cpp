@@ -79,9 +79,11 @@ void WhatIfPanel::turn(const std::string& id, const QString& value) {
   for (const Row& row : rows_) {
     if (row.knob->id != id) continue;
     if (row.choice != nullptr) row.choice->setCurrentText(value);
-    if (row.field != nullptr) row.field->setText(value);
-    if (row.slider != nullptr && !value.isEmpty()) {
-      const double at = position_of(*row.knob, value.toDouble());
+    bool is_number = false;
+    const double number = value.toDouble(&is_number);
+    if (row.field != nullptr) row.field->setText(is_number ? number_text(number) : value);
+    if (row.slider != nullptr && is_number) {
+      const double at = position_of(*row.knob, number);
       row.slider->setValue(static_cast<int>(std::lround(at * slider_steps)));
     }
   }

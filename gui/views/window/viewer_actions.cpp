@@ -1,5 +1,4 @@
-#include "gui/views/window/viewer_actions.hpp"
-
+#include "gui/views/window/viewer_action.hpp"
 #include "gui/views/window/viewer_window.hpp"
 
 namespace penstock {

@@ -1,6 +1,7 @@
 #include "gui/views/window/viewer_window.hpp"
 
 #include <QFontDatabase>
+#include <QHBoxLayout>
 #include <QMenuBar>
 #include <QMimeData>
 #include <QScrollArea>
@@ -8,13 +9,13 @@
 #include <QStatusBar>
 #include <QThreadPool>
 #include <QToolBar>
-#include <QVBoxLayout>
 #include <algorithm>
+#include <array>
 
 #include "gui/models/run/open_files.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/panels/tables.hpp"
-#include "gui/views/window/viewer_actions.hpp"
+#include "gui/views/window/viewer_action.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -32,6 +33,9 @@ QPlainTextEdit* make_text(const QString& accessible_name, const QString& placeho
   text->setPlaceholderText(placeholder);
   return text;
 }
+
+constexpr std::array<const char*, 7> moving_keys{"Left", "Right",  "Up",  "Down",
+                                                 "Home", "PgDown", "PgUp"};
 
 QList<QKeySequence> sequences(std::string_view keys) {
   QList<QKeySequence> all;
@@ -53,7 +57,11 @@ ViewerWindow::ViewerWindow(ThemeName theme)
   tabs_->setDocumentMode(true);
   tabs_->setAccessibleName("Open runs");
   setCentralWidget(tabs_);
-  connect(tabs_, &QTabWidget::currentChanged, this, [this] { refresh_panels(); });
+  connect(tabs_, &QTabWidget::currentChanged, this, [this] {
+    if (what_if_ == nullptr) return;
+    what_if_->show_scenario(now() != nullptr ? now()->base : nullptr);
+    refresh_panels();
+  });
   connect(tabs_, &QTabWidget::tabCloseRequested, this, [this](int tab) {
     tabs_->setCurrentIndex(tab);
     close_run();
@@ -124,10 +132,10 @@ void ViewerWindow::build_docks() {
   legend->setWidget(legend_);
   legend->setWidgetResizable(true);
   auto* compared = new QWidget;
-  auto* column = new QVBoxLayout(compared);
+  auto* column = new QHBoxLayout(compared);
   column->setContentsMargins(4, 4, 4, 4);
   column->addWidget(comparison_, 3);
-  column->addWidget(residuals_, 1);
+  column->addWidget(residuals_, 2);
 
   QDockWidget* report = add_dock("Report", report_, Qt::BottomDockWidgetArea);
   for (const auto& [title, widget] :
@@ -142,9 +150,10 @@ void ViewerWindow::build_docks() {
   report->raise();
   QDockWidget* knobs = add_dock("What if", what_if_, Qt::RightDockWidgetArea);
   tabifyDockWidget(knobs, add_dock("Scenario", scenario_panel_, Qt::RightDockWidgetArea));
-  add_dock("Legend", legend, Qt::RightDockWidgetArea);
+  QDockWidget* const colours = add_dock("Legend", legend, Qt::RightDockWidgetArea);
   knobs->raise();
   resizeDocks({report}, {210}, Qt::Vertical);
+  resizeDocks({knobs, colours}, {300, 220}, Qt::Vertical);
   resizeDocks({knobs}, {340}, Qt::Horizontal);
 }
 
@@ -159,7 +168,13 @@ void ViewerWindow::build_actions() {
     connect(action, &QAction::triggered, this,
             [this, run = entry.run] { guarded([&] { run(*this); }); });
     menu->addAction(action);
-    addAction(action);
+    // Lists and sliders keep the keys that move in them.
+    const bool moves = std::any_of(moving_keys.begin(), moving_keys.end(), [&](const char* key) {
+      return entry.keys.find(key) != std::string_view::npos;
+    });
+    if (moves) action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    QWidget* const home = moves ? static_cast<QWidget*>(tabs_) : this;
+    home->addAction(action);
     actions_.emplace(entry.id, action);
     if (entry.id == "open") recent_ = menu->addMenu("Open recent");
   }

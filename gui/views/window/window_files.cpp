@@ -1,4 +1,4 @@
-#include <QDir>
+#include <QApplication>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMenu>
@@ -109,7 +109,11 @@ void ViewerWindow::add_run(ViewedRunPtr run) {
   open.canvas->on_hover = [this](const QString& text) { hover_->setText(text); };
   open.run = run;
   open.base = run->scenario;
-  if (runs_.empty()) tabs_->removeTab(0);
+  if (runs_.empty()) {
+    QWidget* const empty = tabs_->widget(0);
+    tabs_->removeTab(0);
+    empty->deleteLater();
+  }
   open.canvas->show_runs(painted(run, ColourBy::pass), nullptr, false);
   TimelineCanvas* const canvas = open.canvas;
   runs_.push_back(std::move(open));
@@ -121,6 +125,8 @@ void ViewerWindow::add_run(ViewedRunPtr run) {
   what_if_->show_scenario(run->scenario);
   refresh_panels();
   canvas->setFocus();
+  QApplication::processEvents(QEventLoop::ExcludeUserInputEvents);
+  canvas->leave_out_what_does_not_fit();
   canvas->fit();
 }
 

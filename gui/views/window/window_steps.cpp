@@ -7,7 +7,7 @@
 
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/panels/tables.hpp"
-#include "gui/views/window/viewer_actions.hpp"
+#include "gui/views/window/viewer_action.hpp"
 #include "gui/views/window/viewer_window.hpp"
 
 namespace penstock {

@@ -89,8 +89,7 @@ TEST_CASE("actions: every key of the table does something") {
     if (entry.id == "export_area") {
       opened.canvas().set_area(Area{0, 1'000'000'000, 0, 2});
     }
-    // It is the same run until the file changes.
-    if (entry.id == "reload") opened.window.set_scenario(*opened.run().scenario);
+    if (entry.id == "by_pass") opened.window.colour_by(ColourBy::stage);
     const QString before = fingerprint(opened);
     DialogCloser closer;
     QAction* const action = opened.window.action(entry.id);
@@ -108,6 +107,7 @@ TEST_CASE("actions: every key of the table does something") {
 
 TEST_CASE("actions: every further key of an action does the same as its first") {
   for (const ViewerAction& entry : viewer_actions()) {
+    if (entry.keys.find(' ') == std::string_view::npos) continue;
     CAPTURE(std::string(entry.id));
     const auto keys = Opened().window.action(entry.id)->shortcuts();
     for (qsizetype k = 1; k < keys.size(); ++k) {

@@ -4,8 +4,22 @@
 #include <QApplication>
 #include <QStandardPaths>
 #include <cstdlib>
+#include <new>
 
 #include "gui/views/canvas/look.hpp"
+#include "tests/gui/views/allocations.hpp"
+
+// Counted, so that a test can show that a frame needs none. Sanitizers bring their own.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+void* operator new(std::size_t bytes) {
+  ++penstock::testing::allocations;
+  void* const memory = std::malloc(bytes == 0 ? 1 : bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#endif
 
 int main(int argc, char** argv) {
   setenv("QT_QPA_PLATFORM", "offscreen", 0);

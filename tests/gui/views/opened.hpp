@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gui/models/run/viewed_run.hpp"
-#include "gui/views/window/viewer_actions.hpp"
+#include "gui/views/window/viewer_action.hpp"
 #include "gui/views/window/viewer_window.hpp"
 
 namespace penstock::testing {

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <QDialog>
 #include <QFontDatabase>
 #include <QPainter>
 #include <QSvgRenderer>
@@ -7,6 +8,7 @@
 
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/window/exports.hpp"
+#include "tests/gui/views/allocations.hpp"
 #include "tests/gui/views/opened.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -111,6 +113,32 @@ TEST_CASE(
   opened.canvas().pan(-0.3);
   opened.settle();
   CHECK(opened.canvas().grab().toImage() == at_rest);
+}
+
+TEST_CASE("pictures: a frame allocates nothing, at any zoom") {
+  const PaintedRunPtr run = painted(
+      viewed(read_scenario(testing::first_scenario.toStdString(), {"/schedule/microbatches=2000"})),
+      ColourBy::pass);
+  const LaneChoice choice{.ranks = 4};
+  const auto rows = lane_rows(choice, 40);
+  const Glyphs glyphs = glyphs_of(QApplication::font(), 1);
+  QImage image(1200, 400, QImage::Format_RGB32);
+  const Pixels pixels{reinterpret_cast<std::uint32_t*>(image.bits()), 1200, 400, 1200};
+  LaneScene scene;
+  scene.runs = {run.get(), nullptr};
+  scene.rows = rows;
+  scene.theme = &theme(ThemeName::light);
+  scene.glyphs = &glyphs;
+  scene.axis = axis_for(0, run->lanes->span, 1200);
+  LanePainter painter;
+  painter.draw(scene, pixels);
+  for (double zoom = 1; zoom > 1e-5; zoom /= 4) {
+    const auto shown = static_cast<std::int64_t>(static_cast<double>(run->lanes->span) * zoom);
+    scene.axis = axis_for(run->lanes->span / 3, run->lanes->span / 3 + shown, 1200);
+    const auto before = testing::allocations.load();
+    painter.draw(scene, pixels);
+    CHECK(testing::allocations.load() == before);
+  }
 }
 
 /// Presses, drags, turns and selects at random. By default for 3 seconds;
