@@ -29,7 +29,7 @@ MeasuredRun run_with(const char* title, const std::vector<PassNs>& passes) {
 std::string times_text(const MergedTimes& merged) {
   std::string text;
   for (const OpTimes& op : merged.times) {
-    text += fmt::format("{}{} {} ", op.model_stage, letters(op.pass), op.median_ns);
+    text += fmt::format("{}{} {:.4g} ", op.model_stage, letters(op.pass), op.median_ns);
   }
   return text;
 }
@@ -43,7 +43,7 @@ TEST_CASE("merged times: a pass that the finest run lacks comes from another, sp
                                {Pass::backward_weight, {10, 20}}}),
        run_with("four", {{Pass::forward, {1, 2, 3, 4}}, {Pass::backward, {10, 20, 30, 10}}})});
   CHECK(times_text(merged) ==
-        "0F 1 0B 10 0I 10 0W 3.3333333333333335 1F 2 1B 20 1I 20 1W 6.666666666666667 "
+        "0F 1 0B 10 0I 10 0W 3.333 1F 2 1B 20 1I 20 1W 6.667 "
         "2F 3 2B 30 2I 30 2W 15 3F 4 3B 10 3I 10 3W 5 ");
   REQUIRE(merged.notes.size() == 2);
   CHECK(merged.notes[0] ==
