@@ -10,6 +10,7 @@
 #include "experiments/commands/picture_files.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/explanation/memory_explanation.hpp"
+#include "experiments/explanation/step_changes.hpp"
 #include "experiments/files/json_output.hpp"
 #include "experiments/long_work/progress.hpp"
 #include "experiments/results/result_json.hpp"
@@ -50,11 +51,13 @@ int explain_scenario(const Options& options) {
   }
   if (options.memory && !any(options.pictures)) return code;
   waiting.emplace("explaining");
-  const Explanation explanation = explain(result);
+  Explanation explanation = explain(result);
+  const bool prints = !options.memory && !on_standard_output(options.pictures);
+  if (prints) explanation.changes = faster_changes(scenario, result);
   waiting.reset();
   write_pictures(options.pictures, result,
                  {explanation.gaps, tasks_of(result.report->critical_path)});
-  if (options.memory || on_standard_output(options.pictures)) return code;
+  if (!prints) return code;
   fmt::print("{}", options.json ? printed(explanation_json(result, explanation))
                                 : explanation_text(result, explanation));
   return code;

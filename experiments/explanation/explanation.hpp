@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "experiments/explanation/sensitivity.hpp"
+#include "experiments/explanation/tried_changes.hpp"
 #include "sim/report/critical_path.hpp"
 #include "sim/report/idle.hpp"
 
@@ -35,9 +36,10 @@ struct Explanation {
   std::vector<PathShare> shares;  // of the critical path, largest first
   PathWaits waits;                // of the path; shares and waits add up to the makespan
   std::vector<Sensitivity> sensitivity;
-  std::vector<IdleGap> gaps;        // longest first
-  IdleCauses idle;                  // of all ranks
-  std::vector<std::string> advice;  // what to change first
+  std::vector<IdleGap> gaps;         // longest first
+  IdleCauses idle;                   // of all ranks
+  std::vector<TriedChange> changes;  // that make the step shorter, fastest first, if tried
+  std::vector<std::string> advice;   // what to change first
 };
 
 }  // namespace penstock

@@ -33,6 +33,17 @@ ordered_json sensitivity_json(const Sensitivity& one, double makespan_us) {
           {"rerun_share", one.gain ? ordered_json(share(to_us(*one.gain))) : ordered_json()}};
 }
 
+ordered_json changes_json(const std::vector<TriedChange>& changes) {
+  ordered_json all = ordered_json::array();
+  for (const TriedChange& change : changes) {
+    all.push_back({{"change", change.change},
+                   {"makespan_us", to_us(change.makespan)},
+                   {"peak_bytes", change.peak_bytes},
+                   {"fits", change.fits ? ordered_json(*change.fits) : ordered_json()}});
+  }
+  return all;
+}
+
 }  // namespace
 
 ordered_json explanation_json(const RunResult& result, const Explanation& explanation) {
@@ -65,6 +76,7 @@ ordered_json explanation_json(const RunResult& result, const Explanation& explan
       {"idle_us", to_us(explanation.idle.total())},
       {"idle_by_cause_us", causes_json(explanation.idle)},
       {"gaps", std::move(gaps)},
+      {"changes", changes_json(explanation.changes)},
       {"advice", explanation.advice},
       {"findings", findings_json(result.findings)}};
 }

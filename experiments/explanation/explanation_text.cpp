@@ -163,6 +163,19 @@ std::string gaps_text(const RunResult& result, const Explanation& explanation, T
   return text + lines_left_out(explanation.gaps.size(), "gaps");
 }
 
+std::string changes_text(const RunResult& result, const Explanation& explanation, TimeUnit unit) {
+  if (explanation.changes.empty()) return "";
+  std::vector<std::vector<std::string>> rows{{"change", "step", "vs now", "peak"}};
+  const double now_us = to_us(result.report->makespan);
+  for (const TriedChange& change : explanation.changes) {
+    rows.push_back({change.change, short_time_text(change.makespan, unit),
+                    signed_percent_text(to_us(change.makespan) / now_us - 1),
+                    bytes_text(change.peak_bytes)});
+  }
+  return "\nchanges that make the step shorter, each simulated alone, as --set takes them\n" +
+         aligned(rows, {0});
+}
+
 }  // namespace
 
 std::string explanation_text(const RunResult& result, const Explanation& explanation) {
@@ -174,6 +187,7 @@ std::string explanation_text(const RunResult& result, const Explanation& explana
   text += shares_text(result, explanation, unit) + "\n";
   text += sensitivity_text(result, explanation, unit);
   text += gaps_text(result, explanation, unit);
+  text += changes_text(result, explanation, unit);
   if (explanation.advice.empty()) return text;
   text += "\nwhat to change first\n";
   for (std::size_t i = 0; i < explanation.advice.size(); ++i) {

@@ -214,4 +214,14 @@ std::vector<ScenarioChange> memory_changes(const Scenario& scenario, const RunRe
   return proposals.take();
 }
 
+std::vector<ScenarioChange> order_changes(const Scenario& scenario, const RunResult& result) {
+  Proposals proposals(scenario, result);
+  proposals.add_schedules();
+  proposals.add_chunks();
+  proposals.add_recomputation();
+  proposals.add_zero();
+  proposals.add_interleaving();
+  return proposals.take();
+}
+
 }  // namespace penstock

@@ -1,22 +1,12 @@
 #pragma once
 
-#include <string>
 #include <vector>
 
+#include "experiments/explanation/scenario_change.hpp"
 #include "experiments/run/run_result.hpp"
 #include "experiments/scenario/scenario.hpp"
 
 namespace penstock {
-
-/// A change of a scenario that a user can make.
-struct ScenarioChange {
-  std::vector<std::string> settings;  // as for --set
-  std::vector<std::string> left_out;  // sections
-  bool keeps_pipeline = false;        // offered only if ranks and microbatches stay the same
-
-  /// "/memory/zero=2", "without /offload".
-  std::string text() const;
-};
 
 /// Changes that may save memory, or use it to save time: ZeRO levels, recomputation, offloading,
 /// codecs of known speed, other chunk counts, and other schedules with the same ranks, microbatches
@@ -24,5 +14,9 @@ struct ScenarioChange {
 /// refuse a change; only trying it shows that. The result must belong to the scenario and have
 /// finished.
 std::vector<ScenarioChange> memory_changes(const Scenario& scenario, const RunResult& result);
+
+/// The changes above that keep what is computed, on the same devices: ZeRO levels, recomputation,
+/// chunk counts and other schedules.
+std::vector<ScenarioChange> order_changes(const Scenario& scenario, const RunResult& result);
 
 }  // namespace penstock

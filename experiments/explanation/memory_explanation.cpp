@@ -10,30 +10,12 @@
 namespace penstock {
 namespace {
 
-/// Limits on runs and on their total tasks; `fewest_runs` are always made.
-constexpr std::uint32_t most_runs = 64;
-constexpr std::uint32_t fewest_runs = 4;
-constexpr std::uint64_t most_tasks = std::uint64_t{1} << 23;
-
-/// A simulated change, and the size of its run.
-struct TriedChange {
-  MemoryChange change;
-  std::uint64_t tasks = 0;
-};
-
 std::vector<std::vector<Stage>> stages_of_ranks(const Plan& plan) {
   std::vector<std::vector<Stage>> stages(plan.ranks);
   for (const BufferClass& buffer : plan.buffers) {
     if (buffer.kind == BufferKind::parameters) stages[index(buffer.rank)].push_back(buffer.stage);
   }
   return stages;
-}
-
-Rank worst_of(const Report& report) {
-  const auto worst = std::max_element(
-      report.ranks.begin(), report.ranks.end(),
-      [](const RankReport& a, const RankReport& b) { return a.memory.bytes < b.memory.bytes; });
-  return Rank{static_cast<std::uint32_t>(worst - report.ranks.begin())};
 }
 
 const MemoryPeak& peak_of(const Report& report, Rank rank) {
@@ -61,68 +43,26 @@ std::vector<KindAboveMean> above_mean(const Report& report, Rank worst) {
   return all;
 }
 
-bool same_pipeline(const Layout& one, const Layout& other) {
-  return one.placement.ranks() == other.placement.ranks() && one.microbatches == other.microbatches;
-}
-
-/// Runs the scenario with the change, as a user would; nothing if it is refused or the run
-/// deadlocks.
-std::optional<TriedChange> simulated(const Scenario& scenario, const ScenarioChange& wanted,
-                                     const Layout& present, const SettleOptions& options) {
-  try {
-    Layout layout = settle(changed(scenario, wanted.settings, wanted.left_out), options);
-    if (wanted.keeps_pipeline && !same_pipeline(layout, present)) return {};
-    const RunResult result = run(std::move(layout));
-    if (!result.report) return {};
-    if (result.layout.schedule.has_backward() != present.schedule.has_backward()) return {};
-    MemoryChange change{.change = wanted.text(),
-                        .worst = worst_of(*result.report),
-                        .makespan = result.report->makespan};
-    change.peak_bytes = peak_of(*result.report, change.worst).bytes;
-    if (const auto capacity = result.layout.memory.capacity_bytes) {
-      change.fits = change.peak_bytes <= *capacity;
-    }
-    return TriedChange{change, result.plan->tasks()};
-  } catch (const InputError&) {
-    return {};
-  } catch (const RuleError&) {
-    return {};
-  }
-}
-
 MemoryAim aim_of(const std::optional<std::uint64_t>& capacity, std::uint64_t peak) {
   if (!capacity) return MemoryAim::hold;
   return peak > *capacity ? MemoryAim::fit : MemoryAim::buy;
 }
 
-bool helps(const MemoryChange& change, MemoryAim aim, std::uint64_t peak, Time makespan) {
+bool helps(const TriedChange& change, MemoryAim aim, std::uint64_t peak, Time makespan) {
   if (aim == MemoryAim::buy) return change.fits == true && change.makespan < makespan;
   return change.peak_bytes < peak;
 }
 
-void try_changes(const Scenario& scenario, const RunResult& result, MemoryExplanation& all) {
+void add_changes(const Scenario& scenario, const RunResult& result, MemoryExplanation& all) {
   const std::uint64_t peak = peak_of(*result.report, all.worst).bytes;
-  std::uint64_t tasks = 0;
-  Catalogue catalogue;  // read once for all runs, if used
-  SettleOptions options;
-  if (result.layout.hardware.spec.machine) {
-    catalogue = read_catalogue();
-    options.catalogue = &catalogue;
-  }
-  for (const ScenarioChange& candidate : memory_changes(scenario, result)) {
-    if (all.tried == most_runs || (all.tried >= fewest_runs && tasks >= most_tasks)) {
-      ++all.not_tried;
-      continue;
-    }
-    const auto tried = simulated(scenario, candidate, result.layout, options);
-    if (!tried) continue;
-    ++all.tried;
-    tasks += tried->tasks;
-    const MemoryChange& change = tried->change;
+  const TriedChanges tried = try_changes(scenario, result, memory_changes(scenario, result));
+  all.tried = static_cast<std::uint32_t>(tried.changes.size());
+  all.not_tried = tried.not_tried;
+  for (const TriedChange& change : tried.changes) {
     if (helps(change, all.aim, peak, result.report->makespan)) all.changes.push_back(change);
   }
   std::stable_sort(all.changes.begin(), all.changes.end(),
-                   [](const MemoryChange& a, const MemoryChange& b) {
+                   [](const TriedChange& a, const TriedChange& b) {
                      const bool a_fits = a.fits.value_or(true), b_fits = b.fits.value_or(true);
                      if (a_fits != b_fits) return a_fits;
                      if (a.makespan != b.makespan) return a.makespan < b.makespan;
@@ -175,7 +115,7 @@ MemoryExplanation explain_memory(const Scenario& scenario, const RunResult& resu
   all.mean_bytes = mean_over_ranks(report, [](const MemoryPeak& peak) { return peak.bytes; });
   all.above_mean = above_mean(report, all.worst);
   all.aim = aim_of(all.capacity, peak_of(report, all.worst).bytes);
-  try_changes(scenario, result, all);
+  add_changes(scenario, result, all);
   all.not_modelled = not_modelled(result.layout.memory.zero, report);
   return all;
 }

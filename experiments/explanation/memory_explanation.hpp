@@ -5,19 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "experiments/explanation/tried_changes.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/scenario/scenario.hpp"
 
 namespace penstock {
-
-/// Simulated peak memory and makespan of a scenario with one change.
-struct MemoryChange {
-  std::string change;  // as for --set: "/memory/zero=2"
-  Rank worst{};        // the rank with the highest peak
-  std::uint64_t peak_bytes = 0;
-  std::optional<bool> fits;  // empty if the capacity is unknown
-  Time makespan{};
-};
 
 /// Bytes of a kind on the worst rank minus the mean of all ranks.
 struct KindAboveMean {
@@ -40,7 +32,7 @@ struct MemoryExplanation {
   double mean_bytes = 0;                  // over the peaks of all ranks
   std::vector<KindAboveMean> above_mean;  // of the worst rank, largest first; without zeros
   MemoryAim aim = MemoryAim::hold;
-  std::vector<MemoryChange> changes;  // fitting ones first, then the fastest
+  std::vector<TriedChange> changes;  // fitting ones first, then the fastest
   std::uint32_t tried = 0;
   std::uint32_t not_tried = 0;            // because the run is large
   std::vector<std::string> not_modelled;  // additional memory of a device

@@ -49,7 +49,7 @@ ordered_json worst_json(const RunResult& result, const MemoryExplanation& explan
           {"above_mean_bytes", std::move(above)}};
 }
 
-ordered_json change_json(const MemoryChange& change, Time present) {
+ordered_json change_json(const TriedChange& change, Time present) {
   const double ratio = present > Time{} ? to_us(change.makespan) / to_us(present) : 1;
   return {{"change", change.change},
           {"rank", index(change.worst)},
@@ -68,7 +68,7 @@ const char* aim_name(MemoryAim aim) {
 ordered_json memory_explanation_json(const RunResult& result,
                                      const MemoryExplanation& explanation) {
   ordered_json changes = ordered_json::array();
-  for (const MemoryChange& change : explanation.changes) {
+  for (const TriedChange& change : explanation.changes) {
     changes.push_back(change_json(change, result.report->makespan));
   }
   return {{"penstock", 1},

@@ -106,7 +106,7 @@ std::string changes_text(const RunResult& result, const MemoryExplanation& expla
       fmt::format("{}, one at a time, as --set takes them\n", heading(explanation.aim));
   std::vector<std::vector<std::string>> rows{
       {"change", "fits", "worst rank", "peak", "makespan", "vs now"}};
-  for (const MemoryChange& change : explanation.changes) {
+  for (const TriedChange& change : explanation.changes) {
     if (rows.size() > most_changes) break;
     rows.push_back({change.change,
                     !change.fits   ? "-"

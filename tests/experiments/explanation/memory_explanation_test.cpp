@@ -39,10 +39,10 @@ const std::string pipeline = R"({
   "parallel": { "data": 4 },
   "schedule": { "name": "1f1b", "microbatches": 8 } })";
 
-const MemoryChange* change_of(const Explained& all, const std::string& name) {
+const TriedChange* change_of(const Explained& all, const std::string& name) {
   const auto& changes = all.explanation.changes;
   const auto found = std::find_if(changes.begin(), changes.end(),
-                                  [&](const MemoryChange& one) { return one.change == name; });
+                                  [&](const TriedChange& one) { return one.change == name; });
   return found == changes.end() ? nullptr : &*found;
 }
 
@@ -132,7 +132,7 @@ TEST_CASE("what fits stands first, and among those the fastest") {
 TEST_CASE("a change that is named does, when it is set, what was told of it") {
   const Explained all = explained(pipeline);
   REQUIRE(!all.explanation.changes.empty());
-  for (const MemoryChange& change : all.explanation.changes) {
+  for (const TriedChange& change : all.explanation.changes) {
     CAPTURE(change.change);
     const RunResult again = run(parse_scenario(pipeline, "s.json", {change.change}));
     CHECK(worst_peak(again) == change.peak_bytes);
@@ -147,7 +147,7 @@ TEST_CASE("where everything fits, what is faster and still fits is listed") {
       explained(pipeline, {"/memory/capacity_bytes=1000", "/recompute/mode=full"});
   CHECK(all.explanation.aim == MemoryAim::buy);
   REQUIRE(change_of(all, "/recompute/mode=none"));
-  for (const MemoryChange& change : all.explanation.changes) {
+  for (const TriedChange& change : all.explanation.changes) {
     CHECK(change.fits == true);
     CHECK(change.makespan < all.result.report->makespan);
   }

@@ -8,6 +8,7 @@
 
 #include "experiments/explanation/memory_explanation.hpp"
 #include "experiments/explanation/sensitivity.hpp"
+#include "experiments/explanation/step_changes.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/random_scenario.hpp"
 
@@ -35,7 +36,7 @@ std::uint64_t worst_held(const RunResult& result) {
   return worst;
 }
 
-void check_offer(const Scenario& scenario, const MemoryChange& offer) {
+void check_offer(const Scenario& scenario, const TriedChange& offer) {
   CAPTURE(offer.change);
   const RunResult result = run(as_offered(scenario, offer.change));
   REQUIRE(result.report);
@@ -49,8 +50,21 @@ std::size_t check_memory_offers(const Scenario& scenario) {
   const RunResult result = run_for_memory(scenario);
   if (!result.report) return 0;
   const MemoryExplanation explanation = explain_memory(scenario, result);
-  for (const MemoryChange& offer : explanation.changes) check_offer(scenario, offer);
+  for (const TriedChange& offer : explanation.changes) check_offer(scenario, offer);
   return explanation.changes.size();
+}
+
+/// Checks the changes that `explain` offers. Returns how many they are.
+std::size_t check_step_offers(const Scenario& scenario) {
+  const RunResult result = run(scenario);
+  if (!result.report || result.plan->tasks() > 20'000) return 0;
+  const std::vector<TriedChange> offers = faster_changes(scenario, result);
+  for (const TriedChange& offer : offers) {
+    check_offer(scenario, offer);
+    CHECK(to_us(offer.makespan) <= 0.99 * to_us(result.report->makespan));
+    CHECK(offer.fits != false);
+  }
+  return offers.size();
 }
 
 /// Whether a stage's times stand in the document, for nothing but its passes, and these take
@@ -131,14 +145,16 @@ void for_random_scenarios(std::size_t count, Check check) {
 
 TEST_SUITE("slow") {
   TEST_CASE("what explain offers for bundled scenarios runs as a user's and keeps its promise") {
-    std::size_t offers = 0, gains = 0;
+    std::size_t offers = 0, faster = 0, gains = 0;
     for (const std::string& path : bundled_scenarios()) {
       CAPTURE(path);
       const Scenario scenario = read_scenario(path);
       offers += check_memory_offers(scenario);
+      faster += check_step_offers(scenario);
       gains += check_stage_gains(scenario);
     }
     CHECK(offers > 100);
+    CHECK(faster > 100);
     CHECK(gains > 50);
   }
 
@@ -162,7 +178,7 @@ TEST_CASE("what a section refuses is not offered") {
         "schedule": { "name": "1f1b", "microbatches": 2 } })"),
                                           "s.json");
   const RunResult result = run_for_memory(scenario);
-  for (const MemoryChange& offer : explain_memory(scenario, result).changes) {
+  for (const TriedChange& offer : explain_memory(scenario, result).changes) {
     CAPTURE(offer.change);
     CHECK(offer.change.find("/memory/zero") == std::string::npos);
   }
