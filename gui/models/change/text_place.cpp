@@ -104,6 +104,13 @@ class PathScanner {
 
 }  // namespace
 
+std::string place_in(std::string_view message, std::string_view file) {
+  const std::string front = std::string(file) + ": ";
+  if (message.starts_with(front)) message.remove_prefix(front.size());
+  if (!message.starts_with("/") && !message.starts_with("line ")) return "";
+  return std::string(message.substr(0, message.find(": ")));
+}
+
 std::optional<std::size_t> line_of(std::string_view text, std::string_view place) {
   if (place.starts_with("line ")) {
     std::size_t line = 0;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace penstock {
@@ -10,5 +11,9 @@ namespace penstock {
 /// deepest value on the way that the text has. A place "line 3, column 5" is understood too.
 /// Nothing for other places.
 std::optional<std::size_t> line_of(std::string_view text, std::string_view place);
+
+/// The place in a message about a file, such as "/schedule/name" or "line 3, column 5"; empty if it
+/// names none.
+std::string place_in(std::string_view message, std::string_view file);
 
 }  // namespace penstock

@@ -12,7 +12,6 @@
 #include "experiments/scenario/document.hpp"
 #include "gui/models/change/text_place.hpp"
 #include "gui/views/canvas/look.hpp"
-#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
@@ -82,18 +81,15 @@ void ScenarioPanel::check() {
     const Scenario scenario = parse_scenario(text, source_);
     show_problem({}, std::nullopt);
     if (on_scenario) on_scenario(scenario);
-  } catch (const InputError& error) {
-    show_fault(QString::fromUtf8(error.what()), error.where());
   } catch (const std::exception& error) {
-    show_problem(QString::fromUtf8(error.what()), std::nullopt);
+    show_fault(QString::fromUtf8(error.what()));
   }
 }
 
-void ScenarioPanel::show_fault(const QString& text, std::string place) {
-  if (text.isEmpty()) return show_problem({}, std::nullopt);
-  // A file's name may stand in front of the pointer.
-  if (const auto at = place.find(": "); at != std::string::npos) place = place.substr(at + 2);
-  show_problem(text, line_of(editor_->toPlainText().toStdString(), place));
+void ScenarioPanel::show_fault(const QString& message) {
+  const std::string place = place_in(message.toStdString(), source_);
+  if (place.empty()) return show_problem(message, std::nullopt);
+  show_problem(message, line_of(editor_->toPlainText().toStdString(), place));
 }
 
 void ScenarioPanel::show_problem(const QString& text, std::optional<std::size_t> line) {

@@ -27,8 +27,8 @@ class ScenarioPanel : public QWidget {
 
   /// A text without faults was written.
   std::function<void(const Scenario&)> on_scenario;
-  /// Shows what is wrong at a place of the text, as an InputError has it; empty: nothing.
-  void show_fault(const QString& text, std::string place);
+  /// Shows what is wrong, at the place that the message names; empty: nothing is.
+  void show_fault(const QString& message);
 
  protected:
   bool eventFilter(QObject* object, QEvent* event) override;

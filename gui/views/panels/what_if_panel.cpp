@@ -55,7 +55,7 @@ void WhatIfPanel::add_row(const Knob& knob, QGridLayout& grid, int line) {
     row.slider->setAccessibleName(label->text());
     row.slider->setMinimumWidth(120);
     row.field = new QLineEdit;
-    row.field->setMaximumWidth(90);
+    row.field->setFixedWidth(92);
     row.field->setAccessibleName(label->text() + " " + qt_text(knob.unit));
     row.field->setToolTip(qt_text(knob.unit));
     label->setBuddy(row.slider);
@@ -81,7 +81,10 @@ void WhatIfPanel::turn(const std::string& id, const QString& value) {
     if (row.choice != nullptr) row.choice->setCurrentText(value);
     bool is_number = false;
     const double number = value.toDouble(&is_number);
-    if (row.field != nullptr) row.field->setText(is_number ? number_text(number) : value);
+    if (row.field != nullptr) {
+      row.field->setText(is_number ? number_text(number) : value);
+      row.field->setCursorPosition(0);
+    }
     if (row.slider != nullptr && is_number) {
       const double at = position_of(*row.knob, number);
       row.slider->setValue(static_cast<int>(std::lround(at * slider_steps)));

@@ -86,18 +86,14 @@ void ViewerWindow::change_run(std::function<ViewedRunPtr()> make, bool from_edit
       [this, make = std::move(make), canvas, from_editor]() -> Background::Done {
         ViewedRunPtr run;
         QString problem;
-        std::string place;
         try {
           run = make();
-        } catch (const InputError& error) {
-          problem = QString::fromUtf8(error.what());
-          place = error.where();
         } catch (const std::exception& error) {
           problem = QString::fromUtf8(error.what());
         }
-        return [this, run, problem, place, canvas, from_editor] {
+        return [this, run, problem, canvas, from_editor] {
           what_if_->show_problem(problem);
-          if (from_editor) scenario_panel_->show_fault(problem, place);
+          if (from_editor) scenario_panel_->show_fault(problem);
           if (run == nullptr || now() == nullptr || now()->canvas != canvas) return;
           replace_run(run, true);
         };

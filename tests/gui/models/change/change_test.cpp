@@ -35,6 +35,12 @@ TEST_CASE("text place: the line of a pointer is that of its key, or of the neare
   CHECK(!line_of(text, "row 2, column 5"));
 }
 
+TEST_CASE("text place: a message names its place behind its file") {
+  CHECK(place_in("a.json: /schedule/name: unknown name \"x\": y", "a.json") == "/schedule/name");
+  CHECK(place_in("line 3, column 5: expected a value", "-") == "line 3, column 5");
+  CHECK(place_in("a.json: its run does not finish", "a.json").empty());
+}
+
 TEST_CASE("text place: torn documents never lead outside of the text") {
   const std::string text = document_text(shipped());
   for (std::size_t length = 0; length < text.size(); length += 7) {
