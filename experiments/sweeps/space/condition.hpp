@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-enum class Comparison : std::uint8_t { less, at_most, equal, unequal, at_least, more };
+enum class Relation : std::uint8_t { less, at_most, equal, unequal, at_least, more };
 
 /// One side of a condition: a varied value, or a constant.
 struct Operand {
@@ -20,7 +20,7 @@ struct Operand {
 /// What a configuration must fulfil to be in the sweep.
 struct Condition {
   Operand left;
-  Comparison comparison = Comparison::equal;
+  Relation relation = Relation::equal;
   Operand right;
 
   /// `values`: JSON texts of a configuration. Texts only equal or differ.
