@@ -45,6 +45,14 @@ struct Extent {
   double top = 0;  // percent, or the unit of y
 };
 
+/// "2e9" for a large number; a smaller one stays as it is.
+std::string power_text(double value, const std::string& text) {
+  constexpr double longest = 999'999;
+  if (value <= longest) return text;
+  const int power = static_cast<int>(std::floor(std::log10(value) + 1e-9));
+  return fmt::format("{:.6g}e{}", value / std::pow(10, power), power);
+}
+
 double y_factor(const BubblePlot& plot) { return plot.percent ? 100 : 1; }
 
 void check(const std::string& series, double microbatches, double bubble, bool logarithmic) {
@@ -189,7 +197,10 @@ std::vector<Tick> PlotDrawing::x_ticks(int most) const {
     return power_of_two_ticks(extent_.low, extent_.high, most);
   }
   std::vector<Tick> ticks = log_ticks(std::log10(extent_.low), std::log10(extent_.high), most);
-  for (Tick& tick : ticks) tick.at = std::pow(10, tick.at);
+  for (Tick& tick : ticks) {
+    tick.at = std::pow(10, tick.at);
+    tick.text = power_text(tick.at, tick.text);
+  }
   return ticks;
 }
 

@@ -58,10 +58,14 @@ void draw_front_points(const FrontPlot& plot, const FrontAxes& axes, Page& page)
     if (point.on_front) front.push_back({axes.x(point.seconds), axes.y(point.gibibytes)});
   }
   page.canvas.line(front, front_joint, joining_colour(1));
-  for (const FrontPoint& point : plot.points) {
-    const std::size_t series = point.on_front ? 1 : 0;
-    page.canvas.polygon(marker(series, {axes.x(point.seconds), axes.y(point.gibibytes)}),
-                        series_colour(series), front_halo, paper);
+  // The front lies above the others.
+  for (const bool on_front : {false, true}) {
+    const std::size_t series = on_front ? 1 : 0;
+    for (const FrontPoint& point : plot.points) {
+      if (point.on_front != on_front) continue;
+      page.canvas.polygon(marker(series, {axes.x(point.seconds), axes.y(point.gibibytes)}),
+                          series_colour(series), front_halo, paper);
+    }
   }
 }
 
@@ -74,7 +78,7 @@ std::string draw_front_plot(PictureFormat format, const FrontPlot& plot) {
   draw_front_axes(axes, page);
   draw_front_points(plot, axes, page);
   const std::vector<LegendEntry> legend{series_entry(1, front_joint, "Pareto front"),
-                                        series_entry(0, 0, "other simulated layouts")};
+                                        series_entry(0, 0, plot.others)};
   draw_legend(page.canvas, {margin_of(page), page.height - 30}, inner_width(page), legend);
   return render(format, page);
 }

@@ -16,7 +16,8 @@ struct FrontPoint {
 
 struct FrontPlot {
   std::string title;
-  std::vector<FrontPoint> points;  // ascending in seconds
+  std::vector<FrontPoint> points;                  // ascending in seconds
+  std::string others = "other simulated layouts";  // points that are not on the front
   PictureOptions options = {};
 };
 

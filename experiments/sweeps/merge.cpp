@@ -16,7 +16,7 @@ namespace {
 
 /// A file with its row at hand.
 struct Source {
-  std::unique_ptr<RowReader> reader;
+  std::unique_ptr<RowLines> reader;
   std::uint64_t line = 0;
   std::optional<std::string_view> row;
   RowLabel label;
@@ -60,7 +60,7 @@ std::vector<Source> open_sources(const std::vector<std::string>& shards) {
   std::optional<RowLabel> first;
   for (const std::string& path : shards) {
     Source& source = sources.emplace_back();
-    source.reader = std::make_unique<RowReader>(path);
+    source.reader = std::make_unique<RowLines>(path);
     advance(source);
     if (!source.row) continue;
     check_label(source, first, source.label, false);

@@ -68,7 +68,7 @@ ResultLog::~ResultLog() { ::close(file_); }
 
 ResumedRows ResultLog::resume(const ExpectedRow& expected) {
   ResumedRows found;
-  RowReader reader(path_);
+  RowLines reader(path_);
   while (const auto row = reader.next()) {
     const std::string wanted = expected(found.rows);
     const bool fits = !wanted.empty() && row->starts_with(wanted) && row->ends_with('}');

@@ -27,18 +27,18 @@ std::optional<RowLabel> label_of_row(std::string_view row) {
   return RowLabel{document["item"], document["of"], document["sweep"], document["version"]};
 }
 
-RowReader::RowReader(std::string path) : path_(std::move(path)) {
+RowLines::RowLines(std::string path) : path_(std::move(path)) {
   file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (file_ < 0) {
     throw refused_file(path_, fmt::format("cannot read: {}", std::strerror(errno)));
   }
 }
 
-RowReader::~RowReader() {
+RowLines::~RowLines() {
   if (file_ >= 0) ::close(file_);
 }
 
-std::optional<std::string_view> RowReader::next() {
+std::optional<std::string_view> RowLines::next() {
   std::size_t searched = begin_;
   for (;;) {
     const std::size_t end = buffer_.find('\n', searched);
@@ -53,7 +53,7 @@ std::optional<std::string_view> RowReader::next() {
 }
 
 /// Moves what is left to the front and reads more behind it.
-bool RowReader::fill() {
+bool RowLines::fill() {
   constexpr std::size_t piece = 1 << 20;
   buffer_.erase(0, begin_);
   begin_ = 0;

@@ -26,13 +26,13 @@ inline InputError refused_file(const std::string& path, const std::string& what)
 }
 
 /// Reads a file line by line, without its line ends, and forgets each.
-class RowReader {
+class RowLines {
  public:
   /// Throws InputError for a file that cannot be read.
-  explicit RowReader(std::string path);
-  RowReader(const RowReader&) = delete;
-  RowReader& operator=(const RowReader&) = delete;
-  ~RowReader();
+  explicit RowLines(std::string path);
+  RowLines(const RowLines&) = delete;
+  RowLines& operator=(const RowLines&) = delete;
+  ~RowLines();
 
   /// The next whole line; nothing at the end of the file. Valid until the next call.
   std::optional<std::string_view> next();

@@ -17,10 +17,9 @@ namespace penstock {
 namespace {
 
 // Longer signs first: "<=" is not "<".
-constexpr std::array signs{
-    std::pair{"<=", Relation::at_most}, std::pair{">=", Relation::at_least},
-    std::pair{"==", Relation::equal},   std::pair{"!=", Relation::unequal},
-    std::pair{"<", Relation::less},     std::pair{">", Relation::more}};
+constexpr std::array signs{std::pair{"<=", Relation::at_most}, std::pair{">=", Relation::at_least},
+                           std::pair{"==", Relation::equal},   std::pair{"!=", Relation::unequal},
+                           std::pair{"<", Relation::less},     std::pair{">", Relation::more}};
 
 std::optional<double> number_in(std::string_view text) {
   double value = 0;
@@ -88,19 +87,19 @@ bool Condition::holds(const std::vector<std::string>& values) const {
   };
   const auto left_number = number_in(text(left)), right_number = number_in(text(right));
   if (left_number && right_number) {
-    return compare(*left_number * left.factor, comparison, *right_number * right.factor);
+    return compare(*left_number * left.factor, relation, *right_number * right.factor);
   }
   const bool same = text(left) == text(right);
-  return comparison == Relation::unequal ? !same : comparison == Relation::equal && same;
+  return relation == Relation::unequal ? !same : relation == Relation::equal && same;
 }
 
 Condition condition_of(const std::string& text, const std::vector<std::string>& pointers) {
   for (std::size_t at = 0; at < text.size(); ++at) {
-    for (const auto& [sign, comparison] : signs) {
+    for (const auto& [sign, relation] : signs) {
       const std::string_view letters(sign);
       if (text.compare(at, letters.size(), letters) != 0) continue;
       const std::string_view all(text);
-      return {operand_of(all.substr(0, at), pointers), comparison,
+      return {operand_of(all.substr(0, at), pointers), relation,
               operand_of(all.substr(at + letters.size()), pointers)};
     }
   }

@@ -20,7 +20,7 @@ struct Operand {
 /// What a configuration must fulfil to be in the sweep.
 struct Condition {
   Operand left;
-  Relation comparison = Relation::equal;
+  Relation relation = Relation::equal;
   Operand right;
 
   /// `values`: JSON texts of a configuration. Texts only equal or differ.

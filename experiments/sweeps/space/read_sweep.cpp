@@ -77,7 +77,8 @@ void read_base(const json& document, const std::string& path, SweepRequest& requ
       throw in_file(request.source, error);
     }
   }
-  for (const auto& [pointer, value] : document.value("set", json::object()).items()) {
+  const json settings = document.value("set", json::object());
+  for (const auto& [pointer, value] : settings.items()) {
     check_pointer(pointer, "/set" + pointer_step(pointer));
     apply_settings(base, {pointer + "=" + value.dump()});
   }

@@ -108,7 +108,7 @@ std::string hash_of(const SweepRequest& request, const std::string& base_hash) {
   for (const Axis& axis : request.axes) add_axis(axis, request.source, texts);
   for (const Condition& one : request.conditions) {
     texts.push_back(fmt::format("{} {} {} {} {} {} {}", one.left.value, one.left.text,
-                                one.left.factor, static_cast<int>(one.comparison), one.right.value,
+                                one.left.factor, static_cast<int>(one.relation), one.right.value,
                                 one.right.text, one.right.factor));
   }
   if (request.sample) {

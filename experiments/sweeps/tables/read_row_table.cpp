@@ -87,7 +87,7 @@ void add_row(std::string_view line, std::uint64_t number, Collector& rows) {
 }
 
 RowTable read_json_lines(const std::string& path) {
-  RowReader reader(path);
+  RowLines reader(path);
   Collector rows;
   for (std::uint64_t number = 1; const auto line = reader.next(); ++number) {
     add_row(*line, number, rows);

@@ -39,6 +39,15 @@ Quantity quantity_of_column(const std::string& column) {
   return found == quantities.end() ? Quantity{column, column, 1} : *found;
 }
 
+/// "Step time" of "step time, ms".
+std::string title_of_label(std::string_view label) {
+  std::string title(label.substr(0, label.find(',')));
+  if (!title.empty() && title.front() >= 'a' && title.front() <= 'z') {
+    title.front() = static_cast<char>(title.front() - 'a' + 'A');
+  }
+  return title;
+}
+
 bool is_fraction(const std::string& column) {
   return column.starts_with("bubble.") || column.ends_with("utilization");
 }
@@ -186,12 +195,12 @@ BubblePlot lines_of_table(const RowTable& table, const PlottedColumns& asked) {
   const FoundColumns columns = find_columns(table, asked);
   const std::string& y = table.columns[columns.y];
   const Quantity quantity = quantity_of_column(y);
-  BubblePlot plot{
-      .title = fmt::format("{} by {}", quantity.label, label_of_column(table.columns[columns.x])),
-      .x_label = label_of_column(table.columns[columns.x]),
-      .y_label = std::string(quantity.label),
-      .kind = y,
-      .percent = is_fraction(y)};
+  BubblePlot plot{.title = fmt::format("{} by {}", title_of_label(quantity.label),
+                                       label_of_column(table.columns[columns.x])),
+                  .x_label = label_of_column(table.columns[columns.x]),
+                  .y_label = std::string(quantity.label),
+                  .kind = y,
+                  .percent = is_fraction(y)};
   add_points(table, columns, plot);
   if (!has_points(plot)) throw InputError(fmt::format("no row has a number for {}", y));
   plot.logarithmic = spreads(plot);
@@ -220,7 +229,7 @@ HeatMap heat_map_of_table(const RowTable& table, const PlottedColumns& asked) {
   if (columns.by.empty()) throw UsageError("a heat map needs two axes; only one varies");
   const std::string& y = table.columns[columns.y];
   const Quantity quantity = quantity_of_column(y);
-  HeatMap map{.title = std::string(quantity.label),
+  HeatMap map{.title = title_of_label(quantity.label),
               .x_label = label_of_column(table.columns[columns.x]),
               .value_label = std::string(quantity.label),
               .columns = ordered_values(table, {columns.x}),
@@ -245,7 +254,7 @@ HeatMap heat_map_of_table(const RowTable& table, const PlottedColumns& asked) {
 FrontPlot front_of_table(const RowTable& table) {
   const std::size_t time = table.column("plot --kind pareto", "makespan_us");
   const std::size_t memory = table.column("plot --kind pareto", "peak_memory_bytes");
-  FrontPlot plot{.title = "Memory over step time"};
+  FrontPlot plot{.title = "Memory over step time", .points = {}, .others = "other configurations"};
   for (const auto& row : table.rows) {
     const auto us = row[time].number(), bytes = row[memory].number();
     if (us && bytes) plot.points.push_back({*us * 1e-6, *bytes / gibibyte, false});
