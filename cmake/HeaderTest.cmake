@@ -3,6 +3,8 @@
 function(penstock_header_test folder)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
        ${CMAKE_SOURCE_DIR}/${folder}/*.hpp)
+  # Headers of the viewer's tests need Qt; the tests that include them show that they compile.
+  list(FILTER headers EXCLUDE REGEX "^tests/gui/views/")
   if(NOT headers)
     return()
   endif()
