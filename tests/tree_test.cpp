@@ -107,8 +107,8 @@ const std::map<std::string, Rooms>& rooms() {
          "bench"},
         {"first_run", "version.hpp.in"}}},
       {"gui",
-       {{"models/run", "models/lanes", "models/view", "models/drawing", "models/change", "views/canvas",
-         "views/panels", "views/window", "program", "bench"}}},
+       {{"models/run", "models/lanes", "models/view", "models/drawing", "models/change",
+         "views/canvas", "views/panels", "views/window", "program", "bench"}}},
   };
   return table;
 }
