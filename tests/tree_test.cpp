@@ -100,6 +100,7 @@ const std::map<std::string, Rooms>& rooms() {
          "sweeps/space",
          "sweeps",
          "sweeps/tables",
+         "pages",
          "cluster",
          "commands/line",
          "commands",

@@ -16,6 +16,7 @@
 #include "experiments/formats/chrome_trace.hpp"
 #include "experiments/formats/torch_csv.hpp"
 #include "experiments/long_work/progress.hpp"
+#include "experiments/pages/run_page.hpp"
 #include "experiments/results/chakra_files.hpp"
 #include "experiments/results/result_json.hpp"
 #include "experiments/results/result_table.hpp"
@@ -38,6 +39,7 @@ struct Options {
   std::string trace;
   std::string timeline;
   std::string chakra;
+  std::string html;
   PictureFiles pictures;
 };
 
@@ -61,7 +63,8 @@ void check_chakra_prefix(const std::string& prefix, const std::vector<std::strin
 /// The output files, without traces. Throws UsageError if two are the same.
 std::vector<std::string> outputs_of(const Options& options) {
   std::vector<std::string> paths{options.order,        options.trace,        options.timeline,
-                                 options.pictures.svg, options.pictures.png, options.pictures.pdf};
+                                 options.pictures.svg, options.pictures.png, options.pictures.pdf,
+                                 options.html};
   std::erase(paths, "");
   std::sort(paths.begin(), paths.end());
   const auto twice = std::adjacent_find(paths.begin(), paths.end());
@@ -97,8 +100,15 @@ void write_chakra(const std::string& prefix, const RunResult& result, ProgressBa
   for (const std::string& missing : all_missing) say("Chakra traces: " + missing);
 }
 
+void write_html(const std::string& path, const Scenario& scenario, const RunResult& result) {
+  OutputFile file(path);
+  write_page(run_page(scenario, result), [&](std::string_view piece) { file.write(piece); });
+  file.publish();
+}
+
 /// An unfinished run has nothing to draw.
-void write_outputs(const Options& options, RunResult& result, ProgressBar& bar) {
+void write_outputs(const Options& options, const Scenario& scenario, RunResult& result,
+                   ProgressBar& bar) {
   if (!result.plan) {
     if (!outputs_of(options).empty() || !options.chakra.empty()) {
       say("the run did not finish: nothing was drawn or written");
@@ -121,12 +131,13 @@ void write_outputs(const Options& options, RunResult& result, ProgressBar& bar) 
   bar.erase();
   const Waiting waiting("drawing");
   write_pictures(options.pictures, result);
+  if (!options.html.empty()) write_html(options.html, scenario, result);
 }
 
 /// An output on standard output would be mixed with the report.
 bool report_wanted(const Options& options) {
   return options.order != "-" && options.trace != "-" && options.timeline != "-" &&
-         !on_standard_output(options.pictures);
+         options.html != "-" && !on_standard_output(options.pictures);
 }
 
 Engine engine_of(const Options& options) {
@@ -155,7 +166,7 @@ int run_scenario(const Options& options) {
   for (Finding& finding : unmet_expectations(scenario.expect, result)) {
     result.findings.push_back(std::move(finding));
   }
-  write_outputs(options, result, bar);
+  write_outputs(options, scenario, result, bar);
   bar.erase();
   if (report_wanted(options)) {
     fmt::print("{}",
@@ -184,6 +195,7 @@ Runner declare(CommandLine& line) {
   line.option("--trace", options->trace, "write a Chrome trace (.json or .json.gz)", "FILE");
   line.option("--chakra", options->chakra,
               "write Chakra execution traces for ASTRA-sim: PREFIX.0.et, PREFIX.1.et, …", "PREFIX");
+  line.option("--html", options->html, "write a page: summary, timeline, explanation", "FILE");
   declare(line, options->pictures);
   return [options] { return run_scenario(*options); };
 }

@@ -46,10 +46,13 @@ bool is_pointer_of(const SweepSpace& space, std::string_view where) {
 }  // namespace
 
 json configured(const SweepSpace& space, const std::vector<std::string>& values) {
-  json document = *space.request().base;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    set_value(document, space.pointers()[i], values[i]);
-  }
+  return configured(*space.request().base, space.pointers(), values);
+}
+
+json configured(const json& base, const std::vector<std::string>& pointers,
+                const std::vector<std::string>& values) {
+  json document = base;
+  for (std::size_t i = 0; i < values.size(); ++i) set_value(document, pointers[i], values[i]);
   return document;
 }
 

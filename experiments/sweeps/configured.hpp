@@ -12,6 +12,10 @@ namespace penstock {
 /// for a pointer that does not fit the base scenario.
 nlohmann::json configured(const SweepSpace& space, const std::vector<std::string>& values);
 
+/// The same of any base, with the pointers of the values.
+nlohmann::json configured(const nlohmann::json& base, const std::vector<std::string>& pointers,
+                          const std::vector<std::string>& values);
+
 /// Throws InputError for a pointer to a key that no scenario has, and InputError or UsageError for
 /// one that does not fit the base scenario. Values are not judged: a wrong one is a row with its
 /// reason.

@@ -93,6 +93,14 @@ std::string reason_of_row(std::string_view row) {
   return document["findings"][0]["text"].get<std::string>();
 }
 
+std::string_view configuration_text(std::string_view row) {
+  constexpr std::string_view key = "\"configuration\":{";
+  const std::size_t begin = std::min(row.find(key), row.size() - key.size()) + key.size();
+  const std::size_t end =
+      std::min(row.find("},\"result\":{", begin), row.find("},\"findings\":[", begin));
+  return row.substr(begin, std::min(end, row.size()) - begin);
+}
+
 bool has_result(std::string_view row) {
   return row.find("},\"result\":{") != std::string_view::npos;
 }

@@ -45,6 +45,9 @@ std::string row_end(const SweepOutcome& outcome);
 /// Why a row has no figures.
 std::string reason_of_row(std::string_view row);
 
+/// The configuration of a row as it is written there, without its braces.
+std::string_view configuration_text(std::string_view row);
+
 /// Whether a row has figures.
 bool has_result(std::string_view row);
 

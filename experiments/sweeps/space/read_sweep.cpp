@@ -135,7 +135,7 @@ void add_arguments(const SweepArguments& arguments, SweepRequest& request) {
 
 }  // namespace
 
-SweepRequest read_sweep(const SweepArguments& arguments) {
+SweepRequest read_sweep_base(const SweepArguments& arguments) {
   const std::string content = read_file(arguments.file);
   SweepRequest request;
   try {
@@ -147,16 +147,20 @@ SweepRequest read_sweep(const SweepArguments& arguments) {
       request.source = arguments.file;
       request.base = std::make_shared<const json>(document);
     }
-    const std::size_t own = request.axes.size();
     add_arguments(arguments, request);
     if (sweep) read_conditions(document, request);
-    if (own == 0 && arguments.axes.empty()) {
-      throw UsageError(
-          fmt::format("{}: nothing varies; give --vary /POINTER=A,B,…, or a sweep with \"vary\"",
-                      arguments.file));
-    }
   } catch (const InputError& error) {
     throw in_file(arguments.file, error);
+  }
+  return request;
+}
+
+SweepRequest read_sweep(const SweepArguments& arguments) {
+  SweepRequest request = read_sweep_base(arguments);
+  if (request.axes.empty()) {
+    throw UsageError(
+        fmt::format("{}: nothing varies; give --vary /POINTER=A,B,…, or a sweep with \"vary\"",
+                    arguments.file));
   }
   return request;
 }

@@ -23,6 +23,9 @@ struct SweepArguments {
 /// Throws InputError with the file in front, and UsageError for wrong arguments.
 SweepRequest read_sweep(const SweepArguments& arguments);
 
+/// The base of rows that are there: the same, but nothing need vary.
+SweepRequest read_sweep_base(const SweepArguments& arguments);
+
 /// The schema of a sweep file, as shipped.
 std::string_view sweep_schema();
 

@@ -93,16 +93,6 @@ void add_axis(const Axis& axis, const std::string& source, std::vector<std::stri
   texts.emplace_back("/");
 }
 
-std::string hash_of_base(const SweepRequest& request) {
-  std::vector<std::string> texts{request.base->dump()};
-  for (const char* pointer : file_pointers) {
-    const nlohmann::json::json_pointer place(pointer);
-    if (!request.base->contains(place) || !request.base->at(place).is_string()) continue;
-    add_file(request.source, request.base->at(place).get<std::string>(), texts);
-  }
-  return hash_of_texts(texts);
-}
-
 std::string hash_of(const SweepRequest& request, const std::string& base_hash) {
   std::vector<std::string> texts{base_hash};
   for (const Axis& axis : request.axes) add_axis(axis, request.source, texts);
@@ -127,6 +117,16 @@ bool all_hold(const std::vector<Condition>& conditions, const std::vector<std::s
 }
 
 }  // namespace
+
+std::string hash_of_base(const SweepRequest& request) {
+  std::vector<std::string> texts{request.base->dump()};
+  for (const char* pointer : file_pointers) {
+    const nlohmann::json::json_pointer place(pointer);
+    if (!request.base->contains(place) || !request.base->at(place).is_string()) continue;
+    add_file(request.source, request.base->at(place).get<std::string>(), texts);
+  }
+  return hash_of_texts(texts);
+}
 
 std::string hash_of_texts(const std::vector<std::string>& texts) {
   std::uint64_t hash = 0xcbf2'9ce4'8422'2325U;

@@ -26,6 +26,9 @@ struct SweepRequest {
 /// The pointers that vary, axis by axis: the order of a configuration's values.
 std::vector<std::string> pointers_of(const SweepRequest& request);
 
+/// The hash of the base scenario and the files it names: 16 hexadecimal digits.
+std::string hash_of_base(const SweepRequest& request);
+
 /// The configurations of a sweep, numbered from 0. Thread-safe.
 class SweepSpace {
  public:

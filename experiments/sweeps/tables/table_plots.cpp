@@ -17,12 +17,6 @@ namespace {
 
 constexpr double gibibyte = 1073741824.0;
 
-/// A result as pictures show it.
-struct Quantity {
-  std::string_view column;
-  std::string_view label;
-  double factor;
-};
 constexpr std::array quantities{
     Quantity{"makespan_us", "step time, ms", 1e-3},
     Quantity{"peak_memory_bytes", "memory of the fullest rank, GiB", 1 / gibibyte},
@@ -33,12 +27,6 @@ constexpr std::array quantities{
     Quantity{"throughput.tokens_per_s", "tokens per second", 1},
     Quantity{"throughput.model_flops_utilization", "model FLOPs utilization", 1}};
 
-Quantity quantity_of_column(const std::string& column) {
-  const auto found = std::find_if(quantities.begin(), quantities.end(),
-                                  [&](const Quantity& one) { return one.column == column; });
-  return found == quantities.end() ? Quantity{column, column, 1} : *found;
-}
-
 /// "Step time" of "step time, ms".
 std::string title_of_label(std::string_view label) {
   std::string title(label.substr(0, label.find(',')));
@@ -46,10 +34,6 @@ std::string title_of_label(std::string_view label) {
     title.front() = static_cast<char>(title.front() - 'a' + 'A');
   }
   return title;
-}
-
-bool is_fraction(const std::string& column) {
-  return column.starts_with("bubble.") || column.ends_with("utilization");
 }
 
 std::string label_of_column(const std::string& column) {
@@ -189,6 +173,16 @@ std::size_t place_of_value(const std::vector<std::string>& values, const std::st
 }
 
 }  // namespace
+
+Quantity quantity_of_column(const std::string& column) {
+  const auto found = std::find_if(quantities.begin(), quantities.end(),
+                                  [&](const Quantity& one) { return one.column == column; });
+  return found == quantities.end() ? Quantity{column, column, 1} : *found;
+}
+
+bool is_fraction(const std::string& column) {
+  return column.starts_with("bubble.") || column.ends_with("utilization");
+}
 
 BubblePlot lines_of_table(const RowTable& table, const PlottedColumns& asked) {
   if (table.rows.empty()) throw InputError("there are no rows to draw");

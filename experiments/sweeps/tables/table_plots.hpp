@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "experiments/pictures/bubble_plot.hpp"
 #include "experiments/pictures/front_plot.hpp"
@@ -8,6 +9,18 @@
 #include "experiments/sweeps/tables/row_table.hpp"
 
 namespace penstock {
+
+/// A result as pictures and pages show it.
+struct Quantity {
+  std::string_view column;
+  std::string_view label;  // with its unit
+  double factor;           // from the column to that
+};
+
+/// The quantity of a column; of one that is not known, its name.
+Quantity quantity_of_column(const std::string& column);
+/// Whether a column has shares of 1.
+bool is_fraction(const std::string& column);
 
 /// Which columns to draw, by name or end; empty ones are chosen: x is the one with the most
 /// numbers, y the bubble, and by all others that vary.
