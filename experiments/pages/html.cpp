@@ -35,10 +35,8 @@ std::string html_text(std::string_view text) {
       case '\'':
         safe += "&#39;";
         break;
-      default: {
-        const auto byte = static_cast<unsigned char>(c);
-        safe += (byte < 0x20 && c != '\n') || byte == 0x7f ? ' ' : c;
-      }
+      default:
+        safe += c;
     }
   }
   return safe;

@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-/// A text escaped for elements and quoted attributes of HTML. Invalid bytes become U+FFFD, control
-/// characters other than line ends blanks.
+/// A text escaped for elements and quoted attributes of HTML. Invalid bytes and control characters
+/// other than line ends become U+FFFD.
 std::string html_text(std::string_view text);
 
 /// An SVG file as an element of a page. `number` is its own in the page: names inside it get it.

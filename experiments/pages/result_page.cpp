@@ -83,8 +83,8 @@ void PageWriter::cell(const PageColumn& column, const PageCell& cell, bool opens
 void PageWriter::detail(std::size_t row) {
   const PageDetail detail = page_.detail(row);
   sink_(fmt::format("<tr class=\"more\" hidden=\"\"><td colspan=\"{}\">", page_.columns.size()));
-  for (const PageText& one : detail.texts) text("h3", one);
   figures(detail.figures);
+  for (const PageText& one : detail.texts) text("h3", one);
   sink_("</td></tr>\n");
 }
 

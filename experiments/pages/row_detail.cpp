@@ -62,7 +62,8 @@ PageDetail detail_of_run(const Scenario& scenario, const RunResult& result) {
 
 PageText settings_of_row(std::string_view row) {
   std::string text;
-  for (const auto& [pointer, value] : configuration_in(row).items()) {
+  const ordered_json configuration = configuration_in(row);
+  for (const auto& [pointer, value] : configuration.items()) {
     const std::string word = value.is_string() ? value.get<std::string>() : value.dump();
     text += fmt::format("{}--set {}", text.empty() ? "" : " ",
                         shell_word(fmt::format("{}={}", pointer, word)));
@@ -85,7 +86,8 @@ void check_base(std::string_view row, const SweepRequest& sweep) {
 PageDetail detail_of_row(std::string_view row, const SweepRequest& sweep) {
   check_base(row, sweep);
   std::vector<std::string> pointers, values;
-  for (const auto& [pointer, value] : configuration_in(row).items()) {
+  const ordered_json configuration = configuration_in(row);
+  for (const auto& [pointer, value] : configuration.items()) {
     pointers.push_back(pointer);
     values.push_back(value.dump());
   }

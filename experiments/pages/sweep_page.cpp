@@ -23,6 +23,7 @@ struct ShownColumn {
   std::size_t column;
   PageColumn head;
   double factor = 1;
+  bool exact = false;  // shown with all of its digits
 };
 
 bool holds_numbers(const RowTable& table, std::size_t column) {
@@ -43,6 +44,7 @@ ShownColumn shown_column(const RowTable& table, std::size_t column) {
     shown.head.label += ", %";
     shown.factor = 100;
   }
+  shown.exact = of_axis || name == "item";
   if (name == "item") shown.head.label = "configuration";
   if (name == finding_column) shown.head = {"finding", name, false};
   return shown;
@@ -73,7 +75,7 @@ std::vector<ShownColumn> shown_columns(const RowTable& table) {
 PageCell page_cell(const TableCell& cell, const ShownColumn& column) {
   const auto number = cell.number();
   if (!number || !column.head.number) return {cell.text};
-  if (column.factor == 1) return {cell.text, cell.text};
+  if (column.exact) return {cell.text, cell.text};
   return {number_text(*number * column.factor), fmt::format("{}", *number * column.factor)};
 }
 
