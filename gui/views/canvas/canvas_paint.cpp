@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "experiments/pictures/palette.hpp"
+#include "gui/views/canvas/canvas.hpp"
 #include "gui/views/canvas/canvas_drawing.hpp"
 #include "gui/views/canvas/look.hpp"
 
