@@ -150,7 +150,7 @@ void BestFirst::take_apart(const Item& item, Outcome& outcome) {
       prices->least_bytes = std::numeric_limits<double>::infinity();
       layout.memory.zero = zero;
       if (light) {
-        *prices = stage_prices(base_, layout, *group.like, *frames_.times(frame), *hardware);
+        *prices = stage_prices(base_, layout, *group.like, *frames_.times(frame, zero), *hardware);
       }
       add_orders(item, prices, zero, link, outcome);
       const double least = light ? prices->least_bytes : frame.least_bytes;

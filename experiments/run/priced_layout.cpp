@@ -42,6 +42,19 @@ void add_host_time(double host_us, PricedPlan& priced) {
   check_clock(priced.plan, priced.costs, "/overheads/host_us");
 }
 
+/// A time that is missing may stand in rows of a profile that are not used: the error says so.
+Costs priced_costs(const Plan& plan, const Layout& layout, const HardwareModel& hardware) {
+  try {
+    return price(plan, layout.model, layout.partition, hardware, training_of(layout));
+  } catch (const InputError& error) {
+    const auto& profile = layout.hardware.spec.profile;
+    const std::string unused = profile ? unused_text(*profile) : "";
+    const std::string what = error.what();
+    if (unused.empty() || what.find(unused) != std::string::npos) throw;
+    throw InputError(error.where(), what + unused);
+  }
+}
+
 }  // namespace
 
 void check_profile(const Layout& layout) {
@@ -82,7 +95,7 @@ std::variant<PricedPlan, Finding> price_layout(const Layout& layout, const Sched
   if (const auto* deadlock = std::get_if<Deadlock>(&lowered)) return deadlock_finding(*deadlock);
   PricedPlan priced{.plan = std::get<Plan>(std::move(lowered)), .costs = {}, .conditions = {}};
   priced.plan.schedule = layout.name;
-  priced.costs = price(priced.plan, layout.model, layout.partition, hardware, training_of(layout));
+  priced.costs = priced_costs(priced.plan, layout, hardware);
   priced.costs.launch = from_us(layout.overheads.launch_us);
   priced.costs.issue = from_us(layout.overheads.issue_us);
   add_host_time(layout.overheads.host_us, priced);

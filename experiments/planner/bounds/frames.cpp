@@ -78,7 +78,7 @@ LayoutChoice LayoutFrames::choice(const LayoutFrame& frame) const {
                    order, 0, std::nullopt);
 }
 
-LayoutFrames::ShapeKey LayoutFrames::key(const LayoutFrame& frame) const {
+LayoutFrames::ShapeKey LayoutFrames::key(const LayoutFrame& frame, std::uint32_t zero) const {
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   return {degrees.tensor,
           degrees.context,
@@ -86,11 +86,13 @@ LayoutFrames::ShapeKey LayoutFrames::key(const LayoutFrame& frame) const {
           degrees.microbatch,
           frame.sequence,
           frame.recomputation,
-          groups_[frame.group].like->slices};
+          groups_[frame.group].like->slices,
+          runs_sharded(zero)};
 }
 
-const std::vector<LayerTimes>* LayoutFrames::times(const LayoutFrame& frame) const {
-  const auto found = shapes_.find(key(frame));
+const std::vector<LayerTimes>* LayoutFrames::times(const LayoutFrame& frame,
+                                                   std::uint32_t zero) const {
+  const auto found = shapes_.find(key(frame, zero));
   return found == shapes_.end() || !found->second ? nullptr : &*found->second;
 }
 
@@ -159,19 +161,30 @@ std::vector<LayoutFrame> LayoutFrames::of_degrees(std::uint32_t number) const {
 void LayoutFrames::find_shapes(std::size_t jobs) {
   std::map<ShapeKey, LayoutFrame> first;
   for (std::uint32_t number = 0; number < space_.degrees.size(); ++number) {
-    for (const LayoutFrame& frame : of_degrees(number)) first.try_emplace(key(frame), frame);
+    for (const LayoutFrame& frame : of_degrees(number)) {
+      for (const std::uint32_t zero : space_.zeros) first.try_emplace(key(frame, zero), frame);
+    }
   }
-  std::vector<std::pair<const LayoutFrame*, Shape*>> work;
-  for (const auto& [at, frame] : first) work.emplace_back(&frame, &shapes_[at]);
+  struct Work {
+    const LayoutFrame* frame;
+    bool sharded;
+    Shape* shape;
+  };
+  std::vector<Work> work;
+  for (const auto& [at, frame] : first) {
+    work.push_back({&frame, std::get<7>(at), &shapes_[at]});
+  }
   in_parallel(
       work.size(),
       [&](std::size_t i) {
-        const LayoutFrame& frame = *work[i].first;
+        const LayoutFrame& frame = *work[i].frame;
+        LayoutChoice one = choice(frame);
+        one.zero = work[i].sharded ? 3 : 0;
         try {
-          const Layout layout = with_shape(base_, choice(frame), groups_[frame.group].like->slices);
-          *work[i].second = layer_times(layout);
+          const Layout layout = with_shape(base_, one, groups_[frame.group].like->slices);
+          *work[i].shape = layer_times(layout);
         } catch (const InputError&) {
-          work[i].second->reset();
+          work[i].shape->reset();
         }
       },
       {}, jobs);
@@ -257,17 +270,9 @@ void LayoutFrames::judge_memory(const Placement& placement, const std::vector<La
   }
 }
 
-void LayoutFrames::judge(LayoutFrame& frame) const {
-  const std::vector<LayerTimes>* layers = times(frame);
-  if (layers == nullptr) {
-    frame.refusal = "the model does not divide by these degrees";
-    return;
-  }
-  if (space_.recomputations[frame.recomputation].mode == "selective" &&
-      recomputes_nothing(*layers)) {
-    frame.refusal = "selective recomputation has nothing to recompute";
-    return;
-  }
+/// With the layer times of one stack.
+double LayoutFrames::bound_of(const LayoutFrame& frame,
+                              const std::vector<LayerTimes>& layers) const {
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   const OrderChoice& order = *groups_[frame.group].like;
   const Placement& ranks = *placement(frame.group, degrees.pipeline);
@@ -278,12 +283,30 @@ void LayoutFrames::judge(LayoutFrame& frame) const {
       .gathers = true,
       .spares_last = space_.recomputations[frame.recomputation].mode == "except_last",
       .early = base_.scenario.recompute.early};
-  const std::vector<StageBounds> times = stage_times(frame, ranks, *layers);
+  const std::vector<StageBounds> times = stage_times(frame, ranks, layers);
   const bool even = space_.partitions[frame.partition] == "even";
-  frame.bound_us =
-      bound_rounding * (even ? step_bound_us(ranks, times, shape)
-                             : equal_part_us(times, shape, ranks.ranks(), ranks.chains().size()));
-  judge_memory(ranks, *layers, frame);
+  return bound_rounding * (even
+                               ? step_bound_us(ranks, times, shape)
+                               : equal_part_us(times, shape, ranks.ranks(), ranks.chains().size()));
+}
+
+void LayoutFrames::judge(LayoutFrame& frame) const {
+  frame.bound_us = std::numeric_limits<double>::infinity();
+  const std::vector<LayerTimes>* layers = nullptr;
+  for (const std::uint32_t zero : space_.zeros) {
+    layers = times(frame, zero);
+    if (layers == nullptr) {
+      frame.refusal = "the model does not divide by these degrees";
+      return;
+    }
+    frame.bound_us = std::min(frame.bound_us, bound_of(frame, *layers));
+  }
+  if (space_.recomputations[frame.recomputation].mode == "selective" &&
+      recomputes_nothing(*layers)) {
+    frame.refusal = "selective recomputation has nothing to recompute";
+    return;
+  }
+  judge_memory(*placement(frame.group, space_.degrees[frame.degrees].pipeline), *layers, frame);
 }
 
 }  // namespace penstock

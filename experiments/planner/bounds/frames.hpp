@@ -49,18 +49,19 @@ class LayoutFrames {
   const Placement* placement(std::uint16_t group, std::uint32_t ranks) const;
   /// The layout of a frame, without order, ZeRO level and link codec.
   LayoutChoice choice(const LayoutFrame& frame) const;
-  /// Layer times of a frame; nullptr when its shape is refused.
-  const std::vector<LayerTimes>* times(const LayoutFrame& frame) const;
+  /// Layer times of a frame at a ZeRO level; nullptr when its shape is refused.
+  const std::vector<LayerTimes>* times(const LayoutFrame& frame, std::uint32_t zero) const;
 
  private:
-  // Tensor, context, expert, microbatch, sequence, recomputation, slices.
+  // Tensor, context, expert, microbatch, sequence, recomputation, slices, sharded.
   using ShapeKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, bool,
-                              std::uint8_t, std::uint32_t>;
+                              std::uint8_t, std::uint32_t, bool>;
   using Shape = std::optional<std::vector<LayerTimes>>;
 
-  ShapeKey key(const LayoutFrame& frame) const;
+  ShapeKey key(const LayoutFrame& frame, std::uint32_t zero) const;
   std::vector<LayoutFrame> of_degrees(std::uint32_t degrees) const;
   void judge(LayoutFrame& frame) const;
+  double bound_of(const LayoutFrame& frame, const std::vector<LayerTimes>& layers) const;
   void find_shapes(std::size_t jobs);
   void find_placements();
   void find_cuts();

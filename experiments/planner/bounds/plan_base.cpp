@@ -82,12 +82,17 @@ PlanBase plan_base(const TrainingTask& task, Catalogue catalogue) {
     }
   }
   base.settled = settle(base.reduced, {.catalogue = &base.catalogue});
+  LayoutChoice sharded = simple;
+  sharded.zero = 3;
+  base.sharded =
+      settle(with_choice(base.reduced, task, sharded), {.catalogue = &base.catalogue}).hardware;
   return base;
 }
 
 Layout with_shape(const PlanBase& base, const LayoutChoice& choice, std::uint32_t slices) {
   const Scenario scenario = with_choice(base.reduced, base.task, choice);
   Layout layout = base.settled;
+  if (runs_sharded(choice.zero)) layout.hardware = base.sharded;
   layout.degrees = settle_degrees(scenario);
   layout.batch = settle_batch(scenario, layout.degrees);
   layout.microbatches = choice.microbatches;

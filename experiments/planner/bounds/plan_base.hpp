@@ -22,7 +22,11 @@ struct PlanBase {
   std::vector<std::uint32_t> reduced_layer;  // by layer of the model
   ModelSpec heads;                           // all blocks, those without a head without their parts
   Layout settled;                            // of `reduced`, on one rank
+  Hardware sharded;                          // with the stack that ZeRO-2 and -3 run on by default
 };
+
+/// Whether layouts of a ZeRO level run on the hardware with sharded gradients.
+constexpr bool runs_sharded(std::uint32_t zero) { return zero >= 2; }
 
 /// Throws InputError for what scenarios refuse.
 PlanBase plan_base(const TrainingTask& task, Catalogue catalogue);

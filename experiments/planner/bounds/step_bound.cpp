@@ -60,9 +60,10 @@ void StepParts::walk(const std::vector<Stage>& chain) {
   }
 }
 
-/// All work of one cell of a stage, as often as each cell has it.
+/// All work of one cell of a stage, as often as each cell has it. Each chain has a last microbatch.
 double StepParts::cell(const StageBounds& stage) const {
-  const double spared = shape_.spares_last ? 1 / shape_.cells : 0;
+  const double last = static_cast<double>(placement_.chains().size());
+  const double spared = shape_.spares_last ? last / shape_.cells : 0;
   const double again = stage.again * std::max(0.0, 1 - spared);
   const double hidden = shape_.joins && shape_.gathers ? std::min(again, backward(stage)) : 0;
   return stage.forward + backward(stage) + again - hidden;

@@ -107,9 +107,12 @@ class TimelineCanvas : public QWidget {
   void paint_empty(QPainter& painter);
   void paint_frame(QPainter& painter);
   void paint_header(QPainter& painter);
+  void draw_map();
   void paint_map(QPainter& painter);
   void paint_gutter(QPainter& painter);
   void paint_overlay(QPainter& painter);
+  void paint_area(QPainter& painter);
+  void paint_path(QPainter& painter);
   void paint_arrows(QPainter& painter, TaskId task);
   void drag_area(QPointF to, bool snap);
   void move_map(double x);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "experiments/pictures/palette.hpp"
+#include "gui/views/canvas/canvas.hpp"
 #include "gui/views/canvas/canvas_drawing.hpp"
 #include "gui/views/canvas/look.hpp"
 
@@ -122,24 +123,28 @@ void TimelineCanvas::paint_header(QPainter& painter) {
   painter.drawLine(0, header - 1, width(), header - 1);
 }
 
-void TimelineCanvas::paint_map(QPainter& painter) {
+void TimelineCanvas::draw_map() {
   const Theme& colours = theme(theme_);
   const int wide = static_cast<int>(lanes_width());
-  if (map_generation_ != generation_ || map_.width() != wide) {
-    map_generation_ = generation_;
-    map_ = QImage(wide, map_height, QImage::Format_RGB32);
-    map_.fill(qt_colour(mix(colours.panel, colours.ink, 0.35)));
-    const auto shares = idle_over_time(*first_, wide);
-    QPainter own(&map_);
-    for (int x = 0; x < wide; ++x) {
-      double y = 0;
-      for (std::size_t c = 0; c < idle_cause_count; ++c) {
-        const double high = shares[static_cast<std::size_t>(x)][c] * map_height;
-        own.fillRect(QRectF(x, y, 1, high), qt_colour(colours.idle[c]));
-        y += high;
-      }
+  if (map_generation_ == generation_ && map_.width() == wide) return;
+  map_generation_ = generation_;
+  map_ = QImage(wide, map_height, QImage::Format_RGB32);
+  map_.fill(qt_colour(mix(colours.panel, colours.ink, 0.35)));
+  const auto shares = idle_over_time(*first_, wide);
+  QPainter own(&map_);
+  for (int x = 0; x < wide; ++x) {
+    double y = 0;
+    for (std::size_t c = 0; c < idle_cause_count; ++c) {
+      const double high = shares[static_cast<std::size_t>(x)][c] * map_height;
+      own.fillRect(QRectF(x, y, 1, high), qt_colour(colours.idle[c]));
+      y += high;
     }
   }
+}
+
+void TimelineCanvas::paint_map(QPainter& painter) {
+  const Theme& colours = theme(theme_);
+  draw_map();
   painter.fillRect(QRect(0, 0, width(), map_height), qt_colour(colours.panel));
   painter.drawImage(gutter, 0, map_);
   painter.setPen(qt_colour(colours.faint_ink));
@@ -196,63 +201,63 @@ void TimelineCanvas::paint_overlay(QPainter& painter) {
   const Theme& colours = theme(theme_);
   painter.save();
   painter.setClipRect(QRect(gutter, header, width() - gutter, height() - header));
-  if (area_) {
-    const QRectF first = strip_of(area_->first_rank, LaneKind::compute);
-    const QRectF last = strip_of(area_->end_rank - 1, LaneKind::compute);
-    const double left = gutter + view().axis.x_of(area_->begin);
-    const double right = gutter + view().axis.x_of(area_->end);
-    const QRectF box(QPointF(left, first.top()), QPointF(right, last.bottom()));
-    QColor shade = qt_colour(colours.accent);
-    shade.setAlpha(36);
-    painter.fillRect(box, shade);
-    painter.setPen(QPen(qt_colour(colours.accent), 1));
-    painter.drawLine(QPointF(left, header), QPointF(left, height()));
-    painter.drawLine(QPointF(right, header), QPointF(right, height()));
-    painter.drawText(QPointF(left + 4, std::max(first.top() - 3, header + 12.0)),
-                     qt_text(short_time(area_->end - area_->begin)));
-  }
-  if (!path_.empty()) {
-    painter.setRenderHint(QPainter::Antialiasing);
-    QPainterPath line;
-    const QColor stroke = qt_colour(mix(colours.ink, peak_colour, 0.25));
-    painter.setPen(QPen(stroke, 1.6));
+  if (area_) paint_area(painter);
+  if (!path_.empty()) paint_path(painter);
+  const auto frame = [&](TaskId task, const QPen& pen) {
+    painter.setPen(pen);
     painter.setBrush(Qt::NoBrush);
-    double last_x = -1e9;
-    // Below the labels.
-    const auto low = [](const QRectF& place) { return place.top() + place.height() * 0.85; };
-    for (const TaskId task : path_) {
-      const QRectF place = place_of_task(task);
-      const bool is_action = !is_transfer(first_->run->plan.class_of(task).pass);
-      if (place.right() < gutter - 5000 || place.left() > width() + 5000) {
-        if (place.left() > width() + 5000) break;
-        continue;
-      }
-      if (line.elementCount() == 0) line.moveTo(place.left(), low(place));
-      if (place.right() - last_x >= 1) {
-        line.lineTo(place.left(), low(place));
-        line.lineTo(place.right(), low(place));
-        last_x = place.right();
-      }
-      if (is_action && place.width() >= 4) {
-        painter.drawRect(place.adjusted(0.8, 0.8, -0.8, -0.8));
-      }
-    }
-    painter.drawPath(line);
-    painter.setRenderHint(QPainter::Antialiasing, false);
-  }
-  if (hovered_ != no_task && hovered_ != selected_) {
-    painter.setPen(QPen(qt_colour(colours.ink), 1));
-    painter.setBrush(Qt::NoBrush);
-    painter.drawRect(place_of_task(hovered_).adjusted(0, 0, -1, -1));
-    paint_arrows(painter, hovered_);
-  }
-  if (selected_ != no_task) {
-    painter.setPen(QPen(qt_colour(colours.accent), 2));
-    painter.setBrush(Qt::NoBrush);
-    painter.drawRect(place_of_task(selected_).adjusted(0, 0, -1, -1));
-    paint_arrows(painter, selected_);
-  }
+    painter.drawRect(place_of_task(task).adjusted(0, 0, -1, -1));
+    paint_arrows(painter, task);
+  };
+  if (hovered_ != no_task && hovered_ != selected_) frame(hovered_, {qt_colour(colours.ink), 1});
+  if (selected_ != no_task) frame(selected_, {qt_colour(colours.accent), 2});
   painter.restore();
+}
+
+void TimelineCanvas::paint_area(QPainter& painter) {
+  const Theme& colours = theme(theme_);
+  const QRectF first = strip_of(area_->first_rank, LaneKind::compute);
+  const QRectF last = strip_of(area_->end_rank - 1, LaneKind::compute);
+  const double left = gutter + view().axis.x_of(area_->begin);
+  const double right = gutter + view().axis.x_of(area_->end);
+  const QRectF box(QPointF(left, first.top()), QPointF(right, last.bottom()));
+  QColor shade = qt_colour(colours.accent);
+  shade.setAlpha(36);
+  painter.fillRect(box, shade);
+  painter.setPen(QPen(qt_colour(colours.accent), 1));
+  painter.drawLine(QPointF(left, header), QPointF(left, height()));
+  painter.drawLine(QPointF(right, header), QPointF(right, height()));
+  painter.drawText(QPointF(left + 4, std::max(first.top() - 3, header + 12.0)),
+                   qt_text(short_time(area_->end - area_->begin)));
+}
+
+void TimelineCanvas::paint_path(QPainter& painter) {
+  const Theme& colours = theme(theme_);
+  painter.setRenderHint(QPainter::Antialiasing);
+  QPainterPath line;
+  const QColor stroke = qt_colour(mix(colours.ink, peak_colour, 0.25));
+  painter.setPen(QPen(stroke, 1.6));
+  painter.setBrush(Qt::NoBrush);
+  double last_x = -1e9;
+  // Below the labels.
+  const auto low = [](const QRectF& place) { return place.top() + place.height() * 0.85; };
+  for (const TaskId task : path_) {
+    const QRectF place = place_of_task(task);
+    const bool is_action = !is_transfer(first_->run->plan.class_of(task).pass);
+    if (place.left() > width() + 5000) break;
+    if (place.right() < gutter - 5000) continue;
+    if (line.elementCount() == 0) line.moveTo(place.left(), low(place));
+    if (place.right() - last_x >= 1) {
+      line.lineTo(place.left(), low(place));
+      line.lineTo(place.right(), low(place));
+      last_x = place.right();
+    }
+    if (is_action && place.width() >= 4) {
+      painter.drawRect(place.adjusted(0.8, 0.8, -0.8, -0.8));
+    }
+  }
+  painter.drawPath(line);
+  painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
 void TimelineCanvas::paint_arrows(QPainter& painter, TaskId task) {

@@ -97,4 +97,23 @@ TEST_CASE("to stall, a run needs a capacity; to offload, an order that is known 
       InputError);
 }
 
+TEST_CASE("a time that a profile lacks leads to its rows that are not used, if there are any") {
+  const std::string path =
+      std::string(PENSTOCK_ROOT) + "/tests/scenarios/a_profile_gives_times_between_its_points.json";
+  Layout layout = settle(read_scenario(path, {"/schedule/name=zb-h1"}));
+  const auto refusal = [&] {
+    try {
+      run(Layout(layout));
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  const std::string missing = refusal();
+  CHECK(missing.find("_us is missing in layer") != std::string::npos);
+  CHECK(missing.find("profile check") == std::string::npos);
+  layout.hardware.spec.profile->unused_rows = 2;
+  CHECK(refusal() == missing + unused_text(*layout.hardware.spec.profile));
+}
+
 }  // namespace penstock::testing

@@ -1,0 +1,155 @@
+#include <QMouseEvent>
+#include <QNativeGestureEvent>
+#include <QWheelEvent>
+#include <algorithm>
+#include <cmath>
+
+#include "gui/views/canvas/canvas.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr double click_reach = 4;
+constexpr double snap_reach = 9;
+
+}  // namespace
+
+void TimelineCanvas::resizeEvent(QResizeEvent* event) {
+  if (first_ != nullptr && event->oldSize().width() > gutter) {
+    // The same stretch of time on the new width.
+    const double before = std::max(1, event->oldSize().width() - gutter);
+    history_.change_all([&](CanvasView& seen) {
+      seen.axis.picoseconds_per_pixel =
+          std::max(1.0, seen.axis.picoseconds_per_pixel * before / lanes_width());
+    });
+  }
+  QWidget::resizeEvent(event);
+}
+
+void TimelineCanvas::wheelEvent(QWheelEvent* event) {
+  const QPoint turn = event->angleDelta();
+  const double steps = (turn.y() != 0 ? turn.y() : turn.x()) / 120.0;
+  const bool scrolls = content_height() > height() - header;
+  if (event->modifiers() & Qt::ShiftModifier || turn.x() != 0) {
+    pan(-0.1 * steps);
+  } else if (event->modifiers() & Qt::AltModifier) {
+    scale_lanes(std::pow(1.15, steps));
+  } else if (event->modifiers() & Qt::ControlModifier || !scrolls) {
+    zoom_at(event->position().x() - gutter, std::pow(1.25, -steps));
+  } else {
+    scroll(-60 * steps);
+  }
+  event->accept();
+}
+
+bool TimelineCanvas::event(QEvent* event) {
+  if (event->type() == QEvent::NativeGesture) {
+    const auto* gesture = static_cast<QNativeGestureEvent*>(event);
+    if (gesture->gestureType() == Qt::ZoomNativeGesture) {
+      zoom_at(gesture->position().x() - gutter, std::exp(-gesture->value()));
+      return true;
+    }
+  }
+  return QWidget::event(event);
+}
+
+void TimelineCanvas::mousePressEvent(QMouseEvent* event) {
+  if (first_ == nullptr) return;
+  setFocus(Qt::MouseFocusReason);
+  drag_from_ = event->position();
+  drag_view_ = view();
+  dragged_ = false;
+  const bool pans = event->button() == Qt::MiddleButton ||
+                    (event->button() == Qt::LeftButton && event->modifiers() & Qt::ShiftModifier);
+  if (event->position().y() < 28) {
+    drag_ = Drag::map;
+    move_map(event->position().x());
+  } else if (pans) {
+    drag_ = Drag::pan;
+    setCursor(Qt::ClosedHandCursor);
+  } else if (event->button() == Qt::LeftButton && event->position().x() >= gutter) {
+    drag_ = Drag::area;
+  }
+}
+
+void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
+  pointer_ = event->position();
+  if (first_ == nullptr) return;
+  const QPointF way = event->position() - drag_from_;
+  if (way.manhattanLength() > click_reach) dragged_ = true;
+  if (drag_ == Drag::map) {
+    move_map(event->position().x());
+  } else if (drag_ == Drag::pan) {
+    CanvasView next = drag_view_;
+    next.axis = panned(next.axis, -way.x(), first_->lanes->span, lanes_width());
+    next.top = clamped_top(next.top - way.y());
+    move_to(next, ViewMove::pan);
+  } else if (drag_ == Drag::area && dragged_) {
+    drag_area(event->position(), !(event->modifiers() & Qt::AltModifier));
+  } else {
+    const TaskId task = task_at(event->position());
+    if (task != hovered_) {
+      hovered_ = task;
+      update();
+    }
+  }
+  if (on_hover) on_hover(text_at(event->position()));
+}
+
+void TimelineCanvas::drag_area(QPointF to, bool snap) {
+  const std::uint32_t one = rank_at(drag_from_.y());
+  const std::uint32_t other = rank_at(to.y());
+  Area area{.first_rank = std::min(one, other), .end_rank = std::max(one, other) + 1};
+  const auto reach = static_cast<std::int64_t>(snap_reach * view().axis.picoseconds_per_pixel);
+  const auto edge = [&](double x) {
+    const std::int64_t time = view().axis.time_at(x - gutter);
+    const auto near = nearest_edge(*first_->lanes, area.first_rank, area.end_rank, time, reach);
+    return snap && near ? *near : std::clamp<std::int64_t>(time, 0, first_->lanes->span);
+  };
+  area.begin = edge(std::min(drag_from_.x(), to.x()));
+  area.end = edge(std::max(drag_from_.x(), to.x()));
+  set_area(area);
+}
+
+void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
+  if (drag_ == Drag::area && !dragged_) {
+    select(task_at(event->position()), false);
+    if (selected_ == no_task) set_area(std::nullopt);
+  }
+  drag_ = Drag::none;
+  unsetCursor();
+}
+
+void TimelineCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (first_ == nullptr || event->position().x() < gutter) return;
+  const TaskId task = task_at(event->position());
+  const Timeline& timeline = first_->run->timeline;
+  const double pixel = view().axis.picoseconds_per_pixel;
+  const double x = event->position().x() - gutter;
+  if (task != no_task &&
+      static_cast<double>((timeline.end[task] - timeline.begin[task]).picoseconds) > 3 * pixel) {
+    fit_stretch(timeline.begin[task].picoseconds, timeline.end[task].picoseconds);
+  } else {
+    zoom_at(x, 1.0 / 16);
+  }
+}
+
+void TimelineCanvas::leaveEvent(QEvent* event) {
+  pointer_ = {-1, -1};
+  hovered_ = no_task;
+  if (on_hover) on_hover({});
+  update();
+  QWidget::leaveEvent(event);
+}
+
+void TimelineCanvas::move_map(double x) {
+  const double share = (x - gutter) / lanes_width();
+  CanvasView next = view();
+  const auto middle = static_cast<std::int64_t>(share * static_cast<double>(first_->lanes->span));
+  next.axis.origin =
+      middle - static_cast<std::int64_t>(lanes_width() / 2 * next.axis.picoseconds_per_pixel);
+  next.axis = panned(next.axis, 0, first_->lanes->span, lanes_width());
+  move_to(next, ViewMove::pan);
+}
+
+}  // namespace penstock
