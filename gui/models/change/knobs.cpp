@@ -5,12 +5,34 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "experiments/commands/line/suggestions.hpp"
+#include "experiments/files/quantity.hpp"
 #include "experiments/scenario/document.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
+
+struct ShownUnit {
+  double size;  // in the unit of the key
+  const char* name;
+};
+constexpr std::array byte_sizes{ShownUnit{1, "B"}, ShownUnit{1e3, "kB"}, ShownUnit{1e6, "MB"},
+                                ShownUnit{1e9, "GB"}, ShownUnit{1e12, "TB"}};
+constexpr std::array rate_sizes{ShownUnit{1, "B/s"}, ShownUnit{1e3, "kB/s"}, ShownUnit{1e6, "MB/s"},
+                                ShownUnit{1e9, "GB/s"}, ShownUnit{1e12, "TB/s"}};
+constexpr std::array microseconds{ShownUnit{1e-3, "ns"}, ShownUnit{1, "us"}, ShownUnit{1e3, "ms"},
+                                  ShownUnit{1e6, "s"}};
+
+std::span<const ShownUnit> shown_units(const Knob& knob) {
+  const auto kind = measure_of_key(knob.pointer);
+  if (kind == QuantityKind::bytes) return byte_sizes;
+  if (kind == QuantityKind::bytes_per_s) return rate_sizes;
+  if (kind == QuantityKind::microseconds) return microseconds;
+  return {};
+}
 
 bool is_choice(const Knob& knob) { return knob.low == knob.high; }
 
@@ -63,6 +85,30 @@ bool knob_applies(const Scenario& scenario, const Knob& knob) {
   const bool by_file = value_at(scenario, "/schedule/file").has_value();
   const bool of_order = knob.id == "schedule" || knob.id == "microbatches" || knob.id == "chunks";
   return !(by_file && of_order);
+}
+
+std::optional<double> knob_number(const Knob& knob, const std::string& value) {
+  if (value.empty()) return std::nullopt;
+  try {
+    if (const auto kind = measure_of_key(knob.pointer)) return quantity_of(value, *kind);
+    std::size_t read = 0;
+    const double number = std::stod(value, &read);
+    return read == value.size() ? std::optional(number) : std::nullopt;
+  } catch (const InputError&) {
+    return std::nullopt;
+  } catch (const std::logic_error&) {  // of `stod`
+    return std::nullopt;
+  }
+}
+
+std::string knob_text(const Knob& knob, double number) {
+  const std::span<const ShownUnit> units = shown_units(knob);
+  if (units.empty() || number == 0) return fmt::format("{:.6g}", number);
+  const ShownUnit* best = &units.front();
+  for (const ShownUnit& unit : units) {
+    if (unit.size <= std::fabs(number)) best = &unit;
+  }
+  return fmt::format("{:.6g}{}", number / best->size, best->name);
 }
 
 std::vector<std::string> settings_for(const Scenario& scenario, const Knob& knob,

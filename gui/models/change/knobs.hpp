@@ -31,6 +31,12 @@ std::optional<std::string> knob_value(const Scenario& scenario, const Knob& knob
 /// Whether a scenario knows what a knob turns.
 bool knob_applies(const Scenario& scenario, const Knob& knob);
 
+/// The number of a value, which may have a unit; nothing if it is none.
+std::optional<double> knob_number(const Knob& knob, const std::string& value);
+
+/// A number for a person, with the unit that scenarios read: "10GB/s", "2us".
+std::string knob_text(const Knob& knob, double number);
+
 /// Settings, as of `run --set`, that turn a knob to a value.
 std::vector<std::string> settings_for(const Scenario& scenario, const Knob& knob,
                                       const std::string& value, std::uint32_t stage);

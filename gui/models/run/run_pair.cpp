@@ -15,7 +15,8 @@ double share_of(Time part, Time whole) {
   return static_cast<double>(part.picoseconds) / static_cast<double>(whole.picoseconds);
 }
 
-/// The largest relative difference of the durations of each stage and microbatch, with its sign.
+/// The largest relative difference of the durations of each stage and microbatch, with its sign;
+/// nothing if no op is in both.
 std::vector<std::vector<double>> residuals_of(const ViewedRun& run, const Comparison& comparison) {
   std::size_t stages = 0;
   std::size_t microbatches = 0;
@@ -25,14 +26,17 @@ std::vector<std::vector<double>> residuals_of(const ViewedRun& run, const Compar
     microbatches = std::max<std::size_t>(microbatches, index(m) + 1);
   }
   std::vector<std::vector<double>> residuals(stages, std::vector<double>(microbatches));
+  bool any = false;
   for (const OpDifference& op : comparison.ops) {
     const WorkClass& work = run.plan.class_of(op.task.a);
     if (run.plan.is_link(work.resource)) continue;
+    any = true;
     const Time own = run.timeline.end[op.task.a] - run.timeline.begin[op.task.a];
     double& cell = residuals[index(work.stage)][index(run.plan.microbatch[op.task.a])];
     const double share = share_of(op.duration(), own);
     if (std::abs(share) > std::abs(cell)) cell = share;
   }
+  if (!any) return {};
   return residuals;
 }
 

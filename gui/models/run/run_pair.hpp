@@ -16,7 +16,8 @@ struct RunPair {
   Time largest{};                   // the difference that is 1
   std::optional<TaskId> first;      // the first op that differs
   std::string text;                 // as `penstock compare` reports
-  std::vector<std::vector<double>> residuals;  // by stage, then microbatch: of durations, relative
+  std::vector<std::vector<double>> residuals;  // by stage, then microbatch: of durations, relative;
+                                               // empty if no op is in both
 };
 
 /// Matches the common ops of two runs and aligns them.

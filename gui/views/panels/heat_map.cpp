@@ -21,13 +21,17 @@ ResidualMap::ResidualMap(QWidget* parent) : QWidget(parent) {
   setAccessibleName("Differences of durations by stage and microbatch");
 }
 
-void ResidualMap::show_residuals(std::vector<std::vector<double>> residuals) {
+void ResidualMap::show_residuals(std::vector<std::vector<double>> residuals,
+                                 const QString& without) {
+  without_ = without;
   residuals_ = std::move(residuals);
   largest_ = 0;
   for (const auto& stage : residuals_) {
     for (const double value : stage) largest_ = std::max(largest_, std::fabs(value));
   }
-  setAccessibleDescription(QString("largest difference %1 %").arg(100 * largest_, 0, 'f', 1));
+  setAccessibleDescription(residuals_.empty()
+                               ? without_
+                               : QString("largest difference %1 %").arg(100 * largest_, 0, 'f', 1));
   update();
 }
 
@@ -35,7 +39,7 @@ void ResidualMap::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setPen(palette().color(QPalette::WindowText));
   if (residuals_.empty() || residuals_.front().empty()) {
-    painter.drawText(rect(), Qt::AlignCenter, "No second run");
+    painter.drawText(rect(), Qt::AlignCenter, without_);
     return;
   }
   const double wide =

@@ -10,7 +10,8 @@ namespace penstock {
 class ResidualMap : public QWidget {
  public:
   explicit ResidualMap(QWidget* parent = nullptr);
-  void show_residuals(std::vector<std::vector<double>> residuals);
+  /// `without` says why there are none.
+  void show_residuals(std::vector<std::vector<double>> residuals, const QString& without);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -18,6 +19,7 @@ class ResidualMap : public QWidget {
 
  private:
   std::vector<std::vector<double>> residuals_;
+  QString without_ = "No second run";
   double largest_ = 0;
 };
 

@@ -9,7 +9,8 @@ namespace {
 
 constexpr int slider_steps = 1000;
 
-QString number_text(double value) { return QString::number(value, 'g', 6); }
+/// For a setting; `knob_text` is for a person.
+QString number_text(double value) { return QString::number(value, 'g', 15); }
 
 }  // namespace
 
@@ -55,7 +56,7 @@ void WhatIfPanel::add_row(const Knob& knob, QGridLayout& grid, int line) {
     row.slider->setAccessibleName(label->text());
     row.slider->setMinimumWidth(120);
     row.field = new QLineEdit;
-    row.field->setFixedWidth(92);
+    row.field->setFixedWidth(row.field->fontMetrics().horizontalAdvance("000.0000GB/s") + 16);
     row.field->setAccessibleName(label->text() + " " + qt_text(knob.unit));
     row.field->setToolTip(qt_text(knob.unit));
     label->setBuddy(row.slider);
@@ -79,14 +80,13 @@ void WhatIfPanel::turn(const std::string& id, const QString& value) {
   for (const Row& row : rows_) {
     if (row.knob->id != id) continue;
     if (row.choice != nullptr) row.choice->setCurrentText(value);
-    bool is_number = false;
-    const double number = value.toDouble(&is_number);
+    const std::optional<double> number = knob_number(*row.knob, value.toStdString());
     if (row.field != nullptr) {
-      row.field->setText(is_number ? number_text(number) : value);
+      row.field->setText(number ? QString::fromStdString(knob_text(*row.knob, *number)) : value);
       row.field->setCursorPosition(0);
     }
-    if (row.slider != nullptr && is_number) {
-      const double at = position_of(*row.knob, number);
+    if (row.slider != nullptr && number) {
+      const double at = position_of(*row.knob, *number);
       row.slider->setValue(static_cast<int>(std::lround(at * slider_steps)));
     }
   }

@@ -281,8 +281,11 @@ void ViewerWindow::refresh_panels() {
   refresh_ops();
   legend_->show_run(*open->canvas->first(), theme_);
   comparison_->setPlainText(open->pair ? QString::fromStdString(open->pair->text) : QString());
-  residuals_->show_residuals(open->pair ? open->pair->residuals
-                                        : std::vector<std::vector<double>>{});
+  if (open->pair) {
+    residuals_->show_residuals(open->pair->residuals, "No op in both");
+  } else {
+    residuals_->show_residuals({}, "No second run");
+  }
   scenario_panel_->show_scenario(run.scenario.get());
   refresh_selection();
 }
@@ -323,7 +326,7 @@ QString ViewerWindow::difference_text(const OpenRun& open) const {
       .arg(a.makespan > b.makespan ? "+" : "")
       .arg(qt_text(short_time((a.makespan - b.makespan).picoseconds)))
       .arg(signed_number(100 * (a.bubble.of_makespan - b.bubble.of_makespan), "%+.1f"))
-      .arg(signed_number(worst(a) - worst(b), "%+.3g"));
+      .arg(signed_number(worst(a) - worst(b), "%+.2f"));
 }
 
 void ViewerWindow::refresh_selection() {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "experiments/scenario/document.hpp"
+#include "gui/views/panels/heat_map.hpp"
 #include "tests/gui/views/opened.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -136,6 +137,26 @@ TEST_CASE("what if: the run follows the slider, with the view where it was; B st
   CHECK(opened.canvas().second() != nullptr);
 }
 
+TEST_CASE("what if: fields show values with units, not cut off, and read them") {
+  Opened opened;
+  const Time before = opened.run().span();
+  for (auto* field : opened.window.what_if().findChildren<QLineEdit*>()) {
+    if (field->accessibleName().isEmpty()) continue;  // inside a spin box
+    CAPTURE(field->accessibleName().toStdString());
+    const QFontMetrics metrics = field->fontMetrics();
+    CHECK(metrics.horizontalAdvance(field->text()) + 8 <= field->width());
+    CHECK(metrics.horizontalAdvance("123.456GB/s") + 8 <= field->width());
+    CHECK(!field->text().contains("e+"));
+    if (!field->accessibleName().startsWith("Link latency")) continue;
+    field->selectAll();
+    QTest::keyClicks(field, "5000us");
+    QTest::keyClick(field, Qt::Key_Return);
+    opened.settle();
+    CHECK(field->text() == "5ms");
+  }
+  CHECK(opened.run().span() > before);
+}
+
 TEST_CASE("what if: a value that is not possible says so and leaves the run as it is") {
   Opened opened;
   const Time before = opened.run().span();
@@ -204,6 +225,14 @@ TEST_CASE("compare: a file against another one; the first difference is found; d
   CHECK(makespan(second.plan, second.timeline) == opened.run().span());
   opened.press(QKeySequence("Ctrl+Shift+D"));
   CHECK(!opened.window.now()->pair);
+  ResidualMap* map = nullptr;
+  for (auto* widget : opened.window.findChildren<QWidget*>()) {
+    if (map == nullptr) map = dynamic_cast<ResidualMap*>(widget);
+  }
+  REQUIRE(map != nullptr);
+  CHECK(map->accessibleDescription() == "No second run");
+  map->show_residuals({}, "No op in both");
+  CHECK(map->accessibleDescription() == "No op in both");
 }
 
 TEST_CASE("opening: a bad file gives the message of the command line, and the window lives on") {

@@ -82,6 +82,27 @@ TEST_CASE("knobs: the position of a slider goes to a value and back") {
   }
 }
 
+TEST_CASE("knobs: numbers are shown with the units that scenarios read, and read back") {
+  CHECK(knob_text(knob_named("bandwidth"), 1e10) == "10GB/s");
+  CHECK(knob_text(knob_named("latency"), 2) == "2us");
+  CHECK(knob_text(knob_named("latency"), 0.25) == "250ns");
+  CHECK(knob_text(knob_named("capacity"), 8e10) == "80GB");
+  CHECK(knob_text(knob_named("microbatches"), 4096) == "4096");
+  CHECK(knob_number(knob_named("bandwidth"), "400Gb/s") == 5e10);
+  CHECK(!knob_number(knob_named("bandwidth"), "fast"));
+  CHECK(!knob_number(knob_named("jitter"), "0.1x"));
+  for (const Knob& knob : knobs()) {
+    if (knob.low == knob.high) continue;
+    CAPTURE(knob.id);
+    for (const double position : {0.0, 0.3, 0.77, 1.0}) {
+      const double value = knob_at(knob, position);
+      const auto again = knob_number(knob, knob_text(knob, value));
+      REQUIRE(again);
+      CHECK(*again == doctest::Approx(value).epsilon(1e-5));
+    }
+  }
+}
+
 TEST_CASE("knobs: a changed scenario, written and read again, gives the same run") {
   const Scenario turned =
       changed(shipped(), {"/schedule/microbatches=12", "/hardware/latency_us=7"});
@@ -123,6 +144,13 @@ TEST_CASE(
   CHECK(pair.residuals.at(1).at(3) == doctest::Approx(0));
   const RunPair scaled = pair_of(run, slow, Alignment::makespan);
   CHECK(makespan(scaled.second->plan, scaled.second->timeline) == run->span());
+}
+
+TEST_CASE("pair: runs without a common op have no field of differences") {
+  const ViewedRunPtr run = viewed(shipped());
+  auto other = std::make_shared<ViewedRun>(*run);
+  for (WorkClass& work : other->plan.classes) work.stage = Stage{index(work.stage) + 10};
+  CHECK(pair_of(run, other, Alignment::start).residuals.empty());
 }
 
 }  // namespace

@@ -100,16 +100,34 @@ TEST_CASE("colouring: passes have the colours of the command line's pictures") {
   CHECK(by_stage.category(0) == 0);
 }
 
-TEST_CASE("painted run: lanes and pyramids take at most 60 bytes an op with plan and times") {
-  const ViewedRunPtr run = first_run("/schedule/microbatches=4000");
+/// Of plan, times, lanes and pyramids.
+double bytes_per_op(const ViewedRunPtr& run) {
   const PaintedRunPtr drawn = painted(run, ColourBy::pass);
   const Plan& plan = run->plan;
   const std::size_t spine = 4 * (plan.work.size() + plan.microbatch.size() + plan.input.size() +
                                  plan.inputs.size() + run->timeline.last_input.size()) +
                             8 * (run->timeline.begin.size() + run->timeline.end.size());
-  const double per_op = static_cast<double>(spine + drawn->bytes()) / plan.tasks();
-  CAPTURE(per_op);
-  CHECK(per_op <= 60);
+  return static_cast<double>(spine + drawn->bytes()) / plan.tasks();
+}
+
+Scenario on_64_ranks() {
+  std::string stages;
+  for (int s = 0; s < 64; ++s) {
+    stages +=
+        fmt::format(R"({}{{"forward_us": {}, "backward_us": 2000, "activation_bytes": 8388608}})",
+                    s == 0 ? "" : ", ", 1000 + s % 7 * 10);
+  }
+  return parse_scenario(
+      fmt::format(R"({{"penstock": 1, "model": {{"stages": [{}]}}, "hardware": {{"name": "ideal",)"
+                  R"("devices": 64, "latency_us": 2, "bandwidth_bytes_per_s": 25e9}},)"
+                  R"("schedule": {{"name": "1f1b", "microbatches": 1000}}}})",
+                  stages),
+      "64 ranks");
+}
+
+TEST_CASE("painted run: with plan and times at most 60 bytes an op, on 64 ranks at most 68") {
+  CHECK(bytes_per_op(first_run("/schedule/microbatches=4000")) <= 60);
+  CHECK(bytes_per_op(viewed(on_64_ranks())) <= 68);
 }
 
 }  // namespace

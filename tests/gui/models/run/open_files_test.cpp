@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+#include <utility>
+
 #include "sim/base/error.hpp"
 #include "sim/timeline/timeline_file.hpp"
 #include "tests/support/scratch.hpp"
@@ -34,6 +37,25 @@ TEST_CASE("opening: a scenario is simulated, its timeline is the same run, an or
   CHECK(runs[0]->scenario == nullptr);
   CHECK(runs[0]->report.critical_path.size() > 10);
   CHECK(runs[1]->plan.ranks == 2);
+}
+
+TEST_CASE("opening: traces of the PyTorch profiler, one per rank, are one measured run") {
+  const std::string folder = std::string(PENSTOCK_ROOT) + "/tests/torch/traces/2.14.1-1f1b/";
+  const auto runs = open_files({folder + "rank0.json.gz", folder + "rank1.json.gz"});
+  REQUIRE(runs.size() == 1);
+  const ViewedRun& run = *runs.front();
+  CHECK(run.scenario == nullptr);
+  CHECK(run.plan.ranks == 2);
+  CHECK(run.span() > Time{});
+  std::set<std::pair<std::uint32_t, std::uint32_t>> forwards;  // stage and microbatch
+  for (TaskId task = 0; task < run.plan.tasks(); ++task) {
+    const WorkClass& work = run.plan.class_of(task);
+    if (work.pass != Pass::forward) continue;
+    forwards.emplace(index(work.stage), index(run.plan.microbatch[task]));
+    CHECK(run.timeline.end[task] > run.timeline.begin[task]);
+  }
+  CHECK(forwards.size() % 16 == 0);  // two stages with eight microbatches in each step
+  CHECK(!forwards.empty());
 }
 
 TEST_CASE("opening: bad files give the texts of the command line") {
