@@ -235,7 +235,7 @@ Runner declare(CommandLine& line) {
   line.option("--where", options->conditions, "only those that fulfil it", "/POINTER<=2*/POINTER");
   line.option("--set", options->settings, "change every scenario", "/POINTER=VALUE");
   line.suggest("--set", suggested_settings);
-  line.option("--sample", options->sample, "draw so many points instead of all combinations");
+  line.option("--sample", options->sample, "draw this many points instead of all combinations");
   line.choice("--method", options->method, {"random", "sobol"}, "how to draw; default sobol");
   line.option("--seed", options->seed, "of random points, default 1");
   line.option("--result", options->results, "a further value, out of run --json", "/POINTER");

@@ -57,10 +57,6 @@ std::variant<PricedPlan, Finding> Simulation::price_with(const Schedule& order,
   return price_layout(layout_, order, extras, *hardware_);
 }
 
-Conditions Simulation::conditions_for(const Plan& plan) const {
-  return penstock::conditions_for(layout_, plan, *hardware_);
-}
-
 std::variant<PricedPlan, Finding> Simulation::draw(PricedPlan priced, std::uint32_t number) const {
   auto drawn = draw_among_replicas(std::move(priced), layout_.chance, number, layout_.degrees.data);
   if (auto* halt = std::get_if<Standstill>(&drawn)) return finding_of(std::move(*halt));

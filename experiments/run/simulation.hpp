@@ -42,7 +42,6 @@ class Simulation {
 
  private:
   std::variant<PricedPlan, Finding> price_with(const Schedule& order, const Extras& extras) const;
-  Conditions conditions_for(const Plan& plan) const;
 
   const Layout& layout_;
   Engine engine_;

@@ -29,7 +29,7 @@ struct SweepResult {
 /// The figures of a finished run. `peaks` is that of its plan.
 SweepResult sweep_result(const Layout& layout, const BriefRun& run, PeakBytes& peaks);
 
-/// What a configuration came to: figures, findings, or both.
+/// The result of a configuration: figures, findings, or both.
 struct SweepOutcome {
   std::optional<SweepResult> result;
   std::vector<std::pair<std::string, std::string>> more;  // wanted pointers, values as JSON

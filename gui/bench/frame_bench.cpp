@@ -32,7 +32,7 @@ Scenario case_of(std::uint32_t ranks, std::int64_t microbatches) {
       "bench");
 }
 
-/// A run of about so many thousand ops, made once.
+/// A run of about this many thousand ops, made once.
 const PaintedRunPtr& run_of(std::int64_t thousands) {
   static std::map<std::int64_t, PaintedRunPtr> runs;
   PaintedRunPtr& run = runs[thousands];

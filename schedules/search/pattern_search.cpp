@@ -41,7 +41,7 @@ void PatternSearch::try_rules(PriorityPattern pattern) {
   }
 }
 
-/// Each pattern as it is, with F's that come first, and with groups of microbatches.
+/// Each pattern unchanged, with F's that come first, and with groups of microbatches.
 void PatternSearch::try_systematic() {
   for (std::uint64_t number = 0; number < patterns_.count() && open_; ++number) {
     PriorityPattern pattern = patterns_.make(number, draws_);

@@ -92,7 +92,7 @@ class GroupTable {
     }
   }
 
-  /// The worst value so far with at least so many devices.
+  /// The worst value so far with at least this many devices.
   double most(std::uint32_t upto, std::uint32_t devices) const {
     double most = 0;
     for (std::uint32_t n = devices; n <= devices_; ++n) {
