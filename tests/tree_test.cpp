@@ -63,6 +63,8 @@ const std::map<std::string, Rooms>& rooms() {
          "files",
          "help",
          "pictures",
+         "pictures/lanes",
+         "pictures/plots",
          "catalogue",
          "model_files",
          "profiles",
