@@ -27,7 +27,7 @@ inline std::string three_stages(const std::string& schedule) {
          schedule + "}";
 }
 
-inline constexpr const char* one_f_one_b = R"({"name": "1f1b", "microbatches": 6})";
+inline constexpr const char* steady_order = R"({"name": "1f1b", "microbatches": 6})";
 
 inline RunResult run_of(const std::string& scenario,
                         const std::vector<std::string>& settings = {}) {

@@ -48,7 +48,7 @@ double median_us(const MeasuredRun& run, std::uint32_t stage, Pass pass) {
 
 // 1F1B with 6 microbatches on 3 ranks: 36 actions.
 TEST_CASE("traces: annotations and launches give every op back to the nanosecond") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
+  const RunResult made = run_of(three_stages(steady_order));
   Traces traces({made}, {});
   const MeasuredRun run = traces.read();
   CHECK(check_spans(run, made) == 36);
@@ -67,13 +67,13 @@ TEST_CASE("traces: annotations and launches give every op back to the nanosecond
 }
 
 TEST_CASE("traces: clocks with bases of their own and headers behind the events change nothing") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
+  const RunResult made = run_of(three_stages(steady_order));
   Traces traces({made}, {.info_last = true, .base_step_ns = 123'456'789});
   CHECK(check_spans(traces.read(), made) == 36);
 }
 
 TEST_CASE("traces: annotations of the device are enough, and those on its other streams no ops") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
+  const RunResult made = run_of(three_stages(steady_order));
   Traces traces({made}, {.annotations = false, .device_annotations = true, .launches = false});
   const MeasuredRun run = traces.read();
   CHECK(check_spans(run, made) == 36);
@@ -82,7 +82,7 @@ TEST_CASE("traces: annotations of the device are enough, and those on its other 
 
 // Without a device, an op is as long as its annotation on the host.
 TEST_CASE("traces: of a training without devices, annotations of the host are the ops") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
+  const RunResult made = run_of(three_stages(steady_order));
   Traces traces({made}, {.launches = false, .kernels = false});
   const MeasuredRun run = traces.read();
   CHECK(check_spans(run, made) == 36);
@@ -90,12 +90,12 @@ TEST_CASE("traces: of a training without devices, annotations of the host are th
 }
 
 TEST_CASE("traces: kernels that nothing ties to annotations are refused, not guessed") {
-  Traces traces({run_of(three_stages(one_f_one_b))}, {.launches = false});
+  Traces traces({run_of(three_stages(steady_order))}, {.launches = false});
   CHECK(traces.refusal().find("nothing ties the device's kernels to them") != std::string::npos);
 }
 
 TEST_CASE("traces: without annotations, messages and threads part the ops of a known order") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
+  const RunResult made = run_of(three_stages(steady_order));
   for (const bool named : {true, false}) {
     CAPTURE(named);
     Traces traces({made}, {.annotations = false, .named_messages = named, .optimizer = true});
@@ -108,7 +108,7 @@ TEST_CASE("traces: without annotations, messages and threads part the ops of a k
 }
 
 TEST_CASE("traces: messages part ops also where times vary and steps are not marked") {
-  const std::vector<RunResult> made = varied_runs(three_stages(one_f_one_b), 3);
+  const std::vector<RunResult> made = varied_runs(three_stages(steady_order), 3);
   Traces traces(made, {.annotations = false, .steps = false});
   traces.name("1f1b", 6);
   const MeasuredRun run = traces.read();
@@ -120,7 +120,7 @@ TEST_CASE("traces: messages part ops also where times vary and steps are not mar
 // are parted by gradients that come, all else by what leaves or by threads: 10 bursts for 12
 // actions, and by the same count 14 for 16.
 TEST_CASE("traces: bursts that are not those of the order are refused with both numbers") {
-  Traces traces({run_of(three_stages(one_f_one_b))}, {.annotations = false});
+  Traces traces({run_of(three_stages(steady_order))}, {.annotations = false});
   traces.name("1f1b", 8);
   CHECK(traces.refusal().find("10 bursts of kernels, where the order has 14 (16 actions)") !=
         std::string::npos);
@@ -130,11 +130,12 @@ TEST_CASE("traces: bursts that are not those of the order are refused with both 
 
 // Between a B and an F of rank 0 in 1F1B, nothing is sent or received; I and W share a thread.
 TEST_CASE("traces: actions that nothing tells apart are refused by name") {
-  Traces no_threads({run_of(three_stages(one_f_one_b))}, {.annotations = false, .launches = false});
+  Traces no_threads({run_of(three_stages(steady_order))},
+                    {.annotations = false, .launches = false});
   no_threads.name("1f1b", 6);
   CHECK(no_threads.refusal().find("0B0 and 0F3 of rank 0 cannot be told apart: no message lies "
                                   "between them, and the launches") != std::string::npos);
-  Traces zero_bubble({run_of(three_stages(one_f_one_b))}, {.annotations = false});
+  Traces zero_bubble({run_of(three_stages(steady_order))}, {.annotations = false});
   zero_bubble.name("zb-h1", 6);
   CHECK(zero_bubble.refusal().find("cannot be told apart: no message lies between them; a trace "
                                    "with annotations") != std::string::npos);
@@ -142,13 +143,13 @@ TEST_CASE("traces: actions that nothing tells apart are refused by name") {
 
 // The median of five steps whose ops differ by chance is between the least and the most.
 TEST_CASE("traces: a trace of several ranks without messages is not cut by threads alone") {
-  Traces traces({run_of(three_stages(one_f_one_b))}, {.annotations = false, .messages = false});
+  Traces traces({run_of(three_stages(steady_order))}, {.annotations = false, .messages = false});
   traces.name("1f1b", 6);
   CHECK(traces.refusal().find("it has no messages between ranks") != std::string::npos);
 }
 
 TEST_CASE("traces: all whole steps are samples, and the step that is asked for is the timeline") {
-  const std::vector<RunResult> made = varied_runs(three_stages(one_f_one_b), 5);
+  const std::vector<RunResult> made = varied_runs(three_stages(steady_order), 5);
   Traces traces(made, {});
   CHECK(check_spans(traces.read(), made[4]) == 36);
   const MeasuredRun run = traces.read(5);
@@ -168,7 +169,7 @@ TEST_CASE("traces: all whole steps are samples, and the step that is asked for i
 }
 
 TEST_CASE("traces: a step that lost an op is left out, and said to be") {
-  const std::vector<RunResult> made = varied_runs(three_stages(one_f_one_b), 3);
+  const std::vector<RunResult> made = varied_runs(three_stages(steady_order), 3);
   Traces traces(made, {});
   // The last B of the first step on rank 1, which no other op needs there, is renamed.
   std::string text = content_of(traces.reading.files[1]);
@@ -185,7 +186,7 @@ TEST_CASE("traces: a step that lost an op is left out, and said to be") {
 }
 
 TEST_CASE("traces: a pattern of one's own reads other names, and missing numbers are counted") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
+  const RunResult made = run_of(three_stages(steady_order));
   Traces spelled({made}, {.format = "my {pass} of mb {microbatch} (s{stage})"});
   spelled.reading.patterns = {OpPattern("my {pass} of mb {microbatch} (s{stage})")};
   CHECK(check_spans(spelled.read(), made) == 36);
@@ -195,7 +196,7 @@ TEST_CASE("traces: a pattern of one's own reads other names, and missing numbers
 }
 
 TEST_CASE("traces: names that match nothing are listed with what to do") {
-  Traces traces({run_of(three_stages(one_f_one_b))}, {.format = "op {stage}"});
+  Traces traces({run_of(three_stages(steady_order))}, {.format = "op {stage}"});
   CHECK(traces.refusal().find("no annotation of it matches; its most frequent ones are \"op 0\"") !=
         std::string::npos);
   std::vector<std::string> notes;
@@ -206,7 +207,7 @@ TEST_CASE("traces: names that match nothing are listed with what to do") {
 }
 
 TEST_CASE("traces: the order of files counts where they do not say their rank") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
+  const RunResult made = run_of(three_stages(steady_order));
   Traces known({made}, {});
   std::swap(known.reading.files[0], known.reading.files[2]);
   CHECK(check_spans(known.read(), made) == 36);
@@ -217,7 +218,7 @@ TEST_CASE("traces: the order of files counts where they do not say their rank") 
 }
 
 TEST_CASE("traces: a rank that is missing, twice or of another job is refused") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
+  const RunResult made = run_of(three_stages(steady_order));
   Traces missing({made}, {});
   missing.reading.files.pop_back();
   CHECK(missing.refusal().find("the job has 3 ranks, and rank 2 is missing") != std::string::npos);
@@ -234,7 +235,7 @@ TEST_CASE("traces: a rank that is missing, twice or of another job is refused") 
 
 // A job of 6 ranks of which 4, 2 and 0 hold the stages in that order.
 TEST_CASE("traces: some ranks of a larger job can be the pipeline") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
+  const RunResult made = run_of(three_stages(steady_order));
   Traces traces({made}, {});
   const Scratch scratch;
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
@@ -302,7 +303,7 @@ TEST_CASE("traces: an order that is not the one named is said to be another") {
 // The clocks of ranks 1 and 2 are 5 and 10 us behind what their traces say: an op begins 4.75 us
 // before the one it needs has ended, since the transfer takes 0.25.
 TEST_CASE("traces: clocks that contradict each other are measured and told") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
+  const RunResult made = run_of(three_stages(steady_order));
   Traces traces({made}, {});
   const Scratch scratch;
   for (std::uint32_t rank = 1; rank < 3; ++rank) {
@@ -321,7 +322,7 @@ TEST_CASE("traces: clocks that contradict each other are measured and told") {
 }
 
 TEST_CASE("traces: clocks that are not one are refused") {
-  Traces traces({run_of(three_stages(one_f_one_b))}, {});
+  Traces traces({run_of(three_stages(steady_order))}, {});
   const Scratch scratch;
   std::string text = content_of(traces.reading.files[2]);
   const std::string base = "\"baseTimeNanoseconds\": 1743521598000000000";

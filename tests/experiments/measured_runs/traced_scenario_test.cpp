@@ -57,7 +57,7 @@ TEST_CASE("traces: annotations that match inside each other are refused") {
 }
 
 TEST_CASE("traces: a scenario from the profile of a traced run takes as long as the run") {
-  for (const char* schedule : {one_f_one_b, R"({"name": "gpipe", "microbatches": 5})",
+  for (const char* schedule : {steady_order, R"({"name": "gpipe", "microbatches": 5})",
                                R"({"name": "zb-h1", "microbatches": 6})"}) {
     CAPTURE(schedule);
     std::string scenario = three_stages(schedule);
@@ -85,7 +85,7 @@ TEST_CASE("traces: a scenario from the profile of a traced run takes as long as 
 
 // The files stand in folders apart: a scenario names others as they are seen from its own.
 TEST_CASE("traces: the command writes a scenario that finds its profile and its order") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
+  const RunResult made = run_of(three_stages(steady_order));
   Traces traces({made}, {});
   const Scratch scratch;
   std::filesystem::create_directories(scratch.path("a/b"));
@@ -116,7 +116,7 @@ TEST_CASE("traces: the command writes a scenario that finds its profile and its 
 }
 
 TEST_CASE("traces: the JSON has what was found, by rank and by stage") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
+  const RunResult made = run_of(three_stages(steady_order));
   Traces traces({made}, {});
   const auto document = measured_run_json(traces.read());
   CHECK(document["penstock"] == 1);
