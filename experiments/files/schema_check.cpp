@@ -58,7 +58,8 @@ json child_of(const json& node, const std::string& step) {
   if (node.contains("properties") && node["properties"].contains(step)) {
     return node["properties"][step];
   }
-  for (const auto& [pattern, child] : node.value("patternProperties", json::object()).items()) {
+  const json patterns = node.value("patternProperties", json::object());
+  for (const auto& [pattern, child] : patterns.items()) {
     if (std::regex_search(step, std::regex(pattern))) return child;
   }
   if (node.contains("items")) return node["items"];

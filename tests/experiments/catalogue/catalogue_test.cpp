@@ -131,7 +131,8 @@ TEST_CASE("catalogue: each file is named after what it holds, and everything it 
     if (item.is == "link") {
       CHECK(link_of(item).bandwidth_bytes_per_s() > 0);
     } else if (item.is == "stack") {
-      for (const auto& named : json::parse(file.text)["devices"].items()) {
+      const json stack = json::parse(file.text);
+      for (const auto& named : stack["devices"].items()) {
         CHECK(find_item(catalogue, "device", named.key()) != nullptr);
       }
     } else {
