@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -156,7 +157,7 @@ TEST_CASE("a file that could not be written whole is not there, nor half of it")
 
 TEST_CASE("a file written in pieces is that of the whole, packed or not, and appears at the end") {
   std::string content;
-  for (int i = 0; i < 300'000; ++i) content += std::to_string(i * 7919 % 1000);
+  for (std::int64_t i = 0; i < 300'000; ++i) content += std::to_string(i * 7919 % 1000);
   for (const char* name : {"plain", "packed.gz"}) {
     CAPTURE(name);
     const Scratch scratch;
