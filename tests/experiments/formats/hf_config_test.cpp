@@ -119,7 +119,7 @@ TEST_CASE("facts that a config states take the place of those of its architectur
 TEST_CASE("biases are where a config and the code of its architecture put them") {
   const auto biases = [](const json& config) {
     const ModelFile file = model(config);
-    const auto& attention = layers_of(file, "attention")[0].numbers;
+    const NamedNumbers attention = layers_of(file, "attention")[0].numbers;
     std::string text = attention.at("qkv_bias") == 1 ? "qkv " : "";
     if (attention.at("out_bias") == 1) text += "out ";
     if (file.spec.blocks[1].parts.back().kind == "mlp") {
