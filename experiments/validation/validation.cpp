@@ -11,7 +11,7 @@
 #include "experiments/run/stage_formats.hpp"
 #include "sim/base/error.hpp"
 #include "sim/engines/events.hpp"
-#include "sim/engines/relax.hpp"
+#include "validate/job/rank_program.hpp"
 #include "validate/processes/process_backend.hpp"
 
 namespace penstock {
@@ -20,9 +20,6 @@ namespace {
 /// Why a scenario cannot run for real: it needs more than a plan and its costs.
 std::optional<std::string> why_not(const Scenario& scenario) {
   if (!scenario.codec.phases.empty()) return "formats that change over a training";
-  if (!scenario.chance.changes_nothing()) return "chance: a machine has its own";
-  if (scenario.overheads.launch_us > 0 || scenario.overheads.issue_us > 0)
-    return "launches that take time";
   return std::nullopt;
 }
 
@@ -31,10 +28,7 @@ void refuse(const BackendEntry& backend, const std::string& reason) {
 }
 
 void check_backend(const BackendEntry& backend, const PricedPlan& priced) {
-  if (const auto reason = why_not_relax(priced.plan, priced.conditions)) {
-    refuse(backend, fmt::format("this scenario: {}", *reason));
-  }
-  const auto obstacle = backend.obstacle(priced.plan);
+  const auto obstacle = backend.obstacle(priced);
   if (!obstacle) return;
   if (!obstacle->of_machine) refuse(backend, obstacle->text);
   throw std::runtime_error(fmt::format("{}: {}", backend.name, obstacle->text));
@@ -63,13 +57,16 @@ struct Setting {
 };
 
 /// Whether actions run layers.
-RealLayers layers_for(const Setting& setting, const Plan& plan) {
+RealLayers layers_for(const Setting& setting, const PricedPlan& priced) {
+  const auto& [plan, costs, conditions] = priced;
   const Bodies bodies = setting.options.bodies;
   RealLayers real;
   if (bodies == Bodies::busy) {
     real.why_not = "that is what --bodies busy asks for";
   } else if (!setting.backend.runs_layers) {
     real.why_not = fmt::format("{} runs no layers", setting.backend.name);
+  } else if (!costs.task_duration.empty()) {
+    real.why_not = "layers take the time that they take, whatever chance says";
   } else if (setting.options.action_us) {
     real.why_not = "layers take the time that they take, not --action-us";
   } else {
@@ -84,7 +81,7 @@ RealLayers layers_for(const Setting& setting, const Plan& plan) {
 /// Layers take their own time on this machine; link times are scaled with them. The first profile
 /// is warm-up.
 void choose_bodies(const Setting& setting, Validation& result) {
-  RealLayers real = layers_for(setting, result.job.priced.plan);
+  RealLayers real = layers_for(setting, result.job.priced);
   result.why_busy = std::move(real.why_not);
   if (!real.layers) return;
   result.job.layers = std::move(real.layers);
@@ -109,7 +106,8 @@ void compare(const Backend& backend, Validation& result) {
   if (result.why_no_score.empty()) {
     result.verdict = judge(result.errors, result.measured, result.targets);
   }
-  result.simulated = relax(profiled(result.job, result.measured.profile));
+  result.simulated =
+      std::get<Timeline>(simulate(profiled(result.job, result.measured.profile)));
   const std::size_t middle = result.errors.median_iteration;
   result.typical = result.measured.iterations[middle];
   result.typical.iteration = static_cast<std::uint32_t>(middle);
@@ -155,20 +153,37 @@ void check_real_time(const BackendEntry& backend, const Validation& result) {
                               seconds, most_s));
 }
 
+/// The plan of an order with its first draw.
+std::variant<PricedPlan, Finding> drawn_plan(const Simulation& simulation, const Schedule& order) {
+  auto priced = simulation.price_order(order);
+  if (std::holds_alternative<Finding>(priced)) return priced;
+  return simulation.draw(std::get<PricedPlan>(std::move(priced)), 0);
+}
+
+void check_processes(const BackendEntry& backend, const PricedPlan& priced,
+                     std::uint32_t processes) {
+  if (processes > priced.plan.ranks) {
+    throw UsageError(
+        fmt::format("{} processes are too many for {} ranks", processes, priced.plan.ranks));
+  }
+  if (processes > 1 && shares_links(priced)) {
+    refuse(backend, "links that ranks share in several processes");
+  }
+}
+
 std::optional<Finding> run_for_real(const Layout& layout, const BackendEntry& backend,
                                     const ValidationOptions& options, Validation& result) {
   const Simulation simulation(layout, Engine::automatic);
   const auto order = order_of(simulation, layout);
   if (const auto* finding = std::get_if<Finding>(&order)) return *finding;
-  auto lowered = simulation.price_order(std::get<Schedule>(order));
-  if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
-  PricedPlan& priced = std::get<PricedPlan>(lowered);
+  auto drawn = drawn_plan(simulation, std::get<Schedule>(order));
+  if (auto* finding = std::get_if<Finding>(&drawn)) return std::move(*finding);
+  PricedPlan& priced = std::get<PricedPlan>(drawn);
   check_backend(backend, priced);
-  if (options.processes > priced.plan.ranks) {
-    throw UsageError(fmt::format("{} processes are too many for {} ranks", options.processes,
-                                 priced.plan.ranks));
-  }
-  result.scenario = makespan(priced.plan, relax(priced));
+  check_processes(backend, priced, options.processes);
+  auto expected = simulation.run(priced);
+  if (auto* finding = std::get_if<Finding>(&expected)) return std::move(*finding);
+  result.scenario = makespan(priced.plan, std::get<Timeline>(expected));
   const JobLength length = length_of(backend, priced.plan.ranks, options);
   result.job = job_of(std::move(priced), length);
   const Setting setting{layout, std::get<Schedule>(order), backend, options};
@@ -185,6 +200,9 @@ Validation validate(const Scenario& scenario, const BackendEntry& backend,
   if (options.processes > 1 && backend.make_part == nullptr)
     refuse(backend, "in several processes");
   const Layout layout = with_codecs(settle(scenario));
+  if (layout.degrees.data > 1 && layout.chance.differs_among_replicas()) {
+    refuse(backend, "data replicas that differ by chance");
+  }
   Validation result;
   result.title = title_of(layout);
   result.backend = backend.name;

@@ -31,6 +31,13 @@ struct Job {
   // the tensor of a transfer.
   std::int64_t work_ns(std::size_t work) const { return to_ns(priced.costs.duration[work]); }
   std::int64_t latency_ns(std::size_t work) const { return to_ns(priced.costs.latency[work]); }
+  // By task, since chance makes tasks of a class differ.
+  std::int64_t task_ns(TaskId task) const {
+    return to_ns(priced.costs.duration_of(priced.plan, task));
+  }
+  std::int64_t task_latency_ns(TaskId task) const {
+    return to_ns(priced.costs.latency_of(priced.plan, task));
+  }
   std::uint64_t tensor_bytes(std::size_t work) const;
 };
 
@@ -56,7 +63,8 @@ void use_measured(Job& job, const std::vector<Time>& profile);
 /// take more than 15 minutes.
 Job scaled_job(PricedPlan priced, double scale = 1);
 
-/// The plan of a job with work classes from a profile; the rest is as in the job.
+/// The plan of a job with work classes from a profile, times what chance makes of a task; the rest
+/// is as in the job.
 PricedPlan profiled(const Job& job, std::vector<Time> profile);
 
 }  // namespace penstock

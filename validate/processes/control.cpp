@@ -106,8 +106,8 @@ ByteWriter body_of(const PartRun& run) {
   ByteWriter out;
   put_list(out, run.spans, [](ByteWriter& to, const TaskSpan& one) {
     to.u32(one.task);
-    to.i64(one.span.begin_ns);
-    to.i64(one.span.end_ns);
+    to.i64(one.span.begin.picoseconds);
+    to.i64(one.span.end.picoseconds);
   });
   put_list(out, run.disturbances, [](ByteWriter& to, const std::string& one) { to.text(one); });
   return out;
@@ -117,7 +117,7 @@ PartRun run_in(const ControlMessage& message) {
   ByteReader in(message.body);
   PartRun run;
   run.spans = take_list<TaskSpan>(in, 20, [](ByteReader& from) {
-    return TaskSpan{from.u32(), {from.i64(), from.i64()}};
+    return TaskSpan{from.u32(), {Time{from.i64()}, Time{from.i64()}}};
   });
   run.disturbances = take_list<std::string>(in, 4, [](ByteReader& from) { return from.text(); });
   return run;
