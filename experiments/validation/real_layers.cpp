@@ -73,12 +73,12 @@ JobLayers layers_of(const Layout& layout, const Schedule& order) {
 
 RealLayers real_layers(const Layout& layout, const Schedule& order, const Plan& plan) {
   if (auto reason = why_not_model(layout)) return {{}, *reason};
-  const bool sums = std::any_of(plan.classes.begin(), plan.classes.end(),
-                                [](const WorkClass& work) { return is_tail(work.pass); });
-  if (sums) return {{}, "layers reduce no gradients yet"};
   JobLayers layers = layers_of(layout, order);
   if (auto reason = why_not_layers(layers)) return {{}, "there are no kernels for " + *reason};
   if (auto reason = why_not_size(layers, plan)) return {{}, *reason};
+  const bool sums = std::any_of(plan.classes.begin(), plan.classes.end(),
+                                [](const WorkClass& work) { return is_tail(work.pass); });
+  if (sums) return {{}, "layers reduce no gradients yet"};
   return {std::move(layers), ""};
 }
 

@@ -10,8 +10,10 @@
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
 #include "sim/base/error.hpp"
+#include "sim/costs/chance.hpp"
 #include "sim/engines/events.hpp"
 #include "validate/job/rank_program.hpp"
+#include "validate/job/replica_ranks.hpp"
 #include "validate/processes/process_backend.hpp"
 
 namespace penstock {
@@ -153,11 +155,28 @@ void check_real_time(const BackendEntry& backend, const Validation& result) {
                               seconds, most_s));
 }
 
-/// The plan of an order with its first draw.
-std::variant<PricedPlan, Finding> drawn_plan(const Simulation& simulation, const Schedule& order) {
-  auto priced = simulation.price_order(order);
-  if (std::holds_alternative<Finding>(priced)) return priced;
-  return simulation.draw(std::get<PricedPlan>(std::move(priced)), 0);
+/// The plan of an order with its first draw, for all data replicas.
+std::variant<PricedPlan, Finding> drawn_plan(const Simulation& simulation, const Layout& layout,
+                                             const Schedule& order) {
+  auto lowered = simulation.price_order(order);
+  if (std::holds_alternative<Finding>(lowered)) return lowered;
+  PricedPlan& priced = std::get<PricedPlan>(lowered);
+  std::vector<Costs> replicas;
+  Chance chance = layout.chance;
+  for (chance.replica = 0; chance.replica < layout.degrees.data; ++chance.replica) {
+    replicas.push_back(draw(priced.plan, priced.costs, chance, 0));
+  }
+  if (replicas.size() > 1) return with_replica_ranks(priced, replicas);
+  priced.costs = std::move(replicas.front());
+  return lowered;
+}
+
+/// Each replica needs ranks of its own.
+void check_replicas(const BackendEntry& backend, const Layout& layout) {
+  constexpr std::uint32_t most_replicas = 256;
+  if (layout.degrees.data <= most_replicas) return;
+  throw std::runtime_error(fmt::format("{}: {} data replicas, each with ranks of its own; at most {}",
+                                       backend.name, layout.degrees.data, most_replicas));
 }
 
 void check_processes(const BackendEntry& backend, const PricedPlan& priced,
@@ -176,7 +195,7 @@ std::optional<Finding> run_for_real(const Layout& layout, const BackendEntry& ba
   const Simulation simulation(layout, Engine::automatic);
   const auto order = order_of(simulation, layout);
   if (const auto* finding = std::get_if<Finding>(&order)) return *finding;
-  auto drawn = drawn_plan(simulation, std::get<Schedule>(order));
+  auto drawn = drawn_plan(simulation, layout, std::get<Schedule>(order));
   if (auto* finding = std::get_if<Finding>(&drawn)) return std::move(*finding);
   PricedPlan& priced = std::get<PricedPlan>(drawn);
   check_backend(backend, priced);
@@ -200,9 +219,7 @@ Validation validate(const Scenario& scenario, const BackendEntry& backend,
   if (options.processes > 1 && backend.make_part == nullptr)
     refuse(backend, "in several processes");
   const Layout layout = with_codecs(settle(scenario));
-  if (layout.degrees.data > 1 && layout.chance.differs_among_replicas()) {
-    refuse(backend, "data replicas that differ by chance");
-  }
+  check_replicas(backend, layout);
   Validation result;
   result.title = title_of(layout);
   result.backend = backend.name;

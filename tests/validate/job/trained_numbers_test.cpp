@@ -211,7 +211,7 @@ TEST_CASE("training: in real time the same model is trained") {
     CAPTURE(name);
     const System system = system_of(*find_named(schedule_entries(), name), 2, 4);
     const Job job = transformer_job(system);
-    if (const auto obstacle = realtime.obstacle(job.priced.plan)) {
+    if (const auto obstacle = realtime.obstacle(job.priced)) {
       MESSAGE("left out: " << obstacle->text);
       return;
     }

@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr TensorLabel tcp_label{true, 1, Microbatch{5}, 2};
+constexpr TensorLabel tcp_label{TensorKind::gradient, 1, Microbatch{5}, 2};
 const std::vector<RankGroup> two_ranks{{0, 1}, {1, 2}};
 
 /// A tensor that no other box has.
@@ -206,7 +206,7 @@ TEST_CASE("tcp: whatever a peer sends that is no tensor of its own is told, and 
   other[4] = std::byte{2};
   CHECK(failure_after(other) == peer_text + "sent a tensor in version 2; expected 1");
   other = tensor_bytes(0, 3);
-  other[16] = std::byte{2};  // neither an activation nor a gradient
+  other[16] = std::byte{tensor_kinds};
   CHECK(failure_after(other) == peer_text + "sent an invalid tensor");
 
   CHECK(failure_after(tensor_bytes(9, 3)) == peer_text + "sent a tensor for an unknown box, 9");
