@@ -36,8 +36,14 @@ std::pair<Time, Time> arrivals(Sharing sharing, double second_us, bool second_as
   clerk.begin();
   std::optional<Time> there_one;
   std::optional<Time> there_two;
-  const auto ask_one = [&] { there_one = clerk.await(1, first, {}); };
-  const auto ask_two = [&] { there_two = clerk.await(3, second, {}); };
+  const auto ask_one = [&] {
+    there_one = clerk.await(1, first, {});
+    clerk.finish(1);
+  };
+  const auto ask_two = [&] {
+    there_two = clerk.await(3, second, {});
+    clerk.finish(3);
+  };
   std::jthread asks(second_asks_first ? std::jthread(ask_two) : std::jthread(ask_one));
   clerk.send(second_asks_first ? two : one, from_us(second_asks_first ? second_us : 1), no_task);
   clerk.finish(second_asks_first ? 2 : 0);
@@ -60,8 +66,8 @@ TEST_CASE("link clerk: two tensors share a link fairly, whoever asks first") {
   }
 }
 
-// The second comes at 3 us, when 2 of 4 us are left: both are there at 7 if it is 2 us longer, so
-// the first is there at 7 and the second, which has 2 us left then, at 9.
+// The second comes at 3 us, when the first has 2 us left: with half the link it needs 4, until 7.
+// Then the second has 2 us left and the link to itself, until 9.
 TEST_CASE("link clerk: what is sent later slows down what is under way from then on") {
   for (const bool order : {false, true}) {
     const auto [one, two] = arrivals(Sharing::fair, 3, order);
