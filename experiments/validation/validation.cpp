@@ -56,6 +56,7 @@ struct Setting {
   const Schedule& order;
   const BackendEntry& backend;
   const ValidationOptions& options;
+  Optimizer optimizer;
 };
 
 /// Whether actions run layers.
@@ -87,6 +88,7 @@ void choose_bodies(const Setting& setting, Validation& result) {
   result.why_busy = std::move(real.why_not);
   if (!real.layers) return;
   result.job.layers = std::move(real.layers);
+  if (setting.optimizer == Optimizer::adam) result.job.layers->step = StepRule::adam;
   const std::unique_ptr<Backend> backend = setting.backend.make(result.job);
   backend->profile();
   use_measured(result.job, backend->profile());
@@ -190,8 +192,9 @@ void check_processes(const BackendEntry& backend, const PricedPlan& priced,
   }
 }
 
-std::optional<Finding> run_for_real(const Layout& layout, const BackendEntry& backend,
-                                    const ValidationOptions& options, Validation& result) {
+std::optional<Finding> run_for_real(const Layout& layout, Optimizer optimizer,
+                                    const BackendEntry& backend, const ValidationOptions& options,
+                                    Validation& result) {
   const Simulation simulation(layout, Engine::automatic);
   const auto order = order_of(simulation, layout);
   if (const auto* finding = std::get_if<Finding>(&order)) return *finding;
@@ -205,7 +208,7 @@ std::optional<Finding> run_for_real(const Layout& layout, const BackendEntry& ba
   result.scenario = makespan(priced.plan, std::get<Timeline>(expected));
   const JobLength length = length_of(backend, priced.plan.ranks, options);
   result.job = job_of(std::move(priced), length);
-  const Setting setting{layout, std::get<Schedule>(order), backend, options};
+  const Setting setting{layout, std::get<Schedule>(order), backend, options, optimizer};
   choose_bodies(setting, result);
   check_real_time(backend, result);
   return measure_and_compare(setting, result);
@@ -225,7 +228,7 @@ Validation validate(const Scenario& scenario, const BackendEntry& backend,
   result.backend = backend.name;
   result.targets.wall_clock = backend.wall_clock;
   try {
-    result.fault = run_for_real(layout, backend, options, result);
+    result.fault = run_for_real(layout, scenario.memory.optimizer, backend, options, result);
   } catch (const InputError& error) {
     throw in_file(scenario.source, error);
   }

@@ -9,6 +9,10 @@
 
 namespace penstock {
 
+/// How an update behind the gradient sums of a step changes weights. Adam's betas are 0.9 and
+/// 0.999, its epsilon 1e-8.
+enum class StepRule : std::uint8_t { sgd, adam };
+
 /// The layers that the actions of a job run.
 struct JobLayers {
   std::vector<std::vector<LayerSpec>> stages;  // by model stage, in running order
@@ -17,6 +21,7 @@ struct JobLayers {
   bool selective = false;  // recompute what layers select, not everything they keep
   WeightRule weights;      // the weight version that a microbatch uses
   double rate = 0.05;      // learning rate of an update
+  StepRule step = StepRule::sgd;  // of orders with flushes; others subtract rate * gradient
 };
 
 /// A priced plan to run for real, with scaled costs. Times of work classes are whole nanoseconds,

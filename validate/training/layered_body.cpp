@@ -43,7 +43,7 @@ LayeredBody::LayeredBody(const Job& job, Rank rank, const std::vector<std::size_
       versions_(versions_used(job.priced.plan, rank, job.layers->weights)) {
   for (const auto& [cell, version] : versions_) {
     const auto& layers = layers_of(cell.stage);
-    const auto made = weights_.try_emplace(cell.stage, layers, job.layers->seed, job.layers->rate);
+    const auto made = weights_.try_emplace(cell.stage, layers, *job.layers);
     if (has_backward_) made.first->second.expect(version);
   }
   begin();
@@ -56,6 +56,7 @@ void LayeredBody::begin() {
   kept_.clear();
   slices_.clear();
   passed_.clear();
+  totals_.clear();
   pass_on_inputs();
 }
 
@@ -121,6 +122,7 @@ void LayeredBody::take_in(const Reading& reading) {
   const TensorLabel& label = reading.expected;
   const WorkClass& work = job_.priced.plan.class_of(reading.transfer);
   if (work.pass == Pass::send_loaded) return load({work.stage, label.microbatch});
+  if (reduces_gradient(work.pass)) return add_to_total(label.model_stage);
   Tensor tensor = room_for(*model_, label.model_stage + (label.kind == TensorKind::gradient ? 0 : 1));
   fill(received_.data(), tensor);
   pass_on({label.kind, label.model_stage, label.microbatch}, std::move(tensor));
@@ -139,7 +141,30 @@ void LayeredBody::perform(TaskId task) {
   if (work.pass == Pass::recompute || work.recomputes) recompute(cell);
   if (gives_gradient(work.pass)) input_gradient(cell);
   if (ends_activation(work.pass)) weight_gradient(cell);
-  if (work.pass == Pass::update) weights_of(work.stage).update();
+  if (work.pass == Pass::update) update(work.stage);
+}
+
+/// With flushes, an iteration ends in one step with the sums of all copies of the stage.
+void LayeredBody::update(Stage stage) {
+  StageWeights& weights = weights_of(stage);
+  if (job_.layers->weights.use != WeightUse::flushed) return weights.update();
+  const auto total = totals_.extract(model_stage_of(stage));
+  weights.step(total ? total.mapped() : weights.take_sums());
+}
+
+/// Sums arrive in the same order on all copies of a stage, so that these stay equal.
+void LayeredBody::add_to_total(std::uint32_t model_stage) {
+  const auto known = totals_.find(model_stage);
+  LayerTensors part = zeros_like(initial_weights(model_->stages[model_stage], job_.layers->seed));
+  const std::uint64_t* words = received_.data();
+  for (Tensors& layer : part) {
+    for (Tensor& tensor : layer) words = fill(words, tensor);
+  }
+  if (known == totals_.end()) {
+    totals_.emplace(model_stage, std::move(part));
+  } else {
+    add(part, known->second);
+  }
 }
 
 /// Slices of a microbatch go forward in order and backward in reverse.
@@ -221,7 +246,13 @@ std::span<const std::uint64_t> LayeredBody::made(const Step& step, const TensorS
   const WorkClass& work = job_.priced.plan.class_of(step.task);
   const TensorLabel& label = sending.label;
   sent_.clear();
-  if (work.pass == Pass::evict) {
+  const WorkClass& transfer = job_.priced.plan.class_of(sending.transfer);
+  if (transfer.pass == Pass::gather_weights) return sent_;  // each copy has updated all of them
+  if (reduces_gradient(transfer.pass)) {
+    for (const Tensors& layer : weights_of(transfer.stage).take_sums()) {
+      for (const Tensor& tensor : layer) append(tensor, sent_);
+    }
+  } else if (work.pass == Pass::evict) {
     evict({work.stage, label.microbatch});
   } else {
     append(take_passed({label.kind, label.model_stage, label.microbatch}), sent_);
@@ -274,7 +305,7 @@ void LayeredBody::prepare_trial(std::uint32_t number) {
   const JobLayers& layers = *job_.layers;
   const auto trial =
       trials_.try_emplace(number, *model_, model_stage_of(work.stage),
-                          weights_of(work.stage).first(), layers.selective, layers.rate);
+                          weights_of(work.stage).first(), layers);
   trial.first->second.prepare(work.pass, work.recomputes);
 }
 
@@ -285,6 +316,7 @@ void LayeredBody::add_numbers(TrainedNumbers& numbers) const {
   add(own, numbers);
   for (const auto& weights : weights_) {
     weights.second.add_gradients(layers_of(weights.first), numbers);
+    weights.second.add_weights(layers_of(weights.first), numbers);
   }
 }
 

@@ -72,6 +72,8 @@ class LayeredBody {
   void recompute(const CellKey& cell);
   void input_gradient(const CellKey& cell);
   void weight_gradient(const CellKey& cell);
+  void update(Stage stage);
+  void add_to_total(std::uint32_t model_stage);
   void evict(const CellKey& cell);
   void load(const CellKey& cell);
 
@@ -90,6 +92,7 @@ class LayeredBody {
   std::map<CellKey, Kept> kept_;
   std::map<CellKey, std::vector<SliceMemory>> slices_;  // by stage and whole microbatch
   std::map<PassedKey, Tensor> passed_;
+  std::map<std::uint32_t, LayerTensors> totals_;  // by model stage: received gradient sums
   std::vector<std::uint64_t> received_;
   std::vector<std::uint64_t> sent_;
 };
