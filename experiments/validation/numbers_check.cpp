@@ -55,8 +55,7 @@ std::vector<std::uint32_t> whole_microbatches(const Plan& plan, std::uint32_t sl
 /// Whether an iteration ends in an optimizer step, which the order does not list.
 bool updates_at_end(const Schedule& order, const Plan& plan) {
   const auto updates = [](const WorkClass& work) { return work.pass == Pass::update; };
-  return !order.has(Pass::update) &&
-         std::any_of(plan.classes.begin(), plan.classes.end(), updates);
+  return !order.has(Pass::update) && std::any_of(plan.classes.begin(), plan.classes.end(), updates);
 }
 
 }  // namespace

@@ -110,8 +110,7 @@ void compare(const Backend& backend, Validation& result) {
   if (result.why_no_score.empty()) {
     result.verdict = judge(result.errors, result.measured, result.targets);
   }
-  result.simulated =
-      std::get<Timeline>(simulate(profiled(result.job, result.measured.profile)));
+  result.simulated = std::get<Timeline>(simulate(profiled(result.job, result.measured.profile)));
   const std::size_t middle = result.errors.median_iteration;
   result.typical = result.measured.iterations[middle];
   result.typical.iteration = static_cast<std::uint32_t>(middle);
@@ -177,8 +176,9 @@ std::variant<PricedPlan, Finding> drawn_plan(const Simulation& simulation, const
 void check_replicas(const BackendEntry& backend, const Layout& layout) {
   constexpr std::uint32_t most_replicas = 256;
   if (layout.degrees.data <= most_replicas) return;
-  throw std::runtime_error(fmt::format("{}: {} data replicas, each with ranks of its own; at most {}",
-                                       backend.name, layout.degrees.data, most_replicas));
+  throw std::runtime_error(
+      fmt::format("{}: {} data replicas, each with ranks of its own; at most {}", backend.name,
+                  layout.degrees.data, most_replicas));
 }
 
 void check_processes(const BackendEntry& backend, const PricedPlan& priced,

@@ -18,9 +18,9 @@ struct JobLayers {
   std::vector<std::vector<LayerSpec>> stages;  // by model stage, in running order
   CellShape shape;                             // of a whole microbatch, on one device
   std::uint64_t seed = 1;                      // of weights, inputs and labels
-  bool selective = false;  // recompute what layers select, not everything they keep
-  WeightRule weights;      // the weight version that a microbatch uses
-  double rate = 0.05;      // learning rate of an update
+  bool selective = false;         // recompute what layers select, not everything they keep
+  WeightRule weights;             // the weight version that a microbatch uses
+  double rate = 0.05;             // learning rate of an update
   StepRule step = StepRule::sgd;  // of orders with flushes; others subtract rate * gradient
 };
 

@@ -17,9 +17,8 @@ std::string_view name(TensorKind kind) {
 }  // namespace
 
 std::string text(const TensorLabel& label) {
-  return fmt::format("the {} of model stage {} for microbatch {}, iteration {}",
-                     name(label.kind), label.model_stage,
-                     index(label.microbatch), label.iteration);
+  return fmt::format("the {} of model stage {} for microbatch {}, iteration {}", name(label.kind),
+                     label.model_stage, index(label.microbatch), label.iteration);
 }
 
 std::uint64_t checksum(std::span<const std::uint64_t> words) {

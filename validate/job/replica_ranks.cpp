@@ -128,7 +128,8 @@ class ReplicaRanks {
       if (!updates || !reduces_gradient(one_.class_of(input).pass)) {
         return inputs.push_back(number_[replica][input]);
       }
-      for (std::uint32_t other = 0; other < count_; ++other) inputs.push_back(number_[other][input]);
+      for (std::uint32_t other = 0; other < count_; ++other)
+        inputs.push_back(number_[other][input]);
     });
     std::sort(inputs.begin(), inputs.end());
     return inputs;
@@ -148,8 +149,8 @@ class ReplicaRanks {
   const Plan& one_;
   const std::vector<Costs>& replicas_;
   std::uint32_t count_;
-  std::uint32_t microbatches_ = 0;            // numbers of a replica
-  std::vector<std::vector<TaskId>> number_;   // by replica and task
+  std::uint32_t microbatches_ = 0;           // numbers of a replica
+  std::vector<std::vector<TaskId>> number_;  // by replica and task
   PricedPlan all_;
 };
 

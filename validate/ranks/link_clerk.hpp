@@ -75,9 +75,9 @@ class LinkClerk {
 
   std::mutex mutex_;  // guards all below
   std::vector<Row> rows_;
-  Timeline timeline_;             // begins and ends of transfers
-  std::vector<Time> link_free_;   // of private links
-  std::map<TaskId, Held> held_;   // by the transfer that must have arrived before
+  Timeline timeline_;            // begins and ends of transfers
+  std::vector<Time> link_free_;  // of private links
+  std::map<TaskId, Held> held_;  // by the transfer that must have arrived before
   EventQueue events_;
   std::optional<Transfers> transfers_;
   std::vector<std::optional<TaskId>> deadlock_;

@@ -119,8 +119,7 @@ RankRunner<Clock>::RankRunner(const Job& job, Transport& transport, std::vector<
 template <class Clock>
 void RankRunner<Clock>::on_all_ranks(const std::function<void(std::uint32_t)>& work) {
   penstock::on_all_ranks(
-      group_.size(), [&](std::uint32_t which) { work(group_.first + which); },
-      [this] { halt(); });
+      group_.size(), [&](std::uint32_t which) { work(group_.first + which); }, [this] { halt(); });
 }
 
 template <class Clock>

@@ -89,9 +89,9 @@ class RankRunner {
   std::vector<std::size_t> words_;  // by task: of a transfer's tensor
   Recorder recorder_;
   std::vector<RankState> ranks_;
-  std::vector<RankBody> bodies_;            // by rank
-  std::vector<Time> link_free_;             // by link; the sender's own
-  std::unique_ptr<LinkClerk> clerk_;        // none when no links are shared
+  std::vector<RankBody> bodies_;      // by rank
+  std::vector<Time> link_free_;       // by link; the sender's own
+  std::unique_ptr<LinkClerk> clerk_;  // none when no links are shared
   std::uint32_t iteration_ = 0;
 };
 

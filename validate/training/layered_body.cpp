@@ -123,7 +123,8 @@ void LayeredBody::take_in(const Reading& reading) {
   const WorkClass& work = job_.priced.plan.class_of(reading.transfer);
   if (work.pass == Pass::send_loaded) return load({work.stage, label.microbatch});
   if (reduces_gradient(work.pass)) return add_to_total(label.model_stage);
-  Tensor tensor = room_for(*model_, label.model_stage + (label.kind == TensorKind::gradient ? 0 : 1));
+  Tensor tensor =
+      room_for(*model_, label.model_stage + (label.kind == TensorKind::gradient ? 0 : 1));
   fill(received_.data(), tensor);
   pass_on({label.kind, label.model_stage, label.microbatch}, std::move(tensor));
 }
@@ -185,8 +186,8 @@ void LayeredBody::forward(const CellKey& cell) {
   const std::uint32_t stage = model_stage_of(cell.stage);
   const StageRun run = run_of(cell);
   Kept kept;
-  Tensor in = take_passed(
-      {TensorKind::activation, stage == 0 ? before_first : stage - 1, cell.microbatch});
+  Tensor in =
+      take_passed({TensorKind::activation, stage == 0 ? before_first : stage - 1, cell.microbatch});
   if (recomputed_.contains(cell) && !job_.layers->selective) kept.input = in;
   Tensor out = stage_forward(run, std::move(in), kept.layers);
   if (stage + 1 == model_->stages.size()) {
@@ -303,9 +304,8 @@ void LayeredBody::perform_class(std::uint32_t number) {
 void LayeredBody::prepare_trial(std::uint32_t number) {
   const WorkClass& work = job_.priced.plan.classes[number];
   const JobLayers& layers = *job_.layers;
-  const auto trial =
-      trials_.try_emplace(number, *model_, model_stage_of(work.stage),
-                          weights_of(work.stage).first(), layers);
+  const auto trial = trials_.try_emplace(number, *model_, model_stage_of(work.stage),
+                                         weights_of(work.stage).first(), layers);
   trial.first->second.prepare(work.pass, work.recomputes);
 }
 

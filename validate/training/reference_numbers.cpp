@@ -128,9 +128,8 @@ void add_step(const JobLayers& layers, TrainedNumbers& numbers) {
       for (const Tensor& tensor : first[layer]) {
         for (const double weight : tensor.values) {
           const double gradient = gradients[weights.size()];
-          const double change = layers.step == StepRule::sgd
-                                    ? gradient
-                                    : gradient / (std::abs(gradient) + 1e-8);
+          const double change =
+              layers.step == StepRule::sgd ? gradient : gradient / (std::abs(gradient) + 1e-8);
           weights.push_back(weight - layers.rate * change);
         }
       }

@@ -92,16 +92,13 @@ void StageWeights::adam(const LayerTensors& gradients, LayerTensors& weights) {
   constexpr double epsilon = 1e-8;
   const double mean_share = 1 - std::pow(keeps_mean, steps_);
   const double square_share = 1 - std::pow(keeps_square, steps_);
-  for_each_value(gradients, mean_, [](double g, double& m) {
-    m = keeps_mean * m + (1 - keeps_mean) * g;
-  });
-  for_each_value(gradients, square_, [](double g, double& v) {
-    v = keeps_square * v + (1 - keeps_square) * g * g;
-  });
+  for_each_value(gradients, mean_,
+                 [](double g, double& m) { m = keeps_mean * m + (1 - keeps_mean) * g; });
+  for_each_value(gradients, square_,
+                 [](double g, double& v) { v = keeps_square * v + (1 - keeps_square) * g * g; });
   LayerTensors roots = square_;
-  for_each_value(square_, roots, [&](double v, double& root) {
-    root = std::sqrt(v / square_share) + epsilon;
-  });
+  for_each_value(square_, roots,
+                 [&](double v, double& root) { root = std::sqrt(v / square_share) + epsilon; });
   LayerTensors change = mean_;
   for_each_value(roots, change, [&](double root, double& m) { m = m / mean_share / root; });
   for_each_value(change, weights, [&](double c, double& w) { w -= rate_ * c; });

@@ -166,8 +166,7 @@ TEST_CASE("training: replicas give the gradients and the step of one model on th
         for (const StepRule step : {StepRule::sgd, StepRule::adam}) {
           CAPTURE(name);
           CAPTURE(replicas);
-          const Job job =
-              on_replicas(*find_named(schedule_entries(), name), replicas, tail, step);
+          const Job job = on_replicas(*find_named(schedule_entries(), name), replicas, tail, step);
           const TrainedNumbers numbers = trained(job);
           CHECK(largest_error(numbers, right_after_step(job, 4 * replicas)) < tolerance);
           CHECK(numbers.copies_apart == 0);

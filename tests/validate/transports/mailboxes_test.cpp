@@ -27,9 +27,10 @@ TEST_CASE("hand-over: the expected tensor, unharmed, is no fault") {
 }
 
 TEST_CASE("hand-over: another stage, microbatch, direction or iteration is a fault") {
-  for (const TensorLabel& other :
-       {TensorLabel{TensorKind::gradient, 1, Microbatch{5}, 2}, TensorLabel{TensorKind::activation, 2, Microbatch{5}, 2},
-        TensorLabel{TensorKind::activation, 1, Microbatch{4}, 2}, TensorLabel{TensorKind::activation, 1, Microbatch{5}, 1}}) {
+  for (const TensorLabel& other : {TensorLabel{TensorKind::gradient, 1, Microbatch{5}, 2},
+                                   TensorLabel{TensorKind::activation, 2, Microbatch{5}, 2},
+                                   TensorLabel{TensorKind::activation, 1, Microbatch{4}, 2},
+                                   TensorLabel{TensorKind::activation, 1, Microbatch{5}, 1}}) {
     CAPTURE(text(other));
     CHECK(tensor_fault(message_of(sent), sent, other) ==
           text(label) + " came where " + text(other) + " was expected");

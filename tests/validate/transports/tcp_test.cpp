@@ -97,7 +97,8 @@ std::string failure_after(const Bytes& bytes, bool closes = false) {
 }  // namespace
 
 TEST_CASE("tcp: a frame has its lowest bytes first, on every machine") {
-  const Frame frame{3, 0x0a0b, {{TensorKind::gradient, 7, Microbatch{9}, 4}, 0x1122'3344'5566'7788U, -2}, 1};
+  const Frame frame{
+      3, 0x0a0b, {{TensorKind::gradient, 7, Microbatch{9}, 4}, 0x1122'3344'5566'7788U, -2}, 1};
   const Bytes bytes = bytes_of(frame, {0x0102});
   REQUIRE(bytes.size() == frame_bytes + 8);
   const auto at = [&](std::size_t place) { return std::to_integer<int>(bytes[place]); };
