@@ -25,7 +25,7 @@ constexpr std::size_t least_trained = 5;
 std::uint32_t most_ranks(const BackendEntry& backend) {
   std::optional<Obstacle> obstacle;
   for (const std::uint32_t ranks : {8U, 6U, 4U, 3U, 2U}) {
-    obstacle = backend.obstacle(*plan_of({.setting = {.ranks = ranks}}));
+    obstacle = backend.obstacle({*plan_of({.setting = {.ranks = ranks}}), {}});
     if (!obstacle) return ranks;
   }
   throw std::runtime_error(fmt::format("{}: {}", backend.name, obstacle->text));
@@ -39,7 +39,7 @@ class PipelineRuns {
 
   /// `left`: pipelines still to run, including this one.
   void run(Pipeline pipeline, std::size_t left) {
-    if (const auto obstacle = backend_.obstacle(pipeline.job.priced.plan)) {
+    if (const auto obstacle = backend_.obstacle(pipeline.job.priced)) {
       left_out.push_back({pipeline.name, obstacle->text});
       return;
     }

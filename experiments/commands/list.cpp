@@ -146,7 +146,7 @@ ordered_json collectives() {
 ordered_json backends() {
   ordered_json all = ordered_json::array();
   for (const BackendEntry* entry : backend_entries()) {
-    const auto obstacle = entry->obstacle(Plan{});
+    const auto obstacle = entry->obstacle(PricedPlan{});
     all.push_back({{"name", entry->name},
                    {"summary", entry->summary},
                    {"obstacle", obstacle ? ordered_json(obstacle->text) : ordered_json()}});

@@ -1,5 +1,6 @@
 #include "experiments/validation/numbers_check.hpp"
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -51,6 +52,12 @@ std::vector<std::uint32_t> whole_microbatches(const Plan& plan, std::uint32_t sl
   return {numbers.begin(), numbers.end()};
 }
 
+/// Whether an iteration ends in an optimizer step, which the order does not list.
+bool updates_at_end(const Schedule& order, const Plan& plan) {
+  const auto updates = [](const WorkClass& work) { return work.pass == Pass::update; };
+  return !order.has(Pass::update) && std::any_of(plan.classes.begin(), plan.classes.end(), updates);
+}
+
 }  // namespace
 
 NumbersCheck check_numbers(const Layout& layout, const Schedule& order, const Job& job,
@@ -58,12 +65,15 @@ NumbersCheck check_numbers(const Layout& layout, const Schedule& order, const Jo
   if (!numbers) return {.error = {}, .why_not = "they were not collected"};
   const auto stated = stated_versions(layout, order);
   if (!stated) return {.error = {}, .why_not = "no rule states which weights this order uses"};
-  const TrainedNumbers right =
+  TrainedNumbers right =
       reference_numbers(*job.layers, whole_microbatches(job.priced.plan, layout.slices),
                         has_backward(job.priced.plan), *stated);
+  const bool steps = updates_at_end(order, job.priced.plan);
+  if (steps) add_step(*job.layers, right);
   return {.error = largest_error(*numbers, right),
           .why_not = "",
           .of_loss_alone = !has_backward(job.priced.plan),
+          .of_weights = steps,
           .by_versions = !stated->empty()};
 }
 

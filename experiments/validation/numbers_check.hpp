@@ -14,6 +14,7 @@ struct NumbersCheck {
   std::optional<double> error;
   std::string why_not;
   bool of_loss_alone = false;  // an order without backwards
+  bool of_weights = false;     // also of the weights after the optimizer step
   bool by_versions = false;    // of an order without flushes
 };
 

@@ -53,6 +53,19 @@ std::optional<std::string> why_not_size(const JobLayers& layers, const Plan& pla
                      most_bytes);
 }
 
+/// Kernels sum gradients where the plan has tasks for it.
+std::optional<std::string> why_not_sums(const Layout& layout, const Plan& plan) {
+  const auto has = [&](auto test) {
+    return std::any_of(plan.classes.begin(), plan.classes.end(),
+                       [&](const WorkClass& work) { return test(work.pass); });
+  };
+  if (has([](Pass pass) { return pass == Pass::tie_gradient; })) return "kernels tie no weights";
+  const bool sums = has([](Pass pass) { return reduces_gradient(pass); });
+  const bool updates = has([](Pass pass) { return pass == Pass::update; });
+  if (layout.degrees.data == 1 || sums || !updates) return std::nullopt;
+  return "gradients are summed inside passes, which kernels do not do";
+}
+
 JobLayers layers_of(const Layout& layout, const Schedule& order) {
   JobLayers layers;
   layers.shape = layout.shape;
@@ -76,6 +89,7 @@ RealLayers real_layers(const Layout& layout, const Schedule& order, const Plan& 
   JobLayers layers = layers_of(layout, order);
   if (auto reason = why_not_layers(layers)) return {{}, "there are no kernels for " + *reason};
   if (auto reason = why_not_size(layers, plan)) return {{}, *reason};
+  if (auto reason = why_not_sums(layout, plan)) return {{}, *reason};
   return {std::move(layers), ""};
 }
 

@@ -10,8 +10,10 @@
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
 #include "sim/base/error.hpp"
+#include "sim/costs/chance.hpp"
 #include "sim/engines/events.hpp"
-#include "sim/engines/relax.hpp"
+#include "validate/job/rank_program.hpp"
+#include "validate/job/replica_ranks.hpp"
 #include "validate/processes/process_backend.hpp"
 
 namespace penstock {
@@ -20,9 +22,6 @@ namespace {
 /// Why a scenario cannot run for real: it needs more than a plan and its costs.
 std::optional<std::string> why_not(const Scenario& scenario) {
   if (!scenario.codec.phases.empty()) return "formats that change over a training";
-  if (!scenario.chance.changes_nothing()) return "chance: a machine has its own";
-  if (scenario.overheads.launch_us > 0 || scenario.overheads.issue_us > 0)
-    return "launches that take time";
   return std::nullopt;
 }
 
@@ -31,10 +30,7 @@ void refuse(const BackendEntry& backend, const std::string& reason) {
 }
 
 void check_backend(const BackendEntry& backend, const PricedPlan& priced) {
-  if (const auto reason = why_not_relax(priced.plan, priced.conditions)) {
-    refuse(backend, fmt::format("this scenario: {}", *reason));
-  }
-  const auto obstacle = backend.obstacle(priced.plan);
+  const auto obstacle = backend.obstacle(priced);
   if (!obstacle) return;
   if (!obstacle->of_machine) refuse(backend, obstacle->text);
   throw std::runtime_error(fmt::format("{}: {}", backend.name, obstacle->text));
@@ -60,16 +56,20 @@ struct Setting {
   const Schedule& order;
   const BackendEntry& backend;
   const ValidationOptions& options;
+  Optimizer optimizer;
 };
 
 /// Whether actions run layers.
-RealLayers layers_for(const Setting& setting, const Plan& plan) {
+RealLayers layers_for(const Setting& setting, const PricedPlan& priced) {
+  const auto& [plan, costs, conditions] = priced;
   const Bodies bodies = setting.options.bodies;
   RealLayers real;
   if (bodies == Bodies::busy) {
     real.why_not = "that is what --bodies busy asks for";
   } else if (!setting.backend.runs_layers) {
     real.why_not = fmt::format("{} runs no layers", setting.backend.name);
+  } else if (!costs.task_duration.empty()) {
+    real.why_not = "layers take the time that they take, whatever chance says";
   } else if (setting.options.action_us) {
     real.why_not = "layers take the time that they take, not --action-us";
   } else {
@@ -84,10 +84,11 @@ RealLayers layers_for(const Setting& setting, const Plan& plan) {
 /// Layers take their own time on this machine; link times are scaled with them. The first profile
 /// is warm-up.
 void choose_bodies(const Setting& setting, Validation& result) {
-  RealLayers real = layers_for(setting, result.job.priced.plan);
+  RealLayers real = layers_for(setting, result.job.priced);
   result.why_busy = std::move(real.why_not);
   if (!real.layers) return;
   result.job.layers = std::move(real.layers);
+  if (setting.optimizer == Optimizer::adam) result.job.layers->step = StepRule::adam;
   const std::unique_ptr<Backend> backend = setting.backend.make(result.job);
   backend->profile();
   use_measured(result.job, backend->profile());
@@ -109,7 +110,7 @@ void compare(const Backend& backend, Validation& result) {
   if (result.why_no_score.empty()) {
     result.verdict = judge(result.errors, result.measured, result.targets);
   }
-  result.simulated = relax(profiled(result.job, result.measured.profile));
+  result.simulated = std::get<Timeline>(simulate(profiled(result.job, result.measured.profile)));
   const std::size_t middle = result.errors.median_iteration;
   result.typical = result.measured.iterations[middle];
   result.typical.iteration = static_cast<std::uint32_t>(middle);
@@ -155,23 +156,59 @@ void check_real_time(const BackendEntry& backend, const Validation& result) {
                               seconds, most_s));
 }
 
-std::optional<Finding> run_for_real(const Layout& layout, const BackendEntry& backend,
-                                    const ValidationOptions& options, Validation& result) {
+/// The plan of an order with its first draw, for all data replicas.
+std::variant<PricedPlan, Finding> drawn_plan(const Simulation& simulation, const Layout& layout,
+                                             const Schedule& order) {
+  auto lowered = simulation.price_order(order);
+  if (std::holds_alternative<Finding>(lowered)) return lowered;
+  PricedPlan& priced = std::get<PricedPlan>(lowered);
+  std::vector<Costs> replicas;
+  Chance chance = layout.chance;
+  for (chance.replica = 0; chance.replica < layout.degrees.data; ++chance.replica) {
+    replicas.push_back(draw(priced.plan, priced.costs, chance, 0));
+  }
+  if (replicas.size() > 1) return with_replica_ranks(priced, replicas);
+  priced.costs = std::move(replicas.front());
+  return lowered;
+}
+
+/// Each replica needs ranks of its own.
+void check_replicas(const BackendEntry& backend, const Layout& layout) {
+  constexpr std::uint32_t most_replicas = 256;
+  if (layout.degrees.data <= most_replicas) return;
+  throw std::runtime_error(
+      fmt::format("{}: {} data replicas, each with ranks of its own; at most {}", backend.name,
+                  layout.degrees.data, most_replicas));
+}
+
+void check_processes(const BackendEntry& backend, const PricedPlan& priced,
+                     std::uint32_t processes) {
+  if (processes > priced.plan.ranks) {
+    throw UsageError(
+        fmt::format("{} processes are too many for {} ranks", processes, priced.plan.ranks));
+  }
+  if (processes > 1 && shares_links(priced)) {
+    refuse(backend, "links that ranks share in several processes");
+  }
+}
+
+std::optional<Finding> run_for_real(const Layout& layout, Optimizer optimizer,
+                                    const BackendEntry& backend, const ValidationOptions& options,
+                                    Validation& result) {
   const Simulation simulation(layout, Engine::automatic);
   const auto order = order_of(simulation, layout);
   if (const auto* finding = std::get_if<Finding>(&order)) return *finding;
-  auto lowered = simulation.price_order(std::get<Schedule>(order));
-  if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
-  PricedPlan& priced = std::get<PricedPlan>(lowered);
+  auto drawn = drawn_plan(simulation, layout, std::get<Schedule>(order));
+  if (auto* finding = std::get_if<Finding>(&drawn)) return std::move(*finding);
+  PricedPlan& priced = std::get<PricedPlan>(drawn);
   check_backend(backend, priced);
-  if (options.processes > priced.plan.ranks) {
-    throw UsageError(fmt::format("{} processes are too many for {} ranks", options.processes,
-                                 priced.plan.ranks));
-  }
-  result.scenario = makespan(priced.plan, relax(priced));
+  check_processes(backend, priced, options.processes);
+  auto expected = simulation.run(priced);
+  if (auto* finding = std::get_if<Finding>(&expected)) return std::move(*finding);
+  result.scenario = makespan(priced.plan, std::get<Timeline>(expected));
   const JobLength length = length_of(backend, priced.plan.ranks, options);
   result.job = job_of(std::move(priced), length);
-  const Setting setting{layout, std::get<Schedule>(order), backend, options};
+  const Setting setting{layout, std::get<Schedule>(order), backend, options, optimizer};
   choose_bodies(setting, result);
   check_real_time(backend, result);
   return measure_and_compare(setting, result);
@@ -185,12 +222,13 @@ Validation validate(const Scenario& scenario, const BackendEntry& backend,
   if (options.processes > 1 && backend.make_part == nullptr)
     refuse(backend, "in several processes");
   const Layout layout = with_codecs(settle(scenario));
+  check_replicas(backend, layout);
   Validation result;
   result.title = title_of(layout);
   result.backend = backend.name;
   result.targets.wall_clock = backend.wall_clock;
   try {
-    result.fault = run_for_real(layout, backend, options, result);
+    result.fault = run_for_real(layout, scenario.memory.optimizer, backend, options, result);
   } catch (const InputError& error) {
     throw in_file(scenario.source, error);
   }

@@ -81,7 +81,9 @@ std::string bodies_text(const Validation& validation) {
   }
   return text +
          fmt::format("{}: {} the unpartitioned model{} within {:.1e}\n",
-                     numbers.of_loss_alone ? "loss" : "loss and gradients",
+                     numbers.of_loss_alone ? "loss"
+                     : numbers.of_weights  ? "loss, gradients and weights after the optimizer step"
+                                           : "loss and gradients",
                      *numbers.error <= most_numbers_error ? "equal to" : "not those of",
                      numbers.by_versions ? ", trained with the weight versions of the rule," : "",
                      *numbers.error);

@@ -15,8 +15,7 @@ namespace {
 RingLimits patience_for(const Job& job) {
   RingLimits limits;
   for (TaskId task = 0; task < job.priced.plan.tasks(); ++task) {
-    const std::uint32_t work = job.priced.plan.work[task];
-    limits.patience_ns += 20 * (job.work_ns(work) + job.latency_ns(work));
+    limits.patience_ns += 20 * (job.task_ns(task) + job.task_latency_ns(task));
   }
   return limits;
 }
@@ -67,8 +66,9 @@ class CpuRealtime : public Backend {
   QuietWatch watch_;
 };
 
-std::optional<Obstacle> obstacle(const Plan& plan) {
-  if (auto found = thread_obstacle(plan)) return found;
+std::optional<Obstacle> obstacle(const PricedPlan& priced) {
+  if (auto found = apart_obstacle(priced)) return found;
+  const Plan& plan = priced.plan;
   const UsableCores cores = usable_cores();
   const std::size_t usable = whole_cores(cores);
   if (plan.ranks <= usable) return std::nullopt;

@@ -53,7 +53,8 @@ class CpuTimed : public Backend {
 std::vector<Time> CpuTimed::profile() {
   std::vector<Time> times = runner_.profile();
   for (std::size_t c = 0; c < times.size(); ++c) {
-    if (!ranks_.contains(job_.priced.plan.classes[c].resource)) continue;
+    const WorkClass& work = job_.priced.plan.classes[c];
+    if (!ranks_.contains(work.resource) || work.follows_partner) continue;
     wakes_ns_.push_back(static_cast<double>(to_ns(times[c]) - job_.work_ns(c)));
   }
   return times;
@@ -100,7 +101,7 @@ JobLength length(std::uint32_t ranks) {
 constinit extern const BackendEntry cpu_timed_entry{
     .name = "cpu_timed",
     .summary = "one thread per rank that sleeps for each action, real time, any number of ranks",
-    .obstacle = thread_obstacle,
+    .obstacle = apart_obstacle,
     .make = make,
     .length = length,
     .wall_clock = true,

@@ -4,7 +4,9 @@
 namespace penstock {
 namespace {
 
-std::optional<Obstacle> obstacle(const Plan& plan) { return gpu_obstacle(plan, cuda_calls()); }
+std::optional<Obstacle> obstacle(const PricedPlan& priced) {
+  return gpu_obstacle(priced, cuda_calls());
+}
 
 std::unique_ptr<Backend> make(const Job& job) {
   return make_gpu_backend(job, GpuOrdering::graph, *cuda_calls());

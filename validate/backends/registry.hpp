@@ -19,7 +19,7 @@ struct BackendEntry {
   std::string_view name;
   std::string_view summary;
   /// Why the backend cannot run a plan here; nothing when it can.
-  std::optional<Obstacle> (*obstacle)(const Plan& plan);
+  std::optional<Obstacle> (*obstacle)(const PricedPlan& priced);
   bool runs_layers =
       false;  // runs the layers of a job if it has any; else actions only take their time
   /// Called only without an obstacle.

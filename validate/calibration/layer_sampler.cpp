@@ -55,9 +55,10 @@ JobLayers model_around(const LayerSpec& spec, const CellShape& shape, const Kern
 class FirstStage {
  public:
   FirstStage(const JobLayers& layers, Pass pass)
-      : model_(layered_model(layers)),
+      : layers_(layers),
+        model_(layered_model(layers)),
         weights_(initial_weights(model_.stages.front(), layers.seed)),
-        trial_(model_, 0, weights_, false, layers.rate),
+        trial_(model_, 0, weights_, layers_),
         pass_(pass) {}
 
   /// Short passes are run several times per sample, so that the clock reading is a small share.
@@ -81,6 +82,7 @@ class FirstStage {
     return static_cast<double>(thread_cpu_ns() - begin);
   }
 
+  JobLayers layers_;
   LayeredModel model_;
   LayerTensors weights_;
   StageTrial trial_;

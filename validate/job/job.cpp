@@ -21,7 +21,7 @@ Work work_of(const PricedPlan& priced) {
   const auto& [plan, costs, conditions] = priced;
   Work work;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
-    const Time duration = costs.duration[plan.work[task]];
+    const Time duration = costs.duration_of(plan, task);
     if (plan.is_link(plan.class_of(task).resource) || duration <= Time{}) continue;
     work.us += to_us(duration);
     ++work.actions;
@@ -72,13 +72,13 @@ Job job_of(PricedPlan priced, const JobLength& length) {
 }
 
 Job scaled_job(PricedPlan priced, double scale) {
-  Costs costs;
-  for (const Time time : priced.costs.duration) {
-    costs.duration.push_back(scaled_to_ns(time, scale));
+  Costs& costs = priced.costs;
+  for (auto* times : {&costs.duration, &costs.latency, &costs.task_duration, &costs.task_latency}) {
+    for (Time& time : *times) time = scaled_to_ns(time, scale);
   }
-  for (const Time time : priced.costs.latency) costs.latency.push_back(scaled_to_ns(time, scale));
-  costs.bytes = std::move(priced.costs.bytes);
-  return {.priced = {std::move(priced.plan), std::move(costs)}, .scale = scale, .layers = {}};
+  costs.issue = scaled_to_ns(costs.issue, scale);
+  costs.launch = scaled_to_ns(costs.launch, scale);
+  return {.priced = std::move(priced), .scale = scale, .layers = {}};
 }
 
 void use_measured(Job& job, const std::vector<Time>& profile) {
@@ -99,12 +99,22 @@ void use_measured(Job& job, const std::vector<Time>& profile) {
     costs.duration[c] = moves ? scaled(job.work_ns(c)) : profile[c];
     if (moves) costs.latency[c] = scaled(job.latency_ns(c));
   }
+  costs.issue = scaled(to_ns(costs.issue));
+  costs.launch = scaled(to_ns(costs.launch));
   job.scale *= ratio;
 }
 
 PricedPlan profiled(const Job& job, std::vector<Time> profile) {
   PricedPlan priced = job.priced;
-  priced.costs.duration = std::move(profile);
+  auto& [plan, costs, conditions] = priced;
+  for (TaskId task = 0; task < costs.task_duration.size(); ++task) {
+    const std::uint32_t work = plan.work[task];
+    if (plan.is_link(plan.classes[work].resource)) continue;
+    const double asked = to_us(costs.duration[work]);
+    const double factor = asked > 0 ? to_us(costs.task_duration[task]) / asked : 1;
+    costs.task_duration[task] = from_us(to_us(profile[work]) * factor);
+  }
+  costs.duration = std::move(profile);
   return priced;
 }
 

@@ -9,14 +9,19 @@
 
 namespace penstock {
 
+/// How an update behind the gradient sums of a step changes weights. Adam's betas are 0.9 and
+/// 0.999, its epsilon 1e-8.
+enum class StepRule : std::uint8_t { sgd, adam };
+
 /// The layers that the actions of a job run.
 struct JobLayers {
   std::vector<std::vector<LayerSpec>> stages;  // by model stage, in running order
   CellShape shape;                             // of a whole microbatch, on one device
   std::uint64_t seed = 1;                      // of weights, inputs and labels
-  bool selective = false;  // recompute what layers select, not everything they keep
-  WeightRule weights;      // the weight version that a microbatch uses
-  double rate = 0.05;      // learning rate of an update
+  bool selective = false;         // recompute what layers select, not everything they keep
+  WeightRule weights;             // the weight version that a microbatch uses
+  double rate = 0.05;             // learning rate of an update
+  StepRule step = StepRule::sgd;  // of orders with flushes; others subtract rate * gradient
 };
 
 /// A priced plan to run for real, with scaled costs. Times of work classes are whole nanoseconds,
@@ -31,6 +36,13 @@ struct Job {
   // the tensor of a transfer.
   std::int64_t work_ns(std::size_t work) const { return to_ns(priced.costs.duration[work]); }
   std::int64_t latency_ns(std::size_t work) const { return to_ns(priced.costs.latency[work]); }
+  // By task, since chance makes tasks of a class differ.
+  std::int64_t task_ns(TaskId task) const {
+    return to_ns(priced.costs.duration_of(priced.plan, task));
+  }
+  std::int64_t task_latency_ns(TaskId task) const {
+    return to_ns(priced.costs.latency_of(priced.plan, task));
+  }
   std::uint64_t tensor_bytes(std::size_t work) const;
 };
 
@@ -56,7 +68,8 @@ void use_measured(Job& job, const std::vector<Time>& profile);
 /// take more than 15 minutes.
 Job scaled_job(PricedPlan priced, double scale = 1);
 
-/// The plan of a job with work classes from a profile; the rest is as in the job.
+/// The plan of a job with work classes from a profile, times what chance makes of a task; the rest
+/// is as in the job.
 PricedPlan profiled(const Job& job, std::vector<Time> profile);
 
 }  // namespace penstock

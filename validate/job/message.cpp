@@ -2,12 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <string_view>
+
 namespace penstock {
+namespace {
+
+std::string_view name(TensorKind kind) {
+  constexpr std::array<std::string_view, tensor_kinds> names{
+      "activation", "gradient", "weight gradients", "early weight gradients", "tied gradient"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+}  // namespace
 
 std::string text(const TensorLabel& label) {
-  return fmt::format("the {} of model stage {} for microbatch {}, iteration {}",
-                     label.gradient ? "gradient" : "activation", label.model_stage,
-                     index(label.microbatch), label.iteration);
+  return fmt::format("the {} of model stage {} for microbatch {}, iteration {}", name(label.kind),
+                     label.model_stage, index(label.microbatch), label.iteration);
 }
 
 std::uint64_t checksum(std::span<const std::uint64_t> words) {

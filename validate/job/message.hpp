@@ -9,10 +9,20 @@
 
 namespace penstock {
 
-/// The identity of a tensor: the output of a pass of a model stage for a microbatch in an
+/// What a tensor holds: the output of a pass, or what a transfer of the tail carries.
+enum class TensorKind : std::uint8_t {
+  activation,
+  gradient,                // of an activation
+  weight_gradients,        // of a stage, to be reduced
+  early_weight_gradients,  // their buckets that are full before the last backward ends
+  tied_gradient,           // of tied weights, for the other end of the chain
+};
+constexpr std::uint32_t tensor_kinds = 5;
+
+/// The identity of a tensor: what it holds of a model stage, for which microbatch and in which
 /// iteration.
 struct TensorLabel {
-  bool gradient = false;
+  TensorKind kind = TensorKind::activation;
   std::uint32_t model_stage = 0;
   Microbatch microbatch{};
   std::uint32_t iteration = 0;

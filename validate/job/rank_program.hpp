@@ -1,34 +1,45 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "sim/costs/priced_plan.hpp"
 #include "sim/plan/plan.hpp"
 #include "validate/job/message.hpp"
 
 namespace penstock {
 
-/// A tensor that an action reads: its transfer and its expected identity.
+/// A tensor that an action reads: its transfer, its box, and its expected identity.
 struct Reading {
   TaskId transfer;
+  std::size_t box;
   TensorLabel expected;
 };
 
-/// A tensor that an action sends: to another rank, or an eviction and its return.
+/// A rank that reads a sent tensor, from a box of its own.
+struct TensorReader {
+  std::uint32_t rank;
+  std::size_t box;
+};
+
+/// A tensor that an action sends: to other ranks, or an eviction and its return.
 struct TensorSend {
   TaskId transfer;
   std::uint32_t link;
-  std::uint32_t reader;  // a rank
-  TaskId brings_back;    // the transfer whose tensor comes back; no_task: the action's own output
+  TensorLabel label;
+  std::vector<TensorReader> readers;  // none: nobody looks at it
+  TaskId brings_back;  // the transfer whose tensor comes back; no_task: the action's own output
 };
 
-/// An action with everything its rank must know to run it.
+/// An action, or both parts of a fused cell, with everything its rank must know to run it.
 struct Step {
   TaskId task;
-  TensorLabel makes;
+  TaskId beside;  // the second part of a fused cell, or no_task
   std::vector<Reading> reads;
+  std::vector<TensorSend> early;  // sent once all that it reads is there, before it starts
   std::vector<TensorSend> sends;
 };
 
@@ -39,7 +50,17 @@ using RankProgram = std::vector<Step>;
 /// Splits a plan by rank. The plan must have no obstacle.
 std::vector<RankProgram> rank_programs(const Plan& plan);
 
+/// The transfer of each box of these programs. The first box of a transfer has its number.
+std::vector<TaskId> transfers_of_boxes(const Plan& plan, const std::vector<RankProgram>& programs);
+
 /// What a plan has beyond ranks that pass tensors to each other; nothing otherwise.
 std::optional<std::string> why_no_programs(const Plan& plan);
+
+/// Whether transfers of several ranks meet on a link, so that nobody knows alone when his own
+/// arrives.
+bool shares_links(const PricedPlan& priced);
+
+/// What a plan has beyond actions and tensors that each take their time; nothing otherwise.
+std::optional<std::string> why_not_plain(const PricedPlan& priced);
 
 }  // namespace penstock

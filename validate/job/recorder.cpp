@@ -31,8 +31,8 @@ Timeline Recorder::timeline(const Plan& plan, std::uint32_t elsewhere) const {
     for (std::uint32_t i = 0; i < lane.used; ++i) {
       const auto& [task, span] = lane.records[i];
       if (task >= plan.tasks()) throw std::logic_error("an unknown task was recorded");
-      timeline.begin[task] = from_ns(span.begin_ns);
-      timeline.end[task] = from_ns(span.end_ns);
+      timeline.begin[task] = span.begin;
+      timeline.end[task] = span.end;
       ++times[task];
     }
   }

@@ -7,10 +7,10 @@
 
 namespace penstock {
 
-/// Begin and end of a task in nanoseconds of one clock for all ranks. A transfer ends on arrival.
+/// Begin and end of a task by one clock for all ranks. A transfer ends on arrival.
 struct Span {
-  std::int64_t begin_ns = 0;
-  std::int64_t end_ns = 0;
+  Time begin{};
+  Time end{};
 };
 
 /// Records when tasks ran. Each lane belongs to one thread and has preallocated memory: nothing is

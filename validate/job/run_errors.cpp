@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "sim/engines/relax.hpp"
+#include "sim/engines/events.hpp"
 #include "validate/statistics/median.hpp"
 
 namespace penstock {
@@ -21,21 +21,29 @@ PricedPlan with_lengths_of(const Measurement& measured, std::size_t number, cons
   const Timeline& iteration = measured.iterations[number];
   PricedPlan priced = job.priced;
   auto& [plan, costs, conditions] = priced;
+  std::vector<Time> lengths;
+  std::vector<Time> latencies;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const bool moves = plan.is_link(plan.class_of(task).resource);
-    costs.task_duration.push_back(moves ? costs.duration[plan.work[task]]
-                                        : iteration.end[task] - iteration.begin[task]);
-    if (!moves && !measured.host.empty()) {
-      costs.task_duration.back() += measured.host[number][task];
-    }
-    costs.task_latency.push_back(costs.latency[plan.work[task]]);
+    // The second part of a fused cell takes no time of its own.
+    const bool follows = plan.class_of(task).follows_partner;
+    lengths.push_back(moves     ? costs.duration_of(plan, task)
+                      : follows ? Time{}
+                                : iteration.end[task] - iteration.begin[task]);
+    if (!moves && !measured.host.empty()) lengths.back() += measured.host[number][task];
+    latencies.push_back(costs.latency_of(plan, task));
   }
+  costs.task_duration = std::move(lengths);
+  costs.task_latency = std::move(latencies);
   return priced;
 }
 
 double structure_error(const Job& job, const Measurement& measured, std::size_t number) {
   const PricedPlan priced = with_lengths_of(measured, number, job);
-  return distance(makespan(priced.plan, relax(priced)),
+  const RunOutcome outcome = simulate(priced);
+  const auto* const timeline = std::get_if<Timeline>(&outcome);
+  if (timeline == nullptr) return 1;
+  return distance(makespan(priced.plan, *timeline),
                   makespan(priced.plan, measured.iterations[number]));
 }
 
@@ -44,7 +52,8 @@ std::vector<double> idle_shares(const Plan& plan, const Timeline& timeline) {
   std::vector<Time> busy(plan.ranks);
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const std::uint32_t resource = plan.class_of(task).resource;
-    if (!plan.is_link(resource)) busy[resource] += timeline.end[task] - timeline.begin[task];
+    if (plan.is_link(resource) || plan.class_of(task).follows_partner) continue;
+    busy[resource] += timeline.end[task] - timeline.begin[task];
   }
   std::vector<double> idle;
   for (const Time time : busy) idle.push_back(1 - share(time, all));
@@ -103,7 +112,7 @@ RunErrors run_errors(const Job& job, const Measurement& measured) {
   }
   errors.structure = *std::max_element(structures.begin(), structures.end());
   errors.usual_structure = median(std::move(structures));
-  const Timeline simulated = relax(profiled(job, measured.profile));
+  const Timeline simulated = std::get<Timeline>(simulate(profiled(job, measured.profile)));
   errors.simulated = makespan(plan, simulated);
   errors.measured = from_us(median(makespans));
   errors.profile = distance(errors.simulated, errors.measured);

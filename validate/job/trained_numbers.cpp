@@ -22,6 +22,21 @@ double error_of(std::span<const double> numbers, std::span<const double> right) 
   return difference == 0 ? 0 : difference / largest;
 }
 
+/// Copies of a layer should have the same weights.
+void add_weights(const TrainedNumbers& part, TrainedNumbers& sum) {
+  sum.copies_apart = std::max(sum.copies_apart, part.copies_apart);
+  sum.weights.resize(std::max(sum.weights.size(), part.weights.size()));
+  for (std::size_t layer = 0; layer < part.weights.size(); ++layer) {
+    if (part.weights[layer].empty()) continue;
+    if (sum.weights[layer].empty()) {
+      sum.weights[layer] = part.weights[layer];
+    } else {
+      const double apart = error_of(part.weights[layer], sum.weights[layer]);
+      sum.copies_apart = std::max(sum.copies_apart, apart);
+    }
+  }
+}
+
 }  // namespace
 
 void add(const TrainedNumbers& part, TrainedNumbers& sum) {
@@ -33,6 +48,7 @@ void add(const TrainedNumbers& part, TrainedNumbers& sum) {
     to.resize(std::max(to.size(), from.size()));
     for (std::size_t i = 0; i < from.size(); ++i) to[i] += from[i];
   }
+  add_weights(part, sum);
 }
 
 double largest_error(const TrainedNumbers& numbers, const TrainedNumbers& right) {
@@ -41,7 +57,12 @@ double largest_error(const TrainedNumbers& numbers, const TrainedNumbers& right)
   for (std::size_t layer = 0; layer < right.gradients.size(); ++layer) {
     error = std::max(error, error_of(numbers.gradients[layer], right.gradients[layer]));
   }
-  return error;
+  if (right.weights.empty()) return error;
+  if (numbers.weights.size() != right.weights.size()) return infinite;
+  for (std::size_t layer = 0; layer < right.weights.size(); ++layer) {
+    error = std::max(error, error_of(numbers.weights[layer], right.weights[layer]));
+  }
+  return std::max(error, numbers.copies_apart);
 }
 
 }  // namespace penstock

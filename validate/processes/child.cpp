@@ -20,6 +20,8 @@ std::vector<TaskId> tasks_of(const Job& job, const RankGroup& ranks) {
   for (std::uint32_t rank = ranks.first; rank < ranks.end; ++rank) {
     for (const Step& step : programs[rank]) {
       tasks.push_back(step.task);
+      if (step.beside != no_task) tasks.push_back(step.beside);
+      for (const TensorSend& sending : step.early) tasks.push_back(sending.transfer);
       for (const TensorSend& sending : step.sends) tasks.push_back(sending.transfer);
     }
   }
@@ -106,7 +108,7 @@ class Server {
     const auto& timeline = std::get<Timeline>(outcome);
     PartRun ran{{}, backend_->disturbances()};
     for (const TaskId task : tasks_) {
-      ran.spans.push_back({task, {to_ns(timeline.begin[task]), to_ns(timeline.end[task])}});
+      ran.spans.push_back({task, {timeline.begin[task], timeline.end[task]}});
     }
     control_.send(MessageType::ran, body_of(ran));
   }

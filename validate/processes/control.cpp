@@ -106,8 +106,8 @@ ByteWriter body_of(const PartRun& run) {
   ByteWriter out;
   put_list(out, run.spans, [](ByteWriter& to, const TaskSpan& one) {
     to.u32(one.task);
-    to.i64(one.span.begin_ns);
-    to.i64(one.span.end_ns);
+    to.i64(one.span.begin.picoseconds);
+    to.i64(one.span.end.picoseconds);
   });
   put_list(out, run.disturbances, [](ByteWriter& to, const std::string& one) { to.text(one); });
   return out;
@@ -117,7 +117,7 @@ PartRun run_in(const ControlMessage& message) {
   ByteReader in(message.body);
   PartRun run;
   run.spans = take_list<TaskSpan>(in, 20, [](ByteReader& from) {
-    return TaskSpan{from.u32(), {from.i64(), from.i64()}};
+    return TaskSpan{from.u32(), {Time{from.i64()}, Time{from.i64()}}};
   });
   run.disturbances = take_list<std::string>(in, 4, [](ByteReader& from) { return from.text(); });
   return run;
@@ -127,9 +127,12 @@ ByteWriter body_of(const std::optional<TrainedNumbers>& numbers) {
   ByteWriter out;
   if (!numbers) return out;
   out.f64(numbers->loss);
-  put_list(out, numbers->gradients, [](ByteWriter& to, const std::vector<double>& layer) {
-    put_list(to, layer, [](ByteWriter& place, double one) { place.f64(one); });
-  });
+  out.f64(numbers->copies_apart);
+  for (const auto* layers : {&numbers->gradients, &numbers->weights}) {
+    put_list(out, *layers, [](ByteWriter& to, const std::vector<double>& layer) {
+      put_list(to, layer, [](ByteWriter& place, double one) { place.f64(one); });
+    });
+  }
   return out;
 }
 
@@ -137,9 +140,12 @@ std::optional<TrainedNumbers> numbers_in(const ControlMessage& message) {
   ByteReader in(message.body);
   if (in.done()) return std::nullopt;
   TrainedNumbers numbers{in.f64(), {}};
-  numbers.gradients = take_list<std::vector<double>>(in, 4, [](ByteReader& from) {
-    return take_list<double>(from, 8, [](ByteReader& place) { return place.f64(); });
-  });
+  numbers.copies_apart = in.f64();
+  for (auto* layers : {&numbers.gradients, &numbers.weights}) {
+    *layers = take_list<std::vector<double>>(in, 4, [](ByteReader& from) {
+      return take_list<double>(from, 8, [](ByteReader& place) { return place.f64(); });
+    });
+  }
   return numbers;
 }
 

@@ -23,7 +23,7 @@ std::chrono::milliseconds run_limit_of(const Job& job) {
   double ns = 0;
   for (TaskId task = 0; task < job.priced.plan.tasks(); ++task) {
     if (job.priced.plan.is_link(job.priced.plan.class_of(task).resource)) continue;
-    ns += static_cast<double>(job.work_ns(job.priced.plan.work[task]));
+    ns += static_cast<double>(job.task_ns(task));
   }
   const double most = std::min(60'000 + 50 * ns / 1e6, 3'600'000.0);
   return std::chrono::milliseconds(static_cast<std::int64_t>(most));

@@ -19,22 +19,25 @@ std::size_t busy_tensor_words(const Job& job) {
                                    std::min<std::uint64_t>(job.most_tensor_words, room));
 }
 
-std::vector<std::uint64_t> busy_steps(const Job& job) {
+BusySteps busy_steps(const Job& job) {
   const double steps_per_ns = spin_steps_per_ns();
-  std::vector<std::uint64_t> steps;
-  for (const Time time : job.priced.costs.duration) {
-    const double ns = static_cast<double>(std::max<std::int64_t>(to_ns(time), 0));
-    steps.push_back(static_cast<std::uint64_t>(std::llround(ns * steps_per_ns)));
-  }
-  return steps;
+  const auto counted = [&](const std::vector<Time>& times) {
+    std::vector<std::uint64_t> steps;
+    for (const Time time : times) {
+      const double ns = static_cast<double>(std::max<std::int64_t>(to_ns(time), 0));
+      steps.push_back(static_cast<std::uint64_t>(std::llround(ns * steps_per_ns)));
+    }
+    return steps;
+  };
+  return {counted(job.priced.costs.duration), counted(job.priced.costs.task_duration)};
 }
 
-BusyBody::BusyBody(const Plan& plan, const std::vector<std::uint64_t>& steps, std::size_t words)
+BusyBody::BusyBody(const Plan& plan, const BusySteps& steps, std::size_t words)
     : plan_(&plan), steps_(&steps), received_(words), made_(words) {}
 
-void BusyBody::perform_class(std::uint32_t work) { seed_ = spin((*steps_)[work], seed_); }
+void BusyBody::spin_for(std::uint64_t steps) { seed_ = spin(steps, seed_); }
 
-std::span<const std::uint64_t> BusyBody::made(const Step&) {
+std::span<const std::uint64_t> BusyBody::made(const Step&, const TensorSend&) {
   std::uint64_t value = seed_;
   for (std::uint64_t& word : made_) word = value += 0x9e37'79b9'7f4a'7c15U;
   return made_;

@@ -3,8 +3,7 @@
 namespace penstock {
 namespace {
 
-std::variant<BusyBody, LayeredBody> body_of(const Job& job, Rank rank,
-                                            const std::vector<std::uint64_t>& steps,
+std::variant<BusyBody, LayeredBody> body_of(const Job& job, Rank rank, const BusySteps& steps,
                                             const std::vector<std::size_t>& words) {
   if (job.layers) return LayeredBody(job, rank, words);
   return BusyBody(job.priced.plan, steps, busy_tensor_words(job));
@@ -22,7 +21,7 @@ std::vector<std::size_t> tensor_words(const Job& job) {
   return words;
 }
 
-RankBody::RankBody(const Job& job, Rank rank, const std::vector<std::uint64_t>& steps,
+RankBody::RankBody(const Job& job, Rank rank, const BusySteps& steps,
                    const std::vector<std::size_t>& words)
     : body_(body_of(job, rank, steps, words)) {}
 

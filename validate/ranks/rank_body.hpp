@@ -16,9 +16,8 @@ std::vector<std::size_t> tensor_words(const Job& job);
 /// busy kernel. Used like BusyBody; calls throw OrderFailure when an action lacks an input.
 class RankBody {
  public:
-  /// Arguments must outlive it. `steps`: of the busy kernel, by work class; `words`: as from
-  /// `tensor_words`.
-  RankBody(const Job& job, Rank rank, const std::vector<std::uint64_t>& steps,
+  /// Arguments must outlive it. `steps`: of the busy kernel; `words`: as from `tensor_words`.
+  RankBody(const Job& job, Rank rank, const BusySteps& steps,
            const std::vector<std::size_t>& words);
 
   void begin() {
@@ -40,8 +39,8 @@ class RankBody {
   void perform_class(std::uint32_t work) {
     std::visit([&](auto& body) { body.perform_class(work); }, body_);
   }
-  std::span<const std::uint64_t> made(const Step& step) {
-    return std::visit([&](auto& body) { return body.made(step); }, body_);
+  std::span<const std::uint64_t> made(const Step& step, const TensorSend& sending) {
+    return std::visit([&](auto& body) { return body.made(step, sending); }, body_);
   }
   /// Adds the results of its layers in the last run, if it runs any.
   void add_numbers(TrainedNumbers& numbers) const;

@@ -10,7 +10,7 @@ void SpinningClock::start() {
   begin_ns_ = line_->cross();
   readings_.preemptions = involuntary_switches();
   free_ns_ = 0;
-  await(0);
+  await({});
 }
 
 void SpinningClock::finish() {
@@ -34,7 +34,7 @@ Span SleepingClock::sleep(std::int64_t asked_ns) {
   const std::int64_t begin_ns = ready_ns_;
   sleep_until(begin_ns_ + begin_ns + asked_ns);
   ready_ns_ = monotonic_ns() - begin_ns_;
-  return {begin_ns, ready_ns_};
+  return {from_ns(begin_ns), from_ns(ready_ns_)};
 }
 
 }  // namespace penstock

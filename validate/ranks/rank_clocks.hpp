@@ -10,35 +10,34 @@
 
 namespace penstock {
 
-/// Clocks for the thread of a rank. Each knows when its rank is free, in nanoseconds since the
-/// start of the run:
+/// Clocks for the thread of a rank. Each knows when its rank is free, since the start of the run:
 ///
 ///   start()               starts the run; in the thread of the rank, as all below
-///   now_ns()              when the rank is free
-///   await(arrival_ns)     waits for a tensor that arrives then
-///   time(asked_ns, work)  runs an action of this requested duration; returns when it ended
+///   now()                 when the rank is free, and all that it has waited for is there
+///   await(moment)         waits until then: for a tensor, or the launch of an action
+///   time(asked_ns, work)  runs an action of this requested duration; returns when it ran
 ///   finish()              ends the run
 
 /// An action takes the CPU time of its thread, however often it is preempted; tensors arrive at the
 /// logical time that their sender wrote on them.
 class LogicalClock {
  public:
-  void start() { now_ns_ = 0; }
-  std::int64_t now_ns() const { return now_ns_; }
-  void await(std::int64_t arrival_ns) { now_ns_ = std::max(now_ns_, arrival_ns); }
+  void start() { now_ = {}; }
+  Time now() const { return now_; }
+  void await(Time moment) { now_ = std::max(now_, moment); }
   void finish() {}
 
   template <class Work>
   Span time(std::int64_t, const Work& work) {
     const std::int64_t busy_before = thread_cpu_ns();
     work();
-    const std::int64_t begin_ns = now_ns_;
-    now_ns_ += thread_cpu_ns() - busy_before;
-    return {begin_ns, now_ns_};
+    const Time begin = now_;
+    now_ += from_ns(thread_cpu_ns() - busy_before);
+    return {begin, now_};
   }
 
  private:
-  std::int64_t now_ns_ = 0;
+  Time now_{};
 };
 
 /// Real time, on a core of its own: waits spin, an action lasts until its work is done and begins
@@ -49,9 +48,10 @@ class SpinningClock {
   SpinningClock(StartLine& line, int core) : line_(&line), core_(core) {}
 
   void start();
-  std::int64_t now_ns() const { return free_ns_; }
-  void await(std::int64_t arrival_ns) const {
-    while (elapsed_ns() < arrival_ns) spin_pause();
+  Time now() const { return from_ns(free_ns_); }
+  void await(Time moment) {
+    while (elapsed_ns() < to_ns(moment)) spin_pause();
+    free_ns_ = std::max(free_ns_, to_ns(moment));
   }
   void finish();
   /// Readings of the thread between `start` and `finish`.
@@ -62,7 +62,7 @@ class SpinningClock {
     const std::int64_t begin_ns = elapsed_ns();
     work();
     free_ns_ = elapsed_ns();
-    return {begin_ns, free_ns_};
+    return {from_ns(begin_ns), from_ns(free_ns_)};
   }
 
  private:
@@ -84,8 +84,8 @@ class SleepingClock {
   explicit SleepingClock(StartLine& line) : line_(&line) {}
 
   void start();
-  std::int64_t now_ns() const { return ready_ns_; }
-  void await(std::int64_t arrival_ns) { ready_ns_ = std::max(ready_ns_, arrival_ns); }
+  Time now() const { return from_ns(ready_ns_); }
+  void await(Time moment) { ready_ns_ = std::max(ready_ns_, to_ns(moment)); }
   void finish();
   /// Readings of the thread between `start` and `finish`, without canaries.
   const ThreadReadings& readings() const { return readings_; }

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "sim/engines/events.hpp"
+#include "sim/engines/run_ahead.hpp"
 #include "validate/machine/rank_threads.hpp"
 #include "validate/ranks/rank_clocks.hpp"
 
@@ -17,19 +19,21 @@ std::vector<std::uint32_t> tasks_by_rank(const std::vector<RankProgram>& program
   std::vector<std::uint32_t> tasks;
   for (const RankProgram& program : programs) {
     std::size_t count = 0;
-    for (const Step& step : program) count += 1 + step.sends.size();
+    for (const Step& step : program) {
+      count += (step.beside == no_task ? 1 : 2) + step.early.size() + step.sends.size();
+    }
     tasks.push_back(static_cast<std::uint32_t>(count));
   }
   return tasks;
 }
 
-/// Empty for ranks outside the group.
-std::vector<RankProgram> programs_of(const Plan& plan, const RankGroup& group) {
-  std::vector<RankProgram> programs = rank_programs(plan);
-  for (std::uint32_t rank = 0; rank < programs.size(); ++rank) {
-    if (!group.contains(rank)) programs[rank].clear();
+/// Calls `visit(sending)` for everything that a program sends.
+template <class Visitor>
+void for_each_send(const RankProgram& program, Visitor visit) {
+  for (const Step& step : program) {
+    for (const TensorSend& sending : step.early) visit(sending);
+    for (const TensorSend& sending : step.sends) visit(sending);
   }
-  return programs;
 }
 
 std::uint32_t tasks_of(const std::vector<RankProgram>& programs) {
@@ -41,10 +45,15 @@ constexpr std::string_view before_deadlock = "deadlock:";
 
 }  // namespace
 
-std::optional<Obstacle> thread_obstacle(const Plan& plan) {
+std::optional<Obstacle> thread_obstacle(const PricedPlan& priced) {
+  const Plan& plan = priced.plan;
   constexpr std::uint32_t most_ranks = 256;
   constexpr std::uint32_t most_tasks = 200'000;
   if (auto reason = why_no_programs(plan)) return Obstacle{.of_machine = false, .text = *reason};
+  if (!may_run_ahead(priced.conditions)) {
+    return Obstacle{.of_machine = false,
+                    .text = "this scenario: " + *why_not_relax(plan, priced.conditions)};
+  }
   if (plan.ranks > most_ranks) {
     return Obstacle{true,
                     fmt::format("{} ranks, one thread each; at most {}", plan.ranks, most_ranks)};
@@ -56,16 +65,22 @@ std::optional<Obstacle> thread_obstacle(const Plan& plan) {
   return std::nullopt;
 }
 
+std::optional<Obstacle> apart_obstacle(const PricedPlan& priced) {
+  if (auto obstacle = thread_obstacle(priced)) return obstacle;
+  if (!shares_links(priced)) return std::nullopt;
+  return Obstacle{.of_machine = false, .text = "links that ranks share; cpu_logical does"};
+}
+
 std::vector<BoxSpec> boxes_of(const Job& job) {
   const std::vector<RankProgram> programs = rank_programs(job.priced.plan);
   const std::vector<std::size_t> words = tensor_words(job);
-  std::vector<BoxSpec> boxes(job.priced.plan.tasks());
+  std::vector<BoxSpec> boxes(transfers_of_boxes(job.priced.plan, programs).size());
   for (std::uint32_t rank = 0; rank < programs.size(); ++rank) {
-    for (const Step& step : programs[rank]) {
-      for (const TensorSend& sending : step.sends) {
-        boxes[sending.transfer] = {rank, sending.reader, words[sending.transfer]};
+    for_each_send(programs[rank], [&](const TensorSend& sending) {
+      for (const TensorReader& reader : sending.readers) {
+        boxes[reader.box] = {rank, reader.rank, words[sending.transfer]};
       }
-    }
+    });
   }
   return boxes;
 }
@@ -84,11 +99,16 @@ RankRunner<Clock>::RankRunner(const Job& job, Transport& transport, std::vector<
     : job_(job),
       transport_(transport),
       group_(group),
-      programs_(programs_of(job.priced.plan, group)),
+      programs_(rank_programs(job.priced.plan)),
+      transfer_of_(transfers_of_boxes(job.priced.plan, programs_)),
       steps_(busy_steps(job)),
       words_(tensor_words(job)),
       recorder_(tasks_by_rank(programs_)),
-      link_free_ns_(job.priced.plan.links.size()) {
+      link_free_(job.priced.plan.links.size()) {
+  if (shares_links(job.priced)) clerk_ = std::make_unique<LinkClerk>(job.priced);
+  for (std::uint32_t rank = 0; rank < programs_.size(); ++rank) {
+    if (!group.contains(rank)) programs_[rank].clear();
+  }
   for (Clock& clock : clocks) {
     const Rank rank{static_cast<std::uint32_t>(ranks_.size())};
     ranks_.emplace_back(std::move(clock));
@@ -99,8 +119,7 @@ RankRunner<Clock>::RankRunner(const Job& job, Transport& transport, std::vector<
 template <class Clock>
 void RankRunner<Clock>::on_all_ranks(const std::function<void(std::uint32_t)>& work) {
   penstock::on_all_ranks(
-      group_.size(), [&](std::uint32_t which) { work(group_.first + which); },
-      [this] { transport_.halt(); });
+      group_.size(), [&](std::uint32_t which) { work(group_.first + which); }, [this] { halt(); });
 }
 
 template <class Clock>
@@ -109,11 +128,12 @@ std::vector<Time> RankRunner<Clock>::profile() {
   on_all_ranks([&](std::uint32_t rank) {
     ranks_[rank].clock.start();
     for (std::uint32_t c = 0; c < times.size(); ++c) {
-      if (job_.priced.plan.classes[c].resource != rank) continue;
+      const WorkClass& work = job_.priced.plan.classes[c];
+      if (work.resource != rank || work.follows_partner) continue;
       bodies_[rank].prepare_class(c);
       const Span span =
           ranks_[rank].clock.time(job_.work_ns(c), [&] { bodies_[rank].perform_class(c); });
-      times[c] = from_ns(span.end_ns - span.begin_ns);
+      times[c] = span.end - span.begin;
     }
     ranks_[rank].clock.finish();
   });
@@ -124,12 +144,17 @@ template <class Clock>
 RunOutcome RankRunner<Clock>::run() {
   transport_.clear();
   recorder_.clear();
-  std::fill(link_free_ns_.begin(), link_free_ns_.end(), 0);
-  for (RankState& rank : ranks_) rank.fault.clear();
+  std::fill(link_free_.begin(), link_free_.end(), Time{});
+  if (clerk_) clerk_->begin();
+  for (RankState& rank : ranks_) {
+    rank.fault.clear();
+    rank.launched = job_.priced.costs.launch;
+  }
   for (RankBody& body : bodies_) body.begin();
   on_all_ranks([this](std::uint32_t rank) { run_rank(rank); });
   ++iteration_;
-  if (auto halt = standstill()) return *std::move(halt);
+  if (auto fault = standstill()) return *std::move(fault);
+  if (clerk_) record_transfers();
   const Plan& plan = job_.priced.plan;
   return recorder_.timeline(plan, plan.tasks() - tasks_of(programs_));
 }
@@ -141,64 +166,102 @@ void RankRunner<Clock>::run_rank(std::uint32_t rank) {
     ranks_[rank].at = step.task;
     if (!run_step(rank, step)) return;
   }
+  if (clerk_) clerk_->finish(rank);
   transport_.finish(rank);
   ranks_[rank].clock.finish();
+}
+
+template <class Clock>
+void RankRunner<Clock>::record_transfers() {
+  for (std::uint32_t rank = 0; rank < programs_.size(); ++rank) {
+    for_each_send(programs_[rank], [&](const TensorSend& sending) {
+      recorder_.add(rank, sending.transfer, clerk_->span(sending.transfer));
+    });
+  }
+}
+
+template <class Clock>
+void RankRunner<Clock>::halt() {
+  transport_.halt();
+  if (clerk_) clerk_->halt();
 }
 
 /// Returns whether the run continues.
 template <class Clock>
 bool RankRunner<Clock>::run_step(std::uint32_t rank, const Step& step) {
   try {
-    if (!receive(rank, step)) return false;
+    if (!receive(rank, step) || !send(rank, step, step.early)) return false;
+    await_launch(rank);
     compute(rank, step);
-    return send(rank, step);
+    return send(rank, step, step.sends);
   } catch (const OrderFailure& failure) {
     ranks_[rank].fault = fmt::format("{} on rank {}: {}", task_text(job_.priced.plan, step.task),
                                      rank, failure.what());
-    transport_.halt();
+    halt();
     return false;
   }
+}
+
+/// Waits until the clerk knows when the inputs of a step arrive; returns whether it may continue.
+template <class Clock>
+bool RankRunner<Clock>::await(std::uint32_t rank, const Step& step) {
+  RankState& state = ranks_[rank];
+  const auto there = clerk_->await(rank, step.reads, state.clock.now());
+  if (there) state.clock.await(*there);
+  return there.has_value();
 }
 
 /// Waits for the inputs of a step; returns whether it may continue.
 template <class Clock>
 bool RankRunner<Clock>::receive(std::uint32_t rank, const Step& step) {
   RankState& state = ranks_[rank];
+  if (clerk_ && !await(rank, step)) return false;
   for (const Reading& reading : step.reads) {
     const std::span<std::uint64_t> room = bodies_[rank].room(reading);
-    const auto message = transport_.take(reading.transfer, room);
+    const auto message = transport_.take(reading.box, room);
     if (!message) return false;
     TensorLabel expected = reading.expected;
     expected.iteration = iteration_;
     if (auto wrong = tensor_fault(*message, room, expected)) {
       state.fault = fmt::format("before {} on rank {}: {}", task_text(job_.priced.plan, step.task),
                                 rank, *wrong);
-      transport_.halt();
+      halt();
       return false;
     }
     bodies_[rank].take_in(reading);
-    state.clock.await(message->arrival_ns);
+    if (!clerk_) state.clock.await(from_ns(message->arrival_ns));
   }
   return true;
 }
 
+/// The host issues the actions of its rank one after the other.
+template <class Clock>
+void RankRunner<Clock>::await_launch(std::uint32_t rank) {
+  if (!job_.priced.costs.has_launches()) return;
+  RankState& state = ranks_[rank];
+  state.launched += job_.priced.costs.issue;
+  state.clock.await(state.launched);
+}
+
 template <class Clock>
 void RankRunner<Clock>::compute(std::uint32_t rank, const Step& step) {
-  const std::int64_t asked_ns = job_.work_ns(job_.priced.plan.work[step.task]);
-  recorder_.add(rank, step.task,
-                ranks_[rank].clock.time(asked_ns, [&] { bodies_[rank].perform(step); }));
+  const std::int64_t asked_ns = job_.task_ns(step.task);
+  const Span span = ranks_[rank].clock.time(asked_ns, [&] { bodies_[rank].perform(step); });
+  recorder_.add(rank, step.task, span);
+  if (step.beside != no_task) recorder_.add(rank, step.beside, span);
 }
 
 /// Returns whether the run continues.
 template <class Clock>
-bool RankRunner<Clock>::send(std::uint32_t rank, const Step& step) {
-  for (const TensorSend& sending : step.sends) {
+bool RankRunner<Clock>::send(std::uint32_t rank, const Step& step,
+                             const std::vector<TensorSend>& sends) {
+  for (const TensorSend& sending : sends) {
     if (sending.brings_back != no_task) {
       if (!send_back(rank, sending)) return false;
       continue;
     }
-    const std::span<const std::uint64_t> made = bodies_[rank].made(step);
-    Message message{step.makes, checksum(made), ranks_[rank].clock.now_ns()};
+    const std::span<const std::uint64_t> made = bodies_[rank].made(step, sending);
+    Message message{sending.label, checksum(made), to_ns(ranks_[rank].clock.now())};
     message.label.iteration = iteration_;
     transmit(rank, sending, message, made);
   }
@@ -212,34 +275,39 @@ bool RankRunner<Clock>::send_back(std::uint32_t rank, const TensorSend& sending)
   state.kept.resize(words_[sending.brings_back]);
   auto kept = transport_.take(sending.brings_back, state.kept);
   if (!kept) return false;
-  kept->arrival_ns = std::max(kept->arrival_ns, state.clock.now_ns());
+  kept->arrival_ns = std::max(kept->arrival_ns, to_ns(state.clock.now()));
   transmit(rank, sending, *kept, state.kept);
   return true;
 }
 
-/// Links are first come first served, and only this rank uses this one. `message` has the time at
-/// which the tensor is ready.
+/// Without a clerk, links are first come first served, and only this rank uses this one. `message`
+/// has the time at which the tensor is ready.
 template <class Clock>
 void RankRunner<Clock>::transmit(std::uint32_t rank, const TensorSend& sending, Message message,
                                  std::span<const std::uint64_t> words) {
-  const std::uint32_t work = job_.priced.plan.work[sending.transfer];
-  std::int64_t& free = link_free_ns_[sending.link];
-  const std::int64_t begin = std::max(free, message.arrival_ns);
-  free = begin + job_.work_ns(work);
-  message.arrival_ns = free + job_.latency_ns(work);
-  recorder_.add(rank, sending.transfer, {begin, message.arrival_ns});
-  transport_.post(sending.transfer, message, words);
+  if (clerk_) {
+    clerk_->send(sending.transfer, ranks_[rank].clock.now(), sending.brings_back);
+  } else {
+    Time& free = link_free_[sending.link];
+    const Time begin = std::max(free, from_ns(message.arrival_ns));
+    free = begin + from_ns(job_.task_ns(sending.transfer));
+    const Time arrival = free + from_ns(job_.task_latency_ns(sending.transfer));
+    recorder_.add(rank, sending.transfer, {begin, arrival});
+    message.arrival_ns = to_ns(arrival);
+  }
+  for (const TensorReader& reader : sending.readers) transport_.post(reader.box, message, words);
 }
 
 /// Lists every waiting rank and what it waits for.
 template <class Clock>
-Standstill RankRunner<Clock>::deadlock(const std::vector<std::optional<std::size_t>>& stuck) const {
+template <class Awaited>
+Standstill RankRunner<Clock>::deadlock(const std::vector<std::optional<Awaited>>& stuck) const {
   Standstill halt{"deadlock", Rank{0}, {}, std::string(before_deadlock)};
   bool first = true;
   for (std::uint32_t rank = 0; rank < stuck.size(); ++rank) {
     if (!stuck[rank]) continue;
     if (first) halt.rank = Rank{rank};
-    const auto awaited = static_cast<TaskId>(*stuck[rank]);
+    const TaskId awaited = transfer_of_[*stuck[rank]];
     halt.text += fmt::format("{} {} of rank {} waits for {}", first ? "" : ";",
                              task_text(job_.priced.plan, ranks_[rank].at), rank,
                              task_text(job_.priced.plan, awaited));
@@ -259,6 +327,7 @@ std::optional<Standstill> RankRunner<Clock>::standstill() const {
   }
   const auto stuck = transport_.deadlock();
   if (!stuck.empty()) return deadlock(stuck);
+  if (clerk_ && !clerk_->deadlock().empty()) return deadlock(clerk_->deadlock());
   return std::nullopt;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,15 +14,18 @@
 #include "validate/job/rank_program.hpp"
 #include "validate/job/recorder.hpp"
 #include "validate/machine/quiet.hpp"
+#include "validate/ranks/link_clerk.hpp"
 #include "validate/ranks/rank_body.hpp"
 #include "validate/transports/transport.hpp"
 
 namespace penstock {
 
 /// Why a plan cannot run with one thread per rank; nothing when it can.
-std::optional<Obstacle> thread_obstacle(const Plan& plan);
+std::optional<Obstacle> thread_obstacle(const PricedPlan& priced);
+/// The same in real time or in several processes, where links cannot be shared.
+std::optional<Obstacle> apart_obstacle(const PricedPlan& priced);
 
-/// The boxes of a job: one per transfer, at its task.
+/// The boxes of a job: one per transfer and reader, the first at its task.
 std::vector<BoxSpec> boxes_of(const Job& job);
 
 /// Merges the deadlocks of several processes, whose ranks all wait.
@@ -29,7 +33,8 @@ Standstill joined(const std::vector<Standstill>& deadlocks);
 
 /// Runs a job, or some of its ranks, with one thread per rank: each receives, computes and sends as
 /// its program says. The transport moves tensors; the clocks (see rank_clocks.hpp) define time. The
-/// runner has exclusive use of both.
+/// runner has exclusive use of both. When ranks share links, a clerk knows when tensors arrive;
+/// otherwise their sender does.
 template <class Clock>
 class RankRunner {
  public:
@@ -55,30 +60,38 @@ class RankRunner {
     TaskId at = 0;                    // current action
     std::vector<std::uint64_t> kept;  // evicted tensors, until they return
     std::string fault;                // of a received tensor
+    Time launched{};                  // its last action, by its host
   };
 
   void on_all_ranks(const std::function<void(std::uint32_t)>& work);
   void run_rank(std::uint32_t rank);
   bool run_step(std::uint32_t rank, const Step& step);
   bool receive(std::uint32_t rank, const Step& step);
+  bool await(std::uint32_t rank, const Step& step);
   void compute(std::uint32_t rank, const Step& step);
-  bool send(std::uint32_t rank, const Step& step);
+  bool send(std::uint32_t rank, const Step& step, const std::vector<TensorSend>& sends);
   bool send_back(std::uint32_t rank, const TensorSend& sending);
   void transmit(std::uint32_t rank, const TensorSend& sending, Message message,
                 std::span<const std::uint64_t> words);
-  Standstill deadlock(const std::vector<std::optional<std::size_t>>& stuck) const;
+  void await_launch(std::uint32_t rank);
+  void record_transfers();
+  void halt();
+  template <class Awaited>
+  Standstill deadlock(const std::vector<std::optional<Awaited>>& stuck) const;
   std::optional<Standstill> standstill() const;
 
   const Job& job_;
   Transport& transport_;
   RankGroup group_;
   std::vector<RankProgram> programs_;
-  std::vector<std::uint64_t> steps_;  // by work class
-  std::vector<std::size_t> words_;    // by task: of a transfer's tensor
+  std::vector<TaskId> transfer_of_;  // by box
+  BusySteps steps_;
+  std::vector<std::size_t> words_;  // by task: of a transfer's tensor
   Recorder recorder_;
   std::vector<RankState> ranks_;
-  std::vector<RankBody> bodies_;            // by rank
-  std::vector<std::int64_t> link_free_ns_;  // by link; the sender's own
+  std::vector<RankBody> bodies_;      // by rank
+  std::vector<Time> link_free_;       // by link; the sender's own
+  std::unique_ptr<LinkClerk> clerk_;  // none when no links are shared
   std::uint32_t iteration_ = 0;
 };
 

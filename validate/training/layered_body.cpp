@@ -43,7 +43,7 @@ LayeredBody::LayeredBody(const Job& job, Rank rank, const std::vector<std::size_
       versions_(versions_used(job.priced.plan, rank, job.layers->weights)) {
   for (const auto& [cell, version] : versions_) {
     const auto& layers = layers_of(cell.stage);
-    const auto made = weights_.try_emplace(cell.stage, layers, job.layers->seed, job.layers->rate);
+    const auto made = weights_.try_emplace(cell.stage, layers, *job.layers);
     if (has_backward_) made.first->second.expect(version);
   }
   begin();
@@ -56,6 +56,7 @@ void LayeredBody::begin() {
   kept_.clear();
   slices_.clear();
   passed_.clear();
+  totals_.clear();
   pass_on_inputs();
 }
 
@@ -64,7 +65,7 @@ void LayeredBody::pass_on_inputs() {
   for (const auto& one : versions_) {
     const CellKey& cell = one.first;
     if (model_stage_of(cell.stage) != 0) continue;
-    pass_on({false, before_first, cell.microbatch},
+    pass_on({TensorKind::activation, before_first, cell.microbatch},
             model_input(*model_, cell_of(*model_, cell.microbatch)));
   }
 }
@@ -104,7 +105,7 @@ LayeredBody::Kept& LayeredBody::kept_of(const CellKey& cell, Kept::Phase phase,
 Tensor LayeredBody::take_passed(const PassedKey& key) {
   auto found = passed_.extract(key);
   if (found) return std::move(found.mapped());
-  const TensorLabel label{key.gradient, key.model_stage, key.microbatch, 0};
+  const TensorLabel label{key.kind, key.model_stage, key.microbatch, 0};
   throw OrderFailure(fmt::format("{} is missing", text(label)));
 }
 
@@ -121,19 +122,50 @@ void LayeredBody::take_in(const Reading& reading) {
   const TensorLabel& label = reading.expected;
   const WorkClass& work = job_.priced.plan.class_of(reading.transfer);
   if (work.pass == Pass::send_loaded) return load({work.stage, label.microbatch});
-  Tensor tensor = room_for(*model_, label.model_stage + (label.gradient ? 0 : 1));
+  if (reduces_gradient(work.pass)) return add_to_total(label.model_stage);
+  Tensor tensor =
+      room_for(*model_, label.model_stage + (label.kind == TensorKind::gradient ? 0 : 1));
   fill(received_.data(), tensor);
-  pass_on({label.gradient, label.model_stage, label.microbatch}, std::move(tensor));
+  pass_on({label.kind, label.model_stage, label.microbatch}, std::move(tensor));
 }
 
+/// The parts of a fused cell run one after the other: a core does not overlap them.
 void LayeredBody::perform(const Step& step) {
-  const WorkClass& work = job_.priced.plan.class_of(step.task);
-  const CellKey cell{work.stage, job_.priced.plan.microbatch[step.task]};
+  perform(step.task);
+  if (step.beside != no_task) perform(step.beside);
+}
+
+void LayeredBody::perform(TaskId task) {
+  const WorkClass& work = job_.priced.plan.class_of(task);
+  const CellKey cell{work.stage, job_.priced.plan.microbatch[task]};
   if (work.pass == Pass::forward) forward(cell);
   if (work.pass == Pass::recompute || work.recomputes) recompute(cell);
   if (gives_gradient(work.pass)) input_gradient(cell);
   if (ends_activation(work.pass)) weight_gradient(cell);
-  if (work.pass == Pass::update) weights_of(work.stage).update();
+  if (work.pass == Pass::update) update(work.stage);
+}
+
+/// With flushes, an iteration ends in one step with the sums of all copies of the stage.
+void LayeredBody::update(Stage stage) {
+  StageWeights& weights = weights_of(stage);
+  if (job_.layers->weights.use != WeightUse::flushed) return weights.update();
+  const auto total = totals_.extract(model_stage_of(stage));
+  weights.step(total ? total.mapped() : weights.take_sums());
+}
+
+/// Sums arrive in the same order on all copies of a stage, so that these stay equal.
+void LayeredBody::add_to_total(std::uint32_t model_stage) {
+  const auto known = totals_.find(model_stage);
+  LayerTensors part = zeros_like(initial_weights(model_->stages[model_stage], job_.layers->seed));
+  const std::uint64_t* words = received_.data();
+  for (Tensors& layer : part) {
+    for (Tensor& tensor : layer) words = fill(words, tensor);
+  }
+  if (known == totals_.end()) {
+    totals_.emplace(model_stage, std::move(part));
+  } else {
+    add(part, known->second);
+  }
 }
 
 /// Slices of a microbatch go forward in order and backward in reverse.
@@ -154,13 +186,14 @@ void LayeredBody::forward(const CellKey& cell) {
   const std::uint32_t stage = model_stage_of(cell.stage);
   const StageRun run = run_of(cell);
   Kept kept;
-  Tensor in = take_passed({false, stage == 0 ? before_first : stage - 1, cell.microbatch});
+  Tensor in =
+      take_passed({TensorKind::activation, stage == 0 ? before_first : stage - 1, cell.microbatch});
   if (recomputed_.contains(cell) && !job_.layers->selective) kept.input = in;
   Tensor out = stage_forward(run, std::move(in), kept.layers);
   if (stage + 1 == model_->stages.size()) {
     loss_ += out.values.front();
   } else {
-    pass_on({false, stage, cell.microbatch}, std::move(out));
+    pass_on({TensorKind::activation, stage, cell.microbatch}, std::move(out));
   }
   if (!has_backward_) return;
   kept_[cell] = std::move(kept);
@@ -193,10 +226,11 @@ void LayeredBody::input_gradient(const CellKey& cell) {
   Kept& kept = kept_of(cell, Kept::Phase::whole, "the activation kept by F");
   check_slices(cell, /*back=*/true);
   const StageRun run = run_of(cell);
-  Tensor above =
-      stage + 1 == model_->stages.size() ? one() : take_passed({true, stage + 1, cell.microbatch});
+  Tensor above = stage + 1 == model_->stages.size()
+                     ? one()
+                     : take_passed({TensorKind::gradient, stage + 1, cell.microbatch});
   Tensor before = stage_input_gradient(run, std::move(above), kept.layers);
-  if (stage > 0) pass_on({true, stage, cell.microbatch}, std::move(before));
+  if (stage > 0) pass_on({TensorKind::gradient, stage, cell.microbatch}, std::move(before));
   kept.phase = Kept::Phase::pending;
   if (run.cell.slice == 0) slices_.erase({cell.stage, Microbatch{run.cell.microbatch}});
 }
@@ -209,21 +243,24 @@ void LayeredBody::weight_gradient(const CellKey& cell) {
   weights.done_with(version_of(cell));
 }
 
-std::span<const std::uint64_t> LayeredBody::made(const Step& step) {
+std::span<const std::uint64_t> LayeredBody::made(const Step& step, const TensorSend& sending) {
   const WorkClass& work = job_.priced.plan.class_of(step.task);
+  const TensorLabel& label = sending.label;
   sent_.clear();
-  if (work.pass == Pass::evict) {
-    evict({work.stage, step.makes.microbatch});
+  const WorkClass& transfer = job_.priced.plan.class_of(sending.transfer);
+  if (transfer.pass == Pass::gather_weights) return sent_;  // each copy has updated all of them
+  if (reduces_gradient(transfer.pass)) {
+    for (const Tensors& layer : weights_of(transfer.stage).take_sums()) {
+      for (const Tensor& tensor : layer) append(tensor, sent_);
+    }
+  } else if (work.pass == Pass::evict) {
+    evict({work.stage, label.microbatch});
   } else {
-    const TensorLabel& label = step.makes;
-    append(take_passed({label.gradient, label.model_stage, label.microbatch}), sent_);
+    append(take_passed({label.kind, label.model_stage, label.microbatch}), sent_);
   }
-  for (const TensorSend& sending : step.sends) {
-    if (words_[sending.transfer] == sent_.size()) continue;
-    throw OrderFailure(
-        fmt::format("it made {} words instead of {}", sent_.size(), words_[sending.transfer]));
-  }
-  return sent_;
+  if (words_[sending.transfer] == sent_.size()) return sent_;
+  throw OrderFailure(
+      fmt::format("it made {} words instead of {}", sent_.size(), words_[sending.transfer]));
 }
 
 /// Frees everything kept but its size.
@@ -251,12 +288,24 @@ void LayeredBody::load(const CellKey& cell) {
   kept.phase = kept.when_back;
 }
 
+/// The first part of a fused cell stands for both.
 void LayeredBody::prepare_class(std::uint32_t number) {
+  prepare_trial(number);
+  const std::uint32_t partner = job_.priced.plan.classes[number].partner;
+  if (partner != UINT32_MAX) prepare_trial(partner);
+}
+
+void LayeredBody::perform_class(std::uint32_t number) {
+  trials_.at(number).perform();
+  const std::uint32_t partner = job_.priced.plan.classes[number].partner;
+  if (partner != UINT32_MAX) trials_.at(partner).perform();
+}
+
+void LayeredBody::prepare_trial(std::uint32_t number) {
   const WorkClass& work = job_.priced.plan.classes[number];
   const JobLayers& layers = *job_.layers;
-  const auto trial =
-      trials_.try_emplace(number, *model_, model_stage_of(work.stage),
-                          weights_of(work.stage).first(), layers.selective, layers.rate);
+  const auto trial = trials_.try_emplace(number, *model_, model_stage_of(work.stage),
+                                         weights_of(work.stage).first(), layers);
   trial.first->second.prepare(work.pass, work.recomputes);
 }
 
@@ -267,6 +316,7 @@ void LayeredBody::add_numbers(TrainedNumbers& numbers) const {
   add(own, numbers);
   for (const auto& weights : weights_) {
     weights.second.add_gradients(layers_of(weights.first), numbers);
+    weights.second.add_weights(layers_of(weights.first), numbers);
   }
 }
 

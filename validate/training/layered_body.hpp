@@ -28,8 +28,8 @@ class LayeredBody {
   void take_in(const Reading& reading);
   void perform(const Step& step);
   void prepare_class(std::uint32_t work);
-  void perform_class(std::uint32_t work) { trials_.at(work).perform(); }
-  std::span<const std::uint64_t> made(const Step& step);
+  void perform_class(std::uint32_t work);
+  std::span<const std::uint64_t> made(const Step& step, const TensorSend& sending);
   /// Adds the results of this rank's part of the last run.
   void add_numbers(TrainedNumbers& numbers) const;
 
@@ -44,7 +44,7 @@ class LayeredBody {
   };
   /// An activation or gradient between two stages, by its producer.
   struct PassedKey {
-    bool gradient;
+    TensorKind kind;
     std::uint32_t model_stage;
     Microbatch microbatch;
     friend auto operator<=>(const PassedKey&, const PassedKey&) = default;
@@ -64,12 +64,16 @@ class LayeredBody {
   void pass_on(const PassedKey& key, Tensor tensor);
   void pass_on_inputs();
 
+  void perform(TaskId task);
+  void prepare_trial(std::uint32_t work);
   void check_slices(const CellKey& cell, bool back) const;
   void forward(const CellKey& cell);
   void drop(const CellKey& cell);
   void recompute(const CellKey& cell);
   void input_gradient(const CellKey& cell);
   void weight_gradient(const CellKey& cell);
+  void update(Stage stage);
+  void add_to_total(std::uint32_t model_stage);
   void evict(const CellKey& cell);
   void load(const CellKey& cell);
 
@@ -88,6 +92,7 @@ class LayeredBody {
   std::map<CellKey, Kept> kept_;
   std::map<CellKey, std::vector<SliceMemory>> slices_;  // by stage and whole microbatch
   std::map<PassedKey, Tensor> passed_;
+  std::map<std::uint32_t, LayerTensors> totals_;  // by model stage: received gradient sums
   std::vector<std::uint64_t> received_;
   std::vector<std::uint64_t> sent_;
 };

@@ -50,12 +50,17 @@ std::vector<std::size_t> layered_tensor_words(const Job& job) {
   const LayeredModel model = layered_model(*job.layers);
   const std::set<CellKey> recomputed = recomputed_cells(plan);
   KeptWords kept(model, *job.layers);
+  std::vector<std::size_t> weights_of;  // by model stage
+  for (const auto& stage : model.stages) {
+    weights_of.push_back(numbers_of(initial_weights(stage, job.layers->seed)));
+  }
   std::vector<std::size_t> words(plan.tasks());
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const WorkClass& work = plan.class_of(task);
     const std::uint32_t stage = plan.model_stage[index(work.stage)];
     if (work.pass == Pass::send_activation) words[task] = stage_numbers(model, stage + 1);
     if (work.pass == Pass::send_gradient) words[task] = stage_numbers(model, stage);
+    if (reduces_gradient(work.pass)) words[task] = weights_of[stage];
     if (work.pass == Pass::send_evicted || work.pass == Pass::send_loaded) {
       words[task] = kept.of(stage, recomputed.contains({work.stage, plan.microbatch[task]}));
     }

@@ -1,6 +1,7 @@
 #include "validate/training/reference_numbers.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -113,6 +114,27 @@ TrainedNumbers reference_numbers(const JobLayers& layers,
   Reference reference(whole, stated);
   for (const std::uint32_t microbatch : microbatches) reference.train(microbatch, backward);
   return std::move(reference).numbers();
+}
+
+/// Adam's first step divides each gradient by its own size: its means start at zero.
+void add_step(const JobLayers& layers, TrainedNumbers& numbers) {
+  const LayeredModel model = layered_model(layers);
+  numbers.weights.resize(model.layers());
+  for (const auto& stage : model.stages) {
+    const LayerTensors first = initial_weights(stage, layers.seed);
+    for (std::size_t layer = 0; layer < stage.size(); ++layer) {
+      const std::vector<double>& gradients = numbers.gradients[stage[layer].number];
+      std::vector<double>& weights = numbers.weights[stage[layer].number];
+      for (const Tensor& tensor : first[layer]) {
+        for (const double weight : tensor.values) {
+          const double gradient = gradients[weights.size()];
+          const double change =
+              layers.step == StepRule::sgd ? gradient : gradient / (std::abs(gradient) + 1e-8);
+          weights.push_back(weight - layers.rate * change);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace penstock

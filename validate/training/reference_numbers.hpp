@@ -26,4 +26,8 @@ TrainedNumbers reference_numbers(const JobLayers& layers,
                                  const std::vector<std::uint32_t>& microbatches, bool backward,
                                  const std::vector<StatedVersions>& stated = {});
 
+/// Adds the weights after the optimizer step of an iteration, computed from the gradients of these
+/// numbers in one place.
+void add_step(const JobLayers& layers, TrainedNumbers& numbers);
+
 }  // namespace penstock

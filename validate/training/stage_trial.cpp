@@ -7,12 +7,11 @@
 namespace penstock {
 
 StageTrial::StageTrial(const LayeredModel& model, std::uint32_t model_stage,
-                       const LayerTensors& weights, bool selective, double rate)
+                       const LayerTensors& weights, const JobLayers& job)
     : model_(model),
       model_stage_(model_stage),
       weights_(weights),
-      selective_(selective),
-      rate_(rate),
+      job_(job),
       sums_(zeros_like(weights)) {}
 
 StageRun StageTrial::run() { return {model_.stages[model_stage_], weights_, cell_, slices_}; }
@@ -29,7 +28,7 @@ Tensor StageTrial::gradient() const {
 
 void StageTrial::prepare(Pass pass, bool recomputes) {
   if (pass == Pass::update) {
-    if (!updated_) updated_.emplace(model_.stages[model_stage_], 0, rate_);
+    if (!updated_) updated_.emplace(model_.stages[model_stage_], job_);
     updated_->begin();
   }
   pass_ = pass;
@@ -43,14 +42,14 @@ void StageTrial::prepare(Pass pass, bool recomputes) {
   }
   in_ = stage_input(model_, model_stage_, cell_);
   above_ = gradient();
-  if (pass == Pass::forward || (recomputes_ && !selective_)) return;
+  if (pass == Pass::forward || (recomputes_ && !job_.selective)) return;
   stage_forward(run(), in_, kept_);
   if (recomputes_) drop_selected(model_.stages[model_stage_], kept_);
   if (pass == Pass::backward_weight) stage_input_gradient(run(), gradient(), kept_);
 }
 
 void StageTrial::remake() {
-  if (selective_) return recompute_selected(run(), kept_);
+  if (job_.selective) return recompute_selected(run(), kept_);
   stage_forward(run(), std::move(in_), kept_);
 }
 
@@ -59,7 +58,7 @@ void StageTrial::perform() {
   if (recomputes_) remake();
   if (gives_gradient(pass_)) stage_input_gradient(run(), std::move(above_), kept_);
   if (ends_activation(pass_)) stage_weight_gradient(run(), kept_, sums_);
-  if (pass_ == Pass::update) updated_->update();
+  if (pass_ == Pass::update) updated_->step(sums_);
 }
 
 }  // namespace penstock

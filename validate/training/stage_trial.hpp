@@ -13,7 +13,7 @@ class StageTrial {
  public:
   /// Arguments must outlive it.
   StageTrial(const LayeredModel& model, std::uint32_t model_stage, const LayerTensors& weights,
-             bool selective, double rate);
+             const JobLayers& job);
 
   /// Prepares a pass; `recomputes`: the pass starts with recomputation.
   void prepare(Pass pass, bool recomputes);
@@ -27,8 +27,7 @@ class StageTrial {
   const LayeredModel& model_;
   std::uint32_t model_stage_;
   const LayerTensors& weights_;
-  bool selective_;
-  double rate_;
+  const JobLayers& job_;
   KernelCell cell_;
   std::vector<SliceMemory> slices_;
   LayerTensors sums_;

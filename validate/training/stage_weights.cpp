@@ -2,13 +2,38 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
 namespace penstock {
+namespace {
 
-StageWeights::StageWeights(const std::vector<PlacedLayer>& layers, std::uint64_t seed, double rate)
-    : rate_(rate),
-      first_(initial_weights(layers, seed)),
+/// Calls `visit(value, its counterpart)` for tensors of the same shapes.
+template <class Visitor>
+void for_each_value(const LayerTensors& values, LayerTensors& others, Visitor visit) {
+  for (std::size_t layer = 0; layer < values.size(); ++layer) {
+    for (std::size_t part = 0; part < values[layer].size(); ++part) {
+      const std::vector<double>& from = values[layer][part].values;
+      std::vector<double>& to = others[layer][part].values;
+      for (std::size_t i = 0; i < from.size(); ++i) visit(from[i], to[i]);
+    }
+  }
+}
+
+std::vector<double> flat(const Tensors& tensors) {
+  std::vector<double> row;
+  for (const Tensor& tensor : tensors) {
+    row.insert(row.end(), tensor.values.begin(), tensor.values.end());
+  }
+  return row;
+}
+
+}  // namespace
+
+StageWeights::StageWeights(const std::vector<PlacedLayer>& layers, const JobLayers& job)
+    : rate_(job.rate),
+      rule_(job.step),
+      first_(initial_weights(layers, job.seed)),
       sums_(zeros_like(first_)),
       earlier_(sums_) {
   begin();
@@ -25,6 +50,8 @@ void StageWeights::begin() {
   versions_.emplace(0, first_);
   sums_ = zeros_like(first_);
   earlier_ = sums_;
+  steps_ = 0;
+  if (rule_ == StepRule::adam) mean_ = square_ = sums_;
 }
 
 const LayerTensors& StageWeights::version(std::uint32_t number) const {
@@ -46,6 +73,37 @@ void StageWeights::update() {
   drop_unused();
 }
 
+LayerTensors StageWeights::take_sums() {
+  add(sums_, earlier_);
+  return std::exchange(sums_, zeros_like(first_));
+}
+
+void StageWeights::step(const LayerTensors& gradients) {
+  ++steps_;
+  LayerTensors next = rule_ == StepRule::sgd ? stepped(newest(), gradients, rate_) : newest();
+  if (rule_ == StepRule::adam) adam(gradients, next);
+  versions_.emplace(versions_.rbegin()->first + 1, std::move(next));
+  drop_unused();
+}
+
+void StageWeights::adam(const LayerTensors& gradients, LayerTensors& weights) {
+  constexpr double keeps_mean = 0.9;
+  constexpr double keeps_square = 0.999;
+  constexpr double epsilon = 1e-8;
+  const double mean_share = 1 - std::pow(keeps_mean, steps_);
+  const double square_share = 1 - std::pow(keeps_square, steps_);
+  for_each_value(gradients, mean_,
+                 [](double g, double& m) { m = keeps_mean * m + (1 - keeps_mean) * g; });
+  for_each_value(gradients, square_,
+                 [](double g, double& v) { v = keeps_square * v + (1 - keeps_square) * g * g; });
+  LayerTensors roots = square_;
+  for_each_value(square_, roots,
+                 [&](double v, double& root) { root = std::sqrt(v / square_share) + epsilon; });
+  LayerTensors change = mean_;
+  for_each_value(roots, change, [&](double root, double& m) { m = m / mean_share / root; });
+  for_each_value(change, weights, [&](double c, double& w) { w -= rate_ * c; });
+}
+
 void StageWeights::drop_unused() {
   const std::uint32_t newest_number = versions_.rbegin()->first;
   std::erase_if(versions_, [&](const auto& version) {
@@ -61,10 +119,18 @@ void StageWeights::add_gradients(const std::vector<PlacedLayer>& layers,
   for (std::size_t layer = 0; layer < layers.size(); ++layer) {
     TrainedNumbers own;
     own.gradients.resize(layers[layer].number + 1);
-    std::vector<double>& row = own.gradients.back();
-    for (const Tensor& tensor : all[layer]) {
-      row.insert(row.end(), tensor.values.begin(), tensor.values.end());
-    }
+    own.gradients.back() = flat(all[layer]);
+    add(own, numbers);
+  }
+}
+
+void StageWeights::add_weights(const std::vector<PlacedLayer>& layers,
+                               TrainedNumbers& numbers) const {
+  if (steps_ == 0) return;
+  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+    TrainedNumbers own;
+    own.weights.resize(layers[layer].number + 1);
+    own.weights.back() = flat(newest()[layer]);
     add(own, numbers);
   }
 }

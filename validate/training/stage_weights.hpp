@@ -20,7 +20,7 @@ class OrderFailure : public std::runtime_error {
 /// is kept until its last microbatch has finished.
 class StageWeights {
  public:
-  StageWeights(const std::vector<PlacedLayer>& layers, std::uint64_t seed, double rate);
+  StageWeights(const std::vector<PlacedLayer>& layers, const JobLayers& job);
 
   /// Announces one more microbatch for this version.
   void expect(std::uint32_t version);
@@ -34,21 +34,33 @@ class StageWeights {
   void done_with(std::uint32_t version);
   /// Gradient sums since the last update.
   LayerTensors& sums() { return sums_; }
-  /// Makes the next version.
+  /// Makes the next version, from the gradient sums since the last.
   void update();
+  /// The gradient sums since they were last taken, to be reduced; they start at zero again.
+  LayerTensors take_sums();
+  /// The optimizer step of an iteration, with gradients summed over all copies.
+  void step(const LayerTensors& gradients);
   /// Adds all gradients of the run to those of the model's layers.
   void add_gradients(const std::vector<PlacedLayer>& layers, TrainedNumbers& numbers) const;
+  /// Adds the weights after `step`, if there was one.
+  void add_weights(const std::vector<PlacedLayer>& layers, TrainedNumbers& numbers) const;
 
  private:
+  void adam(const LayerTensors& gradients, LayerTensors& weights);
   void drop_unused();
 
   double rate_;
+  StepRule rule_;
   LayerTensors first_;
   std::map<std::uint32_t, LayerTensors> versions_;
   std::vector<std::uint32_t> users_;  // by version
   std::vector<std::uint32_t> left_;   // of these, those not finished
   LayerTensors sums_;
-  LayerTensors earlier_;  // used in earlier updates
+  LayerTensors earlier_;  // used in earlier updates, or taken
+  // Adam's means of gradients and of their squares, and how many steps they are of.
+  LayerTensors mean_;
+  LayerTensors square_;
+  std::uint32_t steps_ = 0;
 };
 
 }  // namespace penstock

@@ -18,7 +18,7 @@ void put_frame(ByteWriter& out, const Frame& frame) {
   out.u32(frame_version);
   out.u32(frame.run);
   out.u32(frame.box);
-  out.u32(frame.message.label.gradient ? 1 : 0);
+  out.u32(static_cast<std::uint32_t>(frame.message.label.kind));
   out.u32(frame.message.label.model_stage);
   out.u32(index(frame.message.label.microbatch));
   out.u32(frame.message.label.iteration);
@@ -35,9 +35,9 @@ Frame frame_of(std::span<const std::byte, frame_bytes> bytes) {
         fmt::format("sent a tensor in version {}; expected {}", version, frame_version));
   }
   Frame frame{in.u32(), in.u32(), {}, 0};
-  const std::uint32_t gradient = in.u32();
-  if (gradient > 1) throw std::runtime_error("sent an invalid tensor");
-  frame.message.label.gradient = gradient == 1;
+  const std::uint32_t kind = in.u32();
+  if (kind >= tensor_kinds) throw std::runtime_error("sent an invalid tensor");
+  frame.message.label.kind = TensorKind{static_cast<std::uint8_t>(kind)};
   frame.message.label.model_stage = in.u32();
   frame.message.label.microbatch = Microbatch{in.u32()};
   frame.message.label.iteration = in.u32();

@@ -19,8 +19,8 @@ namespace {
 const BackendEntry three_ranks{
     .name = "three_ranks",
     .summary = "",
-    .obstacle = [](const Plan& plan) -> std::optional<Obstacle> {
-      if (plan.ranks <= 3) return std::nullopt;
+    .obstacle = [](const PricedPlan& priced) -> std::optional<Obstacle> {
+      if (priced.plan.ranks <= 3) return std::nullopt;
       return Obstacle{true, "more than 3 ranks"};
     },
     .runs_layers = true,
@@ -34,7 +34,7 @@ const BackendEntry not_here{
     .name = "not_here",
     .summary = "",
     .obstacle =
-        [](const Plan&) {
+        [](const PricedPlan&) {
           return std::optional(Obstacle{true, "no such device"});
         },
     .make = nullptr,

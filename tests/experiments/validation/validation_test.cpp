@@ -57,7 +57,7 @@ Validation validated_on_fake_gpu(bool has_green_contexts) {
   const BackendEntry entry{
       .name = "fake",
       .summary = "",
-      .obstacle = [](const Plan& plan) { return gpu_obstacle(plan, &fake_calls); },
+      .obstacle = [](const PricedPlan& priced) { return gpu_obstacle(priced, &fake_calls); },
       .make =
           [](const Job& job) {
             return make_gpu_backend(job, GpuOrdering::host_issued, fake_calls);
@@ -208,10 +208,6 @@ TEST_CASE("validation: a run that says nothing of errors is inconclusive, with t
 }
 
 TEST_CASE("validation: what a backend does not run is refused with the reason") {
-  CHECK(refusal({"/chance={\"jitter\": 0.1}"}) ==
-        "cpu_logical does not run chance: a machine has its own");
-  CHECK(refusal({"/overheads={\"launch_us\": 1}"}) ==
-        "cpu_logical does not run launches that take time");
   CHECK(refusal({"/overheads={\"compute_slowdown_by_transfer\": 1.5}"}) ==
         "cpu_logical does not run this scenario: transfers slow actions down");
   CHECK(refusal({"/memory={\"capacity_bytes\": 1e9, \"policy\": \"stall\"}"}) ==

@@ -37,7 +37,7 @@ TEST_CASE("cpu_logical: every schedule of the catalogue runs, with a structure e
       CAPTURE(entry->name);
       CAPTURE(ranks);
       const Job job = job_of(system_of(*entry, ranks, 2 * ranks));
-      REQUIRE_FALSE(cpu_logical().obstacle(job.priced.plan));
+      REQUIRE_FALSE(cpu_logical().obstacle(job.priced));
       const auto backend = cpu_logical().make(job);
       const auto outcome = measure(*backend, job, {.iterations = 3, .steady = 100});
       if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
@@ -59,18 +59,17 @@ TEST_CASE("cpu_logical: a tensor takes what the job says, behind the one before 
   const Timeline ran = iteration_of(job);
   const auto span = [&](const char* text) {
     const TaskId task = task_of(job.priced.plan, text);
-    return Span{to_ns(ran.begin[task]), to_ns(ran.end[task])};
+    return Span{ran.begin[task], ran.end[task]};
   };
-  const auto held = static_cast<std::int64_t>(std::llround(1000 * job.scale));
-  const auto latency = static_cast<std::int64_t>(std::llround(2000 * job.scale));
-  CHECK(span("0F0").begin_ns == 0);
-  CHECK(span("0F1").begin_ns == span("0F0").end_ns);
-  CHECK(span("0SEND_F0").begin_ns == span("0F0").end_ns);
-  CHECK(span("0SEND_F0").end_ns == span("0F0").end_ns + held + latency);
-  CHECK(span("0SEND_F1").begin_ns ==
-        std::max(span("0F1").end_ns, span("0SEND_F0").begin_ns + held));
-  CHECK(span("1F0").begin_ns == span("0SEND_F0").end_ns);
-  CHECK(span("1F1").begin_ns == std::max(span("1F0").end_ns, span("0SEND_F1").end_ns));
+  const Time held = from_ns(std::llround(1000 * job.scale));
+  const Time latency = from_ns(std::llround(2000 * job.scale));
+  CHECK(span("0F0").begin == Time{});
+  CHECK(span("0F1").begin == span("0F0").end);
+  CHECK(span("0SEND_F0").begin == span("0F0").end);
+  CHECK(span("0SEND_F0").end == span("0F0").end + held + latency);
+  CHECK(span("0SEND_F1").begin == std::max(span("0F1").end, span("0SEND_F0").begin + held));
+  CHECK(span("1F0").begin == span("0SEND_F0").end);
+  CHECK(span("1F1").begin == std::max(span("1F0").end, span("0SEND_F1").end));
 }
 
 // BPipe on 4 ranks with 8 microbatches: rank 0 puts out what rank 3 keeps for it.
@@ -111,7 +110,7 @@ TEST_CASE("cpu_logical: a deadlock is a finding within a second, with all who wa
   const System system = two_stages("0F0,0B0\n1F0,1B0\n");
   Job job = job_of(system);
   job.priced.plan.input[task_of(job.priced.plan, "0SEND_F0")] = task_of(job.priced.plan, "0B0");
-  REQUIRE_FALSE(cpu_logical().obstacle(job.priced.plan));
+  REQUIRE_FALSE(cpu_logical().obstacle(job.priced));
   const auto begin = std::chrono::steady_clock::now();
   const Standstill halt = halt_of(job);
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(1));
@@ -147,19 +146,18 @@ TEST_CASE("cpu_logical: a run after a fault starts afresh") {
   CHECK(iteration_of(job).end.size() == job.priced.plan.tasks());
 }
 
-TEST_CASE("cpu_logical: fused cells and too many ranks are in the way, and it says so") {
-  System fused = two_stages("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n");
-  fused.schedule = order_of("0F0,(0F1;0B0)OVERLAP_F_B,0B1\n1F0,1B0,1F1,1B1\n");
-  CHECK_FALSE(cpu_logical().obstacle(lowered(fused)));
-  fused.overlap = Overlap::fused;
-  const auto obstacle = cpu_logical().obstacle(lowered(fused));
+TEST_CASE("cpu_logical: waits for memory and too many ranks are in the way, and it says so") {
+  PricedPlan stalls = priced(two_stages("0F0,0B0\n1F0,1B0\n"));
+  CHECK_FALSE(cpu_logical().obstacle(stalls));
+  stalls.conditions.stall_above_bytes = 1000;
+  const auto obstacle = cpu_logical().obstacle(stalls);
   REQUIRE(obstacle);
   CHECK_FALSE(obstacle->of_machine);
-  CHECK(obstacle->text == "overlap cells that run fused");
+  CHECK(obstacle->text == "this scenario: actions wait for memory");
 
   const ScheduleEntry& gpipe = *find_named(schedule_entries(), "gpipe");
-  CHECK_FALSE(cpu_logical().obstacle(lowered(system_of(gpipe, 256, 1))));
-  const auto many = cpu_logical().obstacle(lowered(system_of(gpipe, 257, 1)));
+  CHECK_FALSE(cpu_logical().obstacle(priced(system_of(gpipe, 256, 1))));
+  const auto many = cpu_logical().obstacle(priced(system_of(gpipe, 257, 1)));
   REQUIRE(many);
   CHECK(many->of_machine);
   CHECK(many->text == "257 ranks, one thread each; at most 256");

@@ -45,7 +45,7 @@ void run_catalogue(const BackendEntry& entry) {
   for (const ScheduleEntry* schedule : schedule_entries()) {
     CAPTURE(schedule->name);
     const Job job = job_of(system_of(*schedule, 2, 4));
-    if (const auto obstacle = entry.obstacle(job.priced.plan)) FAIL(obstacle->text);
+    if (const auto obstacle = entry.obstacle(job.priced)) FAIL(obstacle->text);
     const auto backend = entry.make(job);
     for (int run = 0; run < 2; ++run) {
       const auto outcome = backend->run();
@@ -67,7 +67,7 @@ Standstill real_time_halt_of(const BackendEntry& entry, const Job& job) {
 /// Both on two ranks, each of which may need a core.
 std::vector<const BackendEntry*> backends_in_real_time() {
   std::vector<const BackendEntry*> all;
-  const Plan plan = lowered(two_stages("0F0,0B0\n1F0,1B0\n"));
+  const PricedPlan plan = priced(two_stages("0F0,0B0\n1F0,1B0\n"));
   for (const BackendEntry* entry : backend_entries()) {
     if (!entry->wall_clock) continue;
     const auto obstacle = entry->obstacle(plan);
@@ -145,11 +145,11 @@ TEST_CASE("cpu_realtime: more ranks than cores are in the way of this machine, n
   system.stages.assign(256, stage_of(1, 1));
   const std::size_t usable = whole_cores(usable_cores());
   if (usable >= 256) return;
-  const auto obstacle = backend("cpu_realtime").obstacle(lowered(system));
+  const auto obstacle = backend("cpu_realtime").obstacle(priced(system));
   REQUIRE(obstacle);
   CHECK(obstacle->of_machine);
   CHECK(obstacle->text == "256 ranks, " + std::to_string(usable) + " usable cores");
-  CHECK_FALSE(backend("cpu_timed").obstacle(lowered(system)));
+  CHECK_FALSE(backend("cpu_timed").obstacle(priced(system)));
 }
 
 // F is asked for 20 us and B for 40 us: no sleep is shorter, and none of these rules has a rank
@@ -179,14 +179,14 @@ TEST_CASE("clocks: a sleeping one begins an action when all is there by what is 
   SleepingClock clock(line);
   clock.start();
   const Span first = clock.time(30'000, [] { FAIL("it sleeps instead"); });
-  CHECK(first.begin_ns == 0);
-  CHECK(first.end_ns >= 30'000);
-  clock.await(5'000);
-  CHECK(clock.now_ns() == first.end_ns);
-  clock.await(first.end_ns + 70'000);
+  CHECK(first.begin == Time{});
+  CHECK(first.end >= from_us(30));
+  clock.await(from_us(5));
+  CHECK(clock.now() == first.end);
+  clock.await(first.end + from_us(70));
   const Span second = clock.time(10'000, [] {});
-  CHECK(second.begin_ns == first.end_ns + 70'000);
-  CHECK(second.end_ns >= second.begin_ns + 10'000);
+  CHECK(second.begin == first.end + from_us(70));
+  CHECK(second.end >= second.begin + from_us(10));
 }
 
 TEST_CASE("clocks: a spinning one waits until a tensor is due, and times what is really done") {
@@ -194,12 +194,12 @@ TEST_CASE("clocks: a spinning one waits until a tensor is due, and times what is
   SpinningClock clock(line, usable_cores().numbers.front());
   std::jthread([&] {
     clock.start();
-    clock.await(200'000);
+    clock.await(from_us(200));
     const Span span =
         clock.time(1, [] { std::this_thread::sleep_for(std::chrono::microseconds(50)); });
-    CHECK(span.begin_ns >= 200'000);
-    CHECK(span.end_ns >= span.begin_ns + 50'000);
-    CHECK(clock.now_ns() == span.end_ns);
+    CHECK(span.begin >= from_us(200));
+    CHECK(span.end >= span.begin + from_us(50));
+    CHECK(clock.now() == span.end);
     clock.finish();
   }).join();
   CHECK(clock.readings().canary_before_ns > 0);

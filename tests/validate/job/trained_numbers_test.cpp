@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -11,7 +12,9 @@
 #include "sim/base/named.hpp"
 #include "tests/support/small_models.hpp"
 #include "validate/backends/registry.hpp"
+#include "validate/job/replica_ranks.hpp"
 #include "validate/job/run_errors.hpp"
+#include "validate/processes/process_backend.hpp"
 #include "validate/training/reference_numbers.hpp"
 
 // The proof that an order trains the same model: run in threads that hand tensors to each other, it
@@ -126,7 +129,69 @@ TrainedNumbers right_for(const Job& job, std::uint32_t microbatches) {
   return reference_numbers(*job.layers, first_numbers(microbatches), true);
 }
 
+/// A transformer on data replicas that reduce its gradients and update it.
+Job on_replicas(const ScheduleEntry& entry, std::uint32_t replicas, const Tail& tail,
+                StepRule step) {
+  System system = system_of(entry, 2, 4);
+  system.extras.tail = tail;
+  const std::size_t stages = system.placement.chains().front().size();
+  system.extras.tail.reduces.assign(stages, true);
+  if (!tail.early.empty()) system.extras.tail.early.assign(stages, true);
+  system.extras.tail.updates = true;
+  Job job = transformer_job(system);
+  job.layers->step = step;
+  job.priced = with_replica_ranks(job.priced, std::vector<Costs>(replicas, job.priced.costs));
+  return job;
+}
+
+/// What one copy of the model comes to on all microbatches, and its weights after the step.
+TrainedNumbers right_after_step(const Job& job, std::uint32_t microbatches) {
+  TrainedNumbers right = right_for(job, microbatches);
+  add_step(*job.layers, right);
+  return right;
+}
+
+constexpr std::array reducing_schedules{"1f1b", "gpipe", "zb-h1", "interleaved-1f1b", "dualpipe"};
+
 }  // namespace
+
+// Each replica has 4 microbatches of its own, and dualpipe both stages on both ranks. All copies
+// add up the same sums in the same order: their weights are equal to the last bit.
+TEST_CASE("training: replicas give the gradients and the step of one model on the whole batch") {
+  const Tail behind_row{.summing = Summing::behind_row};
+  for (const char* name : reducing_schedules) {
+    for (const Tail& tail : {Tail{}, Tail{.early = {true}}, Tail{.summing = Summing::behind_each},
+                             Tail{.gathers = true, .summing = Summing::behind_each}, behind_row}) {
+      for (const std::uint32_t replicas : {1U, 2U, 3U}) {
+        for (const StepRule step : {StepRule::sgd, StepRule::adam}) {
+          CAPTURE(name);
+          CAPTURE(replicas);
+          const Job job = on_replicas(*find_named(schedule_entries(), name), replicas, tail, step);
+          const TrainedNumbers numbers = trained(job);
+          CHECK(largest_error(numbers, right_after_step(job, 4 * replicas)) < tolerance);
+          CHECK(numbers.copies_apart == 0);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("training: an update without the sums of one replica is found out") {
+  Job job = on_replicas(*find_named(schedule_entries(), "1f1b"), 2, {}, StepRule::sgd);
+  CHECK(largest_error(trained(job), right_after_step(job, 8)) < tolerance);
+  Plan& plan = job.priced.plan;
+  // Replica 0 leaves out what replica 1 has summed of stage 1.
+  plan.input[task_of(plan, "1U3")] = task_of(plan, "1REDUCE3");
+  CHECK(largest_error(trained(job), right_after_step(job, 8)) > 1e-6);
+}
+
+TEST_CASE("training: replicas may be spread over processes, and train the same model") {
+  const Job job = on_replicas(*find_named(schedule_entries(), "1f1b"), 2, {}, StepRule::adam);
+  ProcessBackend backend(job, cpu_logical().make_part, 2);
+  CHECK(std::holds_alternative<Timeline>(backend.run()));
+  const TrainedNumbers numbers = backend.numbers().value();
+  CHECK(largest_error(numbers, right_after_step(job, 8)) < tolerance);
+}
 
 TEST_CASE("training: every schedule gives a transformer the gradients of the model in one piece") {
   check_all_schedules(small_transformer(), small_transformer_shape(), true);
@@ -211,7 +276,7 @@ TEST_CASE("training: in real time the same model is trained") {
     CAPTURE(name);
     const System system = system_of(*find_named(schedule_entries(), name), 2, 4);
     const Job job = transformer_job(system);
-    if (const auto obstacle = realtime.obstacle(job.priced.plan)) {
+    if (const auto obstacle = realtime.obstacle(job.priced)) {
       MESSAGE("left out: " << obstacle->text);
       return;
     }

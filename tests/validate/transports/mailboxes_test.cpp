@@ -13,7 +13,7 @@ namespace {
 using Words = std::array<std::uint64_t, 3>;
 
 constexpr Words sent{1, 2, 3};
-constexpr TensorLabel label{false, 1, Microbatch{5}, 2};
+constexpr TensorLabel label{TensorKind::activation, 1, Microbatch{5}, 2};
 
 /// A box that the other of two ranks fills.
 BoxSpec box_to(std::uint32_t reader) { return {1 - reader, reader, sent.size()}; }
@@ -27,9 +27,10 @@ TEST_CASE("hand-over: the expected tensor, unharmed, is no fault") {
 }
 
 TEST_CASE("hand-over: another stage, microbatch, direction or iteration is a fault") {
-  for (const TensorLabel& other :
-       {TensorLabel{true, 1, Microbatch{5}, 2}, TensorLabel{false, 2, Microbatch{5}, 2},
-        TensorLabel{false, 1, Microbatch{4}, 2}, TensorLabel{false, 1, Microbatch{5}, 1}}) {
+  for (const TensorLabel& other : {TensorLabel{TensorKind::gradient, 1, Microbatch{5}, 2},
+                                   TensorLabel{TensorKind::activation, 2, Microbatch{5}, 2},
+                                   TensorLabel{TensorKind::activation, 1, Microbatch{4}, 2},
+                                   TensorLabel{TensorKind::activation, 1, Microbatch{5}, 1}}) {
     CAPTURE(text(other));
     CHECK(tensor_fault(message_of(sent), sent, other) ==
           text(label) + " came where " + text(other) + " was expected");
@@ -100,11 +101,11 @@ TEST_CASE("recorder: lanes hold what was there for them from the start, and no m
   add_task(plan, 0, Microbatch{0}, no_task);
   const Plan two = plan;
   add_task(plan, 0, Microbatch{0}, 1);
-  recorder.add(1, 2, {5, 6});
-  recorder.add(0, 0, {1, 2});
+  recorder.add(1, 2, {from_ns(5), from_ns(6)});
+  recorder.add(0, 0, {from_ns(1), from_ns(2)});
   CHECK_THROWS_WITH(recorder.timeline(plan), "task 1 was recorded 0 times");
-  recorder.add(0, 1, {3, 4});
-  CHECK_THROWS_WITH(recorder.add(0, 1, {3, 4}), "a lane of the recorder is full");
+  recorder.add(0, 1, {from_ns(3), from_ns(4)});
+  CHECK_THROWS_WITH(recorder.add(0, 1, {from_ns(3), from_ns(4)}), "a lane of the recorder is full");
   const Timeline timeline = recorder.timeline(plan);
   CHECK(timeline.begin == std::vector<Time>{from_ns(1), from_ns(3), from_ns(5)});
   CHECK(timeline.end == std::vector<Time>{from_ns(2), from_ns(4), from_ns(6)});
@@ -112,8 +113,8 @@ TEST_CASE("recorder: lanes hold what was there for them from the start, and no m
   CHECK_THROWS_WITH(recorder.timeline(two), "an unknown task was recorded");
 
   recorder.clear();
-  recorder.add(0, 0, {1, 2});
-  recorder.add(0, 0, {1, 2});
+  recorder.add(0, 0, {from_ns(1), from_ns(2)});
+  recorder.add(0, 0, {from_ns(1), from_ns(2)});
   CHECK_THROWS_WITH(recorder.timeline(two), "task 0 was recorded 2 times");
 }
 

@@ -22,7 +22,8 @@ RingsWords tensor_of(std::size_t box, std::size_t words) {
 }
 
 Message rings_message_of(std::size_t box) {
-  return {{false, 1, Microbatch{5}, 2}, 7 * box, static_cast<std::int64_t>(70 + box)};
+  return {
+      {TensorKind::activation, 1, Microbatch{5}, 2}, 7 * box, static_cast<std::int64_t>(70 + box)};
 }
 
 /// RingTransport between ranks whose tensors all have as many words.

@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr TensorLabel tcp_label{true, 1, Microbatch{5}, 2};
+constexpr TensorLabel tcp_label{TensorKind::gradient, 1, Microbatch{5}, 2};
 const std::vector<RankGroup> two_ranks{{0, 1}, {1, 2}};
 
 /// A tensor that no other box has.
@@ -97,7 +97,8 @@ std::string failure_after(const Bytes& bytes, bool closes = false) {
 }  // namespace
 
 TEST_CASE("tcp: a frame has its lowest bytes first, on every machine") {
-  const Frame frame{3, 0x0a0b, {{true, 7, Microbatch{9}, 4}, 0x1122'3344'5566'7788U, -2}, 1};
+  const Frame frame{
+      3, 0x0a0b, {{TensorKind::gradient, 7, Microbatch{9}, 4}, 0x1122'3344'5566'7788U, -2}, 1};
   const Bytes bytes = bytes_of(frame, {0x0102});
   REQUIRE(bytes.size() == frame_bytes + 8);
   const auto at = [&](std::size_t place) { return std::to_integer<int>(bytes[place]); };
@@ -206,7 +207,7 @@ TEST_CASE("tcp: whatever a peer sends that is no tensor of its own is told, and 
   other[4] = std::byte{2};
   CHECK(failure_after(other) == peer_text + "sent a tensor in version 2; expected 1");
   other = tensor_bytes(0, 3);
-  other[16] = std::byte{2};  // neither an activation nor a gradient
+  other[16] = std::byte{tensor_kinds};
   CHECK(failure_after(other) == peer_text + "sent an invalid tensor");
 
   CHECK(failure_after(tensor_bytes(9, 3)) == peer_text + "sent a tensor for an unknown box, 9");

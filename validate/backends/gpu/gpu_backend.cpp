@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/engines/events.hpp"
 #include "validate/backends/cuda/gpu_probes.hpp"
 #include "validate/backends/cuda/gpu_queues.hpp"
 #include "validate/backends/gpu/gpu_rates.hpp"
@@ -206,8 +207,14 @@ std::map<std::string, std::string> GpuBackend::environment() const {
 
 }  // namespace
 
-std::optional<Obstacle> gpu_obstacle(const Plan& plan, const GpuCalls* calls) {
-  if (auto reason = why_no_programs(plan)) return Obstacle{.of_machine = false, .text = *reason};
+std::optional<Obstacle> gpu_obstacle(const PricedPlan& priced, const GpuCalls* calls) {
+  const Plan& plan = priced.plan;
+  if (auto reason = why_not_relax(plan, priced.conditions)) {
+    return Obstacle{.of_machine = false, .text = "this scenario: " + *reason};
+  }
+  for (auto reason : {why_not_plain(priced), why_no_programs(plan)}) {
+    if (reason) return Obstacle{.of_machine = false, .text = *reason};
+  }
   if (plan.ranks > most_ranks) {
     return Obstacle{true, fmt::format("{} ranks on one GPU; at most {}", plan.ranks, most_ranks)};
   }

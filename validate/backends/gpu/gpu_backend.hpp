@@ -11,7 +11,7 @@ namespace penstock {
 // Shared by the backends on one GPU. The calls are a parameter, so tests can replace the GPU.
 
 /// Why one GPU cannot run a plan; `calls` is null in a build without CUDA.
-std::optional<Obstacle> gpu_obstacle(const Plan& plan, const GpuCalls* calls);
+std::optional<Obstacle> gpu_obstacle(const PricedPlan& priced, const GpuCalls* calls);
 
 /// The GPU program of a job.
 GpuProgram gpu_program(const Job& job);

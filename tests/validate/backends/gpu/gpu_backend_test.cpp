@@ -72,7 +72,7 @@ TEST_CASE("gpu backend: every schedule of the catalogue runs, with errors of zer
         const FakeGpu gpu;
         const GpuCalls calls = gpu.calls();
         const Job job = job_of(system_of(*entry, ranks, 2 * ranks));
-        REQUIRE_FALSE(gpu_obstacle(job.priced.plan, &calls));
+        REQUIRE_FALSE(gpu_obstacle(job.priced, &calls));
         const auto backend = make_gpu_backend(job, ordering, calls);
         const auto outcome = measure(*backend, job, {.iterations = 2});
         if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
@@ -223,22 +223,22 @@ TEST_CASE("gpu backend: what is in the way of a plan, of the machine and of the 
   FakeGpu gpu;
   gpu.devices_error = 100;
   const GpuCalls calls = gpu.calls();
-  const auto machine = gpu_obstacle(job.priced.plan, &calls);
+  const auto machine = gpu_obstacle(job.priced, &calls);
   REQUIRE(machine);
   CHECK(machine->of_machine);
   CHECK(machine->text == "no GPU: the driver sees none, cudaErrorNoDevice (100)");
-  const auto build = gpu_obstacle(job.priced.plan, nullptr);
+  const auto build = gpu_obstacle(job.priced, nullptr);
   REQUIRE(build);
   CHECK(build->of_machine);
   CHECK(build->text.find("no GPU: this build is without CUDA, ") == 0);
-  Plan fused = job.priced.plan;
-  fused.classes.front().partner = 1;
+  PricedPlan fused = job.priced;
+  fused.plan.classes.front().partner = 1;
   const auto plan = gpu_obstacle(fused, &calls);
   REQUIRE(plan);
   CHECK_FALSE(plan->of_machine);
   CHECK(plan->text == "overlap cells that run fused");
   const auto ranks =
-      gpu_obstacle(lowered(system_of(*find_named(schedule_entries(), "gpipe"), 65, 1)), &calls);
+      gpu_obstacle(priced(system_of(*find_named(schedule_entries(), "gpipe"), 65, 1)), &calls);
   REQUIRE(ranks);
   CHECK(ranks->text == "65 ranks on one GPU; at most 64");
 }

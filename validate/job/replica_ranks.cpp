@@ -1,0 +1,163 @@
+#include "validate/job/replica_ranks.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+/// Numbers everything of each replica anew.
+class ReplicaRanks {
+ public:
+  ReplicaRanks(const PricedPlan& one, const std::vector<Costs>& replicas)
+      : one_(one.plan), replicas_(replicas), count_(static_cast<std::uint32_t>(replicas.size())) {
+    for (const Microbatch microbatch : one_.microbatch) {
+      microbatches_ = std::max(microbatches_, index(microbatch) + 1);
+    }
+    all_.conditions = one.conditions;
+  }
+
+  PricedPlan made() {
+    Plan& plan = all_.plan;
+    plan.schedule = one_.schedule;
+    plan.ranks = one_.ranks * count_;
+    plan.microbatches = one_.microbatches * count_;
+    plan.model_stage = one_.model_stage;
+    for (std::uint32_t replica = 0; replica < count_; ++replica) {
+      add_links(replica);
+      add_classes(replica);
+      add_costs(replica);
+    }
+    add_network();
+    add_tasks();
+    return std::move(all_);
+  }
+
+ private:
+  Rank rank_in(std::uint32_t replica, Rank rank) const {
+    return is_rank(rank) ? Rank{index(rank) + replica * one_.ranks} : rank;
+  }
+
+  void add_links(std::uint32_t replica) {
+    for (const Link& link : one_.links) {
+      all_.plan.links.push_back({rank_in(replica, link.from), rank_in(replica, link.to)});
+    }
+    const auto& in_order = one_.in_one_order;
+    all_.plan.in_one_order.insert(all_.plan.in_one_order.end(), in_order.begin(), in_order.end());
+  }
+
+  std::uint32_t resource_in(std::uint32_t replica, std::uint32_t resource) const {
+    if (!one_.is_link(resource)) return resource + replica * one_.ranks;
+    const auto links = static_cast<std::uint32_t>(one_.links.size());
+    return one_.ranks * count_ + replica * links + (resource - one_.ranks);
+  }
+
+  void add_classes(std::uint32_t replica) {
+    const auto classes = static_cast<std::uint32_t>(one_.classes.size());
+    const auto buffers = static_cast<std::uint32_t>(one_.buffers.size());
+    for (WorkClass work : one_.classes) {
+      work.resource = resource_in(replica, work.resource);
+      if (work.buffer != UINT32_MAX) work.buffer += replica * buffers;
+      if (work.partner != UINT32_MAX) work.partner += replica * classes;
+      for (MemoryEffect& effect : work.effects) effect.buffer += replica * buffers;
+      all_.plan.classes.push_back(std::move(work));
+    }
+    for (BufferClass buffer : one_.buffers) {
+      buffer.rank = rank_in(replica, buffer.rank);
+      all_.plan.buffers.push_back(buffer);
+    }
+  }
+
+  void add_costs(std::uint32_t replica) {
+    const Costs& own = replicas_[replica];
+    const auto append = [](const auto& from, auto& to) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    append(own.duration, all_.costs.duration);
+    append(own.latency, all_.costs.latency);
+    append(own.bytes, all_.costs.bytes);
+    all_.costs.issue = own.issue;
+    all_.costs.launch = own.launch;
+  }
+
+  /// Each replica has physical links of its own: what replicas share is in the prices already.
+  void add_network() {
+    Network& network = all_.conditions.network;
+    const Network one = network;
+    for (std::uint32_t replica = 1; replica < count_; ++replica) {
+      const auto first = static_cast<std::uint32_t>(network.links.size());
+      network.links.insert(network.links.end(), one.links.begin(), one.links.end());
+      for (Route route : one.routes) {
+        for (std::uint32_t& link : route) link += first;
+        network.routes.push_back(std::move(route));
+      }
+    }
+  }
+
+  /// The tasks of all replicas take turns, so that each still follows its inputs; both parts of a
+  /// fused cell stay together.
+  void add_tasks() {
+    number_.assign(count_, std::vector<TaskId>(one_.tasks()));
+    for (TaskId task = 0; task < one_.tasks();) {
+      const bool leads = task + 1 < one_.tasks() && one_.class_of(task + 1).follows_partner;
+      for (std::uint32_t replica = 0; replica < count_; ++replica) {
+        add(replica, task);
+        if (leads) add(replica, task + 1);
+      }
+      task += leads ? 2 : 1;
+    }
+  }
+
+  void add(std::uint32_t replica, TaskId task) {
+    Plan& plan = all_.plan;
+    const auto classes = static_cast<std::uint32_t>(one_.classes.size());
+    const Microbatch microbatch{index(one_.microbatch[task]) + replica * microbatches_};
+    number_[replica][task] = add_task(plan, one_.work[task] + replica * classes, microbatch,
+                                      list_of(inputs_of(replica, task)));
+    if (one_.class_of(task).follows_partner) plan.followers.push_back(number_[replica][task]);
+    if (replicas_[replica].task_duration.empty()) return;
+    all_.costs.task_duration.push_back(replicas_[replica].task_duration[task]);
+    all_.costs.task_latency.push_back(replicas_[replica].task_latency[task]);
+  }
+
+  /// An update needs the sums of all replicas, everything else what its own replica has.
+  std::vector<TaskId> inputs_of(std::uint32_t replica, TaskId task) const {
+    const bool updates = one_.class_of(task).pass == Pass::update;
+    std::vector<TaskId> inputs;
+    one_.for_each_input(task, [&](TaskId input) {
+      if (!updates || !reduces_gradient(one_.class_of(input).pass)) {
+        return inputs.push_back(number_[replica][input]);
+      }
+      for (std::uint32_t other = 0; other < count_; ++other)
+        inputs.push_back(number_[other][input]);
+    });
+    std::sort(inputs.begin(), inputs.end());
+    return inputs;
+  }
+
+  /// Encoded as `Plan::input`.
+  TaskId list_of(const std::vector<TaskId>& inputs) {
+    if (inputs.empty()) return no_task;
+    if (inputs.size() == 1) return inputs.front();
+    std::vector<std::uint32_t>& lists = all_.plan.inputs;
+    const auto list = static_cast<std::uint32_t>(lists.size());
+    lists.push_back(static_cast<std::uint32_t>(inputs.size()));
+    lists.insert(lists.end(), inputs.begin(), inputs.end());
+    return list | Plan::several;
+  }
+
+  const Plan& one_;
+  const std::vector<Costs>& replicas_;
+  std::uint32_t count_;
+  std::uint32_t microbatches_ = 0;           // numbers of a replica
+  std::vector<std::vector<TaskId>> number_;  // by replica and task
+  PricedPlan all_;
+};
+
+}  // namespace
+
+PricedPlan with_replica_ranks(const PricedPlan& one, const std::vector<Costs>& replicas) {
+  return ReplicaRanks(one, replicas).made();
+}
+
+}  // namespace penstock
