@@ -40,7 +40,7 @@ inline PictureOptions options_of(const PictureLook& look) {
   options.height = length_of("--height", look.height);
   if (look.font_size) options.font_size = within("--font-size", look.font_size, 72);
   if (!look.title.empty()) options.title = look.title;
-  if (look.theme == "dark") options.theme = Theme::dark;
+  if (look.theme == "dark") options.theme = PictureTheme::dark;
   return options;
 }
 

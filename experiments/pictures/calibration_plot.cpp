@@ -39,8 +39,8 @@ struct ValueExtent {
 
 void include(double value, const std::string& series, ValueExtent& extent) {
   if (!(value > 0) || !std::isfinite(value)) {
-    throw InputError(fmt::format(
-        "series \"{}\" has the value {}; values must be above 0, and finite", series, value));
+    throw InputError(fmt::format("series \"{}\" has the time {}; times must be above 0, and finite",
+                                 series, value));
   }
   extent.low = std::min(extent.low, std::log10(value));
   extent.high = std::max(extent.high, std::log10(value));

@@ -21,7 +21,7 @@ struct PictureOptions {
   std::optional<double> height = {};
   std::optional<double> font_size = {};  // of labels, default 11; everything else in proportion
   std::optional<std::string> title = {};
-  Theme theme = Theme::light;
+  PictureTheme theme = PictureTheme::light;
 };
 
 /// A page while it is drawn, in layout units: labels have size 11 at any font size.
@@ -30,7 +30,7 @@ struct Page {
   double scale = 1;  // from layout units to units of the file
   double width = 0;
   double height = 0;
-  Theme theme = Theme::light;
+  PictureTheme theme = PictureTheme::light;
 
   /// The nearest position on the grid of half file units, on which edges are sharp in a PNG.
   double snapped(double place) const;

@@ -35,8 +35,8 @@ Colour on_dark(Colour colour) {
           channel_of(0.426 * r + 1.430 * g - 0.856 * b)};
 }
 
-std::vector<Mark> in_theme(std::vector<Mark> marks, Theme theme) {
-  if (theme == Theme::light) return marks;
+std::vector<Mark> in_theme(std::vector<Mark> marks, PictureTheme theme) {
+  if (theme == PictureTheme::light) return marks;
   for (Mark& mark : marks) std::visit(Darkening{}, mark);
   return marks;
 }

@@ -1,19 +1,24 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <utility>
 #include <vector>
 
-#include "sim/report/memory.hpp"
+#include "sim/costs/costs.hpp"
+#include "sim/plan/plan.hpp"
 #include "sim/report/memory_events.hpp"
+#include "sim/timeline/timeline.hpp"
 
 namespace penstock {
 
+using HeldBytes = std::array<std::uint64_t, buffer_kinds>;  // indexed by BufferKind
+
 /// Memory that each rank holds for the whole run, by kind.
-inline std::vector<BytesByKind> bytes_for_whole_run(const Plan& plan, const Costs& costs) {
-  std::vector<BytesByKind> bytes(plan.ranks);
+inline std::vector<HeldBytes> bytes_for_whole_run(const Plan& plan, const Costs& costs) {
+  std::vector<HeldBytes> bytes(plan.ranks);
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const BufferClass& buffer = plan.buffers[b];
     if (!for_whole_run(buffer.kind)) continue;
@@ -25,7 +30,7 @@ inline std::vector<BytesByKind> bytes_for_whole_run(const Plan& plan, const Cost
 /// The memory of a rank after an event; at the start of the run there is none.
 struct Holding {
   std::uint64_t bytes = 0;
-  BytesByKind by_kind{};
+  HeldBytes by_kind{};
   Time time{};
   TaskId task = no_task;  // the task of the event
   bool takes = true;
@@ -37,7 +42,7 @@ template <class Visitor>
 void for_each_holding(const Plan& plan, const Costs& costs, const Timeline& timeline,
                       Visitor visit) {
   std::vector<Holding> holdings(plan.ranks);
-  const std::vector<BytesByKind> whole_run = bytes_for_whole_run(plan, costs);
+  const std::vector<HeldBytes> whole_run = bytes_for_whole_run(plan, costs);
   const auto start = [&](std::uint32_t rank) {
     Holding& holding = holdings[rank] = {.by_kind = whole_run[rank]};
     holding.bytes =
