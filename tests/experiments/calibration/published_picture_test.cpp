@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "experiments/pictures/plot_data.hpp"
+#include "experiments/pictures/plots/plot_data.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock::testing {

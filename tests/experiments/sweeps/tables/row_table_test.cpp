@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "experiments/pictures/plot_data.hpp"
+#include "experiments/pictures/plots/plot_data.hpp"
 #include "experiments/sweeps/tables/shown_axis.hpp"
 #include "experiments/sweeps/tables/table_plots.hpp"
 #include "sim/base/error.hpp"
