@@ -130,7 +130,7 @@ const std::vector<Home>& homes() {
       {std::regex("valijson/.*"), std::regex("experiments/files/schema_check\\.cpp")},
       {std::regex("md4c\\.h"), std::regex("experiments/help/markdown\\.cpp")},
       {std::regex("muParser.*"), std::regex("experiments/reproduction/formula\\.cpp")},
-      {std::regex("zlib\\.h"), std::regex("experiments/files/gzip\\.cpp")},
+      {std::regex("zlib\\.h"), std::regex("experiments/files/gzip\\.cpp|tests/support/png\\.cpp")},
       {std::regex("protozero/.*"), std::regex("experiments/formats/chakra\\.cpp")},
       {std::regex("sqlite3.*"), std::regex("validate/store/database\\.cpp")},
       {std::regex("benchmark/.*"), std::regex("(experiments|gui)/bench/.*")},

@@ -22,6 +22,7 @@ struct PictureLook {
   std::string height;
   std::optional<std::uint32_t> font_size;
   std::string title;
+  std::string theme = "light";
 };
 
 inline void declare(CommandLine& line, PictureLook& look) {
@@ -29,6 +30,7 @@ inline void declare(CommandLine& line, PictureLook& look) {
   line.option("--height", look.height, "height of the picture, likewise", "LENGTH");
   line.option("--font-size", look.font_size, "size of its labels, default 11");
   line.option("--title", look.title, "title of the picture", "TEXT");
+  line.choice("--theme", look.theme, {"light", "dark"}, "colours, default light");
 }
 
 /// Throws UsageError for invalid sizes.
@@ -38,6 +40,7 @@ inline PictureOptions options_of(const PictureLook& look) {
   options.height = length_of("--height", look.height);
   if (look.font_size) options.font_size = within("--font-size", look.font_size, 72);
   if (!look.title.empty()) options.title = look.title;
+  if (look.theme == "dark") options.theme = PictureTheme::dark;
   return options;
 }
 

@@ -6,8 +6,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "experiments/calibration/calibration_picture.hpp"
+#include "experiments/calibration/published_picture.hpp"
 #include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/picture_files.hpp"
 #include "experiments/commands/registry.hpp"
@@ -65,9 +68,9 @@ int plot_bubble(const Options& options) {
       [&] { return bubble_csv(plot); });
 }
 
-Recording recorded(const std::string& path) {
+Recording recorded(const std::string& path, std::vector<BytesByKind>* kinds = nullptr) {
   const Waiting waiting("simulating");
-  return recording_of(path);
+  return recording_of(path, {}, kinds);
 }
 
 int plot_timeline(const Options& options) {
@@ -81,29 +84,32 @@ int plot_timeline(const Options& options) {
 }
 
 int plot_memory(const Options& options) {
-  const Recording run = recorded(options.results);
-  const MemoryPicture picture{run.title, options_of(options.look)};
+  std::vector<BytesByKind> kinds;
+  const Recording run = recorded(options.results, &kinds);
+  const MemoryPicture picture{run.title, options_of(options.look), std::move(kinds)};
   try {
     return write_plot(
         options,
         [&](PictureFormat format) { return draw_memory(format, run.plan, run.timeline, picture); },
-        [&] { return memory_csv(run.timeline); });
+        [&] { return memory_csv(run.timeline, picture.kinds); });
   } catch (const InputError& error) {
     throw in_file(options.results, error);
   }
 }
 
-CalibrationPlot calibration_of(const std::string& path) {
-  const std::string content = read_file(path);
+/// A plot of predictions, of a document of `calibrate` or `reproduce`.
+CalibrationPlot predictions_of(const Options& options) {
+  const std::string content = read_file(options.results);
   try {
-    return calibration_plot(parse_json(content));
+    const nlohmann::json document = parse_json(content);
+    return options.kind == "published" ? published_plot(document) : calibration_plot(document);
   } catch (const InputError& error) {
-    throw in_file(path, error);
+    throw in_file(options.results, error);
   }
 }
 
-int plot_calibration(const Options& options) {
-  CalibrationPlot plot = calibration_of(options.results);
+int plot_predictions(const Options& options) {
+  CalibrationPlot plot = predictions_of(options);
   plot.options = options_of(options.look);
   return write_plot(
       options, [&](PictureFormat format) { return draw_calibration_plot(format, plot); },
@@ -156,8 +162,8 @@ bool draws_results(const std::string& kind) {
 void check_options(const Options& options) {
   if (options.kind.empty()) {
     throw UsageError(
-        "--kind is missing; it is bubble, timeline, memory or calibration; or, of a sweep, lines, "
-        "heatmap, pareto or scaling");
+        "--kind is missing; it is bubble, timeline, memory, calibration or published; or, of a "
+        "sweep, lines, heatmap, pareto or scaling");
   }
   if (options.output.empty() && options.csv.empty()) {
     throw UsageError("-o is missing: a .svg, .png or .pdf file; or --csv for the data alone");
@@ -174,6 +180,8 @@ void check_options(const Options& options) {
     throw UsageError(
         options.kind == "calibration"
             ? "--kind calibration needs a file that calibrate --json wrote"
+        : options.kind == "published"
+            ? "--kind published needs a file that reproduce -o F.json wrote"
         : draws_results(options.kind)
             ? fmt::format("--kind {} needs the results of a sweep: .jsonl, .csv or .sqlite",
                           options.kind)
@@ -193,17 +201,18 @@ int plot(const Options& options) {
   if (options.kind == "bubble") return plot_bubble(options);
   if (options.kind == "timeline") return plot_timeline(options);
   if (draws_results(options.kind)) return plot_results(options);
-  return options.kind == "memory" ? plot_memory(options) : plot_calibration(options);
+  return options.kind == "memory" ? plot_memory(options) : plot_predictions(options);
 }
 
 Runner declare(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  line.optional("RESULTS", options->results,
-                "a .timeline file or a scenario; results of a sweep; calibrate's JSON");
-  line.choice(
-      "--kind", options->kind,
-      {"bubble", "timeline", "memory", "calibration", "lines", "heatmap", "pareto", "scaling"},
-      "what to draw");
+  line.optional(
+      "RESULTS", options->results,
+      "a .timeline file or a scenario; results of a sweep; JSON of calibrate or reproduce");
+  line.choice("--kind", options->kind,
+              {"bubble", "timeline", "memory", "calibration", "published", "lines", "heatmap",
+               "pareto", "scaling"},
+              "what to draw");
   line.option("-o,--output", options->output, "the picture: .svg, .png or .pdf", "FILE");
   line.option("--csv", options->csv, "write the data of the picture as CSV", "FILE");
   line.option("--ranks", options->ranks, "bubble: pipeline ranks, default 8");
@@ -225,7 +234,7 @@ Runner declare(CommandLine& line) {
 
 constinit extern const CommandEntry plot_entry{
     .name = "plot",
-    .summary = "draw the bubble of schedules, or a timeline",
+    .summary = "draw schedules, runs, sweeps, calibrations and papers",
     .group = CommandGroup::files,
     .on_first_screen = true,
     .example = "penstock plot --kind bubble --ranks 8 -o bubble.svg",

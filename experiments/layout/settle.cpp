@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "experiments/files/files.hpp"
 #include "experiments/files/nearest.hpp"
 #include "experiments/layout/assumptions.hpp"
 #include "experiments/layout/cut.hpp"
+#include "experiments/layout/known_model.hpp"
 #include "experiments/layout/layout.hpp"
 #include "experiments/layout/layout_model.hpp"
 #include "experiments/layout/measured_stages.hpp"
@@ -122,9 +124,32 @@ std::string counted(std::uint64_t count, std::string_view one, std::string_view 
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
-}  // namespace
+/// What the costs of layers by kind follow from. Their files are as the scenario names them.
+std::string key_of_model(const Scenario& scenario, const Layout& layout) {
+  const nlohmann::json& document = *scenario.document;
+  const CellShape& shape = layout.shape;
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", scenario.source,
+                     document["model"].dump(), document.value("recompute", nlohmann::json()).dump(),
+                     layout.batch.sequence.has_value(), shape.sequence, shape.microbatch,
+                     shape.slices, shape.activation_size, shape.parameter_size, shape.tensor,
+                     shape.context, shape.expert, shape.sequence_parallel);
+}
 
-Layout settle(const Scenario& scenario, const SettleOptions& options) {
+ModelGraph known_model_of(const Scenario& scenario, const Layout& layout, KnownModel* known) {
+  if (known == nullptr || !scenario.model.by_kind()) {
+    return model_of(scenario, layout.batch, layout.shape);
+  }
+  std::string key = key_of_model(scenario, layout);
+  if (known->key != key) {
+    known->key.clear();
+    known->model = model_of(scenario, layout.batch, layout.shape);
+    known->key = std::move(key);
+  }
+  return known->model;
+}
+
+/// `known` may be null.
+Layout settle_with(const Scenario& scenario, const SettleOptions& options, KnownModel* known) {
   Layout layout = without_order(scenario, options);
   const bool by_file = !scenario.schedule.file.empty();
   Order order;
@@ -142,7 +167,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     check_partitioner(scenario);
     layout.shape = shape_of(scenario.model, layout);
     layout.spec = scenario.model.spec;
-    layout.model = model_of(scenario, layout.batch, layout.shape);
+    layout.model = known_model_of(scenario, layout, known);
     check_measured_stages(scenario, layout);
     layout.partition = cut_model(scenario, layout);
     layout.tied_embedding_bytes = scenario.model.tied_embedding_bytes;
@@ -153,6 +178,16 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     layout.notes.push_back(std::move(note));
   }
   return layout;
+}
+
+}  // namespace
+
+Layout settle(const Scenario& scenario, const SettleOptions& options) {
+  return settle_with(scenario, options, nullptr);
+}
+
+Layout settle(const Scenario& scenario, const SettleOptions& options, KnownModel& known) {
+  return settle_with(scenario, options, &known);
 }
 
 std::string title_of(const Layout& layout) {

@@ -36,6 +36,22 @@ constexpr std::array<Colour, idle_cause_count> idle_colours{
     Colour{245, 245, 247}, {236, 216, 202}, {134, 118, 132}, {158, 154, 184},
     {166, 160, 126},       {170, 198, 166}, {211, 212, 219}};
 
+// By kind of buffer. What is there for the whole run is grey or pale, activations are blue;
+// neighbours in a stack differ in lightness, also with colour blindness.
+constexpr std::array<Colour, buffer_kinds> memory_colours{grey,         // parameters
+                                                          blue,         // stash
+                                                          yellow,       // receive
+                                                          rose,         // gradient, in no memory
+                                                          silver,       // gradients of weights
+                                                          violet,       // optimizer
+                                                          brown,        // versions
+                                                          deep_orange,  // pending weight
+                                                          green,        // workspace
+                                                          wine,         // recomputed
+                                                          slate,        // context
+                                                          purple,       // reserve
+                                                          sky};         // input stash
+
 }  // namespace
 
 Colour pass_colour(Pass pass, std::uint32_t chunk, std::uint32_t chunks) {
@@ -48,6 +64,8 @@ Colour move_outline(bool returns) { return returns ? slate : paper; }
 Colour idle_colour(IdleCause cause) { return idle_colours[static_cast<std::size_t>(cause)]; }
 
 Colour idle_lines(IdleCause cause) { return mix(idle_colour(cause), ink, 0.16); }
+
+Colour memory_colour(BufferKind kind) { return memory_colours[static_cast<std::size_t>(kind)]; }
 
 Colour text_on(Colour ground) {
   return contrast(ground, paper) > contrast(ground, ink) ? paper : ink;

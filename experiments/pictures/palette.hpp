@@ -5,6 +5,7 @@
 
 #include "experiments/pictures/colour.hpp"
 #include "sim/order/schedule.hpp"
+#include "sim/plan/plan.hpp"
 #include "sim/report/idle_cause.hpp"
 
 namespace penstock {
@@ -32,6 +33,9 @@ Colour idle_lines(IdleCause cause);
 
 /// The outline of an activation that leaves its rank or, with `returns`, comes back.
 Colour move_outline(bool returns);
+
+/// The colour of what memory holds.
+Colour memory_colour(BufferKind kind);
 
 /// Marks the memory peak of a rank.
 constexpr Colour peak_colour{213, 94, 0};

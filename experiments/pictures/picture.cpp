@@ -9,6 +9,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "experiments/pictures/cairo.hpp"
@@ -123,6 +124,7 @@ Page open_page(const PictureOptions& options, double own_width) {
   }
   page.width = width / page.scale;
   page.height = options.height.value_or(0) / page.scale;
+  page.theme = options.theme;
   return page;
 }
 
@@ -140,6 +142,7 @@ std::string render(PictureFormat format, const Page& page) {
   check_side("high", height);
   std::vector<Mark> marks{FilledBoxes{{{0, 0, page.width + 1, page.height + 1}}, paper}};
   marks.insert(marks.end(), page.canvas.marks().begin(), page.canvas.marks().end());
+  marks = in_theme(std::move(marks), page.theme);
   if (format == PictureFormat::svg) return svg_of(marks, width, height, page.scale);
   return render_on_cairo(format, width, height, page.scale, marks);
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "experiments/pictures/canvas.hpp"
+#include "experiments/pictures/theme.hpp"
 
 namespace penstock {
 
@@ -20,6 +21,7 @@ struct PictureOptions {
   std::optional<double> height = {};
   std::optional<double> font_size = {};  // of labels, default 11; everything else in proportion
   std::optional<std::string> title = {};
+  PictureTheme theme = PictureTheme::light;
 };
 
 /// A page while it is drawn, in layout units: labels have size 11 at any font size.
@@ -28,6 +30,7 @@ struct Page {
   double scale = 1;  // from layout units to units of the file
   double width = 0;
   double height = 0;
+  PictureTheme theme = PictureTheme::light;
 
   /// The nearest position on the grid of half file units, on which edges are sharp in a PNG.
   double snapped(double place) const;
@@ -41,8 +44,8 @@ Page open_page(const PictureOptions& options, double own_width);
 /// Throws UsageError if a page with a height is lower than `least`.
 void check_height(const Page& page, double least);
 
-/// The bytes of a picture file, on white. Equal drawings give equal bytes. A PNG has two pixels per
-/// unit, for high-resolution screens. Throws std::runtime_error if Cairo fails.
+/// The bytes of a picture file, in the theme of the page. Equal drawings give equal bytes. A PNG
+/// has two pixels per unit, for high-resolution screens. Throws std::runtime_error if Cairo fails.
 std::string render(PictureFormat format, const Page& page);
 
 }  // namespace penstock

@@ -6,6 +6,7 @@
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
 #include "sim/report/memory.hpp"
+#include "sim/report/memory_kinds.hpp"
 
 namespace penstock {
 namespace {
@@ -18,13 +19,14 @@ Recording parse_recording(const std::string& path, const std::string& content) {
   }
 }
 
-Recording run_to_record(const Scenario& scenario) {
+Recording run_to_record(const Scenario& scenario, std::vector<BytesByKind>* kinds) {
   RunResult result = run(scenario);
   if (!result.plan) {
     const std::string why = result.findings.empty() ? "" : ": " + result.findings.front().text;
     throw InputError(
         fmt::format("{}: its run does not finish and has no timeline{}", scenario.source, why));
   }
+  if (kinds != nullptr) *kinds = memory_kinds(*result.plan, result.costs, result.timeline);
   memory_peaks(*result.plan, result.costs, result.timeline, &result.timeline.memory);
   return {std::move(*result.plan), std::move(result.timeline), std::move(result.title)};
 }
@@ -38,10 +40,11 @@ bool is_recording(const std::string& path, std::string_view content) {
 
 Recording read_recording(const std::string& path) { return parse_recording(path, read_file(path)); }
 
-Recording recording_of(const std::string& path, const std::vector<std::string>& settings) {
+Recording recording_of(const std::string& path, const std::vector<std::string>& settings,
+                       std::vector<BytesByKind>* kinds) {
   const std::string content = read_file(path);
   if (!is_recording(path, content)) {
-    return run_to_record(parse_scenario(content, path, settings));
+    return run_to_record(parse_scenario(content, path, settings), kinds);
   }
   if (!settings.empty()) {
     throw UsageError(fmt::format("--set {}: {} is a timeline; only a scenario can be changed",

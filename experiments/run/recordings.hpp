@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/report/memory.hpp"
 #include "sim/timeline/timeline_file.hpp"
 
 namespace penstock {
@@ -14,8 +15,10 @@ Recording read_recording(const std::string& path);
 bool is_recording(const std::string& path, std::string_view content);
 
 /// A run from a `.timeline` file, or of a scenario with `settings` applied. A simulated run has
-/// memory samples, as `run --timeline` writes them. Throws InputError with the file's name in
-/// front, also if the run does not finish, and UsageError for settings of a `.timeline` file.
-Recording recording_of(const std::string& path, const std::vector<std::string>& settings = {});
+/// memory samples, as `run --timeline` writes them, and `kinds` gets what each holds by kind.
+/// Throws InputError with the file's name in front, also if the run does not finish, and UsageError
+/// for settings of a `.timeline` file.
+Recording recording_of(const std::string& path, const std::vector<std::string>& settings = {},
+                       std::vector<BytesByKind>* kinds = nullptr);
 
 }  // namespace penstock

@@ -11,6 +11,7 @@
 #include "experiments/scenario/named_file.hpp"
 #include "experiments/scenario/read_chance.hpp"
 #include "experiments/scenario/scenario.hpp"
+#include "experiments/scenario/scenario_reader.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -133,9 +134,9 @@ auto about(const std::string& source, Step step) {
   }
 }
 
-/// Reads a document after settings changed it. `before` is the original scenario, if any.
-Scenario read_document(json document, const std::string& source,
-                       const std::vector<std::string>& settings, const Scenario* before) {
+/// Checks a document and brings its numbers to their units.
+void prepare_document(json& document, const std::string& source,
+                      const std::vector<std::string>& settings) {
   static const Schema schema(json::parse(scenario_schema()));
   about(source, [&] {
     check_kind(document, source);
@@ -144,17 +145,59 @@ Scenario read_document(json document, const std::string& source,
     convert_quantities(document);
     schema.check(document);
   });
-  const std::string folder =
-      source == "-" ? "." : std::filesystem::path(source).parent_path().string();
-  const NamedFiles files = read_named_files(document, source, folder);
+}
+
+std::string folder_of_source(const std::string& source) {
+  return source == "-" ? "." : std::filesystem::path(source).parent_path().string();
+}
+
+/// The scenario of a prepared document. `before` is the original scenario, if any.
+Scenario scenario_of_files(json document, const std::string& source, const NamedFiles& files,
+                           const Scenario* before) {
   Scenario scenario = about(source, [&] { return read_sections(document, files, before); });
   scenario.source = source;
-  scenario.folder = folder;
+  scenario.folder = folder_of_source(source);
   scenario.document = std::make_shared<const json>(std::move(document));
   return scenario;
 }
 
+/// Reads a document after settings changed it. `before` is the original scenario, if any.
+Scenario read_document(json document, const std::string& source,
+                       const std::vector<std::string>& settings, const Scenario* before) {
+  prepare_document(document, source, settings);
+  const NamedFiles files = read_named_files(document, source, folder_of_source(source));
+  return scenario_of_files(std::move(document), source, files, before);
+}
+
+/// The files that a document names, and how they are to be read, as a text.
+std::string names_of_files(const json& document) {
+  const json& model = document["model"];
+  json names = json::array();
+  for (const char* key : {"file", "format", "arch"}) names.push_back(model.value(key, json()));
+  names.push_back(document.value("partition", json::object()).value("file", json()));
+  return names.dump();
+}
+
 }  // namespace
+
+struct ScenarioReader::Known {
+  std::string names;
+  NamedFiles files;
+};
+
+ScenarioReader::ScenarioReader() = default;
+ScenarioReader::~ScenarioReader() = default;
+
+Scenario ScenarioReader::read(json document, const std::string& source) {
+  prepare_document(document, source, {});
+  const std::string names = source + names_of_files(document);
+  if (known_ == nullptr || known_->names != names) {
+    known_ = nullptr;
+    NamedFiles files = read_named_files(document, source, folder_of_source(source));
+    known_ = std::make_unique<Known>(Known{names, std::move(files)});
+  }
+  return scenario_of_files(std::move(document), source, known_->files, nullptr);
+}
 
 Scenario scenario_from(json document, const std::string& source,
                        const std::vector<std::string>& settings) {

@@ -141,8 +141,8 @@ SweepOutcome Evaluator::run_whole(const std::vector<std::string>& values, Known*
 }
 
 SweepOutcome Evaluator::run_document(const json& document, Known* known) {
-  const Scenario scenario = scenario_from(document, space_.request().source);
-  Layout layout = settle(scenario, {.catalogue = &catalogue_});
+  const Scenario scenario = reader_.read(document, space_.request().source);
+  Layout layout = settle(scenario, {.catalogue = &catalogue_}, model_);
   const std::vector<std::string>& results = space_.request().results;
   if (!results.empty() || !layout.codec.phases.empty()) {
     return outcome_of(penstock::run(std::move(layout)), results);
@@ -157,7 +157,7 @@ SweepOutcome Evaluator::run_document(const json& document, Known* known) {
   SweepResult result = sweep_result(layout, run, peaks);
   // The report says which rank lacks memory from when on.
   if (exceeds_memory(layout, result)) {
-    return outcome_of(penstock::run(settle(scenario, {.catalogue = &catalogue_})), results);
+    return outcome_of(penstock::run(settle(scenario, {.catalogue = &catalogue_}, model_)), results);
   }
   if (known != nullptr && knobs_decide(*scenario.document, layout, knobs_)) {
     known->prepared =

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "experiments/catalogue/catalogue.hpp"
+#include "experiments/layout/known_model.hpp"
+#include "experiments/scenario/scenario_reader.hpp"
 #include "experiments/sweeps/cost_knobs.hpp"
 #include "experiments/sweeps/prepared_run.hpp"
 #include "experiments/sweeps/space/sweep_space.hpp"
@@ -39,6 +41,8 @@ class Evaluator {
 
   const SweepSpace& space_;
   const Catalogue& catalogue_;
+  ScenarioReader reader_;
+  KnownModel model_;
   std::vector<CostKnob> knobs_;       // of the varied pointers
   std::vector<std::size_t> knob_of_;  // by pointer: its knob, or SIZE_MAX
   std::vector<double> knob_values_;   // of the configuration at hand

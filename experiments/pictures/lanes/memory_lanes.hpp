@@ -5,6 +5,7 @@
 
 #include "sim/base/time.hpp"
 #include "sim/plan/plan.hpp"
+#include "sim/report/memory.hpp"
 #include "sim/timeline/timeline.hpp"
 
 namespace penstock {
@@ -14,6 +15,7 @@ struct HeldMemory {
   Time begin;
   Time end;
   std::uint64_t bytes;
+  BytesByKind by_kind{};  // of its maximum; zeros where kinds are not known
   friend bool operator==(const HeldMemory&, const HeldMemory&) = default;
 };
 
@@ -23,9 +25,13 @@ struct MemoryLane {
   HeldMemory peak{};  // the first maximum
 };
 
+/// The kinds that occur, in the order in which they are stacked: what is there all the time first.
+std::vector<BufferKind> kinds_in(const std::vector<BytesByKind>& samples);
+
 /// The memory samples of each rank up to `end`, in pieces not shorter than `shortest`; faster
-/// changes keep their maximum. Throws InputError for samples of a rank that is not in the plan.
+/// changes keep their maximum. `kinds`: of each sample, or none. Throws InputError for samples of a
+/// rank that is not in the plan.
 std::vector<MemoryLane> memory_lanes(const Plan& plan, const Timeline& timeline, Time end,
-                                     Time shortest);
+                                     Time shortest, const std::vector<BytesByKind>& kinds = {});
 
 }  // namespace penstock

@@ -36,11 +36,14 @@ class MemoryDrawing {
  private:
   double peak_room();
   double draw_top();
+  void lay_out(double top);
+  std::vector<LegendEntry> legend() const;
   double share(std::uint64_t bytes) const {
     return static_cast<double>(bytes) / static_cast<double>(most_);
   }
   Rectangle box_of(std::size_t shown, const HeldMemory& held, double height) const;
   void draw_areas();
+  void draw_kinds();
   void draw_peaks();
   void draw_shades();
 
@@ -49,6 +52,7 @@ class MemoryDrawing {
   Page& page_;
   Time end_;
   std::vector<MemoryLane> lanes_;
+  std::vector<BufferKind> kinds_;
   std::uint64_t most_ = 0;
   std::optional<LaneFrame> frame_;
 };
@@ -58,7 +62,8 @@ MemoryDrawing::MemoryDrawing(const Plan& plan, const Timeline& timeline,
     : plan_(plan), picture_(picture), page_(page), end_(makespan(plan, timeline)) {
   const double width = (page.width - 2 * margin_of(page)) * page.scale;
   const double shortest = narrowest_step * static_cast<double>(end_.picoseconds) / width;
-  lanes_ = memory_lanes(plan, timeline, end_, {std::llround(shortest)});
+  lanes_ = memory_lanes(plan, timeline, end_, {std::llround(shortest)}, picture.kinds);
+  kinds_ = kinds_in(picture.kinds);
   for (const MemoryLane& lane : lanes_) most_ = std::max(most_, lane.peak.bytes);
   if (most_ == 0) {
     throw InputError(
@@ -69,15 +74,40 @@ MemoryDrawing::MemoryDrawing(const Plan& plan, const Timeline& timeline,
 
 void MemoryDrawing::draw() {
   const double top = draw_top();
-  frame_.emplace(page_, plan_.ranks, end_, top, peak_room());
-  if (frame_->lane_height() >= lowest_area) {
-    draw_areas();
-  } else {
+  lay_out(top);
+  // Lanes that are too low to show kinds show their sum.
+  if (!kinds_.empty() && frame_->lane_height() < lowest_area) {
+    kinds_.clear();
+    lay_out(top);
+  }
+  draw_legend(page_.canvas, {margin_of(page_), top + legend_row / 2}, inner_width(page_), legend());
+  if (frame_->lane_height() < lowest_area) {
     draw_shades();
+  } else {
+    kinds_.empty() ? draw_areas() : draw_kinds();
   }
   draw_peaks();
   frame_->draw_names();
   frame_->draw_axis();
+}
+
+void MemoryDrawing::lay_out(double top) {
+  const double below = legend_height(page_.canvas, inner_width(page_), legend()) + memory_air;
+  frame_.emplace(page_, plan_.ranks, end_, top + below, peak_room());
+}
+
+std::vector<LegendEntry> MemoryDrawing::legend() const {
+  std::vector<LegendEntry> entries;
+  for (const BufferKind kind : kinds_) {
+    entries.push_back(legend_entry({{memory_colour(kind)}}, std::string(name(kind))));
+  }
+  if (entries.empty()) {
+    Swatch swatch;
+    for (int i = 0; i <= 4; ++i) swatch.colours.push_back(share_colour(i / 4.0));
+    entries.push_back(legend_entry(swatch, "0 to " + bytes_text(most_)));
+  }
+  entries.push_back(legend_entry({{peak_colour}}, "peak of the rank"));
+  return entries;
 }
 
 double MemoryDrawing::peak_room() {
@@ -94,15 +124,8 @@ double MemoryDrawing::draw_top() {
       [](const MemoryLane& a, const MemoryLane& b) { return a.peak.bytes < b.peak.bytes; });
   const std::string subtitle = fmt::format("memory of each rank; largest peak {}, on rank {}",
                                            bytes_text(most_), largest - lanes_.begin());
-  const double top =
-      draw_heading(page_, picture_.options.title.value_or(picture_.title), subtitle) + memory_air;
-  Swatch swatch;
-  for (int i = 0; i <= 4; ++i) swatch.colours.push_back(share_colour(i / 4.0));
-  const std::vector<LegendEntry> entries{legend_entry(swatch, "0 to " + bytes_text(most_)),
-                                         legend_entry({{peak_colour}}, "peak of the rank")};
-  const double width = inner_width(page_);
-  draw_legend(page_.canvas, {margin_of(page_), top + legend_row / 2}, width, entries);
-  return top + legend_height(page_.canvas, width, entries) + memory_air;
+  return draw_heading(page_, picture_.options.title.value_or(picture_.title), subtitle) +
+         memory_air;
 }
 
 /// The box of a piece, from the bottom of its lane to a fraction of its height.
@@ -129,6 +152,28 @@ void MemoryDrawing::draw_areas() {
   for (const auto& [shade, areas] : boxes) {
     page_.canvas.fill(areas, share_colour(static_cast<double>(shade) / shade_levels));
   }
+}
+
+/// Draws kind upon kind.
+void MemoryDrawing::draw_kinds() {
+  std::vector<Rectangle> grounds;
+  std::map<BufferKind, std::vector<Rectangle>> boxes;
+  for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
+    grounds.push_back(box_of(shown, {Time{}, end_, 0}, 1));
+    for (const HeldMemory& held : lanes_[frame_->ranks()[shown]].held) {
+      std::uint64_t below = 0;
+      for (const BufferKind kind : kinds_) {
+        const std::uint64_t bytes = held.by_kind[static_cast<std::size_t>(kind)];
+        if (bytes == 0) continue;
+        Rectangle box = box_of(shown, held, share(bytes));
+        box.y -= share(below) * frame_->lane_height();
+        boxes[kind].push_back(box);
+        below += bytes;
+      }
+    }
+  }
+  page_.canvas.fill(grounds, idle_ground);
+  for (const auto& [kind, areas] : boxes) page_.canvas.fill(areas, memory_colour(kind));
 }
 
 /// Draws a line over each peak, or at its start in low lanes. Named ranks have their peak bytes on

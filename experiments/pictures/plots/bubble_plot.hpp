@@ -30,6 +30,8 @@ struct BubblePlot {
   bool percent = true;                    // otherwise y has the unit of its label
   bool logarithmic = true;                // x; otherwise from 0
   std::string thin_name = "closed form";  // what thin lines are
+  std::string x_column = "microbatches";  // in CSV
+  std::string value_column = "bubble";    // in CSV: the one that says what y is
 };
 
 /// A picture file of bubbles over microbatches, or of other values, none of them negative, over

@@ -73,8 +73,9 @@ std::vector<LegendEntry> entries_of(const CalibrationPanel& panel) {
 /// Draws one panel: a square with a title above, and an axis and legend below.
 class PanelDrawing {
  public:
-  PanelDrawing(const CalibrationPanel& panel, const Rectangle& place, double legend, Canvas& canvas)
-      : panel_(panel), extent_(extent_of(panel)), place_(place), canvas_(canvas) {
+  PanelDrawing(const CalibrationPlot& plot, const CalibrationPanel& panel, const Rectangle& place,
+               double legend, Canvas& canvas)
+      : plot_(plot), panel_(panel), extent_(extent_of(panel)), place_(place), canvas_(canvas) {
     left_ = place.x + tick_room();
     const double top = place.y + panel_title_row;
     const double room = place.y + place.height - legend - panel_axis_rows - top;
@@ -96,11 +97,15 @@ class PanelDrawing {
 
  private:
   double tick_room() const;
+  std::string with_unit(const std::string& name) const {
+    return panel_.unit.empty() ? name : fmt::format("{}, {}", name, panel_.unit);
+  }
   void draw_grid() const;
   void draw_diagonal() const;
   void draw_intervals(std::size_t series) const;
   void draw_markers(std::size_t series) const;
 
+  const CalibrationPlot& plot_;
   const CalibrationPanel& panel_;
   ValueExtent extent_;
   Rectangle place_;
@@ -134,9 +139,9 @@ void PanelDrawing::draw_grid() const {
   }
   canvas_.line({x_.from, y_.from}, {x_.to, y_.from}, 1, axis_line);
   canvas_.line({x_.from, y_.from}, {x_.from, y_.to}, 1, axis_line);
-  canvas_.text({(x_.from + x_.to) / 2, y_.from + 32}, fmt::format("measured, {}", panel_.unit),
+  canvas_.text({(x_.from + x_.to) / 2, y_.from + 32}, with_unit(plot_.x_name),
                aligned(label_style, Align::centre));
-  canvas_.text({x_.from + 8, y_.to + 10}, fmt::format("predicted, {}", panel_.unit), label_style);
+  canvas_.text({x_.from + 8, y_.to + 10}, with_unit(plot_.y_name), label_style);
 }
 
 /// Draws the diagonal and its ±5 % band.
@@ -212,7 +217,7 @@ std::string draw_calibration_plot(PictureFormat format, const CalibrationPlot& p
     const auto row = static_cast<double>(i / grid.columns);
     const Rectangle place{margin_of(page) + column * (grid.width + panel_gap),
                           top + row * (grid.height + panel_gap), grid.width, grid.height};
-    PanelDrawing(plot.panels[i], place, grid.legend, page.canvas).draw();
+    PanelDrawing(plot, plot.panels[i], place, grid.legend, page.canvas).draw();
   }
   return render(format, page);
 }

@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-/// A measured time and its prediction with an interval, all in one unit and positive.
+/// A measured value and its prediction with an interval, all in one unit and positive.
 struct CalibrationPoint {
   double measured = 0;
   double predicted = 0;
@@ -25,7 +25,7 @@ struct CalibrationSeries {
 /// Predictions against measurements, both on one logarithmic scale.
 struct CalibrationPanel {
   std::string title;
-  std::string unit;  // of its times: "ms"
+  std::string unit;  // of its values: "ms"; may be empty
   std::vector<CalibrationSeries> series;
 };
 
@@ -34,6 +34,9 @@ struct CalibrationPlot {
   std::string title;
   std::string subtitle;
   std::vector<CalibrationPanel> panels;
+  std::string x_name = "measured";
+  std::string y_name = "predicted";
+  bool intervals = true;  // otherwise they are no wider than their predictions
   PictureOptions options = {};
 };
 

@@ -14,6 +14,8 @@ namespace {
 constexpr double front_width = 760;
 constexpr double front_height = 480;
 constexpr double front_foot = 96;  // axis and legend
+constexpr double front_head = 30;  // label of y
+constexpr double front_aspect = 0.6;
 constexpr double front_left = 64;
 constexpr double front_joint = 2;
 constexpr double front_halo = 0.75;
@@ -25,7 +27,9 @@ struct FrontAxes {
 };
 
 FrontAxes front_axes(const FrontPlot& plot, Page& page, double top) {
-  if (page.height == 0) page.height = front_height;
+  if (page.height == 0) {
+    page.height = std::min(front_height, top + front_head + front_aspect * page.width + front_foot);
+  }
   check_height(page, top + front_foot + 80);
   double seconds = 0, gibibytes = 0;
   for (const FrontPoint& point : plot.points) {
@@ -34,7 +38,7 @@ FrontAxes front_axes(const FrontPlot& plot, Page& page, double top) {
   }
   const double left = margin_of(page) + front_left;
   return {{0, std::max(seconds, 1e-9) * 1.05, left, page.width - margin_of(page)},
-          {0, std::max(gibibytes, 1e-9) * 1.05, page.height - front_foot, top + 30}};
+          {0, std::max(gibibytes, 1e-9) * 1.05, page.height - front_foot, top + front_head}};
 }
 
 void draw_front_axes(const FrontAxes& axes, Page& page) {

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "experiments/pictures/lanes/memory_lanes.hpp"
 #include "sim/base/time.hpp"
 
 namespace penstock {
@@ -44,10 +46,13 @@ std::map<double, BubbleRow> rows_of(const BubbleSeries& series) {
 }  // namespace
 
 std::string bubble_csv(const BubblePlot& plot) {
-  std::string csv = "series,microbatches,bubble,simulated,closed_form,missing\n";
+  std::string thin = plot.thin_name;
+  std::replace(thin.begin(), thin.end(), ' ', '_');
+  std::string csv = fmt::format("series,{},{},simulated,{},missing\n", cell(plot.x_column),
+                                cell(plot.value_column), thin);
   for (const BubbleSeries& series : plot.series) {
     for (const auto& [microbatches, row] : rows_of(series)) {
-      csv += fmt::format("{},{},{},{},{},{}\n", cell(series.name), microbatches, plot.kind,
+      csv += fmt::format("{},{},{},{},{},{}\n", cell(series.name), microbatches, cell(plot.kind),
                          row.simulated, row.closed_form, cell(row.missing));
     }
   }
@@ -68,22 +73,32 @@ std::string timeline_csv(const Plan& plan, const Timeline& timeline) {
   return csv;
 }
 
-std::string memory_csv(const Timeline& timeline) {
-  std::string csv = "rank,time_us,bytes\n";
-  for (const MemorySample& sample : timeline.memory) {
-    fmt::format_to(std::back_inserter(csv), "{},{},{}\n", index(sample.rank), text_us(sample.time),
+std::string memory_csv(const Timeline& timeline, const std::vector<BytesByKind>& kinds) {
+  const std::vector<BufferKind> columns = kinds_in(kinds);
+  std::string csv = "rank,time_us,bytes";
+  for (const BufferKind kind : columns) csv += fmt::format(",{}", name(kind));
+  csv += '\n';
+  for (std::size_t i = 0; i < timeline.memory.size(); ++i) {
+    const MemorySample& sample = timeline.memory[i];
+    fmt::format_to(std::back_inserter(csv), "{},{},{}", index(sample.rank), text_us(sample.time),
                    sample.bytes);
+    for (const BufferKind kind : columns) {
+      fmt::format_to(std::back_inserter(csv), ",{}", kinds[i][static_cast<std::size_t>(kind)]);
+    }
+    csv += '\n';
   }
   return csv;
 }
 
 std::string calibration_csv(const CalibrationPlot& plot) {
-  std::string csv = "panel,series,unit,measured,predicted,low,high\n";
+  std::string csv = fmt::format("panel,series,unit,{},{}{}\n", plot.x_name, plot.y_name,
+                                plot.intervals ? ",low,high" : "");
   for (const CalibrationPanel& panel : plot.panels) {
     for (const CalibrationSeries& series : panel.series) {
       for (const CalibrationPoint& point : series.points) {
-        csv += fmt::format("{},{},{},{},{},{},{}\n", cell(panel.title), cell(series.name),
-                           panel.unit, point.measured, point.predicted, point.low, point.high);
+        csv += fmt::format("{},{},{},{},{}", cell(panel.title), cell(series.name), panel.unit,
+                           point.measured, point.predicted);
+        csv += plot.intervals ? fmt::format(",{},{}\n", point.low, point.high) : "\n";
       }
     }
   }

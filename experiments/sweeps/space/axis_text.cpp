@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/files/quantity.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -26,28 +27,35 @@ std::uint64_t steps_of(double ratio) {
   return static_cast<std::uint64_t>(std::floor(ratio + 1e-9)) + 1;
 }
 
-std::optional<double> number_of(std::string_view text) {
+/// A number, or, where its kind is known, one with a unit: "2GB/s".
+std::optional<double> number_of(std::string_view text, std::optional<QuantityKind> kind) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  if (error == std::errc{} && end == text.data() + text.size()) return value;
+  if (!kind || error != std::errc{}) return std::nullopt;
+  try {
+    return quantity_of(text, *kind);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
 }
 
 /// "8..64:8" and its like; nothing for any other value.
-std::optional<ProgressionText> range_of(std::string_view text) {
+std::optional<ProgressionText> range_of(std::string_view text, std::optional<QuantityKind> kind) {
   const std::size_t dots = text.find("..");
   if (dots == std::string_view::npos) return std::nullopt;
   std::string_view last = text.substr(dots + 2);
   const std::size_t sign = last.find_first_of(":*");
   const std::string_view by = sign == std::string_view::npos ? "" : last.substr(sign + 1);
-  const auto from = number_of(text.substr(0, dots)), to = number_of(last.substr(0, sign));
+  const auto from = number_of(text.substr(0, dots), kind);
+  const auto to = number_of(last.substr(0, sign), kind);
   if (!from || !to) return std::nullopt;
   ProgressionText range{.from = *from, .to = *to};
   if (sign == std::string_view::npos) {
     if (is_whole(*from) && is_whole(*to)) range.step = 1;
     return range;
   }
-  const auto size = number_of(by);
+  const auto size = number_of(by, last[sign] == ':' ? kind : std::nullopt);
   if (!size) throw InputError(fmt::format("\"{}\" is no number", by));
   (last[sign] == ':' ? range.step : range.factor) = *size;
   return range;
@@ -76,8 +84,9 @@ std::string value_of_text(const std::string& text) {
   return json::accept(text) ? json::parse(text).dump() : json(text).dump();
 }
 
-AxisValues values_of_text(const std::string& text) {
-  if (const auto range = range_of(text)) return {.list = {}, .progression = progression_of(*range)};
+AxisValues values_of_text(const std::string& text, std::optional<QuantityKind> kind) {
+  if (const auto range = range_of(text, kind))
+    return {.list = {}, .progression = progression_of(*range)};
   AxisValues values;
   for (const std::string& part : split_outside(text, ',')) {
     if (part.empty()) throw InputError("a value is empty");
@@ -134,8 +143,10 @@ Axis axis_of(const std::string& text) {
     }
     try {
       check_pointer(part.substr(0, equals), "");
-      axis.pointers.push_back(part.substr(0, equals));
-      axis.values.push_back(values_of_text(part.substr(equals + 1)));
+      const std::string pointer = part.substr(0, equals);
+      axis.pointers.push_back(pointer);
+      const auto kind = measure_of_key(std::string_view(pointer).substr(pointer.rfind('/') + 1));
+      axis.values.push_back(values_of_text(part.substr(equals + 1), kind));
     } catch (const InputError& error) {
       throw UsageError(fmt::format("--vary {}: {}", part, error.what()));
     }

@@ -12,6 +12,7 @@
 #include "experiments/files/files.hpp"
 #include "experiments/sweeps/row_text.hpp"
 #include "experiments/sweeps/tables/row_table.hpp"
+#include "experiments/sweeps/tables/shown_axis.hpp"
 #include "sim/base/error.hpp"
 #include "validate/store/database.hpp"
 
@@ -48,6 +49,7 @@ class Collector {
       auto& cells = all.rows.emplace_back(names_.size());
       for (auto& [column, cell] : row) cells[column] = std::move(cell);
     }
+    read_units(all);
     return all;
   }
 
@@ -163,6 +165,7 @@ RowTable read_row_table(const std::string& path) {
     } else {
       return read_json_lines(path);  // names the file itself
     }
+    read_units(table);
     return table;
   } catch (const InputError& error) {
     const bool named = std::string_view(error.what()).starts_with(path);

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "experiments/sweeps/tables/shown_axis.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -36,15 +39,26 @@ std::string title_of_label(std::string_view label) {
   return title;
 }
 
-std::string label_of_column(const std::string& column) {
-  return column.substr(column.rfind('/') + 1);
-}
-
 /// The columns of a picture, found.
 struct FoundColumns {
   std::size_t x = 0;
   std::size_t y = 0;
   std::vector<std::size_t> by;
+  ShownAxis x_axis;
+  std::vector<ShownAxis> by_axes;
+
+  /// "1f1b, pipeline 8": what a row differs in from those of other lines.
+  std::string name_of(const std::vector<TableCell>& row) const {
+    std::string name;
+    for (std::size_t i = 0; i < by.size(); ++i) {
+      name += (name.empty() ? "" : ", ") + by_axes[i].named_text(row[by[i]]);
+    }
+    return name;
+  }
+  /// The same as the label of a row of cells: a single value stands under the name of its axis.
+  std::string row_label(const std::vector<TableCell>& row) const {
+    return by.size() == 1 ? by_axes.front().text(row[by.front()]) : name_of(row);
+  }
 };
 
 /// The varied column with the most different numbers.
@@ -77,18 +91,9 @@ FoundColumns find_columns(const RowTable& table, const PlottedColumns& columns) 
     std::copy_if(axes.begin(), axes.end(), std::back_inserter(found.by),
                  [&](std::size_t c) { return c != found.x; });
   }
+  found.x_axis = shown_axis(table, found.x);
+  for (const std::size_t c : found.by) found.by_axes.push_back(shown_axis(table, c));
   return found;
-}
-
-/// "1f1b, pipeline 8": the values of some columns of a row.
-std::string name_of_row(const RowTable& table, const std::vector<TableCell>& row,
-                        const std::vector<std::size_t>& columns) {
-  std::string name;
-  for (const std::size_t c : columns) {
-    const std::string label = row[c].is_number ? label_of_column(table.columns[c]) + " " : "";
-    name += fmt::format("{}{}{}", name.empty() ? "" : ", ", label, row[c].text);
-  }
-  return name;
 }
 
 [[noreturn]] void refuse_double(const RowTable& table, const FoundColumns& columns) {
@@ -116,7 +121,7 @@ void add_points(const RowTable& table, const FoundColumns& columns, BubblePlot& 
   std::map<std::string, std::size_t> known;
   std::set<std::pair<std::string, std::string>> places;
   for (const auto& row : table.rows) {
-    const std::string name = name_of_row(table, row, columns.by);
+    const std::string name = columns.name_of(row);
     const auto [series, is_new] = known.emplace(name, plot.series.size());
     if (is_new) plot.series.push_back({.name = name.empty() ? plot.y_label : name});
     const auto x = row[columns.x].number(), y = row[columns.y].number();
@@ -126,9 +131,9 @@ void add_points(const RowTable& table, const FoundColumns& columns, BubblePlot& 
     if (!places.emplace(name, row[columns.x].text).second) refuse_double(table, columns);
     BubbleSeries& points = plot.series[series->second];
     if (y) {
-      points.simulated.emplace_back(*x, *y * factor);
+      points.simulated.emplace_back(columns.x_axis.value(*x), *y * factor);
     } else {
-      points.missing.emplace_back(*x, finding_of_row(table, row));
+      points.missing.emplace_back(columns.x_axis.value(*x), finding_of_row(table, row));
     }
   }
   for (BubbleSeries& series : plot.series) {
@@ -153,23 +158,71 @@ bool spreads(const BubblePlot& plot) {
   return low > 0 && high >= 8 * low;
 }
 
-/// Values of a column in order: of numbers by value, of texts as they come.
-std::vector<std::string> ordered_values(const RowTable& table, const std::vector<std::size_t>& by) {
-  std::vector<std::string> names;
+/// Labels of cells in order: by the number in a column where all rows have one, else as they come.
+template <class Label>
+std::vector<std::string> ordered_labels(const RowTable& table, std::optional<std::size_t> column,
+                                        Label&& label_of) {
+  std::vector<std::string> labels;
   std::map<double, std::string> numbers;
   for (const auto& row : table.rows) {
-    const std::string name = by.size() == 1 ? row[by.front()].text : name_of_row(table, row, by);
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    if (by.size() == 1 && row[by.front()].number()) numbers[*row[by.front()].number()] = name;
+    const std::string label = label_of(row);
+    if (std::find(labels.begin(), labels.end(), label) == labels.end()) labels.push_back(label);
+    const auto number = column ? row[*column].number() : std::nullopt;
+    if (number) numbers[*number] = label;
   }
-  if (numbers.size() < names.size()) return names;
-  names.clear();
-  for (const auto& [value, name] : numbers) names.push_back(name);
-  return names;
+  if (numbers.size() < labels.size()) return labels;
+  labels.clear();
+  for (const auto& [value, label] : numbers) labels.push_back(label);
+  return labels;
 }
 
 std::size_t place_of_value(const std::vector<std::string>& values, const std::string& value) {
   return static_cast<std::size_t>(std::find(values.begin(), values.end(), value) - values.begin());
+}
+
+/// Samples of a step, by line and place.
+struct SamplesOfSteps {
+  std::map<std::string, std::map<double, double>> of;
+
+  /// How much more a step does at one place of a line than at another; 1 where it is not known.
+  double ratio(const std::string& line, double from, double to) const {
+    const auto found = of.find(line);
+    if (found == of.end()) return 1;
+    const auto a = found->second.find(from), b = found->second.find(to);
+    return a == found->second.end() || b == found->second.end() ? 1 : b->second / a->second;
+  }
+};
+
+SamplesOfSteps samples_of_steps(const RowTable& table, const FoundColumns& columns) {
+  SamplesOfSteps samples;
+  const auto find = [&](const char* name) {
+    return std::find(table.columns.begin(), table.columns.end(), name) - table.columns.begin();
+  };
+  const auto speed = static_cast<std::size_t>(find("throughput.samples_per_s"));
+  const auto time = static_cast<std::size_t>(find("makespan_us"));
+  if (std::max(speed, time) >= table.columns.size()) return samples;
+  for (const auto& row : table.rows) {
+    const auto x = row[columns.x].number(), us = row[time].number(), per_s = row[speed].number();
+    if (!x || !us || !per_s) continue;
+    std::string name = columns.name_of(row);
+    if (name.empty()) name = quantity_of_column(table.columns[columns.y]).label;
+    samples.of[name][columns.x_axis.value(*x)] = *us * *per_s;
+  }
+  return samples;
+}
+
+/// Strong scaling has as many samples a step everywhere, weak scaling as many for each device.
+std::string scaling_title(const SamplesOfSteps& samples) {
+  constexpr double rounding = 1e-6;
+  bool strong = !samples.of.empty(), weak = strong;
+  for (const auto& [line, places] : samples.of) {
+    for (const auto& [x, count] : places) {
+      const double more = samples.ratio(line, places.begin()->first, x);
+      strong = strong && std::abs(more - 1) < rounding;
+      weak = weak && std::abs(more * places.begin()->first / x - 1) < rounding;
+    }
+  }
+  return strong == weak ? "Scaling: " : strong ? "Strong scaling: " : "Weak scaling: ";
 }
 
 }  // namespace
@@ -189,12 +242,14 @@ BubblePlot lines_of_table(const RowTable& table, const PlottedColumns& asked) {
   const FoundColumns columns = find_columns(table, asked);
   const std::string& y = table.columns[columns.y];
   const Quantity quantity = quantity_of_column(y);
-  BubblePlot plot{.title = fmt::format("{} by {}", title_of_label(quantity.label),
-                                       label_of_column(table.columns[columns.x])),
-                  .x_label = label_of_column(table.columns[columns.x]),
-                  .y_label = std::string(quantity.label),
-                  .kind = y,
-                  .percent = is_fraction(y)};
+  BubblePlot plot{
+      .title = fmt::format("{} by {}", title_of_label(quantity.label), columns.x_axis.name),
+      .x_label = columns.x_axis.label(),
+      .y_label = std::string(quantity.label),
+      .kind = std::string(quantity.label),
+      .percent = is_fraction(y),
+      .x_column = columns.x_axis.label(),
+      .value_column = "result"};
   add_points(table, columns, plot);
   if (!has_points(plot)) throw InputError(fmt::format("no row has a number for {}", y));
   plot.logarithmic = spreads(plot);
@@ -205,13 +260,17 @@ BubblePlot scaling_of_table(const RowTable& table, PlottedColumns columns) {
   if (columns.x.empty()) columns.x = "devices";
   if (columns.y.empty()) columns.y = "samples_per_s";
   BubblePlot plot = lines_of_table(table, columns);
-  plot.title = "Scaling: " + plot.title;
+  const SamplesOfSteps samples = samples_of_steps(table, find_columns(table, columns));
+  plot.title = scaling_title(samples) + plot.title;
   plot.thin_name = "in proportion";
+  const bool is_time = table.columns[table.column("--y", columns.y)].ends_with("_us");
   for (BubbleSeries& series : plot.series) {
     if (series.simulated.empty() || series.simulated.front().first <= 0) continue;
     const auto [x, y] = series.simulated.front();
     for (const auto& point : series.simulated) {
-      series.closed_form.emplace_back(point.first, y / x * point.first);
+      const double more = point.first / x;
+      const double work = is_time ? samples.ratio(series.name, x, point.first) : 1;
+      series.closed_form.emplace_back(point.first, is_time ? y * work / more : y * more);
     }
   }
   return plot;
@@ -223,22 +282,23 @@ HeatMap heat_map_of_table(const RowTable& table, const PlottedColumns& asked) {
   if (columns.by.empty()) throw UsageError("a heat map needs two axes; only one varies");
   const std::string& y = table.columns[columns.y];
   const Quantity quantity = quantity_of_column(y);
+  const auto column_label = [&](const auto& row) { return columns.x_axis.text(row[columns.x]); };
+  const auto row_label = [&](const auto& row) { return columns.row_label(row); };
+  const auto single = columns.by.size() == 1 ? std::optional(columns.by.front()) : std::nullopt;
   HeatMap map{.title = title_of_label(quantity.label),
-              .x_label = label_of_column(table.columns[columns.x]),
+              .x_label = columns.x_axis.label(),
               .value_label = std::string(quantity.label),
-              .columns = ordered_values(table, {columns.x}),
-              .rows = ordered_values(table, columns.by),
+              .columns = ordered_labels(table, columns.x, column_label),
+              .rows = ordered_labels(table, single, row_label),
               .percent = is_fraction(y)};
-  for (const std::size_t c : columns.by) {
-    map.y_label += (map.y_label.empty() ? "" : ", ") + label_of_column(table.columns[c]);
+  for (const ShownAxis& axis : columns.by_axes) {
+    map.y_label += (map.y_label.empty() ? "" : ", ") + (single ? axis.label() : axis.name);
   }
   map.cells.assign(map.rows.size(), std::vector<std::optional<double>>(map.columns.size()));
   std::set<std::pair<std::size_t, std::size_t>> places;
   for (const auto& row : table.rows) {
-    const std::string name =
-        columns.by.size() == 1 ? row[columns.by.front()].text : name_of_row(table, row, columns.by);
-    const std::size_t r = place_of_value(map.rows, name);
-    const std::size_t c = place_of_value(map.columns, row[columns.x].text);
+    const std::size_t r = place_of_value(map.rows, row_label(row));
+    const std::size_t c = place_of_value(map.columns, column_label(row));
     if (!places.emplace(r, c).second) refuse_double(table, columns);
     if (const auto value = row[columns.y].number()) map.cells[r][c] = *value * quantity.factor;
   }

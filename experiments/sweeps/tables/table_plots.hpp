@@ -35,7 +35,9 @@ struct PlottedColumns {
 /// table without results.
 BubblePlot lines_of_table(const RowTable& table, const PlottedColumns& columns);
 
-/// Throughput over devices, or over the x that is asked for, beside the first point in proportion.
+/// Throughput over devices, or the x and y that are asked for, beside the first point in
+/// proportion: of a time, with as much work for each device. The title says if scaling is strong or
+/// weak.
 BubblePlot scaling_of_table(const RowTable& table, PlottedColumns columns);
 
 /// A result over two axes.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "experiments/pictures/theme.hpp"
+#include "experiments/pictures/theme.hpp"
 #include "sim/report/report.hpp"
 
 namespace penstock::testing {
@@ -57,6 +59,15 @@ TEST_CASE("the causes of idle time are muted, the passes are not, and no two cau
     for (std::uint32_t chunk = 0; chunk < 4; ++chunk) {
       CHECK(vividness(pass_colour(pass, chunk, 4)) >= 60);
     }
+  }
+}
+
+TEST_CASE("on dark ground lightness turns over, and series are as easy to see") {
+  CHECK(on_dark(paper) == Colour{23, 23, 23});
+  CHECK(contrast(on_dark(ink), on_dark(paper)) > 7);
+  for (std::size_t i = 0; i < series_colours; ++i) {
+    CAPTURE(i);
+    CHECK(contrast(on_dark(series_colour(i)), on_dark(paper)) > 2.5);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "experiments/sweeps/run_sweep.hpp"
 #include "experiments/sweeps/space/axis_text.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -74,6 +75,28 @@ TEST_CASE("sweep: prices in place give the rows of whole runs, whatever ran befo
       for (std::uint64_t i = 0; i < space.size(); ++i) {
         CHECK(evaluator.row(i) == alone(space, i));
       }
+    }
+  }
+}
+
+TEST_CASE("sweep: files and costs of layers that are kept give the rows of whole runs") {
+  const std::string source = PENSTOCK_ROOT "/experiments/scenarios/llama_8b_on_a_dgx_h100.json";
+  const json base = json::parse(content_of(source));
+  const std::vector<std::vector<std::string>> cases{
+      {"/hardware/efficiency=0.4,0.7", "/hardware/nic_efficiency=0.5,0.9"},
+      {"/hardware/name=dgx-h100,dgx-a100,nonsense", "/schedule/name=1f1b,zb-h1"},
+      {"/parallel/tensor=1,2&/parallel/pipeline=8,4", "/recompute/mode=none,selective,full"},
+      {"/model/sequence=4096,8192,-1", "/model/microbatch=1,2"},
+      {"/model/file=../models/llama-3.1-8b.json,nothing.json,../models/llama-3.1-8b.json",
+       "/model/dtype=bf16,fp32"}};
+  for (const auto& axes : cases) {
+    CAPTURE(axes.front());
+    SweepRequest request = space_of(base, axes).request();
+    request.source = source;
+    const SweepSpace space(std::move(request));
+    Evaluator evaluator(space, catalogue());
+    for (std::uint64_t i = 0; i < space.size(); ++i) {
+      CHECK(evaluator.row(i) == alone(space, i));
     }
   }
 }

@@ -7,7 +7,10 @@
 
 #include "experiments/pictures/lanes/memory_lanes.hpp"
 #include "experiments/pictures/picture.hpp"
+#include "experiments/pictures/plots/plot_data.hpp"
 #include "sim/base/error.hpp"
+#include "sim/report/memory.hpp"
+#include "sim/report/memory_kinds.hpp"
 #include "tests/support/pictures.hpp"
 
 namespace penstock::testing {
@@ -31,6 +34,27 @@ TEST_CASE("memory is drawn with its peaks, and what is short keeps its maximum")
   CHECK(has_text(svg, "1 KiB"));
   CHECK(has_text(svg, "2 KiB"));
   CHECK(has_text(svg, "rank 1"));
+}
+
+TEST_CASE("memory is stacked by kind where kinds are known") {
+  DrawnRun two = one_f_one_b(2, 2, 1e-6, 2e-6);
+  for (const BufferClass& buffer : two.plan.buffers) {
+    two.costs.bytes.push_back(buffer.kind == BufferKind::stash ? 1024 : 0);
+  }
+  memory_peaks(two.plan, two.costs, two.timeline, &two.timeline.memory);
+  std::vector<BytesByKind> kinds = memory_kinds(two.plan, two.costs, two.timeline);
+  REQUIRE(kinds.size() == two.timeline.memory.size());
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    CHECK(kinds[i][static_cast<std::size_t>(BufferKind::stash)] == two.timeline.memory[i].bytes);
+  }
+  for (BytesByKind& bytes : kinds) bytes[static_cast<std::size_t>(BufferKind::optimizer)] = 512;
+  for (MemorySample& sample : two.timeline.memory) sample.bytes += 512;
+  CHECK(kinds_in(kinds) == std::vector{BufferKind::optimizer, BufferKind::stash});
+  const std::string svg =
+      draw_memory(PictureFormat::svg, two.plan, two.timeline, {"title", {}, kinds});
+  CHECK(has_text(svg, "stash"));
+  CHECK(has_text(svg, "optimizer"));
+  CHECK(memory_csv(two.timeline, kinds).starts_with("rank,time_us,bytes,optimizer,stash\n"));
 }
 
 TEST_CASE("memory without samples, or of nothing, is refused") {

@@ -38,6 +38,14 @@ TEST_CASE("axes: a factor multiplies, exactly for whole numbers") {
   CHECK(values_text("/m=1e9..1e12*10") == "1000000000 10000000000 100000000000 1000000000000");
 }
 
+TEST_CASE("axes: numbers of a range have the units of their key") {
+  CHECK(values_text("/hardware/bandwidth_bytes_per_s=1GB/s..4GB/s*2") ==
+        "1000000000 2000000000 4000000000");
+  CHECK(values_text("/model/stages/*/forward_us=1ms..2ms:500us") == "1000 1500 2000");
+  CHECK(values_text("/memory/capacity_bytes=1GiB..2GiB:1GiB") == "1073741824 2147483648");
+  CHECK(values_text("/m=1GB..2GB") == R"("1GB..2GB")");  // a text: the key has no unit
+}
+
 TEST_CASE("axes: points lie between both ends, in equal steps or by equal factors") {
   const Progression linear = progression_of({.from = 0, .to = 1, .points = 5});
   CHECK(linear.count == 5);

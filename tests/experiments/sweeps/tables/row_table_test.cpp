@@ -1,7 +1,10 @@
 #include "experiments/sweeps/tables/row_table.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include "experiments/pictures/plots/plot_data.hpp"
+#include "experiments/sweeps/tables/shown_axis.hpp"
 #include "experiments/sweeps/tables/table_plots.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"
@@ -77,6 +80,46 @@ TEST_CASE("plots of tables: scaling has the first point in proportion beside it"
   const BubblePlot plot =
       scaling_of_table(row_table_of(four_rows), {.x = "m", .y = {}, .by = "name"});
   CHECK(plot.series[0].closed_form == std::vector<std::pair<double, double>>{{4, 10}, {8, 20}});
+}
+
+TEST_CASE("plots of tables: a time scales with as much work for each device") {
+  // 8 samples in 2 s, 16 in 1.5 s on twice the devices; then 16 in 2.5 s: weak scaling.
+  const auto row = [](int devices, double us, double samples) {
+    return fmt::format(
+        R"({{"item":0,"hash":"a","configuration":{{"/hardware/devices":{}}},"result":{{"makespan_us":{},"bubble":{{"of_makespan":0}},"throughput":{{"samples_per_s":{}}}}}}})"
+        "\n",
+        devices, us, samples / us * 1e6);
+  };
+  const PlottedColumns columns{.x = {}, .y = "makespan_us", .by = {}};
+  const BubblePlot strong =
+      scaling_of_table(row_table_of(row(8, 2e6, 8) + row(16, 1.5e6, 8)), columns);
+  CHECK(strong.title.starts_with("Strong scaling: "));
+  CHECK(strong.series[0].closed_form[1].second == doctest::Approx(1000));
+  const BubblePlot weak =
+      scaling_of_table(row_table_of(row(8, 2e6, 8) + row(16, 2.5e6, 16)), columns);
+  CHECK(weak.title.starts_with("Weak scaling: "));
+  CHECK(weak.series[0].closed_form[1].second == doctest::Approx(2000));
+}
+
+TEST_CASE("tables: texts with a unit are numbers, and axes have units") {
+  const auto row = [](const char* speed) {
+    return fmt::format(
+        R"({{"item":0,"hash":"a","configuration":{{"/hardware/bandwidth_bytes_per_s":{},"/model/stages/0/forward_us":"2ms"}},"result":{{"makespan_us":{},"bubble":{{"of_makespan":0.5}}}}}})"
+        "\n",
+        speed, 1);
+  };
+  const RowTable table = row_table_of(row("\"2GB/s\"") + row("4000000000") + row("\"3 parsecs\""));
+  CHECK(table.rows[0][2] == TableCell{true, "2000000000"});
+  CHECK(table.rows[2][2] == TableCell{false, "3 parsecs"});  // refused by the scenario, too
+  CHECK(shown_axis(table, 2).label() == "bandwidth, GB/s");
+  CHECK(shown_axis(table, 2).named_text(table.rows[0][2]) == "bandwidth 2 GB/s");
+  CHECK(shown_axis(table, 3).label() == "forward, \u00b5s");
+  CHECK(table.rows[0][3] == TableCell{true, "2000"});
+  const RowTable numbers = row_table_of(row("\"2GB/s\"") + row("4000000000"));
+  const BubblePlot plot =
+      lines_of_table(numbers, {.x = "bandwidth_bytes_per_s", .y = {}, .by = {}});
+  CHECK(plot.series[0].simulated == std::vector<std::pair<double, double>>{{2, 0.5}, {4, 0.5}});
+  CHECK(bubble_csv(plot).starts_with("series,\"bandwidth, GB/s\",result,simulated,"));
 }
 
 TEST_CASE("plots of tables: a heat map has an empty cell where there is no result") {
