@@ -16,6 +16,14 @@
 #include "sim/base/error.hpp"
 
 namespace penstock {
+
+/// A block of content as raw deflate data that depends on no other block.
+struct PackedBlock {
+  std::string data;
+  uLong checksum = 0;
+  std::size_t size = 0;  // unpacked
+};
+
 namespace {
 
 constexpr int gzip_window = MAX_WBITS + 16;  // asks zlib for a gzip frame
@@ -27,20 +35,9 @@ Bytef* bytes_of(const char* text) { return reinterpret_cast<Bytef*>(const_cast<c
 /// Limits a size to what zlib's counters hold.
 uInt part_of(std::size_t size) { return static_cast<uInt>(std::min(size, std::size_t{1} << 30)); }
 
-}  // namespace
-
-namespace {
-
 /// Above this level, zlib takes twice the time for a tenth of the size.
 constexpr int quick_level = 3;
 constexpr std::size_t packed_at_a_time = std::size_t{1} << 20;
-
-/// A block of content as raw deflate data that depends on no other block.
-struct PackedBlock {
-  std::string data;
-  uLong checksum = 0;
-  std::size_t size = 0;  // unpacked
-};
 
 PackedBlock packed_block(const std::string& content, bool last) {
   constexpr int usual_memory = 8;

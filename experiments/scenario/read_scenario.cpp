@@ -15,15 +15,16 @@
 #include "sim/base/error.hpp"
 
 namespace penstock {
-namespace {
-
-using nlohmann::json;
 
 /// The files that a scenario names.
 struct NamedFiles {
   ModelFile model;
   std::optional<ModelFile> cut;  // how its layers are cut into stages
 };
+
+namespace {
+
+using nlohmann::json;
 
 /// Reads the files that a scenario names. Errors start with the name of the faulty file.
 NamedFiles read_named_files(const json& document, const std::string& source,
