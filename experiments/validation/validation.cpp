@@ -9,6 +9,7 @@
 #include "experiments/layout/layout.hpp"
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
+#include "experiments/validation/torch_validation.hpp"
 #include "sim/base/error.hpp"
 #include "sim/engines/events.hpp"
 #include "sim/engines/relax.hpp"
@@ -177,11 +178,28 @@ std::optional<Finding> run_for_real(const Layout& layout, const BackendEntry& ba
   return measure_and_compare(setting, result);
 }
 
+/// PyTorch's runtime runs whole orders, and compares itself.
+Validation validate_alone_in_torch(const Scenario& scenario, const BackendEntry& backend,
+                                   const ValidationOptions& options) {
+  const TorchCandidate candidate{
+      .name = settle(scenario).name, .scenario = scenario, .left_out = {}, .gives_times = true};
+  TorchOutcome outcome = std::move(validate_in_torch({candidate}, backend, options).outcomes[0]);
+  if (!outcome.left_out.empty()) {
+    throw UsageError(fmt::format("{}: {}", backend.name, outcome.left_out));
+  }
+  return std::move(outcome.validation);
+}
+
 }  // namespace
+
+void check_runs_for_real(const Scenario& scenario, const BackendEntry& backend) {
+  if (const auto reason = why_not(scenario)) refuse(backend, *reason);
+}
 
 Validation validate(const Scenario& scenario, const BackendEntry& backend,
                     const ValidationOptions& options) {
-  if (const auto reason = why_not(scenario)) refuse(backend, *reason);
+  check_runs_for_real(scenario, backend);
+  if (!backend.torch.group.empty()) return validate_alone_in_torch(scenario, backend, options);
   if (options.processes > 1 && backend.make_part == nullptr)
     refuse(backend, "in several processes");
   const Layout layout = with_codecs(settle(scenario));
