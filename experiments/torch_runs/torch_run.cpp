@@ -148,13 +148,24 @@ TorchResult result_of(const nlohmann::json& seen, const RuntimeOrder& order,
   return result;
 }
 
+/// Faults in front of all orders.
+void check_faults(const nlohmann::json& seen, const TorchModel& model) {
+  const auto& of_model = seen["model_fault"];
+  if (of_model.is_string() && !model.file.empty()) {
+    throw InputError(fmt::format("{}: {}", model.file, of_model.get<std::string>()));
+  }
+  for (const auto* fault : {&of_model, &seen["machine_fault"]}) {
+    if (fault->is_string()) throw std::runtime_error(fault->get<std::string>());
+  }
+}
+
 }  // namespace
 
 TorchRun run_in_torch(const TorchJob& job, TorchFolder& folder) {
   write_job(job, folder);
   run_script(folder);
   const auto seen = nlohmann::json::parse(read_file(folder.path("results.json")));
-  if (seen["fault"].is_string()) throw std::runtime_error(seen["fault"].get<std::string>());
+  check_faults(seen, job.model);
   TorchRun run{.version = seen["torch"],
                .device = seen["device"],
                .load = seen["load"],

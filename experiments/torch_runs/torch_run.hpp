@@ -52,8 +52,8 @@ struct TorchRun {
 };
 
 /// Writes scripts and job into the folder, runs them with a progress bar, and reads results and
-/// traces. ^C ends the program, and removes a temporary folder. Throws std::runtime_error if
-/// PyTorch fails as a whole.
+/// traces. ^C ends the program, and removes a temporary folder. Throws InputError for a user's
+/// model that does not run in one process, std::runtime_error if PyTorch fails as a whole.
 TorchRun run_in_torch(const TorchJob& job, TorchFolder& folder);
 
 }  // namespace penstock

@@ -218,7 +218,7 @@ class Results:
                        for order in job["orders"]}
         self.parts = {}
         self.quiet = {"waited_s": 0.0, "gave_up": False}
-        self.fault = None
+        self.machine_fault = self.model_fault = None
         self.done = 0
 
     def add(self, rank, name, seen):
@@ -244,7 +244,8 @@ class Results:
         return {"torch": torch.__version__, "python": sys.version.split()[0],
                 "device": torch.cuda.get_device_name(0) if cuda else "cpu",
                 "load": os.getloadavg()[0], "cores": os.cpu_count(), "quiet": self.quiet,
-                "fault": self.fault, "orders": self.orders}
+                "machine_fault": self.machine_fault, "model_fault": self.model_fault,
+                "orders": self.orders}
 
 
 def run_ranks(job, orders, folder, results, number):
@@ -291,7 +292,7 @@ def train_all(job, folder):
     """An order that fails is left out, and the others start again."""
     results = Results(job)
     if job["device"] == "cuda" and torch.cuda.device_count() < job["ranks"]:
-        results.fault = f"{job['ranks']} GPUs are needed, found {torch.cuda.device_count()}"
+        results.machine_fault = f"{job['ranks']} GPUs are needed, found {torch.cuda.device_count()}"
         return results
     orders, number = list(job["orders"]), 0
     while orders:
@@ -300,7 +301,7 @@ def train_all(job, folder):
             break
         name, text = fault
         if name is None:
-            results.fault = text
+            results.model_fault = text
             break
         results.orders[name]["fault"] = text
         orders = [order for order in orders if order["name"] != name]

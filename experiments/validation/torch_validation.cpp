@@ -76,22 +76,11 @@ TorchModelRequest model_request(const ValidationOptions& options, double scale) 
           .scale = scale};
 }
 
-JobLength length_of(const BackendEntry& backend, std::uint32_t ranks,
-                    const ValidationOptions& options) {
-  JobLength length = backend.length(ranks);
-  if (options.action_us) {
-    length.mean_action_ns = std::int64_t{*options.action_us} * 1000;
-    length.least_work_ns = 0;
-    length.most_work_ns = 60'000'000'000;
-  }
-  return length;
-}
-
 TorchJob job_for(const std::vector<Runnable>& all, const BackendEntry& backend,
                  const ValidationOptions& options) {
   const Runnable& first = all.front();
   const std::uint32_t ranks = first.order.placement.ranks();
-  const double scale = job_of(first.priced, length_of(backend, ranks, options)).scale;
+  const double scale = job_of(first.priced, action_length(backend, ranks, options)).scale;
   TorchJob job{.device = backend.torch,
                .ranks = ranks,
                .microbatches = first.priced.plan.microbatches,

@@ -135,18 +135,6 @@ std::variant<Schedule, Finding> order_of(const Simulation& simulation, const Lay
   return layout.schedule;
 }
 
-JobLength length_of(const BackendEntry& backend, std::uint32_t ranks,
-                    const ValidationOptions& options) {
-  constexpr std::int64_t most_ns = 60'000'000'000;
-  JobLength length = backend.length(ranks);
-  if (options.action_us) {
-    length.mean_action_ns = std::int64_t{*options.action_us} * 1000;
-    length.least_work_ns = 0;
-    length.most_work_ns = most_ns;
-  }
-  return length;
-}
-
 /// Links have no time limit, so a run may wait for a long time without measuring anything.
 void check_real_time(const BackendEntry& backend, const Validation& result) {
   constexpr double most_s = 10;
@@ -170,7 +158,7 @@ std::optional<Finding> run_for_real(const Layout& layout, const BackendEntry& ba
                                  priced.plan.ranks));
   }
   result.scenario = makespan(priced.plan, relax(priced));
-  const JobLength length = length_of(backend, priced.plan.ranks, options);
+  const JobLength length = action_length(backend, priced.plan.ranks, options);
   result.job = job_of(std::move(priced), length);
   const Setting setting{layout, std::get<Schedule>(order), backend, options};
   choose_bodies(setting, result);
@@ -191,6 +179,18 @@ Validation validate_alone_in_torch(const Scenario& scenario, const BackendEntry&
 }
 
 }  // namespace
+
+JobLength action_length(const BackendEntry& backend, std::uint32_t ranks,
+                        const ValidationOptions& options) {
+  constexpr std::int64_t most_ns = 60'000'000'000;
+  JobLength length = backend.length(ranks);
+  if (options.action_us) {
+    length.mean_action_ns = std::int64_t{*options.action_us} * 1000;
+    length.least_work_ns = 0;
+    length.most_work_ns = most_ns;
+  }
+  return length;
+}
 
 void check_runs_for_real(const Scenario& scenario, const BackendEntry& backend) {
   if (const auto reason = why_not(scenario)) refuse(backend, *reason);

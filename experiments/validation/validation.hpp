@@ -70,6 +70,10 @@ struct ValidationOptions {
 /// runs.
 void check_runs_for_real(const Scenario& scenario, const BackendEntry& backend);
 
+/// The lengths of actions on a backend: the best for it, or what the options ask for.
+JobLength action_length(const BackendEntry& backend, std::uint32_t ranks,
+                        const ValidationOptions& options);
+
 /// Runs the plan of a scenario on a backend and compares the simulation with it. Throws UsageError
 /// for what no backend or this one supports, and std::runtime_error for what is not possible on
 /// this machine; otherwise like `run`.
