@@ -7,6 +7,7 @@
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
 #include "experiments/validation/schedule_ranking.hpp"
+#include "experiments/validation/torch_validation.hpp"
 #include "experiments/validation/validation.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -150,7 +151,9 @@ int run_validation(const Options& options) {
                                     .torch = torch_of(options)};
   const Scenario scenario = read_scenario(options.scenario, options.settings);
   if (!options.schedules.empty()) return run_ranking(options, scenario, backend, measuring);
-  const Validation validation = validate(scenario, backend, measuring);
+  const Validation validation = backend.torch.group.empty()
+                                    ? validate(scenario, backend, measuring)
+                                    : validate_alone_in_torch(scenario, backend, measuring);
   write_outputs(options, validation);
   if (options.timeline != "-" && options.simulated != "-") {
     fmt::print("{}",

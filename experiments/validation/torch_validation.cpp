@@ -239,4 +239,15 @@ TorchOutcomes validate_in_torch(const std::vector<TorchCandidate>& candidates,
   return all;
 }
 
+Validation validate_alone_in_torch(const Scenario& scenario, const BackendEntry& backend,
+                                   const ValidationOptions& options) {
+  const TorchCandidate candidate{
+      .name = settle(scenario).name, .scenario = scenario, .left_out = {}, .gives_times = true};
+  TorchOutcome outcome = std::move(validate_in_torch({candidate}, backend, options).outcomes[0]);
+  if (!outcome.left_out.empty()) {
+    throw UsageError(fmt::format("{}: {}", backend.name, outcome.left_out));
+  }
+  return std::move(outcome.validation);
+}
+
 }  // namespace penstock

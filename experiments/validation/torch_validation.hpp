@@ -36,4 +36,8 @@ struct TorchOutcomes {
 TorchOutcomes validate_in_torch(const std::vector<TorchCandidate>& candidates,
                                 const BackendEntry& backend, const ValidationOptions& options);
 
+/// One scenario, predicted from its own traces. Throws UsageError if PyTorch does not run it.
+Validation validate_alone_in_torch(const Scenario& scenario, const BackendEntry& backend,
+                                   const ValidationOptions& options);
+
 }  // namespace penstock

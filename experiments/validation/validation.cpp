@@ -9,7 +9,6 @@
 #include "experiments/layout/layout.hpp"
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
-#include "experiments/validation/torch_validation.hpp"
 #include "sim/base/error.hpp"
 #include "sim/engines/events.hpp"
 #include "sim/engines/relax.hpp"
@@ -166,18 +165,6 @@ std::optional<Finding> run_for_real(const Layout& layout, const BackendEntry& ba
   return measure_and_compare(setting, result);
 }
 
-/// PyTorch's runtime runs whole orders, and compares itself.
-Validation validate_alone_in_torch(const Scenario& scenario, const BackendEntry& backend,
-                                   const ValidationOptions& options) {
-  const TorchCandidate candidate{
-      .name = settle(scenario).name, .scenario = scenario, .left_out = {}, .gives_times = true};
-  TorchOutcome outcome = std::move(validate_in_torch({candidate}, backend, options).outcomes[0]);
-  if (!outcome.left_out.empty()) {
-    throw UsageError(fmt::format("{}: {}", backend.name, outcome.left_out));
-  }
-  return std::move(outcome.validation);
-}
-
 }  // namespace
 
 JobLength action_length(const BackendEntry& backend, std::uint32_t ranks,
@@ -199,7 +186,6 @@ void check_runs_for_real(const Scenario& scenario, const BackendEntry& backend) 
 Validation validate(const Scenario& scenario, const BackendEntry& backend,
                     const ValidationOptions& options) {
   check_runs_for_real(scenario, backend);
-  if (!backend.torch.group.empty()) return validate_alone_in_torch(scenario, backend, options);
   if (options.processes > 1 && backend.make_part == nullptr)
     refuse(backend, "in several processes");
   const Layout layout = with_codecs(settle(scenario));

@@ -76,7 +76,7 @@ JobLength action_length(const BackendEntry& backend, std::uint32_t ranks,
 
 /// Runs the plan of a scenario on a backend and compares the simulation with it. Throws UsageError
 /// for what no backend or this one supports, and std::runtime_error for what is not possible on
-/// this machine; otherwise like `run`.
+/// this machine; otherwise like `run`. Not for PyTorch's runtime: see torch_validation.hpp.
 Validation validate(const Scenario& scenario, const BackendEntry& backend,
                     const ValidationOptions& options);
 

@@ -110,7 +110,8 @@ TEST_CASE("torch runs: kinds and numbers that the script does not know are refus
 
 TEST_CASE("torch runs: orders that PyTorch would run otherwise are refused with the reason") {
   CHECK(refusal({"/schedule/name=zb-v"}).empty());
-  CHECK(refusal({"/schedule/name=dualpipe"}).find("2 copies of the model") != std::string::npos);
+  CHECK(refusal({"/schedule/name=dualpipe", "/schedule/microbatches=4"})
+            .find("2 copies of the model") != std::string::npos);
   CHECK(refusal({"/schedule/name=seq-1f1b"}).find("slices of a sequence") != std::string::npos);
   CHECK(refusal({"/schedule/name=pipedream"}).find("within it") != std::string::npos);
   CHECK(refusal({"/parallel/data=2", "/hardware/devices=4"}).find("a rank is one process") !=
