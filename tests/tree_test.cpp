@@ -85,6 +85,7 @@ const std::map<std::string, Rooms>& rooms() {
          "planner",
          "starter",
          "measured_runs",
+         "torch_runs",
          "calibration",
          "studies",
          "results",

@@ -15,6 +15,7 @@
 #include "experiments/long_work/interruption.hpp"
 #include "experiments/long_work/progress.hpp"
 #include "experiments/profiles/added_rows.hpp"
+#include "experiments/validation/schedule_ranking.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "validate/store/profile_store.hpp"
@@ -25,6 +26,10 @@ namespace {
 
 constexpr std::uint32_t usual_budget_s = 20;
 constexpr std::uint32_t most_budget_s = 86'400;
+constexpr std::uint32_t torch_iterations = 20;
+// The first four give the times, the others show the error on what is held out.
+constexpr const char* torch_schedules =
+    "1f1b,zb-h1,interleaved-1f1b,interleaved-zb,naive,gpipe,eager-1f1b,zb-h2,looped-bfs";
 
 struct Options {
   std::string backend = "cpu_logical";
@@ -32,6 +37,7 @@ struct Options {
   std::optional<std::uint32_t> seed;
   std::string profile;
   std::string layers_of;
+  std::string model;
   std::string report;
   std::string plot;
   PictureLook look;
@@ -104,7 +110,57 @@ Measured measure(const Options& options, const CalibrationRequest& request) {
   return {std::move(calibration), std::move(rows)};
 }
 
+/// PyTorch measures the layers of a scenario in whole runs; the result is a profile file.
+void check_torch_options(const Options& options) {
+  if (options.layers_of.empty()) {
+    throw UsageError(fmt::format("{} measures the layers of a scenario: give --layers-of SCENARIO",
+                                 options.backend));
+  }
+  const bool is_json = options.profile.ends_with(".json");
+  if (!options.profile.empty() && !is_json) {
+    throw UsageError(fmt::format("-o {}: {} writes a profile file, whose name ends in .json",
+                                 options.profile, options.backend));
+  }
+  if (options.budget || options.seed || !options.plot.empty()) {
+    throw UsageError(fmt::format("--budget, --seed and --plot do not go with {}", options.backend));
+  }
+  check_outputs({options.profile, options.report}, {options.layers_of});
+}
+
+/// "p.json" and "p.run.json".
+std::string scenario_beside(const std::string& profile) {
+  return profile.substr(0, profile.size() - std::string_view(".json").size()) + ".run.json";
+}
+
+void keep_profile(const std::string& path, const ScheduleRanking& ranking) {
+  auto scenario = nlohmann::ordered_json::parse(ranking.scenario);
+  scenario["model"]["file"] = std::filesystem::path(path).filename().string();
+  write_file(path, ranking.profile);
+  write_file(scenario_beside(path), printed(scenario));
+  say(fmt::format("wrote {}, and {} that reads it", path, scenario_beside(path)));
+}
+
+int run_torch_calibration(const Options& options, const BackendEntry& backend) {
+  check_torch_options(options);
+  const ValidationOptions measuring{.measuring = {.iterations = torch_iterations},
+                                    .torch = {.model = options.model}};
+  const ScheduleRanking ranking = rank_schedules(
+      read_scenario(options.layers_of), schedules_named(torch_schedules), backend, measuring);
+  if (!options.profile.empty() && !ranking.profile.empty()) keep_profile(options.profile, ranking);
+  const std::string text = ranking_text(ranking);
+  fmt::print("{}", options.json ? printed(ranking_json(ranking)) : text);
+  if (!options.report.empty()) write_file(options.report, text);
+  if (ranking.verdict != Verdict::inconclusive) return ExitCode::done;
+  say("inconclusive: this machine is too noisy");
+  return ExitCode::machine_cannot;
+}
+
 int run_calibration(const Options& options) {
+  const BackendEntry& backend = *find_named(backend_entries(), options.backend);
+  if (!backend.torch.group.empty()) return run_torch_calibration(options, backend);
+  if (!options.model.empty()) {
+    throw UsageError("--model goes with --backend torch_gloo or torch_nccl");
+  }
   check_files(options);
   const auto [calibration, rows] = measure(options, request_of(options));
   nlohmann::ordered_json document = calibration_json(calibration);
@@ -136,6 +192,8 @@ Runner declare(CommandLine& line) {
               "the profile store to add what was measured to; made where there is none", "FILE");
   line.option("--layers-of", options->layers_of,
               "measure the layers of this scenario as well, for hardware \"measured\"", "SCENARIO");
+  line.option("--model", options->model, "torch_*: layers of your own, from layer(number)",
+              "FILE.py");
   line.option("--budget", options->budget, "how many seconds to measure, about; default 20");
   line.option("--seed", options->seed, "of all that is drawn; default 1");
   line.option("--report", options->report, "write the report to a file as well", "FILE");

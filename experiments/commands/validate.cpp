@@ -7,6 +7,7 @@
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
 #include "experiments/validation/schedule_ranking.hpp"
+#include "experiments/validation/torch_validation.hpp"
 #include "experiments/validation/validation.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -27,6 +28,9 @@ struct Options {
   std::optional<std::uint32_t> action_us;
   std::optional<std::uint32_t> processes;
   std::string bodies = "auto";
+  std::string keep;
+  std::string model;
+  std::optional<std::uint32_t> quiet;
   std::string timeline;
   std::string simulated;
   bool json = false;
@@ -65,7 +69,31 @@ std::uint32_t processes_of(const Options& options) {
 
 Bodies bodies_of(const Options& options) {
   if (options.bodies == "busy") return Bodies::busy;
+  if (options.bodies == "sleep") return Bodies::sleep;
   return options.bodies == "layers" ? Bodies::layers : Bodies::automatic;
+}
+
+/// Refuses options that the backend does not have.
+void check_torch_options(const Options& options, const BackendEntry& backend) {
+  if (!backend.torch.group.empty()) {
+    if (options.processes) throw UsageError("--processes: in PyTorch each rank is a process");
+    return;
+  }
+  const char* wrong = options.bodies == "sleep" ? "--bodies sleep" : nullptr;
+  if (!options.keep.empty()) wrong = "--keep";
+  if (!options.model.empty()) wrong = "--model";
+  if (options.quiet) wrong = "--quiet";
+  if (wrong == nullptr) return;
+  throw UsageError(fmt::format("{} goes with --backend torch_gloo or torch_nccl", wrong));
+}
+
+TorchOptions torch_of(const Options& options) {
+  constexpr std::uint32_t usual_s = 60;
+  constexpr std::uint32_t most_s = 86'400;
+  TorchOptions torch{.keep = options.keep, .model = options.model};
+  torch.quiet_s = options.quiet.value_or(usual_s);
+  if (torch.quiet_s > most_s) within("--quiet", options.quiet, most_s);
+  return torch;
 }
 
 void write_outputs(const Options& options, const Validation& validation) {
@@ -94,8 +122,7 @@ int exit_code(const Validation& validation) {
       validation.measured.iterations.empty()
           ? ""
           : fmt::format("retest error {:.1f} %; ", 100 * validation.errors.retest);
-  say(fmt::format("inconclusive: {}; {}this machine is too noisy", clean_text(validation.measured),
-                  retest));
+  say(fmt::format("inconclusive: {}; {}this machine is too noisy", clean_text(validation), retest));
   return ExitCode::machine_cannot;
 }
 
@@ -115,14 +142,18 @@ int run_ranking(const Options& options, const Scenario& scenario, const BackendE
 
 int run_validation(const Options& options) {
   check_files(options);
+  const BackendEntry& backend = *find_named(backend_entries(), options.backend);
+  check_torch_options(options, backend);
   const ValidationOptions measuring{.measuring = {.iterations = iterations_of(options)},
                                     .action_us = action_us_of(options),
                                     .processes = processes_of(options),
-                                    .bodies = bodies_of(options)};
+                                    .bodies = bodies_of(options),
+                                    .torch = torch_of(options)};
   const Scenario scenario = read_scenario(options.scenario, options.settings);
-  const BackendEntry& backend = *find_named(backend_entries(), options.backend);
   if (!options.schedules.empty()) return run_ranking(options, scenario, backend, measuring);
-  const Validation validation = validate(scenario, backend, measuring);
+  const Validation validation = backend.torch.group.empty()
+                                    ? validate(scenario, backend, measuring)
+                                    : validate_alone_in_torch(scenario, backend, measuring);
   write_outputs(options, validation);
   if (options.timeline != "-" && options.simulated != "-") {
     fmt::print("{}",
@@ -148,7 +179,12 @@ Runner declare(CommandLine& line) {
               "how long an action is to take on average, in microseconds");
   line.option("--processes", options->processes,
               "over how many processes to spread the ranks, which then talk by TCP; 1 by default");
-  line.choice("--bodies", options->bodies, {"auto", "busy", "layers"}, "what actions do");
+  line.choice("--bodies", options->bodies, {"auto", "busy", "layers", "sleep"}, "what actions do");
+  line.option("--model", options->model, "torch_*: layers of your own, from layer(number)",
+              "FILE.py");
+  line.option("--quiet", options->quiet,
+              "torch_*: wait so many seconds for a quiet machine, at most; default 60");
+  line.option("--keep", options->keep, "torch_*: keep scripts, orders and traces here", "FOLDER");
   line.option("--timeline", options->timeline, "write the timeline of the median iteration",
               "FILE");
   line.option("--simulated", options->simulated,

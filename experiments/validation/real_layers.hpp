@@ -10,9 +10,9 @@
 
 namespace penstock {
 
-/// What the actions of a run do: run the layers of the model, keep a core busy, or layers if
+/// What the actions of a run do: run the layers of the model, keep a core busy, sleep, or layers if
 /// possible.
-enum class Bodies : std::uint8_t { automatic, busy, layers };
+enum class Bodies : std::uint8_t { automatic, busy, layers, sleep };
 
 /// The layers that a run executes, or why it keeps cores busy instead.
 struct RealLayers {

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
 #include "experiments/layout/layout.hpp"
 #include "experiments/run/stage_formats.hpp"
+#include "experiments/validation/torch_validation.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -39,18 +41,23 @@ std::vector<std::string> settings_for(const std::string& name, const nlohmann::j
           fmt::format("/parallel/data={}", own.degrees.data), "/schedule=" + schedule.dump()};
 }
 
-RankedSchedule validated(const Scenario& scenario, const std::string& name, const Layout& own,
-                         const BackendEntry& backend, const ValidationOptions& options) {
-  RankedSchedule one{.name = name, .left_out = {}, .validation = {}};
+/// Calls `work`, and returns why the schedule does not fit, if it throws that.
+template <class Work>
+std::string why_left_out(const Scenario& scenario, const Work& work) {
   try {
-    one.validation =
-        validate(changed(scenario, settings_for(name, *scenario.document, own)), backend, options);
+    work();
   } catch (const UsageError& error) {
-    one.left_out = error.what();
+    return error.what();
   } catch (const InputError& error) {  // about the same file every time
     const std::string text = error.what(), file = scenario.source + ": ";
-    one.left_out = text.starts_with(file) ? text.substr(file.size()) : text;
+    return text.starts_with(file) ? text.substr(file.size()) : text;
   }
+  return "";
+}
+
+RankedSchedule ranked(std::string name, std::string left_out, Validation run) {
+  RankedSchedule one{
+      .name = std::move(name), .left_out = std::move(left_out), .validation = std::move(run)};
   const Validation& validation = one.validation;
   if (validation.fault) one.left_out = validation.fault->text;
   if (one.left_out.empty() && validation.measured.iterations.empty()) {
@@ -60,6 +67,52 @@ RankedSchedule validated(const Scenario& scenario, const std::string& name, cons
   one.simulated_us = to_us(validation.errors.simulated) / validation.job.scale;
   one.measured_us = to_us(validation.errors.measured) / validation.job.scale;
   return one;
+}
+
+RankedSchedule validated(const Scenario& scenario, const std::string& name, const Layout& own,
+                         const BackendEntry& backend, const ValidationOptions& options) {
+  Validation run;
+  std::string left_out = why_left_out(scenario, [&] {
+    run =
+        validate(changed(scenario, settings_for(name, *scenario.document, own)), backend, options);
+  });
+  return ranked(name, std::move(left_out), std::move(run));
+}
+
+/// Others are predicted from the traces of these: whole and split backwards, one chunk and two.
+constexpr std::array<std::string_view, 4> traced_schedules{"1f1b", "zb-h1", "interleaved-1f1b",
+                                                           "interleaved-zb"};
+
+bool gives_times(std::string_view name) {
+  return std::find(traced_schedules.begin(), traced_schedules.end(), name) !=
+         traced_schedules.end();
+}
+
+/// All named schedules in turns, and those that the times come from.
+void run_in_turns(const Scenario& scenario, std::vector<std::string> names, const Layout& own,
+                  const BackendEntry& backend, const ValidationOptions& options,
+                  ScheduleRanking& ranking) {
+  const std::size_t named = names.size();
+  for (const std::string_view name : traced_schedules) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
+  }
+  std::vector<TorchCandidate> candidates;
+  for (const std::string& name : names) {
+    TorchCandidate one{
+        .name = name, .scenario = {}, .left_out = {}, .gives_times = gives_times(name)};
+    one.left_out = why_left_out(scenario, [&] {
+      one.scenario = changed(scenario, settings_for(name, *scenario.document, own));
+    });
+    candidates.push_back(std::move(one));
+  }
+  TorchOutcomes all = validate_in_torch(candidates, backend, options);
+  for (std::size_t i = 0; i < named; ++i) {
+    TorchOutcome& outcome = all.outcomes[i];
+    ranking.schedules.push_back(
+        ranked(names[i], std::move(outcome.left_out), std::move(outcome.validation)));
+  }
+  ranking.profile = std::move(all.profile);
+  ranking.scenario = std::move(all.scenario);
 }
 
 /// The verdict of one schedule: a schedule that did not fit has none, a run that failed counts as
@@ -87,6 +140,23 @@ std::optional<double> correlation_of(const ScheduleRanking& ranking) {
     moments.push_back({from_us(one.simulated_us), from_us(one.measured_us)});
   }
   return moments.size() < 2 ? std::nullopt : rank_correlation(std::move(moments));
+}
+
+/// Errors over all that ran, and how many pairs of schedules are ranked as measured.
+void count_errors(ScheduleRanking& ranking) {
+  constexpr double apart = 0.05;
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < ranking.ran; ++i) {
+    const RankedSchedule& one = ranking.schedules[i];
+    errors.push_back(one.simulated_us / one.measured_us - 1);
+    for (std::size_t j = i + 1; j < ranking.ran; ++j) {  // sorted: the slower one
+      const RankedSchedule& other = ranking.schedules[j];
+      if (other.measured_us <= (1 + apart) * one.measured_us) continue;
+      ++ranking.pairs_apart;
+      if (other.simulated_us > one.simulated_us) ++ranking.pairs_right;
+    }
+  }
+  if (!errors.empty()) ranking.errors = summarize_errors(errors);
 }
 
 /// The schedule that simulation predicts to be fastest, of those that ran.
@@ -125,8 +195,13 @@ ScheduleRanking rank_schedules(const Scenario& scenario, const std::vector<std::
   ScheduleRanking ranking;
   ranking.backend = backend.name;
   const Layout own = with_codecs(settle(scenario));
-  for (const std::string& name : names) {
-    ranking.schedules.push_back(validated(scenario, name, own, backend, options));
+  if (!backend.torch.group.empty()) {
+    check_runs_for_real(scenario, backend);
+    run_in_turns(scenario, names, own, backend, options, ranking);
+  } else {
+    for (const std::string& name : names) {
+      ranking.schedules.push_back(validated(scenario, name, own, backend, options));
+    }
   }
   std::stable_sort(ranking.schedules.begin(), ranking.schedules.end(),
                    [](const RankedSchedule& a, const RankedSchedule& b) {
@@ -137,6 +212,7 @@ ScheduleRanking rank_schedules(const Scenario& scenario, const std::vector<std::
                                 [](const RankedSchedule& one) { return !one.left_out.empty(); });
   ranking.ran = static_cast<std::size_t>(out - ranking.schedules.begin());
   ranking.correlation = correlation_of(ranking);
+  count_errors(ranking);
   ranking.verdict = worst_of(ranking);
   if (ranking.ran > 0) {
     ranking.regret = chosen(ranking).measured_us / ranking.schedules.front().measured_us - 1;

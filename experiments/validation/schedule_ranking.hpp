@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "experiments/validation/validation.hpp"
+#include "validate/statistics/error_summary.hpp"
 
 namespace penstock {
 
@@ -25,9 +26,14 @@ struct ScheduleRanking {
                                           // out
   std::size_t ran = 0;                    // how many ran
   std::optional<double> correlation;      // Kendall's tau-b; nothing for fewer than two
+  ErrorSummary errors;                    // of simulated against measured times
+  std::uint32_t pairs_apart = 0;  // of schedules whose measured times differ by more than 5 %
+  std::uint32_t pairs_right = 0;  // of these, in the right order
   double regret = 0;  // additional time of the predicted fastest schedule over the actual fastest,
                       // as a share
   Verdict verdict = Verdict::inconclusive;  // the worst of all
+  std::string profile;   // of a run in PyTorch: the profile file that predictions used
+  std::string scenario;  // and a scenario that reads it as profile.json
 };
 
 /// The schedules named by `--schedules`: "all" is every schedule that trains. Throws UsageError for
@@ -35,7 +41,7 @@ struct ScheduleRanking {
 std::vector<std::string> schedules_named(const std::string& text);
 
 /// Validates a scenario with each of the schedules; schedules that do not fit the scenario are left
-/// out.
+/// out. In PyTorch's runtime, all are predicted from the traces of four.
 ScheduleRanking rank_schedules(const Scenario& scenario, const std::vector<std::string>& names,
                                const BackendEntry& backend, const ValidationOptions& options);
 

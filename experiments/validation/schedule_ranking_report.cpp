@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "experiments/files/json_output.hpp"
 #include "experiments/files/table.hpp"
 #include "experiments/validation/schedule_ranking.hpp"
+#include "validate/statistics/median.hpp"
 
 namespace penstock {
 namespace {
@@ -30,7 +32,34 @@ std::vector<std::string> row_of(const RankedSchedule& one) {
           percent_text(errors.structure),
           percent_text(errors.profile),
           percent_text(errors.retest),
+          percent_text(errors.spread),
           std::string(name(one.validation.verdict))};
+}
+
+std::string errors_text(const ScheduleRanking& ranking) {
+  return fmt::format(
+      "simulated against measured: mean error {}, worst {}; {} of {} pairs over 5 % apart are in "
+      "order\n",
+      percent_text(ranking.errors.mean), percent_text(ranking.errors.most), ranking.pairs_right,
+      ranking.pairs_apart);
+}
+
+/// Of runs in PyTorch, which all share a machine.
+std::string machine_text(const ScheduleRanking& ranking) {
+  const auto& torch = ranking.schedules.front().validation.torch;
+  if (!torch) return "";
+  std::vector<double> others;
+  double gradient_error = 0;
+  for (std::size_t i = 0; i < ranking.ran; ++i) {
+    const TorchNote& one = *ranking.schedules[i].validation.torch;
+    others.push_back(one.others);
+    gradient_error = std::max(gradient_error, one.gradient_error);
+  }
+  return fmt::format(
+      "PyTorch {} on {}; others used {} of the cores, load {:.1f}; waited {:.0f} s for quiet{}\n"
+      "loss and gradients are those of one process within {:.1e}\n",
+      torch->version, torch->device, percent_text(median(std::move(others))), torch->load,
+      torch->waited_s, torch->gave_up ? ", in vain" : "", gradient_error);
 }
 
 std::string choice_text(const ScheduleRanking& ranking) {
@@ -49,21 +78,31 @@ std::string choice_text(const ScheduleRanking& ranking) {
 ordered_json ranking_json(const ScheduleRanking& ranking) {
   ordered_json schedules = ordered_json::array();
   for (const RankedSchedule& one : ranking.schedules) schedules.push_back(schedule_json(one));
+  const auto known = [&](double value) {
+    return ranking.ran > 0 ? ordered_json(value) : ordered_json();
+  };
   return {{"penstock", 1},
           {"backend", ranking.backend},
           {"verdict", name(ranking.verdict)},
           {"rank_correlation",
            ranking.correlation ? ordered_json(*ranking.correlation) : ordered_json()},
-          {"regret", ranking.ran > 0 ? ordered_json(ranking.regret) : ordered_json()},
+          {"mean_error", known(ranking.errors.mean)},
+          {"worst_error", known(ranking.errors.most)},
+          {"pairs_apart", ranking.pairs_apart},
+          {"pairs_in_order", ranking.pairs_right},
+          {"regret", known(ranking.regret)},
           {"schedules", std::move(schedules)}};
 }
 
 std::string ranking_text(const ScheduleRanking& ranking) {
-  std::vector<std::vector<std::string>> rows{
-      {"schedule", "measured us", "simulated us", "structure", "profile", "retest", "verdict"}};
+  std::vector<std::vector<std::string>> rows{{"schedule", "measured us", "simulated us",
+                                              "structure", "profile", "retest", "spread",
+                                              "verdict"}};
   for (std::size_t i = 0; i < ranking.ran; ++i) rows.push_back(row_of(ranking.schedules[i]));
   std::string text = fmt::format("on {}, in the scenario's own time\n", ranking.backend);
-  if (ranking.ran > 0) text += aligned(rows, {0, 6}) + "\n" + choice_text(ranking);
+  if (ranking.ran > 0)
+    text += aligned(rows, {0, 7}) + "\n" + errors_text(ranking) + choice_text(ranking) +
+            machine_text(ranking);
   for (std::size_t i = ranking.ran; i < ranking.schedules.size(); ++i) {
     text +=
         fmt::format("left out: {}: {}\n", ranking.schedules[i].name, ranking.schedules[i].left_out);

@@ -99,7 +99,7 @@ void judge_numbers(const Setting& setting, const Backend& backend, Validation& r
   if (!result.job.layers) return;
   const auto numbers = backend.numbers();
   result.numbers = check_numbers(setting.layout, setting.order, result.job, numbers);
-  const bool differ = result.numbers.error.value_or(0) > most_numbers_error;
+  const bool differ = result.numbers.error.value_or(0) > result.numbers.most;
   if (!numbers || differ) result.verdict = Verdict::fail;
 }
 
@@ -133,18 +133,6 @@ std::optional<Finding> measure_and_compare(const Setting& setting, Validation& r
 std::variant<Schedule, Finding> order_of(const Simulation& simulation, const Layout& layout) {
   if (layout.policy != nullptr) return simulation.decide(0);
   return layout.schedule;
-}
-
-JobLength length_of(const BackendEntry& backend, std::uint32_t ranks,
-                    const ValidationOptions& options) {
-  constexpr std::int64_t most_ns = 60'000'000'000;
-  JobLength length = backend.length(ranks);
-  if (options.action_us) {
-    length.mean_action_ns = std::int64_t{*options.action_us} * 1000;
-    length.least_work_ns = 0;
-    length.most_work_ns = most_ns;
-  }
-  return length;
 }
 
 /// Links have no time limit, so a run may wait for a long time without measuring anything.
@@ -206,7 +194,7 @@ std::optional<Finding> run_for_real(const Layout& layout, Optimizer optimizer,
   auto expected = simulation.run(priced);
   if (auto* finding = std::get_if<Finding>(&expected)) return std::move(*finding);
   result.scenario = makespan(priced.plan, std::get<Timeline>(expected));
-  const JobLength length = length_of(backend, priced.plan.ranks, options);
+  const JobLength length = action_length(backend, priced.plan.ranks, options);
   result.job = job_of(std::move(priced), length);
   const Setting setting{layout, std::get<Schedule>(order), backend, options, optimizer};
   choose_bodies(setting, result);
@@ -216,9 +204,25 @@ std::optional<Finding> run_for_real(const Layout& layout, Optimizer optimizer,
 
 }  // namespace
 
+JobLength action_length(const BackendEntry& backend, std::uint32_t ranks,
+                        const ValidationOptions& options) {
+  constexpr std::int64_t most_ns = 60'000'000'000;
+  JobLength length = backend.length(ranks);
+  if (options.action_us) {
+    length.mean_action_ns = std::int64_t{*options.action_us} * 1000;
+    length.least_work_ns = 0;
+    length.most_work_ns = most_ns;
+  }
+  return length;
+}
+
+void check_runs_for_real(const Scenario& scenario, const BackendEntry& backend) {
+  if (const auto reason = why_not(scenario)) refuse(backend, *reason);
+}
+
 Validation validate(const Scenario& scenario, const BackendEntry& backend,
                     const ValidationOptions& options) {
-  if (const auto reason = why_not(scenario)) refuse(backend, *reason);
+  check_runs_for_real(scenario, backend);
   if (options.processes > 1 && backend.make_part == nullptr)
     refuse(backend, "in several processes");
   const Layout layout = with_codecs(settle(scenario));

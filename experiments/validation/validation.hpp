@@ -16,6 +16,20 @@
 
 namespace penstock {
 
+/// A run in PyTorch.
+struct TorchNote {
+  std::string version;
+  std::string device;
+  std::string bodies;        // "sleep", "compute", "layers" or "own"
+  std::uint32_t steps = 0;   // timed, without the profiler
+  std::uint32_t traced = 0;  // others, with the profiler
+  double others = 0;         // share of the cores that others used in timed steps: median
+  double load = 0;
+  double waited_s = 0;  // for a quiet machine
+  bool gave_up = false;
+  double gradient_error = 0;
+};
+
 /// A scenario that was run for real and simulated.
 struct Validation {
   std::string title;             // "1f1b, 4 ranks, 8 microbatches"
@@ -30,9 +44,17 @@ struct Validation {
   RunErrors errors;
   Targets targets;
   Verdict verdict = Verdict::inconclusive;
-  Time scenario{};     // its makespan, before times were scaled
-  Timeline simulated;  // with profiled durations
-  Timeline typical;    // the median iteration
+  Time scenario{};                 // its makespan, before times were scaled
+  Timeline simulated;              // with profiled durations
+  Timeline typical;                // the median iteration
+  std::optional<TorchNote> torch;  // of a run in PyTorch; then `measured` has its traced steps
+};
+
+/// Options of runs in PyTorch.
+struct TorchOptions {
+  std::string keep;     // folder of scripts, orders and traces; empty: a temporary one
+  std::string model;    // Python file of the user's layers
+  double quiet_s = 60;  // the longest wait for a quiet machine
 };
 
 /// How to measure a scenario.
@@ -41,11 +63,20 @@ struct ValidationOptions {
   std::optional<std::uint32_t> action_us = {};  // mean duration of an action
   std::uint32_t processes = 1;                  // that share the ranks
   Bodies bodies = Bodies::automatic;
+  TorchOptions torch = {};
 };
+
+/// Throws UsageError for a scenario that needs more than a plan and its costs, which no backend
+/// runs.
+void check_runs_for_real(const Scenario& scenario, const BackendEntry& backend);
+
+/// The lengths of actions on a backend: the best for it, or what the options ask for.
+JobLength action_length(const BackendEntry& backend, std::uint32_t ranks,
+                        const ValidationOptions& options);
 
 /// Runs the plan of a scenario on a backend and compares the simulation with it. Throws UsageError
 /// for what no backend or this one supports, and std::runtime_error for what is not possible on
-/// this machine; otherwise like `run`.
+/// this machine; otherwise like `run`. Not for PyTorch's runtime: see torch_validation.hpp.
 Validation validate(const Scenario& scenario, const BackendEntry& backend,
                     const ValidationOptions& options);
 
@@ -55,6 +86,8 @@ nlohmann::ordered_json validation_json(const Validation& validation);
 /// "5 clean iterations of 80; not clean: a rank had to leave its core 71, …". An iteration may have
 /// several reasons.
 std::string clean_text(const Measurement& measured);
+/// The same, or of a run in PyTorch "14 of 20 timed steps were quiet".
+std::string clean_text(const Validation& validation);
 
 /// The report for a terminal.
 std::string validation_text(const Validation& validation);

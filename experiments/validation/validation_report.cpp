@@ -22,6 +22,16 @@ bool has_errors(const Validation& validation) {
 
 std::string share_text(double share) { return fmt::format("{:.2f} %", share * 100); }
 
+/// How measured times relate to the scenario's.
+std::string scale_text(const Validation& validation) {
+  if (validation.torch &&
+      (validation.torch->bodies == "layers" || validation.torch->bodies == "own"))
+    return "by the traced times";
+  return fmt::format("{} {} times the scenario's times",
+                     validation.job.layers ? "links take" : "each",
+                     number_text(validation.job.scale));
+}
+
 /// The rank with the largest error of its idle share.
 std::size_t worst_rank(const RunErrors& errors) {
   const auto worst = std::max_element(errors.bubble.begin(), errors.bubble.end(),
@@ -34,6 +44,7 @@ std::string_view disturbance_text(std::string_view reason) {
   if (reason == "preempted") return "a rank had to leave its core";
   if (reason == "stolen") return "the hypervisor took time";
   if (reason == "canary") return "a core was slower or faster than usual";
+  if (reason == "others") return "others used the cores";
   if (reason == "profiles") return "profiles before and after differ";
   return reason;
 }
@@ -70,6 +81,12 @@ ordered_json numbers_json(const Validation& validation) {
   return error && std::isfinite(*error) ? ordered_json(*error) : ordered_json();
 }
 
+std::string_view torch_bodies_text(std::string_view bodies) {
+  if (bodies == "sleep") return "blocks that sleep for the scenario's times";
+  if (bodies == "compute") return "blocks that compute for the scenario's times";
+  return bodies == "own" ? "those of --model" : "the model's, in single precision";
+}
+
 /// What actions did, and whether it matches the training of the model.
 std::string bodies_text(const Validation& validation) {
   if (!validation.job.layers)
@@ -84,9 +101,48 @@ std::string bodies_text(const Validation& validation) {
                      numbers.of_loss_alone ? "loss"
                      : numbers.of_weights  ? "loss, gradients and weights after the optimizer step"
                                            : "loss and gradients",
-                     *numbers.error <= most_numbers_error ? "equal to" : "not those of",
+                     *numbers.error <= numbers.most ? "equal to" : "not those of",
                      numbers.by_versions ? ", trained with the weight versions of the rule," : "",
                      *numbers.error);
+}
+
+/// Timed steps in which others used few of the cores.
+std::size_t quiet_steps(const Validation& validation) {
+  const auto& disturbed = validation.measured.disturbed;
+  const auto loud = disturbed.find("others");
+  return validation.torch->steps - (loud == disturbed.end() ? 0 : loud->second);
+}
+
+/// The head of a report of a run in PyTorch.
+std::string torch_text(const Validation& validation) {
+  const TorchNote& torch = *validation.torch;
+  std::string text = fmt::format(
+      "{} on {}: {} timed steps, {} of them quiet; {} traced apart\n"
+      "PyTorch {} on {}; others used {} of the cores, load {:.1f}\n",
+      validation.title, validation.backend, torch.steps, quiet_steps(validation), torch.traced,
+      torch.version, torch.device, percent_text(torch.others), torch.load);
+  if (torch.waited_s > 0) {
+    text += fmt::format("waited {:.0f} s for a quiet machine{}\n", torch.waited_s,
+                        torch.gave_up ? ", in vain" : "");
+  }
+  return text +
+         fmt::format("layers: {}; loss and gradients: {} one process within {:.1e}\n",
+                     torch_bodies_text(torch.bodies),
+                     torch.gradient_error <= validation.numbers.most ? "those of" : "not those of",
+                     torch.gradient_error);
+}
+
+ordered_json torch_json(const Validation& validation) {
+  if (!validation.torch) return {};
+  const TorchNote& torch = *validation.torch;
+  return {{"version", torch.version},
+          {"device", torch.device},
+          {"timed_steps", torch.steps},
+          {"traced_steps", torch.traced},
+          {"others_share", torch.others},
+          {"load", torch.load},
+          {"waited_for_quiet_s", torch.waited_s},
+          {"gave_up_waiting", torch.gave_up}};
 }
 
 }  // namespace
@@ -100,6 +156,12 @@ std::string clean_text(const Measurement& measured) {
     separator = ", ";
   }
   return text;
+}
+
+std::string clean_text(const Validation& validation) {
+  if (!validation.torch) return clean_text(validation.measured);
+  return fmt::format("{} of {} timed steps were quiet", quiet_steps(validation),
+                     validation.torch->steps);
 }
 
 ordered_json validation_json(const Validation& validation) {
@@ -119,12 +181,15 @@ ordered_json validation_json(const Validation& validation) {
           {"profile_error", known(errors.profile)},
           {"retest_error", known(errors.retest)},
           {"verdict", name(validation.fault ? Verdict::fail : validation.verdict)},
-          {"bodies", validation.job.layers ? "layers" : "busy"},
+          {"bodies", validation.torch        ? validation.torch->bodies
+                     : validation.job.layers ? "layers"
+                                             : "busy"},
           {"bodies_reason", validation.why_busy},
           {"numbers_error", numbers_json(validation)},
           {"simulated_us", ran(to_us(errors.simulated))},
           {"measured_us", ran(to_us(errors.measured))},
-          {"iterations", validation.measured.iterations.size()},
+          {"iterations",
+           validation.torch ? quiet_steps(validation) : validation.measured.iterations.size()},
           {"tried", validation.measured.tried},
           {"disturbed", validation.measured.disturbed},
           {"structure_error_most", known(errors.structure)},
@@ -137,6 +202,7 @@ ordered_json validation_json(const Validation& validation) {
           {"why_no_score", validation.why_no_score},
           {"scenario_us", ran(to_us(validation.scenario))},
           {"time_scale", ran(validation.job.scale)},
+          {"torch", torch_json(validation)},
           {"environment", validation.typical.environment},
           {"findings", std::move(findings)}};
 }
@@ -147,16 +213,16 @@ std::string validation_text(const Validation& validation) {
                        validation.backend, validation.fault->text);
   }
   const Measurement& measured = validation.measured;
-  std::string text =
-      fmt::format("{} on {}: {}\n", validation.title, validation.backend, clean_text(measured));
-  text += bodies_text(validation);
+  std::string text = validation.torch
+                         ? torch_text(validation)
+                         : fmt::format("{} on {}: {}\n{}", validation.title, validation.backend,
+                                       clean_text(measured), bodies_text(validation));
   if (has_errors(validation)) {
     const RunErrors& errors = validation.errors;
     const TimeUnit unit = unit_for(std::max(errors.simulated, errors.measured));
-    text += fmt::format(
-        "simulated {} {}, measured {} {}, {} {} times the scenario's times\n\n",
-        time_text(errors.simulated, unit), unit.name, time_text(errors.measured, unit), unit.name,
-        validation.job.layers ? "links take" : "each", number_text(validation.job.scale));
+    text +=
+        fmt::format("simulated {} {}, measured {} {}, {}\n\n", time_text(errors.simulated, unit),
+                    unit.name, time_text(errors.measured, unit), unit.name, scale_text(validation));
     text += errors_table(errors, validation.targets) + "\n";
   }
   if (has_run(validation) && !validation.why_no_score.empty()) {

@@ -14,6 +14,12 @@ namespace penstock {
 /// Action lengths on a backend that states none.
 inline JobLength usual_length(std::uint32_t) { return {}; }
 
+/// What PyTorch runs on, for a backend of its runtime.
+struct TorchDevice {
+  std::string_view group;   // of processes: "gloo"; empty: the backend is not PyTorch's
+  std::string_view device;  // "cpu"
+};
+
 /// A backend: one .cpp in this folder.
 struct BackendEntry {
   std::string_view name;
@@ -22,7 +28,8 @@ struct BackendEntry {
   std::optional<Obstacle> (*obstacle)(const PricedPlan& priced);
   bool runs_layers =
       false;  // runs the layers of a job if it has any; else actions only take their time
-  /// Called only without an obstacle.
+  /// Called only without an obstacle. Null for a backend of PyTorch's runtime, which runs many
+  /// iterations of several orders as one program (`experiments/torch_runs`).
   std::unique_ptr<Backend> (*make)(const Job& job);
   /// Action lengths that can be measured well with this many ranks.
   JobLength (*length)(std::uint32_t ranks) = usual_length;
@@ -30,6 +37,7 @@ struct BackendEntry {
   bool wall_clock = false;
   /// The same for one of several processes; null when unsupported.
   MakePart make_part = nullptr;
+  TorchDevice torch = {};
 };
 
 /// All backends, by name.

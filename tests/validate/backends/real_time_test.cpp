@@ -69,7 +69,7 @@ std::vector<const BackendEntry*> backends_in_real_time() {
   std::vector<const BackendEntry*> all;
   const PricedPlan plan = priced(two_stages("0F0,0B0\n1F0,1B0\n"));
   for (const BackendEntry* entry : backend_entries()) {
-    if (!entry->wall_clock) continue;
+    if (!entry->wall_clock || entry->make == nullptr) continue;
     const auto obstacle = entry->obstacle(plan);
     if (!obstacle) {
       all.push_back(entry);

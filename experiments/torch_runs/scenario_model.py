@@ -1,0 +1,245 @@
+"""The model that train_orders.py trains: blocks that take stated times, layers by kind, or your own.
+
+A model of your own is a file with a function layer(number) that returns the module of that layer of
+the scenario, named by "model" in the job (penstock: --model). It may also have batch(microbatches),
+which returns inputs and targets, and loss(output, target).
+"""
+
+import importlib.util
+import time
+
+import torch
+from torch import nn
+
+
+# ---- Layers: blocks that take a stated time ----
+
+class Clock:
+    """Spends time: asleep, computing on a core, or in a kernel of a GPU. Off while nothing is timed."""
+
+    def __init__(self, kind, device):
+        self.on = True
+        self.spend = self.kernel if device.type == "cuda" else getattr(self, kind)
+        self.cycles_per_s = self.rate() if device.type == "cuda" else 0
+
+    @staticmethod
+    def sleep(seconds):
+        time.sleep(seconds)
+
+    @staticmethod
+    def compute(seconds):
+        end = time.thread_time() + seconds
+        square = torch.ones(64, 64)
+        while time.thread_time() < end:
+            square @ square
+
+    def kernel(self, seconds):
+        torch.cuda._sleep(int(seconds * self.cycles_per_s))
+
+    @staticmethod
+    def rate():
+        cycles = 100_000_000
+        times = []
+        for _ in range(3):
+            torch.cuda.synchronize()
+            begin = time.perf_counter()
+            torch.cuda._sleep(cycles)
+            torch.cuda.synchronize()
+            times.append(time.perf_counter() - begin)
+        return cycles / min(times)
+
+    def take(self, microseconds):
+        if self.on and microseconds > 0:
+            self.spend(microseconds * 1e-6)
+
+
+class TimedForward(torch.autograd.Function):
+    """Takes its time in F, and in the backward of the input."""
+
+    @staticmethod
+    def forward(ctx, x, clock, forward_us, input_us):
+        ctx.clock, ctx.input_us = clock, input_us
+        clock.take(forward_us)
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, gradient):
+        ctx.clock.take(ctx.input_us)
+        return gradient, None, None, None
+
+
+class TimedWeight(torch.autograd.Function):
+    """Takes its time in the backward of the weight alone."""
+
+    @staticmethod
+    def forward(ctx, weight, clock, weight_us):
+        ctx.clock, ctx.weight_us = clock, weight_us
+        return weight * 1
+
+    @staticmethod
+    def backward(ctx, gradient):
+        ctx.clock.take(ctx.weight_us)
+        return gradient, None, None
+
+
+class TimedBlock(nn.Module):
+    def __init__(self, clock, times, words, first):
+        super().__init__()
+        self.clock, self.times = clock, dict(times)
+        if first:  # its input needs no gradient, so autograd would skip that part
+            self.times["weight_us"] += self.times["input_us"]
+        self.weight = nn.Parameter(1 + 0.1 * torch.randn(words))
+
+    def forward(self, x):
+        weight = TimedWeight.apply(self.weight, self.clock, self.times["weight_us"])
+        return weight * TimedForward.apply(x, self.clock, self.times["forward_us"],
+                                           self.times["input_us"])
+
+
+# ---- Layers by kind, as scenarios name them ----
+
+class Embedding(nn.Module):
+    def __init__(self, vocab, hidden, positions=0, **_):
+        super().__init__()
+        self.rows = nn.Embedding(int(vocab), int(hidden))
+        self.places = nn.Embedding(int(positions), int(hidden)) if positions else None
+
+    def forward(self, tokens):
+        rows = self.rows(tokens)
+        if self.places is None:
+            return rows
+        return rows + self.places(torch.arange(tokens.shape[1], device=tokens.device))
+
+
+class Attention(nn.Module):
+    def __init__(self, hidden, heads, kv_heads=None, head_dim=None, causal=1, **_):
+        super().__init__()
+        self.heads, self.keys = int(heads), int(kv_heads or heads)
+        self.size, self.causal = int(head_dim or hidden // heads), bool(causal)
+        self.inputs = nn.Linear(int(hidden), self.size * (self.heads + 2 * self.keys), bias=False)
+        self.output = nn.Linear(self.size * self.heads, int(hidden), bias=False)
+
+    def forward(self, x):
+        examples, tokens, _ = x.shape
+        parts = self.inputs(x).view(examples, tokens, -1, self.size).transpose(1, 2)
+        query, key, value = parts.split([self.heads, self.keys, self.keys], dim=1)
+        if self.keys != self.heads:
+            key, value = (t.repeat_interleave(self.heads // self.keys, dim=1) for t in (key, value))
+        seen = nn.functional.scaled_dot_product_attention(query, key, value, is_causal=self.causal)
+        return x + self.output(seen.transpose(1, 2).reshape(examples, tokens, -1))
+
+
+class Mlp(nn.Module):
+    def __init__(self, hidden, intermediate, gated=0, bias=0, **_):
+        super().__init__()
+        self.up = nn.Linear(int(hidden), int(intermediate) * (2 if gated else 1), bias=bool(bias))
+        self.down = nn.Linear(int(intermediate), int(hidden), bias=bool(bias))
+        self.gated = bool(gated)
+
+    def forward(self, x):
+        inside = self.up(x)
+        if self.gated:
+            gate, inside = inside.chunk(2, dim=-1)
+            inside = nn.functional.silu(gate) * inside
+        else:
+            inside = nn.functional.gelu(inside)
+        return x + self.down(inside)
+
+
+def norm(hidden, bias=0, **_):
+    return nn.LayerNorm(int(hidden)) if bias else nn.RMSNorm(int(hidden))
+
+
+def head(hidden, vocab, bias=0, **_):
+    return nn.Linear(int(hidden), int(vocab), bias=bool(bias))
+
+
+KINDS = {"embedding": Embedding, "attention": Attention, "mlp": Mlp, "norm": norm, "head": head}
+
+
+# ---- The model ----
+
+class Model:
+    """Builds layers, batches and the loss, by the job or by the user's file."""
+
+    def __init__(self, job, device):
+        self.job, self.device = job, device
+        self.clock = Clock(job["bodies"], device) if job["bodies"] in ("sleep", "compute") else None
+        self.own = user_file(job["model"]) if job.get("model") else None
+        first, last = job["layers"][0], job["layers"][-1]
+        self.takes_tokens = kinds_of(first)[:1] == ["embedding"]
+        self.gives_logits = kinds_of(last)[-1:] == ["head"]
+
+    def layer(self, number):
+        torch.manual_seed(1000 * self.job["seed"] + number)
+        if self.own:
+            return self.own.layer(number).to(self.device)
+        made = self.job["layers"][number]
+        if self.clock:
+            module = TimedBlock(self.clock, made["times"], self.job["width"], number == 0)
+        else:
+            module = nn.Sequential(*(KINDS[part["kind"]](**numbers(part)) for part in made["parts"]))
+        return module.to(self.device)
+
+    def batch(self):
+        """Inputs and targets of all microbatches."""
+        torch.manual_seed(self.job["seed"])
+        count = self.job["microbatches"]
+        if self.own and hasattr(self.own, "batch"):
+            return [t.to(self.device) for t in self.own.batch(count)]
+        shape = (count * self.job["examples"], *self.job["shape"])
+        floats = (*shape, self.job["width"])
+        x = self.tokens(0, "embedding", shape) if self.takes_tokens else torch.randn(floats)
+        y = self.tokens(-1, "head", shape) if self.gives_logits else torch.randn(floats)
+        return x.to(self.device), y.to(self.device)
+
+    def tokens(self, layer, kind, shape):
+        part = next(p for p in self.job["layers"][layer]["parts"] if p["kind"] == kind)
+        return torch.randint(int(part["vocab"]), shape)
+
+    def loss(self, output, target):
+        if self.own and hasattr(self.own, "loss"):
+            return self.own.loss(output, target)
+        if self.gives_logits:
+            return nn.functional.cross_entropy(output.flatten(0, -2), target.flatten())
+        return nn.functional.mse_loss(output, target)
+
+    def reference(self):
+        """Losses of microbatches, and gradients of layers, in one process."""
+        layers = [self.layer(number) for number in range(len(self.job["layers"]))]
+        self.run_clock(False)
+        x, target = self.batch()
+        count = self.job["microbatches"]
+        losses = []
+        for part, wanted in zip(x.chunk(count), target.chunk(count)):
+            for module in layers:
+                part = module(part)
+            losses.append(self.loss(part, wanted))
+            (losses[-1] / count).backward()
+        self.run_clock(True)
+        return [loss.item() for loss in losses], [gradients(module) for module in layers]
+
+    def run_clock(self, on):
+        if self.clock:
+            self.clock.on = on
+
+
+def kinds_of(layer):
+    return [part["kind"] for part in layer.get("parts", [])]
+
+
+def numbers(part):
+    return {key: value for key, value in part.items() if key != "kind"}
+
+
+def user_file(path):
+    spec = importlib.util.spec_from_file_location("model", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if not hasattr(module, "layer"):
+        raise ValueError(f"{path} has no function layer(number)")
+    return module
+
+
+def gradients(module):
+    return [None if p.grad is None else p.grad.detach().clone() for p in module.parameters()]

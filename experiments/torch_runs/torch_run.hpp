@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/measured_runs/measured_run.hpp"
+#include "experiments/torch_runs/runtime_order.hpp"
+#include "experiments/torch_runs/torch_folder.hpp"
+#include "experiments/torch_runs/torch_layers.hpp"
+#include "validate/backends/registry.hpp"
+
+namespace penstock {
+
+/// Orders to train one model by, in PyTorch.
+struct TorchJob {
+  TorchDevice device;
+  std::uint32_t ranks = 1;
+  std::uint32_t microbatches = 1;
+  TorchModel model;
+  std::vector<RuntimeOrder> orders;
+  std::uint32_t traced = 3;   // steps with the profiler, of each order
+  std::uint32_t rounds = 4;   // in which all orders take turns
+  std::uint32_t steps = 5;    // timed ones of each order in a round
+  double quiet_s = 60;        // the longest wait for a quiet machine, in all
+  double quiet_share = 0.06;  // of the cores that others may use in a quiet one
+};
+
+/// A step without the profiler.
+struct TimedStep {
+  double us = 0;
+  double others = 0;  // share of the cores that others used meanwhile
+};
+
+/// What one order did.
+struct TorchResult {
+  std::string fault;          // why it did not run to its end, or its traces cannot be read
+  double gradient_error = 0;  // largest relative error of a loss or gradient
+  std::vector<TimedStep> steps;
+  std::optional<MeasuredRun> traced;
+};
+
+/// A run of a job.
+struct TorchRun {
+  std::string version;  // of PyTorch
+  std::string device;
+  double load = 0;      // of the machine at the end
+  double waited_s = 0;  // for a quiet machine
+  bool gave_up = false;
+  std::vector<TorchResult> results;  // by order
+};
+
+/// Writes scripts and job into the folder, runs them with a progress bar, and reads results and
+/// traces. ^C ends the program, and removes a temporary folder. Throws InputError for a user's
+/// model that does not run in one process, std::runtime_error if PyTorch fails as a whole.
+TorchRun run_in_torch(const TorchJob& job, TorchFolder& folder);
+
+}  // namespace penstock

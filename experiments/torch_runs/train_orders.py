@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+"""Trains a model by pipeline orders in PyTorch's own runtime, and measures it.
+
+    python train_orders.py JOB.json
+
+Penstock writes this file, scenario_model.py and the job (penstock validate or calibrate, --backend
+torch_gloo). To run them again, PyTorch is all that is needed. Beside the job the program writes
+results.json, and one trace a rank in traces/ORDER/. Exit codes: 0 done, 2 wrong usage, 77 no PyTorch.
+
+One process a rank, each with its stages. The first visit of an order compares loss and gradients with
+one process, and traces some steps. Each visit then times steps without the profiler; visits of all
+orders alternate, so that a machine that drifts treats them alike.
+"""
+
+import ctypes
+import json
+import math
+import multiprocessing.connection
+import os
+import re
+import signal
+import sys
+import time
+import traceback
+from datetime import timedelta
+
+try:
+    import torch
+    import torch.distributed as dist
+    from torch import nn
+    from torch.distributed.pipelining import PipelineStage
+    from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime
+    from torch.profiler import ProfilerActivity, profile, schedule
+
+    from scenario_model import Model, gradients
+except ImportError as missing:
+    print(f"no PyTorch for this Python: {missing}", file=sys.stderr)
+    sys.exit(77)
+
+
+# ---- The machine ----
+
+def cores_busy():
+    """Core-seconds that this machine has worked since it started."""
+    with open("/proc/stat") as file:
+        user, nice, system, _, _, irq, soft, steal = map(int, file.readline().split()[1:9])
+    return (user + nice + system + irq + soft + steal) / os.sysconf("SC_CLK_TCK")
+
+
+class Quiet:
+    """Waits until others use few of the cores, so long in all and no longer."""
+
+    def __init__(self, job):
+        self.left, self.share, self.waited = job["quiet_s"], job["quiet_share"], 0.0
+
+    def seen(self):
+        return {"waited_s": self.waited, "gave_up": self.waited > 0 and self.left <= 0}
+
+    def wait(self):
+        while self.left > 0:
+            begin, busy = time.perf_counter(), cores_busy()
+            time.sleep(0.5)
+            passed = time.perf_counter() - begin
+            if cores_busy() - busy <= self.share * passed * os.cpu_count():
+                return
+            self.left -= passed
+            self.waited += passed
+
+
+# ---- One rank ----
+
+class Trained:
+    """An order on this rank: its stages in the runtime."""
+
+    def __init__(self, order, model, rank, folder):
+        self.order, self.model = order, model
+        rows = [line.strip() for line in open(os.path.join(folder, order["file"])) if line.strip()]
+        self.own = sorted({int(s) for s in re.findall(r"(\d+)[FBIW]\d", rows[rank])})
+        self.count = len(order["stages"])
+        self.modules = [nn.Sequential(*(model.layer(n) for n in order["stages"][s]))
+                        for s in self.own]
+        stages = [PipelineStage(module, s, self.count, model.device)
+                  for module, s in zip(self.modules, self.own)]
+        self.runtime = _PipelineScheduleRuntime(stages, model.job["microbatches"],
+                                                loss_fn=model.loss)
+        self.runtime._load_csv(os.path.join(folder, order["file"]), format=order["format"])
+        self.x, self.target = model.batch()
+
+    def step(self):
+        """One iteration; the losses where the last stage is."""
+        losses = []
+        given = (self.x,) if 0 in self.own else ()
+        if self.count - 1 in self.own:
+            self.runtime.step(*given, target=self.target, losses=losses)
+        else:
+            self.runtime.step(*given)
+        return losses
+
+    def fresh(self):
+        for module in self.modules:
+            module.zero_grad(set_to_none=True)
+
+    def error(self, losses, reference):
+        """The largest relative error of a loss or gradient here."""
+        wanted_losses, wanted = reference
+        worst = max((abs(a.item() - b) / max(abs(b), 1e-12)
+                     for a, b in zip(losses, wanted_losses)), default=0.0)
+        for s, module in zip(self.own, self.modules):
+            for number, layer in zip(self.order["stages"][s], module):
+                for mine, right in zip(gradients(layer), wanted[number]):
+                    worst = max(worst, distance(mine, right))
+        return worst
+
+
+def distance(mine, right):
+    if mine is None or right is None:
+        return 0.0 if mine is right else math.inf
+    error = ((mine - right).norm() / right.norm().clamp_min(1e-12)).item()
+    return error if math.isfinite(error) else math.inf
+
+
+def meet(device):
+    dist.barrier(device_ids=[device.index]) if device.type == "cuda" else dist.barrier()
+
+
+def finish(device):
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def timed_step(trained, device):
+    """When this rank began and ended, what it computed, and what all cores did."""
+    trained.fresh()
+    meet(device)
+    busy, own, begin = cores_busy(), time.process_time(), time.perf_counter()
+    trained.step()
+    finish(device)
+    end, own = time.perf_counter(), time.process_time() - own
+    meet(device)
+    return {"begin": begin, "end": end, "own": own, "busy": cores_busy() - busy,
+            "wall": time.perf_counter() - begin}
+
+
+def trace(trained, rank, device, folder):
+    where = os.path.join(folder, "traces", trained.order["name"])
+    os.makedirs(where, exist_ok=True)
+    name = os.path.join(where, f"rank{rank}.json.gz")
+    activities = [ProfilerActivity.CPU]
+    if device.type == "cuda":
+        activities.append(ProfilerActivity.CUDA)
+    active = trained.order["traced"]
+    with profile(activities=activities, schedule=schedule(wait=0, warmup=1, active=active),
+                 on_trace_ready=lambda p: p.export_chrome_trace(name)) as profiler:
+        for _ in range(1 + active):
+            trained.fresh()
+            meet(device)
+            trained.step()
+            finish(device)
+            profiler.step()
+
+
+def visit(order, model, rank, turn, reference, folder):
+    """Builds an order and runs it: in the first turn checked and traced, in each turn timed."""
+    trained = Trained(order, model, rank, folder)
+    seen = {}
+    losses = trained.step()  # a warm-up too: the runtime learns shapes
+    if turn == 0:
+        seen["gradient_error"] = trained.error(losses, reference)
+        if order["traced"]:
+            trace(trained, rank, model.device, folder)
+    elif order["steps"]:
+        trained.fresh()
+        trained.step()
+    seen["steps"] = [timed_step(trained, model.device) for _ in range(order["steps"])]
+    return seen
+
+
+def run_rank(rank, job, orders, meeting, folder, pipe):
+    """All orders in turns. Tells the parent what it is at, sees, and where it fails."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # ends with the parent
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    name = None
+    try:
+        torch.set_num_threads(1)
+        device = torch.device("cuda", rank) if job["device"] == "cuda" else torch.device("cpu")
+        if device.type == "cuda":
+            torch.cuda.set_device(device)
+        dist.init_process_group(job["group"], init_method=f"file://{meeting}", rank=rank,
+                                world_size=job["ranks"], timeout=timedelta(seconds=job["limit_s"]))
+        model, quiet = Model(job, device), Quiet(job)
+        reference = model.reference()
+        for turn in range(job["rounds"]):
+            for order in orders:
+                name = order["name"]
+                if rank == 0:
+                    quiet.wait()
+                    pipe.send(("at", name, turn))
+                meet(device)
+                seen = visit(order, model, rank, turn, reference, folder)
+                pipe.send(("seen", name, seen))
+        pipe.send(("end", None, quiet.seen()))
+        meet(device)
+        dist.destroy_process_group()
+    except Exception as error:
+        pipe.send(("fault", name, f"rank {rank}: {type(error).__name__}: {error}"))
+        traceback.print_exc()
+        os._exit(1)
+
+
+# ---- All ranks ----
+
+class Results:
+    """What ranks saw, by order."""
+
+    def __init__(self, job):
+        self.job = job
+        self.orders = {order["name"]: {"fault": None, "gradient_error": 0.0, "steps": []}
+                       for order in job["orders"]}
+        self.parts = {}
+        self.quiet = {"waited_s": 0.0, "gave_up": False}
+        self.machine_fault = self.model_fault = None
+        self.done = 0
+
+    def add(self, rank, name, seen):
+        self.parts.setdefault(name, {})[rank] = seen
+        if len(self.parts[name]) < self.job["ranks"]:
+            return
+        of_ranks = self.parts.pop(name)
+        result = self.orders[name]
+        for part in of_ranks.values():
+            result["gradient_error"] = max(result["gradient_error"], part.get("gradient_error", 0))
+        for steps in zip(*(of_ranks[r]["steps"] for r in sorted(of_ranks))):
+            first = steps[0]
+            others = first["busy"] - sum(step["own"] for step in steps)
+            result["steps"].append({
+                "us": 1e6 * (max(s["end"] for s in steps) - min(s["begin"] for s in steps)),
+                "others": max(0.0, others) / (first["wall"] * os.cpu_count())})
+        self.done += 1
+        total = self.job["rounds"] * len(self.job["orders"])
+        print(json.dumps({"done": self.done, "total": total}), flush=True)
+
+    def document(self):
+        cuda = self.job["device"] == "cuda"
+        return {"torch": torch.__version__, "python": sys.version.split()[0],
+                "device": torch.cuda.get_device_name(0) if cuda else "cpu",
+                "load": os.getloadavg()[0], "cores": os.cpu_count(), "quiet": self.quiet,
+                "machine_fault": self.machine_fault, "model_fault": self.model_fault,
+                "orders": self.orders}
+
+
+def run_ranks(job, orders, folder, results, number):
+    """Runs orders until all are done or one fails: that one, or None."""
+    context = torch.multiprocessing.get_context("spawn" if job["device"] == "cuda" else "fork")
+    meeting = os.path.join(folder, f"meeting{number}")
+    pipes, ranks, at = {}, [], None
+    for rank in range(job["ranks"]):
+        mine, theirs = context.Pipe(duplex=False)
+        process = context.Process(target=run_rank, daemon=True,
+                                  args=(rank, job, orders, meeting, folder, theirs))
+        process.start()
+        theirs.close()
+        pipes[mine] = rank
+        ranks.append(process)
+    fault = None
+    while pipes and fault is None:
+        for pipe in multiprocessing.connection.wait(list(pipes)):
+            try:
+                kind, name, content = pipe.recv()
+            except EOFError:
+                rank = pipes.pop(pipe)
+                ranks[rank].join(60)
+                if ranks[rank].exitcode != 0:
+                    fault = (at, f"rank {rank} ended with exit code {ranks[rank].exitcode}")
+                continue
+            if kind == "at":
+                at = name
+            elif kind == "seen":
+                results.add(pipes[pipe], name, content)
+            elif kind == "end" and pipes[pipe] == 0:
+                results.quiet = content
+            elif kind == "fault":
+                fault = (name or at, content)
+                break
+    for process in ranks:
+        if fault:
+            process.kill()
+        process.join()
+    return fault
+
+
+def train_all(job, folder):
+    """An order that fails is left out, and the others start again."""
+    results = Results(job)
+    if job["device"] == "cuda" and torch.cuda.device_count() < job["ranks"]:
+        results.machine_fault = f"{job['ranks']} GPUs are needed, found {torch.cuda.device_count()}"
+        return results
+    orders, number = list(job["orders"]), 0
+    while orders:
+        fault = run_ranks(job, orders, folder, results, number)
+        if fault is None:
+            break
+        name, text = fault
+        if name is None:
+            results.model_fault = text
+            break
+        results.orders[name]["fault"] = text
+        orders = [order for order in orders if order["name"] != name]
+        for order in orders:
+            results.orders[order["name"]]["steps"] = []
+        results.parts, results.done, number = {}, 0, number + 1
+    return results
+
+
+def main():
+    if len(sys.argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    with open(sys.argv[1]) as file:
+        job = json.load(file)
+    folder = os.path.dirname(os.path.realpath(sys.argv[1]))
+    results = train_all(job, folder)
+    with open(os.path.join(folder, "results.json"), "w") as file:
+        json.dump(results.document(), file, indent=1)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

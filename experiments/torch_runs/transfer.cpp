@@ -1,0 +1,108 @@
+#include "experiments/torch_runs/transfer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "experiments/files/files.hpp"
+#include "experiments/measured_runs/outputs.hpp"
+#include "experiments/run/simulation.hpp"
+#include "schedules/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+
+namespace penstock {
+namespace {
+
+/// The settings that give the scenario of the profile an order, each stage with its layers of the
+/// profile; or why its stages are not made of these.
+std::variant<std::vector<std::string>, std::string> settings_for(const RuntimeOrder& order,
+                                                                 const RuntimeOrder& finest) {
+  nlohmann::json stages = nlohmann::json::array();
+  std::size_t next = 0;
+  for (const auto& layers : order.stages) {
+    nlohmann::json of_stage = nlohmann::json::array();
+    std::size_t count = 0;
+    while (count < layers.size() && next < finest.stages.size()) {
+      of_stage.push_back(next);
+      count += finest.stages[next++].size();
+    }
+    if (count != layers.size()) {
+      return fmt::format("its stages are not made of those of {}, which was traced", finest.name);
+    }
+    stages.push_back(std::move(of_stage));
+  }
+  const nlohmann::json partition{{"stages", std::move(stages)}};
+  const nlohmann::json schedule{{"file", fmt::format("orders/{}.csv", order.name)}};
+  return std::vector<std::string>{"/schedule=" + schedule.dump(), "/partition=" + partition.dump()};
+}
+
+/// In PyTorch's runtime I of the first stage does nothing, and its W is the whole backward.
+void move_first_inputs(PricedPlan& priced, Time host) {
+  const Plan& plan = priced.plan;
+  const auto find = [&](Pass pass, Stage stage) {
+    return std::find_if(plan.classes.begin(), plan.classes.end(), [&](const WorkClass& work) {
+      return !plan.is_link(work.resource) && work.pass == pass && work.stage == stage;
+    });
+  };
+  for (const WorkClass& work : plan.classes) {
+    const bool is_input = !plan.is_link(work.resource) && work.pass == Pass::backward_input;
+    if (!is_input || plan.model_stage[index(work.stage)] != 0) continue;
+    const auto weight = find(Pass::backward_weight, work.stage);
+    if (weight == plan.classes.end()) continue;
+    auto& durations = priced.costs.duration;
+    Time& input_time = durations[static_cast<std::size_t>(&work - plan.classes.data())];
+    durations[static_cast<std::size_t>(weight - plan.classes.begin())] += input_time - host;
+    input_time = host;
+  }
+}
+
+const TracedOrder& finest_of(const std::vector<TracedOrder>& traced) {
+  return *std::max_element(traced.begin(), traced.end(), [](const auto& a, const auto& b) {
+    return a.order.stages.size() < b.order.stages.size();
+  });
+}
+
+/// The schedule by name where there is one.
+ScenarioParts parts_of(const TracedOrder& traced) {
+  ScenarioParts parts{.profile = "profile.json", .order = ""};
+  const auto& name = traced.run.schedule;
+  const ScheduleEntry* const entry = name ? find_named(schedule_entries(), *name) : nullptr;
+  if (entry == nullptr) {
+    parts.order = fmt::format("orders/{}.csv", traced.order.name);
+  } else if (entry->default_chunks != traced.run.chunks) {
+    parts.chunks = traced.run.chunks;
+  }
+  return parts;
+}
+
+}  // namespace
+
+Transfer::Transfer(const std::vector<TracedOrder>& traced, const TorchFolder& folder)
+    : folder_(folder.path("")), finest_(finest_of(traced).order) {
+  std::vector<MeasuredRun> runs;
+  for (const TracedOrder& one : traced) runs.push_back(one.run);
+  profile_ = profile_text(runs, merged_times(runs), 1);
+  const ScenarioParts parts = parts_of(traced.front());
+  scenario_ = scenario_text(runs.front(), parts, 1);
+  write_file(folder.path("profile.json"), profile_);
+  write_file(folder.path("run.json"), scenario_);
+}
+
+std::variant<PricedPlan, std::string> Transfer::priced(const RuntimeOrder& order) const {
+  const auto settings = settings_for(order, finest_);
+  if (const auto* why = std::get_if<std::string>(&settings)) return *why;
+  try {
+    const Layout layout = settle(read_scenario(folder_ + "run.json", std::get<0>(settings)));
+    const Simulation simulation(layout, Engine::automatic);
+    auto priced = simulation.price_order(layout.schedule);
+    if (const auto* finding = std::get_if<Finding>(&priced)) return finding->text;
+    move_first_inputs(std::get<PricedPlan>(priced), from_us(layout.overheads.host_us));
+    return std::get<PricedPlan>(std::move(priced));
+  } catch (const InputError& error) {
+    return std::string(error.what());
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "validate/job/backend.hpp"
+
+namespace penstock {
+
+/// The Python that runs PyTorch: $PENSTOCK_PYTHON, or else python3.
+std::string torch_python();
+
+/// Why it has no PyTorch; nothing if it has one. Looks for the package without loading it.
+std::optional<Obstacle> why_no_torch();
+
+}  // namespace penstock
