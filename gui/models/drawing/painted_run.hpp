@@ -34,6 +34,8 @@ struct PaintedRun {
 using PaintedRunPtr = std::shared_ptr<const PaintedRun>;
 
 PaintedRunPtr painted(ViewedRunPtr run, ColourBy by);
+/// The same as `painted`; quicker for a run of the plan of another one.
+PaintedRunPtr painted_after(ViewedRunPtr run, const PaintedRun& before);
 /// The same run with other colours, memory lanes, or differences.
 PaintedRunPtr recoloured(const PaintedRun& run, ColourBy by);
 PaintedRunPtr with_memory(const PaintedRun& run);

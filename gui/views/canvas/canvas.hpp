@@ -90,6 +90,20 @@ class TimelineCanvas : public QWidget {
   bool event(QEvent* event) override;
 
  private:
+  /// Pictures of what stands around the lanes, and what they show.
+  struct Chrome {
+    CanvasView view;
+    QSize size;
+    double ratio = 0;
+    std::uint64_t generation = 0;
+    std::uint32_t rank = 0;
+    QFont font;
+    QImage header, gutter;
+    bool fits(const Chrome& wanted) const {
+      return view == wanted.view && size == wanted.size && ratio == wanted.ratio &&
+             generation == wanted.generation && rank == wanted.rank && font == wanted.font;
+    }
+  };
   enum class Drag { none, area, pan, map };
 
   std::shared_ptr<CanvasFrame> new_frame() const;
@@ -106,6 +120,9 @@ class TimelineCanvas : public QWidget {
 
   void paint_empty(QPainter& painter);
   void paint_frame(QPainter& painter);
+  void paint_chrome(QPainter& painter);
+  void draw_chrome();
+  void paint_marks(QPainter& painter);
   void paint_header(QPainter& painter);
   void draw_map();
   void paint_map(QPainter& painter);
@@ -114,6 +131,10 @@ class TimelineCanvas : public QWidget {
   void paint_area(QPainter& painter);
   void paint_path(QPainter& painter);
   void paint_arrows(QPainter& painter, TaskId task);
+  void for_each_arrow(TaskId task,
+                      const std::function<void(const QPointF&, const QPointF&)>& visit) const;
+  /// What is painted for a task under the pointer.
+  QRect reach_of(TaskId task) const;
   void drag_area(QPointF to, bool snap);
   void move_map(double x);
 
@@ -147,6 +168,7 @@ class TimelineCanvas : public QWidget {
   mutable std::vector<LaneRow> rows_;
   mutable LaneChoice rows_choice_;
   mutable int rows_height_ = -1;
+  Chrome chrome_;
   QImage map_;
   std::uint64_t map_generation_ = UINT64_MAX;
 };

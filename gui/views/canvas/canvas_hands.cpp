@@ -89,8 +89,9 @@ void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
   } else {
     const TaskId task = task_at(event->position());
     if (task != hovered_) {
+      update(reach_of(hovered_));
       hovered_ = task;
-      update();
+      update(reach_of(hovered_));
     }
   }
   if (on_hover) on_hover(text_at(event->position()));

@@ -69,6 +69,9 @@ ViewerWindow::ViewerWindow(ThemeName theme)
   build_status();
   build_docks();
   build_actions();
+  rest_.setSingleShot(true);
+  rest_.setInterval(150);
+  connect(&rest_, &QTimer::timeout, this, [this] { complete_run(); });
   auto* empty = new TimelineCanvas;
   empty->set_theme(theme_);
   tabs_->addTab(empty, "nothing open");
@@ -228,6 +231,8 @@ QString ViewerWindow::message() const { return message_->text(); }
 
 void ViewerWindow::finish() {
   opening_.finish();
+  changing_.finish();
+  complete_run();
   changing_.finish();
   if (now() != nullptr) canvas()->finish();
 }

@@ -8,6 +8,7 @@
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QTabWidget>
+#include <QTimer>
 #include <QTreeWidget>
 #include <map>
 #include <optional>
@@ -133,6 +134,7 @@ class ViewerWindow : public QMainWindow {
   void add_recent(const QString& path);
   void show_recent();
   void add_run(ViewedRunPtr run);
+  void replace_run(PaintedRunPtr run, bool keep_pair);
   void replace_run(ViewedRunPtr run, bool keep_pair);
   void refresh_pair(OpenRun& open, bool keep_view);
   void refresh_panels();
@@ -140,6 +142,7 @@ class ViewerWindow : public QMainWindow {
   void refresh_selection();
   void refresh_actions();
   void change_run(std::function<ViewedRunPtr()> make, bool from_editor);
+  void complete_run();
   QString difference_text(const OpenRun& open) const;
   QString ask_save(const QString& title, const QString& filter, const QString& suffix);
   /// Runs something that may refuse input; shows the message then.
@@ -153,6 +156,7 @@ class ViewerWindow : public QMainWindow {
   std::vector<QDockWidget*> docks_;
   Background opening_;
   Background changing_;
+  QTimer rest_;  // after the last change by hand
   QMenu* recent_ = nullptr;
 
   QPlainTextEdit* report_ = nullptr;

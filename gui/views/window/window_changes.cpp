@@ -16,27 +16,35 @@ constexpr double quick_ms = 12;  // a change that takes less runs in the interfa
 }  // namespace
 
 void ViewerWindow::replace_run(ViewedRunPtr run, bool keep_pair) {
+  const PaintedRunPtr before = now()->canvas->first();
+  replace_run(before->run == run ? before : painted(std::move(run), before->by), keep_pair);
+}
+
+void ViewerWindow::replace_run(PaintedRunPtr run, bool keep_pair) {
   OpenRun& open = *now();
-  open.run = std::move(run);
+  open.run = run->run;
   open.idle.clear();
   open.idle_at.reset();
   open.found.clear();
   if (!keep_pair) open.other.reset();
+  const bool path = !open.canvas->path().empty();
+  open.canvas->show_runs(run, nullptr, true);
   refresh_pair(open, true);
+  if (path) open.canvas->set_path(tasks_of(open.run->report.critical_path));
+  if (open.run->brief) return refresh_selection();
   refresh_panels();
 }
 
 void ViewerWindow::refresh_pair(OpenRun& open, bool keep_view) {
-  const PaintedRunPtr before = open.canvas->first();
+  PaintedRunPtr first = open.canvas->first();
   const bool path = !open.canvas->path().empty();
-  PaintedRunPtr first = before->run == open.run ? before : painted(open.run, before->by);
   if (open.canvas->choice().memory && first->memory == nullptr) first = with_memory(*first);
   PaintedRunPtr second;
   open.pair.reset();
   if (open.other) {
     open.pair = pair_of(open.run, open.other, open.alignment);
     first = with_differences(*first, open.pair->differences);
-    second = painted(open.pair->second, before->by);
+    second = painted(open.pair->second, first->by);
     if (open.canvas->choice().memory) second = with_memory(*second);
   }
   LaneChoice choice = open.canvas->choice();
@@ -83,11 +91,12 @@ void ViewerWindow::change_run(std::function<ViewedRunPtr()> make, bool from_edit
   OpenRun* const open = now();
   TimelineCanvas* const canvas = open->canvas;
   changing_.request(
-      [this, make = std::move(make), canvas, from_editor]() -> Background::Done {
-        ViewedRunPtr run;
+      [this, make = std::move(make), canvas, from_editor,
+       before = canvas->first()]() -> Background::Done {
+        PaintedRunPtr run;
         QString problem;
         try {
-          run = make();
+          run = painted_after(make(), *before);
         } catch (const std::exception& error) {
           problem = QString::fromUtf8(error.what());
         }
@@ -96,16 +105,24 @@ void ViewerWindow::change_run(std::function<ViewedRunPtr()> make, bool from_edit
           if (from_editor) scenario_panel_->show_fault(problem);
           if (run == nullptr || now() == nullptr || now()->canvas != canvas) return;
           replace_run(run, true);
+          if (run->run->brief) rest_.start();
         };
       },
       quick_ms);
 }
 
+/// What was simulated briefly while the hand moved, whole.
+void ViewerWindow::complete_run() {
+  OpenRun* const open = now();
+  if (open == nullptr || !open->run->brief) return;
+  change_run([run = open->run] { return viewed(*run->scenario); }, false);
+}
+
 void ViewerWindow::turn_knobs() {
   OpenRun* const open = now();
   if (open == nullptr || !open->base) return;
-  change_run([base = open->base,
-              settings = what_if_->settings()] { return viewed(changed(*base, settings)); },
+  change_run([base = open->base, settings = what_if_->settings(),
+              before = open->run] { return viewed_after(changed(*base, settings), *before); },
              false);
 }
 
@@ -176,6 +193,7 @@ void ViewerWindow::swap_runs() {
   OpenRun& open = *now();
   if (!open.other) return show_message("There is no B: Ctrl+D freezes one");
   std::swap(open.run, open.other);
+  open.canvas->show_runs(painted(open.run, open.canvas->first()->by), nullptr, true);
   open.base = open.run->scenario;
   what_if_->show_scenario(open.base);
   replace_run(open.run, true);
