@@ -116,7 +116,7 @@ void LanePainter::draw_idle(const Track& idle, const Pyramid& pyramid, const Str
   if (level != nullptr) {
     idle_.set_level(*level, axis);
     for (const std::size_t end : {std::size_t{0}, idle.size() - 1}) {
-      if (pyramid.row_of(end) == Pyramid::left_out) draw_idle_piece(idle, end, strip);
+      if (idle_category(idle.tag[end]) == Pyramid::left_out) draw_idle_piece(idle, end, strip);
     }
     return;
   }
@@ -126,8 +126,9 @@ void LanePainter::draw_idle(const Track& idle, const Pyramid& pyramid, const Str
     if (idle.begin_at(i) >= end) break;
     const double from = axis.x_of(idle.begin_at(i));
     const double to = axis.x_of(idle.end_at(i));
-    if (to - from < narrow && pyramid.row_of(i) != Pyramid::left_out) {
-      idle_.add(from, to, pyramid.row_of(i));
+    const std::uint8_t row = pyramid.row_of(idle_category(idle.tag[i]));
+    if (to - from < narrow && row != Pyramid::left_out) {
+      idle_.add(from, to, row);
     } else {
       draw_idle_piece(idle, i, strip);
     }
@@ -158,6 +159,15 @@ void LanePainter::draw_busy(const Track& track, const Pyramid& pyramid, const Pa
   counts_.boxes += ShareColumns::draw(busy_, idle_, strip, pixels_);
 }
 
+/// Paler with more slack, palest from 3 % of the makespan on.
+Colour LanePainter::colour_of(TaskId task, const PaintedRun& run) const {
+  const Colour colour = run.colouring.colour(task);
+  if (scene_->slack.empty() || &run != scene_->runs[0]) return colour;
+  constexpr double most = 0.03;
+  const double share = std::min(1.0, static_cast<double>(scene_->slack[task]) / most);
+  return share == 0 ? colour : mix(colour, scene_->theme->lane, 0.3 + 0.5 * share);
+}
+
 void LanePainter::draw_boxes(const Track& track, const Pyramid& pyramid, const PaintedRun& run,
                              const Strip& strip) {
   const TimeAxis& axis = scene_->axis;
@@ -172,11 +182,11 @@ void LanePainter::draw_boxes(const Track& track, const Pyramid& pyramid, const P
     const double from = x_of(track.begin_at(i));
     const double to = x_of(track.end_at(i));
     if (to - from < narrow) {
-      busy_.add(from, to, pyramid.row_of(i));
+      busy_.add(from, to, pyramid.row_of(run.colouring.category(track.tag[i])));
       continue;
     }
     const TaskId task = track.tag[i];
-    const Colour colour = run.colouring.colour(task);
+    const Colour colour = colour_of(task, run);
     const int left = nearest_pixel(from);
     const int right = nearest_pixel(to);
     pixels_.fill(left, strip.top, right, strip.top + strip.height, muted(colour, strip));

@@ -25,6 +25,7 @@ struct LaneScene {
   const Glyphs* glyphs = nullptr;  // nullptr: no labels
   bool dimmed = false;             // all but `bright`
   std::span<const TaskId> bright;  // tasks of the first run, by begin
+  std::span<const float> slack;    // of the tasks of the first run; those with much are pale
 };
 
 /// How much was drawn.
@@ -61,6 +62,7 @@ class LanePainter {
   void draw_bright(const LaneRow& row, const PaintedRun& run, const Strip& strip);
   void draw_memory(const LaneRow& row, const PaintedRun& run, const Strip& strip);
   void draw_differences(const LaneRow& row, const PaintedRun& run, const Strip& strip);
+  Colour colour_of(TaskId task, const PaintedRun& run) const;
   std::uint32_t muted(Colour colour, const Strip& strip) const;
 
   const LaneScene* scene_ = nullptr;

@@ -24,13 +24,6 @@ bool same_tasks(const Plan& one, const Plan& other) {
                     other.classes.end(), alike);
 }
 
-/// Waiting at the ends of a rank is two pieces, which need no pyramid.
-std::uint8_t idle_category(std::uint32_t tag) {
-  const IdleCause cause = cause_of(tag);
-  const bool at_ends = cause == IdleCause::warmup || cause == IdleCause::drain;
-  return at_ends ? Pyramid::left_out : static_cast<std::uint8_t>(cause);
-}
-
 std::vector<RankPyramids> all_pyramids(const RunLanes& lanes, const Colouring& colouring) {
   std::vector<RankPyramids> all;
   for (const RankTracks& rank : lanes.ranks) {

@@ -18,6 +18,14 @@ struct RankPyramids {
   Pyramid idle;
 };
 
+/// The category of idle time in pyramids. Waiting at the ends of a rank is two pieces, which need
+/// none.
+constexpr std::uint8_t idle_category(std::uint32_t tag) {
+  const IdleCause cause = cause_of(tag);
+  const bool at_ends = cause == IdleCause::warmup || cause == IdleCause::drain;
+  return at_ends ? Pyramid::left_out : static_cast<std::uint8_t>(cause);
+}
+
 /// A run with all that is needed to draw it. Never changes, so that other threads may draw it.
 struct PaintedRun {
   ViewedRunPtr run;

@@ -51,35 +51,38 @@ Pyramid::Pyramid(const Track& track, const std::function<std::uint8_t(std::uint3
 void Pyramid::build_base(const Track& track,
                          const std::function<std::uint8_t(std::uint32_t)>& category) {
   std::array<bool, most_categories> seen{};
-  row_of_box_.reserve(track.size());
+  std::vector<std::uint8_t> row_of_box;
+  row_of_box.reserve(track.size());
   for (const std::uint32_t tag : track.tag) {
     const std::uint8_t own = category(tag);
     if (own != left_out) seen[own] = true;
-    row_of_box_.push_back(own);
+    row_of_box.push_back(own);
   }
-  std::array<std::uint8_t, most_categories> row{};
+  row_of_category_.fill(left_out);
   for (std::size_t c = 0; c < most_categories; ++c) {
-    row[c] = static_cast<std::uint8_t>(categories_.size());
-    if (seen[c]) categories_.push_back(static_cast<std::uint8_t>(c));
+    if (!seen[c]) continue;
+    row_of_category_[c] = static_cast<std::uint8_t>(categories_.size());
+    categories_.push_back(static_cast<std::uint8_t>(c));
   }
-  for (std::uint8_t& own : row_of_box_) own = own == left_out ? left_out : row[own];
+  for (std::uint8_t& own : row_of_box) own = row_of(own);
   Level base{.bin = base_bin(track), .bins = 0, .narrow = {}, .wide = {}};
   base.bins = static_cast<std::size_t>((track.end_at(track.size() - 1) - 1) / base.bin + 1);
   make_room(base.bins * categories_.size(), base);
   if (base.wide.empty()) {
-    fill_base(track, base.bin, base.narrow);
+    fill_base(track, row_of_box, base.bin, base.narrow);
   } else {
-    fill_base(track, base.bin, base.wide);
+    fill_base(track, row_of_box, base.bin, base.wide);
   }
   levels_.push_back(std::move(base));
 }
 
 template <class Cell>
-void Pyramid::fill_base(const Track& track, std::int64_t width, std::vector<Cell>& cells) const {
+void Pyramid::fill_base(const Track& track, const std::vector<std::uint8_t>& row_of_box,
+                        std::int64_t width, std::vector<Cell>& cells) const {
   std::int64_t bin = 0;
   std::int64_t bin_end = width;
   for (std::size_t box = 0; box < track.size(); ++box) {
-    const std::size_t own = row_of_box_[box];
+    const std::size_t own = row_of_box[box];
     if (own == left_out) continue;
     const std::int64_t end = track.end_at(box);
     std::int64_t at = track.begin_at(box);
@@ -126,7 +129,7 @@ const Pyramid::Level* Pyramid::level_for(double picoseconds) const {
 }
 
 std::size_t Pyramid::bytes() const {
-  std::size_t sum = row_of_box_.capacity();
+  std::size_t sum = 0;
   for (const Level& level : levels_) {
     sum += level.narrow.capacity() * sizeof(std::uint32_t);
     sum += level.wide.capacity() * sizeof(std::int64_t);

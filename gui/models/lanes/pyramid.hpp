@@ -39,8 +39,10 @@ class Pyramid {
 
   /// The categories that the track has; a row of a bin holds one time for each.
   const std::vector<std::uint8_t>& categories() const { return categories_; }
-  /// The row of a box of the track.
-  std::uint8_t row_of(std::size_t box) const { return row_of_box_[box]; }
+  /// The row of a category; `left_out` if the track has none of it.
+  std::uint8_t row_of(std::uint8_t category) const {
+    return category < most_categories ? row_of_category_[category] : left_out;
+  }
   const std::vector<Level>& levels() const { return levels_; }
   /// The widest level with bins no wider than this; nullptr if there is none.
   const Level* level_for(double picoseconds) const;
@@ -50,10 +52,11 @@ class Pyramid {
   void build_base(const Track& track, const std::function<std::uint8_t(std::uint32_t)>& category);
   void build_next();
   template <class Cell>
-  void fill_base(const Track& track, std::int64_t bin, std::vector<Cell>& cells) const;
+  void fill_base(const Track& track, const std::vector<std::uint8_t>& row_of_box, std::int64_t bin,
+                 std::vector<Cell>& cells) const;
 
   std::vector<std::uint8_t> categories_;
-  std::vector<std::uint8_t> row_of_box_;
+  std::array<std::uint8_t, most_categories> row_of_category_{};
   std::vector<Level> levels_;
 };
 

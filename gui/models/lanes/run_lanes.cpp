@@ -94,17 +94,16 @@ std::uint64_t ops_of(const Timeline& timeline) {
 
 /// The same ops at other times; whether they still follow each other.
 bool fill_again(const Track& before, const Timeline& timeline, Track& track) {
-  track.tag = before.tag;
   if (before.times != nullptr) track.times = &timeline;
+  track.reserve(before.size());
   std::int64_t end_before = 0;
   for (std::size_t box = 0; box < before.size(); ++box) {
-    const std::int64_t begin = timeline.begin[track.tag[box]].picoseconds;
-    const std::int64_t end = timeline.end[track.tag[box]].picoseconds;
+    const TaskId task = before.tag[box];
+    const std::int64_t begin = timeline.begin[task].picoseconds;
+    const std::int64_t end = timeline.end[task].picoseconds;
     if (end <= begin || begin < end_before) return false;
     end_before = end;
-    if (track.times != nullptr) continue;
-    track.begin.push_back(begin);
-    track.end.push_back(end);
+    track.add(begin, end, task);
   }
   return true;
 }
@@ -113,10 +112,6 @@ bool fill_again(const std::vector<Track>& before, const Timeline& timeline,
                 std::vector<Track>& tracks) {
   tracks.resize(before.size());
   for (std::size_t t = 0; t < before.size(); ++t) {
-    if (before[t].times == nullptr) {
-      tracks[t].begin.reserve(before[t].size());
-      tracks[t].end.reserve(before[t].size());
-    }
     if (!fill_again(before[t], timeline, tracks[t])) return false;
   }
   return true;

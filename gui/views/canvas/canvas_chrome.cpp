@@ -9,8 +9,6 @@
 namespace penstock {
 namespace {
 
-constexpr int map_height = 28;
-
 /// The mean idle share of all ranks by cause in each of some columns over a whole run.
 std::vector<std::array<float, idle_cause_count>> idle_over_time(const PaintedRun& run,
                                                                 int columns) {
@@ -40,7 +38,7 @@ std::vector<std::array<float, idle_cause_count>> idle_over_time(const PaintedRun
     for (std::size_t i = 0; i < idle.size(); ++i) {
       // The pyramid leaves out the ends.
       if (level != nullptr && i == 1) i = std::max(i, idle.size() - 1);
-      if (level != nullptr && pyramid.row_of(i) != Pyramid::left_out) continue;
+      if (level != nullptr && idle_category(idle.tag[i]) != Pyramid::left_out) continue;
       add(static_cast<double>(idle.begin_at(i)), static_cast<double>(idle.end_at(i)),
           static_cast<std::size_t>(cause_of(idle.tag[i])));
     }

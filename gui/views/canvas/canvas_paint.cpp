@@ -19,6 +19,7 @@ void TimelineCanvas::paintEvent(QPaintEvent* event) {
   paint_overlay(painter);
   paint_marks(painter);
   paint_chrome(painter);
+  if (dragged_) paint_drag(painter);
   if (hasFocus()) {
     painter.setPen(qt_colour(theme(theme_).accent));
     painter.setBrush(Qt::NoBrush);
@@ -71,6 +72,18 @@ void TimelineCanvas::paint_overlay(QPainter& painter) {
   if (hovered_ != no_task && hovered_ != selected_) frame(hovered_, {qt_colour(colours.ink), 1});
   if (selected_ != no_task) frame(selected_, {qt_colour(colours.accent), 2});
   painter.restore();
+}
+
+/// Where a dragged op would stand, or a boundary.
+void TimelineCanvas::paint_drag(QPainter& painter) {
+  painter.setPen(QPen(qt_colour(theme(theme_).accent), 2));
+  if (drag_ == Drag::op && selected_ != no_task) {
+    const QRectF strip = place_of_task(selected_);
+    painter.drawLine(QPointF(pointer_.x(), strip.top() - 3),
+                     QPointF(pointer_.x(), strip.bottom() + 3));
+  } else if (drag_ == Drag::boundary) {
+    painter.drawLine(QPointF(0, pointer_.y()), QPointF(gutter, pointer_.y()));
+  }
 }
 
 void TimelineCanvas::paint_area(QPainter& painter) {

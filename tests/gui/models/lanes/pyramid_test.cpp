@@ -35,10 +35,11 @@ TEST_CASE("pyramid: at every level the shares of all bins add up to the busy tim
     const Track track = random_track();
     const Pyramid pyramid(track, tag_itself);
     std::int64_t busy = 0;
-    for (std::size_t i = 0; i < track.size(); ++i) busy += track.end[i] - track.begin[i];
+    for (std::size_t i = 0; i < track.size(); ++i) busy += track.end_at(i) - track.begin_at(i);
     for (const Pyramid::Level& level : pyramid.levels()) {
       RC_ASSERT(sum_of(level) == busy);
-      RC_ASSERT(static_cast<std::int64_t>(level.bins) * level.bin >= track.end.back());
+      RC_ASSERT(static_cast<std::int64_t>(level.bins) * level.bin >=
+                track.end_at(track.size() - 1));
     }
   }));
 }
@@ -56,7 +57,7 @@ TEST_CASE("pyramid: each bin holds what a walk over all boxes finds in it, by ca
       for (std::size_t i = 0; i < track.size(); ++i) {
         if (track.tag[i] != pyramid.categories()[row]) continue;
         busy += std::max<std::int64_t>(
-            0, std::min(track.end[i], from + level.bin) - std::max(track.begin[i], from));
+            0, std::min(track.end_at(i), from + level.bin) - std::max(track.begin_at(i), from));
       }
       RC_ASSERT(level.busy(bin * pyramid.categories().size() + row) == busy);
     }
@@ -90,10 +91,10 @@ TEST_CASE("pyramid: an empty track has no levels") {
 TEST_CASE("track: the box at a moment is the one that a linear search finds") {
   CHECK(rc::check([] {
     const Track track = random_track();
-    const auto time = *rc::gen::inRange<std::int64_t>(-10, track.end.back() + 10);
+    const auto time = *rc::gen::inRange<std::int64_t>(-10, track.end_at(track.size() - 1) + 10);
     std::size_t found = track.size();
     for (std::size_t i = 0; i < track.size(); ++i) {
-      if (track.begin[i] <= time && time < track.end[i]) found = i;
+      if (track.begin_at(i) <= time && time < track.end_at(i)) found = i;
     }
     RC_ASSERT(track.at(time) == found);
   }));
