@@ -88,12 +88,8 @@ Conditions conditions_for(const Layout& layout, const Plan& plan, const Hardware
   return conditions;
 }
 
-std::variant<PricedPlan, Finding> price_layout(const Layout& layout, const Schedule& order,
-                                               const Extras& extras,
-                                               const HardwareModel& hardware) {
-  auto lowered = lower(order, layout.placement, layout.overlap, extras);
-  if (const auto* deadlock = std::get_if<Deadlock>(&lowered)) return deadlock_finding(*deadlock);
-  PricedPlan priced{.plan = std::get<Plan>(std::move(lowered)), .costs = {}, .conditions = {}};
+PricedPlan price_lowered(Plan plan, const Layout& layout, const HardwareModel& hardware) {
+  PricedPlan priced{.plan = std::move(plan), .costs = {}, .conditions = {}};
   priced.plan.schedule = layout.name;
   priced.costs = priced_costs(priced.plan, layout, hardware);
   priced.costs.launch = from_us(layout.overheads.launch_us);
@@ -105,6 +101,14 @@ std::variant<PricedPlan, Finding> price_layout(const Layout& layout, const Sched
     check_clock(priced.plan, priced.costs, "/overheads", stretch);
   }
   return priced;
+}
+
+std::variant<PricedPlan, Finding> price_layout(const Layout& layout, const Schedule& order,
+                                               const Extras& extras,
+                                               const HardwareModel& hardware) {
+  auto lowered = lower(order, layout.placement, layout.overlap, extras);
+  if (const auto* deadlock = std::get_if<Deadlock>(&lowered)) return deadlock_finding(*deadlock);
+  return price_lowered(std::get<Plan>(std::move(lowered)), layout, hardware);
 }
 
 }  // namespace penstock

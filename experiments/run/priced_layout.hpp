@@ -19,6 +19,9 @@ void check_conditions(const Layout& layout);
 /// What a plan of a layout runs under.
 Conditions conditions_for(const Layout& layout, const Plan& plan, const HardwareModel& hardware);
 
+/// Prices a plan that was lowered from this layout, without chance.
+PricedPlan price_lowered(Plan plan, const Layout& layout, const HardwareModel& hardware);
+
 /// Lowers and prices an order of a layout, without chance. The activations of the layout are
 /// already encoded.
 std::variant<PricedPlan, Finding> price_layout(const Layout& layout, const Schedule& order,

@@ -116,17 +116,32 @@ void slider_step(benchmark::State& state) {
   const Scenario base = case_of(static_cast<std::uint32_t>(state.range(0)), state.range(1));
   TimelineCanvas canvas;
   canvas.resize(1920, 1080);
-  canvas.show_runs(painted(viewed(base), ColourBy::pass), nullptr, false);
+  PaintedRunPtr run = painted(viewed(base), ColourBy::pass);
+  canvas.show_runs(run, nullptr, false);
   QImage image(canvas.size(), QImage::Format_RGB32);
   int step = 0;
   for (auto _ : state) {
     const Scenario turned =
         changed(base, {fmt::format("/hardware/latency_us={}", 2 + step++ % 50)});
-    canvas.show_runs(painted(viewed(turned), ColourBy::pass), nullptr, true);
+    run = painted_after(viewed_after(turned, *run->run), *run);
+    canvas.show_runs(run, nullptr, true);
     canvas.finish();
     canvas.render(&image);
   }
 }
+
+/// The same without its picture.
+void slider_run(benchmark::State& state) {
+  const Scenario base = case_of(static_cast<std::uint32_t>(state.range(0)), state.range(1));
+  PaintedRunPtr run = painted(viewed(base), ColourBy::pass);
+  int step = 0;
+  for (auto _ : state) {
+    const Scenario turned =
+        changed(base, {fmt::format("/hardware/latency_us={}", 2 + step++ % 50)});
+    run = painted_after(viewed_after(turned, *run->run), *run);
+  }
+}
+BENCHMARK(slider_run)->Args({16, 256})->Args({64, 1024})->Unit(benchmark::kMillisecond);
 BENCHMARK(slider_step)->Args({16, 256})->Args({64, 1024})->Unit(benchmark::kMillisecond);
 
 }  // namespace

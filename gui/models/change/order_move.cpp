@@ -1,8 +1,8 @@
 #include "gui/models/change/order_move.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -11,46 +11,100 @@
 namespace penstock {
 namespace {
 
-MoveRefused refusal(const std::string& text) { return {text}; }
+constexpr std::string_view changed_mark = " (changed)";
 
-bool joined(const Action& first, const Action& second) {
-  return first.with_next || second.with_next;
+using Order = std::vector<Action>;
+
+bool is_action_of(const Action& action, const Plan& plan, TaskId task) {
+  const WorkClass& work = plan.class_of(task);
+  return action.pass == work.pass && action.stage == work.stage &&
+         action.microbatch == plan.microbatch[task];
+}
+
+bool in_cell(const Order& order, std::size_t at) {
+  return order[at].with_next || (at > 0 && order[at - 1].with_next);
+}
+
+std::optional<std::string> why_not(const ViewedRun& run, TaskId task) {
+  if (run.layout == nullptr) return "a recorded run cannot be changed; open its scenario";
+  if (run.plan.is_link(run.plan.class_of(task).resource)) {
+    return "transfers follow the actions that send them; move an action";
+  }
+  if (run.layout->policy != nullptr) return "a policy decides this order while it runs";
+  return std::nullopt;
+}
+
+/// The place of a task's action in the order of its rank; the number of actions if it is none.
+std::size_t place_of(const ViewedRun& run, const Order& order, TaskId task) {
+  const auto here = std::find_if(order.begin(), order.end(), [&](const Action& action) {
+    return is_action_of(action, run.plan, task);
+  });
+  return static_cast<std::size_t>(here - order.begin());
+}
+
+std::variant<ViewedRunPtr, MoveRefused> rerun(Layout layout, const ViewedRun& run) {
+  if (const auto fault = find_order_fault(layout.schedule, layout.placement)) {
+    return MoveRefused{fault->text};
+  }
+  layout.rule = nullptr;
+  if (!layout.name.ends_with(changed_mark)) layout.name += changed_mark;
+  try {
+    return viewed(std::move(layout), run.scenario);
+  } catch (const InputError& error) {
+    return MoveRefused{error.what()};
+  }
 }
 
 }  // namespace
 
+std::variant<ViewedRunPtr, MoveRefused> with_op_at(const ViewedRun& run, TaskId task,
+                                                   std::size_t place) {
+  if (const auto reason = why_not(run, task)) return MoveRefused{*reason};
+  Layout layout = *run.layout;
+  Order& order = layout.schedule.on(Rank{run.plan.class_of(task).resource});
+  const std::size_t here = place_of(run, order, task);
+  if (here == order.size()) return MoveRefused{"this op is no action of the order"};
+  if (in_cell(order, here)) return MoveRefused{"it is part of an overlap cell"};
+  const Action action = order[here];
+  order.erase(order.begin() + static_cast<std::ptrdiff_t>(here));
+  place = std::min(place, order.size());
+  if (place > 0 && order[place - 1].with_next) return MoveRefused{"that is in an overlap cell"};
+  order.insert(order.begin() + static_cast<std::ptrdiff_t>(place), action);
+  return rerun(std::move(layout), run);
+}
+
 std::variant<ViewedRunPtr, MoveRefused> with_moved_op(const ViewedRun& run, TaskId task,
                                                       bool later) {
-  if (run.layout == nullptr) return refusal("a recorded run cannot be changed; open its scenario");
-  const WorkClass& work = run.plan.class_of(task);
-  if (run.plan.is_link(work.resource)) {
-    return refusal("transfers follow the actions that send them; move an action");
+  if (const auto reason = why_not(run, task)) return MoveRefused{*reason};
+  const Order& order = run.layout->schedule.on(Rank{run.plan.class_of(task).resource});
+  const std::size_t here = place_of(run, order, task);
+  if (here == order.size()) return MoveRefused{"this op is no action of the order"};
+  if (later && here + 1 == order.size()) return MoveRefused{"it is the last action of its rank"};
+  if (!later && here == 0) return MoveRefused{"it is the first action of its rank"};
+  if (in_cell(order, later ? here + 1 : here - 1)) {
+    return MoveRefused{"it is part of an overlap cell"};
   }
-  Layout layout = *run.layout;
-  if (layout.policy != nullptr) return refusal("a policy decides this order while it runs");
-  auto& order = layout.schedule.on(Rank{work.resource});
-  const auto here = std::find_if(order.begin(), order.end(), [&](const Action& action) {
-    return action.pass == work.pass && action.stage == work.stage &&
-           action.microbatch == run.plan.microbatch[task];
-  });
-  if (here == order.end()) return refusal("this op is no action of the order");
-  if (later ? here + 1 == order.end() : here == order.begin()) {
-    return refusal(later ? "it is the last action of its rank"
-                         : "it is the first action of its rank");
+  return with_op_at(run, task, later ? here + 1 : here - 1);
+}
+
+std::size_t place_at(const ViewedRun& run, TaskId task, std::int64_t time) {
+  const std::uint32_t rank = run.plan.class_of(task).resource;
+  const Order& order = run.layout->schedule.on(Rank{rank});
+  std::size_t next = 0;  // of the order; the plan has its actions in the same sequence
+  std::size_t place = 0;
+  for (TaskId other = 0; other < run.plan.tasks() && next < order.size(); ++other) {
+    if (run.plan.class_of(other).resource != rank) continue;
+    if (!is_action_of(order[next], run.plan, other)) continue;
+    ++next;
+    const std::int64_t begin = run.timeline.begin[other].picoseconds;
+    const std::int64_t middle = begin + (run.timeline.end[other].picoseconds - begin) / 2;
+    if (other != task && middle < time) ++place;
   }
-  const auto other = later ? here + 1 : here - 1;
-  if (joined(*here, *other)) return refusal("it is part of an overlap cell");
-  std::iter_swap(here, other);
-  if (const auto fault = find_order_fault(layout.schedule, layout.placement)) {
-    return refusal(fault->text);
-  }
-  layout.rule = nullptr;
-  if (!layout.name.ends_with(" (changed)")) layout.name += " (changed)";
-  try {
-    return viewed(std::move(layout), run.scenario);
-  } catch (const InputError& error) {
-    return refusal(error.what());
-  }
+  return place;
+}
+
+bool has_changed_order(const ViewedRun& run) {
+  return run.layout != nullptr && run.layout->name.ends_with(changed_mark);
 }
 
 }  // namespace penstock

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <variant>
 
@@ -16,5 +18,16 @@ struct MoveRefused {
 /// Refused for transfers and recorded runs, and where the order would not be legal.
 std::variant<ViewedRunPtr, MoveRefused> with_moved_op(const ViewedRun& run, TaskId task,
                                                       bool later);
+
+/// The same with the action at a place among the other actions of its rank.
+std::variant<ViewedRunPtr, MoveRefused> with_op_at(const ViewedRun& run, TaskId task,
+                                                   std::size_t place);
+
+/// The place of an action that is put down at a moment: behind those of its rank whose middle is
+/// earlier. The run has a layout.
+std::size_t place_at(const ViewedRun& run, TaskId task, std::int64_t time);
+
+/// Whether a hand changed the order of a run.
+bool has_changed_order(const ViewedRun& run);
 
 }  // namespace penstock

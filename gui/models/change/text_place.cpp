@@ -102,6 +102,28 @@ class PathScanner {
   std::size_t found_ = 0;
 };
 
+/// An object or list that is not closed yet.
+struct OpenValue {
+  bool is_object;
+  std::string key;        // of an object: the last one
+  bool at_value = false;  // behind the colon of that key
+  std::size_t item = 0;   // of a list
+
+  std::string step() const { return is_object ? key : std::to_string(item); }
+  void pass_comma() {
+    ++item;
+    key.clear();
+    at_value = false;
+  }
+};
+
+/// The string that begins at a position, which moves to its end.
+std::string string_from(std::string_view text, std::size_t& at) {
+  std::string value;
+  for (++at; at < text.size() && text[at] != '"'; ++at) value += text[at];
+  return value;
+}
+
 }  // namespace
 
 std::string place_in(std::string_view message, std::string_view file) {
@@ -121,6 +143,35 @@ std::optional<std::size_t> line_of(std::string_view text, std::string_view place
   const std::size_t at = PathScanner(text, steps_of(place)).find();
   const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(at, text.size()));
   return static_cast<std::size_t>(std::count(text.begin(), end, '\n'));
+}
+
+TextPlace place_at_position(std::string_view text, std::size_t position) {
+  text = text.substr(0, position);
+  std::vector<OpenValue> open;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '{' || c == '[') {
+      open.push_back({.is_object = c == '{', .key = {}});
+    } else if ((c == '}' || c == ']') && !open.empty()) {
+      open.pop_back();
+    } else if (c == ',' && !open.empty()) {
+      open.back().pass_comma();
+    } else if (c == ':' && !open.empty()) {
+      open.back().at_value = true;
+    } else if (c == '"') {
+      const std::string value = string_from(text, at);
+      const bool whole = at < text.size();  // otherwise it is being written
+      if (whole && !open.empty() && open.back().is_object && !open.back().at_value) {
+        open.back().key = value;
+      }
+    }
+  }
+  TextPlace place;
+  for (std::size_t depth = 0; depth + 1 < open.size(); ++depth) {
+    place.pointer += "/" + open[depth].step();
+  }
+  if (!open.empty() && open.back().is_object && open.back().at_value) place.key = open.back().key;
+  return place;
 }
 
 }  // namespace penstock

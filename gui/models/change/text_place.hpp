@@ -16,4 +16,11 @@ std::optional<std::size_t> line_of(std::string_view text, std::string_view place
 /// names none.
 std::string place_in(std::string_view message, std::string_view file);
 
+/// Where in a document a position of its text is, however unfinished the rest.
+struct TextPlace {
+  std::string pointer;  // of the object or list around it
+  std::string key;      // whose value is written there; empty where a key is
+};
+TextPlace place_at_position(std::string_view text, std::size_t position);
+
 }  // namespace penstock

@@ -21,10 +21,8 @@ PaintCounts LanePainter::draw(const LaneScene& scene, const Pixels& pixels) {
   pixels_ = pixels;
   counts_ = {};
   extremes_.resize(static_cast<std::size_t>(pixels.width));
-  for (Columns* columns : {&busy_, &idle_}) {
-    columns->shares.resize(extremes_.size() * most_categories);
-  }
-  pixels.fill(0, 0, pixels.width, pixels.height, packed(scene.theme->ground));
+  for (ShareColumns* columns : {&busy_, &idle_}) columns->resize(pixels.width);
+  fill_ground();
   for (const LaneRow& row : scene.rows) {
     const int top = scene.top + row.top;
     if (top < pixels.height && top + row.height > 0) draw_row(row);
@@ -32,9 +30,27 @@ PaintCounts LanePainter::draw(const LaneScene& scene, const Pixels& pixels) {
   return counts_;
 }
 
+/// Between the rows; each row fills its own.
+void LanePainter::fill_ground() {
+  const std::uint32_t ground = packed(scene_->theme->ground);
+  int done = 0;
+  for (const LaneRow& row : scene_->rows) {
+    const int top = scene_->top + row.top;
+    if (row.ghost) continue;
+    pixels_.fill(0, done, pixels_.width, top, ground);
+    done = std::max(done, top + (is_drawn(row) ? row.height : 0));
+  }
+  pixels_.fill(0, done, pixels_.width, pixels_.height, ground);
+}
+
+bool LanePainter::is_drawn(const LaneRow& row) const {
+  const PaintedRun* const run = scene_->runs[row.run];
+  return run != nullptr && row.rank < run->lanes->ranks.size();
+}
+
 void LanePainter::draw_row(const LaneRow& row) {
   const PaintedRun* const run = scene_->runs[row.run];
-  if (run == nullptr || row.rank >= run->lanes->ranks.size()) return;
+  if (!is_drawn(row)) return;
   ++counts_.rows;
   const double mute = row.ghost ? 0.45 : scene_->dimmed ? 0.8 : 0;
   const Strip strip{scene_->top + row.top, row.height, row.flipped, mute};
@@ -65,16 +81,6 @@ std::uint32_t LanePainter::muted(Colour colour, const Strip& strip) const {
   return packed(strip.mute == 0 ? colour : mix(colour, scene_->theme->lane, strip.mute));
 }
 
-void LanePainter::start(Columns& columns, const Pyramid& pyramid) const {
-  columns.rows = pyramid.categories().size();
-  columns.any = false;
-}
-
-void LanePainter::clear(Columns& columns) const {
-  const auto all = static_cast<std::ptrdiff_t>(extremes_.size() * columns.rows);
-  std::fill(columns.shares.begin(), columns.shares.begin() + all, 0.0F);
-}
-
 void LanePainter::draw_compute(const LaneRow& row, const PaintedRun& run, const Strip& strip) {
   const RankTracks& tracks = run.lanes->ranks[row.rank];
   const RankPyramids& pyramids = run.pyramids[row.rank];
@@ -93,7 +99,7 @@ void LanePainter::draw_tracks(const std::vector<Track>& tracks,
   for (int t = 0; t < count; ++t) {
     const int top = strip.top + strip.height * t / count;
     const int end = strip.top + strip.height * (t + 1) / count;
-    idle_.rows = 0;
+    idle_.forget();
     const auto at = static_cast<std::size_t>(t);
     draw_busy(tracks[at], pyramids[at], run,
               {top, std::max(1, end - top), strip.flipped, strip.mute});
@@ -102,44 +108,64 @@ void LanePainter::draw_tracks(const std::vector<Track>& tracks,
 
 void LanePainter::draw_idle(const Track& idle, const Pyramid& pyramid, const Strip& strip) {
   const TimeAxis& axis = scene_->axis;
-  start(idle_, pyramid);
-  for (std::size_t row = 0; row < idle_.rows; ++row) {
-    idle_.colours[row] = muted(scene_->theme->idle[pyramid.categories()[row]], strip);
+  idle_.start(pyramid);
+  for (std::size_t row = 0; row < pyramid.categories().size(); ++row) {
+    idle_.set_colour(row, muted(scene_->theme->idle[pyramid.categories()[row]], strip));
   }
-  if (const auto* level = pyramid.level_for(axis.picoseconds_per_pixel)) {
-    return add_level(pyramid, *level, idle_);
+  const auto* level = pyramid.level_for(axis.picoseconds_per_pixel);
+  if (level != nullptr) {
+    idle_.set_level(*level, axis);
+    for (const std::size_t end : {std::size_t{0}, idle.size() - 1}) {
+      if (idle_category(idle.tag[end]) == Pyramid::left_out) draw_idle_piece(idle, end, strip);
+    }
+    return;
   }
-  clear(idle_);
+  idle_.clear();
   const std::int64_t end = axis.time_at(pixels_.width);
   for (std::size_t i = idle.first_ending_after(axis.origin); i < idle.size(); ++i) {
-    if (idle.begin[i] >= end) break;
-    const double from = axis.x_of(idle.begin[i]);
-    const double to = axis.x_of(idle.end[i]);
-    const auto cause = static_cast<std::size_t>(cause_of(idle.tag[i]));
-    if (to - from < narrow) {
-      add_narrow(from, to, pyramid.row_of(i), idle_);
-      continue;
+    if (idle.begin_at(i) >= end) break;
+    const double from = axis.x_of(idle.begin_at(i));
+    const double to = axis.x_of(idle.end_at(i));
+    const std::uint8_t row = pyramid.row_of(idle_category(idle.tag[i]));
+    if (to - from < narrow && row != Pyramid::left_out) {
+      idle_.add(from, to, row);
+    } else {
+      draw_idle_piece(idle, i, strip);
     }
-    pixels_.hatch(nearest_pixel(from), strip.top, nearest_pixel(to), strip.top + strip.height,
-                  muted(scene_->theme->idle[cause], strip),
-                  muted(scene_->theme->idle_lines[cause], strip));
-    ++counts_.boxes;
   }
+}
+
+void LanePainter::draw_idle_piece(const Track& idle, std::size_t piece, const Strip& strip) {
+  const auto cause = static_cast<std::size_t>(cause_of(idle.tag[piece]));
+  pixels_.hatch(nearest_pixel(scene_->axis.x_of(idle.begin_at(piece))), strip.top,
+                nearest_pixel(scene_->axis.x_of(idle.end_at(piece))), strip.top + strip.height,
+                muted(scene_->theme->idle[cause], strip),
+                muted(scene_->theme->idle_lines[cause], strip));
+  ++counts_.boxes;
 }
 
 void LanePainter::draw_busy(const Track& track, const Pyramid& pyramid, const PaintedRun& run,
                             const Strip& strip) {
-  start(busy_, pyramid);
-  for (std::size_t row = 0; row < busy_.rows; ++row) {
-    busy_.colours[row] = muted(run.colouring.category_colour(pyramid.categories()[row]), strip);
+  busy_.start(pyramid);
+  for (std::size_t row = 0; row < pyramid.categories().size(); ++row) {
+    busy_.set_colour(row, muted(run.colouring.category_colour(pyramid.categories()[row]), strip));
   }
   if (const auto* level = pyramid.level_for(scene_->axis.picoseconds_per_pixel)) {
-    add_level(pyramid, *level, busy_);
+    busy_.set_level(*level, scene_->axis);
   } else {
-    clear(busy_);
+    busy_.clear();
     draw_boxes(track, pyramid, run, strip);
   }
-  if (busy_.any || idle_.any) draw_columns(strip);
+  counts_.boxes += ShareColumns::draw(busy_, idle_, strip, pixels_);
+}
+
+/// Paler with more slack, palest from 3 % of the makespan on.
+Colour LanePainter::colour_of(TaskId task, const PaintedRun& run) const {
+  const Colour colour = run.colouring.colour(task);
+  if (scene_->slack.empty() || &run != scene_->runs[0]) return colour;
+  constexpr double most = 0.03;
+  const double share = std::min(1.0, static_cast<double>(scene_->slack[task]) / most);
+  return share == 0 ? colour : mix(colour, scene_->theme->lane, 0.3 + 0.5 * share);
 }
 
 void LanePainter::draw_boxes(const Track& track, const Pyramid& pyramid, const PaintedRun& run,
@@ -156,11 +182,11 @@ void LanePainter::draw_boxes(const Track& track, const Pyramid& pyramid, const P
     const double from = x_of(track.begin_at(i));
     const double to = x_of(track.end_at(i));
     if (to - from < narrow) {
-      add_narrow(from, to, pyramid.row_of(i), busy_);
+      busy_.add(from, to, pyramid.row_of(run.colouring.category(track.tag[i])));
       continue;
     }
     const TaskId task = track.tag[i];
-    const Colour colour = run.colouring.colour(task);
+    const Colour colour = colour_of(task, run);
     const int left = nearest_pixel(from);
     const int right = nearest_pixel(to);
     pixels_.fill(left, strip.top, right, strip.top + strip.height, muted(colour, strip));
@@ -171,89 +197,6 @@ void LanePainter::draw_boxes(const Track& track, const Pyramid& pyramid, const P
     }
     ++counts_.boxes;
     if (scene_->glyphs != nullptr && strip.mute == 0) label(left, right, task, colour, run, strip);
-  }
-}
-
-void LanePainter::add_narrow(double from, double to, std::uint8_t row, Columns& columns) const {
-  constexpr double least = 1e-6;  // so that no box vanishes
-  const int first = std::max(0, static_cast<int>(from));
-  float* share = columns.shares.data() + static_cast<std::size_t>(first) * columns.rows + row;
-  columns.any = true;
-  if (to <= first + 1 && first < pixels_.width) {
-    *share += static_cast<float>(std::max(to - std::max(from, 0.0), least));
-    return;
-  }
-  for (int x = first; x < pixels_.width && x < to; ++x, share += columns.rows) {
-    const double part = std::min(to, x + 1.0) - std::max(from, static_cast<double>(x));
-    *share += static_cast<float>(std::max(part, least));
-  }
-}
-
-void LanePainter::add_level(const Pyramid& pyramid, const Pyramid::Level& level,
-                            Columns& columns) const {
-  const TimeAxis& axis = scene_->axis;
-  const std::size_t rows = pyramid.categories().size();
-  const auto bin = static_cast<double>(level.bin);
-  const double first_bin = static_cast<double>(axis.origin) / bin;
-  const double bins_per_pixel = axis.picoseconds_per_pixel / bin;
-  const auto bins = static_cast<std::int64_t>(level.bins);
-  float* share = columns.shares.data();
-  columns.any = true;
-  // Windows are made of whole bins, so that columns do not change while the view moves.
-  auto from = static_cast<std::int64_t>(std::floor(first_bin));
-  for (int x = 0; x < pixels_.width; ++x, share += rows) {
-    const auto until = static_cast<std::int64_t>(std::floor(first_bin + (x + 1) * bins_per_pixel));
-    const std::int64_t to = std::max(until, from + 1);
-    const std::int64_t low = std::max<std::int64_t>(0, from);
-    const std::int64_t high = std::min(to, bins);
-    const float scale = 1.0F / (static_cast<float>(to - from) * static_cast<float>(bin));
-    from = until;
-    for (std::size_t row = 0; row < rows; ++row) {
-      std::int64_t sum = 0;
-      for (std::int64_t b = low; b < high; ++b) {
-        sum += level.busy[static_cast<std::size_t>(b) * rows + row];
-      }
-      share[row] = static_cast<float>(sum) * scale;
-    }
-  }
-}
-
-void LanePainter::draw_columns(const Strip& strip) {
-  const auto total = [](const Columns& columns, int x) {
-    float sum = 0;
-    const float* const share = columns.shares.data() + static_cast<std::size_t>(x) * columns.rows;
-    for (std::size_t row = 0; row < columns.rows; ++row) sum += share[row];
-    return sum;
-  };
-  const auto high = static_cast<float>(strip.height);
-  for (int x = 0; x < pixels_.width; ++x) {
-    const float busy = busy_.any ? total(busy_, x) : 0;
-    const float idle = idle_.any ? total(idle_, x) : 0;
-    if (busy == 0 && idle == 0) continue;
-    int height = std::min(strip.height, static_cast<int>(busy * high + 0.5F));
-    if (busy > 0) height = std::max(1, height);
-    ++counts_.boxes;
-    if (idle > 0) stack(x, height, strip.height - height, idle_, idle, strip);
-    if (busy > 0) stack(x, 0, height, busy_, busy, strip);
-  }
-}
-
-/// Fills pixels of a column by share, from `base` on, counted from the side where shares stand.
-void LanePainter::stack(int x, int base, int height, const Columns& columns, float total,
-                        const Strip& strip) const {
-  const float* const share = columns.shares.data() + static_cast<std::size_t>(x) * columns.rows;
-  const float scale = static_cast<float>(height) / total;
-  float sum = 0;
-  int done = 0;
-  for (std::size_t row = 0; row < columns.rows && done < height; ++row) {
-    sum += share[row];
-    const int until = std::min(height, static_cast<int>(sum * scale + 0.5F));
-    const int low = base + done;
-    const int high = base + until;
-    const int top = strip.flipped ? strip.top + low : strip.top + strip.height - high;
-    const int end = std::min(top + high - low, pixels_.height);
-    for (int y = std::max(0, top); y < end; ++y) pixels_.row(y)[x] = columns.colours[row];
-    done = std::max(done, until);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "gui/models/drawing/lane_rows.hpp"
 #include "gui/models/drawing/painted_run.hpp"
 #include "gui/models/drawing/pixels.hpp"
+#include "gui/models/drawing/share_columns.hpp"
 #include "gui/models/drawing/theme.hpp"
 #include "gui/models/view/time_axis.hpp"
 
@@ -24,6 +25,7 @@ struct LaneScene {
   const Glyphs* glyphs = nullptr;  // nullptr: no labels
   bool dimmed = false;             // all but `bright`
   std::span<const TaskId> bright;  // tasks of the first run, by begin
+  std::span<const float> slack;    // of the tasks of the first run; those with much are pale
 };
 
 /// How much was drawn.
@@ -43,47 +45,31 @@ class LanePainter {
   PaintCounts draw(const LaneScene& scene, const Pixels& pixels);
 
  private:
-  struct Strip {
-    int top, height;
-    bool flipped;
-    double mute;  // share of the way to the ground
-  };
-  /// The shares of each pixel column by row of a pyramid, and the colours of the rows.
-  struct Columns {
-    std::size_t rows = 0;
-    std::vector<float> shares;  // by column, then row
-    std::array<std::uint32_t, most_categories> colours{};
-    bool any = false;
-  };
-
+  void fill_ground();
   void draw_row(const LaneRow& row);
+  bool is_drawn(const LaneRow& row) const;
   void draw_compute(const LaneRow& row, const PaintedRun& run, const Strip& strip);
   void draw_tracks(const std::vector<Track>& tracks, const std::vector<Pyramid>& pyramids,
                    const PaintedRun& run, const Strip& strip);
   void draw_idle(const Track& idle, const Pyramid& pyramid, const Strip& strip);
+  void draw_idle_piece(const Track& idle, std::size_t piece, const Strip& strip);
   void draw_busy(const Track& track, const Pyramid& pyramid, const PaintedRun& run,
                  const Strip& strip);
   void draw_boxes(const Track& track, const Pyramid& pyramid, const PaintedRun& run,
                   const Strip& strip);
-  void start(Columns& columns, const Pyramid& pyramid) const;
-  void clear(Columns& columns) const;
-  void add_narrow(double from, double to, std::uint8_t row, Columns& columns) const;
-  void add_level(const Pyramid& pyramid, const Pyramid::Level& level, Columns& columns) const;
-  void draw_columns(const Strip& strip);
-  void stack(int x, int base, int height, const Columns& columns, float total,
-             const Strip& strip) const;
   void label(int left, int right, TaskId task, Colour ground, const PaintedRun& run,
              const Strip& strip);
   void draw_bright(const LaneRow& row, const PaintedRun& run, const Strip& strip);
   void draw_memory(const LaneRow& row, const PaintedRun& run, const Strip& strip);
   void draw_differences(const LaneRow& row, const PaintedRun& run, const Strip& strip);
+  Colour colour_of(TaskId task, const PaintedRun& run) const;
   std::uint32_t muted(Colour colour, const Strip& strip) const;
 
   const LaneScene* scene_ = nullptr;
   Pixels pixels_;
   PaintCounts counts_;
-  Columns busy_;
-  Columns idle_;
+  ShareColumns busy_;
+  ShareColumns idle_;
   std::vector<float> extremes_;  // by column
 };
 

@@ -47,6 +47,20 @@ void add_run(const LaneChoice& choice, LaneRow row, int lane_height, StripStack&
   if (choice.memory) stack.add(row, part(lane_height, 0.9));
 }
 
+std::vector<std::uint32_t> ranks_in_order(const LaneChoice& choice) {
+  std::vector<std::uint32_t> ranks;
+  for (const std::uint32_t rank : choice.pinned) {
+    if (rank < choice.ranks) ranks.push_back(rank);
+  }
+  const auto pinned = static_cast<std::ptrdiff_t>(ranks.size());
+  for (std::uint32_t rank = 0; rank < choice.ranks; ++rank) {
+    if (std::find(ranks.begin(), ranks.begin() + pinned, rank) == ranks.begin() + pinned) {
+      ranks.push_back(rank);
+    }
+  }
+  return ranks;
+}
+
 }  // namespace
 
 std::string_view name(PairStyle style) {
@@ -60,7 +74,7 @@ std::vector<LaneRow> lane_rows(const LaneChoice& choice, int lane_height) {
   const bool both =
       choice.two_runs && (choice.style == PairStyle::above || choice.style == PairStyle::mirrored);
   const std::uint8_t first = choice.two_runs && choice.style == PairStyle::only_second ? 1 : 0;
-  for (std::uint32_t rank = 0; rank < choice.ranks; ++rank) {
+  for (const std::uint32_t rank : ranks_in_order(choice)) {
     LaneRow row{.rank = rank, .run = first};
     add_run(choice, row, lane_height, stack);
     if (both) {

@@ -33,6 +33,7 @@ struct LaneChoice {
   bool differences = false;  // of two runs
   bool two_runs = false;
   PairStyle style = PairStyle::ghost;
+  std::vector<std::uint32_t> pinned{};  // ranks that stand above the others
   friend bool operator==(const LaneChoice&, const LaneChoice&) = default;
 };
 

@@ -1,5 +1,6 @@
 #include "gui/models/drawing/painted_run.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace penstock {
@@ -13,13 +14,21 @@ std::vector<Pyramid> pyramids_of(const std::vector<Track>& tracks, const Colouri
   return pyramids;
 }
 
+bool same_tasks(const Plan& one, const Plan& other) {
+  const auto alike = [](const WorkClass& a, const WorkClass& b) {
+    return a.resource == b.resource && a.pass == b.pass && a.stage == b.stage;
+  };
+  return one.work == other.work && one.microbatch == other.microbatch && one.links == other.links &&
+         one.ranks == other.ranks &&
+         std::equal(one.classes.begin(), one.classes.end(), other.classes.begin(),
+                    other.classes.end(), alike);
+}
+
 std::vector<RankPyramids> all_pyramids(const RunLanes& lanes, const Colouring& colouring) {
   std::vector<RankPyramids> all;
   for (const RankTracks& rank : lanes.ranks) {
     all.push_back({pyramids_of(rank.compute, colouring), pyramids_of(rank.send, colouring),
-                   pyramids_of(rank.receive, colouring), Pyramid(rank.idle, [](std::uint32_t tag) {
-                     return static_cast<std::uint8_t>(cause_of(tag));
-                   })});
+                   pyramids_of(rank.receive, colouring), Pyramid(rank.idle, idle_category)});
   }
   return all;
 }
@@ -56,6 +65,14 @@ std::size_t PaintedRun::bytes() const {
 PaintedRunPtr painted(ViewedRunPtr run, ColourBy by) {
   auto lanes = std::make_shared<const RunLanes>(lanes_of_run(run->plan, run->timeline));
   return coloured(std::move(run), std::move(lanes), by);
+}
+
+PaintedRunPtr painted_after(ViewedRunPtr run, const PaintedRun& before) {
+  const Plan& plan = run->plan;
+  const Plan& other = before.run->plan;
+  if (!same_tasks(plan, other)) return painted(std::move(run), before.by);
+  auto lanes = std::make_shared<const RunLanes>(lanes_after(*before.lanes, plan, run->timeline));
+  return coloured(std::move(run), std::move(lanes), before.by);
 }
 
 PaintedRunPtr recoloured(const PaintedRun& run, ColourBy by) {

@@ -18,6 +18,14 @@ struct RankPyramids {
   Pyramid idle;
 };
 
+/// The category of idle time in pyramids. Waiting at the ends of a rank is two pieces, which need
+/// none.
+constexpr std::uint8_t idle_category(std::uint32_t tag) {
+  const IdleCause cause = cause_of(tag);
+  const bool at_ends = cause == IdleCause::warmup || cause == IdleCause::drain;
+  return at_ends ? Pyramid::left_out : static_cast<std::uint8_t>(cause);
+}
+
 /// A run with all that is needed to draw it. Never changes, so that other threads may draw it.
 struct PaintedRun {
   ViewedRunPtr run;
@@ -34,6 +42,8 @@ struct PaintedRun {
 using PaintedRunPtr = std::shared_ptr<const PaintedRun>;
 
 PaintedRunPtr painted(ViewedRunPtr run, ColourBy by);
+/// The same as `painted`; quicker for a run of the plan of another one.
+PaintedRunPtr painted_after(ViewedRunPtr run, const PaintedRun& before);
 /// The same run with other colours, memory lanes, or differences.
 PaintedRunPtr recoloured(const PaintedRun& run, ColourBy by);
 PaintedRunPtr with_memory(const PaintedRun& run);

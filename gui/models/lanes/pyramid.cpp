@@ -6,15 +6,38 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t boxes_per_bin = 16;
-constexpr std::size_t fan_out = 4;
+constexpr std::int64_t boxes_per_bin = 4;
+constexpr std::size_t fan_out = 8;
 
-/// A power of two, so that levels of all tracks line up.
+/// Of one family, so that levels of all tracks line up. The largest that 32 bits can hold is only
+/// just below their end, so that bins of up to 4 ms take half the room.
 std::int64_t base_bin(const Track& track) {
   const std::int64_t span = track.end_at(track.size() - 1);
-  const auto wanted = static_cast<std::uint64_t>(std::max<std::int64_t>(
-      1, span / static_cast<std::int64_t>(track.size() / boxes_per_bin + 1)));
-  return static_cast<std::int64_t>(std::bit_ceil(wanted));
+  const std::int64_t mean = span / static_cast<std::int64_t>(track.size());
+  constexpr std::int64_t most = std::int64_t{1} << 57;  // so that no end of a bin overflows
+  const auto wanted =
+      static_cast<std::uint64_t>(std::clamp<std::int64_t>(mean, 1, most) * boxes_per_bin);
+  return wanted < 15 ? static_cast<std::int64_t>(wanted)
+                     : static_cast<std::int64_t>(15 * std::bit_floor(wanted / 15));
+}
+
+/// Zeros for all cells of a level.
+void make_room(std::size_t cells, Pyramid::Level& level) {
+  if (level.bin <= UINT32_MAX) {
+    level.narrow.resize(cells);
+  } else {
+    level.wide.resize(cells);
+  }
+}
+
+template <class From, class To>
+void add_up(const std::vector<From>& below, std::size_t bins, std::size_t rows,
+            std::vector<To>& cells) {
+  for (std::size_t bin = 0; bin < bins; ++bin) {
+    for (std::size_t row = 0; row < rows; ++row) {
+      cells[bin / fan_out * rows + row] += static_cast<To>(below[bin * rows + row]);
+    }
+  }
 }
 
 }  // namespace
@@ -28,29 +51,55 @@ Pyramid::Pyramid(const Track& track, const std::function<std::uint8_t(std::uint3
 void Pyramid::build_base(const Track& track,
                          const std::function<std::uint8_t(std::uint32_t)>& category) {
   std::array<bool, most_categories> seen{};
-  for (const std::uint32_t tag : track.tag) seen[category(tag)] = true;
-  std::array<std::size_t, most_categories> row{};
-  for (std::size_t c = 0; c < most_categories; ++c) {
-    row[c] = categories_.size();
-    if (seen[c]) categories_.push_back(static_cast<std::uint8_t>(c));
-  }
-  row_of_box_.reserve(track.size());
+  std::vector<std::uint8_t> row_of_box;
+  row_of_box.reserve(track.size());
   for (const std::uint32_t tag : track.tag) {
-    row_of_box_.push_back(static_cast<std::uint8_t>(row[category(tag)]));
+    const std::uint8_t own = category(tag);
+    if (own != left_out) seen[own] = true;
+    row_of_box.push_back(own);
   }
-  Level base{.bin = base_bin(track), .bins = 0, .busy = {}};
+  row_of_category_.fill(left_out);
+  for (std::size_t c = 0; c < most_categories; ++c) {
+    if (!seen[c]) continue;
+    row_of_category_[c] = static_cast<std::uint8_t>(categories_.size());
+    categories_.push_back(static_cast<std::uint8_t>(c));
+  }
+  for (std::uint8_t& own : row_of_box) own = row_of(own);
+  Level base{.bin = base_bin(track), .bins = 0, .narrow = {}, .wide = {}};
   base.bins = static_cast<std::size_t>((track.end_at(track.size() - 1) - 1) / base.bin + 1);
-  base.busy.resize(base.bins * categories_.size());
-  for (std::size_t box = 0; box < track.size(); ++box) {
-    const std::size_t own = row_of_box_[box];
-    for (std::int64_t at = track.begin_at(box); at < track.end_at(box);) {
-      const std::int64_t bin = at / base.bin;
-      const std::int64_t until = std::min(track.end_at(box), (bin + 1) * base.bin);
-      base.busy[static_cast<std::size_t>(bin) * categories_.size() + own] += until - at;
-      at = until;
-    }
+  make_room(base.bins * categories_.size(), base);
+  if (base.wide.empty()) {
+    fill_base(track, row_of_box, base.bin, base.narrow);
+  } else {
+    fill_base(track, row_of_box, base.bin, base.wide);
   }
   levels_.push_back(std::move(base));
+}
+
+template <class Cell>
+void Pyramid::fill_base(const Track& track, const std::vector<std::uint8_t>& row_of_box,
+                        std::int64_t width, std::vector<Cell>& cells) const {
+  std::int64_t bin = 0;
+  std::int64_t bin_end = width;
+  for (std::size_t box = 0; box < track.size(); ++box) {
+    const std::size_t own = row_of_box[box];
+    if (own == left_out) continue;
+    const std::int64_t end = track.end_at(box);
+    std::int64_t at = track.begin_at(box);
+    if (at >= bin_end) {
+      bin = at / width;
+      bin_end = (bin + 1) * width;
+    }
+    while (true) {
+      const std::int64_t until = std::min(end, bin_end);
+      cells[static_cast<std::size_t>(bin) * categories_.size() + own] +=
+          static_cast<Cell>(until - at);
+      if (end <= bin_end) break;
+      at = until;
+      ++bin;
+      bin_end += width;
+    }
+  }
 }
 
 void Pyramid::build_next() {
@@ -58,12 +107,15 @@ void Pyramid::build_next() {
   const std::size_t rows = categories_.size();
   Level level{.bin = below.bin * static_cast<std::int64_t>(fan_out),
               .bins = (below.bins + fan_out - 1) / fan_out,
-              .busy = {}};
-  level.busy.resize(level.bins * rows);
-  for (std::size_t bin = 0; bin < below.bins; ++bin) {
-    for (std::size_t row = 0; row < rows; ++row) {
-      level.busy[bin / fan_out * rows + row] += below.busy[bin * rows + row];
-    }
+              .narrow = {},
+              .wide = {}};
+  make_room(level.bins * rows, level);
+  if (level.wide.empty()) {
+    add_up(below.narrow, below.bins, rows, level.narrow);
+  } else if (below.wide.empty()) {
+    add_up(below.narrow, below.bins, rows, level.wide);
+  } else {
+    add_up(below.wide, below.bins, rows, level.wide);
   }
   levels_.push_back(std::move(level));
 }
@@ -77,8 +129,11 @@ const Pyramid::Level* Pyramid::level_for(double picoseconds) const {
 }
 
 std::size_t Pyramid::bytes() const {
-  std::size_t sum = row_of_box_.capacity();
-  for (const Level& level : levels_) sum += level.busy.capacity() * sizeof(std::int64_t);
+  std::size_t sum = 0;
+  for (const Level& level : levels_) {
+    sum += level.narrow.capacity() * sizeof(std::uint32_t);
+    sum += level.wide.capacity() * sizeof(std::int64_t);
+  }
   return sum;
 }
 

@@ -13,24 +13,36 @@ namespace penstock {
 /// The most categories that boxes can be coloured by.
 constexpr std::size_t most_categories = 16;
 
-/// The busy time of a track by category, in bins of several widths: each level has bins four times
+/// The busy time of a track by category, in bins of several widths: each level has bins eight times
 /// as wide as the one below. All sums are exact, in picoseconds.
 class Pyramid {
  public:
   struct Level {
     std::int64_t bin = 0;  // its width
     std::size_t bins = 0;
-    std::vector<std::int64_t> busy;  // by bin, then by row of `categories`
+    // By bin, then by row of `categories`; in the second if a bin is longer than 32 bits can say.
+    std::vector<std::uint32_t> narrow;
+    std::vector<std::int64_t> wide;
+
+    std::size_t cells() const { return narrow.size() + wide.size(); }
+    std::int64_t busy(std::size_t cell) const {
+      return wide.empty() ? static_cast<std::int64_t>(narrow[cell]) : wide[cell];
+    }
   };
 
+  /// The category and the row of boxes that are not counted.
+  static constexpr std::uint8_t left_out = UINT8_MAX;
+
   Pyramid() = default;
-  /// `category` gives that of a tag, below `most_categories`.
+  /// `category` gives that of a tag, below `most_categories` or `left_out`.
   Pyramid(const Track& track, const std::function<std::uint8_t(std::uint32_t)>& category);
 
   /// The categories that the track has; a row of a bin holds one time for each.
   const std::vector<std::uint8_t>& categories() const { return categories_; }
-  /// The row of a box of the track.
-  std::uint8_t row_of(std::size_t box) const { return row_of_box_[box]; }
+  /// The row of a category; `left_out` if the track has none of it.
+  std::uint8_t row_of(std::uint8_t category) const {
+    return category < most_categories ? row_of_category_[category] : left_out;
+  }
   const std::vector<Level>& levels() const { return levels_; }
   /// The widest level with bins no wider than this; nullptr if there is none.
   const Level* level_for(double picoseconds) const;
@@ -39,9 +51,12 @@ class Pyramid {
  private:
   void build_base(const Track& track, const std::function<std::uint8_t(std::uint32_t)>& category);
   void build_next();
+  template <class Cell>
+  void fill_base(const Track& track, const std::vector<std::uint8_t>& row_of_box, std::int64_t bin,
+                 std::vector<Cell>& cells) const;
 
   std::vector<std::uint8_t> categories_;
-  std::vector<std::uint8_t> row_of_box_;
+  std::array<std::uint8_t, most_categories> row_of_category_{};
   std::vector<Level> levels_;
 };
 

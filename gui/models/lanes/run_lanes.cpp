@@ -33,15 +33,23 @@ std::vector<Track> tracks_of(const Timeline& timeline, Tasks& tasks, bool by_tag
   return tracks;
 }
 
+/// By work class. The classes of the plan would fill the cache.
+std::vector<std::uint32_t> resources_of(const Plan& plan) {
+  std::vector<std::uint32_t> resources;
+  for (const WorkClass& work : plan.classes) resources.push_back(work.resource);
+  return resources;
+}
+
 struct TasksOfRank {
   Tasks compute, send, receive;
 };
 
 std::vector<TasksOfRank> tasks_by_rank(const Plan& plan, const Timeline& timeline) {
   std::vector<TasksOfRank> ranks(plan.ranks);
+  const std::vector<std::uint32_t> resources = resources_of(plan);
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     if (timeline.end[task] <= timeline.begin[task]) continue;
-    const std::uint32_t resource = plan.class_of(task).resource;
+    const std::uint32_t resource = resources[plan.work[task]];
     if (!plan.is_link(resource)) {
       ranks[resource].compute.push_back(task);
       continue;
@@ -67,12 +75,46 @@ void add_pieces(const IdleGap& gap, Track& idle) {
 void add_idle_time(const Plan& plan, const Timeline& timeline, RunLanes& lanes) {
   GapFinder finder(plan, timeline);
   const auto add = [&](const IdleGap& gap) { add_pieces(gap, lanes.ranks[index(gap.rank)].idle); };
+  const std::vector<std::uint32_t> resources = resources_of(plan);
   for (TaskId task = 0; task < plan.tasks(); ++task) {
-    const std::uint32_t resource = plan.class_of(task).resource;
+    const std::uint32_t resource = resources[plan.work[task]];
     if (!plan.is_link(resource)) finder.before(task, resource, add);
   }
   finder.after_all(makespan(plan, timeline), add);
   for (RankTracks& rank : lanes.ranks) rank.idle.shrink();
+}
+
+std::uint64_t ops_of(const Timeline& timeline) {
+  std::uint64_t ops = 0;
+  for (std::size_t task = 0; task < timeline.begin.size(); ++task) {
+    ops += timeline.end[task] > timeline.begin[task] ? 1 : 0;
+  }
+  return ops;
+}
+
+/// The same ops at other times; whether they still follow each other.
+bool fill_again(const Track& before, const Timeline& timeline, Track& track) {
+  if (before.times != nullptr) track.times = &timeline;
+  track.reserve(before.size());
+  std::int64_t end_before = 0;
+  for (std::size_t box = 0; box < before.size(); ++box) {
+    const TaskId task = before.tag[box];
+    const std::int64_t begin = timeline.begin[task].picoseconds;
+    const std::int64_t end = timeline.end[task].picoseconds;
+    if (end <= begin || begin < end_before) return false;
+    end_before = end;
+    track.add(begin, end, task);
+  }
+  return true;
+}
+
+bool fill_again(const std::vector<Track>& before, const Timeline& timeline,
+                std::vector<Track>& tracks) {
+  tracks.resize(before.size());
+  for (std::size_t t = 0; t < before.size(); ++t) {
+    if (!fill_again(before[t], timeline, tracks[t])) return false;
+  }
+  return true;
 }
 
 std::size_t bytes_of(const std::vector<Track>& tracks) {
@@ -95,6 +137,7 @@ std::size_t RunLanes::bytes() const {
 RunLanes lanes_of_run(const Plan& plan, const Timeline& timeline) {
   RunLanes lanes;
   lanes.span = makespan(plan, timeline).picoseconds;
+  lanes.ops = ops_of(timeline);
   lanes.ranks.resize(plan.ranks);
   std::vector<TasksOfRank> tasks = tasks_by_rank(plan, timeline);
   for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
@@ -103,6 +146,22 @@ RunLanes lanes_of_run(const Plan& plan, const Timeline& timeline) {
     lanes.ranks[rank].receive = tracks_of(timeline, tasks[rank].receive, true);
     tasks[rank] = {};
   }
+  add_idle_time(plan, timeline, lanes);
+  return lanes;
+}
+
+RunLanes lanes_after(const RunLanes& before, const Plan& plan, const Timeline& timeline) {
+  RunLanes lanes;
+  lanes.span = makespan(plan, timeline).picoseconds;
+  lanes.ops = ops_of(timeline);
+  lanes.ranks.resize(before.ranks.size());
+  bool keep_order = lanes.ops == before.ops && before.ranks.size() == plan.ranks;
+  for (std::size_t r = 0; keep_order && r < lanes.ranks.size(); ++r) {
+    keep_order = fill_again(before.ranks[r].compute, timeline, lanes.ranks[r].compute) &&
+                 fill_again(before.ranks[r].send, timeline, lanes.ranks[r].send) &&
+                 fill_again(before.ranks[r].receive, timeline, lanes.ranks[r].receive);
+  }
+  if (!keep_order) return lanes_of_run(plan, timeline);
   add_idle_time(plan, timeline, lanes);
   return lanes;
 }

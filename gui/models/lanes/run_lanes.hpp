@@ -33,10 +33,15 @@ struct RankTracks {
 struct RunLanes {
   std::vector<RankTracks> ranks;
   std::int64_t span = 0;  // the makespan in picoseconds
+  std::uint64_t ops = 0;  // with any length
   std::size_t bytes() const;
 };
 
 /// Ops without length are left out. The timeline must outlive the lanes.
 RunLanes lanes_of_run(const Plan& plan, const Timeline& timeline);
+
+/// The same, for another timeline of the plan that some lanes are of: quicker where ops keep their
+/// order.
+RunLanes lanes_after(const RunLanes& before, const Plan& plan, const Timeline& timeline);
 
 }  // namespace penstock

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "sim/base/error.hpp"
+
 namespace penstock {
 namespace {
 
@@ -40,16 +42,37 @@ std::vector<std::vector<double>> residuals_of(const ViewedRun& run, const Compar
   return residuals;
 }
 
+/// Moves the second run so that an op begins when it does in the first.
+void anchor_at(const ViewedRun& first, TaskId anchor, Comparison& comparison) {
+  const auto op = std::find_if(comparison.ops.begin(), comparison.ops.end(),
+                               [&](const OpDifference& each) { return each.task.a == anchor; });
+  if (op == comparison.ops.end()) throw InputError("B has no such op to align by");
+  const Time shift = first.timeline.begin[anchor] - comparison.b.begin[op->task.b];
+  const Time earliest = *std::min_element(comparison.b.begin.begin(), comparison.b.begin.end());
+  if (earliest + shift < Time{}) {
+    throw InputError("B would begin before time 0; swap A and B, then align");
+  }
+  for (Time& time : comparison.b.begin) time += shift;
+  for (Time& time : comparison.b.end) time += shift;
+  for (OpDifference& each : comparison.ops) {
+    each.start += shift;
+    each.end += shift;
+  }
+}
+
 }  // namespace
 
-RunPair pair_of(const ViewedRunPtr& first, const ViewedRunPtr& second, Alignment alignment) {
+RunPair pair_of(const ViewedRunPtr& first, const ViewedRunPtr& second, Alignment alignment,
+                std::optional<TaskId> anchor) {
   const ComparedRun a = compared(*first);
   const ComparedRun b = compared(*second);
   CompareOptions options{.alignment = alignment};
   options.resolution = std::max(resolution_of(first->timeline), resolution_of(second->timeline));
-  const Comparison comparison =
+  Comparison comparison =
       compare(first->plan, first->timeline, second->plan, second->timeline, options);
   RunPair pair;
+  pair.text = comparison_text(a, b, comparison);
+  if (anchor) anchor_at(*first, *anchor, comparison);
   auto moved = std::make_shared<ViewedRun>(*second);
   moved->timeline = comparison.b;
   pair.second = std::move(moved);
@@ -61,7 +84,6 @@ RunPair pair_of(const ViewedRunPtr& first, const ViewedRunPtr& second, Alignment
     pair.differences[op.task.a] = share_of(op.end, pair.largest);
   }
   if (comparison.first) pair.first = comparison.ops[comparison.first->op].task.a;
-  pair.text = comparison_text(a, b, comparison);
   pair.residuals = residuals_of(*first, comparison);
   return pair;
 }

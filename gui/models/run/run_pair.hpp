@@ -20,7 +20,10 @@ struct RunPair {
                                                // empty if no op is in both
 };
 
-/// Matches the common ops of two runs and aligns them.
-RunPair pair_of(const ViewedRunPtr& first, const ViewedRunPtr& second, Alignment alignment);
+/// Matches the common ops of two runs and aligns them. With an anchor, a task of the first run, the
+/// second is moved so that this op begins at the same time in both. Throws InputError if only the
+/// first run has it, or if the second would begin before time 0.
+RunPair pair_of(const ViewedRunPtr& first, const ViewedRunPtr& second, Alignment alignment,
+                std::optional<TaskId> anchor = std::nullopt);
 
 }  // namespace penstock

@@ -7,6 +7,7 @@
 #include "experiments/files/table.hpp"
 #include "experiments/results/result_table.hpp"
 #include "experiments/run/run.hpp"
+#include "experiments/run/run_after.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -70,6 +71,35 @@ ViewedRunPtr viewed(const Scenario& scenario) {
 
 ViewedRunPtr viewed(Layout layout, std::shared_ptr<const Scenario> scenario) {
   return viewed_result(run(std::move(layout)), std::move(scenario));
+}
+
+ViewedRunPtr viewed_after(const Scenario& scenario, const ViewedRun& before) {
+  if (before.layout == nullptr) return viewed(scenario);
+  Layout layout = settle(scenario);
+  std::optional<std::variant<BriefRun, Finding>> outcome;
+  try {
+    outcome = run_after(layout, *before.layout, before.plan);
+  } catch (const InputError& error) {
+    throw in_file(layout.source, error);
+  }
+  auto kept = std::make_shared<const Scenario>(scenario);
+  if (!outcome || std::holds_alternative<Finding>(*outcome)) {
+    return viewed(std::move(layout), std::move(kept));
+  }
+  BriefRun& brief = std::get<BriefRun>(*outcome);
+  auto run = std::make_shared<ViewedRun>();
+  run->brief = true;
+  run->source = layout.source;
+  run->title = title_of(layout);
+  run->plan = std::move(brief.priced.plan);
+  run->costs = std::move(brief.priced.costs);
+  run->conditions = std::move(brief.priced.conditions);
+  run->timeline = std::move(brief.timeline);
+  run->report = summarize_times(run->plan, run->timeline);
+  run->capacity_bytes = layout.memory.capacity_bytes;
+  run->scenario = std::move(kept);
+  run->layout = std::make_shared<const Layout>(std::move(layout));
+  return run;
 }
 
 ViewedRunPtr viewed(Recording recording, std::string source) {

@@ -30,6 +30,8 @@ struct ViewedRun {
   std::shared_ptr<const Scenario> scenario;     // that was simulated; none of a recorded run
   std::shared_ptr<const Layout> layout;         // as run; none of a recorded run
 
+  bool brief = false;  // only times are reported, and there is no text: see `viewed_after`
+
   Time span() const { return report.makespan; }
 };
 using ViewedRunPtr = std::shared_ptr<const ViewedRun>;
@@ -40,6 +42,10 @@ ViewedRunPtr viewed(const Scenario& scenario);
 
 /// Simulates a layout that was changed after it was settled.
 ViewedRunPtr viewed(Layout layout, std::shared_ptr<const Scenario> scenario);
+
+/// Simulates a scenario while a hand moves: briefly, and on the plan of a run before it if only
+/// costs differ.
+ViewedRunPtr viewed_after(const Scenario& scenario, const ViewedRun& before);
 
 /// A recorded run.
 ViewedRunPtr viewed(Recording recording, std::string source);

@@ -96,7 +96,7 @@ std::vector<IdlePiece> longest_idle(const RunLanes& lanes, std::size_t most) {
     const Track& idle = lanes.ranks[rank].idle;
     for (std::size_t i = 0; i < idle.size(); ++i) {
       pieces.push_back(
-          {rank, idle.begin[i], idle.end[i], cause_of(idle.tag[i]), next_of(idle.tag[i])});
+          {rank, idle.begin_at(i), idle.end_at(i), cause_of(idle.tag[i]), next_of(idle.tag[i])});
     }
   }
   const auto longer = [](const IdlePiece& a, const IdlePiece& b) {

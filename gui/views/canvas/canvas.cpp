@@ -41,6 +41,7 @@ void TimelineCanvas::show_runs(PaintedRunPtr first, PaintedRunPtr second, bool k
     dims_ = false;
   }
   path_.clear();
+  slack_.reset();
   setAccessibleDescription(qt_text(first_->run->title));
   invalidate();
   if (!keeps) {
@@ -141,6 +142,11 @@ void TimelineCanvas::set_bright(std::vector<TaskId> tasks, bool dims) {
 void TimelineCanvas::set_path(std::vector<TaskId> path) {
   path_ = std::move(path);
   update();
+}
+
+void TimelineCanvas::set_slack(std::shared_ptr<const std::vector<float>> slack) {
+  slack_ = std::move(slack);
+  invalidate();
 }
 
 void TimelineCanvas::set_marks(std::vector<std::int64_t> marks) {

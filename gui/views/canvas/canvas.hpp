@@ -38,6 +38,7 @@ class TimelineCanvas : public QWidget {
   void zoom_at(double x, double factor);
   void pan(double share_of_width);
   void scroll(double pixels);
+  void scroll_to(std::uint32_t rank);
   void scale_lanes(double factor);
   /// After a step of the history.
   void view_changed();
@@ -57,11 +58,16 @@ class TimelineCanvas : public QWidget {
   const std::vector<TaskId>& bright() const { return bright_; }
   void set_path(std::vector<TaskId> path);
   const std::vector<TaskId>& path() const { return path_; }
+  /// By task: ops with much slack are pale; nullptr: none are.
+  void set_slack(std::shared_ptr<const std::vector<float>> slack);
+  bool shows_slack() const { return slack_ != nullptr; }
   void set_marks(std::vector<std::int64_t> marks);
   const std::vector<std::int64_t>& marks() const { return marks_; }
 
   /// Where a task of the first run stands, in pixels of the widget; empty out of sight.
   QRectF place_of_task(TaskId task) const;
+  /// The same of the ops of a rank.
+  QRectF place_of_lane(std::uint32_t rank) const { return strip_of(rank, LaneKind::compute); }
   TaskId task_at(QPointF point) const;
   /// What lies under a point, for a person.
   QString text_at(QPointF point) const;
@@ -75,8 +81,18 @@ class TimelineCanvas : public QWidget {
   std::function<void()> on_view;       // what is seen
   std::function<void(const QString&)> on_hover;
 
+  // A selected op that is dragged along its lane, to a moment; and the boundary below a rank, by a
+  // number of layers. The last call of a drag is `released`.
+  std::function<void(TaskId)> on_grab;
+  std::function<void(std::int64_t, bool released)> on_carry;
+  std::function<void(std::uint32_t rank, int layers, bool released)> on_boundary;
+  static constexpr double pixels_per_layer = 14;
+  /// The rank above the boundary that a point of the gutter is on.
+  std::optional<std::uint32_t> boundary_at(QPointF point) const;
+
   static constexpr int gutter = 96;
   static constexpr int header = 54;  // the small map and the ruler
+  static constexpr int map_height = 28;
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -90,7 +106,21 @@ class TimelineCanvas : public QWidget {
   bool event(QEvent* event) override;
 
  private:
-  enum class Drag { none, area, pan, map };
+  /// Pictures of what stands around the lanes, and what they show.
+  struct Chrome {
+    CanvasView view;
+    QSize size;
+    double ratio = 0;
+    std::uint64_t generation = 0;
+    std::uint32_t rank = 0;
+    QFont font;
+    QImage header, gutter;
+    bool fits(const Chrome& wanted) const {
+      return view == wanted.view && size == wanted.size && ratio == wanted.ratio &&
+             generation == wanted.generation && rank == wanted.rank && font == wanted.font;
+    }
+  };
+  enum class Drag { none, area, pan, map, op, boundary };
 
   std::shared_ptr<CanvasFrame> new_frame() const;
   bool fits_now(const CanvasFrame& frame) const;
@@ -106,6 +136,9 @@ class TimelineCanvas : public QWidget {
 
   void paint_empty(QPainter& painter);
   void paint_frame(QPainter& painter);
+  void paint_chrome(QPainter& painter);
+  void draw_chrome();
+  void paint_marks(QPainter& painter);
   void paint_header(QPainter& painter);
   void draw_map();
   void paint_map(QPainter& painter);
@@ -114,6 +147,14 @@ class TimelineCanvas : public QWidget {
   void paint_area(QPainter& painter);
   void paint_path(QPainter& painter);
   void paint_arrows(QPainter& painter, TaskId task);
+  void for_each_arrow(TaskId task,
+                      const std::function<void(const QPointF&, const QPointF&)>& visit) const;
+  /// What is painted for a task under the pointer.
+  QRect reach_of(TaskId task) const;
+  void paint_drag(QPainter& painter);
+  void start_drag(const QMouseEvent& event);
+  bool drag_to(const QMouseEvent& event);
+  void point_at(QPointF point);
   void drag_area(QPointF to, bool snap);
   void move_map(double x);
 
@@ -127,6 +168,7 @@ class TimelineCanvas : public QWidget {
   std::vector<TaskId> bright_;
   bool dims_ = false;
   std::vector<TaskId> path_;
+  std::shared_ptr<const std::vector<float>> slack_;
   std::vector<std::int64_t> marks_;
   QPointF pointer_{-1, -1};
 
@@ -134,6 +176,7 @@ class TimelineCanvas : public QWidget {
   QPointF drag_from_;
   CanvasView drag_view_;
   bool dragged_ = false;
+  std::uint32_t boundary_ = 0;  // the rank above the one that is dragged
 
   std::uint64_t generation_ = 0;  // of what is drawn
   std::shared_ptr<CanvasFrame> frame_;
@@ -147,6 +190,7 @@ class TimelineCanvas : public QWidget {
   mutable std::vector<LaneRow> rows_;
   mutable LaneChoice rows_choice_;
   mutable int rows_height_ = -1;
+  Chrome chrome_;
   QImage map_;
   std::uint64_t map_generation_ = UINT64_MAX;
 };

@@ -18,6 +18,7 @@ void CanvasDrawing::draw(CanvasFrame& frame) {
   scene.glyphs = frame.glyphs.get();
   scene.dimmed = frame.dims;
   scene.bright = frame.bright;
+  if (frame.slack != nullptr) scene.slack = *frame.slack;
   const Pixels pixels{reinterpret_cast<std::uint32_t*>(frame.image.bits()), frame.image.width(),
                       frame.image.height(),
                       static_cast<std::size_t>(frame.image.bytesPerLine()) / 4};

@@ -15,6 +15,7 @@ struct CanvasFrame {
   std::vector<LaneRow> rows;
   std::vector<TaskId> bright;
   bool dims = false;
+  std::shared_ptr<const std::vector<float>> slack;  // nullptr: not shown
   const Theme* theme = nullptr;
   std::shared_ptr<const Glyphs> glyphs;
   CanvasView view;

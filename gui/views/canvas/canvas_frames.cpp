@@ -22,6 +22,7 @@ std::shared_ptr<CanvasFrame> TimelineCanvas::new_frame() const {
   frame->rows = rows();
   frame->bright = bright_;
   frame->dims = dims_;
+  frame->slack = slack_;
   frame->theme = &theme(theme_);
   frame->glyphs = glyphs_;
   frame->view = view();

@@ -59,15 +59,26 @@ void TimelineCanvas::mousePressEvent(QMouseEvent* event) {
   drag_from_ = event->position();
   drag_view_ = view();
   dragged_ = false;
-  const bool pans = event->button() == Qt::MiddleButton ||
-                    (event->button() == Qt::LeftButton && event->modifiers() & Qt::ShiftModifier);
-  if (event->position().y() < 28) {
+  start_drag(*event);
+}
+
+void TimelineCanvas::start_drag(const QMouseEvent& event) {
+  const QPointF at = event.position();
+  const bool left = event.button() == Qt::LeftButton;
+  const auto boundary = boundary_at(at);
+  if (at.y() < map_height) {
     drag_ = Drag::map;
-    move_map(event->position().x());
-  } else if (pans) {
+    move_map(at.x());
+  } else if (event.button() == Qt::MiddleButton ||
+             (left && event.modifiers() & Qt::ShiftModifier)) {
     drag_ = Drag::pan;
     setCursor(Qt::ClosedHandCursor);
-  } else if (event->button() == Qt::LeftButton && event->position().x() >= gutter) {
+  } else if (left && boundary && on_boundary) {
+    drag_ = Drag::boundary;
+    boundary_ = *boundary;
+  } else if (left && selected_ != no_task && task_at(at) == selected_ && on_grab) {
+    drag_ = Drag::op;
+  } else if (left && at.x() >= gutter) {
     drag_ = Drag::area;
   }
 }
@@ -76,24 +87,50 @@ void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
   pointer_ = event->position();
   if (first_ == nullptr) return;
   const QPointF way = event->position() - drag_from_;
-  if (way.manhattanLength() > click_reach) dragged_ = true;
+  if (!dragged_ && way.manhattanLength() > click_reach) {
+    dragged_ = true;
+    if (drag_ == Drag::op) on_grab(selected_);
+  }
+  if (!drag_to(*event)) point_at(event->position());
+  if (on_hover) on_hover(text_at(event->position()));
+}
+
+/// Whether something is dragged.
+bool TimelineCanvas::drag_to(const QMouseEvent& event) {
+  const QPointF way = event.position() - drag_from_;
   if (drag_ == Drag::map) {
-    move_map(event->position().x());
+    move_map(event.position().x());
   } else if (drag_ == Drag::pan) {
     CanvasView next = drag_view_;
     next.axis = panned(next.axis, -way.x(), first_->lanes->span, lanes_width());
     next.top = clamped_top(next.top - way.y());
     move_to(next, ViewMove::pan);
   } else if (drag_ == Drag::area && dragged_) {
-    drag_area(event->position(), !(event->modifiers() & Qt::AltModifier));
+    drag_area(event.position(), !(event.modifiers() & Qt::AltModifier));
+  } else if (drag_ == Drag::op && dragged_) {
+    on_carry(view().axis.time_at(event.position().x() - gutter), false);
+    update();
+  } else if (drag_ == Drag::boundary && dragged_) {
+    on_boundary(boundary_, static_cast<int>(std::lround(way.y() / pixels_per_layer)), false);
+    update();
   } else {
-    const TaskId task = task_at(event->position());
-    if (task != hovered_) {
-      hovered_ = task;
-      update();
-    }
+    return false;
   }
-  if (on_hover) on_hover(text_at(event->position()));
+  return true;
+}
+
+void TimelineCanvas::point_at(QPointF point) {
+  const TaskId task = task_at(point);
+  if (drag_ == Drag::none) {
+    const bool movable = task != no_task && task == selected_;
+    setCursor(boundary_at(point) ? Qt::SplitVCursor
+              : movable          ? Qt::SizeHorCursor
+                                 : Qt::ArrowCursor);
+  }
+  if (task == hovered_) return;
+  update(reach_of(hovered_));
+  hovered_ = task;
+  update(reach_of(hovered_));
 }
 
 void TimelineCanvas::drag_area(QPointF to, bool snap) {
@@ -116,8 +153,16 @@ void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
     select(task_at(event->position()), false);
     if (selected_ == no_task) set_area(std::nullopt);
   }
+  if (drag_ == Drag::op && dragged_) {
+    on_carry(view().axis.time_at(event->position().x() - gutter), true);
+  }
+  if (drag_ == Drag::boundary && dragged_) {
+    const double way = event->position().y() - drag_from_.y();
+    on_boundary(boundary_, static_cast<int>(std::lround(way / pixels_per_layer)), true);
+  }
   drag_ = Drag::none;
   unsetCursor();
+  update();
 }
 
 void TimelineCanvas::mouseDoubleClickEvent(QMouseEvent* event) {

@@ -10,55 +10,16 @@
 #include "gui/views/canvas/look.hpp"
 
 namespace penstock {
-namespace {
-
-constexpr int map_height = 28;
-
-/// The mean idle share of all ranks by cause in each of some columns over a whole run.
-std::vector<std::array<float, idle_cause_count>> idle_over_time(const PaintedRun& run,
-                                                                int columns) {
-  std::vector<std::array<float, idle_cause_count>> shares(static_cast<std::size_t>(columns));
-  const double pixel = static_cast<double>(run.lanes->span) / columns;
-  const float ranks = static_cast<float>(run.pyramids.size());
-  for (std::size_t r = 0; r < run.pyramids.size(); ++r) {
-    const Pyramid& pyramid = run.pyramids[r].idle;
-    const Track& idle = run.lanes->ranks[r].idle;
-    const auto add = [&](double from, double to, std::size_t cause) {
-      for (auto x = static_cast<int>(from / pixel); x < columns && x * pixel < to; ++x) {
-        const double part = std::min(to, (x + 1) * pixel) - std::max(from, x * pixel);
-        shares[static_cast<std::size_t>(x)][cause] += static_cast<float>(part / pixel) / ranks;
-      }
-    };
-    if (const auto* level = pyramid.level_for(pixel)) {
-      const std::size_t rows = pyramid.categories().size();
-      for (std::size_t b = 0; b < level->bins; ++b) {
-        const double from = static_cast<double>(level->bin) * static_cast<double>(b);
-        for (std::size_t row = 0; row < rows; ++row) {
-          const auto busy = static_cast<double>(level->busy[b * rows + row]);
-          if (busy > 0) add(from, from + busy, pyramid.categories()[row]);
-        }
-      }
-    } else {
-      for (std::size_t i = 0; i < idle.size(); ++i) {
-        add(static_cast<double>(idle.begin[i]), static_cast<double>(idle.end[i]),
-            static_cast<std::size_t>(cause_of(idle.tag[i])));
-      }
-    }
-  }
-  return shares;
-}
-
-}  // namespace
-
-void TimelineCanvas::paintEvent(QPaintEvent*) {
+void TimelineCanvas::paintEvent(QPaintEvent* event) {
   QPainter painter(this);
+  painter.setClipRegion(event->region());
   if (first_ == nullptr) return paint_empty(painter);
   want_frame();
   paint_frame(painter);
   paint_overlay(painter);
-  paint_gutter(painter);
-  paint_header(painter);
-  paint_map(painter);
+  paint_marks(painter);
+  paint_chrome(painter);
+  if (dragged_) paint_drag(painter);
   if (hasFocus()) {
     painter.setPen(qt_colour(theme(theme_).accent));
     painter.setBrush(Qt::NoBrush);
@@ -96,107 +57,6 @@ void TimelineCanvas::paint_frame(QPainter& painter) {
   painter.restore();
 }
 
-void TimelineCanvas::paint_header(QPainter& painter) {
-  const Theme& colours = theme(theme_);
-  painter.fillRect(QRect(0, map_height, width(), header - map_height), qt_colour(colours.panel));
-  const QFontMetrics metrics(font());
-  const double apart = metrics.horizontalAdvance("000.000 ms") + 16;
-  painter.setClipRect(QRect(gutter, map_height, width() - gutter, height() - map_height));
-  for (const RulerTick& tick : ruler_ticks(view().axis, lanes_width(), apart)) {
-    const double x = gutter + tick.x;
-    painter.setPen(qt_colour(colours.grid));
-    painter.drawLine(QPointF(x, header - 7), QPointF(x, header));
-    const QString text = qt_text(tick.text);
-    const double half = metrics.horizontalAdvance(text) / 2.0;
-    painter.setPen(qt_colour(colours.faint_ink));
-    const double left = std::max<double>(gutter + 2, x - half);
-    painter.drawText(QPointF(left, header - 10), text);
-  }
-  painter.setPen(qt_colour(colours.accent));
-  for (std::size_t i = 0; i < marks_.size(); ++i) {
-    const double x = gutter + view().axis.x_of(marks_[i]);
-    painter.drawLine(QPointF(x, map_height), QPointF(x, height()));
-    painter.drawText(QPointF(x + 3, height() - 5), QString::number(i + 1));
-  }
-  painter.setClipping(false);
-  painter.setPen(qt_colour(colours.grid));
-  painter.drawLine(0, header - 1, width(), header - 1);
-}
-
-void TimelineCanvas::draw_map() {
-  const Theme& colours = theme(theme_);
-  const int wide = static_cast<int>(lanes_width());
-  if (map_generation_ == generation_ && map_.width() == wide) return;
-  map_generation_ = generation_;
-  map_ = QImage(wide, map_height, QImage::Format_RGB32);
-  map_.fill(qt_colour(mix(colours.panel, colours.ink, 0.35)));
-  const auto shares = idle_over_time(*first_, wide);
-  QPainter own(&map_);
-  for (int x = 0; x < wide; ++x) {
-    double y = 0;
-    for (std::size_t c = 0; c < idle_cause_count; ++c) {
-      const double high = shares[static_cast<std::size_t>(x)][c] * map_height;
-      own.fillRect(QRectF(x, y, 1, high), qt_colour(colours.idle[c]));
-      y += high;
-    }
-  }
-}
-
-void TimelineCanvas::paint_map(QPainter& painter) {
-  const Theme& colours = theme(theme_);
-  draw_map();
-  painter.fillRect(QRect(0, 0, width(), map_height), qt_colour(colours.panel));
-  painter.drawImage(gutter, 0, map_);
-  painter.setPen(qt_colour(colours.faint_ink));
-  painter.drawText(QRect(4, 0, gutter - 8, map_height), Qt::AlignVCenter | Qt::AlignLeft,
-                   "idle share");
-  const double span = std::max(1.0, static_cast<double>(first_->lanes->span));
-  const double scale = lanes_width() / span;
-  const double left = gutter + static_cast<double>(view().axis.origin) * scale;
-  const double right = gutter + static_cast<double>(view().axis.time_at(lanes_width())) * scale;
-  QRectF window(left, 1, std::max(3.0, right - left), map_height - 2);
-  window = window.intersected(QRectF(gutter, 1, lanes_width() - 1, map_height - 2));
-  painter.setBrush(Qt::NoBrush);
-  painter.setPen(QPen(qt_colour(colours.accent), 2));
-  painter.drawRect(window);
-}
-
-void TimelineCanvas::paint_gutter(QPainter& painter) {
-  const Theme& colours = theme(theme_);
-  painter.fillRect(QRect(0, header, gutter, height() - header), qt_colour(colours.panel));
-  const double ratio = devicePixelRatioF();
-  const QFontMetrics metrics(font());
-  double free_from = header;
-  painter.setClipRect(QRect(0, header, gutter, height() - header));
-  const std::uint32_t selected_rank =
-      selected_ == no_task ? UINT32_MAX : rank_at(place_of_task(selected_).center().y());
-  for (const LaneRow& row : rows()) {
-    if (row.ghost || row.kind == LaneKind::receive) continue;
-    const double top = header + row.top / ratio - view().top;
-    double middle = top + row.height / ratio / 2;
-    QString text;
-    if (row.kind == LaneKind::compute) {
-      text = QString("rank %1").arg(row.rank);
-      if (choice_.two_runs && choice_.style != PairStyle::ghost) text += row.run == 0 ? " A" : " B";
-    }
-    if (row.kind == LaneKind::memory) text = "memory";
-    if (row.kind == LaneKind::difference) text = "B - A";
-    const double needed = metrics.height() * 0.9;
-    if (row.top == 0) middle = std::max(middle, header + needed / 2 - view().top);
-    const bool fits = middle - needed / 2 >= free_from && middle + needed / 2 <= height();
-    if (text.isEmpty() || !fits) continue;
-    const bool main = row.kind == LaneKind::compute;
-    if (!main && row.height / ratio < needed) continue;
-    painter.setPen(qt_colour(!main                       ? colours.faint_ink
-                             : row.rank == selected_rank ? colours.accent
-                                                         : colours.ink));
-    painter.drawText(QRectF(6, middle - needed, gutter - 12, 2 * needed),
-                     Qt::AlignVCenter | (main ? Qt::AlignLeft : Qt::AlignRight), text);
-    free_from = middle + needed / 2;
-  }
-  painter.setClipping(false);
-}
-
 void TimelineCanvas::paint_overlay(QPainter& painter) {
   const Theme& colours = theme(theme_);
   painter.save();
@@ -212,6 +72,18 @@ void TimelineCanvas::paint_overlay(QPainter& painter) {
   if (hovered_ != no_task && hovered_ != selected_) frame(hovered_, {qt_colour(colours.ink), 1});
   if (selected_ != no_task) frame(selected_, {qt_colour(colours.accent), 2});
   painter.restore();
+}
+
+/// Where a dragged op would stand, or a boundary.
+void TimelineCanvas::paint_drag(QPainter& painter) {
+  painter.setPen(QPen(qt_colour(theme(theme_).accent), 2));
+  if (drag_ == Drag::op && selected_ != no_task) {
+    const QRectF strip = place_of_task(selected_);
+    painter.drawLine(QPointF(pointer_.x(), strip.top() - 3),
+                     QPointF(pointer_.x(), strip.bottom() + 3));
+  } else if (drag_ == Drag::boundary) {
+    painter.drawLine(QPointF(0, pointer_.y()), QPointF(gutter, pointer_.y()));
+  }
 }
 
 void TimelineCanvas::paint_area(QPainter& painter) {
@@ -261,19 +133,26 @@ void TimelineCanvas::paint_path(QPainter& painter) {
 }
 
 void TimelineCanvas::paint_arrows(QPainter& painter, TaskId task) {
-  const Plan& plan = first_->run->plan;
   painter.setRenderHint(QPainter::Antialiasing);
-  const auto arrow = [&](TaskId from, TaskId to) {
-    const QRectF one = place_of_task(from);
-    const QRectF other = place_of_task(to);
-    const QPointF start(one.right(), one.center().y());
-    const QPointF end(other.left(), other.center().y());
+  for_each_arrow(task, [&](const QPointF& start, const QPointF& end) {
     QPainterPath path(start);
     const double bend = std::max(8.0, std::abs(end.x() - start.x()) / 2);
     path.cubicTo(start + QPointF(bend, 0), end - QPointF(bend, 0), end);
     painter.drawPath(path);
     painter.drawLine(end, end + QPointF(-6, -4));
     painter.drawLine(end, end + QPointF(-6, 4));
+  });
+  painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+/// Calls `visit(start, end)` for the arrow of each input of a task and each of its readers.
+void TimelineCanvas::for_each_arrow(
+    TaskId task, const std::function<void(const QPointF&, const QPointF&)>& visit) const {
+  const Plan& plan = first_->run->plan;
+  const auto arrow = [&](TaskId from, TaskId to) {
+    const QRectF one = place_of_task(from);
+    const QRectF other = place_of_task(to);
+    visit({one.right(), one.center().y()}, {other.left(), other.center().y()});
   };
   plan.for_each_input(task, [&](TaskId input) { arrow(input, task); });
   const TaskId most = std::min<TaskId>(plan.tasks(), task + 20000);
@@ -282,7 +161,16 @@ void TimelineCanvas::paint_arrows(QPainter& painter, TaskId task) {
       if (input == task) arrow(task, other);
     });
   }
-  painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+QRect TimelineCanvas::reach_of(TaskId task) const {
+  if (task == no_task || first_ == nullptr) return {};
+  QRectF reach = place_of_task(task);
+  for_each_arrow(task, [&](const QPointF& start, const QPointF& end) {
+    const double bend = std::abs(end.x() - start.x()) / 2;
+    reach |= QRectF(start, end).normalized().adjusted(-bend, 0, bend, 0);
+  });
+  return reach.adjusted(-10, -6, 10, 6).toAlignedRect() & rect();
 }
 
 }  // namespace penstock

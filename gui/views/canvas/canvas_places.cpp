@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "gui/views/canvas/canvas.hpp"
 #include "gui/views/canvas/look.hpp"
@@ -42,6 +43,20 @@ std::uint32_t TimelineCanvas::rank_at(double y) const {
   return rank;
 }
 
+std::optional<std::uint32_t> TimelineCanvas::boundary_at(QPointF point) const {
+  if (first_ == nullptr || point.x() >= gutter || point.y() < header) return std::nullopt;
+  constexpr double reach = 4;
+  const LaneRow* above = nullptr;
+  for (const LaneRow& row : rows()) {
+    const double top = header + row.top / devicePixelRatioF() - view().top;
+    if (above != nullptr && row.rank == above->rank + 1 && std::abs(point.y() - top) <= reach) {
+      return above->rank;
+    }
+    above = &row;
+  }
+  return std::nullopt;
+}
+
 TaskId TimelineCanvas::task_at(QPointF point) const {
   if (first_ == nullptr || point.x() < gutter || point.y() < header) return no_task;
   const double y = (point.y() - header + view().top) * devicePixelRatioF();
@@ -83,11 +98,11 @@ QString TimelineCanvas::text_at(QPointF point) const {
   const Track& idle = first_->lanes->ranks[rank].idle;
   const std::size_t piece = idle.at(time);
   if (task == no_task && piece < idle.size()) {
-    const auto length = static_cast<double>(idle.end[piece] - idle.begin[piece]);
+    const auto length = static_cast<double>(idle.end_at(piece) - idle.begin_at(piece));
     if (length >= pixel) {
       return QString("rank %1 idle for %2: %3")
           .arg(rank)
-          .arg(qt_text(short_time(idle.end[piece] - idle.begin[piece])),
+          .arg(qt_text(short_time(idle.end_at(piece) - idle.begin_at(piece))),
                name(cause_of(idle.tag[piece])));
     }
   }

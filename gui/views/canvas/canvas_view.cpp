@@ -55,6 +55,11 @@ void TimelineCanvas::scroll(double pixels) {
   move_to(next, ViewMove::scroll);
 }
 
+void TimelineCanvas::scroll_to(std::uint32_t rank) {
+  const QRectF strip = strip_of(rank, LaneKind::compute);
+  if (!strip.isNull()) scroll(strip.top() - header - 20);
+}
+
 void TimelineCanvas::scale_lanes(double factor) {
   CanvasView next = view();
   const double now = lane_height() / devicePixelRatioF();

@@ -48,6 +48,13 @@ void RunLegend::show_run(const PaintedRun& run, ThemeName name_of_theme) {
     }
     causes.insert(rank.idle.categories().begin(), rank.idle.categories().end());
   }
+  for (const RankTracks& rank : run.lanes->ranks) {
+    if (rank.idle.size() == 0) continue;
+    // Waiting at the ends of a rank is in no pyramid.
+    for (const std::uint32_t tag : {rank.idle.tag.front(), rank.idle.tag.back()}) {
+      causes.insert(static_cast<std::uint8_t>(cause_of(tag)));
+    }
+  }
   for (const std::uint8_t category : categories) {
     QString text = "ops";
     if (run.by == ColourBy::pass) text = pass_phrase(static_cast<Pass>(category));

@@ -4,39 +4,21 @@
 #include <QFontDatabase>
 #include <QKeyEvent>
 #include <QScrollBar>
+#include <QStringListModel>
 #include <QTextBlock>
 #include <QVBoxLayout>
-#include <set>
 
-#include "experiments/commands/line/suggestions.hpp"
 #include "experiments/scenario/document.hpp"
+#include "gui/models/change/scenario_keys.hpp"
 #include "gui/models/change/text_place.hpp"
 #include "gui/views/canvas/look.hpp"
 
 namespace penstock {
-namespace {
-
-/// The last steps of all pointers into a scenario.
-QStringList scenario_keys() {
-  std::set<QString> keys;
-  for (const std::string& setting : suggested_settings("/")) {
-    const QString pointer = QString::fromStdString(setting).section('=', 0, 0);
-    for (const QString& step : pointer.split('/', Qt::SkipEmptyParts)) {
-      bool is_number = false;
-      step.toInt(&is_number);
-      if (!is_number) keys.insert(step);
-    }
-  }
-  return {keys.begin(), keys.end()};
-}
-
-}  // namespace
-
 ScenarioPanel::ScenarioPanel(QWidget* parent)
     : QWidget(parent),
       editor_(new QPlainTextEdit),
       problem_(new QLabel),
-      completer_(new QCompleter(scenario_keys(), this)) {
+      completer_(new QCompleter(this)) {
   QFont font = QFontDatabase::systemFont(QFontDatabase::FixedFont);
   font.setFamilies({"DejaVu Sans Mono", font.family()});
   font.setPointSizeF(9.5);
@@ -50,6 +32,7 @@ ScenarioPanel::ScenarioPanel(QWidget* parent)
   column->setContentsMargins(4, 4, 4, 4);
   column->addWidget(editor_);
   column->addWidget(problem_);
+  completer_->setModel(new QStringListModel(completer_));
   completer_->setWidget(editor_);
   completer_->setCaseSensitivity(Qt::CaseInsensitive);
   connect(completer_, qOverload<const QString&>(&QCompleter::activated), this,
@@ -119,21 +102,35 @@ bool ScenarioPanel::eventFilter(QObject* object, QEvent* event) {
       return true;
     }
     if (key->key() == Qt::Key_Space && key->modifiers() & Qt::ControlModifier) {
-      QTextCursor cursor = editor_->textCursor();
-      cursor.select(QTextCursor::WordUnderCursor);
-      completer_->setCompletionPrefix(cursor.selectedText());
-      QRect place = editor_->cursorRect();
-      place.setWidth(220);
-      completer_->complete(place);
+      offer_words();
       return true;
     }
   }
   return QWidget::eventFilter(object, event);
 }
 
+/// Offers what the schema knows for the place of the cursor.
+void ScenarioPanel::offer_words() {
+  QTextCursor cursor = editor_->textCursor();
+  const QString before = editor_->toPlainText().left(cursor.position());
+  const std::string text = before.toStdString();
+  QStringList words;
+  for (const std::string& word : words_at(place_at_position(text, text.size()))) {
+    words << QString::fromStdString(word);
+  }
+  static_cast<QStringListModel*>(completer_->model())->setStringList(words);
+  cursor.select(QTextCursor::WordUnderCursor);
+  const QString typed = cursor.selectedText();
+  const bool is_word = !typed.isEmpty() && (typed[0].isLetterOrNumber() || typed[0] == '_');
+  completer_->setCompletionPrefix(is_word ? typed : QString());
+  QRect place = editor_->cursorRect();
+  place.setWidth(220);
+  completer_->complete(place);
+}
+
 void ScenarioPanel::complete(const QString& key) {
   QTextCursor cursor = editor_->textCursor();
-  cursor.select(QTextCursor::WordUnderCursor);
+  if (!completer_->completionPrefix().isEmpty()) cursor.select(QTextCursor::WordUnderCursor);
   cursor.insertText(key);
   editor_->setTextCursor(cursor);
 }

@@ -13,7 +13,8 @@
 namespace penstock {
 
 /// The text of a scenario, checked while it is written. The line at fault is marked; Ctrl+Space
-/// completes keys.
+/// completes the keys and values that
+/// its place may have.
 class ScenarioPanel : public QWidget {
  public:
   explicit ScenarioPanel(QWidget* parent = nullptr);
@@ -22,6 +23,7 @@ class ScenarioPanel : public QWidget {
   void show_scenario(const Scenario* scenario);
   QPlainTextEdit& editor() { return *editor_; }
   QString problem() const { return problem_->text(); }
+  QCompleter& completer() { return *completer_; }
   /// Checks the text now.
   void check();
 
@@ -34,6 +36,7 @@ class ScenarioPanel : public QWidget {
   bool eventFilter(QObject* object, QEvent* event) override;
 
  private:
+  void offer_words();
   void complete(const QString& key);
   void show_problem(const QString& text, std::optional<std::size_t> line);
 

@@ -175,9 +175,9 @@ void fill_ops(QTreeWidget& table, const PaintedRun& run, std::uint32_t rank, std
       auto* row = new NumberedRow(&table);
       row->setText(0, qt_text(task_text(run.run->plan, track.tag[i])));
       row->set_task(track.tag[i]);
-      row->set_time(1, {track.begin[i]});
-      row->set_time(2, {track.end[i]});
-      row->set_time(3, {track.end[i] - track.begin[i]});
+      row->set_time(1, {track.begin_at(i)});
+      row->set_time(2, {track.end_at(i)});
+      row->set_time(3, {track.end_at(i) - track.begin_at(i)});
       const std::uint32_t microbatch = index(run.run->plan.microbatch[track.tag[i]]);
       row->set(4, QString::number(microbatch), microbatch);
     }

@@ -58,7 +58,8 @@ void Background::cancel() {
 void Background::finish() {
   while (running_) {
     QThreadPool::globalInstance()->waitForDone();
-    QCoreApplication::processEvents();
+    // Nobody may close what is waited for.
+    QCoreApplication::processEvents(QEventLoop::ExcludeUserInputEvents);
   }
 }
 

@@ -77,8 +77,12 @@ const std::vector<ViewerAction> go_actions{
     {"search", "Go", "Search ops", "/ Ctrl+F", [](Window& w) { w.start_search(); }},
     {"next_found", "Go", "Next match", "F3", [](Window& w) { w.step_found(true); }},
     {"previous_found", "Go", "Previous match", "Shift+F3", [](Window& w) { w.step_found(false); }},
+    {"find_lane", "Go", "Find a lane…", "Ctrl+P", [](Window& w) { w.show_lanes(); }},
+    {"pin", "Go", "Pin the lane on top, or back", "P", [](Window& w) { w.pin_lane(); }},
     {"follow", "Go", "Follow the microbatch", "G", [](Window& w) { w.follow_microbatch(); }},
     {"path", "Go", "Critical path", "C", [](Window& w) { w.toggle_path(); }},
+    {"slack", "Go", "Slack: ops that could end later are pale", "Shift+C",
+     [](Window& w) { w.toggle_slack(); }},
     {"area", "Go", "Area of the selected op, on all ranks", "R",
      [](Window& w) { w.area_from_selection(); }},
     {"mark", "Go", "Mark this time", "M", [](Window& w) { w.add_mark(); }},
@@ -90,6 +94,8 @@ const std::vector<ViewerAction> change_actions{
      [](Window& w) { w.move_op(false); }},
     {"op_later", "Change", "Op one place later in its order", "Alt+Down",
      [](Window& w) { w.move_op(true); }},
+    {"undo", "Change", "Undo the change", "Ctrl+Z", [](Window& w) { w.undo(false); }},
+    {"redo", "Change", "Do the change again", "Ctrl+Shift+Z", [](Window& w) { w.undo(true); }},
     {"freeze", "Change", "Freeze as reference B", "Ctrl+D",
      [](Window& w) { w.freeze_reference(); }},
     {"compare", "Change", "Compare with a file…", "Ctrl+Shift+O",
@@ -102,12 +108,15 @@ const std::vector<ViewerAction> change_actions{
     {"style", "Change", "Ghost, above, mirrored", "V", [](Window& w) { w.cycle_pair_style(); }},
     {"align", "Change", "Align by start, first op, or makespan", "L",
      [](Window& w) { w.cycle_alignment(); }},
+    {"align_op", "Change", "Align by the selected op", "Shift+L",
+     [](Window& w) { w.align_by_op(); }},
+    {"blink", "Change", "Show A and B in turn", "K", [](Window& w) { w.blink(); }},
     {"difference", "Change", "First difference", "J", [](Window& w) { w.first_difference(); }},
 };
 
 const std::vector<ViewerAction> help_actions{
-    {"actions", "Help", "Find an action…", "Ctrl+Shift+P Ctrl+P",
-     [](Window& w) { w.show_actions(); }, false},
+    {"actions", "Help", "Find an action…", "Ctrl+Shift+P", [](Window& w) { w.show_actions(); },
+     false},
     {"help", "Help", "Keys", "? F1", [](Window& w) { w.show_help(); }, false},
 };
 

@@ -1,10 +1,7 @@
 #include "gui/views/window/viewer_window.hpp"
 
-#include <QFontDatabase>
-#include <QHBoxLayout>
 #include <QMenuBar>
 #include <QMimeData>
-#include <QScrollArea>
 #include <QSettings>
 #include <QStatusBar>
 #include <QThreadPool>
@@ -13,6 +10,7 @@
 #include <array>
 
 #include "gui/models/run/open_files.hpp"
+#include "gui/views/canvas/canvas_access.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/panels/tables.hpp"
 #include "gui/views/window/viewer_action.hpp"
@@ -20,19 +18,6 @@
 
 namespace penstock {
 namespace {
-
-QPlainTextEdit* make_text(const QString& accessible_name, const QString& placeholder) {
-  auto* text = new QPlainTextEdit;
-  QFont font = QFontDatabase::systemFont(QFontDatabase::FixedFont);
-  font.setFamilies({"DejaVu Sans Mono", font.family()});
-  font.setPointSizeF(9.5);
-  text->setFont(font);
-  text->setReadOnly(true);
-  text->setLineWrapMode(QPlainTextEdit::NoWrap);
-  text->setAccessibleName(accessible_name);
-  text->setPlaceholderText(placeholder);
-  return text;
-}
 
 constexpr std::array<const char*, 7> moving_keys{"Left", "Right",  "Up",  "Down",
                                                  "Home", "PgDown", "PgUp"};
@@ -49,6 +34,7 @@ QList<QKeySequence> sequences(std::string_view keys) {
 
 ViewerWindow::ViewerWindow(ThemeName theme)
     : theme_(theme), tabs_(new QTabWidget), opening_(this), changing_(this) {
+  install_canvas_access();
   setWindowTitle("Penstock");
   resize(1440, 900);
   setAcceptDrops(true);
@@ -69,6 +55,14 @@ ViewerWindow::ViewerWindow(ThemeName theme)
   build_status();
   build_docks();
   build_actions();
+  rest_.setSingleShot(true);
+  rest_.setInterval(150);
+  connect(&blink_, &QTimer::timeout, this, [this] {
+    if (now() == nullptr || !now()->other) return blink_.stop();
+    const bool shows_b = canvas()->choice().style == PairStyle::only_second;
+    pair_style(shows_b ? PairStyle::only_first : PairStyle::only_second);
+  });
+  connect(&rest_, &QTimer::timeout, this, [this] { complete_run(); });
   auto* empty = new TimelineCanvas;
   empty->set_theme(theme_);
   tabs_->addTab(empty, "nothing open");
@@ -88,6 +82,11 @@ void ViewerWindow::build_status() {
   message_ = new QLabel;
   cancel_ = new QPushButton("Cancel");
   cancel_->hide();
+  progress_ = new QProgressBar;
+  progress_->setRange(0, 0);  // how much is left is not known
+  progress_->setMaximumWidth(140);
+  progress_->setAccessibleName("Opening");
+  progress_->hide();
   message_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   message_->setWordWrap(true);
   message_->setMinimumWidth(10);
@@ -97,64 +96,10 @@ void ViewerWindow::build_status() {
   message_->setAccessibleName("Message");
   statusBar()->addWidget(hover_, 2);
   statusBar()->addWidget(message_, 2);
+  statusBar()->addWidget(progress_);
   statusBar()->addWidget(cancel_);
   statusBar()->addPermanentWidget(use_);
   connect(cancel_, &QPushButton::clicked, this, [this] { cancel_opening(); });
-}
-
-QDockWidget* ViewerWindow::add_dock(const QString& title, QWidget* content,
-                                    Qt::DockWidgetArea area) {
-  auto* dock = new QDockWidget(title, this);
-  dock->setObjectName(title);
-  dock->setWidget(content);
-  addDockWidget(area, dock);
-  docks_.push_back(dock);
-  return dock;
-}
-
-void ViewerWindow::build_docks() {
-  const auto go = [this](TaskId task) { select(task); };
-  report_ = make_text("Report", "The report of the open run");
-  comparison_ = make_text("Comparison", "Freeze a reference (Ctrl+D) or compare with a file");
-  residuals_ = new ResidualMap;
-  idle_ = make_table(idle_columns(), "Idle time by cause", {});
-  path_ = make_table(path_columns(), "Critical path", go);
-  memory_ = make_table(memory_columns(), "Memory by rank", go);
-  links_ = make_table(link_columns(), "Links", {});
-  ops_ = make_table(op_columns(), "Ops of the selected rank", go);
-  legend_ = new RunLegend;
-  what_if_ = new WhatIfPanel;
-  scenario_panel_ = new ScenarioPanel;
-  what_if_->on_turn = [this] { turn_knobs(); };
-  scenario_panel_->on_scenario = [this](const Scenario& scenario) { set_scenario(scenario); };
-
-  auto* legend = new QScrollArea;
-  legend->setWidget(legend_);
-  legend->setWidgetResizable(true);
-  auto* compared = new QWidget;
-  auto* column = new QHBoxLayout(compared);
-  column->setContentsMargins(4, 4, 4, 4);
-  column->addWidget(comparison_, 3);
-  column->addWidget(residuals_, 2);
-
-  QDockWidget* report = add_dock("Report", report_, Qt::BottomDockWidgetArea);
-  for (const auto& [title, widget] :
-       std::initializer_list<std::pair<QString, QWidget*>>{{"Idle time", idle_},
-                                                           {"Critical path", path_},
-                                                           {"Memory", memory_},
-                                                           {"Links", links_},
-                                                           {"Ops", ops_},
-                                                           {"Comparison", compared}}) {
-    tabifyDockWidget(report, add_dock(title, widget, Qt::BottomDockWidgetArea));
-  }
-  report->raise();
-  QDockWidget* knobs = add_dock("What if", what_if_, Qt::RightDockWidgetArea);
-  tabifyDockWidget(knobs, add_dock("Scenario", scenario_panel_, Qt::RightDockWidgetArea));
-  QDockWidget* const colours = add_dock("Legend", legend, Qt::RightDockWidgetArea);
-  knobs->raise();
-  resizeDocks({report}, {210}, Qt::Vertical);
-  resizeDocks({knobs, colours}, {300, 220}, Qt::Vertical);
-  resizeDocks({knobs}, {340}, Qt::Horizontal);
 }
 
 void ViewerWindow::build_actions() {
@@ -228,6 +173,8 @@ QString ViewerWindow::message() const { return message_->text(); }
 
 void ViewerWindow::finish() {
   opening_.finish();
+  changing_.finish();
+  complete_run();
   changing_.finish();
   if (now() != nullptr) canvas()->finish();
 }

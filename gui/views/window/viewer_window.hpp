@@ -6,14 +6,17 @@
 #include <QLineEdit>
 #include <QMainWindow>
 #include <QPlainTextEdit>
+#include <QProgressBar>
 #include <QPushButton>
 #include <QTabWidget>
+#include <QTimer>
 #include <QTreeWidget>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "experiments/sweeps/tables/row_table.hpp"
 #include "gui/models/run/run_pair.hpp"
 #include "gui/models/view/op_search.hpp"
 #include "gui/views/canvas/canvas.hpp"
@@ -25,6 +28,12 @@
 
 namespace penstock {
 
+/// What an undone change brings back.
+struct RunBefore {
+  ViewedRunPtr run;
+  std::shared_ptr<const Scenario> base;
+};
+
 /// An open run, and maybe another one that it is held against.
 struct OpenRun {
   TimelineCanvas* canvas = nullptr;
@@ -33,7 +42,11 @@ struct OpenRun {
   std::optional<RunPair> pair;           // with the other one
   std::shared_ptr<const Scenario> base;  // before the knobs were turned
   Alignment alignment = Alignment::start;
-  std::vector<TaskId> found;  // by the last search
+  std::optional<TaskId> anchor;         // of the run: both are aligned by this op
+  std::vector<RunBefore> past, future;  // of changes
+  RunBefore grabbed;                    // when a drag began
+  OpQuery carried;                      // the op that is dragged
+  std::vector<TaskId> found;            // by the last search
   std::size_t found_at = 0;
   std::vector<IdlePiece> idle;  // longest first; empty: not looked for
   std::optional<std::size_t> idle_at;
@@ -49,6 +62,9 @@ class ViewerWindow : public QMainWindow {
   void open_files_later(const QStringList& paths);
   /// Throws what reading throws.
   void open_files_now(const QStringList& paths);
+  /// Shows the rows of a sweep; an activated row opens its scenario. Throws InputError.
+  void open_sweep(const QString& path);
+  void open_row(std::size_t row);
   void open_dialog();
   void open_example();
   void reload();
@@ -85,6 +101,8 @@ class ViewerWindow : public QMainWindow {
   void fit_selection();
   void follow_microbatch();
   void toggle_path();
+  void toggle_slack();
+  void pin_lane();
   void area_from_selection();
   void add_mark();
   void clear_all();
@@ -102,12 +120,15 @@ class ViewerWindow : public QMainWindow {
   void turn_knobs();
   void set_scenario(const Scenario& scenario);
   void move_op(bool later);
+  void undo(bool forward);
   void freeze_reference();
   void drop_reference();
   void swap_runs();
   void pair_style(PairStyle style);
   void cycle_pair_style();
   void cycle_alignment();
+  void align_by_op();
+  void blink();
   void first_difference();
 
   // Files and help.
@@ -119,6 +140,7 @@ class ViewerWindow : public QMainWindow {
   void save_scenario(const std::string& path);
   void save_order(const std::string& path);
   void show_actions();
+  void show_lanes();
   void show_help();
 
  protected:
@@ -128,18 +150,32 @@ class ViewerWindow : public QMainWindow {
  private:
   void build_actions();
   void build_docks();
+  void build_panels();
   void build_status();
+  void raise_dock(const QString& title);
   QDockWidget* add_dock(const QString& title, QWidget* content, Qt::DockWidgetArea area);
   void add_recent(const QString& path);
   void show_recent();
   void add_run(ViewedRunPtr run);
+  void replace_run(PaintedRunPtr run, bool keep_pair);
   void replace_run(ViewedRunPtr run, bool keep_pair);
   void refresh_pair(OpenRun& open, bool keep_view);
   void refresh_panels();
   void refresh_ops();
   void refresh_selection();
   void refresh_actions();
-  void change_run(std::function<ViewedRunPtr()> make, bool from_editor);
+  /// Where a change comes from, and where its problem is shown.
+  enum class Origin { knobs, editor, canvas };
+  void change_run(std::function<ViewedRunPtr()> make, Origin origin);
+  void show_change_problem(const QString& problem, Origin origin);
+  void remember(OpenRun& open);
+  void grab_op(TaskId task);
+  void carry(std::int64_t time, bool released);
+  void move_boundary(std::uint32_t rank, int layers, bool released);
+  void select_again(const OpQuery& op);
+  void connect_canvas(TimelineCanvas& canvas);
+  bool has_second();
+  void complete_run();
   QString difference_text(const OpenRun& open) const;
   QString ask_save(const QString& title, const QString& filter, const QString& suffix);
   /// Runs something that may refuse input; shows the message then.
@@ -153,6 +189,10 @@ class ViewerWindow : public QMainWindow {
   std::vector<QDockWidget*> docks_;
   Background opening_;
   Background changing_;
+  QTimer rest_;  // after the last change by hand
+  QTimer blink_;
+  bool turning_ = false;  // knobs, since the last rest
+  QProgressBar* progress_ = nullptr;
   QMenu* recent_ = nullptr;
 
   QPlainTextEdit* report_ = nullptr;
@@ -163,6 +203,8 @@ class ViewerWindow : public QMainWindow {
   QTreeWidget* memory_ = nullptr;
   QTreeWidget* links_ = nullptr;
   QTreeWidget* ops_ = nullptr;
+  QTreeWidget* sweep_ = nullptr;
+  RowTable swept_;
   RunLegend* legend_ = nullptr;
   WhatIfPanel* what_if_ = nullptr;
   ScenarioPanel* scenario_panel_ = nullptr;

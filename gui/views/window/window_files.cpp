@@ -3,11 +3,13 @@
 #include <QFileInfo>
 #include <QMenu>
 #include <QSettings>
+#include <filesystem>
 
 #include "experiments/files/files.hpp"
 #include "experiments/formats/torch_csv.hpp"
 #include "experiments/scenario/document.hpp"
 #include "experiments/starter/small_starter.hpp"
+#include "gui/models/change/order_move.hpp"
 #include "gui/models/run/open_files.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/window/exports.hpp"
@@ -25,16 +27,32 @@ std::vector<std::string> local_paths(const QStringList& paths) {
   return all;
 }
 
+bool is_sweep(const QString& path) { return path.endsWith(".jsonl"); }
+
+QStringList without_sweeps(QStringList paths) {
+  paths.erase(std::remove_if(paths.begin(), paths.end(), is_sweep), paths.end());
+  return paths;
+}
+
 }  // namespace
 
 void ViewerWindow::open_files_now(const QStringList& paths) {
-  for (ViewedRunPtr& run : open_files(local_paths(paths))) add_run(std::move(run));
+  const QStringList runs = without_sweeps(paths);
+  for (ViewedRunPtr& run : open_files(local_paths(runs))) add_run(std::move(run));
+  for (const QString& path : paths) {
+    if (is_sweep(path)) open_sweep(path);
+  }
 }
 
-void ViewerWindow::open_files_later(const QStringList& paths) {
+void ViewerWindow::open_files_later(const QStringList& all) {
+  const QStringList paths = without_sweeps(all);
+  for (const QString& path : all) {
+    if (is_sweep(path)) guarded([&] { open_sweep(path); });
+  }
   if (paths.isEmpty()) return;
   show_message("Opening " + paths.join(", "));
   cancel_->show();
+  progress_->show();
   opening_.request(
       [this, paths]() -> Background::Done {
         std::vector<ViewedRunPtr> runs;
@@ -46,6 +64,7 @@ void ViewerWindow::open_files_later(const QStringList& paths) {
         }
         return [this, paths, runs, problem] {
           cancel_->hide();
+          progress_->hide();
           show_message(problem);
           for (const ViewedRunPtr& run : runs) add_run(run);
           if (!runs.empty()) {
@@ -59,14 +78,15 @@ void ViewerWindow::open_files_later(const QStringList& paths) {
 void ViewerWindow::cancel_opening() {
   opening_.cancel();
   cancel_->hide();
+  progress_->hide();
   show_message("Opening was cancelled");
 }
 
 void ViewerWindow::open_dialog() {
   open_files_later(QFileDialog::getOpenFileNames(
       this, "Open", {},
-      "Runs (*.json *.timeline *.csv *.gz);;Scenarios and traces (*.json *.gz);;"
-      "Timelines (*.timeline);;Orders (*.csv);;All files (*)"));
+      "Runs (*.json *.timeline *.csv *.gz *.jsonl);;Scenarios and traces (*.json *.gz);;"
+      "Timelines (*.timeline);;Orders (*.csv);;Sweeps (*.jsonl);;All files (*)"));
 }
 
 void ViewerWindow::open_example() {
@@ -105,8 +125,7 @@ void ViewerWindow::add_run(ViewedRunPtr run) {
   OpenRun open;
   open.canvas = new TimelineCanvas;
   open.canvas->set_theme(theme_);
-  open.canvas->on_selection = [this] { refresh_selection(); };
-  open.canvas->on_hover = [this](const QString& text) { hover_->setText(text); };
+  connect_canvas(*open.canvas);
   open.run = run;
   open.base = run->scenario;
   if (runs_.empty()) {
@@ -178,8 +197,20 @@ void ViewerWindow::export_area_dialog() {
 }
 
 void ViewerWindow::save_scenario(const std::string& path) {
-  if (!now()->run->scenario) throw UsageError("a recorded run has no scenario to save");
-  write_file(path, document_text(*now()->run->scenario));
+  const ViewedRun& run = *now()->run;
+  if (!run.scenario) throw UsageError("a recorded run has no scenario to save");
+  if (!has_changed_order(run)) return write_file(path, document_text(*run.scenario));
+  // The order stands in a file beside the scenario.
+  const std::filesystem::path order = std::filesystem::path(path).replace_extension(".csv");
+  const TorchCsv csv = write_torch_csv(run.layout->schedule);
+  if (!csv.left_out.empty()) {
+    throw UsageError(path + ": PyTorch's notation has no " + csv.left_out.front() +
+                     ", so this order cannot be saved");
+  }
+  const std::string setting = "/schedule/file=" + order.filename().string();
+  const std::string text = document_text(changed(*run.scenario, {setting}, {"schedule"}));
+  write_file(order.string(), csv.text);
+  write_file(path, text);
 }
 
 void ViewerWindow::save_scenario_dialog() {

@@ -1,13 +1,6 @@
-#include <QDialog>
-#include <QHeaderView>
-#include <QListWidget>
-#include <QTextBrowser>
-#include <QVBoxLayout>
 #include <algorithm>
 
 #include "gui/views/canvas/look.hpp"
-#include "gui/views/panels/tables.hpp"
-#include "gui/views/window/viewer_action.hpp"
 #include "gui/views/window/viewer_window.hpp"
 
 namespace penstock {
@@ -163,6 +156,7 @@ void ViewerWindow::clear_all() {
   open.canvas->set_bright({}, false);
   open.canvas->set_marks({});
   open.canvas->set_path({});
+  open.canvas->set_slack(nullptr);
   open.canvas->set_area(std::nullopt);
   open.canvas->select(no_task, false);
   open.canvas->setFocus();
@@ -182,81 +176,6 @@ void ViewerWindow::toggle_docks() {
   const bool any = std::any_of(docks_.begin(), docks_.end(),
                                [](const QDockWidget* dock) { return !dock->isHidden(); });
   for (QDockWidget* dock : docks_) dock->setVisible(!any);
-}
-
-// ---- help ----
-
-void ViewerWindow::show_actions() {
-  auto* dialog = new QDialog(this);
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setWindowTitle("Find an action");
-  dialog->setObjectName("actions");
-  auto* column = new QVBoxLayout(dialog);
-  auto* field = new QLineEdit;
-  field->setPlaceholderText("Type a part of its name");
-  field->setAccessibleName("Part of the name of an action");
-  auto* list = new QListWidget;
-  list->setAccessibleName("Actions");
-  for (const ViewerAction& entry : viewer_actions()) {
-    QStringList keys;
-    for (const QKeySequence& key : action(entry.id)->shortcuts()) {
-      keys << key.toString(QKeySequence::NativeText);
-    }
-    auto* item = new QListWidgetItem(qt_text(entry.text) + "\t" + keys.join(", "), list);
-    item->setData(Qt::UserRole, qt_text(entry.id));
-    item->setFlags(action(entry.id)->isEnabled() ? item->flags() : Qt::NoItemFlags);
-  }
-  column->addWidget(field);
-  column->addWidget(list);
-  const auto take = [this, dialog, list] {
-    QListWidgetItem* const item = list->currentItem();
-    if (item == nullptr || item->isHidden()) return;
-    const std::string id = item->data(Qt::UserRole).toString().toStdString();
-    dialog->close();
-    action(id)->trigger();
-  };
-  connect(field, &QLineEdit::textChanged, list, [list](const QString& text) {
-    QListWidgetItem* first = nullptr;
-    for (int row = 0; row < list->count(); ++row) {
-      QListWidgetItem* const item = list->item(row);
-      item->setHidden(!item->text().contains(text, Qt::CaseInsensitive));
-      if (first == nullptr && !item->isHidden()) first = item;
-    }
-    list->setCurrentItem(first);
-  });
-  connect(field, &QLineEdit::returnPressed, dialog, take);
-  connect(list, &QListWidget::itemActivated, dialog, take);
-  dialog->resize(460, 480);
-  dialog->show();
-  field->setFocus();
-}
-
-void ViewerWindow::show_help() {
-  auto* dialog = new QDialog(this);
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setWindowTitle("Keys");
-  dialog->setObjectName("help");
-  auto* column = new QVBoxLayout(dialog);
-  auto* table = make_table({"", "what it does", "keys"}, "Keys", {});
-  for (const ViewerAction& entry : viewer_actions()) {
-    QStringList keys;
-    for (const QKeySequence& key : action(entry.id)->shortcuts()) {
-      keys << key.toString(QKeySequence::NativeText);
-    }
-    new QTreeWidgetItem(table, {qt_text(entry.menu), qt_text(entry.text), keys.join("   ")});
-  }
-  const QList<QStringList> hand{
-      {"Hand", "Zoom at the pointer", "Ctrl+wheel, pinch"},
-      {"Hand", "Scroll ranks; zoom where all fit", "wheel"},
-      {"Hand", "Pan", "Shift+wheel, Shift+drag, middle button"},
-      {"Hand", "Height of the lanes", "Alt+wheel"},
-      {"Hand", "Select an area; its ends snap to ops", "drag (Alt: no snapping)"},
-      {"Hand", "Zoom to an op", "double click"}};
-  for (const QStringList& row : hand) new QTreeWidgetItem(table, row);
-  for (int c = 0; c < 3; ++c) table->resizeColumnToContents(c);
-  column->addWidget(table);
-  dialog->resize(620, 640);
-  dialog->show();
 }
 
 }  // namespace penstock

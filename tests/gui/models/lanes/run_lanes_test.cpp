@@ -46,7 +46,7 @@ TEST_CASE("lanes: every op with a length stands once in compute, or with its sen
       for (const Track& track : rank.compute) {
         compute += track.size();
         for (std::size_t i = 1; i < track.size(); ++i)
-          RC_ASSERT(track.begin[i] >= track.end[i - 1]);
+          RC_ASSERT(track.begin_at(i) >= track.end_at(i - 1));
       }
     }
     std::size_t expected = 0;

@@ -1,0 +1,49 @@
+#include "experiments/run/run_after.hpp"
+
+#include <tuple>
+#include <utility>
+
+#include "experiments/layout/training.hpp"
+#include "experiments/run/priced_layout.hpp"
+#include "experiments/run/simulation.hpp"
+
+namespace penstock {
+namespace {
+
+bool is_plain(const Layout& layout) {
+  return layout.policy == nullptr && !layout.codec.encodes() && layout.codec.phases.empty();
+}
+
+auto parts_of(const Extras& extras) {
+  const auto& [stages, early, except_last] = extras.recomputing;
+  const Tail& tail = extras.tail;
+  return std::tie(stages, early, except_last, tail.reduces, tail.early, tail.updates, tail.gathers,
+                  tail.summing, tail.ties, tail.across_ranks, extras.holds);
+}
+
+bool lowers_alike(const Layout& one, const Layout& other) {
+  if (!is_plain(one) || !is_plain(other) || one.overlap != other.overlap) return false;
+  if (one.placement != other.placement || one.schedule != other.schedule) return false;
+  const Extras extras = extras_of(one);
+  const Extras others = extras_of(other);
+  return parts_of(extras) == parts_of(others);
+}
+
+}  // namespace
+
+std::optional<std::variant<BriefRun, Finding>> run_after(const Layout& layout, const Layout& before,
+                                                         const Plan& plan) {
+  if (!lowers_alike(layout, before)) return std::nullopt;
+  const Simulation simulation(layout, Engine::automatic);
+  auto drawn = simulation.draw(price_lowered(plan, layout, simulation.hardware()), 0);
+  if (auto* finding = std::get_if<Finding>(&drawn)) return std::move(*finding);
+  BriefRun run{.priced = std::get<PricedPlan>(std::move(drawn)),
+               .timeline = {},
+               .peak_flops = simulation.hardware().peak_flops()};
+  auto outcome = simulation.run(run.priced);
+  if (auto* finding = std::get_if<Finding>(&outcome)) return std::move(*finding);
+  run.timeline = std::get<Timeline>(std::move(outcome));
+  return run;
+}
+
+}  // namespace penstock

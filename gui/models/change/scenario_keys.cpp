@@ -1,0 +1,18 @@
+#include "gui/models/change/scenario_keys.hpp"
+
+#include "experiments/commands/line/suggestions.hpp"
+#include "experiments/scenario/known_keys.hpp"
+
+namespace penstock {
+
+std::vector<std::string> words_at(const TextPlace& place) {
+  if (place.key.empty()) return keys_below(place.pointer);
+  const std::string setting = place.pointer + "/" + place.key + "=";
+  std::vector<std::string> values;
+  for (const std::string& known : suggested_settings(setting)) {
+    values.push_back(known.substr(setting.size()));
+  }
+  return values;
+}
+
+}  // namespace penstock

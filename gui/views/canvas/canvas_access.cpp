@@ -1,0 +1,194 @@
+#include "gui/views/canvas/canvas_access.hpp"
+
+#include <QAccessibleWidget>
+#include <QPointer>
+#include <algorithm>
+#include <map>
+
+#include "gui/views/canvas/canvas.hpp"
+#include "gui/views/canvas/look.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr int most_ops = 1000;
+
+QRect on_screen(const TimelineCanvas& canvas, const QRectF& place) {
+  const QRect seen = place.toAlignedRect() & canvas.rect();
+  return {canvas.mapToGlobal(seen.topLeft()), seen.size()};
+}
+
+/// A lane or an op: it is no object of its own.
+class PartAccess : public QAccessibleInterface {
+ public:
+  explicit PartAccess(TimelineCanvas* canvas) : canvas_(canvas) {}
+  bool isValid() const override { return canvas_ != nullptr && canvas_->first() != nullptr; }
+  QObject* object() const override { return nullptr; }
+  QAccessibleInterface* childAt(int, int) const override { return nullptr; }
+  void setText(QAccessible::Text, const QString&) override {}
+
+ protected:
+  QPointer<TimelineCanvas> canvas_;
+};
+
+class OpAccess : public PartAccess {
+ public:
+  OpAccess(TimelineCanvas* canvas, QAccessibleInterface* lane, TaskId task)
+      : PartAccess(canvas), lane_(lane), task_(task) {}
+  bool isValid() const override {
+    return PartAccess::isValid() && task_ < canvas_->first()->run->plan.tasks();
+  }
+  QAccessibleInterface* parent() const override { return lane_; }
+  QAccessibleInterface* child(int) const override { return nullptr; }
+  int childCount() const override { return 0; }
+  int indexOfChild(const QAccessibleInterface*) const override { return -1; }
+  QAccessible::Role role() const override { return QAccessible::ListItem; }
+  QRect rect() const override {
+    return isValid() ? on_screen(*canvas_, canvas_->place_of_task(task_)) : QRect();
+  }
+  QAccessible::State state() const override {
+    QAccessible::State state;
+    state.selectable = state.focusable = true;
+    state.selected = state.focused = isValid() && canvas_->selected() == task_;
+    return state;
+  }
+  QString text(QAccessible::Text kind) const override {
+    if (!isValid() || kind != QAccessible::Name) return {};
+    const ViewedRun& run = *canvas_->first()->run;
+    return qt_text(op_text(run.plan, run.timeline, task_));
+  }
+
+ private:
+  QAccessibleInterface* lane_;
+  TaskId task_;
+};
+
+/// Owns its ops; the system knows them by number.
+class LaneAccess : public PartAccess {
+ public:
+  LaneAccess(TimelineCanvas* canvas, QAccessibleInterface* whole, std::uint32_t rank)
+      : PartAccess(canvas), whole_(whole), rank_(rank) {}
+  ~LaneAccess() override {
+    for (const auto& [task, id] : ops_) QAccessible::deleteAccessibleInterface(id);
+  }
+  bool isValid() const override {
+    return PartAccess::isValid() && rank_ < canvas_->first()->lanes->ranks.size();
+  }
+  QAccessibleInterface* parent() const override { return whole_; }
+  QAccessible::Role role() const override { return QAccessible::List; }
+  QAccessible::State state() const override { return {}; }
+  QRect rect() const override {
+    return isValid() ? on_screen(*canvas_, canvas_->place_of_lane(rank_)) : QRect();
+  }
+  int childCount() const override { return static_cast<int>(tasks().size()); }
+  QAccessibleInterface* child(int number) const override {
+    const std::vector<TaskId> seen = tasks();
+    if (number < 0 || static_cast<std::size_t>(number) >= seen.size()) return nullptr;
+    return op(seen[static_cast<std::size_t>(number)]);
+  }
+  QAccessibleInterface* op(TaskId task) const {
+    const auto known = ops_.find(task);
+    if (known != ops_.end()) return QAccessible::accessibleInterface(known->second);
+    auto* self = const_cast<LaneAccess*>(this);
+    auto* made = new OpAccess(canvas_, self, task);
+    ops_[task] = QAccessible::registerAccessibleInterface(made);
+    return made;
+  }
+  int indexOfChild(const QAccessibleInterface* child) const override {
+    const std::vector<TaskId> seen = tasks();
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      if (op(seen[i]) == child) return static_cast<int>(i);
+    }
+    return -1;
+  }
+  QString text(QAccessible::Text kind) const override {
+    if (!isValid() || kind != QAccessible::Name) return {};
+    const PaintedRun& run = *canvas_->first();
+    const AreaUse use = use_of({0, run.lanes->span, rank_, rank_ + 1}, *run.lanes, run.run->plan);
+    const double busy = 100 * static_cast<double>(use.busy) /
+                        static_cast<double>(std::max<std::int64_t>(1, run.lanes->span));
+    return QString("rank %1: %2 ops, %3 % busy").arg(rank_).arg(use.ops).arg(busy, 0, 'f', 1);
+  }
+
+ private:
+  /// The ops in sight, by begin.
+  std::vector<TaskId> tasks() const {
+    std::vector<TaskId> seen;
+    if (!isValid()) return seen;
+    const TimeAxis& axis = canvas_->view().axis;
+    const std::int64_t end = axis.time_at(canvas_->lanes_width());
+    for (const Track& track : canvas_->first()->lanes->ranks[rank_].compute) {
+      for (std::size_t i = track.first_ending_after(axis.origin); i < track.size(); ++i) {
+        if (track.begin_at(i) >= end || seen.size() >= most_ops) break;
+        seen.push_back(track.tag[i]);
+      }
+    }
+    return seen;
+  }
+
+  QAccessibleInterface* whole_;
+  std::uint32_t rank_;
+  mutable std::map<TaskId, QAccessible::Id> ops_;
+};
+
+class CanvasAccess : public QAccessibleWidget {
+ public:
+  explicit CanvasAccess(TimelineCanvas* canvas)
+      : QAccessibleWidget(canvas, QAccessible::Table), canvas_(canvas) {}
+  ~CanvasAccess() override {
+    for (const auto& [rank, id] : lanes_) QAccessible::deleteAccessibleInterface(id);
+  }
+  int childCount() const override {
+    const PaintedRunPtr run = shown();
+    return run == nullptr ? 0 : static_cast<int>(run->lanes->ranks.size());
+  }
+  QAccessibleInterface* child(int number) const override {
+    if (number < 0 || number >= childCount()) return nullptr;
+    return lane(static_cast<std::uint32_t>(number));
+  }
+  int indexOfChild(const QAccessibleInterface* child) const override {
+    for (const auto& [rank, id] : lanes_) {
+      if (QAccessible::accessibleInterface(id) == child) return static_cast<int>(rank);
+    }
+    return -1;
+  }
+  QAccessibleInterface* childAt(int x, int y) const override {
+    for (int lane = 0; lane < childCount(); ++lane) {
+      if (child(lane)->rect().contains(x, y)) return child(lane);
+    }
+    return nullptr;
+  }
+  QAccessibleInterface* focusChild() const override {
+    const PaintedRunPtr run = shown();
+    if (run == nullptr || canvas_->selected() == no_task) return nullptr;
+    const WorkClass& work = run->run->plan.class_of(canvas_->selected());
+    if (run->run->plan.is_link(work.resource)) return nullptr;
+    return lane(work.resource)->op(canvas_->selected());
+  }
+
+ private:
+  PaintedRunPtr shown() const { return canvas_ == nullptr ? nullptr : canvas_->first(); }
+  LaneAccess* lane(std::uint32_t rank) const {
+    const auto known = lanes_.find(rank);
+    if (known != lanes_.end()) {
+      return static_cast<LaneAccess*>(QAccessible::accessibleInterface(known->second));
+    }
+    auto* made = new LaneAccess(canvas_, const_cast<CanvasAccess*>(this), rank);
+    lanes_[rank] = QAccessible::registerAccessibleInterface(made);
+    return made;
+  }
+
+  QPointer<TimelineCanvas> canvas_;
+  mutable std::map<std::uint32_t, QAccessible::Id> lanes_;
+};
+
+QAccessibleInterface* access_of(const QString&, QObject* object) {
+  auto* canvas = dynamic_cast<TimelineCanvas*>(object);
+  return canvas == nullptr ? nullptr : new CanvasAccess(canvas);
+}
+
+}  // namespace
+
+void install_canvas_access() { QAccessible::installFactory(access_of); }
+
+}  // namespace penstock

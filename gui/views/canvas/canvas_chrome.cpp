@@ -1,0 +1,201 @@
+#include <QPaintEngine>
+#include <QPainter>
+#include <algorithm>
+#include <cmath>
+
+#include "gui/views/canvas/canvas.hpp"
+#include "gui/views/canvas/look.hpp"
+
+namespace penstock {
+namespace {
+
+/// The mean idle share of all ranks by cause in each of some columns over a whole run.
+std::vector<std::array<float, idle_cause_count>> idle_over_time(const PaintedRun& run,
+                                                                int columns) {
+  std::vector<std::array<float, idle_cause_count>> shares(static_cast<std::size_t>(columns));
+  const double pixel = static_cast<double>(run.lanes->span) / columns;
+  const float ranks = static_cast<float>(run.pyramids.size());
+  for (std::size_t r = 0; r < run.pyramids.size(); ++r) {
+    const Pyramid& pyramid = run.pyramids[r].idle;
+    const Track& idle = run.lanes->ranks[r].idle;
+    const auto add = [&](double from, double to, std::size_t cause) {
+      for (auto x = static_cast<int>(from / pixel); x < columns && x * pixel < to; ++x) {
+        const double part = std::min(to, (x + 1) * pixel) - std::max(from, x * pixel);
+        shares[static_cast<std::size_t>(x)][cause] += static_cast<float>(part / pixel) / ranks;
+      }
+    };
+    const auto* level = pyramid.level_for(pixel);
+    if (level != nullptr) {
+      const std::size_t rows = pyramid.categories().size();
+      for (std::size_t b = 0; b < level->bins; ++b) {
+        const double from = static_cast<double>(level->bin) * static_cast<double>(b);
+        for (std::size_t row = 0; row < rows; ++row) {
+          const auto busy = static_cast<double>(level->busy(b * rows + row));
+          if (busy > 0) add(from, from + busy, pyramid.categories()[row]);
+        }
+      }
+    }
+    for (std::size_t i = 0; i < idle.size(); ++i) {
+      // The pyramid leaves out the ends.
+      if (level != nullptr && i == 1) i = std::max(i, idle.size() - 1);
+      if (level != nullptr && idle_category(idle.tag[i]) != Pyramid::left_out) continue;
+      add(static_cast<double>(idle.begin_at(i)), static_cast<double>(idle.end_at(i)),
+          static_cast<std::size_t>(cause_of(idle.tag[i])));
+    }
+  }
+  return shares;
+}
+
+}  // namespace
+
+/// Ruler, map and names of the lanes. Kept as pictures: while the pointer moves, they stay.
+void TimelineCanvas::paint_chrome(QPainter& painter) {
+  if (painter.paintEngine()->type() != QPaintEngine::Raster) {
+    paint_gutter(painter);
+    paint_header(painter);
+    return paint_map(painter);
+  }
+  draw_chrome();
+  painter.drawImage(QPointF(0, header), chrome_.gutter);
+  painter.drawImage(QPointF(0, 0), chrome_.header);
+}
+
+void TimelineCanvas::draw_chrome() {
+  const std::uint32_t rank =
+      selected_ == no_task ? UINT32_MAX : rank_at(place_of_task(selected_).center().y());
+  const Chrome wanted{.view = view(),
+                      .size = size(),
+                      .ratio = devicePixelRatioF(),
+                      .generation = generation_,
+                      .rank = rank,
+                      .font = font(),
+                      .header = {},
+                      .gutter = {}};
+  if (chrome_.fits(wanted)) return;
+  chrome_ = wanted;
+  const auto picture = [&](QSize room) {
+    QImage image(room * wanted.ratio, QImage::Format_RGB32);
+    image.setDevicePixelRatio(wanted.ratio);
+    return image;
+  };
+  chrome_.header = picture({width(), header});
+  QPainter above(&chrome_.header);
+  above.setFont(font());
+  paint_header(above);
+  paint_map(above);
+  chrome_.gutter = picture({gutter, std::max(1, height() - header)});
+  QPainter beside(&chrome_.gutter);
+  beside.setFont(font());
+  beside.translate(0, -header);
+  paint_gutter(beside);
+}
+
+void TimelineCanvas::paint_marks(QPainter& painter) {
+  painter.setPen(qt_colour(theme(theme_).accent));
+  for (std::size_t i = 0; i < marks_.size(); ++i) {
+    const double x = gutter + view().axis.x_of(marks_[i]);
+    if (x < gutter) continue;
+    painter.drawLine(QPointF(x, map_height), QPointF(x, height()));
+    painter.drawText(QPointF(x + 3, height() - 5), QString::number(i + 1));
+  }
+}
+
+void TimelineCanvas::paint_header(QPainter& painter) {
+  const Theme& colours = theme(theme_);
+  painter.fillRect(QRect(0, map_height, width(), header - map_height), qt_colour(colours.panel));
+  const QFontMetrics metrics(font());
+  const double apart = metrics.horizontalAdvance("000.000 ms") + 16;
+  painter.setClipRect(QRect(gutter, map_height, width() - gutter, height() - map_height));
+  for (const RulerTick& tick : ruler_ticks(view().axis, lanes_width(), apart)) {
+    const double x = gutter + tick.x;
+    painter.setPen(qt_colour(colours.grid));
+    painter.drawLine(QPointF(x, header - 7), QPointF(x, header));
+    const QString text = qt_text(tick.text);
+    const double half = metrics.horizontalAdvance(text) / 2.0;
+    painter.setPen(qt_colour(colours.faint_ink));
+    const double left = std::max<double>(gutter + 2, x - half);
+    painter.drawText(QPointF(left, header - 10), text);
+  }
+  painter.setClipping(false);
+  painter.setPen(qt_colour(colours.grid));
+  painter.drawLine(0, header - 1, width(), header - 1);
+}
+
+void TimelineCanvas::draw_map() {
+  const Theme& colours = theme(theme_);
+  const int wide = static_cast<int>(lanes_width());
+  if (map_generation_ == generation_ && map_.width() == wide) return;
+  map_generation_ = generation_;
+  map_ = QImage(wide, map_height, QImage::Format_RGB32);
+  map_.fill(qt_colour(mix(colours.panel, colours.ink, 0.35)));
+  const auto shares = idle_over_time(*first_, wide);
+  const Pixels pixels{reinterpret_cast<std::uint32_t*>(map_.bits()), wide, map_height,
+                      static_cast<std::size_t>(map_.bytesPerLine()) / 4};
+  for (int x = 0; x < wide; ++x) {
+    float end = 0;
+    int done = 0;
+    for (std::size_t c = 0; c < idle_cause_count; ++c) {
+      end += shares[static_cast<std::size_t>(x)][c] * map_height;
+      const int until = static_cast<int>(std::lround(end));
+      pixels.fill(x, done, x + 1, until, packed(colours.idle[c]));
+      done = until;
+    }
+  }
+}
+
+void TimelineCanvas::paint_map(QPainter& painter) {
+  const Theme& colours = theme(theme_);
+  draw_map();
+  painter.fillRect(QRect(0, 0, width(), map_height), qt_colour(colours.panel));
+  painter.drawImage(gutter, 0, map_);
+  painter.setPen(qt_colour(colours.faint_ink));
+  painter.drawText(QRect(4, 0, gutter - 8, map_height), Qt::AlignVCenter | Qt::AlignLeft,
+                   "idle share");
+  const double span = std::max(1.0, static_cast<double>(first_->lanes->span));
+  const double scale = lanes_width() / span;
+  const double left = gutter + static_cast<double>(view().axis.origin) * scale;
+  const double right = gutter + static_cast<double>(view().axis.time_at(lanes_width())) * scale;
+  QRectF window(left, 1, std::max(3.0, right - left), map_height - 2);
+  window = window.intersected(QRectF(gutter, 1, lanes_width() - 1, map_height - 2));
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(QPen(qt_colour(colours.accent), 2));
+  painter.drawRect(window);
+}
+
+void TimelineCanvas::paint_gutter(QPainter& painter) {
+  const Theme& colours = theme(theme_);
+  painter.fillRect(QRect(0, header, gutter, height() - header), qt_colour(colours.panel));
+  const double ratio = devicePixelRatioF();
+  const QFontMetrics metrics(font());
+  double free_from = header;
+  painter.setClipRect(QRect(0, header, gutter, height() - header));
+  const std::uint32_t selected_rank =
+      selected_ == no_task ? UINT32_MAX : rank_at(place_of_task(selected_).center().y());
+  for (const LaneRow& row : rows()) {
+    if (row.ghost || row.kind == LaneKind::receive) continue;
+    const double top = header + row.top / ratio - view().top;
+    double middle = top + row.height / ratio / 2;
+    QString text;
+    if (row.kind == LaneKind::compute) {
+      text = QString("rank %1").arg(row.rank);
+      if (choice_.two_runs && choice_.style != PairStyle::ghost) text += row.run == 0 ? " A" : " B";
+    }
+    if (row.kind == LaneKind::memory) text = "memory";
+    if (row.kind == LaneKind::difference) text = "B - A";
+    const double needed = metrics.height() * 0.9;
+    if (row.top == 0) middle = std::max(middle, header + needed / 2 - view().top);
+    const bool fits = middle - needed / 2 >= free_from && middle + needed / 2 <= height();
+    if (text.isEmpty() || !fits) continue;
+    const bool main = row.kind == LaneKind::compute;
+    if (!main && row.height / ratio < needed) continue;
+    painter.setPen(qt_colour(!main                       ? colours.faint_ink
+                             : row.rank == selected_rank ? colours.accent
+                                                         : colours.ink));
+    painter.drawText(QRectF(6, middle - needed, gutter - 12, 2 * needed),
+                     Qt::AlignVCenter | (main ? Qt::AlignLeft : Qt::AlignRight), text);
+    free_from = middle + needed / 2;
+  }
+  painter.setClipping(false);
+}
+
+}  // namespace penstock

@@ -1,0 +1,124 @@
+#include <QFileDialog>
+#include <algorithm>
+
+#include "gui/models/run/open_files.hpp"
+#include "gui/views/canvas/look.hpp"
+#include "gui/views/window/viewer_window.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+
+bool ViewerWindow::has_second() {
+  if (now()->other) return true;
+  show_message("There is no B: Ctrl+D freezes one");
+  return false;
+}
+
+void ViewerWindow::freeze_reference() {
+  OpenRun& open = *now();
+  if (open.run->brief) finish();
+  open.other = open.run;
+  refresh_pair(open, true);
+  refresh_panels();
+  show_message("Frozen as B: changes are shown against it");
+}
+
+void ViewerWindow::drop_reference() {
+  OpenRun& open = *now();
+  blink_.stop();
+  open.other.reset();
+  refresh_pair(open, true);
+  refresh_panels();
+}
+
+void ViewerWindow::compare_with(const QString& path) {
+  OpenRun& open = *now();
+  open.other = open_files({QFile::encodeName(path).toStdString()}).front();
+  LaneChoice choice = open.canvas->choice();
+  choice.style = PairStyle::above;
+  open.canvas->set_choice(choice);
+  refresh_pair(open, true);
+  refresh_panels();
+  raise_dock("Comparison");
+}
+
+void ViewerWindow::compare_dialog() {
+  const QString path = QFileDialog::getOpenFileName(this, "Compare with", {}, "Runs (*)");
+  if (!path.isEmpty()) compare_with(path);
+}
+
+void ViewerWindow::swap_runs() {
+  OpenRun& open = *now();
+  if (!has_second()) return;
+  std::swap(open.run, open.other);
+  open.canvas->show_runs(painted(open.run, open.canvas->first()->by), nullptr, true);
+  open.base = open.run->scenario;
+  what_if_->show_scenario(open.base);
+  replace_run(open.run, true);
+}
+
+void ViewerWindow::pair_style(PairStyle style) {
+  OpenRun& open = *now();
+  if (!has_second()) return;
+  LaneChoice choice = open.canvas->choice();
+  choice.style = style;
+  choice.differences = style == PairStyle::above || style == PairStyle::mirrored;
+  open.canvas->set_choice(choice);
+  show_message("Shown: " + qt_text(name(style)));
+}
+
+void ViewerWindow::cycle_pair_style() {
+  const PairStyle now_shown = canvas()->choice().style;
+  if (now_shown == PairStyle::ghost) return pair_style(PairStyle::above);
+  pair_style(now_shown == PairStyle::above ? PairStyle::mirrored : PairStyle::ghost);
+}
+
+void ViewerWindow::cycle_alignment() {
+  OpenRun& open = *now();
+  if (!has_second()) return;
+  constexpr std::array<const char*, 3> words{"start", "first op", "makespan: B is scaled"};
+  const std::size_t next = (static_cast<std::size_t>(open.alignment) + 1) % words.size();
+  open.alignment = static_cast<Alignment>(next);
+  open.anchor.reset();
+  refresh_pair(open, true);
+  refresh_panels();
+  show_message(QString("Aligned by ") + words[next]);
+}
+
+void ViewerWindow::align_by_op() {
+  OpenRun& open = *now();
+  if (!has_second()) return;
+  if (open.canvas->selected() == no_task) return show_message("Select an op to align by");
+  const std::optional<TaskId> before = open.anchor;
+  open.anchor = open.canvas->selected();
+  try {
+    refresh_pair(open, true);
+  } catch (const InputError& error) {
+    open.anchor = before;
+    refresh_pair(open, true);
+    return show_message(QString::fromUtf8(error.what()));
+  }
+  refresh_panels();
+  show_message("Aligned by " + qt_text(task_text(open.run->plan, *open.anchor)));
+}
+
+/// Shows A and B in turn.
+void ViewerWindow::blink() {
+  if (!has_second()) return;
+  if (blink_.isActive()) {
+    blink_.stop();
+    return pair_style(PairStyle::above);
+  }
+  blink_.start(600);
+  pair_style(PairStyle::only_second);
+  show_message("A and B in turn; K ends it");
+}
+
+void ViewerWindow::first_difference() {
+  OpenRun& open = *now();
+  if (!open.pair) return show_message("There is no B: Ctrl+D freezes one");
+  if (!open.pair->first) return show_message("The runs do not differ");
+  select(*open.pair->first);
+}
+
+}  // namespace penstock

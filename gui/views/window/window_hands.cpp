@@ -1,0 +1,188 @@
+#include <algorithm>
+
+#include "gui/models/change/boundary_move.hpp"
+#include "gui/models/change/order_move.hpp"
+#include "gui/models/run/slack.hpp"
+#include "gui/views/canvas/look.hpp"
+#include "gui/views/window/viewer_window.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t most_undone = 50;
+
+/// Says which op it is in any run.
+OpQuery identity_of(const Plan& plan, TaskId task) {
+  const WorkClass& work = plan.class_of(task);
+  OpQuery same;
+  same.pass = work.pass;
+  same.stage = index(work.stage);
+  same.microbatch = index(plan.microbatch[task]);
+  return same;
+}
+
+ViewedRunPtr run_of(std::variant<ViewedRunPtr, MoveRefused> moved) {
+  if (const auto* refused = std::get_if<MoveRefused>(&moved)) {
+    throw InputError("Not moved: " + refused->text);
+  }
+  return std::get<ViewedRunPtr>(std::move(moved));
+}
+
+}  // namespace
+
+void ViewerWindow::connect_canvas(TimelineCanvas& canvas) {
+  canvas.on_selection = [this] { refresh_selection(); };
+  canvas.on_hover = [this](const QString& text) { hover_->setText(text); };
+  canvas.on_grab = [this](TaskId task) { grab_op(task); };
+  canvas.on_carry = [this](std::int64_t time, bool released) { carry(time, released); };
+  canvas.on_boundary = [this](std::uint32_t rank, int layers, bool released) {
+    move_boundary(rank, layers, released);
+  };
+}
+
+// ---- undoing ----
+
+void ViewerWindow::remember(OpenRun& open) {
+  open.past.push_back({open.run, open.base});
+  if (open.past.size() > most_undone) open.past.erase(open.past.begin());
+  open.future.clear();
+}
+
+void ViewerWindow::undo(bool forward) {
+  OpenRun& open = *now();
+  std::vector<RunBefore>& from = forward ? open.future : open.past;
+  std::vector<RunBefore>& to = forward ? open.past : open.future;
+  if (from.empty()) return show_message(forward ? "Nothing was undone" : "Nothing was changed");
+  to.push_back({open.run, open.base});
+  const RunBefore before = std::move(from.back());
+  from.pop_back();
+  changing_.cancel();
+  open.base = before.base;
+  what_if_->show_scenario(open.base);
+  replace_run(before.run, true);
+  if (before.run->brief) rest_.start();
+  show_message(forward ? "Done again" : "Undone");
+}
+
+// ---- moving ops ----
+
+void ViewerWindow::select_again(const OpQuery& op) {
+  if (!op.pass) return;
+  const auto found = find_ops(op, now()->run->plan, now()->run->timeline);
+  if (!found.empty()) canvas()->select(found.front(), false);
+}
+
+void ViewerWindow::move_op(bool later) {
+  OpenRun& open = *now();
+  const TaskId task = open.canvas->selected();
+  if (task == no_task) return show_message("Select an op first");
+  const OpQuery op = identity_of(open.run->plan, task);
+  auto moved = with_moved_op(*open.run, task, later);
+  if (const auto* refused = std::get_if<MoveRefused>(&moved)) {
+    return show_message("Not moved: " + QString::fromStdString(refused->text));
+  }
+  remember(open);
+  replace_run(std::get<ViewedRunPtr>(moved), true);
+  select_again(op);
+  show_message(later ? "Moved one place later" : "Moved one place earlier");
+}
+
+void ViewerWindow::grab_op(TaskId task) {
+  OpenRun& open = *now();
+  if (open.run->brief) finish();
+  open.grabbed = {open.run, open.base};
+  open.carried = identity_of(open.run->plan, task);
+}
+
+/// Puts the op that is dragged at a moment of the run as it was when the drag began.
+void ViewerWindow::carry(std::int64_t time, bool released) {
+  OpenRun& open = *now();
+  const ViewedRunPtr from = open.grabbed.run;
+  if (from == nullptr) return;
+  const auto found = find_ops(open.carried, from->plan, from->timeline);
+  if (found.empty()) return;
+  change_run(
+      [from, task = found.front(), time] {
+        const bool changes = from->layout != nullptr;
+        return run_of(with_op_at(*from, task, changes ? place_at(*from, task, time) : 0));
+      },
+      Origin::canvas);
+  if (!released) return;
+  changing_.finish();
+  const bool moved = open.run != from && message().isEmpty();
+  if (moved) {
+    open.past.push_back(open.grabbed);
+    open.future.clear();
+    show_message("Moved; Ctrl+Z undoes it");
+  } else if (open.run != from) {
+    replace_run(from, true);
+  }
+  open.grabbed = {};
+  open.carried = {};
+}
+
+// ---- moving layers ----
+
+void ViewerWindow::move_boundary(std::uint32_t rank, int layers, bool released) {
+  OpenRun& open = *now();
+  if (open.grabbed.run == nullptr) {
+    if (open.run->brief) finish();
+    open.grabbed = {open.run, open.base};
+  }
+  const ViewedRunPtr from = open.grabbed.run;
+  change_run([from, rank,
+              layers] { return viewed_after(with_moved_boundary(*from, rank, layers), *from); },
+             Origin::canvas);
+  if (!released) return;
+  changing_.finish();
+  if (layers != 0 && open.run != from && message().isEmpty()) {
+    open.past.push_back(open.grabbed);
+    open.future.clear();
+    open.base = open.run->scenario;
+    what_if_->show_scenario(open.base);
+    show_message(QString("%1 layers moved %2 rank %3; Ctrl+Z undoes it")
+                     .arg(std::abs(layers))
+                     .arg(layers > 0 ? "to" : "from")
+                     .arg(rank));
+  } else if (open.run != from) {
+    replace_run(from, true);
+  }
+  open.grabbed = {};
+}
+
+// ---- lanes ----
+
+void ViewerWindow::toggle_slack() {
+  OpenRun& open = *now();
+  if (open.canvas->shows_slack()) return open.canvas->set_slack(nullptr);
+  open.canvas->set_slack(
+      std::make_shared<const std::vector<float>>(slack_of(open.run->plan, open.run->timeline)));
+  show_message("Pale ops have slack; those that set the step time are in full colour");
+}
+
+void ViewerWindow::pin_lane() {
+  OpenRun& open = *now();
+  const TaskId task = open.canvas->selected();
+  std::uint32_t rank = 0;
+  if (task != no_task) {
+    rank = open.canvas->rank_at(open.canvas->place_of_task(task).center().y());
+  } else if (open.canvas->area()) {
+    rank = open.canvas->area()->first_rank;
+  } else {
+    return show_message("Select an op of the lane first");
+  }
+  LaneChoice choice = open.canvas->choice();
+  const auto pinned = std::find(choice.pinned.begin(), choice.pinned.end(), rank);
+  const bool was_pinned = pinned != choice.pinned.end();
+  if (was_pinned) {
+    choice.pinned.erase(pinned);
+  } else {
+    choice.pinned.push_back(rank);
+  }
+  open.canvas->set_choice(choice);
+  show_message(
+      QString(was_pinned ? "rank %1 stands in its place" : "rank %1 stands on top").arg(rank));
+}
+
+}  // namespace penstock

@@ -1,0 +1,247 @@
+#include <doctest/doctest.h>
+
+#include <QDialog>
+#include <QListWidget>
+#include <QProgressBar>
+
+#include "experiments/scenario/document.hpp"
+#include "tests/gui/views/opened.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock {
+namespace {
+
+using testing::Opened;
+
+constexpr const char* layered_text =
+    R"({"penstock": 1, "model": {"layers": [
+          {"forward_us": 1000, "backward_us": 2000}, {"forward_us": 1000, "backward_us": 2000},
+          {"forward_us": 1000, "backward_us": 2000}, {"forward_us": 1000, "backward_us": 2000}]},
+        "hardware": {"name": "ideal", "devices": 2, "transfer_us": 0},
+        "schedule": {"name": "1f1b", "microbatches": 4}})";
+
+void move_mouse(TimelineCanvas& canvas, QPointF to) {
+  QMouseEvent move(QEvent::MouseMove, to, canvas.mapToGlobal(to), Qt::NoButton, Qt::LeftButton, {});
+  QApplication::sendEvent(&canvas, &move);
+}
+
+/// A drag with the left button; `at_half` is asked while the hand is still moving.
+void drag_slowly(Opened& opened, QPointF from, QPointF to, const std::function<void()>& at_half) {
+  TimelineCanvas& canvas = opened.canvas();
+  QTest::mousePress(&canvas, Qt::LeftButton, {}, from.toPoint());
+  for (int step = 1; step <= 6; ++step) {
+    move_mouse(canvas, from + (to - from) * step / 6);
+    opened.settle();
+    if (step == 5) at_half();
+  }
+  QTest::mouseRelease(&canvas, Qt::LeftButton, {}, to.toPoint());
+  opened.settle();
+}
+
+/// The order of the forwards and backwards of a rank, as text.
+std::string order_of(const ViewedRun& run, std::uint32_t rank) {
+  std::string words;
+  for (const Action& action : run.layout->schedule.on(Rank{rank})) words += text(action) + " ";
+  return words;
+}
+
+TEST_CASE("order: an op dragged on its lane moves, the run follows, Ctrl+Z brings it back") {
+  Opened opened;
+  const std::string before = order_of(opened.run(), 0);
+  const Time span = opened.run().span();
+  opened.canvas().select(opened.op("0F4"), false);
+  const QPointF from = opened.middle_of(opened.op("0F4"));
+  const QRectF front = opened.canvas().place_of_task(opened.op("0F3"));
+  bool followed = false;
+  drag_slowly(opened, from, {front.left() - 2, front.center().y()},
+              [&] { followed = order_of(opened.run(), 0) != before; });
+  CHECK(followed);
+  CHECK(opened.window.message() == "Moved; Ctrl+Z undoes it");
+  const std::string moved = order_of(opened.run(), 0);
+  CHECK(moved != before);
+  CHECK(moved.find("0F4") < moved.find("0F3"));
+  CHECK(opened.canvas().selected() == opened.op("0F4"));
+  opened.press(QKeySequence("Ctrl+Z"));
+  CHECK(order_of(opened.run(), 0) == before);
+  CHECK(opened.run().span() == span);
+  opened.press(QKeySequence("Ctrl+Shift+Z"));
+  CHECK(order_of(opened.run(), 0) == moved);
+}
+
+TEST_CASE("order: where an op may not go, the drag says why and changes nothing") {
+  Opened opened;
+  const std::string before = order_of(opened.run(), 0);
+  opened.canvas().select(opened.op("0B0"), false);
+  const QPointF from = opened.middle_of(opened.op("0B0"));
+  const QRectF first = opened.canvas().place_of_task(opened.op("0F0"));
+  drag_slowly(opened, from, {first.left() + 2, first.center().y()}, [] {});
+  CHECK(opened.window.message().startsWith("Not moved: "));
+  CHECK(order_of(opened.run(), 0) == before);
+}
+
+TEST_CASE("order: a changed order is saved beside its scenario, and both open again") {
+  Opened opened;
+  opened.canvas().select(opened.op("0F4"), true);
+  opened.press(QKeySequence("Alt+Up"));
+  const std::string moved = order_of(opened.run(), 0);
+  const Time span = opened.run().span();
+  const testing::Scratch folder;
+  opened.window.save_scenario(folder.path("moved.json"));
+  CHECK(!testing::content_of(folder.path("moved.csv")).empty());
+  opened.window.open_files_now({QString::fromStdString(folder.path("moved.json"))});
+  opened.settle();
+  CHECK(order_of(opened.run(), 0) == moved);
+  CHECK(opened.run().span() == span);
+}
+
+TEST_CASE("layers: the line between two ranks, dragged, moves layers; Ctrl+Z brings them back") {
+  Opened opened;
+  const testing::Scratch folder;
+  const std::string file = folder.file("layers.json", layered_text);
+  opened.window.open_files_now({QString::fromStdString(file)});
+  opened.settle();
+  const auto layers_of = [&](std::size_t stage) {
+    return opened.run().layout->partition.stages[stage].size();
+  };
+  REQUIRE(layers_of(0) == 2);
+  const QRectF below = opened.canvas().place_of_task(opened.op("1F0"));
+  const QPointF line(30, below.top());
+  REQUIRE(opened.canvas().boundary_at(line) == std::optional<std::uint32_t>(0));
+  std::size_t during = 0;
+  drag_slowly(opened, line, line + QPointF(0, TimelineCanvas::pixels_per_layer),
+              [&] { during = layers_of(0); });
+  CHECK(during == 3);
+  CHECK(layers_of(0) == 3);
+  CHECK(layers_of(1) == 1);
+  CHECK(opened.window.message().startsWith("1 layers moved to rank 0"));
+  CHECK(document_text(*opened.run().scenario).find("\"stages\"") != std::string::npos);
+  opened.press(QKeySequence("Ctrl+Z"));
+  CHECK(layers_of(0) == 2);
+}
+
+TEST_CASE("layers: stages given by numbers have none to move, and the drag says so") {
+  Opened opened;
+  const QPointF line(30, opened.canvas().place_of_task(opened.op("1F0")).top());
+  drag_slowly(opened, line, line + QPointF(0, 30), [] {});
+  CHECK(opened.window.message().contains("no layers to move"));
+}
+
+TEST_CASE("undo: knobs that were turned go back in one step") {
+  Opened opened;
+  const Time before = opened.run().span();
+  opened.window.what_if().turn("latency", "9000");
+  for (const char* value : {"500", "900"}) {
+    opened.window.set_scenario(
+        changed(*opened.run().scenario, {std::string("/hardware/latency_us=") + value}));
+    opened.settle();
+  }
+  CHECK(opened.run().span() > before);
+  opened.press(QKeySequence("Ctrl+Z"));
+  opened.press(QKeySequence("Ctrl+Z"));
+  CHECK(opened.run().span() == before);
+  opened.press(QKeySequence("Ctrl+Z"));
+  CHECK(opened.window.message() == "Nothing was changed");
+}
+
+TEST_CASE("lanes: Ctrl+P finds one by name and goes there") {
+  Opened opened;
+  opened.canvas().scale_lanes(8);
+  opened.press(QKeySequence("Ctrl+P"));
+  auto* dialog = opened.window.findChild<QDialog*>("lanes");
+  REQUIRE(dialog != nullptr);
+  CHECK(dialog->findChild<QListWidget*>()->count() == 4);
+  auto* field = dialog->findChild<QLineEdit*>();
+  QTest::keyClicks(field, "rank 3");
+  QTest::keyClick(field, Qt::Key_Return);
+  opened.settle();
+  const TaskId task = opened.canvas().selected();
+  REQUIRE(task != no_task);
+  CHECK(opened.run().plan.class_of(task).resource == 3);
+  CHECK(opened.canvas().rect().contains(opened.middle_of(task)));
+}
+
+TEST_CASE("lanes: P pins the lane of the selection above the others, and puts it back") {
+  Opened opened;
+  opened.canvas().select(opened.op("2F0"), false);
+  opened.press(QKeySequence("P"));
+  CHECK(opened.canvas().place_of_task(opened.op("2F0")).top() <
+        opened.canvas().place_of_task(opened.op("0F0")).top());
+  CHECK(opened.canvas().task_at(opened.middle_of(opened.op("2F0"))) == opened.op("2F0"));
+  opened.press(QKeySequence("P"));
+  CHECK(opened.canvas().place_of_task(opened.op("2F0")).top() >
+        opened.canvas().place_of_task(opened.op("1F0")).top());
+}
+
+TEST_CASE("slack: ops off the critical path are pale, those on it keep their colour") {
+  Opened opened;
+  const auto colour_at = [&](const char* op) {
+    const QRectF place = opened.canvas().place_of_task(opened.op(op));
+    opened.canvas().finish();
+    return opened.canvas().grab().toImage().pixelColor(static_cast<int>(place.left()) + 2,
+                                                       static_cast<int>(place.top()) + 2);
+  };
+  const QColor first = colour_at("0F0");
+  const QColor waits = colour_at("0F3");
+  opened.press(QKeySequence("Shift+C"));
+  CHECK(colour_at("0F0") == first);
+  CHECK(colour_at("0F3") != waits);
+  opened.press(QKeySequence("Shift+C"));
+  CHECK(colour_at("0F3") == waits);
+}
+
+TEST_CASE("compare: K shows A and B in turn until it is pressed again") {
+  Opened opened;
+  opened.press(QKeySequence("K"));
+  CHECK(opened.window.message().startsWith("There is no B"));
+  opened.window.freeze_reference();
+  opened.press(QKeySequence("K"));
+  CHECK(opened.canvas().choice().style == PairStyle::only_second);
+  CHECK(QTest::qWaitFor([&] { return opened.canvas().choice().style == PairStyle::only_first; },
+                        3000));
+  opened.press(QKeySequence("K"));
+  CHECK(opened.canvas().choice().style == PairStyle::above);
+}
+
+TEST_CASE("compare: Shift+L moves B so that the selected op begins in both at the same time") {
+  Opened opened;
+  opened.window.freeze_reference();
+  opened.window.set_scenario(changed(*opened.run().scenario, {"/model/stages/0/forward_us=3000"}));
+  opened.settle();
+  const TaskId op = opened.op("3F0");
+  opened.canvas().select(op, false);
+  opened.press(QKeySequence("Shift+L"));
+  REQUIRE(opened.window.now()->pair);
+  const ViewedRun& second = *opened.window.now()->pair->second;
+  const auto same = find_ops(read_query("3F0"), second.plan, second.timeline);
+  CHECK(second.timeline.begin[same.front()] == opened.run().timeline.begin[op]);
+  CHECK(opened.window.message() == "Aligned by 3F0");
+  opened.press(QKeySequence("X"));
+  opened.canvas().select(opened.op("3F0"), false);
+  opened.press(QKeySequence("Shift+L"));
+  CHECK(opened.window.message().contains("before time 0"));
+}
+
+TEST_CASE("opening: a bar and a button to cancel are there as long as it takes") {
+  Opened opened;
+  auto* bar = opened.window.findChild<QProgressBar*>();
+  REQUIRE(bar != nullptr);
+  CHECK(!bar->isVisible());
+  opened.window.open_files_later({testing::first_scenario});
+  CHECK(bar->isVisible());
+  QPushButton* cancel = nullptr;
+  for (auto* button : opened.window.findChildren<QPushButton*>()) {
+    if (button->text() == "Cancel") cancel = button;
+  }
+  REQUIRE(cancel != nullptr);
+  QTest::mouseClick(cancel, Qt::LeftButton);
+  CHECK(!bar->isVisible());
+  opened.settle();
+  CHECK(opened.window.count() == 1);
+  opened.window.open_files_later({testing::first_scenario});
+  opened.settle();
+  CHECK(!bar->isVisible());
+  CHECK(opened.window.count() == 2);
+}
+
+}  // namespace
+}  // namespace penstock

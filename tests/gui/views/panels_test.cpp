@@ -1,0 +1,118 @@
+#include <doctest/doctest.h>
+
+#include <QAbstractItemView>
+#include <QAccessible>
+#include <QStringListModel>
+#include <QTreeWidget>
+
+#include "tests/gui/views/opened.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock {
+namespace {
+
+using testing::Opened;
+
+/// The words that Ctrl+Space offers behind a piece of text.
+QStringList offered_behind(Opened& opened, const QString& before) {
+  ScenarioPanel& panel = opened.window.scenario_panel();
+  const QString text = panel.editor().toPlainText();
+  QTextCursor cursor = panel.editor().textCursor();
+  const auto at = text.indexOf(before);
+  REQUIRE(at >= 0);
+  cursor.setPosition(static_cast<int>(at + before.size()));
+  panel.editor().setTextCursor(cursor);
+  QTest::keyClick(&panel.editor(), Qt::Key_Space, Qt::ControlModifier);
+  const auto* words = static_cast<QStringListModel*>(panel.completer().model());
+  panel.completer().popup()->hide();
+  return words->stringList();
+}
+
+TEST_CASE("scenario: Ctrl+Space offers the keys of the section around the cursor, and values") {
+  Opened opened;
+  opened.window.scenario_panel().editor().setPlainText(
+      R"({"penstock": 1, "model": {"stages": [{"forward_us": 1, }]},)"
+      R"("hardware": {"name": "ideal", }, "schedule": {"name": "", "microbatches": 2}})");
+  const QStringList hardware = offered_behind(opened, "\"ideal\", ");
+  CHECK(hardware.contains("bandwidth_bytes_per_s"));
+  CHECK(!hardware.contains("microbatches"));
+  const QStringList stage = offered_behind(opened, "\"forward_us\": 1, ");
+  CHECK(stage.contains("backward_us"));
+  CHECK(!stage.contains("bandwidth_bytes_per_s"));
+  const QStringList top = offered_behind(opened, "\"penstock\": 1, ");
+  CHECK(top.contains("recompute"));
+  const QStringList names = offered_behind(opened, "\"schedule\": {\"name\": \"");
+  CHECK(names.contains("gpipe"));
+}
+
+TEST_CASE("screen readers: the canvas has a lane for each rank, and lanes have their ops") {
+  Opened opened;
+  QAccessibleInterface* const canvas = QAccessible::queryAccessibleInterface(&opened.canvas());
+  REQUIRE(canvas != nullptr);
+  REQUIRE(canvas->childCount() == 4);
+  QAccessibleInterface* const lane = canvas->child(2);
+  CHECK(lane->text(QAccessible::Name).startsWith("rank 2: 16 ops, "));
+  CHECK(lane->parent() == canvas);
+  CHECK(canvas->indexOfChild(lane) == 2);
+  REQUIRE(lane->childCount() == 16);
+  QAccessibleInterface* const op = lane->child(0);
+  CHECK(op->text(QAccessible::Name).startsWith("2F0, rank 2: "));
+  CHECK(op->parent() == lane);
+  CHECK(lane->rect().contains(op->rect().center()));
+  CHECK(canvas->childAt(op->rect().center().x(), op->rect().center().y()) == lane);
+  CHECK(!op->state().selected);
+  opened.canvas().select(opened.op("2F0"), false);
+  CHECK(op->state().selected);
+  CHECK(canvas->focusChild() == op);
+  opened.canvas().zoom_at(100, 0.1);
+  CHECK(lane->childCount() < 16);
+}
+
+TEST_CASE("screen readers: what was taken from a run that is gone says nothing and harms nothing") {
+  Opened opened;
+  QAccessibleInterface* const canvas = QAccessible::queryAccessibleInterface(&opened.canvas());
+  QAccessibleInterface* const op = canvas->child(1)->child(15);
+  const QString before = op->text(QAccessible::Name);
+  CHECK(!before.isEmpty());
+  opened.window.set_scenario(changed(*opened.run().scenario, {"/schedule/microbatches=1"}));
+  opened.settle();
+  CHECK(!op->isValid());
+  CHECK(op->text(QAccessible::Name).isEmpty());
+  CHECK(canvas->child(1)->childCount() == 2);
+}
+
+TEST_CASE("sweeps: rows are listed, and one that is activated opens as its scenario") {
+  Opened opened;
+  const testing::Scratch folder;
+  const std::string file = folder.file(
+      "s.jsonl", R"({"item":0,"of":2,"sweep":"1","hash":"2","version":"0.1.0","configuration":)"
+                 R"({"/schedule/microbatches":4},"result":{"makespan_us":24375.4432}})"
+                 "\n"
+                 R"({"item":1,"of":2,"sweep":"1","hash":"3","version":"0.1.0","configuration":)"
+                 R"({"/schedule/microbatches":6},"result":{"makespan_us":38400.70912}})"
+                 "\n");
+  opened.window.open_files_later({QString::fromStdString(file)});
+  opened.settle();
+  QTreeWidget* rows = nullptr;
+  for (auto* table : opened.window.findChildren<QTreeWidget*>()) {
+    if (table->accessibleName() == "Rows of a sweep") rows = table;
+  }
+  REQUIRE(rows != nullptr);
+  REQUIRE(rows->topLevelItemCount() == 2);
+  CHECK(rows->isVisible());
+  CHECK(rows->headerItem()->text(1) == "/schedule/microbatches");
+  rows->setFocus();
+  rows->setCurrentItem(rows->topLevelItem(1));
+  QTest::keyClick(rows, Qt::Key_Return);
+  opened.settle();
+  CHECK(opened.window.count() == 2);
+  CHECK(opened.run().layout->microbatches == 6);
+  opened.window.close_run();
+  opened.window.close_run();
+  opened.window.open_files_later({QString::fromStdString(file)});
+  QTest::keyClick(rows, Qt::Key_Return);
+  CHECK(opened.window.message().contains("Open the scenario"));
+}
+
+}  // namespace
+}  // namespace penstock
