@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "hardware_models/model/model_layers.hpp"
 #include "sim/base/error.hpp"
@@ -136,26 +137,32 @@ void check_shares(const CellShape& shape) {
 }
 
 /// Errors about layers from a file name the place inside that file, below "/model/file".
-ModelGraph graph_of_file(const ModelSpec& spec, const CellShape& shape, RecomputeScope scope,
-                         const Operators& operators) {
+std::vector<ModelGraph> graphs_of_file(const ModelSpec& spec, const CellShape& shape,
+                                       const std::vector<RecomputeScope>& scopes,
+                                       const Operators& operators) {
   try {
-    ModelGraph model = graph_of(spec, shape, scope, operators);
-    for (Layer& layer : model.layers) layer.source = "/model/file";
-    return model;
+    std::vector<ModelGraph> models = graphs_of(spec, shape, scopes, operators);
+    for (ModelGraph& model : models) {
+      for (Layer& layer : model.layers) layer.source = "/model/file";
+    }
+    return models;
   } catch (const InputError& error) {
     const std::string place = error.where().empty() ? "" : error.where() + ": ";
     throw InputError("/model/file", place + error.what());
   }
 }
 
-ModelGraph graph_by_kinds(const Scenario& scenario, const Batch& batch, const CellShape& shape) {
-  const RecomputeScope scope = recompute_scope_of(scenario.recompute);
+std::vector<ModelGraph> graphs_by_kinds(const Scenario& scenario,
+                                        const std::vector<RecomputeSection>& recomputations,
+                                        const Batch& batch, const CellShape& shape) {
+  std::vector<RecomputeScope> scopes;
+  for (const RecomputeSection& one : recomputations) scopes.push_back(recompute_scope_of(one));
   if (batch.sequence) check_shares(shape);
   const Operators& operators = scenario.recompute.operators;
   if (scenario.model.from_file) {
-    return graph_of_file(scenario.model.spec, shape, scope, operators);
+    return graphs_of_file(scenario.model.spec, shape, scopes, operators);
   }
-  return graph_of(scenario.model.spec, shape, scope, operators);
+  return graphs_of(scenario.model.spec, shape, scopes, operators);
 }
 
 }  // namespace
@@ -175,13 +182,22 @@ CellShape shape_of(const ModelSection& model, const Layout& layout) {
 }
 
 ModelGraph model_of(const Scenario& scenario, const Batch& batch, const CellShape& shape) {
-  check_unit(scenario.recompute, scenario.model.by_kind());
-  if (scenario.model.by_kind()) return graph_by_kinds(scenario, batch, shape);
-  ModelGraph model = scenario.model.graph;
-  if (scenario.recompute.mode == RecomputeMode::selective) {
-    for (Layer& layer : model.layers) make_selective(layer);
+  return std::move(models_of(scenario, {scenario.recompute}, batch, shape).front());
+}
+
+std::vector<ModelGraph> models_of(const Scenario& scenario,
+                                  const std::vector<RecomputeSection>& recomputations,
+                                  const Batch& batch, const CellShape& shape) {
+  const bool by_kind = scenario.model.by_kind();
+  for (const RecomputeSection& one : recomputations) check_unit(one, by_kind);
+  if (by_kind) return graphs_by_kinds(scenario, recomputations, batch, shape);
+  std::vector<ModelGraph> models;
+  for (const RecomputeSection& one : recomputations) {
+    models.push_back(scenario.model.graph);
+    if (one.mode != RecomputeMode::selective) continue;
+    for (Layer& layer : models.back().layers) make_selective(layer);
   }
-  return model;
+  return models;
 }
 
 void fit_model(Layout& layout) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "experiments/layout/batch.hpp"
 #include "experiments/layout/layout.hpp"
 #include "experiments/scenario/scenario.hpp"
@@ -15,6 +17,10 @@ CellShape shape_of(const ModelSection& model, const Layout& layout);
 /// The layers of a scenario with their costs under its recomputation mode. Throws InputError with a
 /// pointer into the scenario.
 ModelGraph model_of(const Scenario& scenario, const Batch& batch, const CellShape& shape);
+/// The same under other recomputations; the work of each layer is computed once.
+std::vector<ModelGraph> models_of(const Scenario& scenario,
+                                  const std::vector<RecomputeSection>& recomputations,
+                                  const Batch& batch, const CellShape& shape);
 
 /// Adjusts the model to its partition: the stash of a fully recomputed stage, and tied weights of
 /// the first and last stage. Throws as above.

@@ -4,22 +4,13 @@
 #include <utility>
 
 #include "experiments/long_work/parallel.hpp"
-#include "experiments/planner/bounds/laid_links.hpp"
 #include "experiments/planner/space/with_choice.hpp"
-#include "experiments/run/stage_formats.hpp"
-#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
 
 /// Items that are worked on at a time, however many threads there are.
 constexpr std::size_t batch = 32;
-
-/// Slices of a microbatch share gathers and reductions of ZeRO-3 in ways that prices by cell do not
-/// show.
-bool shares_gathers(const OrderChoice& order, std::uint32_t zero) {
-  return zero == 3 && order.slices > 1;
-}
 
 }  // namespace
 
@@ -31,18 +22,13 @@ bool BestFirst::may_fit(double bytes) const {
   return options_.simulates_all || !capacity || bytes <= static_cast<double>(*capacity) + 1;
 }
 
-std::uint64_t BestFirst::layouts_in(const LayoutFrame& frame) const {
-  const LayoutChoice& degrees = space_.degrees[frame.degrees];
-  const std::uint64_t links = degrees.pipeline > 1 ? space_.links.size() : 1;
-  std::uint64_t layouts = 0;
-  for (const std::uint32_t number : frames_.groups()[frame.group].orders) {
-    const OrderChoice& order = space_.orders[number];
-    if (why_no_order(base_.task, degrees, order) != nullptr) continue;
-    for (const std::uint32_t zero : space_.zeros) {
-      if (takes_zero(degrees, order, zero)) layouts += links;
-    }
-  }
-  return layouts;
+/// Whether a codec encodes the activations of all layouts.
+bool BestFirst::encodes() const { return base_.scenario.codec.encodes(); }
+
+/// Activations that a rank keeps; 0: all.
+std::uint32_t BestFirst::kept_of(const Item& item) const {
+  const auto& all = base_.scenario.offload;
+  return item.offload.value_or(all ? all->keep : 0);
 }
 
 void BestFirst::start() {
@@ -83,37 +69,6 @@ LayoutChoice BestFirst::choice_of(const Item& item) const {
   return choice;
 }
 
-void BestFirst::add_orders(const Item& item, const std::shared_ptr<const StagePrices>& prices,
-                           std::uint32_t zero, std::uint8_t link, Outcome& outcome) const {
-  const LayoutFrame& frame = all_[item.frame];
-  const LayoutChoice& degrees = space_.degrees[frame.degrees];
-  const OrderGroup& group = frames_.groups()[frame.group];
-  const Placement& placement = *frames_.placement(frame.group, degrees.pipeline);
-  for (const std::uint32_t number : group.orders) {
-    const OrderChoice& order = space_.orders[number];
-    if (why_no_order(base_.task, degrees, order) != nullptr) continue;
-    if (!takes_zero(degrees, order, zero)) continue;
-    if (!may_fit(prices->least_bytes)) {
-      ++outcome.without_memory;
-      continue;
-    }
-    Item one{.bound_us = frame.bound_us,
-             .number = item.number +
-                       ((number * space_.zeros.size() + zero) * space_.links.size() + link) * 16,
-             .frame = item.frame,
-             .whole_frame = false,
-             .order = number,
-             .zero = zero,
-             .link = link,
-             .prices = prices};
-    if (!shares_gathers(order, zero)) {
-      const double bound = step_bound_us(placement, prices->times, shape_of(one));
-      one.bound_us = std::max(one.bound_us, bound_rounding * bound);
-    }
-    outcome.items.push_back(std::move(one));
-  }
-}
-
 OrderShape BestFirst::shape_of(const Item& item) const {
   const LayoutFrame& frame = all_[item.frame];
   const OrderChoice& order = space_.orders[item.order];
@@ -126,45 +81,13 @@ OrderShape BestFirst::shape_of(const Item& item) const {
           .reduces_each = item.zero == 2};
 }
 
-/// Prices the ZeRO levels and link codecs of a frame.
-void BestFirst::take_apart(const Item& item, Outcome& outcome) {
-  const LayoutFrame& frame = all_[item.frame];
-  const OrderGroup& group = frames_.groups()[frame.group];
-  LayoutChoice choice = frames_.choice(frame);
-  const Placement& placement = *frames_.placement(frame.group, choice.pipeline);
-  const Layout plain = staged_layout(base_, with_shape(base_, choice, group.like->slices), choice,
-                                     group.like->splits, placement);
-  const auto hardware = hardware_over(clusters_, plain);
-  for (std::uint8_t link = 0; link < space_.links.size(); ++link) {
-    choice.link = space_.links[link];
-    if (choice.link && choice.pipeline == 1) continue;
-    Layout layout = plain;
-    if (choice.link) {
-      layout.codec.link = *choice.link;
-      layout = with_codecs(std::move(layout));
-    }
-    for (const std::uint32_t zero : space_.zeros) {
-      if (!takes_zero(choice, *group.like, zero)) continue;
-      const bool light = ((frame.may_fit >> zero) & 1U) != 0 || options_.simulates_all;
-      auto prices = std::make_shared<StagePrices>();
-      prices->least_bytes = std::numeric_limits<double>::infinity();
-      layout.memory.zero = zero;
-      if (light) {
-        *prices = stage_prices(base_, layout, *group.like, *frames_.times(frame, zero), *hardware);
-      }
-      add_orders(item, prices, zero, link, outcome);
-      const double least = light ? prices->least_bytes : frame.least_bytes;
-      outcome.least_bytes = outcome.least_bytes > 0 ? std::min(outcome.least_bytes, least) : least;
-    }
-  }
-}
-
 /// Codecs and offloading cost time, so they wait until a layout does not fit without.
 void BestFirst::save_memory(const Item& item, std::vector<Item>& items) const {
   if (item.stash > 0 || item.offload) return;
   std::uint64_t number = item.number;
   for (std::uint8_t codec = 0; codec < space_.stashes.size(); ++codec) {
     Item other = item;
+    other.least_bytes = 0;
     other.number = ++number;
     other.stash = static_cast<std::uint8_t>(codec + 1);
     items.push_back(other);
@@ -174,6 +97,7 @@ void BestFirst::save_memory(const Item& item, std::vector<Item>& items) const {
   for (const std::uint32_t keep : space_.offloads) {
     if (keep >= most) continue;
     Item other = item;
+    other.least_bytes = 0;
     other.number = ++number;
     other.offload = keep;
     items.push_back(std::move(other));
@@ -187,7 +111,8 @@ bool BestFirst::waits(const Item& item, const OrderHolding& holding, Outcome& ou
   const std::uint32_t ranks = space_.degrees[frame.degrees].pipeline;
   const Placement& placement = *frames_.placement(frame.group, ranks);
   const bool plain = item.stash == 0;  // codecs make what is kept smaller
-  const double bytes = plain ? least_bytes_of(placement, *item.prices, holding) : 0;
+  const double bytes =
+      plain ? std::max(item.least_bytes, least_bytes_of(placement, *item.prices, holding)) : 0;
   if (!may_fit(bytes)) {
     if (!item.offload) outcome.without_memory = 1;
     outcome.least_bytes = bytes;
@@ -212,7 +137,7 @@ void BestFirst::judge(const Item& item, Outcome& outcome) {
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   const auto holding =
       holdings_.of(space_.orders[item.order], *frames_.placement(frame.group, degrees.pipeline),
-                   degrees.microbatches, item.offload.value_or(0));
+                   degrees.microbatches, kept_of(item));
   if (!holding->refusal.empty()) {
     outcome.refused = item.offload ? 0 : 1;
     outcome.refusal = holding->refusal;
@@ -230,27 +155,22 @@ void BestFirst::simulate(const Item& item, Outcome& outcome) {
     outcome.refusal = trial.refusal;
     return;
   }
-  outcome.judged = JudgedLayout{choice, item.bound_us, trial};
+  outcome.judged = JudgedLayout{choice, item.bound_us, item.least_bytes, trial};
   if (!trial.fits()) save_memory(item, outcome.items);
 }
 
 BestFirst::Outcome BestFirst::work(const Item& item) {
   Outcome outcome;
-  if (!item.whole_frame) {
-    judge(item, outcome);
-    return outcome;
-  }
-  const auto refuse_all = [&](const char* why) {
-    outcome = {};
-    outcome.refused = layouts_in(all_[item.frame]);
-    outcome.refusal = why;
-  };
-  try {
-    take_apart(item, outcome);
-  } catch (const InputError& error) {
-    refuse_all(error.what());
-  } catch (const RuleError& error) {
-    refuse_all(error.what());
+  switch (item.holds) {
+    case Holds::frame:
+      weigh_orders(item, outcome);
+      break;
+    case Holds::order:
+      take_apart(item, outcome);
+      break;
+    case Holds::layout:
+      judge(item, outcome);
+      break;
   }
   return outcome;
 }
@@ -272,7 +192,7 @@ void BestFirst::take(const Item& item, Outcome outcome) {
   if (outcome.without_memory > 0 &&
       (!plan_.least || outcome.least_bytes < plan_.least->least_bytes)) {
     const LayoutChoice choice =
-        item.whole_frame ? frames_.choice(all_[item.frame]) : choice_of(item);
+        item.holds != Holds::layout ? frames_.choice(all_[item.frame]) : choice_of(item);
     plan_.least = TooLarge{choice, outcome.least_bytes};
   }
   if (!outcome.judged) return;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <queue>
 #include <string>
 #include <tuple>
@@ -24,17 +25,32 @@ class BestFirst {
   LayoutPlan run();
 
  private:
-  /// Work to do: a frame to take apart, or a layout to simulate.
+  /// Prices of a frame by link codec and ZeRO level, made when its first order asks.
+  struct FramePrices {
+    struct One {
+      std::uint8_t link = 0;
+      std::uint32_t zero = 0;
+      std::shared_ptr<const StagePrices> prices;
+    };
+    std::once_flag once;
+    std::vector<One> all;
+    std::string refusal;
+  };
+  /// What an item has: all orders of a frame, one order of it at all ZeRO levels, or one layout.
+  enum class Holds : std::uint8_t { frame, order, layout };
+  /// Work to do.
   struct Item {
     double bound_us = 0;
     std::uint64_t number = 0;  // in the order of the space: breaks ties
     std::uint32_t frame = 0;
-    bool whole_frame = true;
+    Holds holds = Holds::frame;
     std::uint32_t order = 0;
     std::uint32_t zero = 0;
     std::uint8_t link = 0;
     std::uint8_t stash = 0;                          // codec + 1; 0: none
     std::optional<std::uint32_t> offload = {};       // activations kept
+    double least_bytes = 0;                          // of an order or a layout
+    std::shared_ptr<FramePrices> of_frame = {};      // of an order
     std::shared_ptr<const StagePrices> prices = {};  // of a layout
   };
   struct Later {
@@ -56,9 +72,13 @@ class BestFirst {
   std::vector<Item> next_items();
   double threshold() const;
   Outcome work(const Item& item);
+  void weigh_orders(const Item& item, Outcome& outcome);
+  void weigh_order(Item one, const std::vector<StagePrices>& prices, Outcome& outcome);
   void take_apart(const Item& item, Outcome& outcome);
-  void add_orders(const Item& item, const std::shared_ptr<const StagePrices>& prices,
-                  std::uint32_t zero, std::uint8_t link, Outcome& outcome) const;
+  FramePrices::One priced(const Layout& plain, const Item& item, std::uint8_t link,
+                          std::uint32_t zero, const HardwareModel& hardware) const;
+  void price_frame(const Item& item, FramePrices& prices);
+  void add_layout(const Item& item, const FramePrices::One& one, Outcome& outcome) const;
   void judge(const Item& item, Outcome& outcome);
   bool waits(const Item& item, const OrderHolding& holding, Outcome& outcome) const;
   OrderShape shape_of(const Item& item) const;
@@ -68,8 +88,12 @@ class BestFirst {
   void take(const Item& item, Outcome outcome);
   void refuse(const std::string& why, std::uint64_t layouts);
   std::uint64_t layouts_in(const LayoutFrame& frame) const;
+  std::uint64_t layouts_in(const LayoutFrame& frame, std::uint32_t order) const;
+  bool is_small(const LayoutFrame& frame, const OrderChoice& order) const;
   void finish();
   bool may_fit(double bytes) const;
+  bool encodes() const;
+  std::uint32_t kept_of(const Item& item) const;
 
   const PlanBase& base_;
   const LayoutSpace& space_;

@@ -25,7 +25,8 @@ struct PlannerOptions {
 /// A simulated layout.
 struct JudgedLayout {
   LayoutChoice choice;
-  double bound_us = 0;  // of the step time, from below
+  double bound_us = 0;     // of the step time, from below
+  double least_bytes = 0;  // of the fullest rank, from below
   Trial trial;
 };
 

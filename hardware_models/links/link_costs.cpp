@@ -78,8 +78,8 @@ TransferTime LinkCosts::transfer(double bytes, Rank from, Rank to) const {
   if (!wiring_) return transfer_of_pair(bytes, from, to);
   const Route route = wiring_->route({from, to});
   double latency_us = 0;
-  for (const std::uint32_t number : route) latency_us += wiring_->links[number].latency_us;
-  return {occupied_us(bytes, wiring_->links, route), latency_us};
+  for (const std::uint32_t number : route) latency_us += (*wiring_->links)[number].latency_us;
+  return {occupied_us(bytes, *wiring_->links, route), latency_us};
 }
 
 TransferTime LinkCosts::transfer_of_pair(double bytes, Rank from, Rank to) const {
@@ -89,7 +89,7 @@ TransferTime LinkCosts::transfer_of_pair(double bytes, Rank from, Rank to) const
 }
 
 Network LinkCosts::network() const {
-  return wiring_ ? Network{wiring_->links, {}, sharing_} : Network{};
+  return wiring_ ? Network{*wiring_->links, {}, sharing_} : Network{};
 }
 
 Route LinkCosts::route(const Link& link) const { return wiring_ ? wiring_->route(link) : Route{}; }

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "hardware_models/spec/hardware_spec.hpp"
@@ -20,7 +21,7 @@ namespace penstock {
 
 /// The physical links of a machine, and the routes between ranks.
 struct Wiring {
-  std::vector<NetworkLink> links;
+  std::shared_ptr<const std::vector<NetworkLink>> links;
   std::function<Route(const Link&)> route;  // throws InputError when there is none
 };
 
@@ -38,9 +39,24 @@ Wiring wiring_by_ends(const HardwareSpec& spec);
 /// A topology with the devices that the degrees of parallelism need.
 Wiring wiring_by_kind(const HardwareSpec& spec);
 
+/// Routes over a topology, each searched once. Thread-safe.
+class KnownRoutes {
+ public:
+  explicit KnownRoutes(Topology topology) : router_(std::move(topology)) {}
+
+  const std::vector<NetworkLink>& links() const { return router_.topology().links; }
+  /// Nothing where there is none.
+  std::optional<Route> between(Node from, Node to) const;
+
+ private:
+  Router router_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::pair<Node, Node>, std::optional<Route>> known_;
+};
+
 /// A topology with its devices, which scenarios with the same machines and devices can share.
 struct SeatedCluster {
-  std::shared_ptr<const Router> router;
+  std::shared_ptr<const KnownRoutes> routes;
   std::vector<Node> devices;
   std::vector<Node> host_of;  // by device
 };

@@ -80,12 +80,12 @@ class DeviceAt {
   std::optional<Machine> machine_;  // with a topology
 };
 
-Wiring over_graph(std::shared_ptr<const Router> router, std::string where, NodeAt node_at) {
-  return {router->topology().links,
-          [router, where = std::move(where), node_at = std::move(node_at)](const Link& link) {
+Wiring over_graph(std::shared_ptr<const KnownRoutes> routes, std::string where, NodeAt node_at) {
+  return {std::shared_ptr<const std::vector<NetworkLink>>(routes, &routes->links()),
+          [routes, where = std::move(where), node_at = std::move(node_at)](const Link& link) {
             const auto from = node_at(link.from, link.to);
             const auto to = node_at(link.to, link.from);
-            const auto route = from && to ? router->route(*from, *to) : std::nullopt;
+            const auto route = from && to ? routes->between(*from, *to) : std::nullopt;
             if (route) return *route;
             throw InputError(where,
                              fmt::format("no route over these links for transfers \"{}\"; connect "
@@ -133,13 +133,13 @@ SeatedCluster cluster_of(const HardwareSpec& spec) {
   check_machine(spec);
   Cluster cluster = make_cluster(spec.topology->kind, static_cast<std::uint32_t>(seats_of(spec)),
                                  parameters_for(spec));
-  return {std::make_shared<const Router>(std::move(cluster.topology)),
+  return {std::make_shared<const KnownRoutes>(std::move(cluster.topology)),
           seated(spec, cluster.devices), seated(spec, cluster.host_of)};
 }
 
 Wiring wiring_over(std::shared_ptr<const SeatedCluster> cluster, const HardwareSpec& spec) {
   return over_graph(
-      cluster->router, "/hardware/topology",
+      cluster->routes, "/hardware/topology",
       [cluster, device_at = DeviceAt(spec)](Rank end, Rank other) -> std::optional<Node> {
         if (end == host_memory) return cluster->host_of[*device_at(other, end)];
         const auto device = device_at(end, other);
@@ -148,6 +148,16 @@ Wiring wiring_over(std::shared_ptr<const SeatedCluster> cluster, const HardwareS
 }
 
 }  // namespace
+
+std::optional<Route> KnownRoutes::between(Node from, Node to) const {
+  {
+    const std::lock_guard guard(mutex_);
+    if (const auto found = known_.find({from, to}); found != known_.end()) return found->second;
+  }
+  std::optional<Route> route = router_.route(from, to);
+  const std::lock_guard guard(mutex_);
+  return known_.try_emplace({from, to}, std::move(route)).first->second;
+}
 
 Wiring wiring_by_ends(const HardwareSpec& spec) {
   Topology topology;
@@ -167,7 +177,7 @@ Wiring wiring_by_ends(const HardwareSpec& spec) {
   }
   numbers_by_name(topology.links);  // rejects duplicates
   return over_graph(
-      std::make_shared<const Router>(std::move(topology)), "/hardware/links",
+      std::make_shared<const KnownRoutes>(std::move(topology)), "/hardware/links",
       [nodes, device_at = DeviceAt(spec)](Rank end, Rank other) -> std::optional<Node> {
         std::string name = "host";
         if (end != host_memory) {

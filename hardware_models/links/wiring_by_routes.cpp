@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "hardware_models/links/wiring.hpp"
@@ -78,8 +79,8 @@ std::vector<NetworkLink> links_by_name(const HardwareSpec& spec) {
 }  // namespace
 
 Wiring wiring_by_routes(const HardwareSpec& spec) {
-  Wiring wiring{links_by_name(spec), {}};
-  const auto numbers = numbers_by_name(wiring.links);
+  Wiring wiring{std::make_shared<const std::vector<NetworkLink>>(links_by_name(spec)), {}};
+  const auto numbers = numbers_by_name(*wiring.links);
   std::map<std::pair<Rank, Rank>, Route> routes;
   for (const auto& [key, names] : spec.routes) {
     routes[ends_of_route(spec, key)] = named_links(numbers, key, names);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/base/error.hpp"
 
@@ -132,10 +133,9 @@ std::vector<LayerPart> parts_of(const BlockSpec& block, const CellShape& shape) 
   return parts;
 }
 
-Layer layer_of(const BlockSpec& block, const CellShape& shape, RecomputeScope of_model,
-               const Operators& operators) {
+Layer layer_of(const BlockSpec& block, const CellShape& shape, const LayerWork& work,
+               RecomputeScope of_model) {
   const RecomputeScope scope = recompute_scope_of(block, of_model);
-  LayerWork work = work_of(block, shape, operators);
   const double devices = shape.tensor * shape.context;
   Layer layer;
   layer.name = block.name;
@@ -158,8 +158,8 @@ Layer layer_of(const BlockSpec& block, const CellShape& shape, RecomputeScope of
   layer.backward_weight_us = work.backward_weight_us;
   const bool all_again = scope == RecomputeScope::blocks || scope == RecomputeScope::whole_stages;
   if (all_again) layer.recompute_us = work.forward_us.value_or(0);
-  layer.work = {.kernels = std::move(work.kernels),
-                .collectives = std::move(work.collectives),
+  layer.work = {.kernels = work.kernels,
+                .collectives = work.collectives,
                 .recomputes_selected = scope == RecomputeScope::selected,
                 .forward_flops = work.forward_flops / devices,
                 .backward_flops = work.backward_flops / devices};
@@ -184,12 +184,21 @@ LayerWork work_of(const BlockSpec& block, const CellShape& shape, const Operator
 
 ModelGraph graph_of(const ModelSpec& spec, const CellShape& shape, RecomputeScope scope,
                     const Operators& operators) {
-  ModelGraph model;
+  return std::move(graphs_of(spec, shape, {scope}, operators).front());
+}
+
+std::vector<ModelGraph> graphs_of(const ModelSpec& spec, const CellShape& shape,
+                                  const std::vector<RecomputeScope>& scopes,
+                                  const Operators& operators) {
+  std::vector<ModelGraph> models(scopes.size());
   for (const BlockSpec& block : spec.blocks) {
-    model.layers.push_back(layer_of(block, shape, scope, operators));
+    const LayerWork work = work_of(block, shape, operators);
+    for (std::size_t i = 0; i < scopes.size(); ++i) {
+      models[i].layers.push_back(layer_of(block, shape, work, scopes[i]));
+    }
   }
-  model.connect_as_chain();
-  return model;
+  for (ModelGraph& model : models) model.connect_as_chain();
+  return models;
 }
 
 void keep_inputs_of_stages(ModelGraph& model, const Partition& partition) {

@@ -29,6 +29,10 @@ using Operators = std::vector<std::string>;
 /// Throws InputError with a pointer below the source of a layer.
 ModelGraph graph_of(const ModelSpec& spec, const CellShape& shape, RecomputeScope scope,
                     const Operators& operators = {"core_attention"});
+/// The same for each scope, with the work of each block computed once.
+std::vector<ModelGraph> graphs_of(const ModelSpec& spec, const CellShape& shape,
+                                  const std::vector<RecomputeScope>& scopes,
+                                  const Operators& operators = {"core_attention"});
 
 /// For `whole_stages`: a stage keeps only the input of its first layer; everything else is
 /// recomputed.

@@ -24,22 +24,24 @@ constexpr std::array tiles{Tile{256, 128, 1},   Tile{128, 256, 1},   Tile{128, 1
 constexpr std::array<double, 5> splits{1, 2, 4, 8, 16};
 constexpr double least_inner = 512;  // of a split product
 
-double flops_with(const Device& device, const Kernel& product, const Tile& tile, double split) {
-  const double number = std::ceil(product.rows / tile.rows) *
-                        std::ceil(product.columns / tile.columns) * product.batch * split;
-  const double waves = std::ceil(number / device.multiprocessors);
-  const double steps = product.inner / split + device.tile_start;
-  return 2 * waves * device.multiprocessors * tile.rows * tile.columns * steps / tile.share;
+/// Tiles that cover all products.
+double tiles_of(const Kernel& product, const Tile& tile) {
+  return std::ceil(product.rows / tile.rows) * std::ceil(product.columns / tile.columns) *
+         product.batch;
 }
 
 }  // namespace
 
 double flops_in_waves(const Device& device, const Kernel& product) {
   double fewest = std::numeric_limits<double>::infinity();
-  for (const double split : splits) {
-    if (split > 1 && product.inner / split < least_inner) break;
-    for (const Tile& tile : tiles) {
-      fewest = std::min(fewest, flops_with(device, product, tile, split));
+  for (const Tile& tile : tiles) {
+    const double number = tiles_of(product, tile);
+    for (const double split : splits) {
+      if (split > 1 && product.inner / split < least_inner) break;
+      const double waves = std::ceil(number * split / device.multiprocessors);
+      const double steps = product.inner / split + device.tile_start;
+      fewest = std::min(fewest, 2 * waves * device.multiprocessors * tile.rows * tile.columns *
+                                    steps / tile.share);
     }
   }
   return std::max(fewest, product.flops);

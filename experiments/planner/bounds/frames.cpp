@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "experiments/layout/cut_problem.hpp"
@@ -58,7 +59,7 @@ std::vector<OrderGroup> order_groups(const LayoutSpace& space) {
 }
 
 LayoutFrames::LayoutFrames(const PlanBase& base, const LayoutSpace& space, const Restrictions& only)
-    : base_(base), space_(space), only_(only), groups_(order_groups(space)) {
+    : base_(base), space_(space), only_(only), groups_(order_groups(space)), shapes_(base, space) {
   const Layout unfitted =
       with_shape(base, {.data = base.task.devices, .microbatch = base.task.microbatch}, 1);
   shared_bytes_ = parameter_bytes(unfitted.model) - parameter_bytes(base.settled.model);
@@ -78,22 +79,12 @@ LayoutChoice LayoutFrames::choice(const LayoutFrame& frame) const {
                    order, 0, std::nullopt);
 }
 
-LayoutFrames::ShapeKey LayoutFrames::key(const LayoutFrame& frame, std::uint32_t zero) const {
-  const LayoutChoice& degrees = space_.degrees[frame.degrees];
-  return {degrees.tensor,
-          degrees.context,
-          degrees.expert,
-          degrees.microbatch,
-          frame.sequence,
-          frame.recomputation,
-          groups_[frame.group].like->slices,
-          runs_sharded(zero)};
-}
-
 const std::vector<LayerTimes>* LayoutFrames::times(const LayoutFrame& frame,
                                                    std::uint32_t zero) const {
-  const auto found = shapes_.find(key(frame, zero));
-  return found == shapes_.end() || !found->second ? nullptr : &*found->second;
+  const LayoutChoice& cells = space_.degrees[frame.degrees];
+  return shapes_.of({cells.tensor, cells.context, cells.expert, cells.microbatch, frame.sequence,
+                     groups_[frame.group].like->slices, runs_sharded(zero)},
+                    frame.recomputation);
 }
 
 void LayoutFrames::find_placements() {
@@ -158,45 +149,25 @@ std::vector<LayoutFrame> LayoutFrames::of_degrees(std::uint32_t number) const {
   return frames;
 }
 
-void LayoutFrames::find_shapes(std::size_t jobs) {
-  std::map<ShapeKey, LayoutFrame> first;
-  for (std::uint32_t number = 0; number < space_.degrees.size(); ++number) {
-    for (const LayoutFrame& frame : of_degrees(number)) {
-      for (const std::uint32_t zero : space_.zeros) first.try_emplace(key(frame, zero), frame);
-    }
+void LayoutFrames::ask_shapes(const LayoutFrame& frame) {
+  const std::uint32_t slices = groups_[frame.group].like->slices;
+  for (const std::uint32_t zero : space_.zeros) {
+    if (times(frame, zero) != nullptr) continue;
+    const LayoutChoice one = choice(frame);
+    shapes_.ask(shape_key(one, slices, runs_sharded(zero)), one);
   }
-  struct Work {
-    const LayoutFrame* frame;
-    bool sharded;
-    Shape* shape;
-  };
-  std::vector<Work> work;
-  for (const auto& [at, frame] : first) {
-    work.push_back({&frame, std::get<7>(at), &shapes_[at]});
-  }
-  in_parallel(
-      work.size(),
-      [&](std::size_t i) {
-        const LayoutFrame& frame = *work[i].frame;
-        LayoutChoice one = choice(frame);
-        one.zero = work[i].sharded ? 3 : 0;
-        try {
-          const Layout layout = with_shape(base_, one, groups_[frame.group].like->slices);
-          *work[i].shape = layer_times(layout);
-        } catch (const InputError&) {
-          work[i].shape->reset();
-        }
-      },
-      {}, jobs);
 }
 
 std::vector<LayoutFrame> LayoutFrames::all(std::size_t jobs) {
-  find_shapes(jobs);
-  std::vector<std::vector<LayoutFrame>> by_degrees(space_.degrees.size());
+  std::vector<std::vector<LayoutFrame>> by_degrees;
+  for (std::uint32_t number = 0; number < space_.degrees.size(); ++number) {
+    by_degrees.push_back(of_degrees(number));
+    for (const LayoutFrame& frame : by_degrees.back()) ask_shapes(frame);
+  }
+  shapes_.price(jobs);
   in_parallel(
       by_degrees.size(),
       [&](std::size_t number) {
-        by_degrees[number] = of_degrees(static_cast<std::uint32_t>(number));
         for (LayoutFrame& frame : by_degrees[number]) judge(frame);
       },
       {}, jobs);
@@ -227,47 +198,99 @@ std::vector<StageBounds> LayoutFrames::stage_times(const LayoutFrame& frame,
   return times;
 }
 
-/// Parameters, gradients, optimizer state and one activation of the fullest rank.
-void LayoutFrames::judge_memory(const Placement& placement, const std::vector<LayerTimes>& layers,
-                                LayoutFrame& frame) const {
-  const LayoutChoice& degrees = space_.degrees[frame.degrees];
-  const DeviceMemory& memory = base_.settled.memory;
+/// Parameters of the stages, whole and the shares of a replica.
+LayoutFrames::StageWeights LayoutFrames::weights_of(const LayoutFrame& frame,
+                                                    const Placement& placement,
+                                                    const std::vector<LayerTimes>& layers) const {
   const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
   const std::vector<std::uint32_t>& stage_of = stage_of_layer_.at(stages);
-  const bool even = space_.partitions[frame.partition] == "even";
-  std::vector<double> whole(stages), share(stages);
-  const double holders = degrees.data * static_cast<double>(placement.chains().size());
+  const double holders =
+      space_.degrees[frame.degrees].data * static_cast<double>(placement.chains().size());
+  StageWeights weights{std::vector<double>(stages), std::vector<double>(stages)};
   for (std::size_t i = 0; i < base_.reduced_layer.size(); ++i) {
     const LayerTimes& layer = layers[base_.reduced_layer[i]];
-    whole[stage_of[i]] += layer.dense_bytes + layer.expert_bytes;
-    share[stage_of[i]] += layer.dense_bytes / (layer.copies * holders) +
-                          layer.expert_bytes / (layer.expert_copies * holders);
+    weights.whole[stage_of[i]] += layer.dense_bytes + layer.expert_bytes;
+    weights.share[stage_of[i]] += layer.dense_bytes / (layer.copies * holders) +
+                                  layer.expert_bytes / (layer.expert_copies * holders);
   }
-  const double capacity = memory.capacity_bytes ? static_cast<double>(*memory.capacity_bytes)
-                                                : std::numeric_limits<double>::infinity();
+  return weights;
+}
+
+/// Parameters, gradients and optimizer state by rank.
+std::vector<double> LayoutFrames::held_bytes(const Placement& placement,
+                                             const StageWeights& weights,
+                                             std::uint32_t zero) const {
+  const DeviceMemory& memory = base_.settled.memory;
+  const double gradient = memory.kept.gradient_factor();
+  const double optimizer = memory.kept.optimizer_factor();
+  const double capacity = memory.capacity_bytes ? static_cast<double>(*memory.capacity_bytes) : 0;
   const double fixed =
-      memory.context_bytes + (memory.capacity_bytes ? memory.reserve * capacity : 0);
+      memory.context_bytes + memory.reserve * capacity - shared_bytes_ * (gradient + optimizer + 1);
+  std::vector<double> held(placement.ranks(), fixed);
+  for (const Stage stage : placement.stages()) {
+    const std::uint32_t at = placement.position(stage);
+    const auto from = [&](std::uint32_t level) {
+      return zero >= level ? weights.share[at] : weights.whole[at];
+    };
+    held[index(placement.rank_of(stage))] += from(3) + from(2) * gradient + from(1) * optimizer;
+  }
+  return held;
+}
+
+/// What the fullest rank holds throughout; the mean where the cut is not known.
+void LayoutFrames::judge_memory(const Placement& placement, const std::vector<LayerTimes>& layers,
+                                LayoutFrame& frame) const {
+  const auto& capacity = base_.settled.memory.capacity_bytes;
+  const bool even = space_.partitions[frame.partition] == "even";
+  const StageWeights weights = weights_of(frame, placement, layers);
   frame.least_bytes = std::numeric_limits<double>::infinity();
   for (const std::uint32_t zero : space_.zeros) {
-    double most = 0, sum = 0;
-    for (const Rank rank : Numbers<Rank>(placement.ranks())) {
-      double held = 0;
-      for (const Stage stage : placement.stages_of(rank)) {
-        const std::uint32_t at = placement.position(stage);
-        const auto from = [&](std::uint32_t level) {
-          return zero >= level ? share[at] : whole[at];
-        };
-        held += from(3) + from(2) * memory.kept.gradient_factor() +
-                from(1) * memory.kept.optimizer_factor();
-      }
-      most = std::max(most, held);
-      sum += held;
-    }
-    const double kept = memory.kept.gradient_factor() + memory.kept.optimizer_factor() + 1;
-    const double needed = fixed + (even ? most : sum / placement.ranks()) - shared_bytes_ * kept;
+    const std::vector<double> held = held_bytes(placement, weights, zero);
+    const double needed =
+        even ? *std::max_element(held.begin(), held.end())
+             : std::accumulate(held.begin(), held.end(), 0.0) / static_cast<double>(held.size());
     frame.least_bytes = std::min(frame.least_bytes, needed);
-    if (needed <= capacity) frame.may_fit |= static_cast<std::uint8_t>(1U << zero);
+    if (capacity && needed > static_cast<double>(*capacity)) continue;
+    frame.may_fit |= static_cast<std::uint8_t>(1U << zero);
   }
+}
+
+/// What cells keep. A whole stage that is recomputed keeps the input of its first layer.
+void LayoutFrames::add_kept(const LayoutFrame& frame, const Placement& placement,
+                            const std::vector<LayerTimes>& layers, StagePrices& prices) const {
+  const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
+  const std::vector<std::uint32_t>& stage_of = stage_of_layer_.at(stages);
+  const RecomputeChoice& recompute = space_.recomputations[frame.recomputation];
+  const bool inputs = recompute.stages || recompute.mode == "except_last";
+  const bool splits = groups_[frame.group].like->splits;
+  std::vector<LayerTimes> sums(stages);
+  for (std::size_t i = 0; i < base_.reduced_layer.size(); ++i) {
+    const LayerTimes& layer = layers[base_.reduced_layer[i]];
+    LayerTimes& sum = sums[stage_of[i]];
+    const bool first = i == 0 || stage_of[i] != stage_of[i - 1];
+    if (first || !inputs) {
+      sum.kept_bytes += layer.kept_bytes;
+      if (splits) sum.freed_bytes += layer.freed_bytes;
+    }
+    if (splits) sum.pending_bytes += layer.pending_bytes;
+    sum.workspace_bytes = std::max(sum.workspace_bytes, layer.workspace_bytes);
+  }
+  for (const Stage stage : placement.stages()) {
+    const LayerTimes& sum = sums[placement.position(stage)];
+    prices.kept_bytes.push_back(sum.kept_bytes - sum.freed_bytes);
+    prices.input_bytes.push_back(sum.freed_bytes);
+    prices.pending_bytes.push_back(sum.pending_bytes);
+    prices.workspace_bytes.push_back(sum.workspace_bytes);
+  }
+}
+
+StagePrices LayoutFrames::layer_prices(const LayoutFrame& frame, std::uint32_t zero) const {
+  const Placement& ranks = *placement(frame.group, space_.degrees[frame.degrees].pipeline);
+  const std::vector<LayerTimes>& layers = *times(frame, zero);
+  StagePrices prices{.times = stage_times(frame, ranks, layers),
+                     .held_bytes = held_bytes(ranks, weights_of(frame, ranks, layers), zero)};
+  add_kept(frame, ranks, layers, prices);
+  return prices;
 }
 
 /// With the layer times of one stack.
@@ -292,21 +315,25 @@ double LayoutFrames::bound_of(const LayoutFrame& frame,
 
 void LayoutFrames::judge(LayoutFrame& frame) const {
   frame.bound_us = std::numeric_limits<double>::infinity();
-  const std::vector<LayerTimes>* layers = nullptr;
+  std::vector<const std::vector<LayerTimes>*> stacks;
   for (const std::uint32_t zero : space_.zeros) {
-    layers = times(frame, zero);
+    const std::vector<LayerTimes>* layers = times(frame, zero);
     if (layers == nullptr) {
       frame.refusal = "the model does not divide by these degrees";
       return;
     }
+    if (std::find(stacks.begin(), stacks.end(), layers) == stacks.end()) stacks.push_back(layers);
+  }
+  for (const auto* layers : stacks) {
     frame.bound_us = std::min(frame.bound_us, bound_of(frame, *layers));
   }
   if (space_.recomputations[frame.recomputation].mode == "selective" &&
-      recomputes_nothing(*layers)) {
+      recomputes_nothing(*stacks.back())) {
     frame.refusal = "selective recomputation has nothing to recompute";
     return;
   }
-  judge_memory(*placement(frame.group, space_.degrees[frame.degrees].pipeline), *layers, frame);
+  judge_memory(*placement(frame.group, space_.degrees[frame.degrees].pipeline), *stacks.back(),
+               frame);
 }
 
 }  // namespace penstock

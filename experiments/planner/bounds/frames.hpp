@@ -3,12 +3,12 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "experiments/planner/bounds/layer_times.hpp"
+#include "experiments/planner/bounds/layer_shapes.hpp"
 #include "experiments/planner/bounds/plan_base.hpp"
+#include "experiments/planner/bounds/stage_prices.hpp"
 #include "experiments/planner/bounds/step_bound.hpp"
 #include "experiments/planner/space/layout_space.hpp"
 
@@ -51,24 +51,32 @@ class LayoutFrames {
   LayoutChoice choice(const LayoutFrame& frame) const;
   /// Layer times of a frame at a ZeRO level; nullptr when its shape is refused.
   const std::vector<LayerTimes>* times(const LayoutFrame& frame, std::uint32_t zero) const;
+  /// Prices of an evenly cut frame at a ZeRO level from its layers alone: transfers and sums are
+  /// free, and nothing is held for them. No price of its layouts is lower.
+  StagePrices layer_prices(const LayoutFrame& frame, std::uint32_t zero) const;
 
  private:
-  // Tensor, context, expert, microbatch, sequence, recomputation, slices, sharded.
-  using ShapeKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, bool,
-                              std::uint8_t, std::uint32_t, bool>;
-  using Shape = std::optional<std::vector<LayerTimes>>;
+  /// By stage.
+  struct StageWeights {
+    std::vector<double> whole, share;
+  };
 
-  ShapeKey key(const LayoutFrame& frame, std::uint32_t zero) const;
   std::vector<LayoutFrame> of_degrees(std::uint32_t degrees) const;
+  void ask_shapes(const LayoutFrame& frame);
   void judge(LayoutFrame& frame) const;
   double bound_of(const LayoutFrame& frame, const std::vector<LayerTimes>& layers) const;
-  void find_shapes(std::size_t jobs);
   void find_placements();
   void find_cuts();
   std::vector<StageBounds> stage_times(const LayoutFrame& frame, const Placement& placement,
                                        const std::vector<LayerTimes>& layers) const;
+  StageWeights weights_of(const LayoutFrame& frame, const Placement& placement,
+                          const std::vector<LayerTimes>& layers) const;
+  std::vector<double> held_bytes(const Placement& placement, const StageWeights& weights,
+                                 std::uint32_t zero) const;
   void judge_memory(const Placement& placement, const std::vector<LayerTimes>& layers,
                     LayoutFrame& frame) const;
+  void add_kept(const LayoutFrame& frame, const Placement& placement,
+                const std::vector<LayerTimes>& layers, StagePrices& prices) const;
 
   const PlanBase& base_;
   const LayoutSpace& space_;
@@ -76,7 +84,7 @@ class LayoutFrames {
   std::vector<OrderGroup> groups_;
   double shared_bytes_ = 0;  // parameters that two layers share on one rank
   std::map<std::pair<std::uint16_t, std::uint32_t>, Placement> placements_;
-  std::map<ShapeKey, Shape> shapes_;
+  LayerShapes shapes_;
   std::map<std::uint32_t, std::vector<std::uint32_t>> stage_of_layer_;  // by stages, even cuts
 };
 

@@ -1,12 +1,23 @@
 #include "experiments/planner/bounds/holdings.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "schedules/patterns/offload.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
+
+bool none_less(const std::vector<std::uint32_t>& one, const std::vector<std::uint32_t>& other) {
+  return std::equal(one.begin(), one.end(), other.begin(), std::greater_equal<>());
+}
+
+/// Whether a moment holds at least what another does, whatever the sizes are.
+bool holds_all(const Moment& one, const Moment& other) {
+  return one.stage == other.stage && one.again >= other.again && none_less(one.held, other.held) &&
+         none_less(one.unread, other.unread) && none_less(one.pending, other.pending);
+}
 
 /// Follows the row of a rank.
 class RowWalk {
@@ -39,7 +50,15 @@ class RowWalk {
   void note(const Action& action) {
     now_.stage = action.stage;
     now_.again = gives_gradient(action.pass);
-    holding_.moments.insert(now_);
+    std::vector<Moment>& known = holding_.moments;
+    const auto more = std::find_if(known.begin(), known.end(),
+                                   [&](const Moment& one) { return holds_all(one, now_); });
+    if (more != known.end()) {
+      std::iter_swap(known.begin(), more);  // it will be found sooner
+      return;
+    }
+    std::erase_if(known, [&](const Moment& one) { return holds_all(now_, one); });
+    known.push_back(now_);
   }
 
   const std::vector<Stage>& stages_;

@@ -4,7 +4,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -22,13 +21,11 @@ struct Moment {
   std::vector<std::uint32_t> held, unread, pending;
   Stage stage{};
   bool again = false;  // the action may restore its activation
-
-  friend auto operator<=>(const Moment&, const Moment&) = default;
 };
 
 /// What an order makes a rank hold, whatever its times are.
 struct RankHolding {
-  std::set<Moment> moments;              // each different one once
+  std::vector<Moment> moments;           // those that no other one holds all of
   std::vector<std::uint64_t> evictions;  // by stage of the rank
 };
 

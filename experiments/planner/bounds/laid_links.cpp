@@ -90,8 +90,10 @@ class OverLinks final : public HardwareModel {
 
 std::unique_ptr<HardwareModel> hardware_over(Clusters& clusters, const Layout& layout) {
   const HardwareSpec& spec = layout.hardware.spec;
-  const bool laid = spec.machine && spec.machine->topology && spec.topology && spec.links.empty() &&
-                    spec.routes.empty() && !spec.profile;
+  // Other cost models have a word on links: they refuse them, or need them.
+  const bool laid = layout.hardware.cost_model == "roofline" && spec.machine &&
+                    spec.machine->topology && spec.topology && spec.links.empty() &&
+                    spec.routes.empty();
   if (!laid) {
     return find_named(cost_model_entries(), layout.hardware.cost_model)->make(spec);
   }

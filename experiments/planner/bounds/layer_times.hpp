@@ -16,11 +16,19 @@ struct LayerTimes {
   double expert_bytes = 0;
   double copies = 1;  // devices of a rank's group that hold the same dense parameters
   double expert_copies = 1;
-  double kept_bytes = 0;  // of one cell
+  // Of one cell.
+  double kept_bytes = 0;       // from F to the end of B or W
+  double freed_bytes = 0;      // of them, until the end of I
+  double pending_bytes = 0;    // between I and W
+  double workspace_bytes = 0;  // of each action
 };
 
-/// Of each layer of a layout on one rank.
-std::vector<LayerTimes> layer_times(const Layout& layout);
+/// Of each layer of a model on one rank.
+std::vector<LayerTimes> layer_times(const ModelGraph& model, const HardwareModel& hardware);
+
+/// The times of the same layers with another recomputation: only R and what is kept differ.
+std::vector<LayerTimes> with_recomputation(std::vector<LayerTimes> times, const ModelGraph& model,
+                                           const HardwareModel& hardware);
 
 /// Hardware whose layer times are known. Asks `inner` for everything else. Layers are told by their
 /// index in `model`.

@@ -109,7 +109,10 @@ double StepParts::of_rank(Rank rank) const {
 
 /// A link sends one tensor after the other.
 double StepParts::of_links() const {
-  if (placement_.chains().size() > 1) return 0;
+  const bool free = std::all_of(times_.begin(), times_.end(), [](const StageBounds& own) {
+    return own.occupies_forward == 0 && own.occupies_backward == 0;
+  });
+  if (free || placement_.chains().size() > 1) return 0;
   std::map<std::pair<Rank, Rank>, double> sums;
   for (const Stage stage : placement_.stages()) {
     const StageBounds& own = times_[index(stage)];

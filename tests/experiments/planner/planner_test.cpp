@@ -25,6 +25,7 @@ struct SmallCase {
   std::uint32_t devices;
   std::uint32_t global_batch;
   std::vector<std::string> only;
+  std::vector<std::string> settings = {};
 };
 
 std::string planned_model(const std::string& name) {
@@ -35,7 +36,8 @@ TrainingTask task_of(const SmallCase& one, const Catalogue& catalogue) {
   return read_training_task({.model = planned_model(one.model),
                              .hardware = one.hardware,
                              .devices = one.devices,
-                             .global_batch = one.global_batch},
+                             .global_batch = one.global_batch,
+                             .settings = one.settings},
                             catalogue);
 }
 
@@ -102,12 +104,13 @@ std::size_t check_bounds(const SmallCase& one, const Catalogue& catalogue) {
       CAPTURE(text_of(layout.choice));
       CAPTURE(layout.bound_us / to_us(layout.trial.makespan) - 1);
       CHECK(layout.bound_us <= to_us(layout.trial.makespan));
+      CHECK(layout.least_bytes <= static_cast<double>(layout.trial.peak_bytes) + 1);
     }
   }
   return plan.fitting.size() + plan.too_large.size();
 }
 
-TEST_CASE("planner: no bound is above the simulated step time") {
+TEST_CASE("planner: no bound is above the simulated step time or memory") {
   const SmallCase one{
       llama,
       "dgx-h100",
@@ -126,6 +129,16 @@ TEST_CASE("planner: no bound is above the simulated step time") {
   const Catalogue catalogue = read_catalogue();
   CHECK(check_bounds(one, catalogue) > 50);
   CHECK(check_bounds(sharded, catalogue) > 2);
+  SmallCase encoded{llama,
+                    "dgx-h100",
+                    8,
+                    16,
+                    {"/model/microbatch=1", "/parallel/context=1", "/parallel/tensor=1",
+                     "/memory/zero=1", "/schedule/name=1f1b,zb-v", "/recompute/mode=none,full"},
+                    {"/codec/stash=bfp", "/codec/link=bfp"}};
+  CHECK(check_bounds(encoded, catalogue) > 5);
+  encoded.settings = {"/offload/keep=2"};
+  CHECK(check_bounds(encoded, catalogue) > 2);
 }
 
 TEST_CASE("planner: a layout's scenario as text and as value are the same") {
