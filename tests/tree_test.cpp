@@ -13,22 +13,16 @@
 #include <string>
 #include <vector>
 
-// The rules of the tree: who may include whom, where each outside library is at home, and what
-// stands at the top. The rules take text, so that wrong examples show that each of them can fail.
+#include "tests/support/tree_rules.hpp"
 
-namespace penstock {
+// The rules of the tree: who may include whom, where each outside library is at home, and what
+// stands at the top. The rules take text; tree_rules_test.cpp shows with wrong examples that each
+// of them can fail.
+
+namespace penstock::tree {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Include {
-  std::string file;  // from the root, as are quoted names
-  std::size_t line = 0;
-  std::string name;
-  bool quoted = false;
-};
-
-using Faults = std::vector<std::string>;
 
 /// Which folders a folder may include beside itself.
 const std::map<std::string, std::set<std::string>> allowed = {
@@ -69,6 +63,8 @@ const std::map<std::string, Rooms>& rooms() {
          "files",
          "help",
          "pictures",
+         "pictures/lanes",
+         "pictures/plots",
          "catalogue",
          "model_files",
          "profiles",
@@ -148,6 +144,21 @@ const std::vector<Home>& homes() {
 
 std::string folder_of(const std::string& file) { return file.substr(0, file.find('/')); }
 
+std::string room_of(const std::string& file) {
+  const std::string folder = folder_of(file);
+  const std::string rest = file.substr(folder.size() + 1);
+  const std::size_t slash = rest.rfind('/');
+  return slash == std::string::npos ? "" : rest.substr(0, slash);
+}
+
+/// What a file is called without its ending: a header and its source are one.
+std::string stem_of(const std::string& file) { return file.substr(0, file.rfind('.')); }
+
+/// What is built with nvcc alone, so that it can be carried to a machine that has nothing else.
+bool is_of_gpu_side(const std::string& file) { return file.starts_with("validate/backends/cuda/"); }
+
+}  // namespace
+
 std::string fault(const Include& include, const std::string& what) {
   return fmt::format("{}:{}: {}{}{}: {}", include.file, include.line, include.quoted ? '"' : '<',
                      include.name, include.quoted ? '"' : '>', what);
@@ -177,13 +188,6 @@ Faults direction_faults(const Include& include) {
                                      known.empty() ? "no other folder" : "only " + known))};
 }
 
-std::string room_of(const std::string& file) {
-  const std::string folder = folder_of(file);
-  const std::string rest = file.substr(folder.size() + 1);
-  const std::size_t slash = rest.rfind('/');
-  return slash == std::string::npos ? "" : rest.substr(0, slash);
-}
-
 Faults room_faults(const Include& include) {
   const std::string folder = folder_of(include.file);
   if (!rooms().contains(folder) || folder_of(include.name) != folder) return {};
@@ -201,11 +205,6 @@ Faults room_faults(const Include& include) {
                                      room_of(include.file), folder))};
 }
 
-/// What a file is called without its ending: a header and its source are one.
-std::string stem_of(const std::string& file) { return file.substr(0, file.rfind('.')); }
-
-/// Files that include each other in a circle, by their names without ending: each circle once, in
-/// the order of its includes.
 std::vector<std::vector<std::string>> circles(const std::vector<Include>& includes) {
   std::map<std::string, std::set<std::string>> reads;
   for (const Include& include : includes) {
@@ -232,7 +231,6 @@ std::vector<std::vector<std::string>> circles(const std::vector<Include>& includ
   return found;
 }
 
-/// Whether a folder has a place for a file: in one of its rooms, or listed at its top.
 bool has_place(const std::string& folder, const std::string& room, const std::string& name) {
   static const std::set<std::string> everywhere = {"CMakeLists.txt", "README.md"};
   const Rooms& own = rooms().at(folder);
@@ -263,10 +261,6 @@ Faults home_faults(const Include& include) {
   return {};
 }
 
-/// What is built with nvcc alone, so that it can be carried to a machine that has nothing else.
-bool is_of_gpu_side(const std::string& file) { return file.starts_with("validate/backends/cuda/"); }
-
-/// Such a file has no outside library but CUDA, and nothing of the tree beside its own folder.
 Faults gpu_side_faults(const Include& include) {
   static const std::regex standard("[a-z_0-9]+|(cuda|nccl).*");
   if (!is_of_gpu_side(include.file)) return {};
@@ -276,8 +270,6 @@ Faults gpu_side_faults(const Include& include) {
   return {fault(include, "validate/backends/cuda needs nvcc and the C++ library alone")};
 }
 
-/// Types that a header's text defines for all, by name. Two of one name would link, and one file
-/// use the other's functions.
 std::vector<std::string> types_of(const std::string& text) {
   static const std::regex pattern(
       R"((?:struct|class|enum class)(?: alignas\(\d+\))? (\w+)(?: final)?(?: ?:[^;{]*)? *\{.*)");
@@ -290,13 +282,14 @@ std::vector<std::string> types_of(const std::string& text) {
   return types;
 }
 
-/// What stands at the top beside sources: hidden files, and what the text of .gitignore names.
 bool may_stand_at_top(const std::string& name, const std::string& ignored) {
   static const std::set<std::string> known = {"CMakeLists.txt", "CMakePresets.json", "LICENSE",
                                               "README.md", "cmake"};
   if (known.contains(name) || allowed.contains(name) || name.starts_with('.')) return true;
   return ("\n" + ignored + "\n").find("\n/" + name + "/\n") != std::string::npos;
 }
+
+namespace {
 
 std::string read(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
@@ -331,8 +324,7 @@ void check_tree(const std::function<Faults(const Include&)>& rule) {
 
 bool in_tree(const std::string& file) { return fs::is_regular_file(root / file); }
 
-Include quoted(const std::string& file, const std::string& name) { return {file, 3, name, true}; }
-Include angled(const std::string& file, const std::string& name) { return {file, 3, name, false}; }
+}  // namespace
 
 TEST_CASE("tree: a folder includes only the folders below it") { check_tree(direction_faults); }
 
@@ -399,162 +391,4 @@ TEST_CASE("tree: nothing unknown stands at the top") {
   }
 }
 
-TEST_CASE("tree rules: includes are found with their line, whatever their spacing") {
-  const auto found = includes_of("sim/a.cpp",
-                                 "// see #include <x>\n"
-                                 "#include <vector>\n"
-                                 "  #  include \"sim/a.hpp\"  // why\n"
-                                 "#include\"gui/b.hpp\"\n");
-  REQUIRE(found.size() == 3);
-  CHECK(fault(found[0], "x") == "sim/a.cpp:2: <vector>: x");
-  CHECK(fault(found[1], "x") == "sim/a.cpp:3: \"sim/a.hpp\": x");
-  CHECK(fault(found[2], "x") == "sim/a.cpp:4: \"gui/b.hpp\": x");
-}
-
-TEST_CASE("tree rules: types that a header defines for all are found, others are not") {
-  CHECK(types_of("struct A {\n  struct Inner {\nenum class B : int { x };\nclass C : public A {\n"
-                 "struct D;\nstruct alignas(64) E {\nclass F final : A { int x; };\n") ==
-        std::vector<std::string>{"A", "B", "C", "E", "F"});
-}
-
-TEST_CASE("tree rules: a wrong direction is a fault that names file, line and include") {
-  CHECK(direction_faults(quoted("sim/a.cpp", "schedules/registry.hpp")) ==
-        Faults{"sim/a.cpp:3: \"schedules/registry.hpp\": sim may include no other folder"});
-  CHECK(direction_faults(quoted("validate/a.cpp", "experiments/run/run.hpp")) ==
-        Faults{"validate/a.cpp:3: \"experiments/run/run.hpp\": validate may include only "
-               "hardware_models, sim"});
-  struct Example {
-    std::string from;
-    std::string to;
-  };
-  for (const Example& example : std::vector<Example>{{"schedules", "hardware_models"},
-                                                     {"hardware_models", "schedules"},
-                                                     {"validate", "schedules"},
-                                                     {"experiments", "gui"},
-                                                     {"experiments", "tests"},
-                                                     {"gui", "schedules"},
-                                                     {"gui", "validate"},
-                                                     {"sim", "tests"}}) {
-    CAPTURE(example.from);
-    const std::string file = example.from + "/a.hpp";
-    CHECK(direction_faults(quoted(file, example.to + "/b.hpp")).size() == 1);
-    CHECK(direction_faults(quoted(file, example.from + "/deep/b.hpp")).empty());
-    CHECK(direction_faults(quoted("tests/a.cpp", example.to + "/b.hpp")).empty());
-  }
-  CHECK(direction_faults(quoted("experiments/a.cpp", "validate/b.hpp")).empty());
-  CHECK(direction_faults(angled("sim/a.cpp", "vector")).empty());
-}
-
-TEST_CASE("tree rules: an include of a later room is a fault, one of an earlier room is none") {
-  CHECK(room_faults(quoted("sim/plan/a.cpp", "sim/report/b.hpp")) ==
-        Faults{"sim/plan/a.cpp:3: \"sim/report/b.hpp\": plan stands before it in sim; see rooms() "
-               "in tests/tree_test.cpp"});
-  CHECK(room_faults(quoted("sim/report/a.cpp", "sim/plan/b.hpp")).empty());
-  CHECK(room_faults(quoted("sim/plan/a.cpp", "sim/plan/b.hpp")).empty());
-  CHECK(room_faults(quoted("schedules/patterns/a.cpp", "schedules/registry.hpp")).size() == 1);
-  CHECK(room_faults(quoted("schedules/gpipe.cpp", "schedules/patterns/b.hpp")).empty());
-  CHECK(room_faults(quoted("sim/plan/a.cpp", "sim/cellar/b.hpp")).size() == 1);
-  CHECK(room_faults(quoted("validate/job/a.cpp", "sim/plan/b.hpp")).empty());
-  CHECK(room_faults(quoted("experiments/run/a.cpp", "experiments/version.hpp")).empty());
-}
-
-TEST_CASE("tree rules: files that include each other are found, a header and its source are one") {
-  CHECK(circles({quoted("a.cpp", "a.hpp"), quoted("a.hpp", "b.hpp"), quoted("c.cpp", "a.hpp")})
-            .empty());
-  CHECK(circles({quoted("a.cpp", "b.hpp"), quoted("b.cpp", "c.hpp"), quoted("c.hpp", "a.hpp")}) ==
-        std::vector<std::vector<std::string>>{{"a", "b", "c"}});
-}
-
-TEST_CASE("tree rules: a file at the top of a folder is listed, or a fault") {
-  CHECK(has_place("sim", "plan", "anything.cpp"));
-  CHECK(has_place("experiments", "", "first_run"));
-  CHECK(has_place("schedules", "", "gpipe.cpp"));
-  CHECK(has_place("sim", "", "README.md"));
-  CHECK(!has_place("sim", "", "plan.cpp"));
-  CHECK(!has_place("experiments", "", "run.cpp"));
-  CHECK(!has_place("sim", "cellar", "plan.cpp"));
-}
-
-TEST_CASE("tree rules: a name that is not from the root, not there, or in angles is a fault") {
-  const auto exists = [](const std::string& file) {
-    return file == "sim/plan/plan.hpp" || file == "experiments/version.hpp.in";
-  };
-  CHECK(name_faults(quoted("sim/a.cpp", "sim/plan/plan.hpp"), exists).empty());
-  CHECK(name_faults(quoted("sim/a.cpp", "experiments/version.hpp"), exists).empty());
-  CHECK(name_faults(angled("sim/a.cpp", "vector"), exists).empty());
-  for (const char* name : {"plan.hpp", "../sim/plan.hpp", "sim/../sim/plan.hpp", "sim/plane.hpp"}) {
-    CAPTURE(name);
-    CHECK(name_faults(quoted("sim/a.cpp", name), exists).size() == 1);
-  }
-  CHECK(name_faults(angled("sim/a.cpp", "sim/plan/plan.hpp"), exists).size() == 1);
-}
-
-TEST_CASE("tree rules: a library away from home is a fault, whichever way it is included") {
-  struct Example {
-    const char* library;
-    const char* home;
-    const char* away;
-  };
-  for (const Example& example : std::vector<Example>{
-           {"nlohmann/json.hpp", "experiments/files/files.cpp", "experiments/files/files.hpp"},
-           {"nlohmann/json.hpp", "tests/sim/a_test.cpp", "sim/plan/plan.cpp"},
-           {"nlohmann/json_fwd.hpp", "experiments/files/files.hpp", "schedules/registry.hpp"},
-           {"boost/graph/adjacency_list.hpp", "sim/model/model_graph.cpp",
-            "sim/model/model_graph.hpp"},
-           {"Eigen/Core", "hardware_models/codecs/reference/codec.cpp",
-            "hardware_models/roofline.cpp"},
-           {"cairo/cairo.h", "experiments/pictures/canvas.cpp", "experiments/run/run.cpp"},
-           {"cairo.h", "experiments/pictures/canvas.cpp", "gui/view.cpp"},
-           {"CLI/CLI.hpp", "experiments/commands/run.cpp", "experiments/program/main.cpp"},
-           {"valijson/schema.hpp", "experiments/files/schema_check.cpp",
-            "experiments/scenario/scenario.cpp"},
-           {"muParser.h", "experiments/reproduction/formula.cpp", "experiments/run/run.cpp"},
-           {"zlib.h", "experiments/files/gzip.cpp", "experiments/files/files.cpp"},
-           {"protozero/pbf_builder.hpp", "experiments/formats/chakra.cpp",
-            "experiments/formats/chakra.hpp"},
-           {"sqlite3.h", "validate/store/database.cpp", "validate/store/profile_store.cpp"},
-           {"benchmark/benchmark.h", "experiments/bench/heap.cpp", "tests/main.cpp"},
-           {"simgrid/s4u.hpp", "tests/oracle/flows.cpp", "sim/engines/fair_share.cpp"},
-           {"QWidget", "gui/views/lanes.cpp", "experiments/run/run.cpp"},
-           {"QtCore/QString", "gui/program/main.cpp", "gui/models/lanes/track.hpp"},
-           {"cuda_runtime.h", "validate/backends/cuda/cuda_calls.cu",
-            "validate/backends/gpu/gpu_backend.cpp"},
-           {"cudaTypedefs.h", "validate/backends/cuda/a.cu", "validate/backends/cuda/a.hpp"},
-           {"doctest/doctest.h", "tests/main.cpp", "sim/plan/plan.cpp"},
-           {"rapidcheck.h", "tests/sim/a_test.cpp", "sim/plan/plan.cpp"}}) {
-    CAPTURE(example.library);
-    CAPTURE(example.away);
-    CHECK(home_faults(angled(example.home, example.library)).empty());
-    CHECK(home_faults(angled(example.away, example.library)).size() == 1);
-    CHECK(home_faults(quoted(example.away, example.library)).size() == 1);
-  }
-  CHECK(home_faults(angled("sim/a.cpp", "queue")).empty());
-}
-
-TEST_CASE("tree rules: the GPU side includes itself, CUDA and the C++ library") {
-  const std::string own = "validate/backends/cuda/a.cu";
-  CHECK(gpu_side_faults(quoted(own, "validate/backends/cuda/a.hpp")).empty());
-  CHECK(gpu_side_faults(angled(own, "cuda_runtime.h")).empty());
-  CHECK(gpu_side_faults(angled(own, "vector")).empty());
-  CHECK(gpu_side_faults(quoted(own, "sim/plan/plan.hpp")).size() == 1);
-  CHECK(gpu_side_faults(quoted(own, "validate/job/backend.hpp")).size() == 1);
-  CHECK(gpu_side_faults(angled(own, "fmt/format.h")).size() == 1);
-  CHECK(gpu_side_faults(angled(own, "Eigen/Core")).size() == 1);
-  CHECK(gpu_side_faults(angled("validate/backends/gpu/gpu_backend.cpp", "fmt/format.h")).empty());
-}
-
-TEST_CASE("tree rules: at the top stand sources, hidden files and ignored outputs") {
-  const std::string ignored = "/build/\n/penstock-out/";
-  for (const char* name :
-       {"sim", "gui", "cmake", "README.md", ".github", "build", "penstock-out"}) {
-    CAPTURE(name);
-    CHECK(may_stand_at_top(name, ignored));
-  }
-  for (const char* name : {"src", "docs", "README", "build-2", "penstock", "NOTES.md"}) {
-    CAPTURE(name);
-    CHECK(!may_stand_at_top(name, ignored));
-  }
-}
-
-}  // namespace
-}  // namespace penstock
+}  // namespace penstock::tree

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "experiments/pictures/calibration_plot.hpp"
+#include "experiments/pictures/plots/calibration_plot.hpp"
 
 namespace penstock {
 

@@ -7,7 +7,7 @@
 #include "experiments/cuts/partitioning.hpp"
 #include "experiments/files/plain_text.hpp"
 #include "experiments/files/table.hpp"
-#include "experiments/pictures/cut_picture.hpp"
+#include "experiments/pictures/plots/cut_picture.hpp"
 
 namespace penstock {
 namespace {

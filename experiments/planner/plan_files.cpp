@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "experiments/files/files.hpp"
-#include "experiments/pictures/front_plot.hpp"
+#include "experiments/pictures/plots/front_plot.hpp"
 #include "experiments/planner/plan_report.hpp"
 #include "experiments/planner/space/layout_document.hpp"
 #include "sim/base/error.hpp"

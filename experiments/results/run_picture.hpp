@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "experiments/pictures/lanes/timeline_picture.hpp"
 #include "experiments/pictures/picture.hpp"
-#include "experiments/pictures/timeline_picture.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/timeline/timeline.hpp"
 

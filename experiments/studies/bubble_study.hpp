@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/pictures/bubble_plot.hpp"
+#include "experiments/pictures/plots/bubble_plot.hpp"
 
 namespace penstock {
 

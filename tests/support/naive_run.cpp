@@ -5,42 +5,19 @@
 #include <functional>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
+
+#include "tests/support/naive_system.hpp"
 
 namespace penstock::testing {
 namespace {
 
-/// An output of an action for another stage.
-struct Output {
-  Stage stage;
-  bool gradient;
-  Microbatch microbatch;
-  friend auto operator<=>(const Output&, const Output&) = default;
-};
-
-using Cell = std::vector<Action>;
-
-/// A change of a rank's memory. Order within one moment: ended actions free and then allocate (0),
-/// one half of a cell after the other; a tensor read at this moment arrives (1); the reader swaps
-/// it for its activation (2, 3); other arrivals follow (4).
-struct Change {
-  Time time;
-  int turn;
-  std::size_t part;
-  std::int64_t bytes;
-  friend auto operator<=>(const Change&, const Change&) = default;
-};
-
-class NaiveRunner {
+class NaiveRunner : NaiveSystem {
  public:
   NaiveRunner(const System& system, const Disturbance& disturbance)
-      : system_(system), disturbance_(disturbance) {
+      : NaiveSystem(system), disturbance_(disturbance) {
     for (Rank rank : ranks()) {
       for (const Action& action : system.schedule.on(rank)) {
-        if (action.pass == Pass::recompute) listed_again_.insert(text(action));
-        std::uint32_t& last = last_of_chain_[chain_of(action)];
-        last = std::max(last, index(action.microbatch));
         if (ends_activation(action.pass)) ++gradients_left_[slot_of(action)];
       }
     }
@@ -68,54 +45,6 @@ class NaiveRunner {
   }
 
  private:
-  Numbers<Rank> ranks() const { return Numbers<Rank>(system_.schedule.ranks()); }
-
-  std::vector<Cell> cells_of(Rank rank) const {
-    std::vector<Cell> cells;
-    bool open = false;
-    for (const Action& action : system_.schedule.on(rank)) {
-      if (!open) cells.emplace_back();
-      cells.back().push_back(action);
-      open = action.with_next;
-    }
-    std::vector<Cell> with_again;
-    for (const Cell& cell : cells) {
-      for (const Action& action : cell) {
-        if (!again_is_added(action) || (cell.size() == 2 && !early())) continue;
-        with_again.push_back({Action(Pass::recompute, action.stage, action.microbatch)});
-      }
-      with_again.push_back(cell);
-    }
-    return with_again;
-  }
-
-  bool early() const { return system_.extras.recomputing.early; }
-  std::uint32_t chain_of(const Action& action) const {
-    return system_.placement.chain_of(action.stage);
-  }
-  std::uint32_t slot_of(const Action& action) const {
-    return system_.placement.slot_of(action.stage, action.microbatch);
-  }
-  bool again_is_listed(const Action& action) const {
-    return listed_again_.count(text(Action(Pass::recompute, action.stage, action.microbatch))) != 0;
-  }
-  /// Whether the activation of an action is recomputed, for any reason.
-  bool is_made_again(const Action& action) const {
-    if (again_is_listed(action)) return true;
-    const Recomputing& recomputing = system_.extras.recomputing;
-    const bool last = last_of_chain_.at(chain_of(action)) == index(action.microbatch);
-    return has_backward() && !recomputing.stages.empty() &&
-           recomputing.stages[system_.placement.position(action.stage)] &&
-           !(recomputing.except_last && last);
-  }
-  bool again_is_added(const Action& action) const {
-    return gives_gradient(action.pass) && is_made_again(action) && !again_is_listed(action);
-  }
-
-  const Layer& costs_of(Stage stage) const {
-    return system_.stages[system_.placement.position(stage)];
-  }
-
   static Time disturbed(const std::map<std::string, Time>& times, const std::string& task,
                         Time otherwise) {
     const auto found = times.find(task);
@@ -127,54 +56,6 @@ class NaiveRunner {
     const bool beside = system_.training.overlaps_sums;
     return disturbed(disturbance_.duration, text(action),
                      from_us(beside ? std::max(own, carried) : own + carried));
-  }
-
-  double carrying_us(const Action& action, bool in_cell) const {
-    if (action.pass > Pass::recompute) return 0;
-    const int sums = ends_activation(action.pass) ? 1 : 0;
-    if (system_.extras.tail.summing == Summing::in_passes && !in_shares()) {
-      return carrying_us(action.stage, 0, sums);
-    }
-    if (!in_shares()) return 0;
-    const bool again_within = in_cell && !early() && again_is_added(action);
-    const int gathers = (action.pass == Pass::backward_weight ? 0 : 1) + (again_within ? 1 : 0);
-    return carrying_us(action.stage, gathers, sums);
-  }
-
-  double stated_us(const Action& action, bool in_cell) const {
-    const Layer& costs = costs_of(action.stage);
-    const bool again_within = in_cell && !early() && again_is_added(action);
-    const double again = again_within ? costs.recompute_us : 0;
-    switch (action.pass) {
-      case Pass::recompute:
-        return costs.recompute_us;
-      case Pass::update:
-        return system_.training.optimizer_us;
-      case Pass::forward:
-        return *costs.forward_us;
-      case Pass::backward_input:
-        return *costs.backward_input_us + again;
-      case Pass::backward_weight:
-        return *costs.backward_weight_us;
-      case Pass::evict:
-      case Pass::load:
-        return 0;
-      default:
-        break;
-    }
-    const double backward = costs.backward_us
-                                ? *costs.backward_us
-                                : *costs.backward_input_us + *costs.backward_weight_us;
-    return backward + again;
-  }
-
-  /// The output of another stage that an action reads.
-  std::optional<Output> read_by(const Action& action) const {
-    std::optional<Stage> from;
-    if (action.pass == Pass::forward) from = system_.placement.before(action.stage);
-    if (gives_gradient(action.pass)) from = system_.placement.after(action.stage);
-    if (!from) return std::nullopt;
-    return Output{*from, gives_gradient(action.pass), action.microbatch};
   }
 
   bool may_start(const Action& action) const {
@@ -246,11 +127,6 @@ class NaiveRunner {
   void sum_early(Rank rank, const Action& action) {
     const std::uint32_t buckets = buckets_of(action.stage);
     sum_bytes(rank, action, Pass::reduce_early, double(buckets - 1) / buckets, buckets - 1);
-  }
-
-  std::uint32_t buckets_of(Stage stage) const {
-    const auto& buckets = system_.training.buckets;
-    return buckets.empty() ? 1 : buckets[system_.placement.position(stage)];
   }
 
   /// When the host of a rank has launched its next action.
@@ -364,10 +240,6 @@ class NaiveRunner {
     return {begin, free + late};
   }
 
-  static Output activation_of(const Action& action) {
-    return {action.stage, false, action.microbatch};
-  }
-
   /// Evicts an activation to the host, or fetches it once it is there and requested.
   void move_stash(Rank rank, const Action& action) {
     const Output key = activation_of(action);
@@ -383,86 +255,6 @@ class NaiveRunner {
     const Span back = travel(home, host_memory, rank, bytes, 1, ready);
     changes_[rank].push_back({back.begin, 4, 0, std::llrint(bytes)});
     agenda_.emplace(back.end, [=, this] { away_.erase(key); });
-  }
-
-  bool reduces(Stage stage) const {
-    const auto& stages = system_.extras.tail.reduces;
-    return !stages.empty() && stages[system_.placement.position(stage)];
-  }
-  double copies_of(Stage stage) const {
-    return static_cast<double>(ranks_with(stage).size()) * system_.training.data;
-  }
-  /// The slots of all replicas of a stage.
-  std::set<std::uint32_t> slots_with(Stage stage) const {
-    std::set<std::uint32_t> slots;
-    for (Stage other : system_.placement.stages()) {
-      if (system_.placement.position(other) != system_.placement.position(stage)) continue;
-      for (const Microbatch m : Numbers<Microbatch>(system_.placement.replicas(other))) {
-        slots.insert(system_.placement.slot_of(other, m));
-      }
-    }
-    return slots;
-  }
-  std::set<Rank> ranks_with(Stage stage) const {
-    std::set<Rank> ranks;
-    for (const std::uint32_t slot : slots_with(stage)) {
-      ranks.insert(system_.placement.rank_of_slot(slot));
-    }
-    return ranks;
-  }
-  /// The destination of a rank's gradient sum of a stage.
-  Rank beyond(Rank rank, Stage stage) const {
-    const std::set<Rank> ranks = ranks_with(stage);
-    if (!system_.extras.tail.across_ranks || ranks.size() == 1) return data_replicas;
-    const auto next = ranks.upper_bound(rank);
-    return next == ranks.end() ? *ranks.begin() : *next;
-  }
-  /// Parameter bytes of a device, by the number of devices with the same parameters.
-  std::map<double, double> holders_of(Stage stage) const {
-    const Layer& costs = costs_of(stage);
-    std::map<double, double> bytes;
-    bytes[costs.copies * copies_of(stage)] += costs.parameter_bytes - costs.expert_parameter_bytes;
-    bytes[costs.expert_copies * copies_of(stage)] += costs.expert_parameter_bytes;
-    std::erase_if(bytes, [](const auto& one) { return one.second == 0; });
-    return bytes;
-  }
-  /// Bytes of a device for one round of the rings, and the number of steps.
-  std::pair<double, double> around(Stage stage, double factor) const {
-    double bytes = 0, steps = 0;
-    for (const auto& [n, held] : holders_of(stage)) {
-      bytes += factor * held * (n - 1) / n;
-      steps += n - 1;
-    }
-    return {bytes, steps};
-  }
-  double shared(Stage stage, std::uint32_t from_level) const {
-    double kept = 0;
-    for (const auto& [n, held] : holders_of(stage)) {
-      kept += held / (system_.training.zero >= from_level ? n : 1);
-    }
-    return kept;
-  }
-  bool in_shares() const { return system_.training.zero == 3; }
-  /// Additional time of a pass with sharded parameters: this many gathers and sums.
-  double carrying_us(Stage stage, int gathers, int sums) const {
-    const auto [weights, steps] = around(stage, 1);
-    const auto [gradients, same_steps] = around(stage, system_.training.gradient_factor);
-    const HardwareSpec& hardware = system_.hardware;
-    const double bytes = gathers * weights + sums * gradients;
-    const double latency = hardware.latency_us.value_or(hardware.transfer_us);
-    const double on_link =
-        hardware.bandwidth_bytes_per_s ? bytes / *hardware.bandwidth_bytes_per_s * 1e6 : 0;
-    return on_link + (gathers * steps + sums * same_steps) * latency;
-  }
-
-  /// The action at the other end of the chain that shares tied weights; only if both ends have the
-  /// same number of replicas.
-  std::optional<Action> tied_with(const Action& action) const {
-    const auto& chain = system_.placement.chains()[chain_of(action)];
-    if (!system_.extras.tail.ties || chain.size() == 1) return std::nullopt;
-    if (action.stage == chain.front()) return Action(Pass::update, chain.back(), action.microbatch);
-    if (action.stage == chain.back()) return Action(Pass::update, chain.front(), action.microbatch);
-    return std::nullopt;
   }
 
   /// How many sums a slot takes part in.
@@ -518,8 +310,6 @@ class NaiveRunner {
            beyond(rank, update.stage), static_cast<double>(std::llrint(once)), steps, now_);
   }
 
-  bool has(BufferKind kind) const { return system_.extras.has(kind); }
-
   void take_memory(Rank rank, const Action& action, const Span& span, std::size_t part,
                    bool in_cell) {
     const Layer& costs = costs_of(action.stage);
@@ -558,29 +348,8 @@ class NaiveRunner {
     if (ends) changes.push_back({span.end, 0, part, -stash - again});
   }
 
-  bool has_backward() const {
-    for (Rank rank : ranks()) {
-      for (const Action& action : system_.schedule.on(rank)) {
-        if (gives_gradient(action.pass)) return true;
-      }
-    }
-    return false;
-  }
-
   std::uint64_t peak_of(Rank rank) {
-    std::int64_t held = 0;
-    for (Stage stage : system_.placement.stages_of(rank)) {
-      const Training& training = system_.training;
-      held += std::llrint(shared(stage, 3));
-      if (has(BufferKind::weight_gradients)) {
-        held += std::llrint(shared(stage, 2) * training.gradient_factor);
-      }
-      if (has(BufferKind::optimizer)) {
-        held += std::llrint(shared(stage, 1) * training.optimizer_factor);
-      }
-    }
-    if (has(BufferKind::context)) held += std::llrint(system_.training.context_bytes);
-    if (has(BufferKind::reserve)) held += std::llrint(system_.training.reserve_bytes);
+    std::int64_t held = held_at_rest(rank);
     auto& changes = changes_[rank];
     std::sort(changes.begin(), changes.end());
     std::int64_t peak = held;
@@ -591,7 +360,6 @@ class NaiveRunner {
     return static_cast<std::uint64_t>(peak);
   }
 
-  const System& system_;
   const Disturbance& disturbance_;
   NaiveRun result_;
   Time now_{};
@@ -603,9 +371,7 @@ class NaiveRunner {
   std::map<Rank, std::size_t> early_at_;    // the next cell whose early sums have not started
   std::set<std::uint32_t> early_slots_;
   std::set<std::string> done_;
-  std::set<Output> there_;              // on the rank that reads it
-  std::set<std::string> listed_again_;  // R's of the order
-  std::map<std::uint32_t, std::uint32_t> last_of_chain_;
+  std::set<Output> there_;                                  // on the rank that reads it
   std::map<std::uint32_t, std::uint32_t> gradients_left_;   // by slot
   std::map<std::uint32_t, std::uint32_t> makes_gradients_;  // by slot
   std::map<std::uint32_t, std::int64_t> arriving_;  // by slot: arrivals that its update waits for

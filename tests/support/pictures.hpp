@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "experiments/pictures/axis.hpp"
+#include "experiments/pictures/lanes/timeline_cells.hpp"
+#include "experiments/pictures/lanes/timeline_picture.hpp"
 #include "experiments/pictures/picture.hpp"
-#include "experiments/pictures/timeline_cells.hpp"
-#include "experiments/pictures/timeline_picture.hpp"
 #include "sim/costs/costs.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"

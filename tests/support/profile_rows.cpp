@@ -43,10 +43,10 @@ std::vector<ProfileRow> mlp_rows(const std::vector<int>& examples) {
   return rows;
 }
 
-bool same_row(const ProfileRow& a, const ProfileRow& b) {
-  return a.point == b.point && a.build == b.build && a.environment == b.environment &&
-         a.canary_ns == b.canary_ns && a.samples_ns == b.samples_ns &&
-         a.measured_at == b.measured_at;
+bool same_row(const ProfileRow& one, const ProfileRow& other) {
+  return one.point == other.point && one.build == other.build &&
+         one.environment == other.environment && one.canary_ns == other.canary_ns &&
+         one.samples_ns == other.samples_ns && one.measured_at == other.measured_at;
 }
 
 }  // namespace penstock::testing

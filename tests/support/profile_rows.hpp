@@ -14,6 +14,6 @@ ProfileRow gemm_row(int size, std::vector<double> samples_ns);
 std::vector<ProfileRow> mlp_rows(const std::vector<int>& examples);
 
 /// Whether two rows are equal in everything.
-bool same_row(const ProfileRow& a, const ProfileRow& b);
+bool same_row(const ProfileRow& one, const ProfileRow& other);
 
 }  // namespace penstock::testing

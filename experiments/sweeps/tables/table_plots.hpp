@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-#include "experiments/pictures/bubble_plot.hpp"
-#include "experiments/pictures/front_plot.hpp"
-#include "experiments/pictures/heat_map.hpp"
+#include "experiments/pictures/plots/bubble_plot.hpp"
+#include "experiments/pictures/plots/front_plot.hpp"
+#include "experiments/pictures/plots/heat_map.hpp"
 #include "experiments/sweeps/tables/row_table.hpp"
 
 namespace penstock {

@@ -10,7 +10,7 @@ namespace penstock {
 
 QPalette palette_of(const Theme& theme) {
   QPalette palette;
-  const QColor ink = qt_colour(theme.ink);
+  const QColor letters = qt_colour(theme.ink);
   const QColor panel = qt_colour(theme.panel);
   palette.setColor(QPalette::Window, panel);
   palette.setColor(QPalette::Base, qt_colour(theme.ground));
@@ -19,7 +19,7 @@ QPalette palette_of(const Theme& theme) {
   palette.setColor(QPalette::ToolTipBase, panel);
   for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText,
                           QPalette::ToolTipText, QPalette::BrightText}) {
-    palette.setColor(role, ink);
+    palette.setColor(role, letters);
   }
   palette.setColor(QPalette::PlaceholderText, qt_colour(theme.faint_ink));
   palette.setColor(QPalette::Highlight, qt_colour(theme.accent));

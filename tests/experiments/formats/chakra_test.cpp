@@ -15,6 +15,7 @@
 #include "sim/base/error.hpp"
 #include "tests/support/chakra_reader.hpp"
 #include "tests/support/chakra_replay.hpp"
+#include "tests/support/chakra_runs.hpp"
 #include "tests/support/random_system.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/system.hpp"
@@ -24,54 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-/// Stages of 4, 7 and 3 us, joined by links of 1.5 us and 1 GB/s, over which activations of 2000
-/// bytes take 2 us.
-json scenario_of(const std::string& schedule, std::size_t stages, int microbatches) {
-  json all;
-  for (std::size_t s = 0; s < stages; ++s) {
-    all["model"]["stages"].push_back({{"forward_us", 4},
-                                      {"backward_input_us", 7},
-                                      {"backward_weight_us", 3},
-                                      {"activation_bytes", 2000},
-                                      {"stash_bytes", 3000},
-                                      {"parameter_bytes", 1'000'000}});
-  }
-  all["hardware"] = {{"name", "ideal"}, {"latency_us", 1.5}, {"bandwidth_bytes_per_s", 1e9}};
-  all["schedule"] = {{"name", schedule}, {"microbatches", microbatches}};
-  return all;
-}
-
-/// The same where copies of a stage on several ranks have nothing to sum.
-json without_weights(json scenario) {
-  for (json& stage : scenario["model"]["stages"]) stage["parameter_bytes"] = 0;
-  return scenario;
-}
-
-RunResult run_of(const json& scenario) {
-  const Scratch scratch;
-  return run(read_scenario(scratch.file("scenario.json", scenario.dump()), {}));
-}
-
-/// What was written for a run, as it reads back.
-struct Written {
-  std::vector<ReadTrace> devices;
-  std::string groups;
-  std::vector<std::string> missing;
-};
-
-Written written(const RunResult& result) {
-  const Scratch scratch;
-  Written all;
-  all.missing = write_chakra_files(scratch.path("t"), result);
-  for (std::uint64_t d = 0; fs::exists(chakra_path(scratch.path("t"), d)); ++d) {
-    all.devices.push_back(read_chakra(content_of(chakra_path(scratch.path("t"), d))));
-  }
-  if (fs::exists(chakra_groups_path(scratch.path("t")))) {
-    all.groups = content_of(chakra_groups_path(scratch.path("t")));
-  }
-  return all;
-}
 
 /// Links as in the scenarios, and a ring of two replicas: a sum goes round it twice and the other
 /// collectives once, each time in one step, with half of what is summed or the share that is
@@ -105,7 +58,7 @@ std::uint64_t computed_us(const ReadTrace& trace) {
 }
 
 void check_replay(const json& scenario) {
-  const RunResult result = run_of(scenario);
+  const RunResult result = chakra_run(scenario);
   const Written all = written(result);
   CHECK(trace_fault(all.devices).empty());
   const Time makespan = replay(all.devices, links_of_the_scenario).makespan;
@@ -116,18 +69,11 @@ void check_replay(const json& scenario) {
   }
 }
 
-bool says(const Written& all, const std::string& what) {
-  for (const std::string& sentence : all.missing) {
-    if (sentence.find(what) != std::string::npos) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 TEST_CASE("chakra: a trace begins with its version, and a node says what it is and waits for") {
   // Rank 1 of 2, one microbatch: it receives, runs F and then B, and sends the gradient back.
-  const Written all = written(run_of(scenario_of("1f1b", 2, 1)));
+  const Written all = written(chakra_run(chakra_scenario("1f1b", 2, 1)));
   REQUIRE(all.devices.size() == 2);
   const ReadTrace& trace = all.devices[1];
   CHECK(trace.version == "0.0.4");
@@ -159,10 +105,10 @@ TEST_CASE("chakra: a trace begins with its version, and a node says what it is a
 TEST_CASE("chakra: attributes have the types that feeders of ASTRA-sim read them as") {
   // A feeder that reads an attribute as another type than it was written as reads 0. Fields of a
   // value: 7 int32, 9 int64, 13 uint64, 27 bool, 29 string.
-  json scenario = scenario_of("gpipe", 2, 2);
+  json scenario = chakra_scenario("gpipe", 2, 2);
   scenario["parallel"] = {{"data", 2}};
   scenario["offload"] = {{"keep", 1}};
-  const Written all = written(run_of(scenario));
+  const Written all = written(chakra_run(scenario));
   const std::map<std::string, std::uint32_t> fields = {
       {"is_cpu_op", 27}, {"comm_src", 7}, {"comm_dst", 7}, {"comm_tag", 7},   {"comm_size", 9},
       {"comm_type", 9},  {"pg_name", 29}, {"stage", 9},    {"microbatch", 9}, {"tensor_size", 13}};
@@ -174,21 +120,21 @@ TEST_CASE("chakra: attributes have the types that feeders of ASTRA-sim read them
 }
 
 TEST_CASE("chakra: an independent replay of the traces takes as long as the run") {
-  check_replay(scenario_of("1f1b", 4, 6));
-  check_replay(scenario_of("zb-h1", 4, 6));
+  check_replay(chakra_scenario("1f1b", 4, 6));
+  check_replay(chakra_scenario("zb-h1", 4, 6));
   check_replay(
-      scenario_of("interleaved-1f1b", 8, 8)
+      chakra_scenario("interleaved-1f1b", 8, 8)
           .patch(json::parse(
               R"([{"op": "add", "path": "/parallel", "value": {"pipeline": 4, "chunks": 2}}])")));
-  check_replay(without_weights(scenario_of("chimera", 4, 4)));
-  check_replay(without_weights(scenario_of("dualpipe", 4, 8)));
-  check_replay(scenario_of("gpipe", 4, 6));
+  check_replay(without_weights(chakra_scenario("chimera", 4, 4)));
+  check_replay(without_weights(chakra_scenario("dualpipe", 4, 8)));
+  check_replay(chakra_scenario("gpipe", 4, 6));
 }
 
 TEST_CASE("chakra: sums over data replicas replay as they ran") {
   for (const int zero : {0, 1, 2}) {
     CAPTURE(zero);
-    json scenario = scenario_of("gpipe", 4, 6);
+    json scenario = chakra_scenario("gpipe", 4, 6);
     scenario["parallel"] = {{"data", 2}};
     scenario["memory"] = {{"zero", zero}};
     scenario["overheads"] = {{"optimizer_us", 5}};
@@ -197,11 +143,11 @@ TEST_CASE("chakra: sums over data replicas replay as they ran") {
 }
 
 TEST_CASE("chakra: fused overlap cells are one node each") {
-  json scenario = without_weights(scenario_of("dualpipe", 4, 8));
+  json scenario = without_weights(chakra_scenario("dualpipe", 4, 8));
   scenario["schedule"]["overlap"] = "fused";
   check_replay(scenario);
   std::size_t pairs = 0;
-  for (const ReadTrace& trace : written(run_of(scenario)).devices) {
+  for (const ReadTrace& trace : written(chakra_run(scenario)).devices) {
     for (const ReadNode& node : trace.nodes) {
       if (node.name.find('+') == std::string::npos) continue;
       ++pairs;
@@ -213,11 +159,11 @@ TEST_CASE("chakra: fused overlap cells are one node each") {
 }
 
 TEST_CASE("chakra: tied embeddings are exchanged by messages behind the last backward of an end") {
-  json scenario = scenario_of("1f1b", 2, 2);
+  json scenario = chakra_scenario("1f1b", 2, 2);
   scenario["model"]["tied_embedding_bytes"] = 5000;
   scenario["overheads"] = {{"optimizer_us", 2}};
   check_replay(scenario);
-  const Written all = written(run_of(scenario));
+  const Written all = written(chakra_run(scenario));
   std::size_t exchanged = 0;
   for (const ReadTrace& trace : all.devices) {
     for (const ReadNode& node : trace.nodes) {
@@ -234,9 +180,9 @@ TEST_CASE("chakra: each data replica has devices of its own, and a rank's copies
   // 2 ranks in 3 replicas: replica k has devices 2k and 2k + 1, and sums go over {0, 2, 4} for
   // rank 0, group 1, and {1, 3, 5} for rank 1, group 2. All-reduces are of type 0 and take all of
   // a stage's 1'000'000 bytes.
-  json scenario = scenario_of("1f1b", 2, 2);
+  json scenario = chakra_scenario("1f1b", 2, 2);
   scenario["parallel"] = {{"data", 3}};
-  const Written all = written(run_of(scenario));
+  const Written all = written(chakra_run(scenario));
   REQUIRE(all.devices.size() == 6);
   CHECK(json::parse(all.groups) == json::parse(R"({"1": [0, 2, 4], "2": [1, 3, 5]})"));
   CHECK(trace_fault(all.devices).empty());
@@ -254,10 +200,10 @@ TEST_CASE("chakra: each data replica has devices of its own, and a rank's copies
 TEST_CASE("chakra: with ZeRO sums scatter, and the new weights are gathered behind the update") {
   // Over 2 replicas, a sum takes all 1'000'000 bytes of a stage, and of the new weights each
   // brings its half. Reduce-scatter is type 7, all-gather type 2.
-  json scenario = scenario_of("1f1b", 2, 1);
+  json scenario = chakra_scenario("1f1b", 2, 1);
   scenario["parallel"] = {{"data", 2}};
   scenario["memory"] = {{"zero", 1}};
-  const Written all = written(run_of(scenario));
+  const Written all = written(chakra_run(scenario));
   const ReadNode& sum = node_of(all.devices[0], "0REDUCE0");
   CHECK(sum.numbers.at("comm_type") == 7);
   CHECK(sum.numbers.at("comm_size") == 1'000'000);
@@ -272,10 +218,10 @@ TEST_CASE("chakra: with ZeRO sums scatter, and the new weights are gathered behi
 TEST_CASE("chakra: microseconds are whole, and their sums are right to half a one") {
   // Forwards of 0.3 us: after 1, 2, 3, 4 and 5 of them 0.3, 0.6, 0.9, 1.2 and 1.5 us have gone,
   // which round to 0, 1, 1, 1 and 2.
-  json scenario = scenario_of("forward-only", 1, 5);
+  json scenario = chakra_scenario("forward-only", 1, 5);
   scenario["model"]["stages"][0]["forward_us"] = 0.3;
   std::vector<std::uint64_t> micros;
-  for (const ReadNode& node : written(run_of(scenario)).devices.at(0).nodes) {
+  for (const ReadNode& node : written(chakra_run(scenario)).devices.at(0).nodes) {
     micros.push_back(node.duration_micros);
   }
   CHECK(micros == std::vector<std::uint64_t>{0, 1, 0, 0, 1});
@@ -283,9 +229,9 @@ TEST_CASE("chakra: microseconds are whole, and their sums are right to half a on
 
 TEST_CASE("chakra: what goes to the host's memory and back are memory nodes") {
   // gpipe keeps 2 of 3 activations of 3000 bytes: one leaves behind its F and comes back for its B.
-  json scenario = scenario_of("gpipe", 1, 3);
+  json scenario = chakra_scenario("gpipe", 1, 3);
   scenario["offload"] = {{"keep", 2}};
-  const Written all = written(run_of(scenario));
+  const Written all = written(chakra_run(scenario));
   std::vector<const ReadNode*> stores, loads;
   for (const ReadNode& node : all.devices.at(0).nodes) {
     if (node.type == mem_store_node) stores.push_back(&node);
@@ -301,7 +247,7 @@ TEST_CASE("chakra: what goes to the host's memory and back are memory nodes") {
 }
 
 TEST_CASE("chakra: what another rank keeps comes back when it is asked for") {
-  const Written all = written(run_of(scenario_of("bpipe", 4, 8)));
+  const Written all = written(chakra_run(chakra_scenario("bpipe", 4, 8)));
   CHECK(trace_fault(all.devices).empty());
   CHECK(replay(all.devices, links_of_the_scenario).makespan > Time{});
   std::size_t asked = 0, sent_back = 0;
@@ -320,53 +266,13 @@ TEST_CASE("chakra: what another rank keeps comes back when it is asked for") {
   CHECK(says(all, fmt::format("{} actions ask another rank", asked)));
 }
 
-TEST_CASE("chakra: what traces cannot carry is named") {
-  struct Example {
-    const char* pointer;
-    json value;
-    const char* says;
-  };
-  for (const Example& example : std::vector<Example>{
-           {"/hardware", {{"name", "ideal"}, {"transfer_us", 2}, {"devices", 2}}, ""},
-           {"/model/stages/0/activation_bytes", 0, "4 transfers have no bytes"},
-           {"/overheads", {{"launch_us", 1}}, "launch actions"},
-           {"/overheads", {{"compute_slowdown_by_transfer", 1.5}}, "slow each other down"},
-           {"/chance", {{"transfer_jitter", 0.1}}, "chance"},
-           {"/memory", {{"capacity_bytes", 1e9}, {"policy", "stall"}}, "waiting for memory"}}) {
-    CAPTURE(example.pointer);
-    CAPTURE(example.says);
-    json scenario = scenario_of("1f1b", 2, 2);
-    scenario[json::json_pointer(example.pointer)] = example.value;
-    const Written all = written(run_of(scenario));
-    CHECK(all.missing.empty() == std::string(example.says).empty());
-    if (!std::string(example.says).empty()) CHECK(says(all, example.says));
-  }
-}
-
-TEST_CASE("chakra: a rank that has nothing to do has a trace all the same, and that is said") {
-  // Two replicas of the second stage share one microbatch: the first runs it.
-  json scenario = scenario_of("gpipe", 2, 1);
-  scenario["model"]["stages"][1]["parameter_bytes"] = 0;  // nothing to sum either
-  scenario["partition"] = {{"stages", {{0}, {1}}}, {"ranks", {{0}, {1, 2}}}};
-  const Written all = written(run_of(scenario));
-  REQUIRE(all.devices.size() == 3);
-  CHECK(all.devices[2].nodes.empty());
-  CHECK(says(all, "1 rank does nothing"));
-}
-
-TEST_CASE("chakra: copies of a stage in both directions are summed over replicas alone") {
-  json scenario = scenario_of("chimera", 4, 4);
-  scenario["parallel"] = {{"data", 2}};
-  CHECK(says(written(run_of(scenario)), "copies of a stage on several ranks"));
-}
-
 TEST_CASE("chakra: an update waits for what the other copies of its stage have summed") {
   // Both directions hold both stages: each of the two updates of a rank waits for its own sum, and
   // asks the other rank for its.
-  json scenario = scenario_of("chimera", 2, 2);
+  json scenario = chakra_scenario("chimera", 2, 2);
   scenario["parallel"] = {{"data", 2}};
   scenario["overheads"] = {{"optimizer_us", 5}};
-  const Written all = written(run_of(scenario));
+  const Written all = written(chakra_run(scenario));
   CHECK(trace_fault(all.devices).empty());
   CHECK(says(all, "4 actions ask another rank"));
   for (const ReadTrace& trace : all.devices) {
@@ -391,32 +297,14 @@ TEST_CASE("chakra: an update waits for what the other copies of its stage have s
 TEST_CASE("chakra: without data replicas, copies of a stage on several ranks sum by messages") {
   // Three replicas of the second stage pass on gradients once round: a message each. Each update
   // waits for all three, of which one went past its rank: it asks for that.
-  json scenario = scenario_of("gpipe", 2, 3);
+  json scenario = chakra_scenario("gpipe", 2, 3);
   scenario["partition"] = {{"stages", {{0}, {1}}}, {"ranks", {{0}, {1, 2, 3}}}};
   scenario["overheads"] = {{"optimizer_us", 5}};
-  const Written all = written(run_of(scenario));
+  const Written all = written(chakra_run(scenario));
   CHECK(trace_fault(all.devices).empty());
   CHECK(says(all, "3 actions ask another rank"));
   CHECK(says(all, "one message from each to the next"));
   CHECK(all.groups.empty());
-}
-
-TEST_CASE("chakra: files are told by their names") {
-  CHECK(chakra_path("out/t", 12) == "out/t.12.et");
-  for (const char* path : {"t.0.et", "t.12.et", "t.groups.json"}) CHECK(is_chakra_path("t", path));
-  for (const char* path : {"t", "t.et", "t..et", "t.1x.et", "t.json", "u.1.et", "t0.et", ""}) {
-    CAPTURE(path);
-    CHECK(!is_chakra_path("t", path));
-  }
-}
-
-TEST_CASE("chakra: more files than anyone wants are refused before one is written") {
-  json scenario = scenario_of("1f1b", 2, 1);
-  scenario["parallel"] = {{"data", 32'769}};
-  const RunResult result = run_of(scenario);
-  const Scratch scratch;
-  CHECK_THROWS_AS(write_chakra_files(scratch.path("t"), result), UsageError);
-  CHECK(!fs::exists(scratch.path("t.0.et")));
 }
 
 TEST_CASE("chakra: whatever the system, traces are sound and replay as it runs") {

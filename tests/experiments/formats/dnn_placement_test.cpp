@@ -12,13 +12,13 @@ namespace penstock::testing {
 namespace {
 
 /// Two accelerators with nodes, one without, and a CPU with one node.
-const std::string placement = R"({
+const std::string placed_graph = R"({
   "cpus": [ {"load": 0.5, "nodes": [4]} ],
   "fpgas": [ {"load": 3, "nodes": [2, 1]}, {"load": 0, "nodes": []}, {"load": -1, "nodes": [3]} ],
   "maxLoad": 3 })";
 
 std::string dnn_placement_with(const std::string& what, const std::string& by) {
-  return refusal_of_model(replaced(placement, what, by));
+  return refusal_of_model(replaced(placed_graph, what, by));
 }
 
 /// Why a placement does not fit a model of two layers with the ids 10 and 20; "fits" if it does.
@@ -39,14 +39,14 @@ std::string fit_of(const std::vector<std::vector<LayerIndex>>& stages, bool ids)
 }  // namespace
 
 TEST_CASE("dnn-placement: each device with nodes is a stage, accelerators first") {
-  const ModelFile file = parse_model_file(placement);
+  const ModelFile file = parse_model_file(placed_graph);
   CHECK(file.format == "dnn-placement");
   REQUIRE(file.stages.size() == 3);
   CHECK(file.stages[0] == std::vector{LayerIndex{2}, LayerIndex{1}});
   CHECK(file.stages[1] == std::vector{LayerIndex{3}});
   CHECK(file.stages[2] == std::vector{LayerIndex{4}});
   CHECK(notes_say(file, "the stages from 2 on are theirs"));
-  CHECK(!notes_say(parse_model_file(replaced(placement, "[4]", "[]")), "CPUs have nodes"));
+  CHECK(!notes_say(parse_model_file(replaced(placed_graph, "[4]", "[]")), "CPUs have nodes"));
 }
 
 TEST_CASE("dnn-placement: what does not fit is refused with its pointer") {
@@ -67,7 +67,7 @@ TEST_CASE("dnn-placement: what does not fit is refused with its pointer") {
         "/fpgas: no device has nodes; one at least needs some");
   CHECK(refusal_of_model(R"({"fpgas": {"0": [1]}})") == "/fpgas: an object is not a list");
   CHECK(refusal_of_model(R"({"fpgas": [7]})") == "/fpgas/0: 7 is not an object");
-  CHECK(refusal_of_model(placement.substr(0, 70)).starts_with("line 3, column "));
+  CHECK(refusal_of_model(placed_graph.substr(0, 70)).starts_with("line 3, column "));
   CHECK(dnn_placement_with("\"maxLoad\": 3", "\"maxLoad\": 3, \"maxLoad\": 4") ==
         "/maxLoad: duplicate key");
 }

@@ -14,81 +14,13 @@
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "sim/timeline/timeline_file.hpp"
-#include "tests/support/kineto_writer.hpp"
-#include "tests/support/scratch.hpp"
+#include "tests/support/traced_runs.hpp"
 
 // Each test simulates a scenario, writes what PyTorch's profiler would have traced of it, and reads
 // that back: so what must come out is known to the nanosecond.
 
 namespace penstock::testing {
 namespace {
-
-/// Three stages of 3, 4 and 5 us forward and twice that backward, 0.25 us between ranks.
-std::string three_stages(const std::string& schedule) {
-  return R"({"penstock": 1, "model": {"stages": [
-    {"forward_us": 3, "backward_us": 6}, {"forward_us": 4, "backward_us": 8},
-    {"forward_us": 5, "backward_us": 10}]},
-    "hardware": {"name": "ideal", "devices": 3, "transfer_us": 0.25}, "schedule": )" +
-         schedule + "}";
-}
-
-const char* const one_f_one_b = R"({"name": "1f1b", "microbatches": 6})";
-
-RunResult run_of(const std::string& scenario, const std::vector<std::string>& settings = {}) {
-  return run(parse_scenario(scenario, "made.json", settings));
-}
-
-/// The runs of a scenario whose ops take longer or shorter by chance, another in each step.
-std::vector<RunResult> varied_runs(const std::string& scenario, std::size_t count) {
-  std::vector<RunResult> runs;
-  for (std::size_t i = 0; i < count; ++i) {
-    runs.push_back(run_of(scenario, {fmt::format("/chance={{\"seed\": {}, \"jitter\": 0.2}}", i)}));
-  }
-  return runs;
-}
-
-/// Traces of a run in a folder of their own, and how to read them.
-class Traces {
- public:
-  Traces(const std::vector<RunResult>& runs, const KinetoStyle& style) {
-    std::vector<Timeline> steps;
-    for (const RunResult& run : runs) steps.push_back(run.timeline);
-    for (std::uint32_t rank = 0; rank < runs.front().plan->ranks; ++rank) {
-      const std::string text = kineto_text(*runs.front().plan, steps, rank, style);
-      reading.files.push_back(scratch_.file(fmt::format("rank{}.json", rank), text));
-    }
-    for (const KnownPattern& pattern : known_patterns())
-      reading.patterns.emplace_back(pattern.text);
-  }
-
-  MeasuredRun read(std::optional<std::uint32_t> step = {}) {
-    notes.clear();
-    return measured_run(read_rank_traces(reading, true, notes), reading.order, step);
-  }
-  std::string refusal() {
-    try {
-      read();
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
-  }
-  /// Says which order ran.
-  void name(const char* schedule, std::uint32_t microbatches, std::uint32_t chunks = 1) {
-    const ScheduleEntry& entry = *find_named(schedule_entries(), schedule);
-    ScheduleOptions options;
-    options.microbatch_count = microbatches;
-    const auto ranks = static_cast<std::uint32_t>(reading.files.size());
-    const Placement placement = entry.place(ranks, chunks);
-    reading.order = {schedule, placement, make_schedule(entry, placement, options)};
-  }
-
-  TraceReading reading;
-  std::vector<std::string> notes;
-
- private:
-  Scratch scratch_;
-};
 
 /// Every action began and ended when it did in the run, to the nanosecond; how many were compared.
 std::size_t check_spans(const MeasuredRun& measured, const RunResult& made) {
@@ -116,7 +48,7 @@ double median_us(const MeasuredRun& run, std::uint32_t stage, Pass pass) {
 
 // 1F1B with 6 microbatches on 3 ranks: 36 actions.
 TEST_CASE("traces: annotations and launches give every op back to the nanosecond") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
+  const RunResult made = run_of(three_stages(steady_order));
   Traces traces({made}, {});
   const MeasuredRun run = traces.read();
   CHECK(check_spans(run, made) == 36);
@@ -135,13 +67,13 @@ TEST_CASE("traces: annotations and launches give every op back to the nanosecond
 }
 
 TEST_CASE("traces: clocks with bases of their own and headers behind the events change nothing") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
+  const RunResult made = run_of(three_stages(steady_order));
   Traces traces({made}, {.info_last = true, .base_step_ns = 123'456'789});
   CHECK(check_spans(traces.read(), made) == 36);
 }
 
 TEST_CASE("traces: annotations of the device are enough, and those on its other streams no ops") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
+  const RunResult made = run_of(three_stages(steady_order));
   Traces traces({made}, {.annotations = false, .device_annotations = true, .launches = false});
   const MeasuredRun run = traces.read();
   CHECK(check_spans(run, made) == 36);
@@ -150,7 +82,7 @@ TEST_CASE("traces: annotations of the device are enough, and those on its other 
 
 // Without a device, an op is as long as its annotation on the host.
 TEST_CASE("traces: of a training without devices, annotations of the host are the ops") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
+  const RunResult made = run_of(three_stages(steady_order));
   Traces traces({made}, {.launches = false, .kernels = false});
   const MeasuredRun run = traces.read();
   CHECK(check_spans(run, made) == 36);
@@ -158,12 +90,12 @@ TEST_CASE("traces: of a training without devices, annotations of the host are th
 }
 
 TEST_CASE("traces: kernels that nothing ties to annotations are refused, not guessed") {
-  Traces traces({run_of(three_stages(one_f_one_b))}, {.launches = false});
+  Traces traces({run_of(three_stages(steady_order))}, {.launches = false});
   CHECK(traces.refusal().find("nothing ties the device's kernels to them") != std::string::npos);
 }
 
 TEST_CASE("traces: without annotations, messages and threads part the ops of a known order") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
+  const RunResult made = run_of(three_stages(steady_order));
   for (const bool named : {true, false}) {
     CAPTURE(named);
     Traces traces({made}, {.annotations = false, .named_messages = named, .optimizer = true});
@@ -176,7 +108,7 @@ TEST_CASE("traces: without annotations, messages and threads part the ops of a k
 }
 
 TEST_CASE("traces: messages part ops also where times vary and steps are not marked") {
-  const std::vector<RunResult> made = varied_runs(three_stages(one_f_one_b), 3);
+  const std::vector<RunResult> made = varied_runs(three_stages(steady_order), 3);
   Traces traces(made, {.annotations = false, .steps = false});
   traces.name("1f1b", 6);
   const MeasuredRun run = traces.read();
@@ -188,7 +120,7 @@ TEST_CASE("traces: messages part ops also where times vary and steps are not mar
 // are parted by gradients that come, all else by what leaves or by threads: 10 bursts for 12
 // actions, and by the same count 14 for 16.
 TEST_CASE("traces: bursts that are not those of the order are refused with both numbers") {
-  Traces traces({run_of(three_stages(one_f_one_b))}, {.annotations = false});
+  Traces traces({run_of(three_stages(steady_order))}, {.annotations = false});
   traces.name("1f1b", 8);
   CHECK(traces.refusal().find("10 bursts of kernels, where the order has 14 (16 actions)") !=
         std::string::npos);
@@ -198,11 +130,12 @@ TEST_CASE("traces: bursts that are not those of the order are refused with both 
 
 // Between a B and an F of rank 0 in 1F1B, nothing is sent or received; I and W share a thread.
 TEST_CASE("traces: actions that nothing tells apart are refused by name") {
-  Traces no_threads({run_of(three_stages(one_f_one_b))}, {.annotations = false, .launches = false});
+  Traces no_threads({run_of(three_stages(steady_order))},
+                    {.annotations = false, .launches = false});
   no_threads.name("1f1b", 6);
   CHECK(no_threads.refusal().find("0B0 and 0F3 of rank 0 cannot be told apart: no message lies "
                                   "between them, and the launches") != std::string::npos);
-  Traces zero_bubble({run_of(three_stages(one_f_one_b))}, {.annotations = false});
+  Traces zero_bubble({run_of(three_stages(steady_order))}, {.annotations = false});
   zero_bubble.name("zb-h1", 6);
   CHECK(zero_bubble.refusal().find("cannot be told apart: no message lies between them; a trace "
                                    "with annotations") != std::string::npos);
@@ -210,13 +143,13 @@ TEST_CASE("traces: actions that nothing tells apart are refused by name") {
 
 // The median of five steps whose ops differ by chance is between the least and the most.
 TEST_CASE("traces: a trace of several ranks without messages is not cut by threads alone") {
-  Traces traces({run_of(three_stages(one_f_one_b))}, {.annotations = false, .messages = false});
+  Traces traces({run_of(three_stages(steady_order))}, {.annotations = false, .messages = false});
   traces.name("1f1b", 6);
   CHECK(traces.refusal().find("it has no messages between ranks") != std::string::npos);
 }
 
 TEST_CASE("traces: all whole steps are samples, and the step that is asked for is the timeline") {
-  const std::vector<RunResult> made = varied_runs(three_stages(one_f_one_b), 5);
+  const std::vector<RunResult> made = varied_runs(three_stages(steady_order), 5);
   Traces traces(made, {});
   CHECK(check_spans(traces.read(), made[4]) == 36);
   const MeasuredRun run = traces.read(5);
@@ -236,7 +169,7 @@ TEST_CASE("traces: all whole steps are samples, and the step that is asked for i
 }
 
 TEST_CASE("traces: a step that lost an op is left out, and said to be") {
-  const std::vector<RunResult> made = varied_runs(three_stages(one_f_one_b), 3);
+  const std::vector<RunResult> made = varied_runs(three_stages(steady_order), 3);
   Traces traces(made, {});
   // The last B of the first step on rank 1, which no other op needs there, is renamed.
   std::string text = content_of(traces.reading.files[1]);
@@ -253,7 +186,7 @@ TEST_CASE("traces: a step that lost an op is left out, and said to be") {
 }
 
 TEST_CASE("traces: a pattern of one's own reads other names, and missing numbers are counted") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
+  const RunResult made = run_of(three_stages(steady_order));
   Traces spelled({made}, {.format = "my {pass} of mb {microbatch} (s{stage})"});
   spelled.reading.patterns = {OpPattern("my {pass} of mb {microbatch} (s{stage})")};
   CHECK(check_spans(spelled.read(), made) == 36);
@@ -263,7 +196,7 @@ TEST_CASE("traces: a pattern of one's own reads other names, and missing numbers
 }
 
 TEST_CASE("traces: names that match nothing are listed with what to do") {
-  Traces traces({run_of(three_stages(one_f_one_b))}, {.format = "op {stage}"});
+  Traces traces({run_of(three_stages(steady_order))}, {.format = "op {stage}"});
   CHECK(traces.refusal().find("no annotation of it matches; its most frequent ones are \"op 0\"") !=
         std::string::npos);
   std::vector<std::string> notes;
@@ -274,7 +207,7 @@ TEST_CASE("traces: names that match nothing are listed with what to do") {
 }
 
 TEST_CASE("traces: the order of files counts where they do not say their rank") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
+  const RunResult made = run_of(three_stages(steady_order));
   Traces known({made}, {});
   std::swap(known.reading.files[0], known.reading.files[2]);
   CHECK(check_spans(known.read(), made) == 36);
@@ -285,7 +218,7 @@ TEST_CASE("traces: the order of files counts where they do not say their rank") 
 }
 
 TEST_CASE("traces: a rank that is missing, twice or of another job is refused") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
+  const RunResult made = run_of(three_stages(steady_order));
   Traces missing({made}, {});
   missing.reading.files.pop_back();
   CHECK(missing.refusal().find("the job has 3 ranks, and rank 2 is missing") != std::string::npos);
@@ -302,7 +235,7 @@ TEST_CASE("traces: a rank that is missing, twice or of another job is refused") 
 
 // A job of 6 ranks of which 4, 2 and 0 hold the stages in that order.
 TEST_CASE("traces: some ranks of a larger job can be the pipeline") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
+  const RunResult made = run_of(three_stages(steady_order));
   Traces traces({made}, {});
   const Scratch scratch;
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
@@ -370,7 +303,7 @@ TEST_CASE("traces: an order that is not the one named is said to be another") {
 // The clocks of ranks 1 and 2 are 5 and 10 us behind what their traces say: an op begins 4.75 us
 // before the one it needs has ended, since the transfer takes 0.25.
 TEST_CASE("traces: clocks that contradict each other are measured and told") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
+  const RunResult made = run_of(three_stages(steady_order));
   Traces traces({made}, {});
   const Scratch scratch;
   for (std::uint32_t rank = 1; rank < 3; ++rank) {
@@ -389,7 +322,7 @@ TEST_CASE("traces: clocks that contradict each other are measured and told") {
 }
 
 TEST_CASE("traces: clocks that are not one are refused") {
-  Traces traces({run_of(three_stages(one_f_one_b))}, {});
+  Traces traces({run_of(three_stages(steady_order))}, {});
   const Scratch scratch;
   std::string text = content_of(traces.reading.files[2]);
   const std::string base = "\"baseTimeNanoseconds\": 1743521598000000000";
@@ -400,122 +333,4 @@ TEST_CASE("traces: clocks that are not one are refused") {
 
 // The last of them: 3000 ops, each of another stage and microbatch, where 9 million would be
 // needed.
-TEST_CASE("traces: numbers of stages and microbatches that cannot be are refused at once") {
-  std::vector<std::vector<std::string>> traces{
-      {"PP:999999999F0"}, {"PP:0F999999999"}, {"PP:65535F16777215"}, {}};
-  for (int i = 0; i < 3000; ++i) traces.back().push_back(fmt::format("PP:{0}F{0}", i));
-  const Scratch scratch;
-  for (const std::vector<std::string>& names : traces) {
-    CAPTURE(names.front());
-    std::string events;
-    for (const std::string& name : names) {
-      events +=
-          fmt::format(R"({}{{"ph":"X","cat":"user_annotation","name":"{}","ts":{}.5,"dur":0.1}})",
-                      events.empty() ? "" : ",", name, events.size());
-    }
-    TraceReading reading;
-    reading.files = {scratch.file("t.json", "{\"traceEvents\": [" + events + "]}")};
-    reading.patterns = {OpPattern("PP:{stage}{pass}{microbatch}")};
-    std::vector<std::string> notes;
-    std::string refusal;
-    try {
-      measured_run(read_rank_traces(reading, true, notes), {}, {});
-    } catch (const InputError& error) {
-      refusal = error.what();
-    }
-    CHECK(refusal.find("too few for all") != std::string::npos);
-  }
-}
-
-TEST_CASE("traces: annotations that match inside each other are refused") {
-  const Scratch scratch;
-  TraceReading reading;
-  reading.files = {scratch.file("t.json", R"({"traceEvents": [
-    {"ph":"X","cat":"user_annotation","name":"F 0","ts":1,"dur":5},
-    {"ph":"X","cat":"user_annotation","name":"F 1","ts":2,"dur":1}]})")};
-  reading.patterns = {OpPattern("{pass} {microbatch}")};
-  std::vector<std::string> notes;
-  const auto read = [&] { read_rank_traces(reading, true, notes); };
-  CHECK_THROWS_WITH_AS(read(),
-                       (reading.files[0] + ": the annotations \"F 0\" and \"F 1\" overlap and both "
-                                           "match; a pattern that tells ops apart is needed")
-                           .c_str(),
-                       InputError);
-}
-
-TEST_CASE("traces: a scenario from the profile of a traced run takes as long as the run") {
-  for (const char* schedule : {one_f_one_b, R"({"name": "gpipe", "microbatches": 5})",
-                               R"({"name": "zb-h1", "microbatches": 6})"}) {
-    CAPTURE(schedule);
-    std::string scenario = three_stages(schedule);
-    if (scenario.find("zb-h1") != std::string::npos) {
-      for (const char* us : {"6", "8", "10"}) {
-        const std::string whole = fmt::format("\"backward_us\": {}", us);
-        scenario.replace(
-            scenario.find(whole), whole.size(),
-            fmt::format("\"backward_input_us\": {}, \"backward_weight_us\": 1.001", us));
-      }
-    }
-    const RunResult made = run_of(scenario);
-    Traces traces({made}, {});
-    const MeasuredRun measured = traces.read();
-    const Scratch scratch;
-    scratch.file("profile.json", profile_text({measured}, merged_times({measured}), 4));
-    const std::string again = scratch.file(
-        "scenario.json", scenario_text(measured, {.profile = "profile.json", .order = ""}, 4));
-    const RunResult simulated = run(read_scenario(again));
-    REQUIRE(simulated.report);
-    CHECK(simulated.report->makespan == made.report->makespan);
-    CHECK(plan_hash(*simulated.plan) == plan_hash(*made.plan));
-  }
-}
-
-// The files stand in folders apart: a scenario names others as they are seen from its own.
-TEST_CASE("traces: the command writes a scenario that finds its profile and its order") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
-  Traces traces({made}, {});
-  const Scratch scratch;
-  std::filesystem::create_directories(scratch.path("a/b"));
-  std::filesystem::create_directories(scratch.path("c"));
-  // An order that no rule makes: rank 2 runs its first two forwards before its first backward.
-  const std::string order = scratch.file(
-      "own.csv", "0F0,0F1,0F2,0B0,0B1,0B2\n1F0,1F1,1F2,1B0,1B1,1B2\n2F0,2F1,2B0,2F2,2B1,2B2\n");
-  const RunResult own = run_of(three_stages(fmt::format(R"({{"file": "{}"}})", order)));
-  Traces own_traces({own}, {});
-  const auto command = [&](const std::vector<std::string>& files, std::vector<std::string> more) {
-    std::vector<std::string> words{"penstock", "trace"};
-    words.insert(words.end(), files.begin(), files.end());
-    words.insert(words.end(), more.begin(), more.end());
-    std::vector<const char*> arguments;
-    for (const std::string& word : words) arguments.push_back(word.c_str());
-    return run_program(static_cast<int>(arguments.size()), arguments.data());
-  };
-  const std::string scenario = scratch.path("a/b/s.json");
-  const std::string profile = scratch.path("c/p.json");
-  const std::vector<std::string> both{"--profile", profile, "--scenario", scenario};
-  REQUIRE(command(traces.reading.files, both) == 0);
-  CHECK(run(read_scenario(scenario)).report->makespan == made.report->makespan);
-  CHECK(command(own_traces.reading.files, both) == 2);
-  std::vector<std::string> all = both;
-  all.insert(all.end(), {"--order", scratch.path("c/o.csv")});
-  REQUIRE(command(own_traces.reading.files, all) == 0);
-  CHECK(run(read_scenario(scenario)).report->makespan == own.report->makespan);
-}
-
-TEST_CASE("traces: the JSON has what was found, by rank and by stage") {
-  const RunResult made = run_of(three_stages(one_f_one_b));
-  Traces traces({made}, {});
-  const auto document = measured_run_json(traces.read());
-  CHECK(document["penstock"] == 1);
-  CHECK(document["schedule"] == "1f1b");
-  CHECK(document["microbatches"] == 6);
-  CHECK(document["makespan_us"] == to_us(made.report->makespan));
-  CHECK(document["structure_error"] == 0.0);
-  CHECK(document["ranks"].size() == 3);
-  CHECK(document["ranks"][1]["busy_us"] == 6 * 12.0);
-  CHECK(document["ranks"][1]["ops"] == 12);
-  CHECK(document["times"][0]["pass"] == "F");
-  CHECK(document["times"][0]["median_us"] == 3.0);
-}
-
 }  // namespace penstock::testing

@@ -10,9 +10,9 @@
 namespace penstock::testing {
 
 TEST_CASE("recomputation looks like no forward or backward, in any chunk") {
-  const auto apart = [](Colour a, Colour b) {
-    return std::max(
-        {std::abs(a.red - b.red), std::abs(a.green - b.green), std::abs(a.blue - b.blue)});
+  const auto apart = [](Colour one, Colour other) {
+    return std::max({std::abs(one.red - other.red), std::abs(one.green - other.green),
+                     std::abs(one.blue - other.blue)});
   };
   for (const Pass pass : {Pass::forward, Pass::backward, Pass::backward_input}) {
     for (std::uint32_t chunk = 0; chunk < 4; ++chunk) {
@@ -40,9 +40,9 @@ TEST_CASE("the causes of idle time are muted, the passes are not, and no two cau
   const auto vividness = [](Colour c) {
     return std::max({c.red, c.green, c.blue}) - std::min({c.red, c.green, c.blue});
   };
-  const auto apart = [](Colour a, Colour b) {
-    return std::max(
-        {std::abs(a.red - b.red), std::abs(a.green - b.green), std::abs(a.blue - b.blue)});
+  const auto apart = [](Colour one, Colour other) {
+    return std::max({std::abs(one.red - other.red), std::abs(one.green - other.green),
+                     std::abs(one.blue - other.blue)});
   };
   for (std::size_t i = 0; i < idle_cause_count; ++i) {
     const Colour colour = idle_colour(static_cast<IdleCause>(i));

@@ -8,41 +8,13 @@
 #include "experiments/reproduction/anchor.hpp"
 #include "experiments/reproduction/report.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/pipeline_paper.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
 namespace {
 
 using nlohmann::json;
-
-// What stands behind all papers here: 1f1b over p equal stages, F and B `pace` and 2 `pace`
-// microseconds long, m microbatches. A run takes (m + p - 1) * 3 `pace`.
-json pipeline_table() {
-  return json::parse(R"({
-    "name": "times", "is": "time of an iteration", "unit": "us",
-    "columns": ["kind", "p", "m", "published_us"],
-    "label": ["p", "m"],
-    "names": [["f", "pace"], ["b", "2*f"]],
-    "scenario": { "schedule": { "name": "1f1b" } },
-    "set": { "/model/stages/0/forward_us": "f", "/model/stages/0/backward_us": "b",
-             "/model/stages/1/forward_us": "f", "/model/stages/1/backward_us": "b",
-             "/hardware/devices": "p", "/schedule/microbatches": "m" },
-    "results": { "makespan_us": "/makespan_us" },
-    "simulated": "makespan_us", "published": "published_us"
-  })");
-}
-
-json paper_with(json table) {
-  return {
-      {"penstock", 1},
-      {"title", "t"},
-      {"source", "s"},
-      {"constants",
-       {{{"name", "pace"}, {"is", "length of F"}, {"start", 1}, {"least", 0.01}, {"most", 100}}}},
-      {"scenario",
-       json::parse(R"({"model": {"stages": [{}, {}]}, "hardware": {"name": "ideal"}})")},
-      {"tables", {std::move(table)}}};
-}
 
 Reproduction reproduced(const json& paper) {
   const Scratch scratch;
@@ -57,11 +29,6 @@ std::string reproduction_refusal(const json& paper) {
     return error.what();
   }
   return "accepted";
-}
-
-bool reproduction_says(const std::string& text, const std::string& part) {
-  INFO(text);
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -220,110 +187,6 @@ TEST_CASE("reproduce: a judgement over no row is not met") {
   table["rows"] = {{"a", 2, 4, 15}};
   table["judgements"] = json::parse(R"([{"name": "j", "rows": "m > 100", "each": 1}])");
   CHECK_FALSE(reproduced(paper_with(table)).met());
-}
-
-TEST_CASE("reproduce: other rows are judged by constants fitted to the paper's own") {
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 75}};
-  table["judgements"] =
-      json::parse(R"([{"name": "j", "fit": {"constants": ["pace"]}, "each": 0.001}])");
-  const Scratch scratch;
-  write_file(scratch.path("paper.json"), paper_with(table).dump());
-  write_file(scratch.path("rows.csv"), "m,published_us,p,kind\n16,255,2,a\n\n# 17 * 15\n");
-  const Paper paper = read_paper(scratch.path("paper.json"));
-  const OtherRows other{"times", read_paper_rows(scratch.path("rows.csv"), paper.tables[0])};
-  const JudgedTable judged = reproduce(paper, {.other = other}).tables[0].judgements[0];
-  REQUIRE(judged.rows.size() == 1);
-  CHECK(judged.rows[0].label == std::vector<std::string>{"2", "16"});
-  CHECK_FALSE(judged.rows[0].fitted);
-  CHECK(judged.met);
-}
-
-TEST_CASE("reproduce: other rows of a group that the paper lacks have constants of their own") {
-  // The paper's rows have a pace of 5, those of kind b one of 7: (4 + 1) * 3 * 7 and (8 + 1) * 3
-  // * 7.
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 75}};
-  table["judgements"] = json::parse(R"([{"name": "j", "each": 0.001, "rows": "m != 4",
-      "fit": {"constants": ["pace"], "rows": "m == 4", "apart": ["kind"]}}])");
-  const Scratch scratch;
-  write_file(scratch.path("paper.json"), paper_with(table).dump());
-  write_file(scratch.path("rows.csv"), "kind,p,m,published_us\nb,2,4,105\nb,2,8,189\na,2,8,135\n");
-  const Paper paper = read_paper(scratch.path("paper.json"));
-  const OtherRows other{"times", read_paper_rows(scratch.path("rows.csv"), paper.tables[0])};
-  const JudgedTable judged = reproduce(paper, {.other = other}).tables[0].judgements[0];
-  REQUIRE(judged.constants.size() == 2);
-  CHECK(judged.constants[0].values.at("pace") == doctest::Approx(7).epsilon(1e-4));
-  CHECK(judged.constants[1].values.at("pace") == doctest::Approx(5).epsilon(1e-4));
-  CHECK(judged.rows[0].fitted);
-  CHECK_FALSE(judged.rows[0].judged);
-  CHECK_FALSE(judged.rows[1].fitted);
-  CHECK_FALSE(judged.rows[2].fitted);
-  CHECK(judged.judged.rows == 2);
-  CHECK(judged.met);
-}
-
-TEST_CASE("reproduce: given constants replace the fit, to a table that the paper lacks too") {
-  // A pace of 5: 75 and 135 us. Nothing is fitted to these rows, so all may be judged.
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 75}, {"a", 2, 8, 135}};
-  table["judgements"] = json::parse(R"([{"name": "j", "each": 1e-9, "rows": "m == 4",
-      "fit": {"constants": ["pace"], "table": "elsewhere"}}])");
-  ReproduceOptions options;
-  options.constants = {"f", {{"elsewhere", "k", "", {{"pace", 5}}}}};
-  const Scratch scratch;
-  write_file(scratch.path("paper.json"), paper_with(table).dump());
-  const Paper paper = read_paper(scratch.path("paper.json"));
-  const Reproduction reproduction = reproduce(paper, options);
-  const JudgedTable& judged = reproduction.tables[0].judgements[0];
-  CHECK(judged.met);
-  CHECK(judged.judged.rows == 1);
-  CHECK(judged.rows[1].error == doctest::Approx(0));
-  CHECK(judged.constants[0].source_file == "f");
-  CHECK(reproduction_says(reproduction_text(paper, reproduction), "pace = 5 (from f)"));
-  CHECK(reproduction_says(reproduction_text(paper, reproduction),
-                          "1 rows not judged: mean error 0.0 %"));
-}
-
-TEST_CASE("reproduce: rows that a fit names are not judged with its constants given") {
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 75}, {"a", 2, 8, 135}};
-  table["judgements"] = json::parse(
-      R"([{"name": "j", "fit": {"constants": ["pace"], "rows": "m == 4"}, "each": 1e-9}])");
-  ReproduceOptions options;
-  options.constants = {"f", {{"times", "j", "", {{"pace", 5}}}}};
-  const Scratch scratch;
-  write_file(scratch.path("paper.json"), paper_with(table).dump());
-  write_file(scratch.path("rows.csv"), "kind,p,m,published_us\nb,2,4,75\na,2,4,75\n");
-  const Paper paper = read_paper(scratch.path("paper.json"));
-  const JudgedTable own = reproduce(paper, options).tables[0].judgements[0];
-  CHECK(own.rows[0].fitted);
-  CHECK(own.judged.rows == 1);
-  // Of foreign rows, only those of the paper were fitted.
-  options.other = {"times", read_paper_rows(scratch.path("rows.csv"), paper.tables[0])};
-  const JudgedTable judged = reproduce(paper, options).tables[0].judgements[0];
-  CHECK_FALSE(judged.rows[0].fitted);
-  CHECK(judged.rows[1].fitted);
-}
-
-TEST_CASE("reproduce: an anchor scales all other rows, and these are judged") {
-  // Simulated 15, 27 and 51; the first was measured as 30, twice that.
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 30}, {"a", 2, 8, 54}, {"a", 2, 16, 100}};
-  table["judgements"] = json::parse(
-      R"([{"name": "j", "rows": "m > 99", "fit": {"constants": ["pace"]}, "each": 0.001}])");
-  const Scratch scratch;
-  write_file(scratch.path("paper.json"), paper_with(table).dump());
-  const Paper read = read_paper(scratch.path("paper.json"));
-  const Paper paper = anchored(read, "times", read.tables[0].rows, 0, /*has_constants=*/false);
-  const JudgedTable judged = reproduce(paper).tables[0].judgements[0];
-  CHECK(judged.name == "scaled by row 1: 2 4");
-  CHECK(judged.rows[0].anchor);
-  CHECK(judged.judged.rows == 2);
-  CHECK(judged.rows[1].simulated == doctest::Approx(54));
-  CHECK(judged.rows[2].error == doctest::Approx(0.02));
-  CHECK(judged.judged.mean == doctest::Approx(0.01));
-  CHECK(judged.met);
 }
 
 TEST_CASE("reproduce: texts of a scenario that begin with = are formulas, in patches too") {

@@ -15,8 +15,8 @@
 #include <string>
 
 #include "sim/base/error.hpp"
-#include "tests/support/profile_rows.hpp"
 #include "tests/support/scratch.hpp"
+#include "tests/support/stored_rows.hpp"
 #include "validate/store/database.hpp"
 #include "validate/store/profile_store.hpp"
 #include "validate/store/store_recovery.hpp"
@@ -51,32 +51,6 @@ int status_of(pid_t child) {
 int exit_code_of(const std::function<int()>& what) {
   const int status = status_of(started(what));
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
-std::vector<ProfileRow> rows_of(std::size_t count, std::size_t samples = 10) {
-  return std::vector<ProfileRow>(count, gemm_row(64, std::vector<double>(samples, 12.5)));
-}
-
-std::string store_with(const Scratch& scratch, std::size_t count, std::size_t samples = 10) {
-  const std::string path = scratch.path("p.db");
-  ProfileStore(path, ProfileStore::Access::create).add(rows_of(count, samples));
-  return path;
-}
-
-/// What opening says: the error's text without the file's name.
-std::string refusal(const std::string& path) {
-  try {
-    return fmt::format("{} rows", ProfileStore(path).rows().rows.size());
-  } catch (const InputError& error) {
-    return std::string(error.what()).substr(path.size() + 2);
-  }
-}
-
-void write_at(const std::string& path, std::size_t place, const std::string& bytes) {
-  const int file = ::open(path.c_str(), O_WRONLY);
-  REQUIRE(::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(place)) ==
-          static_cast<ssize_t>(bytes.size()));
-  ::close(file);
 }
 
 /// Adds rows until that fails, where the room for files has an end: 0 where what was kept before
@@ -166,9 +140,9 @@ TEST_CASE("store faults: killed while it is being made, it is either there or no
           half.run("CREATE TABLE meta (key TEXT)");
           return ::raise(SIGKILL);
         }) == -SIGKILL);
-  CHECK(refusal(path) == "cannot open: No such file or directory");
+  CHECK(store_refusal(path) == "cannot open: No such file or directory");
   ProfileStore(path, ProfileStore::Access::create).add(rows_of(1));
-  CHECK(refusal(path) == "1 rows");
+  CHECK(store_refusal(path) == "1 rows");
 }
 
 TEST_CASE("store faults: where files may grow no further, it says so and loses no row") {
@@ -198,143 +172,6 @@ TEST_CASE("store faults: on a disk that is full, it says so and loses no row") {
     return;
   }
   CHECK(code == 0);
-}
-
-TEST_CASE("store faults: a file that is none is refused in words") {
-  const Scratch scratch;
-  CHECK(refusal(scratch.file("empty.db", "")) ==
-        "it is empty; a profile store has tables even without rows");
-  CHECK(refusal(scratch.file("text.db", "layer,examples\n")) ==
-        "not a profile store: no SQLite header");
-  CHECK(refusal(scratch.path("")) == "it is a folder; a profile store is a file");
-  CHECK(refusal("/dev/null") == "it is a device or a pipe; a profile store is a file");
-  CHECK(refusal(scratch.path("absent")) == "cannot open: No such file or directory");
-  const std::string pipe = scratch.path("pipe");
-  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  CHECK(refusal(pipe) == "it is a device or a pipe; a profile store is a file");
-  Database(scratch.path("other.db"), Database::Access::create).run("CREATE TABLE t (a)");
-  CHECK(refusal(scratch.path("other.db")) ==
-        "it is a database of something else, no profile store");
-}
-
-TEST_CASE("store faults: a store of a newer version is refused, and says which") {
-  const Scratch scratch;
-  const std::string path = store_with(scratch, 1);
-  Database(path, Database::Access::write).run("PRAGMA user_version = 7");
-  CHECK(refusal(path) ==
-        "its schema is version 7, and this program knows none above 1; use a newer one");
-  Database(path, Database::Access::write).run("PRAGMA user_version = 0");
-  CHECK(refusal(path) == "its schema is version 0; there is none below 1");
-}
-
-TEST_CASE("store faults: nothing that a file brings along beside its tables is run") {
-  for (const char* statement :
-       {"CREATE TRIGGER t AFTER INSERT ON verdict BEGIN DELETE FROM env; END",
-        "CREATE VIEW v AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i "
-        "FROM n",
-        "DROP TRIGGER profile_stays", "ALTER TABLE env ADD COLUMN more TEXT"}) {
-    CAPTURE(statement);
-    const Scratch scratch;
-    const std::string path = store_with(scratch, 1);
-    Database(path, Database::Access::write).run(statement);
-    const std::string text = refusal(path);
-    CHECK((text == "its tables are not those of a profile store" ||
-           text == "it lacks tables that a profile store has"));
-  }
-}
-
-TEST_CASE("store faults: of a file that is cut off, the rows in front of the cut are recovered") {
-  // 50 rows of 8 kB lie one after the other, so that half of the file holds about half of them.
-  const Scratch scratch;
-  const std::string path = store_with(scratch, 50, 1000);
-  const auto size = fs::file_size(path);
-  fs::resize_file(path, size / 2 + 100);
-  const std::string text = refusal(path);
-  CHECK(text.starts_with("the file is damaged: "));
-  CHECK(text.ends_with("check " + path + " --recover OUT saves the rows that can still be read"));
-  const std::string saved = scratch.path("saved.db");
-  const Recovery recovery = recover_store(path, saved);
-  CHECK(recovery.readable > 10);
-  CHECK(recovery.readable < 40);
-  CHECK(recovery.readable + recovery.damaged.size() == 50);
-  const StoredRows rows = ProfileStore(saved).rows();
-  REQUIRE(rows.rows.size() == recovery.readable);
-  for (const StoredRow& row : rows.rows) CHECK(same_row(row.row, rows_of(1, 1000)[0]));
-  CHECK(fs::file_size(path) == size / 2 + 100);  // as it was
-}
-
-TEST_CASE("store faults: a flipped byte costs no row but its own, wherever it is") {
-  // Every 997th byte of the file in turn: the store is whole, or one is told which rows are not.
-  const Scratch scratch;
-  const std::string path = store_with(scratch, 30, 200);
-  const std::string content = content_of(path);
-  const std::vector<ProfileRow> expected = rows_of(1, 200);
-  std::size_t refused = 0;
-  std::size_t recovered = 0;
-  for (std::size_t place = 40; place < content.size(); place += 997) {
-    CAPTURE(place);
-    write_at(path, place, {static_cast<char>(content[place] ^ 0x5a)});
-    try {
-      const StoredRows stored = ProfileStore(path).rows();
-      CHECK(stored.rows.size() + stored.unreadable.size() == 30);
-      for (const StoredRow& row : stored.rows) CHECK(same_row(row.row, expected[0]));
-      refused += stored.unreadable.empty() ? 0 : 1;
-    } catch (const InputError&) {
-      ++refused;
-      try {
-        const Recovery recovery = examine_store(path);
-        CHECK(recovery.readable + recovery.damaged.size() <= 30);
-        if (recovery.readable >= 20) ++recovered;
-      } catch (const InputError&) {  // the list of tables itself
-      }
-    }
-    write_at(path, place, {content[place]});
-  }
-  CHECK(refused > 10);
-  CHECK(recovered > 0);
-  CHECK(refusal(path) == "30 rows");
-}
-
-TEST_CASE("store faults: a page overwritten in the middle is told, and others are recovered") {
-  const Scratch scratch;
-  const std::string path = store_with(scratch, 100, 100);
-  const auto pages = fs::file_size(path) / 4096;
-  write_at(path, pages / 2 * 4096, std::string(4096, '\x7f'));
-  CHECK(refusal(path).starts_with("the file is damaged: "));
-  const Recovery recovery = recover_store(path, scratch.path("saved.db"));
-  CHECK(recovery.readable >= 80);
-  CHECK(recovery.readable < 100);
-  CHECK(recovery.readable + recovery.damaged.size() == 100);
-  const ProfileStore saved(scratch.path("saved.db"));
-  REQUIRE(saved.rows().rows.size() == recovery.readable);
-  CHECK(saved.verdicts(saved.rows().rows.front().id).size() == 1);
-  CHECK_THROWS_AS(recover_store(path, scratch.path("saved.db")), UsageError);
-}
-
-TEST_CASE("store faults: a recovery that fails leaves no file behind") {
-  const Scratch scratch;
-  const std::string saved = scratch.path("saved.db");
-  scratch.file("text", "no store, but a line of text that is longer than the head of one");
-  CHECK_THROWS_AS(recover_store(scratch.path("text"), saved), InputError);
-  CHECK_THROWS_AS(recover_store(scratch.path("absent"), saved), InputError);
-  const std::string newer = store_with(scratch, 1);
-  Database(newer, Database::Access::write).run("PRAGMA user_version = 7");
-  CHECK_THROWS_AS(recover_store(newer, saved), InputError);
-  for (const char* end : {"", "-wal", "-shm"}) CHECK(!fs::exists(saved + end));
-}
-
-TEST_CASE("store faults: rows that wait beside the file are counted too") {
-  // While somebody reads, what is committed stays in the file -wal; a row takes 16 bytes at least,
-  // so that the file itself could not hold as many.
-  constexpr std::size_t count = 6000;
-  const Scratch scratch;
-  const std::string path = store_with(scratch, 1);
-  Database reader(path, Database::Access::read);
-  reader.run("BEGIN");
-  REQUIRE(reader.whole("SELECT count(*) FROM profile") == 1);
-  ProfileStore(path, ProfileStore::Access::write).add(rows_of(count - 1, 5));
-  REQUIRE(fs::file_size(path) / 16 < count);
-  CHECK(examine_store(path).readable == count);
 }
 
 TEST_CASE("store faults: where nothing can be written, rows are read and writing says why not") {
@@ -370,54 +207,9 @@ TEST_CASE("store faults: what may not be read is refused in words") {
   const int code = exit_code_of([&] {
     constexpr uid_t nobody = 65534;
     if (::getuid() == 0 && ::setuid(nobody) != 0) return 97;
-    return refusal(path) == "cannot open: Permission denied" ? 0 : 1;
+    return store_refusal(path) == "cannot open: Permission denied" ? 0 : 1;
   });
   CHECK(code == 0);
-}
-
-TEST_CASE("store faults: columns written by another hand make a row unreadable, not the others") {
-  const std::pair<const char*, const char*> damages[] = {
-      {"UPDATE sample SET samples_ns = x'000000000000f87f' WHERE profile = 2",
-       "its sample 0 is nan; a time is 0 or more"},
-      {"UPDATE sample SET samples_ns = x'00' WHERE profile = 2",
-       "its list of samples is missing or of another type"},
-      {"UPDATE sample SET samples_ns = zeroblob(30000000) WHERE profile = 2",
-       "it has more than 1000000 samples"},
-      {"UPDATE sample SET profile = 9 WHERE profile = 2",
-       "its list of samples is missing or of another type"},
-      {"UPDATE profile SET shape = char(27) || '[2J' WHERE id = 2",
-       "its shape holds control characters"},
-      {"UPDATE profile SET shape = 'k=1' WHERE id = 2", "its checksum is not that of its content"},
-      {"UPDATE profile SET env = 7 WHERE id = 2", "its environment is missing or of another type"},
-      {"UPDATE profile SET canary_ns = -5 WHERE id = 2", "its canary took -5; a time is 0 or more"},
-      {"UPDATE profile SET measured_at = '' WHERE id = 2",
-       "it was measured at \"\"; a time reads 2026-11-21T18:40:00Z"}};
-  for (const auto& example : damages) {
-    const char* damage = example.first;
-    CAPTURE(damage);
-    const Scratch scratch;
-    const std::string path = store_with(scratch, 3);
-    Database(path, Database::Access::write).run(damage);
-    const StoredRows stored = ProfileStore(path).rows();
-    REQUIRE(stored.rows.size() == 2);
-    CHECK(stored.rows[1].id == RowId{3});
-    REQUIRE(stored.unreadable.size() == 1);
-    CHECK(stored.unreadable[0].id == RowId{2});
-    CHECK(stored.unreadable[0].why == example.second);
-    CHECK_THROWS_AS(ProfileStore(path).row(RowId{2}), InputError);
-    CHECK(examine_store(path).readable == 2);
-  }
-}
-
-TEST_CASE("store faults: values beyond what is read, and numbers without end, cost no memory") {
-  const Scratch scratch;
-  const std::string path = store_with(scratch, 2);
-  Database(path, Database::Access::write)
-      .run("UPDATE sqlite_sequence SET seq = 9223372036854775807");
-  CHECK(examine_store(path).readable == 2);
-  CHECK(refusal(path) == "2 rows");
-  Database(path, Database::Access::write).run("DELETE FROM sqlite_sequence");
-  CHECK(examine_store(path).readable == 2);
 }
 
 }  // namespace penstock::testing

@@ -1,0 +1,44 @@
+#include "tests/support/pipeline_paper.hpp"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace penstock::testing {
+
+using nlohmann::json;
+
+json pipeline_table() {
+  return json::parse(R"({
+    "name": "times", "is": "time of an iteration", "unit": "us",
+    "columns": ["kind", "p", "m", "published_us"],
+    "label": ["p", "m"],
+    "names": [["f", "pace"], ["b", "2*f"]],
+    "scenario": { "schedule": { "name": "1f1b" } },
+    "set": { "/model/stages/0/forward_us": "f", "/model/stages/0/backward_us": "b",
+             "/model/stages/1/forward_us": "f", "/model/stages/1/backward_us": "b",
+             "/hardware/devices": "p", "/schedule/microbatches": "m" },
+    "results": { "makespan_us": "/makespan_us" },
+    "simulated": "makespan_us", "published": "published_us"
+  })");
+}
+
+json paper_with(json table) {
+  return {
+      {"penstock", 1},
+      {"title", "t"},
+      {"source", "s"},
+      {"constants",
+       {{{"name", "pace"}, {"is", "length of F"}, {"start", 1}, {"least", 0.01}, {"most", 100}}}},
+      {"scenario",
+       json::parse(R"({"model": {"stages": [{}, {}]}, "hardware": {"name": "ideal"}})")},
+      {"tables", {std::move(table)}}};
+}
+
+bool reproduction_says(const std::string& text, const std::string& part) {
+  INFO(text);
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace penstock::testing
