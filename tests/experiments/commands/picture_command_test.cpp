@@ -45,6 +45,18 @@ TEST_CASE("pictures: a file whose suffix is that of another format is refused be
   CHECK(desk.run({"run", "s.json", "--svg", "x.svg"}).code == 0);
 }
 
+TEST_CASE("pictures: a cut is drawn as PNG") {
+  const Desk desk;
+  const std::string model = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json";
+  const ProgramRun run =
+      desk.run({"partition", model, "--hardware", "dgx-h100", "--ranks", "4", "--png", "cut.png"});
+  CHECK(run.code == 0);
+  REQUIRE(desk.has("cut.png"));
+  const std::string picture = content_of(desk.scratch.path("cut.png"));
+  CHECK(picture.substr(0, 8) == "\x89PNG\r\n\x1a\n");
+  CHECK(picture.size() > 1000);
+}
+
 TEST_CASE("pictures: each command that draws takes width, height, title and font size") {
   const Desk desk;
   const std::vector<std::string> look{"--width",     "321", "--height", "300",
