@@ -6,19 +6,19 @@
 namespace penstock {
 namespace {
 
-constexpr std::int64_t boxes_per_bin = 4;
+constexpr std::int64_t boxes_per_bin = 5;
 constexpr std::size_t fan_out = 8;
 
-/// Of one family, so that levels of all tracks line up. The largest that 32 bits can hold is only
-/// just below their end, so that bins of up to 4 ms take half the room.
+/// Rounded down to five binary digits, so that tracks with about as many boxes have the same bins.
+/// Up to 8 ms, as wide as 32 bits can hold: cells take half the room.
 std::int64_t base_bin(const Track& track) {
   const std::int64_t span = track.end_at(track.size() - 1);
   const std::int64_t mean = span / static_cast<std::int64_t>(track.size());
   constexpr std::int64_t most = std::int64_t{1} << 57;  // so that no end of a bin overflows
-  const auto wanted =
-      static_cast<std::uint64_t>(std::clamp<std::int64_t>(mean, 1, most) * boxes_per_bin);
-  return wanted < 15 ? static_cast<std::int64_t>(wanted)
-                     : static_cast<std::int64_t>(15 * std::bit_floor(wanted / 15));
+  auto wanted = static_cast<std::uint64_t>(std::clamp<std::int64_t>(mean, 1, most) * boxes_per_bin);
+  if (wanted > UINT32_MAX && wanted / 2 <= UINT32_MAX) wanted = UINT32_MAX;
+  const int digits = std::max(0, static_cast<int>(std::bit_width(wanted)) - 5);
+  return static_cast<std::int64_t>(wanted >> digits << digits);
 }
 
 /// Zeros for all cells of a level.

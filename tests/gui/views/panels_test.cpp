@@ -110,6 +110,8 @@ TEST_CASE("sweeps: rows are listed, and one that is activated opens as its scena
   opened.window.close_run();
   opened.window.close_run();
   opened.window.open_files_later({QString::fromStdString(file)});
+  rows->setFocus();
+  rows->setCurrentItem(rows->topLevelItem(0));
   QTest::keyClick(rows, Qt::Key_Return);
   CHECK(opened.window.message().contains("Open the scenario"));
 }

@@ -46,7 +46,7 @@ TEST_CASE("quick change: only one of costs is brief, with the plan that is there
   const ViewedRunPtr before = viewed(turned_run({}));
   CHECK(viewed_after(turned_run({"/hardware/latency_us=700"}), *before)->brief);
   CHECK(!viewed_after(turned_run({"/schedule/microbatches=5"}), *before)->brief);
-  CHECK(!viewed_after(turned_run({"/codec/stash=bfp"}), *before)->brief);
+  CHECK(!viewed_after(turned_run({"/schedule/name=gpipe"}), *before)->brief);
 }
 
 TEST_CASE("slack: none on the critical path; by that much an op can grow, and no more") {
