@@ -227,9 +227,25 @@ TEST_CASE("validation: small layers are really run, and come to what the model i
   CHECK(validation_json(result)["bodies"] == "layers");
   CHECK(validation_json(result)["numbers_error"] == *result.numbers.error);
   const std::string text = validation_text(result);
-  CHECK(text.find("actions: the model's layers\nloss and gradients: equal to the unpartitioned "
-                  "model within ") != std::string::npos);
+  CHECK(text.find("actions: the model's layers\nloss, gradients and weights after the optimizer "
+                  "step: equal to the unpartitioned model within ") != std::string::npos);
   if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
+}
+
+// Two replicas on ranks of their own, each with two microbatches of four.
+TEST_CASE("validation: data replicas really run, and come to one model on the whole batch") {
+  for (const char* optimizer : {"sgd", "adam"}) {
+    const std::string setting = std::string("/memory/optimizer=") + optimizer;
+    const Validation result =
+        with_layers(small_layers, {"/parallel/data=2", "/hardware/devices=4", setting});
+    REQUIRE_FALSE(result.fault);
+    REQUIRE(result.job.layers);
+    CHECK(result.job.priced.plan.ranks == 4);
+    CHECK(result.job.priced.plan.microbatches == 4);
+    CHECK(result.numbers.of_weights);
+    CHECK(result.numbers.error.value_or(1) < most_numbers_error);
+    if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
+  }
 }
 
 TEST_CASE("validation: an order without flushes is held against the weights that its rule states") {
@@ -256,7 +272,7 @@ TEST_CASE("validation: without a rule or numbers there is nothing to hold agains
 TEST_CASE("validation: numbers that are off fail, whatever the times say") {
   Validation result = with_layers(small_layers);
   result.numbers.error = 1e-9;
-  CHECK(validation_text(result).find("loss and gradients: not those of the unpartitioned model") !=
+  CHECK(validation_text(result).find("step: not those of the unpartitioned model") !=
         std::string::npos);
   result.numbers.error = HUGE_VAL;
   CHECK(validation_json(result)["numbers_error"].is_null());
