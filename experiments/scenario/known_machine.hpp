@@ -3,7 +3,8 @@
 #include <string>
 
 #include "experiments/catalogue/catalogue.hpp"
-#include "experiments/scenario/settle_hardware.hpp"
+#include "experiments/scenario/hardware.hpp"
+#include "experiments/scenario/scenario.hpp"
 #include "hardware_models/spec/machine.hpp"
 
 namespace penstock {
