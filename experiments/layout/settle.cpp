@@ -7,7 +7,7 @@
 #include "experiments/files/nearest.hpp"
 #include "experiments/layout/assumptions.hpp"
 #include "experiments/layout/cut.hpp"
-#include "experiments/layout/known_model.hpp"
+#include "experiments/layout/known_parts.hpp"
 #include "experiments/layout/layout.hpp"
 #include "experiments/layout/layout_model.hpp"
 #include "experiments/layout/measured_stages.hpp"
@@ -90,14 +90,17 @@ void note_seating(Layout& layout) {
 }
 
 /// Settles everything that does not depend on the order.
-Layout without_order(const Scenario& scenario, const SettleOptions& options) {
+Layout without_order(const Scenario& scenario, const SettleOptions& options, KnownParts* known) {
   Layout layout;
   layout.source = scenario.source;
   about(scenario, [&] {
     layout.degrees = settle_degrees(scenario);
     layout.batch = settle_batch(scenario, layout.degrees);
   });
-  layout.hardware = settle_hardware(scenario, options.catalogue);  // errors name its own files
+  // Errors name its own files.
+  layout.hardware = known != nullptr && options.catalogue != nullptr
+                        ? settle_hardware(scenario, *options.catalogue, known->machine)
+                        : settle_hardware(scenario, options.catalogue);
   const auto& machine = layout.hardware.spec.machine;
   about(scenario, [&] { layout.memory = settle_memory(scenario.memory, machine); });
   layout.allows_stale = options.allows_stale;
@@ -149,8 +152,8 @@ ModelGraph known_model_of(const Scenario& scenario, const Layout& layout, KnownM
 }
 
 /// `known` may be null.
-Layout settle_with(const Scenario& scenario, const SettleOptions& options, KnownModel* known) {
-  Layout layout = without_order(scenario, options);
+Layout settle_with(const Scenario& scenario, const SettleOptions& options, KnownParts* known) {
+  Layout layout = without_order(scenario, options, known);
   const bool by_file = !scenario.schedule.file.empty();
   Order order;
   if (by_file) order = order_by_file(scenario);  // errors name the order's file
@@ -167,7 +170,7 @@ Layout settle_with(const Scenario& scenario, const SettleOptions& options, Known
     check_partitioner(scenario);
     layout.shape = shape_of(scenario.model, layout);
     layout.spec = scenario.model.spec;
-    layout.model = known_model_of(scenario, layout, known);
+    layout.model = known_model_of(scenario, layout, known != nullptr ? &known->model : nullptr);
     check_measured_stages(scenario, layout);
     layout.partition = cut_model(scenario, layout);
     layout.tied_embedding_bytes = scenario.model.tied_embedding_bytes;
@@ -186,7 +189,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
   return settle_with(scenario, options, nullptr);
 }
 
-Layout settle(const Scenario& scenario, const SettleOptions& options, KnownModel& known) {
+Layout settle(const Scenario& scenario, const SettleOptions& options, KnownParts& known) {
   return settle_with(scenario, options, &known);
 }
 

@@ -7,6 +7,7 @@
 #include "experiments/formats/reading/profile_file.hpp"
 #include "experiments/scenario/hardware_checks.hpp"
 #include "experiments/scenario/hardware_items.hpp"
+#include "experiments/scenario/known_machine.hpp"
 #include "experiments/scenario/named_file.hpp"
 #include "experiments/scenario/take_stack.hpp"
 #include "sim/base/error.hpp"
@@ -104,9 +105,21 @@ bool uses_catalogue(const HardwareSection& hardware) {
          !is_cost_model(hardware.name);
 }
 
+/// The machine of a catalogue's item. `kept` may be null.
+Machine kept_machine_of(const Catalogue& catalogue, const CatalogueItem& item, KnownMachine* kept) {
+  if (kept == nullptr) return machine_of(catalogue, item);
+  if (kept->name != item.name) {
+    kept->name.clear();
+    kept->machine = machine_of(catalogue, item);
+    kept->name = item.name;
+  }
+  return kept->machine;
+}
+
 /// Looks up the catalogue items that the scenario names. Returns the name of its hardware, which
-/// may come from its own file.
-std::string take_named(const Scenario& scenario, const Catalogue* known, Hardware& hardware) {
+/// may come from its own file. `kept` may be null.
+std::string take_named(const Scenario& scenario, const Catalogue* known, KnownMachine* kept,
+                       Hardware& hardware) {
   HardwareSpec& spec = hardware.spec;
   std::string name = scenario.hardware.name;
   if (!uses_catalogue(scenario.hardware)) return name;
@@ -116,10 +129,11 @@ std::string take_named(const Scenario& scenario, const Catalogue* known, Hardwar
     if (known != nullptr) own = *known;
     name = add_own_item(scenario, own);
     known = nullptr;
+    kept = nullptr;  // a file may have another machine of this name
   }
   const Catalogue& catalogue = known != nullptr ? *known : own;
   if (const CatalogueItem* item = machine_item(scenario, name, catalogue)) {
-    spec.machine = machine_of(catalogue, *item);
+    spec.machine = kept_machine_of(catalogue, *item, kept);
   }
   take_link(scenario, catalogue, spec);
   take_topology(scenario, spec);
@@ -161,9 +175,8 @@ std::string cost_model_of(const std::string& name, const HardwareSpec& spec) {
   return spec.profile ? "measured" : "roofline";
 }
 
-}  // namespace
-
-Hardware settle_hardware(const Scenario& scenario, const Catalogue* known) {
+/// `known` and `kept` may be null.
+Hardware settled_hardware(const Scenario& scenario, const Catalogue* known, KnownMachine* kept) {
   check_names(scenario);
   Hardware hardware;
   hardware.spec = scenario.hardware.stated;
@@ -171,12 +184,23 @@ Hardware settle_hardware(const Scenario& scenario, const Catalogue* known) {
   if (!profile.empty())
     hardware.spec.profile =
         read_profile(named_file(scenario.source, scenario.folder, "/hardware/profile", profile));
-  const std::string name = take_named(scenario, known, hardware);
+  const std::string name = take_named(scenario, known, kept, hardware);
   check_differences(scenario, hardware.spec.machine);
   if (hardware.spec.machine) take_device_settings(scenario.hardware, *hardware.spec.machine);
   hardware.cost_model = cost_model_of(name, hardware.spec);
   note_prices(scenario, hardware);
   return hardware;
+}
+
+}  // namespace
+
+Hardware settle_hardware(const Scenario& scenario, const Catalogue* known) {
+  return settled_hardware(scenario, known, nullptr);
+}
+
+Hardware settle_hardware(const Scenario& scenario, const Catalogue& catalogue,
+                         KnownMachine& known) {
+  return settled_hardware(scenario, &catalogue, &known);
 }
 
 }  // namespace penstock

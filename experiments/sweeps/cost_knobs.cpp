@@ -75,8 +75,8 @@ bool is_stated(const json& document, const CostKnob& knob) {
 bool CostKnob::changes_bytes() const { return !of_link && find_key(stage_keys, key)->bytes; }
 
 bool CostKnob::takes(double value) const {
-  const double least = key == "bandwidth_bytes_per_s" ? 1 : 0;
-  return value >= least && value <= 1e12;
+  const bool is_speed = key == "bandwidth_bytes_per_s";
+  return value >= (is_speed ? 1 : 0) && value <= (is_speed ? 1e18 : 1e12);
 }
 
 void CostKnob::set(Layout& layout, double value) const {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "experiments/files/quantity.hpp"
 #include "experiments/results/result_json.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/run/stage_formats.hpp"
@@ -23,11 +24,22 @@ constexpr std::size_t no_knob = SIZE_MAX;
 constexpr std::size_t most_known_tasks = 500'000;  // some 60 MB
 constexpr std::size_t most_known = 4096;
 
-std::optional<double> number_in(const std::string& text) {
+/// The number of a JSON text, with the unit that its key allows: 2e9 of "2GB/s".
+std::optional<double> number_in(const std::string& text, const std::string& key) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  if (error == std::errc{} && end == text.data() + text.size()) return value;
+  const auto kind = measure_of_key(key);
+  if (!kind || text.size() < 3 || text.front() != '"') return std::nullopt;
+  const std::string_view inside = std::string_view(text).substr(1, text.size() - 2);
+  // A text of a number alone is refused, and so is one with escapes.
+  const bool has_unit = inside.back() >= 'A' && inside.find('\\') == std::string_view::npos;
+  if (!has_unit) return std::nullopt;
+  try {
+    return quantity_of(inside, *kind);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
 }
 
 /// An error as a finding, without the name of the scenario's file, which may be another elsewhere.
@@ -100,7 +112,7 @@ bool Evaluator::read_knobs(const std::vector<std::string>& values) {
   if (knobs_.empty()) return false;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (knob_of_[i] == no_knob) continue;
-    const auto number = number_in(values[i]);
+    const auto number = number_in(values[i], knobs_[knob_of_[i]].key);
     if (!number || !knobs_[knob_of_[i]].takes(*number)) return false;
     knob_values_[knob_of_[i]] = *number;
   }
@@ -142,7 +154,7 @@ SweepOutcome Evaluator::run_whole(const std::vector<std::string>& values, Known*
 
 SweepOutcome Evaluator::run_document(const json& document, Known* known) {
   const Scenario scenario = reader_.read(document, space_.request().source);
-  Layout layout = settle(scenario, {.catalogue = &catalogue_}, model_);
+  Layout layout = settle(scenario, {.catalogue = &catalogue_}, known_parts_);
   const std::vector<std::string>& results = space_.request().results;
   if (!results.empty() || !layout.codec.phases.empty()) {
     return outcome_of(penstock::run(std::move(layout)), results);
@@ -157,7 +169,8 @@ SweepOutcome Evaluator::run_document(const json& document, Known* known) {
   SweepResult result = sweep_result(layout, run, peaks);
   // The report says which rank lacks memory from when on.
   if (exceeds_memory(layout, result)) {
-    return outcome_of(penstock::run(settle(scenario, {.catalogue = &catalogue_}, model_)), results);
+    return outcome_of(penstock::run(settle(scenario, {.catalogue = &catalogue_}, known_parts_)),
+                      results);
   }
   if (known != nullptr && knobs_decide(*scenario.document, layout, knobs_)) {
     known->prepared =

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "experiments/catalogue/catalogue.hpp"
-#include "experiments/layout/known_model.hpp"
+#include "experiments/layout/known_parts.hpp"
 #include "experiments/scenario/scenario_reader.hpp"
 #include "experiments/sweeps/cost_knobs.hpp"
 #include "experiments/sweeps/prepared_run.hpp"
@@ -42,7 +42,7 @@ class Evaluator {
   const SweepSpace& space_;
   const Catalogue& catalogue_;
   ScenarioReader reader_;
-  KnownModel model_;
+  KnownParts known_parts_;
   std::vector<CostKnob> knobs_;       // of the varied pointers
   std::vector<std::size_t> knob_of_;  // by pointer: its knob, or SIZE_MAX
   std::vector<double> knob_values_;   // of the configuration at hand

@@ -62,6 +62,8 @@ TEST_CASE("sweep: prices in place give the rows of whole runs, whatever ran befo
       {"/model/stages/1/forward_us=50,100,333.3,0", "/model/stages/*/backward_input_us=120,7"},
       {"/schedule/name=1f1b,gpipe,zb-h1,naive", "/model/stages/2/activation_bytes=0,1e6,1e9"},
       {"/hardware/bandwidth_bytes_per_s=1e8..1e11*10", "/hardware/latency_us=0,1,500"},
+      {"/hardware/bandwidth_bytes_per_s=2GB/s,2e9,400Gb/s,3parsec,\"5\",5,1e13,1e19",
+       "/model/stages/1/forward_us=1ms,10us,10"},
       {"/schedule/microbatches=4,8", "/model/stages/*/stash_bytes=1e7,3e7",
        "/model/stages/0/backward_weight_us=1..201:100"},
       {"/model/stages/0/forward_us=-1,100,1e13,100", "/model/stages/0/backward_us=1,2"}};
@@ -84,7 +86,7 @@ TEST_CASE("sweep: files and costs of layers that are kept give the rows of whole
   const json base = json::parse(content_of(source));
   const std::vector<std::vector<std::string>> cases{
       {"/hardware/efficiency=0.4,0.7", "/hardware/nic_efficiency=0.5,0.9"},
-      {"/hardware/name=dgx-h100,dgx-a100,nonsense", "/schedule/name=1f1b,zb-h1"},
+      {"/hardware/name=dgx-h100,dgx-a100,nonsense,dgx-h100", "/schedule/name=1f1b,zb-h1"},
       {"/parallel/tensor=1,2&/parallel/pipeline=8,4", "/recompute/mode=none,selective,full"},
       {"/model/sequence=4096,8192,-1", "/model/microbatch=1,2"},
       {"/model/file=../models/llama-3.1-8b.json,nothing.json,../models/llama-3.1-8b.json",
