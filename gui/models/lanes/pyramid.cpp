@@ -6,7 +6,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::int64_t boxes_per_bin = 5;
+constexpr std::int64_t boxes_per_bin = 4;
+constexpr std::int64_t looked_up_per_bin = 8;  // of tracks without times of their own: to be small
 constexpr std::size_t fan_out = 8;
 
 /// Rounded down to five binary digits, so that tracks with about as many boxes have the same bins.
@@ -14,8 +15,9 @@ constexpr std::size_t fan_out = 8;
 std::int64_t base_bin(const Track& track) {
   const std::int64_t span = track.end_at(track.size() - 1);
   const std::int64_t mean = span / static_cast<std::int64_t>(track.size());
-  constexpr std::int64_t most = std::int64_t{1} << 57;  // so that no end of a bin overflows
-  auto wanted = static_cast<std::uint64_t>(std::clamp<std::int64_t>(mean, 1, most) * boxes_per_bin);
+  constexpr std::int64_t most = std::int64_t{1} << 56;  // so that no end of a bin overflows
+  const std::int64_t boxes = track.times == nullptr ? boxes_per_bin : looked_up_per_bin;
+  auto wanted = static_cast<std::uint64_t>(std::clamp<std::int64_t>(mean, 1, most) * boxes);
   if (wanted > UINT32_MAX && wanted / 2 <= UINT32_MAX) wanted = UINT32_MAX;
   const int digits = std::max(0, static_cast<int>(std::bit_width(wanted)) - 5);
   return static_cast<std::int64_t>(wanted >> digits << digits);
