@@ -12,8 +12,9 @@ namespace penstock {
 /// missing.
 class Restrictions {
  public:
+  Restrictions() = default;
   /// Each reads "/pointer=value,value". Throws UsageError for a pointer that is no axis of layouts.
-  explicit Restrictions(const std::vector<std::string>& texts = {});
+  explicit Restrictions(const std::vector<std::string>& texts);
 
   bool allow(std::string_view pointer, std::string_view value) const;
   bool allow(std::string_view pointer, std::uint64_t value) const;
