@@ -34,7 +34,9 @@ class LayerShapes {
   LayerShapes(const PlanBase& base, const LayoutSpace& space);
 
   /// Asks for a shape; `choice` is a layout of it.
-  void ask(const LayerShapeKey& key, const LayoutChoice& choice) { asked_.try_emplace(key, choice); }
+  void ask(const LayerShapeKey& key, const LayoutChoice& choice) {
+    asked_.try_emplace(key, choice);
+  }
   /// Prices all shapes asked for; `jobs` threads at most.
   void price(std::size_t jobs);
   /// nullptr when the shape is refused. `recomputation` is of the space.
