@@ -15,7 +15,11 @@ std::variant<BriefRun, Finding> brief_run(Layout& layout) {
   }
   auto lowered = simulation.price_order(layout.schedule);
   if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
-  auto drawn = simulation.draw(std::get<PricedPlan>(std::move(lowered)), 0);
+  return brief_run(simulation, std::get<PricedPlan>(std::move(lowered)));
+}
+
+std::variant<BriefRun, Finding> brief_run(const Simulation& simulation, PricedPlan priced) {
+  auto drawn = simulation.draw(std::move(priced), 0);
   if (auto* finding = std::get_if<Finding>(&drawn)) return std::move(*finding);
   BriefRun run{.priced = std::get<PricedPlan>(std::move(drawn)),
                .timeline = {},

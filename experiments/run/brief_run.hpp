@@ -5,6 +5,7 @@
 
 #include "experiments/layout/layout.hpp"
 #include "experiments/run/finding.hpp"
+#include "experiments/run/simulation.hpp"
 #include "sim/costs/priced_plan.hpp"
 #include "sim/timeline/timeline.hpp"
 
@@ -20,5 +21,8 @@ struct BriefRun {
 /// Runs a layout whose activations are encoded already; a policy's order replaces its schedule.
 /// Returns why it cannot finish. Throws InputError without a file's name in front.
 std::variant<BriefRun, Finding> brief_run(Layout& layout);
+
+/// The same for a plan that `simulation` has priced already.
+std::variant<BriefRun, Finding> brief_run(const Simulation& simulation, PricedPlan priced);
 
 }  // namespace penstock

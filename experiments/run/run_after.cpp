@@ -1,7 +1,6 @@
 #include "experiments/run/run_after.hpp"
 
 #include <tuple>
-#include <utility>
 
 #include "experiments/layout/training.hpp"
 #include "experiments/run/priced_layout.hpp"
@@ -35,15 +34,7 @@ std::optional<std::variant<BriefRun, Finding>> run_after(const Layout& layout, c
                                                          const Plan& plan) {
   if (!lowers_alike(layout, before)) return std::nullopt;
   const Simulation simulation(layout, Engine::automatic);
-  auto drawn = simulation.draw(price_lowered(plan, layout, simulation.hardware()), 0);
-  if (auto* finding = std::get_if<Finding>(&drawn)) return std::move(*finding);
-  BriefRun run{.priced = std::get<PricedPlan>(std::move(drawn)),
-               .timeline = {},
-               .peak_flops = simulation.hardware().peak_flops()};
-  auto outcome = simulation.run(run.priced);
-  if (auto* finding = std::get_if<Finding>(&outcome)) return std::move(*finding);
-  run.timeline = std::get<Timeline>(std::move(outcome));
-  return run;
+  return brief_run(simulation, price_lowered(plan, layout, simulation.hardware()));
 }
 
 }  // namespace penstock
