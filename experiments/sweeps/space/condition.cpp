@@ -28,6 +28,16 @@ std::optional<double> number_in(std::string_view text) {
   return value;
 }
 
+/// A JSON text as a number: 2, or "2GB/s" where quantities have a unit.
+std::optional<double> compared_number(std::string_view json_text,
+                                      std::optional<QuantityKind> kind) {
+  if (const auto plain = number_in(json_text)) return plain;
+  if (!kind || json_text.size() < 3 || json_text.front() != '"') return std::nullopt;
+  const std::string_view text = json_text.substr(1, json_text.size() - 2);
+  const bool begins_as_number = text.find_first_of("+-.0123456789") == 0;
+  return begins_as_number ? std::optional(quantity_of(text, *kind)) : std::nullopt;
+}
+
 template <class Value>
 bool compare(const Value& left, Relation how, const Value& right) {
   switch (how) {
@@ -57,7 +67,7 @@ Operand operand_of(std::string_view text, const std::vector<std::string>& pointe
   Operand operand;
   text = trimmed(text);
   const std::size_t times = text.find("*/");
-  if (times != std::string_view::npos) {
+  if (times != std::string_view::npos && text.front() != '/') {  // not a step "*" of a pointer
     const auto factor = number_in(trimmed(text.substr(0, times)));
     if (!factor) throw InputError(fmt::format("\"{}\" is no factor", text.substr(0, times)));
     operand.factor = *factor;
@@ -76,7 +86,22 @@ Operand operand_of(std::string_view text, const std::vector<std::string>& pointe
         unknown_text(fmt::format("pointer {}; it must be one that varies", text), text, pointers));
   }
   operand.value = static_cast<std::size_t>(found - pointers.begin());
+  operand.kind = measure_of_key(text.substr(text.rfind('/') + 1));
   return operand;
+}
+
+/// A constant gets the unit of the side that it is compared with. Numbers of different units are
+/// compared as they are if a factor says how.
+void agree_on_units(Operand& left, Operand& right) {
+  for (auto [constant, other] : {std::pair{&left, &right}, std::pair{&right, &left}}) {
+    if (constant->value != Operand::constant) continue;
+    constant->kind = other->kind;
+    static_cast<void>(compared_number(constant->text, constant->kind));  // throws for a wrong unit
+  }
+  const bool scaled = left.factor != 1 || right.factor != 1;
+  if (left.kind && right.kind && left.kind != right.kind && !scaled) {
+    throw InputError("its sides have different units; give a factor, as in /a_us <= 1000*/b_ms");
+  }
 }
 
 }  // namespace
@@ -85,7 +110,8 @@ bool Condition::holds(const std::vector<std::string>& values) const {
   const auto text = [&](const Operand& side) -> const std::string& {
     return side.value == Operand::constant ? side.text : values[side.value];
   };
-  const auto left_number = number_in(text(left)), right_number = number_in(text(right));
+  const auto left_number = compared_number(text(left), left.kind);
+  const auto right_number = compared_number(text(right), right.kind);
   if (left_number && right_number) {
     return compare(*left_number * left.factor, relation, *right_number * right.factor);
   }
@@ -99,8 +125,10 @@ Condition condition_of(const std::string& text, const std::vector<std::string>& 
       const std::string_view letters(sign);
       if (text.compare(at, letters.size(), letters) != 0) continue;
       const std::string_view all(text);
-      return {operand_of(all.substr(0, at), pointers), relation,
-              operand_of(all.substr(at + letters.size()), pointers)};
+      Condition condition{operand_of(all.substr(0, at), pointers), relation,
+                          operand_of(all.substr(at + letters.size()), pointers)};
+      agree_on_units(condition.left, condition.right);
+      return condition;
     }
   }
   throw InputError(

@@ -2,8 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "experiments/files/quantity.hpp"
 
 namespace penstock {
 
@@ -15,6 +18,8 @@ struct Operand {
   std::size_t value = constant;  // which of a configuration
   std::string text;              // JSON, of a constant
   double factor = 1;             // of a number
+  std::optional<QuantityKind>
+      kind;  // of a text with a unit; a constant's is that of the other side
 };
 
 /// What a configuration must fulfil to be in the sweep.
@@ -27,8 +32,8 @@ struct Condition {
   bool holds(const std::vector<std::string>& values) const;
 };
 
-/// Reads "/pointer<=2*/pointer" or "/pointer!=value". `pointers` are those that vary. Throws
-/// InputError.
+/// Reads "/pointer<=2*/pointer", "/pointer!=value" or "/bandwidth_bytes_per_s>=2GB/s". `pointers`
+/// are those that vary. Throws InputError, also for a unit that the pointer cannot have.
 Condition condition_of(const std::string& text, const std::vector<std::string>& pointers);
 
 }  // namespace penstock

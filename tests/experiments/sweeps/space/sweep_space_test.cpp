@@ -51,6 +51,23 @@ TEST_CASE("sweep space: conditions leave configurations out") {
   CHECK_THROWS_AS(with_condition("/m"), InputError);
 }
 
+TEST_CASE("sweep space: conditions compare values with units") {
+  SweepRequest request =
+      request_with({"/a_bytes_per_s=800MB/s,2GB/s,3000000000", "/b_us=1,2", "/c_ms=1"});
+  const auto kept = [&](const std::string& condition) {
+    request.conditions = {condition_of(condition, pointers_of(request))};
+    return SweepSpace(request).size();
+  };
+  CHECK(kept("/a_bytes_per_s >= 1GB/s") == 4);
+  CHECK(kept("8Gb/s > /a_bytes_per_s") == 2);
+  CHECK(kept("/a_bytes_per_s == 2000MB/s") == 2);
+  CHECK(kept("/b_us < 0.0015ms") == 3);
+  CHECK(kept("/a_bytes_per_s > 1000000000*/b_us") == 3);
+  CHECK_THROWS_AS(kept("/b_us < 2GB/s"), InputError);
+  CHECK_THROWS_AS(kept("/b_us < /c_ms"), InputError);
+  CHECK(kept("/b_us <= 1.5*/c_ms") == 3);
+}
+
 TEST_CASE("sweep space: a sample draws the same points each time, others with another seed") {
   SweepRequest request = request_with({"/name=gpipe,1f1b", "/x=0.5..1.5"});
   request.sample = Sample{.method = SampleMethod::random, .count = 8, .seed = 1};
