@@ -56,7 +56,6 @@ class ProcessBackend : public Backend {
   SharedMemory shared_;
   StartLine* line_;                                      // in `memory_`
   std::vector<std::unique_ptr<ChildProcess>> children_;  // empty after one was lost
-  std::map<std::string, std::string> link_;              // measured between them
   Recorder recorder_;
   std::vector<std::string> disturbances_;
   mutable std::optional<Standstill> lost_;
