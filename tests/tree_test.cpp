@@ -136,6 +136,7 @@ const std::vector<Home>& homes() {
       {std::regex("sqlite3.*"), std::regex("validate/store/database\\.cpp")},
       {std::regex("benchmark/.*"), std::regex("(experiments|gui)/bench/.*")},
       {std::regex("(simgrid|xbt)/.*"), std::regex("tests/oracle/.*")},
+      {std::regex("coin/.*"), std::regex("tests/oracle/integer_program\\.cpp")},
       {std::regex("Q[A-Z].*|Qt.*"), std::regex("(gui|tests/gui)/views/.*|gui/(program|bench)/.*")},
       {std::regex("(cuda|nccl).*"), std::regex("validate/backends/cuda/.*\\.cu")},
       {std::regex("(doctest|rapidcheck).*"), std::regex("tests/.*")},

@@ -30,6 +30,7 @@ struct Options {
   std::optional<std::uint32_t> seed, evaluations;
   std::string order, scenario_out;
   bool keeps_placement = false;
+  bool chooses_recomputation = false;
   bool json = false;
 };
 
@@ -51,6 +52,7 @@ HuntOptions hunt_options(const Options& options) {
   if (!options.budget.empty()) hunt.budget_s = budget_of(options.budget);
   hunt.evaluations = options.evaluations.value_or(0);
   hunt.keeps_placement = options.keeps_placement;
+  hunt.chooses_recomputation = options.chooses_recomputation;
   return hunt;
 }
 
@@ -123,6 +125,8 @@ Runner declare(CommandLine& line) {
   line.suggest("--set", suggested_settings);
   line.flag("--keep-placement", options->keeps_placement,
             "only the scenario's own placement of stages on ranks");
+  line.flag("--recompute", options->chooses_recomputation,
+            "choose which of the recomputed activations are kept");
   line.group("For how long");
   line.option("--budget", options->budget, "time for the search, 4 by default", "SECONDS");
   line.option("--evaluations", options->evaluations,

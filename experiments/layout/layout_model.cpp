@@ -52,6 +52,26 @@ void check_unit(const RecomputeSection& recompute, bool by_kind) {
   if (why != nullptr) throw InputError("/recompute/unit", why);
 }
 
+/// Microbatches that are recomputed are listed for every stage of the order.
+void check_recomputed_microbatches(const Layout& layout) {
+  const auto& lists = layout.recompute.microbatches;
+  const std::string pointer = "/recompute/microbatches";
+  if (lists.empty()) return;
+  if (layout.slices > 1) {
+    throw InputError(pointer, "slices of a sequence are recomputed all or not at all");
+  }
+  if (lists.size() != layout.placement.stage_count()) {
+    throw InputError(pointer, fmt::format("a list for each of the {} stages is needed, got {}",
+                                          layout.placement.stage_count(), lists.size()));
+  }
+  for (std::size_t s = 0; s < lists.size(); ++s) {
+    if (lists[s].empty() || lists[s].back() < layout.microbatches) continue;
+    throw InputError(fmt::format("{}/{}", pointer, s),
+                     fmt::format("microbatch {} of {}: they are numbered from 0", lists[s].back(),
+                                 layout.microbatches));
+  }
+}
+
 /// Whether one rank runs both the first and the last stage of each copy of the model.
 bool ends_share_a_rank(const Placement& placement) {
   const auto& chains = placement.chains();
@@ -201,6 +221,7 @@ std::vector<ModelGraph> models_of(const Scenario& scenario,
 }
 
 void fit_model(Layout& layout) {
+  check_recomputed_microbatches(layout);
   if (layout.spec.blocks.empty()) return;
   keep_whole_stash(layout);
   if (recompute_scope_of(layout.recompute) == RecomputeScope::whole_stages) {

@@ -73,7 +73,8 @@ Recomputing recomputing_of(const Layout& layout) {
   const auto again = [&](const Layer& layer) { return made_again(layout.recompute, layer); };
   return {.stages = stages_with(layout.model, layout.partition, again),
           .early = layout.recompute.early,
-          .except_last = layout.recompute.mode == RecomputeMode::except_last};
+          .except_last = layout.recompute.mode == RecomputeMode::except_last,
+          .microbatches = layout.recompute.microbatches};
 }
 
 bool has_parameters(const ModelGraph& model) {

@@ -53,6 +53,16 @@ std::string found_text(const HuntResult& result) {
       fullest->peak_activations, result.origin, result.evaluations, result.seconds);
 }
 
+/// What was chosen of the activations that the scenario recomputes.
+std::string recomputed_text(const Layout& layout) {
+  const auto& lists = layout.recompute.microbatches;
+  if (lists.empty()) return "";
+  std::size_t count = 0;
+  for (const auto& list : lists) count += list.size();
+  return fmt::format("recompute  {} of {} activations\n", count,
+                     lists.size() * layout.microbatches);
+}
+
 std::string named_text(const HuntResult& result) {
   std::vector<std::vector<std::string>> rows{{"named order", "step time", "memory", ""}};
   for (const ComparedOrder& named : result.named) {
@@ -89,6 +99,16 @@ ordered_json ranks_json(const Report& report) {
   return ranks;
 }
 
+/// Microbatches to recompute, in a section whose mode goes with them.
+void write_choice(const std::vector<std::vector<std::uint32_t>>& lists, bool by_kind,
+                  nlohmann::json& section) {
+  if (section.is_object() && section.value("mode", "") == "except_last") {
+    section["mode"] = "full";
+    if (by_kind) section["unit"] = "stage";
+  }
+  section["microbatches"] = lists;
+}
+
 /// A path that a scenario names, for a scenario in another folder.
 void move_path(nlohmann::json& document, const char* section, const char* key,
                const std::string& from, const std::string& to) {
@@ -106,7 +126,7 @@ std::string hunt_text(const HuntResult& result) {
   if (!result.fits) {
     return "no order was found that fits the memory\n\n" + named_text(result);
   }
-  return found_text(result) + "\n" + named_text(result);
+  return found_text(result) + recomputed_text(result.run.layout) + "\n" + named_text(result);
 }
 
 ordered_json hunt_json(const HuntResult& result) {
@@ -119,6 +139,9 @@ ordered_json hunt_json(const HuntResult& result) {
                           {"of_longest_span", report.bubble.of_longest_span}};
     document["origin"] = result.origin;
     document["ranks"] = ranks_json(report);
+    if (const auto& lists = result.run.layout.recompute.microbatches; !lists.empty()) {
+      document["recomputed_microbatches"] = lists;
+    }
   }
   const bool bounded = result.bound.picoseconds > 0;
   document["bound_us"] = bounded ? ordered_json(to_us(result.bound)) : ordered_json(nullptr);
@@ -159,6 +182,9 @@ std::string scenario_with_order(const Scenario& scenario, const HuntResult& resu
   }
   document["schedule"] = std::move(schedule);
   document.erase("expect");
+  if (const auto& lists = result.run.layout.recompute.microbatches; !lists.empty()) {
+    write_choice(lists, scenario.model.by_kind(), document["recompute"]);
+  }
   document["parallel"]["pipeline"] = result.order.ranks();
   document["parallel"]["chunks"] = result.run.layout.placement.stage_count() / result.order.ranks();
   if (document.contains("partition")) document["partition"].erase("ranks");

@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "experiments/files/files.hpp"
+#include "experiments/layout/training.hpp"
 #include "experiments/order_search/search_problem.hpp"
 #include "experiments/run/run.hpp"
 #include "schedules/search/order_search.hpp"
+#include "schedules/search/recomputation_search.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -31,7 +33,12 @@ struct PlacementToSearch {
   bool corrected = false;  // its capacity
 };
 
-void check_searchable(const RunResult& base) {
+bool recomputes_some(const Layout& layout) {
+  const std::vector<bool> stages = extras_of(layout).recomputing.stages;
+  return std::find(stages.begin(), stages.end(), true) != stages.end();
+}
+
+void check_searchable(const RunResult& base, bool chooses) {
   const Layout& layout = base.layout;
   const auto refuse = [&](const std::string& text) {
     throw in_file(layout.source, InputError("/schedule", text));
@@ -47,6 +54,11 @@ void check_searchable(const RunResult& base) {
     refuse("a search needs each stage on one rank; here a stage has replicas");
   }
   if (!layout.schedule.has_backward()) refuse("a search needs a schedule with a backward");
+  if (chooses && !recomputes_some(layout)) {
+    throw in_file(layout.source, InputError("/recompute",
+                                            "nothing is recomputed, so there is nothing to choose; "
+                                            "set mode=full, and recompute_us of stages"));
+  }
   if (!base.report)
     refuse("the scenario's own order does not finish: " + base.findings.front().text);
 }
@@ -99,8 +111,8 @@ PlacementToSearch& Hunt::placement_of_layout(const Layout& layout) {
   for (PlacementToSearch& known : placements_) {
     if (known.layout->placement == layout.placement) return known;
   }
-  PlacementToSearch& added =
-      placements_.emplace_back(PlacementToSearch{&layout, search_problem(layout)});
+  PlacementToSearch& added = placements_.emplace_back(
+      PlacementToSearch{&layout, search_problem(layout, options_.chooses_recomputation)});
   added.options.seed = options_.seed;
   bound_ = std::min(bound_, added.problem.bound);
   return added;
@@ -126,7 +138,7 @@ void Hunt::search(PlacementToSearch& placement, double end) {
     if (state.evaluations % 64 == 0) report(state.best);
     return (spent() - begin) / (end - begin);
   };
-  FoundOrder found = search_order(placement.problem.orders, placement.options);
+  FoundOrder found = search_with_recomputation(placement.problem.orders, placement.options);
   result_.evaluations = before_ + found.state.evaluations;
   const bool better = found.sequences && (!placement.found.sequences ||
                                           found.state.best <= placement.found.state.best);
@@ -162,8 +174,13 @@ bool Hunt::take(const RunResult& run, const std::string& origin) {
   return true;
 }
 
-RunResult run_with(const Layout& layout, Schedule order) {
+/// An order on a layout, with the activations recomputed that it chose, if it was left the choice.
+RunResult run_with(const Layout& layout, Schedule order, const Recomputed& recomputed) {
   Layout changed = layout;
+  if (!recomputed.empty()) {
+    changed.recompute.mode = mode_with_choice(layout.recompute.mode);
+    changed.recompute.microbatches = microbatches_of(recomputed, layout);
+  }
   changed.schedule = std::move(order);
   changed.name = "searched";
   changed.rule = nullptr;
@@ -175,9 +192,10 @@ RunResult run_with(const Layout& layout, Schedule order) {
 /// taken off its capacity.
 bool Hunt::judge_once(PlacementToSearch& placement) {
   if (!placement.found.sequences) return true;
-  const RunResult run = run_with(
-      *placement.layout,
-      schedule_of(*placement.found.sequences, *placement.layout, placement.problem.orders));
+  const RunResult run =
+      run_with(*placement.layout,
+               schedule_of(*placement.found.sequences, *placement.layout, placement.problem.orders),
+               placement.found.recomputed);
   if (take(run, placement.found.origin) || !run.report || run.findings.empty()) return true;
   bool tighter = false;
   const std::uint64_t capacity = placement.layout->memory.capacity_bytes.value_or(UINT64_MAX);
@@ -208,9 +226,10 @@ void Hunt::join_backwards(PlacementToSearch& placement) {
     if (options_.asked_to_stop && options_.asked_to_stop()) return;
     whole[s] = true;
     try {
-      const RunResult run =
-          run_with(*placement.layout, schedule_of(*placement.found.sequences, *placement.layout,
-                                                  placement.problem.orders, whole));
+      const RunResult run = run_with(*placement.layout,
+                                     schedule_of(*placement.found.sequences, *placement.layout,
+                                                 placement.problem.orders, whole),
+                                     placement.found.recomputed);
       whole[s] = take(run, placement.found.origin);
     } catch (const InputError&) {  // no price of the whole backward
       return;
@@ -242,7 +261,7 @@ void Hunt::conclude() {
 
 HuntResult Hunt::run() {
   const RunResult base = penstock::run(scenario_);
-  check_searchable(base);
+  check_searchable(base, options_.chooses_recomputation);
   result_.named = named_orders(scenario_, base);
   if (options_.keeps_placement) {
     std::erase_if(result_.named, [&](const ComparedOrder& order) {

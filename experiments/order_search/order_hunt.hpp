@@ -24,7 +24,8 @@ struct HuntOptions {
   std::uint64_t seed = 1;
   double budget_s = 4;
   std::uint64_t evaluations = 0;  // instead of seconds, for equal results on every machine; 0: none
-  bool keeps_placement = false;   // only the scenario's own placement of stages on ranks
+  bool chooses_recomputation = false;  // of what the scenario recomputes, only some activations
+  bool keeps_placement = false;        // only the scenario's own placement of stages on ranks
   std::function<void(const HuntState&)> on_progress = {};
   std::function<bool()> asked_to_stop = {};
 };
@@ -53,7 +54,8 @@ struct HuntResult {
 /// Searches for an order with a shorter step than every named one, for the stages, ranks and
 /// microbatches of a scenario, within its memory capacity. The engine judges every result, so what
 /// is returned is never longer than a named order that fits. Throws InputError for a scenario whose
-/// orders it does not search: asynchronous, sliced, bidirectional or without a backward.
+/// orders it does not search: asynchronous, sliced, bidirectional or without a backward; or which
+/// recomputes nothing of which some could be chosen.
 HuntResult hunt_order(const Scenario& scenario, const HuntOptions& options);
 
 }  // namespace penstock

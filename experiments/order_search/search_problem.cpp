@@ -6,6 +6,7 @@
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
 #include "schedules/search/bounds.hpp"
+#include "schedules/search/recomputation_choice.hpp"
 #include "sim/base/error.hpp"
 #include "sim/costs/priced_plan.hpp"
 
@@ -181,19 +182,72 @@ bool take_off_savings(const OrderProblem& whole, OrderProblem& least) {
   return saves;
 }
 
+/// Whether a layout recomputes some microbatches of a stage and keeps others.
+bool keeps_some(const Layout& layout) {
+  return !layout.recompute.microbatches.empty() ||
+         layout.recompute.mode == RecomputeMode::except_last;
+}
+
+Layout with_every_microbatch_recomputed(Layout layout) {
+  layout.recompute.microbatches.clear();
+  layout.recompute.mode = mode_with_choice(layout.recompute.mode);
+  return layout;
+}
+
+Layout with_no_microbatch_recomputed(Layout layout) {
+  layout.recompute.microbatches.assign(layout.placement.stage_count(), {});
+  return layout;
+}
+
+/// Adds to `kept` what recomputation changes of its stages.
+void add_recomputation(const OrderProblem& recomputed, OrderProblem& kept) {
+  for (std::size_t s = 0; s < kept.stages.size(); ++s) {
+    OrderStage& stage = kept.stages[s];
+    const OrderStage& again = recomputed.stages[s];
+    const SearchTime longer = again.duration[SearchPass::input] - stage.duration[SearchPass::input];
+    if (longer == 0 && again.change == stage.change && again.during == stage.during) continue;
+    stage.recomputed = RecomputedStage{longer, again.during, again.change};
+  }
+}
+
 }  // namespace
 
-SearchProblem search_problem(const Layout& as_asked) {
-  const Layout layout = with_codecs(as_asked);
+SearchProblem search_problem(const Layout& as_asked, bool chooses) {
+  const Layout coded = with_codecs(as_asked);
+  const Layout recomputed = with_every_microbatch_recomputed(coded);
+  const bool mixed = chooses || keeps_some(coded);
+  const Layout layout = mixed ? with_no_microbatch_recomputed(recomputed) : recomputed;
   auto split = problem_if_priced(layout, true);
   auto whole = split ? problem_if_priced(layout, false) : read_problem(layout, false);
   SearchProblem problem{.orders = split ? std::move(*split) : *whole};
   check_times(problem.orders);
-  OrderProblem least = problem.orders;
+  if (mixed) {
+    const bool splits = problem.orders.stages.front().splits;
+    add_recomputation(read_problem(recomputed, splits), problem.orders);
+  }
+  OrderProblem least = with_least_of_both(problem.orders);
+  // What is kept stands fixed: the search reckons with none, and the engine knows better.
+  if (mixed && !chooses) problem.orders = with_all_recomputed(problem.orders);
   problem.whole_saves = split && whole && take_off_savings(*whole, least);
-  problem.exact = !problem.whole_saves && !may_be_shorter(layout);
+  problem.exact = !problem.whole_saves && !may_be_shorter(layout) && (chooses || !mixed);
   problem.bound = may_be_shorter(layout) ? 0 : shortest_possible(least);
   return problem;
+}
+
+std::optional<RecomputeMode> mode_with_choice(std::optional<RecomputeMode> mode) {
+  return mode == RecomputeMode::except_last ? RecomputeMode::full : mode;
+}
+
+std::vector<std::vector<std::uint32_t>> microbatches_of(const Recomputed& recomputed,
+                                                        const Layout& layout) {
+  const auto& chain = chain_of(layout);
+  std::vector<std::vector<std::uint32_t>> lists(layout.placement.stage_count());
+  for (std::size_t number = 0; number < recomputed.size(); ++number) {
+    if (recomputed[number] == 0) continue;
+    lists[index(chain[number / layout.microbatches])].push_back(
+        static_cast<std::uint32_t>(number % layout.microbatches));
+  }
+  return lists;
 }
 
 std::optional<RankSequences> sequences_of(const Schedule& order, const Layout& layout,

@@ -21,8 +21,10 @@ struct SearchProblem {
 /// A layout as a problem for a search of orders: times and bytes from its prices, and the memory
 /// that each rank has besides what it holds throughout. Transfers are delays without contention;
 /// what follows the last gradient, launches and received activations are left out: the engine
-/// judges the result. Throws InputError without a file's name in front where a price is missing.
-SearchProblem search_problem(const Layout& layout);
+/// judges the result. With `chooses`, which activations are recomputed of those that the layout
+/// recomputes is left to the search. Throws InputError without a file's name in front where a price
+/// is missing.
+SearchProblem search_problem(const Layout& layout, bool chooses = false);
 
 /// The passes of an order by rank, as a search sees them; nothing for an order that moves
 /// activations. A B is an I and a W where the stage splits.
@@ -33,5 +35,12 @@ std::optional<RankSequences> sequences_of(const Schedule& order, const Layout& l
 /// follows directly as one B.
 Schedule schedule_of(const RankSequences& sequences, const Layout& layout,
                      const OrderProblem& problem, const std::vector<bool>& whole = {});
+
+/// The mode that lists of microbatches go with.
+std::optional<RecomputeMode> mode_with_choice(std::optional<RecomputeMode> mode);
+
+/// By stage of the order: the microbatches that are recomputed, as a layout lists them.
+std::vector<std::vector<std::uint32_t>> microbatches_of(const Recomputed& recomputed,
+                                                        const Layout& layout);
 
 }  // namespace penstock

@@ -14,10 +14,10 @@ bool is_plain(const Layout& layout) {
 }
 
 auto parts_of(const Extras& extras) {
-  const auto& [stages, early, except_last] = extras.recomputing;
+  const auto& [stages, early, except_last, microbatches] = extras.recomputing;
   const Tail& tail = extras.tail;
-  return std::tie(stages, early, except_last, tail.reduces, tail.early, tail.updates, tail.gathers,
-                  tail.summing, tail.ties, tail.across_ranks, extras.holds);
+  return std::tie(stages, early, except_last, microbatches, tail.reduces, tail.early, tail.updates,
+                  tail.gathers, tail.summing, tail.ties, tail.across_ranks, extras.holds);
 }
 
 bool lowers_alike(const Layout& one, const Layout& other) {

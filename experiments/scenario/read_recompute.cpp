@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -7,6 +8,25 @@
 #include "sim/base/error.hpp"
 
 namespace penstock {
+
+namespace {
+
+std::vector<std::vector<std::uint32_t>> read_microbatches(const nlohmann::json& lists,
+                                                          std::optional<RecomputeMode> mode) {
+  if (mode == RecomputeMode::none || mode == RecomputeMode::except_last) {
+    throw InputError("/recompute/microbatches",
+                     "microbatches go with mode=full or mode=selective, which say what is "
+                     "recomputed of them");
+  }
+  auto microbatches = lists.get<std::vector<std::vector<std::uint32_t>>>();
+  for (auto& own : microbatches) {
+    std::sort(own.begin(), own.end());
+    own.erase(std::unique(own.begin(), own.end()), own.end());
+  }
+  return microbatches;
+}
+
+}  // namespace
 
 RecomputeSection read_recompute(const nlohmann::json& section, const TrainingCommand& command) {
   constexpr std::array modes{"none", "full", "selective", "except_last"};
@@ -21,6 +41,9 @@ RecomputeSection read_recompute(const nlohmann::json& section, const TrainingCom
   take(section, "operators", recompute.operators);
   if (section.contains("operators") && recompute.mode != RecomputeMode::selective) {
     throw InputError("/recompute/operators", "operators need mode=selective");
+  }
+  if (section.contains("microbatches")) {
+    recompute.microbatches = read_microbatches(section["microbatches"], recompute.mode);
   }
   return recompute;
 }

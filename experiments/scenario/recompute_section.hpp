@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -17,6 +18,8 @@ struct RecomputeSection {
   std::optional<RecomputeUnit> unit;
   // Of layers by kind, what `selective` recomputes.
   std::vector<std::string> operators = {"core_attention"};
+  // By stage of the order: the microbatches that are recomputed, ascending; empty: all.
+  std::vector<std::vector<std::uint32_t>> microbatches = {};
 };
 
 /// Reads the section, after the schema check; the training command supplies the defaults.

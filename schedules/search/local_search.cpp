@@ -3,10 +3,21 @@
 #include <algorithm>
 #include <utility>
 
+#include "schedules/search/recomputation_choice.hpp"
+
 namespace penstock {
+namespace {
+
+/// So many activations are recomputed at most to make room for one pass.
+constexpr std::uint32_t most_recomputed = 4;
+
+}  // namespace
 
 LocalSearch::LocalSearch(const OrderProblem& problem)
-    : problem_(problem), times_(problem), done_(problem.stages.size() * SearchPass::count) {
+    : problem_(problem),
+      times_(problem),
+      done_(problem.stages.size() * SearchPass::count),
+      chooses_(chooses_recomputation(problem)) {
   spread_ = 2 * static_cast<double>(problem.stages[0].duration[SearchPass::forward]);
 }
 
@@ -22,8 +33,7 @@ void LocalSearch::find_critical(const RankSequences& sequences) {
       const SearchTime start = times_.starts()[number];
       const bool critical = times_.latest()[number] == start;
       if (critical && end == start) critical_.push_back({rank, at});
-      const OrderStage& stage = problem_.stages[cell / SearchPass::count];
-      end = critical ? start + stage.duration[cell % SearchPass::count] : -1;
+      end = critical ? start + times_.durations()[number] : -1;
     }
   }
 }
@@ -66,35 +76,84 @@ bool LocalSearch::change(std::vector<CellClass>& sequence, std::uint32_t at, Dra
   }
 }
 
-SearchTime LocalSearch::improve(RankSequences& sequences, SearchTime bound, Draws& draws,
+void LocalSearch::flip(SearchedOrder& order, std::size_t activation) {
+  std::uint8_t& flag = order.recomputed[activation];
+  flag = flag == 0 ? 1 : 0;
+  times_.set_recomputed(static_cast<std::uint32_t>(activation / problem_.microbatches),
+                        static_cast<std::uint32_t>(activation % problem_.microbatches), flag != 0);
+  flipped_.push_back(activation);
+}
+
+/// Keeps an activation that is recomputed: that of the critical pass, or one of its rank.
+bool LocalSearch::keep_one(SearchedOrder& order, const Place& critical, Draws& draws) {
+  const auto& sequence = order.sequences[critical.rank];
+  const std::uint32_t at = draws.one_in(2) ? critical.at : draws.below(sequence.size());
+  const auto place = sequence.begin() + at;
+  const std::size_t first = std::size_t{*place / SearchPass::count} * problem_.microbatches;
+  const auto microbatch = static_cast<std::size_t>(std::count(sequence.begin(), place, *place));
+  for (std::uint32_t n = 0; n < problem_.microbatches; ++n) {
+    const std::size_t activation = first + (microbatch + n) % problem_.microbatches;
+    if (order.recomputed[activation] == 0) continue;
+    flip(order, activation);
+    return !first_overflow(problem_, critical.rank, sequence, order.recomputed);
+  }
+  return false;
+}
+
+/// Has activations recomputed until a rank's sequence fits.
+bool LocalSearch::make_room(SearchedOrder& order, std::uint32_t rank, Draws& draws) {
+  for (std::uint32_t n = 0; n <= most_recomputed; ++n) {
+    const auto overflow = first_overflow(problem_, rank, order.sequences[rank], order.recomputed);
+    if (!overflow) return true;
+    if (overflow->sparing.empty()) return false;
+    flip(order, overflow->sparing[draws.below(overflow->sparing.size())]);
+  }
+  return false;
+}
+
+/// Changes the order; false if that leads to none that fits.
+bool LocalSearch::step(SearchedOrder& order, const Place& critical, Draws& draws) {
+  auto& sequence = order.sequences[critical.rank];
+  if (!chooses_) {
+    return change(sequence, critical.at, draws) && fits_memory(problem_, critical.rank, sequence);
+  }
+  if (draws.one_in(3)) return keep_one(order, critical, draws);
+  return change(sequence, critical.at, draws) && make_room(order, critical.rank, draws);
+}
+
+SearchTime LocalSearch::improve(SearchedOrder& order, SearchTime bound, Draws& draws,
                                 const std::function<bool()>& go_on) {
-  if (!times_.run(sequences)) return never;
+  if (chooses_) order.recomputed.resize(problem_.stages.size() * problem_.microbatches, 0);
+  times_.recompute(order.recomputed);
+  if (!times_.run(order.sequences)) return never;
   SearchTime makespan = times_.makespan();
   double sum = times_.sum_of_starts();
-  find_critical(sequences);
+  find_critical(order.sequences);
   SearchTime best = makespan;
-  RankSequences best_sequences = sequences;
+  SearchedOrder best_order = order;
   std::vector<CellClass> before;
   while (best > bound && !critical_.empty() && go_on()) {
-    const auto [rank, at] = critical_[draws.below(critical_.size())];
-    auto& sequence = sequences[rank];
+    const Place critical = critical_[draws.below(critical_.size())];
+    auto& sequence = order.sequences[critical.rank];
     before = sequence;
+    flipped_.clear();
     const double tolerated = draws.one_in(3) ? spread_ : 0;
-    const bool kept = change(sequence, at, draws) && fits_memory(problem_, rank, sequence) &&
-                      times_.run(sequences, makespan) &&
+    const bool kept = step(order, critical, draws) && times_.run(order.sequences, makespan) &&
                       (times_.makespan() < makespan || times_.sum_of_starts() <= sum + tolerated);
     if (!kept) {
       sequence.swap(before);
+      const std::vector<std::size_t> undone = flipped_;
+      for (const std::size_t activation : undone) flip(order, activation);
       continue;
     }
     makespan = times_.makespan();
     sum = times_.sum_of_starts();
-    find_critical(sequences);
+    find_critical(order.sequences);
     if (makespan >= best) continue;
     best = makespan;
-    best_sequences = sequences;
+    best_order = order;
   }
-  sequences = std::move(best_sequences);
+  order = std::move(best_order);
   return best;
 }
 

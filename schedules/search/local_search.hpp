@@ -8,16 +8,19 @@
 
 namespace penstock {
 
-/// Local search on sequences. A step moves one pass of a critical stretch (passes that follow each
+/// Local search on orders. A step moves one pass of a critical stretch (passes that follow each
 /// other without a gap, none of which can be later) in front of its predecessors or behind its
 /// successors, and is kept if the makespan is not longer and the rank's memory holds it.
+///
+/// Where the problem lets it choose, other steps keep an activation that is recomputed, and a moved
+/// pass that finds no room has others recomputed until it does.
 class LocalSearch {
  public:
   explicit LocalSearch(const OrderProblem& problem);
 
-  /// Improves `sequences`, which fit the memory and can finish, until `go_on` (called before each
-  /// step) returns false, the makespan is `bound`, or nothing is critical. Returns the makespan.
-  SearchTime improve(RankSequences& sequences, SearchTime bound, Draws& draws,
+  /// Improves an order that fits the memory and can finish, until `go_on` (called before each step)
+  /// returns false, the makespan is `bound`, or nothing is critical. Returns the makespan.
+  SearchTime improve(SearchedOrder& order, SearchTime bound, Draws& draws,
                      const std::function<bool()>& go_on);
 
  private:
@@ -30,12 +33,19 @@ class LocalSearch {
                            std::uint32_t places);
   static bool move_later(std::vector<CellClass>& sequence, std::uint32_t at, std::uint32_t places);
   bool change(std::vector<CellClass>& sequence, std::uint32_t at, Draws& draws) const;
+  bool step(SearchedOrder& order, const Place& critical, Draws& draws);
+  bool keep_one(SearchedOrder& order, const Place& critical, Draws& draws);
+  bool make_room(SearchedOrder& order, std::uint32_t rank, Draws& draws);
+  void flip(SearchedOrder& order, std::size_t activation);
 
   const OrderProblem& problem_;
   SequenceTimes times_;
   std::vector<std::uint32_t> done_;  // by class
   std::vector<Place> critical_;      // passes that directly follow another critical one
-  double spread_;                    // how much later starts may get in total, now and then
+  bool chooses_;                     // which activations are recomputed
+  std::vector<std::size_t>
+      flipped_;    // by the step at hand: recomputed before and kept now, or v.v.
+  double spread_;  // how much later starts may get in total, now and then
 };
 
 }  // namespace penstock

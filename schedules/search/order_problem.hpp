@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,14 @@ struct SearchPass {
   static constexpr std::uint32_t count = 3;
 };
 
+/// What recomputation changes of a stage, where a search may choose: its I takes longer, and its
+/// passes need other memory.
+struct RecomputedStage {
+  SearchTime longer = 0;
+  std::array<std::int64_t, SearchPass::count> during{};
+  std::array<std::int64_t, SearchPass::count> change{};
+};
+
 /// A stage as a search sees it. Bytes are those of activations; `change` is what a pass leaves
 /// behind on its rank, `during` what it needs while it runs.
 struct OrderStage {
@@ -32,6 +41,7 @@ struct OrderStage {
   std::array<std::int64_t, SearchPass::count> during{};
   std::array<std::int64_t, SearchPass::count> change{};
   bool splits = true;
+  std::optional<RecomputedStage> recomputed = {};  // nothing: no choice
 };
 
 /// One chain of stages with equal microbatches: which rank runs which stage, for how long, and how
@@ -58,6 +68,15 @@ constexpr CellClass cell_class(std::uint32_t stage, std::uint32_t pass) {
 
 /// By rank: its passes in order.
 using RankSequences = std::vector<std::vector<CellClass>>;
+
+/// Which activations an order recomputes, by stage * microbatches + microbatch; empty: none.
+using Recomputed = std::vector<std::uint8_t>;
+
+/// An order as a search finds it.
+struct SearchedOrder {
+  RankSequences sequences;
+  Recomputed recomputed = {};
+};
 
 /// By rank: its stages in the order of the chain.
 std::vector<std::vector<std::uint32_t>> stages_by_rank(const OrderProblem& problem);

@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "schedules/search/bounds.hpp"
+#include "schedules/search/building_blocks.hpp"
 #include "schedules/search/draws.hpp"
 #include "schedules/search/exhaustive.hpp"
+#include "schedules/search/gap_filling.hpp"
 #include "schedules/search/lengthening.hpp"
 #include "schedules/search/list_scheduling.hpp"
 #include "schedules/search/local_search.hpp"
@@ -18,7 +20,8 @@ namespace penstock {
 namespace {
 
 /// The shares of the budget at which each step ends.
-constexpr double fewer_end = 0.3;
+constexpr double blocks_end = 0.2;
+constexpr double fewer_end = 0.4;
 constexpr double patterns_end = 0.4;
 constexpr double neighbours_end = 0.6;
 constexpr double local_on_best_end = 0.75;
@@ -36,6 +39,11 @@ struct Kept {
   std::string origin;
 };
 
+RankSequences reversed(RankSequences sequences) {
+  for (auto& sequence : sequences) std::reverse(sequence.begin(), sequence.end());
+  return sequences;
+}
+
 class Search {
  public:
   Search(const OrderProblem& problem, const OrderSearchOptions& options)
@@ -44,6 +52,8 @@ class Search {
         draws_(options.seed),
         scheduler_(problem),
         times_(problem),
+        gaps_(problem),
+        backwards_(problem, TimeDirection::backwards),
         local_(problem) {
     state_.bound = shortest_possible(problem);
   }
@@ -51,6 +61,7 @@ class Search {
   void run() {
     for (const OrderSeed& seed : options_.seeds) try_seed(seed);
     if (open(1) && problem_.cells() <= most_cells_to_branch) branch();
+    if (open(blocks_end)) try_blocks();
     if (open(fewer_end)) try_fewer();
     if (open(neighbours_end)) try_patterns();
     if (open(1) && !kept_.empty()) improve();
@@ -71,6 +82,8 @@ class Search {
   bool try_keys(const std::vector<SearchTime>& keys, const ListRule& rule, SearchTime limit,
                 const std::string& origin);
   bool try_starts(const std::vector<SearchTime>& starts, const std::string& origin);
+  void try_filled(const RankSequences& sequences, const std::string& origin);
+  void try_blocks();
   void try_fewer();
   void try_lengthened(const Search& fewer);
   void try_patterns();
@@ -83,6 +96,7 @@ class Search {
   Draws draws_;
   ListScheduler scheduler_;
   SequenceTimes times_;
+  GapFiller gaps_, backwards_;
   LocalSearch local_;
   OrderSearchState state_;
   double spent_ = 0;
@@ -120,13 +134,35 @@ bool Search::try_keys(const std::vector<SearchTime>& keys, const ListRule& rule,
   return finished;
 }
 
-/// The order of some starts, and these starts as keys of lists.
+/// Sequences with their gaps filled, forwards and backwards in turn, as long as they get shorter.
+void Search::try_filled(const RankSequences& sequences, const std::string& origin) {
+  for (const bool early_tail : {false, true}) {
+    const FillRule rule{.early_tail = early_tail};
+    RankSequences current = sequences;
+    for (SearchTime before = never; open(1);) {
+      const bool filled = gaps_.run(current, rule);
+      if (filled) keep(gaps_.makespan(), gaps_.sum_of_starts(), gaps_.sequences(), origin);
+      count();
+      if (!filled || gaps_.makespan() >= before) break;
+      before = gaps_.makespan();
+      current = reversed(gaps_.sequences());
+      if (!backwards_.run(current, {})) break;
+      current = reversed(backwards_.sequences());
+      if (times_.run(current)) keep(times_.makespan(), times_.sum_of_starts(), current, origin);
+      count();
+    }
+  }
+}
+
+/// The order of some starts, as it is and with its gaps filled, and these starts as keys of lists.
 bool Search::try_starts(const std::vector<SearchTime>& starts, const std::string& origin) {
   const RankSequences sequences = sequences_of_starts(problem_, starts);
   if (times_.run(sequences)) {
     keep(times_.makespan(), times_.sum_of_starts(), sequences, origin);
   }
   count();
+  if (!open(1)) return false;
+  try_filled(sequences, origin);
   for (const bool weights_last : {false, true}) {
     const auto keys = keys_of_starts(starts, problem_, weights_last);
     for (const std::uint32_t window : {1U, 2U, 3U, UINT32_MAX}) {
@@ -143,6 +179,14 @@ void Search::try_seed(const OrderSeed& seed) {
   count();
   const std::vector<SearchTime> starts = times_.starts();
   try_starts(starts, seed.name);
+}
+
+/// Building blocks, repeated, with their gaps filled.
+void Search::try_blocks() {
+  for (const BuildingBlock& block : building_blocks(problem_)) {
+    if (!open(blocks_end)) return;
+    try_filled(sequences_of_block(problem_, block), "building block");
+  }
 }
 
 /// The same problem with fewer microbatches is solved first: its patterns and orders are
@@ -202,15 +246,15 @@ void Search::branch() {
 }
 
 void Search::improve(std::size_t number, double end) {
-  RankSequences sequences = kept_[number].sequences;
+  SearchedOrder order{kept_[number].sequences};
   const std::string from = kept_[number].origin;
   const SearchTime before = kept_[number].makespan;
-  const SearchTime makespan = local_.improve(sequences, state_.bound, draws_, [&] {
+  const SearchTime makespan = local_.improve(order, state_.bound, draws_, [&] {
     count();
     return spent_ < end;
   });
-  if (makespan >= before || !times_.run(sequences)) return;
-  keep(makespan, times_.sum_of_starts(), sequences, "local search from " + from);
+  if (makespan >= before || !times_.run(order.sequences)) return;
+  keep(makespan, times_.sum_of_starts(), order.sequences, "local search from " + from);
 }
 
 /// Local search from the best, then from the others, then again from what is best by then.
@@ -226,7 +270,8 @@ void Search::improve() {
 }
 
 FoundOrder Search::result() {
-  FoundOrder found{.sequences = {}, .origin = {}, .state = state_, .proven = false};
+  FoundOrder found{
+      .sequences = {}, .recomputed = {}, .origin = {}, .state = state_, .proven = false};
   if (kept_.empty()) return found;
   found.proven = proven_ || state_.best <= state_.bound;
   found.origin = std::move(kept_.front().origin);

@@ -33,6 +33,7 @@ struct OrderSearchOptions {
 
 struct FoundOrder {
   std::optional<RankSequences> sequences;  // none: nothing found fits the memory
+  Recomputed recomputed;                   // where the problem leaves the choice
   std::string origin;                      // the seed or step that it came from
   OrderSearchState state;                  // of `sequences`: its makespan
   bool proven = false;                     // no order is shorter
@@ -40,7 +41,8 @@ struct FoundOrder {
 
 /// Searches for a short order that fits the memory: seeds, list scheduling by patterns of
 /// priorities and their neighbours, branch and bound for small problems, then local search from the
-/// best few. Ends early with a proof.
+/// best few. Ends early with a proof. The problem leaves no choice of what is recomputed; see
+/// search_with_recomputation.
 FoundOrder search_order(const OrderProblem& problem, const OrderSearchOptions& options);
 
 }  // namespace penstock

@@ -12,11 +12,11 @@ constexpr CellClass no_class = UINT32_MAX;
 SequenceTimes::SequenceTimes(const OrderProblem& problem)
     : problem_(problem),
       microbatches_(problem.microbatches),
-      duration_(problem.stages.size() * SearchPass::count),
-      source_(duration_.size(), no_class),
-      transfer_(duration_.size(), 0),
-      reader_(duration_.size(), no_class),
-      done_(duration_.size()),
+      duration_(problem.cells()),
+      source_(problem.stages.size() * SearchPass::count, no_class),
+      transfer_(source_.size(), 0),
+      reader_(source_.size(), no_class),
+      done_(source_.size()),
       at_(problem.ranks()),
       free_(problem.ranks()),
       start_(problem.cells()),
@@ -32,10 +32,27 @@ SequenceTimes::SequenceTimes(const OrderProblem& problem)
     const OrderStage& stage = problem.stages[s];
     const CellClass f = cell_class(s, SearchPass::forward), i = f + SearchPass::input;
     for (std::uint32_t pass = 0; pass < SearchPass::count; ++pass) {
-      duration_[f + pass] = stage.duration[pass];
+      std::fill_n(duration_.begin() + std::ptrdiff_t{f + pass} * microbatches_, microbatches_,
+                  stage.duration[pass]);
     }
     connect(f, s + 1 == count ? i : cell_class(s + 1, SearchPass::forward), stage.to_after);
     if (s > 0) connect(i, cell_class(s - 1, SearchPass::input), stage.to_before);
+  }
+}
+
+void SequenceTimes::set_recomputed(std::uint32_t stage, std::uint32_t microbatch, bool recomputed) {
+  const OrderStage& own = problem_.stages[stage];
+  const SearchTime longer = recomputed && own.recomputed ? own.recomputed->longer : 0;
+  duration_[std::size_t{cell_class(stage, SearchPass::input)} * microbatches_ + microbatch] =
+      own.duration[SearchPass::input] + longer;
+}
+
+void SequenceTimes::recompute(const Recomputed& recomputed) {
+  for (std::uint32_t s = 0; s < problem_.stage_count(); ++s) {
+    for (std::uint32_t m = 0; m < microbatches_; ++m) {
+      set_recomputed(s, m,
+                     !recomputed.empty() && recomputed[std::size_t{s} * microbatches_ + m] != 0);
+    }
   }
 }
 
@@ -52,13 +69,13 @@ bool SequenceTimes::advance(std::uint32_t rank, const std::vector<CellClass>& se
     if (pass != SearchPass::forward && done_[cell - 1] <= microbatch) return false;
     if (const CellClass from = source_[cell]; from != no_class) {
       if (done_[from] <= microbatch) break;
-      begin = std::max(begin, start_[std::size_t{from} * microbatches_ + microbatch] +
-                                  duration_[from] + transfer_[cell]);
+      const std::size_t input = std::size_t{from} * microbatches_ + microbatch;
+      begin = std::max(begin, start_[input] + duration_[input] + transfer_[cell]);
     }
     if (pass == SearchPass::input) sum_of_starts_ += static_cast<double>(begin);
     const auto number = static_cast<std::uint32_t>(std::size_t{cell} * microbatches_ + microbatch);
     start_[number] = begin;
-    free = begin + duration_[cell];
+    free = begin + duration_[number];
     if (free > limit) return false;
     done_[cell] = microbatch + 1;
     order_[timed_++] = number;
@@ -99,7 +116,7 @@ void SequenceTimes::find_latest() {
     if (const CellClass to = reader_[cell]; to != no_class) {
       last = std::min(last, latest_[std::size_t{to} * microbatches_ + microbatch] - transfer_[to]);
     }
-    follows = latest_[number] = last - duration_[cell];
+    follows = latest_[number] = last - duration_[number];
   }
 }
 

@@ -13,6 +13,10 @@ class SequenceTimes {
  public:
   explicit SequenceTimes(const OrderProblem& problem);
 
+  /// Sets which activations are recomputed from now on; at first none are.
+  void recompute(const Recomputed& recomputed);
+  void set_recomputed(std::uint32_t stage, std::uint32_t microbatch, bool recomputed);
+
   /// False for a deadlock, and as soon as the makespan would exceed `limit`. Memory is not looked
   /// at; see `fits_memory`.
   bool run(const RankSequences& sequences, SearchTime limit = never);
@@ -24,13 +28,14 @@ class SequenceTimes {
   /// By cell: class * microbatches + microbatch.
   const std::vector<SearchTime>& starts() const { return start_; }
   const std::vector<SearchTime>& latest() const { return latest_; }
+  const std::vector<SearchTime>& durations() const { return duration_; }
 
  private:
   bool advance(std::uint32_t rank, const std::vector<CellClass>& sequence, SearchTime limit);
 
   const OrderProblem& problem_;
   std::uint32_t microbatches_;
-  std::vector<SearchTime> duration_;      // by class
+  std::vector<SearchTime> duration_;      // by cell
   std::vector<CellClass> source_;         // by class: the class of its input, or no_class
   std::vector<SearchTime> transfer_;      // by class: from the end of that input
   std::vector<CellClass> reader_;         // by class: the class that reads its output

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
 
+#include "sim/base/numbers.hpp"
 #include "sim/plan/plan.hpp"
 
 namespace penstock {
@@ -13,9 +15,17 @@ struct Recomputing {
   std::vector<bool> stages;  // by model stage; empty: none
   bool early = false;        // as soon as the rank is free, without waiting for the gradient
   bool except_last = false;  // except the microbatch with the highest number of its chain
+  // By stage of the order, ascending: of `stages`, only these microbatches; empty: all of them.
+  std::vector<std::vector<std::uint32_t>> microbatches = {};
 
   bool of_stage(std::uint32_t model_stage) const {
     return model_stage < stages.size() && stages[model_stage];
+  }
+  bool of_microbatch(Stage stage, Microbatch microbatch) const {
+    if (microbatches.empty()) return true;
+    if (index(stage) >= microbatches.size()) return false;
+    const auto& own = microbatches[index(stage)];
+    return std::binary_search(own.begin(), own.end(), index(microbatch));
   }
 };
 

@@ -47,7 +47,7 @@ bool Recomputation::in_order(const Action& action) const {
 
 bool Recomputation::of(const Action& action) const {
   if (in_order(action)) return true;
-  return of_stage(action.stage) &&
+  return of_stage(action.stage) && recomputing_.of_microbatch(action.stage, action.microbatch) &&
          last_[placement_.chain_of(action.stage)] != std::int64_t{index(action.microbatch)};
 }
 

@@ -33,6 +33,17 @@ std::string scenario(const std::string& schedule, std::uint32_t ranks, std::uint
       .dump();
 }
 
+/// The same for 4 ranks, where 9 of 10 bytes of an activation may be recomputed in 10 us.
+std::string scenario_with_recomputation(const std::string& mode) {
+  json document = json::parse(scenario("zb-h1", 4, 1, 8, 1));
+  for (json& stage : document["model"]["stages"]) {
+    stage["recompute_us"] = 10;
+    stage["recomputed_bytes"] = 9;
+  }
+  document["recompute"]["mode"] = mode;
+  return document.dump();
+}
+
 class Desk {
  public:
   ProgramRun run(const std::vector<std::string>& arguments) const {
@@ -99,6 +110,44 @@ TEST_CASE("search: a capacity below one microbatch is a finding, and no file is 
       1);
   CHECK(found["found"] == false);
   CHECK(!std::filesystem::exists(desk.scratch.path("order.csv")));
+}
+
+TEST_CASE("search --recompute: some activations are kept, and the scenario written runs so") {
+  const Desk desk;
+  for (const char* mode : {"full", "except_last"}) {
+    CAPTURE(mode);
+    desk.scratch.file("s.json", scenario_with_recomputation(mode));
+    const json as_asked =
+        desk.json_of({"search", "s.json", "--memory", "24", "--evaluations", "3000", "--json"});
+    CHECK(!as_asked.contains("recomputed_microbatches"));
+    const json found =
+        desk.json_of({"search", "s.json", "--memory", "24", "--evaluations", "6000", "--recompute",
+                      "-o", "order.csv", "--scenario", "searched.json", "--json"});
+    CHECK(found["makespan_us"].get<double>() < as_asked["makespan_us"].get<double>());
+    CHECK(found["bound_us"].get<double>() <= found["makespan_us"].get<double>());
+    CHECK(found["bound_us"].get<double>() <= as_asked["bound_us"].get<double>());
+    std::size_t count = 0;
+    for (const json& list : found["recomputed_microbatches"]) count += list.size();
+    CHECK(count > 0);
+    CHECK(count < 32);
+    CHECK(desk.run({"check", "order.csv"}).code == 0);
+    const json run =
+        desk.json_of({"run", "searched.json", "--json", "--set", "/memory/capacity_bytes=24"});
+    CHECK(run["makespan_us"] == found["makespan_us"]);
+    const json keeps = desk.json_of(
+        {"run", "searched.json", "--json", "--set", "/recompute={\"mode\": \"none\"}"}, 1);
+    CHECK(keeps["findings"][0]["kind"] == "out_of_memory");
+    CHECK(desk.run({"search", "s.json", "--memory", "24", "--evaluations", "500", "--recompute"})
+              .output.find("recompute  ") != std::string::npos);
+  }
+}
+
+TEST_CASE("search --recompute: nothing to choose is wrong input") {
+  const Desk desk;
+  desk.scratch.file("s.json", scenario("zb-h1", 2, 1, 2, 0));
+  const ProgramRun done = desk.run({"search", "s.json", "--recompute"});
+  CHECK(done.code == 3);
+  CHECK(done.errors.find("/recompute: nothing is recomputed") != std::string::npos);
 }
 
 TEST_CASE("search: a backward stated only as a whole stays whole") {

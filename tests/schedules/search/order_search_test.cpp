@@ -12,97 +12,10 @@
 #include "schedules/search/lengthening.hpp"
 #include "schedules/search/list_scheduling.hpp"
 #include "schedules/search/sequences.hpp"
-#include "sim/engines/relax.hpp"
-#include "tests/support/system.hpp"
+#include "tests/support/searched_pipelines.hpp"
 
 namespace penstock::testing {
 namespace {
-
-constexpr SearchTime us = 1'000'000;
-
-/// A pipeline as the engine and as a search see it; an activation takes one byte.
-struct Pipeline {
-  OrderProblem problem;
-  System system;
-};
-
-Pipeline pipeline(const Placement& placement, std::uint32_t microbatches,
-                  const std::vector<std::array<int, 3>>& times_us, int transfer_us,
-                  std::int64_t capacity) {
-  Pipeline made{{}, {placement, {}, {}}};
-  made.system.hardware = delay(transfer_us);
-  made.problem.microbatches = microbatches;
-  made.problem.capacity.assign(placement.ranks(), capacity);
-  for (const Stage stage : placement.stages()) {
-    const auto& [f, i, w] = times_us[index(stage) % times_us.size()];
-    OrderStage seen{.rank = index(placement.rank_of(stage)),
-                    .duration = {f * us, i * us, w * us},
-                    .during = {1, 0, 0},
-                    .change = {1, 0, -1}};
-    const auto delay_to = [&](std::optional<Stage> other) {
-      return other && placement.rank_of(*other) != placement.rank_of(stage) ? transfer_us * us : 0;
-    };
-    seen.to_after = delay_to(placement.after(stage));
-    seen.to_before = delay_to(placement.before(stage));
-    made.problem.stages.push_back(seen);
-    made.system.stages.push_back(stage_of(f, i, w));
-  }
-  return made;
-}
-
-Schedule schedule_of_sequences(const OrderProblem& problem, const RankSequences& sequences) {
-  constexpr std::array passes{Pass::forward, Pass::backward_input, Pass::backward_weight};
-  Schedule order(problem.ranks());
-  std::vector<std::uint32_t> done(problem.stages.size() * SearchPass::count, 0);
-  for (const Rank rank : Numbers<Rank>(problem.ranks())) {
-    for (const CellClass cell : sequences[index(rank)]) {
-      order.on(rank).emplace_back(passes[cell % SearchPass::count], Stage{cell / SearchPass::count},
-                                  Microbatch{done[cell]++});
-    }
-  }
-  return order;
-}
-
-SearchTime makespan_by_engine(Pipeline pipeline, const RankSequences& sequences) {
-  pipeline.system.schedule = schedule_of_sequences(pipeline.problem, sequences);
-  const PricedPlan plan = priced(pipeline.system);
-  return makespan(plan.plan, relax(plan)).picoseconds;
-}
-
-Pipeline drawn_pipeline() {
-  const auto ranks = *rc::gen::inRange<std::uint32_t>(1, 5);
-  const auto chunks = *rc::gen::inRange<std::uint32_t>(1, 4);
-  const bool vee = *rc::gen::arbitrary<bool>();
-  const auto microbatches = *rc::gen::inRange<std::uint32_t>(1, 9);
-  const auto time = rc::gen::inRange(1, 9);
-  std::vector<std::array<int, 3>> times;
-  for (std::uint32_t s = 0; s < ranks * chunks; ++s) times.push_back({*time, *time, *time});
-  const auto capacity = *rc::gen::inRange<std::int64_t>(chunks, 4 * chunks + 1);
-  return pipeline(vee ? Placement::vee(ranks, chunks) : Placement::loop(ranks, chunks),
-                  microbatches, times, *rc::gen::inRange(0, 4), capacity);
-}
-
-std::vector<SearchTime> drawn_keys(const OrderProblem& problem) {
-  std::vector<SearchTime> keys(problem.cells());
-  for (SearchTime& key : keys) key = *rc::gen::inRange(0, 1000);
-  return keys;
-}
-
-OrderSearchOptions evaluations(std::uint64_t count, std::uint64_t seed = 1) {
-  OrderSearchOptions options;
-  options.seed = seed;
-  options.spent = [count](const OrderSearchState& state) {
-    return static_cast<double>(state.evaluations) / static_cast<double>(count);
-  };
-  return options;
-}
-
-bool all_fit(const OrderProblem& problem, const RankSequences& sequences) {
-  for (std::uint32_t rank = 0; rank < problem.ranks(); ++rank) {
-    if (!fits_memory(problem, rank, sequences[rank])) return false;
-  }
-  return true;
-}
 
 /// A cell of an order that names its microbatch: for orders that run them in any sequence.
 struct NamedCell {
