@@ -132,7 +132,7 @@ TEST_CASE("tree rules: a library away from home is a fault, whichever way it is 
            {"benchmark/benchmark.h", "experiments/bench/heap.cpp", "tests/main.cpp"},
            {"simgrid/s4u.hpp", "tests/oracle/flows.cpp", "sim/engines/fair_share.cpp"},
            {"QWidget", "gui/views/lanes.cpp", "experiments/run/run.cpp"},
-           {"QtCore/QString", "gui/program/main.cpp", "gui/models/lanes/track.hpp"},
+           {"QtCore/QString", "gui/program/main.cpp", "gui/models/tracks/track.hpp"},
            {"cuda_runtime.h", "validate/backends/cuda/cuda_calls.cu",
             "validate/backends/gpu/gpu_backend.cpp"},
            {"cudaTypedefs.h", "validate/backends/cuda/a.cu", "validate/backends/cuda/a.hpp"},

@@ -105,8 +105,9 @@ const std::map<std::string, Rooms>& rooms() {
          "bench"},
         {"first_run", "version.hpp.in"}}},
       {"gui",
-       {{"models/run", "models/lanes", "models/view", "models/drawing", "models/change",
-         "views/canvas", "views/panels", "views/window", "program", "bench"}}},
+       {{"models/run", "models/tracks", "models/lanes", "models/view", "models/strips",
+         "models/drawing", "models/change", "views/canvas", "views/panels", "views/dialogs",
+         "views/output", "views/window", "program", "bench"}}},
   };
   return table;
 }

@@ -48,6 +48,9 @@ ByteStream::ByteStream(const std::string& path, std::uint64_t most_bytes,
                        std::uint64_t most_unmarked)
     : file_(open(path)), most_(most_bytes), most_unmarked_(most_unmarked), block_(block_bytes) {
   if (!file_) throw InputError(fmt::format("cannot open: {}", std::strerror(errno)));
+  std::error_code unknown;
+  const auto size = std::filesystem::file_size(path, unknown);
+  if (!unknown) file_bytes_ = size;
   const std::size_t got = read_block(file_.get(), block_.data(), block_bytes);
   const std::string_view start(block_.data(), got);
   if (is_gzip(start)) {
@@ -58,7 +61,14 @@ ByteStream::ByteStream(const std::string& path, std::uint64_t most_bytes,
   }
 }
 
+double ByteStream::share_read() const {
+  const long at = std::ftell(file_.get());
+  if (file_bytes_ == 0 || at < 0) return 0;
+  return static_cast<double>(at) / static_cast<double>(file_bytes_);
+}
+
 void ByteStream::fill() {
+  if (on_block_) on_block_(share_read());
   before_ += filled_;
   take_in(unpacked_ ? unpacked_->read(block_.data(), block_bytes)
                     : read_block(file_.get(), block_.data(), block_bytes));

@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "experiments/files/gzip.hpp"
@@ -22,6 +24,10 @@ class ByteStream {
   /// last mark.
   ByteStream(const std::string& path, std::uint64_t most_bytes, std::uint64_t most_unmarked);
 
+  /// Before each further block, `on_block` gets the share of the file that has been read, from 0 to
+  /// 1; what it throws ends the reading. Of standard input it gets 0.
+  void watch(std::function<void(double share)> on_block) { on_block_ = std::move(on_block); }
+
   bool ended() const { return at_ == filled_; }
   const char& current() const { return block_[at_]; }
   void advance() {
@@ -35,6 +41,7 @@ class ByteStream {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
   void fill();
+  double share_read() const;
   void take_in(std::size_t got);
 
   std::unique_ptr<std::FILE, Close> file_;
@@ -46,6 +53,8 @@ class ByteStream {
   std::size_t filled_ = 0;
   std::uint64_t before_ = 0;  // bytes of earlier blocks
   std::uint64_t marked_ = 0;
+  std::uint64_t file_bytes_ = 0;  // 0: unknown
+  std::function<void(double)> on_block_;
 };
 
 /// A single-pass iterator, for parsers that take a pair of iterators; default-constructed, the end.

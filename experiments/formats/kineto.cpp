@@ -182,11 +182,12 @@ bool Reader::parse_error(std::size_t /*position*/, const std::string& /*token*/,
 
 }  // namespace
 
-KinetoTrace read_kineto(const std::string& path) {
+KinetoTrace read_kineto(const std::string& path, const std::function<void(double)>& on_block) {
   KinetoTrace trace;
   trace.source = path;
   try {
     ByteStream stream(path, KinetoLimits::file_bytes, KinetoLimits::value_bytes);
+    if (on_block) stream.watch(on_block);
     if (stream.ended()) throw InputError("the file is empty; a JSON document is needed");
     Reader reader(trace, stream);
     json::sax_parse(ByteIterator(stream), ByteIterator(), &reader);

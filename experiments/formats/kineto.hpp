@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "experiments/formats/traces/kineto_trace.hpp"
@@ -8,7 +9,9 @@ namespace penstock {
 
 /// Reads a trace of PyTorch's profiler, plain or gzip-compressed. No document tree is built: memory
 /// grows with the events that are kept. Times keep their nanoseconds. Throws InputError with the
-/// file's name in front; the place of a faulty event is "/traceEvents/NUMBER".
-KinetoTrace read_kineto(const std::string& path);
+/// file's name in front; the place of a faulty event is "/traceEvents/NUMBER". See
+/// `ByteStream::watch` for `on_block`.
+KinetoTrace read_kineto(const std::string& path,
+                        const std::function<void(double share)>& on_block = {});
 
 }  // namespace penstock

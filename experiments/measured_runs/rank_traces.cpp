@@ -135,7 +135,10 @@ std::vector<TracedRank> read_rank_traces(const TraceReading& reading, bool ops_t
   std::vector<TracedRank> ranks(reading.files.size());
   RankFinder finder(reading);
   for (std::size_t i = 0; i < reading.files.size(); ++i) {
-    const KinetoTrace trace = read_kineto(reading.files[i]);
+    const KinetoTrace trace = read_kineto(reading.files[i], [&](double share) {
+      const auto files = static_cast<double>(reading.files.size());
+      if (reading.on_progress) reading.on_progress((static_cast<double>(i) + share) / files);
+    });
     try {
       const std::uint32_t rank = ops_too ? finder.place(trace, i) : static_cast<std::uint32_t>(i);
       ranks[rank] = boil_down(trace, reading, Rank{rank}, ops_too);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,9 @@ struct TraceReading {
   std::vector<OpPattern> patterns;            // the first match counts
   std::optional<NamedOrder> order;
   bool by_gaps = false;  // even if annotations match
+  // Gets the share of the files that has been read, from time to time; what it throws ends the
+  // reading.
+  std::function<void(double share)> on_progress = {};
 };
 
 /// The ops of one pipeline rank, from its trace.

@@ -5,12 +5,13 @@
 #include <span>
 #include <vector>
 
-#include "gui/models/drawing/glyphs.hpp"
 #include "gui/models/drawing/lane_rows.hpp"
 #include "gui/models/drawing/painted_run.hpp"
-#include "gui/models/drawing/pixels.hpp"
-#include "gui/models/drawing/share_columns.hpp"
 #include "gui/models/drawing/theme.hpp"
+#include "gui/models/strips/glyphs.hpp"
+#include "gui/models/strips/pixels.hpp"
+#include "gui/models/strips/share_columns.hpp"
+#include "gui/models/strips/strip_lines.hpp"
 #include "gui/models/view/time_axis.hpp"
 
 namespace penstock {
@@ -19,7 +20,8 @@ namespace penstock {
 struct LaneScene {
   std::array<const PaintedRun*, 2> runs{};
   std::span<const LaneRow> rows;
-  int top = 0;  // of the rows; negative after scrolling
+  int top = 0;   // of the rows; negative after scrolling
+  int kept = 0;  // pixels at the top in which pinned rows stay; 0: all scroll
   TimeAxis axis;
   const Theme* theme = nullptr;
   const Glyphs* glyphs = nullptr;  // nullptr: no labels
@@ -45,31 +47,46 @@ class LanePainter {
   PaintCounts draw(const LaneScene& scene, const Pixels& pixels);
 
  private:
-  void fill_ground();
+  struct Label {
+    int left, right;
+    TaskId task;
+    Colour ground;
+  };
+
+  void draw_rows(const Pixels& pixels, int top, bool pinned);
+  bool is_among(const LaneRow& row, bool pinned) const;
+  void fill_ground(bool pinned);
   void draw_row(const LaneRow& row);
   bool is_drawn(const LaneRow& row) const;
   void draw_compute(const LaneRow& row, const PaintedRun& run, const Strip& strip);
   void draw_tracks(const std::vector<Track>& tracks, const std::vector<Pyramid>& pyramids,
-                   const PaintedRun& run, const Strip& strip);
+                   const PaintedRun& run, const Strip& strip, const Track* idle);
   void draw_idle(const Track& idle, const Pyramid& pyramid, const Strip& strip);
-  void draw_idle_piece(const Track& idle, std::size_t piece, const Strip& strip);
+  void draw_wide_idle(const Track& idle, const Strip& strip);
+  void draw_idle_piece(double from, double to, std::uint32_t tag, const Strip& strip);
   void draw_busy(const Track& track, const Pyramid& pyramid, const PaintedRun& run,
                  const Strip& strip);
   void draw_boxes(const Track& track, const Pyramid& pyramid, const PaintedRun& run,
                   const Strip& strip);
-  void label(int left, int right, TaskId task, Colour ground, const PaintedRun& run,
-             const Strip& strip);
+  void draw_box(double from, double to, TaskId task, const PaintedRun& run, const Strip& strip);
+  void label(const Label& label, const PaintedRun& run, const Strip& strip);
   void draw_bright(const LaneRow& row, const PaintedRun& run, const Strip& strip);
+  bool stands_in(TaskId task, const LaneRow& row, const Plan& plan) const;
   void draw_memory(const LaneRow& row, const PaintedRun& run, const Strip& strip);
   void draw_differences(const LaneRow& row, const PaintedRun& run, const Strip& strip);
   Colour colour_of(TaskId task, const PaintedRun& run) const;
   std::uint32_t muted(Colour colour, const Strip& strip) const;
+  std::uint32_t lane_colour() const { return packed(scene_->theme->lane); }
 
   const LaneScene* scene_ = nullptr;
   Pixels pixels_;
+  int top_ = 0;  // of the rows
   PaintCounts counts_;
+  StripLines lines_;
   ShareColumns busy_;
   ShareColumns idle_;
+  std::vector<std::uint8_t> row_of_class_;
+  std::vector<Label> labels_;    // of a strip
   std::vector<float> extremes_;  // by column
 };
 

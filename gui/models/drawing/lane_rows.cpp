@@ -8,6 +8,7 @@ namespace {
 
 constexpr int lowest = 9;
 constexpr int highest = 90;
+constexpr double link_share = 0.45;
 
 /// The height of a strip beside compute.
 int part(int lane_height, double share) {
@@ -47,16 +48,33 @@ void add_run(const LaneChoice& choice, LaneRow row, int lane_height, StripStack&
   if (choice.memory) stack.add(row, part(lane_height, 0.9));
 }
 
+void add_links(const LaneChoice& choice, LaneRow row, bool both, int lane_height,
+               StripStack& stack) {
+  row.kind = LaneKind::link;
+  for (row.rank = 0; choice.links && row.rank < choice.link_count; ++row.rank) {
+    const std::uint8_t first = row.run;
+    stack.add(row, part(lane_height, link_share));
+    if (both) {
+      row.run = 1;
+      row.flipped = choice.style == PairStyle::mirrored;
+      stack.add(row, part(lane_height, link_share));
+    }
+    row.run = first;
+    row.flipped = false;
+  }
+}
+
+bool is_pinned(const LaneChoice& choice, std::uint32_t rank) {
+  return std::find(choice.pinned.begin(), choice.pinned.end(), rank) != choice.pinned.end();
+}
+
 std::vector<std::uint32_t> ranks_in_order(const LaneChoice& choice) {
   std::vector<std::uint32_t> ranks;
   for (const std::uint32_t rank : choice.pinned) {
     if (rank < choice.ranks) ranks.push_back(rank);
   }
-  const auto pinned = static_cast<std::ptrdiff_t>(ranks.size());
   for (std::uint32_t rank = 0; rank < choice.ranks; ++rank) {
-    if (std::find(ranks.begin(), ranks.begin() + pinned, rank) == ranks.begin() + pinned) {
-      ranks.push_back(rank);
-    }
+    if (!is_pinned(choice, rank)) ranks.push_back(rank);
   }
   return ranks;
 }
@@ -75,7 +93,7 @@ std::vector<LaneRow> lane_rows(const LaneChoice& choice, int lane_height) {
       choice.two_runs && (choice.style == PairStyle::above || choice.style == PairStyle::mirrored);
   const std::uint8_t first = choice.two_runs && choice.style == PairStyle::only_second ? 1 : 0;
   for (const std::uint32_t rank : ranks_in_order(choice)) {
-    LaneRow row{.rank = rank, .run = first};
+    LaneRow row{.rank = rank, .run = first, .pinned = is_pinned(choice, rank)};
     add_run(choice, row, lane_height, stack);
     if (both) {
       row.run = 1;
@@ -87,7 +105,15 @@ std::vector<LaneRow> lane_rows(const LaneChoice& choice, int lane_height) {
     }
     stack.top += std::max(1, lane_height / 6);
   }
+  add_links(choice, {.run = first}, both, lane_height, stack);
   return stack.rows;
+}
+
+int pinned_height(const std::vector<LaneRow>& rows) {
+  if (rows.empty() || !rows.front().pinned) return 0;
+  const auto first =
+      std::find_if(rows.begin(), rows.end(), [](const LaneRow& row) { return !row.pinned; });
+  return first == rows.end() ? 0 : first->top;
 }
 
 int height_of(const std::vector<LaneRow>& rows) {
@@ -99,9 +125,14 @@ int height_of(const std::vector<LaneRow>& rows) {
 int fitting_lane_height(const LaneChoice& choice, int room) {
   LaneChoice one = choice;
   one.ranks = std::min(choice.ranks, 1U);
+  one.links = false;
+  const bool both = choice.style == PairStyle::above || choice.style == PairStyle::mirrored;
+  const int links =
+      !choice.links ? 0 : static_cast<int>(choice.link_count) * (both && choice.two_runs ? 2 : 1);
   for (int height = highest; height > lowest; --height) {
     const int of_rank = height_of(lane_rows(one, height)) + 1 + std::max(1, height / 6);
-    if (of_rank * static_cast<int>(choice.ranks) <= room) return height;
+    const int of_links = links * (part(height, link_share) + 1);
+    if (of_rank * static_cast<int>(choice.ranks) + of_links <= room) return height;
   }
   return lowest;
 }

@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-enum class LaneKind : std::uint8_t { compute, send, receive, memory, difference };
+enum class LaneKind : std::uint8_t { compute, send, receive, memory, difference, link };
 
 /// How two runs stand on one axis.
 enum class PairStyle : std::uint8_t { ghost, above, mirrored, only_first, only_second };
@@ -19,10 +19,11 @@ struct LaneRow {
   int top = 0;
   int height = 0;
   LaneKind kind = LaneKind::compute;
-  std::uint32_t rank = 0;
-  std::uint8_t run = 0;  // 0 or 1
-  bool ghost = false;    // a thin strip over the row of the other run
-  bool flipped = false;  // its shares hang from the top
+  std::uint32_t rank = 0;  // or the number of a link
+  std::uint8_t run = 0;    // 0 or 1
+  bool ghost = false;      // a thin strip over the row of the other run
+  bool flipped = false;    // its shares hang from the top
+  bool pinned = false;     // stays while the others scroll
 };
 
 /// Which strips there are.
@@ -30,6 +31,8 @@ struct LaneChoice {
   std::uint32_t ranks = 0;
   bool transfers = true;
   bool memory = false;
+  bool links = false;  // below the ranks
+  std::uint32_t link_count = 0;
   bool differences = false;  // of two runs
   bool two_runs = false;
   PairStyle style = PairStyle::ghost;
@@ -39,6 +42,8 @@ struct LaneChoice {
 
 /// The strips of all ranks, top to bottom; a rank's compute strip has this height.
 std::vector<LaneRow> lane_rows(const LaneChoice& choice, int lane_height);
+/// The room of the pinned strips above the others; 0 if there are none or only such.
+int pinned_height(const std::vector<LaneRow>& rows);
 /// The end of the last strip.
 int height_of(const std::vector<LaneRow>& rows);
 /// The largest height, from 9 to 90, with which all strips fit into a room; 9 if none does.

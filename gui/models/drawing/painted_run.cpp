@@ -1,15 +1,23 @@
 #include "gui/models/drawing/painted_run.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace penstock {
 namespace {
 
-std::vector<Pyramid> pyramids_of(const std::vector<Track>& tracks, const Colouring& colouring) {
+// Boxes in the narrowest bins: few where drawing boxes one by one would take long.
+constexpr std::int64_t actions_per_bin = 1;
+constexpr std::int64_t waits_per_bin = 2;
+constexpr std::int64_t transfers_per_bin = 8;
+
+std::vector<Pyramid> pyramids_of(const std::vector<Track>& tracks, const Colouring& colouring,
+                                 std::int64_t boxes_per_bin) {
   std::vector<Pyramid> pyramids;
   for (const Track& track : tracks) {
-    pyramids.emplace_back(track, [&](std::uint32_t tag) { return colouring.category(tag); });
+    pyramids.emplace_back(
+        track, [&](std::uint32_t tag) { return colouring.category(tag); }, boxes_per_bin);
   }
   return pyramids;
 }
@@ -24,25 +32,63 @@ bool same_tasks(const Plan& one, const Plan& other) {
                     other.classes.end(), alike);
 }
 
+/// The causes of idle time that a track has.
+std::vector<std::uint8_t> causes_in(const Track& idle) {
+  std::array<bool, UINT8_MAX + 1> seen{};
+  for (const std::uint32_t tag : idle.tag) seen[idle_category(tag)] = true;
+  std::vector<std::uint8_t> causes;
+  for (std::size_t c = 0; c < idle_cause_count; ++c) {
+    if (seen[c]) causes.push_back(static_cast<std::uint8_t>(c));
+  }
+  return causes;
+}
+
+/// For a run that is gone when the hand moves on: making levels takes longer than to do without.
+std::vector<RankPyramids> no_levels(const RunLanes& lanes, const Colouring& colouring) {
+  const Pyramid actions = Pyramid::without_levels(colouring.categories(false));
+  const Pyramid transfers = Pyramid::without_levels(colouring.categories(true));
+  const auto as_many = [](const std::vector<Track>& tracks, const Pyramid& pyramid) {
+    return std::vector<Pyramid>(tracks.size(), pyramid);
+  };
+  std::vector<RankPyramids> all;
+  for (const RankTracks& rank : lanes.ranks) {
+    all.push_back({as_many(rank.compute, actions), as_many(rank.send, transfers),
+                   as_many(rank.receive, transfers),
+                   Pyramid::without_levels(causes_in(rank.idle))});
+  }
+  return all;
+}
+
 std::vector<RankPyramids> all_pyramids(const RunLanes& lanes, const Colouring& colouring) {
   std::vector<RankPyramids> all;
   for (const RankTracks& rank : lanes.ranks) {
-    all.push_back({pyramids_of(rank.compute, colouring), pyramids_of(rank.send, colouring),
-                   pyramids_of(rank.receive, colouring), Pyramid(rank.idle, idle_category)});
+    all.push_back({pyramids_of(rank.compute, colouring, actions_per_bin),
+                   pyramids_of(rank.send, colouring, transfers_per_bin),
+                   pyramids_of(rank.receive, colouring, transfers_per_bin),
+                   Pyramid(rank.idle, idle_category, waits_per_bin)});
   }
   return all;
 }
 
 PaintedRunPtr coloured(ViewedRunPtr run, std::shared_ptr<const RunLanes> lanes, ColourBy by) {
   Colouring colouring(run->plan, by);
-  std::vector<RankPyramids> pyramids = all_pyramids(*lanes, colouring);
+  std::vector<RankPyramids> pyramids =
+      run->brief ? no_levels(*lanes, colouring) : all_pyramids(*lanes, colouring);
   return std::make_shared<const PaintedRun>(PaintedRun{std::move(run),
                                                        std::move(lanes),
                                                        std::move(colouring),
                                                        by,
                                                        std::move(pyramids),
                                                        nullptr,
+                                                       nullptr,
                                                        {}});
+}
+
+std::shared_ptr<const std::vector<PaintedLink>> recoloured_links(std::vector<PaintedLink> links,
+                                                                 const Colouring& colouring) {
+  for (PaintedLink& link : links)
+    link.pyramids = pyramids_of(link.tracks, colouring, transfers_per_bin);
+  return std::make_shared<const std::vector<PaintedLink>>(std::move(links));
 }
 
 std::size_t bytes_of(const std::vector<Pyramid>& pyramids) {
@@ -78,6 +124,7 @@ PaintedRunPtr painted_after(ViewedRunPtr run, const PaintedRun& before) {
 PaintedRunPtr recoloured(const PaintedRun& run, ColourBy by) {
   auto changed = std::make_shared<PaintedRun>(*coloured(run.run, run.lanes, by));
   changed->memory = run.memory;
+  if (run.links != nullptr) changed->links = recoloured_links(*run.links, changed->colouring);
   changed->differences = run.differences;
   return changed;
 }
@@ -85,6 +132,22 @@ PaintedRunPtr recoloured(const PaintedRun& run, ColourBy by) {
 PaintedRunPtr with_memory(const PaintedRun& run) {
   auto changed = std::make_shared<PaintedRun>(run);
   changed->memory = std::make_shared<const RunMemory>(memory_of_run(*run.run));
+  return changed;
+}
+
+PaintedRunPtr with_links(const PaintedRun& run, const Plan& order) {
+  std::vector<std::vector<Track>> lanes = link_lanes(*run.run);
+  std::vector<PaintedLink> links;
+  for (const Link& link : order.links) {
+    const std::vector<Link>& own = run.run->plan.links;
+    const auto at = std::find(own.begin(), own.end(), link);
+    PaintedLink painted;
+    if (at != own.end()) painted.tracks = lanes[static_cast<std::size_t>(at - own.begin())];
+    painted.pyramids = pyramids_of(painted.tracks, run.colouring, transfers_per_bin);
+    links.push_back(std::move(painted));
+  }
+  auto changed = std::make_shared<PaintedRun>(run);
+  changed->links = std::make_shared<const std::vector<PaintedLink>>(std::move(links));
   return changed;
 }
 

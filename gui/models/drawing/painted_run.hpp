@@ -5,10 +5,11 @@
 #include <vector>
 
 #include "gui/models/lanes/colouring.hpp"
+#include "gui/models/lanes/link_lanes.hpp"
 #include "gui/models/lanes/memory_steps.hpp"
-#include "gui/models/lanes/pyramid.hpp"
 #include "gui/models/lanes/run_lanes.hpp"
 #include "gui/models/run/viewed_run.hpp"
+#include "gui/models/tracks/pyramid.hpp"
 
 namespace penstock {
 
@@ -16,6 +17,12 @@ namespace penstock {
 struct RankPyramids {
   std::vector<Pyramid> compute, send, receive;
   Pyramid idle;
+};
+
+/// When a link is occupied.
+struct PaintedLink {
+  std::vector<Track> tracks;
+  std::vector<Pyramid> pyramids;
 };
 
 /// The category of idle time in pyramids. Waiting at the ends of a rank is two pieces, which need
@@ -33,8 +40,9 @@ struct PaintedRun {
   Colouring colouring;
   ColourBy by;
   std::vector<RankPyramids> pyramids;
-  std::shared_ptr<const RunMemory> memory;  // nullptr: not asked for
-  std::vector<double> differences;          // by task: -1 earlier to 1 later than in the other run
+  std::shared_ptr<const RunMemory> memory;                // nullptr: not asked for
+  std::shared_ptr<const std::vector<PaintedLink>> links;  // by link; nullptr: not asked for
+  std::vector<double> differences;  // by task: -1 earlier to 1 later than in the other run
 
   /// Of lanes and pyramids.
   std::size_t bytes() const;
@@ -47,6 +55,8 @@ PaintedRunPtr painted_after(ViewedRunPtr run, const PaintedRun& before);
 /// The same run with other colours, memory lanes, or differences.
 PaintedRunPtr recoloured(const PaintedRun& run, ColourBy by);
 PaintedRunPtr with_memory(const PaintedRun& run);
+/// With the use of links, in the order of those of a plan; links that the run lacks are empty.
+PaintedRunPtr with_links(const PaintedRun& run, const Plan& order);
 PaintedRunPtr with_differences(const PaintedRun& run, std::vector<double> differences);
 
 }  // namespace penstock

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "experiments/pictures/palette.hpp"
 
@@ -57,11 +58,19 @@ Colouring::Colouring(const Plan& plan, ColourBy by) : plan_(plan), by_(by) {
   }
 }
 
-std::uint8_t Colouring::category(TaskId task) const {
-  if (by_ == ColourBy::microbatch) {
-    return static_cast<std::uint8_t>(index(plan_.microbatch[task]) % series_colours);
+std::uint8_t Colouring::category_of_microbatch(TaskId task) const {
+  return static_cast<std::uint8_t>(index(plan_.microbatch[task]) % series_colours);
+}
+
+std::vector<std::uint8_t> Colouring::categories(bool transfers) const {
+  std::set<std::uint8_t> found;
+  for (std::size_t c = 0; c < plan_.classes.size(); ++c) {
+    if (is_transfer(plan_.classes[c].pass) == transfers) found.insert(category_of_class_[c]);
   }
-  return category_of_class_[plan_.work[task]];
+  for (std::size_t c = 0; by_ == ColourBy::microbatch && c < series_colours; ++c) {
+    found.insert(static_cast<std::uint8_t>(c));
+  }
+  return {found.begin(), found.end()};
 }
 
 Colour Colouring::category_colour(std::uint8_t category) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gui/models/tracks/stacked_boxes.hpp"
 #include "sim/report/idle.hpp"
 
 namespace penstock {
@@ -10,27 +11,16 @@ namespace {
 using Tasks = std::vector<TaskId>;
 
 /// Puts tasks, sorted by begin, into as few tracks as they need.
-std::vector<Track> tracks_of(const Timeline& timeline, Tasks& tasks, bool by_tag) {
+std::vector<Track> tracks_of(const Timeline& timeline, Tasks& tasks) {
   const auto earlier = [&](TaskId a, TaskId b) { return timeline.begin[a] < timeline.begin[b]; };
   if (!std::is_sorted(tasks.begin(), tasks.end(), earlier)) {
     std::stable_sort(tasks.begin(), tasks.end(), earlier);
   }
-  std::vector<Track> tracks;
-  std::vector<std::int64_t> free_from;  // by track
+  StackedBoxes boxes(&timeline);
   for (const TaskId task : tasks) {
-    const std::int64_t begin = timeline.begin[task].picoseconds;
-    const auto free = std::find_if(free_from.begin(), free_from.end(),
-                                   [&](std::int64_t end) { return end <= begin; });
-    const auto at = static_cast<std::size_t>(free - free_from.begin());
-    if (at == tracks.size()) {
-      tracks.push_back({.times = by_tag ? &timeline : nullptr});
-      free_from.push_back(0);
-    }
-    tracks[at].add(begin, timeline.end[task].picoseconds, task);
-    free_from[at] = timeline.end[task].picoseconds;
+    boxes.add(timeline.begin[task].picoseconds, timeline.end[task].picoseconds, task);
   }
-  for (Track& track : tracks) track.shrink();
-  return tracks;
+  return boxes.take();
 }
 
 /// By work class. The classes of the plan would fill the cache.
@@ -73,6 +63,11 @@ void add_pieces(const IdleGap& gap, Track& idle) {
 }
 
 void add_idle_time(const Plan& plan, const Timeline& timeline, RunLanes& lanes) {
+  // Tags of waits have no room for more tasks.
+  const bool by_next = plan.tasks() < no_next;
+  for (RankTracks& rank : lanes.ranks) {
+    rank.idle = {.times = by_next ? &timeline : nullptr, .waits = by_next};
+  }
   GapFinder finder(plan, timeline);
   const auto add = [&](const IdleGap& gap) { add_pieces(gap, lanes.ranks[index(gap.rank)].idle); };
   const std::vector<std::uint32_t> resources = resources_of(plan);
@@ -94,18 +89,15 @@ std::uint64_t ops_of(const Timeline& timeline) {
 
 /// The same ops at other times; whether they still follow each other.
 bool fill_again(const Track& before, const Timeline& timeline, Track& track) {
-  if (before.times != nullptr) track.times = &timeline;
-  track.reserve(before.size());
+  track.times = &timeline;
+  track.tag = before.tag;
   std::int64_t end_before = 0;
-  for (std::size_t box = 0; box < before.size(); ++box) {
-    const TaskId task = before.tag[box];
-    const std::int64_t begin = timeline.begin[task].picoseconds;
-    const std::int64_t end = timeline.end[task].picoseconds;
-    if (end <= begin || begin < end_before) return false;
+  bool in_order = true;
+  track.for_each([&](std::int64_t begin, std::int64_t end, std::uint32_t) {
+    in_order = in_order && end > begin && begin >= end_before;
     end_before = end;
-    track.add(begin, end, task);
-  }
-  return true;
+  });
+  return in_order;
 }
 
 bool fill_again(const std::vector<Track>& before, const Timeline& timeline,
@@ -141,9 +133,9 @@ RunLanes lanes_of_run(const Plan& plan, const Timeline& timeline) {
   lanes.ranks.resize(plan.ranks);
   std::vector<TasksOfRank> tasks = tasks_by_rank(plan, timeline);
   for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
-    lanes.ranks[rank].compute = tracks_of(timeline, tasks[rank].compute, false);
-    lanes.ranks[rank].send = tracks_of(timeline, tasks[rank].send, true);
-    lanes.ranks[rank].receive = tracks_of(timeline, tasks[rank].receive, true);
+    lanes.ranks[rank].compute = tracks_of(timeline, tasks[rank].compute);
+    lanes.ranks[rank].send = tracks_of(timeline, tasks[rank].send);
+    lanes.ranks[rank].receive = tracks_of(timeline, tasks[rank].receive);
     tasks[rank] = {};
   }
   add_idle_time(plan, timeline, lanes);

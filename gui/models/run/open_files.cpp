@@ -58,14 +58,24 @@ ViewedRunPtr open_one(const std::string& path, ViewedFile kind) {
   return viewed(read_scenario(path));
 }
 
-ViewedRunPtr open_traces(const std::vector<std::string>& paths) {
-  TraceReading reading{.files = paths, .pipeline_ranks = {}, .patterns = {}, .order = {}};
+ViewedRunPtr open_traces(const std::vector<std::string>& paths,
+                         const std::function<void(double)>& on_progress) {
+  TraceReading reading{.files = paths,
+                       .pipeline_ranks = {},
+                       .patterns = {},
+                       .order = {},
+                       .on_progress = on_progress};
   for (const KnownPattern& known : known_patterns()) reading.patterns.emplace_back(known.text);
   std::vector<std::string> notes;
   MeasuredRun run =
       measured_run(read_rank_traces(reading, true, notes), std::nullopt, std::nullopt);
+  std::shared_ptr<const RecordedIterations> iterations;
+  if (run.numbers.size() > 1) {
+    iterations = std::make_shared<const RecordedIterations>(
+        RecordedIterations{run.title, std::move(run.numbers), std::move(run.measured.iterations)});
+  }
   return viewed(Recording{std::move(run.job.priced.plan), std::move(run.timeline), run.title},
-                paths.front());
+                paths.front(), std::move(iterations));
 }
 
 }  // namespace
@@ -79,7 +89,8 @@ ViewedFile kind_of_file(const std::string& path, std::string_view beginning) {
   return has_events || beginning.starts_with('[') ? ViewedFile::trace : ViewedFile::scenario;
 }
 
-std::vector<ViewedRunPtr> open_files(const std::vector<std::string>& paths) {
+std::vector<ViewedRunPtr> open_files(const std::vector<std::string>& paths,
+                                     const std::function<void(double)>& on_progress) {
   std::vector<ViewedRunPtr> runs;
   std::vector<std::string> traces;
   for (const std::string& path : paths) {
@@ -90,7 +101,7 @@ std::vector<ViewedRunPtr> open_files(const std::vector<std::string>& paths) {
       runs.push_back(open_one(path, kind));
     }
   }
-  if (!traces.empty()) runs.push_back(open_traces(traces));
+  if (!traces.empty()) runs.push_back(open_traces(traces, on_progress));
   return runs;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,9 @@ ViewedFile kind_of_file(const std::string& path, std::string_view beginning);
 /// Opens files: all traces together are one run, one file per rank; every other file is a run of
 /// its own. A scenario is simulated; an order in PyTorch's notation runs with equal stages and free
 /// links. Throws InputError and UsageError with the texts of the command line.
-std::vector<ViewedRunPtr> open_files(const std::vector<std::string>& paths);
+/// `on_progress` gets the share of the traces that has been read, from time to time; what it throws
+/// ends the opening.
+std::vector<ViewedRunPtr> open_files(const std::vector<std::string>& paths,
+                                     const std::function<void(double share)>& on_progress = {});
 
 }  // namespace penstock

@@ -42,6 +42,8 @@ std::vector<std::vector<double>> residuals_of(const ViewedRun& run, const Compar
   return residuals;
 }
 
+static_assert(static_cast<int>(PairAlignment::makespan) == static_cast<int>(Alignment::makespan));
+
 /// Moves the second run so that an op begins when it does in the first.
 void anchor_at(const ViewedRun& first, TaskId anchor, Comparison& comparison) {
   const auto op = std::find_if(comparison.ops.begin(), comparison.ops.end(),
@@ -62,11 +64,16 @@ void anchor_at(const ViewedRun& first, TaskId anchor, Comparison& comparison) {
 
 }  // namespace
 
-RunPair pair_of(const ViewedRunPtr& first, const ViewedRunPtr& second, Alignment alignment,
+RunPair pair_of(const ViewedRunPtr& first, const ViewedRunPtr& given, PairAlignment alignment,
                 std::optional<TaskId> anchor) {
+  const bool by_iteration = alignment == PairAlignment::iteration;
+  const bool both = first->iterations != nullptr && given->iterations != nullptr;
+  const ViewedRunPtr second =
+      by_iteration && both ? at_iteration(*given, first->timeline.iteration) : given;
   const ComparedRun a = compared(*first);
   const ComparedRun b = compared(*second);
-  CompareOptions options{.alignment = alignment};
+  CompareOptions options{.alignment =
+                             by_iteration ? Alignment::start : static_cast<Alignment>(alignment)};
   options.resolution = std::max(resolution_of(first->timeline), resolution_of(second->timeline));
   Comparison comparison =
       compare(first->plan, first->timeline, second->plan, second->timeline, options);

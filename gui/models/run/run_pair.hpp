@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,14 @@
 #include "gui/models/run/viewed_run.hpp"
 
 namespace penstock {
+
+/// How two runs are aligned in time.
+enum class PairAlignment : std::uint8_t {
+  start,
+  first_op,
+  makespan,   // the second is scaled to the makespan of the first
+  iteration,  // the second shows the iteration of the first's number, if both have several
+};
 
 /// Two runs on one time axis.
 struct RunPair {
@@ -22,8 +31,8 @@ struct RunPair {
 
 /// Matches the common ops of two runs and aligns them. With an anchor, a task of the first run, the
 /// second is moved so that this op begins at the same time in both. Throws InputError if only the
-/// first run has it, or if the second would begin before time 0.
-RunPair pair_of(const ViewedRunPtr& first, const ViewedRunPtr& second, Alignment alignment,
+/// first run has it, if the second would begin before time 0, or if it has no such iteration.
+RunPair pair_of(const ViewedRunPtr& first, const ViewedRunPtr& second, PairAlignment alignment,
                 std::optional<TaskId> anchor = std::nullopt);
 
 }  // namespace penstock

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "experiments/files/table.hpp"
@@ -102,10 +103,13 @@ ViewedRunPtr viewed_after(const Scenario& scenario, const ViewedRun& before) {
   return run;
 }
 
-ViewedRunPtr viewed(Recording recording, std::string source) {
+ViewedRunPtr viewed(Recording recording, std::string source,
+                    std::shared_ptr<const RecordedIterations> iterations) {
   auto run = std::make_shared<ViewedRun>();
   run->source = std::move(source);
   run->title = recording.title.empty() ? recording.plan.schedule : std::move(recording.title);
+  if (iterations != nullptr) run->title += fmt::format(", step {}", recording.timeline.iteration);
+  run->iterations = std::move(iterations);
   run->plan = std::move(recording.plan);
   run->timeline = std::move(recording.timeline);
   Costs costs = costs_of(run->plan, run->timeline);
@@ -116,6 +120,20 @@ ViewedRunPtr viewed(Recording recording, std::string source) {
   run->costs.task_duration = {};
   run->costs.task_latency = {};
   return run;
+}
+
+ViewedRunPtr at_iteration(const ViewedRun& run, std::uint32_t number) {
+  const RecordedIterations& all = *run.iterations;
+  const auto at = std::find(all.numbers.begin(), all.numbers.end(), number);
+  if (at == all.numbers.end()) {
+    throw InputError(fmt::format("{} has no iteration {}; it has {} to {}", run.source, number,
+                                 all.numbers.front(), all.numbers.back()));
+  }
+  const auto place = static_cast<std::size_t>(at - all.numbers.begin());
+  Recording recording{run.plan, all.timelines[place], all.title};
+  recording.timeline.iteration = number;
+  recording.timeline.environment = run.timeline.environment;
+  return viewed(std::move(recording), run.source, run.iterations);
 }
 
 }  // namespace penstock

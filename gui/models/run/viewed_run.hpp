@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "experiments/layout/layout.hpp"
 #include "experiments/run/run_result.hpp"
@@ -15,6 +16,13 @@
 #include "sim/timeline/timeline_file.hpp"
 
 namespace penstock {
+
+/// The iterations of a recorded run that have its plan.
+struct RecordedIterations {
+  std::string title;
+  std::vector<std::uint32_t> numbers;  // ascending
+  std::vector<Timeline> timelines;
+};
 
 /// A run as the viewer shows it, simulated or measured. Never changes.
 struct ViewedRun {
@@ -30,6 +38,7 @@ struct ViewedRun {
   std::shared_ptr<const Scenario> scenario;     // that was simulated; none of a recorded run
   std::shared_ptr<const Layout> layout;         // as run; none of a recorded run
 
+  std::shared_ptr<const RecordedIterations> iterations;  // of traces of several; else none
   bool brief = false;  // only times are reported, and there is no text: see `viewed_after`
 
   Time span() const { return report.makespan; }
@@ -47,7 +56,11 @@ ViewedRunPtr viewed(Layout layout, std::shared_ptr<const Scenario> scenario);
 /// costs differ.
 ViewedRunPtr viewed_after(const Scenario& scenario, const ViewedRun& before);
 
-/// A recorded run.
-ViewedRunPtr viewed(Recording recording, std::string source);
+/// A recorded run, which may be one of several iterations.
+ViewedRunPtr viewed(Recording recording, std::string source,
+                    std::shared_ptr<const RecordedIterations> iterations = nullptr);
+
+/// Another iteration of a run that has several. Throws InputError if it has none of this number.
+ViewedRunPtr at_iteration(const ViewedRun& run, std::uint32_t number);
 
 }  // namespace penstock

@@ -35,6 +35,7 @@ void TimelineCanvas::show_runs(PaintedRunPtr first, PaintedRunPtr second, bool k
         std::max(choice_.ranks, static_cast<std::uint32_t>(second_->lanes->ranks.size()));
   }
   choice_.two_runs = second_ != nullptr;
+  choice_.link_count = static_cast<std::uint32_t>(first_->run->plan.links.size());
   if (!same_tasks) {
     selected_ = hovered_ = no_task;
     bright_.clear();
@@ -80,6 +81,11 @@ const std::vector<LaneRow>& TimelineCanvas::rows() const {
 
 double TimelineCanvas::content_height() const { return height_of(rows()) / devicePixelRatioF(); }
 
+double TimelineCanvas::kept_height() const {
+  const double pinned = pinned_height(rows()) / devicePixelRatioF();
+  return 3 * pinned <= 2 * (height() - header) ? pinned : 0;
+}
+
 double TimelineCanvas::clamped_top(double top) const {
   return std::clamp(top, 0.0, std::max(0.0, content_height() - (height() - header) + 8));
 }
@@ -87,6 +93,7 @@ double TimelineCanvas::clamped_top(double top) const {
 void TimelineCanvas::set_choice(LaneChoice choice) {
   choice.ranks = choice_.ranks;
   choice.two_runs = second_ != nullptr;
+  choice.link_count = choice_.link_count;
   choice_ = choice;
   invalidate();
 }
@@ -112,14 +119,18 @@ void TimelineCanvas::select(TaskId task, bool reveal) {
     QAccessible::updateAccessibility(&changed);
     const QRectF place = place_of_task(task);
     const bool seen = place.right() > gutter && place.left() < width() &&
-                      place.top() >= header - 1 && place.bottom() <= height() + 1;
+                      place.top() >= room_of(is_pinned(task)).top() - 1 &&
+                      place.bottom() <= height() + 1;
     if (reveal && !seen) {
       CanvasView next = view();
       const double x = next.axis.x_of(run.timeline.begin[task].picoseconds);
       if (place.right() <= gutter || place.left() >= width()) {
         next.axis.origin = next.axis.time_at(x - lanes_width() / 2);
       }
-      next.top = clamped_top(next.top + place.center().y() - (header + height()) / 2.0);
+      if (!is_pinned(task) || kept_height() == 0) {
+        const double middle = (header + kept_height() + height()) / 2.0;
+        next.top = clamped_top(next.top + place.center().y() - middle);
+      }
       move_to(next, ViewMove::pan);
     }
   }

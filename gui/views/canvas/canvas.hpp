@@ -66,8 +66,9 @@ class TimelineCanvas : public QWidget {
 
   /// Where a task of the first run stands, in pixels of the widget; empty out of sight.
   QRectF place_of_task(TaskId task) const;
-  /// The same of the ops of a rank.
+  /// The same of the ops of a rank, or of the use of a link.
   QRectF place_of_lane(std::uint32_t rank) const { return strip_of(rank, LaneKind::compute); }
+  QRectF place_of_link(std::uint32_t link) const { return strip_of(link, LaneKind::link); }
   TaskId task_at(QPointF point) const;
   /// What lies under a point, for a person.
   QString text_at(QPointF point) const;
@@ -133,6 +134,16 @@ class TimelineCanvas : public QWidget {
   double content_height() const;
   const std::vector<LaneRow>& rows() const;
   QRectF strip_of(std::uint32_t rank, LaneKind kind) const;
+  /// The room below the header in which pinned lanes stay; 0 if they would take most of it.
+  double kept_height() const;
+  /// Where lanes of its kind, those that stay or those that scroll, may be seen.
+  QRectF room_of(bool pinned) const;
+  double top_of(const LaneRow& row) const;
+  const LaneRow* row_at(double y) const;
+  const std::vector<Track>* tracks_of(const LaneRow& row) const;
+  bool is_pinned(TaskId task) const;
+  QString text_of_link(const LaneRow& row, std::int64_t time) const;
+  QString text_of_rank(std::uint32_t rank, std::int64_t time, bool on_op) const;
 
   void paint_empty(QPainter& painter);
   void paint_frame(QPainter& painter);

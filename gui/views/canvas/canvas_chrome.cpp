@@ -3,50 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/models/drawing/idle_shares.hpp"
 #include "gui/views/canvas/canvas.hpp"
 #include "gui/views/canvas/look.hpp"
 
 namespace penstock {
-namespace {
-
-/// The mean idle share of all ranks by cause in each of some columns over a whole run.
-std::vector<std::array<float, idle_cause_count>> idle_over_time(const PaintedRun& run,
-                                                                int columns) {
-  std::vector<std::array<float, idle_cause_count>> shares(static_cast<std::size_t>(columns));
-  const double pixel = static_cast<double>(run.lanes->span) / columns;
-  const float ranks = static_cast<float>(run.pyramids.size());
-  for (std::size_t r = 0; r < run.pyramids.size(); ++r) {
-    const Pyramid& pyramid = run.pyramids[r].idle;
-    const Track& idle = run.lanes->ranks[r].idle;
-    const auto add = [&](double from, double to, std::size_t cause) {
-      for (auto x = static_cast<int>(from / pixel); x < columns && x * pixel < to; ++x) {
-        const double part = std::min(to, (x + 1) * pixel) - std::max(from, x * pixel);
-        shares[static_cast<std::size_t>(x)][cause] += static_cast<float>(part / pixel) / ranks;
-      }
-    };
-    const auto* level = pyramid.level_for(pixel);
-    if (level != nullptr) {
-      const std::size_t rows = pyramid.categories().size();
-      for (std::size_t b = 0; b < level->bins; ++b) {
-        const double from = static_cast<double>(level->bin) * static_cast<double>(b);
-        for (std::size_t row = 0; row < rows; ++row) {
-          const auto busy = static_cast<double>(level->busy(b * rows + row));
-          if (busy > 0) add(from, from + busy, pyramid.categories()[row]);
-        }
-      }
-    }
-    for (std::size_t i = 0; i < idle.size(); ++i) {
-      // The pyramid leaves out the ends.
-      if (level != nullptr && i == 1) i = std::max(i, idle.size() - 1);
-      if (level != nullptr && idle_category(idle.tag[i]) != Pyramid::left_out) continue;
-      add(static_cast<double>(idle.begin_at(i)), static_cast<double>(idle.end_at(i)),
-          static_cast<std::size_t>(cause_of(idle.tag[i])));
-    }
-  }
-  return shares;
-}
-
-}  // namespace
 
 /// Ruler, map and names of the lanes. Kept as pictures: while the pointer moves, they stay.
 void TimelineCanvas::paint_chrome(QPainter& painter) {
@@ -171,23 +132,33 @@ void TimelineCanvas::paint_gutter(QPainter& painter) {
   painter.setClipRect(QRect(0, header, gutter, height() - header));
   const std::uint32_t selected_rank =
       selected_ == no_task ? UINT32_MAX : rank_at(place_of_task(selected_).center().y());
+  const double kept = kept_height();
   for (const LaneRow& row : rows()) {
     if (row.ghost || row.kind == LaneKind::receive) continue;
-    const double top = header + row.top / ratio - view().top;
+    if (kept > 0 && !row.pinned) {
+      free_from = std::max(free_from, header + kept);
+      painter.setClipRect(QRectF(0, header + kept, gutter, height() - header - kept));
+    }
+    const double top = top_of(row);
     double middle = top + row.height / ratio / 2;
+    if (row.pinned)
+      painter.fillRect(QRectF(0, top, 3, row.height / ratio), qt_colour(colours.accent));
     QString text;
     if (row.kind == LaneKind::compute) {
       text = QString("rank %1").arg(row.rank);
       if (choice_.two_runs && choice_.style != PairStyle::ghost) text += row.run == 0 ? " A" : " B";
     }
     if (row.kind == LaneKind::memory) text = "memory";
+    if (row.kind == LaneKind::link) {
+      text = "link " + qt_text(penstock::text(first_->run->plan.links[row.rank]));
+    }
     if (row.kind == LaneKind::difference) text = "B - A";
     const double needed = metrics.height() * 0.9;
     if (row.top == 0) middle = std::max(middle, header + needed / 2 - view().top);
     const bool fits = middle - needed / 2 >= free_from && middle + needed / 2 <= height();
     if (text.isEmpty() || !fits) continue;
     const bool main = row.kind == LaneKind::compute;
-    if (!main && row.height / ratio < needed) continue;
+    if (!main && row.kind != LaneKind::link && row.height / ratio < needed) continue;
     painter.setPen(qt_colour(!main                       ? colours.faint_ink
                              : row.rank == selected_rank ? colours.accent
                                                          : colours.ink));
@@ -196,6 +167,9 @@ void TimelineCanvas::paint_gutter(QPainter& painter) {
     free_from = middle + needed / 2;
   }
   painter.setClipping(false);
+  if (kept == 0) return;
+  painter.setPen(qt_colour(colours.grid));
+  painter.drawLine(QPointF(0, header + kept - 1), QPointF(gutter, header + kept - 1));
 }
 
 }  // namespace penstock

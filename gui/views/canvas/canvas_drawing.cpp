@@ -12,6 +12,7 @@ void CanvasDrawing::draw(CanvasFrame& frame) {
   scene.runs = {frame.first.get(), frame.second.get()};
   scene.rows = frame.rows;
   scene.top = -static_cast<int>(std::lround(frame.view.top * frame.ratio));
+  scene.kept = frame.kept;
   scene.axis = frame.view.axis;
   scene.axis.picoseconds_per_pixel /= frame.ratio;
   scene.theme = frame.theme;

@@ -20,6 +20,7 @@ struct CanvasFrame {
   std::shared_ptr<const Glyphs> glyphs;
   CanvasView view;
   double ratio = 1;
+  int kept = 0;  // pixels of the image in which pinned lanes stay
   std::uint64_t generation = 0;
   QImage image;
   PaintCounts counts;

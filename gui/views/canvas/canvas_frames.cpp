@@ -27,6 +27,7 @@ std::shared_ptr<CanvasFrame> TimelineCanvas::new_frame() const {
   frame->glyphs = glyphs_;
   frame->view = view();
   frame->ratio = devicePixelRatioF();
+  frame->kept = static_cast<int>(std::lround(kept_height() * frame->ratio));
   frame->generation = generation_;
   const int wide = static_cast<int>(std::lround(lanes_width() * frame->ratio));
   const int high = static_cast<int>(std::lround(std::max(1, height() - header) * frame->ratio));

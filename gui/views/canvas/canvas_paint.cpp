@@ -48,25 +48,35 @@ void TimelineCanvas::paint_frame(QPainter& painter) {
   const double wide = frame_->image.width() / frame_->ratio;
   const double left = view().axis.x_of(then.origin);
   const double right = view().axis.x_of(then.time_at(wide));
-  const double up = frame_->view.top - view().top;
-  painter.save();
-  painter.setClipRect(target);
-  painter.drawImage(
-      QRectF(gutter + left, header + up, right - left, frame_->image.height() / frame_->ratio),
-      frame_->image);
-  painter.restore();
+  const double high = frame_->image.height() / frame_->ratio;
+  const auto put = [&](const QRectF& room, double up) {
+    painter.save();
+    painter.setClipRect(room);
+    painter.drawImage(QRectF(gutter + left, header + up, right - left, high), frame_->image);
+    painter.restore();
+  };
+  put(room_of(false), frame_->view.top - view().top);
+  if (kept_height() > 0) put(room_of(true), 0);
 }
 
 void TimelineCanvas::paint_overlay(QPainter& painter) {
   const Theme& colours = theme(theme_);
   painter.save();
   painter.setClipRect(QRect(gutter, header, width() - gutter, height() - header));
+  if (kept_height() > 0) {
+    painter.setPen(qt_colour(colours.grid));
+    const double end = header + kept_height() - 1;
+    painter.drawLine(QPointF(gutter, end), QPointF(width(), end));
+  }
   if (area_) paint_area(painter);
   if (!path_.empty()) paint_path(painter);
   const auto frame = [&](TaskId task, const QPen& pen) {
     painter.setPen(pen);
     painter.setBrush(Qt::NoBrush);
+    painter.save();
+    painter.setClipRect(room_of(is_pinned(task)), Qt::IntersectClip);
     painter.drawRect(place_of_task(task).adjusted(0, 0, -1, -1));
+    painter.restore();
     paint_arrows(painter, task);
   };
   if (hovered_ != no_task && hovered_ != selected_) frame(hovered_, {qt_colour(colours.ink), 1});
@@ -88,14 +98,25 @@ void TimelineCanvas::paint_drag(QPainter& painter) {
 
 void TimelineCanvas::paint_area(QPainter& painter) {
   const Theme& colours = theme(theme_);
-  const QRectF first = strip_of(area_->first_rank, LaneKind::compute);
-  const QRectF last = strip_of(area_->end_rank - 1, LaneKind::compute);
   const double left = gutter + view().axis.x_of(area_->begin);
   const double right = gutter + view().axis.x_of(area_->end);
-  const QRectF box(QPointF(left, first.top()), QPointF(right, last.bottom()));
   QColor shade = qt_colour(colours.accent);
   shade.setAlpha(36);
-  painter.fillRect(box, shade);
+  const auto put = [&](std::uint32_t first_rank, std::uint32_t last_rank, const QRectF& room) {
+    const QRectF box(QPointF(left, strip_of(first_rank, LaneKind::compute).top()),
+                     QPointF(right, strip_of(last_rank, LaneKind::compute).bottom()));
+    painter.fillRect(box.intersected(room), shade);
+  };
+  const QRectF first = strip_of(area_->first_rank, LaneKind::compute);
+  if (choice_.pinned.empty()) {
+    put(area_->first_rank, area_->end_rank - 1, room_of(false));
+  } else {
+    // Pinned ranks stand elsewhere.
+    for (std::uint32_t rank = area_->first_rank; rank < area_->end_rank; ++rank) {
+      const auto& pinned = choice_.pinned;
+      put(rank, rank, room_of(std::find(pinned.begin(), pinned.end(), rank) != pinned.end()));
+    }
+  }
   painter.setPen(QPen(qt_colour(colours.accent), 1));
   painter.drawLine(QPointF(left, header), QPointF(left, height()));
   painter.drawLine(QPointF(right, header), QPointF(right, height()));

@@ -6,8 +6,8 @@
 #include <QString>
 #include <string_view>
 
-#include "gui/models/drawing/glyphs.hpp"
 #include "gui/models/drawing/theme.hpp"
+#include "gui/models/strips/glyphs.hpp"
 
 namespace penstock {
 

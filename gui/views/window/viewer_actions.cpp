@@ -56,6 +56,7 @@ const std::vector<ViewerAction> view_actions{
      [](Window& w) { w.colour_by(ColourBy::cause); }},
     {"transfers", "View", "Show or hide transfers", "Y", [](Window& w) { w.toggle_transfers(); }},
     {"memory", "View", "Show or hide memory", "N", [](Window& w) { w.toggle_memory(); }},
+    {"links", "View", "Show or hide the use of links", "U", [](Window& w) { w.toggle_links(); }},
     {"docks", "View", "Show or hide the panels", "Q", [](Window& w) { w.toggle_docks(); }, false},
     {"theme", "View", "Light, dark, high contrast", "T", [](Window& w) { w.cycle_theme(); }, false},
 };
@@ -77,6 +78,10 @@ const std::vector<ViewerAction> go_actions{
     {"search", "Go", "Search ops", "/ Ctrl+F", [](Window& w) { w.start_search(); }},
     {"next_found", "Go", "Next match", "F3", [](Window& w) { w.step_found(true); }},
     {"previous_found", "Go", "Previous match", "Shift+F3", [](Window& w) { w.step_found(false); }},
+    {"next_iteration", "Go", "Next iteration of the trace", "I",
+     [](Window& w) { w.step_iteration(true); }},
+    {"previous_iteration", "Go", "Previous iteration of the trace", "Shift+I",
+     [](Window& w) { w.step_iteration(false); }},
     {"find_lane", "Go", "Find a lane…", "Ctrl+P", [](Window& w) { w.show_lanes(); }},
     {"pin", "Go", "Pin the lane on top, or back", "P", [](Window& w) { w.pin_lane(); }},
     {"follow", "Go", "Follow the microbatch", "G", [](Window& w) { w.follow_microbatch(); }},
@@ -106,7 +111,7 @@ const std::vector<ViewerAction> change_actions{
     {"only_b", "Change", "B alone", "2", [](Window& w) { w.pair_style(PairStyle::only_second); }},
     {"both", "Change", "A above B", "3", [](Window& w) { w.pair_style(PairStyle::above); }},
     {"style", "Change", "Ghost, above, mirrored", "V", [](Window& w) { w.cycle_pair_style(); }},
-    {"align", "Change", "Align by start, first op, or makespan", "L",
+    {"align", "Change", "Align by start, first op, makespan or iteration", "L",
      [](Window& w) { w.cycle_alignment(); }},
     {"align_op", "Change", "Align by the selected op", "Shift+L",
      [](Window& w) { w.align_by_op(); }},
@@ -118,6 +123,8 @@ const std::vector<ViewerAction> help_actions{
     {"actions", "Help", "Find an action…", "Ctrl+Shift+P", [](Window& w) { w.show_actions(); },
      false},
     {"help", "Help", "Keys", "? F1", [](Window& w) { w.show_help(); }, false},
+    {"message", "Help", "The whole message", "F2", [](Window& w) { w.show_whole_message(); },
+     false},
 };
 
 }  // namespace

@@ -36,6 +36,8 @@ ViewerWindow::ViewerWindow(ThemeName theme)
     : theme_(theme), tabs_(new QTabWidget), opening_(this), changing_(this) {
   install_canvas_access();
   setWindowTitle("Penstock");
+  // What does not fit scrolls.
+  setMinimumSize(320, 240);
   resize(1440, 900);
   setAcceptDrops(true);
   setDockOptions(AnimatedDocks | AllowTabbedDocks | AllowNestedDocks);
@@ -71,34 +73,28 @@ ViewerWindow::ViewerWindow(ThemeName theme)
 }
 
 ViewerWindow::~ViewerWindow() {
+  if (cancelled_ != nullptr) *cancelled_ = true;
   opening_.cancel();
   changing_.cancel();
   QThreadPool::globalInstance()->waitForDone();
 }
 
 void ViewerWindow::build_status() {
-  hover_ = new QLabel;
-  use_ = new QLabel;
-  message_ = new QLabel;
+  hover_ = new TextLine("What is under the pointer");
+  use_ = new TextLine("Selection");
+  message_ = new TextLine("Message");
+  for (TextLine* line : {message_, use_}) line->on_click = [this] { show_whole_message(); };
   cancel_ = new QPushButton("Cancel");
   cancel_->hide();
   progress_ = new QProgressBar;
-  progress_->setRange(0, 0);  // how much is left is not known
   progress_->setMaximumWidth(140);
   progress_->setAccessibleName("Opening");
   progress_->hide();
-  message_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  message_->setWordWrap(true);
-  message_->setMinimumWidth(10);
-  hover_->setMinimumWidth(10);
-  hover_->setAccessibleName("What is under the pointer");
-  use_->setAccessibleName("Selection");
-  message_->setAccessibleName("Message");
   statusBar()->addWidget(hover_, 2);
   statusBar()->addWidget(message_, 2);
   statusBar()->addWidget(progress_);
   statusBar()->addWidget(cancel_);
-  statusBar()->addPermanentWidget(use_);
+  statusBar()->addPermanentWidget(use_, 3);
   connect(cancel_, &QPushButton::clicked, this, [this] { cancel_opening(); });
 }
 
@@ -164,10 +160,7 @@ void ViewerWindow::guarded(const std::function<void()>& work) {
   }
 }
 
-void ViewerWindow::show_message(const QString& text) {
-  message_->setText(text);
-  message_->setToolTip(text);
-}
+void ViewerWindow::show_message(const QString& text) { message_->set_text(text); }
 
 QString ViewerWindow::message() const { return message_->text(); }
 
@@ -215,7 +208,7 @@ void ViewerWindow::refresh_panels() {
     for (QTreeWidget* table : {idle_, path_, memory_, links_, ops_}) table->clear();
     what_if_->show_scenario(nullptr);
     scenario_panel_->show_scenario(nullptr);
-    use_->clear();
+    use_->set_text({});
     return;
   }
   const ViewedRun& run = *open->run;
@@ -302,7 +295,7 @@ void ViewerWindow::refresh_selection() {
                                      qt_text(short_time(use.by_cause[c])));
     }
   }
-  use_->setText(text);
+  use_->set_text(text);
 }
 
 void ViewerWindow::select(TaskId task) {

@@ -2,7 +2,6 @@
 
 #include <QAction>
 #include <QDockWidget>
-#include <QLabel>
 #include <QLineEdit>
 #include <QMainWindow>
 #include <QPlainTextEdit>
@@ -11,6 +10,7 @@
 #include <QTabWidget>
 #include <QTimer>
 #include <QTreeWidget>
+#include <atomic>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,6 +23,7 @@
 #include "gui/views/panels/heat_map.hpp"
 #include "gui/views/panels/legend.hpp"
 #include "gui/views/panels/scenario_panel.hpp"
+#include "gui/views/panels/text_line.hpp"
 #include "gui/views/panels/what_if_panel.hpp"
 #include "gui/views/window/background.hpp"
 
@@ -41,7 +42,7 @@ struct OpenRun {
   ViewedRunPtr other;                    // as opened
   std::optional<RunPair> pair;           // with the other one
   std::shared_ptr<const Scenario> base;  // before the knobs were turned
-  Alignment alignment = Alignment::start;
+  PairAlignment alignment = PairAlignment::start;
   std::optional<TaskId> anchor;         // of the run: both are aligned by this op
   std::vector<RunBefore> past, future;  // of changes
   RunBefore grabbed;                    // when a drag began
@@ -114,6 +115,7 @@ class ViewerWindow : public QMainWindow {
   void colour_by(ColourBy by);
   void toggle_transfers();
   void toggle_memory();
+  void toggle_links();
   void toggle_docks();
 
   // Change and compare.
@@ -130,6 +132,7 @@ class ViewerWindow : public QMainWindow {
   void align_by_op();
   void blink();
   void first_difference();
+  void step_iteration(bool forward);
 
   // Files and help.
   void export_dialog();
@@ -142,6 +145,7 @@ class ViewerWindow : public QMainWindow {
   void show_actions();
   void show_lanes();
   void show_help();
+  void show_whole_message();
 
  protected:
   void dragEnterEvent(QDragEnterEvent* event) override;
@@ -154,6 +158,10 @@ class ViewerWindow : public QMainWindow {
   void build_status();
   void raise_dock(const QString& title);
   QDockWidget* add_dock(const QString& title, QWidget* content, Qt::DockWidgetArea area);
+  /// Opens in a second thread, where reading ends soon after `cancelled` was set.
+  Background::Done opened_in_background(const QStringList& paths,
+                                        const std::shared_ptr<std::atomic<bool>>& cancelled);
+  void show_opening(bool is_opening);
   void add_recent(const QString& path);
   void show_recent();
   void add_run(ViewedRunPtr run);
@@ -188,6 +196,8 @@ class ViewerWindow : public QMainWindow {
   std::map<std::string, QAction*, std::less<>> actions_;
   std::vector<QDockWidget*> docks_;
   Background opening_;
+  std::shared_ptr<std::atomic<bool>> cancelled_;  // of the opening that runs
+  QStringList opened_next_;
   Background changing_;
   QTimer rest_;  // after the last change by hand
   QTimer blink_;
@@ -209,9 +219,9 @@ class ViewerWindow : public QMainWindow {
   WhatIfPanel* what_if_ = nullptr;
   ScenarioPanel* scenario_panel_ = nullptr;
   QLineEdit* search_ = nullptr;
-  QLabel* hover_ = nullptr;
-  QLabel* use_ = nullptr;
-  QLabel* message_ = nullptr;
+  TextLine* hover_ = nullptr;
+  TextLine* use_ = nullptr;
+  TextLine* message_ = nullptr;
   QPushButton* cancel_ = nullptr;
 };
 

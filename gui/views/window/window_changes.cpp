@@ -38,6 +38,8 @@ void ViewerWindow::refresh_pair(OpenRun& open, bool keep_view) {
   PaintedRunPtr first = open.canvas->first();
   const bool path = !open.canvas->path().empty();
   if (open.canvas->choice().memory && first->memory == nullptr) first = with_memory(*first);
+  const bool links = open.canvas->choice().links;
+  if (links) first = with_links(*first, first->run->plan);
   PaintedRunPtr second;
   open.pair.reset();
   if (open.other) {
@@ -45,6 +47,7 @@ void ViewerWindow::refresh_pair(OpenRun& open, bool keep_view) {
     first = with_differences(*first, open.pair->differences);
     second = painted(open.pair->second, first->by);
     if (open.canvas->choice().memory) second = with_memory(*second);
+    if (links) second = with_links(*second, first->run->plan);
   }
   LaneChoice choice = open.canvas->choice();
   choice.differences = second != nullptr && choice.style != PairStyle::ghost;
@@ -80,6 +83,21 @@ void ViewerWindow::toggle_memory() {
     }
     open.canvas->show_runs(with, second ? with_memory(*second) : nullptr, true);
     legend_->show_run(*with, theme_);
+  }
+  open.canvas->set_choice(choice);
+}
+
+void ViewerWindow::toggle_links() {
+  OpenRun& open = *now();
+  LaneChoice choice = open.canvas->choice();
+  choice.links = !choice.links;
+  const PaintedRunPtr second = open.canvas->second();
+  if (choice.links) {
+    const PaintedRunPtr with = with_links(*open.canvas->first(), open.run->plan);
+    const bool any = std::any_of(with->links->begin(), with->links->end(),
+                                 [](const PaintedLink& link) { return !link.tracks.empty(); });
+    if (!any) return show_message("No transfer of this run occupies a link");
+    open.canvas->show_runs(with, second ? with_links(*second, open.run->plan) : nullptr, true);
   }
   open.canvas->set_choice(choice);
 }

@@ -76,13 +76,39 @@ void ViewerWindow::cycle_pair_style() {
 void ViewerWindow::cycle_alignment() {
   OpenRun& open = *now();
   if (!has_second()) return;
-  constexpr std::array<const char*, 3> words{"start", "first op", "makespan: B is scaled"};
+  constexpr std::array<const char*, 4> words{"start", "first op", "makespan: B is scaled",
+                                             "iteration"};
   const std::size_t next = (static_cast<std::size_t>(open.alignment) + 1) % words.size();
-  open.alignment = static_cast<Alignment>(next);
+  open.alignment = static_cast<PairAlignment>(next);
   open.anchor.reset();
-  refresh_pair(open, true);
+  try {
+    refresh_pair(open, true);
+  } catch (const InputError& error) {
+    open.alignment = PairAlignment::start;
+    refresh_pair(open, true);
+    return show_message(QString::fromUtf8(error.what()) + "; aligned by start");
+  }
   refresh_panels();
-  show_message(QString("Aligned by ") + words[next]);
+  QString how = words[next];
+  if (open.alignment == PairAlignment::iteration) {
+    how += QString(" %1").arg(open.pair->second->timeline.iteration);
+  }
+  show_message("Aligned by " + how);
+}
+
+/// With B aligned by iteration, both go on.
+void ViewerWindow::step_iteration(bool forward) {
+  OpenRun& open = *now();
+  if (open.run->iterations == nullptr) return show_message("This run is one iteration");
+  const std::vector<std::uint32_t>& numbers = open.run->iterations->numbers;
+  const auto at = std::find(numbers.begin(), numbers.end(), open.run->timeline.iteration);
+  const bool is_last = forward ? at + 1 >= numbers.end() : at == numbers.begin();
+  if (is_last) return show_message(forward ? "This is the last iteration" : "This is the first");
+  replace_run(at_iteration(*open.run, forward ? *(at + 1) : *(at - 1)), true);
+  show_message(QString("Iteration %1, of %2 to %3")
+                   .arg(now()->run->timeline.iteration)
+                   .arg(numbers.front())
+                   .arg(numbers.back()));
 }
 
 void ViewerWindow::align_by_op() {

@@ -1,6 +1,7 @@
 #include <QFontDatabase>
 #include <QHBoxLayout>
 #include <QScrollArea>
+#include <QScrollBar>
 
 #include "gui/views/panels/tables.hpp"
 #include "gui/views/window/viewer_window.hpp"
@@ -19,6 +20,18 @@ QPlainTextEdit* make_text(const QString& accessible_name, const QString& placeho
   text->setAccessibleName(accessible_name);
   text->setPlaceholderText(placeholder);
   return text;
+}
+
+/// For what is higher than a small window.
+QScrollArea* scrolled(QWidget* content) {
+  auto* area = new QScrollArea;
+  area->setWidget(content);
+  area->setWidgetResizable(true);
+  area->setFrameShape(QFrame::NoFrame);
+  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  area->setMinimumWidth(content->minimumSizeHint().width() +
+                        area->verticalScrollBar()->sizeHint().width());
+  return area;
 }
 
 }  // namespace
@@ -64,9 +77,8 @@ void ViewerWindow::build_panels() {
 
 void ViewerWindow::build_docks() {
   build_panels();
-  auto* legend = new QScrollArea;
-  legend->setWidget(legend_);
-  legend->setWidgetResizable(true);
+  QScrollArea* const legend = scrolled(legend_);
+  QScrollArea* const turned = scrolled(what_if_);
   auto* compared = new QWidget;
   auto* column = new QHBoxLayout(compared);
   column->setContentsMargins(4, 4, 4, 4);
@@ -85,12 +97,12 @@ void ViewerWindow::build_docks() {
     tabifyDockWidget(report, add_dock(title, widget, Qt::BottomDockWidgetArea));
   }
   report->raise();
-  QDockWidget* knobs = add_dock("What if", what_if_, Qt::RightDockWidgetArea);
+  QDockWidget* knobs = add_dock("What if", turned, Qt::RightDockWidgetArea);
   tabifyDockWidget(knobs, add_dock("Scenario", scenario_panel_, Qt::RightDockWidgetArea));
   QDockWidget* const colours = add_dock("Legend", legend, Qt::RightDockWidgetArea);
   knobs->raise();
   resizeDocks({report}, {210}, Qt::Vertical);
-  resizeDocks({knobs, colours}, {300, 220}, Qt::Vertical);
+  resizeDocks({knobs, colours}, {360, 180}, Qt::Vertical);
   resizeDocks({knobs}, {340}, Qt::Horizontal);
 }
 

@@ -4,6 +4,7 @@
 #include <QMenu>
 #include <QSettings>
 #include <filesystem>
+#include <utility>
 
 #include "experiments/files/files.hpp"
 #include "experiments/formats/torch_csv.hpp"
@@ -12,7 +13,8 @@
 #include "gui/models/change/order_move.hpp"
 #include "gui/models/run/open_files.hpp"
 #include "gui/views/canvas/look.hpp"
-#include "gui/views/window/exports.hpp"
+#include "gui/views/output/run_file.hpp"
+#include "gui/views/output/view_picture.hpp"
 #include "gui/views/window/viewer_window.hpp"
 #include "sim/base/error.hpp"
 
@@ -20,6 +22,9 @@ namespace penstock {
 namespace {
 
 constexpr int most_recent = 10;
+
+/// Thrown where files are read, once nobody wants them any more.
+struct OpeningCancelled {};
 
 std::vector<std::string> local_paths(const QStringList& paths) {
   std::vector<std::string> all;
@@ -50,35 +55,58 @@ void ViewerWindow::open_files_later(const QStringList& all) {
     if (is_sweep(path)) guarded([&] { open_sweep(path); });
   }
   if (paths.isEmpty()) return;
+  if (!cancel_->isHidden()) {
+    opened_next_ << paths;
+    return;
+  }
   show_message("Opening " + paths.join(", "));
-  cancel_->show();
-  progress_->show();
+  show_opening(true);
+  cancelled_ = std::make_shared<std::atomic<bool>>(false);
   opening_.request(
-      [this, paths]() -> Background::Done {
-        std::vector<ViewedRunPtr> runs;
-        QString problem;
-        try {
-          runs = open_files(local_paths(paths));
-        } catch (const std::exception& error) {
-          problem = QString::fromUtf8(error.what());
-        }
-        return [this, paths, runs, problem] {
-          cancel_->hide();
-          progress_->hide();
-          show_message(problem);
-          for (const ViewedRunPtr& run : runs) add_run(run);
-          if (!runs.empty()) {
-            for (const QString& path : paths) add_recent(path);
-          }
-        };
-      },
-      0);
+      [this, paths, cancelled = cancelled_] { return opened_in_background(paths, cancelled); }, 0);
+}
+
+void ViewerWindow::show_opening(bool is_opening) {
+  cancel_->setVisible(is_opening);
+  progress_->setVisible(is_opening);
+  progress_->setRange(0, 0);  // until it is known how much is left
+}
+
+Background::Done ViewerWindow::opened_in_background(
+    const QStringList& paths, const std::shared_ptr<std::atomic<bool>>& cancelled) {
+  std::vector<ViewedRunPtr> runs;
+  QString problem;
+  const QPointer<QProgressBar> bar = progress_;
+  const auto progress = [&](double share) {
+    if (*cancelled) throw OpeningCancelled();
+    const auto show = [bar, share, cancelled] {
+      if (bar == nullptr || *cancelled) return;
+      bar->setRange(0, 1000);
+      bar->setValue(static_cast<int>(1000 * share));
+    };
+    QMetaObject::invokeMethod(qApp, show, Qt::QueuedConnection);
+  };
+  try {
+    runs = open_files(local_paths(paths), progress);
+  } catch (const OpeningCancelled&) {
+    return [] {};
+  } catch (const std::exception& error) {
+    problem = QString::fromUtf8(error.what());
+  }
+  return [this, paths, runs, problem] {
+    show_opening(false);
+    show_message(problem);
+    for (const ViewedRunPtr& run : runs) add_run(run);
+    for (const QString& path : runs.empty() ? QStringList() : paths) add_recent(path);
+    if (!opened_next_.isEmpty()) open_files_later(std::exchange(opened_next_, {}));
+  };
 }
 
 void ViewerWindow::cancel_opening() {
+  if (cancelled_ != nullptr) *cancelled_ = true;
+  opened_next_.clear();
   opening_.cancel();
-  cancel_->hide();
-  progress_->hide();
+  show_opening(false);
   show_message("Opening was cancelled");
 }
 

@@ -33,7 +33,7 @@ ViewedRunPtr run_of(std::variant<ViewedRunPtr, MoveRefused> moved) {
 
 void ViewerWindow::connect_canvas(TimelineCanvas& canvas) {
   canvas.on_selection = [this] { refresh_selection(); };
-  canvas.on_hover = [this](const QString& text) { hover_->setText(text); };
+  canvas.on_hover = [this](const QString& text) { hover_->set_text(text); };
   canvas.on_grab = [this](TaskId task) { grab_op(task); };
   canvas.on_carry = [this](std::int64_t time, bool released) { carry(time, released); };
   canvas.on_boundary = [this](std::uint32_t rank, int layers, bool released) {

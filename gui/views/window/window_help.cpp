@@ -4,61 +4,15 @@
 #include <functional>
 
 #include "gui/views/canvas/look.hpp"
+#include "gui/views/dialogs/choice_dialog.hpp"
+#include "gui/views/dialogs/text_dialog.hpp"
 #include "gui/views/panels/tables.hpp"
 #include "gui/views/window/viewer_action.hpp"
 #include "gui/views/window/viewer_window.hpp"
 
 namespace penstock {
-namespace {
-
-/// A list that is narrowed by typing.
-struct Choice {
-  QDialog* dialog;
-  QListWidget* list;
-};
-/// `on_pick` takes what an item has as `Qt::UserRole`; the dialog is closed then.
-Choice make_choice(QWidget* parent, const QString& title, const QString& name,
-                   const std::function<void(const QVariant&)>& on_pick) {
-  auto* dialog = new QDialog(parent);
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setWindowTitle(title);
-  dialog->setObjectName(name);
-  auto* column = new QVBoxLayout(dialog);
-  auto* field = new QLineEdit;
-  field->setPlaceholderText("Type a part of its name");
-  field->setAccessibleName("Part of the name");
-  auto* list = new QListWidget;
-  list->setAccessibleName(title);
-  column->addWidget(field);
-  column->addWidget(list);
-  const auto take = [dialog, list, on_pick] {
-    QListWidgetItem* const item = list->currentItem();
-    if (item == nullptr || item->isHidden()) return;
-    const QVariant picked = item->data(Qt::UserRole);
-    dialog->close();
-    on_pick(picked);
-  };
-  QObject::connect(field, &QLineEdit::textChanged, list, [list](const QString& text) {
-    QListWidgetItem* first = nullptr;
-    for (int row = 0; row < list->count(); ++row) {
-      QListWidgetItem* const item = list->item(row);
-      item->setHidden(!item->text().contains(text, Qt::CaseInsensitive));
-      if (first == nullptr && !item->isHidden()) first = item;
-    }
-    list->setCurrentItem(first);
-  });
-  QObject::connect(field, &QLineEdit::returnPressed, dialog, take);
-  QObject::connect(list, &QListWidget::itemActivated, dialog, take);
-  dialog->resize(460, 480);
-  dialog->show();
-  field->setFocus();
-  return {dialog, list};
-}
-
-}  // namespace
-
 void ViewerWindow::show_actions() {
-  const Choice choice = make_choice(
+  const ChoiceDialog choice = show_choice(
       this, "Find an action", "actions",
       [this](const QVariant& picked) { action(picked.toString().toStdString())->trigger(); });
   for (const ViewerAction& entry : viewer_actions()) {
@@ -74,14 +28,15 @@ void ViewerWindow::show_actions() {
 
 void ViewerWindow::show_lanes() {
   OpenRun& open = *now();
-  const Choice choice = make_choice(this, "Find a lane", "lanes", [this](const QVariant& picked) {
-    if (now() == nullptr) return;
-    const OpSteps steps{now()->run->plan, now()->run->timeline, *canvas()->first()->lanes};
-    const std::int64_t left = canvas()->view().axis.origin;
-    canvas()->scroll_to(picked.toUInt());
-    select(steps.on_rank(picked.toUInt(), left));
-    canvas()->setFocus();
-  });
+  const ChoiceDialog choice =
+      show_choice(this, "Find a lane", "lanes", [this](const QVariant& picked) {
+        if (now() == nullptr) return;
+        const OpSteps steps{now()->run->plan, now()->run->timeline, *canvas()->first()->lanes};
+        const std::int64_t left = canvas()->view().axis.origin;
+        canvas()->scroll_to(picked.toUInt());
+        select(steps.on_rank(picked.toUInt(), left));
+        canvas()->setFocus();
+      });
   std::vector<QStringList> stages(open.run->plan.ranks);
   for (const WorkClass& work : open.run->plan.classes) {
     if (open.run->plan.is_link(work.resource)) continue;
@@ -123,6 +78,16 @@ void ViewerWindow::show_help() {
   column->addWidget(table);
   dialog->resize(620, 640);
   dialog->show();
+}
+
+/// The status bar in full: what does not fit is cut off there.
+void ViewerWindow::show_whole_message() {
+  QStringList parts;
+  for (const TextLine* line : {hover_, message_, use_}) {
+    if (!line->text().isEmpty()) parts << line->text();
+  }
+  show_text(this, "Message", "message",
+            parts.isEmpty() ? "There is no message" : parts.join("\n\n"));
 }
 
 }  // namespace penstock

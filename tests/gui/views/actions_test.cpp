@@ -35,6 +35,7 @@ QString fingerprint(Opened& opened) {
         << QString::number(canvas.selected()) << QString::number(canvas.marks().size())
         << QString::number(canvas.path().size()) << QString::number(canvas.bright().size())
         << QString::number(canvas.choice().transfers) << QString::number(canvas.choice().memory)
+        << QString::number(canvas.choice().links)
         << QString::number(static_cast<int>(canvas.choice().style))
         << QString::number(static_cast<int>(canvas.first()->by))
         << QString::number(opened.run().span().picoseconds)

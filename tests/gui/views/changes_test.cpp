@@ -5,6 +5,7 @@
 #include <QProgressBar>
 
 #include "experiments/scenario/document.hpp"
+#include "gui/views/canvas/look.hpp"
 #include "tests/gui/views/opened.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -172,6 +173,64 @@ TEST_CASE("lanes: P pins the lane of the selection above the others, and puts it
         opened.canvas().place_of_task(opened.op("1F0")).top());
 }
 
+TEST_CASE("lanes: a pinned one stays where it is while the others scroll beneath it") {
+  Opened opened;
+  opened.canvas().scale_lanes(2);
+  opened.canvas().select(opened.op("2F0"), false);
+  opened.press(QKeySequence("P"));
+  opened.canvas().scroll(-1e6);
+  const auto colour_at = [&](const char* op) {
+    const QRectF place = opened.canvas().place_of_task(opened.op(op));
+    return opened.canvas().grab().toImage().pixelColor(static_cast<int>(place.left()) + 4,
+                                                       static_cast<int>(place.top()) + 4);
+  };
+  const QRectF pinned = opened.canvas().place_of_task(opened.op("2F0"));
+  const QColor colour = colour_at("2F0");
+  const double before = opened.canvas().place_of_task(opened.op("3F0")).top();
+  opened.canvas().scroll(opened.canvas().place_of_task(opened.op("0F0")).top() - pinned.top());
+  opened.settle();
+  CHECK(opened.canvas().place_of_task(opened.op("2F0")) == pinned);
+  CHECK(colour_at("2F0") == colour);
+  CHECK(opened.canvas().place_of_task(opened.op("3F0")).top() < before);
+  CHECK(opened.canvas().task_at(pinned.center()) == opened.op("2F0"));
+  CHECK(opened.canvas().text_at(pinned.center()).startsWith("2F0"));
+  // What has scrolled beneath it cannot be pointed at.
+  const QRectF first = opened.canvas().place_of_task(opened.op("0F0"));
+  REQUIRE(first.center().y() < pinned.bottom());
+  CHECK(opened.canvas().task_at(first.center()) != opened.op("0F0"));
+}
+
+TEST_CASE("links: U shows a lane for each below the ranks, with its transfers") {
+  Opened opened;
+  opened.press(QKeySequence("U"));
+  const Plan& plan = opened.run().plan;
+  REQUIRE(opened.canvas().first()->links != nullptr);
+  TaskId transfer = no_task;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (plan.is_link(plan.class_of(task).resource)) transfer = task;
+  }
+  REQUIRE(transfer != no_task);
+  const std::uint32_t link = plan.class_of(transfer).resource - plan.ranks;
+  const QRectF lane = opened.canvas().place_of_link(link);
+  REQUIRE(!lane.isNull());
+  CHECK(lane.top() > opened.canvas().place_of_lane(3).bottom());
+  const TimeAxis& axis = opened.canvas().view().axis;
+  const Time begin = opened.run().timeline.begin[transfer];
+  const Time left = left_link_at(opened.run(), transfer);
+  const double middle =
+      TimelineCanvas::gutter + axis.x_of((begin.picoseconds + left.picoseconds) / 2);
+  const QPointF at(middle, lane.center().y());
+  CHECK(opened.canvas().task_at(at) == transfer);
+  opened.canvas().finish();
+  const QImage image = opened.canvas().grab().toImage();
+  CHECK(image.pixelColor(static_cast<int>(at.x()), static_cast<int>(lane.top()) + 1) ==
+        qt_colour(opened.canvas().first()->colouring.colour(transfer)));
+  const double idle = TimelineCanvas::gutter + axis.x_of(0) + 1;
+  CHECK(opened.canvas().text_at({idle, lane.center().y()}).startsWith("link "));
+  opened.press(QKeySequence("U"));
+  CHECK(opened.canvas().place_of_link(link).isNull());
+}
+
 TEST_CASE("slack: ops off the critical path are pale, those on it keep their colour") {
   Opened opened;
   const auto colour_at = [&](const char* op) {
@@ -200,6 +259,28 @@ TEST_CASE("compare: K shows A and B in turn until it is pressed again") {
                         3000));
   opened.press(QKeySequence("K"));
   CHECK(opened.canvas().choice().style == PairStyle::above);
+}
+
+TEST_CASE("compare: I goes through the steps of a trace, and B follows when aligned by iteration") {
+  Opened opened;
+  opened.press(QKeySequence("I"));
+  CHECK(opened.window.message() == "This run is one iteration");
+  const QString folder = QString(PENSTOCK_ROOT) + "/tests/torch/traces/2.14.1-1f1b/";
+  opened.window.open_files_now({folder + "rank0.json.gz", folder + "rank1.json.gz"});
+  opened.settle();
+  const std::vector<std::uint32_t> numbers = opened.run().iterations->numbers;
+  opened.press(QKeySequence("I"));
+  CHECK(opened.window.message() == "This is the last iteration");
+  opened.window.freeze_reference();
+  opened.press(QKeySequence("Shift+I"));
+  CHECK(opened.run().timeline.iteration == numbers[numbers.size() - 2]);
+  CHECK(opened.window.now()->pair->second->timeline.iteration == numbers.back());
+  for (int press = 0; press < 3; ++press) opened.press(QKeySequence("L"));
+  CHECK(opened.window.message() ==
+        QString("Aligned by iteration %1").arg(numbers[numbers.size() - 2]));
+  CHECK(opened.window.now()->pair->second->timeline.iteration == numbers[numbers.size() - 2]);
+  opened.press(QKeySequence("I"));
+  CHECK(opened.window.now()->pair->second->timeline.iteration == numbers.back());
 }
 
 TEST_CASE("compare: Shift+L moves B so that the selected op begins in both at the same time") {

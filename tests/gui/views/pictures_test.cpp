@@ -4,10 +4,12 @@
 #include <QFontDatabase>
 #include <QPainter>
 #include <QSvgRenderer>
+#include <cmath>
 #include <random>
 
 #include "gui/views/canvas/look.hpp"
-#include "gui/views/window/exports.hpp"
+#include "gui/views/output/run_file.hpp"
+#include "gui/views/output/view_picture.hpp"
 #include "tests/gui/views/allocations.hpp"
 #include "tests/gui/views/opened.hpp"
 #include "tests/support/scratch.hpp"
@@ -40,6 +42,31 @@ TEST_CASE("pictures: at every size and theme each op has its colour where the ti
       }
     }
   }
+}
+
+/// CTest runs this once more at twice the scale.
+TEST_CASE("pictures: at the scale of the screen, each op has its colour and edges are sharp") {
+  Opened opened(ThemeName::light, {1000, 700});
+  const double ratio = qEnvironmentVariable("QT_SCALE_FACTOR", "1").toDouble();
+  REQUIRE(opened.canvas().devicePixelRatioF() == ratio);
+  const QImage image = opened.canvas().grab().toImage();
+  CHECK(image.width() == std::lround(opened.canvas().width() * ratio));
+  const ViewedRun& run = opened.run();
+  int seen = 0;
+  for (TaskId task = 0; task < run.plan.tasks(); ++task) {
+    if (run.plan.is_link(run.plan.class_of(task).resource)) continue;
+    const QRectF place = opened.canvas().place_of_task(task);
+    if (place.width() < 5) continue;
+    const QColor colour = qt_colour(opened.canvas().first()->colouring.colour(task));
+    const int x = static_cast<int>((place.left() + 1) * ratio) + 1;
+    const int top = static_cast<int>(std::lround(place.top() * ratio));
+    const int bottom = static_cast<int>(std::lround(place.bottom() * ratio));
+    CHECK(image.pixelColor(x, top) == colour);
+    CHECK(image.pixelColor(x, bottom - 1) == colour);
+    CHECK(image.pixelColor(x, bottom) != colour);
+    ++seen;
+  }
+  CHECK(seen > 50);
 }
 
 TEST_CASE("pictures: texts have at least 9 points and every control has a name") {
@@ -75,6 +102,32 @@ TEST_CASE("pictures: an empty window says what to do, and a run of one op is dra
   window.finish();
   CHECK(window.now()->run->plan.tasks() == 1);
   CHECK(window.canvas()->task_at(window.canvas()->place_of_task(0).center()) == 0);
+}
+
+TEST_CASE("pictures: a window has the size that was asked for, also a small one") {
+  for (const QSize size : {QSize(320, 240), QSize(800, 600), QSize(1440, 900)}) {
+    CAPTURE(size.width());
+    Opened opened(ThemeName::light, size);
+    CHECK(opened.window.size() == size);
+    CHECK(opened.window.grab().size() == size);
+  }
+}
+
+TEST_CASE("pictures: no message, however long, moves the lanes; F2 shows it whole") {
+  Opened opened(ThemeName::light, {1000, 700});
+  const auto place = [&] {
+    return QRect(opened.canvas().mapTo(&opened.window, QPoint()), opened.canvas().size());
+  };
+  const QRect before = place();
+  const QString text = QString("a fault in a file with a long name; ").repeated(12) + "\nthe end";
+  opened.window.show_message(text);
+  opened.canvas().on_hover(text);
+  opened.settle();
+  CHECK(place() == before);
+  opened.press(QKeySequence("F2"));
+  auto* dialog = opened.window.findChild<QDialog*>("message");
+  REQUIRE(dialog != nullptr);
+  CHECK(dialog->findChild<QPlainTextEdit*>()->toPlainText().contains("the end"));
 }
 
 TEST_CASE("pictures: all formats of the view and of the whole run are written and hold something") {

@@ -133,16 +133,16 @@ TEST_CASE("order: an op moves where that is legal, and the refusal says why wher
 TEST_CASE(
     "pair: a run against itself has no difference; against a slower one, its first is found") {
   const ViewedRunPtr run = viewed(shipped());
-  const RunPair same = pair_of(run, run, Alignment::start);
+  const RunPair same = pair_of(run, run, PairAlignment::start);
   CHECK(!same.first);
   CHECK(same.largest == Time{});
   const ViewedRunPtr slow = viewed(changed(shipped(), {"/model/stages/2/forward_us=1500"}));
-  const RunPair pair = pair_of(run, slow, Alignment::start);
+  const RunPair pair = pair_of(run, slow, PairAlignment::start);
   REQUIRE(pair.first);
   CHECK(task_text(run->plan, *pair.first) == "2F0");
   CHECK(pair.residuals.at(2).at(3) == doctest::Approx(0.5));
   CHECK(pair.residuals.at(1).at(3) == doctest::Approx(0));
-  const RunPair scaled = pair_of(run, slow, Alignment::makespan);
+  const RunPair scaled = pair_of(run, slow, PairAlignment::makespan);
   CHECK(makespan(scaled.second->plan, scaled.second->timeline) == run->span());
 }
 
@@ -150,7 +150,7 @@ TEST_CASE("pair: runs without a common op have no field of differences") {
   const ViewedRunPtr run = viewed(shipped());
   auto other = std::make_shared<ViewedRun>(*run);
   for (WorkClass& work : other->plan.classes) work.stage = Stage{index(work.stage) + 10};
-  CHECK(pair_of(run, other, Alignment::start).residuals.empty());
+  CHECK(pair_of(run, other, PairAlignment::start).residuals.empty());
 }
 
 }  // namespace

@@ -145,6 +145,79 @@ TEST_CASE("rows: all strips of a fitting height fit, and follow each other witho
   }
 }
 
+TEST_CASE("rows: links stand below all ranks, and all still fit") {
+  LaneChoice choice{.ranks = 4, .links = true, .link_count = 6};
+  const int height = fitting_lane_height(choice, 600);
+  const auto rows = lane_rows(choice, height);
+  CHECK(height_of(rows) <= 600);
+  CHECK(rows.size() == 4 * 3 + 6);
+  for (std::size_t i = 12; i < rows.size(); ++i) {
+    CHECK(rows[i].kind == LaneKind::link);
+    CHECK(rows[i].rank == i - 12);
+    CHECK(rows[i].top > rows[i - 1].top);
+  }
+}
+
+TEST_CASE("rows: pinned ranks stand above the others, and their room ends where these begin") {
+  LaneChoice choice{.ranks = 4, .transfers = false, .pinned = {2, 3}};
+  const auto rows = lane_rows(choice, 20);
+  CHECK(rows[0].rank == 2);
+  CHECK(rows[1].pinned);
+  CHECK(!rows[2].pinned);
+  CHECK(pinned_height(rows) == rows[2].top);
+  choice.pinned.clear();
+  CHECK(pinned_height(lane_rows(choice, 20)) == 0);
+}
+
+TEST_CASE("painter: what is pinned stays while the others scroll beneath it") {
+  const PaintedRunPtr run = painted(run_with({}), ColourBy::pass);
+  LaneChoice choice{.transfers = false, .pinned = {3}};
+  Drawn drawn(run, 400, axis_for(0, run->lanes->span, 400), choice);
+  const std::vector<std::uint32_t> at_rest = drawn.memory;
+  drawn.scene.kept = pinned_height(drawn.rows);
+  drawn.draw();
+  CHECK(drawn.memory == at_rest);
+  const int second = drawn.rows[1].top;
+  const int third = drawn.rows[2].top;
+  drawn.scene.top = second - third;
+  drawn.draw();
+  const auto row_of = [&](const std::vector<std::uint32_t>& memory, int y) {
+    return std::vector<std::uint32_t>(memory.begin() + y * 400, memory.begin() + (y + 1) * 400);
+  };
+  for (int y = 0; y < second; ++y) CHECK(row_of(drawn.memory, y) == row_of(at_rest, y));
+  CHECK(row_of(drawn.memory, second + 15) == row_of(at_rest, third + 15));
+}
+
+TEST_CASE("painter: drawn one by one, many ops look as they do from bins") {
+  const PaintedRunPtr run = painted(run_with({"/schedule/microbatches=1500"}), ColourBy::pass);
+  PaintedRun plain = *run;
+  for (RankPyramids& rank : plain.pyramids) {
+    for (auto* tracks : {&rank.compute, &rank.send, &rank.receive}) {
+      for (Pyramid& pyramid : *tracks) {
+        pyramid = Pyramid::without_levels(pyramid.categories());
+      }
+    }
+    rank.idle = Pyramid::without_levels(rank.idle.categories());
+  }
+  const TimeAxis axis = axis_for(0, run->lanes->span, 300);
+  const Drawn binned(run, 300, axis);
+  const Drawn single(std::make_shared<const PaintedRun>(std::move(plain)), 300, axis);
+  const auto idle_pixels = [&](const Drawn& drawn, int x) {
+    int busy = 0;
+    for (int y = 0; y < drawn.rows[0].height; ++y) {
+      const std::uint32_t pixel = drawn.at(x, y);
+      busy += pixel == packed(pass_colour(Pass::forward)) ||
+              pixel == packed(pass_colour(Pass::backward));
+    }
+    return busy;
+  };
+  int apart = 0;
+  for (int x = 1; x < 299; ++x) {
+    apart += std::abs(idle_pixels(binned, x) - idle_pixels(single, x)) > 2 ? 1 : 0;
+  }
+  CHECK(apart <= 6);
+}
+
 TEST_CASE("rows: two runs stand one above the other, mirrored, or as a ghost") {
   LaneChoice choice{.ranks = 2, .transfers = false, .two_runs = true};
   CHECK(lane_rows(choice, 20).size() == 4);

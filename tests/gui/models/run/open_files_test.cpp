@@ -2,9 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
+#include "gui/models/run/run_pair.hpp"
 #include "sim/base/error.hpp"
 #include "sim/timeline/timeline_file.hpp"
 #include "tests/support/scratch.hpp"
@@ -56,6 +58,48 @@ TEST_CASE("opening: traces of the PyTorch profiler, one per rank, are one measur
   }
   CHECK(forwards.size() % 16 == 0);  // two stages with eight microbatches in each step
   CHECK(!forwards.empty());
+}
+
+TEST_CASE(
+    "opening: the steps of a trace are iterations of one run, and B can follow A through them") {
+  const std::string folder = std::string(PENSTOCK_ROOT) + "/tests/torch/traces/2.14.1-1f1b/";
+  const ViewedRunPtr run = open_files({folder + "rank0.json.gz", folder + "rank1.json.gz"}).front();
+  REQUIRE(run->iterations != nullptr);
+  const std::vector<std::uint32_t>& numbers = run->iterations->numbers;
+  REQUIRE(numbers.size() > 1);
+  CHECK(run->timeline.iteration == numbers.back());
+  const ViewedRunPtr other = at_iteration(*run, numbers.front());
+  CHECK(other->timeline.iteration == numbers.front());
+  CHECK(other->title != run->title);
+  CHECK(other->span() != run->span());
+  const RunPair apart = pair_of(other, run, PairAlignment::start);
+  CHECK(apart.first);
+  const RunPair together = pair_of(other, run, PairAlignment::iteration);
+  CHECK(!together.first);
+  CHECK(together.second->timeline.iteration == numbers.front());
+  CHECK_THROWS_WITH_AS(at_iteration(*run, 4711), doctest::Contains("has no iteration 4711; it has"),
+                       InputError);
+}
+
+TEST_CASE("opening: traces say how far they are, and what that throws ends their reading") {
+  const std::string folder = std::string(PENSTOCK_ROOT) + "/tests/torch/traces/2.14.1-1f1b/";
+  const std::vector<std::string> files{folder + "rank0.json.gz", folder + "rank1.json.gz"};
+  std::vector<double> shares;
+  open_files(files, [&](double share) { shares.push_back(share); });
+  REQUIRE(shares.size() >= 2);
+  CHECK(std::is_sorted(shares.begin(), shares.end()));
+  CHECK(shares.front() >= 0);
+  CHECK(shares.back() > 0.5);
+  CHECK(shares.back() <= 1);
+  struct Enough {};
+  int calls = 0;
+  CHECK_THROWS_AS(open_files(files,
+                             [&](double) {
+                               ++calls;
+                               throw Enough();
+                             }),
+                  Enough);
+  CHECK(calls == 1);
 }
 
 TEST_CASE("opening: bad files give the texts of the command line") {

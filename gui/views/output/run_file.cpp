@@ -1,10 +1,6 @@
-#include "gui/views/window/exports.hpp"
+#include "gui/views/output/run_file.hpp"
 
 #include <fmt/format.h>
-
-#include <QPainter>
-#include <QPdfWriter>
-#include <QSvgGenerator>
 
 #include "experiments/files/files.hpp"
 #include "experiments/files/output_file.hpp"
@@ -15,38 +11,6 @@
 #include "sim/timeline/timeline_file.hpp"
 
 namespace penstock {
-
-void export_view(TimelineCanvas& canvas, const std::string& path) {
-  canvas.finish();
-  const QString file = QString::fromStdString(path);
-  bool written = true;
-  switch (picture_format(path)) {
-    case PictureFormat::png:
-      written = canvas.grab().save(file, "PNG");
-      break;
-    case PictureFormat::svg: {
-      QSvgGenerator generator;
-      generator.setFileName(file);
-      generator.setSize(canvas.size());
-      generator.setViewBox(canvas.rect());
-      QPainter painter;
-      written = painter.begin(&generator);
-      if (written) canvas.render(&painter);
-      break;
-    }
-    case PictureFormat::pdf: {
-      QPdfWriter writer(file);
-      writer.setPageSize(QPageSize(QSizeF(canvas.width(), canvas.height()), QPageSize::Point));
-      writer.setPageMargins({});
-      writer.setResolution(72);
-      QPainter painter;
-      written = painter.begin(&writer);
-      if (written) canvas.render(&painter);
-      break;
-    }
-  }
-  if (!written) throw UsageError(path + ": cannot be written");
-}
 
 void export_run(const ViewedRun& run, const std::string& path) {
   if (path.ends_with(".timeline")) {

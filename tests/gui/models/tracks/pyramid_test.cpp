@@ -1,7 +1,9 @@
-#include "gui/models/lanes/pyramid.hpp"
+#include "gui/models/tracks/pyramid.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
+
+#include "gui/models/tracks/stacked_boxes.hpp"
 
 namespace penstock {
 namespace {
@@ -86,6 +88,32 @@ TEST_CASE("pyramid: the level for a pixel has the widest bins that are no wider"
 
 TEST_CASE("pyramid: an empty track has no levels") {
   CHECK(Pyramid(Track{}, tag_itself).level_for(1e9) == nullptr);
+}
+
+TEST_CASE("track: lengths beyond 32 bits are kept beside short ones") {
+  Track track;
+  std::int64_t at = 0;
+  std::vector<std::int64_t> lengths;
+  for (int i = 0; i < 100; ++i) {
+    lengths.push_back(i % 7 == 3 ? 5'000'000'000LL + i : i % 7 == 5 ? UINT32_MAX : 1000 + i);
+    track.add(at, at + lengths.back(), 0);
+    at += lengths.back() + 10;
+  }
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    CHECK(track.end_at(i) - track.begin_at(i) == lengths[i]);
+  }
+}
+
+TEST_CASE("stacked boxes: those that overlap stand in tracks of their own, as few as can be") {
+  StackedBoxes boxes(nullptr);
+  boxes.add(0, 10, 0);
+  boxes.add(5, 12, 1);
+  boxes.add(10, 11, 2);
+  boxes.add(11, 20, 3);
+  const auto tracks = boxes.take();
+  REQUIRE(tracks.size() == 2);
+  CHECK(tracks[0].tag == std::vector<std::uint32_t>{0, 2, 3});
+  CHECK(tracks[1].tag == std::vector<std::uint32_t>{1});
 }
 
 TEST_CASE("track: the box at a moment is the one that a linear search finds") {

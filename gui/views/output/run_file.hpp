@@ -1,15 +1,11 @@
 #pragma once
 
-#include <QWidget>
 #include <string>
 
+#include "gui/models/drawing/painted_run.hpp"
 #include "gui/models/lanes/area.hpp"
-#include "gui/views/canvas/canvas.hpp"
 
 namespace penstock {
-
-/// Writes what is seen as PNG, SVG or PDF, by the suffix. Throws UsageError.
-void export_view(TimelineCanvas& canvas, const std::string& path);
 
 /// Writes the whole run: as the command line's picture (.svg, .png, .pdf), as a trace for Perfetto
 /// (.json, .json.gz), or as a timeline (.timeline). Throws UsageError.

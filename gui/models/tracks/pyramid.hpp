@@ -3,10 +3,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
-#include "gui/models/lanes/track.hpp"
+#include "gui/models/tracks/track.hpp"
 
 namespace penstock {
 
@@ -34,8 +33,17 @@ class Pyramid {
   static constexpr std::uint8_t left_out = UINT8_MAX;
 
   Pyramid() = default;
-  /// `category` gives that of a tag, below `most_categories` or `left_out`.
-  Pyramid(const Track& track, const std::function<std::uint8_t(std::uint32_t)>& category);
+  /// `category` gives that of a tag, below `most_categories` or `left_out`. The narrowest bins have
+  /// about so many boxes: fewer are drawn one by one, and bins take more room.
+  template <class Category>
+  Pyramid(const Track& track, Category category, std::int64_t boxes_per_bin = 4) {
+    if (track.size() == 0) return;
+    std::vector<std::uint8_t> of_box(track.size());
+    for (std::size_t box = 0; box < of_box.size(); ++box) of_box[box] = category(track.tag[box]);
+    build(track, of_box, boxes_per_bin);
+  }
+  /// No levels: all boxes are drawn one by one. For runs that change while a hand moves.
+  static Pyramid without_levels(std::vector<std::uint8_t> categories);
 
   /// The categories that the track has; a row of a bin holds one time for each.
   const std::vector<std::uint8_t>& categories() const { return categories_; }
@@ -49,7 +57,9 @@ class Pyramid {
   std::size_t bytes() const;
 
  private:
-  void build_base(const Track& track, const std::function<std::uint8_t(std::uint32_t)>& category);
+  void set_categories(std::vector<std::uint8_t> categories);
+  void build(const Track& track, std::vector<std::uint8_t>& category_of_box,
+             std::int64_t boxes_per_bin);
   void build_next();
   template <class Cell>
   void fill_base(const Track& track, const std::vector<std::uint8_t>& row_of_box, std::int64_t bin,

@@ -1,4 +1,4 @@
-#include "gui/models/drawing/glyphs.hpp"
+#include "gui/models/strips/glyphs.hpp"
 
 namespace penstock {
 namespace {

@@ -1,22 +1,20 @@
-#include "gui/models/lanes/pyramid.hpp"
+#include "gui/models/tracks/pyramid.hpp"
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace penstock {
 namespace {
 
-constexpr std::int64_t boxes_per_bin = 4;
-constexpr std::int64_t looked_up_per_bin = 8;  // of tracks without times of their own: to be small
 constexpr std::size_t fan_out = 8;
 
 /// Rounded down to five binary digits, so that tracks with about as many boxes have the same bins.
 /// Up to 8 ms, as wide as 32 bits can hold: cells take half the room.
-std::int64_t base_bin(const Track& track) {
+std::int64_t base_bin(const Track& track, std::int64_t boxes) {
   const std::int64_t span = track.end_at(track.size() - 1);
   const std::int64_t mean = span / static_cast<std::int64_t>(track.size());
   constexpr std::int64_t most = std::int64_t{1} << 56;  // so that no end of a bin overflows
-  const std::int64_t boxes = track.times == nullptr ? boxes_per_bin : looked_up_per_bin;
   auto wanted = static_cast<std::uint64_t>(std::clamp<std::int64_t>(mean, 1, most) * boxes);
   if (wanted > UINT32_MAX && wanted / 2 <= UINT32_MAX) wanted = UINT32_MAX;
   const int digits = std::max(0, static_cast<int>(std::bit_width(wanted)) - 5);
@@ -44,38 +42,40 @@ void add_up(const std::vector<From>& below, std::size_t bins, std::size_t rows,
 
 }  // namespace
 
-Pyramid::Pyramid(const Track& track, const std::function<std::uint8_t(std::uint32_t)>& category) {
-  if (track.size() == 0) return;
-  build_base(track, category);
-  while (levels_.back().bins > fan_out) build_next();
+Pyramid Pyramid::without_levels(std::vector<std::uint8_t> categories) {
+  Pyramid pyramid;
+  pyramid.set_categories(std::move(categories));
+  return pyramid;
 }
 
-void Pyramid::build_base(const Track& track,
-                         const std::function<std::uint8_t(std::uint32_t)>& category) {
-  std::array<bool, most_categories> seen{};
-  std::vector<std::uint8_t> row_of_box;
-  row_of_box.reserve(track.size());
-  for (const std::uint32_t tag : track.tag) {
-    const std::uint8_t own = category(tag);
-    if (own != left_out) seen[own] = true;
-    row_of_box.push_back(own);
-  }
+void Pyramid::set_categories(std::vector<std::uint8_t> categories) {
   row_of_category_.fill(left_out);
-  for (std::size_t c = 0; c < most_categories; ++c) {
-    if (!seen[c]) continue;
-    row_of_category_[c] = static_cast<std::uint8_t>(categories_.size());
-    categories_.push_back(static_cast<std::uint8_t>(c));
+  for (std::size_t row = 0; row < categories.size(); ++row) {
+    row_of_category_[categories[row]] = static_cast<std::uint8_t>(row);
   }
-  for (std::uint8_t& own : row_of_box) own = row_of(own);
-  Level base{.bin = base_bin(track), .bins = 0, .narrow = {}, .wide = {}};
+  categories_ = std::move(categories);
+}
+
+void Pyramid::build(const Track& track, std::vector<std::uint8_t>& of_box,
+                    std::int64_t boxes_per_bin) {
+  std::array<bool, UINT8_MAX + 1> seen{};
+  for (const std::uint8_t own : of_box) seen[own] = true;
+  std::vector<std::uint8_t> present;
+  for (std::size_t c = 0; c < most_categories; ++c) {
+    if (seen[c]) present.push_back(static_cast<std::uint8_t>(c));
+  }
+  set_categories(std::move(present));
+  for (std::uint8_t& own : of_box) own = row_of(own);
+  Level base{.bin = base_bin(track, boxes_per_bin), .bins = 0, .narrow = {}, .wide = {}};
   base.bins = static_cast<std::size_t>((track.end_at(track.size() - 1) - 1) / base.bin + 1);
   make_room(base.bins * categories_.size(), base);
   if (base.wide.empty()) {
-    fill_base(track, row_of_box, base.bin, base.narrow);
+    fill_base(track, of_box, base.bin, base.narrow);
   } else {
-    fill_base(track, row_of_box, base.bin, base.wide);
+    fill_base(track, of_box, base.bin, base.wide);
   }
   levels_.push_back(std::move(base));
+  while (levels_.back().bins > fan_out) build_next();
 }
 
 template <class Cell>
@@ -83,11 +83,10 @@ void Pyramid::fill_base(const Track& track, const std::vector<std::uint8_t>& row
                         std::int64_t width, std::vector<Cell>& cells) const {
   std::int64_t bin = 0;
   std::int64_t bin_end = width;
-  for (std::size_t box = 0; box < track.size(); ++box) {
-    const std::size_t own = row_of_box[box];
-    if (own == left_out) continue;
-    const std::int64_t end = track.end_at(box);
-    std::int64_t at = track.begin_at(box);
+  const std::uint8_t* next_row = row_of_box.data();
+  track.for_each([&](std::int64_t at, std::int64_t end, std::uint32_t) {
+    const std::size_t own = *next_row++;
+    if (own == left_out) return;
     if (at >= bin_end) {
       bin = at / width;
       bin_end = (bin + 1) * width;
@@ -101,7 +100,7 @@ void Pyramid::fill_base(const Track& track, const std::vector<std::uint8_t>& row
       ++bin;
       bin_end += width;
     }
-  }
+  });
 }
 
 void Pyramid::build_next() {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gui/models/drawing/pixels.hpp"
+#include "gui/models/strips/pixels.hpp"
 
 namespace penstock {
 

@@ -1,0 +1,156 @@
+#include "gui/models/strips/strip_lines.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace penstock {
+namespace {
+
+constexpr int lines_apart = 6;  // pixels
+
+void add_up(const ShareColumns& shares, std::vector<float>& sums) {
+  std::fill(sums.begin(), sums.end(), 0.0F);
+  for (std::size_t row = 0; row < shares.rows(); ++row) {
+    const float* const own = shares.shares(row);
+    for (std::size_t x = 0; x < sums.size(); ++x) sums[x] += own[x];
+  }
+}
+
+}  // namespace
+
+void StripLines::resize(int width) {
+  const auto columns = static_cast<std::size_t>(width);
+  if (ground_.size() == columns) return;
+  ground_.resize(columns);
+  lines_.resize(columns);
+  for (auto* row : {&used_, &unused_, &scale_, &sum_}) row->resize(columns);
+  tall_.resize(columns);
+  reaches_.resize(2 * most_categories);
+  for (Reach& reach : reaches_) reach.until.resize(columns);
+}
+
+void StripLines::start(std::uint32_t colour) {
+  std::fill(ground_.begin(), ground_.end(), colour);
+  std::fill(lines_.begin(), lines_.end(), colour);
+}
+
+void StripLines::fill(int left, int right, std::uint32_t colour) {
+  hatch(left, right, colour, colour);
+}
+
+void StripLines::hatch(int left, int right, std::uint32_t ground, std::uint32_t line) {
+  left = std::max(left, 0);
+  right = std::min(right, static_cast<int>(ground_.size()));
+  for (int x = left; x < right; ++x) {
+    ground_[static_cast<std::size_t>(x)] = ground;
+    lines_[static_cast<std::size_t>(x)] = line;
+  }
+}
+
+/// Between two columns. After as many rows as slanted lines are apart, rows repeat.
+void StripLines::draw_boxes(const Strip& strip, const Pixels& pixels, int left, int right) const {
+  if (right <= left) return;
+  const int first = std::max(strip.top, 0);
+  const int end = std::min(strip.top + strip.height, pixels.height);
+  const std::size_t bytes = static_cast<std::size_t>(right - left) * sizeof(std::uint32_t);
+  for (int y = first; y < end; ++y) {
+    std::uint32_t* const row = pixels.row(y);
+    if (y >= first + lines_apart) {
+      std::memcpy(row + left, pixels.row(y - lines_apart) + left, bytes);
+      continue;
+    }
+    std::memcpy(row + left, ground_.data() + left, bytes);
+    const int behind = (left + y) % lines_apart;
+    for (int x = left + (lines_apart - behind) % lines_apart; x < right; x += lines_apart) {
+      row[x] = lines_[static_cast<std::size_t>(x)];
+    }
+  }
+}
+
+void StripLines::find_heights(const ShareColumns& busy, const ShareColumns& idle, int height) {
+  add_up(busy, used_);
+  add_up(idle, unused_);
+  const auto high = static_cast<float>(height);
+  for (std::size_t x = 0; x < tall_.size(); ++x) {
+    const int share = std::min(height, static_cast<int>(used_[x] * high + 0.5F));
+    tall_[x] = std::max(share, static_cast<int>(used_[x] > 0));
+  }
+  left_ = 0;
+  right_ = tall_.size();
+  while (left_ < right_ && used_[left_] + unused_[left_] == 0) ++left_;
+  while (right_ > left_ && used_[right_ - 1] + unused_[right_ - 1] == 0) --right_;
+}
+
+void StripLines::find_reaches(const ShareColumns& shares, bool above, int height) {
+  const std::vector<float>& all = above ? unused_ : used_;
+  constexpr float least = 1e-30F;  // there is nothing to divide where all is zero
+  for (std::size_t x = left_; x < right_; ++x) {
+    const int room = above ? height - tall_[x] : tall_[x];
+    scale_[x] = static_cast<float>(room) / std::max(all[x], least);
+    sum_[x] = 0;
+  }
+  for (std::size_t row = 0; row < shares.rows(); ++row) {
+    Reach& reach = reaches_[count_++];
+    reach.colour = shares.colour(row);
+    const float* const own = shares.shares(row);
+    int highest = 0;
+    int lowest = height;
+    for (std::size_t x = left_; x < right_; ++x) {
+      sum_[x] += own[x];
+      const int from = above ? tall_[x] : 0;
+      const int most = above ? height : tall_[x];
+      const int until = std::min(most, from + static_cast<int>(sum_[x] * scale_[x] + 0.5F));
+      reach.until[x] = until;
+      highest = std::max(highest, until);
+      lowest = std::min(lowest, until);
+    }
+    reach.highest = highest;
+    reach.lowest = lowest;
+  }
+}
+
+void StripLines::put_shares(const Strip& strip, const Pixels& pixels) const {
+  for (int y = 0; y < strip.height; ++y) {
+    const int at = strip.flipped ? strip.top + y : strip.top + strip.height - 1 - y;
+    if (at < 0 || at >= pixels.height) continue;
+    std::uint32_t* const row = pixels.row(at);
+    // Each colour reaches at least as far as those before it: the first one that is everywhere in
+    // this row covers all behind it, and those before it go over it.
+    std::size_t ground = 0;
+    while (ground < count_ && reaches_[ground].lowest <= y) ++ground;
+    if (ground < count_) std::fill(row + left_, row + right_, reaches_[ground].colour);
+    for (std::size_t r = ground; r-- > 0;) {
+      const Reach& reach = reaches_[r];
+      if (y >= reach.highest) continue;
+      const int* const until = reach.until.data();
+      const std::uint32_t colour = reach.colour;
+      for (std::size_t x = left_; x < right_; ++x) row[x] = y < until[x] ? colour : row[x];
+    }
+  }
+}
+
+std::uint64_t StripLines::draw(const ShareColumns& busy, const ShareColumns& idle,
+                               const Strip& strip, const Pixels& pixels) {
+  const auto width = static_cast<int>(ground_.size());
+  if (!busy.any() && !idle.any()) {
+    draw_boxes(strip, pixels, 0, width);
+    return 0;
+  }
+  count_ = 0;
+  find_heights(busy, idle, strip.height);
+  find_reaches(busy, false, strip.height);
+  find_reaches(idle, true, strip.height);
+  const bool covered = count_ > 0 && reaches_[count_ - 1].lowest == strip.height;
+  if (covered) {
+    draw_boxes(strip, pixels, 0, static_cast<int>(left_));
+    draw_boxes(strip, pixels, static_cast<int>(right_), width);
+  } else {
+    draw_boxes(strip, pixels, 0, width);
+  }
+  put_shares(strip, pixels);
+  std::uint64_t drawn = 0;
+  for (std::size_t x = left_; x < right_; ++x) drawn += used_[x] + unused_[x] > 0 ? 1 : 0;
+  return drawn;
+}
+
+}  // namespace penstock
