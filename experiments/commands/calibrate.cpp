@@ -10,6 +10,7 @@
 #include "experiments/calibration/calibration_rows.hpp"
 #include "experiments/commands/picture_files.hpp"
 #include "experiments/commands/registry.hpp"
+#include "experiments/commands/torch_flags.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
 #include "experiments/long_work/interruption.hpp"
@@ -37,7 +38,7 @@ struct Options {
   std::optional<std::uint32_t> seed;
   std::string profile;
   std::string layers_of;
-  std::string model;
+  TorchFlags torch;
   std::string report;
   std::string plot;
   PictureLook look;
@@ -143,7 +144,7 @@ void keep_profile(const std::string& path, const ScheduleRanking& ranking) {
 int run_torch_calibration(const Options& options, const BackendEntry& backend) {
   check_torch_options(options);
   const ValidationOptions measuring{.measuring = {.iterations = torch_iterations},
-                                    .torch = {.model = options.model}};
+                                    .torch = torch_options(options.torch)};
   const ScheduleRanking ranking = rank_schedules(
       read_scenario(options.layers_of), schedules_named(torch_schedules), backend, measuring);
   if (!options.profile.empty() && !ranking.profile.empty()) keep_profile(options.profile, ranking);
@@ -158,8 +159,8 @@ int run_torch_calibration(const Options& options, const BackendEntry& backend) {
 int run_calibration(const Options& options) {
   const BackendEntry& backend = *find_named(backend_entries(), options.backend);
   if (!backend.torch.group.empty()) return run_torch_calibration(options, backend);
-  if (!options.model.empty()) {
-    throw UsageError("--model goes with --backend torch_gloo or torch_nccl");
+  if (const char* const wrong = given(options.torch)) {
+    throw UsageError(fmt::format("{} goes with --backend torch_gloo or torch_nccl", wrong));
   }
   check_files(options);
   const auto [calibration, rows] = measure(options, request_of(options));
@@ -192,8 +193,7 @@ Runner declare(CommandLine& line) {
               "the profile store to add what was measured to; made where there is none", "FILE");
   line.option("--layers-of", options->layers_of,
               "measure the layers of this scenario as well, for hardware \"measured\"", "SCENARIO");
-  line.option("--model", options->model, "torch_*: layers of your own, from layer(number)",
-              "FILE.py");
+  declare(line, options->torch);
   line.option("--budget", options->budget, "how many seconds to measure, about; default 20");
   line.option("--seed", options->seed, "of all that is drawn; default 1");
   line.option("--report", options->report, "write the report to a file as well", "FILE");

@@ -216,7 +216,7 @@ void write_outputs(const Options& options, const std::vector<MeasuredRun>& runs,
   write(options.profile, profile_text(runs, merged, examples));
   write(options.order, write_torch_csv(run.order.schedule).text);
   if (!options.scenario.empty()) {
-    write_file(options.scenario, scenario_text(run, parts, examples));
+    write_file(options.scenario, scenario_text(run, merged, parts, examples));
   }
 }
 

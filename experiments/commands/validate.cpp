@@ -4,6 +4,7 @@
 
 #include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
+#include "experiments/commands/torch_flags.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
 #include "experiments/validation/schedule_ranking.hpp"
@@ -29,8 +30,7 @@ struct Options {
   std::optional<std::uint32_t> processes;
   std::string bodies = "auto";
   std::string keep;
-  std::string model;
-  std::optional<std::uint32_t> quiet;
+  TorchFlags torch;
   std::string timeline;
   std::string simulated;
   bool json = false;
@@ -81,18 +81,14 @@ void check_torch_options(const Options& options, const BackendEntry& backend) {
   }
   const char* wrong = options.bodies == "sleep" ? "--bodies sleep" : nullptr;
   if (!options.keep.empty()) wrong = "--keep";
-  if (!options.model.empty()) wrong = "--model";
-  if (options.quiet) wrong = "--quiet";
+  if (const char* const flag = given(options.torch)) wrong = flag;
   if (wrong == nullptr) return;
   throw UsageError(fmt::format("{} goes with --backend torch_gloo or torch_nccl", wrong));
 }
 
 TorchOptions torch_of(const Options& options) {
-  constexpr std::uint32_t usual_s = 60;
-  constexpr std::uint32_t most_s = 86'400;
-  TorchOptions torch{.keep = options.keep, .model = options.model};
-  torch.quiet_s = options.quiet.value_or(usual_s);
-  if (torch.quiet_s > most_s) within("--quiet", options.quiet, most_s);
+  TorchOptions torch = torch_options(options.torch);
+  torch.keep = options.keep;
   return torch;
 }
 
@@ -180,10 +176,7 @@ Runner declare(CommandLine& line) {
   line.option("--processes", options->processes,
               "over how many processes to spread the ranks, which then talk by TCP; 1 by default");
   line.choice("--bodies", options->bodies, {"auto", "busy", "layers", "sleep"}, "what actions do");
-  line.option("--model", options->model, "torch_*: layers of your own, from layer(number)",
-              "FILE.py");
-  line.option("--quiet", options->quiet,
-              "torch_*: wait so many seconds for a quiet machine, at most; default 60");
+  declare(line, options->torch);
   line.option("--keep", options->keep, "torch_*: keep scripts, orders and traces here", "FOLDER");
   line.option("--timeline", options->timeline, "write the timeline of the median iteration",
               "FILE");

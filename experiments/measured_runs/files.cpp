@@ -53,14 +53,14 @@ ordered_json schedule_json(const MeasuredRun& run, const ScenarioParts& parts) {
 
 std::string profile_text(const std::vector<MeasuredRun>& runs, const MergedTimes& merged,
                          double examples) {
-  const MeasuredRun& run = runs.front();
   ordered_json profile = ordered_json::object();
   std::vector<std::string> titles;
   for (const MeasuredRun& each : runs) titles.push_back(each.title);
-  const std::string& device = run.ranks.front().device;
+  const std::string& device = runs.front().ranks.front().device;
   if (!device.empty()) profile["device"] = device;
-  if (run.host_us > 0) {
-    profile["environment"] = {{"host_us_between_ops", fmt::format("{:.3f}", run.host_us)}};
+  if (merged.host_us > 0) {
+    profile["environment"] = {
+        {"host_us_between_ops", fmt::format("{:.3f}", merged.host_us + merged.op_us)}};
   }
   profile["layers"] = layers_json(merged, examples);
   return printed({{"penstock", 1},
@@ -69,16 +69,19 @@ std::string profile_text(const std::vector<MeasuredRun>& runs, const MergedTimes
                   {"profile", std::move(profile)}});
 }
 
-std::string scenario_text(const MeasuredRun& run, const ScenarioParts& parts, double examples) {
+std::string scenario_text(const MeasuredRun& run, const MergedTimes& merged,
+                          const ScenarioParts& parts, double examples) {
   ordered_json scenario = {{"penstock", 1},
                            {"model", {{"file", parts.profile}, {"microbatch", plain(examples)}}},
                            {"hardware",
                             {{"name", "ideal"},
                              {"devices", run.job.priced.plan.ranks},
-                             {"transfer_us", plain(run.transfer_us.value_or(0))}}},
+                             {"transfer_us", plain(merged.transfer_us.value_or(0))}}},
                            {"schedule", schedule_json(run, parts)}};
   if (parts.chunks) scenario["parallel"] = {{"chunks", *parts.chunks}};
-  if (run.host_us > 0) scenario["overheads"] = {{"host_us", plain(run.host_us)}};
+  if (merged.host_us > 0) {
+    scenario["overheads"] = {{"host_us", plain(merged.host_us + merged.op_us)}};
+  }
   return printed(scenario);
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "sim/base/error.hpp"
+#include "validate/statistics/median.hpp"
 
 namespace penstock {
 namespace {
@@ -42,11 +43,18 @@ double weight_of(const std::vector<OpTimes>& layers, std::uint32_t layer) {
   return forward == nullptr ? 0 : forward->median_ns;
 }
 
+OpTimes less(OpTimes op, double ns) {
+  for (double* time : {&op.median_ns, &op.lower_ns, &op.upper_ns})
+    *time = std::max(0.0, *time - ns);
+  return op;
+}
+
 /// The times of a pass of a coarser run, split over the layers of each of its stages.
 void add_split(const MeasuredRun& run, Pass pass, const std::vector<OpTimes>& layers,
-               std::uint32_t per_stage, std::vector<OpTimes>& times) {
-  for (const OpTimes& op : run.times) {
-    if (op.pass != pass) continue;
+               std::uint32_t per_stage, double op_ns, std::vector<OpTimes>& times) {
+  for (const OpTimes& whole : run.times) {
+    if (whole.pass != pass) continue;
+    const OpTimes op = less(whole, op_ns);
     const std::uint32_t first = op.model_stage * per_stage;
     double all = 0;
     for (std::uint32_t i = 0; i < per_stage; ++i) all += weight_of(layers, first + i);
@@ -58,6 +66,56 @@ void add_split(const MeasuredRun& run, Pass pass, const std::vector<OpTimes>& la
   }
 }
 
+// ---- the time of an op beyond its layers ----
+
+/// Whether PyTorch's runtime moved the work of I to W, as in the first stage.
+bool lacks_input(const MeasuredRun& run, std::uint32_t stage) {
+  const OpTimes* const op = find_times(run.times, stage, Pass::backward_input);
+  return op != nullptr && op->median_ns == 0;
+}
+
+/// For each stage of the coarser run that takes a pass: what its layers take longer as ops of
+/// their own, by extra op.
+void add_extras(const MeasuredRun& fine, const MeasuredRun& coarse, std::vector<double>& extras) {
+  const std::uint32_t per_stage = stages_of(fine) / stages_of(coarse);
+  for (const OpTimes& op : coarse.times) {
+    const std::uint32_t first = op.model_stage * per_stage;
+    if (op.median_ns == 0 || !has_pass(fine, op.pass)) continue;
+    if (op.pass == Pass::backward_weight && lacks_input(coarse, op.model_stage)) continue;
+    double apart = 0;
+    for (std::uint32_t i = 0; i < per_stage; ++i) {
+      if (const OpTimes* layer = find_times(fine.times, first + i, op.pass)) {
+        apart += layer->median_ns;
+      }
+    }
+    extras.push_back((apart - op.median_ns) / (per_stage - 1));
+  }
+}
+
+double op_ns_of(const std::vector<MeasuredRun>& runs, std::uint32_t layers) {
+  std::vector<double> extras;
+  for (const MeasuredRun& fine : runs) {
+    if (stages_of(fine) != layers || fine.host_us == 0) continue;
+    for (const MeasuredRun& coarse : runs) {
+      const std::uint32_t stages = stages_of(coarse);
+      if (stages == layers || layers % stages != 0 || coarse.host_us == 0) continue;
+      add_extras(fine, coarse, extras);
+    }
+  }
+  return extras.empty() ? 0 : std::max(0.0, median(std::move(extras)));
+}
+
+void merge_hosts(const std::vector<MeasuredRun>& runs, MergedTimes& merged) {
+  std::vector<double> hosts;
+  std::vector<double> transfers;
+  for (const MeasuredRun& run : runs) {
+    if (run.host_us > 0) hosts.push_back(run.host_us);
+    if (run.transfer_us) transfers.push_back(*run.transfer_us);
+  }
+  if (!hosts.empty()) merged.host_us = median(std::move(hosts));
+  if (!transfers.empty()) merged.transfer_us = median(std::move(transfers));
+}
+
 }  // namespace
 
 MergedTimes merged_times(const std::vector<MeasuredRun>& runs) {
@@ -65,7 +123,10 @@ MergedTimes merged_times(const std::vector<MeasuredRun>& runs) {
       runs.begin(), runs.end(),
       [](const MeasuredRun& a, const MeasuredRun& b) { return stages_of(a) < stages_of(b); });
   const std::uint32_t layers = stages_of(*finest);
-  MergedTimes merged{finest->times, {}};
+  const double op_ns = op_ns_of(runs, layers);
+  MergedTimes merged{.times = {}, .op_us = op_ns / 1e3, .transfer_us = {}, .notes = {}};
+  merge_hosts(runs, merged);
+  for (const OpTimes& op : finest->times) merged.times.push_back(less(op, op_ns));
   for (const Pass pass : passes) {
     if (has_pass(*finest, pass)) continue;
     const MeasuredRun* other = nullptr;
@@ -81,7 +142,7 @@ MergedTimes merged_times(const std::vector<MeasuredRun>& runs) {
                       "the other to make one profile",
                       stages, layers));
     }
-    add_split(*other, pass, finest->times, layers / stages, merged.times);
+    add_split(*other, pass, finest->times, layers / stages, op_ns, merged.times);
     merged.notes.push_back(fmt::format(
         "{} comes from {}{}", letters(pass), other->title,
         layers == stages ? ""

@@ -24,7 +24,8 @@ struct ScenarioParts {
 };
 
 /// A scenario that simulates a run from its profile.
-std::string scenario_text(const MeasuredRun& run, const ScenarioParts& parts, double examples);
+std::string scenario_text(const MeasuredRun& run, const MergedTimes& merged,
+                          const ScenarioParts& parts, double examples);
 
 /// The output of `trace --json`.
 nlohmann::ordered_json measured_run_json(const MeasuredRun& run);

@@ -17,6 +17,7 @@ struct RuntimeOrder {
   Schedule schedule;
   std::string csv;
   std::vector<std::vector<std::uint32_t>> stages;  // the layers of each, ascending
+  std::uint32_t quiet_traced = 2;                  // quiet steps to trace
 };
 
 /// Why PyTorch's runtime does not run a layout, or would run it otherwise; "" if it does.

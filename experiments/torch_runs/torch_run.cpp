@@ -12,6 +12,7 @@
 #include "experiments/long_work/interruption.hpp"
 #include "experiments/long_work/progress.hpp"
 #include "experiments/torch_runs/torch_scripts.hpp"
+#include "experiments/torch_runs/traced_visits.hpp"
 #include "sim/base/error.hpp"
 #include "validate/processes/program.hpp"
 #include "validate/processes/python.hpp"
@@ -42,7 +43,8 @@ ordered_json layer_json(const TorchLayer& layer) {
 ordered_json order_json(const RuntimeOrder& order, const TorchJob& job) {
   return {{"name", order.name},       {"file", fmt::format("orders/{}.csv", order.name)},
           {"format", "compute_only"}, {"stages", order.stages},
-          {"traced", job.traced},     {"steps", job.steps}};
+          {"traced", job.traced},     {"quiet_traced", order.quiet_traced},
+          {"steps", job.steps}};
 }
 
 ordered_json job_json(const TorchJob& job) {
@@ -117,21 +119,21 @@ void run_script(TorchFolder& folder) {
 
 // ---- results ----
 
-MeasuredRun traced_run(const RuntimeOrder& order, const TorchFolder& folder) {
-  TraceReading reading{.files = {},
-                       .pipeline_ranks = {},
-                       .patterns = {},
-                       .order = NamedOrder{order.name, order.placement, order.schedule}};
-  for (const KnownPattern& known : known_patterns()) reading.patterns.emplace_back(known.text);
-  for (std::uint32_t rank = 0; rank < order.placement.ranks(); ++rank) {
-    reading.files.push_back(folder.path(fmt::format("traces/{}/rank{}.json.gz", order.name, rank)));
+std::vector<TracedVisit> traced_visits(const nlohmann::json& seen, std::uint32_t ranks,
+                                       const TorchFolder& folder) {
+  std::vector<TracedVisit> visits;
+  for (const auto& visit : seen["traces"]) {
+    TracedVisit& one = visits.emplace_back();
+    one.others = visit["others"].get<std::vector<double>>();
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      const std::string in = visit["folder"];
+      one.files.push_back(folder.path(fmt::format("{}/rank{}.json.gz", in, rank)));
+    }
   }
-  std::vector<std::string> notes;
-  auto ranks = read_rank_traces(reading, true, notes);
-  return measured_run(std::move(ranks), reading.order, std::nullopt);
+  return visits;
 }
 
-TorchResult result_of(const nlohmann::json& seen, const RuntimeOrder& order,
+TorchResult result_of(const nlohmann::json& seen, const TorchJob& job, const RuntimeOrder& order,
                       const TorchFolder& folder) {
   TorchResult result;
   if (seen["fault"].is_string()) {
@@ -141,7 +143,8 @@ TorchResult result_of(const nlohmann::json& seen, const RuntimeOrder& order,
   result.gradient_error = seen["gradient_error"];
   for (const auto& step : seen["steps"]) result.steps.push_back({step["us"], step["others"]});
   try {
-    result.traced = traced_run(order, folder);
+    const auto visits = traced_visits(seen, job.ranks, folder);
+    result.traced = run_of_visits(visits, job.quiet_share, order);
   } catch (const InputError& error) {
     result.fault = error.what();
   }
@@ -173,7 +176,7 @@ TorchRun run_in_torch(const TorchJob& job, TorchFolder& folder) {
                .gave_up = seen["quiet"]["gave_up"],
                .results = {}};
   for (const RuntimeOrder& order : job.orders) {
-    run.results.push_back(result_of(seen["orders"][order.name], order, folder));
+    run.results.push_back(result_of(seen["orders"][order.name], job, order, folder));
   }
   return run;
 }

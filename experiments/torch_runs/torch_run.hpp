@@ -20,10 +20,10 @@ struct TorchJob {
   std::uint32_t microbatches = 1;
   TorchModel model;
   std::vector<RuntimeOrder> orders;
-  std::uint32_t traced = 3;   // steps with the profiler, of each order
+  std::uint32_t traced = 3;   // steps with the profiler, of an order in a round
   std::uint32_t rounds = 4;   // in which all orders take turns
-  std::uint32_t steps = 5;    // timed ones of each order in a round
-  double quiet_s = 60;        // the longest wait for a quiet machine, in all
+  std::uint32_t steps = 5;    // timed ones of each order in a round, loud ones beside
+  double quiet_s = 60;        // the most to wait for a quiet machine and to spend on loud steps
   double quiet_share = 0.06;  // of the cores that others may use in a quiet one
 };
 
@@ -46,7 +46,7 @@ struct TorchRun {
   std::string version;  // of PyTorch
   std::string device;
   double load = 0;      // of the machine at the end
-  double waited_s = 0;  // for a quiet machine
+  double waited_s = 0;  // for a quiet machine, and on loud steps
   bool gave_up = false;
   std::vector<TorchResult> results;  // by order
 };

@@ -7,12 +7,15 @@ Penstock writes this file, scenario_model.py and the job (penstock validate or c
 torch_gloo). To run them again, PyTorch is all that is needed. Beside the job the program writes
 results.json, and one trace a rank in traces/ORDER/. Exit codes: 0 done, 2 wrong usage, 77 no PyTorch.
 
-One process a rank, each with its stages. The first visit of an order compares loss and gradients with
-one process, and traces some steps. Each visit then times steps without the profiler; visits of all
-orders alternate, so that a machine that drifts treats them alike.
+One process a rank, each with its stages. Visits of all orders alternate, so that a machine that drifts
+treats them alike. The first visit of an order compares loss and gradients with one process. A visit
+traces some steps while the order wants more quiet ones, and then times steps without the profiler.
+Timed steps in which others used more of the cores than they may are repeated while there is time for
+that; all are kept. Python's garbage collector runs between steps.
 """
 
 import ctypes
+import gc
 import json
 import math
 import multiprocessing.connection
@@ -48,23 +51,43 @@ def cores_busy():
 
 
 class Quiet:
-    """Waits until others use few of the cores, so long in all and no longer."""
+    """Waits until others use few of the cores, and lets loud steps be repeated: so long in all and no
+    longer. One for all ranks: what it says is the same on all."""
 
-    def __init__(self, job):
+    def __init__(self, job, device):
         self.left, self.share, self.waited = job["quiet_s"], job["quiet_share"], 0.0
+        self.device = device
 
     def seen(self):
         return {"waited_s": self.waited, "gave_up": self.waited > 0 and self.left <= 0}
 
+    def spend(self, seconds):
+        self.left -= seconds
+        self.waited += seconds
+
     def wait(self):
+        if dist.get_rank() == 0:
+            self.wait_alone()
+        self.left, self.waited = from_first_rank([self.left, self.waited], self.device)
+
+    def wait_alone(self):
         while self.left > 0:
             begin, busy = time.perf_counter(), cores_busy()
             time.sleep(0.5)
             passed = time.perf_counter() - begin
             if cores_busy() - busy <= self.share * passed * os.cpu_count():
                 return
-            self.left -= passed
-            self.waited += passed
+            self.spend(passed)
+
+    def disturbs(self, step):
+        return step["others"] > self.share
+
+
+def from_first_rank(numbers, device):
+    """The numbers of rank 0."""
+    shared = torch.tensor(numbers, dtype=torch.float64, device=device)
+    dist.broadcast(shared, 0)
+    return shared.tolist()
 
 
 # ---- One rank ----
@@ -128,50 +151,69 @@ def finish(device):
         torch.cuda.synchronize()
 
 
-def timed_step(trained, device):
-    """When this rank began and ended, what it computed, and what all cores did."""
-    trained.fresh()
+def watched(work, device):
+    """Works on all ranks at once: when this rank began and ended; how long all took and what share of
+    the cores others used meanwhile, the same on all ranks."""
+    gc.collect()
     meet(device)
     busy, own, begin = cores_busy(), time.process_time(), time.perf_counter()
-    trained.step()
+    work()
     finish(device)
     end, own = time.perf_counter(), time.process_time() - own
     meet(device)
-    return {"begin": begin, "end": end, "own": own, "busy": cores_busy() - busy,
-            "wall": time.perf_counter() - begin}
+    all_own = torch.tensor(own, dtype=torch.float64, device=device)
+    dist.all_reduce(all_own)
+    wall, others = time.perf_counter() - begin, cores_busy() - busy - all_own.item()
+    wall, others = from_first_rank([wall, max(0.0, others) / (wall * os.cpu_count())], device)
+    return {"begin": begin, "end": end, "wall": wall, "others": others}
 
 
-def trace(trained, rank, device, folder):
-    where = os.path.join(folder, "traces", trained.order["name"])
-    os.makedirs(where, exist_ok=True)
-    name = os.path.join(where, f"rank{rank}.json.gz")
+def timed_steps(trained, quiet, device):
+    """As many steps as wanted, and others for those that were loud, while there is time for quiet."""
+    wanted, steps = trained.order["steps"], []
+    while wanted > 0:
+        trained.fresh()
+        steps.append(watched(trained.step, device))
+        if quiet.disturbs(steps[-1]) and quiet.left > 0:
+            quiet.spend(steps[-1]["wall"])
+        else:
+            wanted -= 1
+    return steps
+
+
+def traced_steps(trained, rank, turn, device, folder):
+    """Steps with the profiler, in one file a rank. ProfilerStep#1 is the first."""
+    where = os.path.join("traces", trained.order["name"], str(turn))
+    os.makedirs(os.path.join(folder, where), exist_ok=True)
+    name = os.path.join(folder, where, f"rank{rank}.json.gz")
     activities = [ProfilerActivity.CPU]
     if device.type == "cuda":
         activities.append(ProfilerActivity.CUDA)
     active = trained.order["traced"]
+    steps = []
     with profile(activities=activities, schedule=schedule(wait=0, warmup=1, active=active),
                  on_trace_ready=lambda p: p.export_chrome_trace(name)) as profiler:
         for _ in range(1 + active):
             trained.fresh()
-            meet(device)
-            trained.step()
-            finish(device)
+            steps.append(watched(trained.step, device))
             profiler.step()
+    return {"folder": where, "others": [step["others"] for step in steps[1:]]}
 
 
-def visit(order, model, rank, turn, reference, folder):
-    """Builds an order and runs it: in the first turn checked and traced, in each turn timed."""
+def visit(order, model, rank, turn, reference, folder, quiet):
+    """Builds an order and runs it: in the first turn checked, traced while it wants that, and timed."""
     trained = Trained(order, model, rank, folder)
     seen = {}
     losses = trained.step()  # a warm-up too: the runtime learns shapes
     if turn == 0:
         seen["gradient_error"] = trained.error(losses, reference)
-        if order["traced"]:
-            trace(trained, rank, model.device, folder)
-    elif order["steps"]:
+    if order["quiet_traced"] > 0:
+        seen["trace"] = traced_steps(trained, rank, turn, model.device, folder)
+        order["quiet_traced"] -= sum(o <= quiet.share for o in seen["trace"]["others"])
+    elif turn > 0:
         trained.fresh()
         trained.step()
-    seen["steps"] = [timed_step(trained, model.device) for _ in range(order["steps"])]
+    seen["steps"] = timed_steps(trained, quiet, model.device)
     return seen
 
 
@@ -187,16 +229,18 @@ def run_rank(rank, job, orders, meeting, folder, pipe):
             torch.cuda.set_device(device)
         dist.init_process_group(job["group"], init_method=f"file://{meeting}", rank=rank,
                                 world_size=job["ranks"], timeout=timedelta(seconds=job["limit_s"]))
-        model, quiet = Model(job, device), Quiet(job)
+        model, quiet = Model(job, device), Quiet(job, device)
         reference = model.reference()
+        gc.collect()
+        gc.freeze()
+        gc.disable()
         for turn in range(job["rounds"]):
             for order in orders:
                 name = order["name"]
+                quiet.wait()
                 if rank == 0:
-                    quiet.wait()
                     pipe.send(("at", name, turn))
-                meet(device)
-                seen = visit(order, model, rank, turn, reference, folder)
+                seen = visit(order, model, rank, turn, reference, folder, quiet)
                 pipe.send(("seen", name, seen))
         pipe.send(("end", None, quiet.seen()))
         meet(device)
@@ -214,7 +258,7 @@ class Results:
 
     def __init__(self, job):
         self.job = job
-        self.orders = {order["name"]: {"fault": None, "gradient_error": 0.0, "steps": []}
+        self.orders = {order["name"]: {"fault": None, "gradient_error": 0.0, "traces": [], "steps": []}
                        for order in job["orders"]}
         self.parts = {}
         self.quiet = {"waited_s": 0.0, "gave_up": False}
@@ -229,18 +273,18 @@ class Results:
         result = self.orders[name]
         for part in of_ranks.values():
             result["gradient_error"] = max(result["gradient_error"], part.get("gradient_error", 0))
+        if "trace" in of_ranks[0]:
+            result["traces"].append(of_ranks[0]["trace"])
         for steps in zip(*(of_ranks[r]["steps"] for r in sorted(of_ranks))):
-            first = steps[0]
-            others = first["busy"] - sum(step["own"] for step in steps)
             result["steps"].append({
                 "us": 1e6 * (max(s["end"] for s in steps) - min(s["begin"] for s in steps)),
-                "others": max(0.0, others) / (first["wall"] * os.cpu_count())})
+                "others": steps[0]["others"]})
         self.done += 1
         total = self.job["rounds"] * len(self.job["orders"])
         print(json.dumps({"done": self.done, "total": total}), flush=True)
 
     def document(self):
-        cuda = self.job["device"] == "cuda"
+        cuda = self.job["device"] == "cuda" and torch.cuda.device_count() > 0
         return {"torch": torch.__version__, "python": sys.version.split()[0],
                 "device": torch.cuda.get_device_name(0) if cuda else "cpu",
                 "load": os.getloadavg()[0], "cores": os.cpu_count(), "quiet": self.quiet,
@@ -307,6 +351,7 @@ def train_all(job, folder):
         orders = [order for order in orders if order["name"] != name]
         for order in orders:
             results.orders[order["name"]]["steps"] = []
+            results.orders[order["name"]]["traces"] = []
         results.parts, results.done, number = {}, 0, number + 1
     return results
 

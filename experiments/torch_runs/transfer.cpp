@@ -39,7 +39,7 @@ std::variant<std::vector<std::string>, std::string> settings_for(const RuntimeOr
 }
 
 /// In PyTorch's runtime I of the first stage does nothing, and its W is the whole backward.
-void move_first_inputs(PricedPlan& priced, Time host) {
+void move_first_inputs(PricedPlan& priced, Time overhead, Time host) {
   const Plan& plan = priced.plan;
   const auto find = [&](Pass pass, Stage stage) {
     return std::find_if(plan.classes.begin(), plan.classes.end(), [&](const WorkClass& work) {
@@ -53,7 +53,7 @@ void move_first_inputs(PricedPlan& priced, Time host) {
     if (weight == plan.classes.end()) continue;
     auto& durations = priced.costs.duration;
     Time& input_time = durations[static_cast<std::size_t>(&work - plan.classes.data())];
-    durations[static_cast<std::size_t>(weight - plan.classes.begin())] += input_time - host;
+    durations[static_cast<std::size_t>(weight - plan.classes.begin())] += input_time - overhead;
     input_time = host;
   }
 }
@@ -83,9 +83,11 @@ Transfer::Transfer(const std::vector<TracedOrder>& traced, const TorchFolder& fo
     : folder_(folder.path("")), finest_(finest_of(traced).order) {
   std::vector<MeasuredRun> runs;
   for (const TracedOrder& one : traced) runs.push_back(one.run);
-  profile_ = profile_text(runs, merged_times(runs), 1);
+  const MergedTimes merged = merged_times(runs);
+  host_ = from_us(merged.host_us);
+  profile_ = profile_text(runs, merged, 1);
   const ScenarioParts parts = parts_of(traced.front());
-  scenario_ = scenario_text(runs.front(), parts, 1);
+  scenario_ = scenario_text(runs.front(), merged, parts, 1);
   write_file(folder.path("profile.json"), profile_);
   write_file(folder.path("run.json"), scenario_);
 }
@@ -98,7 +100,7 @@ std::variant<PricedPlan, std::string> Transfer::priced(const RuntimeOrder& order
     const Simulation simulation(layout, Engine::automatic);
     auto priced = simulation.price_order(layout.schedule);
     if (const auto* finding = std::get_if<Finding>(&priced)) return finding->text;
-    move_first_inputs(std::get<PricedPlan>(priced), from_us(layout.overheads.host_us));
+    move_first_inputs(std::get<PricedPlan>(priced), from_us(layout.overheads.host_us), host_);
     return std::get<PricedPlan>(std::move(priced));
   } catch (const InputError& error) {
     return std::string(error.what());

@@ -33,6 +33,7 @@ class Transfer {
   std::string folder_;
   std::string profile_;
   std::string scenario_;
+  Time host_;            // between two ops
   RuntimeOrder finest_;  // whose stages are the layers of the profile
 };
 

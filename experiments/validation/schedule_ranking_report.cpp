@@ -50,16 +50,22 @@ std::string machine_text(const ScheduleRanking& ranking) {
   if (!torch) return "";
   std::vector<double> others;
   double gradient_error = 0;
+  std::size_t steps = 0;
+  std::size_t quiet = 0;
   for (std::size_t i = 0; i < ranking.ran; ++i) {
     const TorchNote& one = *ranking.schedules[i].validation.torch;
+    steps += one.steps;
+    quiet += quiet_steps(ranking.schedules[i].validation);
     others.push_back(one.others);
     gradient_error = std::max(gradient_error, one.gradient_error);
   }
   return fmt::format(
-      "PyTorch {} on {}; others used {} of the cores, load {:.1f}; waited {:.0f} s for quiet{}\n"
+      "PyTorch {} on {}; others used {} of the cores, load {:.1f}; {} of {} timed steps were "
+      "quiet, "
+      "{:.0f} s spent on that{}\n"
       "loss and gradients are those of one process within {:.1e}\n",
-      torch->version, torch->device, percent_text(median(std::move(others))), torch->load,
-      torch->waited_s, torch->gave_up ? ", in vain" : "", gradient_error);
+      torch->version, torch->device, percent_text(median(std::move(others))), torch->load, quiet,
+      steps, torch->waited_s, torch->gave_up ? ", in vain" : "", gradient_error);
 }
 
 std::string choice_text(const ScheduleRanking& ranking) {

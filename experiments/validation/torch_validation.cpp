@@ -76,8 +76,8 @@ TorchModelRequest model_request(const ValidationOptions& options, double scale) 
           .scale = scale};
 }
 
-TorchJob job_for(const std::vector<Runnable>& all, const BackendEntry& backend,
-                 const ValidationOptions& options) {
+TorchJob job_for(const std::vector<Runnable>& all, const std::vector<TorchCandidate>& candidates,
+                 const BackendEntry& backend, const ValidationOptions& options) {
   const Runnable& first = all.front();
   const std::uint32_t ranks = first.order.placement.ranks();
   const double scale = job_of(first.priced, action_length(backend, ranks, options)).scale;
@@ -89,7 +89,12 @@ TorchJob job_for(const std::vector<Runnable>& all, const BackendEntry& backend,
   job.rounds = rounds;
   job.steps = (options.measuring.iterations + rounds - 1) / rounds;
   job.quiet_s = options.torch.quiet_s;
-  for (const Runnable& one : all) job.orders.push_back(one.order);
+  for (const Runnable& one : all) {
+    job.orders.push_back(one.order);
+    if (candidates[one.candidate].gives_times) {
+      job.orders.back().quiet_traced = rounds * job.traced;
+    }
+  }
   return job;
 }
 
@@ -217,7 +222,7 @@ TorchOutcomes validate_in_torch(const std::vector<TorchCandidate>& candidates,
   all.outcomes.resize(candidates.size());
   const std::vector<Runnable> runs = runnables(candidates, all.outcomes);
   if (runs.empty()) return all;
-  const TorchJob job = job_for(runs, backend, options);
+  const TorchJob job = job_for(runs, candidates, backend, options);
   TorchFolder folder(options.torch.keep);
   const TorchRun run = run_in_torch(job, folder);
   const auto traced = times_from(runs, run, candidates);

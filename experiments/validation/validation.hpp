@@ -25,7 +25,7 @@ struct TorchNote {
   std::uint32_t traced = 0;  // others, with the profiler
   double others = 0;         // share of the cores that others used in timed steps: median
   double load = 0;
-  double waited_s = 0;  // for a quiet machine
+  double waited_s = 0;  // for a quiet machine, and on loud steps
   bool gave_up = false;
   double gradient_error = 0;
 };
@@ -86,6 +86,8 @@ nlohmann::ordered_json validation_json(const Validation& validation);
 /// "5 clean iterations of 80; not clean: a rank had to leave its core 71, …". An iteration may have
 /// several reasons.
 std::string clean_text(const Measurement& measured);
+/// Of a run in PyTorch: the timed steps in which others used few of the cores.
+std::size_t quiet_steps(const Validation& validation);
 /// The same, or of a run in PyTorch "14 of 20 timed steps were quiet".
 std::string clean_text(const Validation& validation);
 

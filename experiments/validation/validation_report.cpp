@@ -106,13 +106,6 @@ std::string bodies_text(const Validation& validation) {
                      *numbers.error);
 }
 
-/// Timed steps in which others used few of the cores.
-std::size_t quiet_steps(const Validation& validation) {
-  const auto& disturbed = validation.measured.disturbed;
-  const auto loud = disturbed.find("others");
-  return validation.torch->steps - (loud == disturbed.end() ? 0 : loud->second);
-}
-
 /// The head of a report of a run in PyTorch.
 std::string torch_text(const Validation& validation) {
   const TorchNote& torch = *validation.torch;
@@ -122,7 +115,7 @@ std::string torch_text(const Validation& validation) {
       validation.title, validation.backend, torch.steps, quiet_steps(validation), torch.traced,
       torch.version, torch.device, percent_text(torch.others), torch.load);
   if (torch.waited_s > 0) {
-    text += fmt::format("waited {:.0f} s for a quiet machine{}\n", torch.waited_s,
+    text += fmt::format("{:.0f} s spent on waiting for quiet and on loud steps{}\n", torch.waited_s,
                         torch.gave_up ? ", in vain" : "");
   }
   return text +
@@ -146,6 +139,12 @@ ordered_json torch_json(const Validation& validation) {
 }
 
 }  // namespace
+
+std::size_t quiet_steps(const Validation& validation) {
+  const auto& disturbed = validation.measured.disturbed;
+  const auto loud = disturbed.find("others");
+  return validation.torch->steps - (loud == disturbed.end() ? 0 : loud->second);
+}
 
 std::string clean_text(const Measurement& measured) {
   std::string text =

@@ -6,9 +6,9 @@ namespace {
 
 std::optional<Obstacle> obstacle_of_gloo(const PricedPlan& /*priced*/) { return why_no_torch(); }
 
-/// Far longer than what the host does between two actions.
+/// Far longer than what the host does between two actions, and than a late wake-up.
 JobLength length_of_gloo(std::uint32_t ranks) {
-  return {.mean_action_ns = 10'000'000, .most_work_ns = std::int64_t{2'000'000'000} * ranks};
+  return {.mean_action_ns = 20'000'000, .most_work_ns = std::int64_t{2'000'000'000} * ranks};
 }
 
 }  // namespace

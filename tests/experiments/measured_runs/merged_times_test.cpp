@@ -66,6 +66,42 @@ TEST_CASE("merged times: without a whole backward it is said that B is taken as 
         std::vector<std::string>{"no run has a whole backward: B is taken as I + W"});
 }
 
+TEST_CASE("merged times: the host and the transfers are those of all runs, not of the first") {
+  std::vector<MeasuredRun> runs;
+  for (const double us : {9.0, 2.0, 3.0}) {
+    runs.push_back(run_with("one of three", {{Pass::forward, {1}}}));
+    runs.back().host_us = us;
+    runs.back().transfer_us = 10 * us;
+  }
+  runs.push_back(run_with("on a device", {{Pass::forward, {1}}}));
+  const MergedTimes merged = merged_times(runs);
+  CHECK(merged.host_us == 3);
+  CHECK(merged.transfer_us == 30);
+  CHECK(merged.op_us == 0);
+  CHECK_FALSE(merged_times({runs.back()}).transfer_us);
+}
+
+// A layer takes 10 us and an op 2 us beyond its layers: a stage of two layers takes 22 us, two of
+// one 24 us. I of the first stage does nothing, and its W is the whole backward.
+TEST_CASE("merged times: stages run apart and together tell what an op takes beyond its layers") {
+  MeasuredRun fine = run_with("four", {{Pass::forward, {12e3, 12e3, 12e3, 12e3}},
+                                       {Pass::backward_input, {0, 12e3, 12e3, 12e3}},
+                                       {Pass::backward_weight, {22e3, 12e3, 12e3, 12e3}}});
+  MeasuredRun coarse = run_with("two", {{Pass::forward, {22e3, 22e3}},
+                                        {Pass::backward_input, {0, 22e3}},
+                                        {Pass::backward_weight, {42e3, 22e3}},
+                                        {Pass::backward, {42e3, 42e3}}});
+  fine.host_us = coarse.host_us = 1;
+  const MergedTimes merged = merged_times({coarse, fine});
+  CHECK(merged.op_us == 2);
+  CHECK(merged.host_us == 1);
+  CHECK(times_text(merged) ==
+        "0F 1e+04 0B 1.913e+04 0I 0 0W 2e+04 1F 1e+04 1B 2.087e+04 1I 1e+04 1W 1e+04 "
+        "2F 1e+04 2B 2e+04 2I 1e+04 2W 1e+04 3F 1e+04 3B 2e+04 3I 1e+04 3W 1e+04 ");
+  fine.host_us = coarse.host_us = 0;  // a device runs them
+  CHECK(merged_times({coarse, fine}).op_us == 0);
+}
+
 TEST_CASE("merged times: stages that are no multiple of each other make no profile") {
   CHECK_THROWS_AS(
       merged_times({run_with("three", {{Pass::forward, {1, 1, 1}}}),

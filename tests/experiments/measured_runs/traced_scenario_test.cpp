@@ -73,9 +73,11 @@ TEST_CASE("traces: a scenario from the profile of a traced run takes as long as 
     Traces traces({made}, {});
     const MeasuredRun measured = traces.read();
     const Scratch scratch;
-    scratch.file("profile.json", profile_text({measured}, merged_times({measured}), 4));
-    const std::string again = scratch.file(
-        "scenario.json", scenario_text(measured, {.profile = "profile.json", .order = ""}, 4));
+    const MergedTimes merged = merged_times({measured});
+    scratch.file("profile.json", profile_text({measured}, merged, 4));
+    const std::string again =
+        scratch.file("scenario.json",
+                     scenario_text(measured, merged, {.profile = "profile.json", .order = ""}, 4));
     const RunResult simulated = run(read_scenario(again));
     REQUIRE(simulated.report);
     CHECK(simulated.report->makespan == made.report->makespan);

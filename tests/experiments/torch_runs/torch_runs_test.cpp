@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <deque>
 #include <filesystem>
 
 #include "experiments/layout/layout.hpp"
@@ -8,10 +9,12 @@
 #include "experiments/torch_runs/torch_layers.hpp"
 #include "experiments/torch_runs/torch_run.hpp"
 #include "experiments/torch_runs/torch_scripts.hpp"
+#include "experiments/torch_runs/traced_visits.hpp"
 #include "experiments/torch_runs/transfer.hpp"
 #include "sim/base/error.hpp"
 #include "sim/engines/relax.hpp"
 #include "tests/support/scratch.hpp"
+#include "tests/support/traced_runs.hpp"
 
 // Without PyTorch: what is handed to it, what is refused, and what is predicted from given times.
 
@@ -141,6 +144,27 @@ TEST_CASE("torch runs: a profile of four stages predicts two, and the first has 
   CHECK(us_of(priced, Pass::backward_weight, 0) == 10);
   CHECK(us_of(priced, Pass::backward_input, 1) == 4);
   CHECK(us_of(priced, Pass::backward_weight, 1) == 6);
+}
+
+// Two visits of two steps each, of which the second was loud.
+TEST_CASE(
+    "torch runs: of traced steps the quiet ones of all visits count; all, where these are few") {
+  const auto visits = [](const std::vector<std::vector<double>>& others, std::deque<Traces>& kept) {
+    std::vector<TracedVisit> made;
+    for (const std::vector<double>& of_visit : others) {
+      kept.emplace_back(varied_runs(three_stages(steady_order), 2), KinetoStyle{});
+      made.push_back({kept.back().reading.files, of_visit});
+    }
+    return made;
+  };
+  const Layout layout = settle(parse_scenario(three_stages(steady_order), "three.json"));
+  const RuntimeOrder order = runtime_order("1f1b", layout, layout.schedule);
+  std::deque<Traces> kept;
+  const MeasuredRun quiet = run_of_visits(visits({{0.01, 0.5}, {0.02, 0.5}}, kept), 0.06, order);
+  CHECK(quiet.numbers == std::vector<std::uint32_t>{1, 3});
+  CHECK(quiet.times.front().count == 2 * 6);  // F of the first stage, six microbatches
+  const MeasuredRun loud = run_of_visits(visits({{0.01, 0.5}, {0.2, 0.5}}, kept), 0.06, order);
+  CHECK(loud.numbers == std::vector<std::uint32_t>{1, 2, 3, 4});
 }
 
 TEST_CASE("torch runs: two traced stages say nothing of four") {
