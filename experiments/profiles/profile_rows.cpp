@@ -31,6 +31,14 @@ struct LayerRow {
   LayerPoint layer;
 };
 
+bool is_in_run(const LayerRow& row) {
+  return row.stored->row.point.condition == in_run_condition;
+}
+
+bool is_usable(const KernelPoint& point) {
+  return point.condition == solo_condition || point.condition == in_run_condition;
+}
+
 /// At one pass and amount, valid rows come before suspect ones, newer before older.
 bool comes_before(const LayerRow& a, const LayerRow& b) {
   if (a.state != b.state) return a.state < b.state;
@@ -43,7 +51,7 @@ std::vector<LayerRow> layer_rows(const JudgedRows& judged) {
   for (std::size_t i = 0; i < judged.rows.size(); ++i) {
     const StoredRow& stored = judged.rows[i];
     const RowState state = judged.judgements[i].state;
-    if (state == RowState::retired || stored.row.point.condition != "solo") continue;
+    if (state == RowState::retired || !is_usable(stored.row.point)) continue;
     if (find_named(layer_kind_entries(), stored.row.point.kernel) == nullptr) continue;
     if (auto layer = layer_point(stored.row.point)) rows.push_back({&stored, state, *layer});
   }
@@ -115,6 +123,30 @@ std::vector<ProfilePoint> points_of(const Amounts& amounts) {
   return points;
 }
 
+/// The rows of one entry, apart by their condition.
+struct RowsByCondition {
+  Amounts in_run;
+  Amounts alone;
+};
+
+bool uses_suspect(const Amounts& amounts) {
+  for (const auto& amount : amounts) {
+    for (const auto& pass : amount.second) {
+      if (pass.second.state == RowState::suspect) return true;
+    }
+  }
+  return false;
+}
+
+/// Times in a run, since plans are runs; else, or if only these are valid, times alone.
+std::vector<ProfilePoint> points_of(const RowsByCondition& conditions) {
+  std::vector<ProfilePoint> in_run = points_of(conditions.in_run);
+  std::vector<ProfilePoint> alone = points_of(conditions.alone);
+  if (in_run.empty()) return alone;
+  const bool doubtful = uses_suspect(conditions.in_run) && !uses_suspect(conditions.alone);
+  return doubtful && !alone.empty() ? alone : in_run;
+}
+
 MeasuredRow measured_row(const StoredRow& stored, RowState state) {
   const KernelPoint& point = stored.row.point;
   return {.id = index(stored.id),
@@ -122,19 +154,21 @@ MeasuredRow measured_row(const StoredRow& stored, RowState state) {
           .kernel = point.kernel,
           .pass = point.pass,
           .shape = point.shape,
-          .measured_at = stored.row.measured_at};
+          .measured_at = stored.row.measured_at,
+          .condition = point.condition};
 }
 
 /// The entries of a profile, each with the ids of its rows.
 Profile profile_of(const std::vector<LayerRow>& rows) {
-  std::map<std::string, std::pair<const LayerRow*, Amounts>> entries;
+  std::map<std::string, std::pair<const LayerRow*, RowsByCondition>> entries;
   for (const LayerRow& row : rows) {
     LayerPoint same = row.layer;
     same.amount = 1;
     same.pass.clear();
     auto& entry = entries[same.kind + "\n" + kernel_point(same).shape];
     entry.first = &row;
-    auto& passes = entry.second[row.layer.amount];
+    Amounts& amounts = is_in_run(row) ? entry.second.in_run : entry.second.alone;
+    auto& passes = amounts[row.layer.amount];
     const auto [found, first] = passes.try_emplace(row.layer.pass, row);
     if (!first && comes_before(row, found->second)) found->second = row;
   }
@@ -259,13 +293,13 @@ std::string rows_text(const std::vector<MeasuredRow>& used) {
   constexpr std::size_t most_rows = 40;
   if (used.empty()) return "";
   std::vector<std::vector<std::string>> table{
-      {"row", "state", "kernel", "pass", "measured at", "shape"}};
+      {"row", "state", "kernel", "pass", "condition", "measured at", "shape"}};
   for (std::size_t i = 0; i < std::min(used.size(), most_rows); ++i) {
     const MeasuredRow& row = used[i];
     table.push_back({fmt::format("{}", row.id), row.suspect ? "suspect" : "valid", row.kernel,
-                     row.pass, row.measured_at, row.shape});
+                     row.pass, row.condition, row.measured_at, row.shape});
   }
-  std::string text = "profile rows used\n" + aligned(table, {1, 2, 3, 4, 5});
+  std::string text = "profile rows used\n" + aligned(table, {1, 2, 3, 4, 5, 6});
   if (used.size() > most_rows) {
     text += fmt::format("({} more; --json has all)\n", used.size() - most_rows);
   }

@@ -8,7 +8,7 @@
 #include "experiments/run/finding.hpp"
 #include "experiments/scenario/scenario.hpp"
 #include "experiments/validation/numbers_check.hpp"
-#include "experiments/validation/real_layers.hpp"
+#include "experiments/calibration/real_layers.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/job/job.hpp"

@@ -41,6 +41,7 @@ struct MeasuredRow {
   std::string pass;
   std::string shape;
   std::string measured_at;
+  std::string condition = "solo";  // or the run around it: "insitu:1f1b"
 };
 
 /// Measured layers.

@@ -40,6 +40,7 @@ class CpuRealtime : public Backend {
     return outcome;
   }
   std::optional<TrainedNumbers> numbers() const override { return runner_.numbers(); }
+  LayerTimes layer_times() const override { return runner_.layer_times(); }
   std::vector<std::string> disturbances() const override { return watch_.disturbances(); }
   std::map<std::string, std::string> environment() const override {
     std::map<std::string, std::string> all = host_environment();

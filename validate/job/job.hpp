@@ -22,6 +22,7 @@ struct JobLayers {
   WeightRule weights;             // the weight version that a microbatch uses
   double rate = 0.05;             // learning rate of an update
   StepRule step = StepRule::sgd;  // of orders with flushes; others subtract rate * gradient
+  bool times_layers = false;      // measures each layer of an action, which costs clock readings
 };
 
 /// A priced plan to run for real, with scaled costs. Times of work classes are whole nanoseconds,

@@ -44,6 +44,8 @@ class RankBody {
   }
   /// Adds the results of its layers in the last run, if it runs any.
   void add_numbers(TrainedNumbers& numbers) const;
+  /// Adds the times of its layers in the last run, if they are measured.
+  void add_layer_times(LayerTimes& times) const;
 
  private:
   std::variant<BusyBody, LayeredBody> body_;

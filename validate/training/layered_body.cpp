@@ -46,10 +46,12 @@ LayeredBody::LayeredBody(const Job& job, Rank rank, const std::vector<std::size_
     const auto made = weights_.try_emplace(cell.stage, layers, *job.layers);
     if (has_backward_) made.first->second.expect(version);
   }
+  if (job.layers->times_layers) watch_.emplace();
   begin();
 }
 
 void LayeredBody::begin() {
+  if (watch_) watch_->clear();
   for (auto& weights : weights_) weights.second.begin();
   loss_ = 0;
   begun_.clear();
@@ -57,6 +59,7 @@ void LayeredBody::begin() {
   slices_.clear();
   passed_.clear();
   totals_.clear();
+  ties_.clear();
   pass_on_inputs();
 }
 
@@ -90,7 +93,8 @@ StageRun LayeredBody::run_of(const CellKey& key) {
   const KernelCell cell = cell_of(*model_, key.microbatch);
   std::vector<SliceMemory>& slices = slices_[{key.stage, Microbatch{cell.microbatch}}];
   slices.resize(layers_of(key.stage).size());
-  return {layers_of(key.stage), weights_of(key.stage).version(version_of(key)), cell, slices};
+  return {layers_of(key.stage), weights_of(key.stage).version(version_of(key)), cell, slices,
+          watch_ ? &*watch_ : nullptr};
 }
 
 LayeredBody::Kept& LayeredBody::kept_of(const CellKey& cell, Kept::Phase phase,
@@ -123,6 +127,7 @@ void LayeredBody::take_in(const Reading& reading) {
   const WorkClass& work = job_.priced.plan.class_of(reading.transfer);
   if (work.pass == Pass::send_loaded) return load({work.stage, label.microbatch});
   if (reduces_gradient(work.pass)) return add_to_total(label.model_stage);
+  if (work.pass == Pass::tie_gradient) return take_tie(label.model_stage);
   Tensor tensor =
       room_for(*model_, label.model_stage + (label.kind == TensorKind::gradient ? 0 : 1));
   fill(received_.data(), tensor);
@@ -136,6 +141,12 @@ void LayeredBody::perform(const Step& step) {
 }
 
 void LayeredBody::perform(TaskId task) {
+  if (watch_) watch_->start();
+  perform_passes(task);
+  if (watch_) watch_->finish();
+}
+
+void LayeredBody::perform_passes(TaskId task) {
   const WorkClass& work = job_.priced.plan.class_of(task);
   const CellKey cell{work.stage, job_.priced.plan.microbatch[task]};
   if (work.pass == Pass::forward) forward(cell);
@@ -149,8 +160,52 @@ void LayeredBody::perform(TaskId task) {
 void LayeredBody::update(Stage stage) {
   StageWeights& weights = weights_of(stage);
   if (job_.layers->weights.use != WeightUse::flushed) return weights.update();
-  const auto total = totals_.extract(model_stage_of(stage));
-  weights.step(total ? total.mapped() : weights.take_sums());
+  auto total = totals_.extract(model_stage_of(stage));
+  LayerTensors gradients = total ? std::move(total.mapped()) : weights.take_sums();
+  if (model_->is_tied()) add_tie(stage, gradients);
+  weights.step(gradients);
+}
+
+/// The table of a stage at an end of a tied model, among tensors like its weights.
+Tensor& LayeredBody::tied_tensor(std::uint32_t model_stage, LayerTensors& tensors) const {
+  return model_stage == 0 ? tensors.front().front() : tensors.back().front();
+}
+
+void LayeredBody::take_tie(std::uint32_t model_stage) {
+  LayerTensors like = initial_weights(model_->stages[model_stage], job_.layers->seed);
+  Tensor& part = tied_tensor(model_stage, like);
+  fill(received_.data(), part);
+  const auto known = ties_.find(model_stage);
+  if (known == ties_.end()) {
+    ties_.emplace(model_stage, std::move(part));
+  } else {
+    add(part, known->second);
+  }
+}
+
+/// Both ends step their copy of the table with the gradients of both.
+void LayeredBody::add_tie(Stage stage, LayerTensors& gradients) {
+  const std::uint32_t own = model_stage_of(stage);
+  const auto last = static_cast<std::uint32_t>(model_->stages.size() - 1);
+  if (last == 0) {
+    Tensor both = gradients.front().front();
+    add(gradients.back().front(), both);
+    gradients.front().front() = gradients.back().front() = std::move(both);
+  } else if (own == 0 || own == last) {
+    add(gradient_of_end(last - own), tied_tensor(own, gradients));
+  }
+}
+
+/// Of the table at an end of the model: received, or of a stage on this rank.
+Tensor LayeredBody::gradient_of_end(std::uint32_t model_stage) {
+  const auto received = ties_.find(model_stage);
+  if (received != ties_.end()) return received->second;
+  for (const auto& [stage, weights] : weights_) {
+    if (model_stage_of(stage) != model_stage) continue;
+    LayerTensors all = weights.all_gradients();
+    return std::move(tied_tensor(model_stage, all));
+  }
+  throw OrderFailure("the gradient of its tied weights at the other end of the model is missing");
 }
 
 /// Sums arrive in the same order on all copies of a stage, so that these stay equal.
@@ -253,6 +308,9 @@ std::span<const std::uint64_t> LayeredBody::made(const Step& step, const TensorS
     for (const Tensors& layer : weights_of(transfer.stage).take_sums()) {
       for (const Tensor& tensor : layer) append(tensor, sent_);
     }
+  } else if (transfer.pass == Pass::tie_gradient) {
+    LayerTensors all = weights_of(transfer.stage).all_gradients();
+    append(tied_tensor(label.model_stage, all), sent_);
   } else if (work.pass == Pass::evict) {
     evict({work.stage, label.microbatch});
   } else {
@@ -307,6 +365,10 @@ void LayeredBody::prepare_trial(std::uint32_t number) {
   const auto trial = trials_.try_emplace(number, *model_, model_stage_of(work.stage),
                                          weights_of(work.stage).first(), layers);
   trial.first->second.prepare(work.pass, work.recomputes);
+}
+
+void LayeredBody::add_layer_times(LayerTimes& times) const {
+  if (watch_) add(watch_->times(), times);
 }
 
 void LayeredBody::add_numbers(TrainedNumbers& numbers) const {

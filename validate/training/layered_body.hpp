@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -32,6 +33,8 @@ class LayeredBody {
   std::span<const std::uint64_t> made(const Step& step, const TensorSend& sending);
   /// Adds the results of this rank's part of the last run.
   void add_numbers(TrainedNumbers& numbers) const;
+  /// Adds the times of its layers in the last run, if they are measured.
+  void add_layer_times(LayerTimes& times) const;
 
  private:
   /// What is kept of a cell between its actions.
@@ -65,6 +68,7 @@ class LayeredBody {
   void pass_on_inputs();
 
   void perform(TaskId task);
+  void perform_passes(TaskId task);
   void prepare_trial(std::uint32_t work);
   void check_slices(const CellKey& cell, bool back) const;
   void forward(const CellKey& cell);
@@ -74,6 +78,10 @@ class LayeredBody {
   void weight_gradient(const CellKey& cell);
   void update(Stage stage);
   void add_to_total(std::uint32_t model_stage);
+  void take_tie(std::uint32_t model_stage);
+  void add_tie(Stage stage, LayerTensors& gradients);
+  Tensor& tied_tensor(std::uint32_t model_stage, LayerTensors& tensors) const;
+  Tensor gradient_of_end(std::uint32_t model_stage);
   void evict(const CellKey& cell);
   void load(const CellKey& cell);
 
@@ -93,8 +101,10 @@ class LayeredBody {
   std::map<CellKey, std::vector<SliceMemory>> slices_;  // by stage and whole microbatch
   std::map<PassedKey, Tensor> passed_;
   std::map<std::uint32_t, LayerTensors> totals_;  // by model stage: received gradient sums
+  std::map<std::uint32_t, Tensor> ties_;          // by model stage: received tied gradients
   std::vector<std::uint64_t> received_;
   std::vector<std::uint64_t> sent_;
+  std::optional<LayerWatch> watch_;  // none: layers are not measured
 };
 
 /// Words of each transfer's tensor, by task; 0 for actions. Throws UsageError for unsupported

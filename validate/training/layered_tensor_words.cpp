@@ -43,6 +43,12 @@ class KeptWords {
   std::map<std::pair<std::uint32_t, bool>, std::size_t> known_;
 };
 
+std::size_t words_of_table(const LayeredModel& model) {
+  const PlacedLayer& first = model.stages.front().front();
+  const WeightSpec table = first.kernel->weights(first.numbers).front();
+  return table.rows * table.columns;
+}
+
 }  // namespace
 
 std::vector<std::size_t> layered_tensor_words(const Job& job) {
@@ -61,6 +67,7 @@ std::vector<std::size_t> layered_tensor_words(const Job& job) {
     if (work.pass == Pass::send_activation) words[task] = stage_numbers(model, stage + 1);
     if (work.pass == Pass::send_gradient) words[task] = stage_numbers(model, stage);
     if (reduces_gradient(work.pass)) words[task] = weights_of[stage];
+    if (work.pass == Pass::tie_gradient) words[task] = words_of_table(model);
     if (work.pass == Pass::send_evicted || work.pass == Pass::send_loaded) {
       words[task] = kept.of(stage, recomputed.contains({work.stage, plan.microbatch[task]}));
     }

@@ -104,6 +104,18 @@ void Reference::train(std::uint32_t microbatch, bool backward) {
   }
 }
 
+/// A tied table has one gradient, that of both its uses.
+void tie_gradients(const LayeredModel& model, std::vector<std::vector<double>>& gradients) {
+  if (!model.is_tied()) return;
+  const PlacedLayer& head = model.stages.back().back();
+  const WeightSpec table = head.kernel->weights(head.numbers).front();
+  for (std::size_t i = 0; i < table.rows * table.columns; ++i) {
+    double& first = gradients[*head.tied_to][i];
+    double& last = gradients[head.number][i];
+    first = last = first + last;
+  }
+}
+
 }  // namespace
 
 TrainedNumbers reference_numbers(const JobLayers& layers,
@@ -120,10 +132,12 @@ TrainedNumbers reference_numbers(const JobLayers& layers,
 void add_step(const JobLayers& layers, TrainedNumbers& numbers) {
   const LayeredModel model = layered_model(layers);
   numbers.weights.resize(model.layers());
+  auto gradients_of = numbers.gradients;
+  tie_gradients(model, gradients_of);
   for (const auto& stage : model.stages) {
     const LayerTensors first = initial_weights(stage, layers.seed);
     for (std::size_t layer = 0; layer < stage.size(); ++layer) {
-      const std::vector<double>& gradients = numbers.gradients[stage[layer].number];
+      const std::vector<double>& gradients = gradients_of[stage[layer].number];
       std::vector<double>& weights = numbers.weights[stage[layer].number];
       for (const Tensor& tensor : first[layer]) {
         for (const double weight : tensor.values) {

@@ -10,6 +10,7 @@
 #include "tests/support/draws.hpp"
 #include "tests/support/jobs.hpp"
 #include "tests/support/random_system.hpp"
+#include "tests/support/replays.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/job/replica_ranks.hpp"
 
@@ -22,35 +23,6 @@ Timeline ran(const Job& job) {
   const auto outcome = logical().make(job)->run();
   if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
   return std::get<Timeline>(outcome);
-}
-
-/// The job simulated with the lengths that its own actions had.
-Timeline replayed(const Job& job, const Timeline& timeline) {
-  PricedPlan priced = job.priced;
-  const auto& [plan, costs, conditions] = priced;
-  std::vector<Time> lengths, latencies;
-  for (TaskId task = 0; task < plan.tasks(); ++task) {
-    const bool moves = plan.is_link(plan.class_of(task).resource);
-    const bool follows = plan.class_of(task).follows_partner;
-    lengths.push_back(moves     ? costs.duration_of(plan, task)
-                      : follows ? Time{}
-                                : timeline.end[task] - timeline.begin[task]);
-    latencies.push_back(costs.latency_of(plan, task));
-  }
-  priced.costs.task_duration = lengths;
-  priced.costs.task_latency = latencies;
-  return timeline_of(simulate(priced));
-}
-
-/// How many tasks begin or end at other times when simulated.
-std::size_t differences(const Job& job, const Timeline& timeline) {
-  const Timeline expected = replayed(job, timeline);
-  std::size_t count = 0;
-  for (TaskId task = 0; task < job.priced.plan.tasks(); ++task) {
-    if (timeline.begin[task] != expected.begin[task]) ++count;
-    if (timeline.end[task] != expected.end[task]) ++count;
-  }
-  return count;
 }
 
 /// One to three links; each pair of ranks goes over some of them, or over none that others use.
@@ -88,14 +60,6 @@ PricedPlan random_plan() {
   }
   if (one_in(3)) drawn.costs = draw(drawn.plan, drawn.costs, random_chance(), 0);
   return drawn;
-}
-
-bool takes_time(const PricedPlan& plan) {
-  for (TaskId task = 0; task < plan.plan.tasks(); ++task) {
-    const bool moves = plan.plan.is_link(plan.plan.class_of(task).resource);
-    if (!moves && plan.costs.duration_of(plan.plan, task) > Time{}) return true;
-  }
-  return false;
 }
 
 /// Ranks of one machine whose tensors all cross one link.
