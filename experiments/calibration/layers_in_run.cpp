@@ -84,7 +84,7 @@ class Samples {
     for (std::size_t place = 0; place < points_.size(); ++place) {
       if (points_[place].point.kernel == kernel) return found->second = place;
     }
-    points_.push_back({{.kernel = std::move(kernel)}, {}});
+    points_.push_back({{.kernel = std::move(kernel), .sizes = {}}, {}});
     return found->second;
   }
 

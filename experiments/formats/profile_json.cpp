@@ -77,7 +77,6 @@ std::vector<MeasuredRow> rows_of(const JsonView& view) {
                     .pass = row.at("pass").text(),
                     .shape = row.at("shape").text(),
                     .measured_at = row.at("measured_at").text()});
-    if (const auto condition = row.find("condition")) rows.back().condition = condition->text();
     if (rows.size() < 2 || rows.back().id > rows.end()[-2].id) continue;
     row.at("id").fail("rows stand in ascending order, each once");
   }

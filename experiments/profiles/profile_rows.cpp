@@ -24,6 +24,8 @@
 namespace penstock {
 namespace {
 
+constexpr std::string_view run_suffix = ", in a run";
+
 /// A row with the time of a layer.
 struct LayerRow {
   const StoredRow* stored;
@@ -152,10 +154,9 @@ MeasuredRow measured_row(const StoredRow& stored, RowState state) {
   return {.id = index(stored.id),
           .suspect = state == RowState::suspect,
           .kernel = point.kernel,
-          .pass = point.pass,
+          .pass = point.pass + std::string(point.condition == in_run_condition ? run_suffix : ""),
           .shape = point.shape,
-          .measured_at = stored.row.measured_at,
-          .condition = point.condition};
+          .measured_at = stored.row.measured_at};
 }
 
 /// The entries of a profile, each with the ids of its rows.
@@ -289,17 +290,19 @@ void check_rows(const Profile& profile, const ModelGraph& model, bool allows_sta
           named < suspect.size() ? " …" : "", store));
 }
 
+bool was_in_run(const MeasuredRow& row) { return row.pass.ends_with(run_suffix); }
+
 std::string rows_text(const std::vector<MeasuredRow>& used) {
   constexpr std::size_t most_rows = 40;
   if (used.empty()) return "";
   std::vector<std::vector<std::string>> table{
-      {"row", "state", "kernel", "pass", "condition", "measured at", "shape"}};
+      {"row", "state", "kernel", "pass", "measured at", "shape"}};
   for (std::size_t i = 0; i < std::min(used.size(), most_rows); ++i) {
     const MeasuredRow& row = used[i];
     table.push_back({fmt::format("{}", row.id), row.suspect ? "suspect" : "valid", row.kernel,
-                     row.pass, row.condition, row.measured_at, row.shape});
+                     row.pass, row.measured_at, row.shape});
   }
-  std::string text = "profile rows used\n" + aligned(table, {1, 2, 3, 4, 5, 6});
+  std::string text = "profile rows used\n" + aligned(table, {1, 2, 3, 4, 5});
   if (used.size() > most_rows) {
     text += fmt::format("({} more; --json has all)\n", used.size() - most_rows);
   }

@@ -13,8 +13,7 @@ namespace {
 ordered_json row_json(const MeasuredRow& row) {
   return {{"id", row.id},         {"state", row.suspect ? "suspect" : "valid"},
           {"kernel", row.kernel}, {"pass", row.pass},
-          {"shape", row.shape},   {"condition", row.condition},
-          {"measured_at", row.measured_at}};
+          {"shape", row.shape},   {"measured_at", row.measured_at}};
 }
 
 ordered_json point_json(const ProfilePoint& point) {

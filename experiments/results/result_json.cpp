@@ -61,8 +61,7 @@ ordered_json network_link_json(const NetworkLinkUse& link) {
 ordered_json profile_row_json(const MeasuredRow& row) {
   return {{"id", row.id},         {"state", row.suspect ? "suspect" : "valid"},
           {"kernel", row.kernel}, {"pass", row.pass},
-          {"shape", row.shape},   {"condition", row.condition},
-          {"measured_at", row.measured_at}};
+          {"shape", row.shape},   {"measured_at", row.measured_at}};
 }
 
 template <class Items, class Make>

@@ -53,9 +53,8 @@ void note_replicas(RunResult& result) {
 
 /// Notes whether layer times are those of a run.
 void note_conditions(RunResult& result) {
-  const auto in_run = std::count_if(
-      result.profile_rows.begin(), result.profile_rows.end(),
-      [](const MeasuredRow& row) { return row.condition.starts_with("insitu:"); });
+  const auto in_run =
+      std::count_if(result.profile_rows.begin(), result.profile_rows.end(), was_in_run);
   if (result.profile_rows.empty()) return;
   if (in_run == std::ssize(result.profile_rows)) {
     result.notes.emplace_back("layer times were measured in runs of 1f1b");

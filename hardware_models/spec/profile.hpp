@@ -41,7 +41,6 @@ struct MeasuredRow {
   std::string pass;
   std::string shape;
   std::string measured_at;
-  std::string condition = "solo";  // or the run around it: "insitu:1f1b"
 };
 
 /// Measured layers.

@@ -135,6 +135,40 @@ TEST_CASE("cpu_logical: an action waits for its launch") {
   CHECK(differences(job, timeline) == 0);
 }
 
+// One rank: L asks for the activation while E's transfer is under way, which takes 4 us at 1 GB/s.
+TEST_CASE("cpu_logical: a return leaves when its eviction has arrived") {
+  System system{Placement::loop(1, 1), order_of("0F0,0F1,0B0,0B1"), {stage_of(1, 2)}, link(0, 1e9)};
+  system.stages.front().stash_bytes = 4000;
+  auto& row = system.schedule.on(Rank{0});
+  row.insert(row.begin() + 1, {Action(Pass::evict, Stage{0}, Microbatch{0}),
+                               Action(Pass::load, Stage{0}, Microbatch{0})});
+  const Job job = job_of(system);
+  const Timeline timeline = ran(job);
+  const TaskId out = task_of(job.priced.plan, "0SEND_E0");
+  const TaskId back = task_of(job.priced.plan, "0SEND_L0");
+  CHECK(timeline.begin[back] == timeline.end[out]);
+  CHECK(timeline.end[task_of(job.priced.plan, "0L0")] < timeline.end[out]);
+  CHECK(differences(job, timeline) == 0);
+}
+
+// The host launches an action every 30 us, far later than its rank is free. Buckets that are full
+// before the last backward do not wait for its launch.
+TEST_CASE("cpu_logical: an early reduction leaves when its rank is free, before the launch") {
+  System system{Placement::loop(1, 1), order_of("0F0,0B0"), {stage_of(1, 2)}, link(0, 1e6)};
+  system.stages.front().parameter_bytes = 4;
+  system.extras.tail = {.reduces = {true}, .early = {true}, .updates = true};
+  system.training = {.data = 2, .buckets = {2}, .optimizer_us = 1};
+  PricedPlan plan = priced(system);
+  plan.costs.issue = from_us(30);
+  const Job job = job_of(std::move(plan), quick);
+  const Timeline timeline = ran(job);
+  const TaskId early = task_of(job.priced.plan, "0REDUCE_EARLY0");
+  const TaskId backward = task_of(job.priced.plan, "0B0");
+  CHECK(timeline.begin[early] == timeline.end[task_of(job.priced.plan, "0F0")]);
+  CHECK(timeline.begin[early] < timeline.begin[backward]);
+  CHECK(differences(job, timeline) == 0);
+}
+
 TEST_CASE("cpu_logical: the parts of a fused cell run as one") {
   System fused = two_stages("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n");
   fused.schedule = order_of("0F0,(0F1;0B0)OVERLAP_F_B,0B1\n1F0,1B0,1F1,1B1\n");
