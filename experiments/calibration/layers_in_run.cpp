@@ -20,8 +20,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint32_t least_iterations = 12;  // warm-up included
-constexpr std::uint32_t most_iterations = 200;
+constexpr std::uint32_t least_runs = 12;  // warm-up included
+constexpr std::uint32_t most_runs = 200;
 
 /// The scenario under 1F1B, with its own ranks and microbatches.
 Scenario under_1f1b(const Scenario& scenario) {
@@ -93,9 +93,9 @@ class Samples {
   std::vector<SweptPoint> points_;
 };
 
-LayersInRun refused(std::string why) { return {.points = {}, .iterations = 0, .why_not = why}; }
+LayersInRun not_in_run(std::string why) { return {.points = {}, .iterations = 0, .why_not = why}; }
 
-LayersInRun measured(const Job& job, const BackendEntry& entry, const Layout& layout,
+LayersInRun measured_in_run(const Job& job, const BackendEntry& entry, const Layout& layout,
                      double seconds) {
   const auto backend = entry.make(job);
   Samples samples(layers_in_order(layout));
@@ -103,16 +103,16 @@ LayersInRun measured(const Job& job, const BackendEntry& entry, const Layout& la
   const auto elapsed_s = [begin] { return 1e-9 * static_cast<double>(steady_ns() - begin); };
   LayersInRun result;
   for (std::uint32_t run = 0;
-       run < most_iterations && (run < least_iterations || elapsed_s() < seconds); ++run) {
+       run < most_runs && (run < least_runs || elapsed_s() < seconds); ++run) {
     auto outcome = backend->run();
-    if (const auto* halt = std::get_if<Standstill>(&outcome)) return refused(halt->text);
-    const bool warm = run >= least_iterations / 3 && elapsed_s() > seconds / 8;
+    if (const auto* halt = std::get_if<Standstill>(&outcome)) return not_in_run(halt->text);
+    const bool warm = run >= least_runs / 3 && elapsed_s() > seconds / 8;
     if (!warm || !backend->disturbances().empty()) continue;
     samples.add(backend->layer_times());
     ++result.iterations;
   }
   result.points = std::move(samples).taken();
-  if (result.points.empty()) return refused("no iteration was clean");
+  if (result.points.empty()) return not_in_run("no iteration was clean");
   return result;
 }
 
@@ -120,12 +120,12 @@ LayersInRun run_under_1f1b(const Scenario& scenario, const BackendEntry& backend
   const Layout layout = with_codecs(settle(under_1f1b(scenario)));
   const Simulation simulation(layout, Engine::automatic);
   auto priced = simulation.price_order(layout.schedule);
-  if (const auto* finding = std::get_if<Finding>(&priced)) return refused(finding->text);
-  if (auto obstacle = backend.obstacle(std::get<PricedPlan>(priced))) return refused(obstacle->text);
+  if (const auto* finding = std::get_if<Finding>(&priced)) return not_in_run(finding->text);
+  if (auto obstacle = backend.obstacle(std::get<PricedPlan>(priced))) return not_in_run(obstacle->text);
   Job job = job_of(std::get<PricedPlan>(std::move(priced)),
                    backend.length(layout.placement.ranks()));
   RealLayers real = real_layers(layout, layout.schedule, job.priced.plan);
-  if (!real.layers) return refused(real.why_not);
+  if (!real.layers) return not_in_run(real.why_not);
   job.layers = std::move(real.layers);
   {
     const auto warm = backend.make(job);
@@ -133,19 +133,19 @@ LayersInRun run_under_1f1b(const Scenario& scenario, const BackendEntry& backend
     use_measured(job, warm->profile());
   }
   job.layers->times_layers = true;
-  return measured(job, backend, layout, seconds);
+  return measured_in_run(job, backend, layout, seconds);
 }
 
 }  // namespace
 
 LayersInRun layers_in_run(const Scenario& scenario, const BackendEntry& backend, double seconds) {
-  if (!backend.runs_layers) return refused(fmt::format("{} runs no layers", backend.name));
+  if (!backend.runs_layers) return not_in_run(fmt::format("{} runs no layers", backend.name));
   try {
     return run_under_1f1b(scenario, backend, seconds);
   } catch (const UsageError& error) {
-    return refused(error.what());
+    return not_in_run(error.what());
   } catch (const InputError& error) {
-    return refused(error.what());
+    return not_in_run(error.what());
   }
 }
 
