@@ -16,7 +16,6 @@ constexpr double most_bytes = 1 << 30;
 
 std::optional<std::string> why_not_model(const Layout& layout) {
   if (layout.spec.blocks.empty()) return "the model states times, not kinds of layers";
-  if (!layout.codings.empty()) return "kernels encode nothing";
   const auto& blocks = layout.spec.blocks;
   const bool further = std::any_of(blocks.begin(), blocks.end(),
                                    [](const BlockSpec& block) { return block.predicts_further; });
@@ -110,11 +109,38 @@ std::optional<std::string> why_not_tied(const JobLayers& layers, const Schedule&
   return "gradients of tied weights are summed and exchanged at once, for several copies";
 }
 
+/// Codecs change what is kept of whole activations.
+std::optional<std::string> why_not_codecs(const Layout& layout, const Plan& plan) {
+  if (layout.codings.empty()) return std::nullopt;
+  if (layout.slices > 1) return "kernels encode no slices of a sequence";
+  const bool stash = std::any_of(layout.codings.begin(), layout.codings.end(),
+                                 [](const StageCoding& stage) { return stage.stash.has_value(); });
+  for (const WorkClass& work : plan.classes) {
+    if (!stash) break;
+    if (work.pass == Pass::recompute || work.recomputes) {
+      return "kernels encode no activations that are recomputed";
+    }
+    if (work.pass == Pass::evict) return "kernels encode no activations that are offloaded";
+  }
+  return std::nullopt;
+}
+
+std::vector<StageCodecs> codecs_of(const Layout& layout) {
+  std::vector<StageCodecs> codecs;
+  for (const StageCoding& coding : layout.codings) {
+    StageCodecs& own = codecs.emplace_back();
+    if (coding.stash) own.stash = coding.stash->codec;
+    if (coding.link) own.link = coding.link->codec;
+  }
+  return codecs;
+}
+
 JobLayers layers_of(const Layout& layout, const Schedule& order) {
   JobLayers layers;
   layers.shape = layout.shape;
   layers.selective = layout.recompute.mode == RecomputeMode::selective;
   layers.weights = order.weights();
+  layers.codecs = codecs_of(layout);
   for (std::vector<LayerIndex> stage : layout.partition.stages) {
     std::sort(stage.begin(), stage.end());
     std::vector<LayerSpec>& own = layers.stages.emplace_back();
@@ -134,6 +160,7 @@ RealLayers real_layers(const Layout& layout, const Schedule& order, const Plan& 
   if (auto reason = why_not_layers(layers)) return {{}, "there are no kernels for " + *reason};
   if (auto reason = why_not_size(layers, plan)) return {{}, *reason};
   if (auto reason = why_not_sums(layout, plan)) return {{}, *reason};
+  if (auto reason = why_not_codecs(layout, plan)) return {{}, *reason};
   if (auto reason = why_not_tied(layers, order, plan)) return {{}, *reason};
   return {std::move(layers), ""};
 }

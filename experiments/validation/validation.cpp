@@ -100,6 +100,10 @@ void judge_numbers(const Setting& setting, const Backend& backend, Validation& r
   if (!result.job.layers) return;
   const auto numbers = backend.numbers();
   result.numbers = check_numbers(setting.layout, setting.order, result.job, numbers);
+  result.coding = backend.coding();
+  if (result.coding && !result.measured.iterations.empty()) {
+    result.stash_peaks = stash_peaks(*result.coding, result.job.priced, result.simulated);
+  }
   const bool differ = result.numbers.error.value_or(0) > result.numbers.most;
   if (!numbers || differ) result.verdict = Verdict::fail;
 }

@@ -207,6 +207,7 @@ constinit extern const KernelEntry moe_kernel_entry{
     .forward = forward,
     .input_gradient = input_gradient,
     .weight_gradient = weight_gradient,
+    .exact = 1U << routes,
 };
 
 }  // namespace penstock

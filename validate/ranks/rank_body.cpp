@@ -33,4 +33,8 @@ void RankBody::add_layer_times(LayerTimes& times) const {
   if (const auto* layered = std::get_if<LayeredBody>(&body_)) layered->add_layer_times(times);
 }
 
+void RankBody::add_coding(CodingNumbers& coding) const {
+  if (const auto* layered = std::get_if<LayeredBody>(&body_)) layered->add_coding(coding);
+}
+
 }  // namespace penstock

@@ -46,6 +46,8 @@ class RankBody {
   void add_numbers(TrainedNumbers& numbers) const;
   /// Adds the times of its layers in the last run, if they are measured.
   void add_layer_times(LayerTimes& times) const;
+  /// Adds what encoding did to its activations.
+  void add_coding(CodingNumbers& coding) const;
 
  private:
   std::variant<BusyBody, LayeredBody> body_;

@@ -390,6 +390,16 @@ LayerTimes RankRunner<Clock>::layer_times() const {
   return times;
 }
 
+template <class Clock>
+std::optional<CodingNumbers> RankRunner<Clock>::coding() const {
+  if (!job_.layers || job_.layers->codecs.empty()) return std::nullopt;
+  CodingNumbers coding;
+  for (std::uint32_t rank = group_.first; rank < group_.end; ++rank) {
+    bodies_[rank].add_coding(coding);
+  }
+  return coding;
+}
+
 template class RankRunner<LogicalClock>;
 template class RankRunner<SpinningClock>;
 template class RankRunner<SleepingClock>;

@@ -57,6 +57,8 @@ class RankRunner {
   std::optional<TrainedNumbers> numbers() const;
   /// As `Backend::layer_times`.
   LayerTimes layer_times() const;
+  /// As `Backend::coding`.
+  std::optional<CodingNumbers> coding() const;
 
  private:
   struct alignas(64) RankState {  // own cache line

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
 #include <utility>
 
 #include "validate/kernels/steps/drawn.hpp"
@@ -40,7 +42,13 @@ LayeredBody::LayeredBody(const Job& job, Rank rank, const std::vector<std::size_
       model_(std::make_unique<const LayeredModel>(layered_model(*job.layers))),
       has_backward_(has_backward(job.priced.plan)),
       recomputed_(recomputed_cells(job.priced.plan)),
-      versions_(versions_used(job.priced.plan, rank, job.layers->weights)) {
+      versions_(versions_used(job.priced.plan, rank, job.layers->weights)),
+      rank_(index(rank)) {
+  for (const StageCodecs& codecs : job.layers->codecs) {
+    StageCoders& coders = coders_.emplace_back();
+    if (codecs.stash) coders.stash.emplace(*codecs.stash);
+    if (codecs.link) coders.link.emplace(*codecs.link);
+  }
   for (const auto& [cell, version] : versions_) {
     const auto& layers = layers_of(cell.stage);
     const auto made = weights_.try_emplace(cell.stage, layers, *job.layers);
@@ -60,6 +68,9 @@ void LayeredBody::begin() {
   passed_.clear();
   totals_.clear();
   ties_.clear();
+  first_run_ = runs_++ < 2;  // the constructor calls this too
+  if (first_run_) coding_ = {};
+  stash_bytes_ = peak_stash_bytes_ = 0;
   pass_on_inputs();
 }
 
@@ -130,7 +141,13 @@ void LayeredBody::take_in(const Reading& reading) {
   if (work.pass == Pass::tie_gradient) return take_tie(label.model_stage);
   Tensor tensor =
       room_for(*model_, label.model_stage + (label.kind == TensorKind::gradient ? 0 : 1));
-  fill(received_.data(), tensor);
+  if (const TensorCodec* codec = link_codec(label)) {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(received_.data());
+    const std::size_t count = tensor.rows * tensor.columns;
+    tensor.values = codec->unpacked({bytes, codec->packed_bytes(count)}, count);
+  } else {
+    fill(received_.data(), tensor);
+  }
   pass_on({label.kind, label.model_stage, label.microbatch}, std::move(tensor));
 }
 
@@ -253,6 +270,7 @@ void LayeredBody::forward(const CellKey& cell) {
   if (!has_backward_) return;
   kept_[cell] = std::move(kept);
   if (recomputed_.contains(cell)) drop(cell);
+  pack(cell);
 }
 
 void LayeredBody::drop(const CellKey& cell) {
@@ -280,6 +298,7 @@ void LayeredBody::input_gradient(const CellKey& cell) {
   const std::uint32_t stage = model_stage_of(cell.stage);
   Kept& kept = kept_of(cell, Kept::Phase::whole, "the activation kept by F");
   check_slices(cell, /*back=*/true);
+  unpack(cell, kept);
   const StageRun run = run_of(cell);
   Tensor above = stage + 1 == model_->stages.size()
                      ? one()
@@ -294,6 +313,7 @@ void LayeredBody::weight_gradient(const CellKey& cell) {
   const Kept& kept = kept_of(cell, Kept::Phase::pending, "the state kept by I");
   StageWeights& weights = weights_of(cell.stage);
   stage_weight_gradient(run_of(cell), kept.layers, weights.sums());
+  stash_bytes_ -= kept.held_bytes;
   kept_.erase(cell);
   weights.done_with(version_of(cell));
 }
@@ -314,11 +334,49 @@ std::span<const std::uint64_t> LayeredBody::made(const Step& step, const TensorS
   } else if (work.pass == Pass::evict) {
     evict({work.stage, label.microbatch});
   } else {
-    append(take_passed({label.kind, label.model_stage, label.microbatch}), sent_);
+    const Tensor tensor = take_passed({label.kind, label.model_stage, label.microbatch});
+    const TensorCodec* codec = link_codec(label);
+    codec != nullptr ? append_packed(*codec, tensor) : append(tensor, sent_);
   }
   if (words_[sending.transfer] == sent_.size()) return sent_;
   throw OrderFailure(
       fmt::format("it made {} words instead of {}", sent_.size(), words_[sending.transfer]));
+}
+
+/// The codec of the link to the next stage, in both directions.
+const TensorCodec* LayeredBody::link_codec(const TensorLabel& label) const {
+  if (coders_.empty()) return nullptr;
+  const std::uint32_t gradient = label.kind == TensorKind::gradient ? 1 : 0;
+  const auto& link = coders_[label.model_stage - gradient].link;
+  return link ? &*link : nullptr;
+}
+
+void LayeredBody::append_packed(const TensorCodec& codec, const Tensor& tensor) {
+  const std::vector<std::uint8_t> bytes = codec.packed(tensor.values, errors_of(coding_.link));
+  sent_.resize((bytes.size() + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t));
+  std::memcpy(sent_.data(), bytes.data(), bytes.size());
+}
+
+/// Encodes what F has kept, and counts it.
+void LayeredBody::pack(const CellKey& cell) {
+  if (coders_.empty()) return;
+  Kept& kept = kept_.at(cell);
+  const auto& codec = coders_[model_stage_of(cell.stage)].stash;
+  if (codec) kept.packed.pack(*codec, layers_of(cell.stage), kept.layers, errors_of(coding_.stash));
+  kept.held_bytes = kept.packed.held(kept.layers, job_.layers->shape.activation_size);
+  stash_bytes_ += kept.held_bytes;
+  peak_stash_bytes_ = std::max(peak_stash_bytes_, stash_bytes_);
+}
+
+void LayeredBody::unpack(const CellKey& cell, Kept& kept) {
+  if (coders_.empty() || kept.packed.empty()) return;
+  kept.packed.unpack(*coders_[model_stage_of(cell.stage)].stash, kept.layers);
+}
+
+void LayeredBody::add_coding(CodingNumbers& coding) const {
+  CodingNumbers own = coding_;
+  own.peak_stash_bytes[rank_] = peak_stash_bytes_;
+  add(own, coding);
 }
 
 /// Frees everything kept but its size.

@@ -286,6 +286,32 @@ TEST_CASE("validation: both ends of a tied model step their table as the model i
   }
 }
 
+// What a stage keeps and what it sends goes through the reference codec; the model in one piece does
+// the same, so that both come to the same numbers.
+TEST_CASE("validation: activations are really encoded, and what that costs is told") {
+  const char* codec =
+      "/codec={\"stash\": {\"name\": \"bfp\", \"bits\": 5}, \"link\": {\"name\": \"bfp\", "
+      "\"bits\": 8}, \"encode_bytes_per_s\": 1e12, \"decode_bytes_per_s\": 1e12}";
+  for (const char* schedule : {"1f1b", "zb-h1"}) {
+    const Validation result =
+        with_layers(small_layers, {codec, std::string("/schedule/name=") + schedule});
+    REQUIRE_FALSE(result.fault);
+    CHECK(result.why_busy.empty());
+    CHECK(result.numbers.error.value_or(1) < most_numbers_error);
+    REQUIRE(result.coding);
+    CHECK(result.coding->stash.bits_per_value() >= 5);
+    CHECK(result.coding->stash.sqnr_db() > 15);
+    CHECK(result.coding->stash.sqnr_db() < 35);
+    CHECK(result.coding->link.sqnr_db() > result.coding->stash.sqnr_db());
+    CHECK(validation_text(result).find("stash encoded: 5") != std::string::npos);
+    CHECK(validation_json(result)["coding"]["links"]["values"] == result.coding->link.values);
+    if (result.measured.iterations.empty()) continue;
+    CHECK(result.errors.structure == 0);
+    REQUIRE(result.stash_peaks.size() == 2);
+    CHECK(result.stash_peaks[0].counted_bytes > 0);
+  }
+}
+
 TEST_CASE("validation: an order without flushes is held against the weights that its rule states") {
   for (const char* name : {"pipedream", "pipedream-2bw"}) {
     const std::string setting = std::string("/schedule/name=") + name;
