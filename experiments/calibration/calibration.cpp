@@ -15,7 +15,9 @@
 namespace penstock {
 namespace {
 
-constexpr double kernel_share = 0.4;  // of the budget; the rest is for pipelines
+// Of the budget; the rest is for pipelines.
+constexpr double kernel_share = 0.4;
+constexpr double in_run_share = 0.1;
 constexpr std::uint32_t least_clean = 5;
 constexpr std::uint32_t most_iterations = 20;
 constexpr std::size_t least_trained = 5;
@@ -91,13 +93,14 @@ class PipelineRuns {
 PipelineRuns run_pipelines(const BackendEntry& backend, const std::vector<PipelineCase>& cases,
                            Calibration& so_far, const CalibrationWatch& watch) {
   const CalibrationRequest& request = so_far.request;
-  const double budget_s = (1 - kernel_share) * request.budget_s;
+  const double budget_s = (1 - kernel_share - in_run_share) * request.budget_s;
   PipelineRuns runs(backend, budget_s);
   const auto count = static_cast<std::uint32_t>(cases.size());
   std::size_t left = count;
   // In random order, so that drift does not look like a difference between schedules.
   for (const std::uint32_t i : shuffled(request.bootstrap.seed, "runs", 0, count)) {
-    if (auto pipeline = pipeline_of(cases[i], so_far.kernels)) runs.run(std::move(*pipeline), left);
+    auto pipeline = pipeline_of(cases[i], {so_far.kernels, so_far.passes});
+    if (pipeline) runs.run(std::move(*pipeline), left);
     const bool is_known = so_far.environment.empty() && !runs.environment.empty();
     so_far.environment = runs.environment;
     if (is_known && watch.on_kernels) watch.on_kernels(so_far);
@@ -131,15 +134,26 @@ std::optional<std::string> noise_of(const Calibration& calibration) {
   return std::nullopt;
 }
 
-/// The points of a sweep, then the layers of the request.
+/// The points of a sweep, then the layers of the request, then the passes of the pipelines' layers.
 std::vector<SweepPoint> with(const std::vector<KernelPoint>& layers,
+                             const std::vector<SweepPoint>& passes,
                              std::vector<SweepPoint> points) {
   for (const KernelPoint& layer : layers) points.push_back({.kernel = layer});
+  points.insert(points.end(), passes.begin(), passes.end());
   return points;
 }
 
-/// Measures kernels and the layers of the request, and fits the kernels.
-void sweep_kernels(Calibration& result, const CalibrationWatch& watch) {
+/// Takes the last points out of a sweep.
+std::vector<SweptPoint> taken_from(std::vector<SweptPoint>& points, std::size_t count) {
+  const auto first = points.end() - static_cast<std::ptrdiff_t>(count);
+  std::vector<SweptPoint> taken(first, points.end());
+  points.erase(first, points.end());
+  return taken;
+}
+
+/// Measures kernels and layers, and fits the kernels.
+void sweep_kernels(const std::vector<PipelineCase>& cases, Calibration& result,
+                   const CalibrationWatch& watch) {
   const CalibrationRequest& request = result.request;
   const std::uint64_t seed = request.bootstrap.seed;
   const std::vector<SweepPoint> points = sweep_points(seed);
@@ -150,10 +164,10 @@ void sweep_kernels(Calibration& result, const CalibrationWatch& watch) {
     };
   }
   result.kernel_split = split_hash(points);
-  result.swept = sweep(with(request.layers, points), seed, limits);
-  const auto asked = result.swept.points.begin() + static_cast<std::ptrdiff_t>(points.size());
-  result.layers.assign(asked, result.swept.points.end());
-  result.swept.points.erase(asked, result.swept.points.end());
+  const std::vector<SweepPoint> passes = layer_passes_of(cases);
+  result.swept = sweep(with(request.layers, passes, points), seed, limits);
+  result.passes = taken_from(result.swept.points, passes.size());
+  result.layers = taken_from(result.swept.points, request.layers.size());
   result.canary = spread_of(result.swept.canary_ns);
   result.clock = spread_of(result.swept.clock_ns);
   result.kernels = calibrate_kernels(result.swept, request.bootstrap);
@@ -173,7 +187,10 @@ Calibration calibrate(const BackendEntry& backend, const CalibrationRequest& req
   const std::vector<PipelineCase> cases =
       pipeline_cases(request.bootstrap.seed, most_ranks(backend), backend.runs_layers);
   result.pipeline_split = split_hash(cases);
-  sweep_kernels(result, watch);
+  sweep_kernels(cases, result, watch);
+  if (request.layers_of) {
+    result.in_run = layers_in_run(*request.layers_of, backend, in_run_share * request.budget_s);
+  }
   PipelineRuns runs = run_pipelines(backend, cases, result, watch);
   result.left_out = std::move(runs.left_out);
   if (trained_on(runs.runs) < least_trained) {

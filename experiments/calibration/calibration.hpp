@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/calibration/layers_in_run.hpp"
 #include "experiments/long_work/progress.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/calibration/kernel_model.hpp"
@@ -20,7 +21,8 @@ namespace penstock {
 /// Options of a calibration.
 struct CalibrationRequest {
   double budget_s = 20;
-  std::vector<KernelPoint> layers = {};  // measured in addition
+  std::vector<KernelPoint> layers = {};        // measured in addition
+  std::optional<Scenario> layers_of = {};     // whose model is run for their times in a run
   BootstrapPlan bootstrap;
 };
 
@@ -41,6 +43,8 @@ struct Calibration {
 
   Sweep swept;
   std::vector<SweptPoint> layers;  // of the request
+  LayersInRun in_run;              // the same in a run of 1F1B
+  std::vector<SweptPoint> passes;  // of the layers that pipelines run
   std::vector<KernelCalibration> kernels;
   PipelineCalibration pipelines;
   std::vector<LeftOut> left_out;

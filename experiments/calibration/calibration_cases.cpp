@@ -11,24 +11,25 @@
 namespace penstock {
 namespace {
 
-constexpr std::array<std::string_view, 4> families{"even", "uneven", "linked", "layers"};
+constexpr std::array<std::string_view, 3> busy_families{"even", "uneven", "linked"};
 constexpr std::array<double, 3> busy_us{15, 30, 60};
 constexpr std::array<double, 3> hidden_numbers{32, 48, 64};
 constexpr std::array<std::string_view, 3> transferred_families{"even", "layers", "linked"};
 constexpr std::array<std::string_view, 7> other_schedules{
     "gpipe", "eager-1f1b", "interleaved-1f1b", "looped-bfs", "zb-h1", "zb-h2", "zb-v"};
-constexpr std::size_t trained_and_interpolated = 18;
+// Of each fit, trained and interpolated together.
+constexpr std::size_t busy_inside = 18;
+constexpr std::size_t layers_inside = 12;
 
-/// All combinations of a grid. Families alternate, so that each occurs with all sizes.
-std::vector<PipelineSetting> grid(std::uint32_t most_ranks, bool runs_layers) {
+/// All combinations of a grid. Busy families alternate, so that each occurs with all sizes.
+std::vector<PipelineSetting> grid(std::uint32_t most_ranks, bool of_layers) {
   std::vector<PipelineSetting> all;
   for (const std::uint32_t ranks : {2U, 3U, 4U}) {
     for (const std::uint32_t microbatches : {4U, 8U, 12U}) {
       for (std::size_t size = 0; size < busy_us.size() && ranks <= most_ranks; ++size) {
-        const std::size_t count = families.size() - (runs_layers ? 0 : 1);
-        const std::string family(families[all.size() % count]);
-        const double value = family == "layers" ? hidden_numbers[size] : busy_us[size];
-        all.push_back({family, ranks, microbatches, value});
+        const std::string_view busy = busy_families[(all.size() / 3 + size) % 3];
+        all.push_back({std::string(of_layers ? "layers" : busy), ranks, microbatches,
+                       of_layers ? hidden_numbers[size] : busy_us[size]});
       }
     }
   }
@@ -47,6 +48,18 @@ std::vector<PipelineSetting> beyond(std::uint32_t most_ranks, bool runs_layers) 
   return all;
 }
 
+/// Two of three are for training.
+void add_inside(const std::vector<PipelineSetting>& settings, std::uint64_t seed, std::size_t most,
+                std::vector<PipelineCase>& cases) {
+  const std::vector<std::uint32_t> order =
+      shuffled(seed, has_layers(settings.front()) ? "layers" : "pipelines", 0,
+               static_cast<std::uint32_t>(settings.size()));
+  for (std::size_t i = 0; i < order.size() && i < most; ++i) {
+    cases.push_back({settings[order[i]], "1f1b",
+                     i % 3 != 2 ? PipelinePart::training : PipelinePart::interpolation});
+  }
+}
+
 }  // namespace
 
 bool has_layers(const PipelineSetting& setting) { return setting.family == "layers"; }
@@ -59,25 +72,19 @@ std::string text(const PipelineSetting& setting) {
 
 std::vector<PipelineCase> pipeline_cases(std::uint64_t seed, std::uint32_t most_ranks,
                                          bool runs_layers) {
-  const std::vector<PipelineSetting> inside = grid(most_ranks, runs_layers);
-  const std::vector<std::uint32_t> order =
-      shuffled(seed, "pipelines", 0, static_cast<std::uint32_t>(inside.size()));
-  std::vector<PipelineCase> training, cases;
-  for (std::size_t i = 0; i < order.size() && i < trained_and_interpolated; ++i) {
-    const bool trains = i % 3 != 2;
-    cases.push_back(
-        {inside[order[i]], "1f1b", trains ? PipelinePart::training : PipelinePart::interpolation});
-    if (trains) training.push_back(cases.back());
-  }
+  std::vector<PipelineCase> cases;
+  add_inside(grid(most_ranks, false), seed, busy_inside, cases);
+  if (runs_layers) add_inside(grid(most_ranks, true), seed, layers_inside, cases);
+  const std::vector<PipelineCase> inside = cases;
   for (const PipelineSetting& setting : beyond(most_ranks, runs_layers)) {
     cases.push_back({setting, "1f1b", PipelinePart::extrapolation});
   }
   for (const std::string_view family : transferred_families) {
     // The first in a shuffled order.
-    const auto one = std::find_if(training.begin(), training.end(), [&](const PipelineCase& each) {
-      return each.setting.family == family;
+    const auto one = std::find_if(inside.begin(), inside.end(), [&](const PipelineCase& each) {
+      return each.setting.family == family && each.part == PipelinePart::training;
     });
-    if (one == training.end()) continue;
+    if (one == inside.end()) continue;
     for (const std::string_view schedule : other_schedules) {
       cases.push_back({one->setting, std::string(schedule), PipelinePart::transfer});
     }

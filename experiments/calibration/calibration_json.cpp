@@ -87,6 +87,7 @@ ordered_json layers_json(const std::vector<SweptPoint>& layers) {
 ordered_json run_json(const PipelinePrediction& run) {
   return {{"name", run.name},
           {"family", run.family},
+          {"work", run.work},
           {"setting", run.setting},
           {"schedule", run.schedule},
           {"part", name(run.part)},
@@ -133,7 +134,9 @@ ordered_json pipelines_json(const Calibration& calibration) {
   for (const LeftOut& one : calibration.left_out) {
     left_out.push_back({{"name", one.name}, {"why", one.why}});
   }
-  return {{"in_situ", terms_json(pipelines.in_situ.model)},
+  ordered_json in_situ = ordered_json::object();
+  for (const auto& [work, fit] : pipelines.in_situ) in_situ[work] = terms_json(fit.model);
+  return {{"in_situ", std::move(in_situ)},
           {"errors", std::move(parts)},
           {"rankings", std::move(rankings)},
           {"runs", std::move(runs)},
@@ -165,6 +168,8 @@ ordered_json calibration_json(const Calibration& calibration) {
           {"environment", calibration.environment},
           {"kernels", std::move(kernels)},
           {"layers", layers_json(calibration.layers)},
+          {"layers_in_run", layers_json(calibration.in_run.points)},
+          {"why_not_in_run", calibration.in_run.why_not},
           {"pipelines", pipelines_json(calibration)}};
 }
 

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "experiments/files/files.hpp"
 #include "experiments/layout/layout.hpp"
 #include "sim/base/error.hpp"
 #include "validate/calibration/layer_sampler.hpp"
-#include "validate/store/layer_point.hpp"
 
 namespace penstock {
 namespace {
@@ -25,19 +25,15 @@ NamedNumbers stated(const NamedNumbers& numbers) {
   return all;
 }
 
-void add(const Scenario& scenario, const Layer& layer, const LayerPart& part,
+void add(const Scenario& scenario, const Layer& layer, LayerPoint point,
          std::vector<KernelPoint>& points) {
   for (const char* pass : {"forward", "backward_input", "backward_weight"}) {
-    const LayerPoint point{.kind = part.kind,
-                           .pass = pass,
-                           .numbers = stated(part.numbers),
-                           .amount = layer.key.examples,
-                           .sequence = layer.key.sequence};
+    point.pass = pass;
     KernelPoint kernel = kernel_point(point);
     if (std::find(points.begin(), points.end(), kernel) != points.end()) continue;
     if (!layer_sampler(point)) {
       refuse(scenario, layer,
-             fmt::format("no kernel here runs {} of the kind \"{}\" at {}", pass, part.kind,
+             fmt::format("no kernel here runs {} of the kind \"{}\" at {}", pass, point.kind,
                          kernel.shape));
     }
     points.push_back(std::move(kernel));
@@ -46,6 +42,18 @@ void add(const Scenario& scenario, const Layer& layer, const LayerPart& part,
 
 }  // namespace
 
+std::vector<LayerPoint> points_of_layer(const Layer& layer) {
+  std::vector<LayerPoint> points;
+  for (const LayerPart& part : layer.key.parts) {
+    points.push_back({.kind = part.kind,
+                      .pass = "",
+                      .numbers = stated(part.numbers),
+                      .amount = layer.key.examples,
+                      .sequence = layer.key.sequence});
+  }
+  return points;
+}
+
 std::vector<KernelPoint> layer_points(const Scenario& scenario) {
   std::vector<KernelPoint> points;
   for (const Layer& layer : settle(scenario).model.layers) {
@@ -53,7 +61,7 @@ std::vector<KernelPoint> layer_points(const Scenario& scenario) {
       refuse(scenario, layer,
              layer.key.kind.empty() ? "it is known by its times" : "a group of devices shares it");
     }
-    for (const LayerPart& part : layer.key.parts) add(scenario, layer, part, points);
+    for (LayerPoint& part : points_of_layer(layer)) add(scenario, layer, std::move(part), points);
   }
   return points;
 }

@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "experiments/scenario/scenario.hpp"
+#include "sim/model/model_graph.hpp"
+#include "validate/store/layer_point.hpp"
 #include "validate/store/profile_row.hpp"
 
 namespace penstock {
@@ -11,5 +13,8 @@ namespace penstock {
 /// rows of them to price the scenario. Throws UsageError for layers with given times, layers shared
 /// by several devices, and layers that no kernel here runs.
 std::vector<KernelPoint> layer_points(const Scenario& scenario);
+
+/// The parts of a layer as points to measure, without their pass; empty for a layer without parts.
+std::vector<LayerPoint> points_of_layer(const Layer& layer);
 
 }  // namespace penstock

@@ -12,6 +12,9 @@
 #include "sim/base/named.hpp"
 #include "sim/plan/lower.hpp"
 #include "validate/calibration/kernel_terms.hpp"
+#include "validate/statistics/bootstrap.hpp"
+#include "validate/statistics/median.hpp"
+#include "validate/store/layer_point.hpp"
 
 namespace penstock {
 namespace {
@@ -50,6 +53,14 @@ std::vector<LayerSpec> layers_of(const PipelineSetting& setting, std::uint32_t s
   return layers;
 }
 
+/// The numbers of a layer and of its cell.
+NamedNumbers cell_sizes(const LayerSpec& layer) {
+  NamedNumbers sizes = layer.numbers;
+  sizes["examples"] = 1;
+  sizes["sequence"] = tokens;
+  return sizes;
+}
+
 JobLayers job_layers(const PipelineSetting& setting, std::uint32_t stages) {
   JobLayers layers;
   for (std::uint32_t stage = 0; stage < stages; ++stage) {
@@ -68,11 +79,24 @@ void add(const Drawn& time, Drawn& sum) {
   for (std::size_t i = 0; i < time.size(); ++i) sum[i] += time[i];
 }
 
+/// The median of samples, and of samples drawn from them with replacement.
+Drawn medians(const std::vector<double>& samples, std::uint32_t draws) {
+  Drawn times{median(samples)};
+  const auto count = static_cast<std::uint32_t>(samples.size());
+  for (std::uint32_t draw = 0; draw < draws; ++draw) {
+    std::vector<double> drawn;
+    for (std::uint32_t place = 0; place < count; ++place) {
+      drawn.push_back(samples[drawn_number(1, "samples", draw, place, count)]);
+    }
+    times.push_back(median(std::move(drawn)));
+  }
+  return times;
+}
+
 /// Isolated durations of a setting's actions.
 class AloneTimes {
  public:
-  AloneTimes(const PipelineSetting& setting, std::uint32_t stages,
-             const std::vector<KernelCalibration>& kernels)
+  AloneTimes(const PipelineSetting& setting, std::uint32_t stages, const KernelTimes& kernels)
       : setting_(setting), stages_(stages), kernels_(kernels) {}
 
   /// The requested work of a busy stage. F, I and W take equally long; B is I and W.
@@ -90,9 +114,7 @@ class AloneTimes {
 
  private:
   Drawn of(const LayerSpec& layer, Pass pass) const {
-    NamedNumbers sizes = layer.numbers;
-    sizes["examples"] = 1;
-    sizes["sequence"] = tokens;
+    const NamedNumbers sizes = cell_sizes(layer);
     if (pass == Pass::forward) return by(layer.kind, "forward", sizes);
     Drawn sum;
     if (gives_gradient(pass)) add(by(layer.kind, "backward_input", sizes), sum);
@@ -100,8 +122,12 @@ class AloneTimes {
     return sum;
   }
 
+  /// As measured at this very shape, or by the model.
   Drawn by(std::string_view kernel, std::string_view pass, const NamedNumbers& sizes) const {
-    const TermModel& model = model_of(kernels_, kernel, pass)->terms;
+    const TermModel& model = model_of(kernels_.models, kernel, pass)->terms;
+    if (const SweptPoint* point = measured(kernel, pass, sizes)) {
+      return medians(point->samples_ns, static_cast<std::uint32_t>(model.draws.size()));
+    }
     const std::vector<double> terms = terms_at(kernel, pass, sizes);
     Drawn times{model.at(terms)};
     for (std::size_t draw = 0; draw < model.draws.size(); ++draw) {
@@ -110,9 +136,18 @@ class AloneTimes {
     return times;
   }
 
+  const SweptPoint* measured(std::string_view kernel, std::string_view pass,
+                             const NamedNumbers& sizes) const {
+    for (const SweptPoint& one : kernels_.measured) {
+      const KernelPoint& point = one.point.kernel;
+      if (point.kernel == kernel && point.pass == pass && one.point.sizes == sizes) return &one;
+    }
+    return nullptr;
+  }
+
   const PipelineSetting& setting_;
   std::uint32_t stages_;
-  const std::vector<KernelCalibration>& kernels_;
+  const KernelTimes& kernels_;
 };
 
 /// Stages with their requested times, or, for layers, with their expected times.
@@ -176,8 +211,28 @@ std::optional<Plan> plan_of(const PipelineCase& of) {
   }
 }
 
-std::optional<Pipeline> pipeline_of(const PipelineCase& of,
-                                    const std::vector<KernelCalibration>& kernels) {
+std::vector<SweepPoint> layer_passes_of(const std::vector<PipelineCase>& cases) {
+  std::vector<SweepPoint> points;
+  for (const PipelineCase& one : cases) {
+    if (!has_layers(one.setting)) continue;
+    // The only stage of a pipeline of one rank has layers of every kind.
+    PipelineSetting whole = one.setting;
+    whole.ranks = 1;
+    for (const LayerSpec& layer : layers_of(whole, 0, 1)) {
+      const NamedNumbers sizes = cell_sizes(layer);
+      for (const char* pass : {"forward", "backward_input", "backward_weight"}) {
+        KernelPoint point{layer.kind, pass, shape_text(sizes), std::string(solo_condition)};
+        const auto known = std::find_if(points.begin(), points.end(), [&](const SweepPoint& each) {
+          return each.kernel == point;
+        });
+        if (known == points.end()) points.push_back({.kernel = std::move(point), .sizes = sizes});
+      }
+    }
+  }
+  return points;
+}
+
+std::optional<Pipeline> pipeline_of(const PipelineCase& of, const KernelTimes& kernels) {
   auto plan = plan_of(of);
   if (!plan) return std::nullopt;
   const std::uint32_t stages = model_stages(*plan);
@@ -185,6 +240,7 @@ std::optional<Pipeline> pipeline_of(const PipelineCase& of,
   Costs costs = priced(*plan, of.setting, stages, alone);
   Pipeline pipeline{.name = fmt::format("{} {}", of.schedule, text(of.setting)),
                     .family = of.setting.family,
+                    .work = has_layers(of.setting) ? "layers" : "busy",
                     .setting = text(of.setting),
                     .schedule = of.schedule,
                     .part = of.part,

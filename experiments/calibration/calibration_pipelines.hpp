@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "experiments/calibration/calibration_cases.hpp"
@@ -13,9 +14,16 @@ namespace penstock {
 /// The plan of a case. Nothing if the schedule does not support the sizes.
 std::optional<Plan> plan_of(const PipelineCase& of);
 
-/// A case ready to run. Isolated durations of its actions come from the models of the kernels
-/// "busy", "mlp" and "head". Nothing if there is no plan.
-std::optional<Pipeline> pipeline_of(const PipelineCase& of,
-                                    const std::vector<KernelCalibration>& kernels);
+/// The passes of the layers that pipelines run, each once.
+std::vector<SweepPoint> layer_passes_of(const std::vector<PipelineCase>& cases);
+
+/// Durations of kernels in isolation.
+struct KernelTimes {
+  const std::vector<KernelCalibration>& models;  // of "busy", "mlp" and "head"
+  std::span<const SweptPoint> measured = {};     // passes of layers; these go before the models
+};
+
+/// A case ready to run, with isolated durations of its actions. Nothing if there is no plan.
+std::optional<Pipeline> pipeline_of(const PipelineCase& of, const KernelTimes& kernels);
 
 }  // namespace penstock

@@ -6,7 +6,8 @@ namespace penstock {
 
 std::vector<ProfileRow> profile_rows(const Calibration& calibration, const std::string& at) {
   std::vector<ProfileRow> rows;
-  for (const auto* points : {&calibration.swept.points, &calibration.layers}) {
+  for (const auto* points :
+       {&calibration.swept.points, &calibration.layers, &calibration.in_run.points}) {
     for (const SweptPoint& point : *points) {
       rows.push_back({.point = point.point.kernel,
                       .build = std::string(kernels_build()),

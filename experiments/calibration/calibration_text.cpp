@@ -96,15 +96,36 @@ std::string noisy_text(const std::vector<KernelCalibration>& kernels) {
                                     100 * steady_deviation, text);
 }
 
-std::string layers_text(const std::vector<SweptPoint>& layers) {
-  if (layers.empty()) return "";
-  Rows rows{{"layer", "pass", "shape", "us", "deviation"}};
-  for (const SweptPoint& layer : layers) {
+/// Time in a run, its deviation, and its factor over the time alone; empty cells if not measured.
+std::vector<std::string> in_run_cells(const LayersInRun& in_run, const SweptPoint& alone) {
+  for (const SweptPoint& point : in_run.points) {
+    KernelPoint same = point.point.kernel;
+    same.condition = alone.point.kernel.condition;
+    if (same != alone.point.kernel) continue;
+    const SampleSpread spread = spread_of(point.samples_ns);
+    return {fmt::format("{:.4g}", spread.median / 1e3), percent_text(spread.deviation),
+            fmt::format("{:.2f}", spread.median / spread_of(alone.samples_ns).median)};
+  }
+  return {"", "", ""};
+}
+
+std::string layers_text(const Calibration& calibration) {
+  if (calibration.layers.empty()) return "";
+  Rows rows{{"layer", "pass", "shape", "us alone", "deviation", "us in a run", "deviation",
+             "factor"}};
+  for (const SweptPoint& layer : calibration.layers) {
     const SampleSpread spread = spread_of(layer.samples_ns);
     rows.push_back({layer.point.kernel.kernel, layer.point.kernel.pass, layer.point.kernel.shape,
                     fmt::format("{:.4g}", spread.median / 1e3), percent_text(spread.deviation)});
+    for (std::string& cell : in_run_cells(calibration.in_run, layer)) {
+      rows.back().push_back(std::move(cell));
+    }
   }
-  return "\nlayers of the scenario\n" + aligned(rows, {0, 1, 2});
+  const LayersInRun& in_run = calibration.in_run;
+  return "\nlayers of the scenario\n" + aligned(rows, {0, 1, 2}) +
+         (in_run.why_not.empty()
+              ? fmt::format("in a run: means of {} iterations of 1f1b\n", in_run.iterations)
+              : fmt::format("not measured in a run: {}\n", in_run.why_not));
 }
 
 std::string parts_text(const PipelineCalibration& pipelines) {
@@ -142,14 +163,16 @@ std::string left_out_text(const std::vector<LeftOut>& all) {
 
 std::string pipelines_text(const PipelineCalibration& pipelines) {
   if (pipelines.predictions.empty()) return "";
-  const TermModel& model = pipelines.in_situ.model;
-  return fmt::format("\nin a run, in ns and times what it takes alone: {}{}; condition {:.3g}\n\n",
-                     terms_text(model),
-                     model.dropped.empty()
-                         ? ""
-                         : fmt::format("; dropped {}", fmt::join(model.dropped, ", ")),
-                     model.condition) +
-         parts_text(pipelines) + "\n" + rankings_text(pipelines.rankings);
+  std::string text = "\nin a run, in ns and times the isolated duration\n";
+  for (const auto& [work, in_situ] : pipelines.in_situ) {
+    const TermModel& model = in_situ.model;
+    text += fmt::format("{}: {}{}; condition {:.3g}\n", work, terms_text(model),
+                        model.dropped.empty()
+                            ? ""
+                            : fmt::format("; dropped {}", fmt::join(model.dropped, ", ")),
+                        model.condition);
+  }
+  return text + "\n" + parts_text(pipelines) + "\n" + rankings_text(pipelines.rankings);
 }
 
 }  // namespace
@@ -166,7 +189,7 @@ std::string calibration_text(const Calibration& calibration) {
   text +=
       fmt::format("reading the clock around an action takes {:.4g} ns\n", calibration.clock.median);
   text += kernels_text(calibration.kernels) + noisy_text(calibration.kernels) +
-          layers_text(calibration.layers);
+          layers_text(calibration);
   text += pipelines_text(calibration.pipelines) + left_out_text(calibration.left_out);
   return text + fmt::format("\nverdict: {}\n", calibration.noise
                                                    ? "inconclusive: " + *calibration.noise

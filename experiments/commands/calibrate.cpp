@@ -49,7 +49,9 @@ CalibrationRequest request_of(const Options& options) {
   CalibrationRequest request;
   request.budget_s = within("--budget", options.budget.value_or(usual_budget_s), most_budget_s);
   request.bootstrap.seed = options.seed.value_or(1);
-  if (!options.layers_of.empty()) request.layers = layer_points(read_scenario(options.layers_of));
+  if (options.layers_of.empty()) return request;
+  request.layers_of = read_scenario(options.layers_of);
+  request.layers = layer_points(*request.layers_of);
   return request;
 }
 

@@ -24,12 +24,22 @@
 namespace penstock {
 namespace {
 
+constexpr std::string_view run_suffix = ", in a run";
+
 /// A row with the time of a layer.
 struct LayerRow {
   const StoredRow* stored;
   RowState state;
   LayerPoint layer;
 };
+
+bool is_in_run(const LayerRow& row) {
+  return row.stored->row.point.condition == in_run_condition;
+}
+
+bool is_usable(const KernelPoint& point) {
+  return point.condition == solo_condition || point.condition == in_run_condition;
+}
 
 /// At one pass and amount, valid rows come before suspect ones, newer before older.
 bool comes_before(const LayerRow& a, const LayerRow& b) {
@@ -43,7 +53,7 @@ std::vector<LayerRow> layer_rows(const JudgedRows& judged) {
   for (std::size_t i = 0; i < judged.rows.size(); ++i) {
     const StoredRow& stored = judged.rows[i];
     const RowState state = judged.judgements[i].state;
-    if (state == RowState::retired || stored.row.point.condition != "solo") continue;
+    if (state == RowState::retired || !is_usable(stored.row.point)) continue;
     if (find_named(layer_kind_entries(), stored.row.point.kernel) == nullptr) continue;
     if (auto layer = layer_point(stored.row.point)) rows.push_back({&stored, state, *layer});
   }
@@ -115,26 +125,51 @@ std::vector<ProfilePoint> points_of(const Amounts& amounts) {
   return points;
 }
 
+/// The rows of one entry, apart by their condition.
+struct RowsByCondition {
+  Amounts in_run;
+  Amounts alone;
+};
+
+bool uses_suspect(const Amounts& amounts) {
+  for (const auto& amount : amounts) {
+    for (const auto& pass : amount.second) {
+      if (pass.second.state == RowState::suspect) return true;
+    }
+  }
+  return false;
+}
+
+/// Times in a run, since plans are runs; else, or if only these are valid, times alone.
+std::vector<ProfilePoint> points_of(const RowsByCondition& conditions) {
+  std::vector<ProfilePoint> in_run = points_of(conditions.in_run);
+  std::vector<ProfilePoint> alone = points_of(conditions.alone);
+  if (in_run.empty()) return alone;
+  const bool doubtful = uses_suspect(conditions.in_run) && !uses_suspect(conditions.alone);
+  return doubtful && !alone.empty() ? alone : in_run;
+}
+
 MeasuredRow measured_row(const StoredRow& stored, RowState state) {
   const KernelPoint& point = stored.row.point;
   return {.id = index(stored.id),
           .suspect = state == RowState::suspect,
           .kernel = point.kernel,
-          .pass = point.pass,
+          .pass = point.pass + std::string(point.condition == in_run_condition ? run_suffix : ""),
           .shape = point.shape,
           .measured_at = stored.row.measured_at};
 }
 
 /// The entries of a profile, each with the ids of its rows.
 Profile profile_of(const std::vector<LayerRow>& rows) {
-  std::map<std::string, std::pair<const LayerRow*, Amounts>> entries;
+  std::map<std::string, std::pair<const LayerRow*, RowsByCondition>> entries;
   for (const LayerRow& row : rows) {
     LayerPoint same = row.layer;
     same.amount = 1;
     same.pass.clear();
     auto& entry = entries[same.kind + "\n" + kernel_point(same).shape];
     entry.first = &row;
-    auto& passes = entry.second[row.layer.amount];
+    Amounts& amounts = is_in_run(row) ? entry.second.in_run : entry.second.alone;
+    auto& passes = amounts[row.layer.amount];
     const auto [found, first] = passes.try_emplace(row.layer.pass, row);
     if (!first && comes_before(row, found->second)) found->second = row;
   }
@@ -254,6 +289,8 @@ void check_rows(const Profile& profile, const ModelGraph& model, bool allows_sta
           fmt::join(suspect.begin(), suspect.begin() + static_cast<std::ptrdiff_t>(named), ", "),
           named < suspect.size() ? " …" : "", store));
 }
+
+bool was_in_run(const MeasuredRow& row) { return row.pass.ends_with(run_suffix); }
 
 std::string rows_text(const std::vector<MeasuredRow>& used) {
   constexpr std::size_t most_rows = 40;

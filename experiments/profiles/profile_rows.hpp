@@ -43,6 +43,9 @@ std::vector<MeasuredRow> rows_used(const Profile& profile, const ModelGraph& mod
 /// error names the next commands.
 void check_rows(const Profile& profile, const ModelGraph& model, bool allows_stale);
 
+/// Whether a row has the time of a pass inside a run; its pass says so.
+bool was_in_run(const MeasuredRow& row);
+
 /// A table of the rows used; empty if there are none.
 std::string rows_text(const std::vector<MeasuredRow>& used);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "experiments/files/files.hpp"
@@ -48,6 +49,21 @@ void note_replicas(RunResult& result) {
                     "drawn; of {} one may be slower still",
                     most_drawn_replicas, layout.degrees.data));
   }
+}
+
+/// Notes whether layer times are those of a run.
+void note_conditions(RunResult& result) {
+  const auto in_run =
+      std::count_if(result.profile_rows.begin(), result.profile_rows.end(), was_in_run);
+  if (result.profile_rows.empty()) return;
+  if (in_run == std::ssize(result.profile_rows)) {
+    result.notes.emplace_back("layer times were measured in runs of 1f1b");
+    return;
+  }
+  result.notes.emplace_back(fmt::format(
+      "{} layer times were measured alone; a run takes longer where cores share caches (penstock "
+      "calibrate --layers-of measures both)",
+      in_run == 0 ? "all" : "some"));
 }
 
 /// Adds weight versions, and the steady interval of a pipeline without flushes.
@@ -110,6 +126,7 @@ void add_report(RunResult& result) {
   result.notes = layout.notes;
   if (layout.hardware.spec.profile) {
     result.profile_rows = rows_used(*layout.hardware.spec.profile, layout.model);
+    note_conditions(result);
   }
   note_sums(result);
   note_replicas(result);

@@ -15,6 +15,7 @@
 #include "validate/job/rank_program.hpp"
 #include "validate/job/replica_ranks.hpp"
 #include "validate/processes/process_backend.hpp"
+#include "validate/ranks/step_clerk.hpp"
 
 namespace penstock {
 namespace {
@@ -99,6 +100,10 @@ void judge_numbers(const Setting& setting, const Backend& backend, Validation& r
   if (!result.job.layers) return;
   const auto numbers = backend.numbers();
   result.numbers = check_numbers(setting.layout, setting.order, result.job, numbers);
+  result.coding = backend.coding();
+  if (result.coding && !result.measured.iterations.empty()) {
+    result.stash_peaks = stash_peaks(*result.coding, result.job.priced, result.simulated);
+  }
   const bool differ = result.numbers.error.value_or(0) > result.numbers.most;
   if (!numbers || differ) result.verdict = Verdict::fail;
 }
@@ -175,9 +180,11 @@ void check_processes(const BackendEntry& backend, const PricedPlan& priced,
     throw UsageError(
         fmt::format("{} processes are too many for {} ranks", processes, priced.plan.ranks));
   }
-  if (processes > 1 && shares_links(priced)) {
-    refuse(backend, "links that ranks share in several processes");
+  if (processes == 1) return;
+  if (needs_steps(priced.conditions)) {
+    refuse(backend, "ranks that wait for memory or for each other in several processes");
   }
+  if (shares_links(priced)) refuse(backend, "links that ranks share in several processes");
 }
 
 std::optional<Finding> run_for_real(const Layout& layout, Optimizer optimizer,

@@ -7,8 +7,9 @@
 
 #include "experiments/run/finding.hpp"
 #include "experiments/scenario/scenario.hpp"
+#include "experiments/validation/coding_check.hpp"
 #include "experiments/validation/numbers_check.hpp"
-#include "experiments/validation/real_layers.hpp"
+#include "experiments/calibration/real_layers.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/job/job.hpp"
@@ -39,6 +40,8 @@ struct Validation {
   Job job;               // whose actions run layers if it has any
   std::string why_busy;  // otherwise: why they keep a core busy instead
   NumbersCheck numbers;  // of layers
+  std::optional<CodingNumbers> coding;  // of encoded activations
+  std::vector<StashPeak> stash_peaks;   // the same
   Measurement measured;
   std::string why_no_score;  // why the errors below are meaningless; then inconclusive
   RunErrors errors;

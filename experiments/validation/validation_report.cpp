@@ -185,6 +185,8 @@ ordered_json validation_json(const Validation& validation) {
                                              : "busy"},
           {"bodies_reason", validation.why_busy},
           {"numbers_error", numbers_json(validation)},
+          {"coding", validation.coding ? coding_json(*validation.coding, validation.stash_peaks)
+                                       : ordered_json()},
           {"simulated_us", ran(to_us(errors.simulated))},
           {"measured_us", ran(to_us(errors.measured))},
           {"iterations",
@@ -216,6 +218,7 @@ std::string validation_text(const Validation& validation) {
                          ? torch_text(validation)
                          : fmt::format("{} on {}: {}\n{}", validation.title, validation.backend,
                                        clean_text(measured), bodies_text(validation));
+  if (validation.coding) text += coding_text(*validation.coding, validation.stash_peaks);
   if (has_errors(validation)) {
     const RunErrors& errors = validation.errors;
     const TimeUnit unit = unit_for(std::max(errors.simulated, errors.measured));

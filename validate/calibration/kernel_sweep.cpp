@@ -20,6 +20,8 @@ namespace {
 
 std::optional<Sampler> sampler_of(const KernelPoint& point) {
   if (!point.pass.empty()) {
+    // What runs around a pass is not known here.
+    if (point.condition != solo_condition) return std::nullopt;
     const auto layer = layer_point(point);
     return layer ? layer_sampler(*layer) : std::nullopt;
   }

@@ -52,6 +52,7 @@ PipelinePrediction predicted(const PipelineRun& run, const InSitu& in_situ) {
   const Pipeline& pipeline = run.pipeline;
   PipelinePrediction prediction{.name = pipeline.name,
                                 .family = pipeline.family,
+                                .work = pipeline.work,
                                 .setting = pipeline.setting,
                                 .schedule = pipeline.schedule,
                                 .part = pipeline.part};
@@ -64,22 +65,78 @@ PipelinePrediction predicted(const PipelineRun& run, const InSitu& in_situ) {
   return prediction;
 }
 
-/// Measured over simulated, for the training runs.
-std::vector<double> misses_of(const std::vector<PipelinePrediction>& predictions) {
+/// A fit to runs of one kind of work, and how far off it is for runs that it was not fitted to.
+struct WorkFit {
+  InSitu in_situ;
+  std::vector<double> misses;  // measured over simulated
+};
+
+using Runs = std::vector<const PipelineRun*>;
+
+/// Of each run, by a fit to the others: a fit is closer to the runs that it was fitted to than to
+/// new ones.
+std::vector<double> misses_of(const Runs& training, const InSitu& of_all) {
+  constexpr std::size_t least_others = 3;
   std::vector<double> misses;
-  for (const PipelinePrediction& prediction : predictions) {
-    if (prediction.part == PipelinePart::training) misses.push_back(1 / (1 + prediction.error()));
+  for (std::size_t left_out = 0; left_out < training.size(); ++left_out) {
+    Runs others = training;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(left_out));
+    const bool enough = others.size() >= least_others;
+    const InSitu fit = enough ? fit_in_situ(others, {.seed = 0, .draws = 0}) : of_all;
+    misses.push_back(1 / (1 + predicted(*training[left_out], fit).error()));
   }
   return misses;
 }
 
+/// How much further a new run is off than few known ones show: Student's t over the normal quantile,
+/// for an interval of 90 %.
+double few_runs_factor(std::size_t runs) {
+  if (runs < 2) return 1;
+  const double count = static_cast<double>(runs);
+  const double normal = 1.645;
+  return (1 + (normal * normal + 1) / (4 * (count - 1))) * std::sqrt(1 + 1 / count);
+}
+
+WorkFit fit_of(const Runs& training, const BootstrapPlan& plan) {
+  WorkFit fit{fit_in_situ(training, plan), {}};
+  fit.misses = misses_of(training, fit.in_situ);
+  const double middle = median(fit.misses);
+  for (double& miss : fit.misses) {
+    miss = std::max(0.0, middle + (miss - middle) * few_runs_factor(fit.misses.size()));
+  }
+  return fit;
+}
+
+/// The fits of all kinds of work with enough training runs, and one to all runs, named "".
+std::map<std::string, WorkFit> fits_of(const std::vector<PipelineRun>& runs,
+                                       const BootstrapPlan& plan) {
+  constexpr std::size_t least_runs = 3;
+  std::map<std::string, Runs> training;
+  for (const PipelineRun& run : runs) {
+    if (run.pipeline.part != PipelinePart::training) continue;
+    training[""].push_back(&run);
+    training[run.pipeline.work].push_back(&run);
+  }
+  std::map<std::string, WorkFit> fits;
+  for (const auto& [work, own] : training) {
+    if (work.empty() || own.size() >= least_runs) fits.emplace(work, fit_of(own, plan));
+  }
+  return fits;
+}
+
+const WorkFit& fit_for(const std::map<std::string, WorkFit>& fits, const Pipeline& pipeline) {
+  const auto own = fits.find(pipeline.work);
+  return own != fits.end() ? own->second : fits.at("");
+}
+
 /// Each draw is simulated with its own constants, and has the error of some training run.
-Interval interval_of(const Pipeline& pipeline, const InSitu& in_situ,
-                     const std::vector<double>& misses, std::uint32_t place, std::uint64_t seed) {
+Interval interval_of(const Pipeline& pipeline, const WorkFit& fit, std::uint32_t place,
+                     std::uint64_t seed) {
   std::vector<double> makespans;
-  const auto count = static_cast<std::uint32_t>(misses.size());
+  const InSitu& in_situ = fit.in_situ;
+  const auto count = static_cast<std::uint32_t>(fit.misses.size());
   for (std::uint32_t draw = 0; draw < in_situ.model.draws.size(); ++draw) {
-    const double miss = misses[drawn_number(seed, "misses", draw, place, count)];
+    const double miss = fit.misses[drawn_number(seed, "misses", draw, place, count)];
     makespans.push_back(
         miss * to_us(simulated(profiled(pipeline.job, in_situ_times(pipeline, in_situ, draw)))));
   }
@@ -162,19 +219,15 @@ std::string_view name(PipelinePart part) {
 
 PipelineCalibration calibrate_pipelines(const std::vector<PipelineRun>& runs,
                                         const BootstrapPlan& plan) {
-  std::vector<const PipelineRun*> training;
-  for (const PipelineRun& run : runs) {
-    if (run.pipeline.part == PipelinePart::training) training.push_back(&run);
-  }
+  const std::map<std::string, WorkFit> fits = fits_of(runs, plan);
   PipelineCalibration result;
-  result.in_situ = fit_in_situ(training, plan);
   for (const PipelineRun& run : runs) {
-    result.predictions.push_back(predicted(run, result.in_situ));
-  }
-  const std::vector<double> misses = misses_of(result.predictions);
-  for (std::uint32_t i = 0; i < runs.size(); ++i) {
-    result.predictions[i].interval_us =
-        interval_of(runs[i].pipeline, result.in_situ, misses, i, plan.seed);
+    const Pipeline& pipeline = run.pipeline;
+    const WorkFit& fit = fit_for(fits, pipeline);
+    const auto place = static_cast<std::uint32_t>(result.predictions.size());
+    result.in_situ.try_emplace(pipeline.work, fit.in_situ);
+    result.predictions.push_back(predicted(run, fit.in_situ));
+    result.predictions.back().interval_us = interval_of(pipeline, fit, place, plan.seed);
   }
   result.parts = errors_by_part(result.predictions);
   result.rankings = rankings(result.predictions);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ namespace penstock {
 struct PipelinePrediction {
   std::string name;
   std::string family;
+  std::string work;
   std::string setting;
   std::string schedule;
   PipelinePart part = PipelinePart::training;
@@ -49,14 +51,15 @@ struct PartErrors {
 
 /// Durations of actions in runs, and how well they predict other runs.
 struct PipelineCalibration {
-  InSitu in_situ;
+  std::map<std::string, InSitu> in_situ;        // by what actions do
   std::vector<PipelinePrediction> predictions;  // in the order of the runs
   std::vector<PartErrors> parts;                // those with runs
   std::vector<SettingRanking> rankings;         // of settings with at least two schedules
 };
 
-/// Fits factors to the training runs, and predicts all runs. Needs at least one training run.
-/// Bootstrap draws are simulated too.
+/// Fits factors to the training runs, apart for each kind of work with at least three, and predicts
+/// all runs. Kinds with fewer use a fit to all. Needs at least one training run. Bootstrap draws are
+/// simulated too.
 PipelineCalibration calibrate_pipelines(const std::vector<PipelineRun>& runs,
                                         const BootstrapPlan& plan);
 

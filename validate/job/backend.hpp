@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "sim/engines/standstill.hpp"
+#include "validate/job/coding_sums.hpp"
 #include "validate/job/job.hpp"
+#include "validate/job/layer_times.hpp"
 #include "validate/job/trained_numbers.hpp"
 
 namespace penstock {
@@ -33,6 +35,11 @@ class Backend {
   virtual std::vector<std::string> disturbances() const { return {}; }
   /// The results of the layers in the last run, if actions run any.
   virtual std::optional<TrainedNumbers> numbers() const { return std::nullopt; }
+  /// How long each layer took in the last run, if the job asks for it and this backend measures it.
+  virtual LayerTimes layer_times() const { return {}; }
+  /// The errors of encoded activations, of the first run, and the memory of the last; nothing where
+  /// nothing is encoded.
+  virtual std::optional<CodingNumbers> coding() const { return std::nullopt; }
   /// The environment recorded in a measured timeline.
   virtual std::map<std::string, std::string> environment() const = 0;
   /// Why the runs so far cannot score a simulation; nothing when they can.

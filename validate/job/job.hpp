@@ -6,6 +6,7 @@
 
 #include "hardware_models/spec/model_spec.hpp"
 #include "sim/costs/priced_plan.hpp"
+#include "validate/job/coding_sums.hpp"
 
 namespace penstock {
 
@@ -22,6 +23,8 @@ struct JobLayers {
   WeightRule weights;             // the weight version that a microbatch uses
   double rate = 0.05;             // learning rate of an update
   StepRule step = StepRule::sgd;  // of orders with flushes; others subtract rate * gradient
+  std::vector<StageCodecs> codecs = {};  // by model stage; empty: nothing is encoded
+  bool times_layers = false;      // measures each layer of an action, which costs clock readings
 };
 
 /// A priced plan to run for real, with scaled costs. Times of work classes are whole nanoseconds,

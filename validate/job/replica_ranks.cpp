@@ -125,7 +125,9 @@ class ReplicaRanks {
     const bool updates = one_.class_of(task).pass == Pass::update;
     std::vector<TaskId> inputs;
     one_.for_each_input(task, [&](TaskId input) {
-      if (!updates || !reduces_gradient(one_.class_of(input).pass)) {
+      const Pass brought_by = one_.class_of(input).pass;
+      const bool sums = reduces_gradient(brought_by) || brought_by == Pass::tie_gradient;
+      if (!updates || !sums) {
         return inputs.push_back(number_[replica][input]);
       }
       for (std::uint32_t other = 0; other < count_; ++other)

@@ -29,7 +29,8 @@ PricedPlan with_lengths_of(const Measurement& measured, std::size_t number, cons
     const bool follows = plan.class_of(task).follows_partner;
     lengths.push_back(moves     ? costs.duration_of(plan, task)
                       : follows ? Time{}
-                                : iteration.end[task] - iteration.begin[task]);
+                                : iteration.end[task] - iteration.begin[task] -
+                                      time_in(iteration.slowed, task));
     if (!moves && !measured.host.empty()) lengths.back() += measured.host[number][task];
     latencies.push_back(costs.latency_of(plan, task));
   }

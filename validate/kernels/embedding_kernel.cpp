@@ -78,6 +78,7 @@ constinit extern const KernelEntry embedding_kernel_entry{
     .forward = forward,
     .input_gradient = input_gradient,
     .weight_gradient = weight_gradient,
+    .exact = 1U << tokens,
 };
 
 }  // namespace penstock

@@ -14,16 +14,16 @@ enum Keeps : std::size_t {
   kept_count
 };  // logits become probabilities, then gradients
 
-std::optional<std::string> why_not(const LayerNumbers& numbers, const CellShape&) {
-  return why_not_flag(numbers, "tied", "the head kernel has its own weights; set it to 0");
-}
-
 std::size_t rows_in(const LayerNumbers& numbers) { return size_of(numbers, "hidden"); }
 std::size_t rows_out(const LayerNumbers&) { return 1; }
+
+/// Tied: the embedding's table, a column for each token.
+bool is_tied(const LayerNumbers& numbers) { return numbers.is("tied"); }
 
 std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
   const std::size_t vocab = size_of(numbers, "vocab");
   std::vector<WeightSpec> specs{{vocab, rows_in(numbers), spread_of_sum(rows_in(numbers))}};
+  if (is_tied(numbers)) specs.front() = {rows_in(numbers), vocab, 1};
   if (numbers.is("bias")) specs.push_back({vocab, 1, 0.1});
   return specs;
 }
@@ -47,9 +47,13 @@ double share_of(const KernelCell& cell) {
 
 Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
   kept.resize(kept_count);
-  kept[logits] = Tensor(run.weights[dense].rows, in.columns);
+  kept[logits] = Tensor(size_of(run.numbers, "vocab"), in.columns);
   auto all = matrix(kept[logits]);
-  all.noalias() = matrix(run.weights[dense]) * matrix(in);
+  if (is_tied(run.numbers)) {
+    all.noalias() = matrix(run.weights[dense]).transpose() * matrix(in);
+  } else {
+    all.noalias() = matrix(run.weights[dense]) * matrix(in);
+  }
   if (run.numbers.is("bias")) all.colwise() += matrix(run.weights[shift]).col(0);
   kept[input] = std::move(in);
   Tensor loss(1, 1);
@@ -60,13 +64,21 @@ Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
 Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
   cross_entropy_gradient(kept[logits], labels(run), share_of(run.cell) * gradient.values[0]);
   Tensor before(kept[input].rows, kept[input].columns);
-  matrix(before).noalias() = matrix(run.weights[dense]).transpose() * matrix(kept[logits]);
+  if (is_tied(run.numbers)) {
+    matrix(before).noalias() = matrix(run.weights[dense]) * matrix(kept[logits]);
+  } else {
+    matrix(before).noalias() = matrix(run.weights[dense]).transpose() * matrix(kept[logits]);
+  }
   return before;
 }
 
 void weight_gradient(const LayerRun& run, const Tensors& kept, Tensors& sums) {
   const auto gradient = matrix(kept[logits]);
-  matrix(sums[dense]).noalias() += gradient * matrix(kept[input]).transpose();
+  if (is_tied(run.numbers)) {
+    matrix(sums[dense]).noalias() += matrix(kept[input]) * gradient.transpose();
+  } else {
+    matrix(sums[dense]).noalias() += gradient * matrix(kept[input]).transpose();
+  }
   if (run.numbers.is("bias")) matrix(sums[shift]) += gradient.rowwise().sum();
 }
 
@@ -75,7 +87,6 @@ void weight_gradient(const LayerRun& run, const Tensors& kept, Tensors& sums) {
 constinit extern const KernelEntry head_kernel_entry{
     .name = "head",
     .ends = Ends::last,
-    .why_not = why_not,
     .rows_in = rows_in,
     .rows_out = rows_out,
     .weights = weights,

@@ -119,6 +119,7 @@ constinit extern const KernelEntry image_map_kernel_entry{
     .forward = forward,
     .input_gradient = input_gradient,
     .weight_gradient = weight_gradient,
+    .exact = 1U << chosen,
 };
 
 }  // namespace penstock

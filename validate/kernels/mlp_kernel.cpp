@@ -1,7 +1,5 @@
-#include <cmath>
-#include <numbers>
-
 #include "validate/kernels/registry.hpp"
+#include "validate/kernels/steps/feed_forward.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock {
@@ -25,53 +23,6 @@ std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
   return specs;
 }
 
-/// GELU, x times the normal distribution function, and its derivative.
-double share_below(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
-double gelu(double x) { return x * share_below(x); }
-double gelu_slope(double x) {
-  constexpr double density_at_zero = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
-  return share_below(x) + x * density_at_zero * std::exp(-0.5 * x * x);
-}
-
-/// x times its sigmoid, and the derivative.
-double swish(double x) { return x / (1 + std::exp(-x)); }
-double swish_slope(double x) {
-  const double share = 1 / (1 + std::exp(-x));
-  return share * (1 + x * (1 - share));
-}
-
-/// The input of the second dense layer. In a gated network the first half of the outputs is the
-/// gate.
-Tensor activated(const LayerNumbers& numbers, const Tensor& outputs) {
-  Tensor result(size_of(numbers, "intermediate"), outputs.columns);
-  const auto all = matrix(outputs);
-  auto own = matrix(result);
-  if (numbers.is("gated")) {
-    own = all.topRows(own.rows()).unaryExpr(&swish).cwiseProduct(all.bottomRows(own.rows()));
-  } else {
-    own = all.unaryExpr(&gelu);
-  }
-  return result;
-}
-
-/// The gradient of the first dense layer's outputs.
-Tensor activation_gradient(const LayerNumbers& numbers, const Tensor& outputs,
-                           const Eigen::MatrixXd& gradient) {
-  Tensor result(outputs.rows, outputs.columns);
-  const auto all = matrix(outputs);
-  auto own = matrix(result);
-  if (!numbers.is("gated")) {
-    own = all.unaryExpr(&gelu_slope).cwiseProduct(gradient);
-    return result;
-  }
-  const auto gate = all.topRows(gradient.rows());
-  const auto other = all.bottomRows(gradient.rows());
-  own.topRows(gradient.rows()) =
-      gate.unaryExpr(&swish_slope).cwiseProduct(other).cwiseProduct(gradient);
-  own.bottomRows(gradient.rows()) = gate.unaryExpr(&swish).cwiseProduct(gradient);
-  return result;
-}
-
 Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
   const bool bias = run.numbers.is("bias");
   kept.resize(kept_count);
@@ -79,7 +30,7 @@ Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
   auto outputs = matrix(kept[wide]);
   outputs.noalias() = matrix(run.weights[into]) * matrix(in);
   if (bias) outputs.colwise() += matrix(run.weights[into_bias]).col(0);
-  kept[active] = activated(run.numbers, kept[wide]);
+  kept[active] = activated(run.numbers.is("gated"), kept[wide]);
   Tensor out(in.rows, in.columns);
   matrix(out).noalias() = matrix(run.weights[out_of]) * matrix(kept[active]);
   if (bias) matrix(out).colwise() += matrix(run.weights[out_bias]).col(0);
@@ -89,7 +40,7 @@ Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
 
 Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
   const Eigen::MatrixXd inside = matrix(run.weights[out_of]).transpose() * matrix(gradient);
-  kept[wide] = activation_gradient(run.numbers, kept[wide], inside);
+  kept[wide] = activation_gradient(run.numbers.is("gated"), kept[wide], inside);
   Tensor before(kept[input].rows, kept[input].columns);
   matrix(before).noalias() = matrix(run.weights[into]).transpose() * matrix(kept[wide]);
   kept[out_gradient] = std::move(gradient);

@@ -48,6 +48,8 @@ struct KernelEntry {
   Tensor (*forward)(const LayerRun& run, Tensor in, Tensors& kept);
   Tensor (*input_gradient)(const LayerRun& run, Tensor gradient, Tensors& kept);
   void (*weight_gradient)(const LayerRun& run, const Tensors& kept, Tensors& sums);
+  /// Bits of the kept tensors that no codec may change: indices, such as token ids.
+  std::uint32_t exact = 0;
   /// What selective recomputation drops after F. Null: nothing.
   void (*drop_selected)(Tensors& kept) = nullptr;
   void (*recompute_selected)(const LayerRun& run, Tensors& kept) = nullptr;

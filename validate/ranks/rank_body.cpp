@@ -29,4 +29,12 @@ void RankBody::add_numbers(TrainedNumbers& numbers) const {
   if (const auto* layered = std::get_if<LayeredBody>(&body_)) layered->add_numbers(numbers);
 }
 
+void RankBody::add_layer_times(LayerTimes& times) const {
+  if (const auto* layered = std::get_if<LayeredBody>(&body_)) layered->add_layer_times(times);
+}
+
+void RankBody::add_coding(CodingNumbers& coding) const {
+  if (const auto* layered = std::get_if<LayeredBody>(&body_)) layered->add_coding(coding);
+}
+
 }  // namespace penstock

@@ -44,6 +44,10 @@ class RankBody {
   }
   /// Adds the results of its layers in the last run, if it runs any.
   void add_numbers(TrainedNumbers& numbers) const;
+  /// Adds the times of its layers in the last run, if they are measured.
+  void add_layer_times(LayerTimes& times) const;
+  /// Adds what encoding did to its activations.
+  void add_coding(CodingNumbers& coding) const;
 
  private:
   std::variant<BusyBody, LayeredBody> body_;

@@ -7,8 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "sim/engines/events.hpp"
-#include "sim/engines/run_ahead.hpp"
 #include "validate/machine/rank_threads.hpp"
 #include "validate/ranks/rank_clocks.hpp"
 
@@ -50,10 +48,6 @@ std::optional<Obstacle> thread_obstacle(const PricedPlan& priced) {
   constexpr std::uint32_t most_ranks = 256;
   constexpr std::uint32_t most_tasks = 200'000;
   if (auto reason = why_no_programs(plan)) return Obstacle{.of_machine = false, .text = *reason};
-  if (!may_run_ahead(priced.conditions)) {
-    return Obstacle{.of_machine = false,
-                    .text = "this scenario: " + *why_not_relax(plan, priced.conditions)};
-  }
   if (plan.ranks > most_ranks) {
     return Obstacle{true,
                     fmt::format("{} ranks, one thread each; at most {}", plan.ranks, most_ranks)};
@@ -67,6 +61,11 @@ std::optional<Obstacle> thread_obstacle(const PricedPlan& priced) {
 
 std::optional<Obstacle> apart_obstacle(const PricedPlan& priced) {
   if (auto obstacle = thread_obstacle(priced)) return obstacle;
+  if (needs_steps(priced.conditions)) {
+    return Obstacle{.of_machine = false,
+                    .text = "ranks that wait for memory or for each other; cpu_logical does, in one "
+                            "process"};
+  }
   if (!shares_links(priced)) return std::nullopt;
   return Obstacle{.of_machine = false, .text = "links that ranks share; cpu_logical does"};
 }
@@ -105,7 +104,11 @@ RankRunner<Clock>::RankRunner(const Job& job, Transport& transport, std::vector<
       words_(tensor_words(job)),
       recorder_(tasks_by_rank(programs_)),
       link_free_(job.priced.plan.links.size()) {
-  if (shares_links(job.priced)) clerk_ = std::make_unique<LinkClerk>(job.priced);
+  if (needs_steps(job.priced.conditions)) {
+    steps_clerk_ = std::make_unique<StepClerk>(job.priced);
+  } else if (shares_links(job.priced)) {
+    clerk_ = std::make_unique<LinkClerk>(job.priced);
+  }
   for (std::uint32_t rank = 0; rank < programs_.size(); ++rank) {
     if (!group.contains(rank)) programs_[rank].clear();
   }
@@ -146,14 +149,17 @@ RunOutcome RankRunner<Clock>::run() {
   recorder_.clear();
   std::fill(link_free_.begin(), link_free_.end(), Time{});
   if (clerk_) clerk_->begin();
+  if (steps_clerk_) steps_clerk_->begin();
   for (RankState& rank : ranks_) {
     rank.fault.clear();
     rank.launched = job_.priced.costs.launch;
+    rank.took = {};
   }
   for (RankBody& body : bodies_) body.begin();
   on_all_ranks([this](std::uint32_t rank) { run_rank(rank); });
   ++iteration_;
   if (auto fault = standstill()) return *std::move(fault);
+  if (steps_clerk_) return by_steps();
   if (clerk_) record_transfers();
   const Plan& plan = job_.priced.plan;
   return recorder_.timeline(plan, plan.tasks() - tasks_of(programs_));
@@ -162,11 +168,13 @@ RunOutcome RankRunner<Clock>::run() {
 template <class Clock>
 void RankRunner<Clock>::run_rank(std::uint32_t rank) {
   ranks_[rank].clock.start();
-  for (const Step& step : programs_[rank]) {
-    ranks_[rank].at = step.task;
-    if (!run_step(rank, step)) return;
+  const RankProgram& program = programs_[rank];
+  for (std::size_t at = 0; at < program.size(); ++at) {
+    ranks_[rank].at = program[at].task;
+    if (!run_step(rank, program[at], at + 1 < program.size() ? &program[at + 1] : nullptr)) return;
   }
   if (clerk_) clerk_->finish(rank);
+  if (steps_clerk_) steps_clerk_->finish(rank, ranks_[rank].took);
   transport_.finish(rank);
   ranks_[rank].clock.finish();
 }
@@ -180,16 +188,34 @@ void RankRunner<Clock>::record_transfers() {
   }
 }
 
+/// The clerk alone knows when everything ran.
+template <class Clock>
+Timeline RankRunner<Clock>::by_steps() {
+  for (std::uint32_t rank = 0; rank < programs_.size(); ++rank) {
+    const auto add = [&](TaskId task) { recorder_.add(rank, task, steps_clerk_->span(task)); };
+    for (const Step& step : programs_[rank]) {
+      add(step.task);
+      if (step.beside != no_task) add(step.beside);
+    }
+    for_each_send(programs_[rank], [&](const TensorSend& sending) { add(sending.transfer); });
+  }
+  Timeline timeline = recorder_.timeline(job_.priced.plan);
+  timeline.slowed = steps_clerk_->slowed();
+  return timeline;
+}
+
 template <class Clock>
 void RankRunner<Clock>::halt() {
   transport_.halt();
   if (clerk_) clerk_->halt();
+  if (steps_clerk_) steps_clerk_->halt();
 }
 
 /// Returns whether the run continues.
 template <class Clock>
-bool RankRunner<Clock>::run_step(std::uint32_t rank, const Step& step) {
+bool RankRunner<Clock>::run_step(std::uint32_t rank, const Step& step, const Step* after) {
   try {
+    if (steps_clerk_ && !await_start(rank, step, after)) return false;
     if (!receive(rank, step) || !send(rank, step, step.early)) return false;
     await_launch(rank);
     compute(rank, step);
@@ -200,6 +226,14 @@ bool RankRunner<Clock>::run_step(std::uint32_t rank, const Step& step) {
     halt();
     return false;
   }
+}
+
+/// Waits for the start of a step; returns whether it may continue.
+template <class Clock>
+bool RankRunner<Clock>::await_start(std::uint32_t rank, const Step& step, const Step* after) {
+  const auto begin = steps_clerk_->start(rank, ranks_[rank].took, step, after);
+  if (begin) ranks_[rank].clock.await(*begin);
+  return begin.has_value();
 }
 
 /// Waits until the clerk knows when the inputs of a step arrive; returns whether it may continue.
@@ -229,7 +263,7 @@ bool RankRunner<Clock>::receive(std::uint32_t rank, const Step& step) {
       return false;
     }
     bodies_[rank].take_in(reading);
-    if (!clerk_) state.clock.await(from_ns(message->arrival_ns));
+    if (!clerk_ && !steps_clerk_) state.clock.await(from_ns(message->arrival_ns));
   }
   return true;
 }
@@ -237,7 +271,7 @@ bool RankRunner<Clock>::receive(std::uint32_t rank, const Step& step) {
 /// The host issues the actions of its rank one after the other.
 template <class Clock>
 void RankRunner<Clock>::await_launch(std::uint32_t rank) {
-  if (!job_.priced.costs.has_launches()) return;
+  if (steps_clerk_ || !job_.priced.costs.has_launches()) return;
   RankState& state = ranks_[rank];
   state.launched += job_.priced.costs.issue;
   state.clock.await(state.launched);
@@ -247,6 +281,8 @@ template <class Clock>
 void RankRunner<Clock>::compute(std::uint32_t rank, const Step& step) {
   const std::int64_t asked_ns = job_.task_ns(step.task);
   const Span span = ranks_[rank].clock.time(asked_ns, [&] { bodies_[rank].perform(step); });
+  ranks_[rank].took = span.end - span.begin;
+  if (steps_clerk_) return;
   recorder_.add(rank, step.task, span);
   if (step.beside != no_task) recorder_.add(rank, step.beside, span);
 }
@@ -280,14 +316,14 @@ bool RankRunner<Clock>::send_back(std::uint32_t rank, const TensorSend& sending)
   return true;
 }
 
-/// Without a clerk, links are first come first served, and only this rank uses this one. `message`
+/// Without any clerk, links are first come first served, and only this rank uses this one. `message`
 /// has the time at which the tensor is ready.
 template <class Clock>
 void RankRunner<Clock>::transmit(std::uint32_t rank, const TensorSend& sending, Message message,
                                  std::span<const std::uint64_t> words) {
   if (clerk_) {
     clerk_->send(sending.transfer, ranks_[rank].clock.now(), sending.brings_back);
-  } else {
+  } else if (!steps_clerk_) {
     Time& free = link_free_[sending.link];
     const Time begin = std::max(free, from_ns(message.arrival_ns));
     free = begin + from_ns(job_.task_ns(sending.transfer));
@@ -328,6 +364,10 @@ std::optional<Standstill> RankRunner<Clock>::standstill() const {
   const auto stuck = transport_.deadlock();
   if (!stuck.empty()) return deadlock(stuck);
   if (clerk_ && !clerk_->deadlock().empty()) return deadlock(clerk_->deadlock());
+  if (steps_clerk_ && !steps_clerk_->deadlock().empty()) {
+    return Standstill{"deadlock", Rank{0}, {},
+                      std::string(before_deadlock) + steps_clerk_->deadlock()};
+  }
   return std::nullopt;
 }
 
@@ -339,6 +379,25 @@ std::optional<TrainedNumbers> RankRunner<Clock>::numbers() const {
     bodies_[rank].add_numbers(numbers);
   }
   return numbers;
+}
+
+template <class Clock>
+LayerTimes RankRunner<Clock>::layer_times() const {
+  LayerTimes times;
+  for (std::uint32_t rank = group_.first; rank < group_.end; ++rank) {
+    bodies_[rank].add_layer_times(times);
+  }
+  return times;
+}
+
+template <class Clock>
+std::optional<CodingNumbers> RankRunner<Clock>::coding() const {
+  if (!job_.layers || job_.layers->codecs.empty()) return std::nullopt;
+  CodingNumbers coding;
+  for (std::uint32_t rank = group_.first; rank < group_.end; ++rank) {
+    bodies_[rank].add_coding(coding);
+  }
+  return coding;
 }
 
 template class RankRunner<LogicalClock>;

@@ -16,13 +16,15 @@
 #include "validate/machine/quiet.hpp"
 #include "validate/ranks/link_clerk.hpp"
 #include "validate/ranks/rank_body.hpp"
+#include "validate/ranks/step_clerk.hpp"
 #include "validate/transports/transport.hpp"
 
 namespace penstock {
 
 /// Why a plan cannot run with one thread per rank; nothing when it can.
 std::optional<Obstacle> thread_obstacle(const PricedPlan& priced);
-/// The same in real time or in several processes, where links cannot be shared.
+/// The same in real time or in several processes, where ranks cannot share links or act on each
+/// other in other ways.
 std::optional<Obstacle> apart_obstacle(const PricedPlan& priced);
 
 /// The boxes of a job: one per transfer and reader, the first at its task.
@@ -34,7 +36,8 @@ Standstill joined(const std::vector<Standstill>& deadlocks);
 /// Runs a job, or some of its ranks, with one thread per rank: each receives, computes and sends as
 /// its program says. The transport moves tensors; the clocks (see rank_clocks.hpp) define time. The
 /// runner has exclusive use of both. When ranks share links, a clerk knows when tensors arrive;
-/// otherwise their sender does.
+/// otherwise their sender does. When ranks act on each other in other ways, another clerk grants
+/// every start.
 template <class Clock>
 class RankRunner {
  public:
@@ -52,6 +55,10 @@ class RankRunner {
   const Clock& clock(std::uint32_t rank) const { return ranks_[rank].clock; }
   /// As `Backend::numbers`.
   std::optional<TrainedNumbers> numbers() const;
+  /// As `Backend::layer_times`.
+  LayerTimes layer_times() const;
+  /// As `Backend::coding`.
+  std::optional<CodingNumbers> coding() const;
 
  private:
   struct alignas(64) RankState {  // own cache line
@@ -61,11 +68,13 @@ class RankRunner {
     std::vector<std::uint64_t> kept;  // evicted tensors, until they return
     std::string fault;                // of a received tensor
     Time launched{};                  // its last action, by its host
+    Time took{};                      // its last action
   };
 
   void on_all_ranks(const std::function<void(std::uint32_t)>& work);
   void run_rank(std::uint32_t rank);
-  bool run_step(std::uint32_t rank, const Step& step);
+  bool run_step(std::uint32_t rank, const Step& step, const Step* after);
+  bool await_start(std::uint32_t rank, const Step& step, const Step* after);
   bool receive(std::uint32_t rank, const Step& step);
   bool await(std::uint32_t rank, const Step& step);
   void compute(std::uint32_t rank, const Step& step);
@@ -75,6 +84,7 @@ class RankRunner {
                 std::span<const std::uint64_t> words);
   void await_launch(std::uint32_t rank);
   void record_transfers();
+  Timeline by_steps();
   void halt();
   template <class Awaited>
   Standstill deadlock(const std::vector<std::optional<Awaited>>& stuck) const;
@@ -91,7 +101,9 @@ class RankRunner {
   std::vector<RankState> ranks_;
   std::vector<RankBody> bodies_;      // by rank
   std::vector<Time> link_free_;       // by link; the sender's own
-  std::unique_ptr<LinkClerk> clerk_;  // none when no links are shared
+  // One of them, or none when nothing is shared.
+  std::unique_ptr<LinkClerk> clerk_;
+  std::unique_ptr<StepClerk> steps_clerk_;
   std::uint32_t iteration_ = 0;
 };
 

@@ -10,6 +10,10 @@
 
 namespace penstock {
 
+/// The conditions of a measurement: nothing else runs; inside the actions of a run of 1F1B.
+constexpr std::string_view solo_condition = "solo";
+constexpr std::string_view in_run_condition = "insitu:1f1b";
+
 /// A pass of a kind of layer, as a measured point. Its shape has the layer's numbers and the
 /// amount: "examples", with "sequence" for sequences of tokens, or "tokens" if their division into
 /// sequences does not matter.
@@ -20,7 +24,7 @@ struct LayerPoint {
   double amount = 1;     // examples or tokens
   bool counts_tokens = false;
   std::optional<double> sequence;  // tokens per example
-  std::string condition = "solo";
+  std::string condition = std::string(solo_condition);
 };
 
 /// The cell that such a layer runs for alone, in doubles.

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
 #include <utility>
 
 #include "validate/kernels/steps/drawn.hpp"
@@ -40,16 +42,24 @@ LayeredBody::LayeredBody(const Job& job, Rank rank, const std::vector<std::size_
       model_(std::make_unique<const LayeredModel>(layered_model(*job.layers))),
       has_backward_(has_backward(job.priced.plan)),
       recomputed_(recomputed_cells(job.priced.plan)),
-      versions_(versions_used(job.priced.plan, rank, job.layers->weights)) {
+      versions_(versions_used(job.priced.plan, rank, job.layers->weights)),
+      rank_(index(rank)) {
+  for (const StageCodecs& codecs : job.layers->codecs) {
+    StageCoders& coders = coders_.emplace_back();
+    if (codecs.stash) coders.stash.emplace(*codecs.stash);
+    if (codecs.link) coders.link.emplace(*codecs.link);
+  }
   for (const auto& [cell, version] : versions_) {
     const auto& layers = layers_of(cell.stage);
     const auto made = weights_.try_emplace(cell.stage, layers, *job.layers);
     if (has_backward_) made.first->second.expect(version);
   }
+  if (job.layers->times_layers) watch_.emplace();
   begin();
 }
 
 void LayeredBody::begin() {
+  if (watch_) watch_->clear();
   for (auto& weights : weights_) weights.second.begin();
   loss_ = 0;
   begun_.clear();
@@ -57,6 +67,10 @@ void LayeredBody::begin() {
   slices_.clear();
   passed_.clear();
   totals_.clear();
+  ties_.clear();
+  first_run_ = runs_++ < 2;  // the constructor calls this too
+  if (first_run_) coding_ = {};
+  stash_bytes_ = peak_stash_bytes_ = 0;
   pass_on_inputs();
 }
 
@@ -90,7 +104,8 @@ StageRun LayeredBody::run_of(const CellKey& key) {
   const KernelCell cell = cell_of(*model_, key.microbatch);
   std::vector<SliceMemory>& slices = slices_[{key.stage, Microbatch{cell.microbatch}}];
   slices.resize(layers_of(key.stage).size());
-  return {layers_of(key.stage), weights_of(key.stage).version(version_of(key)), cell, slices};
+  return {layers_of(key.stage), weights_of(key.stage).version(version_of(key)), cell, slices,
+          watch_ ? &*watch_ : nullptr};
 }
 
 LayeredBody::Kept& LayeredBody::kept_of(const CellKey& cell, Kept::Phase phase,
@@ -123,9 +138,16 @@ void LayeredBody::take_in(const Reading& reading) {
   const WorkClass& work = job_.priced.plan.class_of(reading.transfer);
   if (work.pass == Pass::send_loaded) return load({work.stage, label.microbatch});
   if (reduces_gradient(work.pass)) return add_to_total(label.model_stage);
+  if (work.pass == Pass::tie_gradient) return take_tie(label.model_stage);
   Tensor tensor =
       room_for(*model_, label.model_stage + (label.kind == TensorKind::gradient ? 0 : 1));
-  fill(received_.data(), tensor);
+  if (const TensorCodec* codec = link_codec(label)) {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(received_.data());
+    const std::size_t count = tensor.rows * tensor.columns;
+    tensor.values = codec->unpacked({bytes, codec->packed_bytes(count)}, count);
+  } else {
+    fill(received_.data(), tensor);
+  }
   pass_on({label.kind, label.model_stage, label.microbatch}, std::move(tensor));
 }
 
@@ -136,6 +158,12 @@ void LayeredBody::perform(const Step& step) {
 }
 
 void LayeredBody::perform(TaskId task) {
+  if (watch_) watch_->start();
+  perform_passes(task);
+  if (watch_) watch_->finish();
+}
+
+void LayeredBody::perform_passes(TaskId task) {
   const WorkClass& work = job_.priced.plan.class_of(task);
   const CellKey cell{work.stage, job_.priced.plan.microbatch[task]};
   if (work.pass == Pass::forward) forward(cell);
@@ -149,8 +177,52 @@ void LayeredBody::perform(TaskId task) {
 void LayeredBody::update(Stage stage) {
   StageWeights& weights = weights_of(stage);
   if (job_.layers->weights.use != WeightUse::flushed) return weights.update();
-  const auto total = totals_.extract(model_stage_of(stage));
-  weights.step(total ? total.mapped() : weights.take_sums());
+  auto total = totals_.extract(model_stage_of(stage));
+  LayerTensors gradients = total ? std::move(total.mapped()) : weights.take_sums();
+  if (model_->is_tied()) add_tie(stage, gradients);
+  weights.step(gradients);
+}
+
+/// The table of a stage at an end of a tied model, among tensors like its weights.
+Tensor& LayeredBody::tied_tensor(std::uint32_t model_stage, LayerTensors& tensors) const {
+  return model_stage == 0 ? tensors.front().front() : tensors.back().front();
+}
+
+void LayeredBody::take_tie(std::uint32_t model_stage) {
+  LayerTensors like = initial_weights(model_->stages[model_stage], job_.layers->seed);
+  Tensor& part = tied_tensor(model_stage, like);
+  fill(received_.data(), part);
+  const auto known = ties_.find(model_stage);
+  if (known == ties_.end()) {
+    ties_.emplace(model_stage, std::move(part));
+  } else {
+    add(part, known->second);
+  }
+}
+
+/// Both ends step their copy of the table with the gradients of both.
+void LayeredBody::add_tie(Stage stage, LayerTensors& gradients) {
+  const std::uint32_t own = model_stage_of(stage);
+  const auto last = static_cast<std::uint32_t>(model_->stages.size() - 1);
+  if (last == 0) {
+    Tensor both = gradients.front().front();
+    add(gradients.back().front(), both);
+    gradients.front().front() = gradients.back().front() = std::move(both);
+  } else if (own == 0 || own == last) {
+    add(gradient_of_end(last - own), tied_tensor(own, gradients));
+  }
+}
+
+/// Of the table at an end of the model: received, or of a stage on this rank.
+Tensor LayeredBody::gradient_of_end(std::uint32_t model_stage) {
+  const auto received = ties_.find(model_stage);
+  if (received != ties_.end()) return received->second;
+  for (const auto& [stage, weights] : weights_) {
+    if (model_stage_of(stage) != model_stage) continue;
+    LayerTensors all = weights.all_gradients();
+    return std::move(tied_tensor(model_stage, all));
+  }
+  throw OrderFailure("the gradient of its tied weights at the other end of the model is missing");
 }
 
 /// Sums arrive in the same order on all copies of a stage, so that these stay equal.
@@ -198,6 +270,7 @@ void LayeredBody::forward(const CellKey& cell) {
   if (!has_backward_) return;
   kept_[cell] = std::move(kept);
   if (recomputed_.contains(cell)) drop(cell);
+  pack(cell);
 }
 
 void LayeredBody::drop(const CellKey& cell) {
@@ -225,6 +298,7 @@ void LayeredBody::input_gradient(const CellKey& cell) {
   const std::uint32_t stage = model_stage_of(cell.stage);
   Kept& kept = kept_of(cell, Kept::Phase::whole, "the activation kept by F");
   check_slices(cell, /*back=*/true);
+  unpack(cell, kept);
   const StageRun run = run_of(cell);
   Tensor above = stage + 1 == model_->stages.size()
                      ? one()
@@ -239,6 +313,7 @@ void LayeredBody::weight_gradient(const CellKey& cell) {
   const Kept& kept = kept_of(cell, Kept::Phase::pending, "the state kept by I");
   StageWeights& weights = weights_of(cell.stage);
   stage_weight_gradient(run_of(cell), kept.layers, weights.sums());
+  stash_bytes_ -= kept.held_bytes;
   kept_.erase(cell);
   weights.done_with(version_of(cell));
 }
@@ -253,14 +328,55 @@ std::span<const std::uint64_t> LayeredBody::made(const Step& step, const TensorS
     for (const Tensors& layer : weights_of(transfer.stage).take_sums()) {
       for (const Tensor& tensor : layer) append(tensor, sent_);
     }
+  } else if (transfer.pass == Pass::tie_gradient) {
+    LayerTensors all = weights_of(transfer.stage).all_gradients();
+    append(tied_tensor(label.model_stage, all), sent_);
   } else if (work.pass == Pass::evict) {
     evict({work.stage, label.microbatch});
   } else {
-    append(take_passed({label.kind, label.model_stage, label.microbatch}), sent_);
+    const Tensor tensor = take_passed({label.kind, label.model_stage, label.microbatch});
+    const TensorCodec* codec = link_codec(label);
+    codec != nullptr ? append_packed(*codec, tensor) : append(tensor, sent_);
   }
   if (words_[sending.transfer] == sent_.size()) return sent_;
   throw OrderFailure(
       fmt::format("it made {} words instead of {}", sent_.size(), words_[sending.transfer]));
+}
+
+/// The codec of the link to the next stage, in both directions.
+const TensorCodec* LayeredBody::link_codec(const TensorLabel& label) const {
+  if (coders_.empty()) return nullptr;
+  const std::uint32_t gradient = label.kind == TensorKind::gradient ? 1 : 0;
+  const auto& link = coders_[label.model_stage - gradient].link;
+  return link ? &*link : nullptr;
+}
+
+void LayeredBody::append_packed(const TensorCodec& codec, const Tensor& tensor) {
+  const std::vector<std::uint8_t> bytes = codec.packed(tensor.values, errors_of(coding_.link));
+  sent_.resize((bytes.size() + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t));
+  std::memcpy(sent_.data(), bytes.data(), bytes.size());
+}
+
+/// Encodes what F has kept, and counts it.
+void LayeredBody::pack(const CellKey& cell) {
+  if (coders_.empty()) return;
+  Kept& kept = kept_.at(cell);
+  const auto& codec = coders_[model_stage_of(cell.stage)].stash;
+  if (codec) kept.packed.pack(*codec, layers_of(cell.stage), kept.layers, errors_of(coding_.stash));
+  kept.held_bytes = kept.packed.held(kept.layers, job_.layers->shape.activation_size);
+  stash_bytes_ += kept.held_bytes;
+  peak_stash_bytes_ = std::max(peak_stash_bytes_, stash_bytes_);
+}
+
+void LayeredBody::unpack(const CellKey& cell, Kept& kept) {
+  if (coders_.empty() || kept.packed.empty()) return;
+  kept.packed.unpack(*coders_[model_stage_of(cell.stage)].stash, kept.layers);
+}
+
+void LayeredBody::add_coding(CodingNumbers& coding) const {
+  CodingNumbers own = coding_;
+  own.peak_stash_bytes[rank_] = peak_stash_bytes_;
+  add(own, coding);
 }
 
 /// Frees everything kept but its size.
@@ -307,6 +423,10 @@ void LayeredBody::prepare_trial(std::uint32_t number) {
   const auto trial = trials_.try_emplace(number, *model_, model_stage_of(work.stage),
                                          weights_of(work.stage).first(), layers);
   trial.first->second.prepare(work.pass, work.recomputes);
+}
+
+void LayeredBody::add_layer_times(LayerTimes& times) const {
+  if (watch_) add(watch_->times(), times);
 }
 
 void LayeredBody::add_numbers(TrainedNumbers& numbers) const {

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "validate/training/plan_cells.hpp"
 #include "validate/training/stage_trial.hpp"
 #include "validate/training/stage_weights.hpp"
+#include "validate/training/tensor_codec.hpp"
 
 namespace penstock {
 
@@ -32,6 +34,10 @@ class LayeredBody {
   std::span<const std::uint64_t> made(const Step& step, const TensorSend& sending);
   /// Adds the results of this rank's part of the last run.
   void add_numbers(TrainedNumbers& numbers) const;
+  /// Adds the errors of what it encoded in its first run, and the peak of its stash in the last.
+  void add_coding(CodingNumbers& coding) const;
+  /// Adds the times of its layers in the last run, if they are measured.
+  void add_layer_times(LayerTimes& times) const;
 
  private:
   /// What is kept of a cell between its actions.
@@ -41,6 +47,13 @@ class LayeredBody {
     Phase when_back = Phase::whole;  // of an evicted one
     Tensor input;                    // for recomputation
     LayerTensors layers;
+    PackedStash packed;
+    double held_bytes = 0;  // of the stash
+  };
+  /// The codecs of a model stage.
+  struct StageCoders {
+    std::optional<TensorCodec> stash;
+    std::optional<TensorCodec> link;
   };
   /// An activation or gradient between two stages, by its producer.
   struct PassedKey {
@@ -65,6 +78,7 @@ class LayeredBody {
   void pass_on_inputs();
 
   void perform(TaskId task);
+  void perform_passes(TaskId task);
   void prepare_trial(std::uint32_t work);
   void check_slices(const CellKey& cell, bool back) const;
   void forward(const CellKey& cell);
@@ -73,7 +87,16 @@ class LayeredBody {
   void input_gradient(const CellKey& cell);
   void weight_gradient(const CellKey& cell);
   void update(Stage stage);
+  CodingSums* errors_of(CodingSums& sums) { return first_run_ ? &sums : nullptr; }
+  const TensorCodec* link_codec(const TensorLabel& label) const;
+  void pack(const CellKey& cell);
+  void unpack(const CellKey& cell, Kept& kept);
+  void append_packed(const TensorCodec& codec, const Tensor& tensor);
   void add_to_total(std::uint32_t model_stage);
+  void take_tie(std::uint32_t model_stage);
+  void add_tie(Stage stage, LayerTensors& gradients);
+  Tensor& tied_tensor(std::uint32_t model_stage, LayerTensors& tensors) const;
+  Tensor gradient_of_end(std::uint32_t model_stage);
   void evict(const CellKey& cell);
   void load(const CellKey& cell);
 
@@ -93,8 +116,17 @@ class LayeredBody {
   std::map<CellKey, std::vector<SliceMemory>> slices_;  // by stage and whole microbatch
   std::map<PassedKey, Tensor> passed_;
   std::map<std::uint32_t, LayerTensors> totals_;  // by model stage: received gradient sums
+  std::map<std::uint32_t, Tensor> ties_;          // by model stage: received tied gradients
   std::vector<std::uint64_t> received_;
   std::vector<std::uint64_t> sent_;
+  std::uint32_t rank_;
+  std::vector<StageCoders> coders_;  // by model stage; empty: nothing is encoded
+  CodingNumbers coding_;
+  double stash_bytes_ = 0;
+  double peak_stash_bytes_ = 0;
+  bool first_run_ = true;
+  std::uint32_t runs_ = 0;
+  std::optional<LayerWatch> watch_;  // none: layers are not measured
 };
 
 /// Words of each transfer's tensor, by task; 0 for actions. Throws UsageError for unsupported

@@ -48,7 +48,7 @@ PlacedLayer placed(const LayerSpec& spec, std::uint32_t number) {
   const LayerKindEntry& kind = *find_named(layer_kind_entries(), spec.kind);
   return {find_named(kernel_entries(), spec.kind),
           LayerNumbers(settled_numbers(kind.name, kind.parameters, spec.numbers)), number,
-          Residual::none};
+          Residual::none, {}};
 }
 
 /// Pointers to all layers, across stages.
@@ -70,6 +70,16 @@ void place_residuals(const std::vector<PlacedLayer*>& chain) {
   }
 }
 
+bool is_tied_head(const PlacedLayer& layer) {
+  return layer.kernel->name == "head" && layer.numbers.is("tied");
+}
+
+/// A tied head is last, and its embedding first.
+void tie_ends(LayeredModel& model) {
+  PlacedLayer& last = model.stages.back().back();
+  if (is_tied_head(last)) last.tied_to = model.stages.front().front().number;
+}
+
 void end_in_loss(LayeredModel& model) {
   const PlacedLayer& last = model.stages.back().back();
   if (last.kernel->ends == Ends::last) return;
@@ -88,6 +98,7 @@ LayeredModel assembled(const JobLayers& layers) {
     for (const LayerSpec& spec : stage) own.push_back(placed(spec, number++));
   }
   place_residuals(chain_of(model));
+  tie_ends(model);
   end_in_loss(model);
   model.cell = {.seed = layers.seed,
                 .examples = static_cast<std::size_t>(layers.shape.microbatch),
@@ -108,6 +119,14 @@ std::optional<std::string> why_not_neighbours(const PlacedLayer& before, const P
   if (!other_columns && before.rows_out() == after.rows_in()) return std::nullopt;
   return fmt::format("layers that do not fit together: {} produces {} rows, {} takes {}",
                      title(before), before.rows_out(), title(after), after.rows_in());
+}
+
+std::optional<std::string> why_not_tied(const PlacedLayer& first, const PlacedLayer& last) {
+  if (!is_tied_head(last)) return std::nullopt;
+  const auto same = [&](const char* name) { return first.numbers[name] == last.numbers[name]; };
+  if (first.kernel->ends == Ends::first && same("hidden") && same("vocab")) return std::nullopt;
+  return fmt::format("a head that is tied, in a model that does not start with its embedding: {}",
+                     title(last));
 }
 
 }  // namespace
@@ -133,7 +152,7 @@ std::optional<std::string> why_not_layers(const JobLayers& layers) {
   for (std::size_t i = 1; i < chain.size(); ++i) {
     if (auto reason = why_not_neighbours(*chain[i - 1], *chain[i])) return reason;
   }
-  return std::nullopt;
+  return why_not_tied(*chain.front(), *chain.back());
 }
 
 LayeredModel layered_model(const JobLayers& layers) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ struct PlacedLayer {
   LayerNumbers numbers;
   std::uint32_t number;  // in the model, across stages
   Residual residual;
+  // Its first weight equals that of this layer: a tied head and the embedding.
+  std::optional<std::uint32_t> tied_to = {};
 
   std::size_t rows_in() const;  // including the residual
   std::size_t rows_out() const;
@@ -33,6 +36,8 @@ struct LayeredModel {
   std::vector<std::vector<PlacedLayer>> stages;  // by model stage; the last one ends in a loss
   KernelCell cell;                               // the first slice of microbatch 0
 
+  /// Whether its last layer shares the table of its first.
+  bool is_tied() const { return stages.back().back().tied_to.has_value(); }
   std::uint32_t layers() const { return stages.back().back().number + 1; }
 };
 

@@ -63,6 +63,10 @@ Tensor input_gradient(const PlacedLayer& layer, const LayerRun& run, Tensor grad
   return before;
 }
 
+void lap(const StageRun& run, std::size_t layer, Pass pass) {
+  if (run.watch != nullptr) run.watch->lap({run.layers[layer].number, pass});
+}
+
 LayerRun run_of(const StageRun& run, std::size_t layer) {
   return {run.layers[layer].numbers, run.cell, run.weights[layer], run.slices[layer]};
 }
@@ -73,6 +77,7 @@ Tensor stage_forward(const StageRun& run, Tensor in, LayerTensors& kept) {
   kept.assign(run.layers.size(), {});
   for (std::size_t layer = 0; layer < run.layers.size(); ++layer) {
     in = forward(run.layers[layer], run_of(run, layer), std::move(in), kept[layer]);
+    lap(run, layer, Pass::forward);
   }
   return in;
 }
@@ -81,6 +86,7 @@ Tensor stage_input_gradient(const StageRun& run, Tensor gradient, LayerTensors& 
   for (std::size_t layer = run.layers.size(); layer-- > 0;) {
     gradient =
         input_gradient(run.layers[layer], run_of(run, layer), std::move(gradient), kept[layer]);
+    lap(run, layer, Pass::backward_input);
   }
   return gradient;
 }
@@ -88,6 +94,7 @@ Tensor stage_input_gradient(const StageRun& run, Tensor gradient, LayerTensors& 
 void stage_weight_gradient(const StageRun& run, const LayerTensors& kept, LayerTensors& sums) {
   for (std::size_t layer = 0; layer < run.layers.size(); ++layer) {
     run.layers[layer].kernel->weight_gradient(run_of(run, layer), kept[layer], sums[layer]);
+    lap(run, layer, Pass::backward_weight);
   }
 }
 
@@ -108,7 +115,11 @@ void recompute_selected(const StageRun& run, LayerTensors& kept) {
 LayerTensors initial_weights(const std::vector<PlacedLayer>& layers, std::uint64_t seed) {
   LayerTensors weights;
   for (const PlacedLayer& layer : layers) {
-    weights.push_back(initial_weights(layer.kernel->weights(layer.numbers), seed, layer.number));
+    const std::vector<WeightSpec> specs = layer.kernel->weights(layer.numbers);
+    weights.push_back(initial_weights(specs, seed, layer.number));
+    if (layer.tied_to) {
+      weights.back().front() = initial_weights({specs.front()}, seed, *layer.tied_to).front();
+    }
   }
   return weights;
 }
@@ -132,6 +143,8 @@ LayerTensors stepped(const LayerTensors& weights, const LayerTensors& gradients,
   }
   return next;
 }
+
+void add(const Tensor& numbers, Tensor& sum) { add_to(sum, numbers); }
 
 void add(const LayerTensors& numbers, LayerTensors& sums) {
   for (std::size_t layer = 0; layer < sums.size(); ++layer) {

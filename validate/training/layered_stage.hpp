@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "validate/training/layer_watch.hpp"
 #include "validate/training/layered_model.hpp"
 
 namespace penstock {
@@ -15,6 +16,7 @@ struct StageRun {
   const LayerTensors& weights;
   KernelCell cell;
   std::vector<SliceMemory>& slices;  // by layer, of the cell's microbatch
+  LayerWatch* watch = nullptr;       // measures the layers, if anything does
 };
 
 /// F: returns the output.
@@ -35,5 +37,6 @@ LayerTensors zeros_like(const LayerTensors& weights);
 LayerTensors stepped(const LayerTensors& weights, const LayerTensors& gradients, double rate);
 /// Adds values of the same shapes.
 void add(const LayerTensors& numbers, LayerTensors& sums);
+void add(const Tensor& numbers, Tensor& sum);
 
 }  // namespace penstock

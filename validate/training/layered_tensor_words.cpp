@@ -43,6 +43,20 @@ class KeptWords {
   std::map<std::pair<std::uint32_t, bool>, std::size_t> known_;
 };
 
+/// Words of a tensor that crosses into a model stage, or its gradient back.
+std::size_t sent_words(const LayeredModel& model, const JobLayers& layers, std::uint32_t into) {
+  const std::size_t values = stage_numbers(model, into);
+  if (layers.codecs.empty() || !layers.codecs[into - 1].link) return values;
+  const std::size_t bytes = TensorCodec(*layers.codecs[into - 1].link).packed_bytes(values);
+  return (bytes + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
+}
+
+std::size_t words_of_table(const LayeredModel& model) {
+  const PlacedLayer& first = model.stages.front().front();
+  const WeightSpec table = first.kernel->weights(first.numbers).front();
+  return table.rows * table.columns;
+}
+
 }  // namespace
 
 std::vector<std::size_t> layered_tensor_words(const Job& job) {
@@ -58,9 +72,10 @@ std::vector<std::size_t> layered_tensor_words(const Job& job) {
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const WorkClass& work = plan.class_of(task);
     const std::uint32_t stage = plan.model_stage[index(work.stage)];
-    if (work.pass == Pass::send_activation) words[task] = stage_numbers(model, stage + 1);
-    if (work.pass == Pass::send_gradient) words[task] = stage_numbers(model, stage);
+    if (work.pass == Pass::send_activation) words[task] = sent_words(model, *job.layers, stage + 1);
+    if (work.pass == Pass::send_gradient) words[task] = sent_words(model, *job.layers, stage);
     if (reduces_gradient(work.pass)) words[task] = weights_of[stage];
+    if (work.pass == Pass::tie_gradient) words[task] = words_of_table(model);
     if (work.pass == Pass::send_evicted || work.pass == Pass::send_loaded) {
       words[task] = kept.of(stage, recomputed.contains({work.stage, plan.microbatch[task]}));
     }

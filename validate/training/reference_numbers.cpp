@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "validate/training/layered_stage.hpp"
+#include "validate/training/tensor_codec.hpp"
 
 namespace penstock {
 namespace {
@@ -38,6 +39,8 @@ class Reference {
  private:
   Trained& trained(std::size_t stage, std::uint32_t microbatch);
   const LayerTensors& weights(std::size_t stage, std::uint32_t microbatch);
+  void code_stash(std::size_t stage, LayerTensors& kept) const;
+  void code_link(std::size_t stage, Tensor& tensor) const;
   void sum(std::size_t stage, std::uint32_t microbatch, const LayerTensors& gradients);
 
   const JobLayers& layers_;
@@ -93,6 +96,8 @@ void Reference::train(std::uint32_t microbatch, bool backward) {
   Tensor passed = model_input(model_, cell);
   for (std::size_t stage = 0; stage < kept.size(); ++stage) {
     passed = stage_forward(run(stage), std::move(passed), kept[stage]);
+    if (backward) code_stash(stage, kept[stage]);
+    if (stage + 1 < kept.size()) code_link(stage, passed);
   }
   numbers_.loss += passed.values.front();
   passed.values.front() = 1;
@@ -101,6 +106,35 @@ void Reference::train(std::uint32_t microbatch, bool backward) {
     LayerTensors gradients = zeros_like(weights(stage, microbatch));
     stage_weight_gradient(run(stage), kept[stage], gradients);
     sum(stage, microbatch, gradients);
+    if (stage > 0) code_link(stage - 1, passed);
+  }
+}
+
+/// What encoding and decoding leaves of what a stage keeps.
+void Reference::code_stash(std::size_t stage, LayerTensors& kept) const {
+  if (layers_.codecs.empty() || !layers_.codecs[stage].stash) return;
+  const TensorCodec codec(*layers_.codecs[stage].stash);
+  PackedStash packed;
+  packed.pack(codec, model_.stages[stage], kept, nullptr);
+  packed.unpack(codec, kept);
+}
+
+/// The same of a tensor between a stage and the next, in either direction.
+void Reference::code_link(std::size_t stage, Tensor& tensor) const {
+  if (layers_.codecs.empty() || !layers_.codecs[stage].link) return;
+  const TensorCodec codec(*layers_.codecs[stage].link);
+  tensor.values = codec.unpacked(codec.packed(tensor.values, nullptr), tensor.values.size());
+}
+
+/// A tied table has one gradient, that of both its uses.
+void tie_gradients(const LayeredModel& model, std::vector<std::vector<double>>& gradients) {
+  if (!model.is_tied()) return;
+  const PlacedLayer& head = model.stages.back().back();
+  const WeightSpec table = head.kernel->weights(head.numbers).front();
+  for (std::size_t i = 0; i < table.rows * table.columns; ++i) {
+    double& first = gradients[*head.tied_to][i];
+    double& last = gradients[head.number][i];
+    first = last = first + last;
   }
 }
 
@@ -120,10 +154,12 @@ TrainedNumbers reference_numbers(const JobLayers& layers,
 void add_step(const JobLayers& layers, TrainedNumbers& numbers) {
   const LayeredModel model = layered_model(layers);
   numbers.weights.resize(model.layers());
+  auto gradients_of = numbers.gradients;
+  tie_gradients(model, gradients_of);
   for (const auto& stage : model.stages) {
     const LayerTensors first = initial_weights(stage, layers.seed);
     for (std::size_t layer = 0; layer < stage.size(); ++layer) {
-      const std::vector<double>& gradients = numbers.gradients[stage[layer].number];
+      const std::vector<double>& gradients = gradients_of[stage[layer].number];
       std::vector<double>& weights = numbers.weights[stage[layer].number];
       for (const Tensor& tensor : first[layer]) {
         for (const double weight : tensor.values) {

@@ -12,7 +12,18 @@ StageTrial::StageTrial(const LayeredModel& model, std::uint32_t model_stage,
       model_stage_(model_stage),
       weights_(weights),
       job_(job),
-      sums_(zeros_like(weights)) {}
+      sums_(zeros_like(weights)) {
+  if (job.codecs.empty() || !job.codecs[model_stage].stash) return;
+  codec_.emplace(*job.codecs[model_stage].stash);
+}
+
+void StageTrial::pack() {
+  if (codec_) packed_.pack(*codec_, model_.stages[model_stage_], kept_, nullptr);
+}
+
+void StageTrial::unpack() {
+  if (codec_) packed_.unpack(*codec_, kept_);
+}
 
 StageRun StageTrial::run() { return {model_.stages[model_stage_], weights_, cell_, slices_}; }
 
@@ -34,6 +45,7 @@ void StageTrial::prepare(Pass pass, bool recomputes) {
   pass_ = pass;
   recomputes_ = recomputes || pass == Pass::recompute;
   slices_.assign(weights_.size(), {});
+  packed_ = {};
   kept_ = {};  // leaves nothing to free in the next action
   cell_ = model_.cell;
   const std::uint32_t middle = (cell_.slices - 1) / 2;
@@ -44,6 +56,7 @@ void StageTrial::prepare(Pass pass, bool recomputes) {
   above_ = gradient();
   if (pass == Pass::forward || (recomputes_ && !job_.selective)) return;
   stage_forward(run(), in_, kept_);
+  if (pass != Pass::backward_weight) pack();
   if (recomputes_) drop_selected(model_.stages[model_stage_], kept_);
   if (pass == Pass::backward_weight) stage_input_gradient(run(), gradient(), kept_);
 }
@@ -54,8 +67,12 @@ void StageTrial::remake() {
 }
 
 void StageTrial::perform() {
-  if (pass_ == Pass::forward) stage_forward(run(), std::move(in_), kept_);
+  if (pass_ == Pass::forward) {
+    stage_forward(run(), std::move(in_), kept_);
+    pack();
+  }
   if (recomputes_) remake();
+  if (gives_gradient(pass_)) unpack();
   if (gives_gradient(pass_)) stage_input_gradient(run(), std::move(above_), kept_);
   if (ends_activation(pass_)) stage_weight_gradient(run(), kept_, sums_);
   if (pass_ == Pass::update) updated_->step(sums_);

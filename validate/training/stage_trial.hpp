@@ -4,6 +4,7 @@
 
 #include "validate/training/layered_stage.hpp"
 #include "validate/training/stage_weights.hpp"
+#include "validate/training/tensor_codec.hpp"
 
 namespace penstock {
 
@@ -38,6 +39,10 @@ class StageTrial {
   Tensor in_;
   Tensor above_;
   LayerTensors kept_;
+  std::optional<TensorCodec> codec_;  // of the stash
+  PackedStash packed_;
+  void pack();
+  void unpack();
 };
 
 }  // namespace penstock

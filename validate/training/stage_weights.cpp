@@ -78,6 +78,12 @@ LayerTensors StageWeights::take_sums() {
   return std::exchange(sums_, zeros_like(first_));
 }
 
+LayerTensors StageWeights::all_gradients() const {
+  LayerTensors all = earlier_;
+  add(sums_, all);
+  return all;
+}
+
 void StageWeights::step(const LayerTensors& gradients) {
   ++steps_;
   LayerTensors next = rule_ == StepRule::sgd ? stepped(newest(), gradients, rate_) : newest();
@@ -114,8 +120,7 @@ void StageWeights::drop_unused() {
 
 void StageWeights::add_gradients(const std::vector<PlacedLayer>& layers,
                                  TrainedNumbers& numbers) const {
-  LayerTensors all = earlier_;
-  add(sums_, all);
+  const LayerTensors all = all_gradients();
   for (std::size_t layer = 0; layer < layers.size(); ++layer) {
     TrainedNumbers own;
     own.gradients.resize(layers[layer].number + 1);

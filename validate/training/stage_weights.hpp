@@ -38,6 +38,8 @@ class StageWeights {
   void update();
   /// The gradient sums since they were last taken, to be reduced; they start at zero again.
   LayerTensors take_sums();
+  /// All gradients of the run so far, taken or not.
+  LayerTensors all_gradients() const;
   /// The optimizer step of an iteration, with gradients summed over all copies.
   void step(const LayerTensors& gradients);
   /// Adds all gradients of the run to those of the model's layers.

@@ -96,8 +96,8 @@ TEST_CASE("calibration: pipelines are split by the seed, and transfer changes th
     if (one.part == PipelinePart::training) continue;
     CHECK(trained.contains(text(one.setting)) == (one.part == PipelinePart::transfer));
   }
-  CHECK(count[PipelinePart::training] == 12);
-  CHECK(count[PipelinePart::interpolation] == 6);
+  CHECK(count[PipelinePart::training] == 12 + 8);
+  CHECK(count[PipelinePart::interpolation] == 6 + 4);
   CHECK(count[PipelinePart::extrapolation] == 9);
   CHECK(count[PipelinePart::transfer] == 21);
 }
@@ -108,7 +108,7 @@ TEST_CASE("calibration: pipelines have no more ranks than a backend runs") {
                     [](const PipelineCase& one) { return one.setting.ranks == 2; }));
   CHECK(std::count_if(cases.begin(), cases.end(), [](const PipelineCase& one) {
           return one.part == PipelinePart::training;
-        }) == 6);
+        }) == 6 + 6);
 }
 
 // 30 us for F of a rank and microbatch: 15 of each chunk where it has two. Whatever the schedule,
@@ -117,7 +117,7 @@ TEST_CASE("calibration: all schedules of a setting have the same work") {
   for (const char* schedule : {"1f1b", "gpipe", "interleaved-1f1b", "zb-h1", "zb-v"}) {
     CAPTURE(schedule);
     const PipelineCase other{{"even", 2, 4, 30}, schedule, PipelinePart::transfer};
-    const auto pipeline = pipeline_of(other, exact_busy());
+    const auto pipeline = pipeline_of(other, {exact_busy()});
     REQUIRE(pipeline);
     const Plan& plan = pipeline->job.priced.plan;
     double work_ns = 0;
@@ -132,7 +132,7 @@ TEST_CASE("calibration: all schedules of a setting have the same work") {
 }
 
 TEST_CASE("calibration: what a rule does not allow is no case") {
-  CHECK_FALSE(pipeline_of({{"even", 4, 6, 30}, "dualpipe", PipelinePart::transfer}, exact_busy()));
+  CHECK_FALSE(pipeline_of({{"even", 4, 6, 30}, "dualpipe", PipelinePart::transfer}, {exact_busy()}));
 }
 
 // The machine has at most three ranks. Its kernels are those of this machine, so that nothing can

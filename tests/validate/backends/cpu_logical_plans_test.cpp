@@ -10,6 +10,7 @@
 #include "tests/support/draws.hpp"
 #include "tests/support/jobs.hpp"
 #include "tests/support/random_system.hpp"
+#include "tests/support/replays.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/job/replica_ranks.hpp"
 
@@ -22,35 +23,6 @@ Timeline ran(const Job& job) {
   const auto outcome = logical().make(job)->run();
   if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
   return std::get<Timeline>(outcome);
-}
-
-/// The job simulated with the lengths that its own actions had.
-Timeline replayed(const Job& job, const Timeline& timeline) {
-  PricedPlan priced = job.priced;
-  const auto& [plan, costs, conditions] = priced;
-  std::vector<Time> lengths, latencies;
-  for (TaskId task = 0; task < plan.tasks(); ++task) {
-    const bool moves = plan.is_link(plan.class_of(task).resource);
-    const bool follows = plan.class_of(task).follows_partner;
-    lengths.push_back(moves     ? costs.duration_of(plan, task)
-                      : follows ? Time{}
-                                : timeline.end[task] - timeline.begin[task]);
-    latencies.push_back(costs.latency_of(plan, task));
-  }
-  priced.costs.task_duration = lengths;
-  priced.costs.task_latency = latencies;
-  return timeline_of(simulate(priced));
-}
-
-/// How many tasks begin or end at other times when simulated.
-std::size_t differences(const Job& job, const Timeline& timeline) {
-  const Timeline expected = replayed(job, timeline);
-  std::size_t count = 0;
-  for (TaskId task = 0; task < job.priced.plan.tasks(); ++task) {
-    if (timeline.begin[task] != expected.begin[task]) ++count;
-    if (timeline.end[task] != expected.end[task]) ++count;
-  }
-  return count;
 }
 
 /// One to three links; each pair of ranks goes over some of them, or over none that others use.
@@ -88,14 +60,6 @@ PricedPlan random_plan() {
   }
   if (one_in(3)) drawn.costs = draw(drawn.plan, drawn.costs, random_chance(), 0);
   return drawn;
-}
-
-bool takes_time(const PricedPlan& plan) {
-  for (TaskId task = 0; task < plan.plan.tasks(); ++task) {
-    const bool moves = plan.plan.is_link(plan.plan.class_of(task).resource);
-    if (!moves && plan.costs.duration_of(plan.plan, task) > Time{}) return true;
-  }
-  return false;
 }
 
 /// Ranks of one machine whose tensors all cross one link.
@@ -168,6 +132,40 @@ TEST_CASE("cpu_logical: an action waits for its launch") {
   const TaskId second = task_of(job.priced.plan, "0F1");
   CHECK(timeline.begin[first] == issue + launch);
   CHECK(timeline.begin[second] == std::max(timeline.end[first], issue + issue + launch));
+  CHECK(differences(job, timeline) == 0);
+}
+
+// One rank: L asks for the activation while E's transfer is under way, which takes 4 us at 1 GB/s.
+TEST_CASE("cpu_logical: a return leaves when its eviction has arrived") {
+  System system{Placement::loop(1, 1), order_of("0F0,0F1,0B0,0B1"), {stage_of(1, 2)}, link(0, 1e9)};
+  system.stages.front().stash_bytes = 4000;
+  auto& row = system.schedule.on(Rank{0});
+  row.insert(row.begin() + 1, {Action(Pass::evict, Stage{0}, Microbatch{0}),
+                               Action(Pass::load, Stage{0}, Microbatch{0})});
+  const Job job = job_of(system);
+  const Timeline timeline = ran(job);
+  const TaskId out = task_of(job.priced.plan, "0SEND_E0");
+  const TaskId back = task_of(job.priced.plan, "0SEND_L0");
+  CHECK(timeline.begin[back] == timeline.end[out]);
+  CHECK(timeline.end[task_of(job.priced.plan, "0L0")] < timeline.end[out]);
+  CHECK(differences(job, timeline) == 0);
+}
+
+// The host launches an action every 30 us, far later than its rank is free. Buckets that are full
+// before the last backward do not wait for its launch.
+TEST_CASE("cpu_logical: an early reduction leaves when its rank is free, before the launch") {
+  System system{Placement::loop(1, 1), order_of("0F0,0B0"), {stage_of(1, 2)}, link(0, 1e6)};
+  system.stages.front().parameter_bytes = 4;
+  system.extras.tail = {.reduces = {true}, .early = {true}, .updates = true};
+  system.training = {.data = 2, .buckets = {2}, .optimizer_us = 1};
+  PricedPlan plan = priced(system);
+  plan.costs.issue = from_us(30);
+  const Job job = job_of(std::move(plan), quick);
+  const Timeline timeline = ran(job);
+  const TaskId early = task_of(job.priced.plan, "0REDUCE_EARLY0");
+  const TaskId backward = task_of(job.priced.plan, "0B0");
+  CHECK(timeline.begin[early] == timeline.end[task_of(job.priced.plan, "0F0")]);
+  CHECK(timeline.begin[early] < timeline.begin[backward]);
   CHECK(differences(job, timeline) == 0);
 }
 

@@ -146,15 +146,7 @@ TEST_CASE("cpu_logical: a run after a fault starts afresh") {
   CHECK(iteration_of(job).end.size() == job.priced.plan.tasks());
 }
 
-TEST_CASE("cpu_logical: waits for memory and too many ranks are in the way, and it says so") {
-  PricedPlan stalls = priced(two_stages("0F0,0B0\n1F0,1B0\n"));
-  CHECK_FALSE(cpu_logical().obstacle(stalls));
-  stalls.conditions.stall_above_bytes = 1000;
-  const auto obstacle = cpu_logical().obstacle(stalls);
-  REQUIRE(obstacle);
-  CHECK_FALSE(obstacle->of_machine);
-  CHECK(obstacle->text == "this scenario: actions wait for memory");
-
+TEST_CASE("cpu_logical: too many ranks are in the way, and it says so") {
   const ScheduleEntry& gpipe = *find_named(schedule_entries(), "gpipe");
   CHECK_FALSE(cpu_logical().obstacle(priced(system_of(gpipe, 256, 1))));
   const auto many = cpu_logical().obstacle(priced(system_of(gpipe, 257, 1)));

@@ -144,7 +144,51 @@ TEST_CASE("kernels: gradients of layers of tokens are those that differences sho
   check_gradients("mlp", {{"hidden", 4}, {"intermediate", 6}}, tokens,
                   {{{"gated", 1}}, {{"bias", 1}}, {{"gated", 1}, {"bias", 1}}});
   check_gradients("embedding", {{"vocab", 5}, {"hidden", 3}}, tokens, {{{"positions", 7}}});
-  check_gradients("head", {{"vocab", 5}, {"hidden", 3}}, tokens, {{{"bias", 1}}});
+  check_gradients("head", {{"vocab", 5}, {"hidden", 3}}, tokens, {{{"bias", 1}}, {{"tied", 1}}});
+}
+
+// Differences are too small to change which experts are chosen.
+TEST_CASE("kernels: gradients of a mixture of experts are those that differences show") {
+  check_gradients("moe",
+                  {{"hidden", 4}, {"experts", 3}, {"chosen", 2}, {"expert_intermediate", 5}},
+                  tokens,
+                  {{{"gated", 0}},
+                   {{"chosen", 1}},
+                   {{"shared_intermediate", 3}},
+                   {{"shared_intermediate", 3}, {"shared_gate", 1}}});
+}
+
+TEST_CASE("kernels: gradients of latent attention are those that differences show") {
+  const NamedNumbers sizes{{"hidden", 5}, {"heads", 2}, {"kv_lora_rank", 3},
+                           {"nope", 2},   {"rope", 2},  {"value", 3}};
+  check_gradients("mla", sizes, tokens,
+                  {{{"q_lora_rank", 4}}, {{"causal", 0}}, {{"flash", 0}}, {{"value", 6}}});
+  check_gradients("mla", sizes, sliced, {{{"q_lora_rank", 4}}});
+}
+
+// Each token has the shares of its two experts, which add up to one.
+TEST_CASE("kernels: a mixture of equal experts is one of them") {
+  const LayerSpec spec{
+      "moe", {{"hidden", 4}, {"experts", 3}, {"chosen", 2}, {"expert_intermediate", 5}}, ""};
+  const LayerKindEntry& kind = *find_named(layer_kind_entries(), spec.kind);
+  const LayerNumbers numbers(settled_numbers(kind.name, kind.parameters, spec.numbers));
+  const KernelEntry& kernel = *find_named(kernel_entries(), spec.kind);
+  Tensors weights = initial_weights(kernel.weights(numbers), 1, 0);
+  for (std::size_t expert = 1; expert < 3; ++expert) {
+    weights[1 + 2 * expert] = weights[1];
+    weights[2 + 2 * expert] = weights[2];
+  }
+  const LayerNumbers one({{"hidden", 4.0}, {"intermediate", 5.0}, {"gated", 1.0}, {"bias", 0.0}});
+  const Tensor in = drawn_numbers(tokens, Columns::tokens, 4, Drawn::number);
+  SliceMemory slices;
+  Tensors kept, kept_by_one;
+  const Tensor out = kernel.forward({numbers, tokens, weights, slices}, in, kept);
+  const Tensors own{weights[1], weights[2]};
+  const Tensor right = find_named(kernel_entries(), "mlp")
+                           ->forward({one, tokens, own, slices}, in, kept_by_one);
+  for (std::size_t i = 0; i < out.values.size(); ++i) {
+    CHECK(out.values[i] == doctest::Approx(right.values[i]).epsilon(1e-12));
+  }
 }
 
 TEST_CASE("kernels: gradients of attention are those that differences show, with every flag") {
@@ -272,10 +316,16 @@ TEST_CASE("kernels: layers that are not run are named, with what is in the way")
         "some layers of kind \"mlp\": \"dropout\" 0.1: the mlp kernel has no dropout; set it to 0");
   CHECK(
       reason({"head", {{"hidden", 8}, {"vocab", 8}, {"tied", 1}}, ""}) ==
-      "some layers of kind \"head\": \"tied\" 1: the head kernel has its own weights; set it to 0");
+      "a head that is tied, in a model that does not start with its embedding: layer 0 (head)");
+  CHECK(reason({"amoebanet_normal", {}, ""}) == "layers of kind \"amoebanet_normal\"");
   CHECK(reason({"moe",
-                {{"hidden", 8}, {"intermediate", 8}, {"experts", 2}, {"experts_per_token", 1}},
-                ""}) == "layers of kind \"moe\"");
+                {{"hidden", 8},
+                 {"expert_intermediate", 8},
+                 {"experts", 2},
+                 {"chosen", 1},
+                 {"capacity_factor", 1.5}},
+                ""}) == "some layers of kind \"moe\": \"capacity_factor\" above 0: the moe kernel "
+                        "drops no token; set it to 0");
   CellShape group = small_transformer_shape();
   group.tensor = 2;
   CHECK(reason(mlp, group) == "groups of devices that share a layer");

@@ -1,4 +1,4 @@
-#include "experiments/validation/real_layers.hpp"
+#include "experiments/calibration/real_layers.hpp"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,6 @@ constexpr double most_bytes = 1 << 30;
 
 std::optional<std::string> why_not_model(const Layout& layout) {
   if (layout.spec.blocks.empty()) return "the model states times, not kinds of layers";
-  if (!layout.codings.empty()) return "kernels encode nothing";
   const auto& blocks = layout.spec.blocks;
   const bool further = std::any_of(blocks.begin(), blocks.end(),
                                    [](const BlockSpec& block) { return block.predicts_further; });
@@ -59,11 +58,81 @@ std::optional<std::string> why_not_sums(const Layout& layout, const Plan& plan) 
     return std::any_of(plan.classes.begin(), plan.classes.end(),
                        [&](const WorkClass& work) { return test(work.pass); });
   };
-  if (has([](Pass pass) { return pass == Pass::tie_gradient; })) return "kernels tie no weights";
   const bool sums = has([](Pass pass) { return reduces_gradient(pass); });
   const bool updates = has([](Pass pass) { return pass == Pass::update; });
   if (layout.degrees.data == 1 || sums || !updates) return std::nullopt;
   return "gradients are summed inside passes, which kernels do not do";
+}
+
+bool has_tied_head(const JobLayers& layers) {
+  const LayerSpec& last = layers.stages.back().back();
+  const auto tied = last.numbers.find("tied");
+  return last.kind == "head" && tied != last.numbers.end() && tied->second == 1;
+}
+
+/// Whether each update of an end of the model reads the gradients of all copies of the other end.
+bool ties_all_copies(const Plan& plan) {
+  const std::uint32_t last = *std::max_element(plan.model_stage.begin(), plan.model_stage.end());
+  const auto stage_of = [&](TaskId task) {
+    return plan.model_stage[index(plan.class_of(task).stage)];
+  };
+  std::vector<std::size_t> updates(last + 1);
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (plan.class_of(task).pass == Pass::update) ++updates[stage_of(task)];
+  }
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const std::uint32_t stage = stage_of(task);
+    if (plan.class_of(task).pass != Pass::update || (stage != 0 && stage != last)) continue;
+    std::size_t ties = 0;
+    plan.for_each_input(task, [&](TaskId input) {
+      if (plan.class_of(input).pass == Pass::tie_gradient) ++ties;
+    });
+    if (ties != updates[last - stage]) return false;
+  }
+  return true;
+}
+
+/// Both ends of a tied model step with the gradients of both.
+std::optional<std::string> why_not_tied(const JobLayers& layers, const Schedule& order,
+                                        const Plan& plan) {
+  const bool exchanges = std::any_of(plan.classes.begin(), plan.classes.end(), [](const auto& one) {
+    return one.pass == Pass::tie_gradient;
+  });
+  const bool sums = std::any_of(plan.classes.begin(), plan.classes.end(),
+                                [](const auto& one) { return reduces_gradient(one.pass); });
+  if (!has_tied_head(layers)) {
+    if (exchanges) return "the model states bytes of tied weights, but has no tied head";
+    return std::nullopt;
+  }
+  if (order.has(Pass::update)) return "kernels tie no weights in orders without flushes";
+  if (exchanges ? ties_all_copies(plan) : !sums) return std::nullopt;
+  return "gradients of tied weights are summed and exchanged at once, for several copies";
+}
+
+/// Codecs change what is kept of whole activations.
+std::optional<std::string> why_not_codecs(const Layout& layout, const Plan& plan) {
+  if (layout.codings.empty()) return std::nullopt;
+  if (layout.slices > 1) return "kernels encode no slices of a sequence";
+  const bool stash = std::any_of(layout.codings.begin(), layout.codings.end(),
+                                 [](const StageCoding& stage) { return stage.stash.has_value(); });
+  for (const WorkClass& work : plan.classes) {
+    if (!stash) break;
+    if (work.pass == Pass::recompute || work.recomputes) {
+      return "kernels encode no activations that are recomputed";
+    }
+    if (work.pass == Pass::evict) return "kernels encode no activations that are offloaded";
+  }
+  return std::nullopt;
+}
+
+std::vector<StageCodecs> codecs_of(const Layout& layout) {
+  std::vector<StageCodecs> codecs;
+  for (const StageCoding& coding : layout.codings) {
+    StageCodecs& own = codecs.emplace_back();
+    if (coding.stash) own.stash = coding.stash->codec;
+    if (coding.link) own.link = coding.link->codec;
+  }
+  return codecs;
 }
 
 JobLayers layers_of(const Layout& layout, const Schedule& order) {
@@ -71,6 +140,7 @@ JobLayers layers_of(const Layout& layout, const Schedule& order) {
   layers.shape = layout.shape;
   layers.selective = layout.recompute.mode == RecomputeMode::selective;
   layers.weights = order.weights();
+  layers.codecs = codecs_of(layout);
   for (std::vector<LayerIndex> stage : layout.partition.stages) {
     std::sort(stage.begin(), stage.end());
     std::vector<LayerSpec>& own = layers.stages.emplace_back();
@@ -90,6 +160,8 @@ RealLayers real_layers(const Layout& layout, const Schedule& order, const Plan& 
   if (auto reason = why_not_layers(layers)) return {{}, "there are no kernels for " + *reason};
   if (auto reason = why_not_size(layers, plan)) return {{}, *reason};
   if (auto reason = why_not_sums(layout, plan)) return {{}, *reason};
+  if (auto reason = why_not_codecs(layout, plan)) return {{}, *reason};
+  if (auto reason = why_not_tied(layers, order, plan)) return {{}, *reason};
   return {std::move(layers), ""};
 }
 

@@ -1,0 +1,152 @@
+#include "experiments/calibration/layers_in_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "experiments/calibration/calibration_layers.hpp"
+#include "experiments/calibration/real_layers.hpp"
+#include "experiments/layout/layout.hpp"
+#include "experiments/run/simulation.hpp"
+#include "experiments/run/stage_formats.hpp"
+#include "sim/base/error.hpp"
+#include "validate/probes/timing/probe_timing.hpp"
+#include "validate/store/layer_point.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint32_t least_runs = 12;  // warm-up included
+constexpr std::uint32_t most_runs = 200;
+
+/// The scenario under 1F1B, with its own ranks and microbatches.
+Scenario under_1f1b(const Scenario& scenario) {
+  const Layout own = settle(scenario);
+  const std::uint32_t microbatches =
+      own.batch.microbatches.value_or(own.microbatches / std::max(own.slices, 1U));
+  nlohmann::json schedule{{"name", "1f1b"}, {"microbatches", microbatches}};
+  const nlohmann::json::json_pointer samples("/schedule/samples_per_microbatch");
+  if (scenario.document->contains(samples)) {
+    schedule["samples_per_microbatch"] = (*scenario.document)[samples];
+  }
+  return changed(scenario, {fmt::format("/parallel/pipeline={}", own.placement.ranks()),
+                            "/parallel/data=1", "/schedule=" + schedule.dump()});
+}
+
+/// The model's layers in running order, without their pass.
+std::vector<LayerPoint> layers_in_order(const Layout& layout) {
+  std::vector<LayerPoint> layers;
+  for (std::vector<LayerIndex> stage : layout.partition.stages) {
+    std::sort(stage.begin(), stage.end());
+    for (const LayerIndex layer : stage) {
+      const std::vector<LayerPoint> own = points_of_layer(layout.model.layers[index(layer)]);
+      layers.insert(layers.end(), own.begin(), own.end());
+    }
+  }
+  return layers;
+}
+
+std::string pass_name(Pass pass) {
+  if (pass == Pass::forward) return "forward";
+  return pass == Pass::backward_input ? "backward_input" : "backward_weight";
+}
+
+/// Collects a sample for each kind, shape and pass in every iteration.
+class Samples {
+ public:
+  explicit Samples(std::vector<LayerPoint> layers) : layers_(std::move(layers)) {}
+
+  void add(const LayerTimes& times) {
+    std::map<std::size_t, LayerSpent> spent;  // by point
+    for (const auto& [layer, one] : times) {
+      if (layer.layer >= layers_.size()) continue;  // a loss that the model does not list
+      LayerSpent& sum = spent[place_of(layer)];
+      sum.ns += one.ns;
+      sum.cells += one.cells;
+    }
+    for (const auto& [place, one] : spent) points_[place].samples_ns.push_back(one.ns / one.cells);
+  }
+
+  std::vector<SweptPoint> taken() && { return std::move(points_); }
+
+ private:
+  std::size_t place_of(const LayerPass& layer) {
+    const auto [found, first] = places_.try_emplace(layer, points_.size());
+    if (!first) return found->second;
+    LayerPoint point = layers_[layer.layer];
+    point.pass = pass_name(layer.pass);
+    point.condition = in_run_condition;
+    KernelPoint kernel = kernel_point(point);
+    for (std::size_t place = 0; place < points_.size(); ++place) {
+      if (points_[place].point.kernel == kernel) return found->second = place;
+    }
+    points_.push_back({{.kernel = std::move(kernel), .sizes = {}}, {}});
+    return found->second;
+  }
+
+  std::vector<LayerPoint> layers_;
+  std::map<LayerPass, std::size_t> places_;
+  std::vector<SweptPoint> points_;
+};
+
+LayersInRun not_in_run(std::string why) { return {.points = {}, .iterations = 0, .why_not = why}; }
+
+LayersInRun measured_in_run(const Job& job, const BackendEntry& entry, const Layout& layout,
+                     double seconds) {
+  const auto backend = entry.make(job);
+  Samples samples(layers_in_order(layout));
+  const std::int64_t begin = steady_ns();
+  const auto elapsed_s = [begin] { return 1e-9 * static_cast<double>(steady_ns() - begin); };
+  LayersInRun result;
+  for (std::uint32_t run = 0;
+       run < most_runs && (run < least_runs || elapsed_s() < seconds); ++run) {
+    auto outcome = backend->run();
+    if (const auto* halt = std::get_if<Standstill>(&outcome)) return not_in_run(halt->text);
+    const bool warm = run >= least_runs / 3 && elapsed_s() > seconds / 8;
+    if (!warm || !backend->disturbances().empty()) continue;
+    samples.add(backend->layer_times());
+    ++result.iterations;
+  }
+  result.points = std::move(samples).taken();
+  if (result.points.empty()) return not_in_run("no iteration was clean");
+  return result;
+}
+
+LayersInRun run_under_1f1b(const Scenario& scenario, const BackendEntry& backend, double seconds) {
+  const Layout layout = with_codecs(settle(under_1f1b(scenario)));
+  const Simulation simulation(layout, Engine::automatic);
+  auto priced = simulation.price_order(layout.schedule);
+  if (const auto* finding = std::get_if<Finding>(&priced)) return not_in_run(finding->text);
+  if (auto obstacle = backend.obstacle(std::get<PricedPlan>(priced))) return not_in_run(obstacle->text);
+  Job job = job_of(std::get<PricedPlan>(std::move(priced)),
+                   backend.length(layout.placement.ranks()));
+  RealLayers real = real_layers(layout, layout.schedule, job.priced.plan);
+  if (!real.layers) return not_in_run(real.why_not);
+  job.layers = std::move(real.layers);
+  {
+    const auto warm = backend.make(job);
+    warm->profile();
+    use_measured(job, warm->profile());
+  }
+  job.layers->times_layers = true;
+  return measured_in_run(job, backend, layout, seconds);
+}
+
+}  // namespace
+
+LayersInRun layers_in_run(const Scenario& scenario, const BackendEntry& backend, double seconds) {
+  if (!backend.runs_layers) return not_in_run(fmt::format("{} runs no layers", backend.name));
+  try {
+    return run_under_1f1b(scenario, backend, seconds);
+  } catch (const UsageError& error) {
+    return not_in_run(error.what());
+  } catch (const InputError& error) {
+    return not_in_run(error.what());
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,77 @@
+#include "experiments/validation/coding_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "sim/report/memory_kinds.hpp"
+
+namespace penstock {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string sums_text(const char* what, const CodingSums& sums) {
+  if (sums.values == 0) return "";
+  return fmt::format("{} encoded: {:.2f} bits per value, SQNR {:.1f} dB, largest error {:.3g} of "
+                     "values up to {:.3g}\n",
+                     what, sums.bits_per_value(), sums.sqnr_db(), sums.most_error, sums.most_value);
+}
+
+ordered_json sums_json(const CodingSums& sums) {
+  if (sums.values == 0) return {};
+  const double sqnr = sums.sqnr_db();
+  return {{"values", sums.values},
+          {"bits_per_value", sums.bits_per_value()},
+          {"sqnr_db", std::isfinite(sqnr) ? ordered_json(sqnr) : ordered_json()},
+          {"most_error", sums.most_error},
+          {"most_value", sums.most_value}};
+}
+
+}  // namespace
+
+std::vector<StashPeak> stash_peaks(const CodingNumbers& coding, const PricedPlan& priced,
+                                   const Timeline& simulated) {
+  std::vector<MemorySample> samples;
+  memory_peaks(priced.plan, priced.costs, simulated, &samples);
+  const std::vector<BytesByKind> kinds = memory_kinds(priced.plan, priced.costs, simulated);
+  std::vector<StashPeak> peaks;
+  for (const auto& [rank, bytes] : coding.peak_stash_bytes) {
+    StashPeak& peak = peaks.emplace_back(StashPeak{rank, bytes, 0});
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      if (index(samples[i].rank) != rank) continue;
+      const auto stash = kinds[i][static_cast<std::size_t>(BufferKind::stash)] +
+                         kinds[i][static_cast<std::size_t>(BufferKind::input_stash)];
+      peak.simulated_bytes = std::max(peak.simulated_bytes, static_cast<double>(stash));
+    }
+  }
+  return peaks;
+}
+
+std::string coding_text(const CodingNumbers& coding, const std::vector<StashPeak>& peaks) {
+  std::string text = sums_text("stash", coding.stash) + sums_text("links", coding.link);
+  const auto off = [](const StashPeak& peak) {
+    return std::abs(peak.counted_bytes - peak.simulated_bytes);
+  };
+  const auto worst = std::max_element(
+      peaks.begin(), peaks.end(), [&](const auto& a, const auto& b) { return off(a) < off(b); });
+  if (worst == peaks.end()) return text;
+  return text + fmt::format("stash at its peak: {:.0f} bytes counted on rank {}, {:.0f} simulated\n",
+                            worst->counted_bytes, worst->rank, worst->simulated_bytes);
+}
+
+ordered_json coding_json(const CodingNumbers& coding, const std::vector<StashPeak>& peaks) {
+  ordered_json ranks = ordered_json::array();
+  for (const StashPeak& peak : peaks) {
+    ranks.push_back({{"rank", peak.rank},
+                     {"counted_bytes", peak.counted_bytes},
+                     {"simulated_bytes", peak.simulated_bytes}});
+  }
+  return {{"stash", sums_json(coding.stash)},
+          {"links", sums_json(coding.link)},
+          {"stash_peak", std::move(ranks)}};
+}
+
+}  // namespace penstock

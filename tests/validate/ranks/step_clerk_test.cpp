@@ -1,0 +1,190 @@
+#include "validate/ranks/step_clerk.hpp"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+
+#include "sim/base/named.hpp"
+#include "sim/engines/events.hpp"
+#include "sim/engines/relax.hpp"
+#include "sim/report/memory.hpp"
+#include "tests/support/draws.hpp"
+#include "tests/support/jobs.hpp"
+#include "tests/support/random_system.hpp"
+#include "tests/support/replays.hpp"
+#include "validate/backends/registry.hpp"
+
+namespace penstock::testing {
+namespace {
+
+const BackendEntry& in_logical_time() { return *find_named(backend_entries(), "cpu_logical"); }
+
+std::uint64_t peak_of(const PricedPlan& priced) {
+  std::uint64_t most = 0;
+  const Timeline timeline = relax({priced.plan, priced.costs, {}});
+  for (const MemoryPeak& peak : memory_peaks(priced.plan, priced.costs, timeline)) {
+    most = std::max(most, peak.bytes);
+  }
+  return most;
+}
+
+Network shared_by_all(const Plan& plan) {
+  Network network{.links = {{"spine", 2e9, 0}}, .routes = {}, .sharing = Sharing::fair};
+  if (one_in(2)) network.sharing = Sharing::fifo;
+  for (std::size_t link = 0; link < plan.links.size(); ++link) {
+    network.routes.push_back(one_in(2) ? Route{0} : Route{});
+  }
+  return network;
+}
+
+/// At least one condition under which ranks act on each other.
+PricedPlan under_random_conditions() {
+  PricedPlan drawn = priced(random_system());
+  Conditions& conditions = drawn.conditions;
+  if (one_in(3)) conditions.network = shared_by_all(drawn.plan);
+  if (one_in(2)) conditions.stall_above_bytes = peak_of(drawn) * from_to(5, 11) / 10;
+  conditions.rendezvous = one_in(3);
+  conditions.blocking_sends = one_in(3);
+  conditions.in_flight = below(3);
+  if (one_in(4)) conditions.compute_slowdown = 1.5;
+  if (one_in(4)) conditions.transfer_slowdown = 1.25;
+  if (!needs_steps(conditions)) conditions.in_flight = UINT32_MAX;
+  if (one_in(4)) {
+    drawn.costs.issue = from_us(0.1 * from_to(0, 20));
+    drawn.costs.launch = from_us(0.1 * from_to(0, 20));
+  }
+  return drawn;
+}
+
+Timeline run_of(const Job& job) {
+  const auto outcome = in_logical_time().make(job)->run();
+  if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
+  return std::get<Timeline>(outcome);
+}
+
+/// Runs the plan; whether it ran to its end.
+bool runs_as_simulated(PricedPlan plan) {
+  const bool waits = plan.conditions.stall_above_bytes || plan.conditions.rendezvous;
+  const Job job = penstock::job_of(std::move(plan), {.mean_action_ns = 1'000, .least_work_ns = 0});
+  const auto outcome = in_logical_time().make(job)->run();
+  if (const auto* halt = std::get_if<Standstill>(&outcome)) {
+    // Actions take other times than asked, so the wrong tensors may come first.
+    RC_ASSERT(halt->kind == "deadlock");
+    RC_ASSERT(waits);
+    return false;
+  }
+  const Timeline& timeline = std::get<Timeline>(outcome);
+  RC_ASSERT(differences(job, timeline) == 0U);
+  if (why_not_relax(job.priced.plan, job.priced.conditions) &&
+      job.priced.conditions.in_flight == UINT32_MAX && job.priced.conditions.network.links.empty()) {
+    PricedPlan free = with_lengths(job, timeline);
+    free.conditions = {};
+    if (!why_not_relax(free.plan, {})) RC_ASSERT(differences(relax(free), timeline) == 0U);
+  }
+  return true;
+}
+
+/// A job of two ranks in which F takes 1 us, B 2 us and a transfer 4 us, all times `job.scale`.
+Job with_slow_links(const char* order, const Conditions& conditions) {
+  System system = two_stages(order);
+  system.hardware = link(0, 1.024e9);
+  PricedPlan plan = priced(system);
+  plan.conditions = conditions;
+  return penstock::job_of(std::move(plan), {.mean_action_ns = 40'000, .least_work_ns = 0});
+}
+
+Time begin_of(const Job& job, const Timeline& timeline, const char* task) {
+  return timeline.begin[task_of(job.priced.plan, task)];
+}
+Time end_of(const Job& job, const Timeline& timeline, const char* task) {
+  return timeline.end[task_of(job.priced.plan, task)];
+}
+
+constexpr const char* both_ways = "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n";
+
+}  // namespace
+
+// A thousand plans of ranks that wait for memory, meet for a transfer, wait for their sends, have
+// few transfers at a time or slow each other down, several of these together, also over links that
+// they share. Both of the simulator's engines are asked where both apply.
+TEST_CASE("cpu_logical: a thousand random plans whose ranks act on each other run as simulated") {
+  std::uint32_t ran = 0, tried = 0;
+  CHECK(rc::check([&] {
+    for (int number = 0; number < 12; ++number) {
+      PricedPlan plan = under_random_conditions();
+      if (!takes_time(plan)) continue;
+      if (!std::holds_alternative<Timeline>(simulate(plan))) continue;
+      RC_ASSERT(!in_logical_time().obstacle(plan));
+      ++tried;
+      if (runs_as_simulated(std::move(plan))) ++ran;
+    }
+  }));
+  CHECK(ran >= tried - tried / 50);
+}
+
+TEST_CASE("cpu_logical: with rendezvous a tensor leaves when its reader waits for it") {
+  Conditions conditions;
+  conditions.rendezvous = true;
+  const Job job = with_slow_links(both_ways, conditions);
+  const Timeline timeline = run_of(job);
+  // Rank 1 runs 1B0 before it wants the second activation.
+  CHECK(begin_of(job, timeline, "0SEND_F1") >= end_of(job, timeline, "1B0"));
+  CHECK(differences(job, timeline) == 0);
+}
+
+TEST_CASE("cpu_logical: with blocking sends a rank goes on when its tensors have left") {
+  Conditions conditions;
+  conditions.blocking_sends = true;
+  const Job job = with_slow_links(both_ways, conditions);
+  const Timeline timeline = run_of(job);
+  CHECK(begin_of(job, timeline, "0F1") == end_of(job, timeline, "0SEND_F0"));
+  CHECK(differences(job, timeline) == 0);
+}
+
+// A free link in each direction, and one transfer of a rank at a time.
+TEST_CASE("cpu_logical: a rank sends no more tensors at a time than its limit in flight") {
+  System system{Placement::given(3, {{Rank{0}}, {Rank{1}}, {Rank{0}}, {Rank{2}}},
+                                 {{Stage{0}, Stage{1}}, {Stage{2}, Stage{3}}}),
+                order_of("0F0,2F1\n1F0\n3F1\n"),
+                {stage_of(1, 2), stage_of(1, 2)},
+                link(0, 1e9)};
+  for (Layer& stage : system.stages) stage.activation_bytes = 8000;
+  PricedPlan plan = priced(system);
+  plan.conditions.in_flight = 1;
+  const Job job = penstock::job_of(std::move(plan), {.mean_action_ns = 40'000, .least_work_ns = 0});
+  const Timeline timeline = run_of(job);
+  CHECK(begin_of(job, timeline, "2SEND_F1") == end_of(job, timeline, "0SEND_F0"));
+  CHECK(differences(job, timeline) == 0);
+}
+
+// Rank 0 has room for one activation, so its second F waits for the first B.
+TEST_CASE("cpu_logical: an action waits until its rank has memory for it") {
+  System system = two_stages("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n");
+  system.schedule = order_of("0F0,0B0,0F1,0B1\n1F0,1B0,1F1,1B1\n");
+  for (Layer& stage : system.stages) stage.stash_bytes = 100;
+  PricedPlan plan = priced(system);
+  plan.conditions.stall_above_bytes = 100 + 4096;
+  const Job fits = penstock::job_of(plan, {.mean_action_ns = 4'000, .least_work_ns = 0});
+  const Timeline timeline = run_of(fits);
+  CHECK(differences(fits, timeline) == 0);
+  // The tensor of the second microbatch needs the room that 1F0 gives back.
+  plan.conditions.stall_above_bytes = 99;
+  const Job never = penstock::job_of(plan, {.mean_action_ns = 4'000, .least_work_ns = 0});
+  const auto outcome = in_logical_time().make(never)->run();
+  const auto* halt = std::get_if<Standstill>(&outcome);
+  REQUIRE(halt != nullptr);
+  CHECK(halt->kind == "deadlock");
+  CHECK(halt->text.find("0F0 of rank 0 waits for memory") != std::string::npos);
+}
+
+TEST_CASE("real time and several processes refuse ranks that wait for each other") {
+  PricedPlan plan = priced(two_stages(both_ways));
+  plan.conditions.rendezvous = true;
+  const auto obstacle = find_named(backend_entries(), "cpu_timed")->obstacle(plan);
+  REQUIRE(obstacle);
+  CHECK_FALSE(obstacle->of_machine);
+  CHECK(obstacle->text.starts_with("ranks that wait for memory or for each other"));
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,12 @@
+#include "validate/job/layer_times.hpp"
+
+namespace penstock {
+
+void add(const LayerTimes& part, LayerTimes& sum) {
+  for (const auto& [layer, spent] : part) {
+    sum[layer].ns += spent.ns;
+    sum[layer].cells += spent.cells;
+  }
+}
+
+}  // namespace penstock
