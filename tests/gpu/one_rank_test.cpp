@@ -33,7 +33,7 @@ TEST_CASE("on a GPU: a communicator of one rank reduces and gathers between acti
     return;
   }
   const NcclCalls& nccl = std::get<NcclLibrary>(library).calls;
-  const MultiCalls calls{cuda_calls(), &nccl, monotonic_ns, [] { return std::string("here"); }};
+  const MultiCalls calls{cuda_calls, &nccl, monotonic_ns, [] { return std::string("here"); }};
   const RankDevice device(calls, 1);
   NcclId id;
   REQUIRE(nccl.get_unique_id(&id) == 0);

@@ -545,7 +545,7 @@ int all_gather(const void* from, void* to, std::size_t count, int type, NcclComm
   return collective(7, from, to, bytes_of(count, type), comm, stream);
 }
 
-GpuCalls fake_gpu_calls() {
+GpuCalls made_gpu_calls() {
   GpuCalls all{};
   all.error_name = error_name;
   all.count_devices = count_devices;
@@ -570,12 +570,16 @@ GpuCalls fake_gpu_calls() {
   return all;
 }
 
+const GpuCalls* gpu_calls() {
+  static const GpuCalls calls = made_gpu_calls();
+  return &calls;
+}
+
 }  // namespace
 }  // namespace fakes
 
 FakeCluster::FakeCluster(std::uint32_t count)
     : gpus(count),
-      gpu_(fakes::fake_gpu_calls()),
       nccl_{fakes::get_version,
             fakes::get_unique_id,
             fakes::get_error_string,
@@ -612,7 +616,9 @@ FakeCluster::~FakeCluster() {
   fakes::world = nullptr;
 }
 
-MultiCalls FakeCluster::calls() const { return {&gpu_, &nccl_, fakes::host_ns, fakes::host}; }
+MultiCalls FakeCluster::calls() const {
+  return {fakes::gpu_calls, &nccl_, fakes::host_ns, fakes::host};
+}
 
 std::uint32_t FakeCluster::aborts() const { return fakes::world->aborts; }
 

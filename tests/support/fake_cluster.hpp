@@ -43,7 +43,6 @@ class FakeCluster {
   std::uint32_t aborts() const;
 
  private:
-  GpuCalls gpu_;
   NcclCalls nccl_;
   std::unique_ptr<SharedMemory> memory_;
 };

@@ -18,15 +18,21 @@ struct SyntheticClock {
   }
 };
 
-/// Questions from a moment on, each way delayed by 2 us at least and an exponential tail.
-std::vector<ClockSample> asked(const SyntheticClock& clock, double own_ns, double tail_ns,
+/// How long a question and its answer take, and which share of that the question takes.
+struct Delays {
+  double tail_ns;  // exponential, beside 4 us
+  double share;
+};
+
+std::vector<ClockSample> asked(const SyntheticClock& clock, double own_ns, const Delays& delays,
                                std::mt19937_64& random) {
-  std::exponential_distribution<double> more(1 / tail_ns);
+  std::exponential_distribution<double> more(1 / delays.tail_ns);
   std::vector<ClockSample> samples;
   for (int i = 0; i < 100; ++i) {
-    const double there = own_ns + 2'000 + more(random);
-    const double back = there + 2'000 + more(random);
-    samples.push_back({std::llround(own_ns), clock.read(there), std::llround(back)});
+    const double trip = 4'000 + more(random);
+    const double back = own_ns + trip;
+    samples.push_back(
+        {std::llround(own_ns), clock.read(own_ns + delays.share * trip), std::llround(back)});
     own_ns = back + 1'000;
   }
   return samples;
@@ -58,13 +64,13 @@ TEST_CASE("clocks: the shortest round trip says how clocks are apart, within hal
 // Offsets as of GPU clocks, which count nanoseconds since 1970; drifts to 100 us per second.
 TEST_CASE("clocks: the stated uncertainty covers offset, drift and uneven delays") {
   std::mt19937_64 random(7);
-  std::uniform_real_distribution<double> drift(-1e-4, 1e-4), offset(-1e15, 1e15);
+  std::uniform_real_distribution<double> drift(-1e-4, 1e-4), offset(-1e15, 1e15), share(0, 1);
   double uncertainties = 0, errors = 0;
   for (int draw = 0; draw < 500; ++draw) {
     const SyntheticClock clock{offset(random), drift(random)};
-    const double tail_ns = draw % 2 == 0 ? 500 : 50'000;
-    const AlignedClock aligned{anchor_of(asked(clock, 1e9, tail_ns, random)),
-                               anchor_of(asked(clock, 1.2e9, tail_ns, random))};
+    const Delays delays{draw % 2 == 0 ? 500.0 : 50'000.0, share(random)};
+    const AlignedClock aligned{anchor_of(asked(clock, 1e9, delays, random)),
+                               anchor_of(asked(clock, 1.2e9, delays, random))};
     const double error = worst_error(clock, aligned);
     CHECK(error <= aligned.uncertainty_ns() + 2);  // rounding to whole nanoseconds
     const double most = (aligned.begin.uncertainty_ns + aligned.end.uncertainty_ns) / 2e8;
@@ -72,7 +78,7 @@ TEST_CASE("clocks: the stated uncertainty covers offset, drift and uneven delays
     uncertainties += aligned.uncertainty_ns();
     errors += error;
   }
-  CHECK(errors > 0.01 * uncertainties);  // not covered by being useless
+  CHECK(errors > 0.3 * uncertainties);  // not covered by being useless
 }
 
 TEST_CASE("clocks: nanoseconds since 1970 are not rounded") {

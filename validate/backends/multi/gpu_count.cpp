@@ -24,9 +24,9 @@ GpuCount counted(const GpuCalls& calls) {
 }
 
 /// In the other process.
-[[noreturn]] void answer(const GpuCalls& calls, const Descriptor& parent) {
+[[noreturn]] void answer(const GpuCalls* (*calls)(), const Descriptor& parent) {
   constexpr std::chrono::seconds limit{10};
-  const GpuCount count = counted(calls);
+  const GpuCount count = counted(*calls());
   ByteWriter out;
   out.u32(count.gpus);
   out.text(count.why_none);
@@ -60,7 +60,7 @@ GpuCount answer_from(const Descriptor& child) {
 
 }  // namespace
 
-GpuCount count_gpus(const GpuCalls& calls) {
+GpuCount count_gpus(const GpuCalls* (*calls)()) {
   auto [own, its] = connected_pair();
   std::fflush(nullptr);
   const pid_t pid = fork();

@@ -13,7 +13,8 @@ struct GpuCount {
   std::string why_none;
 };
 
-/// Asks in a process of its own: one that has asked for GPUs cannot start others that use them.
-GpuCount count_gpus(const GpuCalls& calls);
+/// Gets the calls and asks them in a process of its own: one that has asked for GPUs cannot start
+/// others that use them.
+GpuCount count_gpus(const GpuCalls* (*calls)());
 
 }  // namespace penstock

@@ -49,10 +49,10 @@ std::optional<std::string> why_not_started(const Plan& plan, const std::optional
 }
 
 std::optional<std::string> why_no_gpus(const Plan& plan, const std::optional<Launch>& launch) {
-  if (cuda_calls() == nullptr) {
+  if (*why_no_cuda() != '\0') {
     return fmt::format("no GPU: this build is without CUDA, {}", why_no_cuda());
   }
-  const GpuCount count = count_gpus(*cuda_calls());
+  const GpuCount count = count_gpus(cuda_calls);
   if (!count.why_none.empty()) return count.why_none;
   if (launch || count.gpus >= plan.ranks) return std::nullopt;
   return fmt::format(
@@ -78,7 +78,7 @@ std::optional<Obstacle> multi_obstacle(const PricedPlan& priced) {
 }
 
 MultiCalls real_multi_calls() {
-  return {cuda_calls(), &std::get<NcclLibrary>(nccl()).calls, monotonic_ns, booted_host};
+  return {cuda_calls, &std::get<NcclLibrary>(nccl()).calls, monotonic_ns, booted_host};
 }
 
 }  // namespace penstock

@@ -19,8 +19,9 @@ GpuOwner<GpuStreamTag> started_stream(const GpuCalls& calls) {
 
 RankDevice::RankDevice(const MultiCalls& calls, std::uint32_t channels)
     : calls_(calls),
-      compute_(started_stream(*calls.gpu)),
-      readings_(make_memory(*calls.gpu, most_readings * sizeof(std::uint64_t))) {
+      gpu_(calls.gpu()),
+      compute_(started_stream(*gpu_)),
+      readings_(make_memory(*gpu_, most_readings * sizeof(std::uint64_t))) {
   check(gpu(), gpu().facts(&facts_), "asking what the GPU is");
   for (std::uint32_t channel = 0; channel < channels; ++channel) {
     channels_.push_back(make_stream(gpu()));

@@ -16,7 +16,7 @@ class RankDevice {
   RankDevice(const MultiCalls& calls, std::uint32_t channels);
 
   const MultiCalls& calls() const { return calls_; }
-  const GpuCalls& gpu() const { return *calls_.gpu; }
+  const GpuCalls& gpu() const { return *gpu_; }
   const GpuFacts& facts() const { return facts_; }
   GpuStream compute() const { return compute_.get(); }
   GpuStream channel(std::uint32_t channel) const { return channels_[channel].get(); }
@@ -30,6 +30,7 @@ class RankDevice {
   std::uint64_t measured_step_ns() const;
 
   MultiCalls calls_;
+  const GpuCalls* gpu_;
   GpuFacts facts_;
   GpuOwner<GpuStreamTag> compute_;
   std::vector<GpuOwner<GpuStreamTag>> channels_;
