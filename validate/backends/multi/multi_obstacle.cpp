@@ -2,6 +2,7 @@
 
 #include <variant>
 
+#include "sim/base/error.hpp"
 #include "sim/engines/events.hpp"
 #include "validate/backends/cuda/gpu_calls.hpp"
 #include "validate/backends/multi/gpu_count.hpp"
@@ -42,6 +43,15 @@ std::optional<std::string> why_not_size(const Plan& plan) {
   return fmt::format("{} actions and transfers; at most {}", plan.tasks(), most_tasks);
 }
 
+/// What the launcher says, or why that makes no sense.
+std::variant<std::optional<Launch>, std::string> launch_here() {
+  try {
+    return launch_of();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+}
+
 std::optional<std::string> why_not_started(const Plan& plan, const std::optional<Launch>& launch) {
   if (!launch || plan.ranks == 0 || launch->ranks == plan.ranks) return std::nullopt;
   return fmt::format("{} started {} processes; this plan has {} ranks, one process each",
@@ -68,7 +78,9 @@ std::string booted_host() { return "boot " + file_text("/proc/sys/kernel/random/
 
 std::optional<Obstacle> multi_obstacle(const PricedPlan& priced) {
   if (auto obstacle = of_plan(priced)) return obstacle;
-  const std::optional<Launch> launch = launch_of();
+  const auto found = launch_here();
+  if (const auto* reason = std::get_if<std::string>(&found)) return Obstacle{true, *reason};
+  const auto& launch = std::get<std::optional<Launch>>(found);
   for (const auto& reason : {why_not_size(priced.plan), why_not_started(priced.plan, launch)}) {
     if (reason) return Obstacle{true, *reason};
   }

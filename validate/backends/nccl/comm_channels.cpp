@@ -69,6 +69,15 @@ class ChannelMaker {
 
 }  // namespace
 
+std::uint32_t Channel::position_of(std::uint32_t rank) const {
+  return static_cast<std::uint32_t>(std::lower_bound(members.begin(), members.end(), rank) -
+                                    members.begin());
+}
+
+bool Channel::has(std::uint32_t rank) const {
+  return std::binary_search(members.begin(), members.end(), rank);
+}
+
 TaskChannels task_channels(const Plan& plan, ChannelRule rule) {
   return ChannelMaker(plan, rule).made();
 }

@@ -1,11 +1,29 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
-#include "validate/backends/nccl/comm_plan.hpp"
+#include "sim/plan/plan.hpp"
 
 namespace penstock {
+
+/// A communicator, with a stream of its own on each of its ranks.
+struct Channel {
+  std::string name;                    // "0>1", "0-1" or "stage 2"
+  std::vector<std::uint32_t> members;  // ranks of the plan, ascending
+  bool is_collective = false;
+
+  /// The rank of a member in the communicator. It must be one.
+  std::uint32_t position_of(std::uint32_t rank) const;
+  bool has(std::uint32_t rank) const;
+};
+
+/// How tensors between two ranks share communicators.
+enum class ChannelRule : std::uint8_t {
+  per_direction,  // one each way: the links of the simulator
+  per_pair,       // one for both ways; what crosses shares a group
+};
 
 /// Communicators of a plan, and which of them a task uses.
 struct TaskChannels {

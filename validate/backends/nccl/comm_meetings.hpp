@@ -23,9 +23,9 @@ struct Meetings {
 };
 
 /// A collective comes at the place of its last transfer, when all ranks can have come to it. With
-/// channels per pair, a transfer and the one before it of its pair share a group if they go opposite
-/// ways and either can come at the other's place: the second waits for nothing in between, or
-/// nothing in between reads the first.
+/// channels per pair, a transfer and the one before it of its pair share a group if they go
+/// opposite ways and either can come at the other's place: the second waits for nothing in between,
+/// or nothing in between reads the first.
 Meetings meetings_of(const Plan& plan, const TaskChannels& channels, ChannelRule rule);
 
 /// Ranks of a stage that do not reduce or gather equally often; nothing when all do.

@@ -169,15 +169,6 @@ std::optional<std::string> why_not_inputs(const Plan& plan, const TaskChannels& 
 
 }  // namespace
 
-std::uint32_t Channel::position_of(std::uint32_t rank) const {
-  return static_cast<std::uint32_t>(std::lower_bound(members.begin(), members.end(), rank) -
-                                    members.begin());
-}
-
-bool Channel::has(std::uint32_t rank) const {
-  return std::binary_search(members.begin(), members.end(), rank);
-}
-
 std::optional<std::string> why_no_comm_plan(const Plan& plan) {
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     if (auto reason = why_not_link(plan, task)) return reason;

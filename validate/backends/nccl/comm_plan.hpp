@@ -7,19 +7,9 @@
 
 #include "sim/costs/priced_plan.hpp"
 #include "sim/plan/plan.hpp"
+#include "validate/backends/nccl/comm_channels.hpp"
 
 namespace penstock {
-
-/// A communicator, with a stream of its own on each of its ranks.
-struct Channel {
-  std::string name;                    // "0>1", "0-1" or "stage 2"
-  std::vector<std::uint32_t> members;  // ranks of the plan, ascending
-  bool is_collective = false;
-
-  /// The rank of a member in the communicator. It must be one.
-  std::uint32_t position_of(std::uint32_t rank) const;
-  bool has(std::uint32_t rank) const;
-};
 
 enum class CommKind : std::uint8_t { send, receive, all_reduce, reduce_scatter, all_gather };
 constexpr bool is_collective(CommKind kind) { return kind >= CommKind::all_reduce; }
@@ -48,12 +38,6 @@ struct RankItem {
 struct CommPlan {
   std::vector<Channel> channels;
   std::vector<std::vector<RankItem>> ranks;
-};
-
-/// How tensors between two ranks share communicators.
-enum class ChannelRule : std::uint8_t {
-  per_direction,  // one each way: the links of the simulator
-  per_pair,       // one for both ways; what crosses shares a group
 };
 
 /// What a plan has that ranks cannot do by NCCL; nothing otherwise.
