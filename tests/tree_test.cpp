@@ -139,7 +139,7 @@ const std::vector<Home>& homes() {
       {std::regex("benchmark/.*"), std::regex("(experiments|gui)/bench/.*")},
       {std::regex("(simgrid|xbt)/.*"), std::regex("tests/oracle/.*")},
       {std::regex("Q[A-Z].*|Qt.*"), std::regex("(gui|tests/gui)/views/.*|gui/(program|bench)/.*")},
-      {std::regex("(cuda|nccl).*"), std::regex("validate/backends/cuda/.*\\.cu")},
+      {std::regex("(cuda|nccl).*"), std::regex("validate/backends/cuda/.*\\.cu|tests/nccl/.*")},
       {std::regex("(doctest|rapidcheck).*"), std::regex("tests/.*")},
   };
   return table;

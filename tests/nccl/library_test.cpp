@@ -36,7 +36,7 @@ TEST_CASE("NCCL: error numbers are those of the table") {
   const NcclCalls calls = real_calls();
   const auto text = [&](int error) { return std::string(calls.get_error_string(error)); };
   CHECK(text(0) == "no error");
-  CHECK(text(1) == "unhandled cuda error");
+  CHECK(text(1).starts_with("unhandled cuda error"));
   CHECK(text(nccl_in_progress).find("in progress") != std::string::npos);
 }
 
