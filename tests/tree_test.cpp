@@ -55,9 +55,11 @@ const std::map<std::string, Rooms>& rooms() {
          "codecs/coding", "codecs", "codecs/reference", "layers/building", "layers", "links",
          "times", "", "model"}}},
       {"validate",
-       {{"wire", "statistics", "kernels/steps", "kernels", "machine", "job", "comparison", "store",
-         "transports", "training", "ranks", "probes/timing", "probes", "calibration", "processes",
-         "backends/cuda", "backends/gpu", "backends"}}},
+       {{"wire",           "statistics", "clocks",        "kernels/steps", "kernels",
+         "machine",        "job",        "comparison",    "store",         "transports",
+         "launch",         "training",   "ranks",         "probes/timing", "probes",
+         "calibration",    "processes",  "backends/cuda", "backends/gpu",  "backends/nccl",
+         "backends/multi", "backends"}}},
       {"experiments",
        {{"long_work",
          "files",
@@ -139,7 +141,7 @@ const std::vector<Home>& homes() {
       {std::regex("(simgrid|xbt)/.*"), std::regex("tests/oracle/.*")},
       {std::regex("coin/.*"), std::regex("tests/oracle/integer_program\\.cpp")},
       {std::regex("Q[A-Z].*|Qt.*"), std::regex("(gui|tests/gui)/views/.*|gui/(program|bench)/.*")},
-      {std::regex("(cuda|nccl).*"), std::regex("validate/backends/cuda/.*\\.cu")},
+      {std::regex("(cuda|nccl).*"), std::regex("validate/backends/cuda/.*\\.cu|tests/nccl/.*")},
       {std::regex("(doctest|rapidcheck).*"), std::regex("tests/.*")},
   };
   return table;

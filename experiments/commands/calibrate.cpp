@@ -161,6 +161,12 @@ int run_torch_calibration(const Options& options, const BackendEntry& backend) {
 int run_calibration(const Options& options) {
   const BackendEntry& backend = *find_named(backend_entries(), options.backend);
   if (!backend.torch.group.empty()) return run_torch_calibration(options, backend);
+  if (backend.real_links) {
+    throw UsageError(
+        fmt::format("{} has real links, which calibrate does not measure; cuda_single "
+                    "measures a GPU, and penstock validate runs {}",
+                    backend.name, backend.name));
+  }
   if (const char* const wrong = given(options.torch)) {
     throw UsageError(fmt::format("{} goes with --backend torch_gloo or torch_nccl", wrong));
   }

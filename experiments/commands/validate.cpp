@@ -13,6 +13,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "sim/timeline/timeline_file.hpp"
+#include "validate/launch/launch_environment.hpp"
 
 namespace penstock {
 namespace {
@@ -129,6 +130,9 @@ int exit_code(Verdict verdict) {
 
 int run_ranking(const Options& options, const Scenario& scenario, const BackendEntry& backend,
                 const ValidationOptions& measuring) {
+  if (backend.serve != nullptr && launch_of()) {
+    throw UsageError(fmt::format("--schedules: start penstock once, not by {}", launch_of()->by));
+  }
   const auto names = schedules_named(options.schedules);
   const ScheduleRanking ranking = rank_schedules(scenario, names, backend, measuring);
   fmt::print("{}", options.json ? printed(ranking_json(ranking)) : ranking_text(ranking));
@@ -150,6 +154,7 @@ int run_validation(const Options& options) {
   const Validation validation = backend.torch.group.empty()
                                     ? validate(scenario, backend, measuring)
                                     : validate_alone_in_torch(scenario, backend, measuring);
+  if (validation.served) return ExitCode::done;
   write_outputs(options, validation);
   if (options.timeline != "-" && options.simulated != "-") {
     fmt::print("{}",

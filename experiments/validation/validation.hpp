@@ -36,6 +36,7 @@ struct Validation {
   std::string title;             // "1f1b, 4 ranks, 8 microbatches"
   std::string backend;           // its name
   std::optional<Finding> fault;  // why it did not run to its end; then nothing below is set
+  bool served = false;  // this process only ran a rank for another one, which has the result
 
   Job job;               // whose actions run layers if it has any
   std::string why_busy;  // otherwise: why they keep a core busy instead

@@ -38,6 +38,12 @@ struct BackendEntry {
   /// The same for one of several processes; null when unsupported.
   MakePart make_part = nullptr;
   TorchDevice torch = {};
+  /// Whether links are those of the machine; otherwise the job says what they take.
+  bool real_links = false;
+  /// In a process that a launcher started for another rank than 0: does its part until rank 0 has
+  /// finished, and returns true; throws std::runtime_error when a rank is lost. Null without
+  /// launchers.
+  bool (*serve)(const Job& job) = nullptr;
 };
 
 /// All backends, by name.

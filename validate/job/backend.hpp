@@ -24,8 +24,8 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  /// The duration of each work class of the plan, run once without dependencies. Links are not
-  /// measured: their classes have the times of the job.
+  /// The duration of each work class of the plan, run once without dependencies. Links are measured
+  /// only if they are real; otherwise their classes have the times of the job.
   virtual std::vector<Time> profile() = 0;
   /// Runs the job once, with one clock for all ranks. Always ends: deadlocks and unexpected tensors
   /// become standstills.

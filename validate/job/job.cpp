@@ -104,6 +104,14 @@ void use_measured(Job& job, const std::vector<Time>& profile) {
   job.scale *= ratio;
 }
 
+void use_real_links(Job& job) {
+  job.real_links = true;
+  Costs& costs = job.priced.costs;
+  for (auto* latencies : {&costs.latency, &costs.task_latency}) {
+    std::fill(latencies->begin(), latencies->end(), Time{});
+  }
+}
+
 PricedPlan profiled(const Job& job, std::vector<Time> profile) {
   PricedPlan priced = job.priced;
   auto& [plan, costs, conditions] = priced;

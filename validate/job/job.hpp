@@ -34,6 +34,7 @@ struct Job {
   double scale = 1;                      // times, relative to the original costs
   std::size_t most_tensor_words = 8192;  // per tensor, for busy kernels
   std::optional<JobLayers> layers;       // without layers, actions keep a core busy
+  bool real_links = false;               // transfers take their own time, which is measured
 
   // By work class: how long it occupies its rank or link, the delay until a transfer arrives, and
   // the tensor of a transfer.
@@ -70,6 +71,10 @@ void use_measured(Job& job, const std::vector<Time>& profile);
 /// A job with costs times `scale`, rounded to whole nanoseconds. Throws UsageError for links that
 /// take more than 15 minutes.
 Job scaled_job(PricedPlan priced, double scale = 1);
+
+/// Transfers of a job take as long as they take: profiles have their times too, and what the job
+/// says of links no longer counts.
+void use_real_links(Job& job);
 
 /// The plan of a job with work classes from a profile, times what chance makes of a task; the rest
 /// is as in the job.

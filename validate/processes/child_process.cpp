@@ -72,7 +72,9 @@ ChildProcess::~ChildProcess() {
 
 std::optional<std::string> ChildProcess::ending(Moment end) {
   while (pid_ != 0) {
-    if (waitpid(pid_, &status_, WNOHANG) == pid_) {
+    int status = 0;
+    if (waitpid(pid_, &status, WNOHANG) == pid_) {
+      status_ = status;
       pid_ = 0;
     } else if (std::chrono::steady_clock::now() >= end) {
       return std::nullopt;
@@ -80,7 +82,8 @@ std::optional<std::string> ChildProcess::ending(Moment end) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
-  return ending_text(status_);
+  if (!status_) return std::nullopt;
+  return ending_text(*status_);
 }
 
 std::vector<std::unique_ptr<ChildProcess>> start_children(

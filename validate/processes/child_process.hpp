@@ -15,9 +15,11 @@
 namespace penstock {
 
 /// A child process and the connection to it. It is killed when this process ends for any reason.
+/// Or a process of another host, of which only the connection is known.
 class ChildProcess {
  public:
   ChildProcess(pid_t pid, Descriptor control) : pid_(pid), control_(std::move(control)) {}
+  explicit ChildProcess(Descriptor control) : pid_(0), control_(std::move(control)) {}
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
   /// Kills it unless it has ended, and waits for it.
@@ -25,15 +27,16 @@ class ChildProcess {
 
   pid_t pid() const { return pid_; }
   Control& control() { return control_; }
-  /// How it ended, "signal 9" or "exit code 1"; nothing if it is still running.
+  /// How it ended, "signal 9" or "exit code 1"; nothing if it is still running, or
+  /// elsewhere.
   std::optional<std::string> ending(Moment end);
 
  private:
   friend std::vector<std::unique_ptr<ChildProcess>> start_children(
       std::uint32_t, const std::function<void(std::uint32_t, Control&)>&);
 
-  pid_t pid_;  // 0: already waited for
-  int status_ = 0;
+  pid_t pid_;                  // 0: already waited for, or elsewhere
+  std::optional<int> status_;  // of one waited for
   Control control_;
 };
 

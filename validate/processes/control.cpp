@@ -1,5 +1,9 @@
 #include "validate/processes/control.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 
@@ -92,6 +96,20 @@ std::map<std::string, std::string> environment_in(const ControlMessage& message)
     environment[name] = in.text();
   }
   return environment;
+}
+
+std::map<std::string, std::string> merged_environment(const std::vector<ControlMessage>& answers) {
+  std::map<std::string, std::vector<std::string>> values;
+  for (const ControlMessage& answer : answers) {
+    for (const auto& [name, value] : environment_in(answer)) values[name].push_back(value);
+  }
+  std::map<std::string, std::string> all;
+  for (const auto& [name, each] : values) {
+    const bool same = std::count(each.begin(), each.end(), each.front()) ==
+                      static_cast<std::ptrdiff_t>(each.size());
+    all[name] = same ? each.front() : fmt::format("{}", fmt::join(each, ", "));
+  }
+  return all;
 }
 
 ByteWriter body_of(const std::vector<Time>& profile) {

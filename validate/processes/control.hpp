@@ -29,10 +29,14 @@ enum class MessageType : std::uint32_t {
   report,      // answered with `progress`, also during a run
   halt,        // the run, which then ends with a fault
   halt_stuck,  // the same, since all ranks of all processes wait forever
+  unique_id,   // answered with the same; rank 0 puts NCCL's identifier in
+  start,       // answered with `ready`: begins with that identifier
+  ping,        // answered with `pong` at once: the clock of the host
   quit,
   // From the child:
   port,   // where it listens
   ready,  // connected with the others
+  pong,
   profiled,
   ran,
   totalled,
@@ -81,6 +85,8 @@ ByteWriter body_of(const std::vector<std::uint16_t>& ports);
 std::vector<std::uint16_t> ports_in(const ControlMessage& message);
 ByteWriter body_of(const std::map<std::string, std::string>& environment);
 std::map<std::string, std::string> environment_in(const ControlMessage& message);
+/// Merges environments; entries that differ are listed by process.
+std::map<std::string, std::string> merged_environment(const std::vector<ControlMessage>& answers);
 ByteWriter body_of(const std::vector<Time>& profile);
 std::vector<Time> profile_in(const ControlMessage& message);
 ByteWriter body_of(const PartRun& run);

@@ -1,7 +1,6 @@
 #include "validate/processes/process_backend.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <new>
@@ -51,21 +50,6 @@ std::optional<Standstill> standstill_of(const std::vector<ControlMessage>& answe
   if (!deadlocks.empty()) return joined(deadlocks);
   if (!transports.empty()) return transports.front();
   return std::nullopt;
-}
-
-/// Merges environments; entries that differ are listed by process.
-std::map<std::string, std::string> merged(const std::vector<ControlMessage>& answers) {
-  std::map<std::string, std::vector<std::string>> values;
-  for (const ControlMessage& answer : answers) {
-    for (const auto& [name, value] : environment_in(answer)) values[name].push_back(value);
-  }
-  std::map<std::string, std::string> all;
-  for (const auto& [name, each] : values) {
-    const bool same = std::count(each.begin(), each.end(), each.front()) ==
-                      static_cast<std::ptrdiff_t>(each.size());
-    all[name] = same ? each.front() : fmt::format("{}", fmt::join(each, ", "));
-  }
-  return all;
 }
 
 /// Measures the link between two processes of this machine.
@@ -197,10 +181,10 @@ std::optional<TrainedNumbers> ProcessBackend::numbers() const {
   return sum;
 }
 
-/// Includes the link measured at start.
+/// Includes the link, measured once a program.
 std::map<std::string, std::string> ProcessBackend::environment() const {
   const auto answers = ask_about(MessageType::describe);
-  auto all = answers ? merged(*answers) : std::map<std::string, std::string>{};
+  auto all = answers ? merged_environment(*answers) : std::map<std::string, std::string>{};
   all["processes"] = fmt::format("{}", groups_.size());
   for (const auto& [name, value] : loopback_environment()) all[name] = value;
   return all;

@@ -31,13 +31,33 @@ std::string fault_of(HandshakeResult result, const Greeting& own, const Greeting
   return "";
 }
 
+Descriptor connect_to(std::uint32_t process, std::uint16_t port, const Greeting& own, Moment end) {
+  Descriptor socket = connect_on_loopback(port);
+  send_greeting(socket, own, end);
+  const auto read = greeting_from(socket, own, end);
+  if (!read) throw SocketError(fmt::format("process {} did not answer a greeting", process));
+  if (read->process == process) return socket;
+  throw SocketError(fmt::format("process {} answers as process {}", process, read->process));
+}
+
+SocketError missing(const std::vector<Descriptor>& sockets, std::uint32_t self,
+                    std::uint32_t strangers) {
+  for (std::uint32_t process = self + 1; process < sockets.size(); ++process) {
+    if (sockets[process]) continue;
+    return SocketError(
+        fmt::format("process {} did not connect in time; {} turned away", process, strangers));
+  }
+  return SocketError("a process did not connect in time");
+}
+
+}  // namespace
+
 void send_greeting(const Descriptor& socket, const Greeting& own, Moment end) {
   const ByteWriter greeting = bytes_of(own);
   send_all(socket, greeting.bytes(), end);
 }
 
-/// The greeting from the other end; nothing from a stranger.
-std::optional<Greeting> greeting_of(const Descriptor& socket, const Greeting& own, Moment end) {
+std::optional<Greeting> greeting_from(const Descriptor& socket, const Greeting& own, Moment end) {
   std::array<std::byte, greeting_bytes> bytes{};
   if (!receive_all(socket, bytes, end)) return std::nullopt;
   Greeting read;
@@ -47,16 +67,6 @@ std::optional<Greeting> greeting_of(const Descriptor& socket, const Greeting& ow
   return read;
 }
 
-Descriptor connect_to(std::uint32_t process, std::uint16_t port, const Greeting& own, Moment end) {
-  Descriptor socket = connect_on_loopback(port);
-  send_greeting(socket, own, end);
-  const auto read = greeting_of(socket, own, end);
-  if (!read) throw SocketError(fmt::format("process {} did not answer a greeting", process));
-  if (read->process == process) return socket;
-  throw SocketError(fmt::format("process {} answers as process {}", process, read->process));
-}
-
-/// The greeting of an incoming connection. Errors of strangers are ignored.
 std::optional<Greeting> greeting_of_arrival(const Descriptor& socket, const Greeting& own,
                                             Moment end) {
   std::array<std::byte, greeting_bytes> bytes{};
@@ -71,18 +81,6 @@ std::optional<Greeting> greeting_of_arrival(const Descriptor& socket, const Gree
   if (found != HandshakeResult::peer) throw SocketError(fault_of(found, own, read));
   return read;
 }
-
-SocketError missing(const std::vector<Descriptor>& sockets, std::uint32_t self,
-                    std::uint32_t strangers) {
-  for (std::uint32_t process = self + 1; process < sockets.size(); ++process) {
-    if (sockets[process]) continue;
-    return SocketError(
-        fmt::format("process {} did not connect in time; {} turned away", process, strangers));
-  }
-  return SocketError("a process did not connect in time");
-}
-
-}  // namespace
 
 std::vector<Descriptor> connect_peers(const Listener& listener,
                                       const std::vector<std::uint16_t>& ports, const Greeting& own,

@@ -1,12 +1,23 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "validate/transports/tcp_frames.hpp"
 #include "validate/wire/sockets.hpp"
 
 namespace penstock {
+
+// Greetings over a connection. All throw SocketError for a process of the same job with another
+// version, plan or number of processes.
+
+void send_greeting(const Descriptor& socket, const Greeting& own, Moment end);
+/// The greeting from the other end; nothing from a stranger.
+std::optional<Greeting> greeting_from(const Descriptor& socket, const Greeting& own, Moment end);
+/// The same for an incoming connection: errors of strangers are ignored, and slow ones too.
+std::optional<Greeting> greeting_of_arrival(const Descriptor& socket, const Greeting& own,
+                                            Moment end);
 
 /// Connects one of several processes with all others: to earlier ones at their ports; later ones
 /// connect to it. The connecting side greets first and is answered only if it has the token, so

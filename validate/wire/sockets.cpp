@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -11,8 +12,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <memory>
 #include <string>
 #include <system_error>
+#include <thread>
 
 namespace penstock {
 namespace {
@@ -45,17 +48,53 @@ bool await(const Descriptor& socket, short what, Moment end) {
   }
 }
 
-sockaddr_in loopback(std::uint16_t port) {
+sockaddr_in at_interface(in_addr_t interface, std::uint16_t port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_addr.s_addr = htonl(interface);
   return address;
 }
 
 void send_without_delay(const Descriptor& socket) {
   const int yes = 1;
   check(setsockopt(socket.number(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes), "TCP_NODELAY");
+}
+
+Listener listen_at(sockaddr_in address) {
+  Listener listener{Descriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), 0};
+  check(listener.socket.number(), "socket");
+  const int yes = 1;
+  check(setsockopt(listener.socket.number(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes),
+        "SO_REUSEADDR");
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  socklen_t size = sizeof address;
+  check(bind(listener.socket.number(), any, size), "bind");
+  check(listen(listener.socket.number(), SOMAXCONN), "listen");
+  check(getsockname(listener.socket.number(), any, &size), "getsockname");
+  listener.port = ntohs(address.sin_port);
+  return listener;
+}
+
+/// A connection to one of the addresses of a host; none if nobody listens there.
+Descriptor try_to_connect(const addrinfo* addresses) {
+  for (const addrinfo* one = addresses; one != nullptr; one = one->ai_next) {
+    Descriptor made(socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC, one->ai_protocol));
+    if (made && connect(made.number(), one->ai_addr, one->ai_addrlen) == 0) return made;
+  }
+  return {};
+}
+
+using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+Addresses addresses_of(const std::string& host, std::uint16_t port) {
+  addrinfo wanted{};
+  wanted.ai_family = AF_INET;
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(host.c_str(), fmt::format("{}", port).c_str(), &wanted, &found);
+  if (error != 0) throw SocketError(fmt::format("{}: {}", host, gai_strerror(error)));
+  return {found, freeaddrinfo};
 }
 
 bool is_for_later(ssize_t result) {
@@ -75,27 +114,34 @@ Descriptor::~Descriptor() {
   if (number_ >= 0) close(number_);
 }
 
-Listener listen_on_loopback() {
-  Listener listener{Descriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), 0};
-  check(listener.socket.number(), "socket");
-  sockaddr_in address = loopback(0);
-  auto* const any = reinterpret_cast<sockaddr*>(&address);
-  socklen_t size = sizeof address;
-  check(bind(listener.socket.number(), any, size), "bind");
-  check(listen(listener.socket.number(), SOMAXCONN), "listen");
-  check(getsockname(listener.socket.number(), any, &size), "getsockname");
-  listener.port = ntohs(address.sin_port);
-  return listener;
-}
+Listener listen_on_loopback() { return listen_at(at_interface(INADDR_LOOPBACK, 0)); }
+
+Listener listen_on_port(std::uint16_t port) { return listen_at(at_interface(INADDR_ANY, port)); }
 
 Descriptor connect_on_loopback(std::uint16_t port) {
   Descriptor one(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   check(one.number(), "socket");
-  const sockaddr_in address = loopback(port);
+  const sockaddr_in address = at_interface(INADDR_LOOPBACK, port);
   check(connect(one.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
         "connect");
   send_without_delay(one);
   return one;
+}
+
+Descriptor connect_to_host(const std::string& host, std::uint16_t port, Moment end) {
+  constexpr milliseconds pause{100};
+  const Addresses addresses = addresses_of(host, port);
+  while (true) {
+    Descriptor made = try_to_connect(addresses.get());
+    if (made) {
+      send_without_delay(made);
+      return made;
+    }
+    if (std::chrono::steady_clock::now() + pause > end) {
+      throw SocketError(system_reason(fmt::format("connecting to {}:{}", host, port).c_str()));
+    }
+    std::this_thread::sleep_for(pause);
+  }
 }
 
 std::optional<Descriptor> accept_before(const Listener& listener, Moment end) {
@@ -147,7 +193,7 @@ bool receive_all(const Descriptor& socket, std::span<std::byte> bytes, Moment en
   return true;
 }
 
-void await_arrival(const Descriptor& socket) { await(socket, POLLIN, Moment::max()); }
+bool await_arrival(const Descriptor& socket, Moment end) { return await(socket, POLLIN, end); }
 
 void end_connection(const Descriptor& socket) { shutdown(socket.number(), SHUT_RDWR); }
 

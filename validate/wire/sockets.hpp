@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace penstock {
@@ -38,16 +39,21 @@ class Descriptor {
   int number_ = -1;
 };
 
-/// A listening socket on loopback.
+/// A listening socket.
 struct Listener {
   Descriptor socket;
   std::uint16_t port = 0;
 };
 
-/// Listens at a free port. This and the three below throw SocketError when the system refuses.
+/// Listens on loopback at a free port. This and those below that connect throw SocketError when the
+/// system refuses.
 Listener listen_on_loopback();
+/// Listens on all interfaces; port 0: at a free one.
+Listener listen_on_port(std::uint16_t port);
 /// Connects without delay of small messages (TCP_NODELAY).
 Descriptor connect_on_loopback(std::uint16_t port);
+/// Connects to another computer, and tries again until somebody listens there or time is up.
+Descriptor connect_to_host(const std::string& host, std::uint16_t port, Moment end);
 /// The next connection; nothing if none comes in time.
 std::optional<Descriptor> accept_before(const Listener& listener, Moment end);
 /// Two connected ends, private to this process.
@@ -59,8 +65,8 @@ void send_all(const Descriptor& socket, std::span<const std::byte> bytes, Moment
 /// Fills the whole buffer. Returns false if the other end closed before the first byte; throws
 /// SocketError if it closed later or the rest is late.
 bool receive_all(const Descriptor& socket, std::span<std::byte> bytes, Moment end);
-/// Waits without limit for data or the end of the connection.
-void await_arrival(const Descriptor& socket);
+/// Waits for data or the end of the connection; returns whether there is any before `end`.
+bool await_arrival(const Descriptor& socket, Moment end = Moment::max());
 /// Ends a connection that others may be waiting on.
 void end_connection(const Descriptor& socket);
 

@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include <variant>
+
+#include "sim/base/error.hpp"
+#include "sim/engines/events.hpp"
+#include "validate/backends/cuda/gpu_calls.hpp"
+#include "validate/backends/multi/gpu_count.hpp"
+#include "validate/backends/multi/multi_backend.hpp"
+#include "validate/backends/nccl/nccl_library.hpp"
+#include "validate/machine/host.hpp"
+#include "validate/machine/wall_clock.hpp"
+
+namespace penstock {
+namespace {
+
+/// Loaded once: NCCL cannot be unloaded.
+const std::variant<NcclLibrary, std::string>& nccl() {
+  static const auto library = load_nccl();
+  return library;
+}
+
+std::optional<Obstacle> of_plan(const PricedPlan& priced) {
+  const auto refused = [](std::string text) { return Obstacle{false, std::move(text)}; };
+  if (auto reason = why_not_relax(priced.plan, priced.conditions)) {
+    return refused("this scenario: " + *reason);
+  }
+  if (priced.costs.has_launches()) return refused("launches that take time: a host has its own");
+  if (!priced.costs.task_duration.empty()) return refused("chance: a machine has its own");
+  for (const auto& plan : {priced.plan, profile_plan(priced.plan)}) {
+    if (auto reason = why_no_comm_plan(plan)) return refused(*reason);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> why_not_size(const Plan& plan) {
+  constexpr std::uint32_t most_ranks = 128;
+  constexpr std::uint32_t most_tasks = 200'000;
+  if (plan.ranks > most_ranks) {
+    return fmt::format("{} ranks, one GPU each; at most {}", plan.ranks, most_ranks);
+  }
+  if (plan.tasks() <= most_tasks) return std::nullopt;
+  return fmt::format("{} actions and transfers; at most {}", plan.tasks(), most_tasks);
+}
+
+/// What the launcher says, or why that makes no sense.
+std::variant<std::optional<Launch>, std::string> launch_here() {
+  try {
+    return launch_of();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+}
+
+std::optional<std::string> why_not_started(const Plan& plan, const std::optional<Launch>& launch) {
+  if (!launch || plan.ranks == 0 || launch->ranks == plan.ranks) return std::nullopt;
+  return fmt::format("{} started {} processes; this plan has {} ranks, one process each",
+                     launch->by, launch->ranks, plan.ranks);
+}
+
+std::optional<std::string> why_no_gpus(const Plan& plan, const std::optional<Launch>& launch) {
+  if (*why_no_cuda() != '\0') {
+    return fmt::format("no GPU: this build is without CUDA, {}", why_no_cuda());
+  }
+  const GpuCount count = count_gpus(cuda_calls);
+  if (!count.why_none.empty()) return count.why_none;
+  if (launch || count.gpus >= plan.ranks) return std::nullopt;
+  return fmt::format(
+      "{} ranks, one GPU each, and this host has {}; torchrun, mpirun or srun start "
+      "ranks on several hosts",
+      plan.ranks, count.gpus);
+}
+
+/// A computer's clock starts when it does.
+std::string booted_host() { return "boot " + file_text("/proc/sys/kernel/random/boot_id"); }
+
+}  // namespace
+
+std::optional<Obstacle> multi_obstacle(const PricedPlan& priced) {
+  if (auto obstacle = of_plan(priced)) return obstacle;
+  const auto found = launch_here();
+  if (const auto* reason = std::get_if<std::string>(&found)) return Obstacle{true, *reason};
+  const auto& launch = std::get<std::optional<Launch>>(found);
+  for (const auto& reason : {why_not_size(priced.plan), why_not_started(priced.plan, launch)}) {
+    if (reason) return Obstacle{true, *reason};
+  }
+  if (auto reason = why_no_gpus(priced.plan, launch)) return Obstacle{true, *reason};
+  if (const auto* reason = std::get_if<std::string>(&nccl())) return Obstacle{true, *reason};
+  return std::nullopt;
+}
+
+MultiCalls real_multi_calls() {
+  return {cuda_calls, &std::get<NcclLibrary>(nccl()).calls, monotonic_ns, booted_host};
+}
+
+}  // namespace penstock

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "validate/backends/cuda/gpu_owners.hpp"
+#include "validate/backends/multi/multi_calls.hpp"
+#include "validate/clocks/clock_anchor.hpp"
+
+namespace penstock {
+
+/// The GPU of a rank: a stream for its actions and one for each of its channels.
+class RankDevice {
+ public:
+  /// Throws GpuError. `calls` must outlive it.
+  RankDevice(const MultiCalls& calls, std::uint32_t channels);
+
+  const MultiCalls& calls() const { return calls_; }
+  const GpuCalls& gpu() const { return *gpu_; }
+  const GpuFacts& facts() const { return facts_; }
+  GpuStream compute() const { return compute_.get(); }
+  GpuStream channel(std::uint32_t channel) const { return channels_[channel].get(); }
+
+  /// The GPU's clock against the host's. The stream must be idle. Throws GpuError.
+  ClockAnchor anchor() const;
+  /// The median step of the GPU's clock.
+  std::uint64_t clock_step_ns() const { return clock_step_ns_; }
+
+ private:
+  std::uint64_t measured_step_ns() const;
+
+  MultiCalls calls_;
+  const GpuCalls* gpu_;
+  GpuFacts facts_;
+  GpuOwner<GpuStreamTag> compute_;
+  std::vector<GpuOwner<GpuStreamTag>> channels_;
+  GpuOwner<void> readings_;
+  std::uint64_t clock_step_ns_ = 0;
+};
+
+}  // namespace penstock

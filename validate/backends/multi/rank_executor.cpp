@@ -1,0 +1,305 @@
+#include "validate/backends/multi/rank_executor.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "validate/backends/cuda/gpu_error.hpp"
+#include "validate/backends/nccl/nccl_error.hpp"
+#include "validate/clocks/aligned_clock.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t tag_bytes = 16;
+constexpr std::uint64_t least_bytes = 256;  // also room for a word of each of 64 ranks
+constexpr std::uint64_t no_run = 0;
+
+/// Two stamps per item.
+GpuOwner<void> stamp_memory(const GpuCalls& calls, const RankWork& work) {
+  return make_memory(calls, std::max<std::size_t>(work.items.size(), 1) * 2 * 8);
+}
+
+GpuOwner<void> tag_memory(const GpuCalls& calls, const RankWork& work) {
+  return make_memory(calls, std::max<std::size_t>(work.items.size(), 1) * tag_bytes);
+}
+
+const CommOp* find_op(const RankItem& item, CommKind kind) {
+  const auto found = std::find_if(item.group.begin(), item.group.end(),
+                                  [&](const CommOp& op) { return op.kind == kind; });
+  return found == item.group.end() ? nullptr : &*found;
+}
+
+/// What a call moves: whole words, and room for a tag.
+std::uint64_t moved_bytes(const CommOp& op) { return std::max(op.bytes / 2 * 2, least_bytes); }
+
+std::byte* tag_at(const GpuOwner<void>& memory, std::uint32_t item) {
+  return static_cast<std::byte*>(memory.get()) + item * tag_bytes;
+}
+
+}  // namespace
+
+RankExecutor::RankExecutor(const RankDevice& device, const RankCommunicators& communicators,
+                           RankWork work)
+    : device_(device),
+      communicators_(communicators),
+      gpu_(device.gpu()),
+      work_(std::move(work)),
+      begin_ns_(stamp_memory(gpu_, work_)),
+      end_ns_(stamp_memory(gpu_, work_)),
+      sms_seen_(make_memory(gpu_, most_sm_ids)),
+      tags_(tag_memory(gpu_, work_)),
+      found_(tag_memory(gpu_, work_)),
+      meeting_(make_memory(gpu_, least_bytes)),
+      used_(work_.channels.size()),
+      start_(make_event(gpu_)) {
+  make_buffers();
+  make_events();
+}
+
+void RankExecutor::make_buffers() {
+  std::vector<std::uint64_t> sent(work_.channels.size()), received(work_.channels.size());
+  for (const RankItem& item : work_.items) {
+    for (const CommOp& op : item.group) {
+      used_[item.channel] = 1;
+      if (op.kind != CommKind::receive) {
+        sent[item.channel] = std::max(sent[item.channel], moved_bytes(op));
+      }
+      if (op.kind != CommKind::send) {
+        received[item.channel] = std::max(received[item.channel], moved_bytes(op));
+      }
+    }
+  }
+  const auto memory = [&](std::uint64_t bytes) {
+    auto made = bytes > 0 ? make_memory(gpu_, bytes) : GpuOwner<void>(nullptr, gpu_.free_memory);
+    if (bytes > 0) {
+      check(gpu_, gpu_.fill(made.get(), 0, bytes, device_.compute()), "filling a buffer");
+    }
+    return made;
+  };
+  for (std::size_t channel = 0; channel < sent.size(); ++channel) {
+    buffers_.push_back({memory(sent[channel]), memory(received[channel])});
+  }
+  check(gpu_, gpu_.synchronize(device_.compute()), "filling buffers");
+}
+
+void RankExecutor::make_events() {
+  for (std::size_t item = 0; item < work_.items.size(); ++item) {
+    done_.emplace_back(nullptr, gpu_.free_event);
+  }
+  for (const RankItem& item : work_.items) {
+    for (const std::uint32_t wait : item.waits) {
+      if (!done_[wait] && !shares_stream(item, work_.items[wait])) done_[wait] = make_event(gpu_);
+    }
+  }
+}
+
+GpuStream RankExecutor::stream_of(const RankItem& item) const {
+  const bool own = item.is_action() || work_.in_one_stream;
+  return own ? device_.compute() : device_.channel(item.channel);
+}
+
+bool RankExecutor::shares_stream(const RankItem& a, const RankItem& b) const {
+  return stream_of(a) == stream_of(b);
+}
+
+RankRun RankExecutor::run() {
+  ++runs_;
+  AlignedClock clock;
+  clock.begin = device_.anchor();
+  clear();
+  begin_together();
+  for (std::uint32_t item = 0; item < work_.items.size(); ++item) issue(item);
+  await_all();
+  clock.end = device_.anchor();
+  RankRun run{.uncertainty_ns = clock.uncertainty_ns()};
+  const auto begins = stamps(begin_ns_);
+  const auto ends = stamps(end_ns_);
+  const auto host = [&](std::uint64_t ns) { return clock.own_ns(static_cast<std::int64_t>(ns)); };
+  for (std::size_t item = 0; item < work_.items.size(); ++item) {
+    const RankItem& what = work_.items[item];
+    const std::size_t slot = 2 * item;
+    if (what.is_action()) {
+      for (const TaskId task : {what.action, what.beside}) {
+        if (task != no_task) run.stamps.push_back({task, host(begins[slot]), host(ends[slot])});
+      }
+    }
+    for (const CommOp& op : what.group) {
+      run.stamps.push_back({op.task, host(ends[slot]), host(begins[slot + 1])});
+    }
+  }
+  check_tags(run);
+  return run;
+}
+
+void RankExecutor::clear() {
+  const std::size_t bytes = work_.items.size() * 2 * 8;
+  const GpuStream stream = device_.compute();
+  check(gpu_, gpu_.fill(begin_ns_.get(), 0xff, bytes, stream), "clearing stamps");
+  check(gpu_, gpu_.fill(end_ns_.get(), 0, bytes, stream), "clearing stamps");
+  check(gpu_, gpu_.fill(found_.get(), 0, work_.items.size() * tag_bytes, stream), "clearing tags");
+  check(gpu_, gpu_.fill(meeting_.get(), 0xff, 8, stream), "clearing a stamp");
+  std::vector<Tag> tags(work_.items.size());
+  for (std::size_t item = 0; item < tags.size(); ++item) {
+    const CommOp* const sent = find_op(work_.items[item], CommKind::send);
+    if (sent != nullptr) tags[item] = {runs_, sent->task};
+  }
+  if (tags.empty()) return;
+  check(gpu_, gpu_.write(tags_.get(), tags.data(), tags.size() * tag_bytes), "writing tags");
+}
+
+/// The GPU waits while the host gets ahead, then for all other ranks.
+void RankExecutor::begin_together() {
+  constexpr std::uint64_t lead_ns = 5'000;  // per item
+  constexpr std::uint64_t most_lead_ns = 20'000'000;
+  const GpuStream stream = device_.compute();
+  GpuActionKernel hold{kernel_task(0, std::min(lead_ns * work_.items.size(), most_lead_ns)), 1,
+                       static_cast<unsigned char*>(sms_seen_.get())};
+  auto* const unused = static_cast<std::uint64_t*>(meeting_.get());
+  hold.task.begin_ns = unused;
+  hold.task.end_ns = unused + 1;
+  check(gpu_, gpu_.launch_action(stream, hold), "holding the GPU");
+  check(communicators_.nccl(),
+        communicators_.nccl().all_reduce(unused + 2, unused + 2, 8, nccl_uint8, nccl_sum,
+                                         communicators_.world(), stream),
+        "beginning together", communicators_.world());
+  check(gpu_, gpu_.record(start_.get(), stream), "beginning together");
+  for (std::uint32_t channel = 0; channel < used_.size(); ++channel) {
+    if (used_[channel] == 0 || work_.in_one_stream) continue;
+    check(gpu_, gpu_.wait(device_.channel(channel), start_.get()), "beginning on channel", channel);
+  }
+}
+
+void RankExecutor::issue(std::uint32_t item) {
+  const RankItem& what = work_.items[item];
+  const GpuStream stream = stream_of(what);
+  for (const std::uint32_t wait : what.waits) {
+    if (shares_stream(what, work_.items[wait])) continue;
+    check(gpu_, gpu_.wait(stream, done_[wait].get()), "waiting before item", item);
+  }
+  if (what.is_action()) {
+    stamp(2 * item, stream, work_.duration_ns[item], device_.facts().sms);
+  } else {
+    issue_group(item);
+  }
+  if (done_[item]) check(gpu_, gpu_.record(done_[item].get(), stream), "ending item", item);
+}
+
+/// Between a stamp before and one after, which also move tags.
+void RankExecutor::issue_group(std::uint32_t item) {
+  const RankItem& what = work_.items[item];
+  const GpuStream stream = stream_of(what);
+  const ChannelBuffers& buffers = buffers_[what.channel];
+  const NcclCalls& nccl = communicators_.nccl();
+  if (find_op(what, CommKind::send) != nullptr) {
+    move_tag(2 * item, stream, tag_at(tags_, item), buffers.sent.get());
+  } else {
+    stamp(2 * item, stream, 0, 1);
+  }
+  check(nccl, nccl.group_start(), "beginning a group", nullptr);
+  for (const CommOp& op : what.group) call(op, what.channel);
+  check(nccl, nccl.group_end(), "issuing a group", communicators_.of(what.channel));
+  if (find_op(what, CommKind::receive) != nullptr) {
+    move_tag(2 * item + 1, stream, buffers.received.get(), tag_at(found_, item));
+  } else {
+    stamp(2 * item + 1, stream, 0, 1);
+  }
+}
+
+void RankExecutor::call(const CommOp& op, std::uint32_t channel) {
+  const NcclCalls& nccl = communicators_.nccl();
+  const NcclComm comm = communicators_.of(channel);
+  const GpuStream stream = work_.in_one_stream ? device_.compute() : device_.channel(channel);
+  const ChannelBuffers& buffers = buffers_[channel];
+  const Channel& own = work_.channels[channel];
+  const std::size_t bytes = moved_bytes(op);
+  const std::size_t words = bytes / 2;
+  const std::size_t share = std::max<std::size_t>(words / own.members.size(), 1);
+  const auto error = [&] {
+    switch (op.kind) {
+      case CommKind::send:
+        return nccl.send(buffers.sent.get(), bytes, nccl_uint8,
+                         static_cast<int>(own.position_of(op.peer)), comm, stream);
+      case CommKind::receive:
+        return nccl.recv(buffers.received.get(), bytes, nccl_uint8,
+                         static_cast<int>(own.position_of(op.peer)), comm, stream);
+      case CommKind::all_reduce:
+        return nccl.all_reduce(buffers.sent.get(), buffers.received.get(), words, nccl_bfloat16,
+                               nccl_sum, comm, stream);
+      case CommKind::reduce_scatter:
+        return nccl.reduce_scatter(buffers.sent.get(), buffers.received.get(), share, nccl_bfloat16,
+                                   nccl_sum, comm, stream);
+      default:
+        return nccl.all_gather(buffers.sent.get(), buffers.received.get(), share, nccl_bfloat16,
+                               comm, stream);
+    }
+  }();
+  check(nccl, error, "calling NCCL", comm);
+}
+
+void RankExecutor::stamp(std::uint32_t slot, GpuStream stream, std::uint64_t duration_ns,
+                         std::uint32_t blocks) {
+  const GpuActionKernel kernel{kernel_task(slot, duration_ns), blocks,
+                               static_cast<unsigned char*>(sms_seen_.get())};
+  check(gpu_, gpu_.launch_action(stream, kernel), "launching item", slot / 2);
+}
+
+void RankExecutor::move_tag(std::uint32_t slot, GpuStream stream, const void* from, void* to) {
+  constexpr std::uint32_t threads = 32;
+  const GpuCopyKernel kernel{kernel_task(slot, 0), 0, 1, threads, from, to, tag_bytes, tag_bytes};
+  check(gpu_, gpu_.launch_copy(stream, kernel), "launching item", slot / 2);
+}
+
+GpuKernelTask RankExecutor::kernel_task(std::uint32_t slot, std::uint64_t duration_ns) const {
+  return {static_cast<std::uint64_t*>(begin_ns_.get()),
+          static_cast<std::uint64_t*>(end_ns_.get()),
+          nullptr,
+          0,
+          slot,
+          duration_ns};
+}
+
+void RankExecutor::await_all() {
+  check(gpu_, gpu_.synchronize(device_.compute()), "running all actions");
+  for (std::uint32_t channel = 0; channel < used_.size(); ++channel) {
+    if (used_[channel] == 0) continue;
+    check(gpu_, gpu_.synchronize(device_.channel(channel)), "running channel", channel);
+  }
+  if (communicators_.is_aborted()) throw NcclError("communication was aborted");
+}
+
+void RankExecutor::check_tags(RankRun& run) const {
+  std::vector<Tag> found(work_.items.size());
+  if (found.empty()) return;
+  check(gpu_, gpu_.read(found.data(), found_.get(), found.size() * tag_bytes), "reading tags");
+  for (std::size_t item = 0; item < found.size() && !run.wrong; ++item) {
+    const CommOp* const received = find_op(work_.items[item], CommKind::receive);
+    if (received == nullptr) continue;
+    if (found[item].run == runs_ && found[item].task == received->task) continue;
+    run.wrong = received->task;
+    if (found[item].run != no_run) run.brought = static_cast<TaskId>(found[item].task);
+  }
+}
+
+std::optional<TaskId> RankExecutor::unfinished() const {
+  try {
+    const auto begins = stamps(begin_ns_);
+    const auto ends = stamps(end_ns_);
+    for (std::size_t item = 0; item < work_.items.size(); ++item) {
+      const RankItem& what = work_.items[item];
+      if (what.is_action() ? ends[2 * item] != 0 : begins[2 * item + 1] != UINT64_MAX) continue;
+      return what.is_action() ? what.action : what.group.front().task;
+    }
+  } catch (const GpuError&) {
+    return std::nullopt;  // the GPU itself has failed
+  }
+  return std::nullopt;
+}
+
+std::vector<std::uint64_t> RankExecutor::stamps(const GpuOwner<void>& of) const {
+  std::vector<std::uint64_t> all(work_.items.size() * 2);
+  if (all.empty()) return all;
+  check(gpu_, gpu_.read(all.data(), of.get(), all.size() * 8), "reading stamps");
+  return all;
+}
+
+}  // namespace penstock

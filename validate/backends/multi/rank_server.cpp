@@ -1,0 +1,246 @@
+#include "validate/backends/multi/rank_server.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "validate/backends/multi/rank_executor.hpp"
+#include "validate/backends/multi/rank_messages.hpp"
+#include "validate/backends/multi/rank_watch.hpp"
+#include "validate/backends/nccl/nccl_error.hpp"
+#include "validate/backends/nccl/nccl_library.hpp"
+#include "validate/machine/host.hpp"
+#include "validate/transports/tcp.hpp"
+
+namespace penstock {
+namespace {
+
+/// The GPU of a rank with all that runs on it.
+struct RankParts {
+  RankParts(const RankJob& all, const MultiJob& job, const NcclId& id)
+      : device(all.calls, static_cast<std::uint32_t>(job.comms.channels.size())),
+        communicators(device, job.comms.channels, all.rank, all.job->priced.plan.ranks, id) {}
+
+  /// Also from another thread than the one that waits here.
+  void try_and_prepare(const RankJob& all, const MultiJob& job) {
+    communicators.try_channels(job.comms.channels, all.rank);
+    run.emplace(device, communicators, rank_work(*all.job, job.comms, all.rank));
+    RankWork alone = rank_work(job.profile, job.profile_comms, all.rank);
+    alone.in_one_stream = true;
+    profile.emplace(device, communicators, std::move(alone));
+  }
+
+  RankDevice device;
+  RankCommunicators communicators;
+  std::optional<RankExecutor> run;
+  std::optional<RankExecutor> profile;
+};
+
+class RankServer {
+ public:
+  RankServer(const RankJob& all, Control& control)
+      : all_(all), control_(control), job_(multi_job(*all.job, all.rule)) {}
+
+  bool serve() {
+    control_.send(MessageType::ready, body_of(all_.calls.host()));
+    while (const auto message = control_.receive()) {
+      if (message->type == MessageType::quit) return true;
+      obey(*message);
+    }
+    return false;
+  }
+
+  /// Lets what still runs end if it may, else aborts it, and ends the process if it does not end.
+  void stop(bool may_end) {
+    if (may_end && is_idle_in_time()) return;
+    abort();
+    if (!is_idle_in_time()) _exit(1);
+  }
+
+ private:
+  void obey(const ControlMessage& message) {
+    switch (message.type) {
+      case MessageType::report:
+        return control_.send(MessageType::progress, body_of(Progress{.active = 1}));
+      case MessageType::ping:
+        return control_.send(MessageType::pong, body_of(all_.calls.host_ns()));
+      case MessageType::halt:
+      case MessageType::halt_stuck:
+        abort();
+        if (is_connecting_.exchange(false)) fail("halted", "stopped while it connected");
+        return;
+      case MessageType::unique_id:
+        return begin([this] { make_id(); });
+      case MessageType::start:
+        return begin([this, id = nccl_id_in(message)] { start(id); });
+      case MessageType::profile:
+        return begin([this] { run(*parts_->profile, job_.profile, MessageType::profiled); });
+      case MessageType::run:
+        return begin([this] { run(*parts_->run, *all_.job, MessageType::ran); });
+      case MessageType::describe:
+        return begin([this] { control_.send(MessageType::described, body_of(environment())); });
+      default:
+        return;
+    }
+  }
+
+  bool is_idle_in_time() {
+    std::unique_lock lock(mutex_);
+    return idle_.wait_for(lock, all_.stop_limit, [this] { return !is_busy_; });
+  }
+
+  /// Works in a thread, so that messages are still answered.
+  template <class Work>
+  void begin(const Work& work) {
+    {
+      const std::lock_guard lock(mutex_);
+      is_busy_ = true;
+    }
+    worker_ = std::jthread([this, work] {
+      report_failure(work);
+      const std::lock_guard lock(mutex_);
+      is_busy_ = false;
+      idle_.notify_all();
+    });
+  }
+
+  template <class Work>
+  void report_failure(const Work& work) {
+    try {
+      try {
+        work();
+      } catch (const SocketError&) {
+        throw;
+      } catch (const std::exception& error) {
+        fail(is_halted_ ? "halted" : "transport", error.what());
+      }
+    } catch (const SocketError&) {
+      return;  // nobody listens any more
+    }
+  }
+
+  void fail(const char* kind, const std::string& text) {
+    control_.send(MessageType::fault,
+                  body_of(Standstill{
+                      kind, Rank{all_.rank}, {}, fmt::format("rank {}: {}", all_.rank, text)}));
+  }
+
+  void make_id() {
+    NcclId id;
+    const NcclCalls& nccl = *all_.calls.nccl;
+    if (all_.rank == 0) check(nccl, nccl.get_unique_id(&id), "making an identifier", nullptr);
+    control_.send(MessageType::unique_id, body_of(id));
+  }
+
+  /// Nothing ends a rank that waits for others to connect: when halted, it answers at once, and the
+  /// process ends with the next message.
+  void start(const NcclId& id) {
+    is_connecting_ = true;
+    std::string why;
+    try {
+      connect(id);
+    } catch (const std::exception& error) {
+      why = error.what();
+    }
+    if (!is_connecting_.exchange(false)) return;
+    if (!why.empty()) return fail("transport", why);
+    control_.send(MessageType::ready, body_of(all_.calls.host()));
+  }
+
+  void connect(const NcclId& id) {
+    auto made = std::make_unique<RankParts>(all_, job_, id);
+    {
+      const std::lock_guard lock(mutex_);
+      parts_ = std::move(made);
+    }
+    if (is_halted_) parts_->communicators.abort();
+    const RankWatch watch(parts_->communicators, all_.run_limit);
+    parts_->try_and_prepare(all_, job_);
+  }
+
+  void run(RankExecutor& executor, const Job& job, MessageType answer) {
+    const Plan& plan = job.priced.plan;
+    const RankWatch watch(parts_->communicators, all_.run_limit);
+    RankRun run;
+    try {
+      run = executor.run();
+    } catch (const std::exception& error) {
+      if (is_halted_) return fail("halted", "stopped");
+      const std::string reason = watch.fault();
+      const auto task = executor.unfinished();
+      return fail(watch.is_late() ? "deadlock" : "transport",
+                  fmt::format("{}{}{}", reason.empty() ? error.what() : reason,
+                              task ? "; it was at " : "", task ? task_text(plan, *task) : ""));
+    }
+    if (run.wrong) {
+      return fail("wrong_tensor",
+                  fmt::format("{} brought {}", task_text(plan, *run.wrong),
+                              run.brought ? "the tensor of " + task_text(plan, *run.brought)
+                                          : std::string("no tensor of this run")));
+    }
+    control_.send(answer, body_of(run));
+  }
+
+  void abort() {
+    is_halted_ = true;
+    const std::lock_guard lock(mutex_);
+    if (parts_) parts_->communicators.abort();
+  }
+
+  std::map<std::string, std::string> environment() const {
+    const GpuFacts& facts = parts_->device.facts();
+    std::map<std::string, std::string> all = host_environment();
+    all["device"] = facts.name.data();
+    all["cc"] = fmt::format("{}.{}", facts.compute_major, facts.compute_minor);
+    all["sms"] = fmt::format("{}", facts.sms);
+    all["partition_sms"] = all["sms"];
+    if (const auto driver = nvidia_driver(file_text("/proc/driver/nvidia/version"))) {
+      all["driver"] = *driver;
+    }
+    all["cudart"] = fmt::format("{}.{}", facts.runtime / 1000, facts.runtime % 1000 / 10);
+    int version = 0;
+    if (all_.calls.nccl->get_version(&version) == 0) all["nccl"] = nccl_version_text(version);
+    all["clock"] = fmt::format("globaltimer, in steps of {} ns", parts_->device.clock_step_ns());
+    return all;
+  }
+
+  const RankJob& all_;
+  Control& control_;
+  MultiJob job_;
+  std::atomic<bool> is_halted_ = false;
+  std::atomic<bool> is_connecting_ = false;
+  mutable std::mutex mutex_;  // guards the next three
+  std::condition_variable idle_;
+  bool is_busy_ = false;
+  std::unique_ptr<RankParts> parts_;
+  std::jthread worker_;  // last, so it ends before the members that it uses
+};
+
+}  // namespace
+
+bool serve_rank(const RankJob& all, Control& control) {
+  setenv("CUDA_VISIBLE_DEVICES", all.gpu.c_str(), 1);  // before the first call to the GPU
+  try {
+    RankServer server(all, control);
+    bool told = false;
+    try {
+      told = server.serve();
+    } catch (const std::exception&) {
+      told = false;  // the connection broke
+    }
+    server.stop(told);
+    return told;
+  } catch (const std::exception& error) {
+    control.send(MessageType::broken, body_of(std::string(error.what())));
+    return false;
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,225 @@
+#include "validate/backends/nccl/hang_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <tuple>
+#include <vector>
+
+namespace penstock {
+namespace {
+
+enum class ItemState : std::uint8_t { issued, started, ended };
+
+/// A started call, for its partners.
+struct Started {
+  const CommOp* op;
+  std::uint32_t rank;
+};
+
+class HangCheck {
+ public:
+  HangCheck(const CommPlan& comms, const Plan& plan, Blocking blocking)
+      : comms_(comms), plan_(plan), ranks_(comms.ranks.size()) {
+    for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+      const std::vector<RankItem>& items = comms.ranks[rank];
+      ranks_[rank].progress.resize(items.size(), ItemState::issued);
+      ranks_[rank].ordinal.resize(items.size());
+      for (std::uint32_t item = 0; item < items.size(); ++item) {
+        const std::uint32_t stream = blocking == Blocking::ranks ? 0 : stream_of(items[item]);
+        ranks_[rank].streams[stream].push_back(item);
+      }
+      waiting_.push_back(rank);
+    }
+  }
+
+  std::optional<std::string> result() {
+    if (auto late = late_wait()) return late;
+    while (!waiting_.empty() && !misfit_) {
+      const std::uint32_t rank = waiting_.front();
+      waiting_.pop_front();
+      ranks_[rank].is_waiting = false;
+      run(rank);
+    }
+    return misfit_ ? misfit_ : standstill();
+  }
+
+ private:
+  struct RankQueue {
+    std::map<std::uint32_t, std::deque<std::uint32_t>> streams;  // items still to end
+    std::vector<ItemState> progress;                             // by item
+    std::vector<std::vector<std::size_t>> ordinal;  // by item and call: its place in its row
+    bool is_waiting = true;
+  };
+  /// Channel, sender and receiver; of a collective the rank twice.
+  using Row = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, bool>;
+
+  static std::uint32_t stream_of(const RankItem& item) {
+    return item.is_action() ? 0 : item.channel + 1;
+  }
+
+  /// An event that is recorded later than it is waited for holds nothing up.
+  std::optional<std::string> late_wait() const {
+    for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+      const std::vector<RankItem>& items = comms_.ranks[rank];
+      for (std::uint32_t item = 0; item < items.size(); ++item) {
+        for (const std::uint32_t wait : items[item].waits) {
+          if (wait < item) continue;
+          return fmt::format("rank {} issues {} before {}, for which it waits", rank,
+                             text(items[item]), text(items[wait]));
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  void run(std::uint32_t rank) {
+    for (bool moved = true; moved && !misfit_;) {
+      moved = false;
+      for (auto& [stream, items] : ranks_[rank].streams) {
+        while (!items.empty() && advance(rank, items.front())) {
+          items.pop_front();
+          moved = true;
+        }
+      }
+    }
+  }
+
+  /// Returns whether the item has ended.
+  bool advance(std::uint32_t rank, std::uint32_t item) {
+    RankQueue& own = ranks_[rank];
+    const RankItem& what = comms_.ranks[rank][item];
+    if (own.progress[item] == ItemState::issued) {
+      const bool ready = std::all_of(what.waits.begin(), what.waits.end(), [&](std::uint32_t one) {
+        return own.progress[one] == ItemState::ended;
+      });
+      if (!ready) return false;
+      start(rank, item);
+    }
+    for (std::size_t call = 0; call < what.group.size(); ++call) {
+      if (missing_partner(rank, what, call, own.ordinal[item][call])) return false;
+    }
+    own.progress[item] = ItemState::ended;
+    return true;
+  }
+
+  void start(std::uint32_t rank, std::uint32_t item) {
+    const RankItem& what = comms_.ranks[rank][item];
+    ranks_[rank].progress[item] = ItemState::started;
+    for (const CommOp& op : what.group) {
+      std::vector<Started>& row = rows_[row_of(rank, what.channel, op)];
+      ranks_[rank].ordinal[item].push_back(row.size());
+      row.push_back({&op, rank});
+      for (const std::uint32_t partner : partners_of(rank, what.channel, op)) {
+        compare(row.back(), rows_[row_of_partner(rank, partner, what.channel, op)], row.size() - 1);
+        wake(partner);
+      }
+    }
+  }
+
+  void wake(std::uint32_t rank) {
+    if (ranks_[rank].is_waiting) return;
+    ranks_[rank].is_waiting = true;
+    waiting_.push_back(rank);
+  }
+
+  static Row row_of(std::uint32_t rank, std::uint32_t channel, const CommOp& op) {
+    if (is_collective(op.kind)) return {channel, rank, rank, true};
+    const bool sends = op.kind == CommKind::send;
+    return {channel, sends ? rank : op.peer, sends ? op.peer : rank, sends};
+  }
+
+  static Row row_of_partner(std::uint32_t rank, std::uint32_t partner, std::uint32_t channel,
+                            const CommOp& op) {
+    if (is_collective(op.kind)) return {channel, partner, partner, true};
+    const bool sends = op.kind == CommKind::send;
+    return {channel, sends ? rank : partner, sends ? partner : rank, !sends};
+  }
+
+  std::vector<std::uint32_t> partners_of(std::uint32_t rank, std::uint32_t channel,
+                                         const CommOp& op) const {
+    if (!is_collective(op.kind)) return {op.peer};
+    std::vector<std::uint32_t> others = comms_.channels[channel].members;
+    std::erase(others, rank);
+    return others;
+  }
+
+  std::optional<std::uint32_t> missing_partner(std::uint32_t rank, const RankItem& item,
+                                               std::size_t call, std::size_t ordinal) const {
+    const CommOp& op = item.group[call];
+    for (const std::uint32_t partner : partners_of(rank, item.channel, op)) {
+      const auto row = rows_.find(row_of_partner(rank, partner, item.channel, op));
+      if (row == rows_.end() || row->second.size() <= ordinal) return partner;
+    }
+    return std::nullopt;
+  }
+
+  /// What matches must be one transfer, or one kind of collective, of one size.
+  void compare(const Started& own, const std::vector<Started>& row, std::size_t ordinal) {
+    if (row.size() <= ordinal || misfit_) return;
+    const Started& other = row[ordinal];
+    const bool fits = is_collective(own.op->kind) ? own.op->kind == other.op->kind
+                                                  : own.op->task == other.op->task;
+    if (fits && own.op->bytes == other.op->bytes) return;
+    misfit_ = fmt::format("{} of rank {}, {} bytes, meets {} of rank {}, {} bytes",
+                          task_text(plan_, own.op->task), own.rank, own.op->bytes,
+                          task_text(plan_, other.op->task), other.rank, other.op->bytes);
+  }
+
+  std::optional<std::string> standstill() const {
+    std::string all;
+    for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+      for (const auto& [stream, items] : ranks_[rank].streams) {
+        if (items.empty()) continue;
+        all += fmt::format("{} {}", all.empty() ? "deadlock:" : ";", stuck(rank, items.front()));
+      }
+    }
+    return all.empty() ? std::nullopt : std::optional(all);
+  }
+
+  /// "0SEND_F1 of rank 0 waits for rank 1".
+  std::string stuck(std::uint32_t rank, std::uint32_t item) const {
+    const RankItem& what = comms_.ranks[rank][item];
+    if (ranks_[rank].progress[item] == ItemState::issued) {
+      for (const std::uint32_t wait : what.waits) {
+        if (ranks_[rank].progress[wait] == ItemState::ended) continue;
+        return fmt::format("{} of rank {} waits for {}", text(what), rank,
+                           text(comms_.ranks[rank][wait]));
+      }
+    }
+    for (std::size_t call = 0; call < what.group.size(); ++call) {
+      const auto partner = missing_partner(rank, what, call, ranks_[rank].ordinal[item][call]);
+      if (!partner) continue;
+      const bool sends = what.group[call].kind == CommKind::send;
+      const bool receives = what.group[call].kind == CommKind::receive;
+      return fmt::format("{} of rank {} waits for rank {}{}",
+                         task_text(plan_, what.group[call].task), rank, *partner,
+                         sends      ? " to receive"
+                         : receives ? " to send"
+                                    : "");
+    }
+    return fmt::format("{} of rank {}", text(what), rank);
+  }
+
+  std::string text(const RankItem& item) const {
+    return task_text(plan_, item.is_action() ? item.action : item.group.front().task);
+  }
+
+  const CommPlan& comms_;
+  const Plan& plan_;
+  std::vector<RankQueue> ranks_;
+  std::map<Row, std::vector<Started>> rows_;
+  std::deque<std::uint32_t> waiting_;  // ranks to look at
+  std::optional<std::string> misfit_;
+};
+
+}  // namespace
+
+std::optional<std::string> why_it_hangs(const CommPlan& comms, const Plan& plan,
+                                        Blocking blocking) {
+  return HangCheck(comms, plan, blocking).result();
+}
+
+}  // namespace penstock

@@ -1,0 +1,127 @@
+#include "validate/backends/nccl/nccl_library.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* soname = "libnccl.so.2";
+
+/// Looks up one call unless one was missing before.
+class Filler {
+ public:
+  explicit Filler(const std::function<void*(const char*)>& look_up) : look_up_(look_up) {}
+
+  template <class Call>
+  void fill(Call*& call, const char* symbol) {
+    if (missing_) return;
+    call = reinterpret_cast<Call*>(look_up_(symbol));
+    if (call == nullptr) missing_ = symbol;
+  }
+  std::optional<std::string> missing() const { return missing_; }
+
+ private:
+  const std::function<void*(const char*)>& look_up_;
+  std::optional<std::string> missing_;
+};
+
+void add_python_places(const char* prefix, std::vector<std::string>& places) {
+  if (prefix == nullptr) return;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(fs::path(prefix) / "lib", error)) {
+    if (!entry.path().filename().string().starts_with("python")) continue;
+    places.push_back(entry.path() / "site-packages/nvidia/nccl/lib" / soname);
+  }
+}
+
+/// The file that a symbol is in.
+std::string file_of(const void* symbol, const std::string& otherwise) {
+  Dl_info info{};
+  return dladdr(symbol, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : otherwise;
+}
+
+std::variant<NcclLibrary, std::string> checked(void* handle, const std::string& place) {
+  NcclLibrary library{};
+  const auto missing =
+      fill_calls([&](const char* symbol) { return dlsym(handle, symbol); }, library.calls);
+  library.file = file_of(dlsym(handle, "ncclGetVersion"), place);
+  if (missing) return fmt::format("{} has no {}", library.file, *missing);
+  if (library.calls.get_version(&library.version) != 0) {
+    return fmt::format("{} does not tell its version", library.file);
+  }
+  if (const auto reason = why_not_version(library.version)) {
+    return fmt::format("{}: {}", library.file, *reason);
+  }
+  return library;
+}
+
+}  // namespace
+
+std::string nccl_version_text(int version) {
+  // Until 2.8 the minor number had one digit less.
+  const int unit = version < 10'000 ? 1'000 : 10'000;
+  return fmt::format("{}.{}.{}", version / unit, version % unit / 100, version % 100);
+}
+
+std::optional<std::string> why_not_version(int version) {
+  const int major = version < 10'000 ? version / 1'000 : version / 10'000;
+  if (version >= oldest_nccl && major == 2) return std::nullopt;
+  return fmt::format("NCCL {}; needs version 2, from {} on", nccl_version_text(version),
+                     nccl_version_text(oldest_nccl));
+}
+
+std::optional<std::string> fill_calls(const std::function<void*(const char*)>& look_up,
+                                      NcclCalls& calls) {
+  Filler filler(look_up);
+  filler.fill(calls.get_version, "ncclGetVersion");
+  filler.fill(calls.get_unique_id, "ncclGetUniqueId");
+  filler.fill(calls.get_error_string, "ncclGetErrorString");
+  filler.fill(calls.get_last_error, "ncclGetLastError");
+  filler.fill(calls.comm_init_rank, "ncclCommInitRank");
+  filler.fill(calls.comm_split, "ncclCommSplit");
+  filler.fill(calls.comm_get_async_error, "ncclCommGetAsyncError");
+  filler.fill(calls.comm_destroy, "ncclCommDestroy");
+  filler.fill(calls.comm_abort, "ncclCommAbort");
+  filler.fill(calls.group_start, "ncclGroupStart");
+  filler.fill(calls.group_end, "ncclGroupEnd");
+  filler.fill(calls.send, "ncclSend");
+  filler.fill(calls.recv, "ncclRecv");
+  filler.fill(calls.all_reduce, "ncclAllReduce");
+  filler.fill(calls.reduce_scatter, "ncclReduceScatter");
+  filler.fill(calls.all_gather, "ncclAllGather");
+  return filler.missing();
+}
+
+std::vector<std::string> places_of_nccl() {
+  const char* const own = std::getenv("PENSTOCK_NCCL");
+  if (own != nullptr && *own != '\0') return {own};
+  std::vector<std::string> places;
+  if (const char* const home = std::getenv("NCCL_HOME")) {
+    places.push_back(fs::path(home) / "lib" / soname);
+  }
+  places.emplace_back(soname);
+  add_python_places(std::getenv("VIRTUAL_ENV"), places);
+  add_python_places(std::getenv("CONDA_PREFIX"), places);
+  return places;
+}
+
+std::variant<NcclLibrary, std::string> load_nccl(const std::vector<std::string>& places) {
+  std::string reasons;
+  for (const std::string& place : places) {
+    if (void* const handle = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+      return checked(handle, place);  // never unloaded: NCCL does not support that
+    }
+    const char* const error = dlerror();
+    reasons += fmt::format("{}{}", reasons.empty() ? "" : "; ", error ? error : place.c_str());
+  }
+  return fmt::format("no NCCL: {}; PENSTOCK_NCCL names the file", reasons);
+}
+
+}  // namespace penstock
