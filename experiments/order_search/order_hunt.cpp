@@ -246,16 +246,23 @@ void Hunt::compare_with_named() {
   take(penstock::run(named->layout), named->name);
 }
 
+/// No order of a placement is shorter: what was proven of it, or its bound.
+SearchTime bound_of(const PlacementToSearch& placement) {
+  const bool holds = placement.found.proven && placement.problem.exact && !placement.corrected;
+  return holds ? std::max(placement.found.state.best, placement.problem.bound)
+               : placement.problem.bound;
+}
+
 void Hunt::conclude() {
+  bound_ = never;
+  for (const PlacementToSearch& placement : placements_) {
+    bound_ = std::min(bound_, bound_of(placement));
+  }
   result_.bound = {bound_};
   result_.seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
   result_.interrupted = options_.asked_to_stop && options_.asked_to_stop();
   if (!result_.fits) return;
   const Time makespan = result_.run.report->makespan;
-  const PlacementToSearch& only = placements_.front();
-  const bool excluded = placements_.size() == 1 && only.found.proven && only.problem.exact &&
-                        !only.corrected && makespan.picoseconds == only.found.state.best;
-  if (excluded) result_.bound = makespan;
   result_.proven = bound_ > 0 && makespan <= result_.bound;
 }
 

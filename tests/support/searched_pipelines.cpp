@@ -32,18 +32,19 @@ Pipeline pipeline(const Placement& placement, std::uint32_t microbatches,
   made.problem.microbatches = microbatches;
   made.problem.capacity.assign(placement.ranks(), capacity);
   for (const Stage stage : placement.stages()) {
-    const auto& [f, i, w] = times_us[index(stage) % times_us.size()];
+    const auto& [forward, input, weight] = times_us[index(stage) % times_us.size()];
     OrderStage seen{.rank = index(placement.rank_of(stage)),
-                    .duration = {f * us, i * us, w * us},
+                    .duration = {forward * one_us, input * one_us, weight * one_us},
                     .during = {1, 0, 0},
                     .change = {1, 0, -1}};
     const auto delay_to = [&](std::optional<Stage> other) {
-      return other && placement.rank_of(*other) != placement.rank_of(stage) ? transfer_us * us : 0;
+      return other && placement.rank_of(*other) != placement.rank_of(stage) ? transfer_us * one_us
+                                                                            : 0;
     };
     seen.to_after = delay_to(placement.after(stage));
     seen.to_before = delay_to(placement.before(stage));
     made.problem.stages.push_back(seen);
-    made.system.stages.push_back(stage_of(f, i, w));
+    made.system.stages.push_back(stage_of(forward, input, weight));
     made.system.stages.back().stash_bytes = 1;
   }
   return made;
@@ -56,7 +57,8 @@ Pipeline pipeline_with_choice(const Placement& placement, std::uint32_t microbat
   for (OrderStage& stage : made.problem.stages) {
     stage.during = {bytes, 0, 0};
     stage.change = {bytes, 0, -bytes};
-    stage.recomputed = RecomputedStage{again_us * us, {1, bytes - 1, 0}, {1, bytes - 1, -bytes}};
+    stage.recomputed =
+        RecomputedStage{again_us * one_us, {1, bytes - 1, 0}, {1, bytes - 1, -bytes}};
   }
   for (Layer& stage : made.system.stages) {
     stage.recompute_us = again_us;

@@ -11,7 +11,7 @@
 namespace penstock::testing {
 
 /// A microsecond in the times of a search.
-constexpr SearchTime us = 1'000'000;
+constexpr SearchTime one_us = 1'000'000;
 
 /// A pipeline as the engine and as a search see it; an activation takes one byte.
 struct Pipeline {

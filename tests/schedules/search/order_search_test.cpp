@@ -113,7 +113,7 @@ TEST_CASE("sequences have the engine's makespan, and no pass can start after its
     const Pipeline made = drawn_pipeline();
     ListScheduler scheduler(made.problem);
     const auto rule = ListRule{.window = *rc::gen::inRange(2U, 9U),
-                               .wait = *rc::gen::inRange(0, 4) * us,
+                               .wait = *rc::gen::inRange(0, 4) * one_us,
                                .fill = *rc::gen::inRange(0, 3) / 2.0};
     if (!scheduler.run(drawn_keys(made.problem), rule)) return;
     SequenceTimes times(made.problem);
@@ -191,7 +191,7 @@ TEST_CASE("equal stages without transfers: the bound of zero bubble is reached a
   const Pipeline made = pipeline(Placement::loop(4, 1), 12, {{1, 1, 1}}, 0, 4);
   const FoundOrder found = search_order(made.problem, evaluations(5000));
   CHECK(found.proven);
-  CHECK(found.state.best == (3 + 36) * us);
+  CHECK(found.state.best == (3 + 36) * one_us);
 }
 
 TEST_CASE("nothing fits a rank without room for one activation of each of its stages") {
@@ -205,7 +205,7 @@ TEST_CASE("a lengthened order runs the repeated microbatch once a period") {
   OrderProblem few = pipeline(Placement::loop(1, 1), 2, {{1, 2, 3}}, 0, 9).problem;
   const std::vector<SearchTime> starts{0, 6, 1, 7, 3, 9};  // F, I, W of two microbatches
   const auto longer = lengthened_starts(few, starts, 4, 0);
-  const SearchTime period = 6 * us;
+  const SearchTime period = 6 * one_us;
   CHECK(longer == std::vector<SearchTime>{0, period, 2 * period, 2 * period + 6, 1, 1 + period,
                                           1 + 2 * period, 2 * period + 7, 3, 3 + period,
                                           3 + 2 * period, 2 * period + 9});

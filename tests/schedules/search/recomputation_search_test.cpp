@@ -74,7 +74,8 @@ TEST_CASE("an order that recomputes some activations has the engine's time and m
     const Pipeline made = pipeline_with_choice(
         Placement::vee(ranks, 2), *rc::gen::inRange<std::uint32_t>(1, 6),
         {{*time, *time, *time}, {*time, *time, *time}}, *time, *rc::gen::inRange(2, 6), 12);
-    ListScheduler scheduler(with_nothing_recomputed(made.problem));
+    const OrderProblem nothing_recomputed = with_nothing_recomputed(made.problem);
+    ListScheduler scheduler(nothing_recomputed);
     RC_PRE(scheduler.run(drawn_keys(made.problem), {}));
     Recomputed recomputed(made.problem.stages.size() * made.problem.microbatches);
     for (auto& flag : recomputed) flag = *rc::gen::arbitrary<bool>() ? 1 : 0;
@@ -134,7 +135,7 @@ TEST_CASE("search recomputes nothing where everything fits") {
   const Pipeline made = four_ranks(1000);
   const FoundOrder some = search_with_recomputation(made.problem, evaluations(9000));
   CHECK(some.proven);
-  CHECK(some.state.best == (30 + 8 * 30) * us);
+  CHECK(some.state.best == (30 + 8 * 30) * one_us);
   CHECK(std::accumulate(some.recomputed.begin(), some.recomputed.end(), 0) == 0);
 }
 
