@@ -9,7 +9,7 @@ std::optional<Obstacle> obstacle(const PricedPlan& priced) {
 }
 
 std::unique_ptr<Backend> make(const Job& job) {
-  return make_gpu_backend(job, GpuOrdering::host_issued, *cuda_calls());
+  return make_gpu_backend(job, GpuOrdering::host_graphs, *cuda_calls());
 }
 
 }  // namespace

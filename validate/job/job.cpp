@@ -81,6 +81,13 @@ Job scaled_job(PricedPlan priced, double scale) {
   return {.priced = std::move(priced), .scale = scale, .layers = {}};
 }
 
+void measure_links(Job& job) {
+  job.device.links = DeviceLinks::host;
+  Costs& costs = job.priced.costs;
+  for (Time& latency : costs.latency) latency = Time{};
+  for (Time& latency : costs.task_latency) latency = Time{};
+}
+
 void use_measured(Job& job, const std::vector<Time>& profile) {
   auto& [plan, costs, conditions] = job.priced;
   double asked = 0;

@@ -24,6 +24,25 @@ struct JobLayers {
   StepRule step = StepRule::sgd;  // of orders with flushes; others subtract rate * gradient
 };
 
+/// What actions do on a GPU.
+enum class DeviceWork : std::uint8_t {
+  wait,   // nothing, for their time
+  flops,  // as many multiply-adds as take their time alone
+  bytes,  // as many bytes read and written
+};
+
+/// What carries tensors on a GPU.
+enum class DeviceLinks : std::uint8_t {
+  paced,  // copies as fast as the links of the plan
+  host,   // copies out to host memory and back, as fast as the machine is
+};
+
+/// How a job runs on a GPU.
+struct DeviceOptions {
+  DeviceWork work = DeviceWork::wait;
+  DeviceLinks links = DeviceLinks::paced;
+};
+
 /// A priced plan to run for real, with scaled costs. Times of work classes are whole nanoseconds,
 /// so that clocks of machine and simulator can agree exactly; conditions are those of the machine.
 struct Job {
@@ -31,6 +50,10 @@ struct Job {
   double scale = 1;                      // times, relative to the original costs
   std::size_t most_tensor_words = 8192;  // per tensor, for busy kernels
   std::optional<JobLayers> layers;       // without layers, actions keep a core busy
+  DeviceOptions device = {};
+
+  /// Whether transfers take the time of the machine, not of the plan.
+  bool measures_links() const { return device.links == DeviceLinks::host; }
 
   // By work class: how long it occupies its rank or link, the delay until a transfer arrives, and
   // the tensor of a transfer.
@@ -59,6 +82,9 @@ struct JobLength {
 /// little time. Throws UsageError when nothing can be measured: no action takes time, there are too
 /// many actions, or links take far longer.
 Job job_of(PricedPlan priced, const JobLength& length = {});
+
+/// Leaves the time of transfers to the machine, which has no latency apart from it.
+void measure_links(Job& job);
 
 /// Replaces the requested durations of actions by measured ones; links scale with the total of all
 /// actions.

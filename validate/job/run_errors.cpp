@@ -16,7 +16,7 @@ double share(Time part, Time whole) { return whole > Time{} ? to_us(part) / to_u
 double distance(Time a, Time b) { return std::abs(share(a - b, b)); }
 
 /// The plan of a job with action durations from an iteration, with the host's time behind each, and
-/// link times from the job.
+/// link times from the job, unless these are the machine's.
 PricedPlan with_lengths_of(const Measurement& measured, std::size_t number, const Job& job) {
   const Timeline& iteration = measured.iterations[number];
   PricedPlan priced = job.priced;
@@ -27,7 +27,8 @@ PricedPlan with_lengths_of(const Measurement& measured, std::size_t number, cons
     const bool moves = plan.is_link(plan.class_of(task).resource);
     // The second part of a fused cell takes no time of its own.
     const bool follows = plan.class_of(task).follows_partner;
-    lengths.push_back(moves     ? costs.duration_of(plan, task)
+    const bool planned = moves && !job.measures_links();
+    lengths.push_back(planned   ? costs.duration_of(plan, task)
                       : follows ? Time{}
                                 : iteration.end[task] - iteration.begin[task]);
     if (!moves && !measured.host.empty()) lengths.back() += measured.host[number][task];
