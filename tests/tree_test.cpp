@@ -55,10 +55,27 @@ const std::map<std::string, Rooms>& rooms() {
          "codecs/coding", "codecs", "codecs/reference", "layers/building", "layers", "links",
          "times", "", "model"}}},
       {"validate",
-       {{"wire", "statistics", "kernels/steps", "kernels", "machine", "job", "comparison", "store",
-         "transports", "training", "ranks", "probes/timing", "probes", "calibration", "processes",
-         "backends/cuda/arithmetic", "backends/cuda", "backends/cuda/running",
-         "backends/cuda/check", "backends/gpu", "backends"}}},
+       {{"wire",
+         "statistics",
+         "kernels/steps",
+         "kernels",
+         "machine",
+         "job",
+         "comparison",
+         "store",
+         "transports",
+         "training",
+         "ranks",
+         "probes/timing",
+         "probes",
+         "calibration",
+         "processes",
+         "backends/cuda/arithmetic",
+         "backends/cuda",
+         "backends/cuda/running",
+         "backends/cuda/check",
+         "backends/gpu",
+         "backends"}}},
       {"experiments",
        {{"long_work",
          "files",
@@ -138,7 +155,7 @@ const std::vector<Home>& homes() {
       {std::regex("benchmark/.*"), std::regex("(experiments|gui)/bench/.*")},
       {std::regex("(simgrid|xbt)/.*"), std::regex("tests/oracle/.*")},
       {std::regex("Q[A-Z].*|Qt.*"), std::regex("(gui|tests/gui)/views/.*|gui/(program|bench)/.*")},
-      {std::regex("(cuda|nccl).*"), std::regex("validate/backends/cuda/.*\\.cu")},
+      {std::regex("(cuda|nccl|cublasLt).*"), std::regex("validate/backends/cuda/.*\\.cu")},
       {std::regex("(doctest|rapidcheck).*"), std::regex("tests/.*")},
   };
   return table;
@@ -264,7 +281,8 @@ Faults home_faults(const Include& include) {
 }
 
 Faults gpu_side_faults(const Include& include) {
-  static const std::regex standard("[a-z_0-9]+|(cuda|nccl).*");
+  static const std::regex standard(
+      "[a-z_0-9]+|(cuda|nccl|cublasLt).*|(dlfcn|signal|unistd|sys/wait)\\.h");
   if (!is_of_gpu_side(include.file)) return {};
   const bool own =
       include.quoted ? is_of_gpu_side(include.name) : std::regex_match(include.name, standard);

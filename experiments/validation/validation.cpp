@@ -196,6 +196,8 @@ std::optional<Finding> run_for_real(const Layout& layout, Optimizer optimizer,
   result.scenario = makespan(priced.plan, std::get<Timeline>(expected));
   const JobLength length = action_length(backend, priced.plan.ranks, options);
   result.job = job_of(std::move(priced), length);
+  result.job.device.work = options.device.work;
+  if (options.device.links == DeviceLinks::host) measure_links(result.job);
   const Setting setting{layout, std::get<Schedule>(order), backend, options, optimizer};
   choose_bodies(setting, result);
   check_real_time(backend, result);

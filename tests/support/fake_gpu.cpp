@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "hardware_models/codecs/coding/bf16.hpp"
 #include "validate/backends/cuda/arithmetic/block_float.hpp"
 #include "validate/backends/cuda/arithmetic/content.hpp"
 
@@ -35,6 +36,10 @@ struct GpuGraphTag {
 
 struct GpuExecutableTag {
   GpuGraphTag graph;
+};
+
+struct GpuProductTag {
+  GpuProductShape shape;
 };
 
 namespace testing {
@@ -301,17 +306,49 @@ int launch_copy(GpuStream stream, const GpuCopyKernel& kernel) {
   });
 }
 
+/// Remembers the task until its end.
 int launch_begin(GpuStream stream, const GpuKernelTask& task) {
   return enqueue(stream, [=] {
-    stream->now_ns = begin_of(stream, task, task.task);
-    stamp_begin(task, task.task, stream->now_ns);
+    const std::uint32_t own = task.queue == nullptr ? task.task : task.queue[task.progress[0]];
+    stream->now_ns = begin_of(stream, task, own);
+    stamp_begin(task, own, stream->now_ns);
+    if (task.stamped) stream->now_ns += gpu->stamp_ns;
     return 0;
   });
 }
 
-int launch_end(GpuStream stream, const GpuKernelTask& task) {
+int launch_end(GpuStream stream, const GpuKernelTask& task, bool arrives) {
   return enqueue(stream, [=] {
-    stamp_end(stream, task, task.task, stream->now_ns, task.records[task.task].latency_ns);
+    const std::uint32_t own = next_task(task);
+    const std::uint64_t latency_ns = task.records[own].latency_ns;
+    if (arrives || task.stamped) stamp_end(stream, task, own, stream->now_ns, latency_ns);
+    return 0;
+  });
+}
+
+int make_product(GpuProduct* product, const GpuProductShape& shape) {
+  return hand_out(product, new GpuProductTag{shape});
+}
+
+/// Small ones in full; a multiply-add of each SM takes a nanosecond for 8192.
+int launch_product(GpuStream stream, GpuProduct product, const GpuProductMemory& memory) {
+  const GpuProductShape shape = product->shape;
+  return enqueue(stream, [=] {
+    const std::uint64_t work = std::uint64_t{shape.rows} * shape.columns * shape.inner;
+    constexpr std::uint64_t most = 1 << 20;
+    const auto* const a = static_cast<const std::uint16_t*>(memory.a);
+    const auto* const b = static_cast<const std::uint16_t*>(memory.b);
+    auto* const c = static_cast<std::uint16_t*>(memory.c);
+    for (std::uint64_t at = 0; work <= most && at < std::uint64_t{shape.rows} * shape.columns;
+         ++at) {
+      float sum = 0;
+      for (std::uint64_t k = 0; k < shape.inner; ++k) {
+        sum += from_bf16(a[at % shape.rows + k * shape.rows]) *
+               from_bf16(b[k + at / shape.rows * shape.inner]);
+      }
+      c[at] = to_bf16(sum);
+    }
+    stream->now_ns += work / (8192 * stream->range.sms) + 1;
     return 0;
   });
 }
@@ -478,6 +515,12 @@ GpuCalls FakeGpu::calls() const {
                .launch_nothing = launch_nothing,
                .launch_clock_reader = launch_clock_reader,
                .launch_cycle_counter = launch_cycle_counter,
+               .why_no_products = [] { return ""; },
+               .make_product = make_product,
+               .free_product = give_back,
+               .launch_product = launch_product,
+               .product_library = [] { return 130'100U; },
+               .product_algorithm = [](GpuProduct) { return std::uint64_t{7}; },
                .all_sms = nullptr,
                .split_sms = nullptr,
                .make_context = nullptr,

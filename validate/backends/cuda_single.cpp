@@ -21,6 +21,7 @@ constinit extern const BackendEntry cuda_single_entry{
     .make = make,
     .length = gpu_job_length,
     .wall_clock = true,  // the host may be late; a graph does not involve it
+    .one_gpu = true,
 };
 
 }  // namespace penstock

@@ -38,6 +38,7 @@ struct BackendEntry {
   /// The same for one of several processes; null when unsupported.
   MakePart make_part = nullptr;
   TorchDevice torch = {};
+  bool one_gpu = false;  // takes the DeviceOptions of a job
 };
 
 /// All backends, by name.

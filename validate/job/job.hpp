@@ -25,10 +25,11 @@ struct JobLayers {
 };
 
 /// What actions do on a GPU.
-enum class DeviceWork : std::uint8_t {
-  wait,   // nothing, for their time
-  flops,  // as many multiply-adds as take their time alone
-  bytes,  // as many bytes read and written
+enum class ActionWork : std::uint8_t {
+  spin,      // nothing, for their time
+  flops,     // as many multiply-adds as take their time alone
+  bytes,     // as many bytes read and written
+  products,  // as many bf16 matrix products
 };
 
 /// What carries tensors on a GPU.
@@ -39,7 +40,7 @@ enum class DeviceLinks : std::uint8_t {
 
 /// How a job runs on a GPU.
 struct DeviceOptions {
-  DeviceWork work = DeviceWork::wait;
+  ActionWork work = ActionWork::spin;
   DeviceLinks links = DeviceLinks::paced;
 };
 

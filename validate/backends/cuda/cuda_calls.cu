@@ -7,6 +7,7 @@
 
 #include "validate/backends/cuda/cuda_green.hpp"
 #include "validate/backends/cuda/cuda_kernels.hpp"
+#include "validate/backends/cuda/cuda_products.hpp"
 #include "validate/backends/cuda/gpu_queues.hpp"
 
 namespace penstock {
@@ -28,7 +29,10 @@ int told(cudaError_t error) {
   return error;
 }
 
-const char* error_name(int error) { return cudaGetErrorName(static_cast<cudaError_t>(error)); }
+const char* error_name(int error) {
+  if (const char* const name = product_error_name(error)) return name;
+  return cudaGetErrorName(static_cast<cudaError_t>(error));
+}
 int count_devices(int* count) { return told(cudaGetDeviceCount(count)); }
 
 /// The primary context must exist before green contexts.
@@ -169,6 +173,7 @@ GpuCalls made_calls() {
   calls.launch_nothing = launch_nothing;
   calls.launch_clock_reader = launch_clock_reader;
   calls.launch_cycle_counter = launch_cycle_counter;
+  add_products(calls);
   add_green_contexts(calls);
   return calls;
 }

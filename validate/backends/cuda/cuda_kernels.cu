@@ -113,7 +113,8 @@ __device__ void stream_words(const GpuActionKernel& kernel) {
   const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
   std::uint64_t at = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
 #pragma unroll 4
-  for (; at < kernel.amount; at += threads) words[half + (at & (half - 1))] = words[at & (half - 1)];
+  for (; at < kernel.amount; at += threads)
+    words[half + (at & (half - 1))] = words[at & (half - 1)];
 }
 
 __global__ void bytes_action(GpuActionKernel kernel) {
@@ -154,10 +155,13 @@ __global__ void copy(GpuCopyKernel kernel) {
   if (threadIdx.x == 0) end_at(kernel.task, own, now_ns() + record.latency_ns);
 }
 
-__global__ void begin_stamp(GpuKernelTask task) { begin_of(task, task.task); }
+__global__ void begin_stamp(GpuKernelTask task) { begin_of(task, task_of(task)); }
 
-__global__ void end_stamp(GpuKernelTask task) {
-  end_at(task, task.task, now_ns() + task.records[task.task].latency_ns);
+/// Of an action without stamps, only the queue of its graph moves on.
+__global__ void end_stamp(GpuKernelTask task, bool arrives) {
+  const std::uint32_t own = task_of(task);
+  if (arrives || task.stamped) end_at(task, own, now_ns() + task.records[own].latency_ns);
+  leave(task);
 }
 
 __global__ void content(GpuContentKernel kernel) {
@@ -222,7 +226,7 @@ int launch_action(GpuStream stream, const GpuActionKernel& kernel) {
     body<<<kernel.blocks, kernel.threads, 0, native(stream)>>>(kernel);
   };
   switch (kernel.work) {
-    case GpuWork::wait:
+    case GpuWork::spin:
       run(wait_action);
       break;
     case GpuWork::flops:
@@ -231,6 +235,8 @@ int launch_action(GpuStream stream, const GpuActionKernel& kernel) {
     case GpuWork::bytes:
       run(bytes_action);
       break;
+    case GpuWork::products:
+      return cudaErrorInvalidValue;  // not one kernel
   }
   return cudaGetLastError();
 }
@@ -245,8 +251,8 @@ int launch_begin(GpuStream stream, const GpuKernelTask& task) {
   return cudaGetLastError();
 }
 
-int launch_end(GpuStream stream, const GpuKernelTask& task) {
-  end_stamp<<<1, 1, 0, native(stream)>>>(task);
+int launch_end(GpuStream stream, const GpuKernelTask& task, bool arrives) {
+  end_stamp<<<1, 1, 0, native(stream)>>>(task, arrives);
   return cudaGetLastError();
 }
 

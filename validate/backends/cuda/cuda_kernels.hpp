@@ -13,7 +13,7 @@ int load_codec_kernels();
 int launch_action(GpuStream stream, const GpuActionKernel& kernel);
 int launch_copy(GpuStream stream, const GpuCopyKernel& kernel);
 int launch_begin(GpuStream stream, const GpuKernelTask& task);
-int launch_end(GpuStream stream, const GpuKernelTask& task);
+int launch_end(GpuStream stream, const GpuKernelTask& task, bool arrives);
 int launch_content(GpuStream stream, const GpuContentKernel& kernel);
 int launch_codec(GpuStream stream, const GpuCodecKernel& kernel);
 int launch_nothing(GpuStream stream);

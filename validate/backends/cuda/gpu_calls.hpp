@@ -13,6 +13,7 @@ using GpuEvent = struct GpuEventTag*;
 using GpuGraph = struct GpuGraphTag*;
 using GpuExecutable = struct GpuExecutableTag*;  // a graph ready to launch
 using GpuContext = struct GpuContextTag*;        // a green context: owns some of the SMs
+using GpuProduct = struct GpuProductTag*;        // a matrix product of a library, ready to launch
 
 /// Releases a handle once.
 template <class Tag>
@@ -63,10 +64,26 @@ constexpr std::uint32_t most_sm_ids = 1024;
 
 /// What an action does on its SMs.
 enum class GpuWork : std::uint8_t {
-  wait,   // until its time is over
-  flops,  // a fixed number of multiply-adds
-  bytes,  // a fixed number of bytes read and written
+  spin,      // until its time is over
+  flops,     // a fixed number of multiply-adds
+  bytes,     // a fixed number of bytes read and written
+  products,  // a fixed number of bf16 matrix products of cuBLASLt
 };
+
+/// C = A B in bf16 with sums in single precision. Matrices are stored by column.
+struct GpuProductShape {
+  std::uint32_t rows;
+  std::uint32_t columns;
+  std::uint32_t inner;
+  std::uint32_t sms;  // for which the library chooses its algorithm
+};
+struct GpuProductMemory {
+  const void* a;  // rows * inner
+  const void* b;  // inner * columns
+  void* c;
+  void* workspace;  // `product_workspace` bytes, of one stream alone
+};
+constexpr std::size_t product_workspace = std::size_t{32} << 20;
 
 /// Multiply-adds that a thread has in flight.
 constexpr std::uint64_t gpu_flop_chains = 8;
@@ -76,11 +93,11 @@ struct GpuActionKernel {
   GpuKernelTask task;
   GpuWork work;
   std::uint32_t blocks;
-  std::uint32_t threads;   // per block
-  std::uint64_t amount;    // of flops: multiply-adds per thread; of bytes: 16-byte words, all threads
-  void* memory;            // of bytes
-  std::uint64_t words;     // of memory, of 16 bytes: a power of two; reused cyclically
-  unsigned char* sms_seen; // by SM id: 1 if a block ran there
+  std::uint32_t threads;  // per block
+  std::uint64_t amount;  // of flops: multiply-adds per thread; of bytes: 16-byte words, all threads
+  void* memory;          // of bytes
+  std::uint64_t words;   // of memory, of 16 bytes: a power of two; reused cyclically
+  unsigned char* sms_seen;  // by SM id: 1 if a block ran there
 };
 
 /// Copies bytes at most as fast as the time of its task; they arrive its latency later.
@@ -144,7 +161,7 @@ struct GpuCalls {
   int (*fill)(void* memory, int byte, std::size_t bytes, GpuStream stream);
   int (*write)(void* to, const void* from, std::size_t bytes);  // from host memory
   int (*read)(void* to, const void* from, std::size_t bytes);   // to host memory
-  int (*allocate_pinned)(void** memory, std::size_t bytes);      // host memory that copies reach
+  int (*allocate_pinned)(void** memory, std::size_t bytes);     // host memory that copies reach
   int (*free_pinned)(void* memory);
   int (*copy_out)(void* pinned, const void* from, std::size_t bytes, GpuStream stream);
   int (*copy_in)(void* to, const void* pinned, std::size_t bytes, GpuStream stream);
@@ -152,14 +169,26 @@ struct GpuCalls {
 
   int (*launch_action)(GpuStream stream, const GpuActionKernel& kernel);
   int (*launch_copy)(GpuStream stream, const GpuCopyKernel& kernel);
-  int (*launch_begin)(GpuStream stream, const GpuKernelTask& task);  // only its begin stamp
-  int (*launch_end)(GpuStream stream, const GpuKernelTask& task);    // only its arrival
+  // Stamps around what is not one kernel; `arrives`: of a transfer, also without stamps.
+  int (*launch_begin)(GpuStream stream, const GpuKernelTask& task);
+  int (*launch_end)(GpuStream stream, const GpuKernelTask& task, bool arrives);
   int (*launch_content)(GpuStream stream, const GpuContentKernel& kernel);
   int (*launch_codec)(GpuStream stream, const GpuCodecKernel& kernel);
   int (*launch_nothing)(GpuStream stream);
   int (*launch_clock_reader)(GpuStream stream, std::uint64_t* readings, std::uint32_t count);
   /// SM clock cycles and nanoseconds of a loop: two numbers.
   int (*launch_cycle_counter)(GpuStream stream, std::uint64_t* numbers, std::uint32_t rounds);
+
+  /// Why there are no matrix products: cuBLASLt is looked for when first asked; "" with it. The
+  /// next calls only with it.
+  const char* (*why_no_products)();
+  /// Chooses the algorithm once.
+  int (*make_product)(GpuProduct* product, const GpuProductShape& shape);
+  int (*free_product)(GpuProduct product);
+  int (*launch_product)(GpuStream stream, GpuProduct product, const GpuProductMemory& memory);
+  /// The version of the library, and a hash of the algorithm.
+  std::uint32_t (*product_library)();
+  std::uint64_t (*product_algorithm)(GpuProduct product);
 
   int (*all_sms)(SmGroup* all);
   /// Splits into `*count` groups of `sms` each plus a remainder; sets `*count` to the groups made.

@@ -36,7 +36,8 @@ std::uint64_t positive(std::int64_t ns) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0));
 }
 
-constexpr GpuWork works[] = {GpuWork::wait, GpuWork::flops, GpuWork::bytes};  // by DeviceWork
+constexpr GpuWork works[] = {GpuWork::spin, GpuWork::flops, GpuWork::bytes,
+                             GpuWork::products};  // by ActionWork
 
 GpuWork work_of(const Job& job) { return works[static_cast<std::size_t>(job.device.work)]; }
 
@@ -53,8 +54,8 @@ GpuTask transfer_task(const Job& job, std::uint32_t work) {
 /// is the machine's, one after the other.
 GpuProgram profile_program(const Job& job, std::vector<GpuBody> bodies) {
   const Plan& plan = job.priced.plan;
-  GpuProgram program{plan.ranks, static_cast<std::uint32_t>(plan.links.size()), {},
-                     std::move(bodies)};
+  GpuProgram program{
+      plan.ranks, static_cast<std::uint32_t>(plan.links.size()), {}, std::move(bodies)};
   std::optional<std::uint32_t> last_transfer;
   for (std::uint32_t c = 0; c < plan.classes.size(); ++c) {
     const std::uint32_t resource = plan.classes[c].resource;
@@ -154,7 +155,8 @@ std::string version_text(int version) {
 std::string sms_text(const GpuDevice& device, std::uint32_t ranks) {
   std::vector<std::uint32_t> sms;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    const std::uint32_t own = device.is_partitioned() ? device.sms_of_rank(rank) : device.facts().sms;
+    const std::uint32_t own =
+        device.is_partitioned() ? device.sms_of_rank(rank) : device.facts().sms;
     if (rank == 0 || own != sms.front()) sms.push_back(own);
   }
   if (sms.size() == 1) return fmt::format("{}", sms.front());
@@ -304,7 +306,7 @@ void GpuBackend::add_measures(std::map<std::string, std::string>& all) const {
   constexpr const char* orderings[] = {"the host launches kernels",
                                        "the host launches a graph per action and buffer slot",
                                        "one graph per iteration"};
-  constexpr const char* bodies[] = {"wait", "flops", "bytes"};
+  constexpr const char* bodies[] = {"spin", "flops", "bytes", "products"};
   all["ordering"] = orderings[static_cast<std::size_t>(setup_.ordering)];
   if (!why_no_action_graphs_.empty()) all["why_no_action_graphs"] = why_no_action_graphs_;
   all["bodies"] = bodies[static_cast<std::size_t>(job_.device.work)];
@@ -312,6 +314,11 @@ void GpuBackend::add_measures(std::map<std::string, std::string>& all) const {
       job_.measures_links()
           ? "copies to pinned host memory and back"
           : fmt::format("paced copies, at {:.1f} % of their rate or more", 100 * rates_.least());
+  if (executor_ && executor_->algorithms() != 0) {
+    const std::uint32_t version = device_.calls().product_library();
+    all["cublaslt"] = fmt::format("{}.{}.{}", version / 10'000, version / 100 % 100, version % 100);
+    all["algorithms"] = fmt::format("{:016x}", executor_->algorithms());
+  }
   all["stamp_overhead"] = fmt::format("{:.2f} %", 100 * overheads_.stamps);
   all["host_effect"] = fmt::format("{:.2f} %", 100 * overheads_.host_effect);
 }

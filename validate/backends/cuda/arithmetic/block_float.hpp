@@ -16,7 +16,7 @@ constexpr std::uint32_t code_of_not_finite = 255;
 constexpr std::uint16_t bf16_not_a_number = 0x7FC0;
 
 /// Bytes of a packed block.
-constexpr std::uint32_t packed_bytes(std::uint32_t bits) { return 1 + 2 * bits; }
+PENSTOCK_BOTH constexpr std::uint32_t packed_bytes(std::uint32_t bits) { return 1 + 2 * bits; }
 
 /// The shared exponent of a block: that of its largest magnitude. Biased exponents order
 /// magnitudes, and that of an infinity or a NaN is 255.

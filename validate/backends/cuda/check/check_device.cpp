@@ -24,10 +24,8 @@ std::vector<std::uint64_t> sms_of(const GpuDevice& device, std::uint32_t ranks) 
 }
 
 GpuProgram short_pipeline(std::uint32_t ranks) {
-  return one_f_one_b({.ranks = ranks,
-                      .microbatches = 2 * ranks,
-                      .forward_ns = 200'000,
-                      .transfer_ns = 20'000});
+  return one_f_one_b(
+      {.ranks = ranks, .microbatches = 2 * ranks, .forward_ns = 200'000, .transfer_ns = 20'000});
 }
 
 /// The SMs of ranks, and those that ran actions of several, with each ordering.
@@ -62,7 +60,7 @@ void check_foreign_launch(const CheckRun& run) {
   const GpuProgram program{2, 0, {{.lane = 0, .duration_ns = 100'000}}, {}};
   const GpuTaskTable table(device, program, {}, false);
   const GpuActionKernel kernel{.task = table.of_task(0),
-                               .work = GpuWork::wait,
+                               .work = GpuWork::spin,
                                .blocks = device.sms_of_rank(0),
                                .threads = 32,
                                .amount = 0,
@@ -101,26 +99,25 @@ void check_device(const CheckRun& run) {
   }
   const ClockStep step = clock_step(device);
   const LaunchCosts costs = launch_costs(device);
-  run.output.facts(
-      "device", {{"device", json(facts.name.data())},
-                 {"cc", json(std::to_string(facts.compute_major) + "." +
-                             std::to_string(facts.compute_minor))},
-                 {"sms", json(std::uint64_t{facts.sms})},
-                 {"smallest_partition", json(std::uint64_t{all.least})},
-                 {"partition_alignment", json(std::uint64_t{all.alignment})},
-                 {"threads_per_sm", json(std::uint64_t{facts.threads_per_sm})},
-                 {"hardware_queues", json(std::uint64_t{facts.queues})},
-                 {"cuda", json(static_cast<std::uint64_t>(facts.driver))},
-                 {"cudart", json(static_cast<std::uint64_t>(facts.runtime))},
-                 {"driver", json(first_line_of("/proc/driver/nvidia/version"))},
-                 {"system", json(first_line_of("/proc/version"))},
-                 {"mode", json(std::string(device.mode()))},
-                 {"why_unpartitioned", json(device.shares().why_unpartitioned)},
-                 {"clock_step_least_ns", json(step.least_ns)},
-                 {"clock_step_median_ns", json(step.median_ns)},
-                 {"launch_issue_ns", json(costs.issue_ns)},
-                 {"launch_round_trip_ns", json(costs.round_trip_ns)},
-                 {"graph_node_ns", json(costs.graph_node_ns)}});
+  run.output.facts("device", {{"device", json(facts.name.data())},
+                              {"cc", json(std::to_string(facts.compute_major) + "." +
+                                          std::to_string(facts.compute_minor))},
+                              {"sms", json(std::uint64_t{facts.sms})},
+                              {"smallest_partition", json(std::uint64_t{all.least})},
+                              {"partition_alignment", json(std::uint64_t{all.alignment})},
+                              {"threads_per_sm", json(std::uint64_t{facts.threads_per_sm})},
+                              {"hardware_queues", json(std::uint64_t{facts.queues})},
+                              {"cuda", json(static_cast<std::uint64_t>(facts.driver))},
+                              {"cudart", json(static_cast<std::uint64_t>(facts.runtime))},
+                              {"driver", json(first_line_of("/proc/driver/nvidia/version"))},
+                              {"system", json(first_line_of("/proc/version"))},
+                              {"mode", json(std::string(device.mode()))},
+                              {"why_unpartitioned", json(device.shares().why_unpartitioned)},
+                              {"clock_step_least_ns", json(step.least_ns)},
+                              {"clock_step_median_ns", json(step.median_ns)},
+                              {"launch_issue_ns", json(costs.issue_ns)},
+                              {"launch_round_trip_ns", json(costs.round_trip_ns)},
+                              {"graph_node_ns", json(costs.graph_node_ns)}});
   for (const std::uint32_t nodes : {1U, 10U, 100U, 1000U}) {
     run.output.times({"graph", "", "nodes=" + std::to_string(nodes), "solo",
                       graph_samples_ns(device, nodes, run.quick ? 3 : 20)});

@@ -1,6 +1,7 @@
 #include "validate/backends/cuda/check/check_output.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -31,6 +32,7 @@ std::string json(const std::string& text) {
 std::string json(const char* text) { return json(std::string(text)); }
 
 std::string json(double number) {
+  if (!std::isfinite(number)) return "null";
   char text[64] = {};
   std::snprintf(text, sizeof text, "%.9g", number);
   return text;

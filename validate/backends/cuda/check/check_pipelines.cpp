@@ -5,6 +5,10 @@
 namespace penstock {
 namespace {
 
+std::uint64_t tensor_bytes(const CheckRun& run) {
+  return std::uint64_t{1} << (run.quick ? 10 : 20);
+}
+
 constexpr GpuOrdering all_orderings[] = {GpuOrdering::host_graphs, GpuOrdering::graph,
                                          GpuOrdering::host_issued};
 
@@ -26,10 +30,10 @@ NamedProgram with_amounts(const GpuDevice& device, NamedProgram named, GpuWork w
 }  // namespace
 
 void check_pipelines(const CheckRun& run) {
-  for (const std::uint32_t ranks : {4U, 2U, 8U}) {
+  for (const std::uint32_t ranks : rank_counts(run)) {
     for (const std::uint32_t times : {1U, 2U, 4U}) {
       const NamedProgram named = named_pipeline(
-          {.ranks = ranks, .microbatches = times * ranks, .transfer_bytes = 1 << 20});
+          {.ranks = ranks, .microbatches = times * ranks, .transfer_bytes = tensor_bytes(run)});
       const GpuDevice device(run.calls, ranks, named.program.links);
       for (const GpuOrdering ordering : all_orderings) {
         record_program(run, device, named, {.ordering = ordering});
@@ -48,26 +52,28 @@ void check_programs(const CheckRun& run) {
   }
 }
 
+void check_body(const CheckRun& run, GpuWork work, std::uint32_t ranks) {
+  const NamedProgram plain = named_pipeline(
+      {.ranks = ranks, .microbatches = 2 * ranks, .transfer_bytes = tensor_bytes(run)});
+  const GpuDevice device(run.calls, ranks, plain.program.links);
+  const NamedProgram named = with_amounts(device, plain, work);
+  for (const GpuOrdering ordering : {GpuOrdering::host_graphs, GpuOrdering::graph}) {
+    record_program(run, device, named, {.ordering = ordering});
+  }
+}
+
 void check_bodies(const CheckRun& run) {
   for (const GpuWork work : {GpuWork::flops, GpuWork::bytes}) {
-    for (const std::uint32_t ranks : {4U, 2U, 8U}) {
-      const NamedProgram plain = named_pipeline(
-          {.ranks = ranks, .microbatches = 2 * ranks, .transfer_bytes = 1 << 20});
-      const GpuDevice device(run.calls, ranks, plain.program.links);
-      const NamedProgram named = with_amounts(device, plain, work);
-      for (const GpuOrdering ordering : {GpuOrdering::host_graphs, GpuOrdering::graph}) {
-        record_program(run, device, named, {.ordering = ordering});
-      }
-    }
+    for (const std::uint32_t ranks : rank_counts(run)) check_body(run, work, ranks);
   }
 }
 
 void check_bounce(const CheckRun& run) {
-  for (const std::uint32_t ranks : {4U, 2U}) {
+  for (const std::uint32_t ranks : rank_counts(run)) {
     NamedProgram named = named_pipeline({.ranks = ranks,
                                          .microbatches = 2 * ranks,
                                          .transfer_ns = 0,
-                                         .transfer_bytes = run.quick ? 1 << 16 : 16 << 20});
+                                         .transfer_bytes = 16 * tensor_bytes(run)});
     named.name += "_16MiB";
     const GpuDevice device(run.calls, ranks, named.program.links);
     for (const GpuOrdering ordering : {GpuOrdering::host_graphs, GpuOrdering::graph}) {

@@ -80,10 +80,9 @@ void probe_beside(const CheckRun& run, const GpuDevice& device, GpuWork work,
     beside = beside && last.begin_ns[other] <= last.begin_ns[first + 1] &&
              last.end_ns[other] >= last.end_ns[first + 1];
   }
-  const std::string condition =
-      neighbours.count == 0
-          ? "solo"
-          : "pair:" + name(neighbours.work) + " x" + std::to_string(neighbours.count);
+  const std::string condition = neighbours.count == 0 ? "solo"
+                                                      : "pair:" + name(neighbours.work) + " x" +
+                                                            std::to_string(neighbours.count);
   run.output.times({name(work), "", shape_of(work, amount, device.sms_of_rank(0)),
                     condition + (beside ? "" : " in part"), lengths});
 }
@@ -101,7 +100,7 @@ void check_scaling(const CheckRun& run) {
 }
 
 void check_interference(const CheckRun& run) {
-  for (const std::uint32_t ranks : {2U, 4U, 8U}) {
+  for (const std::uint32_t ranks : rank_counts(run)) {
     const GpuDevice device(run.calls, ranks, 0);
     for (const GpuWork work : {GpuWork::flops, GpuWork::bytes}) {
       probe_beside(run, device, work, {work, 0});
@@ -119,7 +118,7 @@ void check_copies(const CheckRun& run) {
   for (const std::uint32_t ranks : {1U, 3U, 4U}) {
     for (const std::uint32_t links : {1U, 2U, 6U}) {
       const GpuDevice device(run.calls, ranks, links);
-      for (std::uint64_t bytes = 1 << 16; bytes <= (run.quick ? 1U << 18 : 1U << 28); bytes *= 4) {
+      for (std::uint64_t bytes = 1 << 16; bytes <= (run.quick ? 1U << 16 : 1U << 28); bytes *= 4) {
         const GpuProgram program{ranks, links, {{.lane = ranks, .bytes = bytes}}, {}};
         for (const GpuLinkKind kind : {GpuLinkKind::paced, GpuLinkKind::host}) {
           GpuExecutor executor(device, program,

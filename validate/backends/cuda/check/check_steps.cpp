@@ -17,6 +17,8 @@ constexpr std::array steps{
               check_pipelines},
     CheckStep{"programs", "the orders of program files, each ordering", check_programs},
     CheckStep{"bodies", "actions of fixed FLOPs and of fixed bytes", check_bodies},
+    CheckStep{"products", "actions of bf16 matrix products, and those alone over shapes and SMs",
+              check_products},
     CheckStep{"bounce", "transfers through pinned host memory", check_bounce},
     CheckStep{"codec", "block floating point: bits against the host, and its rate", check_codec},
     CheckStep{"scaling", "actions alone, over the number of SMs", check_scaling},
@@ -47,6 +49,10 @@ double structure_share(const GpuProgram& program, const GpuRun& run) {
 
 std::span<const CheckStep> check_steps() { return steps; }
 
+std::vector<std::uint32_t> rank_counts(const CheckRun& run) {
+  return run.quick ? std::vector<std::uint32_t>{2} : std::vector<std::uint32_t>{4, 2, 8};
+}
+
 std::string name(GpuOrdering ordering) {
   constexpr std::array names{"host_issued", "host_graphs", "graph"};
   return names[static_cast<std::size_t>(ordering)];
@@ -55,7 +61,7 @@ std::string name(GpuOrdering ordering) {
 std::string name(GpuLinkKind links) { return links == GpuLinkKind::paced ? "paced" : "host"; }
 
 std::string name(GpuWork work) {
-  constexpr std::array names{"wait", "flops", "bytes"};
+  constexpr std::array names{"spin", "flops", "bytes", "products"};
   return names[static_cast<std::size_t>(work)];
 }
 
@@ -83,6 +89,7 @@ void record_program(const CheckRun& run, const GpuDevice& device, const NamedPro
        {"ordering", json(recorded.ordering)},
        {"links", json(recorded.links)},
        {"bodies", json(bodies)},
+       {"algorithms", json(executor.algorithms())},
        {"mode", json(std::string(device.mode()))},
        {"streams", json(std::uint64_t{device.lanes()} + 1)},
        {"longest_path_us", json(path / 1e3)},

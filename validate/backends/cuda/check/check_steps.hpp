@@ -18,6 +18,9 @@ struct CheckRun {
   bool quick = false;                  // little data and few repeats, to try the check itself
 };
 
+/// The numbers of ranks that steps run: 4, 2 and 8, or 2.
+std::vector<std::uint32_t> rank_counts(const CheckRun& run);
+
 /// A step of the check: what it measures stands for itself, so that the others go on without it.
 /// It throws std::exception where the GPU fails.
 struct CheckStep {
@@ -35,6 +38,7 @@ void check_partitions(const CheckRun& run);
 void check_pipelines(const CheckRun& run);
 void check_programs(const CheckRun& run);
 void check_bodies(const CheckRun& run);
+void check_products(const CheckRun& run);
 void check_bounce(const CheckRun& run);
 void check_scaling(const CheckRun& run);
 void check_copies(const CheckRun& run);
@@ -46,6 +50,9 @@ void check_codec(const CheckRun& run);
 std::string name(GpuOrdering ordering);
 std::string name(GpuLinkKind links);
 std::string name(GpuWork work);
+
+/// A 1F1B of actions of this work, with each ordering.
+void check_body(const CheckRun& run, GpuWork work, std::uint32_t ranks);
 
 /// Prints as JSON the SMs of each rank, what launches cost, and a 1F1B against its longest path,
 /// with each ordering.

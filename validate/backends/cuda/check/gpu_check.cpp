@@ -1,11 +1,12 @@
 // Checks one GPU, without the rest of Penstock. From the root of the tree,
 //
 //   d=validate/backends/cuda
-//   nvcc -std=c++20 -O2 -arch=sm_90 -I. $d/gpu_*.cpp $d/running/*.cpp $d/check/*.cpp $d/*.cu -o gpu_check
+//   nvcc -std=c++20 -O2 -arch=sm_90 -I. $d/gpu_*.cpp $d/running/*.cpp $d/check/*.cpp $d/*.cu -o
+//   gpu_check
 //
-// and then, for everything, ./gpu_check --all FOLDER --programs experiments/calibration/gpu_programs
-// Each step is a process of its own: one that fails, or takes too long, does not end the others.
-// Without a GPU it says so, exit 4; where a step fails, exit 1.
+// and then, for everything, ./gpu_check --all FOLDER --programs
+// experiments/calibration/gpu_programs Each step is a process of its own: one that fails, or takes
+// too long, does not end the others. Without a GPU it says so, exit 4; where a step fails, exit 1.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,6 +46,7 @@ int usage() {
   std::fprintf(stderr,
                "penstock_gpu_check [RANKS [MICROBATCHES [F_US [TRANSFER_US]]]]\n"
                "penstock_gpu_check --all FOLDER [--programs FOLDER] [--quick] [--step NAME]\n"
+               "penstock_gpu_check --libraries\n"
                "steps:\n");
   for (const CheckStep& step : check_steps()) {
     std::fprintf(stderr, "  %-12s %s\n", step.name, step.summary);
@@ -96,10 +98,10 @@ std::optional<CheckArguments> read_arguments(int argc, char** argv) {
     *value = argv[++i];
   }
   const auto steps = check_steps();
-  const bool known = arguments.step.empty() ||
-                     std::any_of(steps.begin(), steps.end(), [&](const CheckStep& step) {
-                       return arguments.step == step.name;
-                     });
+  const bool known =
+      arguments.step.empty() || std::any_of(steps.begin(), steps.end(), [&](const CheckStep& step) {
+        return arguments.step == step.name;
+      });
   if (arguments.folder.empty() || !known) return std::nullopt;
   return arguments;
 }
@@ -134,7 +136,8 @@ int run_step(const CheckArguments& arguments) {
   return 0;
 }
 
-/// Waits for a child process; one that takes too long is ended. Its exit code, or why there is none.
+/// Waits for a child process; one that takes too long is ended. Its exit code, or why there is
+/// none.
 std::string outcome_of(pid_t child, std::chrono::seconds most) {
   const auto until = std::chrono::steady_clock::now() + most;
   int status = 0;
@@ -171,18 +174,32 @@ int run_all(const CheckArguments& arguments, char** argv) {
       execv("/proc/self/exe", pointers.data());
       _exit(failed);
     }
-    const std::string fault =
-        child < 0 ? "no process could be made" : outcome_of(child, most);
+    const std::string fault = child < 0 ? "no process could be made" : outcome_of(child, most);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    std::printf("%-12s %6.1f s  %s\n", step.name, took.count(), fault.empty() ? "done" : fault.c_str());
+    std::printf("%-12s %6.1f s  %s\n", step.name, took.count(),
+                fault.empty() ? "done" : fault.c_str());
     std::fflush(stdout);
-    output.facts("step", {{"name", json(step.name)}, {"seconds", json(took.count())}, {"fault", json(fault)}});
+    output.facts(
+        "step",
+        {{"name", json(step.name)}, {"seconds", json(took.count())}, {"fault", json(fault)}});
     if (!fault.empty()) result = failed;
   }
   return result;
 }
 
+/// What is looked up when a program runs, and can be without a GPU.
+int print_libraries() {
+  const std::string why_not = cuda_calls()->why_no_products();
+  if (!why_not.empty()) {
+    std::printf("no matrix products: %s\n", why_not.c_str());
+    return machine_cannot;
+  }
+  std::printf("cuBLASLt %u\n", cuda_calls()->product_library());
+  return 0;
+}
+
 int run_check(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], "--libraries") == 0) return print_libraries();
   const auto arguments = read_arguments(argc, argv);
   if (!arguments) return usage();
   if (const auto reason = why_no_gpu(*cuda_calls())) {

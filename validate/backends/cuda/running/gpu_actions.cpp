@@ -49,7 +49,7 @@ std::vector<GpuActionGraph> action_graphs(const GpuProgram& program) {
 }
 
 GpuGrid grid_of(GpuWork work, std::uint32_t sms) {
-  if (work == GpuWork::wait) return {sms, 32};
+  if (work == GpuWork::spin) return {sms, 32};
   return {2 * sms, 512};
 }
 
@@ -68,11 +68,46 @@ GpuActions::GpuActions(const GpuDevice& device, const GpuProgram& program)
     memory_.push_back(own == 0 ? GpuOwner<void>(nullptr, calls_.free_memory)
                                : make_memory(calls_, own * slot_bytes_));
   }
+  make_products();
+}
+
+/// One per rank, launched once: a library loads its kernels late, which a capture does not allow.
+void GpuActions::make_products() {
+  products_.resize(program_.ranks);
+  for (const GpuTask& task : program_.tasks) {
+    if (program_.is_transfer(task) || program_.body_of(task).work != GpuWork::products) continue;
+    if (products_[task.lane]) continue;
+    constexpr std::uint32_t size = action_product_size;
+    products_[task.lane] = std::make_unique<GpuMatrixProduct>(
+        calls_, GpuProductShape{size, size, size, device_.sms_of_rank(task.lane)});
+    products_[task.lane]->launch(device_.lane(task.lane));
+    check(calls_, calls_.synchronize(device_.lane(task.lane)), "running a matrix product of rank",
+          task.lane);
+  }
+}
+
+/// Stamps are kernels of their own around the products.
+void GpuActions::launch_products(std::uint32_t task, const GpuKernelTask& kernel_task) const {
+  const GpuTask& what = program_.tasks[task];
+  const GpuStream lane = device_.lane(what.lane);
+  check(calls_, calls_.launch_begin(lane, kernel_task), "beginning task", task);
+  const std::uint64_t count = program_.body_of(what).amount;
+  for (std::uint64_t i = 0; i < count; ++i) products_[what.lane]->launch(lane);
+  check(calls_, calls_.launch_end(lane, kernel_task, false), "ending task", task);
+}
+
+std::uint64_t GpuActions::algorithms() const {
+  std::uint64_t hash = 0;
+  for (const auto& product : products_) {
+    if (product) hash = hash * 0x100000001b3ULL + product->algorithm();
+  }
+  return hash;
 }
 
 void GpuActions::launch(std::uint32_t task, const GpuKernelTask& kernel_task) const {
   const GpuTask& what = program_.tasks[task];
   const GpuBody body = program_.body_of(what);
+  if (body.work == GpuWork::products) return launch_products(task, kernel_task);
   const GpuGrid grid = grid_of(body.work, device_.sms_of_rank(what.lane));
   GpuActionKernel kernel{.task = kernel_task,
                          .work = body.work,

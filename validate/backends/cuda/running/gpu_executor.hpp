@@ -42,6 +42,8 @@ class GpuExecutor {
   /// By task: words of a transfer that arrived with other content; only of checked runs.
   std::vector<std::uint32_t> wrong_words() const { return transfers_.wrong_words(); }
   const GpuProgram& program() const { return program_; }
+  /// A hash of the algorithms of all matrix products; 0 without any.
+  std::uint64_t algorithms() const { return actions_.algorithms(); }
 
  private:
   void make_events();

@@ -20,7 +20,7 @@ struct GpuTask {
 
 /// What actions of a kind do: the same kernels for each.
 struct GpuBody {
-  GpuWork work = GpuWork::wait;
+  GpuWork work = GpuWork::spin;
   std::uint64_t amount = 0;  // of flops and bytes: of each
 };
 

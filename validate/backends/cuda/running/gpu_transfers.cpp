@@ -59,10 +59,10 @@ void GpuTransfers::make_rings() {
   for (std::uint32_t link = 0; link < program_.links; ++link) {
     const std::uint64_t bytes = sizes[link];
     const bool host = kind_ == GpuLinkKind::host;
-    rings_.push_back({bytes, make_memory(calls_, slot_bytes(bytes, slots_.from_count[link])),
-                      make_memory(calls_, slot_bytes(bytes, slots_.to_count[link])),
-                      host ? make_pinned(calls_, bytes)
-                           : GpuOwner<void>(nullptr, calls_.free_pinned)});
+    rings_.push_back(
+        {bytes, make_memory(calls_, slot_bytes(bytes, slots_.from_count[link])),
+         make_memory(calls_, slot_bytes(bytes, slots_.to_count[link])),
+         host ? make_pinned(calls_, bytes) : GpuOwner<void>(nullptr, calls_.free_pinned)});
   }
 }
 
@@ -117,10 +117,10 @@ void GpuTransfers::bounce(std::uint32_t transfer, const GpuKernelTask& task) con
         std::min((what.bytes - done + word_bytes - 1) / word_bytes * word_bytes, own.bytes);
     check(calls_, calls_.copy_out(own.pinned.get(), from(transfer), part, lane),
           "copying out, of task", transfer);
-    check(calls_, calls_.copy_in(to(transfer), own.pinned.get(), part, lane),
-          "copying in, of task", transfer);
+    check(calls_, calls_.copy_in(to(transfer), own.pinned.get(), part, lane), "copying in, of task",
+          transfer);
   }
-  check(calls_, calls_.launch_end(lane, task), "ending task", transfer);
+  check(calls_, calls_.launch_end(lane, task, true), "ending task", transfer);
 }
 
 void GpuTransfers::write_content(std::uint32_t transfer, GpuStream stream) const {

@@ -10,7 +10,7 @@
 
 #include "hardware_models/codecs/coding/bf16.hpp"
 #include "hardware_models/codecs/registry.hpp"
-#include "sim/base/random.hpp"
+#include "sim/base/named.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -103,8 +103,8 @@ TEST_CASE("gpu block floating point: mantissas are rounded half to even, and sat
 }
 
 TEST_CASE("gpu block floating point: a block with a NaN or an infinity is NaNs") {
-  for (const float value : {std::numeric_limits<float>::quiet_NaN(),
-                            -std::numeric_limits<float>::infinity()}) {
+  for (const float value :
+       {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
     Block block(block_values, to_bf16(3.0F));
     block[7] = to_bf16(value);
     check_block(block, 6);
