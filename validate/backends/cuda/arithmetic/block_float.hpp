@@ -22,6 +22,7 @@ PENSTOCK_BOTH constexpr std::uint32_t packed_bytes(std::uint32_t bits) { return 
 /// magnitudes, and that of an infinity or a NaN is 255.
 PENSTOCK_BOTH std::uint32_t block_code(const std::uint16_t* values) {
   std::uint32_t code = 0;
+  PENSTOCK_UNROLLED
   for (std::uint32_t i = 0; i < block_values; ++i) {
     const std::uint32_t own = values[i] >> 7 & 0xFFU;
     code = own > code ? own : code;
@@ -56,17 +57,14 @@ PENSTOCK_BOTH std::uint16_t block_value(std::uint32_t bits_of_value, std::uint32
   const auto sign = static_cast<std::uint16_t>(bits_of_value >= count ? 0x8000U : 0U);
   std::uint32_t whole = bits_of_value % count;
   if (whole == 0) return sign;
-  // whole * 2^(code - 125 - bits) = fraction * 2^(exponent - 134) with the fraction's top bit set.
-  std::int32_t exponent = static_cast<std::int32_t>(code) + 9 - static_cast<std::int32_t>(bits);
-  while (whole < 0x80U && exponent > 1) {
-    whole <<= 1;
-    --exponent;
-  }
-  while (exponent < 1) {  // only below the range: the bits that go are zero
-    whole >>= 1;
-    ++exponent;
-  }
-  const std::uint32_t biased = whole < 0x80U ? 0U : static_cast<std::uint32_t>(exponent);
+  // whole * 2^(code - 125 - bits) = fraction * 2^(exponent - 134) with the fraction's top bit set,
+  // or with the lowest exponent.
+  std::uint32_t exponent = code + 9 - bits;  // from 1: bits are at most 8
+  const std::uint32_t room = leading_zeros(whole) - 24;
+  const std::uint32_t up = room < exponent ? room : exponent - 1;
+  whole <<= up;
+  exponent -= up;
+  const std::uint32_t biased = whole < 0x80U ? 0U : exponent;
   return static_cast<std::uint16_t>(sign | biased << 7 | (whole & 0x7FU));
 }
 
@@ -78,10 +76,12 @@ PENSTOCK_BOTH void pack_block(const std::uint16_t* values, std::uint32_t bits,
   std::uint32_t open = 0;
   std::uint32_t open_bits = 0;
   std::uint32_t at = 1;
+  PENSTOCK_UNROLLED
   for (std::uint32_t i = 0; i < block_values; ++i) {
     const bool finite = code != code_of_not_finite;
     open |= (finite ? block_mantissa(values[i], code, bits) : 0U) << open_bits;
     open_bits += bits;
+    PENSTOCK_UNROLLED
     for (; open_bits >= 8; open_bits -= 8) {
       packed[at++] = static_cast<std::uint8_t>(open);
       open >>= 8;
@@ -96,6 +96,7 @@ PENSTOCK_BOTH void unpack_block(const std::uint8_t* packed, std::uint32_t bits,
   std::uint32_t open = 0;
   std::uint32_t open_bits = 0;
   std::uint32_t at = 1;
+  PENSTOCK_UNROLLED
   for (std::uint32_t i = 0; i < block_values; ++i) {
     if (open_bits < bits) {
       open |= static_cast<std::uint32_t>(packed[at++]) << open_bits;

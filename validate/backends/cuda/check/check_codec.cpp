@@ -109,8 +109,8 @@ void measure_rate(const CheckRun& run, const GpuDevice& device, std::uint32_t bi
         run.calls.fill(memory.values.get(), 0x3c, 2 * blocks * block_values, device.conductor()),
         "filling values");
   GpuCodecKernel kernel = kernel_of(memory, blocks, bits, device.facts().sms);
-  const std::string shape = "bits=" + std::to_string(bits) + " values=" +
-                            std::to_string(blocks * block_values) +
+  const std::string shape = "bits=" + std::to_string(bits) +
+                            " values=" + std::to_string(blocks * block_values) +
                             " sms=" + std::to_string(device.facts().sms);
   const auto launch = [&](GpuStream stream) { return run.calls.launch_codec(stream, kernel); };
   const std::vector<double> encodes = timed(run, device, launch);
@@ -135,8 +135,8 @@ void measure_copy(const CheckRun& run, const GpuDevice& device) {
     return run.calls.copy_within(to.get(), from.get(), bytes, stream);
   });
   run.output.times({"copy", "", "bytes=" + std::to_string(bytes), "solo", times});
-  run.output.facts("rate of a copy", {{"GB_per_s", json(2.0 * static_cast<double>(bytes) /
-                                                        middle(times))}});
+  run.output.facts("rate of a copy",
+                   {{"GB_per_s", json(2.0 * static_cast<double>(bytes) / middle(times))}});
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include "validate/backends/cuda/gpu_error.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
 #include "validate/backends/cuda/running/gpu_amounts.hpp"
-#include "validate/backends/cuda/running/gpu_probes.hpp"
 #include "validate/backends/cuda/running/gpu_trials.hpp"
 
 namespace penstock {
@@ -59,14 +58,22 @@ std::vector<std::uint32_t> part_sizes(const CheckRun& run) {
 struct Neighbours {
   GpuWork work;
   std::uint32_t count;
+  std::uint64_t amount;  // of each
 };
+
+/// As much work as takes three times as long as both actions of rank 0.
+std::uint64_t amount_beside(const CheckRun& run, const GpuDevice& device, GpuWork work,
+                            GpuWork other) {
+  const double ns =
+      2 * static_cast<double>(probe_amount(run, work)) * ns_per_amount(device, work, 0);
+  return std::max<std::uint64_t>(std::llround(3 * ns / ns_per_amount(device, other, 1)), 1);
+}
 
 /// The length of rank 0's action while other ranks run theirs: those begin before, and end after.
 void probe_beside(const CheckRun& run, const GpuDevice& device, GpuWork work,
                   const Neighbours& neighbours) {
   const std::uint64_t amount = probe_amount(run, work);
-  const std::uint64_t longer = 4 * probe_amount(run, neighbours.work);
-  GpuProgram program{device.lanes(), 0, {}, {{work, amount}, {neighbours.work, longer}}};
+  GpuProgram program{device.lanes(), 0, {}, {{work, amount}, {neighbours.work, neighbours.amount}}};
   for (std::uint32_t rank = 1; rank <= neighbours.count; ++rank) {
     program.tasks.push_back({.lane = rank, .body = 1});
   }
@@ -103,10 +110,11 @@ void check_interference(const CheckRun& run) {
   for (const std::uint32_t ranks : rank_counts(run)) {
     const GpuDevice device(run.calls, ranks, 0);
     for (const GpuWork work : {GpuWork::flops, GpuWork::bytes}) {
-      probe_beside(run, device, work, {work, 0});
+      probe_beside(run, device, work, {work, 0, 0});
       for (const GpuWork other : {GpuWork::flops, GpuWork::bytes}) {
+        const std::uint64_t beside = amount_beside(run, device, work, other);
         for (std::uint32_t count = 1; count < ranks; ++count) {
-          probe_beside(run, device, work, {other, count});
+          probe_beside(run, device, work, {other, count, beside});
         }
       }
     }

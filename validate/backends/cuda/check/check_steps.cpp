@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "validate/backends/cuda/gpu_error.hpp"
 #include "validate/backends/cuda/running/gpu_pipeline.hpp"
 #include "validate/backends/cuda/running/gpu_trials.hpp"
 
@@ -65,8 +66,10 @@ std::string name(GpuWork work) {
   return names[static_cast<std::size_t>(work)];
 }
 
-void record_program(const CheckRun& run, const GpuDevice& device, const NamedProgram& named,
-                    const GpuRunSetup& setup) {
+namespace {
+
+void record_runs(const CheckRun& run, const GpuDevice& device, const NamedProgram& named,
+                 const GpuRunSetup& setup) {
   const std::uint32_t turns = run.quick ? 2 : 20;
   const GpuProgram& program = named.program;
   const std::string bodies = name(program.body_of(program.tasks.front()).work);
@@ -101,6 +104,20 @@ void record_program(const CheckRun& run, const GpuDevice& device, const NamedPro
        {"host_issue_us", json(static_cast<double>(recorded.runs.back().issue_ns) / 1e3)},
        {"sms_in_several_ranks", json(std::uint64_t{sms_in_several_ranks(executor.sms_seen())})},
        {"wrong_transfers", json(std::uint64_t{wrong_transfers(device, program, setup).size()})}});
+}
+
+}  // namespace
+
+void record_program(const CheckRun& run, const GpuDevice& device, const NamedProgram& named,
+                    const GpuRunSetup& setup) {
+  try {
+    record_runs(run, device, named, setup);
+  } catch (const GpuError& error) {
+    run.output.facts("fault", {{"program", json(named.name)},
+                               {"ordering", json(name(setup.ordering))},
+                               {"links", json(name(setup.links))},
+                               {"fault", json(std::string(error.what()))}});
+  }
 }
 
 }  // namespace penstock

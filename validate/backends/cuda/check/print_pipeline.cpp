@@ -8,7 +8,8 @@ namespace penstock {
 namespace {
 
 void print_sms(const std::vector<std::vector<std::uint32_t>>& seen) {
-  std::printf("    \"sms_in_several_ranks\": %zu,\n    \"sms_by_rank\": [", static_cast<std::size_t>(sms_in_several_ranks(seen)));
+  std::printf("    \"sms_in_several_ranks\": %zu,\n    \"sms_by_rank\": [",
+              static_cast<std::size_t>(sms_in_several_ranks(seen)));
   for (std::size_t rank = 0; rank < seen.size(); ++rank) {
     std::printf("%s\n      [", rank == 0 ? "" : ",");
     for (std::size_t i = 0; i < seen[rank].size(); ++i) {

@@ -11,8 +11,8 @@ std::vector<std::uint32_t> slots_of(const std::vector<std::uint64_t>& keys);
 /// The buffers of transfers. A buffer is used again only when all who read its last content end
 /// before the next writer begins, by the waits of the program alone, however long tasks take.
 struct TransferSlots {
-  std::vector<std::uint32_t> from;  // by task: where a transfer is sent from
-  std::vector<std::uint32_t> to;    // by task: where it arrives
+  std::vector<std::uint32_t> from;        // by task: where a transfer is sent from
+  std::vector<std::uint32_t> to;          // by task: where it arrives
   std::vector<std::uint32_t> from_count;  // by link
   std::vector<std::uint32_t> to_count;
 };

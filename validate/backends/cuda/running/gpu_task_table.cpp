@@ -35,8 +35,7 @@ GpuTaskTable::GpuTaskTable(const GpuDevice& device, const GpuProgram& program,
       begin_ns_(make_memory(calls_, std::max<std::size_t>(tasks_, 1) * stamp_bytes)),
       end_ns_(make_memory(calls_, std::max<std::size_t>(tasks_, 1) * stamp_bytes)),
       queued_(nullptr, calls_.free_memory),
-      progress_(
-          make_memory(calls_, std::max<std::size_t>(queues.size(), 1) * progress_bytes)) {
+      progress_(make_memory(calls_, std::max<std::size_t>(queues.size(), 1) * progress_bytes)) {
   write_records(program);
   write_queues(queues);
 }
