@@ -55,11 +55,31 @@ const std::map<std::string, Rooms>& rooms() {
          "codecs/coding", "codecs", "codecs/reference", "layers/building", "layers", "links",
          "times", "", "model"}}},
       {"validate",
-       {{"wire",           "statistics", "clocks",        "kernels/steps", "kernels",
-         "machine",        "job",        "comparison",    "store",         "transports",
-         "launch",         "training",   "ranks",         "probes/timing", "probes",
-         "calibration",    "processes",  "backends/cuda", "backends/gpu",  "backends/nccl",
-         "backends/multi", "backends"}}},
+       {{"wire",
+         "statistics",
+         "clocks",
+         "kernels/steps",
+         "kernels",
+         "machine",
+         "job",
+         "comparison",
+         "store",
+         "transports",
+         "launch",
+         "training",
+         "ranks",
+         "probes/timing",
+         "probes",
+         "calibration",
+         "processes",
+         "backends/cuda/arithmetic",
+         "backends/cuda",
+         "backends/cuda/running",
+         "backends/cuda/check",
+         "backends/gpu",
+         "backends/nccl",
+         "backends/multi",
+         "backends"}}},
       {"experiments",
        {{"long_work",
          "files",
@@ -141,7 +161,8 @@ const std::vector<Home>& homes() {
       {std::regex("(simgrid|xbt)/.*"), std::regex("tests/oracle/.*")},
       {std::regex("coin/.*"), std::regex("tests/oracle/integer_program\\.cpp")},
       {std::regex("Q[A-Z].*|Qt.*"), std::regex("(gui|tests/gui)/views/.*|gui/(program|bench)/.*")},
-      {std::regex("(cuda|nccl).*"), std::regex("validate/backends/cuda/.*\\.cu|tests/nccl/.*")},
+      {std::regex("(cuda|nccl|cublasLt).*"),
+       std::regex("validate/backends/cuda/.*\\.cu|tests/nccl/.*")},
       {std::regex("(doctest|rapidcheck).*"), std::regex("tests/.*")},
   };
   return table;
@@ -267,7 +288,8 @@ Faults home_faults(const Include& include) {
 }
 
 Faults gpu_side_faults(const Include& include) {
-  static const std::regex standard("[a-z_0-9]+|(cuda|nccl).*");
+  static const std::regex standard(
+      "[a-z_0-9]+|(cuda|nccl|cublasLt).*|(dlfcn|signal|unistd|sys/wait)\\.h");
   if (!is_of_gpu_side(include.file)) return {};
   const bool own =
       include.quoted ? is_of_gpu_side(include.name) : std::regex_match(include.name, standard);

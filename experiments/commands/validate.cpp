@@ -7,6 +7,7 @@
 #include "experiments/commands/torch_flags.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
+#include "experiments/validation/gpu_program.hpp"
 #include "experiments/validation/schedule_ranking.hpp"
 #include "experiments/validation/torch_validation.hpp"
 #include "experiments/validation/validation.hpp"
@@ -30,6 +31,8 @@ struct Options {
   std::optional<std::uint32_t> action_us;
   std::optional<std::uint32_t> processes;
   std::string bodies = "auto";
+  std::string links;
+  std::string gpu_program;
   std::string keep;
   TorchFlags torch;
   std::string timeline;
@@ -44,7 +47,7 @@ void check_files(const Options& options) {
   if (options.timeline == "-" && options.simulated == "-") {
     throw UsageError("-: two outputs cannot be one file");
   }
-  check_outputs({options.timeline, options.simulated}, {options.scenario});
+  check_outputs({options.timeline, options.simulated, options.gpu_program}, {options.scenario});
 }
 
 std::uint32_t iterations_of(const Options& options) {
@@ -85,6 +88,27 @@ void check_torch_options(const Options& options, const BackendEntry& backend) {
   if (const char* const flag = given(options.torch)) wrong = flag;
   if (wrong == nullptr) return;
   throw UsageError(fmt::format("{} goes with --backend torch_gloo or torch_nccl", wrong));
+}
+
+/// What actions do on a GPU, by name.
+std::optional<ActionWork> device_work(const std::string& bodies) {
+  if (bodies == "spin") return ActionWork::spin;
+  if (bodies == "flops") return ActionWork::flops;
+  if (bodies == "bytes") return ActionWork::bytes;
+  if (bodies == "products") return ActionWork::products;
+  return std::nullopt;
+}
+
+/// Refuses options that the backend does not have.
+DeviceOptions device_of(const Options& options, const BackendEntry& backend) {
+  const std::optional<ActionWork> work = device_work(options.bodies);
+  const bool asked = work || !options.links.empty();
+  if (asked && !backend.one_gpu) {
+    throw UsageError(fmt::format("{} goes with --backend cuda_single or cuda_single_graph",
+                                 work ? "--bodies " + options.bodies : "--links"));
+  }
+  return {.work = work.value_or(ActionWork::spin),
+          .links = options.links == "host" ? DeviceLinks::host : DeviceLinks::paced};
 }
 
 TorchOptions torch_of(const Options& options) {
@@ -148,8 +172,13 @@ int run_validation(const Options& options) {
                                     .action_us = action_us_of(options),
                                     .processes = processes_of(options),
                                     .bodies = bodies_of(options),
-                                    .torch = torch_of(options)};
+                                    .torch = torch_of(options),
+                                    .device = device_of(options, backend)};
   const Scenario scenario = read_scenario(options.scenario, options.settings);
+  if (!options.gpu_program.empty()) {
+    write_file(options.gpu_program, gpu_program_file(scenario));
+    return ExitCode::done;
+  }
   if (!options.schedules.empty()) return run_ranking(options, scenario, backend, measuring);
   const Validation validation = backend.torch.group.empty()
                                     ? validate(scenario, backend, measuring)
@@ -180,7 +209,13 @@ Runner declare(CommandLine& line) {
               "how long an action is to take on average, in microseconds");
   line.option("--processes", options->processes,
               "over how many processes to spread the ranks, which then talk by TCP; 1 by default");
-  line.choice("--bodies", options->bodies, {"auto", "busy", "layers", "sleep"}, "what actions do");
+  line.choice("--bodies", options->bodies,
+              {"auto", "busy", "bytes", "flops", "layers", "products", "sleep", "spin"},
+              "what actions do");
+  line.choice("--links", options->links, {"host", "paced"},
+              "cuda_single*: copies through host memory, or as fast as links; default paced");
+  line.option("--gpu-program", options->gpu_program,
+              "only write what a GPU would run, for penstock_gpu_check", "FILE");
   declare(line, options->torch);
   line.option("--keep", options->keep, "torch_*: keep scripts, orders and traces here", "FOLDER");
   line.option("--timeline", options->timeline, "write the timeline of the median iteration",

@@ -203,7 +203,8 @@ std::optional<Finding> run_for_real(const Layout& layout, Optimizer optimizer,
   result.scenario = makespan(priced.plan, std::get<Timeline>(expected));
   const JobLength length = action_length(backend, priced.plan.ranks, options);
   result.job = job_of(std::move(priced), length);
-  if (backend.real_links) use_real_links(result.job);
+  result.job.device = options.device;
+  if (backend.real_links || options.device.links == DeviceLinks::host) use_real_links(result.job);
   result.served = backend.serve != nullptr && backend.serve(result.job);
   if (result.served) return std::nullopt;
   const Setting setting{layout, std::get<Schedule>(order), backend, options, optimizer};

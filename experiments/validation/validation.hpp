@@ -68,6 +68,7 @@ struct ValidationOptions {
   std::uint32_t processes = 1;                  // that share the ranks
   Bodies bodies = Bodies::automatic;
   TorchOptions torch = {};
+  DeviceOptions device = {};  // of a backend on one GPU
 };
 
 /// Throws UsageError for a scenario that needs more than a plan and its costs, which no backend

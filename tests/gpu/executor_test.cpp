@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "validate/backends/cuda/gpu_executor.hpp"
-#include "validate/backends/cuda/gpu_pipeline.hpp"
-#include "validate/backends/cuda/gpu_probes.hpp"
+#include "validate/backends/cuda/running/gpu_executor.hpp"
+#include "validate/backends/cuda/running/gpu_pipeline.hpp"
+#include "validate/backends/cuda/running/gpu_probes.hpp"
 
 // On a real GPU. How exactly it keeps to times is reported by penstock_gpu_check; here stands what
 // must hold however busy it is.
@@ -14,7 +14,8 @@
 namespace penstock {
 namespace {
 
-constexpr GpuOrdering both_orderings[] = {GpuOrdering::host_issued, GpuOrdering::graph};
+constexpr GpuOrdering orderings[] = {GpuOrdering::host_issued, GpuOrdering::host_graphs,
+                                     GpuOrdering::graph};
 
 /// Latencies too, so that transfers of a link are on their way together.
 GpuProgram pipeline_program() {
@@ -34,8 +35,8 @@ GpuProgram pipeline_program() {
 TEST_CASE("on a GPU: no task begins before its inputs, or the task before it on its lane, end") {
   const GpuProgram program = pipeline_program();
   const GpuDevice device(*cuda_calls(), program.ranks, program.links);
-  for (const GpuOrdering ordering : both_orderings) {
-    GpuExecutor executor(device, program, ordering);
+  for (const GpuOrdering ordering : orderings) {
+    GpuExecutor executor(device, program, {.ordering = ordering});
     for (int i = 0; i < 3; ++i) {
       const GpuRun run = executor.run();
       std::vector<std::uint64_t> free(program.lanes());
@@ -61,8 +62,8 @@ TEST_CASE("on a GPU: where SMs are given to ranks, none runs actions of two") {
     MESSAGE("not partitioned: " << device.shares().why_unpartitioned);
     return;
   }
-  for (const GpuOrdering ordering : both_orderings) {
-    GpuExecutor executor(device, program, ordering);
+  for (const GpuOrdering ordering : orderings) {
+    GpuExecutor executor(device, program, {.ordering = ordering});
     executor.run();
     std::vector<int> ranks(most_sm_ids);
     for (const auto& ids : executor.sms_seen()) {

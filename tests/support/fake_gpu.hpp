@@ -13,7 +13,8 @@ namespace penstock::testing {
 
 /// A fake GPU: streams, events, captures and kernels in simulated time. Only kernels take time, as
 /// much as requested. A kernel sees the output of another only after that one has ended, so a
-/// missing wait shows in its start time. Only one instance at a time.
+/// missing wait shows in its start time; a kernel that reads or overwrites what another one still
+/// uses counts as a hazard. Only one instance at a time.
 class FakeGpu {
  public:
   FakeGpu();
@@ -36,6 +37,9 @@ class FakeGpu {
   int capture_error = 0;
   bool keeps_partition = true;      // else every action runs on the SMs of the first rank
   std::uint64_t copy_ns_least = 0;  // minimum duration of a copy
+  std::uint64_t stamp_ns = 0;       // what stamps add to a kernel
+  std::uint64_t engine_ns = 0;      // of a copy to or from pinned memory
+  int lost_copy = -1;               // this copy moves nothing, counted from 0
   int failing_launch = -1;          // this launch fails, counted from 0
   std::size_t memory_bytes = std::size_t{1} << 32;
 
@@ -44,6 +48,9 @@ class FakeGpu {
   // Recorded calls.
   std::uint64_t launches = 0;  // of kernels, without graphs
   std::uint64_t graph_launches = 0;
+  std::uint64_t copies = 0;
+  std::uint64_t early_reads = 0;      // of stamps that no ended kernel has written
+  std::uint64_t hazards = 0;          // of tensors
   std::set<const void*> handed_out;  // and not given back
 
   // State, for its calls.
@@ -54,6 +61,8 @@ class FakeGpu {
   std::uint64_t host_ns = 0;
   std::uint64_t cleared_ns = 0;                     // when memory was last filled
   std::map<const void*, std::uint64_t> written_ns;  // when each number was written
+  std::map<const void*, std::uint64_t> read_ns;     // by tensor: the end of its last reader
+  std::map<const void*, std::uint64_t> filled_ns;   // by tensor: the end of its last writer
   GpuStream origin = nullptr;                       // of the current capture
   std::vector<std::function<int()>> captured;
   std::set<GpuStream> joined;

@@ -13,7 +13,7 @@ constexpr std::int64_t start_ns = 1'000'000;  // from the base of rank 0 to the 
 constexpr int host = 4711, device = 0, main_thread = 4711, backward_thread = 5000;
 constexpr int compute_stream = 7, message_stream = 20;
 
-std::string us(std::int64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
+std::string micros(std::int64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
 
 std::string replaced(std::string text, const std::string& what, const std::string& with) {
   const std::size_t at = text.find(what);
@@ -55,7 +55,7 @@ void Writer::write_span(const char* category, const std::string& name, int proce
   event(R"("ph": "X", "cat": "{}", "name": "{}", "pid": {}, "tid": {},
     "ts": {}, "dur": {},
     "args": {{{}}})",
-        category, name, process, thread, us(from), us(end - begin), args);
+        category, name, process, thread, micros(from), micros(end - begin), args);
 }
 
 void Writer::write_kernel(std::int64_t launched, int thread, std::int64_t begin, std::int64_t end) {

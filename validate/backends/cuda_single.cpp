@@ -9,7 +9,7 @@ std::optional<Obstacle> obstacle(const PricedPlan& priced) {
 }
 
 std::unique_ptr<Backend> make(const Job& job) {
-  return make_gpu_backend(job, GpuOrdering::host_issued, *cuda_calls());
+  return make_gpu_backend(job, GpuOrdering::host_graphs, *cuda_calls());
 }
 
 }  // namespace
@@ -21,6 +21,7 @@ constinit extern const BackendEntry cuda_single_entry{
     .make = make,
     .length = gpu_job_length,
     .wall_clock = true,  // the host may be late; a graph does not involve it
+    .one_gpu = true,
 };
 
 }  // namespace penstock

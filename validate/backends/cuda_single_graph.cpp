@@ -20,6 +20,7 @@ constinit extern const BackendEntry cuda_single_graph_entry{
     .obstacle = obstacle,
     .make = make,
     .length = gpu_job_length,
+    .one_gpu = true,
 };
 
 }  // namespace penstock

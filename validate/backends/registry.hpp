@@ -44,6 +44,7 @@ struct BackendEntry {
   /// finished, and returns true; throws std::runtime_error when a rank is lost. Null without
   /// launchers.
   bool (*serve)(const Job& job) = nullptr;
+  bool one_gpu = false;  // takes the DeviceOptions of a job
 };
 
 /// All backends, by name.

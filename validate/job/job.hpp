@@ -27,6 +27,26 @@ struct JobLayers {
   bool times_layers = false;      // measures each layer of an action, which costs clock readings
 };
 
+/// What actions do on a GPU.
+enum class ActionWork : std::uint8_t {
+  spin,      // nothing, for their time
+  flops,     // as many multiply-adds as take their time alone
+  bytes,     // as many bytes read and written
+  products,  // as many bf16 matrix products
+};
+
+/// What carries tensors on a GPU.
+enum class DeviceLinks : std::uint8_t {
+  paced,  // copies as fast as the links of the plan
+  host,   // copies out to host memory and back, as fast as the machine is
+};
+
+/// How a job runs on a GPU.
+struct DeviceOptions {
+  ActionWork work = ActionWork::spin;
+  DeviceLinks links = DeviceLinks::paced;
+};
+
 /// A priced plan to run for real, with scaled costs. Times of work classes are whole nanoseconds,
 /// so that clocks of machine and simulator can agree exactly; conditions are those of the machine.
 struct Job {
@@ -35,6 +55,7 @@ struct Job {
   std::size_t most_tensor_words = 8192;  // per tensor, for busy kernels
   std::optional<JobLayers> layers;       // without layers, actions keep a core busy
   bool real_links = false;               // transfers take their own time, which is measured
+  DeviceOptions device = {};
 
   // By work class: how long it occupies its rank or link, the delay until a transfer arrives, and
   // the tensor of a transfer.

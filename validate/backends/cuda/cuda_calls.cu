@@ -7,6 +7,7 @@
 
 #include "validate/backends/cuda/cuda_green.hpp"
 #include "validate/backends/cuda/cuda_kernels.hpp"
+#include "validate/backends/cuda/cuda_products.hpp"
 #include "validate/backends/cuda/gpu_queues.hpp"
 
 namespace penstock {
@@ -28,14 +29,20 @@ int told(cudaError_t error) {
   return error;
 }
 
-const char* error_name(int error) { return cudaGetErrorName(static_cast<cudaError_t>(error)); }
+const char* error_name(int error) {
+  if (const char* const name = product_error_name(error)) return name;
+  return cudaGetErrorName(static_cast<cudaError_t>(error));
+}
 int count_devices(int* count) { return told(cudaGetDeviceCount(count)); }
 
 /// The primary context must exist before green contexts.
 int start() {
   if (const int error = told(cudaSetDevice(device))) return error;
   if (const int error = told(cudaFree(nullptr))) return error;
-  return told(static_cast<cudaError_t>(load_kernels()));
+  for (const int error : {load_kernels(), load_codec_kernels()}) {
+    if (error != cudaSuccess) return told(static_cast<cudaError_t>(error));
+  }
+  return cudaSuccess;
 }
 
 int facts(GpuFacts* all) {
@@ -71,6 +78,13 @@ int wait(GpuStream stream, GpuEvent event) {
   return told(cudaStreamWaitEvent(native(stream), native(event), 0));
 }
 
+int make_timer(GpuEvent* event) {
+  return told(cudaEventCreate(reinterpret_cast<cudaEvent_t*>(event)));
+}
+int elapsed(float* ms, GpuEvent begin, GpuEvent end) {
+  return told(cudaEventElapsedTime(ms, native(begin), native(end)));
+}
+
 int begin_capture(GpuStream stream) {
   return told(cudaStreamBeginCapture(native(stream), cudaStreamCaptureModeThreadLocal));
 }
@@ -102,6 +116,19 @@ int write(void* to, const void* from, std::size_t bytes) {
 int read(void* to, const void* from, std::size_t bytes) {
   return told(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost));
 }
+int allocate_pinned(void** memory, std::size_t bytes) {
+  return told(cudaMallocHost(memory, bytes));
+}
+int free_pinned(void* memory) { return told(cudaFreeHost(memory)); }
+int copy_out(void* pinned, const void* from, std::size_t bytes, GpuStream stream) {
+  return told(cudaMemcpyAsync(pinned, from, bytes, cudaMemcpyDeviceToHost, native(stream)));
+}
+int copy_in(void* to, const void* pinned, std::size_t bytes, GpuStream stream) {
+  return told(cudaMemcpyAsync(to, pinned, bytes, cudaMemcpyHostToDevice, native(stream)));
+}
+int copy_within(void* to, const void* from, std::size_t bytes, GpuStream stream) {
+  return told(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, native(stream)));
+}
 
 GpuCalls made_calls() {
   // Only effective before the first call. A user's setting is kept, and `facts` reports it.
@@ -118,6 +145,8 @@ GpuCalls made_calls() {
   calls.free_event = free_event;
   calls.record = record;
   calls.wait = wait;
+  calls.make_timer = make_timer;
+  calls.elapsed = elapsed;
   calls.begin_capture = begin_capture;
   calls.end_capture = end_capture;
   calls.free_graph = free_graph;
@@ -130,10 +159,21 @@ GpuCalls made_calls() {
   calls.fill = fill;
   calls.write = write;
   calls.read = read;
+  calls.allocate_pinned = allocate_pinned;
+  calls.free_pinned = free_pinned;
+  calls.copy_out = copy_out;
+  calls.copy_in = copy_in;
+  calls.copy_within = copy_within;
   calls.launch_action = launch_action;
   calls.launch_copy = launch_copy;
+  calls.launch_begin = launch_begin;
+  calls.launch_end = launch_end;
+  calls.launch_content = launch_content;
+  calls.launch_codec = launch_codec;
   calls.launch_nothing = launch_nothing;
   calls.launch_clock_reader = launch_clock_reader;
+  calls.launch_cycle_counter = launch_cycle_counter;
+  add_products(calls);
   add_green_contexts(calls);
   return calls;
 }

@@ -93,10 +93,12 @@ int split_sms(SmGroup* groups, std::uint32_t* count, const SmGroup& all, SmGroup
   return CUDA_SUCCESS;
 }
 
-int make_context(GpuContext* context, SmGroup group) {
-  CUdevResource resource = resource_of(group);
+int make_context(GpuContext* context, const SmGroup* groups, std::uint32_t count) {
+  CUdevResource resources[most_sm_ids] = {};
+  if (count > most_sm_ids) return CUDA_ERROR_INVALID_VALUE;
+  for (std::uint32_t i = 0; i < count; ++i) resources[i] = resource_of(groups[i]);
   CUdevResourceDesc description = nullptr;
-  if (const CUresult error = driver().describe(&description, &resource, 1)) return error;
+  if (const CUresult error = driver().describe(&description, resources, count)) return error;
   CUgreenCtx made = nullptr;
   const CUresult error = driver().create(&made, description, device, CU_GREEN_CTX_DEFAULT_STREAM);
   *context = reinterpret_cast<GpuContext>(made);

@@ -8,12 +8,18 @@ namespace penstock {
 
 /// Loads all kernels now: loading during a stream capture is an error.
 int load_kernels();
+int load_codec_kernels();
 
 int launch_action(GpuStream stream, const GpuActionKernel& kernel);
 int launch_copy(GpuStream stream, const GpuCopyKernel& kernel);
+int launch_begin(GpuStream stream, const GpuKernelTask& task);
+int launch_end(GpuStream stream, const GpuKernelTask& task, bool arrives);
+int launch_content(GpuStream stream, const GpuContentKernel& kernel);
+int launch_codec(GpuStream stream, const GpuCodecKernel& kernel);
 int launch_nothing(GpuStream stream);
 
 /// Records this many distinct clock readings in nanoseconds.
 int launch_clock_reader(GpuStream stream, std::uint64_t* readings, std::uint32_t count);
+int launch_cycle_counter(GpuStream stream, std::uint64_t* numbers, std::uint32_t rounds);
 
 }  // namespace penstock

@@ -13,6 +13,7 @@ using GpuEvent = struct GpuEventTag*;
 using GpuGraph = struct GpuGraphTag*;
 using GpuExecutable = struct GpuExecutableTag*;  // a graph ready to launch
 using GpuContext = struct GpuContextTag*;        // a green context: owns some of the SMs
+using GpuProduct = struct GpuProductTag*;        // a matrix product of a library, ready to launch
 
 /// Releases a handle once.
 template <class Tag>
@@ -37,30 +38,71 @@ struct GpuFacts {
   int runtime = 0;           // the version this build uses, same format
 };
 
+/// A task, in GPU memory.
+struct GpuTaskRecord {
+  std::uint64_t duration_ns;
+  std::uint64_t latency_ns;   // of a transfer
+  std::uint32_t first_input;  // index into the inputs of all tasks
+  std::uint32_t input_count;
+};
+
 /// What each kernel needs to know about its task. All pointers are to GPU memory.
 struct GpuKernelTask {
-  std::uint64_t* begin_ns;      // by task: begin stamp; all bits set before
-  std::uint64_t* end_ns;        // by task: end or arrival stamp; 0 before
-  const std::uint32_t* inputs;  // the kernel begins after these tasks have ended
-  std::uint32_t input_count;
+  std::uint64_t* begin_ns;       // by task: begin stamp; all bits set before
+  std::uint64_t* end_ns;         // by task: end or arrival stamp; 0 before
+  const GpuTaskRecord* records;  // by task
+  const std::uint32_t* inputs;   // tasks that have ended, but may arrive later
   std::uint32_t task;
-  std::uint64_t duration_ns;
+  bool stamped;  // without stamps, only arrivals are written
+  // A graph that several tasks launch in turn; null for a kernel of one task.
+  const std::uint32_t* queue;  // its tasks in launch order
+  std::uint32_t* progress;     // launches that have ended, and blocks of the current one
 };
 
 /// All SM ids are below this.
 constexpr std::uint32_t most_sm_ids = 1024;
 
-/// Occupies SMs for the time of a task.
+/// What an action does on its SMs.
+enum class GpuWork : std::uint8_t {
+  spin,      // until its time is over
+  flops,     // a fixed number of multiply-adds
+  bytes,     // a fixed number of bytes read and written
+  products,  // a fixed number of bf16 matrix products of cuBLASLt
+};
+
+/// C = A B in bf16 with sums in single precision. Matrices are stored by column.
+struct GpuProductShape {
+  std::uint32_t rows;
+  std::uint32_t columns;
+  std::uint32_t inner;
+  std::uint32_t sms;  // for which the library chooses its algorithm
+};
+struct GpuProductMemory {
+  const void* a;  // rows * inner
+  const void* b;  // inner * columns
+  void* c;
+  void* workspace;  // `product_workspace` bytes, of one stream alone
+};
+constexpr std::size_t product_workspace = std::size_t{32} << 20;
+
+/// Multiply-adds that a thread has in flight.
+constexpr std::uint64_t gpu_flop_chains = 8;
+
+/// An action on the SMs of its rank.
 struct GpuActionKernel {
   GpuKernelTask task;
+  GpuWork work;
   std::uint32_t blocks;
+  std::uint32_t threads;  // per block
+  std::uint64_t amount;  // of flops: multiply-adds per thread; of bytes: 16-byte words, all threads
+  void* memory;          // of bytes
+  std::uint64_t words;   // of memory, of 16 bytes: a power of two; reused cyclically
   unsigned char* sms_seen;  // by SM id: 1 if a block ran there
 };
 
-/// Copies bytes at most as fast as the time of its task; they arrive `latency` later.
+/// Copies bytes at most as fast as the time of its task; they arrive its latency later.
 struct GpuCopyKernel {
   GpuKernelTask task;
-  std::uint64_t latency_ns;
   std::uint32_t blocks;
   std::uint32_t threads;  // per block
   const void* from;
@@ -69,8 +111,27 @@ struct GpuCopyKernel {
   std::uint64_t buffer_bytes;  // of `from` and of `to`, a power of two; reused cyclically
 };
 
+/// Writes or checks the content of a tensor, which depends on the transfer and the position.
+struct GpuContentKernel {
+  void* memory;
+  std::uint64_t words;  // of 16 bytes
+  std::uint32_t transfer;
+  std::uint32_t* wrong;  // number of words with other content; null: writes
+};
+
+/// Encodes bf16 values in blocks that share an exponent, or decodes them.
+struct GpuCodecKernel {
+  std::uint16_t* values;
+  std::uint8_t* packed;
+  std::uint64_t blocks;  // of 16 values
+  std::uint32_t bits;    // per value: sign and mantissa
+  bool decodes;
+  std::uint32_t grid;  // blocks of threads
+};
+
 /// The calls to a GPU, replaceable in tests. Each returns 0 or a CUDA error number. The last six
-/// are null when the driver has no green contexts.
+/// are null when the driver has no green contexts. None waits on the GPU for a kernel that may not
+/// have started: kernels read only clocks, and what earlier kernels of their inputs wrote.
 struct GpuCalls {
   const char* (*error_name)(int error);
   int (*count_devices)(int* count);
@@ -84,6 +145,8 @@ struct GpuCalls {
   int (*free_event)(GpuEvent event);
   int (*record)(GpuEvent event, GpuStream stream);
   int (*wait)(GpuStream stream, GpuEvent event);
+  int (*make_timer)(GpuEvent* event);  // an event with a time, for streams on all SMs
+  int (*elapsed)(float* ms, GpuEvent begin, GpuEvent end);
 
   int (*begin_capture)(GpuStream stream);
   int (*end_capture)(GpuStream stream, GpuGraph* graph);
@@ -98,17 +161,41 @@ struct GpuCalls {
   int (*fill)(void* memory, int byte, std::size_t bytes, GpuStream stream);
   int (*write)(void* to, const void* from, std::size_t bytes);  // from host memory
   int (*read)(void* to, const void* from, std::size_t bytes);   // to host memory
+  int (*allocate_pinned)(void** memory, std::size_t bytes);     // host memory that copies reach
+  int (*free_pinned)(void* memory);
+  int (*copy_out)(void* pinned, const void* from, std::size_t bytes, GpuStream stream);
+  int (*copy_in)(void* to, const void* pinned, std::size_t bytes, GpuStream stream);
+  int (*copy_within)(void* to, const void* from, std::size_t bytes, GpuStream stream);
 
   int (*launch_action)(GpuStream stream, const GpuActionKernel& kernel);
   int (*launch_copy)(GpuStream stream, const GpuCopyKernel& kernel);
+  // Stamps around what is not one kernel; `arrives`: of a transfer, also without stamps.
+  int (*launch_begin)(GpuStream stream, const GpuKernelTask& task);
+  int (*launch_end)(GpuStream stream, const GpuKernelTask& task, bool arrives);
+  int (*launch_content)(GpuStream stream, const GpuContentKernel& kernel);
+  int (*launch_codec)(GpuStream stream, const GpuCodecKernel& kernel);
   int (*launch_nothing)(GpuStream stream);
   int (*launch_clock_reader)(GpuStream stream, std::uint64_t* readings, std::uint32_t count);
+  /// SM clock cycles and nanoseconds of a loop: two numbers.
+  int (*launch_cycle_counter)(GpuStream stream, std::uint64_t* numbers, std::uint32_t rounds);
+
+  /// Why there are no matrix products: cuBLASLt is looked for when first asked; "" with it. The
+  /// next calls only with it.
+  const char* (*why_no_products)();
+  /// Chooses the algorithm once.
+  int (*make_product)(GpuProduct* product, const GpuProductShape& shape);
+  int (*free_product)(GpuProduct product);
+  int (*launch_product)(GpuStream stream, GpuProduct product, const GpuProductMemory& memory);
+  /// The version of the library, and a hash of the algorithm.
+  std::uint32_t (*product_library)();
+  std::uint64_t (*product_algorithm)(GpuProduct product);
 
   int (*all_sms)(SmGroup* all);
   /// Splits into `*count` groups of `sms` each plus a remainder; sets `*count` to the groups made.
   int (*split_sms)(SmGroup* groups, std::uint32_t* count, const SmGroup& all, SmGroup* left,
                    std::uint32_t sms);
-  int (*make_context)(GpuContext* context, SmGroup group);
+  /// Several groups must be of one split.
+  int (*make_context)(GpuContext* context, const SmGroup* groups, std::uint32_t count);
   int (*free_context)(GpuContext context);
   int (*make_stream_on)(GpuStream* stream, GpuContext context);
   /// An event is recorded only on streams of its own context; any stream may wait for it.

@@ -31,10 +31,11 @@ std::optional<std::string> why_no_gpu(const GpuCalls& calls) {
   return text + error_text(calls, error);
 }
 
-GpuDevice::GpuDevice(const GpuCalls& calls, std::uint32_t ranks, std::uint32_t links)
+GpuDevice::GpuDevice(const GpuCalls& calls, std::uint32_t ranks, std::uint32_t links,
+                     const std::vector<double>& work)
     : calls_(&calls), rank_count_(ranks), link_count_(links), conductor_(started(calls)) {
   check(calls, calls.facts(&facts_), "asking what the GPU is");
-  shares_ = share_sms(calls, ranks);
+  shares_ = share_sms(calls, ranks, work);
   try {
     if (is_partitioned()) {
       make_green_lanes();
@@ -49,12 +50,12 @@ GpuDevice::GpuDevice(const GpuCalls& calls, std::uint32_t ranks, std::uint32_t l
 }
 
 void GpuDevice::make_green_lanes() {
-  for (const SmGroup& group : shares_.ranks) {
-    contexts_.push_back(make_context(*calls_, group));
+  for (const RankSms& rank : shares_.ranks) {
+    contexts_.push_back(make_context(*calls_, rank.groups));
     lanes_.push_back(make_stream_on(*calls_, contexts_.back().get()));
   }
   if (link_count_ == 0) return;
-  contexts_.push_back(make_context(*calls_, shares_.links));
+  contexts_.push_back(make_context(*calls_, {shares_.links}));
   for (std::uint32_t link = 0; link < link_count_; ++link) {
     lanes_.push_back(make_stream_on(*calls_, contexts_.back().get()));
   }
@@ -97,8 +98,8 @@ std::string_view GpuDevice::mode() const {
   return is_partitioned() ? "green_contexts" : "streams_unpartitioned";
 }
 
-std::uint32_t GpuDevice::sms_of_rank() const {
-  if (is_partitioned()) return shares_.ranks.front().sms;
+std::uint32_t GpuDevice::sms_of_rank(std::uint32_t rank) const {
+  if (is_partitioned()) return shares_.ranks[rank].sms;
   return std::max(facts_.sms / std::max(rank_count_, 1U), 1U);
 }
 

@@ -17,8 +17,10 @@ std::optional<std::string> why_no_gpu(const GpuCalls& calls);
 /// a stream per link, on the remaining SMs. Links that share a stream would wait for each other.
 class GpuDevice {
  public:
-  /// Throws GpuError. `calls` must outlive it.
-  GpuDevice(const GpuCalls& calls, std::uint32_t ranks, std::uint32_t links);
+  /// SMs in proportion to the work of ranks, as `share_sms` has it. Throws GpuError. `calls` must
+  /// outlive it.
+  GpuDevice(const GpuCalls& calls, std::uint32_t ranks, std::uint32_t links,
+            const std::vector<double>& work = {});
 
   const GpuCalls& calls() const { return *calls_; }
   const GpuFacts& facts() const { return facts_; }
@@ -26,8 +28,8 @@ class GpuDevice {
   bool is_partitioned() const { return !shares_.ranks.empty(); }
   /// The partitioning: "green_contexts" or "streams_unpartitioned".
   std::string_view mode() const;
-  /// SMs per rank; when all ranks share all SMs, the share that each would have.
-  std::uint32_t sms_of_rank() const;
+  /// SMs of a rank; when all ranks share all SMs, the share that each would have.
+  std::uint32_t sms_of_rank(std::uint32_t rank) const;
   LinkEngine links() const;
 
   /// The stream of a rank, or of ranks + a link.

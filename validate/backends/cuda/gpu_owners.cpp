@@ -16,6 +16,12 @@ GpuOwner<GpuEventTag> make_event(const GpuCalls& calls) {
   return {event, calls.free_event};
 }
 
+GpuOwner<GpuEventTag> make_timer(const GpuCalls& calls) {
+  GpuEvent event = nullptr;
+  check(calls, calls.make_timer(&event), "making an event with a time");
+  return {event, calls.free_event};
+}
+
 GpuOwner<void> make_memory(const GpuCalls& calls, std::size_t bytes) {
   void* memory = nullptr;
   const auto kibibytes = static_cast<std::uint32_t>(bytes / 1024);
@@ -23,9 +29,21 @@ GpuOwner<void> make_memory(const GpuCalls& calls, std::size_t bytes) {
   return {memory, calls.free_memory};
 }
 
-GpuOwner<GpuContextTag> make_context(const GpuCalls& calls, const SmGroup& group) {
+GpuOwner<void> make_pinned(const GpuCalls& calls, std::size_t bytes) {
+  void* memory = nullptr;
+  const auto kibibytes = static_cast<std::uint32_t>(bytes / 1024);
+  check(calls, calls.allocate_pinned(&memory, bytes), "allocating pinned memory, in KiB,",
+        kibibytes);
+  return {memory, calls.free_pinned};
+}
+
+GpuOwner<GpuContextTag> make_context(const GpuCalls& calls, const std::vector<SmGroup>& groups) {
   GpuContext context = nullptr;
-  check(calls, calls.make_context(&context, group), "making a green context, its SMs:", group.sms);
+  std::uint32_t sms = 0;
+  for (const SmGroup& group : groups) sms += group.sms;
+  const auto count = static_cast<std::uint32_t>(groups.size());
+  check(calls, calls.make_context(&context, groups.data(), count),
+        "making a green context, its SMs:", sms);
   return {context, calls.free_context};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "validate/backends/cuda/gpu_calls.hpp"
 
@@ -10,10 +11,14 @@ namespace penstock {
 
 GpuOwner<GpuStreamTag> make_stream(const GpuCalls& calls);
 GpuOwner<GpuEventTag> make_event(const GpuCalls& calls);
+/// An event with a time, for streams on all SMs.
+GpuOwner<GpuEventTag> make_timer(const GpuCalls& calls);
 GpuOwner<void> make_memory(const GpuCalls& calls, std::size_t bytes);
+/// Host memory that the GPU's copy engines reach.
+GpuOwner<void> make_pinned(const GpuCalls& calls, std::size_t bytes);
 
 /// A green context and a stream on its SMs; release the stream first.
-GpuOwner<GpuContextTag> make_context(const GpuCalls& calls, const SmGroup& group);
+GpuOwner<GpuContextTag> make_context(const GpuCalls& calls, const std::vector<SmGroup>& groups);
 GpuOwner<GpuStreamTag> make_stream_on(const GpuCalls& calls, GpuContext context);
 /// An event for streams of a green context.
 GpuOwner<GpuEventTag> make_event_on(const GpuCalls& calls, GpuContext context);

@@ -7,8 +7,12 @@
 
 #include "sim/base/error.hpp"
 #include "sim/engines/events.hpp"
-#include "validate/backends/cuda/gpu_probes.hpp"
+#include "validate/backends/cuda/gpu_error.hpp"
 #include "validate/backends/cuda/gpu_queues.hpp"
+#include "validate/backends/cuda/running/gpu_amounts.hpp"
+#include "validate/backends/cuda/running/gpu_probes.hpp"
+#include "validate/backends/cuda/running/gpu_slots.hpp"
+#include "validate/backends/cuda/running/gpu_trials.hpp"
 #include "validate/backends/gpu/gpu_rates.hpp"
 #include "validate/job/rank_program.hpp"
 #include "validate/machine/host.hpp"
@@ -32,14 +36,64 @@ std::uint64_t positive(std::int64_t ns) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0));
 }
 
-/// Each work class of the ranks once, without dependencies.
-GpuProgram profile_program(const Job& job) {
-  GpuProgram program{job.priced.plan.ranks, 0, {}};
-  for (std::size_t c = 0; c < job.priced.plan.classes.size(); ++c) {
-    const std::uint32_t resource = job.priced.plan.classes[c].resource;
-    if (job.priced.plan.is_link(resource)) continue;
-    program.tasks.push_back({.lane = resource, .duration_ns = positive(job.work_ns(c))});
+constexpr GpuWork works[] = {GpuWork::spin, GpuWork::flops, GpuWork::bytes,
+                             GpuWork::products};  // by ActionWork
+
+GpuWork work_of(const Job& job) { return works[static_cast<std::size_t>(job.device.work)]; }
+
+/// A transfer of a job's work class, without its inputs.
+GpuTask transfer_task(const Job& job, std::uint32_t work) {
+  GpuTask task{.lane = job.priced.plan.classes[work].resource, .bytes = job.tensor_bytes(work)};
+  if (job.real_links) return task;
+  task.duration_ns = positive(job.work_ns(work));
+  task.latency_ns = positive(job.latency_ns(work));
+  return task;
+}
+
+/// Each work class of the ranks once, without dependencies; classes of links only when their time
+/// is the machine's, one after the other.
+GpuProgram profile_program(const Job& job, std::vector<GpuBody> bodies) {
+  const Plan& plan = job.priced.plan;
+  GpuProgram program{
+      plan.ranks, static_cast<std::uint32_t>(plan.links.size()), {}, std::move(bodies)};
+  std::optional<std::uint32_t> last_transfer;
+  for (std::uint32_t c = 0; c < plan.classes.size(); ++c) {
+    const std::uint32_t resource = plan.classes[c].resource;
+    if (!plan.is_link(resource)) {
+      program.tasks.push_back(
+          {.lane = resource, .duration_ns = positive(job.work_ns(c)), .body = c});
+    } else if (job.real_links) {
+      GpuTask task = transfer_task(job, c);
+      if (last_transfer) task.inputs = {*last_transfer};
+      last_transfer = static_cast<std::uint32_t>(program.tasks.size());
+      program.tasks.push_back(std::move(task));
+    }
   }
+  return program;
+}
+
+/// The buffer slots of actions: one per microbatch of a stage, as long as its rank needs it.
+void give_slots(const Plan& plan, GpuProgram& program) {
+  std::vector<std::vector<std::uint64_t>> keys(plan.ranks);
+  const auto key = [&](TaskId task) {
+    return std::uint64_t{index(plan.class_of(task).stage)} << 32 | index(plan.microbatch[task]);
+  };
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const std::uint32_t resource = plan.class_of(task).resource;
+    if (!plan.is_link(resource)) keys[resource].push_back(key(task));
+  }
+  std::vector<std::vector<std::uint32_t>> slots;
+  for (const auto& own : keys) slots.push_back(slots_of(own));
+  std::vector<std::size_t> next(plan.ranks);
+  for (GpuTask& task : program.tasks) {
+    if (!program.is_transfer(task)) task.slot = slots[task.lane][next[task.lane]++];
+  }
+}
+
+/// The program of a job with the bodies that the device runs in the time of its actions.
+GpuProgram program_on(const GpuDevice& device, const Job& job) {
+  GpuProgram program = gpu_program(job);
+  give_amounts(device, work_of(job), program);
   return program;
 }
 
@@ -93,32 +147,39 @@ Timeline timeline_of(const Plan& plan, const GpuRun& run) {
   return timeline;
 }
 
-/// The number of SMs that ran actions of several ranks.
-std::size_t shared_sms(const std::vector<std::vector<std::uint32_t>>& seen) {
-  std::vector<std::uint32_t> ranks(most_sm_ids);
-  for (const std::vector<std::uint32_t>& ids : seen) {
-    for (const std::uint32_t id : ids) ++ranks[id];
-  }
-  return static_cast<std::size_t>(
-      std::count_if(ranks.begin(), ranks.end(), [](std::uint32_t n) { return n > 1; }));
-}
-
 std::string version_text(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+/// "32", or "16, 48" where ranks have different ones.
+std::string sms_text(const GpuDevice& device, std::uint32_t ranks) {
+  std::vector<std::uint32_t> sms;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    const std::uint32_t own =
+        device.is_partitioned() ? device.sms_of_rank(rank) : device.facts().sms;
+    if (rank == 0 || own != sms.front()) sms.push_back(own);
+  }
+  if (sms.size() == 1) return fmt::format("{}", sms.front());
+  sms.clear();
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) sms.push_back(device.sms_of_rank(rank));
+  return fmt::format("{}", fmt::join(sms, ", "));
 }
 
 class GpuBackend : public Backend {
  public:
   GpuBackend(const Job& job, GpuOrdering ordering, const GpuCalls& calls)
       : job_(job),
-        ordering_(ordering),
         device_(calls, job.priced.plan.ranks,
-                static_cast<std::uint32_t>(job.priced.plan.links.size())),
+                static_cast<std::uint32_t>(job.priced.plan.links.size()),
+                work_of_ranks(gpu_program(job))),
         clock_step_(clock_step(device_)),
-        profile_(device_, profile_program(job), ordering),
+        program_(program_on(device_, job)),
+        setup_{.ordering = ordering,
+               .links = job.real_links ? GpuLinkKind::host : GpuLinkKind::paced},
+        profile_(device_, profile_program(job, program_.bodies), profile_setup(setup_)),
         rates_(static_cast<std::uint32_t>(job.priced.plan.links.size())),
         standstill_(order_standstill(job.priced.plan)) {
-    if (!standstill_) executor_.emplace(device_, gpu_program(job), ordering);
+    if (!standstill_) make_executor();
   }
 
   std::vector<Time> profile() override;
@@ -127,28 +188,56 @@ class GpuBackend : public Backend {
   std::optional<std::string> why_no_score() const override;
 
  private:
+  /// The same kernels as in a run, each once.
+  static GpuRunSetup profile_setup(GpuRunSetup setup) {
+    if (setup.ordering == GpuOrdering::host_graphs) setup.ordering = GpuOrdering::host_issued;
+    return setup;
+  }
+  void make_executor();
+  void add_measures(std::map<std::string, std::string>& all) const;
+
   /// All lanes and the conductor.
   std::uint32_t streams() const { return device_.lanes() + 1; }
-  std::size_t sms_in_several_ranks() const {
-    return executor_ ? shared_sms(executor_->sms_seen()) : 0;
+  std::uint32_t shared_sms() const {
+    return executor_ ? sms_in_several_ranks(executor_->sms_seen()) : 0;
   }
 
   const Job& job_;
-  GpuOrdering ordering_;
   GpuDevice device_;
   ClockStep clock_step_;
+  GpuProgram program_;
+  GpuRunSetup setup_;
+  std::string why_no_action_graphs_;
   GpuExecutor profile_;
   GpuRates rates_;
   std::optional<Standstill> standstill_;  // of every run
   std::optional<GpuExecutor> executor_;   // none at a standstill
+  GpuOverheads overheads_;
+  std::vector<std::uint32_t> wrong_transfers_;
 };
+
+/// Where a driver does not capture single actions, the host launches their kernels.
+void GpuBackend::make_executor() {
+  constexpr std::uint32_t turns = 5;
+  try {
+    executor_.emplace(device_, program_, setup_);
+  } catch (const GpuError& error) {
+    if (setup_.ordering != GpuOrdering::host_graphs) throw;
+    why_no_action_graphs_ = error.what();
+    setup_.ordering = GpuOrdering::host_issued;
+    executor_.emplace(device_, program_, setup_);
+  }
+  wrong_transfers_ = wrong_transfers(device_, program_, setup_);
+  overheads_ = measure_overheads(device_, program_, setup_, turns);
+}
 
 std::vector<Time> GpuBackend::profile() {
   const GpuRun run = profile_.run();
   std::vector<Time> times = job_.priced.costs.duration;
   std::size_t task = 0;
   for (std::size_t c = 0; c < times.size(); ++c) {
-    if (job_.priced.plan.is_link(job_.priced.plan.classes[c].resource)) continue;
+    const bool moves = job_.priced.plan.is_link(job_.priced.plan.classes[c].resource);
+    if (moves && !job_.real_links) continue;
     times[c] = from_ns(static_cast<std::int64_t>(run.end_ns[task] - run.begin_ns[task]));
     ++task;
   }
@@ -173,8 +262,17 @@ std::optional<std::string> GpuBackend::why_no_score() const {
         "wait for unrelated ones",
         streams(), queues, most_hardware_queues);
   }
-  if (const std::size_t shared = sms_in_several_ranks(); shared > 0) {
+  if (const std::uint32_t shared = shared_sms(); shared > 0) {
     return fmt::format("{} SMs ran actions of several ranks", shared);
+  }
+  if (!wrong_transfers_.empty()) {
+    return fmt::format("{} tensors arrived with other contents than were sent, {} first",
+                       wrong_transfers_.size(),
+                       task_text(job_.priced.plan, wrong_transfers_.front()));
+  }
+  if (overheads_.stamps > most_stamp_overhead) {
+    return fmt::format("stamps cost {:.1f} % of a run; at most {:.0f} % may be",
+                       100 * overheads_.stamps, 100 * most_stamp_overhead);
   }
   return rates_.fault(job_.priced.plan);
 }
@@ -182,14 +280,13 @@ std::optional<std::string> GpuBackend::why_no_score() const {
 std::map<std::string, std::string> GpuBackend::environment() const {
   const GpuFacts& facts = device_.facts();
   std::map<std::string, std::string> all = host_environment();
-  all["backend"] = ordering_ == GpuOrdering::graph ? "cuda_single_graph" : "cuda_single";
+  all["backend"] = setup_.ordering == GpuOrdering::graph ? "cuda_single_graph" : "cuda_single";
   all["device"] = facts.name.data();
   all["cc"] = fmt::format("{}.{}", facts.compute_major, facts.compute_minor);
   all["sms"] = fmt::format("{}", facts.sms);
-  all["partition_sms"] =
-      fmt::format("{}", device_.is_partitioned() ? device_.sms_of_rank() : facts.sms);
+  all["partition_sms"] = sms_text(device_, job_.priced.plan.ranks);
   all["sms_for_links"] = fmt::format("{}", device_.shares().links.sms);
-  all["sms_in_several_ranks"] = fmt::format("{}", sms_in_several_ranks());
+  all["sms_in_several_ranks"] = fmt::format("{}", shared_sms());
   if (const auto version = nvidia_driver(file_text("/proc/driver/nvidia/version"))) {
     all["driver"] = *version;
   }
@@ -197,12 +294,33 @@ std::map<std::string, std::string> GpuBackend::environment() const {
   all["cudart"] = version_text(facts.runtime);
   all["mode"] = device_.mode();
   all["clock"] = fmt::format("globaltimer, in steps of {} ns", clock_step_.median_ns);
-  all["links"] =
-      fmt::format("paced copies, at {:.1f} % of their rate or more", 100 * rates_.least());
+  add_measures(all);
   all["streams"] = fmt::format("{}", streams());
   all["hardware_queues"] = fmt::format("{}", facts.queues);
   all["validates"] = what_it_validates;
   return all;
+}
+
+/// What was measured beside the runs.
+void GpuBackend::add_measures(std::map<std::string, std::string>& all) const {
+  constexpr const char* orderings[] = {"the host launches kernels",
+                                       "the host launches a graph per action and buffer slot",
+                                       "one graph per iteration"};
+  constexpr const char* bodies[] = {"spin", "flops", "bytes", "products"};
+  all["ordering"] = orderings[static_cast<std::size_t>(setup_.ordering)];
+  if (!why_no_action_graphs_.empty()) all["why_no_action_graphs"] = why_no_action_graphs_;
+  all["bodies"] = bodies[static_cast<std::size_t>(job_.device.work)];
+  all["links"] =
+      job_.real_links
+          ? "copies to pinned host memory and back"
+          : fmt::format("paced copies, at {:.1f} % of their rate or more", 100 * rates_.least());
+  if (executor_ && executor_->algorithms() != 0) {
+    const std::uint32_t version = device_.calls().product_library();
+    all["cublaslt"] = fmt::format("{}.{}.{}", version / 10'000, version / 100 % 100, version % 100);
+    all["algorithms"] = fmt::format("{:016x}", executor_->algorithms());
+  }
+  all["stamp_overhead"] = fmt::format("{:.2f} %", 100 * overheads_.stamps);
+  all["host_effect"] = fmt::format("{:.2f} %", 100 * overheads_.host_effect);
 }
 
 }  // namespace
@@ -231,17 +349,18 @@ std::optional<Obstacle> gpu_obstacle(const PricedPlan& priced, const GpuCalls* c
 
 GpuProgram gpu_program(const Job& job) {
   const Plan& plan = job.priced.plan;
-  GpuProgram program{plan.ranks, static_cast<std::uint32_t>(plan.links.size()), {}};
+  GpuProgram program{plan.ranks, static_cast<std::uint32_t>(plan.links.size()), {}, {}};
   program.tasks.reserve(plan.tasks());
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const std::uint32_t work = plan.work[task];
-    GpuTask& made = program.tasks.emplace_back(GpuTask{.lane = plan.classes[work].resource,
-                                                       .duration_ns = positive(job.work_ns(work)),
-                                                       .latency_ns = positive(job.latency_ns(work)),
-                                                       .bytes = job.tensor_bytes(work),
-                                                       .inputs = {}});
+    const std::uint32_t resource = plan.classes[work].resource;
+    GpuTask& made = program.tasks.emplace_back(
+        plan.is_link(resource)
+            ? transfer_task(job, work)
+            : GpuTask{.lane = resource, .duration_ns = positive(job.work_ns(work)), .body = work});
     plan.for_each_input(task, [&](TaskId input) { made.inputs.push_back(input); });
   }
+  give_slots(plan, program);
   return program;
 }
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <optional>
 
-#include "validate/backends/cuda/gpu_executor.hpp"
+#include "validate/backends/cuda/running/gpu_executor.hpp"
 #include "validate/job/backend.hpp"
 
 namespace penstock {
@@ -13,7 +13,9 @@ namespace penstock {
 /// Why one GPU cannot run a plan; `calls` is null in a build without CUDA.
 std::optional<Obstacle> gpu_obstacle(const PricedPlan& priced, const GpuCalls* calls);
 
-/// The GPU program of a job.
+/// The GPU program of a job. Actions of a work class have one body, and each microbatch of a stage
+/// a buffer slot from its first action on a rank to its last one. Bodies wait: the amounts of other
+/// ones depend on the device.
 GpuProgram gpu_program(const Job& job);
 
 /// One GPU that runs all ranks of a job. There must be no obstacle. Throws UsageError when tensors

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/plan/plan.hpp"
-#include "validate/backends/cuda/gpu_executor.hpp"
+#include "validate/backends/cuda/running/gpu_executor.hpp"
 
 namespace penstock {
 

@@ -6,9 +6,9 @@
 
 #include "tests/support/fake_gpu.hpp"
 #include "validate/backends/cuda/gpu_error.hpp"
-#include "validate/backends/cuda/gpu_executor.hpp"
-#include "validate/backends/cuda/gpu_pipeline.hpp"
-#include "validate/backends/cuda/gpu_probes.hpp"
+#include "validate/backends/cuda/running/gpu_executor.hpp"
+#include "validate/backends/cuda/running/gpu_pipeline.hpp"
+#include "validate/backends/cuda/running/gpu_probes.hpp"
 #include "validate/backends/cuda/gpu_queues.hpp"
 
 namespace penstock::testing {
@@ -18,7 +18,7 @@ namespace {
 std::string shares_text(const FakeGpu& gpu, std::uint32_t ranks) {
   const SmShares shares = share_sms(gpu.calls(), ranks);
   if (shares.ranks.empty()) return shares.why_unpartitioned;
-  for (const SmGroup& group : shares.ranks) CHECK(group.sms == shares.ranks.front().sms);
+  for (const RankSms& rank : shares.ranks) CHECK(rank.sms == shares.ranks.front().sms);
   std::ostringstream text;
   text << shares.ranks.size() << " x " << shares.ranks.front().sms << ", " << shares.links.sms
        << " left";
@@ -35,7 +35,7 @@ std::string why_plain(const FakeGpu& gpu) {
   const GpuProgram program = one_f_one_b({.ranks = 2, .microbatches = 3});
   const GpuDevice device(calls, program.ranks, program.links);
   for (const GpuOrdering ordering : {GpuOrdering::host_issued, GpuOrdering::graph}) {
-    CHECK(GpuExecutor(device, program, ordering).run().end_ns.size() == program.tasks.size());
+    CHECK(GpuExecutor(device, program, {.ordering = ordering}).run().end_ns.size() == program.tasks.size());
   }
   const std::string& why = device.shares().why_unpartitioned;
   return why.substr(0, why.find(", at "));
@@ -75,6 +75,54 @@ TEST_CASE("gpu shares: where SMs cannot be split, it says why") {
   CHECK(shares_text(gpu, 4) == "the driver has no green contexts");
 }
 
+// 16 groups of 8 for work 1 : 2 : 5 are 2, 4 and 10 of them. For 1 : 1 : 1.2 they are 5, 5 and 6: the
+// even share, 5.33, is off by 0.67 of a group at most.
+TEST_CASE("gpu shares: ranks that differ in work have SMs in proportion to it") {
+  const FakeGpu gpu;
+  const auto sms = [&](const std::vector<double>& work) {
+    const auto count = static_cast<std::uint32_t>(work.size());
+    const SmShares shares = share_sms(gpu.calls(), count, work);
+    std::vector<std::uint32_t> all;
+    for (const RankSms& rank : shares.ranks) all.push_back(rank.sms);
+    CHECK(shares.links.sms >= 4);
+    return all;
+  };
+  using Sms = std::vector<std::uint32_t>;
+  CHECK(sms({1, 2, 5}) == Sms{16, 32, 80});
+  CHECK(sms({1, 1, 1.2}) == Sms{40, 40, 48});
+  CHECK(sms({1, 1, 1.05}) == Sms{40, 40, 40});
+  CHECK(sms({4, 4, 4, 4}) == Sms{32, 32, 32, 32});
+  CHECK(sms({0, 0}) == Sms{64, 64});
+}
+
+// Of 10 units 3 : 3 : 1 are 4.29, 4.29 and 1.43: 4, 4, 1, and the last one goes to the largest rest.
+// Of 4 units 97 : 1 : 1 : 1 are 3.88 and three times 0.04: each rank has one at least.
+TEST_CASE("gpu shares: what is left over goes to the largest remainders, and none goes without") {
+  using Units = std::vector<std::uint32_t>;
+  CHECK(units_by_work(10, {3, 3, 1}) == Units{4, 4, 2});
+  CHECK(units_by_work(4, {97, 1, 1, 1}) == Units{1, 1, 1, 1});
+  CHECK(units_by_work(6, {97, 1, 1, 1}) == Units{3, 1, 1, 1});
+  CHECK(units_by_work(16, {1, 1, 1}) == Units{6, 5, 5});
+  CHECK(units_by_work(16, {5}) == Units{16});
+  CHECK(units_by_work(2, {1, 1, 1}).empty());
+  CHECK(units_by_work(2, {}).empty());
+  CHECK(units_by_work(2, {0, 0}).empty());
+  for (std::uint32_t units = 5; units < 40; ++units) {
+    std::uint32_t all = 0;
+    for (const std::uint32_t own : units_by_work(units, {0.1, 7, 2, 2, 30})) all += own;
+    CHECK(all == units);
+  }
+}
+
+TEST_CASE("gpu device: a rank with several groups is one green context") {
+  const FakeGpu gpu;
+  const GpuCalls calls = gpu.calls();
+  const GpuDevice device(calls, 2, 2, {1, 3});
+  CHECK(device.sms_of_rank(0) == 32);
+  CHECK(device.sms_of_rank(1) == 96);
+  CHECK(gpu.handed_out.size() == 3 + 4 + 1);  // contexts, lanes, the conductor
+}
+
 // 4 SMs of 2048 threads. 6 links: two on an SM, a block is 1024 threads at most. 14 links: four on
 // an SM, 512 threads each. 2 links: two blocks each, one on an SM.
 TEST_CASE("gpu shares: copies of all links have room beside each other") {
@@ -111,7 +159,7 @@ TEST_CASE("gpu device: each rank and each directed link has a stream of its own"
   const GpuCalls calls = gpu.calls();
   const GpuDevice device(calls, 4, 6);
   CHECK(device.mode() == "green_contexts");
-  CHECK(device.sms_of_rank() == 32);
+  CHECK(device.sms_of_rank(0) == 32);
   CHECK(device.links().threads == 1024);
   std::set<GpuStream> streams{device.conductor()};
   for (std::uint32_t lane = 0; lane < device.lanes(); ++lane) streams.insert(device.lane(lane));
@@ -126,7 +174,7 @@ TEST_CASE("gpu device: without green contexts ranks share all SMs, and it says s
   CHECK(device.mode() == "streams_unpartitioned");
   CHECK(device.shares().why_unpartitioned == "the driver has no green contexts");
   CHECK(device.lanes() == 10);
-  CHECK(device.sms_of_rank() == 33);
+  CHECK(device.sms_of_rank(0) == 33);
 }
 
 TEST_CASE("gpu device: a green context that cannot be made leaves plain streams, and why") {

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "validate/backends/cuda/gpu_calls.hpp"
+
 namespace penstock {
 
 /// An action of a rank, or a transfer over a link.
@@ -12,6 +14,14 @@ struct GpuTask {
   std::uint64_t latency_ns = 0;       // of a transfer: from its end to its arrival
   std::uint64_t bytes = 0;            // of a transfer
   std::vector<std::uint32_t> inputs;  // tasks to wait for besides the previous one on its lane
+  std::uint32_t body = 0;             // of an action
+  std::uint32_t slot = 0;             // of an action: the buffers of its microbatch on its rank
+};
+
+/// What actions of a kind do: the same kernels for each.
+struct GpuBody {
+  GpuWork work = GpuWork::spin;
+  std::uint64_t amount = 0;  // of flops and bytes: of each
 };
 
 /// The tasks of a GPU that runs several ranks. Tasks follow all their inputs, and those of a lane
@@ -21,9 +31,16 @@ struct GpuProgram {
   std::uint32_t ranks = 0;
   std::uint32_t links = 0;
   std::vector<GpuTask> tasks;
+  std::vector<GpuBody> bodies;  // none: all wait
 
   std::uint32_t lanes() const { return ranks + links; }
   bool is_transfer(const GpuTask& task) const { return task.lane >= ranks; }
+  GpuBody body_of(const GpuTask& task) const {
+    return task.body < bodies.size() ? bodies[task.body] : GpuBody{};
+  }
 };
+
+/// The work of each rank: the total time of its actions.
+std::vector<double> work_of_ranks(const GpuProgram& program);
 
 }  // namespace penstock

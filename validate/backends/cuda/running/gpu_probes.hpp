@@ -19,4 +19,9 @@ struct LaunchCosts {
 };
 LaunchCosts launch_costs(const GpuDevice& device);
 
+/// From the launch of a graph of empty nodes in a chain until the host sees its end, in
+/// nanoseconds; the first launch warms up and does not count. Throws GpuError.
+std::vector<double> graph_samples_ns(const GpuDevice& device, std::uint32_t nodes,
+                                     std::uint32_t turns);
+
 }  // namespace penstock

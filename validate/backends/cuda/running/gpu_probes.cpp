@@ -1,4 +1,4 @@
-#include "validate/backends/cuda/gpu_probes.hpp"
+#include "validate/backends/cuda/running/gpu_probes.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -48,16 +48,9 @@ double issue_ns(const GpuDevice& device) {
   return least / launches;
 }
 
-/// The time of a graph of empty nodes in a chain.
-double graph_ns(const GpuDevice& device, std::uint32_t nodes) {
-  const GpuCalls& calls = device.calls();
-  const auto graph = captured(calls, device.conductor(), [&] { launch_nothings(device, nodes); });
-  const auto executable = instantiate(calls, graph.get());
-  check(calls, calls.upload(executable.get(), device.conductor()), "uploading a graph");
-  return least_ns([&] {
-    check(calls, calls.launch_graph(executable.get(), device.conductor()), "launching a graph");
-    synchronize(device);
-  });
+double least_graph_ns(const GpuDevice& device, std::uint32_t nodes) {
+  const std::vector<double> samples = graph_samples_ns(device, nodes, tries);
+  return *std::min_element(samples.begin(), samples.end());
 }
 
 }  // namespace
@@ -77,6 +70,23 @@ ClockStep clock_step(const GpuDevice& device) {
   return {steps.front(), steps[steps.size() / 2]};
 }
 
+std::vector<double> graph_samples_ns(const GpuDevice& device, std::uint32_t nodes,
+                                     std::uint32_t turns) {
+  const GpuCalls& calls = device.calls();
+  const auto graph = captured(calls, device.conductor(), [&] { launch_nothings(device, nodes); });
+  const auto executable = instantiate(calls, graph.get());
+  check(calls, calls.upload(executable.get(), device.conductor()), "uploading a graph");
+  std::vector<double> samples;
+  for (std::uint32_t turn = 0; turn <= turns; ++turn) {
+    const auto begin = std::chrono::steady_clock::now();
+    check(calls, calls.launch_graph(executable.get(), device.conductor()), "launching a graph");
+    synchronize(device);
+    const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
+    if (turn > 0) samples.push_back(took.count());
+  }
+  return samples;
+}
+
 LaunchCosts launch_costs(const GpuDevice& device) {
   constexpr std::uint32_t few = 10;
   constexpr std::uint32_t many = 1010;
@@ -86,7 +96,7 @@ LaunchCosts launch_costs(const GpuDevice& device) {
     launch_nothings(device, 1);
     synchronize(device);
   });
-  costs.graph_node_ns = (graph_ns(device, many) - graph_ns(device, few)) / (many - few);
+  costs.graph_node_ns = (least_graph_ns(device, many) - least_graph_ns(device, few)) / (many - few);
   return costs;
 }
 

@@ -1,9 +1,11 @@
-#include "validate/backends/cuda/gpu_pipeline.hpp"
+#include "validate/backends/cuda/running/gpu_pipeline.hpp"
 
 #include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <string>
+
+#include "validate/backends/cuda/running/gpu_slots.hpp"
 
 namespace penstock {
 namespace {
@@ -29,7 +31,7 @@ std::vector<GpuAction> actions_of(const GpuPipeline& pipeline, std::uint32_t ran
 class Lowering {
  public:
   explicit Lowering(const GpuPipeline& pipeline)
-      : pipeline_(pipeline), program_{pipeline.ranks, 2 * (pipeline.ranks - 1), {}} {
+      : pipeline_(pipeline), program_{pipeline.ranks, 2 * (pipeline.ranks - 1), {}, {}} {
     for (auto& arrival : arrival_) {
       arrival.assign(std::size_t{pipeline.ranks} * pipeline.microbatches, none);
     }
@@ -51,6 +53,7 @@ class Lowering {
       throw std::logic_error("rank " + std::to_string(rank) +
                              " waits for an input that never arrives");
     }
+    give_slots(orders);
     return program_;
   }
 
@@ -67,11 +70,27 @@ class Lowering {
     const bool needs = action.backward ? rank < last : rank > 0;
     if (needs && arrival(rank, action) == none) return false;
     const std::uint64_t forward_ns = pipeline_.forward_ns;
-    GpuTask task{.lane = rank, .duration_ns = action.backward ? 2 * forward_ns : forward_ns};
+    GpuTask task{.lane = rank,
+                 .duration_ns = action.backward ? 2 * forward_ns : forward_ns,
+                 .body = action.backward ? 1U : 0U};
     if (needs) task.inputs.push_back(arrival(rank, action));
     program_.tasks.push_back(std::move(task));
     if (action.backward ? rank > 0 : rank < last) send(rank, action);
     return true;
+  }
+
+  /// The activation of a microbatch has a buffer from its F to its B.
+  void give_slots(const std::vector<std::vector<GpuAction>>& orders) {
+    std::vector<std::vector<std::uint32_t>> slots;
+    for (const std::vector<GpuAction>& order : orders) {
+      std::vector<std::uint64_t> keys;
+      for (const GpuAction& action : order) keys.push_back(action.microbatch);
+      slots.push_back(slots_of(keys));
+    }
+    std::vector<std::size_t> next(pipeline_.ranks);
+    for (GpuTask& task : program_.tasks) {
+      if (!program_.is_transfer(task)) task.slot = slots[task.lane][next[task.lane]++];
+    }
   }
 
   void send(std::uint32_t rank, const GpuAction& action) {

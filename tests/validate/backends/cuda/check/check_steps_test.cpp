@@ -1,0 +1,92 @@
+#include "validate/backends/cuda/check/check_steps.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/support/fake_gpu.hpp"
+
+namespace penstock::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<nlohmann::json> lines_of(const fs::path& file) {
+  std::vector<nlohmann::json> lines;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("gpu check: every step runs on a GPU of 132 SMs, and leaves lines of JSON") {
+  const fs::path folder = fs::temp_directory_path() / "penstock_gpu_check_test";
+  fs::remove_all(folder);
+  const FakeGpu gpu;
+  const GpuCalls calls = gpu.calls();
+  const CheckOutput output(folder.string());
+  const CheckRun run{calls, output, {{"two", one_f_one_b({.ranks = 2, .microbatches = 2})}}, true};
+  for (const CheckStep& step : check_steps()) {
+    CAPTURE(step.name);
+    step.run(run);
+    CHECK(gpu.handed_out.empty());
+  }
+  std::map<std::string, int> facts;
+  for (const auto& fact : lines_of(folder / "facts.jsonl")) {
+    ++facts[fact.at("about")];
+    if (fact.at("about") != "pipeline") continue;
+    CAPTURE(fact.dump());
+    CHECK(fact.at("wrong_transfers") == 0);
+    CHECK(fact.at("sms_in_several_ranks") == 0);
+    if (fact.at("links") == "paced") {
+      CHECK(fact.at("median_over_longest_path").get<double>() == doctest::Approx(1));
+    }
+  }
+  CHECK(facts["device"] == 1);
+  CHECK(facts["partition"] == 6);
+  CHECK(facts["pipeline"] == 9 + 3 + 4 + 2 + 2);  // pipelines, programs, bodies, products, bounce
+  CHECK(facts["block floating point"] == 3);
+  std::set<std::string> kernels;
+  for (const auto& times : lines_of(folder / "probes.jsonl")) {
+    CHECK_FALSE(times.at("samples_ns").empty());
+    kernels.insert(times.at("kernel").get<std::string>() + ", " +
+                   times.at("condition").get<std::string>().substr(0, 10));
+  }
+  for (const char* one : {"graph, solo", "flops, solo", "bytes, solo", "flops, pair:bytes",
+                          "bytes, pair:bytes", "bfp, solo", "transfer_host, solo"}) {
+    CAPTURE(one);
+    CHECK(kernels.contains(one));
+  }
+  fs::remove_all(folder);
+}
+
+// The fake GPU runs what neighbours do in no time that others lose: pairs take what one takes
+// alone.
+TEST_CASE("gpu check: a GPU without green contexts is measured too, and says so") {
+  const fs::path folder = fs::temp_directory_path() / "penstock_gpu_check_plain";
+  fs::remove_all(folder);
+  FakeGpu gpu;
+  gpu.has_green_contexts = false;
+  const GpuCalls calls = gpu.calls();
+  const CheckOutput output(folder.string());
+  const CheckRun run{calls, output, {}, true};
+  for (const CheckStep& step : check_steps()) step.run(run);
+  for (const auto& fact : lines_of(folder / "facts.jsonl")) {
+    if (fact.contains("mode")) CHECK(fact.at("mode") == "streams_unpartitioned");
+  }
+  fs::remove_all(folder);
+}
+
+TEST_CASE("gpu check: texts and numbers are JSON") {
+  CHECK(json("a \"b\"\n\\") == "\"a \\\"b\\\" \\\\\"");
+  CHECK(json(1.5) == "1.5");
+  CHECK(json(std::vector<std::uint64_t>{1, 2}) == "[1, 2]");
+  CHECK(json(true) == "true");
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,49 @@
+#include "validate/backends/cuda/running/gpu_program_file.hpp"
+
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+
+#include "validate/backends/cuda/running/gpu_pipeline.hpp"
+
+namespace penstock::testing {
+namespace {
+
+const std::string head = "penstock gpu program 1\nname a\nranks 2\nlinks 1\n";
+
+std::string fault_of(const std::string& text) {
+  try {
+    read_program(text);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("gpu program file: what is written is read again") {
+  const GpuProgram program = one_f_one_b({.ranks = 3, .microbatches = 4});
+  const std::string text = program_text({"1f1b", program});
+  const NamedProgram again = read_program(text);
+  CHECK(again.name == "1f1b");
+  CHECK(program_text(again) == text);
+  CHECK(again.program.tasks.size() == program.tasks.size());
+  CHECK(again.program.tasks.back().inputs == program.tasks.back().inputs);
+}
+
+TEST_CASE("gpu program file: a fault is told with its line") {
+  CHECK(fault_of(head + "task 0 5 0 0 0 0\ntask 2 5 1 64 0 0 0\n") == "");
+  CHECK(fault_of("") == "line 1: expected \"penstock gpu program 1\"");
+  CHECK(fault_of(head) == "line 1: there is no name, or no task");
+  CHECK(fault_of(head + "task 0 5\n") ==
+        "line 5: expected: task LANE DURATION_NS LATENCY_NS BYTES BODY SLOT INPUT…");
+  CHECK(fault_of(head + "task 3 5 0 0 0 0\n") == "line 5: there is no lane 3");
+  CHECK(fault_of(head + "task 0 5 0 0 0 0 0\n") == "line 5: input 0 does not come before its task");
+  CHECK(fault_of(head + "task 0 5 0 0 0 0 x\n") == "line 5: an input is not a number");
+  CHECK(fault_of(head + "speed 3\n") ==
+        "line 5: unknown \"speed\"; known: name, ranks, links, task");
+  CHECK(fault_of("penstock gpu program 1\nranks -1\n") == "line 2: expected a number up to 4096");
+}
+
+}  // namespace penstock::testing

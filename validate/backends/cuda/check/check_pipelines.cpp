@@ -1,0 +1,85 @@
+#include "validate/backends/cuda/check/check_steps.hpp"
+#include "validate/backends/cuda/running/gpu_amounts.hpp"
+#include "validate/backends/cuda/running/gpu_pipeline.hpp"
+
+namespace penstock {
+namespace {
+
+std::uint64_t tensor_bytes(const CheckRun& run) {
+  return std::uint64_t{1} << (run.quick ? 10 : 20);
+}
+
+constexpr GpuOrdering all_orderings[] = {GpuOrdering::host_graphs, GpuOrdering::graph,
+                                         GpuOrdering::host_issued};
+
+NamedProgram named_pipeline(const GpuPipeline& pipeline) {
+  return {"1f1b_p" + std::to_string(pipeline.ranks) + "_m" + std::to_string(pipeline.microbatches),
+          one_f_one_b(pipeline)};
+}
+
+/// F and B of each rank have bodies of their own, since ranks may have different SMs.
+NamedProgram with_amounts(const GpuDevice& device, NamedProgram named, GpuWork work) {
+  GpuProgram& program = named.program;
+  for (GpuTask& task : program.tasks) {
+    if (!program.is_transfer(task)) task.body = 2 * task.lane + (task.body % 2);
+  }
+  give_amounts(device, work, program);
+  return named;
+}
+
+}  // namespace
+
+void check_pipelines(const CheckRun& run) {
+  for (const std::uint32_t ranks : rank_counts(run)) {
+    for (const std::uint32_t times : {1U, 2U, 4U}) {
+      const NamedProgram named = named_pipeline(
+          {.ranks = ranks, .microbatches = times * ranks, .transfer_bytes = tensor_bytes(run)});
+      const GpuDevice device(run.calls, ranks, named.program.links);
+      for (const GpuOrdering ordering : all_orderings) {
+        record_program(run, device, named, {.ordering = ordering});
+      }
+    }
+  }
+}
+
+void check_programs(const CheckRun& run) {
+  for (const NamedProgram& named : run.programs) {
+    const GpuProgram& program = named.program;
+    const GpuDevice device(run.calls, program.ranks, program.links, work_of_ranks(program));
+    for (const GpuOrdering ordering : all_orderings) {
+      record_program(run, device, named, {.ordering = ordering});
+    }
+  }
+}
+
+void check_body(const CheckRun& run, GpuWork work, std::uint32_t ranks) {
+  const NamedProgram plain = named_pipeline(
+      {.ranks = ranks, .microbatches = 2 * ranks, .transfer_bytes = tensor_bytes(run)});
+  const GpuDevice device(run.calls, ranks, plain.program.links);
+  const NamedProgram named = with_amounts(device, plain, work);
+  for (const GpuOrdering ordering : {GpuOrdering::host_graphs, GpuOrdering::graph}) {
+    record_program(run, device, named, {.ordering = ordering});
+  }
+}
+
+void check_bodies(const CheckRun& run) {
+  for (const GpuWork work : {GpuWork::flops, GpuWork::bytes}) {
+    for (const std::uint32_t ranks : rank_counts(run)) check_body(run, work, ranks);
+  }
+}
+
+void check_bounce(const CheckRun& run) {
+  for (const std::uint32_t ranks : rank_counts(run)) {
+    NamedProgram named = named_pipeline({.ranks = ranks,
+                                         .microbatches = 2 * ranks,
+                                         .transfer_ns = 0,
+                                         .transfer_bytes = 16 * tensor_bytes(run)});
+    named.name += "_16MiB";
+    const GpuDevice device(run.calls, ranks, named.program.links);
+    for (const GpuOrdering ordering : {GpuOrdering::host_graphs, GpuOrdering::graph}) {
+      record_program(run, device, named, {.ordering = ordering, .links = GpuLinkKind::host});
+    }
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <cmath>
+
+#include "validate/backends/cuda/check/check_steps.hpp"
+#include "validate/backends/cuda/gpu_error.hpp"
+#include "validate/backends/cuda/gpu_owners.hpp"
+#include "validate/backends/cuda/running/gpu_amounts.hpp"
+#include "validate/backends/cuda/running/gpu_trials.hpp"
+
+namespace penstock {
+namespace {
+
+/// Two actions alone on their SMs: some milliseconds on an H200.
+std::uint64_t probe_amount(const CheckRun& run, GpuWork work) {
+  const std::uint64_t whole =
+      work == GpuWork::flops ? std::uint64_t{1} << 19 : std::uint64_t{1} << 24;
+  return run.quick ? whole >> 8 : whole;
+}
+
+std::string shape_of(GpuWork work, std::uint64_t amount, std::uint32_t sms) {
+  return "amount=" + std::to_string(amount) + " sms=" + std::to_string(sms) +
+         (work == GpuWork::flops ? " unit=multiply_adds_per_thread" : " unit=16_byte_words");
+}
+
+std::vector<double> lengths_of(GpuExecutor& executor, std::uint32_t task, std::uint32_t turns) {
+  std::vector<double> lengths;
+  for (std::uint32_t turn = 0; turn <= turns; ++turn) {
+    const GpuRun run = executor.run();
+    if (turn > 0) lengths.push_back(static_cast<double>(run.end_ns[task] - run.begin_ns[task]));
+  }
+  return lengths;
+}
+
+/// An action of rank 0 alone: the first rank's weight gives it these SMs of the device.
+void probe_alone(const CheckRun& run, GpuWork work, std::uint32_t sms, std::uint32_t others) {
+  const std::uint32_t ranks = others == 0 ? 1 : 2;
+  std::vector<double> weights{static_cast<double>(sms)};
+  if (ranks == 2) weights.push_back(others);
+  const GpuDevice device(run.calls, ranks, 0, weights);
+  const std::uint64_t amount = probe_amount(run, work);
+  GpuProgram program{ranks, 0, {{.lane = 0}}, {{work, amount}}};
+  GpuExecutor executor(device, program, {.ordering = GpuOrdering::host_issued});
+  run.output.times({name(work), "", shape_of(work, amount, device.sms_of_rank(0)), "solo",
+                    lengths_of(executor, 0, run.quick ? 2 : 10)});
+}
+
+/// The SMs that parts can have: all multiples of the smallest one that leave some.
+std::vector<std::uint32_t> part_sizes(const CheckRun& run) {
+  SmGroup all;
+  if (run.calls.all_sms == nullptr) return {};
+  check(run.calls, run.calls.all_sms(&all), "asking for the SMs");
+  const std::uint32_t unit = std::max({all.least, all.alignment, 1U});
+  std::vector<std::uint32_t> sizes;
+  for (std::uint32_t sms = unit; sms < all.sms; sms += unit) sizes.push_back(sms);
+  return sizes;
+}
+
+struct Neighbours {
+  GpuWork work;
+  std::uint32_t count;
+  std::uint64_t amount;  // of each
+};
+
+/// As much work as takes three times as long as both actions of rank 0.
+std::uint64_t amount_beside(const CheckRun& run, const GpuDevice& device, GpuWork work,
+                            GpuWork other) {
+  const double ns =
+      2 * static_cast<double>(probe_amount(run, work)) * ns_per_amount(device, work, 0);
+  return std::max<std::uint64_t>(std::llround(3 * ns / ns_per_amount(device, other, 1)), 1);
+}
+
+/// The length of rank 0's action while other ranks run theirs: those begin before, and end after.
+void probe_beside(const CheckRun& run, const GpuDevice& device, GpuWork work,
+                  const Neighbours& neighbours) {
+  const std::uint64_t amount = probe_amount(run, work);
+  GpuProgram program{device.lanes(), 0, {}, {{work, amount}, {neighbours.work, neighbours.amount}}};
+  for (std::uint32_t rank = 1; rank <= neighbours.count; ++rank) {
+    program.tasks.push_back({.lane = rank, .body = 1});
+  }
+  const std::uint32_t first = neighbours.count;  // of rank 0: the second one counts
+  for (std::uint32_t turn = 0; turn < 2; ++turn) program.tasks.push_back({.lane = 0});
+  GpuExecutor executor(device, program, {.ordering = GpuOrdering::graph});
+  const std::vector<double> lengths = lengths_of(executor, first + 1, run.quick ? 2 : 10);
+  const GpuRun last = executor.run();
+  bool beside = true;
+  for (std::uint32_t other = 0; other < neighbours.count; ++other) {
+    beside = beside && last.begin_ns[other] <= last.begin_ns[first + 1] &&
+             last.end_ns[other] >= last.end_ns[first + 1];
+  }
+  const std::string condition = neighbours.count == 0 ? "solo"
+                                                      : "pair:" + name(neighbours.work) + " x" +
+                                                            std::to_string(neighbours.count);
+  run.output.times({name(work), "", shape_of(work, amount, device.sms_of_rank(0)),
+                    condition + (beside ? "" : " in part"), lengths});
+}
+
+}  // namespace
+
+void check_scaling(const CheckRun& run) {
+  const std::vector<std::uint32_t> sizes = part_sizes(run);
+  for (const GpuWork work : {GpuWork::flops, GpuWork::bytes}) {
+    for (const std::uint32_t sms : sizes) {
+      const std::uint32_t rest = sizes.back() - sms;
+      probe_alone(run, work, sms, rest);
+    }
+  }
+}
+
+void check_interference(const CheckRun& run) {
+  for (const std::uint32_t ranks : rank_counts(run)) {
+    const GpuDevice device(run.calls, ranks, 0);
+    for (const GpuWork work : {GpuWork::flops, GpuWork::bytes}) {
+      probe_beside(run, device, work, {work, 0, 0});
+      for (const GpuWork other : {GpuWork::flops, GpuWork::bytes}) {
+        const std::uint64_t beside = amount_beside(run, device, work, other);
+        for (std::uint32_t count = 1; count < ranks; ++count) {
+          probe_beside(run, device, work, {other, count, beside});
+        }
+      }
+    }
+  }
+}
+
+/// Copies as fast as they go, alone, by the SMs of the link engine and by size.
+void check_copies(const CheckRun& run) {
+  for (const std::uint32_t ranks : {1U, 3U, 4U}) {
+    for (const std::uint32_t links : {1U, 2U, 6U}) {
+      const GpuDevice device(run.calls, ranks, links);
+      for (std::uint64_t bytes = 1 << 16; bytes <= (run.quick ? 1U << 16 : 1U << 28); bytes *= 4) {
+        const GpuProgram program{ranks, links, {{.lane = ranks, .bytes = bytes}}, {}};
+        for (const GpuLinkKind kind : {GpuLinkKind::paced, GpuLinkKind::host}) {
+          GpuExecutor executor(device, program,
+                               {.ordering = GpuOrdering::host_issued, .links = kind});
+          run.output.times({"transfer_" + name(kind), "",
+                            "bytes=" + std::to_string(bytes) + " links=" + std::to_string(links) +
+                                " sms=" + std::to_string(device.shares().links.sms),
+                            "solo", lengths_of(executor, 0, run.quick ? 2 : 10)});
+        }
+      }
+    }
+  }
+}
+
+/// Clock cycles per microsecond of one SM, while no rank, or all others, multiply and add.
+void check_clocks(const CheckRun& run) {
+  const GpuDevice device(run.calls, 4, 0);
+  const auto memory = make_memory(run.calls, 2 * sizeof(std::uint64_t));
+  auto* const numbers = static_cast<std::uint64_t*>(memory.get());
+  for (const std::uint32_t busy : {0U, 1U, 3U}) {
+    GpuProgram program{4, 0, {}, {{GpuWork::flops, 8 * probe_amount(run, GpuWork::flops)}}};
+    for (std::uint32_t rank = 1; rank <= busy; ++rank) program.tasks.push_back({.lane = rank});
+    if (busy == 0) program.tasks.push_back({.lane = 1, .body = 1});
+    GpuExecutor executor(device, program, {.ordering = GpuOrdering::host_issued});
+    std::vector<double> mhz;
+    for (std::uint32_t turn = 0; turn < (run.quick ? 2U : 10U); ++turn) {
+      // Issued first, so that it runs while the others do.
+      check(run.calls,
+            run.calls.launch_cycle_counter(device.lane(0), numbers, run.quick ? 1000 : 1'000'000),
+            "counting cycles");
+      executor.run();
+      check(run.calls, run.calls.synchronize(device.lane(0)), "counting cycles");
+      std::uint64_t read[2] = {};
+      check(run.calls, run.calls.read(read, numbers, sizeof read), "reading cycles");
+      mhz.push_back(1e3 * static_cast<double>(read[0]) / static_cast<double>(read[1]));
+    }
+    run.output.facts("sm clock", {{"busy_ranks_beside", json(std::uint64_t{busy})},
+                                  {"mhz", json(mhz)},
+                                  {"median_mhz", json(middle(mhz))}});
+  }
+}
+
+}  // namespace penstock

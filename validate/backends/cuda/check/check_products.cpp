@@ -1,0 +1,76 @@
+#include <algorithm>
+
+#include "validate/backends/cuda/check/check_steps.hpp"
+#include "validate/backends/cuda/gpu_error.hpp"
+#include "validate/backends/cuda/gpu_owners.hpp"
+#include "validate/backends/cuda/running/gpu_products.hpp"
+#include "validate/backends/cuda/running/gpu_trials.hpp"
+
+namespace penstock {
+namespace {
+
+/// Rows, columns and inner size: products of transformer layers, from small to those that fill the
+/// device.
+std::vector<GpuProductShape> product_shapes(const CheckRun& run) {
+  if (run.quick) return {{64, 64, 64, 0}};
+  return {{512, 512, 512, 0},    {1024, 1024, 1024, 0}, {2048, 2048, 2048, 0},
+          {4096, 4096, 4096, 0}, {4096, 512, 4096, 0},  {16384, 2048, 4096, 0},
+          {4096, 2048, 16384, 0}};
+}
+
+/// Several in a row on the stream of rank 0, by events of the host: launches are ahead.
+std::vector<double> product_times(const CheckRun& run, const GpuDevice& device,
+                                  const GpuMatrixProduct& product) {
+  constexpr std::uint32_t in_a_row = 10;
+  const GpuOwner<GpuEventTag> done = device.make_event_of(0);
+  const GpuOwner<GpuEventTag> begin = make_timer(run.calls);
+  const GpuOwner<GpuEventTag> end = make_timer(run.calls);
+  std::vector<double> times;
+  for (std::uint32_t turn = 0; turn <= (run.quick ? 2U : 10U); ++turn) {
+    const GpuStream conductor = device.conductor();
+    check(run.calls, run.calls.record(begin.get(), conductor), "timing products");
+    check(run.calls, run.calls.wait(device.lane(0), begin.get()), "timing products");
+    for (std::uint32_t i = 0; i < in_a_row; ++i) product.launch(device.lane(0));
+    check(run.calls, run.calls.record(done.get(), device.lane(0)), "timing products");
+    check(run.calls, run.calls.wait(conductor, done.get()), "timing products");
+    check(run.calls, run.calls.record(end.get(), conductor), "timing products");
+    check(run.calls, run.calls.synchronize(conductor), "running products");
+    float ms = 0;
+    check(run.calls, run.calls.elapsed(&ms, begin.get(), end.get()), "timing products");
+    if (turn > 0) times.push_back(1e6 * static_cast<double>(ms) / in_a_row);
+  }
+  return times;
+}
+
+void probe_product(const CheckRun& run, const GpuDevice& device, GpuProductShape shape) {
+  shape.sms = device.sms_of_rank(0);
+  const GpuMatrixProduct product(run.calls, shape);
+  const std::vector<double> times = product_times(run, device, product);
+  const std::string text = "k=" + std::to_string(shape.inner) + " m=" + std::to_string(shape.rows) +
+                           " n=" + std::to_string(shape.columns) +
+                           " sms=" + std::to_string(shape.sms);
+  run.output.times({"product", "", text, "solo", times});
+  const double flops = 2.0 * shape.rows * shape.columns * shape.inner;
+  run.output.facts("product", {{"shape", json(text)},
+                               {"TFLOP_per_s", json(flops / middle(times) / 1e3)},
+                               {"algorithm", json(std::to_string(product.algorithm()))},
+                               {"error", json(product.error())},
+                               {"most_error", json(most_product_error)}});
+}
+
+}  // namespace
+
+void check_products(const CheckRun& run) {
+  const std::string why_not = run.calls.why_no_products();
+  run.output.facts("cublaslt", {{"why_not", json(why_not)}});
+  if (!why_not.empty()) return;
+  run.output.facts("cublaslt version",
+                   {{"version", json(std::uint64_t{run.calls.product_library()})}});
+  for (const std::uint32_t ranks : rank_counts(run)) check_body(run, GpuWork::products, ranks);
+  for (const std::uint32_t ranks : {1U, 2U, 4U, 8U, 16U}) {
+    const GpuDevice device(run.calls, ranks, 0);
+    for (const GpuProductShape& shape : product_shapes(run)) probe_product(run, device, shape);
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,226 @@
+// Checks one GPU, without the rest of Penstock. From the root of the tree,
+//
+//   d=validate/backends/cuda
+//   nvcc -std=c++20 -O2 -arch=sm_90 -I. $d/gpu_*.cpp $d/running/*.cpp $d/check/*.cpp $d/*.cu -o
+//   gpu_check
+//
+// and then, for everything, ./gpu_check --all FOLDER --programs
+// experiments/calibration/gpu_programs Each step is a process of its own: one that fails, or takes
+// too long, does not end the others. Without a GPU it says so, exit 4; where a step fails, exit 1.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "validate/backends/cuda/check/check_steps.hpp"
+#include "validate/backends/cuda/running/gpu_pipeline.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr int failed = 1;
+constexpr int wrong_usage = 2;
+constexpr int machine_cannot = 4;
+
+struct CheckArguments {
+  std::string folder;    // of --all, or of a single step
+  std::string step;      // one of the steps; empty: all
+  std::string programs;  // folder of program files
+  bool quick = false;
+  GpuPipeline pipeline;  // without a folder
+};
+
+int usage() {
+  std::fprintf(stderr,
+               "penstock_gpu_check [RANKS [MICROBATCHES [F_US [TRANSFER_US]]]]\n"
+               "penstock_gpu_check --all FOLDER [--programs FOLDER] [--quick] [--step NAME]\n"
+               "penstock_gpu_check --libraries\n"
+               "steps:\n");
+  for (const CheckStep& step : check_steps()) {
+    std::fprintf(stderr, "  %-12s %s\n", step.name, step.summary);
+  }
+  return wrong_usage;
+}
+
+/// Sets a number from a text if it is a whole number in the range.
+bool read_number(const char* text, std::uint32_t least, std::uint32_t most, std::uint32_t& number) {
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  if (end == text || *end != '\0' || value < long{least} || value > long{most}) return false;
+  number = static_cast<std::uint32_t>(value);
+  return true;
+}
+
+bool read_numbers(int argc, char** argv, GpuPipeline& pipeline) {
+  constexpr std::uint32_t most_us = 100'000;
+  std::uint32_t forward_us = 2000;
+  std::uint32_t transfer_us = 50;
+  if (argc > 5 || (argc > 1 && !read_number(argv[1], 1, 64, pipeline.ranks)) ||
+      (argc > 2 && !read_number(argv[2], 1, 1000, pipeline.microbatches)) ||
+      (argc > 3 && !read_number(argv[3], 1, most_us, forward_us)) ||
+      (argc > 4 && !read_number(argv[4], 0, most_us, transfer_us))) {
+    return false;
+  }
+  pipeline.forward_ns = std::uint64_t{1000} * forward_us;
+  pipeline.transfer_ns = std::uint64_t{1000} * transfer_us;
+  return true;
+}
+
+std::optional<CheckArguments> read_arguments(int argc, char** argv) {
+  CheckArguments arguments;
+  if (argc < 2 || std::strncmp(argv[1], "--", 2) != 0) {
+    if (!read_numbers(argc, argv, arguments.pipeline)) return std::nullopt;
+    return arguments;
+  }
+  for (int i = 1; i < argc; ++i) {
+    const std::string option = argv[i];
+    if (option == "--quick") {
+      arguments.quick = true;
+      continue;
+    }
+    std::string* const value = option == "--all"        ? &arguments.folder
+                               : option == "--programs" ? &arguments.programs
+                               : option == "--step"     ? &arguments.step
+                                                        : nullptr;
+    if (value == nullptr || i + 1 == argc) return std::nullopt;
+    *value = argv[++i];
+  }
+  const auto steps = check_steps();
+  const bool known =
+      arguments.step.empty() || std::any_of(steps.begin(), steps.end(), [&](const CheckStep& step) {
+        return arguments.step == step.name;
+      });
+  if (arguments.folder.empty() || !known) return std::nullopt;
+  return arguments;
+}
+
+std::vector<NamedProgram> programs_in(const std::string& folder) {
+  std::vector<std::string> files;
+  if (folder.empty()) return {};
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".program") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<NamedProgram> programs;
+  for (const std::string& file : files) {
+    std::ifstream in(file);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    try {
+      programs.push_back(read_program(text));
+    } catch (const std::exception& error) {
+      throw std::runtime_error(file + ": " + error.what());
+    }
+  }
+  return programs;
+}
+
+/// In this process.
+int run_step(const CheckArguments& arguments) {
+  const CheckOutput output(arguments.folder);
+  const CheckRun run{*cuda_calls(), output, programs_in(arguments.programs), arguments.quick};
+  for (const CheckStep& step : check_steps()) {
+    if (arguments.step == step.name) step.run(run);
+  }
+  return 0;
+}
+
+/// Waits for a child process; one that takes too long is ended. Its exit code, or why there is
+/// none.
+std::string outcome_of(pid_t child, std::chrono::seconds most) {
+  const auto until = std::chrono::steady_clock::now() + most;
+  int status = 0;
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > until) {
+      kill(child, SIGKILL);
+      waitpid(child, &status, 0);
+      return "took more than " + std::to_string(most.count()) + " s";
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return "";
+  if (WIFEXITED(status)) return "exit " + std::to_string(WEXITSTATUS(status));
+  return "ended by signal " + std::to_string(WTERMSIG(status));
+}
+
+/// Each step in a process of its own; this one makes no context on the GPU.
+int run_all(const CheckArguments& arguments, char** argv) {
+  constexpr std::chrono::seconds most{240};  // of a step
+  const CheckOutput output(arguments.folder);
+  int result = 0;
+  for (const CheckStep& step : check_steps()) {
+    const auto begin = std::chrono::steady_clock::now();
+    const pid_t child = fork();
+    if (child == 0) {
+      std::vector<std::string> words{argv[0], "--all", arguments.folder, "--step", step.name};
+      if (!arguments.programs.empty()) {
+        words.insert(words.end(), {"--programs", arguments.programs});
+      }
+      if (arguments.quick) words.emplace_back("--quick");
+      std::vector<char*> pointers;
+      for (std::string& word : words) pointers.push_back(word.data());
+      pointers.push_back(nullptr);
+      execv("/proc/self/exe", pointers.data());
+      _exit(failed);
+    }
+    const std::string fault = child < 0 ? "no process could be made" : outcome_of(child, most);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    std::printf("%-12s %6.1f s  %s\n", step.name, took.count(),
+                fault.empty() ? "done" : fault.c_str());
+    std::fflush(stdout);
+    output.facts(
+        "step",
+        {{"name", json(step.name)}, {"seconds", json(took.count())}, {"fault", json(fault)}});
+    if (!fault.empty()) result = failed;
+  }
+  return result;
+}
+
+/// What is looked up when a program runs, and can be without a GPU.
+int print_libraries() {
+  const std::string why_not = cuda_calls()->why_no_products();
+  if (!why_not.empty()) {
+    std::printf("no matrix products: %s\n", why_not.c_str());
+    return machine_cannot;
+  }
+  std::printf("cuBLASLt %u\n", cuda_calls()->product_library());
+  return 0;
+}
+
+int run_check(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], "--libraries") == 0) return print_libraries();
+  const auto arguments = read_arguments(argc, argv);
+  if (!arguments) return usage();
+  if (const auto reason = why_no_gpu(*cuda_calls())) {
+    std::fprintf(stderr, "penstock_gpu_check: %s\n", reason->c_str());
+    return machine_cannot;
+  }
+  if (arguments->folder.empty()) {
+    print_pipeline(*cuda_calls(), arguments->pipeline);
+    return 0;
+  }
+  return arguments->step.empty() ? run_all(*arguments, argv) : run_step(*arguments);
+}
+
+}  // namespace
+}  // namespace penstock
+
+int main(int argc, char** argv) {
+  try {
+    return penstock::run_check(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "penstock_gpu_check: %s\n", error.what());
+    return 1;
+  }
+}

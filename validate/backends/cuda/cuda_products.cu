@@ -1,0 +1,241 @@
+#include "validate/backends/cuda/cuda_products.hpp"
+
+#if __has_include(<cublasLt.h>)
+
+#include <cublasLt.h>
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+namespace penstock {
+
+struct GpuProductTag {
+  cublasLtMatmulDesc_t operation = nullptr;
+  cublasLtMatrixLayout_t a = nullptr;
+  cublasLtMatrixLayout_t b = nullptr;
+  cublasLtMatrixLayout_t c = nullptr;
+  cublasLtMatmulAlgo_t algorithm{};
+};
+
+namespace {
+
+struct LibraryCalls {
+  decltype(&cublasLtGetVersion) version = nullptr;
+  decltype(&cublasLtCreate) create = nullptr;
+  decltype(&cublasLtMatmul) multiply = nullptr;
+  decltype(&cublasLtMatmulDescCreate) make_operation = nullptr;
+  decltype(&cublasLtMatmulDescDestroy) free_operation = nullptr;
+  decltype(&cublasLtMatmulDescSetAttribute) set_operation = nullptr;
+  decltype(&cublasLtMatrixLayoutCreate) make_layout = nullptr;
+  decltype(&cublasLtMatrixLayoutDestroy) free_layout = nullptr;
+  decltype(&cublasLtMatmulPreferenceCreate) make_preference = nullptr;
+  decltype(&cublasLtMatmulPreferenceDestroy) free_preference = nullptr;
+  decltype(&cublasLtMatmulPreferenceSetAttribute) set_preference = nullptr;
+  decltype(&cublasLtMatmulAlgoGetHeuristic) choose = nullptr;
+  std::string why_not;  // "" when all are there
+};
+
+/// The library by the names and in the places where toolkits put it.
+void* open_library() {
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
+    const char* const home = std::getenv(variable);
+    if (home == nullptr) continue;
+    const std::string file = std::string(home) + "/lib64/libcublasLt.so.13";
+    if (void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+  }
+  for (const char* file : {"libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.13"}) {
+    if (void* const library = dlopen(file, RTLD_NOW | RTLD_LOCAL)) return library;
+  }
+  return nullptr;
+}
+
+template <class Function>
+void find(void* library, const char* name, Function& function, std::string& why_not) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  if (function == nullptr) why_not = std::string("libcublasLt.so.13 has no ") + name;
+}
+
+LibraryCalls loaded() {
+  LibraryCalls all;
+  void* const library = open_library();
+  if (library == nullptr) {
+    all.why_not = "libcublasLt.so.13 was not found: set CUDA_HOME or LD_LIBRARY_PATH";
+    return all;
+  }
+  find(library, "cublasLtGetVersion", all.version, all.why_not);
+  find(library, "cublasLtCreate", all.create, all.why_not);
+  find(library, "cublasLtMatmul", all.multiply, all.why_not);
+  find(library, "cublasLtMatmulDescCreate", all.make_operation, all.why_not);
+  find(library, "cublasLtMatmulDescDestroy", all.free_operation, all.why_not);
+  find(library, "cublasLtMatmulDescSetAttribute", all.set_operation, all.why_not);
+  find(library, "cublasLtMatrixLayoutCreate", all.make_layout, all.why_not);
+  find(library, "cublasLtMatrixLayoutDestroy", all.free_layout, all.why_not);
+  find(library, "cublasLtMatmulPreferenceCreate", all.make_preference, all.why_not);
+  find(library, "cublasLtMatmulPreferenceDestroy", all.free_preference, all.why_not);
+  find(library, "cublasLtMatmulPreferenceSetAttribute", all.set_preference, all.why_not);
+  find(library, "cublasLtMatmulAlgoGetHeuristic", all.choose, all.why_not);
+  if (!all.why_not.empty()) return all;
+  const std::size_t version = all.version();
+  if (version / 10'000 != CUBLAS_VER_MAJOR) {
+    all.why_not = "libcublasLt is version " + std::to_string(version) + ", expected major " +
+                  std::to_string(CUBLAS_VER_MAJOR);
+  }
+  return all;
+}
+
+const LibraryCalls& library() {
+  static const LibraryCalls calls = loaded();
+  return calls;
+}
+
+int told(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_SUCCESS ? 0 : first_product_error + static_cast<int>(status);
+}
+
+/// Made after the device is ready.
+int handle(cublasLtHandle_t* made) {
+  static cublasLtHandle_t one = nullptr;
+  if (one == nullptr) {
+    if (const int error = told(library().create(&one))) return error;
+  }
+  *made = one;
+  return 0;
+}
+
+int free_product(GpuProduct product) {
+  if (product->a != nullptr) library().free_layout(product->a);
+  if (product->b != nullptr) library().free_layout(product->b);
+  if (product->c != nullptr) library().free_layout(product->c);
+  if (product->operation != nullptr) library().free_operation(product->operation);
+  delete product;
+  return 0;
+}
+
+int describe(GpuProductTag& product, const GpuProductShape& shape) {
+  const LibraryCalls& calls = library();
+  if (const int error =
+          told(calls.make_operation(&product.operation, CUBLAS_COMPUTE_32F, CUDA_R_32F))) {
+    return error;
+  }
+  const auto sms = static_cast<std::int32_t>(shape.sms);
+  if (const int error = told(calls.set_operation(
+          product.operation, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, &sms, sizeof sms))) {
+    return error;
+  }
+  const auto layout = [&](cublasLtMatrixLayout_t* made, std::uint32_t rows, std::uint32_t columns) {
+    return told(calls.make_layout(made, CUDA_R_16BF, rows, columns, rows));
+  };
+  if (const int error = layout(&product.a, shape.rows, shape.inner)) return error;
+  if (const int error = layout(&product.b, shape.inner, shape.columns)) return error;
+  return layout(&product.c, shape.rows, shape.columns);
+}
+
+int choose(GpuProductTag& product) {
+  const LibraryCalls& calls = library();
+  cublasLtHandle_t lt = nullptr;
+  if (const int error = handle(&lt)) return error;
+  cublasLtMatmulPreference_t preference = nullptr;
+  if (const int error = told(calls.make_preference(&preference))) return error;
+  const std::size_t most = product_workspace;
+  cublasLtMatmulHeuristicResult_t result{};
+  int found = 0;
+  int error = told(calls.set_preference(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &most,
+                                        sizeof most));
+  if (error == 0) {
+    error = told(calls.choose(lt, product.operation, product.a, product.b, product.c, product.c,
+                              preference, 1, &result, &found));
+  }
+  calls.free_preference(preference);
+  if (error != 0) return error;
+  if (found == 0) return told(CUBLAS_STATUS_NOT_SUPPORTED);
+  product.algorithm = result.algo;
+  return told(result.state);
+}
+
+int make_product(GpuProduct* made, const GpuProductShape& shape) {
+  auto product = std::make_unique<GpuProductTag>();
+  int error = describe(*product, shape);
+  if (error == 0) error = choose(*product);
+  GpuProduct const all = product.release();
+  if (error != 0) {
+    free_product(all);
+    return error;
+  }
+  *made = all;
+  return 0;
+}
+
+int launch_product(GpuStream stream, GpuProduct product, const GpuProductMemory& memory) {
+  cublasLtHandle_t lt = nullptr;
+  if (const int error = handle(&lt)) return error;
+  const float one = 1;
+  const float none = 0;
+  return told(library().multiply(lt, product->operation, &one, memory.a, product->a, memory.b,
+                                 product->b, &none, memory.c, product->c, memory.c, product->c,
+                                 &product->algorithm, memory.workspace, product_workspace,
+                                 reinterpret_cast<cudaStream_t>(stream)));
+}
+
+std::uint32_t product_library() { return static_cast<std::uint32_t>(library().version()); }
+
+/// FNV-1a over the algorithm's bytes, which the library lets one store.
+std::uint64_t product_algorithm(GpuProduct product) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const std::uint64_t word : product->algorithm.data) {
+    for (int byte = 0; byte < 8; ++byte)
+      hash = (hash ^ (word >> (8 * byte) & 0xFF)) * 0x100000001b3ULL;
+  }
+  return hash;
+}
+
+const char* why_no_products() { return library().why_not.c_str(); }
+
+}  // namespace
+
+void add_products(GpuCalls& calls) {
+  calls.why_no_products = why_no_products;
+  calls.make_product = make_product;
+  calls.free_product = free_product;
+  calls.launch_product = launch_product;
+  calls.product_library = product_library;
+  calls.product_algorithm = product_algorithm;
+}
+
+const char* product_error_name(int error) {
+  switch (error - first_product_error) {
+    case CUBLAS_STATUS_NOT_INITIALIZED:
+      return "CUBLAS_STATUS_NOT_INITIALIZED";
+    case CUBLAS_STATUS_ALLOC_FAILED:
+      return "CUBLAS_STATUS_ALLOC_FAILED";
+    case CUBLAS_STATUS_INVALID_VALUE:
+      return "CUBLAS_STATUS_INVALID_VALUE";
+    case CUBLAS_STATUS_ARCH_MISMATCH:
+      return "CUBLAS_STATUS_ARCH_MISMATCH";
+    case CUBLAS_STATUS_EXECUTION_FAILED:
+      return "CUBLAS_STATUS_EXECUTION_FAILED";
+    case CUBLAS_STATUS_INTERNAL_ERROR:
+      return "CUBLAS_STATUS_INTERNAL_ERROR";
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+      return "CUBLAS_STATUS_NOT_SUPPORTED";
+    default:
+      return error > first_product_error ? "a cuBLAS error" : nullptr;
+  }
+}
+
+}  // namespace penstock
+
+#else
+
+namespace penstock {
+
+void add_products(GpuCalls& calls) {
+  calls.why_no_products = [] { return "this build had no cublasLt.h"; };
+}
+
+const char* product_error_name(int) { return nullptr; }
+
+}  // namespace penstock
+
+#endif

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+
+#include "validate/backends/cuda/running/gpu_products.hpp"
+#include "validate/backends/cuda/running/gpu_task_table.hpp"
+
+namespace penstock {
+
+/// Tasks that one graph runs in turn: the same body, with the same buffers.
+struct GpuActionGraph {
+  std::uint32_t lane = 0;
+  std::uint32_t body = 0;
+  std::uint32_t slot = 0;
+  std::vector<std::uint32_t> tasks;  // in running order
+};
+std::vector<GpuActionGraph> action_graphs(const GpuProgram& program);
+
+/// Threads that an action has on its rank's SMs.
+struct GpuGrid {
+  std::uint32_t blocks = 1;
+  std::uint32_t threads = 32;  // per block
+};
+GpuGrid grid_of(GpuWork work, std::uint32_t sms);
+
+/// The actions of a program: their buffers, and the SMs that they ran on.
+class GpuActions {
+ public:
+  /// Throws GpuError.
+  GpuActions(const GpuDevice& device, const GpuProgram& program);
+
+  /// Launches the kernels of an action on a stream, for one task or for the queue of a graph.
+  void launch(std::uint32_t task, const GpuKernelTask& kernel_task) const;
+  /// A hash of the algorithms of all matrix products; 0 without any.
+  std::uint64_t algorithms() const;
+  /// By rank: the ids of the SMs that actions have used so far.
+  std::vector<std::vector<std::uint32_t>> sms_seen() const;
+
+ private:
+  void make_products();
+  void launch_products(std::uint32_t task, const GpuKernelTask& kernel_task) const;
+
+  const GpuDevice& device_;
+  const GpuCalls& calls_;
+  const GpuProgram& program_;
+  std::vector<std::unique_ptr<GpuMatrixProduct>> products_;  // by rank, if its actions have any
+  GpuOwner<void> sms_seen_;
+  std::uint64_t slot_bytes_ = 0;
+  std::vector<GpuOwner<void>> memory_;  // by rank: a buffer per slot, if any action moves bytes
+};
+
+}  // namespace penstock

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <vector>
+
+#include "validate/backends/cuda/gpu_device.hpp"
+#include "validate/backends/cuda/running/gpu_actions.hpp"
+#include "validate/backends/cuda/running/gpu_program.hpp"
+#include "validate/backends/cuda/running/gpu_transfers.hpp"
+
+namespace penstock {
+
+/// Who starts tasks.
+enum class GpuOrdering : std::uint8_t {
+  host_issued,  // the host: one after the other, ahead of the GPU
+  host_graphs,  // the host; each action is a graph of its own, one per body and buffer slot
+  graph,        // the GPU: one graph of an iteration, launched once
+};
+
+/// How to run a program.
+struct GpuRunSetup {
+  GpuOrdering ordering = GpuOrdering::graph;
+  GpuLinkKind links = GpuLinkKind::paced;
+  bool stamped = true;   // else only `elapsed_ns` is known
+  bool checked = false;  // actions write and check the contents of tensors, which takes time
+};
+
+/// Runs a program on a GPU, any number of times. All orderings use the same code, issued directly
+/// or captured. Nothing on the GPU waits for work that has not been issued: tasks wait by events,
+/// and read only what tasks before them wrote. The device must outlive it and be used by one
+/// thread.
+class GpuExecutor {
+ public:
+  /// Throws GpuError, and std::logic_error when a task precedes one of its inputs.
+  GpuExecutor(const GpuDevice& device, GpuProgram program, const GpuRunSetup& setup);
+  GpuExecutor(const GpuExecutor&) = delete;
+  GpuExecutor& operator=(const GpuExecutor&) = delete;
+
+  /// Runs the program to its end. Throws GpuError.
+  GpuRun run();
+  /// By rank: the ids of the SMs that its actions have used so far.
+  std::vector<std::vector<std::uint32_t>> sms_seen() const { return actions_.sms_seen(); }
+  /// By task: words of a transfer that arrived with other content; only of checked runs.
+  std::vector<std::uint32_t> wrong_words() const { return transfers_.wrong_words(); }
+  const GpuProgram& program() const { return program_; }
+  /// A hash of the algorithms of all matrix products; 0 without any.
+  std::uint64_t algorithms() const { return actions_.algorithms(); }
+
+ private:
+  void make_events();
+  void make_action_graphs();
+  void make_graph();
+
+  void issue();
+  void fork();
+  void join();
+  void issue_task(std::uint32_t task);
+  void launch(std::uint32_t task);
+  void check_inputs(std::uint32_t task);
+  void write_outputs(std::uint32_t task);
+
+  const GpuDevice& device_;
+  const GpuCalls& calls_;
+  GpuProgram program_;
+  GpuRunSetup setup_;
+  std::vector<char> in_use_;                         // by lane
+  std::vector<GpuActionGraph> graphs_;               // of actions, if they have their own
+  std::vector<std::uint32_t> graph_of_;              // by task
+  std::vector<std::vector<std::uint32_t>> outputs_;  // by task: transfers that it makes
+  GpuTaskTable table_;
+  GpuTransfers transfers_;
+  GpuActions actions_;
+  std::vector<GpuOwner<GpuExecutableTag>> executables_;  // by graph of an action
+  std::vector<GpuOwner<GpuEventTag>> done_;              // by task, if other lanes wait for it
+  std::vector<GpuOwner<GpuEventTag>> lane_end_;          // by lane
+  GpuOwner<GpuEventTag> start_;
+  GpuOwner<GpuEventTag> begin_;  // with times
+  GpuOwner<GpuEventTag> end_;
+  GpuOwner<GpuExecutableTag> executable_;  // of an iteration, if it is one graph
+};
+
+}  // namespace penstock

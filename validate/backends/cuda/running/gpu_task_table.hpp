@@ -1,0 +1,48 @@
+#pragma once
+
+#include "validate/backends/cuda/gpu_device.hpp"
+#include "validate/backends/cuda/running/gpu_program.hpp"
+
+namespace penstock {
+
+/// Begin and end of each task by the GPU clock.
+struct GpuRun {
+  std::vector<std::uint64_t> begin_ns;
+  std::vector<std::uint64_t> end_ns;  // of a transfer: its arrival
+  std::uint64_t issue_ns = 0;         // host time to start all tasks
+  double elapsed_ns = 0;              // of all tasks, by events around them; also without stamps
+};
+
+/// The tasks of a program in GPU memory: what kernels read, and what they stamp.
+class GpuTaskTable {
+ public:
+  /// `queues`: the tasks of each graph that several launch, in order. Throws GpuError, and
+  /// std::logic_error when a task precedes one of its inputs.
+  GpuTaskTable(const GpuDevice& device, const GpuProgram& program,
+               const std::vector<std::vector<std::uint32_t>>& queues, bool stamped);
+
+  /// For a kernel of one task.
+  GpuKernelTask of_task(std::uint32_t task) const;
+  /// For the kernel of a graph, which finds its task itself.
+  GpuKernelTask of_queue(std::uint32_t queue) const;
+  /// Before each run.
+  void clear(GpuStream stream) const;
+  void read(GpuRun& run) const;
+
+ private:
+  void write_records(const GpuProgram& program);
+  void write_queues(const std::vector<std::vector<std::uint32_t>>& queues);
+
+  const GpuCalls& calls_;
+  std::size_t tasks_;
+  bool stamped_;
+  GpuOwner<void> records_;
+  GpuOwner<void> inputs_;
+  GpuOwner<void> begin_ns_;
+  GpuOwner<void> end_ns_;
+  GpuOwner<void> queued_;                  // tasks of all queues
+  std::vector<std::uint32_t> first_task_;  // by queue: index into `queued_`
+  GpuOwner<void> progress_;                // two numbers per queue
+};
+
+}  // namespace penstock
