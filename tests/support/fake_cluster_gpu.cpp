@@ -1,0 +1,250 @@
+// The fake GPUs of a fake cluster: streams, events, kernels and clocks.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "tests/support/fake_cluster_parts.hpp"
+
+namespace penstock::testing::fakes {
+namespace {
+
+constexpr int launch_failure = 719;
+constexpr int standstill = 9999;
+
+void move_host(std::int64_t to_ns) {
+  std::int64_t now = world->host_ns;
+  while (now < to_ns && !world->host_ns.compare_exchange_weak(now, to_ns)) continue;
+}
+
+double gpu_drift() { return cluster->drift * process.gpu; }
+std::int64_t gpu_ns(std::int64_t ns) {
+  const std::int64_t offset = 1'700'000'000'000'000'000 + std::int64_t{process.gpu} * 98'765'432;
+  return offset + ns + static_cast<std::int64_t>(static_cast<double>(ns) * gpu_drift());
+}
+
+const char* error_name(int error) {
+  if (error == standstill) return "standstill";
+  return error == launch_failure ? "cudaErrorLaunchFailure" : "cudaError";
+}
+
+int count_devices(int* count) {
+  *count = static_cast<int>(cluster->gpus);
+  return 0;
+}
+
+int start() {
+  process.gpu = visible_gpu();
+  return process.gpu < cluster->gpus ? 0 : 101;
+}
+
+int facts(GpuFacts* all) {
+  std::strcpy(all->name.data(), "fake GPU");
+  *all = {all->name, 9, 0, 132, 2048, 32, 13000, 13000};
+  return 0;
+}
+
+int make_stream(GpuStream* stream) {
+  auto* const made = new FakeStream;
+  process.streams.insert(made);
+  *stream = reinterpret_cast<GpuStream>(made);
+  return 0;
+}
+
+int free_stream(GpuStream stream) {
+  process.streams.erase(own(stream));
+  delete own(stream);
+  return 0;
+}
+
+int make_event(GpuEvent* event) {
+  *event = reinterpret_cast<GpuEvent>(new FakeEvent);
+  return 0;
+}
+
+int free_event(GpuEvent event) {
+  delete own(event);
+  return 0;
+}
+
+int record(GpuEvent event, GpuStream stream) {
+  const std::uint64_t number = ++own(event)->recorded;
+  own(stream)->work.push_back([=] {
+    own(event)->reached = number;
+    own(event)->ns = own(stream)->now_ns;
+    return true;
+  });
+  return 0;
+}
+
+/// For what was recorded so far: nothing if nothing was.
+int wait(GpuStream stream, GpuEvent event) {
+  const std::uint64_t number = own(event)->recorded;
+  own(stream)->work.push_back([=] {
+    if (own(event)->reached < number) return false;
+    own(stream)->now_ns = std::max(own(stream)->now_ns, own(event)->ns);
+    return true;
+  });
+  return 0;
+}
+
+/// Returns whether anything moved.
+bool run_streams() {
+  bool moved = false;
+  for (FakeStream* const stream : process.streams) {
+    while (!process.hangs && !stream->work.empty() && stream->work.front()()) {
+      stream->work.pop_front();
+      moved = true;
+    }
+  }
+  if (moved) ++world->moves;
+  return moved;
+}
+
+bool all_are_stuck() {
+  const std::uint64_t moves = world->moves;
+  for (std::uint32_t gpu = 0; gpu < world->joined; ++gpu) {
+    if (world->stuck_at[gpu] != moves) return false;
+  }
+  return true;
+}
+
+/// Waits until a stream is empty.
+int synchronize(GpuStream stream) {
+  auto stuck_since = std::chrono::steady_clock::now();
+  while (!own(stream)->work.empty()) {
+    if (process.is_aborted) {
+      for (FakeStream* const one : process.streams) one->work.clear();
+      return launch_failure;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (run_streams()) {
+      world->stuck_at[process.gpu] = 0;
+      stuck_since = now;
+      continue;
+    }
+    world->stuck_at[process.gpu] = world->moves.load();
+    const bool long_enough = now - stuck_since > std::chrono::milliseconds(cluster->standstill_ms);
+    if (!all_are_stuck()) stuck_since = now;
+    if (long_enough && all_are_stuck()) return standstill;
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+  world->stuck_at[process.gpu] = 0;
+  move_host(own(stream)->now_ns);
+  return 0;
+}
+
+int allocate(void** memory, std::size_t bytes) {
+  *memory = std::calloc(bytes, 1);
+  return *memory == nullptr ? 2 : 0;
+}
+
+int free_memory(void* memory) {
+  std::free(memory);
+  return 0;
+}
+
+int fill(void* memory, int byte, std::size_t bytes, GpuStream stream) {
+  own(stream)->work.push_back([=] {
+    std::memset(memory, byte, bytes);
+    return true;
+  });
+  return 0;
+}
+
+int write(void* to, const void* from, std::size_t bytes) {
+  std::memcpy(to, from, bytes);
+  return 0;
+}
+
+/// Runs a kernel, which writes its stamps.
+void run_kernel(FakeStream* stream, const GpuKernelTask& task) {
+  const std::int64_t begin = stream->now_ns;
+  const auto slower = 1 + gpu_drift();
+  stream->now_ns += std::llround(static_cast<double>(task.duration_ns) / slower);
+  const auto began = static_cast<std::uint64_t>(gpu_ns(begin));
+  const auto ended = static_cast<std::uint64_t>(gpu_ns(stream->now_ns));
+  task.begin_ns[task.task] = std::min(task.begin_ns[task.task], began);
+  task.end_ns[task.task] = std::max(task.end_ns[task.task], ended);
+}
+
+void suffer_mishap() {
+  if (process.gpu != cluster->mishap_gpu || ++process.launches != cluster->mishap_launch) return;
+  if (cluster->mishap == FakeCluster::Mishap::dies) kill(getpid(), SIGKILL);
+  process.hangs = cluster->mishap == FakeCluster::Mishap::hangs ||
+                  cluster->mishap == FakeCluster::Mishap::fails;
+  process.has_failed = cluster->mishap == FakeCluster::Mishap::fails;
+}
+
+int launch_action(GpuStream stream, const GpuActionKernel& kernel) {
+  suffer_mishap();
+  own(stream)->work.push_back([=] {
+    run_kernel(own(stream), kernel.task);
+    return true;
+  });
+  return 0;
+}
+
+int launch_copy(GpuStream stream, const GpuCopyKernel& kernel) {
+  own(stream)->work.push_back([=] {
+    run_kernel(own(stream), kernel.task);
+    std::memcpy(kernel.to, kernel.from, std::min(kernel.bytes, kernel.buffer_bytes));
+    return true;
+  });
+  return 0;
+}
+
+int launch_nothing(GpuStream) { return 0; }
+
+int launch_clock_reader(GpuStream stream, std::uint64_t* readings, std::uint32_t count) {
+  constexpr std::int64_t takes_ns = 1'000;  // each way
+  constexpr std::int64_t step_ns = 32;
+  own(stream)->work.push_back([=] {
+    own(stream)->now_ns = std::max(own(stream)->now_ns, world->host_ns.load()) + takes_ns;
+    for (std::uint32_t at = 0; at < count; ++at) {
+      readings[at] = static_cast<std::uint64_t>(gpu_ns(own(stream)->now_ns + at * step_ns));
+    }
+    own(stream)->now_ns += takes_ns;
+    return true;
+  });
+  return 0;
+}
+
+GpuCalls made_gpu_calls() {
+  GpuCalls all{};
+  all.error_name = error_name;
+  all.count_devices = count_devices;
+  all.start = start;
+  all.facts = facts;
+  all.make_stream = make_stream;
+  all.free_stream = free_stream;
+  all.synchronize = synchronize;
+  all.make_event = make_event;
+  all.free_event = free_event;
+  all.record = record;
+  all.wait = wait;
+  all.allocate = allocate;
+  all.free_memory = free_memory;
+  all.fill = fill;
+  all.write = write;
+  all.read = write;
+  all.launch_action = launch_action;
+  all.launch_copy = launch_copy;
+  all.launch_nothing = launch_nothing;
+  all.launch_clock_reader = launch_clock_reader;
+  return all;
+}
+
+}  // namespace
+
+const GpuCalls* gpu_calls() {
+  static const GpuCalls calls = made_gpu_calls();
+  return &calls;
+}
+
+}  // namespace penstock::testing::fakes
