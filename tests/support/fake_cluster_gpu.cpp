@@ -166,7 +166,7 @@ int write(void* to, const void* from, std::size_t bytes) {
 void run_kernel(FakeStream* stream, const GpuKernelTask& task) {
   const std::int64_t begin = stream->now_ns;
   const auto slower = 1 + gpu_drift();
-  stream->now_ns += std::llround(static_cast<double>(task.duration_ns) / slower);
+  stream->now_ns += std::llround(static_cast<double>(task.records[task.task].duration_ns) / slower);
   const auto began = static_cast<std::uint64_t>(gpu_ns(begin));
   const auto ended = static_cast<std::uint64_t>(gpu_ns(stream->now_ns));
   task.begin_ns[task.task] = std::min(task.begin_ns[task.task], began);

@@ -20,7 +20,7 @@ class CpuLogical : public Backend {
   std::vector<Time> profile() override { return runner_.profile(); }
   RunOutcome run() override { return runner_.run(); }
   std::optional<TrainedNumbers> numbers() const override { return runner_.numbers(); }
-  LayerTimes layer_times() const override { return runner_.layer_times(); }
+  TimesOfLayers layer_times() const override { return runner_.layer_times(); }
   std::optional<CodingNumbers> coding() const override { return runner_.coding(); }
   std::map<std::string, std::string> environment() const override {
     std::map<std::string, std::string> all = host_environment();

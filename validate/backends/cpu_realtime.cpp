@@ -40,7 +40,7 @@ class CpuRealtime : public Backend {
     return outcome;
   }
   std::optional<TrainedNumbers> numbers() const override { return runner_.numbers(); }
-  LayerTimes layer_times() const override { return runner_.layer_times(); }
+  TimesOfLayers layer_times() const override { return runner_.layer_times(); }
   std::optional<CodingNumbers> coding() const override { return runner_.coding(); }
   std::vector<std::string> disturbances() const override { return watch_.disturbances(); }
   std::map<std::string, std::string> environment() const override {

@@ -36,7 +36,7 @@ class Backend {
   /// The results of the layers in the last run, if actions run any.
   virtual std::optional<TrainedNumbers> numbers() const { return std::nullopt; }
   /// How long each layer took in the last run, if the job asks for it and this backend measures it.
-  virtual LayerTimes layer_times() const { return {}; }
+  virtual TimesOfLayers layer_times() const { return {}; }
   /// The errors of encoded activations, of the first run, and the memory of the last; nothing where
   /// nothing is encoded.
   virtual std::optional<CodingNumbers> coding() const { return std::nullopt; }

@@ -2,7 +2,7 @@
 
 namespace penstock {
 
-void add(const LayerTimes& part, LayerTimes& sum) {
+void add(const TimesOfLayers& part, TimesOfLayers& sum) {
   for (const auto& [layer, spent] : part) {
     sum[layer].ns += spent.ns;
     sum[layer].cells += spent.cells;

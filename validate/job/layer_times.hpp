@@ -21,9 +21,9 @@ struct LayerSpent {
 };
 
 /// How long the layers of a model took inside the actions of a run.
-using LayerTimes = std::map<LayerPass, LayerSpent>;
+using TimesOfLayers = std::map<LayerPass, LayerSpent>;
 
 /// Adds the times of some ranks to those of others.
-void add(const LayerTimes& part, LayerTimes& sum);
+void add(const TimesOfLayers& part, TimesOfLayers& sum);
 
 }  // namespace penstock

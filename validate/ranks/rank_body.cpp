@@ -29,7 +29,7 @@ void RankBody::add_numbers(TrainedNumbers& numbers) const {
   if (const auto* layered = std::get_if<LayeredBody>(&body_)) layered->add_numbers(numbers);
 }
 
-void RankBody::add_layer_times(LayerTimes& times) const {
+void RankBody::add_layer_times(TimesOfLayers& times) const {
   if (const auto* layered = std::get_if<LayeredBody>(&body_)) layered->add_layer_times(times);
 }
 

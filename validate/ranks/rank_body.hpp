@@ -45,7 +45,7 @@ class RankBody {
   /// Adds the results of its layers in the last run, if it runs any.
   void add_numbers(TrainedNumbers& numbers) const;
   /// Adds the times of its layers in the last run, if they are measured.
-  void add_layer_times(LayerTimes& times) const;
+  void add_layer_times(TimesOfLayers& times) const;
   /// Adds what encoding did to its activations.
   void add_coding(CodingNumbers& coding) const;
 

@@ -63,8 +63,9 @@ std::optional<Obstacle> apart_obstacle(const PricedPlan& priced) {
   if (auto obstacle = thread_obstacle(priced)) return obstacle;
   if (needs_steps(priced.conditions)) {
     return Obstacle{.of_machine = false,
-                    .text = "ranks that wait for memory or for each other; cpu_logical does, in one "
-                            "process"};
+                    .text =
+                        "ranks that wait for memory or for each other; cpu_logical does, in one "
+                        "process"};
   }
   if (!shares_links(priced)) return std::nullopt;
   return Obstacle{.of_machine = false, .text = "links that ranks share; cpu_logical does"};
@@ -316,8 +317,8 @@ bool RankRunner<Clock>::send_back(std::uint32_t rank, const TensorSend& sending)
   return true;
 }
 
-/// Without any clerk, links are first come first served, and only this rank uses this one. `message`
-/// has the time at which the tensor is ready.
+/// Without any clerk, links are first come first served, and only this rank uses this one.
+/// `message` has the time at which the tensor is ready.
 template <class Clock>
 void RankRunner<Clock>::transmit(std::uint32_t rank, const TensorSend& sending, Message message,
                                  std::span<const std::uint64_t> words) {
@@ -365,8 +366,8 @@ std::optional<Standstill> RankRunner<Clock>::standstill() const {
   if (!stuck.empty()) return deadlock(stuck);
   if (clerk_ && !clerk_->deadlock().empty()) return deadlock(clerk_->deadlock());
   if (steps_clerk_ && !steps_clerk_->deadlock().empty()) {
-    return Standstill{"deadlock", Rank{0}, {},
-                      std::string(before_deadlock) + steps_clerk_->deadlock()};
+    return Standstill{
+        "deadlock", Rank{0}, {}, std::string(before_deadlock) + steps_clerk_->deadlock()};
   }
   return std::nullopt;
 }
@@ -382,8 +383,8 @@ std::optional<TrainedNumbers> RankRunner<Clock>::numbers() const {
 }
 
 template <class Clock>
-LayerTimes RankRunner<Clock>::layer_times() const {
-  LayerTimes times;
+TimesOfLayers RankRunner<Clock>::layer_times() const {
+  TimesOfLayers times;
   for (std::uint32_t rank = group_.first; rank < group_.end; ++rank) {
     bodies_[rank].add_layer_times(times);
   }

@@ -22,7 +22,7 @@ class LayerWatch {
   /// The action has ended.
   void finish();
 
-  const LayerTimes& times() const { return times_; }
+  const TimesOfLayers& times() const { return times_; }
 
  private:
   double lap_ns();
@@ -30,7 +30,7 @@ class LayerWatch {
   double reading_ns_;  // of the clock
   std::int64_t since_ns_ = 0;
   LayerSpent* last_ = nullptr;  // of this action
-  LayerTimes times_;
+  TimesOfLayers times_;
 };
 
 }  // namespace penstock

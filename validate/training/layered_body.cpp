@@ -425,7 +425,7 @@ void LayeredBody::prepare_trial(std::uint32_t number) {
   trial.first->second.prepare(work.pass, work.recomputes);
 }
 
-void LayeredBody::add_layer_times(LayerTimes& times) const {
+void LayeredBody::add_layer_times(TimesOfLayers& times) const {
   if (watch_) add(watch_->times(), times);
 }
 

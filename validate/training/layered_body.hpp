@@ -37,7 +37,7 @@ class LayeredBody {
   /// Adds the errors of what it encoded in its first run, and the peak of its stash in the last.
   void add_coding(CodingNumbers& coding) const;
   /// Adds the times of its layers in the last run, if they are measured.
-  void add_layer_times(LayerTimes& times) const;
+  void add_layer_times(TimesOfLayers& times) const;
 
  private:
   /// What is kept of a cell between its actions.

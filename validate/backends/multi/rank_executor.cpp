@@ -14,9 +14,29 @@ constexpr std::size_t tag_bytes = 16;
 constexpr std::uint64_t least_bytes = 256;  // also room for a word of each of 64 ranks
 constexpr std::uint64_t no_run = 0;
 
-/// Two stamps per item.
+/// Two stamps per item, and one of the kernel that holds the GPU.
 GpuOwner<void> stamp_memory(const GpuCalls& calls, const RankWork& work) {
-  return make_memory(calls, std::max<std::size_t>(work.items.size(), 1) * 2 * 8);
+  return make_memory(calls, (work.items.size() * 2 + 1) * 8);
+}
+
+/// How long the GPU waits while the host gets ahead.
+std::uint64_t lead_ns(const RankWork& work) {
+  constexpr std::uint64_t of_item = 5'000;
+  constexpr std::uint64_t most = 20'000'000;
+  return std::min(of_item * work.items.size(), most);
+}
+
+/// By slot: two per item, then the kernel that holds the GPU.
+GpuOwner<void> record_memory(const GpuCalls& calls, const RankWork& work) {
+  std::vector<GpuTaskRecord> records(work.items.size() * 2 + 1);
+  for (std::size_t item = 0; item < work.items.size(); ++item) {
+    records[2 * item].duration_ns = work.duration_ns[item];
+  }
+  records.back().duration_ns = lead_ns(work);
+  GpuOwner<void> memory = make_memory(calls, records.size() * sizeof(GpuTaskRecord));
+  check(calls, calls.write(memory.get(), records.data(), records.size() * sizeof(GpuTaskRecord)),
+        "writing the times of tasks");
+  return memory;
 }
 
 GpuOwner<void> tag_memory(const GpuCalls& calls, const RankWork& work) {
@@ -46,6 +66,7 @@ RankExecutor::RankExecutor(const RankDevice& device, const RankCommunicators& co
       work_(std::move(work)),
       begin_ns_(stamp_memory(gpu_, work_)),
       end_ns_(stamp_memory(gpu_, work_)),
+      records_(record_memory(gpu_, work_)),
       sms_seen_(make_memory(gpu_, most_sm_ids)),
       tags_(tag_memory(gpu_, work_)),
       found_(tag_memory(gpu_, work_)),
@@ -137,7 +158,6 @@ void RankExecutor::clear() {
   check(gpu_, gpu_.fill(begin_ns_.get(), 0xff, bytes, stream), "clearing stamps");
   check(gpu_, gpu_.fill(end_ns_.get(), 0, bytes, stream), "clearing stamps");
   check(gpu_, gpu_.fill(found_.get(), 0, work_.items.size() * tag_bytes, stream), "clearing tags");
-  check(gpu_, gpu_.fill(meeting_.get(), 0xff, 8, stream), "clearing a stamp");
   std::vector<Tag> tags(work_.items.size());
   for (std::size_t item = 0; item < tags.size(); ++item) {
     const CommOp* const sent = find_op(work_.items[item], CommKind::send);
@@ -149,17 +169,11 @@ void RankExecutor::clear() {
 
 /// The GPU waits while the host gets ahead, then for all other ranks.
 void RankExecutor::begin_together() {
-  constexpr std::uint64_t lead_ns = 5'000;  // per item
-  constexpr std::uint64_t most_lead_ns = 20'000'000;
   const GpuStream stream = device_.compute();
-  GpuActionKernel hold{kernel_task(0, std::min(lead_ns * work_.items.size(), most_lead_ns)), 1,
-                       static_cast<unsigned char*>(sms_seen_.get())};
-  auto* const unused = static_cast<std::uint64_t*>(meeting_.get());
-  hold.task.begin_ns = unused;
-  hold.task.end_ns = unused + 1;
-  check(gpu_, gpu_.launch_action(stream, hold), "holding the GPU");
+  const auto hold = static_cast<std::uint32_t>(2 * work_.items.size());
+  stamp(hold, stream, 1);
   check(communicators_.nccl(),
-        communicators_.nccl().all_reduce(unused + 2, unused + 2, 8, nccl_uint8, nccl_sum,
+        communicators_.nccl().all_reduce(meeting_.get(), meeting_.get(), 8, nccl_uint8, nccl_sum,
                                          communicators_.world(), stream),
         "beginning together", communicators_.world());
   check(gpu_, gpu_.record(start_.get(), stream), "beginning together");
@@ -177,7 +191,7 @@ void RankExecutor::issue(std::uint32_t item) {
     check(gpu_, gpu_.wait(stream, done_[wait].get()), "waiting before item", item);
   }
   if (what.is_action()) {
-    stamp(2 * item, stream, work_.duration_ns[item], device_.facts().sms);
+    stamp(2 * item, stream, device_.facts().sms);
   } else {
     issue_group(item);
   }
@@ -193,7 +207,7 @@ void RankExecutor::issue_group(std::uint32_t item) {
   if (find_op(what, CommKind::send) != nullptr) {
     move_tag(2 * item, stream, tag_at(tags_, item), buffers.sent.get());
   } else {
-    stamp(2 * item, stream, 0, 1);
+    stamp(2 * item, stream, 1);
   }
   check(nccl, nccl.group_start(), "beginning a group", nullptr);
   for (const CommOp& op : what.group) call(op, what.channel);
@@ -201,7 +215,7 @@ void RankExecutor::issue_group(std::uint32_t item) {
   if (find_op(what, CommKind::receive) != nullptr) {
     move_tag(2 * item + 1, stream, buffers.received.get(), tag_at(found_, item));
   } else {
-    stamp(2 * item + 1, stream, 0, 1);
+    stamp(2 * item + 1, stream, 1);
   }
 }
 
@@ -236,26 +250,30 @@ void RankExecutor::call(const CommOp& op, std::uint32_t channel) {
   check(nccl, error, "calling NCCL", comm);
 }
 
-void RankExecutor::stamp(std::uint32_t slot, GpuStream stream, std::uint64_t duration_ns,
-                         std::uint32_t blocks) {
-  const GpuActionKernel kernel{kernel_task(slot, duration_ns), blocks,
-                               static_cast<unsigned char*>(sms_seen_.get())};
+void RankExecutor::stamp(std::uint32_t slot, GpuStream stream, std::uint32_t blocks) {
+  GpuActionKernel kernel{};
+  kernel.task = kernel_task(slot);
+  kernel.work = GpuWork::spin;
+  kernel.blocks = blocks;
+  kernel.threads = 32;
+  kernel.sms_seen = static_cast<unsigned char*>(sms_seen_.get());
   check(gpu_, gpu_.launch_action(stream, kernel), "launching item", slot / 2);
 }
 
 void RankExecutor::move_tag(std::uint32_t slot, GpuStream stream, const void* from, void* to) {
   constexpr std::uint32_t threads = 32;
-  const GpuCopyKernel kernel{kernel_task(slot, 0), 0, 1, threads, from, to, tag_bytes, tag_bytes};
+  const GpuCopyKernel kernel{kernel_task(slot), 1, threads, from, to, tag_bytes, tag_bytes};
   check(gpu_, gpu_.launch_copy(stream, kernel), "launching item", slot / 2);
 }
 
-GpuKernelTask RankExecutor::kernel_task(std::uint32_t slot, std::uint64_t duration_ns) const {
-  return {static_cast<std::uint64_t*>(begin_ns_.get()),
-          static_cast<std::uint64_t*>(end_ns_.get()),
-          nullptr,
-          0,
-          slot,
-          duration_ns};
+GpuKernelTask RankExecutor::kernel_task(std::uint32_t slot) const {
+  GpuKernelTask task{};
+  task.begin_ns = static_cast<std::uint64_t*>(begin_ns_.get());
+  task.end_ns = static_cast<std::uint64_t*>(end_ns_.get());
+  task.records = static_cast<const GpuTaskRecord*>(records_.get());
+  task.task = slot;
+  task.stamped = true;
+  return task;
 }
 
 void RankExecutor::await_all() {

@@ -54,11 +54,11 @@ class RankExecutor {
   void issue(std::uint32_t item);
   void issue_group(std::uint32_t item);
   void call(const CommOp& op, std::uint32_t channel);
-  void stamp(std::uint32_t slot, GpuStream stream, std::uint64_t duration_ns, std::uint32_t blocks);
+  void stamp(std::uint32_t slot, GpuStream stream, std::uint32_t blocks);
   void move_tag(std::uint32_t slot, GpuStream stream, const void* from, void* to);
   void await_all();
   void check_tags(RankRun& run) const;
-  GpuKernelTask kernel_task(std::uint32_t slot, std::uint64_t duration_ns) const;
+  GpuKernelTask kernel_task(std::uint32_t slot) const;
   std::vector<std::uint64_t> stamps(const GpuOwner<void>& of) const;
 
   const RankDevice& device_;
@@ -68,6 +68,7 @@ class RankExecutor {
   std::uint64_t runs_ = 0;
   GpuOwner<void> begin_ns_;  // two slots per item: before it and after
   GpuOwner<void> end_ns_;
+  GpuOwner<void> records_;  // by slot: how long its kernel takes
   GpuOwner<void> sms_seen_;
   GpuOwner<void> tags_;                      // by item: of what it sends
   GpuOwner<void> found_;                     // by item: of what it received
