@@ -96,14 +96,14 @@ class Samples {
 LayersInRun not_in_run(std::string why) { return {.points = {}, .iterations = 0, .why_not = why}; }
 
 LayersInRun measured_in_run(const Job& job, const BackendEntry& entry, const Layout& layout,
-                     double seconds) {
+                            double seconds) {
   const auto backend = entry.make(job);
   Samples samples(layers_in_order(layout));
   const std::int64_t begin = steady_ns();
   const auto elapsed_s = [begin] { return 1e-9 * static_cast<double>(steady_ns() - begin); };
   LayersInRun result;
-  for (std::uint32_t run = 0;
-       run < most_runs && (run < least_runs || elapsed_s() < seconds); ++run) {
+  for (std::uint32_t run = 0; run < most_runs && (run < least_runs || elapsed_s() < seconds);
+       ++run) {
     auto outcome = backend->run();
     if (const auto* halt = std::get_if<Standstill>(&outcome)) return not_in_run(halt->text);
     const bool warm = run >= least_runs / 3 && elapsed_s() > seconds / 8;
@@ -121,9 +121,10 @@ LayersInRun run_under_1f1b(const Scenario& scenario, const BackendEntry& backend
   const Simulation simulation(layout, Engine::automatic);
   auto priced = simulation.price_order(layout.schedule);
   if (const auto* finding = std::get_if<Finding>(&priced)) return not_in_run(finding->text);
-  if (auto obstacle = backend.obstacle(std::get<PricedPlan>(priced))) return not_in_run(obstacle->text);
-  Job job = job_of(std::get<PricedPlan>(std::move(priced)),
-                   backend.length(layout.placement.ranks()));
+  if (auto obstacle = backend.obstacle(std::get<PricedPlan>(priced)))
+    return not_in_run(obstacle->text);
+  Job job =
+      job_of(std::get<PricedPlan>(std::move(priced)), backend.length(layout.placement.ranks()));
   RealLayers real = real_layers(layout, layout.schedule, job.priced.plan);
   if (!real.layers) return not_in_run(real.why_not);
   job.layers = std::move(real.layers);

@@ -99,8 +99,8 @@ class RankRunner {
   std::vector<std::size_t> words_;  // by task: of a transfer's tensor
   Recorder recorder_;
   std::vector<RankState> ranks_;
-  std::vector<RankBody> bodies_;      // by rank
-  std::vector<Time> link_free_;       // by link; the sender's own
+  std::vector<RankBody> bodies_;  // by rank
+  std::vector<Time> link_free_;   // by link; the sender's own
   // One of them, or none when nothing is shared.
   std::unique_ptr<LinkClerk> clerk_;
   std::unique_ptr<StepClerk> steps_clerk_;
