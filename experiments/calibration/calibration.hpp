@@ -21,8 +21,8 @@ namespace penstock {
 /// Options of a calibration.
 struct CalibrationRequest {
   double budget_s = 20;
-  std::vector<KernelPoint> layers = {};        // measured in addition
-  std::optional<Scenario> layers_of = {};     // whose model is run for their times in a run
+  std::vector<KernelPoint> layers = {};    // measured in addition
+  std::optional<Scenario> layers_of = {};  // whose model is run for their times in a run
   BootstrapPlan bootstrap;
 };
 

@@ -96,7 +96,7 @@ Drawn medians(const std::vector<double>& samples, std::uint32_t draws) {
 /// Isolated durations of a setting's actions.
 class AloneTimes {
  public:
-  AloneTimes(const PipelineSetting& setting, std::uint32_t stages, const KernelTimes& kernels)
+  AloneTimes(const PipelineSetting& setting, std::uint32_t stages, const IsolatedTimes& kernels)
       : setting_(setting), stages_(stages), kernels_(kernels) {}
 
   /// The requested work of a busy stage. F, I and W take equally long; B is I and W.
@@ -147,7 +147,7 @@ class AloneTimes {
 
   const PipelineSetting& setting_;
   std::uint32_t stages_;
-  const KernelTimes& kernels_;
+  const IsolatedTimes& kernels_;
 };
 
 /// Stages with their requested times, or, for layers, with their expected times.
@@ -232,7 +232,7 @@ std::vector<SweepPoint> layer_passes_of(const std::vector<PipelineCase>& cases) 
   return points;
 }
 
-std::optional<Pipeline> pipeline_of(const PipelineCase& of, const KernelTimes& kernels) {
+std::optional<Pipeline> pipeline_of(const PipelineCase& of, const IsolatedTimes& kernels) {
   auto plan = plan_of(of);
   if (!plan) return std::nullopt;
   const std::uint32_t stages = model_stages(*plan);

@@ -18,12 +18,12 @@ std::optional<Plan> plan_of(const PipelineCase& of);
 std::vector<SweepPoint> layer_passes_of(const std::vector<PipelineCase>& cases);
 
 /// Durations of kernels in isolation.
-struct KernelTimes {
+struct IsolatedTimes {
   const std::vector<KernelCalibration>& models;  // of "busy", "mlp" and "head"
   std::span<const SweptPoint> measured = {};     // passes of layers; these go before the models
 };
 
 /// A case ready to run, with isolated durations of its actions. Nothing if there is no plan.
-std::optional<Pipeline> pipeline_of(const PipelineCase& of, const KernelTimes& kernels);
+std::optional<Pipeline> pipeline_of(const PipelineCase& of, const IsolatedTimes& kernels);
 
 }  // namespace penstock

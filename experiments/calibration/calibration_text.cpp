@@ -111,8 +111,8 @@ std::vector<std::string> in_run_cells(const LayersInRun& in_run, const SweptPoin
 
 std::string layers_text(const Calibration& calibration) {
   if (calibration.layers.empty()) return "";
-  Rows rows{{"layer", "pass", "shape", "us alone", "deviation", "us in a run", "deviation",
-             "factor"}};
+  Rows rows{
+      {"layer", "pass", "shape", "us alone", "deviation", "us in a run", "deviation", "factor"}};
   for (const SweptPoint& layer : calibration.layers) {
     const SampleSpread spread = spread_of(layer.samples_ns);
     rows.push_back({layer.point.kernel.kernel, layer.point.kernel.pass, layer.point.kernel.shape,
@@ -166,11 +166,10 @@ std::string pipelines_text(const PipelineCalibration& pipelines) {
   std::string text = "\nin a run, in ns and times the isolated duration\n";
   for (const auto& [work, in_situ] : pipelines.in_situ) {
     const TermModel& model = in_situ.model;
-    text += fmt::format("{}: {}{}; condition {:.3g}\n", work, terms_text(model),
-                        model.dropped.empty()
-                            ? ""
-                            : fmt::format("; dropped {}", fmt::join(model.dropped, ", ")),
-                        model.condition);
+    text += fmt::format(
+        "{}: {}{}; condition {:.3g}\n", work, terms_text(model),
+        model.dropped.empty() ? "" : fmt::format("; dropped {}", fmt::join(model.dropped, ", ")),
+        model.condition);
   }
   return text + "\n" + parts_text(pipelines) + "\n" + rankings_text(pipelines.rankings);
 }

@@ -33,17 +33,17 @@ struct LayerRow {
   LayerPoint layer;
 };
 
-bool is_in_run(const LayerRow& row) {
-  return row.stored->row.point.condition == in_run_condition;
-}
+bool is_in_run(const LayerRow& row) { return row.stored->row.point.condition == in_run_condition; }
 
 bool is_usable(const KernelPoint& point) {
   return point.condition == solo_condition || point.condition == in_run_condition;
 }
 
-/// At one pass and amount, valid rows come before suspect ones, newer before older.
+/// At one pass and amount, valid rows come before suspect ones; times in a run before times alone,
+/// since plans are runs; newer before older.
 bool comes_before(const LayerRow& a, const LayerRow& b) {
   if (a.state != b.state) return a.state < b.state;
+  if (is_in_run(a) != is_in_run(b)) return is_in_run(a);
   return std::pair(a.stored->row.measured_at, index(a.stored->id)) >
          std::pair(b.stored->row.measured_at, index(b.stored->id));
 }
@@ -125,30 +125,6 @@ std::vector<ProfilePoint> points_of(const Amounts& amounts) {
   return points;
 }
 
-/// The rows of one entry, apart by their condition.
-struct RowsByCondition {
-  Amounts in_run;
-  Amounts alone;
-};
-
-bool uses_suspect(const Amounts& amounts) {
-  for (const auto& amount : amounts) {
-    for (const auto& pass : amount.second) {
-      if (pass.second.state == RowState::suspect) return true;
-    }
-  }
-  return false;
-}
-
-/// Times in a run, since plans are runs; else, or if only these are valid, times alone.
-std::vector<ProfilePoint> points_of(const RowsByCondition& conditions) {
-  std::vector<ProfilePoint> in_run = points_of(conditions.in_run);
-  std::vector<ProfilePoint> alone = points_of(conditions.alone);
-  if (in_run.empty()) return alone;
-  const bool doubtful = uses_suspect(conditions.in_run) && !uses_suspect(conditions.alone);
-  return doubtful && !alone.empty() ? alone : in_run;
-}
-
 MeasuredRow measured_row(const StoredRow& stored, RowState state) {
   const KernelPoint& point = stored.row.point;
   return {.id = index(stored.id),
@@ -161,15 +137,14 @@ MeasuredRow measured_row(const StoredRow& stored, RowState state) {
 
 /// The entries of a profile, each with the ids of its rows.
 Profile profile_of(const std::vector<LayerRow>& rows) {
-  std::map<std::string, std::pair<const LayerRow*, RowsByCondition>> entries;
+  std::map<std::string, std::pair<const LayerRow*, Amounts>> entries;
   for (const LayerRow& row : rows) {
     LayerPoint same = row.layer;
     same.amount = 1;
     same.pass.clear();
     auto& entry = entries[same.kind + "\n" + kernel_point(same).shape];
     entry.first = &row;
-    Amounts& amounts = is_in_run(row) ? entry.second.in_run : entry.second.alone;
-    auto& passes = amounts[row.layer.amount];
+    auto& passes = entry.second[row.layer.amount];
     const auto [found, first] = passes.try_emplace(row.layer.pass, row);
     if (!first && comes_before(row, found->second)) found->second = row;
   }

@@ -25,7 +25,7 @@ struct JudgedRows {
 JudgedRows judged_rows(const ProfileStore& store, const Today& today);
 
 /// Times of layers from rows: for each kind with its numbers, at each amount, the newest valid row,
-/// or else the newest suspect one. An amount that lacks a pass is left out.
+/// or else the newest suspect one, in a run before alone. Amounts that lack a pass are left out.
 struct LayerProfile {
   Profile profile;
   std::size_t left_out = 0;  // rows of no layer, or not needed

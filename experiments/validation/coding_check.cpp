@@ -15,9 +15,10 @@ using nlohmann::ordered_json;
 
 std::string sums_text(const char* what, const CodingSums& sums) {
   if (sums.values == 0) return "";
-  return fmt::format("{} encoded: {:.2f} bits per value, SQNR {:.1f} dB, largest error {:.3g} of "
-                     "values up to {:.3g}\n",
-                     what, sums.bits_per_value(), sums.sqnr_db(), sums.most_error, sums.most_value);
+  return fmt::format(
+      "{} encoded: {:.2f} bits per value, SQNR {:.1f} dB, largest error {:.3g} of "
+      "values up to {:.3g}\n",
+      what, sums.bits_per_value(), sums.sqnr_db(), sums.most_error, sums.most_value);
 }
 
 ordered_json sums_json(const CodingSums& sums) {
@@ -58,8 +59,9 @@ std::string coding_text(const CodingNumbers& coding, const std::vector<StashPeak
   const auto worst = std::max_element(
       peaks.begin(), peaks.end(), [&](const auto& a, const auto& b) { return off(a) < off(b); });
   if (worst == peaks.end()) return text;
-  return text + fmt::format("stash at its peak: {:.0f} bytes counted on rank {}, {:.0f} simulated\n",
-                            worst->counted_bytes, worst->rank, worst->simulated_bytes);
+  return text +
+         fmt::format("stash at its peak: {:.0f} bytes counted on rank {}, {:.0f} simulated\n",
+                     worst->counted_bytes, worst->rank, worst->simulated_bytes);
 }
 
 ordered_json coding_json(const CodingNumbers& coding, const std::vector<StashPeak>& peaks) {

@@ -5,11 +5,11 @@
 #include <optional>
 #include <string>
 
+#include "experiments/calibration/real_layers.hpp"
 #include "experiments/run/finding.hpp"
 #include "experiments/scenario/scenario.hpp"
 #include "experiments/validation/coding_check.hpp"
 #include "experiments/validation/numbers_check.hpp"
-#include "experiments/calibration/real_layers.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/job/job.hpp"
@@ -38,9 +38,9 @@ struct Validation {
   std::optional<Finding> fault;  // why it did not run to its end; then nothing below is set
   bool served = false;  // this process only ran a rank for another one, which has the result
 
-  Job job;               // whose actions run layers if it has any
-  std::string why_busy;  // otherwise: why they keep a core busy instead
-  NumbersCheck numbers;  // of layers
+  Job job;                              // whose actions run layers if it has any
+  std::string why_busy;                 // otherwise: why they keep a core busy instead
+  NumbersCheck numbers;                 // of layers
   std::optional<CodingNumbers> coding;  // of encoded activations
   std::vector<StashPeak> stash_peaks;   // the same
   Measurement measured;

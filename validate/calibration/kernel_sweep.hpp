@@ -11,7 +11,8 @@
 namespace penstock {
 
 /// `repeats` isolated durations of a kernel or of a pass of a layer, in nanoseconds; nothing if no
-/// kernel here runs it, or it was measured in a run. Each sample follows a warm-up run, as in a sweep.
+/// kernel here runs it, or it was measured in a run. Each sample follows a warm-up run, as in a
+/// sweep.
 std::optional<std::vector<double>> sample_kernel(const KernelPoint& point, std::uint32_t repeats);
 
 /// A point with its samples, in the order they were taken.

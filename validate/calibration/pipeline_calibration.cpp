@@ -88,8 +88,8 @@ std::vector<double> misses_of(const Runs& training, const InSitu& of_all) {
   return misses;
 }
 
-/// How much further a new run is off than few known ones show: Student's t over the normal quantile,
-/// for an interval of 90 %.
+/// How much further a new run is off than few known ones show: Student's t over the normal
+/// quantile, for an interval of 90 %.
 double few_runs_factor(std::size_t runs) {
   if (runs < 2) return 1;
   const double count = static_cast<double>(runs);

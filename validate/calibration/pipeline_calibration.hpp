@@ -58,8 +58,8 @@ struct PipelineCalibration {
 };
 
 /// Fits factors to the training runs, apart for each kind of work with at least three, and predicts
-/// all runs. Kinds with fewer use a fit to all. Needs at least one training run. Bootstrap draws are
-/// simulated too.
+/// all runs. Kinds with fewer use a fit to all. Needs at least one training run. Bootstrap draws
+/// are simulated too.
 PipelineCalibration calibrate_pipelines(const std::vector<PipelineRun>& runs,
                                         const BootstrapPlan& plan);
 

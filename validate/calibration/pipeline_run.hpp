@@ -22,10 +22,10 @@ std::string_view name(PipelinePart part);
 
 /// A pipeline to run for real, with the isolated durations of its actions.
 struct Pipeline {
-  std::string name;     // "1f1b p2 m8 60us even"
-  std::string family;   // of pipelines: "even"
+  std::string name;           // "1f1b p2 m8 60us even"
+  std::string family;         // of pipelines: "even"
   std::string work = "busy";  // what actions do: "busy" or "layers"; each has a fit of its own
-  std::string setting;  // everything but the schedule; the schedules of one setting compete
+  std::string setting;        // everything but the schedule; the schedules of one setting compete
   std::string schedule;
   PipelinePart part = PipelinePart::training;
   Job job;

@@ -19,12 +19,12 @@ struct JobLayers {
   std::vector<std::vector<LayerSpec>> stages;  // by model stage, in running order
   CellShape shape;                             // of a whole microbatch, on one device
   std::uint64_t seed = 1;                      // of weights, inputs and labels
-  bool selective = false;         // recompute what layers select, not everything they keep
-  WeightRule weights;             // the weight version that a microbatch uses
-  double rate = 0.05;             // learning rate of an update
-  StepRule step = StepRule::sgd;  // of orders with flushes; others subtract rate * gradient
+  bool selective = false;                // recompute what layers select, not everything they keep
+  WeightRule weights;                    // the weight version that a microbatch uses
+  double rate = 0.05;                    // learning rate of an update
+  StepRule step = StepRule::sgd;         // of orders with flushes; others subtract rate * gradient
   std::vector<StageCodecs> codecs = {};  // by model stage; empty: nothing is encoded
-  bool times_layers = false;      // measures each layer of an action, which costs clock readings
+  bool times_layers = false;  // measures each layer of an action, which costs clock readings
 };
 
 /// What actions do on a GPU.

@@ -9,8 +9,8 @@
 namespace penstock {
 namespace {
 
-// Queries, keys and values come from normed latents. The last `rope` numbers of each query head, and
-// a key that all heads share, are turned by their position.
+// Queries, keys and values come from normed latents. The last `rope` numbers of each query head,
+// and a key that all heads share, are turned by their position.
 
 struct LatentSizes {
   std::size_t hidden, heads, queries, keys, nope, rope, value;
@@ -90,8 +90,7 @@ template <class Rows>
 void turn(const KernelCell& cell, Rows part, double direction) {
   const auto pairs = part.rows() / 2;
   for (Eigen::Index column = 0; column < part.cols(); ++column) {
-    const std::size_t place =
-        cell.first_token() + static_cast<std::size_t>(column) % cell.tokens;
+    const std::size_t place = cell.first_token() + static_cast<std::size_t>(column) % cell.tokens;
     for (Eigen::Index pair = 0; pair < pairs; ++pair) {
       const double rate = std::pow(1e4, -static_cast<double>(pair) / static_cast<double>(pairs));
       const double angle = direction * rate * static_cast<double>(place);
@@ -195,8 +194,7 @@ HeadGradients gradients_of(const LatentSizes& sizes, const KernelCell& cell, Ten
     turn(cell, from.middleRows(key_at + nope, rope), -1);
     own.queries.middleRows(head * key, key) = query_factor(sizes) * from.middleRows(query_at, key);
     own.expanded.middleRows(head * (nope + value), nope) = from.middleRows(key_at, nope);
-    own.expanded.middleRows(head * (nope + value) + nope, value) =
-        from.middleRows(value_at, value);
+    own.expanded.middleRows(head * (nope + value) + nope, value) = from.middleRows(value_at, value);
     own.shared_key += from.middleRows(key_at + nope, rope);
   });
   return own;
@@ -263,12 +261,10 @@ void weight_gradient(const LayerRun& run, const Tensors& kept, Tensors& sums) {
   }
   const auto heads = matrix(kept[projected]);  // gradients of queries, keys and values, since I
   const auto of_queries = eigen_index(sizes.heads * sizes.key());
-  matrix(sums[up_keys]).noalias() +=
-      heads.bottomRows(heads.rows() - of_queries) *
-      scaled(kept[key_latent], run.weights[key_gain]).transpose();
-  const Eigen::MatrixXd source = sizes.queries > 0
-                                     ? scaled(kept[query_latent], run.weights[query_gain])
-                                     : Eigen::MatrixXd(in);
+  matrix(sums[up_keys]).noalias() += heads.bottomRows(heads.rows() - of_queries) *
+                                     scaled(kept[key_latent], run.weights[key_gain]).transpose();
+  const Eigen::MatrixXd source =
+      sizes.queries > 0 ? scaled(kept[query_latent], run.weights[query_gain]) : Eigen::MatrixXd(in);
   matrix(sums[up_queries]).noalias() += heads.topRows(of_queries) * source.transpose();
 }
 

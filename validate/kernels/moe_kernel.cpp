@@ -36,9 +36,10 @@ struct ExpertSizes {
 };
 
 enum Weight : std::size_t { router, shared_gate };
-// What F keeps: shares has a column for each token, with the weight of each network, 0 for those not
-// chosen. I replaces shares by the gradients of the scores; of each network, it replaces outputs of
-// the first dense layer and results by their gradients. Then come the tokens of each network.
+// What F keeps: shares has a column for each token, with the weight of each network, 0 for those
+// not chosen. I replaces shares by the gradients of the scores; of each network, it replaces
+// outputs of the first dense layer and results by their gradients. Then come the tokens of each
+// network.
 enum Keeps : std::size_t { input, shares, routes, first_network };
 enum OfNetwork : std::size_t { wide, active, result, of_network };
 
@@ -118,7 +119,8 @@ Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
     matrix(own[wide]).noalias() = matrix(run.weights[sizes.into(network)]) * into;
     own[active] = activated(sizes.gated, own[wide]);
     own[result] = Tensor(in.rows, tokens.size());
-    matrix(own[result]).noalias() = matrix(run.weights[sizes.out_of(network)]) * matrix(own[active]);
+    matrix(own[result]).noalias() =
+        matrix(run.weights[sizes.out_of(network)]) * matrix(own[active]);
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       const double share = matrix(kept[shares])(eigen_index(network), tokens[i]);
       matrix(out).col(tokens[i]) += share * matrix(own[result]).col(eigen_index(i));

@@ -60,7 +60,8 @@ std::int64_t MemoryLedger::need(TaskId task, std::uint32_t rank) const {
 }
 
 bool MemoryLedger::is_too_full() const {
-  return std::any_of(held_.begin(), held_.end(), [&](std::int64_t held) { return held > capacity_; });
+  return std::any_of(held_.begin(), held_.end(),
+                     [&](std::int64_t held) { return held > capacity_; });
 }
 
 std::vector<std::uint32_t> MemoryLedger::ranks_of(TaskId task) const {

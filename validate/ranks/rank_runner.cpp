@@ -43,34 +43,6 @@ constexpr std::string_view before_deadlock = "deadlock:";
 
 }  // namespace
 
-std::optional<Obstacle> thread_obstacle(const PricedPlan& priced) {
-  const Plan& plan = priced.plan;
-  constexpr std::uint32_t most_ranks = 256;
-  constexpr std::uint32_t most_tasks = 200'000;
-  if (auto reason = why_no_programs(plan)) return Obstacle{.of_machine = false, .text = *reason};
-  if (plan.ranks > most_ranks) {
-    return Obstacle{true,
-                    fmt::format("{} ranks, one thread each; at most {}", plan.ranks, most_ranks)};
-  }
-  if (plan.tasks() > most_tasks) {
-    return Obstacle{true,
-                    fmt::format("{} actions and transfers; at most {}", plan.tasks(), most_tasks)};
-  }
-  return std::nullopt;
-}
-
-std::optional<Obstacle> apart_obstacle(const PricedPlan& priced) {
-  if (auto obstacle = thread_obstacle(priced)) return obstacle;
-  if (needs_steps(priced.conditions)) {
-    return Obstacle{.of_machine = false,
-                    .text =
-                        "ranks that wait for memory or for each other; cpu_logical does, in one "
-                        "process"};
-  }
-  if (!shares_links(priced)) return std::nullopt;
-  return Obstacle{.of_machine = false, .text = "links that ranks share; cpu_logical does"};
-}
-
 std::vector<BoxSpec> boxes_of(const Job& job) {
   const std::vector<RankProgram> programs = rank_programs(job.priced.plan);
   const std::vector<std::size_t> words = tensor_words(job);

@@ -23,9 +23,9 @@ namespace penstock {
 bool needs_steps(const Conditions& conditions);
 
 /// Lets ranks start their steps in logical time under such conditions. Ranks tell it what a step
-/// takes, reads and sends; nothing of the plan's order is known here. A moment is decided once every
-/// rank has said how long its running step takes, since any of them could end before. So the result
-/// is the same for any speed of the threads.
+/// takes, reads and sends; nothing of the plan's order is known here. A moment is decided once
+/// every rank has said how long its running step takes, since any of them could end before. So the
+/// result is the same for any speed of the threads.
 ///
 /// At each moment, first all that ends and arrives is booked; then ranks start what they can, lower
 /// numbers first; then transfers do, first come first served. A step that waits for memory goes
@@ -113,8 +113,8 @@ class StepClerk {
   const PricedPlan& priced_;
   const Conditions& conditions_;
   bool slows_;
-  std::vector<std::vector<std::uint32_t>> links_of_;       // by rank
-  std::map<TaskId, std::vector<std::uint32_t>> readers_;   // ranks that read a transfer
+  std::vector<std::vector<std::uint32_t>> links_of_;      // by rank
+  std::map<TaskId, std::vector<std::uint32_t>> readers_;  // ranks that read a transfer
 
   std::mutex mutex_;  // guards all below
   std::vector<Row> rows_;

@@ -136,8 +136,7 @@ bool StepClerk::may_travel(TaskId transfer) const {
 
 /// Whether the receiver is directly before the step that reads a transfer.
 bool StepClerk::is_awaited(TaskId transfer) const {
-  const std::uint32_t to =
-      index(priced_.plan.link(priced_.plan.class_of(transfer).resource).to);
+  const std::uint32_t to = index(priced_.plan.link(priced_.plan.class_of(transfer).resource).to);
   if (to >= rows_.size()) return true;
   const Row& row = rows_[to];
   if (row.running != nullptr || row.next == nullptr || row.unsent > 0) return false;
@@ -148,8 +147,7 @@ bool StepClerk::is_awaited(TaskId transfer) const {
 /// The receiver keeps room for its next step and what that still reads, unless the transfer is for
 /// that step: early tensors could otherwise block the very step that would free memory.
 bool StepClerk::has_room_for(TaskId transfer) const {
-  const std::uint32_t to =
-      index(priced_.plan.link(priced_.plan.class_of(transfer).resource).to);
+  const std::uint32_t to = index(priced_.plan.link(priced_.plan.class_of(transfer).resource).to);
   if (to >= rows_.size()) return memory_->fits({transfer});
   const Row& row = rows_[to];
   const Step* const next = row.computes ? row.after : row.next;

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
-#include <cstring>
 #include <utility>
 
 #include "validate/kernels/steps/drawn.hpp"
@@ -183,11 +181,6 @@ void LayeredBody::update(Stage stage) {
   weights.step(gradients);
 }
 
-/// The table of a stage at an end of a tied model, among tensors like its weights.
-Tensor& LayeredBody::tied_tensor(std::uint32_t model_stage, LayerTensors& tensors) const {
-  return model_stage == 0 ? tensors.front().front() : tensors.back().front();
-}
-
 void LayeredBody::take_tie(std::uint32_t model_stage) {
   LayerTensors like = initial_weights(model_->stages[model_stage], job_.layers->seed);
   Tensor& part = tied_tensor(model_stage, like);
@@ -198,31 +191,6 @@ void LayeredBody::take_tie(std::uint32_t model_stage) {
   } else {
     add(part, known->second);
   }
-}
-
-/// Both ends step their copy of the table with the gradients of both.
-void LayeredBody::add_tie(Stage stage, LayerTensors& gradients) {
-  const std::uint32_t own = model_stage_of(stage);
-  const auto last = static_cast<std::uint32_t>(model_->stages.size() - 1);
-  if (last == 0) {
-    Tensor both = gradients.front().front();
-    add(gradients.back().front(), both);
-    gradients.front().front() = gradients.back().front() = std::move(both);
-  } else if (own == 0 || own == last) {
-    add(gradient_of_end(last - own), tied_tensor(own, gradients));
-  }
-}
-
-/// Of the table at an end of the model: received, or of a stage on this rank.
-Tensor LayeredBody::gradient_of_end(std::uint32_t model_stage) {
-  const auto received = ties_.find(model_stage);
-  if (received != ties_.end()) return received->second;
-  for (const auto& [stage, weights] : weights_) {
-    if (model_stage_of(stage) != model_stage) continue;
-    LayerTensors all = weights.all_gradients();
-    return std::move(tied_tensor(model_stage, all));
-  }
-  throw OrderFailure("the gradient of its tied weights at the other end of the model is missing");
 }
 
 /// Sums arrive in the same order on all copies of a stage, so that these stay equal.
@@ -341,42 +309,6 @@ std::span<const std::uint64_t> LayeredBody::made(const Step& step, const TensorS
   if (words_[sending.transfer] == sent_.size()) return sent_;
   throw OrderFailure(
       fmt::format("it made {} words instead of {}", sent_.size(), words_[sending.transfer]));
-}
-
-/// The codec of the link to the next stage, in both directions.
-const TensorCodec* LayeredBody::link_codec(const TensorLabel& label) const {
-  if (coders_.empty()) return nullptr;
-  const std::uint32_t gradient = label.kind == TensorKind::gradient ? 1 : 0;
-  const auto& link = coders_[label.model_stage - gradient].link;
-  return link ? &*link : nullptr;
-}
-
-void LayeredBody::append_packed(const TensorCodec& codec, const Tensor& tensor) {
-  const std::vector<std::uint8_t> bytes = codec.packed(tensor.values, errors_of(coding_.link));
-  sent_.resize((bytes.size() + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t));
-  std::memcpy(sent_.data(), bytes.data(), bytes.size());
-}
-
-/// Encodes what F has kept, and counts it.
-void LayeredBody::pack(const CellKey& cell) {
-  if (coders_.empty()) return;
-  Kept& kept = kept_.at(cell);
-  const auto& codec = coders_[model_stage_of(cell.stage)].stash;
-  if (codec) kept.packed.pack(*codec, layers_of(cell.stage), kept.layers, errors_of(coding_.stash));
-  kept.held_bytes = kept.packed.held(kept.layers, job_.layers->shape.activation_size);
-  stash_bytes_ += kept.held_bytes;
-  peak_stash_bytes_ = std::max(peak_stash_bytes_, stash_bytes_);
-}
-
-void LayeredBody::unpack(const CellKey& cell, Kept& kept) {
-  if (coders_.empty() || kept.packed.empty()) return;
-  kept.packed.unpack(*coders_[model_stage_of(cell.stage)].stash, kept.layers);
-}
-
-void LayeredBody::add_coding(CodingNumbers& coding) const {
-  CodingNumbers own = coding_;
-  own.peak_stash_bytes[rank_] = peak_stash_bytes_;
-  add(own, coding);
 }
 
 /// Frees everything kept but its size.

@@ -47,8 +47,10 @@ std::optional<std::string> why_not_kind(const LayerSpec& spec, const CellShape& 
 PlacedLayer placed(const LayerSpec& spec, std::uint32_t number) {
   const LayerKindEntry& kind = *find_named(layer_kind_entries(), spec.kind);
   return {find_named(kernel_entries(), spec.kind),
-          LayerNumbers(settled_numbers(kind.name, kind.parameters, spec.numbers)), number,
-          Residual::none, {}};
+          LayerNumbers(settled_numbers(kind.name, kind.parameters, spec.numbers)),
+          number,
+          Residual::none,
+          {}};
 }
 
 /// Pointers to all layers, across stages.

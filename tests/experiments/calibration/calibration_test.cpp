@@ -132,7 +132,8 @@ TEST_CASE("calibration: all schedules of a setting have the same work") {
 }
 
 TEST_CASE("calibration: what a rule does not allow is no case") {
-  CHECK_FALSE(pipeline_of({{"even", 4, 6, 30}, "dualpipe", PipelinePart::transfer}, {exact_busy()}));
+  CHECK_FALSE(
+      pipeline_of({{"even", 4, 6, 30}, "dualpipe", PipelinePart::transfer}, {exact_busy()}));
 }
 
 // The machine has at most three ranks. Its kernels are those of this machine, so that nothing can

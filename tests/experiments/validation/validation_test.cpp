@@ -37,15 +37,6 @@ const char* const small_layers = R"({
   "hardware": { "name": "roofline", "device": "a100-sxm4-80gb", "link": "nvlink-3", "devices": 2 },
   "schedule": { "name": "1f1b", "microbatches": 2 } })";
 
-const char* const tied_layers = R"({
-  "penstock": 1,
-  "model": { "sequence": 4, "microbatch": 1, "layers": [
-    { "kind": "embedding", "vocab": 8, "hidden": 4 },
-    { "name": "block", "repeat": 2, "kind": "mlp", "hidden": 4, "intermediate": 8 },
-    { "kind": "head", "hidden": 4, "vocab": 8, "tied": 1 } ] },
-  "hardware": { "name": "roofline", "device": "a100-sxm4-80gb", "link": "nvlink-3", "devices": 2 },
-  "schedule": { "name": "1f1b", "microbatches": 4 } })";
-
 Validation with_layers(const char* text, const std::vector<std::string>& settings = {}) {
   return validate(parse_scenario(text, "small.json", settings), cpu_logical(), {});
 }
@@ -261,54 +252,6 @@ TEST_CASE("validation: data replicas really run, and come to one model on the wh
     CHECK(result.numbers.of_weights);
     CHECK(result.numbers.error.value_or(1) < most_numbers_error);
     if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
-  }
-}
-
-// The first and the last stage hold the same table. On two ranks they exchange their gradients; of
-// zb-v one rank holds both; of two replicas each sums what all send.
-TEST_CASE("validation: both ends of a tied model step their table as the model in one piece does") {
-  for (const char* optimizer : {"sgd", "adam"}) {
-    for (const char* change :
-         {"/schedule/name=1f1b", "/schedule/name=zb-v", "/parallel/data=2", "/parallel/pipeline=1"}) {
-      CAPTURE(optimizer);
-      CAPTURE(change);
-      std::vector<std::string> settings{std::string("/memory/optimizer=") + optimizer, change};
-      if (std::string(change) == "/parallel/data=2") settings.emplace_back("/hardware/devices=4");
-      if (std::string(change) == "/parallel/pipeline=1") settings.emplace_back("/hardware/devices=1");
-      const Validation result = with_layers(tied_layers, settings);
-      REQUIRE_FALSE(result.fault);
-      CHECK(result.why_busy.empty());
-      REQUIRE(result.job.layers);
-      CHECK(result.numbers.of_weights);
-      CHECK(result.numbers.error.value_or(1) < most_numbers_error);
-      if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
-    }
-  }
-}
-
-// What a stage keeps and what it sends goes through the reference codec; the model in one piece does
-// the same, so that both come to the same numbers.
-TEST_CASE("validation: activations are really encoded, and what that costs is told") {
-  const char* codec =
-      "/codec={\"stash\": {\"name\": \"bfp\", \"bits\": 5}, \"link\": {\"name\": \"bfp\", "
-      "\"bits\": 8}, \"encode_bytes_per_s\": 1e12, \"decode_bytes_per_s\": 1e12}";
-  for (const char* schedule : {"1f1b", "zb-h1"}) {
-    const Validation result =
-        with_layers(small_layers, {codec, std::string("/schedule/name=") + schedule});
-    REQUIRE_FALSE(result.fault);
-    CHECK(result.why_busy.empty());
-    CHECK(result.numbers.error.value_or(1) < most_numbers_error);
-    REQUIRE(result.coding);
-    CHECK(result.coding->stash.bits_per_value() >= 5);
-    CHECK(result.coding->stash.sqnr_db() > 15);
-    CHECK(result.coding->stash.sqnr_db() < 35);
-    CHECK(result.coding->link.sqnr_db() > result.coding->stash.sqnr_db());
-    CHECK(validation_text(result).find("stash encoded: 5") != std::string::npos);
-    CHECK(validation_json(result)["coding"]["links"]["values"] == result.coding->link.values);
-    if (result.measured.iterations.empty()) continue;
-    CHECK(result.errors.structure == 0);
-    REQUIRE(result.stash_peaks.size() == 2);
-    CHECK(result.stash_peaks[0].counted_bytes > 0);
   }
 }
 

@@ -104,8 +104,8 @@ TEST_CASE("pipelines: backwards that take longer in a run have their own factor"
   for (const PartErrors& part : result.parts) CHECK(part.simulated.most < 1e-3);
 }
 
-// Layers take 1.5 times as long in a run, busy kernels as long as alone: one fit to both would be off
-// for either.
+// Layers take 1.5 times as long in a run, busy kernels as long as alone: one fit to both would be
+// off for either.
 TEST_CASE("pipelines: each kind of work has a fit of its own") {
   auto runs = runs_under([](Pass, double alone) { return 100 + alone; });
   for (PipelineRun& run : runs_under([](Pass, double alone) { return 400 + 1.5 * alone; })) {

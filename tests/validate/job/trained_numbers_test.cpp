@@ -28,7 +28,7 @@ constexpr double tolerance = 1e-10;
 const BackendEntry& cpu_logical() { return *find_named(backend_entries(), "cpu_logical"); }
 
 /// A catalogue order over one layer or more a stage. Times are of no matter.
-System system_of(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t microbatches) {
+System trained_system(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t microbatches) {
   const ScheduleOptions options{microbatches, {}};
   System system{
       .placement = entry.place(ranks, usual_chunks(entry, options)), .schedule = {}, .stages = {}};
@@ -93,7 +93,7 @@ void check_all_schedules(const Layers& layers, const CellShape& shape, bool in_s
     if (slices_of(*entry) > 1 && !in_slices) continue;
     for (const std::uint32_t ranks : {2U, 4U}) {
       const std::uint32_t microbatches = 2 * ranks;
-      System system = system_of(*entry, ranks, microbatches);
+      System system = trained_system(*entry, ranks, microbatches);
       CellShape cell = shape;
       cell.slices = slices_of(*entry);
       JobLayers whole = *layered_job(system, layers, cell).layers;
@@ -132,7 +132,7 @@ TrainedNumbers right_for(const Job& job, std::uint32_t microbatches) {
 /// A transformer on data replicas that reduce its gradients and update it.
 Job on_replicas(const ScheduleEntry& entry, std::uint32_t replicas, const Tail& tail,
                 StepRule step) {
-  System system = system_of(entry, 2, 4);
+  System system = trained_system(entry, 2, 4);
   system.extras.tail = tail;
   const std::size_t stages = system.placement.chains().front().size();
   system.extras.tail.reduces.assign(stages, true);
@@ -241,7 +241,7 @@ TEST_CASE("training: replicas of a stage have weights of their own, and gradient
 }
 
 TEST_CASE("training: each iteration comes to the same numbers, updates or not") {
-  const System system = system_of(*find_named(schedule_entries(), "pipedream"), 2, 4);
+  const System system = trained_system(*find_named(schedule_entries(), "pipedream"), 2, 4);
   const Job job = transformer_job(system);
   const auto backend = cpu_logical().make(job);
   REQUIRE(std::holds_alternative<Timeline>(backend->run()));
@@ -256,7 +256,7 @@ TEST_CASE("training: each iteration comes to the same numbers, updates or not") 
 TEST_CASE("training: real layers are timed as busy kernels are, with a structure error of zero") {
   for (const char* name : {"1f1b", "bpipe", "zb-h1", "seq-1f1b"}) {
     const ScheduleEntry& entry = *find_named(schedule_entries(), name);
-    const System system = system_of(entry, 4, 8);
+    const System system = trained_system(entry, 4, 8);
     CellShape shape = small_transformer_shape();
     shape.slices = slices_of(entry);
     const Job job = layered_job(system, small_transformer(), shape);
@@ -274,7 +274,7 @@ TEST_CASE("training: in real time the same model is trained") {
   const BackendEntry& realtime = *find_named(backend_entries(), "cpu_realtime");
   for (const char* name : {"1f1b", "interleaved-1f1b", "zb-v", "dualpipe"}) {
     CAPTURE(name);
-    const System system = system_of(*find_named(schedule_entries(), name), 2, 4);
+    const System system = trained_system(*find_named(schedule_entries(), name), 2, 4);
     const Job job = transformer_job(system);
     if (const auto obstacle = realtime.obstacle(job.priced)) {
       MESSAGE("left out: " << obstacle->text);
@@ -319,7 +319,7 @@ TEST_CASE("training: a microbatch in another's place shows in the gradients") {
 
 // Model stages 1 and 2 in each other's place take tensors of the same size.
 TEST_CASE("training: a tensor of the wrong stage is a fault, and stages in the wrong order show") {
-  Job job = transformer_job(system_of(*find_named(schedule_entries(), "gpipe"), 4, 2));
+  Job job = transformer_job(trained_system(*find_named(schedule_entries(), "gpipe"), 4, 2));
   const TrainedNumbers right = right_for(job, 2);
   CHECK(largest_error(trained(job), right) < tolerance);
   Job tied_wrongly = job;
@@ -334,7 +334,7 @@ TEST_CASE("training: a tensor of the wrong stage is a fault, and stages in the w
 // Groups of 4 see the version before the newest. Of the last group, the first forwards run before
 // the update of the group in front.
 TEST_CASE("training: weights of the wrong version show in the gradients, or are not there") {
-  const System groups = system_of(*find_named(schedule_entries(), "pipedream-2bw"), 4, 12);
+  const System groups = trained_system(*find_named(schedule_entries(), "pipedream-2bw"), 4, 12);
   Job job = transformer_job(groups);
   const std::vector<StatedVersions> versions(4, {1, 4, 1});
   const TrainedNumbers right = reference_numbers(*job.layers, first_numbers(12), true, versions);

@@ -149,8 +149,7 @@ TEST_CASE("kernels: gradients of layers of tokens are those that differences sho
 
 // Differences are too small to change which experts are chosen.
 TEST_CASE("kernels: gradients of a mixture of experts are those that differences show") {
-  check_gradients("moe",
-                  {{"hidden", 4}, {"experts", 3}, {"chosen", 2}, {"expert_intermediate", 5}},
+  check_gradients("moe", {{"hidden", 4}, {"experts", 3}, {"chosen", 2}, {"expert_intermediate", 5}},
                   tokens,
                   {{{"gated", 0}},
                    {{"chosen", 1}},
@@ -184,8 +183,8 @@ TEST_CASE("kernels: a mixture of equal experts is one of them") {
   Tensors kept, kept_by_one;
   const Tensor out = kernel.forward({numbers, tokens, weights, slices}, in, kept);
   const Tensors own{weights[1], weights[2]};
-  const Tensor right = find_named(kernel_entries(), "mlp")
-                           ->forward({one, tokens, own, slices}, in, kept_by_one);
+  const Tensor right =
+      find_named(kernel_entries(), "mlp")->forward({one, tokens, own, slices}, in, kept_by_one);
   for (std::size_t i = 0; i < out.values.size(); ++i) {
     CHECK(out.values[i] == doctest::Approx(right.values[i]).epsilon(1e-12));
   }
@@ -314,9 +313,8 @@ TEST_CASE("kernels: layers that are not run are named, with what is in the way")
   CHECK(reason(mlp) == "run");
   CHECK(reason(with("dropout", 0.1)) ==
         "some layers of kind \"mlp\": \"dropout\" 0.1: the mlp kernel has no dropout; set it to 0");
-  CHECK(
-      reason({"head", {{"hidden", 8}, {"vocab", 8}, {"tied", 1}}, ""}) ==
-      "a head that is tied, in a model that does not start with its embedding: layer 0 (head)");
+  CHECK(reason({"head", {{"hidden", 8}, {"vocab", 8}, {"tied", 1}}, ""}) ==
+        "a head that is tied, in a model that does not start with its embedding: layer 0 (head)");
   CHECK(reason({"amoebanet_normal", {}, ""}) == "layers of kind \"amoebanet_normal\"");
   CHECK(reason({"moe",
                 {{"hidden", 8},
@@ -324,8 +322,9 @@ TEST_CASE("kernels: layers that are not run are named, with what is in the way")
                  {"experts", 2},
                  {"chosen", 1},
                  {"capacity_factor", 1.5}},
-                ""}) == "some layers of kind \"moe\": \"capacity_factor\" above 0: the moe kernel "
-                        "drops no token; set it to 0");
+                ""}) ==
+        "some layers of kind \"moe\": \"capacity_factor\" above 0: the moe kernel "
+        "drops no token; set it to 0");
   CellShape group = small_transformer_shape();
   group.tensor = 2;
   CHECK(reason(mlp, group) == "groups of devices that share a layer");

@@ -77,7 +77,8 @@ bool runs_as_simulated(PricedPlan plan) {
   const Timeline& timeline = std::get<Timeline>(outcome);
   RC_ASSERT(differences(job, timeline) == 0U);
   if (why_not_relax(job.priced.plan, job.priced.conditions) &&
-      job.priced.conditions.in_flight == UINT32_MAX && job.priced.conditions.network.links.empty()) {
+      job.priced.conditions.in_flight == UINT32_MAX &&
+      job.priced.conditions.network.links.empty()) {
     PricedPlan free = with_lengths(job, timeline);
     free.conditions = {};
     if (!why_not_relax(free.plan, {})) RC_ASSERT(differences(relax(free), timeline) == 0U);

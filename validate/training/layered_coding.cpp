@@ -1,0 +1,44 @@
+#include <algorithm>
+#include <cstring>
+
+#include "validate/training/layered_body.hpp"
+
+namespace penstock {
+
+/// The codec of the link to the next stage, in both directions.
+const TensorCodec* LayeredBody::link_codec(const TensorLabel& label) const {
+  if (coders_.empty()) return nullptr;
+  const std::uint32_t gradient = label.kind == TensorKind::gradient ? 1 : 0;
+  const auto& link = coders_[label.model_stage - gradient].link;
+  return link ? &*link : nullptr;
+}
+
+void LayeredBody::append_packed(const TensorCodec& codec, const Tensor& tensor) {
+  const std::vector<std::uint8_t> bytes = codec.packed(tensor.values, errors_of(coding_.link));
+  sent_.resize((bytes.size() + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t));
+  std::memcpy(sent_.data(), bytes.data(), bytes.size());
+}
+
+/// Encodes what F has kept, and counts it.
+void LayeredBody::pack(const CellKey& cell) {
+  if (coders_.empty()) return;
+  Kept& kept = kept_.at(cell);
+  const auto& codec = coders_[model_stage_of(cell.stage)].stash;
+  if (codec) kept.packed.pack(*codec, layers_of(cell.stage), kept.layers, errors_of(coding_.stash));
+  kept.held_bytes = kept.packed.held(kept.layers, job_.layers->shape.activation_size);
+  stash_bytes_ += kept.held_bytes;
+  peak_stash_bytes_ = std::max(peak_stash_bytes_, stash_bytes_);
+}
+
+void LayeredBody::unpack(const CellKey& cell, Kept& kept) {
+  if (coders_.empty() || kept.packed.empty()) return;
+  kept.packed.unpack(*coders_[model_stage_of(cell.stage)].stash, kept.layers);
+}
+
+void LayeredBody::add_coding(CodingNumbers& coding) const {
+  CodingNumbers own = coding_;
+  own.peak_stash_bytes[rank_] = peak_stash_bytes_;
+  add(own, coding);
+}
+
+}  // namespace penstock
