@@ -115,10 +115,10 @@ class IntegerProgram {
     before(b, a).add(before(a, b), -1);
     for (const auto& [first, second] : {std::pair(a, b), std::pair(b, a)}) {
       // start of the second >= end of the first, unless they come the other way round
-      Terms terms{-duration(first) - horizon_};
+      Terms terms{horizon_ - duration(first)};
       terms.add(one(start_[second]), 1);
       terms.add(one(start_[first]), -1);
-      terms.add(before(first, second), horizon_);
+      terms.add(before(first, second), -horizon_);
       at_least_zero(terms);
     }
   }

@@ -28,7 +28,7 @@ SearchTime makespan_of(const OrderProblem& problem, const RankSequences& sequenc
 }  // namespace
 
 TEST_CASE("gaps filled: the order fits the memory and has the engine's makespan") {
-  rc::check([] {
+  CHECK(rc::check([] {
     const Pipeline made = drawn_pipeline();
     const RankSequences drawn = sequences_of_starts(made.problem, drawn_keys(made.problem));
     const FillRule rule{.fill = *rc::gen::inRange(0, 3) / 2.0,
@@ -38,11 +38,11 @@ TEST_CASE("gaps filled: the order fits the memory and has the engine's makespan"
     RC_ASSERT(all_fit(made.problem, filler.sequences()));
     RC_ASSERT(filler.makespan() == makespan_by_engine(made, filler.sequences()));
     RC_ASSERT(!filler.run(drawn, rule, filler.makespan() - 1));
-  });
+  }));
 }
 
 TEST_CASE("gaps filled backwards: the order reversed fits the memory and is as short") {
-  rc::check([] {
+  CHECK(rc::check([] {
     const Pipeline made = drawn_pipeline();
     GapFiller forwards(made.problem);
     GapFiller backwards(made.problem, TimeDirection::backwards);
@@ -51,7 +51,7 @@ TEST_CASE("gaps filled backwards: the order reversed fits the memory and is as s
     const RankSequences found = in_reverse(backwards.sequences());
     RC_ASSERT(all_fit(made.problem, found));
     RC_ASSERT(makespan_by_engine(made, found) == backwards.makespan());
-  });
+  }));
 }
 
 TEST_CASE("a later pass runs in a gap, unless a pass that it overtakes then finds no room") {

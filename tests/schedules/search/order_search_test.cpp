@@ -98,18 +98,18 @@ SearchTime shortest_of_all(const OrderProblem& problem) {
 }  // namespace
 
 TEST_CASE("list scheduling fits the memory and has the engine's makespan, whatever the keys") {
-  rc::check([] {
+  CHECK(rc::check([] {
     const Pipeline made = drawn_pipeline();
     ListScheduler scheduler(made.problem);
     const auto keys = drawn_keys(made.problem);
     RC_ASSERT(scheduler.run(keys, {}));
     RC_ASSERT(all_fit(made.problem, scheduler.sequences()));
     RC_ASSERT(scheduler.makespan() == makespan_by_engine(made, scheduler.sequences()));
-  });
+  }));
 }
 
 TEST_CASE("sequences have the engine's makespan, and no pass can start after its latest start") {
-  rc::check([] {
+  CHECK(rc::check([] {
     const Pipeline made = drawn_pipeline();
     ListScheduler scheduler(made.problem);
     const auto rule = ListRule{.window = *rc::gen::inRange(2U, 9U),
@@ -126,11 +126,11 @@ TEST_CASE("sequences have the engine's makespan, and no pass can start after its
     for (std::size_t n = 0; n < times.starts().size(); ++n) {
       RC_ASSERT(times.starts()[n] <= times.latest()[n]);
     }
-  });
+  }));
 }
 
 TEST_CASE("the bound is below every order found, and what is found fits the memory") {
-  rc::check([] {
+  CHECK(rc::check([] {
     const Pipeline made = drawn_pipeline();
     const FoundOrder found = search_order(made.problem, evaluations(300));
     RC_ASSERT(found.sequences.has_value());
@@ -138,7 +138,7 @@ TEST_CASE("the bound is below every order found, and what is found fits the memo
     RC_ASSERT(found.state.best == makespan_by_engine(made, *found.sequences));
     RC_ASSERT(shortest_possible(made.problem) <= found.state.best);
     RC_ASSERT(found.proven == (found.state.best <= found.state.bound));
-  });
+  }));
 }
 
 TEST_CASE("branch and bound finds the shortest of all orders, in any sequence of microbatches") {

@@ -68,7 +68,7 @@ Pipeline four_ranks(std::int64_t capacity) {
 }  // namespace
 
 TEST_CASE("an order that recomputes some activations has the engine's time and memory") {
-  rc::check([] {
+  CHECK(rc::check([] {
     const auto ranks = *rc::gen::inRange<std::uint32_t>(1, 4);
     const auto time = rc::gen::inRange(1, 9);
     const Pipeline made = pipeline_with_choice(
@@ -92,7 +92,7 @@ TEST_CASE("an order that recomputes some activations has the engine's time and m
       --tight.capacity[rank];
       RC_ASSERT(first_overflow(tight, rank, sequence, recomputed).has_value());
     }
-  });
+  }));
 }
 
 TEST_CASE("recomputation makes an order fit if everything recomputed does, and no more than that") {
