@@ -118,6 +118,7 @@ void slider_step(benchmark::State& state) {
   canvas.resize(1920, 1080);
   PaintedRunPtr run = painted(viewed(base), ColourBy::pass);
   canvas.show_runs(run, nullptr, false);
+  canvas.leave_out_what_does_not_fit();  // as the window does
   QImage image(canvas.size(), QImage::Format_RGB32);
   int step = 0;
   for (auto _ : state) {

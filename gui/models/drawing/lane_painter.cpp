@@ -200,7 +200,10 @@ void LanePainter::draw_wide_idle(const Track& idle, const Strip& strip) {
 
 void LanePainter::draw_idle_piece(double from, double to, std::uint32_t tag, const Strip& strip) {
   const auto cause = static_cast<std::size_t>(cause_of(tag));
-  lines_.hatch(nearest_pixel(from), nearest_pixel(to), muted(scene_->theme->idle[cause], strip),
+  const int left = nearest_pixel(from);
+  const int right = nearest_pixel(to);
+  if (right <= left) return;
+  lines_.hatch(left, right, muted(scene_->theme->idle[cause], strip),
                muted(scene_->theme->idle_lines[cause], strip));
   ++counts_.boxes;
 }

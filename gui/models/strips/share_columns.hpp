@@ -46,9 +46,12 @@ class ShareColumns {
   void add(double from, double to, std::size_t row) {
     if (!any_) clear();
     const int first = std::max(0, static_cast<int>(from));
+    float* const share = shares_.data() + row * room() + first;
     if (to <= first + 1 && first < width_) {
-      shares_[row * room() + static_cast<std::size_t>(first)] +=
-          static_cast<float>(std::max(to - std::max(from, 0.0), least));
+      *share += static_cast<float>(std::max(to - std::max(from, 0.0), least));
+    } else if (from > 0 && to <= first + 2 && first + 1 < width_) {
+      share[0] += static_cast<float>(first + 1 - from);
+      share[1] += static_cast<float>(to - (first + 1));
     } else {
       add_wide(from, to, row);
     }

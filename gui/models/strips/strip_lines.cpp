@@ -25,6 +25,7 @@ void StripLines::resize(int width) {
   lines_.resize(columns);
   for (auto* row : {&used_, &unused_, &scale_, &sum_}) row->resize(columns);
   tall_.resize(columns);
+  columns_.reserve(columns);
   reaches_.resize(2 * most_categories);
   for (Reach& reach : reaches_) reach.until.resize(columns);
 }
@@ -79,6 +80,10 @@ void StripLines::find_heights(const ShareColumns& busy, const ShareColumns& idle
   right_ = tall_.size();
   while (left_ < right_ && used_[left_] + unused_[left_] == 0) ++left_;
   while (right_ > left_ && used_[right_ - 1] + unused_[right_ - 1] == 0) --right_;
+  columns_.clear();
+  for (std::size_t x = left_; x < right_; ++x) {
+    if (used_[x] + unused_[x] > 0) columns_.push_back(static_cast<std::uint32_t>(x));
+  }
 }
 
 void StripLines::find_reaches(const ShareColumns& shares, bool above, int height) {
@@ -109,22 +114,42 @@ void StripLines::find_reaches(const ShareColumns& shares, bool above, int height
   }
 }
 
+/// The pixels of all columns at a height above where shares stand.
+void StripLines::put_row(int height, std::uint32_t* row) const {
+  // Each colour reaches at least as far as those before it: the first one that is everywhere in
+  // this row covers all behind it, and those before it go over it.
+  std::size_t ground = 0;
+  while (ground < count_ && reaches_[ground].lowest <= height) ++ground;
+  if (ground < count_) std::fill(row + left_, row + right_, reaches_[ground].colour);
+  for (std::size_t r = ground; r-- > 0;) {
+    const Reach& reach = reaches_[r];
+    if (height >= reach.highest) continue;
+    const int* const until = reach.until.data();
+    const std::uint32_t colour = reach.colour;
+    for (std::size_t x = left_; x < right_; ++x) row[x] = height < until[x] ? colour : row[x];
+  }
+}
+
+/// The same where only few columns have anything.
+void StripLines::put_sparse_row(int height, std::uint32_t* row) const {
+  for (std::size_t r = count_; r-- > 0;) {
+    const Reach& reach = reaches_[r];
+    if (height >= reach.highest) continue;
+    for (const std::uint32_t x : columns_) {
+      if (height < reach.until[x]) row[x] = reach.colour;
+    }
+  }
+}
+
 void StripLines::put_shares(const Strip& strip, const Pixels& pixels) const {
+  const bool sparse = columns_.size() * 4 < right_ - left_;
   for (int y = 0; y < strip.height; ++y) {
     const int at = strip.flipped ? strip.top + y : strip.top + strip.height - 1 - y;
     if (at < 0 || at >= pixels.height) continue;
-    std::uint32_t* const row = pixels.row(at);
-    // Each colour reaches at least as far as those before it: the first one that is everywhere in
-    // this row covers all behind it, and those before it go over it.
-    std::size_t ground = 0;
-    while (ground < count_ && reaches_[ground].lowest <= y) ++ground;
-    if (ground < count_) std::fill(row + left_, row + right_, reaches_[ground].colour);
-    for (std::size_t r = ground; r-- > 0;) {
-      const Reach& reach = reaches_[r];
-      if (y >= reach.highest) continue;
-      const int* const until = reach.until.data();
-      const std::uint32_t colour = reach.colour;
-      for (std::size_t x = left_; x < right_; ++x) row[x] = y < until[x] ? colour : row[x];
+    if (sparse) {
+      put_sparse_row(y, pixels.row(at));
+    } else {
+      put_row(y, pixels.row(at));
     }
   }
 }
@@ -148,9 +173,7 @@ std::uint64_t StripLines::draw(const ShareColumns& busy, const ShareColumns& idl
     draw_boxes(strip, pixels, 0, width);
   }
   put_shares(strip, pixels);
-  std::uint64_t drawn = 0;
-  for (std::size_t x = left_; x < right_; ++x) drawn += used_[x] + unused_[x] > 0 ? 1 : 0;
-  return drawn;
+  return columns_.size();
 }
 
 }  // namespace penstock

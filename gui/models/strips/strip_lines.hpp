@@ -46,6 +46,8 @@ class StripLines {
   void find_heights(const ShareColumns& busy, const ShareColumns& idle, int height);
   void find_reaches(const ShareColumns& shares, bool above, int height);
   void put_shares(const Strip& strip, const Pixels& pixels) const;
+  void put_row(int height, std::uint32_t* row) const;
+  void put_sparse_row(int height, std::uint32_t* row) const;
 
   std::vector<std::uint32_t> ground_, lines_;  // without and with slanted lines
   // By column: all busy and idle shares, pixels of busy time, pixels per share.
@@ -56,6 +58,7 @@ class StripLines {
   // The columns with anything lie between these.
   std::size_t left_ = 0;
   std::size_t right_ = 0;
+  std::vector<std::uint32_t> columns_;  // those with anything
 };
 
 }  // namespace penstock
