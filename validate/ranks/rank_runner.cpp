@@ -60,7 +60,7 @@ std::vector<BoxSpec> boxes_of(const Job& job) {
 Standstill joined(const std::vector<Standstill>& deadlocks) {
   Standstill all = deadlocks.front();
   for (std::size_t i = 1; i < deadlocks.size(); ++i) {
-    all.text += ";" + deadlocks[i].text.substr(before_deadlock.size());
+    all.text.append(";").append(deadlocks[i].text, before_deadlock.size());
   }
   return all;
 }
