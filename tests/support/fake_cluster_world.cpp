@@ -1,5 +1,3 @@
-#include "tests/support/fake_cluster.hpp"
-
 #include <fmt/format.h>
 #include <pthread.h>
 
@@ -7,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "tests/support/fake_cluster.hpp"
 #include "tests/support/fake_cluster_parts.hpp"
 
 namespace penstock::testing {
