@@ -205,7 +205,7 @@ void LanePainter::draw_idle_piece(double from, double to, std::uint32_t tag, con
   if (right <= left) return;
   lines_.hatch(left, right, muted(scene_->theme->idle[cause], strip),
                muted(scene_->theme->idle_lines[cause], strip));
-  ++counts_.boxes;
+  if (right - left >= narrow) ++counts_.boxes;  // otherwise a part of a column
 }
 
 void LanePainter::draw_busy(const Track& track, const Pyramid& pyramid, const PaintedRun& run,
