@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sim/costs/priced_plan.hpp"
 #include "sim/timeline/timeline_file.hpp"
 
 namespace penstock {
