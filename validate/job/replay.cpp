@@ -7,7 +7,6 @@
 #include <variant>
 
 #include "sim/base/error.hpp"
-#include "sim/costs/priced_plan.hpp"
 #include "sim/engines/events.hpp"
 
 namespace penstock {

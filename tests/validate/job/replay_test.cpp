@@ -4,7 +4,7 @@
 
 #include "schedules/registry.hpp"
 #include "sim/base/named.hpp"
-#include "tests/support/jobs.hpp"
+#include "tests/support/system.hpp"
 #include "validate/backends/registry.hpp"
 
 namespace penstock::testing {
@@ -12,7 +12,19 @@ namespace {
 
 /// 1F1B on four ranks, over links on which tensors queue.
 Recording logical_recording() {
-  const Job job = job_of(system_of(*find_named(schedule_entries(), "1f1b"), 4, 8));
+  const ScheduleEntry& entry = *find_named(schedule_entries(), "1f1b");
+  const ScheduleOptions options{8, {}};
+  System system{.placement = entry.place(4, usual_chunks(entry, options)),
+                .schedule = {},
+                .stages = {},
+                .hardware = link(0.3, 2e9)};
+  system.schedule = make_schedule(entry, system.placement, options);
+  for (std::size_t s = 0; s < 4; ++s) {
+    Layer stage = stage_of(1 + 0.25 * static_cast<double>(s % 3), 1, 1);
+    stage.activation_bytes = 4096;
+    system.stages.push_back(stage);
+  }
+  const Job job = penstock::job_of(priced(system));
   const auto backend = find_named(backend_entries(), "cpu_logical")->make(job);
   return {job.priced.plan, std::get<Timeline>(backend->run()), "1f1b"};
 }

@@ -44,7 +44,8 @@ TEST_CASE("gpu check: every step runs on a GPU of 132 SMs, and leaves lines of J
     CHECK(fact.at("wrong_transfers") == 0);
     CHECK(fact.at("sms_in_several_ranks") == 0);
     if (fact.at("links") == "paced") {
-      CHECK(fact.at("median_over_longest_path").get<double>() == doctest::Approx(1));
+      // A whole number of products takes about the time that was asked for.
+      CHECK(fact.at("median_over_longest_path").get<double>() == doctest::Approx(1).epsilon(0.01));
     }
   }
   CHECK(facts["device"] == 1);
