@@ -9,7 +9,6 @@
 #include <map>
 #include <regex>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -177,33 +176,10 @@ std::string room_of(const std::string& file) {
   return slash == std::string::npos ? "" : rest.substr(0, slash);
 }
 
-/// What a file is called without its ending: a header and its source are one.
-std::string stem_of(const std::string& file) { return file.substr(0, file.rfind('.')); }
-
 /// What is built with nvcc alone, so that it can be carried to a machine that has nothing else.
 bool is_of_gpu_side(const std::string& file) { return file.starts_with("validate/backends/cuda/"); }
 
 }  // namespace
-
-std::string fault(const Include& include, const std::string& what) {
-  return fmt::format("{}:{}: {}{}{}: {}", include.file, include.line, include.quoted ? '"' : '<',
-                     include.name, include.quoted ? '"' : '>', what);
-}
-
-std::vector<Include> includes_of(const std::string& file, const std::string& text) {
-  static const std::regex pattern(R"(\s*#\s*include\s*([<"])([^>"]+)[>"].*)");
-  std::vector<Include> includes;
-  std::istringstream lines(text);
-  std::smatch match;
-  std::size_t number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    if (std::regex_match(line, match, pattern)) {
-      includes.push_back({file, number, match[2], match[1] == "\""});
-    }
-  }
-  return includes;
-}
 
 Faults direction_faults(const Include& include) {
   const std::string from = folder_of(include.file);
@@ -229,32 +205,6 @@ Faults room_faults(const Include& include) {
   return {fault(include, fmt::format("{} stands before it in {}; see rooms() in "
                                      "tests/tree_test.cpp",
                                      room_of(include.file), folder))};
-}
-
-std::vector<std::vector<std::string>> circles(const std::vector<Include>& includes) {
-  std::map<std::string, std::set<std::string>> reads;
-  for (const Include& include : includes) {
-    if (stem_of(include.file) != stem_of(include.name)) {
-      reads[stem_of(include.file)].insert(stem_of(include.name));
-    }
-  }
-  std::vector<std::vector<std::string>> found;
-  std::set<std::string> done;
-  std::vector<std::string> way;
-  const std::function<void(const std::string&)> visit = [&](const std::string& file) {
-    if (const auto on_way = std::find(way.begin(), way.end(), file); on_way != way.end()) {
-      found.emplace_back(on_way, way.end());
-    } else if (!done.contains(file)) {
-      way.push_back(file);
-      for (const std::string& next : reads[file]) visit(next);
-      way.pop_back();
-      done.insert(file);
-    }
-  };
-  std::vector<std::string> files;
-  for (const auto& [file, read] : reads) files.push_back(file);
-  for (const std::string& file : files) visit(file);
-  return found;
 }
 
 bool has_place(const std::string& folder, const std::string& room, const std::string& name) {
@@ -295,18 +245,6 @@ Faults gpu_side_faults(const Include& include) {
       include.quoted ? is_of_gpu_side(include.name) : std::regex_match(include.name, standard);
   if (own) return {};
   return {fault(include, "validate/backends/cuda needs nvcc and the C++ library alone")};
-}
-
-std::vector<std::string> types_of(const std::string& text) {
-  static const std::regex pattern(
-      R"((?:struct|class|enum class)(?: alignas\(\d+\))? (\w+)(?: final)?(?: ?:[^;{]*)? *\{.*)");
-  std::vector<std::string> types;
-  std::istringstream lines(text);
-  std::smatch match;
-  for (std::string line; std::getline(lines, line);) {
-    if (std::regex_match(line, match, pattern)) types.push_back(match[1]);
-  }
-  return types;
 }
 
 bool may_stand_at_top(const std::string& name, const std::string& ignored) {

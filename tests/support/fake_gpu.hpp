@@ -49,8 +49,8 @@ class FakeGpu {
   std::uint64_t launches = 0;  // of kernels, without graphs
   std::uint64_t graph_launches = 0;
   std::uint64_t copies = 0;
-  std::uint64_t early_reads = 0;      // of stamps that no ended kernel has written
-  std::uint64_t hazards = 0;          // of tensors
+  std::uint64_t early_reads = 0;     // of stamps that no ended kernel has written
+  std::uint64_t hazards = 0;         // of tensors
   std::set<const void*> handed_out;  // and not given back
 
   // State, for its calls.

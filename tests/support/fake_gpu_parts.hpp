@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <vector>
+
+#include "tests/support/fake_gpu.hpp"
+
+namespace penstock {
+
+struct GpuContextTag {
+  testing::FakeGpu::Range range;
+};
+
+struct GpuStreamTag {
+  testing::FakeGpu::Range range;
+  GpuContext context = nullptr;
+  std::uint64_t now_ns = 0;  // when its queued work ends
+  bool unjoined = false;     // has captured work that the origin stream does not wait for
+};
+
+struct GpuEventTag {
+  GpuContext context = nullptr;
+  std::uint64_t ns = 0;
+  GpuStream stream = nullptr;
+  bool captured = false;
+};
+
+struct GpuGraphTag {
+  std::vector<std::function<int()>> work;
+  std::set<GpuStream> streams;
+};
+
+struct GpuExecutableTag {
+  GpuGraphTag graph;
+};
+
+struct GpuProductTag {
+  GpuProductShape shape;
+};
+
+namespace testing::one_fake_gpu {
+
+// CUDA error numbers.
+constexpr int out_of_memory = 2;
+constexpr int invalid_handle = 400;
+constexpr int launch_failure = 719;
+constexpr int capture_unsupported = 900;
+constexpr int capture_unjoined = 904;
+constexpr int capture_isolation = 905;
+constexpr int illegal_address = 700;
+
+/// The one there is.
+inline FakeGpu* gpu = nullptr;
+
+template <class Tag>
+int hand_out(Tag** place, Tag* made) {
+  gpu->handed_out.insert(made);
+  *place = made;
+  return 0;
+}
+
+template <class Tag>
+int give_back(Tag* tag) {
+  if (gpu->handed_out.erase(tag) == 0) return illegal_address;
+  delete tag;
+  return 0;
+}
+
+/// Runs work of a stream, or adds it to the captured graph.
+int enqueue(GpuStream stream, std::function<int()> work);
+
+/// Adds what launches kernels and copies.
+void add_kernels(GpuCalls& calls);
+
+}  // namespace testing::one_fake_gpu
+}  // namespace penstock
