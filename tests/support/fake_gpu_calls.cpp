@@ -1,5 +1,4 @@
-#include "tests/support/fake_gpu.hpp"
-
+// The calls of the fake GPU but for kernels: streams, events, graphs, memory and groups of SMs.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
