@@ -1,12 +1,15 @@
 // Checks one GPU, without the rest of Penstock. From the root of the tree,
 //
 //   d=validate/backends/cuda
-//   nvcc -std=c++20 -O2 -arch=sm_90 -I. $d/gpu_*.cpp $d/running/*.cpp $d/check/*.cpp $d/*.cu -o
-//   gpu_check
+//   nvcc -std=c++20 -O2 -arch=sm_90 -I. -o gpu_check
+//     $d/gpu_*.cpp $d/running/*.cpp $d/check/*.cpp $d/*.cu
 //
-// and then, for everything, ./gpu_check --all FOLDER --programs
-// experiments/calibration/gpu_programs Each step is a process of its own: one that fails, or takes
-// too long, does not end the others. Without a GPU it says so, exit 4; where a step fails, exit 1.
+// in one line, and then, for everything,
+//
+//   ./gpu_check --all FOLDER --programs experiments/calibration/gpu_programs
+//
+// Each step is a process of its own: one that fails, or takes too long, does not end the others.
+// Without a GPU it says so, exit 4; where a step fails, exit 1.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
