@@ -17,7 +17,7 @@ struct LayersInRun {
   std::string why_not;             // empty: they were measured
 };
 
-/// Runs a scenario's model under 1F1B for about so many seconds. All ranks run at once, with the
+/// Runs a scenario's model under 1F1B for about `seconds`. All ranks run at once, with the
 /// caches and the memory of a run, so that layers take as long as in other schedules.
 LayersInRun layers_in_run(const Scenario& scenario, const BackendEntry& backend, double seconds);
 

@@ -19,7 +19,7 @@ struct TorchFlags {
 inline void declare(CommandLine& line, TorchFlags& flags) {
   line.option("--model", flags.model, "torch_*: layers of your own, from layer(number)", "FILE.py");
   line.option("--quiet", flags.quiet,
-              "torch_*: wait so many seconds for a quiet machine, at most; default 60");
+              "torch_*: seconds to wait for a quiet machine, at most; default 60");
 }
 
 /// Throws UsageError for a wait that is too long.

@@ -23,7 +23,7 @@ struct MergedTimes {
 /// has fewer stages, its times are split over the layers of the stage as their backwards, or for a
 /// B or F as their forwards. The host's time between ops and that of a tensor are the medians of
 /// all runs. Where the host runs the ops, and runs of more and of fewer stages have the same pass,
-/// the time of an op beyond its layers is told from them: two stages run apart pay it twice. Throws
+/// the time of an op beyond its layers follows from them: two stages run apart pay it twice. Throws
 /// InputError if the stages of a run are no multiple of another's.
 MergedTimes merged_times(const std::vector<MeasuredRun>& runs);
 

@@ -13,11 +13,6 @@ std::optional<Obstacle> obstacle_of_nccl(const PricedPlan& /*priced*/) {
   return why_no_torch();
 }
 
-/// Far longer than what the host does between two actions, and than a late wake-up.
-JobLength length_of_nccl(std::uint32_t ranks) {
-  return {.mean_action_ns = 20'000'000, .most_work_ns = std::int64_t{2'000'000'000} * ranks};
-}
-
 }  // namespace
 
 constinit extern const BackendEntry torch_nccl_entry{
@@ -26,7 +21,7 @@ constinit extern const BackendEntry torch_nccl_entry{
     .obstacle = obstacle_of_nccl,
     .runs_layers = true,
     .make = nullptr,
-    .length = length_of_nccl,
+    .length = torch_job_length,
     .wall_clock = true,
     .torch = {.group = "nccl", .device = "cuda"},
 };

@@ -30,4 +30,8 @@ std::optional<Obstacle> why_no_torch() {
   return Obstacle{true, fmt::format("{} has no PyTorch; {}", python, way_on)};
 }
 
+JobLength torch_job_length(std::uint32_t ranks) {
+  return {.mean_action_ns = 20'000'000, .most_work_ns = std::int64_t{2'000'000'000} * ranks};
+}
+
 }  // namespace penstock

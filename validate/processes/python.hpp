@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -12,5 +13,8 @@ std::string torch_python();
 
 /// Why it has no PyTorch; nothing if it has one. Looks for the package without loading it.
 std::optional<Obstacle> why_no_torch();
+
+/// Far longer than what the host does between two actions, and than a late wake-up.
+JobLength torch_job_length(std::uint32_t ranks);
 
 }  // namespace penstock

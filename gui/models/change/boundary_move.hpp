@@ -7,8 +7,8 @@
 namespace penstock {
 
 /// The scenario of a run with layers moved over the boundary between the stage of a rank and that
-/// of the next rank: so many to this rank, negative: from it. Each stage keeps a layer. Throws
-/// InputError where no layers can be moved so, and what reading a scenario throws.
+/// of the next rank: `layers` to this rank, or from it if negative. Each stage keeps a layer.
+/// Throws InputError where no layers can be moved so, and what reading a scenario throws.
 Scenario with_moved_boundary(const ViewedRun& run, std::uint32_t rank, int layers);
 
 }  // namespace penstock

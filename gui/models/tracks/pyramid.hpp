@@ -34,7 +34,7 @@ class Pyramid {
 
   Pyramid() = default;
   /// `category` gives that of a tag, below `most_categories` or `left_out`. The narrowest bins have
-  /// about so many boxes: fewer are drawn one by one, and bins take more room.
+  /// about `boxes_per_bin`. With fewer, boxes are drawn one by one sooner, and bins take more room.
   template <class Category>
   Pyramid(const Track& track, Category category, std::int64_t boxes_per_bin = 4) {
     if (track.size() == 0) return;

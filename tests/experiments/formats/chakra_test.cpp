@@ -309,7 +309,7 @@ TEST_CASE("chakra: without data replicas, copies of a stage on several ranks sum
 }
 
 TEST_CASE("chakra: whatever the system, traces are sound and replay as it runs") {
-  rc::check([] {
+  CHECK(rc::check([] {
     System system = random_system();
     // Collectives among the devices of a rank are no part of traces.
     system.extras.tail.reduces.clear();
@@ -333,11 +333,11 @@ TEST_CASE("chakra: whatever the system, traces are sound and replay as it runs")
       const double busy = to_us(outcome.report.ranks[r].busy);
       RC_ASSERT(std::abs(static_cast<double>(computed_us(devices[r])) - busy) <= 0.5);
     }
-  });
+  }));
 }
 
 TEST_CASE("chakra: whatever the system, in whole microseconds its traces replay to the byte") {
-  rc::check([] {
+  CHECK(rc::check([] {
     System system = random_system();
     system.extras.tail = {};
     system.training = {};
@@ -357,7 +357,7 @@ TEST_CASE("chakra: whatever the system, in whole microseconds its traces replay 
       devices.push_back(read_chakra(chakra_trace(outcome.plan, trace, 0, rank)));
     }
     RC_ASSERT(replay(devices, links_of_the_scenario).makespan == outcome.report.makespan);
-  });
+  }));
 }
 
 }  // namespace penstock::testing

@@ -59,7 +59,7 @@ TEST_CASE("validation: both ends of a tied model step their table as the model i
 
 // What a stage keeps and what it sends goes through the reference codec; the model in one piece
 // does the same, so that both come to the same numbers.
-TEST_CASE("validation: activations are really encoded, and what that costs is told") {
+TEST_CASE("validation: activations are really encoded, and the report has the errors") {
   const char* codec =
       "/codec={\"stash\": {\"name\": \"bfp\", \"bits\": 5}, \"link\": {\"name\": \"bfp\", "
       "\"bits\": 8}, \"encode_bytes_per_s\": 1e12, \"decode_bytes_per_s\": 1e12}";

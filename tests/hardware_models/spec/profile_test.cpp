@@ -77,7 +77,7 @@ TEST_CASE("profile: two points of as many examples give no nonsense") {
 
 TEST_CASE(
     "profile: where measured times rise, more examples never take less, and none take nothing") {
-  rc::check([] {
+  CHECK(rc::check([] {
     const auto steps = *rc::gen::nonEmpty(rc::gen::container<std::vector<std::pair<int, int>>>(
         rc::gen::pair(rc::gen::inRange(1, 100), rc::gen::inRange(0, 1000))));
     std::vector<std::pair<double, double>> times;
@@ -95,7 +95,7 @@ TEST_CASE(
       RC_ASSERT(now >= before * (1 - 1e-12));
       before = now;
     }
-  });
+  }));
 }
 
 }  // namespace penstock::testing

@@ -273,4 +273,13 @@ bool serve_launched_rank(const Job& job, const MultiCalls& calls, const MultiSet
   throw std::runtime_error(fmt::format("rank {}: rank 0 is gone, or has lost a rank", launch.rank));
 }
 
+std::unique_ptr<Backend> make_multi(const Job& job, ChannelRule rule) {
+  return std::make_unique<MultiBackend>(job, real_multi_calls(),
+                                        MultiSetting{.rule = rule, .launch = launch_of()});
+}
+
+bool serve_multi(const Job& job, ChannelRule rule) {
+  return serve_launched_rank(job, real_multi_calls(), {.rule = rule, .launch = launch_of()});
+}
+
 }  // namespace penstock

@@ -82,4 +82,8 @@ class MultiBackend : public Backend {
 /// finished. False in any other process. Throws std::runtime_error when rank 0 is gone.
 bool serve_launched_rank(const Job& job, const MultiCalls& calls, const MultiSetting& setting);
 
+/// Both on real GPUs, with the launcher of this process.
+std::unique_ptr<Backend> make_multi(const Job& job, ChannelRule rule);
+bool serve_multi(const Job& job, ChannelRule rule);
+
 }  // namespace penstock
