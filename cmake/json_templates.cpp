@@ -1,0 +1,4 @@
+#include "cmake/json_templates.hpp"
+
+template class nlohmann::basic_json<>;
+template class nlohmann::basic_json<nlohmann::ordered_map>;
