@@ -17,7 +17,7 @@ struct Options {
   std::string size;
   std::string theme;
   std::string select;
-  std::string compare;
+  bool compare = false;
 };
 
 /// The places of the viewer, best first: installed beside this program, or built beside it.
@@ -40,7 +40,7 @@ std::vector<std::string> arguments_of(const Options& options) {
   add("--size", options.size);
   add("--theme", options.theme);
   add("--select", options.select);
-  add("--compare", options.compare);
+  if (options.compare) words.emplace_back("--compare");
   words.emplace_back("--");
   words.insert(words.end(), options.files.begin(), options.files.end());
   return words;
@@ -61,7 +61,7 @@ int start_viewer(const Options& options) {
 Runner declare(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.optional("FILE", options->files, "scenarios, timelines, orders (.csv), traces");
-  line.option("--compare", options->compare, "hold the run against another one", "FILE");
+  line.flag("--compare", options->compare, "the first run against the others, on one axis");
   line.option("--select", options->select, "select the first op that fits a search", "QUERY");
   line.choice("--theme", options->theme, {"light", "dark", "contrast"}, "default: the system's");
   line.option("--screenshot", options->screenshot, "write a picture, without a display", "OUT.png");

@@ -51,7 +51,7 @@ void frame(benchmark::State& state) {
   const auto rows = lane_rows(choice, fitting_lane_height(choice, bench_height));
   const Glyphs glyphs = glyphs_of(QApplication::font(), 1);
   LaneScene scene;
-  scene.runs = {run.get(), nullptr};
+  scene.runs = {run.get()};
   scene.rows = rows;
   scene.axis = axis_for(begin, begin + shown, bench_width);
   scene.theme = &theme(ThemeName::light);
@@ -88,7 +88,7 @@ void open_timeline(benchmark::State& state) {
   for (auto _ : state) {
     TimelineCanvas canvas;
     canvas.resize(1920, 1080);
-    canvas.show_runs(painted(viewed(read_timeline(bytes), "a"), ColourBy::pass), nullptr, false);
+    canvas.show_runs(painted(viewed(read_timeline(bytes), "a"), ColourBy::pass), {}, false);
     benchmark::DoNotOptimize(canvas.grab());
   }
 }
@@ -98,7 +98,7 @@ BENCHMARK(open_timeline)->Arg(1000)->Unit(benchmark::kMillisecond);
 void hover(benchmark::State& state) {
   TimelineCanvas canvas;
   canvas.resize(1920, 1080);
-  canvas.show_runs(run_of(state.range(0)), nullptr, false);
+  canvas.show_runs(run_of(state.range(0)), {}, false);
   canvas.finish();
   QImage image(canvas.size(), QImage::Format_RGB32);
   int x = 0;
@@ -117,7 +117,7 @@ void slider_step(benchmark::State& state) {
   TimelineCanvas canvas;
   canvas.resize(1920, 1080);
   PaintedRunPtr run = painted(viewed(base), ColourBy::pass);
-  canvas.show_runs(run, nullptr, false);
+  canvas.show_runs(run, {}, false);
   canvas.leave_out_what_does_not_fit();  // as the window does
   QImage image(canvas.size(), QImage::Format_RGB32);
   int step = 0;
@@ -125,7 +125,7 @@ void slider_step(benchmark::State& state) {
     const Scenario turned =
         changed(base, {fmt::format("/hardware/latency_us={}", 2 + step++ % 50)});
     run = painted_after(viewed_after(turned, *run->run), *run);
-    canvas.show_runs(run, nullptr, true);
+    canvas.show_runs(run, {}, true);
     canvas.finish();
     canvas.render(&image);
   }

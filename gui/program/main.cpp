@@ -20,7 +20,7 @@ struct ViewerOptions {
   QSize size{1440, 900};
   ThemeName theme = ThemeName::light;
   QString select;
-  QString compare;
+  bool compare = false;
   QStringList files;
 };
 
@@ -50,7 +50,7 @@ ViewerOptions options_of(const QApplication& application) {
   const QCommandLineOption theme("theme", "light, dark or contrast; default: the system's.",
                                  "NAME");
   const QCommandLineOption select("select", "Select the first op that fits a search.", "QUERY");
-  const QCommandLineOption compare("compare", "Hold the run against another one.", "FILE");
+  const QCommandLineOption compare("compare", "The first run against the others, on one axis.");
   parser.addOptions({screenshot, size, theme, select, compare});
   parser.addHelpOption();
   parser.addVersionOption();
@@ -71,16 +71,19 @@ ViewerOptions options_of(const QApplication& application) {
   if (parser.isSet(size)) options.size = size_of(parser.value(size));
   options.theme = parser.isSet(theme) ? theme_named(parser.value(theme)) : system_theme();
   options.select = parser.value(select);
-  options.compare = parser.value(compare);
+  options.compare = parser.isSet(compare);
   options.files = parser.positionalArguments();
   if (!options.screenshot.isEmpty() && !parser.isSet(theme)) options.theme = ThemeName::light;
   return options;
 }
 
 void prepare(ViewerWindow& window, const ViewerOptions& options) {
-  window.open_files_now(options.files);
+  if (options.compare) {
+    window.open_compared(options.files);
+  } else {
+    window.open_files_now(options.files);
+  }
   if (window.now() == nullptr) return;
-  if (!options.compare.isEmpty()) window.compare_with(options.compare);
   if (!options.select.isEmpty()) {
     window.search_field().setText(options.select);
     window.run_search();
@@ -108,7 +111,7 @@ int interactive(const ViewerOptions& options) {
   QSettings settings;
   if (options.files.isEmpty() && !settings.value("started").toBool()) window.open_example();
   settings.setValue("started", true);
-  if (options.compare.isEmpty() && options.select.isEmpty()) {
+  if (!options.compare && options.select.isEmpty()) {
     window.open_files_later(options.files);
   } else {
     prepare(window, options);

@@ -18,7 +18,7 @@ namespace penstock {
 
 /// What to draw. Positions are in pixels of the picture.
 struct LaneScene {
-  std::array<const PaintedRun*, 2> runs{};
+  std::array<const PaintedRun*, most_runs> runs{};  // A, B, …; nullptr: none
   std::span<const LaneRow> rows;
   int top = 0;   // of the rows; negative after scrolling
   int kept = 0;  // pixels at the top in which pinned rows stay; 0: all scroll

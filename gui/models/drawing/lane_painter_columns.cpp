@@ -49,13 +49,15 @@ void LanePainter::draw_memory(const LaneRow& row, const PaintedRun& run, const S
   }
 }
 
+/// Over the ops of A, by how much another run differs.
 void LanePainter::draw_differences(const LaneRow& row, const PaintedRun& run, const Strip& strip) {
   pixels_.fill(0, strip.top, pixels_.width, strip.top + strip.height, lane_colour());
-  if (run.differences.empty()) return;
+  const std::vector<RankTracks>& ranks = scene_->runs[0]->lanes->ranks;
+  if (run.differences.empty() || row.rank >= ranks.size()) return;
   const TimeAxis& axis = scene_->axis;
   std::fill(extremes_.begin(), extremes_.end(), 0.0F);
   const std::int64_t end = axis.time_at(pixels_.width);
-  for (const Track& track : run.lanes->ranks[row.rank].compute) {
+  for (const Track& track : ranks[row.rank].compute) {
     for (std::size_t i = track.first_ending_after(axis.origin); i < track.size(); ++i) {
       if (track.begin_at(i) >= end) break;
       const auto difference = static_cast<float>(run.differences[track.tag[i]]);
@@ -67,14 +69,13 @@ void LanePainter::draw_differences(const LaneRow& row, const PaintedRun& run, co
       }
     }
   }
-  constexpr Colour later{213, 94, 0};
-  constexpr Colour earlier{0, 114, 178};
   for (int x = 0; x < pixels_.width; ++x) {
     const double difference = extremes_[static_cast<std::size_t>(x)];
     if (difference == 0) continue;
     const double share = 0.25 + 0.75 * std::min(1.0, std::fabs(difference));
-    pixels_.fill(x, strip.top, x + 1, strip.top + strip.height,
-                 packed(mix(scene_->theme->lane, difference > 0 ? later : earlier, share)));
+    pixels_.fill(
+        x, strip.top, x + 1, strip.top + strip.height,
+        packed(mix(scene_->theme->lane, difference > 0 ? later_colour : earlier_colour, share)));
     ++counts_.boxes;
   }
 }

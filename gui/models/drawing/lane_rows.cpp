@@ -28,17 +28,22 @@ struct StripStack {
   }
 };
 
+/// The other runs as strips over the row of A, the last one at its bottom.
+void add_ghosts(const LaneChoice& choice, int lane_height, StripStack& stack) {
+  LaneRow ghost = stack.rows.back();
+  const int end = ghost.top + lane_height;
+  ghost.ghost = true;
+  ghost.height = std::max(3, lane_height / (choice.runs + 1));
+  for (ghost.run = 1; ghost.run < choice.runs; ++ghost.run) {
+    ghost.top = end - ghost.height * (choice.runs - ghost.run);
+    stack.rows.push_back(ghost);
+  }
+}
+
 void add_run(const LaneChoice& choice, LaneRow row, int lane_height, StripStack& stack) {
   row.kind = LaneKind::compute;
   stack.add(row, lane_height);
-  if (choice.two_runs && choice.style == PairStyle::ghost) {
-    LaneRow ghost = stack.rows.back();
-    ghost.run = 1;
-    ghost.ghost = true;
-    ghost.height = std::max(3, lane_height / 3);
-    ghost.top += lane_height - ghost.height;
-    stack.rows.push_back(ghost);
-  }
+  if (choice.style == PairStyle::ghost) add_ghosts(choice, lane_height, stack);
   row.flipped = false;
   for (const LaneKind kind : {LaneKind::send, LaneKind::receive}) {
     row.kind = kind;
@@ -48,24 +53,41 @@ void add_run(const LaneChoice& choice, LaneRow row, int lane_height, StripStack&
   if (choice.memory) stack.add(row, part(lane_height, 0.9));
 }
 
-void add_links(const LaneChoice& choice, LaneRow row, bool both, int lane_height,
-               StripStack& stack) {
-  row.kind = LaneKind::link;
-  for (row.rank = 0; choice.links && row.rank < choice.link_count; ++row.rank) {
-    const std::uint8_t first = row.run;
-    stack.add(row, part(lane_height, link_share));
-    if (both) {
-      row.run = 1;
-      row.flipped = choice.style == PairStyle::mirrored;
-      stack.add(row, part(lane_height, link_share));
-    }
-    row.run = first;
-    row.flipped = false;
+bool is_pinned(const LaneChoice& choice, std::uint32_t rank) {
+  return std::find(choice.pinned.begin(), choice.pinned.end(), rank) != choice.pinned.end();
+}
+
+/// Calls `visit(row)` for the runs that have lanes of their own.
+template <class Visitor>
+void for_each_run(const LaneChoice& choice, LaneRow row, Visitor visit) {
+  const bool one = choice.style == PairStyle::only_first || choice.style == PairStyle::ghost;
+  const std::uint8_t other = std::min<std::uint8_t>(choice.other, choice.runs - 1);
+  row.run = choice.style == PairStyle::only_other ? other : 0;
+  visit(row);
+  if (one || choice.style == PairStyle::only_other) return;
+  row.flipped = choice.style == PairStyle::mirrored;
+  for (row.run = 1; row.run < choice.runs; ++row.run) visit(row);
+}
+
+void add_links(const LaneChoice& choice, int lane_height, StripStack& stack) {
+  LaneRow link{.kind = LaneKind::link};
+  for (; choice.links && link.rank < choice.link_count; ++link.rank) {
+    for_each_run(choice, link,
+                 [&](const LaneRow& row) { stack.add(row, part(lane_height, link_share)); });
   }
 }
 
-bool is_pinned(const LaneChoice& choice, std::uint32_t rank) {
-  return std::find(choice.pinned.begin(), choice.pinned.end(), rank) != choice.pinned.end();
+/// The strips of a rank in all runs.
+void add_rank(const LaneChoice& choice, std::uint32_t rank, int lane_height, StripStack& stack) {
+  const LaneRow of_rank{.rank = rank, .pinned = is_pinned(choice, rank)};
+  for_each_run(choice, of_rank, [&](LaneRow row) {
+    add_run(choice, row, lane_height, stack);
+    const bool beside_a = choice.style == PairStyle::above || choice.style == PairStyle::mirrored;
+    if (row.run == 0 || !beside_a) return;
+    row.kind = LaneKind::difference;
+    row.flipped = false;
+    stack.add(row, part(lane_height, 0.35));
+  });
 }
 
 std::vector<std::uint32_t> ranks_in_order(const LaneChoice& choice) {
@@ -82,30 +104,18 @@ std::vector<std::uint32_t> ranks_in_order(const LaneChoice& choice) {
 }  // namespace
 
 std::string_view name(PairStyle style) {
-  constexpr std::array<std::string_view, pair_style_count> names{"ghost", "above", "mirrored", "A",
-                                                                 "B"};
+  constexpr std::array<std::string_view, pair_style_count> names{"ghost", "above", "mirrored",
+                                                                 "only A", "only another"};
   return names[static_cast<std::size_t>(style)];
 }
 
 std::vector<LaneRow> lane_rows(const LaneChoice& choice, int lane_height) {
   StripStack stack;
-  const bool both =
-      choice.two_runs && (choice.style == PairStyle::above || choice.style == PairStyle::mirrored);
-  const std::uint8_t first = choice.two_runs && choice.style == PairStyle::only_second ? 1 : 0;
   for (const std::uint32_t rank : ranks_in_order(choice)) {
-    LaneRow row{.rank = rank, .run = first, .pinned = is_pinned(choice, rank)};
-    add_run(choice, row, lane_height, stack);
-    if (both) {
-      row.run = 1;
-      row.flipped = choice.style == PairStyle::mirrored;
-      add_run(choice, row, lane_height, stack);
-    }
-    if (choice.two_runs && choice.differences) {
-      stack.add({.kind = LaneKind::difference, .rank = rank, .run = 0}, part(lane_height, 0.35));
-    }
+    add_rank(choice, rank, lane_height, stack);
     stack.top += std::max(1, lane_height / 6);
   }
-  add_links(choice, {.run = first}, both, lane_height, stack);
+  add_links(choice, lane_height, stack);
   return stack.rows;
 }
 
@@ -126,9 +136,9 @@ int fitting_lane_height(const LaneChoice& choice, int room) {
   LaneChoice one = choice;
   one.ranks = std::min(choice.ranks, 1U);
   one.links = false;
-  const bool both = choice.style == PairStyle::above || choice.style == PairStyle::mirrored;
+  const bool all = choice.style == PairStyle::above || choice.style == PairStyle::mirrored;
   const int links =
-      !choice.links ? 0 : static_cast<int>(choice.link_count) * (both && choice.two_runs ? 2 : 1);
+      !choice.links ? 0 : static_cast<int>(choice.link_count) * (all ? choice.runs : 1);
   for (int height = highest; height > lowest; --height) {
     const int of_rank = height_of(lane_rows(one, height)) + 1 + std::max(1, height / 6);
     const int of_links = links * (part(height, link_share) + 1);

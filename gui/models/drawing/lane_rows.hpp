@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -8,10 +9,15 @@ namespace penstock {
 
 enum class LaneKind : std::uint8_t { compute, send, receive, memory, difference, link };
 
-/// How two runs stand on one axis.
-enum class PairStyle : std::uint8_t { ghost, above, mirrored, only_first, only_second };
+/// Runs on one axis: A, and up to seven that it is held against.
+constexpr std::size_t most_runs = 8;
+/// "A" for run 0, "B" for run 1, ….
+constexpr char letter_of_run(std::size_t run) { return static_cast<char>('A' + run); }
+
+/// How runs stand on one axis.
+enum class PairStyle : std::uint8_t { ghost, above, mirrored, only_first, only_other };
 constexpr std::size_t pair_style_count = 5;
-/// "ghost", "above", "mirrored", "A", "B".
+/// "ghost", "above", "mirrored", "only A", "only another".
 std::string_view name(PairStyle style);
 
 /// A strip of the canvas. Positions in pixels from the top of all strips.
@@ -20,7 +26,7 @@ struct LaneRow {
   int height = 0;
   LaneKind kind = LaneKind::compute;
   std::uint32_t rank = 0;  // or the number of a link
-  std::uint8_t run = 0;    // 0 or 1
+  std::uint8_t run = 0;    // of differences: the run that A is held against
   bool ghost = false;      // a thin strip over the row of the other run
   bool flipped = false;    // its shares hang from the top
   bool pinned = false;     // stays while the others scroll
@@ -33,9 +39,9 @@ struct LaneChoice {
   bool memory = false;
   bool links = false;  // below the ranks
   std::uint32_t link_count = 0;
-  bool differences = false;  // of two runs
-  bool two_runs = false;
+  std::uint8_t runs = 1;
   PairStyle style = PairStyle::ghost;
+  std::uint8_t other = 1;               // the run that `only_other` shows
   std::vector<std::uint32_t> pinned{};  // ranks that stand above the others
   friend bool operator==(const LaneChoice&, const LaneChoice&) = default;
 };

@@ -42,7 +42,8 @@ struct PaintedRun {
   std::vector<RankPyramids> pyramids;
   std::shared_ptr<const RunMemory> memory;                // nullptr: not asked for
   std::shared_ptr<const std::vector<PaintedLink>> links;  // by link; nullptr: not asked for
-  std::vector<double> differences;  // by task: -1 earlier to 1 later than in the other run
+  // Of a run that A is held against, by task of A: -1 earlier to 1 later than in A.
+  std::vector<double> differences;
 
   /// Of lanes and pyramids.
   std::size_t bytes() const;
@@ -52,7 +53,7 @@ using PaintedRunPtr = std::shared_ptr<const PaintedRun>;
 PaintedRunPtr painted(ViewedRunPtr run, ColourBy by);
 /// The same as `painted`; quicker for a run of the plan of another one.
 PaintedRunPtr painted_after(ViewedRunPtr run, const PaintedRun& before);
-/// The same run with other colours, memory lanes, or differences.
+/// The same run with other colours, memory lanes, or differences to A.
 PaintedRunPtr recoloured(const PaintedRun& run, ColourBy by);
 PaintedRunPtr with_memory(const PaintedRun& run);
 /// With the use of links, in the order of those of a plan; links that the run lacks are empty.

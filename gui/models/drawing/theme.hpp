@@ -28,4 +28,8 @@ struct Theme {
 };
 const Theme& theme(ThemeName name);
 
+// Of differences between two runs: an op is later, or takes longer, than in A.
+constexpr Colour later_colour{213, 94, 0};
+constexpr Colour earlier_colour{0, 114, 178};
+
 }  // namespace penstock

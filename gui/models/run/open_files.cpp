@@ -93,15 +93,20 @@ std::vector<ViewedRunPtr> open_files(const std::vector<std::string>& paths,
                                      const std::function<void(double)>& on_progress) {
   std::vector<ViewedRunPtr> runs;
   std::vector<std::string> traces;
+  std::size_t place_of_traces = 0;
   for (const std::string& path : paths) {
     const ViewedFile kind = kind_of_file(path, beginning_of(path));
     if (kind == ViewedFile::trace) {
+      if (traces.empty()) place_of_traces = runs.size();
       traces.push_back(path);
     } else {
       runs.push_back(open_one(path, kind));
     }
   }
-  if (!traces.empty()) runs.push_back(open_traces(traces, on_progress));
+  if (!traces.empty()) {
+    const auto place = runs.begin() + static_cast<std::ptrdiff_t>(place_of_traces);
+    runs.insert(place, open_traces(traces, on_progress));
+  }
   return runs;
 }
 

@@ -24,17 +24,17 @@ TimelineCanvas::~TimelineCanvas() {
   if (at_work_) QThreadPool::globalInstance()->waitForDone();
 }
 
-void TimelineCanvas::show_runs(PaintedRunPtr first, PaintedRunPtr second, bool keep_view) {
+void TimelineCanvas::show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> others,
+                               bool keep_view) {
   const bool keeps = keep_view && first_ != nullptr;
   const bool same_tasks = keeps && first_->run->plan.tasks() == first->run->plan.tasks();
   first_ = std::move(first);
-  second_ = std::move(second);
+  others_ = std::move(others);
   choice_.ranks = static_cast<std::uint32_t>(first_->lanes->ranks.size());
-  if (second_) {
-    choice_.ranks =
-        std::max(choice_.ranks, static_cast<std::uint32_t>(second_->lanes->ranks.size()));
+  for (const PaintedRunPtr& other : others_) {
+    choice_.ranks = std::max(choice_.ranks, static_cast<std::uint32_t>(other->lanes->ranks.size()));
   }
-  choice_.two_runs = second_ != nullptr;
+  choice_.runs = static_cast<std::uint8_t>(1 + others_.size());
   choice_.link_count = static_cast<std::uint32_t>(first_->run->plan.links.size());
   if (!same_tasks) {
     selected_ = hovered_ = no_task;
@@ -92,7 +92,7 @@ double TimelineCanvas::clamped_top(double top) const {
 
 void TimelineCanvas::set_choice(LaneChoice choice) {
   choice.ranks = choice_.ranks;
-  choice.two_runs = second_ != nullptr;
+  choice.runs = choice_.runs;
   choice.link_count = choice_.link_count;
   choice_ = choice;
   invalidate();

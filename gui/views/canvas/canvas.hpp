@@ -17,17 +17,17 @@ namespace penstock {
 struct CanvasFrame;
 struct CanvasDrawing;
 
-/// The timeline of one or two runs. Drawn in a second thread once that takes longer than a frame;
-/// until then the last picture stands in, moved and scaled.
+/// The timeline of a run, and of others on its axis. Drawn in a second thread once that takes
+/// longer than a frame; until then the last picture stands in, moved and scaled.
 class TimelineCanvas : public QWidget {
  public:
   explicit TimelineCanvas(QWidget* parent = nullptr);
   ~TimelineCanvas() override;
 
-  /// Shows a run, and maybe a second one on its axis.
-  void show_runs(PaintedRunPtr first, PaintedRunPtr second, bool keep_view);
+  /// Shows a run, A, and maybe others on its axis, fewer than `most_runs`.
+  void show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> others, bool keep_view);
   const PaintedRunPtr& first() const { return first_; }
-  const PaintedRunPtr& second() const { return second_; }
+  const std::vector<PaintedRunPtr>& others() const { return others_; }
 
   const CanvasView& view() const { return history_.now(); }
   ViewHistory& history() { return history_; }
@@ -131,6 +131,8 @@ class TimelineCanvas : public QWidget {
   void invalidate();
   int lane_height() const;
   double clamped_top(double top) const;
+  /// Of the longest run.
+  std::int64_t span() const;
   double content_height() const;
   const std::vector<LaneRow>& rows() const;
   QRectF strip_of(std::uint32_t rank, LaneKind kind) const;
@@ -169,7 +171,8 @@ class TimelineCanvas : public QWidget {
   void drag_area(QPointF to, bool snap);
   void move_map(double x);
 
-  PaintedRunPtr first_, second_;
+  PaintedRunPtr first_;
+  std::vector<PaintedRunPtr> others_;
   LaneChoice choice_;
   ThemeName theme_ = ThemeName::light;
   ViewHistory history_;

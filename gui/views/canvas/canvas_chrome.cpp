@@ -146,13 +146,15 @@ void TimelineCanvas::paint_gutter(QPainter& painter) {
     QString text;
     if (row.kind == LaneKind::compute) {
       text = QString("rank %1").arg(row.rank);
-      if (choice_.two_runs && choice_.style != PairStyle::ghost) text += row.run == 0 ? " A" : " B";
+      if (choice_.runs > 1 && choice_.style != PairStyle::ghost) {
+        text += QString(" ") + QChar(letter_of_run(row.run));
+      }
     }
     if (row.kind == LaneKind::memory) text = "memory";
     if (row.kind == LaneKind::link) {
       text = "link " + qt_text(penstock::text(first_->run->plan.links[row.rank]));
     }
-    if (row.kind == LaneKind::difference) text = "B - A";
+    if (row.kind == LaneKind::difference) text = QChar(letter_of_run(row.run)) + QString(" − A");
     const double needed = metrics.height() * 0.9;
     if (row.top == 0) middle = std::max(middle, header + needed / 2 - view().top);
     const bool fits = middle - needed / 2 >= free_from && middle + needed / 2 <= height();

@@ -9,7 +9,7 @@ void CanvasDrawing::draw(CanvasFrame& frame) {
   QElapsedTimer clock;
   clock.start();
   LaneScene scene;
-  scene.runs = {frame.first.get(), frame.second.get()};
+  for (std::size_t r = 0; r < frame.runs.size(); ++r) scene.runs[r] = frame.runs[r].get();
   scene.rows = frame.rows;
   scene.top = -static_cast<int>(std::lround(frame.view.top * frame.ratio));
   scene.kept = frame.kept;

@@ -11,7 +11,7 @@ namespace penstock {
 
 /// A picture of the lanes and what it shows.
 struct CanvasFrame {
-  PaintedRunPtr first, second;
+  std::vector<PaintedRunPtr> runs;  // A, B, …
   std::vector<LaneRow> rows;
   std::vector<TaskId> bright;
   bool dims = false;

@@ -17,8 +17,8 @@ constexpr double frame_ms = 7;  // beyond this, a second thread draws
 
 std::shared_ptr<CanvasFrame> TimelineCanvas::new_frame() const {
   auto frame = std::make_shared<CanvasFrame>();
-  frame->first = first_;
-  frame->second = second_;
+  frame->runs = {first_};
+  frame->runs.insert(frame->runs.end(), others_.begin(), others_.end());
   frame->rows = rows();
   frame->bright = bright_;
   frame->dims = dims_;

@@ -102,7 +102,7 @@ bool TimelineCanvas::drag_to(const QMouseEvent& event) {
     move_map(event.position().x());
   } else if (drag_ == Drag::pan) {
     CanvasView next = drag_view_;
-    next.axis = panned(next.axis, -way.x(), first_->lanes->span, lanes_width());
+    next.axis = panned(next.axis, -way.x(), span(), lanes_width());
     next.top = clamped_top(next.top - way.y());
     move_to(next, ViewMove::pan);
   } else if (drag_ == Drag::area && dragged_) {

@@ -17,9 +17,13 @@ void TimelineCanvas::view_changed() {
 
 void TimelineCanvas::fit() {
   if (first_ == nullptr) return;
-  std::int64_t span = first_->lanes->span;
-  if (second_) span = std::max(span, second_->lanes->span);
-  move_to({axis_for(0, span, lanes_width()), 0, 0}, ViewMove::jump);
+  move_to({axis_for(0, span(), lanes_width()), 0, 0}, ViewMove::jump);
+}
+
+std::int64_t TimelineCanvas::span() const {
+  std::int64_t longest = first_->lanes->span;
+  for (const PaintedRunPtr& other : others_) longest = std::max(longest, other->lanes->span);
+  return longest;
 }
 
 void TimelineCanvas::fit_stretch(std::int64_t begin, std::int64_t end) {
@@ -38,14 +42,14 @@ void TimelineCanvas::zoom(double factor) {
 void TimelineCanvas::zoom_at(double x, double factor) {
   if (first_ == nullptr) return;
   CanvasView next = view();
-  next.axis = zoomed(next.axis, x, factor, first_->lanes->span, lanes_width());
+  next.axis = zoomed(next.axis, x, factor, span(), lanes_width());
   move_to(next, ViewMove::zoom);
 }
 
 void TimelineCanvas::pan(double share_of_width) {
   if (first_ == nullptr) return;
   CanvasView next = view();
-  next.axis = panned(next.axis, share_of_width * lanes_width(), first_->lanes->span, lanes_width());
+  next.axis = panned(next.axis, share_of_width * lanes_width(), span(), lanes_width());
   move_to(next, ViewMove::pan);
 }
 

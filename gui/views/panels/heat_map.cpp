@@ -49,7 +49,7 @@ void ResidualMap::paintEvent(QPaintEvent*) {
   for (std::size_t s = 0; s < residuals_.size(); ++s) {
     for (std::size_t m = 0; m < residuals_[s].size(); ++m) {
       const double value = largest_ > 0 ? residuals_[s][m] / largest_ : 0;
-      const Colour end = value > 0 ? Colour{213, 94, 0} : Colour{0, 114, 178};
+      const Colour end = value > 0 ? later_colour : earlier_colour;
       const QColor ground = palette().color(QPalette::AlternateBase);
       const Colour base{static_cast<std::uint8_t>(ground.red()),
                         static_cast<std::uint8_t>(ground.green()),

@@ -35,7 +35,7 @@ QString pass_phrase(Pass pass) {
 
 RunLegend::RunLegend(QWidget* parent) : QWidget(parent) { setAccessibleName("Legend"); }
 
-void RunLegend::show_run(const PaintedRun& run, ThemeName name_of_theme) {
+void RunLegend::show_run(const PaintedRun& run, ThemeName name_of_theme, bool is_compared) {
   entries_.clear();
   const Theme& colours = theme(name_of_theme);
   std::set<std::uint8_t> categories;
@@ -76,6 +76,10 @@ void RunLegend::show_run(const PaintedRun& run, ThemeName name_of_theme) {
           run.memory->by_kind ? qt_text(name(run.memory->kinds[k])) : QString("all kinds");
       entries_.push_back({qt_colour(series_colour(k)), {}, "memory: " + kind});
     }
+  }
+  if (is_compared) {
+    entries_.push_back({qt_colour(later_colour), {}, "later than in A"});
+    entries_.push_back({qt_colour(earlier_colour), {}, "earlier than in A"});
   }
   QStringList words;
   for (const Entry& entry : entries_) words << entry.text;

@@ -12,7 +12,8 @@ namespace penstock {
 class RunLegend : public QWidget {
  public:
   explicit RunLegend(QWidget* parent = nullptr);
-  void show_run(const PaintedRun& run, ThemeName theme);
+  /// `is_compared`: with the colours of differences.
+  void show_run(const PaintedRun& run, ThemeName theme, bool is_compared);
   QSize sizeHint() const override;
 
  protected:

@@ -60,9 +60,11 @@ ViewerWindow::ViewerWindow(ThemeName theme)
   rest_.setSingleShot(true);
   rest_.setInterval(150);
   connect(&blink_, &QTimer::timeout, this, [this] {
-    if (now() == nullptr || !now()->other) return blink_.stop();
-    const bool shows_b = canvas()->choice().style == PairStyle::only_second;
-    pair_style(shows_b ? PairStyle::only_first : PairStyle::only_second);
+    if (now() == nullptr || now()->others.empty()) return blink_.stop();
+    const LaneChoice& choice = canvas()->choice();
+    const bool was_last =
+        choice.style == PairStyle::only_other && choice.other >= now()->others.size();
+    was_last ? pair_style(PairStyle::only_first) : show_other_alone();
   });
   connect(&rest_, &QTimer::timeout, this, [this] { complete_run(); });
   auto* empty = new TimelineCanvas;
@@ -178,7 +180,7 @@ void ViewerWindow::set_theme(ThemeName name) {
   for (int tab = 0; tab < tabs_->count(); ++tab) {
     static_cast<TimelineCanvas*>(tabs_->widget(tab))->set_theme(name);
   }
-  if (now() != nullptr && canvas()->first()) legend_->show_run(*canvas()->first(), theme_);
+  refresh_legend();
 }
 
 void ViewerWindow::cycle_theme() {
@@ -219,15 +221,20 @@ void ViewerWindow::refresh_panels() {
   fill_memory(*memory_, run);
   fill_links(*links_, run);
   refresh_ops();
-  legend_->show_run(*open->canvas->first(), theme_);
-  comparison_->setPlainText(open->pair ? QString::fromStdString(open->pair->text) : QString());
-  if (open->pair) {
-    residuals_->show_residuals(open->pair->residuals, "No op in both");
+  refresh_legend();
+  comparison_->setPlainText(comparison_text(*open));
+  if (!open->pairs.empty()) {
+    residuals_->show_residuals(open->pairs.front().residuals, "No op in both");
   } else {
     residuals_->show_residuals({}, "No second run");
   }
   scenario_panel_->show_scenario(run.scenario.get());
   refresh_selection();
+}
+
+void ViewerWindow::refresh_legend() {
+  if (now() == nullptr || !canvas()->first()) return;
+  legend_->show_run(*canvas()->first(), theme_, !now()->others.empty());
 }
 
 void ViewerWindow::refresh_ops() {
@@ -251,9 +258,9 @@ void ViewerWindow::refresh_actions() {
 }
 
 QString ViewerWindow::difference_text(const OpenRun& open) const {
-  if (!open.other) return {};
+  if (open.others.empty()) return {};
   const Report& a = open.run->report;
-  const Report& b = open.other->report;
+  const Report& b = open.others.front()->report;
   const auto worst = [](const Report& report) {
     std::uint64_t most = 0;
     for (const RankReport& rank : report.ranks) most = std::max(most, rank.memory.bytes);

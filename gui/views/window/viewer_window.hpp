@@ -35,12 +35,12 @@ struct RunBefore {
   std::shared_ptr<const Scenario> base;
 };
 
-/// An open run, and maybe another one that it is held against.
+/// An open run, A, and maybe others that it is held against.
 struct OpenRun {
   TimelineCanvas* canvas = nullptr;
   ViewedRunPtr run;
-  ViewedRunPtr other;                    // as opened
-  std::optional<RunPair> pair;           // with the other one
+  std::vector<ViewedRunPtr> others;      // B, C, …, as opened
+  std::vector<RunPair> pairs;            // with each of them
   std::shared_ptr<const Scenario> base;  // before the knobs were turned
   PairAlignment alignment = PairAlignment::start;
   std::optional<TaskId> anchor;         // of the run: both are aligned by this op
@@ -70,7 +70,11 @@ class ViewerWindow : public QMainWindow {
   void open_example();
   void reload();
   void compare_dialog();
-  void compare_with(const QString& path);
+  /// Adds runs to those that the open one is held against. Throws what reading throws.
+  void compare_with(const QStringList& paths);
+  /// Opens runs, and holds the first one against the others. Throws what reading throws, and
+  /// UsageError for less than two runs.
+  void open_compared(const QStringList& paths);
   void close_run();
   void cancel_opening();
   void show_message(const QString& text);
@@ -125,8 +129,10 @@ class ViewerWindow : public QMainWindow {
   void undo(bool forward);
   void freeze_reference();
   void drop_reference();
+  void stack_tabs();
   void swap_runs();
   void pair_style(PairStyle style);
+  void show_other_alone();
   void cycle_pair_style();
   void cycle_alignment();
   void align_by_op();
@@ -169,6 +175,7 @@ class ViewerWindow : public QMainWindow {
   void replace_run(ViewedRunPtr run, bool keep_pair);
   void refresh_pair(OpenRun& open, bool keep_view);
   void refresh_panels();
+  void refresh_legend();
   void refresh_ops();
   void refresh_selection();
   void refresh_actions();
@@ -183,8 +190,10 @@ class ViewerWindow : public QMainWindow {
   void select_again(const OpQuery& op);
   void connect_canvas(TimelineCanvas& canvas);
   bool has_second();
+  void hold_against(std::vector<ViewedRunPtr> others);
   void complete_run();
   QString difference_text(const OpenRun& open) const;
+  QString comparison_text(const OpenRun& open) const;
   QString ask_save(const QString& title, const QString& filter, const QString& suffix);
   /// Runs something that may refuse input; shows the message then.
   void guarded(const std::function<void()>& work);

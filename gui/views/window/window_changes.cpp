@@ -9,6 +9,13 @@ namespace {
 
 constexpr double quick_ms = 12;  // a change that takes less runs in the interface's thread
 
+template <class Change>
+std::vector<PaintedRunPtr> each_changed(const std::vector<PaintedRunPtr>& runs, Change change) {
+  std::vector<PaintedRunPtr> all;
+  for (const PaintedRunPtr& run : runs) all.push_back(change(*run));
+  return all;
+}
+
 }  // namespace
 
 void ViewerWindow::replace_run(ViewedRunPtr run, bool keep_pair) {
@@ -22,11 +29,11 @@ void ViewerWindow::replace_run(PaintedRunPtr run, bool keep_pair) {
   open.idle.clear();
   open.idle_at.reset();
   open.found.clear();
-  if (!keep_pair) open.other.reset();
+  if (!keep_pair) open.others.clear();
   open.anchor.reset();
   const bool path = !open.canvas->path().empty();
   const bool slack = open.canvas->shows_slack();
-  open.canvas->show_runs(run, nullptr, true);
+  open.canvas->show_runs(run, {}, true);
   refresh_pair(open, true);
   if (slack) toggle_slack();
   if (path) open.canvas->set_path(tasks_of(open.run->report.critical_path));
@@ -40,27 +47,25 @@ void ViewerWindow::refresh_pair(OpenRun& open, bool keep_view) {
   if (open.canvas->choice().memory && first->memory == nullptr) first = with_memory(*first);
   const bool links = open.canvas->choice().links;
   if (links) first = with_links(*first, first->run->plan);
-  PaintedRunPtr second;
-  open.pair.reset();
-  if (open.other) {
-    open.pair = pair_of(open.run, open.other, open.alignment, open.anchor);
-    first = with_differences(*first, open.pair->differences);
-    second = painted(open.pair->second, first->by);
-    if (open.canvas->choice().memory) second = with_memory(*second);
-    if (links) second = with_links(*second, first->run->plan);
+  std::vector<PaintedRunPtr> others;
+  open.pairs.clear();
+  for (const ViewedRunPtr& run : open.others) {
+    open.pairs.push_back(pair_of(open.run, run, open.alignment, open.anchor));
+    const RunPair& pair = open.pairs.back();
+    PaintedRunPtr other = with_differences(*painted(pair.second, first->by), pair.differences);
+    if (open.canvas->choice().memory) other = with_memory(*other);
+    if (links) other = with_links(*other, first->run->plan);
+    others.push_back(std::move(other));
   }
-  LaneChoice choice = open.canvas->choice();
-  choice.differences = second != nullptr && choice.style != PairStyle::ghost;
-  open.canvas->show_runs(first, second, keep_view);
-  open.canvas->set_choice(choice);
+  open.canvas->show_runs(first, std::move(others), keep_view);
   if (path) open.canvas->set_path(tasks_of(open.run->report.critical_path));
 }
 
 void ViewerWindow::colour_by(ColourBy by) {
   OpenRun& open = *now();
-  const PaintedRunPtr second = open.canvas->second();
-  open.canvas->show_runs(recoloured(*open.canvas->first(), by),
-                         second ? recoloured(*second, by) : nullptr, true);
+  const auto change = [by](const PaintedRun& run) { return recoloured(run, by); };
+  std::vector<PaintedRunPtr> others = each_changed(open.canvas->others(), change);
+  open.canvas->show_runs(change(*open.canvas->first()), std::move(others), true);
   refresh_panels();
 }
 
@@ -75,14 +80,13 @@ void ViewerWindow::toggle_memory() {
   LaneChoice choice = open.canvas->choice();
   choice.memory = !choice.memory;
   const PaintedRunPtr first = open.canvas->first();
-  const PaintedRunPtr second = open.canvas->second();
   if (choice.memory && first->memory == nullptr) {
     const PaintedRunPtr with = with_memory(*first);
     if (with->memory->ranks.empty()) {
       return show_message("Nothing is known of this run's memory: its sizes are zero");
     }
-    open.canvas->show_runs(with, second ? with_memory(*second) : nullptr, true);
-    legend_->show_run(*with, theme_);
+    open.canvas->show_runs(with, each_changed(open.canvas->others(), with_memory), true);
+    refresh_legend();
   }
   open.canvas->set_choice(choice);
 }
@@ -91,13 +95,13 @@ void ViewerWindow::toggle_links() {
   OpenRun& open = *now();
   LaneChoice choice = open.canvas->choice();
   choice.links = !choice.links;
-  const PaintedRunPtr second = open.canvas->second();
   if (choice.links) {
-    const PaintedRunPtr with = with_links(*open.canvas->first(), open.run->plan);
+    const auto change = [&](const PaintedRun& run) { return with_links(run, open.run->plan); };
+    const PaintedRunPtr with = change(*open.canvas->first());
     const bool any = std::any_of(with->links->begin(), with->links->end(),
                                  [](const PaintedLink& link) { return !link.tracks.empty(); });
     if (!any) return show_message("No transfer of this run occupies a link");
-    open.canvas->show_runs(with, second ? with_links(*second, open.run->plan) : nullptr, true);
+    open.canvas->show_runs(with, each_changed(open.canvas->others(), change), true);
   }
   open.canvas->set_choice(choice);
 }

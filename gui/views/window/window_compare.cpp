@@ -1,7 +1,8 @@
+#include <fmt/format.h>
+
 #include <QFileDialog>
 #include <algorithm>
 
-#include "gui/models/run/open_files.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/window/viewer_window.hpp"
 #include "sim/base/error.hpp"
@@ -9,15 +10,16 @@
 namespace penstock {
 
 bool ViewerWindow::has_second() {
-  if (now()->other) return true;
-  show_message("There is no B: Ctrl+D freezes one");
+  if (!now()->others.empty()) return true;
+  show_message("There is no B: Ctrl+D freezes this run as B, Ctrl+Shift+O opens one");
   return false;
 }
 
 void ViewerWindow::freeze_reference() {
   OpenRun& open = *now();
   if (open.run->brief) finish();
-  open.other = open.run;
+  if (open.others.empty()) open.others.emplace_back();
+  open.others.front() = open.run;
   refresh_pair(open, true);
   refresh_panels();
   show_message("Frozen as B: changes are shown against it");
@@ -26,32 +28,50 @@ void ViewerWindow::freeze_reference() {
 void ViewerWindow::drop_reference() {
   OpenRun& open = *now();
   blink_.stop();
-  open.other.reset();
+  open.others.clear();
   refresh_pair(open, true);
   refresh_panels();
 }
 
-void ViewerWindow::compare_with(const QString& path) {
+/// Replaces the runs that A is held against.
+void ViewerWindow::hold_against(std::vector<ViewedRunPtr> others) {
   OpenRun& open = *now();
-  open.other = open_files({QFile::encodeName(path).toStdString()}).front();
+  if (others.size() >= most_runs) {
+    throw UsageError(fmt::format("{} runs are more than fit on one axis: at most {}",
+                                 others.size() + 1, most_runs));
+  }
+  open.others = std::move(others);
   LaneChoice choice = open.canvas->choice();
   choice.style = PairStyle::above;
   open.canvas->set_choice(choice);
   refresh_pair(open, true);
+  open.canvas->leave_out_what_does_not_fit();
   refresh_panels();
   raise_dock("Comparison");
 }
 
 void ViewerWindow::compare_dialog() {
-  const QString path = QFileDialog::getOpenFileName(this, "Compare with", {}, "Runs (*)");
-  if (!path.isEmpty()) compare_with(path);
+  const QStringList paths = QFileDialog::getOpenFileNames(this, "Compare with", {}, "Runs (*)");
+  if (!paths.isEmpty()) compare_with(paths);
+}
+
+/// The run in front against those of all other tabs.
+void ViewerWindow::stack_tabs() {
+  if (runs_.size() < 2) return show_message("Open another run first: each tab is one");
+  if (now()->run->brief) finish();
+  std::vector<ViewedRunPtr> others;
+  for (const OpenRun& each : runs_) {
+    if (each.canvas != canvas()) others.push_back(each.run);
+  }
+  hold_against(std::move(others));
+  show_message(QString("%1 runs on one axis; Ctrl+Shift+D drops them").arg(runs_.size()));
 }
 
 void ViewerWindow::swap_runs() {
   OpenRun& open = *now();
   if (!has_second()) return;
-  std::swap(open.run, open.other);
-  open.canvas->show_runs(painted(open.run, open.canvas->first()->by), nullptr, true);
+  std::swap(open.run, open.others.front());
+  open.canvas->show_runs(painted(open.run, open.canvas->first()->by), {}, true);
   open.base = open.run->scenario;
   what_if_->show_scenario(open.base);
   replace_run(open.run, true);
@@ -62,9 +82,19 @@ void ViewerWindow::pair_style(PairStyle style) {
   if (!has_second()) return;
   LaneChoice choice = open.canvas->choice();
   choice.style = style;
-  choice.differences = style == PairStyle::above || style == PairStyle::mirrored;
   open.canvas->set_choice(choice);
-  show_message("Shown: " + qt_text(name(style)));
+  const QString other = QString("only ") + QChar(letter_of_run(choice.other));
+  show_message("Shown: " + (style == PairStyle::only_other ? other : qt_text(name(style))));
+}
+
+/// B alone; once more, the next one.
+void ViewerWindow::show_other_alone() {
+  if (!has_second()) return;
+  LaneChoice choice = canvas()->choice();
+  const bool next = choice.style == PairStyle::only_other && choice.other < now()->others.size();
+  choice.other = next ? static_cast<std::uint8_t>(choice.other + 1) : 1;
+  canvas()->set_choice(choice);
+  pair_style(PairStyle::only_other);
 }
 
 void ViewerWindow::cycle_pair_style() {
@@ -91,7 +121,7 @@ void ViewerWindow::cycle_alignment() {
   refresh_panels();
   QString how = words[next];
   if (open.alignment == PairAlignment::iteration) {
-    how += QString(" %1").arg(open.pair->second->timeline.iteration);
+    how += QString(" %1").arg(open.pairs.front().second->timeline.iteration);
   }
   show_message("Aligned by " + how);
 }
@@ -136,15 +166,27 @@ void ViewerWindow::blink() {
     return pair_style(PairStyle::above);
   }
   blink_.start(600);
-  pair_style(PairStyle::only_second);
-  show_message("A and B in turn; K ends it");
+  show_other_alone();
+  show_message("A and the others in turn; K ends it");
 }
 
 void ViewerWindow::first_difference() {
   OpenRun& open = *now();
-  if (!open.pair) return show_message("There is no B: Ctrl+D freezes one");
-  if (!open.pair->first) return show_message("The runs do not differ");
-  select(*open.pair->first);
+  if (!has_second()) return;
+  const std::optional<TaskId> first = open.pairs.front().first;
+  if (!first) return show_message("A and B do not differ");
+  select(*first);
+}
+
+/// The report of each pair. In each, the run that A is held against is called B.
+QString ViewerWindow::comparison_text(const OpenRun& open) const {
+  QStringList texts;
+  for (std::size_t i = 0; i < open.pairs.size(); ++i) {
+    const QString heading =
+        i == 0 ? QString() : QString("A against %1, below as B\n").arg(QChar(letter_of_run(i + 1)));
+    texts << heading + QString::fromStdString(open.pairs[i].text);
+  }
+  return texts.join("\n");
 }
 
 }  // namespace penstock

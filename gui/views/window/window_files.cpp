@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <QApplication>
 #include <QFileDialog>
 #include <QFileInfo>
@@ -47,6 +49,20 @@ void ViewerWindow::open_files_now(const QStringList& paths) {
   for (const QString& path : paths) {
     if (is_sweep(path)) open_sweep(path);
   }
+}
+
+void ViewerWindow::open_compared(const QStringList& paths) {
+  std::vector<ViewedRunPtr> runs = open_files(local_paths(paths));
+  if (runs.size() < 2) {
+    throw UsageError(fmt::format(
+        "--compare: two or more runs are needed, got {}; traces together are one run, a file per "
+        "rank",
+        runs.size()));
+  }
+  add_run(runs.front());
+  runs.erase(runs.begin());
+  hold_against(std::move(runs));
+  canvas()->fit();
 }
 
 void ViewerWindow::open_files_later(const QStringList& all) {
@@ -117,6 +133,12 @@ void ViewerWindow::open_dialog() {
       "Timelines (*.timeline);;Orders (*.csv);;Sweeps (*.jsonl);;All files (*)"));
 }
 
+void ViewerWindow::compare_with(const QStringList& paths) {
+  std::vector<ViewedRunPtr> others = now()->others;
+  for (ViewedRunPtr& run : open_files(local_paths(paths))) others.push_back(std::move(run));
+  hold_against(std::move(others));
+}
+
 void ViewerWindow::open_example() {
   add_run(viewed(parse_scenario(small_starter(), "example.json")));
 }
@@ -161,7 +183,7 @@ void ViewerWindow::add_run(ViewedRunPtr run) {
     tabs_->removeTab(0);
     empty->deleteLater();
   }
-  open.canvas->show_runs(painted(run, ColourBy::pass), nullptr, false);
+  open.canvas->show_runs(painted(run, ColourBy::pass), {}, false);
   TimelineCanvas* const canvas = open.canvas;
   runs_.push_back(std::move(open));
   const QString name = QFileInfo(QString::fromStdString(run->source)).fileName();

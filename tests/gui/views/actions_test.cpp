@@ -39,7 +39,7 @@ QString fingerprint(Opened& opened) {
         << QString::number(static_cast<int>(canvas.choice().style))
         << QString::number(static_cast<int>(canvas.first()->by))
         << QString::number(opened.run().span().picoseconds)
-        << QString::number(window.now()->pair.has_value())
+        << QString::number(window.now()->pairs.size())
         << QString::number(static_cast<int>(window.now()->alignment));
   if (canvas.area()) facts << QString::number(canvas.area()->begin);
   return facts.join("|");
@@ -54,7 +54,7 @@ void get_ready(Opened& opened) {
   opened.settle();
   window.search_field().setText("kind:F mb:3");
   window.run_search();
-  opened.canvas().set_choice({.transfers = true, .two_runs = true, .style = PairStyle::mirrored});
+  opened.canvas().set_choice({.transfers = true, .runs = 2, .style = PairStyle::mirrored});
   opened.canvas().scale_lanes(4);
   opened.canvas().zoom_at(300, 0.5);
   opened.canvas().scroll(60);

@@ -6,6 +6,7 @@
 
 #include "experiments/scenario/document.hpp"
 #include "gui/views/canvas/look.hpp"
+#include "sim/base/error.hpp"
 #include "tests/gui/views/opened.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -246,60 +247,6 @@ TEST_CASE("slack: ops off the critical path are pale, those on it keep their col
   CHECK(colour_at("0F3") != waits);
   opened.press(QKeySequence("Shift+C"));
   CHECK(colour_at("0F3") == waits);
-}
-
-TEST_CASE("compare: K shows A and B in turn until it is pressed again") {
-  Opened opened;
-  opened.press(QKeySequence("K"));
-  CHECK(opened.window.message().startsWith("There is no B"));
-  opened.window.freeze_reference();
-  opened.press(QKeySequence("K"));
-  CHECK(opened.canvas().choice().style == PairStyle::only_second);
-  CHECK(QTest::qWaitFor([&] { return opened.canvas().choice().style == PairStyle::only_first; },
-                        3000));
-  opened.press(QKeySequence("K"));
-  CHECK(opened.canvas().choice().style == PairStyle::above);
-}
-
-TEST_CASE("compare: I goes through the steps of a trace, and B follows when aligned by iteration") {
-  Opened opened;
-  opened.press(QKeySequence("I"));
-  CHECK(opened.window.message() == "This run is one iteration");
-  const QString folder = QString(PENSTOCK_ROOT) + "/tests/torch/traces/2.14.1-1f1b/";
-  opened.window.open_files_now({folder + "rank0.json.gz", folder + "rank1.json.gz"});
-  opened.settle();
-  const std::vector<std::uint32_t> numbers = opened.run().iterations->numbers;
-  opened.press(QKeySequence("I"));
-  CHECK(opened.window.message() == "This is the last iteration");
-  opened.window.freeze_reference();
-  opened.press(QKeySequence("Shift+I"));
-  CHECK(opened.run().timeline.iteration == numbers[numbers.size() - 2]);
-  CHECK(opened.window.now()->pair->second->timeline.iteration == numbers.back());
-  for (int press = 0; press < 3; ++press) opened.press(QKeySequence("L"));
-  CHECK(opened.window.message() ==
-        QString("Aligned by iteration %1").arg(numbers[numbers.size() - 2]));
-  CHECK(opened.window.now()->pair->second->timeline.iteration == numbers[numbers.size() - 2]);
-  opened.press(QKeySequence("I"));
-  CHECK(opened.window.now()->pair->second->timeline.iteration == numbers.back());
-}
-
-TEST_CASE("compare: Shift+L moves B so that the selected op begins in both at the same time") {
-  Opened opened;
-  opened.window.freeze_reference();
-  opened.window.set_scenario(changed(*opened.run().scenario, {"/model/stages/0/forward_us=3000"}));
-  opened.settle();
-  const TaskId op = opened.op("3F0");
-  opened.canvas().select(op, false);
-  opened.press(QKeySequence("Shift+L"));
-  REQUIRE(opened.window.now()->pair);
-  const ViewedRun& second = *opened.window.now()->pair->second;
-  const auto same = find_ops(read_query("3F0"), second.plan, second.timeline);
-  CHECK(second.timeline.begin[same.front()] == opened.run().timeline.begin[op]);
-  CHECK(opened.window.message() == "Aligned by 3F0");
-  opened.press(QKeySequence("X"));
-  opened.canvas().select(opened.op("3F0"), false);
-  opened.press(QKeySequence("Shift+L"));
-  CHECK(opened.window.message().contains("before time 0"));
 }
 
 TEST_CASE("opening: a bar and a button to cancel are there as long as it takes") {

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "experiments/scenario/document.hpp"
-#include "gui/views/panels/heat_map.hpp"
 #include "tests/gui/views/opened.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -132,9 +131,9 @@ TEST_CASE("what if: the run follows the slider, with the view where it was; B st
   }
   CHECK(opened.run().span() > before);
   CHECK(opened.canvas().view() == view);
-  CHECK(opened.window.now()->other->span() == before);
+  CHECK(opened.window.now()->others.front()->span() == before);
   CHECK(opened.window.status().contains("A against B: time +"));
-  CHECK(opened.canvas().second() != nullptr);
+  CHECK(opened.canvas().others().size() == 1);
 }
 
 TEST_CASE("what if: fields show values with units, not cut off, and read them") {
@@ -205,34 +204,6 @@ TEST_CASE("order: Alt+Up moves an op where that is legal, and says why where not
   opened.canvas().select(opened.op("0F0"), true);
   opened.press(QKeySequence("Alt+Up"));
   CHECK(opened.window.message() == "Not moved: it is the first action of its rank");
-}
-
-TEST_CASE("compare: a file against another one; the first difference is found; drop ends it") {
-  Opened opened;
-  const testing::Scratch folder;
-  const std::string slow = folder.file(
-      "slow.json",
-      document_text(changed(*opened.run().scenario, {"/model/stages/2/forward_us=1500"})));
-  opened.window.compare_with(QString::fromStdString(slow));
-  opened.settle();
-  REQUIRE(opened.window.now()->pair);
-  opened.press(QKeySequence("J"));
-  CHECK(opened.canvas().selected() == opened.op("2F0"));
-  CHECK(opened.window.status().startsWith("2F0"));
-  opened.press(QKeySequence("L"));
-  opened.press(QKeySequence("L"));
-  const ViewedRun& second = *opened.window.now()->pair->second;
-  CHECK(makespan(second.plan, second.timeline) == opened.run().span());
-  opened.press(QKeySequence("Ctrl+Shift+D"));
-  CHECK(!opened.window.now()->pair);
-  ResidualMap* map = nullptr;
-  for (auto* widget : opened.window.findChildren<QWidget*>()) {
-    if (map == nullptr) map = dynamic_cast<ResidualMap*>(widget);
-  }
-  REQUIRE(map != nullptr);
-  CHECK(map->accessibleDescription() == "No second run");
-  map->show_residuals({}, "No op in both");
-  CHECK(map->accessibleDescription() == "No op in both");
 }
 
 TEST_CASE("opening: a bad file gives the message of the command line, and the window lives on") {

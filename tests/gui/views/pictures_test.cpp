@@ -178,7 +178,7 @@ TEST_CASE("pictures: a frame allocates nothing, at any zoom") {
   QImage image(1200, 400, QImage::Format_RGB32);
   const Pixels pixels{reinterpret_cast<std::uint32_t*>(image.bits()), 1200, 400, 1200};
   LaneScene scene;
-  scene.runs = {run.get(), nullptr};
+  scene.runs = {run.get()};
   scene.rows = rows;
   scene.theme = &theme(ThemeName::light);
   scene.glyphs = &glyphs;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "experiments/pictures/palette.hpp"
+#include "gui/models/run/run_pair.hpp"
 #include "gui/models/run/viewed_run.hpp"
 
 namespace penstock {
@@ -19,7 +20,7 @@ struct Drawn {
     rows = lane_rows(choice, 20);
     height = height_of(rows);
     memory.resize(static_cast<std::size_t>(width * height));
-    scene.runs = {the_run.get(), nullptr};
+    scene.runs = {the_run.get()};
     scene.rows = rows;
     scene.axis = axis;
     scene.theme = &theme(ThemeName::light);
@@ -219,15 +220,75 @@ TEST_CASE("painter: drawn one by one, many ops look as they do from bins") {
 }
 
 TEST_CASE("rows: two runs stand one above the other, mirrored, or as a ghost") {
-  LaneChoice choice{.ranks = 2, .transfers = false, .two_runs = true};
+  LaneChoice choice{.ranks = 2, .transfers = false, .runs = 2};
   CHECK(lane_rows(choice, 20).size() == 4);
   CHECK(lane_rows(choice, 20)[1].ghost);
   choice.style = PairStyle::mirrored;
   CHECK(lane_rows(choice, 20)[1].flipped);
-  choice.differences = true;
   CHECK(lane_rows(choice, 20).size() == 6);
-  choice.style = PairStyle::only_second;
+  choice.style = PairStyle::only_other;
   CHECK(lane_rows(choice, 20)[0].run == 1);
+}
+
+TEST_CASE("rows: several runs stand one above the other, each other one with its differences") {
+  LaneChoice choice{.ranks = 2, .transfers = false, .runs = 4, .style = PairStyle::above};
+  const auto rows = lane_rows(choice, 20);
+  std::string order;
+  for (const LaneRow& row : rows) {
+    if (row.rank == 1) continue;
+    order += letter_of_run(row.run);
+    if (row.kind == LaneKind::difference) order += '-';
+  }
+  CHECK(order == "ABB-CC-DD-");
+  choice.style = PairStyle::ghost;
+  const auto ghosts = lane_rows(choice, 20);
+  REQUIRE(ghosts.size() == 8);
+  CHECK(!ghosts[0].ghost);
+  for (std::size_t i = 1; i < 4; ++i) {
+    CHECK(ghosts[i].run == i);
+    CHECK(ghosts[i].top >= (i == 1 ? 1 : ghosts[i - 1].top + ghosts[i - 1].height));
+  }
+  CHECK(ghosts[3].top + ghosts[3].height == 20);
+  choice.style = PairStyle::only_other;
+  choice.other = 3;
+  for (const LaneRow& row : lane_rows(choice, 20)) CHECK(row.run == 3);
+}
+
+TEST_CASE("painter: of stacked runs each is in its own rows, later ops orange, earlier ones blue") {
+  const ViewedRunPtr run = run_with({});
+  const ViewedRunPtr slow = run_with({"/model/stages/0/forward_us=1500"});
+  const ViewedRunPtr quick = run_with({"/model/stages/0/forward_us=500"});
+  const RunPair to_slow = pair_of(run, slow, PairAlignment::start);
+  const RunPair to_quick = pair_of(run, quick, PairAlignment::start);
+  const std::vector<PaintedRunPtr> runs{
+      painted(run, ColourBy::pass),
+      with_differences(*painted(to_slow.second, ColourBy::pass), to_slow.differences),
+      with_differences(*painted(to_quick.second, ColourBy::pass), to_quick.differences)};
+  Drawn drawn(runs[0], 1600, axis_for(0, slow->span().picoseconds, 1600),
+              {.transfers = false, .runs = 3, .style = PairStyle::above});
+  for (std::size_t r = 0; r < runs.size(); ++r) drawn.scene.runs[r] = runs[r].get();
+  drawn.draw();
+  const auto middle = [&](const ViewedRun& of, TaskId task) {
+    return static_cast<int>(drawn.axis.x_of(
+        (of.timeline.begin[task].picoseconds + of.timeline.end[task].picoseconds) / 2));
+  };
+  int seen = 0;
+  for (const LaneRow& row : drawn.rows) {
+    for (TaskId task = 0; task < run->plan.tasks(); ++task) {
+      if (run->plan.class_of(task).resource != row.rank) continue;
+      if (row.kind == LaneKind::compute) {
+        const int x = middle(*runs[row.run]->run, task);
+        CHECK(drawn.at(x, row.top + 10) == packed(runs[row.run]->colouring.colour(task)));
+      } else {
+        const Colour strong = row.run == 1 ? later_colour : earlier_colour;
+        const double share = std::abs(runs[row.run]->differences[task]);
+        const Colour expected = mix(theme(ThemeName::light).lane, strong, 0.25 + 0.75 * share);
+        CHECK(drawn.at(middle(*run, task), row.top + 2) == packed(expected));
+      }
+      ++seen;
+    }
+  }
+  CHECK(seen == 5 * 64);
 }
 
 TEST_CASE("themes: text has a contrast of at least 4.5 on every ground it stands on") {

@@ -1,0 +1,185 @@
+#include <doctest/doctest.h>
+
+#include <QProcess>
+#include <utility>
+
+#include "experiments/scenario/document.hpp"
+#include "gui/views/panels/heat_map.hpp"
+#include "sim/base/error.hpp"
+#include "tests/gui/views/opened.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock {
+namespace {
+
+using testing::Opened;
+
+/// The shown scenario with a setting, as a file.
+QString changed_file(Opened& opened, const testing::Scratch& folder, const char* name,
+                     const char* setting) {
+  return QString::fromStdString(
+      folder.file(name, document_text(changed(*opened.run().scenario, {setting}))));
+}
+
+/// Runs the built viewer; its exit code and what it says on stderr.
+std::pair<int, QString> run_viewer(const QStringList& arguments) {
+  QProcess viewer;
+  viewer.start(QApplication::applicationDirPath() + "/../gui/penstock-viewer", arguments);
+  viewer.waitForFinished(60000);
+  return {viewer.exitCode(), QString::fromUtf8(viewer.readAllStandardError())};
+}
+
+TEST_CASE("compare: K shows A and B in turn until it is pressed again") {
+  Opened opened;
+  opened.press(QKeySequence("K"));
+  CHECK(opened.window.message().startsWith("There is no B"));
+  opened.window.freeze_reference();
+  opened.press(QKeySequence("K"));
+  CHECK(opened.canvas().choice().style == PairStyle::only_other);
+  CHECK(QTest::qWaitFor([&] { return opened.canvas().choice().style == PairStyle::only_first; },
+                        3000));
+  opened.press(QKeySequence("K"));
+  CHECK(opened.canvas().choice().style == PairStyle::above);
+}
+
+TEST_CASE("compare: I goes through the steps of a trace, and B follows when aligned by iteration") {
+  Opened opened;
+  opened.press(QKeySequence("I"));
+  CHECK(opened.window.message() == "This run is one iteration");
+  const QString folder = QString(PENSTOCK_ROOT) + "/tests/torch/traces/2.14.1-1f1b/";
+  opened.window.open_files_now({folder + "rank0.json.gz", folder + "rank1.json.gz"});
+  opened.settle();
+  const std::vector<std::uint32_t> numbers = opened.run().iterations->numbers;
+  opened.press(QKeySequence("I"));
+  CHECK(opened.window.message() == "This is the last iteration");
+  opened.window.freeze_reference();
+  opened.press(QKeySequence("Shift+I"));
+  CHECK(opened.run().timeline.iteration == numbers[numbers.size() - 2]);
+  CHECK(opened.window.now()->pairs.front().second->timeline.iteration == numbers.back());
+  for (int press = 0; press < 3; ++press) opened.press(QKeySequence("L"));
+  CHECK(opened.window.message() ==
+        QString("Aligned by iteration %1").arg(numbers[numbers.size() - 2]));
+  CHECK(opened.window.now()->pairs.front().second->timeline.iteration ==
+        numbers[numbers.size() - 2]);
+  opened.press(QKeySequence("I"));
+  CHECK(opened.window.now()->pairs.front().second->timeline.iteration == numbers.back());
+}
+
+TEST_CASE("compare: Shift+L moves B so that the selected op begins in both at the same time") {
+  Opened opened;
+  opened.window.freeze_reference();
+  opened.window.set_scenario(changed(*opened.run().scenario, {"/model/stages/0/forward_us=3000"}));
+  opened.settle();
+  const TaskId op = opened.op("3F0");
+  opened.canvas().select(op, false);
+  opened.press(QKeySequence("Shift+L"));
+  REQUIRE(!opened.window.now()->pairs.empty());
+  const ViewedRun& second = *opened.window.now()->pairs.front().second;
+  const auto same = find_ops(read_query("3F0"), second.plan, second.timeline);
+  CHECK(second.timeline.begin[same.front()] == opened.run().timeline.begin[op]);
+  CHECK(opened.window.message() == "Aligned by 3F0");
+  opened.press(QKeySequence("X"));
+  opened.canvas().select(opened.op("3F0"), false);
+  opened.press(QKeySequence("Shift+L"));
+  CHECK(opened.window.message().contains("before time 0"));
+}
+
+TEST_CASE("compare: several files stand on one axis, and 2 shows one after the other alone") {
+  Opened opened;
+  const testing::Scratch folder;
+  const QString b = changed_file(opened, folder, "b.json", "/model/stages/2/forward_us=1500");
+  const QString c = changed_file(opened, folder, "c.json", "/model/stages/1/backward_us=900");
+  opened.window.compare_with({b, c});
+  opened.settle();
+  REQUIRE(opened.window.now()->pairs.size() == 2);
+  REQUIRE(opened.canvas().others().size() == 2);
+  CHECK(opened.canvas().choice().style == PairStyle::above);
+  CHECK(opened.window.status().contains("A against B"));
+  opened.press(QKeySequence("2"));
+  CHECK(opened.window.message() == "Shown: only B");
+  opened.press(QKeySequence("2"));
+  CHECK(opened.window.message() == "Shown: only C");
+  CHECK(opened.canvas().choice().other == 2);
+  opened.press(QKeySequence("3"));
+  opened.window.compare_with({c});
+  CHECK(opened.canvas().others().size() == 3);
+  CHECK_THROWS_WITH_AS(opened.window.compare_with({b, b, b, b, b}),
+                       "9 runs are more than fit on one axis: at most 8", UsageError);
+  CHECK(opened.canvas().others().size() == 3);
+  opened.press(QKeySequence("Ctrl+Shift+D"));
+  CHECK(opened.canvas().others().empty());
+}
+
+TEST_CASE("compare: the runs of all tabs are stacked below the one in front") {
+  Opened opened;
+  opened.press(QKeySequence("Ctrl+Shift+T"));
+  CHECK(opened.window.message().startsWith("Open another run first"));
+  const testing::Scratch folder;
+  const QString slow = changed_file(opened, folder, "b.json", "/model/stages/2/forward_us=9000");
+  opened.window.open_files_now({slow});
+  opened.press(QKeySequence("Ctrl+Shift+T"));
+  REQUIRE(opened.canvas().others().size() == 1);
+  CHECK(opened.run().source == slow.toStdString());
+  CHECK(opened.window.now()->others.front()->source == testing::first_scenario.toStdString());
+}
+
+TEST_CASE("compare: the first of some files is held against the others, which all fit") {
+  Opened opened;
+  const testing::Scratch folder;
+  const QString slow = changed_file(opened, folder, "b.json", "/model/stages/2/forward_us=9000");
+  opened.window.open_compared({testing::first_scenario, slow});
+  opened.settle();
+  REQUIRE(opened.canvas().others().size() == 1);
+  const Time end = opened.window.now()->others.front()->span();
+  REQUIRE(end > opened.run().span());
+  CHECK(opened.canvas().view().axis.x_of(end.picoseconds) <= opened.canvas().lanes_width() + 1);
+  CHECK_THROWS_WITH_AS(opened.window.open_compared({slow}),
+                       doctest::Contains("two or more runs are needed, got 1"), UsageError);
+}
+
+TEST_CASE("program: --screenshot with --compare A B writes a picture of both") {
+  Opened opened;
+  const testing::Scratch folder;
+  const QString a = testing::first_scenario;
+  const QString b = changed_file(opened, folder, "b.json", "/model/stages/2/forward_us=1500");
+  const QString one = QString::fromStdString(folder.path("one.png"));
+  const QString both = QString::fromStdString(folder.path("both.png"));
+  REQUIRE(run_viewer({"--screenshot", one, "--size", "800x600", a}).first == 0);
+  REQUIRE(run_viewer({"--screenshot", both, "--size", "800x600", "--compare", a, b}).first == 0);
+  CHECK(QImage(both).size() == QSize(800, 600));
+  CHECK(QImage(both) != QImage(one));
+  const auto [code, said] = run_viewer({"--screenshot", one, "--compare", a});
+  CHECK(code == 2);
+  CHECK(said.contains("penstock: error: --compare: two or more runs are needed, got 1"));
+}
+
+TEST_CASE("compare: a file against another one; the first difference is found; drop ends it") {
+  Opened opened;
+  const testing::Scratch folder;
+  const std::string slow = folder.file(
+      "slow.json",
+      document_text(changed(*opened.run().scenario, {"/model/stages/2/forward_us=1500"})));
+  opened.window.compare_with({QString::fromStdString(slow)});
+  opened.settle();
+  REQUIRE(!opened.window.now()->pairs.empty());
+  opened.press(QKeySequence("J"));
+  CHECK(opened.canvas().selected() == opened.op("2F0"));
+  CHECK(opened.window.status().startsWith("2F0"));
+  opened.press(QKeySequence("L"));
+  opened.press(QKeySequence("L"));
+  const ViewedRun& second = *opened.window.now()->pairs.front().second;
+  CHECK(makespan(second.plan, second.timeline) == opened.run().span());
+  opened.press(QKeySequence("Ctrl+Shift+D"));
+  CHECK(opened.window.now()->pairs.empty());
+  ResidualMap* map = nullptr;
+  for (auto* widget : opened.window.findChildren<QWidget*>()) {
+    if (map == nullptr) map = dynamic_cast<ResidualMap*>(widget);
+  }
+  REQUIRE(map != nullptr);
+  CHECK(map->accessibleDescription() == "No second run");
+  map->show_residuals({}, "No op in both");
+  CHECK(map->accessibleDescription() == "No op in both");
+}
+
+}  // namespace
+}  // namespace penstock
