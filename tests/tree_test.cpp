@@ -58,6 +58,7 @@ const std::map<std::string, Rooms>& rooms() {
          "statistics",
          "clocks",
          "kernels/steps",
+         "kernels/cells",
          "kernels",
          "machine",
          "job",

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -14,7 +15,10 @@
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
 #include "sim/base/error.hpp"
+#include "validate/calibration/term_model.hpp"
 #include "validate/probes/timing/probe_timing.hpp"
+#include "validate/statistics/bootstrap.hpp"
+#include "validate/statistics/median.hpp"
 #include "validate/store/layer_point.hpp"
 
 namespace penstock {
@@ -22,6 +26,11 @@ namespace {
 
 constexpr std::uint32_t least_runs = 12;  // warm-up included
 constexpr std::uint32_t most_runs = 200;
+// While layers still vary, runs go on for so many times as long.
+constexpr double most_patience = 10;
+// A sample covers so much work, unless too few are left.
+constexpr double long_enough_ns = 200'000;
+constexpr std::size_t least_samples = 8;
 
 /// The scenario under 1F1B, with its own ranks and microbatches.
 Scenario under_1f1b(const Scenario& scenario) {
@@ -55,7 +64,21 @@ std::string pass_name(Pass pass) {
   return pass == Pass::backward_input ? "backward_input" : "backward_weight";
 }
 
-/// Collects a sample for each kind, shape and pass in every iteration.
+/// The mean of a cell over so many iterations at a time.
+std::vector<double> means_of(const std::vector<LayerSpent>& iterations, std::size_t together) {
+  std::vector<double> means;
+  for (std::size_t i = 0; i + together <= iterations.size(); i += together) {
+    LayerSpent sum;
+    for (std::size_t each = i; each < i + together; ++each) {
+      sum.ns += iterations[each].ns;
+      sum.cells += iterations[each].cells;
+    }
+    means.push_back(sum.ns / sum.cells);
+  }
+  return means;
+}
+
+/// Collects the time of each kind, shape and pass in every iteration.
 class Samples {
  public:
   explicit Samples(std::vector<LayerPoint> layers) : layers_(std::move(layers)) {}
@@ -68,10 +91,25 @@ class Samples {
       sum.ns += one.ns;
       sum.cells += one.cells;
     }
-    for (const auto& [place, one] : spent) points_[place].samples_ns.push_back(one.ns / one.cells);
+    for (const auto& [place, one] : spent) iterations_[place].push_back(one);
   }
 
-  std::vector<SweptPoint> taken() && { return std::move(points_); }
+  std::vector<SweptPoint> taken() const {
+    std::vector<SweptPoint> points = points_;
+    for (std::size_t place = 0; place < points.size(); ++place) {
+      points[place].samples_ns = samples_in_run(iterations_[place]);
+    }
+    return points;
+  }
+
+  /// Whether all layers have enough samples that agree.
+  bool are_steady() const {
+    const std::vector<SweptPoint> points = taken();
+    return !points.empty() && std::all_of(points.begin(), points.end(), [](const auto& point) {
+      return point.samples_ns.size() >= least_samples &&
+             spread_of(point.samples_ns).deviation <= steady_deviation;
+    });
+  }
 
  private:
   std::size_t place_of(const LayerPass& layer) {
@@ -85,12 +123,14 @@ class Samples {
       if (points_[place].point.kernel == kernel) return found->second = place;
     }
     points_.push_back({{.kernel = std::move(kernel), .sizes = {}}, {}});
+    iterations_.emplace_back();
     return found->second;
   }
 
   std::vector<LayerPoint> layers_;
   std::map<LayerPass, std::size_t> places_;
-  std::vector<SweptPoint> points_;
+  std::vector<SweptPoint> points_;  // without samples
+  std::vector<std::vector<LayerSpent>> iterations_;
 };
 
 LayersInRun not_in_run(std::string why) { return {.points = {}, .iterations = 0, .why_not = why}; }
@@ -102,8 +142,11 @@ LayersInRun measured_in_run(const Job& job, const BackendEntry& entry, const Lay
   const std::int64_t begin = steady_ns();
   const auto elapsed_s = [begin] { return 1e-9 * static_cast<double>(steady_ns() - begin); };
   LayersInRun result;
-  for (std::uint32_t run = 0; run < most_runs && (run < least_runs || elapsed_s() < seconds);
-       ++run) {
+  const auto goes_on = [&](std::uint32_t run) {
+    if (run < least_runs || elapsed_s() < seconds) return true;
+    return run % 4 != 0 || (elapsed_s() < most_patience * seconds && !samples.are_steady());
+  };
+  for (std::uint32_t run = 0; run < most_runs && goes_on(run); ++run) {
     auto outcome = backend->run();
     if (const auto* halt = std::get_if<Standstill>(&outcome)) return not_in_run(halt->text);
     const bool warm = run >= least_runs / 3 && elapsed_s() > seconds / 8;
@@ -111,7 +154,7 @@ LayersInRun measured_in_run(const Job& job, const BackendEntry& entry, const Lay
     samples.add(backend->layer_times());
     ++result.iterations;
   }
-  result.points = std::move(samples).taken();
+  result.points = samples.taken();
   if (result.points.empty()) return not_in_run("no iteration was clean");
   return result;
 }
@@ -138,6 +181,17 @@ LayersInRun run_under_1f1b(const Scenario& scenario, const BackendEntry& backend
 }
 
 }  // namespace
+
+std::vector<double> samples_in_run(const std::vector<LayerSpent>& iterations) {
+  std::vector<double> lengths;
+  for (const LayerSpent& one : iterations) lengths.push_back(one.ns);
+  const double wanted = std::ceil(long_enough_ns / std::max(median(std::move(lengths)), 1.0));
+  const std::size_t most = std::max<std::size_t>(1, iterations.size() / least_samples);
+  std::vector<double> samples =
+      means_of(iterations, static_cast<std::size_t>(std::min(wanted, static_cast<double>(most))));
+  if (spread_of(samples).deviation > steady_deviation) samples = means_of(iterations, most);
+  return samples;
+}
 
 LayersInRun layers_in_run(const Scenario& scenario, const BackendEntry& backend, double seconds) {
   if (!backend.runs_layers) return not_in_run(fmt::format("{} runs no layers", backend.name));

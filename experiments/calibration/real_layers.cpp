@@ -52,18 +52,6 @@ std::optional<std::string> why_not_size(const JobLayers& layers, const Plan& pla
                      most_bytes);
 }
 
-/// Kernels sum gradients where the plan has tasks for it.
-std::optional<std::string> why_not_sums(const Layout& layout, const Plan& plan) {
-  const auto has = [&](auto test) {
-    return std::any_of(plan.classes.begin(), plan.classes.end(),
-                       [&](const WorkClass& work) { return test(work.pass); });
-  };
-  const bool sums = has([](Pass pass) { return reduces_gradient(pass); });
-  const bool updates = has([](Pass pass) { return pass == Pass::update; });
-  if (layout.degrees.data == 1 || sums || !updates) return std::nullopt;
-  return "gradients are summed inside passes, which kernels do not do";
-}
-
 bool has_tied_head(const JobLayers& layers) {
   const LayerSpec& last = layers.stages.back().back();
   const auto tied = last.numbers.find("tied");
@@ -109,20 +97,16 @@ std::optional<std::string> why_not_tied(const JobLayers& layers, const Schedule&
   return "gradients of tied weights are summed and exchanged at once, for several copies";
 }
 
-/// Codecs change what is kept of whole activations.
+/// Keys and values of a slice that is made again from encoded values are others than those that
+/// later slices have read, so results would depend on the order.
 std::optional<std::string> why_not_codecs(const Layout& layout, const Plan& plan) {
-  if (layout.codings.empty()) return std::nullopt;
-  if (layout.slices > 1) return "kernels encode no slices of a sequence";
   const bool stash = std::any_of(layout.codings.begin(), layout.codings.end(),
                                  [](const StageCoding& stage) { return stage.stash.has_value(); });
-  for (const WorkClass& work : plan.classes) {
-    if (!stash) break;
-    if (work.pass == Pass::recompute || work.recomputes) {
-      return "kernels encode no activations that are recomputed";
-    }
-    if (work.pass == Pass::evict) return "kernels encode no activations that are offloaded";
-  }
-  return std::nullopt;
+  const bool again = std::any_of(
+      plan.classes.begin(), plan.classes.end(),
+      [](const WorkClass& work) { return work.pass == Pass::recompute || work.recomputes; });
+  if (!stash || !again || layout.slices == 1) return std::nullopt;
+  return "later slices have read other keys than those recomputed from an encoded slice";
 }
 
 std::vector<StageCodecs> codecs_of(const Layout& layout) {
@@ -159,7 +143,6 @@ RealLayers real_layers(const Layout& layout, const Schedule& order, const Plan& 
   JobLayers layers = layers_of(layout, order);
   if (auto reason = why_not_layers(layers)) return {{}, "there are no kernels for " + *reason};
   if (auto reason = why_not_size(layers, plan)) return {{}, *reason};
-  if (auto reason = why_not_sums(layout, plan)) return {{}, *reason};
   if (auto reason = why_not_codecs(layout, plan)) return {{}, *reason};
   if (auto reason = why_not_tied(layers, order, plan)) return {{}, *reason};
   return {std::move(layers), ""};

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "sim/report/memory_kinds.hpp"
+#include "validate/comparison/counted_memory.hpp"
 
 namespace penstock {
 namespace {
@@ -31,16 +33,51 @@ ordered_json sums_json(const CodingSums& sums) {
           {"most_value", sums.most_value}};
 }
 
+double difference(const HeldPeak& peak) {
+  return std::abs(peak.counted_bytes - peak.simulated_bytes);
+}
+
 }  // namespace
 
-std::vector<StashPeak> stash_peaks(const CodingNumbers& coding, const PricedPlan& priced,
-                                   const Timeline& simulated) {
+std::vector<HeldPeak> held_peaks(const PricedPlan& priced, const Timeline& measured,
+                                 const Timeline& simulated) {
+  const auto counted = counted_memory_peaks(priced.plan, priced.costs, measured);
+  const auto expected = memory_peaks(priced.plan, priced.costs, simulated);
+  std::vector<HeldPeak> peaks;
+  for (std::uint32_t rank = 0; rank < counted.size(); ++rank) {
+    peaks.push_back(
+        {rank, static_cast<double>(counted[rank]), static_cast<double>(expected[rank].bytes)});
+  }
+  return peaks;
+}
+
+std::string held_text(const std::vector<HeldPeak>& peaks) {
+  const auto worst = std::max_element(peaks.begin(), peaks.end(), [](const auto& a, const auto& b) {
+    return std::pair(difference(a), a.counted_bytes) < std::pair(difference(b), b.counted_bytes);
+  });
+  if (worst == peaks.end() || worst->counted_bytes == 0) return "";
+  return fmt::format("memory at its peak: {:.0f} bytes counted on rank {}, {:.0f} simulated\n",
+                     worst->counted_bytes, worst->rank, worst->simulated_bytes);
+}
+
+ordered_json held_json(const std::vector<HeldPeak>& peaks) {
+  ordered_json ranks = ordered_json::array();
+  for (const HeldPeak& peak : peaks) {
+    ranks.push_back({{"rank", peak.rank},
+                     {"counted_bytes", peak.counted_bytes},
+                     {"simulated_bytes", peak.simulated_bytes}});
+  }
+  return ranks;
+}
+
+std::vector<HeldPeak> stash_peaks(const CodingNumbers& coding, const PricedPlan& priced,
+                                  const Timeline& simulated) {
   std::vector<MemorySample> samples;
   memory_peaks(priced.plan, priced.costs, simulated, &samples);
   const std::vector<BytesByKind> kinds = memory_kinds(priced.plan, priced.costs, simulated);
-  std::vector<StashPeak> peaks;
+  std::vector<HeldPeak> peaks;
   for (const auto& [rank, bytes] : coding.peak_stash_bytes) {
-    StashPeak& peak = peaks.emplace_back(StashPeak{rank, bytes, 0});
+    HeldPeak& peak = peaks.emplace_back(HeldPeak{rank, bytes, 0});
     for (std::size_t i = 0; i < samples.size(); ++i) {
       if (index(samples[i].rank) != rank) continue;
       const auto stash = kinds[i][static_cast<std::size_t>(BufferKind::stash)] +
@@ -51,29 +88,21 @@ std::vector<StashPeak> stash_peaks(const CodingNumbers& coding, const PricedPlan
   return peaks;
 }
 
-std::string coding_text(const CodingNumbers& coding, const std::vector<StashPeak>& peaks) {
+std::string coding_text(const CodingNumbers& coding, const std::vector<HeldPeak>& peaks) {
   std::string text = sums_text("stash", coding.stash) + sums_text("links", coding.link);
-  const auto off = [](const StashPeak& peak) {
-    return std::abs(peak.counted_bytes - peak.simulated_bytes);
-  };
-  const auto worst = std::max_element(
-      peaks.begin(), peaks.end(), [&](const auto& a, const auto& b) { return off(a) < off(b); });
+  const auto worst = std::max_element(peaks.begin(), peaks.end(), [](const auto& a, const auto& b) {
+    return difference(a) < difference(b);
+  });
   if (worst == peaks.end()) return text;
   return text +
          fmt::format("stash at its peak: {:.0f} bytes counted on rank {}, {:.0f} simulated\n",
                      worst->counted_bytes, worst->rank, worst->simulated_bytes);
 }
 
-ordered_json coding_json(const CodingNumbers& coding, const std::vector<StashPeak>& peaks) {
-  ordered_json ranks = ordered_json::array();
-  for (const StashPeak& peak : peaks) {
-    ranks.push_back({{"rank", peak.rank},
-                     {"counted_bytes", peak.counted_bytes},
-                     {"simulated_bytes", peak.simulated_bytes}});
-  }
+ordered_json coding_json(const CodingNumbers& coding, const std::vector<HeldPeak>& peaks) {
   return {{"stash", sums_json(coding.stash)},
           {"links", sums_json(coding.link)},
-          {"stash_peak", std::move(ranks)}};
+          {"stash_peak", held_json(peaks)}};
 }
 
 }  // namespace penstock

@@ -52,6 +52,16 @@ std::vector<std::uint32_t> whole_microbatches(const Plan& plan, std::uint32_t sl
   return {numbers.begin(), numbers.end()};
 }
 
+/// Codecs change what cells are made again from.
+RemadeCells remade_cells(const Job& job) {
+  RemadeCells remade;
+  if (job.layers->codecs.empty()) return remade;
+  for (const CellKey& cell : recomputed_cells(job.priced.plan)) {
+    remade.emplace(job.priced.plan.model_stage[index(cell.stage)], index(cell.microbatch));
+  }
+  return remade;
+}
+
 /// Whether an iteration ends in an optimizer step, which the order does not list.
 bool updates_at_end(const Schedule& order, const Plan& plan) {
   const auto updates = [](const WorkClass& work) { return work.pass == Pass::update; };
@@ -67,7 +77,7 @@ NumbersCheck check_numbers(const Layout& layout, const Schedule& order, const Jo
   if (!stated) return {.error = {}, .why_not = "no rule states which weights this order uses"};
   TrainedNumbers right =
       reference_numbers(*job.layers, whole_microbatches(job.priced.plan, layout.slices),
-                        has_backward(job.priced.plan), *stated);
+                        has_backward(job.priced.plan), *stated, remade_cells(job));
   const bool steps = updates_at_end(order, job.priced.plan);
   if (steps) add_step(*job.layers, right);
   return {.error = largest_error(*numbers, right),

@@ -14,6 +14,7 @@
 #include "sim/engines/events.hpp"
 #include "validate/job/rank_program.hpp"
 #include "validate/job/replica_ranks.hpp"
+#include "validate/job/sums_of_passes.hpp"
 #include "validate/processes/process_backend.hpp"
 #include "validate/ranks/step_clerk.hpp"
 
@@ -118,6 +119,7 @@ void compare(const Backend& backend, Validation& result) {
   result.simulated = std::get<Timeline>(simulate(profiled(result.job, result.measured.profile)));
   const std::size_t middle = result.errors.median_iteration;
   result.typical = result.measured.iterations[middle];
+  result.memory = held_peaks(result.job.priced, result.typical, result.simulated);
   result.typical.iteration = static_cast<std::uint32_t>(middle);
   result.typical.environment = backend.environment();
   result.typical.environment["time_scale"] = fmt::format("{}", result.job.scale);
@@ -149,12 +151,14 @@ void check_real_time(const BackendEntry& backend, const Validation& result) {
                               seconds, most_s));
 }
 
-/// The plan of an order with its first draw, for all data replicas.
+/// The plan of an order with its first draw, for all data replicas. Layers need the sums of their
+/// gradients.
 std::variant<PricedPlan, Finding> drawn_plan(const Simulation& simulation, const Layout& layout,
-                                             const Schedule& order) {
+                                             const Schedule& order, bool runs_layers) {
   auto lowered = simulation.price_order(order);
   if (std::holds_alternative<Finding>(lowered)) return lowered;
   PricedPlan& priced = std::get<PricedPlan>(lowered);
+  if (runs_layers && layout.degrees.data > 1) priced = with_sums_of_passes(std::move(priced));
   std::vector<Costs> replicas;
   Chance chance = layout.chance;
   for (chance.replica = 0; chance.replica < layout.degrees.data; ++chance.replica) {
@@ -193,7 +197,7 @@ std::optional<Finding> run_for_real(const Layout& layout, Optimizer optimizer,
   const Simulation simulation(layout, Engine::automatic);
   const auto order = order_of(simulation, layout);
   if (const auto* finding = std::get_if<Finding>(&order)) return *finding;
-  auto drawn = drawn_plan(simulation, layout, std::get<Schedule>(order));
+  auto drawn = drawn_plan(simulation, layout, std::get<Schedule>(order), backend.runs_layers);
   if (auto* finding = std::get_if<Finding>(&drawn)) return std::move(*finding);
   PricedPlan& priced = std::get<PricedPlan>(drawn);
   check_backend(backend, priced);

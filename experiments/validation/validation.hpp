@@ -42,7 +42,8 @@ struct Validation {
   std::string why_busy;                 // otherwise: why they keep a core busy instead
   NumbersCheck numbers;                 // of layers
   std::optional<CodingNumbers> coding;  // of encoded activations
-  std::vector<StashPeak> stash_peaks;   // the same
+  std::vector<HeldPeak> stash_peaks;    // the same
+  std::vector<HeldPeak> memory;         // by rank; empty without a clean iteration
   Measurement measured;
   std::string why_no_score;  // why the errors below are meaningless; then inconclusive
   RunErrors errors;

@@ -187,6 +187,7 @@ ordered_json validation_json(const Validation& validation) {
           {"numbers_error", numbers_json(validation)},
           {"coding", validation.coding ? coding_json(*validation.coding, validation.stash_peaks)
                                        : ordered_json()},
+          {"memory", held_json(validation.memory)},
           {"simulated_us", ran(to_us(errors.simulated))},
           {"measured_us", ran(to_us(errors.measured))},
           {"iterations",
@@ -219,6 +220,7 @@ std::string validation_text(const Validation& validation) {
                          : fmt::format("{} on {}: {}\n{}", validation.title, validation.backend,
                                        clean_text(measured), bodies_text(validation));
   if (validation.coding) text += coding_text(*validation.coding, validation.stash_peaks);
+  text += held_text(validation.memory);
   if (has_errors(validation)) {
     const RunErrors& errors = validation.errors;
     const TimeUnit unit = unit_for(std::max(errors.simulated, errors.measured));

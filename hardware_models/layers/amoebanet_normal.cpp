@@ -8,21 +8,26 @@ namespace {
 /// As in torchgpipe (benchmarks/models/amoebanet/genotype.py), which concatenates the states that
 /// TensorFlow does, not those of the paper.
 constexpr std::array<std::size_t, 4> joined{0, 3, 4, 6};
-constexpr CellTable table{{{{1, CellOperation::conv_1x1},
-                            {1, CellOperation::max_pool_3x3},
-                            {1, CellOperation::none},
-                            {0, CellOperation::conv_1x7_7x1},
-                            {0, CellOperation::conv_1x1},
-                            {0, CellOperation::conv_1x7_7x1},
-                            {2, CellOperation::max_pool_3x3},
-                            {2, CellOperation::none},
-                            {1, CellOperation::avg_pool_3x3},
-                            {5, CellOperation::conv_1x1}}},
-                          joined,
-                          1};
+
+}  // namespace
+
+constexpr CellTable amoebanet_normal_table{{{{1, CellOperation::conv_1x1},
+                                             {1, CellOperation::max_pool_3x3},
+                                             {1, CellOperation::none},
+                                             {0, CellOperation::conv_1x7_7x1},
+                                             {0, CellOperation::conv_1x1},
+                                             {0, CellOperation::conv_1x7_7x1},
+                                             {2, CellOperation::max_pool_3x3},
+                                             {2, CellOperation::none},
+                                             {1, CellOperation::avg_pool_3x3},
+                                             {5, CellOperation::conv_1x1}}},
+                                           joined,
+                                           1};
+
+namespace {
 
 LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
-  return cell_work(table, numbers, shape);
+  return cell_work(amoebanet_normal_table, numbers, shape);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "sim/order/microbatch_columns.hpp"
 #include "sim/order/weight_versions.hpp"
 #include "sim/plan/action_counts.hpp"
+#include "sim/plan/input_lists.hpp"
 #include "sim/plan/recomputation.hpp"
 #include "sim/plan/stage_ends.hpp"
 #include "sim/plan/tail.hpp"
@@ -57,7 +58,6 @@ class Lowering {
   void move_stash(Rank rank, const Action& action, TaskId producer);
   TaskId& stash_moved(const Action& action);
   TaskId take_loaded(const Action& action);
-  TaskId list_of(std::span<const TaskId> inputs);
   TaskId input_of(std::span<const Action> cell);
   void reserve();
   Deadlock deadlock() const;
@@ -189,7 +189,7 @@ void Lowering::recompute_early(Row& row, std::span<const Action> actions) {
     if (!recomputation_.adds(action)) continue;
     if (const TaskId one = take_loaded(action); one != no_task) loaded[count++] = one;
   }
-  recompute_in_front(row, actions, list_of({loaded.data(), count}));
+  recompute_in_front(row, actions, add_inputs(plan_, {loaded.data(), count}));
 }
 
 /// Adds the R's of a cell, the first with this input. Returns the remaining input of the cell
@@ -224,7 +224,7 @@ TaskId Lowering::start_of(const Row& row, TaskId input) {
     const auto list = plan_.inputs.begin() + (input & ~Plan::several);
     before.insert(before.end(), list + 1, list + 1 + *list);
   }
-  return list_of(before);
+  return add_inputs(plan_, before);
 }
 
 /// Adds one action, after what starts with it.
@@ -280,16 +280,7 @@ TaskId Lowering::input_of(std::span<const Action> cell) {
     if (const TaskId loaded = take_loaded(cell[part]); loaded != no_task) found[count++] = loaded;
   }
   if (count == 0) return no_task;
-  return count == 1 ? found.front() : list_of({found.data(), count});
-}
-
-TaskId Lowering::list_of(std::span<const TaskId> inputs) {
-  if (inputs.empty()) return no_task;
-  if (inputs.size() == 1) return inputs.front();
-  const auto list = static_cast<std::uint32_t>(plan_.inputs.size());
-  plan_.inputs.push_back(static_cast<std::uint32_t>(inputs.size()));
-  plan_.inputs.insert(plan_.inputs.end(), inputs.begin(), inputs.end());
-  return list | Plan::several;
+  return count == 1 ? found.front() : add_inputs(plan_, {found.data(), count});
 }
 
 /// Adds the transfer of E or L. A loaded activation must first have arrived at its keeper.
@@ -298,7 +289,8 @@ void Lowering::move_stash(Rank rank, const Action& action, TaskId producer) {
   const std::uint32_t work = classes_.stash_transfer(action, schedule_.keeper_of(rank));
   const std::array<TaskId, 2> inputs{producer, moved};
   const bool returns = action.pass == Pass::load;
-  moved = add_task(plan_, work, action.microbatch, list_of({inputs.data(), returns ? 2U : 1U}));
+  moved = add_task(plan_, work, action.microbatch,
+                   add_inputs(plan_, {inputs.data(), returns ? 2U : 1U}));
 }
 
 TaskId& Lowering::stash_moved(const Action& action) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "sim/base/error.hpp"
+#include "sim/plan/input_lists.hpp"
 
 namespace penstock {
 namespace {
@@ -169,12 +170,7 @@ TaskId TailTasks::inputs_of_update(const Finished& finished) {
   const std::vector<TaskId>& ties = ties_[finished.slot];
   inputs.insert(inputs.end(), ties.begin(), ties.end());
   std::sort(inputs.begin(), inputs.end());
-  if (inputs.empty()) return no_task;
-  if (inputs.size() == 1) return inputs.front();
-  const auto list = static_cast<std::uint32_t>(plan_.inputs.size());
-  plan_.inputs.push_back(static_cast<std::uint32_t>(inputs.size()));
-  plan_.inputs.insert(plan_.inputs.end(), inputs.begin(), inputs.end());
-  return list | Plan::several;
+  return add_inputs(plan_, inputs);
 }
 
 }  // namespace penstock

@@ -51,6 +51,32 @@ std::vector<LayerSpec> small_convolution_net() {
   return layers;
 }
 
+std::vector<LayerSpec> small_amoebanet() {
+  std::vector<LayerSpec> layers{{"conv",
+                                 {{"channels_in", 2},
+                                  {"channels_out", 4},
+                                  {"height", 6},
+                                  {"width", 4},
+                                  {"kernel", 3},
+                                  {"batch_norm", 1}},
+                                 ""}};
+  double before = 4, in = 4;
+  const auto add = [&](const char* kind, double joined, double channels, NamedNumbers of_cell) {
+    of_cell.insert({{"channels_before", before}, {"channels_in", in}, {"channels", channels}});
+    layers.push_back({kind, std::move(of_cell), ""});
+    before = std::exchange(in, joined * channels);
+  };
+  add("amoebanet_reduction", 3, 4, {{"height", 6}, {"width", 4}});
+  add("amoebanet_normal", 4, 4, {{"height", 3}, {"width", 2}, {"after_reduction", 1}});
+  // The last but one has as many channels as the cell before the previous one.
+  for (const double channels : {4.0, 4.0, 16.0, 4.0}) {
+    add("amoebanet_normal", 4, channels, {{"height", 3}, {"width", 2}});
+  }
+  layers.push_back(
+      {"classifier", {{"channels", 16}, {"classes", 5}, {"height", 3}, {"width", 2}}, ""});
+  return layers;
+}
+
 CellShape small_convolution_shape() {
   CellShape shape;
   shape.sequence = 1;

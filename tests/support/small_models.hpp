@@ -15,6 +15,9 @@ CellShape small_transformer_shape();
 
 /// Convolutions, plain and conditional, a pool and a classifier: 8 layers, images of 6 x 6.
 std::vector<LayerSpec> small_convolution_net();
+
+/// A convolution, a reduction cell, five normal cells and a classifier.
+std::vector<LayerSpec> small_amoebanet();
 CellShape small_convolution_shape();
 
 /// Splits layers into stages of about equal count.

@@ -7,7 +7,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
-#include "validate/machine/busy_kernel.hpp"
+#include "validate/machine/work_clock.hpp"
 #include "validate/training/stage_trial.hpp"
 
 namespace penstock {
@@ -47,7 +47,8 @@ JobLayers model_around(const LayerSpec& spec, const CellShape& shape, const Kern
   JobLayers layers{.stages = {{spec}}, .shape = shape};
   if (kernel.ends == Ends::last) return layers;
   const LayerNumbers numbers(all_numbers_of(spec));
-  layers.stages.push_back({follower(kernel.columns, kernel.rows_out(numbers))});
+  const std::size_t passed = kernel.rows_passed == nullptr ? 0 : kernel.rows_passed(numbers);
+  layers.stages.push_back({follower(kernel.columns, kernel.rows_out(numbers) - passed)});
   return layers;
 }
 
@@ -61,7 +62,7 @@ class FirstStage {
         trial_(model_, 0, weights_, layers_),
         pass_(pass) {}
 
-  /// Short passes are run several times per sample, so that the clock reading is a small share.
+  /// Short passes are run many times per sample, so that no single one makes up much of it.
   double sample_ns() {
     constexpr double long_enough_ns = 100'000;
     constexpr int most_passes = 200;
@@ -77,9 +78,9 @@ class FirstStage {
  private:
   double pass_ns() {
     trial_.prepare(pass_, false);
-    const std::int64_t begin = thread_cpu_ns();
+    clock_.start();
     trial_.perform();
-    return static_cast<double>(thread_cpu_ns() - begin);
+    return clock_.lap_ns();
   }
 
   JobLayers layers_;
@@ -87,6 +88,7 @@ class FirstStage {
   LayerTensors weights_;
   StageTrial trial_;
   Pass pass_;
+  WorkClock clock_;
 };
 
 }  // namespace

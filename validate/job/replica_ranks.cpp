@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/plan/input_lists.hpp"
+
 namespace penstock {
 namespace {
 
@@ -113,7 +115,7 @@ class ReplicaRanks {
     const auto classes = static_cast<std::uint32_t>(one_.classes.size());
     const Microbatch microbatch{index(one_.microbatch[task]) + replica * microbatches_};
     number_[replica][task] = add_task(plan, one_.work[task] + replica * classes, microbatch,
-                                      list_of(inputs_of(replica, task)));
+                                      add_inputs(plan, inputs_of(replica, task)));
     if (one_.class_of(task).follows_partner) plan.followers.push_back(number_[replica][task]);
     if (replicas_[replica].task_duration.empty()) return;
     all_.costs.task_duration.push_back(replicas_[replica].task_duration[task]);
@@ -135,17 +137,6 @@ class ReplicaRanks {
     });
     std::sort(inputs.begin(), inputs.end());
     return inputs;
-  }
-
-  /// Encoded as `Plan::input`.
-  TaskId list_of(const std::vector<TaskId>& inputs) {
-    if (inputs.empty()) return no_task;
-    if (inputs.size() == 1) return inputs.front();
-    std::vector<std::uint32_t>& lists = all_.plan.inputs;
-    const auto list = static_cast<std::uint32_t>(lists.size());
-    lists.push_back(static_cast<std::uint32_t>(inputs.size()));
-    lists.insert(lists.end(), inputs.begin(), inputs.end());
-    return list | Plan::several;
   }
 
   const Plan& one_;

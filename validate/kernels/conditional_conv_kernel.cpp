@@ -11,17 +11,21 @@ enum Weight : std::size_t { kernels, routing, routing_bias, norm_weights };
 // What F keeps. I replaces each example's kernel and the routing outputs by their gradients.
 enum Keeps : std::size_t { images, means, shares, mixed, normed, scales, routed, norm_gradients };
 
-std::size_t rows_in(const LayerNumbers& numbers) { return ConvolutionSizes(numbers).rows_in(); }
-std::size_t rows_out(const LayerNumbers& numbers) { return ConvolutionSizes(numbers).rows_out(); }
+std::size_t rows_in(const LayerNumbers& numbers) { return convolution_sizes(numbers).rows_in(); }
+std::size_t rows_out(const LayerNumbers& numbers) { return convolution_sizes(numbers).rows_out(); }
 
 std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
-  const ConvolutionSizes sizes(numbers);
+  const ConvolutionSizes sizes = convolution_sizes(numbers);
   const std::size_t count = size_of(numbers, "kernels");
   std::vector<WeightSpec> specs{{sizes.weights(), count, spread_of_sum(sizes.window())},
                                 {count, sizes.channels_in, 1},
                                 {count, 1, 0.5}};
-  add_bias_and_norm_weights(numbers, specs);
+  after_convolution(numbers).add_weights(sizes.channels_out, specs);
   return specs;
+}
+
+std::span<const Tensor> norm_weights_of(const LayerRun& run) {
+  return std::span(run.weights).subspan(norm_weights);
 }
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
@@ -52,7 +56,7 @@ void mix(const LayerRun& run, Tensors& kept) {
 }
 
 Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
-  const ConvolutionSizes sizes(run.numbers);
+  const ConvolutionSizes sizes = convolution_sizes(run.numbers);
   if (run.numbers.is("relu")) relu(in);
   kept.resize(routed);
   kept[means] = channel_means(sizes, in);
@@ -61,7 +65,8 @@ Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
   for (std::size_t image = 0; image < in.columns; ++image) {
     convolve(sizes, column_of(kept[mixed], image), column_of(in, image), column_of(out, image));
   }
-  NormState norm_state = apply_bias_and_norm(run, norm_weights, out);
+  NormState norm_state =
+      apply_bias_and_norm(after_convolution(run.numbers), norm_weights_of(run), out);
   kept[images] = std::move(in);
   kept[normed] = std::move(norm_state.normed);
   kept[scales] = std::move(norm_state.scales);
@@ -98,9 +103,10 @@ void through_routing(const LayerRun& run, const ConvolutionSizes& sizes, Tensors
 }
 
 Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
-  const ConvolutionSizes sizes(run.numbers);
+  const ConvolutionSizes sizes = convolution_sizes(run.numbers);
   const NormState norm_state{std::move(kept[normed]), std::move(kept[scales])};
-  Tensors sums = bias_and_norm_gradient(run, norm_weights, norm_state, gradient);
+  Tensors sums = bias_and_norm_gradient(after_convolution(run.numbers), norm_weights_of(run),
+                                        norm_state, gradient);
   Tensor before = through_convolutions(sizes, gradient, kept);
   through_routing(run, sizes, kept, before);
   if (run.numbers.is("relu")) relu_gradient(kept[images], before);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "validate/kernels/registry.hpp"
+#include "validate/kernels/steps/pooling.hpp"
 
 namespace penstock {
 namespace {
@@ -45,62 +46,22 @@ std::size_t rows_out(const LayerNumbers& numbers) {
 }
 std::vector<WeightSpec> weights(const LayerNumbers&) { return {}; }
 
-/// Calls `visit(output index, input index)` over all channels.
-template <class Visitor>
-void for_each_place(const LayerNumbers& numbers, Visitor visit) {
-  const std::size_t width = size_of(numbers, "width");
-  const std::size_t side = window(numbers);
-  for (std::size_t in = 0; in < rows_in(numbers); ++in) {
-    const std::size_t line = in / width;  // over all channels; windows divide the heights
-    visit(line / side * (width / side) + in % width / side, in);
-  }
-}
-
-/// Keeps the index of each window's maximum, where the gradient goes.
-void pool_largest(const LayerNumbers& numbers, const double* in, double* out, double* largest) {
-  const std::size_t count = rows_out(numbers);
-  std::fill(out, out + count, -HUGE_VAL);
-  for_each_place(numbers, [&](std::size_t to, std::size_t from) {
-    if (in[from] <= out[to]) return;
-    out[to] = in[from];
-    largest[to] = static_cast<double>(from);
-  });
+Pooling pooling_of(const LayerNumbers& numbers) {
+  return {.channels = size_of(numbers, "channels_in"),
+          .height = size_of(numbers, "height"),
+          .width = size_of(numbers, "width"),
+          .window = window(numbers),
+          .stride = window(numbers),
+          .largest = numbers.is("keeps_input")};
 }
 
 Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
-  const LayerNumbers& numbers = run.numbers;
-  Tensor out(rows_out(numbers), in.columns);
   kept.resize(kept_count);
-  const double share = 1 / static_cast<double>(window(numbers) * window(numbers));
-  if (numbers.is("keeps_input")) kept[chosen] = Tensor(out.rows, out.columns);
-  for (std::size_t image = 0; image < in.columns; ++image) {
-    const double* const from = &in.values[image * in.rows];
-    double* const to = &out.values[image * out.rows];
-    if (numbers.is("keeps_input")) {
-      pool_largest(numbers, from, to, &kept[chosen].values[image * out.rows]);
-    } else {
-      for_each_place(numbers, [&](std::size_t o, std::size_t i) { to[o] += share * from[i]; });
-    }
-  }
-  return out;
+  return pooled(pooling_of(run.numbers), in, kept[chosen]);
 }
 
 Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
-  const LayerNumbers& numbers = run.numbers;
-  Tensor before(rows_in(numbers), gradient.columns);
-  const double share = 1 / static_cast<double>(window(numbers) * window(numbers));
-  for (std::size_t image = 0; image < gradient.columns; ++image) {
-    const double* const above = &gradient.values[image * gradient.rows];
-    double* const to = &before.values[image * before.rows];
-    if (!numbers.is("keeps_input")) {
-      for_each_place(numbers, [&](std::size_t o, std::size_t i) { to[i] += share * above[o]; });
-      continue;
-    }
-    const double* const largest = &kept[chosen].values[image * gradient.rows];
-    for (std::size_t place = 0; place < gradient.rows; ++place) {
-      to[static_cast<std::size_t>(largest[place])] += above[place];
-    }
-  }
+  Tensor before = pooled_gradient(pooling_of(run.numbers), gradient, kept[chosen]);
   kept.clear();
   return before;
 }

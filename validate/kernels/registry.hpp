@@ -43,6 +43,9 @@ struct KernelEntry {
   /// Rows of an input column and of an output column.
   std::size_t (*rows_in)(const LayerNumbers& numbers);
   std::size_t (*rows_out)(const LayerNumbers& numbers);
+  /// Of a layer that reads the outputs of the two layers before it, the newer above the older: rows
+  /// of the newer one, which it passes on below its own. Null: it reads one.
+  std::size_t (*rows_passed)(const LayerNumbers& numbers) = nullptr;
   std::vector<WeightSpec> (*weights)(const LayerNumbers& numbers);
 
   Tensor (*forward)(const LayerRun& run, Tensor in, Tensors& kept);

@@ -155,10 +155,11 @@ double newest_canary(const Canaries& canaries) {
   return median_since(canaries, newest.substr(0, newest.find('T')));
 }
 
+/// `usual`: 0 when too few canaries were taken.
 void judge_canary(const StoredRow& stored, double usual, double newest, RowJudgement& judgement) {
   const double own = stored.row.canary_ns;
   if (own <= 0 || stored.state == RowState::retired) return;
-  const double off = std::abs(own - usual) / usual;
+  const double off = usual > 0 ? std::abs(own - usual) / usual : 0;
   if (off > Rules::most_canary_off) {
     find_fault(judgement,
                fmt::format("its canary was {} off the median of its environment", percent(off)));
@@ -174,7 +175,7 @@ void judge_canaries(Rows rows, Judgements& all) {
   const auto identity = [](const StoredRow& row) { return identity_of(row.row.environment); };
   for (const auto& group : grouped(rows, identity)) {
     const Canaries taken = canaries(rows, group.second);
-    const double usual = median_since(taken, "");
+    const double usual = taken.size() < Rules::least_canaries ? 0 : median_since(taken, "");
     const double newest = newest_canary(taken);
     for (const std::size_t i : group.second) judge_canary(rows[i], usual, newest, all[i]);
   }

@@ -15,8 +15,9 @@ namespace penstock {
 struct ValidityRules {
   // Determined invalid.
   static constexpr std::size_t least_samples = 5;
-  static constexpr double most_spread = 0.10;      // median absolute deviation over the median
-  static constexpr double most_canary_off = 0.05;  // from the median of its environment
+  static constexpr double most_spread = 0.10;       // median absolute deviation over the median
+  static constexpr double most_canary_off = 0.05;   // from the median of its environment
+  static constexpr std::size_t least_canaries = 3;  // with two, either may be off
   // Predicted invalid: weights add up; from `suspect_from` on a row is suspect.
   static constexpr double suspect_from = 1;
   static constexpr double patch_weight = 1;  // of a driver or library

@@ -1,18 +1,15 @@
 #pragma once
 
-#include <cstdint>
-
 #include "validate/job/layer_times.hpp"
+#include "validate/machine/work_clock.hpp"
 
 namespace penstock {
 
 /// Divides the CPU time of a rank's actions among their layers: what an action does before a layer
 /// counts for that layer, and what it does after the last for the last. The time of the clock
-/// readings is subtracted.
+/// readings does not count.
 class LayerWatch {
  public:
-  LayerWatch();
-
   /// Before each run.
   void clear() { times_.clear(); }
   /// An action starts.
@@ -25,10 +22,7 @@ class LayerWatch {
   const TimesOfLayers& times() const { return times_; }
 
  private:
-  double lap_ns();
-
-  double reading_ns_;  // of the clock
-  std::int64_t since_ns_ = 0;
+  WorkClock clock_;
   LayerSpent* last_ = nullptr;  // of this action
   TimesOfLayers times_;
 };

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
 #include "validate/kernels/steps/drawn.hpp"
+#include "validate/kernels/steps/stacking.hpp"
 
 namespace penstock {
 namespace {
@@ -189,7 +191,7 @@ void LayeredBody::take_tie(std::uint32_t model_stage) {
   if (known == ties_.end()) {
     ties_.emplace(model_stage, std::move(part));
   } else {
-    add(part, known->second);
+    add_values(part, known->second);
   }
 }
 
@@ -253,6 +255,7 @@ void LayeredBody::drop(const CellKey& cell) {
 
 void LayeredBody::recompute(const CellKey& cell) {
   Kept& kept = kept_of(cell, Kept::Phase::dropped, "the input kept by F for recomputation");
+  unpack(cell, kept);
   if (job_.layers->selective) {
     recompute_selected(run_of(cell), kept.layers);
   } else {
@@ -281,7 +284,7 @@ void LayeredBody::weight_gradient(const CellKey& cell) {
   const Kept& kept = kept_of(cell, Kept::Phase::pending, "the state kept by I");
   StageWeights& weights = weights_of(cell.stage);
   stage_weight_gradient(run_of(cell), kept.layers, weights.sums());
-  stash_bytes_ -= kept.held_bytes;
+  hold(-kept.held_bytes);
   kept_.erase(cell);
   weights.done_with(version_of(cell));
 }
@@ -320,16 +323,19 @@ void LayeredBody::evict(const CellKey& cell) {
     append(tensor, sent_);
     std::vector<double>().swap(tensor.values);
   };
+  kept.packed.move_out(sent_);
   move_out(kept.input);
   for (Tensors& layer : kept.layers) {
     for (Tensor& tensor : layer) move_out(tensor);
   }
   kept.when_back = std::exchange(kept.phase, Kept::Phase::away);
+  hold(-kept.held_bytes);
 }
 
 void LayeredBody::load(const CellKey& cell) {
   Kept& kept = kept_of(cell, Kept::Phase::away, "the evicted activation");
-  const std::uint64_t* words = fill(received_.data(), kept.input);
+  const std::uint64_t* words = fill(kept.packed.move_in(received_.data()), kept.input);
+  hold(kept.held_bytes);
   for (Tensors& layer : kept.layers) {
     for (Tensor& tensor : layer) words = fill(words, tensor);
   }
@@ -354,7 +360,9 @@ void LayeredBody::prepare_trial(std::uint32_t number) {
   const JobLayers& layers = *job_.layers;
   const auto trial = trials_.try_emplace(number, *model_, model_stage_of(work.stage),
                                          weights_of(work.stage).first(), layers);
-  trial.first->second.prepare(work.pass, work.recomputes);
+  const bool remade = std::any_of(recomputed_.begin(), recomputed_.end(),
+                                  [&](const auto& cell) { return cell.stage == work.stage; });
+  trial.first->second.prepare(work.pass, work.recomputes, remade);
 }
 
 void LayeredBody::add_layer_times(TimesOfLayers& times) const {

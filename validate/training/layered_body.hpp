@@ -90,6 +90,7 @@ class LayeredBody {
   CodingSums* errors_of(CodingSums& sums) { return first_run_ ? &sums : nullptr; }
   const TensorCodec* link_codec(const TensorLabel& label) const;
   void pack(const CellKey& cell);
+  void hold(double bytes);
   void unpack(const CellKey& cell, Kept& kept);
   void append_packed(const TensorCodec& codec, const Tensor& tensor);
   void add_to_total(std::uint32_t model_stage);

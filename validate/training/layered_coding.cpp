@@ -23,16 +23,24 @@ void LayeredBody::append_packed(const TensorCodec& codec, const Tensor& tensor) 
 void LayeredBody::pack(const CellKey& cell) {
   if (coders_.empty()) return;
   Kept& kept = kept_.at(cell);
-  const auto& codec = coders_[model_stage_of(cell.stage)].stash;
-  if (codec) kept.packed.pack(*codec, layers_of(cell.stage), kept.layers, errors_of(coding_.stash));
-  kept.held_bytes = kept.packed.held(kept.layers, job_.layers->shape.activation_size);
-  stash_bytes_ += kept.held_bytes;
+  if (const auto& codec = coders_[model_stage_of(cell.stage)].stash) {
+    kept.packed.pack(*codec, codable(layers_of(cell.stage), kept.layers, kept.input),
+                     errors_of(coding_.stash));
+  }
+  const double plain = static_cast<double>(numbers_of(kept.layers) + kept.input.values.size());
+  kept.held_bytes = kept.packed.bytes() + job_.layers->shape.activation_size * plain;
+  hold(kept.held_bytes);
+}
+
+void LayeredBody::hold(double bytes) {
+  stash_bytes_ += bytes;
   peak_stash_bytes_ = std::max(peak_stash_bytes_, stash_bytes_);
 }
 
 void LayeredBody::unpack(const CellKey& cell, Kept& kept) {
-  if (coders_.empty() || kept.packed.empty()) return;
-  kept.packed.unpack(*coders_[model_stage_of(cell.stage)].stash, kept.layers);
+  if (kept.packed.empty()) return;
+  kept.packed.unpack(*coders_[model_stage_of(cell.stage)].stash,
+                     codable(layers_of(cell.stage), kept.layers, kept.input));
 }
 
 void LayeredBody::add_coding(CodingNumbers& coding) const {

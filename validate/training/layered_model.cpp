@@ -72,6 +72,17 @@ void place_residuals(const std::vector<PlacedLayer*>& chain) {
   }
 }
 
+bool reads_two(const PlacedLayer& layer) { return layer.kernel->rows_passed != nullptr; }
+
+/// A model that starts with such a layer reads two inputs.
+void place_pairs(const std::vector<PlacedLayer*>& chain) {
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    if (!reads_two(*chain[i])) continue;
+    chain[i]->opens_pairs = i > 0 && !reads_two(*chain[i - 1]);
+    chain[i]->closes_pairs = i + 1 == chain.size() || !reads_two(*chain[i + 1]);
+  }
+}
+
 bool is_tied_head(const PlacedLayer& layer) {
   return layer.kernel->name == "head" && layer.numbers.is("tied");
 }
@@ -100,6 +111,7 @@ LayeredModel assembled(const JobLayers& layers) {
     for (const LayerSpec& spec : stage) own.push_back(placed(spec, number++));
   }
   place_residuals(chain_of(model));
+  place_pairs(chain_of(model));
   tie_ends(model);
   end_in_loss(model);
   model.cell = {.seed = layers.seed,
@@ -115,6 +127,10 @@ std::optional<std::string> why_not_neighbours(const PlacedLayer& before, const P
   }
   if (after.kernel->ends == Ends::first) {
     return fmt::format("token ids after the start of a model: {}", title(after));
+  }
+  if (after.opens_pairs && after.kernel->rows_in(after.numbers) != 2 * after.rows_in()) {
+    return fmt::format("a layer that reads two outputs of different sizes, behind a single one: {}",
+                       title(after));
   }
   const bool other_columns =
       after.kernel != &distance_kernel && before.kernel->columns != after.kernel->columns;
@@ -134,10 +150,12 @@ std::optional<std::string> why_not_tied(const PlacedLayer& first, const PlacedLa
 }  // namespace
 
 std::size_t PlacedLayer::rows_in() const {
+  if (opens_pairs) return kernel->rows_passed(numbers);
   return kernel->rows_in(numbers) * (residual == Residual::ends ? 2 : 1);
 }
 
 std::size_t PlacedLayer::rows_out() const {
+  if (closes_pairs) return kernel->rows_out(numbers) - kernel->rows_passed(numbers);
   return kernel->rows_out(numbers) * (residual == Residual::begins ? 2 : 1);
 }
 

@@ -26,8 +26,12 @@ struct PlacedLayer {
   Residual residual;
   // Its first weight equals that of this layer: a tied head and the embedding.
   std::optional<std::uint32_t> tied_to = {};
+  // Of a layer that reads two outputs: both are those of the single layer before it; what is behind
+  // it reads its own output alone.
+  bool opens_pairs = false;
+  bool closes_pairs = false;
 
-  std::size_t rows_in() const;  // including the residual
+  std::size_t rows_in() const;  // including the residual, or the older output
   std::size_t rows_out() const;
 };
 

@@ -5,38 +5,41 @@
 #include <utility>
 
 #include "validate/kernels/steps/drawn.hpp"
+#include "validate/kernels/steps/stacking.hpp"
 
 namespace penstock {
 namespace {
 
-/// Stacks two tensors with the same columns; and splits them again.
-Tensor stacked(const Tensor& upper, const Tensor& lower) {
-  Tensor both(upper.rows + lower.rows, upper.columns);
-  double* to = both.values.data();
-  for (std::size_t column = 0; column < both.columns; ++column) {
-    to = std::copy_n(&upper.values[column * upper.rows], upper.rows, to);
-    to = std::copy_n(&lower.values[column * lower.rows], lower.rows, to);
-  }
-  return both;
-}
-
 std::pair<Tensor, Tensor> halves(const Tensor& both) {
   const std::size_t rows = both.rows / 2;
-  std::pair<Tensor, Tensor> apart{{rows, both.columns}, {rows, both.columns}};
-  for (std::size_t column = 0; column < both.columns; ++column) {
-    const double* const from = &both.values[column * both.rows];
-    std::copy_n(from, rows, &apart.first.values[column * rows]);
-    std::copy_n(from + rows, rows, &apart.second.values[column * rows]);
-  }
-  return apart;
+  return {rows_of(both, 0, rows), rows_of(both, rows, rows)};
 }
 
-void add_to(Tensor& sum, const Tensor& numbers) {
-  for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += numbers.values[i];
+/// A layer that reads two outputs, between single ones.
+Tensor forward_of_pairs(const PlacedLayer& layer, const LayerRun& run, Tensor in, Tensors& kept) {
+  if (layer.opens_pairs) in = stacked(in, in);
+  Tensor out = layer.kernel->forward(run, std::move(in), kept);
+  return layer.closes_pairs ? rows_of(out, 0, layer.rows_out()) : out;
+}
+
+Tensor input_gradient_of_pairs(const PlacedLayer& layer, const LayerRun& run, Tensor gradient,
+                               Tensors& kept) {
+  if (layer.closes_pairs) {
+    const Tensor unread(layer.kernel->rows_passed(layer.numbers), gradient.columns);
+    gradient = stacked(gradient, unread);
+  }
+  Tensor before = layer.kernel->input_gradient(run, std::move(gradient), kept);
+  if (!layer.opens_pairs) return before;
+  auto [sum, older] = halves(before);
+  add_values(older, sum);
+  return std::move(sum);
 }
 
 /// A layer with its residual.
 Tensor forward(const PlacedLayer& layer, const LayerRun& run, Tensor in, Tensors& kept) {
+  if (layer.kernel->rows_passed != nullptr) {
+    return forward_of_pairs(layer, run, std::move(in), kept);
+  }
   Tensor around;
   if (layer.residual == Residual::ends) {
     std::tie(in, around) = halves(in);
@@ -45,12 +48,15 @@ Tensor forward(const PlacedLayer& layer, const LayerRun& run, Tensor in, Tensors
   }
   Tensor out = layer.kernel->forward(run, std::move(in), kept);
   if (layer.residual == Residual::begins) return stacked(out, around);
-  if (layer.residual != Residual::none) add_to(out, around);
+  if (layer.residual != Residual::none) add_values(around, out);
   return out;
 }
 
 Tensor input_gradient(const PlacedLayer& layer, const LayerRun& run, Tensor gradient,
                       Tensors& kept) {
+  if (layer.kernel->rows_passed != nullptr) {
+    return input_gradient_of_pairs(layer, run, std::move(gradient), kept);
+  }
   Tensor around;
   if (layer.residual == Residual::begins) {
     std::tie(gradient, around) = halves(gradient);
@@ -59,7 +65,7 @@ Tensor input_gradient(const PlacedLayer& layer, const LayerRun& run, Tensor grad
   }
   Tensor before = layer.kernel->input_gradient(run, std::move(gradient), kept);
   if (layer.residual == Residual::ends) return stacked(before, around);
-  if (layer.residual != Residual::none) add_to(before, around);
+  if (layer.residual != Residual::none) add_values(around, before);
   return before;
 }
 
@@ -132,6 +138,14 @@ LayerTensors zeros_like(const LayerTensors& weights) {
   return zeros;
 }
 
+std::size_t numbers_of(const LayerTensors& tensors) {
+  std::size_t count = 0;
+  for (const Tensors& layer : tensors) {
+    for (const Tensor& tensor : layer) count += tensor.values.size();
+  }
+  return count;
+}
+
 LayerTensors stepped(const LayerTensors& weights, const LayerTensors& gradients, double rate) {
   LayerTensors next = weights;
   for (std::size_t layer = 0; layer < next.size(); ++layer) {
@@ -144,12 +158,10 @@ LayerTensors stepped(const LayerTensors& weights, const LayerTensors& gradients,
   return next;
 }
 
-void add(const Tensor& numbers, Tensor& sum) { add_to(sum, numbers); }
-
 void add(const LayerTensors& numbers, LayerTensors& sums) {
   for (std::size_t layer = 0; layer < sums.size(); ++layer) {
     for (std::size_t part = 0; part < sums[layer].size(); ++part) {
-      add_to(sums[layer][part], numbers[layer][part]);
+      add_values(numbers[layer][part], sums[layer][part]);
     }
   }
 }

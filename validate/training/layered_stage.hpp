@@ -33,10 +33,11 @@ void recompute_selected(const StageRun& run, LayerTensors& kept);
 /// The initial weights of a stage, and zeroed gradient sums.
 LayerTensors initial_weights(const std::vector<PlacedLayer>& layers, std::uint64_t seed);
 LayerTensors zeros_like(const LayerTensors& weights);
+/// The number of values in all tensors.
+std::size_t numbers_of(const LayerTensors& tensors);
 /// A gradient step: weights - rate * gradients.
 LayerTensors stepped(const LayerTensors& weights, const LayerTensors& gradients, double rate);
 /// Adds values of the same shapes.
 void add(const LayerTensors& numbers, LayerTensors& sums);
-void add(const Tensor& numbers, Tensor& sum);
 
 }  // namespace penstock

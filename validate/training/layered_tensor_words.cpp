@@ -1,17 +1,10 @@
 #include <map>
+#include <utility>
 
 #include "validate/training/layered_body.hpp"
 
 namespace penstock {
 namespace {
-
-std::size_t numbers_of(const LayerTensors& tensors) {
-  std::size_t count = 0;
-  for (const Tensors& layer : tensors) {
-    for (const Tensor& tensor : layer) count += tensor.values.size();
-  }
-  return count;
-}
 
 /// The words that an action evicts of what a stage keeps.
 class KeptWords {
@@ -27,15 +20,21 @@ class KeptWords {
  private:
   /// Counted by running the stage, since each kernel decides what it keeps.
   std::size_t counted(std::uint32_t model_stage, bool recomputed) const {
-    if (recomputed && !layers_.selective) return stage_numbers(model_, model_stage);
     const auto& stage = model_.stages[model_stage];
     const LayerTensors weights = initial_weights(stage, layers_.seed);
     std::vector<SliceMemory> slices(stage.size());
+    Tensor input = stage_input(model_, model_stage, model_.cell);
     LayerTensors kept;
-    stage_forward({stage, weights, model_.cell, slices},
-                  stage_input(model_, model_stage, model_.cell), kept);
-    if (recomputed) drop_selected(stage, kept);
-    return numbers_of(kept);
+    if (!recomputed || layers_.selective) {
+      stage_forward({stage, weights, model_.cell, slices}, std::exchange(input, {}), kept);
+    }
+    if (recomputed && layers_.selective) drop_selected(stage, kept);
+    PackedStash packed;
+    if (!layers_.codecs.empty() && layers_.codecs[model_stage].stash) {
+      const TensorCodec codec(*layers_.codecs[model_stage].stash);
+      packed.pack(codec, codable(stage, kept, input), nullptr);
+    }
+    return packed.words() + numbers_of(kept) + input.values.size();
   }
 
   const LayeredModel& model_;

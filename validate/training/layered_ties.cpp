@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "validate/kernels/steps/stacking.hpp"
 #include "validate/training/layered_body.hpp"
 
 namespace penstock {
@@ -15,10 +16,10 @@ void LayeredBody::add_tie(Stage stage, LayerTensors& gradients) {
   const auto last = static_cast<std::uint32_t>(model_->stages.size() - 1);
   if (last == 0) {
     Tensor both = gradients.front().front();
-    add(gradients.back().front(), both);
+    add_values(gradients.back().front(), both);
     gradients.front().front() = gradients.back().front() = std::move(both);
   } else if (own == 0 || own == last) {
-    add(gradient_of_end(last - own), tied_tensor(own, gradients));
+    add_values(gradient_of_end(last - own), tied_tensor(own, gradients));
   }
 }
 

@@ -18,11 +18,11 @@ StageTrial::StageTrial(const LayeredModel& model, std::uint32_t model_stage,
 }
 
 void StageTrial::pack() {
-  if (codec_) packed_.pack(*codec_, model_.stages[model_stage_], kept_, nullptr);
+  if (codec_) packed_.pack(*codec_, codable(model_.stages[model_stage_], kept_, in_), nullptr);
 }
 
 void StageTrial::unpack() {
-  if (codec_) packed_.unpack(*codec_, kept_);
+  if (codec_) packed_.unpack(*codec_, codable(model_.stages[model_stage_], kept_, in_));
 }
 
 StageRun StageTrial::run() { return {model_.stages[model_stage_], weights_, cell_, slices_}; }
@@ -37,13 +37,14 @@ Tensor StageTrial::gradient() const {
   return one;
 }
 
-void StageTrial::prepare(Pass pass, bool recomputes) {
+void StageTrial::prepare(Pass pass, bool recomputes, bool remade) {
   if (pass == Pass::update) {
     if (!updated_) updated_.emplace(model_.stages[model_stage_], job_);
     updated_->begin();
   }
   pass_ = pass;
   recomputes_ = recomputes || pass == Pass::recompute;
+  remade_ = remade;
   slices_.assign(weights_.size(), {});
   packed_ = {};
   kept_ = {};  // leaves nothing to free in the next action
@@ -54,23 +55,34 @@ void StageTrial::prepare(Pass pass, bool recomputes) {
   }
   in_ = stage_input(model_, model_stage_, cell_);
   above_ = gradient();
-  if (pass == Pass::forward || (recomputes_ && !job_.selective)) return;
-  stage_forward(run(), in_, kept_);
-  if (pass != Pass::backward_weight) pack();
+  if (pass == Pass::forward) return;
+  if (recomputes_ && !job_.selective) return pack();
+  stage_forward(run(), std::exchange(in_, {}), kept_);
   if (recomputes_) drop_selected(model_.stages[model_stage_], kept_);
-  if (pass == Pass::backward_weight) stage_input_gradient(run(), gradient(), kept_);
+  if (pass == Pass::backward_weight) {
+    stage_input_gradient(run(), gradient(), kept_);
+  } else {
+    pack();
+  }
 }
 
 void StageTrial::remake() {
+  unpack();
   if (job_.selective) return recompute_selected(run(), kept_);
-  stage_forward(run(), std::move(in_), kept_);
+  stage_forward(run(), std::exchange(in_, {}), kept_);
+}
+
+void StageTrial::forward() {
+  Tensor input;
+  if (remade_ && !job_.selective) input = in_;
+  stage_forward(run(), std::exchange(in_, std::move(input)), kept_);
+  if (remade_ && job_.selective) drop_selected(model_.stages[model_stage_], kept_);
+  if (remade_ && !job_.selective) kept_.clear();
+  pack();
 }
 
 void StageTrial::perform() {
-  if (pass_ == Pass::forward) {
-    stage_forward(run(), std::move(in_), kept_);
-    pack();
-  }
+  if (pass_ == Pass::forward) forward();
   if (recomputes_) remake();
   if (gives_gradient(pass_)) unpack();
   if (gives_gradient(pass_)) stage_input_gradient(run(), std::move(above_), kept_);

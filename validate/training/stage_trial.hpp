@@ -16,14 +16,16 @@ class StageTrial {
   StageTrial(const LayeredModel& model, std::uint32_t model_stage, const LayerTensors& weights,
              const JobLayers& job);
 
-  /// Prepares a pass; `recomputes`: the pass starts with recomputation.
-  void prepare(Pass pass, bool recomputes);
+  /// Prepares a pass; `recomputes`: the pass starts with recomputation; `remade`: what F makes is
+  /// dropped and made again.
+  void prepare(Pass pass, bool recomputes, bool remade = false);
   void perform();
 
  private:
   StageRun run();
   Tensor gradient() const;
   void remake();
+  void forward();
 
   const LayeredModel& model_;
   std::uint32_t model_stage_;
@@ -36,6 +38,7 @@ class StageTrial {
 
   Pass pass_ = Pass::forward;
   bool recomputes_ = false;
+  bool remade_ = false;
   Tensor in_;
   Tensor above_;
   LayerTensors kept_;

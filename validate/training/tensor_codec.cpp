@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 namespace penstock {
 namespace {
+
+std::size_t words_for(std::size_t bytes) {
+  return (bytes + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
+}
 
 void add_errors(const std::vector<double>& values, const std::vector<float>& decoded,
                 CodingSums& sums) {
@@ -38,36 +43,68 @@ std::vector<double> TensorCodec::unpacked(std::span<const std::uint8_t> packed,
   return {single.begin(), single.end()};
 }
 
-void PackedStash::pack(const TensorCodec& codec, const std::vector<PlacedLayer>& layers,
-                       LayerTensors& kept, CodingSums* sums) {
+std::vector<Tensor*> codable(const std::vector<PlacedLayer>& layers, LayerTensors& kept,
+                             Tensor& input) {
+  std::vector<Tensor*> tensors;
   for (std::size_t layer = 0; layer < kept.size(); ++layer) {
     for (std::size_t tensor = 0; tensor < kept[layer].size(); ++tensor) {
-      std::vector<double>& values = kept[layer][tensor].values;
       const bool exact = tensor < 32 && (layers[layer].kernel->exact >> tensor & 1U) != 0;
-      if (exact || values.empty()) continue;
-      packed_.push_back({layer, tensor, codec.packed(values, sums)});
-      std::vector<double>().swap(values);
+      if (!exact) tensors.push_back(&kept[layer][tensor]);
     }
+  }
+  if (layers.front().kernel->ends != Ends::first) tensors.push_back(&input);
+  return tensors;
+}
+
+void PackedStash::pack(const TensorCodec& codec, const std::vector<Tensor*>& tensors,
+                       CodingSums* sums) {
+  for (std::size_t number = 0; number < tensors.size(); ++number) {
+    Tensor& tensor = *tensors[number];
+    if (tensor.empty()) continue;
+    std::vector<std::uint8_t> bytes = codec.packed(tensor.values, sums);
+    const std::size_t size = bytes.size();
+    packed_.push_back({number, tensor.rows, tensor.columns, size, std::move(bytes)});
+    tensor = {};
   }
 }
 
-void PackedStash::unpack(const TensorCodec& codec, LayerTensors& kept) {
+void PackedStash::unpack(const TensorCodec& codec, const std::vector<Tensor*>& tensors) {
   for (const Part& part : packed_) {
-    Tensor& tensor = kept[part.layer][part.tensor];
-    tensor.values = codec.unpacked(part.bytes, tensor.rows * tensor.columns);
+    Tensor tensor(part.rows, part.columns);
+    tensor.values = codec.unpacked(part.bytes, part.rows * part.columns);
+    *tensors.at(part.number) = std::move(tensor);
   }
   packed_.clear();
 }
 
-double PackedStash::held(const LayerTensors& kept, double value_bytes) const {
-  double bytes = 0;
-  for (const Part& part : packed_) bytes += static_cast<double>(part.bytes.size());
-  for (const Tensors& layer : kept) {
-    for (const Tensor& tensor : layer) {
-      bytes += value_bytes * static_cast<double>(tensor.values.size());
-    }
+double PackedStash::bytes() const {
+  double sum = 0;
+  for (const Part& part : packed_) sum += static_cast<double>(part.size);
+  return sum;
+}
+
+void PackedStash::move_out(std::vector<std::uint64_t>& words) {
+  for (Part& part : packed_) {
+    const std::size_t first = words.size();
+    words.resize(first + words_for(part.size));
+    std::memcpy(&words[first], part.bytes.data(), part.size);
+    part.bytes = {};
   }
-  return bytes;
+}
+
+const std::uint64_t* PackedStash::move_in(const std::uint64_t* words) {
+  for (Part& part : packed_) {
+    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(words);
+    part.bytes.assign(bytes, bytes + part.size);
+    words += words_for(part.size);
+  }
+  return words;
+}
+
+std::size_t PackedStash::words() const {
+  std::size_t sum = 0;
+  for (const Part& part : packed_) sum += words_for(part.size);
+  return sum;
 }
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -28,23 +29,32 @@ class TensorCodec {
   Codec codec_;
 };
 
-/// The stash of a cell: encodes and decodes what its layers keep, in place, except what must stay
-/// exact, such as token ids.
+/// The tensors of a cell that its codec changes: all that its layers keep but what must stay exact,
+/// such as token ids; and the input of the stage, if that is kept for recomputation.
+std::vector<Tensor*> codable(const std::vector<PlacedLayer>& layers, LayerTensors& kept,
+                             Tensor& input);
+
+/// What is encoded of a cell, in place of its tensors.
 class PackedStash {
  public:
-  /// Frees the values of the tensors that it packs, but not their sizes.
-  void pack(const TensorCodec& codec, const std::vector<PlacedLayer>& layers, LayerTensors& kept,
-            CodingSums* sums);
-  void unpack(const TensorCodec& codec, LayerTensors& kept);
+  /// Frees the tensors that it packs.
+  void pack(const TensorCodec& codec, const std::vector<Tensor*>& tensors, CodingSums* sums);
+  /// `tensors`: of the same cell.
+  void unpack(const TensorCodec& codec, const std::vector<Tensor*>& tensors);
 
   bool empty() const { return packed_.empty(); }
-  /// Bytes: packed ones, and `value_bytes` for each value that is not.
-  double held(const LayerTensors& kept, double value_bytes) const;
+  double bytes() const;
+  /// Moves its content out to words behind others, and back in; returns the end of what it read.
+  void move_out(std::vector<std::uint64_t>& words);
+  const std::uint64_t* move_in(const std::uint64_t* words);
+  std::size_t words() const;
 
  private:
   struct Part {
-    std::size_t layer;
-    std::size_t tensor;
+    std::size_t number;  // among the codable tensors
+    std::size_t rows;
+    std::size_t columns;
+    std::size_t size;  // in bytes
     std::vector<std::uint8_t> bytes;
   };
   std::vector<Part> packed_;

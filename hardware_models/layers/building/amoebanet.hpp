@@ -35,6 +35,10 @@ struct CellTable {
   double stride = 1;                    // of steps that read one of the two initial states
 };
 
+/// The cells of AmoebaNet-D, in the files of their kinds.
+extern const CellTable amoebanet_normal_table;
+extern const CellTable amoebanet_reduction_table;
+
 inline constexpr std::array cell_parameters{
     Parameter{"channels_before", "channels from the cell before the previous one", std::nullopt},
     Parameter{"channels_in", "channels from the previous cell", std::nullopt},

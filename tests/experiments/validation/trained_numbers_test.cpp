@@ -27,6 +27,18 @@ const char* const two_mlps = R"({
   "hardware": { "name": "roofline", "device": "a100-sxm4-80gb", "link": "nvlink-3", "devices": 2 },
   "schedule": { "name": "1f1b", "microbatches": 2 } })";
 
+const char* const four_blocks = R"({
+  "penstock": 1,
+  "model": { "sequence": 8, "microbatch": 1, "layers": [
+    { "kind": "embedding", "vocab": 8, "hidden": 8 },
+    { "name": "block", "repeat": 4, "parts": [
+      { "kind": "norm", "hidden": 8 },
+      { "kind": "attention", "hidden": 8, "heads": 2, "flash": 0 },
+      { "kind": "mlp", "hidden": 8, "intermediate": 12 } ] },
+    { "kind": "head", "hidden": 8, "vocab": 8 } ] },
+  "hardware": { "name": "roofline", "device": "a100-sxm4-80gb", "link": "nvlink-3", "devices": 4 },
+  "schedule": { "name": "1f1b", "microbatches": 8 } })";
+
 Validation trained(const char* text, const std::vector<std::string>& settings) {
   return validate(parse_scenario(text, "small.json", settings),
                   *find_named(backend_entries(), "cpu_logical"), {});
@@ -80,6 +92,37 @@ TEST_CASE("validation: activations are really encoded, and the report has the er
     REQUIRE(result.stash_peaks.size() == 2);
     CHECK(result.stash_peaks[0].counted_bytes > 0);
   }
+}
+
+// Blocks whose attention keeps its scores, so that there is something to recompute selectively.
+TEST_CASE("validation: what is encoded may be recomputed, offloaded, or a slice of a sequence") {
+  const char* codec =
+      "/codec={\"stash\": {\"name\": \"bfp\", \"bits\": 6}, \"encode_bytes_per_s\": 1e12, "
+      "\"decode_bytes_per_s\": 1e12}";
+  for (const std::vector<std::string>& change : std::vector<std::vector<std::string>>{
+           {"/recompute/mode=full"},
+           {"/recompute/mode=selective"},
+           {"/recompute/mode=except_last", "/schedule/name=zb-h1"},
+           {"/recompute/mode=full", "/recompute/early=true"},
+           {"/schedule/name=bpipe"},
+           {"/schedule/name=bpipe", "/recompute/mode=full"},
+           {"/schedule/name=seq-1f1b"}}) {
+    CAPTURE(change.front());
+    std::vector<std::string> settings{codec};
+    settings.insert(settings.end(), change.begin(), change.end());
+    const Validation result = trained(four_blocks, settings);
+    REQUIRE_FALSE(result.fault);
+    CHECK(result.why_busy == "");
+    CHECK(result.numbers.error.value_or(1) < most_numbers_error);
+    REQUIRE(result.coding);
+    CHECK(result.coding->stash.values > 0);
+    CHECK(result.coding->stash.sqnr_db() > 15);
+    if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
+  }
+  const Validation refused =
+      trained(four_blocks, {codec, "/schedule/name=seq-1f1b", "/recompute/mode=full"});
+  CHECK(refused.why_busy ==
+        "later slices have read other keys than those recomputed from an encoded slice");
 }
 
 }  // namespace penstock::testing

@@ -1,10 +1,14 @@
 #include "experiments/validation/validation.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 
+#include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "sim/timeline/timeline_file.hpp"
@@ -255,6 +259,27 @@ TEST_CASE("validation: data replicas really run, and come to one model on the wh
   }
 }
 
+// With ZeRO-3, and with ZeRO-2 whose sums do not overlap, passes include the sums: the plan has no
+// task for them, and its time stays what it was.
+TEST_CASE("validation: sums inside passes reach the updates of all data replicas") {
+  const std::vector<std::string> replicas{"/parallel/data=2", "/hardware/devices=4",
+                                          "/memory/optimizer=adam"};
+  for (const std::vector<std::string>& sharding : std::vector<std::vector<std::string>>{
+           {"/memory/zero=3"}, {"/memory/zero=2", "/parallel/overlap_sums=false"}}) {
+    CAPTURE(sharding.front());
+    std::vector<std::string> settings = replicas;
+    settings.insert(settings.end(), sharding.begin(), sharding.end());
+    const Scenario scenario = parse_scenario(small_layers, "small.json", settings);
+    const Validation result = validate(scenario, cpu_logical(), {});
+    REQUIRE_FALSE(result.fault);
+    CHECK(result.why_busy.empty());
+    CHECK(result.numbers.of_weights);
+    CHECK(result.numbers.error.value_or(1) < most_numbers_error);
+    CHECK(result.scenario == run(scenario).report->makespan);
+    if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
+  }
+}
+
 TEST_CASE("validation: an order without flushes is held against the weights that its rule states") {
   for (const char* name : {"pipedream", "pipedream-2bw"}) {
     const std::string setting = std::string("/schedule/name=") + name;
@@ -283,6 +308,27 @@ TEST_CASE("validation: numbers that are off fail, whatever the times say") {
         std::string::npos);
   result.numbers.error = HUGE_VAL;
   CHECK(validation_json(result)["numbers_error"].is_null());
+}
+
+// All that run here. The peaks are those of the measured iteration, counted from its actions and
+// worked out from the effects of its plan; by time, both are the same run.
+TEST_CASE("validation: ranks of the bundled scenarios hold at most what is simulated") {
+  for (const char* name : {"first_run", "small_transformer", "small_conditional_convolution",
+                           "llama_8b_on_a_dgx_h100", "gpt_175b_on_dgx_a100"}) {
+    CAPTURE(name);
+    const std::string file = fmt::format("{}/experiments/scenarios/{}.json", PENSTOCK_ROOT, name);
+    const Validation result =
+        validate(read_scenario(file), cpu_logical(), {.measuring = {.iterations = 3}});
+    REQUIRE_FALSE(result.fault);
+    if (result.measured.iterations.empty()) continue;
+    CHECK(result.errors.structure == 0);
+    REQUIRE(result.memory.size() == result.job.priced.plan.ranks);
+    for (const HeldPeak& peak : held_peaks(result.job.priced, result.typical, result.typical)) {
+      CHECK(peak.counted_bytes == peak.simulated_bytes);
+      CHECK(peak.counted_bytes > 0);
+    }
+    CHECK(validation_json(result)["memory"].size() == result.memory.size());
+  }
 }
 
 TEST_CASE("validation: where layers are not run it says why, and runs busy kernels") {

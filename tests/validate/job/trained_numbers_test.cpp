@@ -201,6 +201,10 @@ TEST_CASE("training: every schedule gives a convolution net the gradients of one
   check_all_schedules(small_convolution_net(), small_convolution_shape(), false);
 }
 
+TEST_CASE("training: every schedule gives cells that read two outputs the gradients of one piece") {
+  check_all_schedules(small_amoebanet(), small_convolution_shape(), false);
+}
+
 // Loss and gradients of one piece by themselves: half the squared distance of the residual network
 // is left to go down. A step of 1e-6 down the gradient g lowers the loss by 1e-6 |g|^2.
 TEST_CASE("training: the gradients of the whole model lead down its loss") {

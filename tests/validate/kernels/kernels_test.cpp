@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <string_view>
 #include <vector>
 
 #include "hardware_models/layers/registry.hpp"
 #include "sim/base/named.hpp"
 #include "tests/support/small_models.hpp"
 #include "validate/kernels/steps/drawn.hpp"
+#include "validate/kernels/steps/pooling.hpp"
 #include "validate/training/distance.hpp"
 #include "validate/training/layered_model.hpp"
 
@@ -31,7 +34,8 @@ class Trial {
   }
 
   /// The furthest that gradients are from central differences, as a share of the largest.
-  double error() {
+  double error(double step = 1e-5) {
+    step_ = step;
     find_gradients();
     for (std::size_t i = 0; i < in_.size() && kernel_.ends != Ends::first; ++i) {
       compare(in_[i], in_gradients_[i]);
@@ -83,14 +87,13 @@ class Trial {
   }
 
   void compare(Tensor& at, const Tensor& gradient) {
-    constexpr double step = 1e-5;
     REQUIRE(gradient.values.size() == at.values.size());
     for (std::size_t i = 0; i < at.values.size(); ++i) {
       const double here = at.values[i];
-      at.values[i] = here + step;
+      at.values[i] = here + step_;
       const double above = value();
-      at.values[i] = here - step;
-      const double slope = (above - value()) / (2 * step);
+      at.values[i] = here - step_;
+      const double slope = (above - value()) / (2 * step_);
       at.values[i] = here;
       largest_ = std::max(largest_, std::abs(slope));
       furthest_ = std::max(furthest_, std::abs(slope - gradient.values[i]));
@@ -104,20 +107,20 @@ class Trial {
   Tensors in_;
   Tensors in_gradients_;
   Tensors weight_gradients_;
+  double step_ = 1e-5;
   double largest_ = 0;
   double furthest_ = 0;
 };
 
-double gradient_error(const LayerSpec& spec, const KernelCell& cell) {
-  const LayerKindEntry& kind = *find_named(layer_kind_entries(), spec.kind);
-  return Trial(*find_named(kernel_entries(), spec.kind),
-               LayerNumbers(settled_numbers(kind.name, kind.parameters, spec.numbers)), cell)
-      .error();
+LayerNumbers all_numbers(const LayerSpec& spec) { return LayerNumbers(all_numbers_of(spec)); }
+
+double gradient_error(const LayerSpec& spec, const KernelCell& cell, double step) {
+  return Trial(*find_named(kernel_entries(), spec.kind), all_numbers(spec), cell).error(step);
 }
 
 /// Checks a kind with the numbers of `usual`, and with those of each variant over them.
 void check_gradients(const char* kind, const NamedNumbers& usual, const KernelCell& cell,
-                     std::vector<NamedNumbers> variants = {}) {
+                     std::vector<NamedNumbers> variants = {}, double step = 1e-5) {
   variants.push_back({});
   for (const NamedNumbers& variant : variants) {
     LayerSpec spec{kind, usual, ""};
@@ -127,7 +130,7 @@ void check_gradients(const char* kind, const NamedNumbers& usual, const KernelCe
       title += " " + name + " " + std::to_string(value);
     }
     CAPTURE(title);
-    CHECK(gradient_error(spec, cell) < 1e-6);
+    CHECK(gradient_error(spec, cell, step) < 1e-6);
   }
 }
 
@@ -227,6 +230,87 @@ TEST_CASE("kernels: gradients of layers of images are those that differences sho
                   images);
 }
 
+// A step of 1e-7 is too small to take an input of a ReLU across zero, or to change the largest
+// value of a window.
+TEST_CASE("kernels: gradients of cells of AmoebaNet are those that differences show") {
+  const NamedNumbers sizes{
+      {"channels_before", 3}, {"channels_in", 2}, {"channels", 4}, {"height", 4}, {"width", 3}};
+  for (const char* kind : {"amoebanet_normal", "amoebanet_reduction"}) {
+    check_gradients(kind, sizes, {.examples = 2},
+                    {{{"channels_before", 4}}, {{"after_reduction", 1}}}, 1e-7);
+  }
+}
+
+TEST_CASE(
+    "kernels: cells of AmoebaNet have the weights and the outputs that they are priced with") {
+  CellShape shape = small_convolution_shape();
+  shape.activation_size = 1;
+  for (const LayerSpec& spec : small_amoebanet()) {
+    CAPTURE(spec.kind);
+    const KernelEntry& kernel = *find_named(kernel_entries(), spec.kind);
+    const LayerWork work = work_of(spec, shape);
+    double weights = 0;
+    for (const WeightSpec& one : kernel.weights(all_numbers(spec))) {
+      weights += static_cast<double>(one.rows * one.columns);
+    }
+    CHECK(weights == work.parameters);
+    if (kernel.ends == Ends::last) continue;
+    const auto rows = static_cast<double>(kernel.rows_out(all_numbers(spec)));
+    CHECK(rows * shape.microbatch == work.output_bytes);
+  }
+}
+
+// Without kernels and gains a convolution gives its shift: 2 where the newer image enters and 3
+// where the older one does, 0 elsewhere. Pools leave what is equal everywhere. The sums are worked
+// out by hand from the tables.
+TEST_CASE("kernels: a cell of AmoebaNet sums the states of its table") {
+  const auto states_of = [](const char* kind) {
+    const LayerSpec spec{
+        kind,
+        {{"channels_before", 2}, {"channels_in", 5}, {"channels", 4}, {"height", 3}, {"width", 5}},
+        ""};
+    const KernelEntry& kernel = *find_named(kernel_entries(), kind);
+    const LayerNumbers numbers = all_numbers(spec);
+    Tensors weights;
+    for (const WeightSpec& one : kernel.weights(numbers))
+      weights.emplace_back(one.rows, one.columns);
+    weights[2].values.assign(4, 2);
+    weights[5].values.assign(4, 3);
+    const KernelCell cell{.examples = 1};
+    const Tensor in = drawn_numbers(cell, Columns::images, kernel.rows_in(numbers), Drawn::number);
+    SliceMemory slices;
+    Tensors kept;
+    const Tensor out = kernel.forward({numbers, cell, weights, slices}, in, kept);
+    const std::size_t passed = kernel.rows_passed(numbers);
+    const std::size_t joined = out.rows - passed;
+    const bool goes_on = std::equal(in.values.begin(), in.values.begin() + 5 * 15,
+                                    out.values.begin() + static_cast<std::ptrdiff_t>(joined));
+    CHECK(goes_on);
+    const std::size_t rows = std::string_view(kind) == "amoebanet_normal" ? 4 * 15 : 4 * 6;
+    std::vector<double> states;
+    for (std::size_t row = 0; row < joined; row += rows) {
+      for (std::size_t i = row; i < row + rows; ++i)
+        CHECK(out.values[i] == doctest::Approx(out.values[row]));
+      states.push_back(std::round(out.values[row]));
+    }
+    return states;
+  };
+  CHECK(states_of("amoebanet_normal") == std::vector<double>{2, 3, 0, 3});
+  CHECK(states_of("amoebanet_reduction") == std::vector<double>{4, 7, 4});
+}
+
+// Windows of 3 x 3 at every second place of 1 2 3 / 4 5 6 / 7 8 9, cut off at edges.
+TEST_CASE("kernels: pools take the places of a window inside the image") {
+  Tensor image(9, 1);
+  std::iota(image.values.begin(), image.values.end(), 1);
+  Pooling pooling{.height = 3, .width = 3, .window = 3, .stride = 2, .before = 1};
+  Tensor chosen;
+  CHECK(pooled(pooling, image, chosen).values == std::vector<double>{5, 6, 8, 9});
+  CHECK(chosen.values == std::vector<double>{4, 5, 7, 8});
+  pooling.largest = false;
+  CHECK(pooled(pooling, image, chosen).values == std::vector<double>{3, 4, 6, 7});
+}
+
 TEST_CASE("kernels: a model that ends without a loss is led to a drawn target") {
   for (const double of_images : {0.0, 1.0}) {
     const LayerNumbers numbers({{"rows", 4.0}, {"images", of_images}});
@@ -315,7 +399,7 @@ TEST_CASE("kernels: layers that are not run are named, with what is in the way")
         "some layers of kind \"mlp\": \"dropout\" 0.1: the mlp kernel has no dropout; set it to 0");
   CHECK(reason({"head", {{"hidden", 8}, {"vocab", 8}, {"tied", 1}}, ""}) ==
         "a head that is tied, in a model that does not start with its embedding: layer 0 (head)");
-  CHECK(reason({"amoebanet_normal", {}, ""}) == "layers of kind \"amoebanet_normal\"");
+  CHECK(reason({"measured", {{"forward_us", 1}}, ""}) == "layers of kind \"measured\"");
   CHECK(reason({"moe",
                 {{"hidden", 8},
                  {"expert_intermediate", 8},

@@ -142,6 +142,25 @@ TEST_CASE(
   }
 }
 
+// 1120 is 5.7 % above the middle of both and 12 % above the other: one of them is off, and nobody
+// knows which. The later one is what this machine does now.
+TEST_CASE("validity: with two canaries the older is predicted, with three the odd one determined") {
+  std::vector<StoredRow> rows = validity_rows_of({16, 20});
+  rows[0].row.canary_ns = 1120;
+  rows[0].row.measured_at = "2026-11-02T10:00:00Z";
+  rows[1].row.measured_at = "2026-11-03T10:00:00Z";
+  auto judgements = judge(rows, same_machine());
+  CHECK(text_of(judgements[0]) == "suspect 1: the canary has drifted by 10.7 % since");
+  CHECK(text_of(judgements[1]) == "valid 0: ");
+  rows.push_back(validity_rows_of({16, 20, 24}).back());
+  rows[2].row.measured_at = "2026-11-04T10:00:00Z";
+  judgements = judge(rows, same_machine());
+  CHECK(judgements[0].state == RowState::retired);
+  CHECK(judgements[0].faults.front() == "its canary was 12.0 % off the median of its environment");
+  CHECK(judgements[1].state == RowState::valid);
+  CHECK(judgements[2].state == RowState::valid);
+}
+
 TEST_CASE("validity: canaries count once for each time they were taken, and not of retired rows") {
   // A sweep of six rows at 1000 ns, then two rows at 1200 ns on days of their own. Of the three
   // canaries the median is 1200: it is the old sweep that is off, by 16.7 %.

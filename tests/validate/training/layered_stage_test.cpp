@@ -71,4 +71,28 @@ TEST_CASE("layers: a cut between a norm and its mlp changes nothing but what is 
   CHECK(forward(apart, x).values == forward(whole, x).values);
 }
 
+// 4 channels of 6 x 4, then 12 and 16 of 3 x 2.
+TEST_CASE("layers: cells pass on the output before theirs, and single layers read and send one") {
+  const std::vector<LayerSpec> all = small_amoebanet();
+  const std::vector<LayerSpec> four{all[0], all[1], all[2], all.back()};
+  const LayeredModel whole = model_of({four});
+  const LayeredModel apart = model_of({{four[0]}, {four[1]}, {four[2]}, {four[3]}});
+  CHECK(stage_numbers(apart, 1) == 96);
+  CHECK(stage_numbers(apart, 2) == 72 + 96);
+  CHECK(stage_numbers(apart, 3) == 96);
+  const Tensor x = model_input(whole, whole.cell);
+  CHECK(forward(apart, x).values == forward(whole, x).values);
+  // The reduction by itself reads both of its inputs.
+  CHECK(stage_numbers(model_of({{four[1]}}), 0) == 2 * 96);
+}
+
+TEST_CASE("layers: a cell that needs two sizes does not follow a single layer") {
+  std::vector<LayerSpec> layers = small_amoebanet();
+  JobLayers job;
+  job.stages = {{layers[0], layers[2]}};
+  CHECK(why_not_layers(job) ==
+        "a layer that reads two outputs of different sizes, behind a single one: layer 1 "
+        "(amoebanet_normal)");
+}
+
 }  // namespace penstock::testing

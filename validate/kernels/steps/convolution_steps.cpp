@@ -11,16 +11,17 @@ namespace {
 template <class Visitor>
 void for_each_number(const ConvolutionSizes& sizes, std::size_t group, Visitor visit) {
   const std::size_t channels = sizes.channels_in / sizes.groups;
-  const std::size_t before = (sizes.kernel - 1) / 2;
+  const std::size_t above = (sizes.kernel_height - 1) / 2;
+  const std::size_t left = (sizes.kernel_width - 1) / 2;
   std::size_t number = 0;
   for (std::size_t channel = group * channels; channel < (group + 1) * channels; ++channel) {
-    for (std::size_t down = 0; down < sizes.kernel; ++down) {
-      for (std::size_t across = 0; across < sizes.kernel; ++across, ++number) {
+    for (std::size_t down = 0; down < sizes.kernel_height; ++down) {
+      for (std::size_t across = 0; across < sizes.kernel_width; ++across, ++number) {
         for (std::size_t y = 0; y < sizes.height_out(); ++y) {
-          const std::size_t line = y * sizes.stride + down - before;  // wraps above the image
+          const std::size_t line = y * sizes.stride + down - above;  // wraps above the image
           if (line >= sizes.height) continue;
           for (std::size_t x = 0; x < sizes.width_out(); ++x) {
-            const std::size_t place = x * sizes.stride + across - before;
+            const std::size_t place = x * sizes.stride + across - left;
             if (place >= sizes.width) continue;
             visit(y * sizes.width_out() + x, number,
                   (channel * sizes.height + line) * sizes.width + place);
@@ -53,17 +54,6 @@ Matrix group_of(double* first, std::size_t rows, const ConvolutionSizes& sizes, 
   return {first + group * channels * rows, eigen_index(rows), eigen_index(channels)};
 }
 
-/// The indices of weights after those of a convolution.
-struct Places {
-  std::size_t bias, gain, shift, end;
-
-  Places(const LayerNumbers& numbers, std::size_t first) : bias(first) {
-    gain = first + (numbers.is("bias") ? 1 : 0);
-    shift = gain + 1;
-    end = gain + (numbers.is("batch_norm") ? 2 : 0);
-  }
-};
-
 /// All values of a channel as a column, image by image.
 Tensor by_channel(const Tensor& images, std::size_t channels) {
   const std::size_t places = images.rows / channels;
@@ -89,14 +79,17 @@ void put_back(const Tensor& apart, Tensor& images) {
 
 }  // namespace
 
-ConvolutionSizes::ConvolutionSizes(const LayerNumbers& numbers)
-    : channels_in(size_of(numbers, "channels_in")),
-      channels_out(size_of(numbers, "channels_out")),
-      height(size_of(numbers, "height")),
-      width(size_of(numbers, "width")),
-      kernel(size_of(numbers, "kernel")),
-      stride(size_of(numbers, "stride")),
-      groups(size_of(numbers, "groups")) {}
+ConvolutionSizes convolution_sizes(const LayerNumbers& numbers) {
+  const std::size_t kernel = size_of(numbers, "kernel");
+  return {.channels_in = size_of(numbers, "channels_in"),
+          .channels_out = size_of(numbers, "channels_out"),
+          .height = size_of(numbers, "height"),
+          .width = size_of(numbers, "width"),
+          .kernel_height = kernel,
+          .kernel_width = kernel,
+          .stride = size_of(numbers, "stride"),
+          .groups = size_of(numbers, "groups")};
+}
 
 void convolve(const ConvolutionSizes& sizes, const double* weights, const double* image,
               double* out) {
@@ -134,49 +127,51 @@ void relu_gradient(const Tensor& images, Tensor& gradient) {
   }
 }
 
-void add_bias_and_norm_weights(const LayerNumbers& numbers, std::vector<WeightSpec>& specs) {
-  const std::size_t channels = size_of(numbers, "channels_out");
-  if (numbers.is("bias")) specs.push_back({channels, 1, 0.1});
-  if (numbers.is("batch_norm"))
-    specs.insert(specs.end(), {{channels, 1, 0.1, 1}, {channels, 1, 0.1}});
+AfterConvolution after_convolution(const LayerNumbers& numbers) {
+  return {.bias = numbers.is("bias"), .batch_norm = numbers.is("batch_norm")};
 }
 
-NormState apply_bias_and_norm(const LayerRun& run, std::size_t first, Tensor& out) {
-  if (!run.numbers.is("bias") && !run.numbers.is("batch_norm")) return {};
-  const Places places(run.numbers, first);
+void AfterConvolution::add_weights(std::size_t channels, std::vector<WeightSpec>& specs) const {
+  if (bias) specs.push_back({channels, 1, 0.1});
+  if (batch_norm) specs.insert(specs.end(), {{channels, 1, 0.1, 1}, {channels, 1, 0.1}});
+}
+
+NormState apply_bias_and_norm(const AfterConvolution& after, std::span<const Tensor> weights,
+                              Tensor& out) {
+  if (after.weights() == 0) return {};
   NormState kept;
-  Tensor apart = by_channel(out, size_of(run.numbers, "channels_out"));
+  Tensor apart = by_channel(out, weights.front().rows);
   auto all = matrix(apart);
-  const auto row = [&](std::size_t weight) { return matrix(run.weights[weight]).transpose(); };
-  if (run.numbers.is("bias")) all.rowwise() += row(places.bias).row(0);
-  if (run.numbers.is("batch_norm")) {
+  const auto row = [&](std::size_t weight) { return matrix(weights[weight]).transpose(); };
+  const std::size_t gain = after.bias ? 1 : 0;
+  if (after.bias) all.rowwise() += row(0).row(0);
+  if (after.batch_norm) {
     kept.scales = norm_columns(apart, true);
     kept.normed = apart;
-    all.array().rowwise() *= row(places.gain).row(0).array();
-    all.rowwise() += row(places.shift).row(0);
+    all.array().rowwise() *= row(gain).row(0).array();
+    all.rowwise() += row(gain + 1).row(0);
   }
   put_back(apart, out);
   return kept;
 }
 
-Tensors bias_and_norm_gradient(const LayerRun& run, std::size_t first, const NormState& kept,
-                               Tensor& gradient) {
-  const Places places(run.numbers, first);
+Tensors bias_and_norm_gradient(const AfterConvolution& after, std::span<const Tensor> weights,
+                               const NormState& kept, Tensor& gradient) {
   Tensors sums;
-  for (std::size_t i = first; i < places.end; ++i) {
-    sums.emplace_back(run.weights[i].rows, run.weights[i].columns);
+  for (const Tensor& weight : weights.first(after.weights())) {
+    sums.emplace_back(weight.rows, weight.columns);
   }
   if (sums.empty()) return sums;
-  Tensor apart = by_channel(gradient, size_of(run.numbers, "channels_out"));
+  Tensor apart = by_channel(gradient, weights.front().rows);
   auto all = matrix(apart);
-  if (run.numbers.is("batch_norm")) {
-    matrix(sums[places.shift - first]) = all.colwise().sum().transpose();
-    matrix(sums[places.gain - first]) =
-        all.cwiseProduct(matrix(kept.normed)).colwise().sum().transpose();
-    all.array().rowwise() *= matrix(run.weights[places.gain]).col(0).transpose().array();
+  const std::size_t gain = after.bias ? 1 : 0;
+  if (after.batch_norm) {
+    matrix(sums[gain + 1]) = all.colwise().sum().transpose();
+    matrix(sums[gain]) = all.cwiseProduct(matrix(kept.normed)).colwise().sum().transpose();
+    all.array().rowwise() *= matrix(weights[gain]).col(0).transpose().array();
     norm_gradient(kept.normed, kept.scales, true, apart);
   }
-  if (run.numbers.is("bias")) matrix(sums[0]) = all.colwise().sum().transpose();
+  if (after.bias) matrix(sums[0]) = all.colwise().sum().transpose();
   put_back(apart, gradient);
   return sums;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "validate/kernels/steps/layer_run.hpp"
@@ -9,15 +10,14 @@ namespace penstock {
 /// The sizes of a convolution. Edges are padded with zeros, kernels are centred; a stride of n
 /// keeps every n-th point, starting with the first.
 struct ConvolutionSizes {
-  explicit ConvolutionSizes(const LayerNumbers& numbers);
-
-  std::size_t channels_in;
-  std::size_t channels_out;
-  std::size_t height;
-  std::size_t width;
-  std::size_t kernel;
-  std::size_t stride;
-  std::size_t groups;
+  std::size_t channels_in = 1;
+  std::size_t channels_out = 1;
+  std::size_t height = 1;
+  std::size_t width = 1;
+  std::size_t kernel_height = 1;
+  std::size_t kernel_width = 1;
+  std::size_t stride = 1;
+  std::size_t groups = 1;
 
   std::size_t height_out() const { return (height + stride - 1) / stride; }
   std::size_t width_out() const { return (width + stride - 1) / stride; }
@@ -26,9 +26,11 @@ struct ConvolutionSizes {
   std::size_t rows_in() const { return channels_in * places_in(); }
   std::size_t rows_out() const { return channels_out * places_out(); }
   /// Values under the kernel of one output channel.
-  std::size_t window() const { return channels_in / groups * kernel * kernel; }
+  std::size_t window() const { return channels_in / groups * kernel_height * kernel_width; }
   std::size_t weights() const { return window() * channels_out; }
 };
+
+ConvolutionSizes convolution_sizes(const LayerNumbers& numbers);
 
 /// Convolves one image. Weights are a column of `window()` values per output channel.
 void convolve(const ConvolutionSizes& sizes, const double* weights, const double* image,
@@ -47,8 +49,15 @@ void relu(Tensor& images);
 /// Zeroes gradients where the ReLU was inactive.
 void relu_gradient(const Tensor& images, Tensor& gradient);
 
-/// The weights after those of the convolution: bias, gain and shift, if present.
-void add_bias_and_norm_weights(const LayerNumbers& numbers, std::vector<WeightSpec>& specs);
+/// What follows a convolution; its weights are a bias, a gain and a shift, if present.
+struct AfterConvolution {
+  bool bias = false;
+  bool batch_norm = false;
+
+  std::size_t weights() const { return (bias ? 1 : 0) + (batch_norm ? 2 : 0); }
+  void add_weights(std::size_t channels, std::vector<WeightSpec>& specs) const;
+};
+AfterConvolution after_convolution(const LayerNumbers& numbers);
 
 /// What the norm keeps; nothing without a norm.
 struct NormState {
@@ -56,11 +65,12 @@ struct NormState {
   Tensor scales;  // by channel
 };
 
-/// Bias and norm, with weights from index `first` on.
-NormState apply_bias_and_norm(const LayerRun& run, std::size_t first, Tensor& out);
+/// Bias and norm, in place.
+NormState apply_bias_and_norm(const AfterConvolution& after, std::span<const Tensor> weights,
+                              Tensor& out);
 /// The gradient before bias and norm, in place; returns the gradients of their weights, in the same
 /// order.
-Tensors bias_and_norm_gradient(const LayerRun& run, std::size_t first, const NormState& kept,
-                               Tensor& gradient);
+Tensors bias_and_norm_gradient(const AfterConvolution& after, std::span<const Tensor> weights,
+                               const NormState& kept, Tensor& gradient);
 
 }  // namespace penstock

@@ -1,0 +1,90 @@
+#include "validate/comparison/counted_memory.hpp"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include "sim/base/named.hpp"
+#include "sim/engines/events.hpp"
+#include "sim/report/memory.hpp"
+#include "tests/support/draws.hpp"
+#include "tests/support/jobs.hpp"
+#include "tests/support/random_system.hpp"
+#include "tests/support/replays.hpp"
+#include "validate/backends/registry.hpp"
+
+// What a run is counted to hold follows from its actions; what a simulation holds, from the effects
+// that lowering gave its tasks.
+
+namespace penstock::testing {
+namespace {
+
+std::vector<std::uint64_t> simulated_peaks(const PricedPlan& priced, const Timeline& timeline) {
+  std::vector<std::uint64_t> bytes;
+  for (const MemoryPeak& peak : memory_peaks(priced.plan, priced.costs, timeline)) {
+    bytes.push_back(peak.bytes);
+  }
+  return bytes;
+}
+
+/// Bytes by kind and stage, as wherever a stage lies.
+void draw_bytes(PricedPlan& priced) {
+  std::map<std::pair<BufferKind, Stage>, std::uint64_t> drawn;
+  for (std::size_t buffer = 0; buffer < priced.plan.buffers.size(); ++buffer) {
+    const BufferClass& own = priced.plan.buffers[buffer];
+    const auto found = drawn.try_emplace({own.kind, own.stage}, 0);
+    if (found.second) found.first->second = one_in(5) ? 0 : from_to(1, 1000);
+    priced.costs.bytes[buffer] = found.first->second;
+  }
+}
+
+/// Whether counted and simulated peaks of a run are equal, and what was run was simulated.
+bool agree(const Job& job) {
+  const auto outcome = find_named(backend_entries(), "cpu_logical")->make(job)->run();
+  const auto* timeline = std::get_if<Timeline>(&outcome);
+  return timeline != nullptr && differences(job, *timeline) == 0 &&
+         counted_memory_peaks(job.priced.plan, job.priced.costs, *timeline) ==
+             simulated_peaks(job.priced, *timeline);
+}
+
+}  // namespace
+
+TEST_CASE("counted memory: the peaks of random plans that are run are those that are simulated") {
+  CHECK(rc::check([] {
+    PricedPlan plan = priced(random_system());
+    draw_bytes(plan);
+    if (!takes_time(plan)) return;
+    RC_ASSERT(agree(job_of(std::move(plan), {.mean_action_ns = 1'000, .least_work_ns = 0})));
+  }));
+}
+
+// Of these, bpipe moves activations to other ranks and back.
+TEST_CASE("counted memory: the peaks of every schedule that is run are those that are simulated") {
+  for (const ScheduleEntry* entry : schedule_entries()) {
+    CAPTURE(entry->name);
+    PricedPlan plan = priced(system_of(*entry, 4, 8));
+    for (std::size_t buffer = 0; buffer < plan.plan.buffers.size(); ++buffer) {
+      plan.costs.bytes[buffer] = 100 + index(plan.plan.buffers[buffer].stage);
+    }
+    CHECK(agree(job_of(std::move(plan), quick)));
+  }
+}
+
+// One rank and one stage of 1000 bytes; stash 10, workspace 3. F0 and F1 hold 2 stashes and a
+// workspace, then B0 frees one.
+TEST_CASE("counted memory: activations are held from F to the end of B") {
+  System system{Placement::loop(1, 1), order_of("0F0,0F1,0B0,0B1"), {stage_of(1, 2)}};
+  system.extras.holds[static_cast<std::size_t>(BufferKind::workspace)] = true;
+  PricedPlan plan = priced(system);
+  for (std::size_t buffer = 0; buffer < plan.plan.buffers.size(); ++buffer) {
+    const BufferKind kind = plan.plan.buffers[buffer].kind;
+    plan.costs.bytes[buffer] = kind == BufferKind::parameters  ? 1000
+                               : kind == BufferKind::workspace ? 3
+                                                               : 10;
+  }
+  const Job job = job_of(std::move(plan), quick);
+  const Timeline timeline = std::get<Timeline>(simulate(job.priced));
+  CHECK(counted_memory_peaks(job.priced.plan, job.priced.costs, timeline) ==
+        std::vector<std::uint64_t>{1023});
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,108 @@
+#include "validate/job/sums_of_passes.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "sim/plan/input_lists.hpp"
+
+namespace penstock {
+namespace {
+
+/// A stage on a rank.
+using Copy = std::pair<Stage, std::uint32_t>;
+
+/// Moves the tasks of a plan apart to put the sums before the first update.
+class SumsOfPasses {
+ public:
+  explicit SumsOfPasses(PricedPlan priced) : all_(std::move(priced)) {
+    const Plan& plan = all_.plan;
+    first_update_ = plan.tasks();
+    for (TaskId task = 0; task < plan.tasks(); ++task) {
+      const WorkClass& work = plan.class_of(task);
+      if (reduces_gradient(work.pass)) is_listed_ = true;
+      if (work.pass == Pass::update) first_update_ = std::min(first_update_, task);
+      if (ends_activation(work.pass)) last_[{work.stage, work.resource}] = task;
+    }
+  }
+
+  PricedPlan made() {
+    if (is_listed_ || first_update_ == all_.plan.tasks()) return std::move(all_);
+    Plan old = all_.plan;
+    Plan& plan = all_.plan;
+    plan.work.clear();
+    plan.microbatch.clear();
+    plan.input.clear();
+    plan.inputs.clear();
+    for (TaskId task = 0; task < old.tasks(); ++task) {
+      if (task == first_update_) add_sums(old);
+      add_task(plan, old.work[task], old.microbatch[task], add_inputs(plan, inputs_of(old, task)));
+    }
+    plan.in_one_order = links_in_one_order(plan);
+    return std::move(all_);
+  }
+
+ private:
+  std::uint32_t link_of(std::uint32_t rank) {
+    std::vector<Link>& links = all_.plan.links;
+    const Link wanted{Rank{rank}, data_replicas};
+    const auto found = std::find(links.begin(), links.end(), wanted);
+    if (found != links.end()) return static_cast<std::uint32_t>(found - links.begin());
+    links.push_back(wanted);
+    auto& routes = all_.conditions.network.routes;
+    if (!routes.empty()) routes.resize(links.size());
+    return static_cast<std::uint32_t>(links.size() - 1);
+  }
+
+  std::uint32_t class_of_sum(const Copy& copy) {
+    Plan& plan = all_.plan;
+    const std::uint32_t resource = plan.ranks + link_of(copy.second);
+    const auto buffer = static_cast<std::uint32_t>(plan.buffers.size());
+    plan.buffers.push_back({BufferKind::gradient, copy.first, Rank{copy.second}});
+    plan.classes.push_back({.pass = Pass::reduce_gradient,
+                            .stage = copy.first,
+                            .resource = resource,
+                            .buffer = buffer,
+                            .effects = {}});
+    all_.costs.bytes.push_back(0);
+    all_.costs.duration.push_back({});
+    all_.costs.latency.push_back({});
+    return static_cast<std::uint32_t>(plan.classes.size() - 1);
+  }
+
+  void add_sums(const Plan& old) {
+    for (const auto& [copy, gradient] : last_) {
+      sums_[old.model_stage[index(copy.first)]].push_back(all_.plan.tasks());
+      add_task(all_.plan, class_of_sum(copy), old.microbatch[gradient], gradient);
+    }
+  }
+
+  std::vector<TaskId> inputs_of(const Plan& old, TaskId task) const {
+    const auto added = static_cast<TaskId>(last_.size());
+    std::vector<TaskId> inputs;
+    old.for_each_input(task, [&](TaskId input) {
+      inputs.push_back(input < first_update_ ? input : input + added);
+    });
+    const WorkClass& work = old.class_of(task);
+    if (work.pass != Pass::update) return inputs;
+    const auto sums = sums_.find(old.model_stage[index(work.stage)]);
+    if (sums != sums_.end()) {
+      inputs.insert(inputs.end(), sums->second.begin(), sums->second.end());
+    }
+    std::sort(inputs.begin(), inputs.end());
+    return inputs;
+  }
+
+  PricedPlan all_;
+  TaskId first_update_ = 0;
+  bool is_listed_ = false;
+  std::map<Copy, TaskId> last_;                        // weight gradient of each stage and rank
+  std::map<std::uint32_t, std::vector<TaskId>> sums_;  // by model stage
+};
+
+}  // namespace
+
+PricedPlan with_sums_of_passes(PricedPlan priced) { return SumsOfPasses(std::move(priced)).made(); }
+
+}  // namespace penstock

@@ -1,0 +1,8 @@
+#include "validate/kernels/amoebanet_kernels.hpp"
+
+namespace penstock {
+
+constinit extern const KernelEntry amoebanet_normal_kernel_entry =
+    amoebanet_kernel<amoebanet_normal_table>("amoebanet_normal");
+
+}  // namespace penstock

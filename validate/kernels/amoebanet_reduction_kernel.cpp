@@ -1,0 +1,8 @@
+#include "validate/kernels/amoebanet_kernels.hpp"
+
+namespace penstock {
+
+constinit extern const KernelEntry amoebanet_reduction_kernel_entry =
+    amoebanet_kernel<amoebanet_reduction_table>("amoebanet_reduction");
+
+}  // namespace penstock
