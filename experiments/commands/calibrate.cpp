@@ -195,7 +195,7 @@ int run_import(const Options& options) {
   if (!options.profile.empty()) {
     const JudgedRows added = kept_probes(options.profile, rows);
     document["store"] = added_rows_json(added);
-    text += "\n" + added_rows_text(added);
+    text += "\n" + added_rows_text(added, false);
   }
   fmt::print("{}", options.json ? printed(document) : text);
   if (!options.report.empty()) write_file(options.report, text);

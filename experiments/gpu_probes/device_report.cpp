@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <utility>
 
 #include "experiments/files/json_output.hpp"
 #include "experiments/files/table.hpp"
 #include "validate/backends/gpu/one_gpu_scope.hpp"
+#include "validate/calibration/gpu/device_fits.hpp"
 #include "validate/store/environment_keys.hpp"
 
 namespace penstock {
@@ -29,26 +31,31 @@ std::string errors_line(const DeviceFit& fit, bool held_out) {
                      percent_text(errors.mean), percent_text(errors.most));
 }
 
-/// All points, or of many those with the largest errors.
+/// Their places, or of many those with the largest errors, in order.
+std::vector<std::size_t> shown_points(const DeviceFit& fit, std::size_t most) {
+  std::vector<std::size_t> places(fit.points.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  if (places.size() <= most) return places;
+  std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
+    return std::abs(fit.points[a].error()) > std::abs(fit.points[b].error());
+  });
+  places.resize(most);
+  std::sort(places.begin(), places.end());
+  return places;
+}
+
 std::string points_table(const DeviceFit& fit) {
   constexpr std::size_t most = 12;
-  std::vector<const FittedPoint*> points;
-  for (const FittedPoint& point : fit.points) points.push_back(&point);
-  if (points.size() > most) {
-    std::stable_sort(points.begin(), points.end(), [](const auto* a, const auto* b) {
-      return std::abs(a->error()) > std::abs(b->error());
-    });
-    points.resize(most);
-  }
   std::vector<std::vector<std::string>> rows{
       {"  kernel", "shape", "condition", "us", "fitted us", "error"}};
   if (!fit.rate_unit.empty()) rows.front().push_back(fit.rate_unit);
-  for (const FittedPoint* point : points) {
-    rows.push_back({"  " + point->kernel, point->shape,
-                    point->condition + (point->is_held_out ? ", predicted" : ""),
-                    number_text(1e-3 * point->measured_ns), number_text(1e-3 * point->fitted_ns),
-                    signed_percent_text(point->error())});
-    if (!fit.rate_unit.empty()) rows.back().push_back(number_text(point->rate));
+  for (const std::size_t place : shown_points(fit, most)) {
+    const FittedPoint& point = fit.points[place];
+    rows.push_back({"  " + point.kernel, point.shape,
+                    point.condition + (point.is_held_out ? ", predicted" : ""),
+                    number_text(1e-3 * point.measured_ns), number_text(1e-3 * point.fitted_ns),
+                    signed_percent_text(point.error())});
+    if (!fit.rate_unit.empty()) rows.back().push_back(number_text(point.rate));
   }
   std::string text = aligned(rows, {0, 1, 2});
   if (fit.points.size() > most) {
@@ -142,9 +149,8 @@ ordered_json device_report_json(const DeviceReport& report) {
 }
 
 std::string device_report_text(const DeviceReport& report) {
-  std::string text =
-      fmt::format("{}: {}", environment_title(report.probes.environment),
-                  counted(report.probes.rows.size(), "measurement"));
+  std::string text = fmt::format("{}: {}", environment_title(report.probes.environment),
+                                 counted(report.probes.rows.size(), "measurement"));
   if (report.probes.suspect > 0) text += fmt::format(", {} of them suspect", report.probes.suspect);
   if (report.probes.retired > 0) text += fmt::format("; {} retired", report.probes.retired);
   text += "\n";

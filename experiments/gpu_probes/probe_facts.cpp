@@ -64,9 +64,10 @@ void add_device(const JsonView& fact, ProbeFacts& facts) {
     const auto differences = environment_differences(facts.environment, environment);
     if (!differences.empty()) {
       const EnvironmentDifference& one = differences.front();
-      fact.fail(fmt::format("{} is \"{}\" here and \"{}\" before; a folder is for one machine "
-                            "with one driver",
-                            one.key, one.now, one.then));
+      fact.fail(
+          fmt::format("{} is \"{}\" here and \"{}\" before; a folder is for one machine "
+                      "with one driver",
+                      one.key, one.now, one.then));
     }
   }
   facts.environment.merge(environment);

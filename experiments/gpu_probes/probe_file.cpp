@@ -20,8 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double longest_ns = 1e15;
-constexpr std::array<std::string_view, 6> probe_keys{"kernel",     "pass",       "shape",
-                                                     "condition",  "samples_ns", "measured_at"};
+constexpr std::array<std::string_view, 6> probe_keys{"kernel",    "pass",       "shape",
+                                                     "condition", "samples_ns", "measured_at"};
 
 void check_keys(const JsonView& line) {
   for (const auto& [key, value] : line.entries()) {

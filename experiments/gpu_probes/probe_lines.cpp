@@ -16,8 +16,7 @@ InputError in_line(std::size_t number, const InputError& error) {
   constexpr std::string_view first = "line 1, ";
   const std::string& where = error.where();
   if (where.starts_with(first)) {
-    return InputError(fmt::format("line {}, {}", number, where.substr(first.size())),
-                      error.what());
+    return InputError(fmt::format("line {}, {}", number, where.substr(first.size())), error.what());
   }
   return InputError(fmt::format("line {}{}{}", number, where.empty() ? "" : ": ", where),
                     error.what());

@@ -30,37 +30,41 @@ std::map<std::string, std::string> gpus_of(const JudgedRows& judged) {
   std::map<std::string, std::string> gpus;
   for (const StoredRow& stored : judged.rows) {
     if (!is_probe(stored.row)) continue;
-    gpus.try_emplace(identity_of(stored.row.environment),
-                     fmt::format("{} ({})", stored.environment,
-                                 environment_title(stored.row.environment)));
+    gpus.try_emplace(
+        identity_of(stored.row.environment),
+        fmt::format("{} ({})", stored.environment, environment_title(stored.row.environment)));
   }
   return gpus;
+}
+
+InputError refused_rows(const JudgedRows& judged, const std::string& why) {
+  return InputError(fmt::format("{}: {}", judged.source, why));
 }
 
 std::string chosen_gpu(const JudgedRows& judged, std::optional<std::int64_t> environment) {
   const auto gpus = gpus_of(judged);
   if (gpus.empty()) {
-    throw InputError(judged.source,
-                     "it has no measurements of a GPU; penstock calibrate --import OUT -o STORE "
-                     "adds those of penstock_gpu_check --all OUT");
+    throw refused_rows(judged,
+                       "it has no measurements of a GPU; penstock calibrate --import OUT -o STORE "
+                       "adds those of penstock_gpu_check --all OUT");
   }
   std::string all;
   for (const auto& [identity, title] : gpus) all += (all.empty() ? "" : ", ") + title;
   if (!environment) {
     if (gpus.size() == 1) return gpus.begin()->first;
-    throw InputError(judged.source,
-                     fmt::format("it has measurements of several GPUs: environments {}; choose one "
-                                 "with --environment N",
-                                 all));
+    throw refused_rows(judged,
+                       fmt::format("it has measurements of several GPUs: environments {}; choose "
+                                   "one with --environment N",
+                                   all));
   }
   for (const StoredRow& stored : judged.rows) {
     if (stored.environment == *environment && is_probe(stored.row)) {
       return identity_of(stored.row.environment);
     }
   }
-  throw InputError(judged.source,
-                   fmt::format("environment {} has no measurements of a GPU; those with some: {}",
-                               *environment, all));
+  throw refused_rows(judged,
+                     fmt::format("environment {} has no measurements of a GPU; those with some: {}",
+                                 *environment, all));
 }
 
 }  // namespace

@@ -310,10 +310,9 @@ void GpuBackend::add_measures(std::map<std::string, std::string>& all) const {
   all["ordering"] = orderings[static_cast<std::size_t>(setup_.ordering)];
   if (!why_no_action_graphs_.empty()) all["why_no_action_graphs"] = why_no_action_graphs_;
   all["bodies"] = bodies[static_cast<std::size_t>(job_.device.work)];
-  all["links"] =
-      job_.real_links
-          ? "copies to pinned host memory and back"
-          : fmt::format("paced copies, at {:.1f} % of their rate or more", 100 * rates_.least());
+  all["links"] = job_.real_links ? "copies to pinned host memory and back"
+                                 : fmt::format("paced copies, at {:.1f} % of their rate or more",
+                                               100 * rates_.least());
   if (executor_ && executor_->algorithms() != 0) {
     const std::uint32_t version = device_.calls().product_library();
     all["cublaslt"] = fmt::format("{}.{}.{}", version / 10'000, version / 100 % 100, version % 100);

@@ -24,7 +24,7 @@ struct FittedPoint {
   std::string condition;
   double measured_ns = 0;
   double fitted_ns = 0;
-  double rate = 0;          // work per time as measured, in `DeviceFit::rate_unit`
+  double rate = 0;           // work per time as measured, in `DeviceFit::rate_unit`
   bool is_held_out = false;  // not used by the fit
 
   double error() const { return fitted_ns / measured_ns - 1; }
@@ -46,8 +46,5 @@ ErrorSummary errors_of(const DeviceFit& fit, bool held_out);
 
 /// The number of this name; nullptr if there is none.
 const FittedNumber* number_of(const DeviceFit& fit, std::string_view name);
-
-/// All properties: SM scaling, matrix products, transfers, launches, clocks, interference.
-std::vector<DeviceFit> fit_device(std::span<const DeviceProbe> probes, const BootstrapPlan& plan);
 
 }  // namespace penstock

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "validate/calibration/gpu/device_fits.hpp"
+#include "validate/calibration/gpu/fitting.hpp"
 #include "validate/statistics/median.hpp"
 
 namespace penstock {
@@ -101,6 +102,16 @@ Pairs pairs_of(std::span<const DeviceProbe> probes) {
   return pairs;
 }
 
+FittedProbes fitted_pairs(const Pairs& pairs) {
+  FittedProbes fitted;
+  for (const Pair& pair : pairs.all) {
+    if (pair.is_held_out) continue;
+    fitted.probes.push_back(pair.probe);
+    fitted.blocks.push_back(pair.block);
+  }
+  return fitted;
+}
+
 double slow_down(const DeviceProbe& pair) { return pair.time_ns.median / pair.size("alone_ns"); }
 
 /// Where the demand of all is more than memory gives, what it gives.
@@ -144,8 +155,7 @@ std::string unmodelled_note(const DeviceFit& result) {
 void add_numbers(const ConstantsFit& fitted, const FitRange& bandwidth, const FitRange& slope,
                  double at_least, DeviceFit& result) {
   if (bandwidth.least < bandwidth.most) {
-    result.numbers.push_back(
-        {"memory bandwidth", "GB/s", fitted.constants[0], fitted.interval(0)});
+    result.numbers.push_back({"memory bandwidth", "GB/s", fitted.constants[0], fitted.interval(0)});
   } else {
     result.notes.push_back(fmt::format(
         "memory bandwidth: unknown, no pair asked for more than there is; at least {:.4g} GB/s",
@@ -180,25 +190,22 @@ DeviceFit fit_interference(std::span<const DeviceProbe> probes, const BootstrapP
   DeviceFit result{.name = "interference",
                    .form = "t = t alone * max(1 + slope * busy ranks, demand of all / bandwidth)"};
   const Pairs pairs = pairs_of(probes);
-  std::vector<DeviceProbe> fitted;
-  std::vector<std::uint32_t> blocks;
-  for (const Pair& pair : pairs.all) {
-    if (pair.is_held_out) continue;
-    fitted.push_back(pair.probe);
-    blocks.push_back(pair.block);
-  }
+  const std::vector<DeviceProbe> fitted = fitted_pairs(pairs).probes;
   add_left_out(pairs, result);
   if (fitted.size() < least_pairs) {
     result.refusal = fmt::format(
-        "{} pairs with at most {} neighbours were measured, {} are needed; penstock_gpu_check "
-        "--all FOLDER --step interference measures them",
-        fitted.size(), most_fitted_neighbours, least_pairs);
+        "needs {} pairs with at most {} neighbours, got {}; penstock_gpu_check --all FOLDER --step "
+        "interference measures them",
+        least_pairs, most_fitted_neighbours, fitted.size());
     return result;
   }
   double at_least = 0;
   const FitRange bandwidth = bandwidth_range(fitted, at_least);
   const FitRange slope = slope_range(fitted);
-  const ConstantsFit constants = fit_constants(fitted, blocks, {bandwidth, slope}, pair_ns, plan);
+  const auto choose = [](std::span<const DeviceProbe> measured) {
+    return fitted_pairs(pairs_of(measured));
+  };
+  const ConstantsFit constants = fit_constants(probes, choose, {bandwidth, slope}, pair_ns, plan);
   add_numbers(constants, bandwidth, slope, at_least, result);
   for (const Pair& pair : pairs.all) {
     result.points.push_back(fitted_point(pair.probe, pair_ns(pair.probe, constants.constants)));

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "validate/calibration/gpu/device_fits.hpp"
+#include "validate/calibration/gpu/fitting.hpp"
 
 namespace penstock {
 namespace {
@@ -25,9 +26,9 @@ constexpr std::array repeated{
 };
 
 /// Every sample is a point: there are few sizes, so draws of whole rows would say little.
-std::vector<TermPoint> sample_points(std::span<const DeviceProbe> probes,
-                                     const std::function<std::vector<double>(
-                                         const DeviceProbe& probe)>& terms) {
+std::vector<TermPoint> sample_points(
+    std::span<const DeviceProbe> probes,
+    const std::function<std::vector<double>(const DeviceProbe& probe)>& terms) {
   constexpr std::size_t most_samples = 50;  // of a row
   std::vector<TermPoint> points;
   for (const DeviceProbe& probe : probes) {
@@ -47,9 +48,9 @@ DeviceFit fit_repeated(std::span<const DeviceProbe> all, const Repeated& what,
   const std::vector<DeviceProbe> probes = probes_of(all, what.kernel);
   if (const std::size_t sizes = different_sizes(probes, what.size); sizes < 2) {
     result.refusal = fmt::format(
-        "{} numbers of {} were measured, 2 are needed; penstock_gpu_check --all FOLDER --step "
-        "device measures them",
-        sizes, what.size);
+        "needs 2 numbers of {}, got {}; penstock_gpu_check --all FOLDER --step device measures "
+        "them",
+        what.size, sizes);
     return result;
   }
   const auto terms = [&](const DeviceProbe& probe) {
@@ -131,8 +132,8 @@ DeviceFit fit_clock(std::span<const DeviceProbe> all, const BootstrapPlan& plan)
   std::erase_if(probes, [](const DeviceProbe& probe) { return !is_clock(probe); });
   if (const std::size_t counts = different_counts(probes); counts < 2) {
     result.refusal = fmt::format(
-        "cycles were counted beside {} numbers of busy ranks, 2 are needed; penstock_gpu_check "
-        "--all FOLDER --step clocks counts them",
+        "needs cycles beside 2 numbers of busy ranks, got {}; penstock_gpu_check --all FOLDER "
+        "--step clocks counts them",
         counts);
     return result;
   }

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "validate/calibration/gpu/device_fits.hpp"
+#include "validate/calibration/gpu/fitting.hpp"
 #include "validate/calibration/kernel_terms.hpp"
 
 namespace penstock {
@@ -22,10 +23,9 @@ struct ProductTile {
   double columns = 0;
 };
 // Of cuBLASLt on Hopper. Which one an algorithm uses is not recorded.
-constexpr std::array product_tiles{ProductTile{},         ProductTile{64, 64},
-                                   ProductTile{128, 64},  ProductTile{64, 128},
-                                   ProductTile{128, 128}, ProductTile{256, 128},
-                                   ProductTile{128, 256}};
+constexpr std::array product_tiles{
+    ProductTile{},         ProductTile{64, 64},   ProductTile{128, 64}, ProductTile{64, 128},
+    ProductTile{128, 128}, ProductTile{256, 128}, ProductTile{128, 256}};
 
 /// How much longer the last, partly filled wave makes a product.
 double wave_factor(const DeviceProbe& probe, const ProductTile& tile) {
@@ -103,13 +103,13 @@ void add_numbers(const TermModel& model, DeviceFit& result) {
       result.numbers.push_back(fitted_term(model, term, names[term], "us", 1e-3));
     } else {
       const bool is_work = term == 1;
-      result.numbers.push_back(fitted_rate(model, term, names[term],
-                                           is_work ? "GFLOP/s" : "GB/s", is_work ? 2 : bytes));
+      result.numbers.push_back(
+          fitted_rate(model, term, names[term], is_work ? "GFLOP/s" : "GB/s", is_work ? 2 : bytes));
     }
   }
   if (!model.dropped.empty()) {
-    result.notes.push_back(fmt::format("dropped, since their interval reaches 0: {}",
-                                       fmt::join(model.dropped, ", ")));
+    result.notes.push_back(
+        fmt::format("dropped, since their interval reaches 0: {}", fmt::join(model.dropped, ", ")));
   }
 }
 
@@ -138,9 +138,9 @@ DeviceFit fit_products(std::span<const DeviceProbe> all, const BootstrapPlan& pl
   const std::size_t shapes = different_products(probes);
   if (probes.size() < least_products || shapes < least_product_shapes) {
     result.refusal = fmt::format(
-        "{} products of {} shapes were measured, {} of {} are needed; penstock_gpu_check --all "
-        "FOLDER --step products measures them",
-        probes.size(), shapes, least_products, least_product_shapes);
+        "needs {} products of {} shapes, got {} of {}; penstock_gpu_check --all FOLDER --step "
+        "products measures them",
+        least_products, least_product_shapes, probes.size(), shapes);
     return result;
   }
   const ProductTile tile = best_tile(probes);
@@ -149,8 +149,7 @@ DeviceFit fit_products(std::span<const DeviceProbe> all, const BootstrapPlan& pl
   add_numbers(model, result);
   for (const DeviceProbe& probe : probes) {
     const double tera_flop = 2e-3 * probe.size("k") * probe.size("m") * probe.size("n");
-    result.points.push_back(
-        fitted_point(probe, model.at(product_terms(probe, tile)), tera_flop));
+    result.points.push_back(fitted_point(probe, model.at(product_terms(probe, tile)), tera_flop));
   }
   result.notes.push_back(tile_note(tile));
   if (const FittedNumber* const rate = number_of(result, "rate of an SM")) {

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "validate/calibration/gpu/device_fits.hpp"
+#include "validate/calibration/gpu/fitting.hpp"
 #include "validate/statistics/median.hpp"
 
 namespace penstock {
@@ -25,18 +27,22 @@ ConstantsFit fit_rates(std::span<const DeviceProbe> probes, bool limited,
                        const BootstrapPlan& plan) {
   std::vector<double> of_sm;
   double most = 0;
-  std::vector<std::uint32_t> blocks;
   for (const DeviceProbe& probe : probes) {
     const double rate = scaled_work(probe) / probe.time_ns.median;
     of_sm.push_back(rate / probe.size("sms"));
     most = std::max(most, rate);
-    blocks.push_back(static_cast<std::uint32_t>(blocks.size()));
   }
-  const double middle = median(of_sm);
+  const double start = limited ? quantile(of_sm, 0.8) : median(of_sm);  // below the limit
   const double none = most * 1e6;
-  const FitRange limit = limited ? FitRange{most, most / 10, most * 10} : FitRange{none, none, none};
-  return fit_constants(probes, blocks, {{middle, middle / 100, middle * 100}, limit}, scaled_ns,
-                       plan);
+  const FitRange limit =
+      limited ? FitRange{most, most / 10, most * 10} : FitRange{none, none, none};
+  const auto choose = [](std::span<const DeviceProbe> measured) {
+    FittedProbes all{{measured.begin(), measured.end()},
+                     std::vector<std::uint32_t>(measured.size())};
+    std::iota(all.blocks.begin(), all.blocks.end(), 0U);
+    return all;
+  };
+  return fit_constants(probes, choose, {{start, start / 100, start * 100}, limit}, scaled_ns, plan);
 }
 
 /// Whether several numbers of SMs reach the limit: else it is not known.
@@ -60,9 +66,9 @@ DeviceFit fit_scaling(std::span<const DeviceProbe> all, std::string_view kernel,
   });
   if (const std::size_t sms = different_sizes(probes, "sms"); sms < least_sm_counts) {
     result.refusal = fmt::format(
-        "{} alone was measured on {} numbers of SMs, {} are needed; penstock_gpu_check --all "
-        "FOLDER --step scaling measures them",
-        kernel, sms, least_sm_counts);
+        "needs {} alone on {} numbers of SMs, got {}; penstock_gpu_check --all FOLDER --step "
+        "scaling measures them",
+        kernel, least_sm_counts, sms);
     return result;
   }
   ConstantsFit rates = fit_rates(probes, true, plan);

@@ -3,12 +3,14 @@
 #include <map>
 
 #include "validate/calibration/gpu/device_fits.hpp"
+#include "validate/calibration/gpu/fitting.hpp"
 #include "validate/calibration/link_pieces.hpp"
 
 namespace penstock {
 namespace {
 
 constexpr std::size_t least_transfer_sizes = 3;
+constexpr double far_from_pieces = 0.05;
 
 using TransferGroups = std::map<std::string, std::vector<DeviceProbe>>;
 
@@ -36,9 +38,7 @@ std::vector<CurvePoint> transfer_points(std::span<const DeviceProbe> probes) {
   return points;
 }
 
-double rate_of(const LinkPiece& piece) {
-  return piece.ns_per_byte > 0 ? 1 / piece.ns_per_byte : 0;
-}
+double rate_of(const LinkPiece& piece) { return piece.ns_per_byte > 0 ? 1 / piece.ns_per_byte : 0; }
 
 /// The latency of the first piece and the rate of the last one, from each draw of the points.
 void add_draws(const std::vector<CurvePoint>& points, const BootstrapPlan& plan,
@@ -70,9 +70,8 @@ DeviceFit fit_transfer(const std::string& title, std::span<const DeviceProbe> pr
   DeviceFit result{.name = title, .form = "t = latency + bytes / rate", .rate_unit = "GB/s"};
   if (const std::size_t sizes = different_sizes(probes, "bytes"); sizes < least_transfer_sizes) {
     result.refusal = fmt::format(
-        "{} sizes were measured, {} are needed; penstock_gpu_check --all FOLDER --step copies "
-        "measures them",
-        sizes, least_transfer_sizes);
+        "needs {} sizes, got {}; penstock_gpu_check --all FOLDER --step copies measures them",
+        least_transfer_sizes, sizes);
     return result;
   }
   const std::vector<CurvePoint> points = transfer_points(probes);
@@ -88,6 +87,11 @@ DeviceFit fit_transfer(const std::string& title, std::span<const DeviceProbe> pr
   for (const DeviceProbe& probe : probes) {
     const double bytes = probe.size("bytes");
     result.points.push_back(fitted_point(probe, at(pieces, bytes), bytes));
+  }
+  if (errors_of(result, false).mean > far_from_pieces) {
+    result.notes.push_back(
+        fmt::format("no pieces are within {:.0f} %: more sizes are needed, or a curve through them",
+                    100 * far_from_pieces));
   }
   return result;
 }

@@ -33,8 +33,7 @@ void probe_launches(const CheckRun& run, const GpuDevice& device) {
   const std::uint32_t turns = run.quick ? 5 : 20;
   for (const std::uint32_t count : {1U, 10U, 100U}) {
     const std::string shape = "launches=" + std::to_string(count);
-    run.output.times(
-        {"launch_issue", "", shape, "solo", issue_samples_ns(device, count, turns)});
+    run.output.times({"launch_issue", "", shape, "solo", issue_samples_ns(device, count, turns)});
     run.output.times(
         {"launch_round_trip", "", shape, "solo", round_trip_samples_ns(device, count, turns)});
   }

@@ -132,7 +132,7 @@ void probe_copies_within(const CheckRun& run) {
   const GpuDevice device(run.calls, 1, 0);
   const GpuOwner<GpuEventTag> begin = make_timer(run.calls);
   const GpuOwner<GpuEventTag> end = make_timer(run.calls);
-  for (std::size_t bytes = 1 << 16; bytes <= (run.quick ? 1U << 16 : 1U << 30); bytes *= 4) {
+  for (std::size_t bytes = 1 << 16; bytes <= (run.quick ? 1U << 16 : 1U << 30); bytes *= 2) {
     const auto from = make_memory(run.calls, bytes);
     const auto to = make_memory(run.calls, bytes);
     std::vector<double> times;

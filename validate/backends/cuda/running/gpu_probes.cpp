@@ -122,9 +122,9 @@ LaunchCosts launch_costs(const GpuDevice& device) {
   LaunchCosts costs;
   costs.issue_ns = least(issue_samples_ns(device, launches, tries)) / launches;
   costs.round_trip_ns = least(round_trip_samples_ns(device, 1, tries));
-  costs.graph_node_ns = (least(graph_samples_ns(device, many, tries)) -
-                         least(graph_samples_ns(device, few, tries))) /
-                        (many - few);
+  costs.graph_node_ns =
+      (least(graph_samples_ns(device, many, tries)) - least(graph_samples_ns(device, few, tries))) /
+      (many - few);
   return costs;
 }
 
