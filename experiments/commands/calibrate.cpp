@@ -13,6 +13,8 @@
 #include "experiments/commands/torch_flags.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
+#include "experiments/gpu_probes/device_report.hpp"
+#include "experiments/gpu_probes/probe_file.hpp"
 #include "experiments/long_work/interruption.hpp"
 #include "experiments/long_work/progress.hpp"
 #include "experiments/profiles/added_rows.hpp"
@@ -38,6 +40,7 @@ struct Options {
   std::optional<std::uint32_t> seed;
   std::string profile;
   std::string layers_of;
+  std::string imported;
   TorchFlags torch;
   std::string report;
   std::string plot;
@@ -158,7 +161,49 @@ int run_torch_calibration(const Options& options, const BackendEntry& backend) {
   return ExitCode::machine_cannot;
 }
 
+/// What penstock_gpu_check measured on another machine.
+void check_import_options(const Options& options) {
+  const bool other = !options.layers_of.empty() || options.budget || !options.plot.empty() ||
+                     given(options.torch) != nullptr || options.backend != "cpu_logical";
+  if (other) {
+    throw UsageError("--import goes with -o, --seed, --report and --json: it measures nothing");
+  }
+  if (options.profile == "-") throw UsageError("-o -: a profile store is a file");
+  check_outputs({options.profile, options.report}, {options.imported});
+}
+
+/// The rows that were not in the store before.
+JudgedRows kept_probes(const std::string& path, const std::vector<ProfileRow>& rows) {
+  auto made = prepared_store(path);
+  ProfileStore store(path, ProfileStore::Access::create);
+  const AddedProbes added = add_probes(store, rows);
+  if (made) made->keep();
+  if (added.known > 0) {
+    say(fmt::format("{} of {} rows were in {} already", added.known, rows.size(), path));
+  }
+  return judged_rows(store, added.rows, today_here());
+}
+
+int run_import(const Options& options) {
+  check_import_options(options);
+  const std::vector<ProfileRow> rows = read_probes(options.imported);
+  const DeviceReport report =
+      device_report(probe_rows(judged_probes(options.imported, rows, today_here())),
+                    {.seed = options.seed.value_or(1)});
+  nlohmann::ordered_json document = device_report_json(report);
+  std::string text = device_report_text(report);
+  if (!options.profile.empty()) {
+    const JudgedRows added = kept_probes(options.profile, rows);
+    document["store"] = added_rows_json(added);
+    text += "\n" + added_rows_text(added, false);
+  }
+  fmt::print("{}", options.json ? printed(document) : text);
+  if (!options.report.empty()) write_file(options.report, text);
+  return ExitCode::done;
+}
+
 int run_calibration(const Options& options) {
+  if (!options.imported.empty()) return run_import(options);
   const BackendEntry& backend = *find_named(backend_entries(), options.backend);
   if (!backend.torch.group.empty()) return run_torch_calibration(options, backend);
   if (backend.real_links) {
@@ -201,6 +246,8 @@ Runner declare(CommandLine& line) {
               "the profile store to add what was measured to; made where there is none", "FILE");
   line.option("--layers-of", options->layers_of,
               "measure the layers of this scenario as well, for hardware \"measured\"", "SCENARIO");
+  line.option("--import", options->imported,
+              "read what penstock_gpu_check --all OUT measured on another machine instead", "OUT");
   declare(line, options->torch);
   line.option("--budget", options->budget, "how many seconds to measure, about; default 20");
   line.option("--seed", options->seed, "of all that is drawn; default 1");

@@ -9,6 +9,7 @@
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
 #include "experiments/files/plain_text.hpp"
+#include "experiments/gpu_probes/device_report.hpp"
 #include "experiments/profiles/profile_check.hpp"
 #include "experiments/profiles/profile_report.hpp"
 #include "experiments/profiles/profile_snapshot.hpp"
@@ -187,6 +188,32 @@ Runner declare_snapshot(CommandLine& line) {
   return [options] { return snapshot(*options); };
 }
 
+struct FitOptions {
+  std::string store;
+  std::string environment;
+  bool json = false;
+};
+
+int fit_gpu(const FitOptions& options) {
+  std::optional<std::int64_t> environment;
+  if (!options.environment.empty()) {
+    environment = number_of("an environment", options.environment);
+  }
+  const JudgedRows judged = judged_rows(ProfileStore(options.store), today_here());
+  const DeviceReport report = device_report(probe_rows(judged, environment));
+  print(options.json, device_report_json(report), device_report_text(report));
+  return ExitCode::done;
+}
+
+Runner declare_fit(CommandLine& line) {
+  auto options = std::make_shared<FitOptions>();
+  line.required("STORE", options->store, "profile store");
+  line.option("--environment", options->environment,
+              "the GPU of this environment, by its number in profile list", "N");
+  line.flag("--json", options->json, "print it as JSON, all points included");
+  return [options] { return fit_gpu(*options); };
+}
+
 /// An action on a store.
 struct Action {
   const char* name;
@@ -202,6 +229,8 @@ constexpr std::array actions{
            "penstock profile show machine.profile 1", declare_show},
     Action{"check", "find the rows that no longer hold, and measure them again",
            "penstock profile check machine.profile --budget 2", declare_check},
+    Action{"fit", "fit rates, launches and interference to the measurements of a GPU",
+           "penstock profile fit gpu.profile", declare_fit},
     Action{"retire", "take rows out of use and keep the reason",
            "penstock profile retire machine.profile 1 2 --why \"the fan was broken\"",
            declare_retire},

@@ -64,7 +64,7 @@ ordered_json added_rows_json(const JudgedRows& added) {
   return document;
 }
 
-std::string added_rows_text(const JudgedRows& added) {
+std::string added_rows_text(const JudgedRows& added, bool is_of_this_machine) {
   constexpr std::size_t most_lines = 20;
   std::vector<std::string> counts;
   for (const auto& [standing, count] : counts_of(added)) {
@@ -77,7 +77,8 @@ std::string added_rows_text(const JudgedRows& added) {
   for (const auto& [reason, count] : counts_of_reasons(added)) {
     text += fmt::format("  {}: {}\n", counted(count, "row"), reason);
   }
-  return valid_text(text + rows_table(added, doubtful, most_lines)) + next_steps(added);
+  text = valid_text(text + rows_table(added, doubtful, most_lines));
+  return is_of_this_machine ? text + next_steps(added) : text;
 }
 
 }  // namespace penstock

@@ -14,7 +14,7 @@ JudgedRows judged_rows(const ProfileStore& store, const std::vector<RowId>& ids,
 
 /// How many added rows are valid, suspect or retired, and why, most doubtful first.
 nlohmann::ordered_json added_rows_json(const JudgedRows& added);
-/// The same as text, with next steps for rows that are not valid.
-std::string added_rows_text(const JudgedRows& added);
+/// The same as text, with next steps for rows that are not valid, if this machine can take them.
+std::string added_rows_text(const JudgedRows& added, bool is_of_this_machine = true);
 
 }  // namespace penstock

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -14,6 +15,7 @@
 #include "validate/backends/cuda/running/gpu_slots.hpp"
 #include "validate/backends/cuda/running/gpu_trials.hpp"
 #include "validate/backends/gpu/gpu_rates.hpp"
+#include "validate/backends/gpu/one_gpu_scope.hpp"
 #include "validate/job/rank_program.hpp"
 #include "validate/machine/host.hpp"
 
@@ -25,12 +27,9 @@ constexpr std::uint32_t most_tasks = 100'000;
 constexpr std::uint64_t most_bytes = std::uint64_t{64} << 30;  // copied per run
 constexpr std::uint64_t longest_link_ns = 10'000'000'000;      // all transfers of a run together
 
-constexpr const char* what_it_validates =
-    "A run on one GPU validates schedule order, dependency handling, bubble accounting, launch "
-    "overhead, graph behaviour, memory peaks and the interference model. It does not validate "
-    "NVLink or InfiniBand rates, NCCL protocol switches, the overlap of data-parallel all-reduces, "
-    "or clocks that differ between devices. With actions that only wait, as here, it validates "
-    "neither memory peaks nor the interference model.";
+constexpr std::string_view scope_of_spin =
+    " With actions that only wait, as here, it validates neither memory peaks nor the interference "
+    "model.";
 
 std::uint64_t positive(std::int64_t ns) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0));
@@ -297,7 +296,8 @@ std::map<std::string, std::string> GpuBackend::environment() const {
   add_measures(all);
   all["streams"] = fmt::format("{}", streams());
   all["hardware_queues"] = fmt::format("{}", facts.queues);
-  all["validates"] = what_it_validates;
+  all["validates"] = one_gpu_scope;
+  if (job_.device.work == ActionWork::spin) all["validates"] += scope_of_spin;
   return all;
 }
 
@@ -310,10 +310,9 @@ void GpuBackend::add_measures(std::map<std::string, std::string>& all) const {
   all["ordering"] = orderings[static_cast<std::size_t>(setup_.ordering)];
   if (!why_no_action_graphs_.empty()) all["why_no_action_graphs"] = why_no_action_graphs_;
   all["bodies"] = bodies[static_cast<std::size_t>(job_.device.work)];
-  all["links"] =
-      job_.real_links
-          ? "copies to pinned host memory and back"
-          : fmt::format("paced copies, at {:.1f} % of their rate or more", 100 * rates_.least());
+  all["links"] = job_.real_links ? "copies to pinned host memory and back"
+                                 : fmt::format("paced copies, at {:.1f} % of their rate or more",
+                                               100 * rates_.least());
   if (executor_ && executor_->algorithms() != 0) {
     const std::uint32_t version = device_.calls().product_library();
     all["cublaslt"] = fmt::format("{}.{}.{}", version / 10'000, version / 100 % 100, version % 100);

@@ -46,7 +46,7 @@ std::vector<double> timed(const CheckRun& run, const GpuDevice& device,
                           const std::function<int(GpuStream)>& work) {
   const GpuOwner<GpuEventTag> begin = make_timer(run.calls);
   const GpuOwner<GpuEventTag> end = make_timer(run.calls);
-  const std::uint32_t turns = run.quick ? 2 : 10;
+  const std::uint32_t turns = sample_count(run);
   std::vector<double> times;
   for (std::uint32_t turn = 0; turn <= turns; ++turn) {
     check(run.calls, run.calls.record(begin.get(), device.conductor()), "timing memory work");

@@ -17,6 +17,33 @@ std::string first_line_of(const char* file) {
   return line;
 }
 
+/// The name of the first processor, by Linux.
+std::string processor() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t colon = line.find(": ");
+    const bool is_name = line.rfind("model name", 0) == 0;
+    if (is_name && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "";
+}
+
+/// What launches, empty nodes of graphs and stamps take, by their number.
+void probe_launches(const CheckRun& run, const GpuDevice& device) {
+  const std::uint32_t turns = run.quick ? 5 : 20;
+  for (const std::uint32_t count : {1U, 10U, 100U}) {
+    const std::string shape = "launches=" + std::to_string(count);
+    run.output.times({"launch_issue", "", shape, "solo", issue_samples_ns(device, count, turns)});
+    run.output.times(
+        {"launch_round_trip", "", shape, "solo", round_trip_samples_ns(device, count, turns)});
+  }
+  for (const std::uint32_t nodes : {1U, 10U, 100U, 1000U}) {
+    const std::string shape = "nodes=" + std::to_string(nodes);
+    run.output.times({"graph", "", shape, "solo", graph_samples_ns(device, nodes, turns)});
+    run.output.times({"stamp", "", shape, "solo", stamp_samples_ns(device, nodes, turns)});
+  }
+}
+
 std::vector<std::uint64_t> sms_of(const GpuDevice& device, std::uint32_t ranks) {
   std::vector<std::uint64_t> sms;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) sms.push_back(device.sms_of_rank(rank));
@@ -111,6 +138,7 @@ void check_device(const CheckRun& run) {
                               {"cudart", json(static_cast<std::uint64_t>(facts.runtime))},
                               {"driver", json(first_line_of("/proc/driver/nvidia/version"))},
                               {"system", json(first_line_of("/proc/version"))},
+                              {"cpu", json(processor())},
                               {"mode", json(std::string(device.mode()))},
                               {"why_unpartitioned", json(device.shares().why_unpartitioned)},
                               {"clock_step_least_ns", json(step.least_ns)},
@@ -118,10 +146,8 @@ void check_device(const CheckRun& run) {
                               {"launch_issue_ns", json(costs.issue_ns)},
                               {"launch_round_trip_ns", json(costs.round_trip_ns)},
                               {"graph_node_ns", json(costs.graph_node_ns)}});
-  for (const std::uint32_t nodes : {1U, 10U, 100U, 1000U}) {
-    run.output.times({"graph", "", "nodes=" + std::to_string(nodes), "solo",
-                      graph_samples_ns(device, nodes, run.quick ? 3 : 20)});
-  }
+  probe_launches(run, device);
+  run.output.times({"clock_step", "", "readings=1000", "solo", clock_steps_ns(device)});
 }
 
 void check_partitions(const CheckRun& run) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -16,6 +17,14 @@ std::string object(const Facts& facts) {
     all += (all.empty() ? "{" : ", ") + json(name) + ": " + value;
   }
   return all + "}";
+}
+
+/// "2026-11-21T18:40:00Z", UTC.
+std::string time_now() {
+  const std::time_t now = std::time(nullptr);
+  char text[32] = {};
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+  return text;
 }
 
 }  // namespace
@@ -63,6 +72,7 @@ void CheckOutput::times(const ProbeTimes& times) const {
                                  {"pass", json(times.pass)},
                                  {"shape", json(times.shape)},
                                  {"condition", json(times.condition)},
+                                 {"measured_at", json(time_now())},
                                  {"samples_ns", json(times.samples_ns)}}));
 }
 

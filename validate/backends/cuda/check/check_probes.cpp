@@ -17,9 +17,13 @@ std::uint64_t probe_amount(const CheckRun& run, GpuWork work) {
   return run.quick ? whole >> 8 : whole;
 }
 
+/// What all threads do: bytes are read and written.
 std::string shape_of(GpuWork work, std::uint64_t amount, std::uint32_t sms) {
-  return "amount=" + std::to_string(amount) + " sms=" + std::to_string(sms) +
-         (work == GpuWork::flops ? " unit=multiply_adds_per_thread" : " unit=16_byte_words");
+  constexpr std::uint64_t bytes_of_word = 32;
+  const std::string on = " sms=" + std::to_string(sms);
+  if (work == GpuWork::bytes) return "bytes=" + std::to_string(bytes_of_word * amount) + on;
+  const GpuGrid grid = grid_of(work, sms);
+  return "multiply_adds=" + std::to_string(amount * grid.blocks * grid.threads) + on;
 }
 
 std::vector<double> lengths_of(GpuExecutor& executor, std::uint32_t task, std::uint32_t turns) {
@@ -41,7 +45,7 @@ void probe_alone(const CheckRun& run, GpuWork work, std::uint32_t sms, std::uint
   GpuProgram program{ranks, 0, {{.lane = 0}}, {{work, amount}}};
   GpuExecutor executor(device, program, {.ordering = GpuOrdering::host_issued});
   run.output.times({name(work), "", shape_of(work, amount, device.sms_of_rank(0)), "solo",
-                    lengths_of(executor, 0, run.quick ? 2 : 10)});
+                    lengths_of(executor, 0, sample_count(run))});
 }
 
 /// The SMs that parts can have: all multiples of the smallest one that leave some.
@@ -80,7 +84,7 @@ void probe_beside(const CheckRun& run, const GpuDevice& device, GpuWork work,
   const std::uint32_t first = neighbours.count;  // of rank 0: the second one counts
   for (std::uint32_t turn = 0; turn < 2; ++turn) program.tasks.push_back({.lane = 0});
   GpuExecutor executor(device, program, {.ordering = GpuOrdering::graph});
-  const std::vector<double> lengths = lengths_of(executor, first + 1, run.quick ? 2 : 10);
+  const std::vector<double> lengths = lengths_of(executor, first + 1, sample_count(run));
   const GpuRun last = executor.run();
   bool beside = true;
   for (std::uint32_t other = 0; other < neighbours.count; ++other) {
@@ -121,8 +125,36 @@ void check_interference(const CheckRun& run) {
   }
 }
 
+namespace {
+
+/// Copies within the memory of the GPU, by the driver, far below and far above its cache.
+void probe_copies_within(const CheckRun& run) {
+  const GpuDevice device(run.calls, 1, 0);
+  const GpuOwner<GpuEventTag> begin = make_timer(run.calls);
+  const GpuOwner<GpuEventTag> end = make_timer(run.calls);
+  for (std::size_t bytes = 1 << 16; bytes <= (run.quick ? 1U << 16 : 1U << 30); bytes *= 2) {
+    const auto from = make_memory(run.calls, bytes);
+    const auto to = make_memory(run.calls, bytes);
+    std::vector<double> times;
+    for (std::uint32_t turn = 0; turn <= sample_count(run); ++turn) {
+      const GpuStream stream = device.conductor();
+      check(run.calls, run.calls.record(begin.get(), stream), "timing a copy");
+      check(run.calls, run.calls.copy_within(to.get(), from.get(), bytes, stream), "copying");
+      check(run.calls, run.calls.record(end.get(), stream), "timing a copy");
+      check(run.calls, run.calls.synchronize(stream), "copying");
+      float ms = 0;
+      check(run.calls, run.calls.elapsed(&ms, begin.get(), end.get()), "timing a copy");
+      if (turn > 0) times.push_back(1e6 * static_cast<double>(ms));  // the first warms up
+    }
+    run.output.times({"copy", "", "bytes=" + std::to_string(bytes), "solo", times});
+  }
+}
+
+}  // namespace
+
 /// Copies as fast as they go, alone, by the SMs of the link engine and by size.
 void check_copies(const CheckRun& run) {
+  probe_copies_within(run);
   for (const std::uint32_t ranks : {1U, 3U, 4U}) {
     for (const std::uint32_t links : {1U, 2U, 6U}) {
       const GpuDevice device(run.calls, ranks, links);
@@ -134,7 +166,7 @@ void check_copies(const CheckRun& run) {
           run.output.times({"transfer_" + name(kind), "",
                             "bytes=" + std::to_string(bytes) + " links=" + std::to_string(links) +
                                 " sms=" + std::to_string(device.shares().links.sms),
-                            "solo", lengths_of(executor, 0, run.quick ? 2 : 10)});
+                            "solo", lengths_of(executor, 0, sample_count(run))});
         }
       }
     }
@@ -152,7 +184,8 @@ void check_clocks(const CheckRun& run) {
     if (busy == 0) program.tasks.push_back({.lane = 1, .body = 1});
     GpuExecutor executor(device, program, {.ordering = GpuOrdering::host_issued});
     std::vector<double> mhz;
-    for (std::uint32_t turn = 0; turn < (run.quick ? 2U : 10U); ++turn) {
+    std::vector<double> ns;
+    for (std::uint32_t turn = 0; turn < sample_count(run); ++turn) {
       // Issued first, so that it runs while the others do.
       check(run.calls,
             run.calls.launch_cycle_counter(device.lane(0), numbers, run.quick ? 1000 : 1'000'000),
@@ -162,7 +195,10 @@ void check_clocks(const CheckRun& run) {
       std::uint64_t read[2] = {};
       check(run.calls, run.calls.read(read, numbers, sizeof read), "reading cycles");
       mhz.push_back(1e3 * static_cast<double>(read[0]) / static_cast<double>(read[1]));
+      ns.push_back(1e3 * static_cast<double>(read[1]) / static_cast<double>(read[0]));
     }
+    run.output.times({"clock", "", "cycles=1000",
+                      busy == 0 ? "solo" : "pair:flops x" + std::to_string(busy), ns});
     run.output.facts("sm clock", {{"busy_ranks_beside", json(std::uint64_t{busy})},
                                   {"mhz", json(mhz)},
                                   {"median_mhz", json(middle(mhz))}});

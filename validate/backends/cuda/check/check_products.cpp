@@ -26,7 +26,7 @@ std::vector<double> product_times(const CheckRun& run, const GpuDevice& device,
   const GpuOwner<GpuEventTag> begin = make_timer(run.calls);
   const GpuOwner<GpuEventTag> end = make_timer(run.calls);
   std::vector<double> times;
-  for (std::uint32_t turn = 0; turn <= (run.quick ? 2U : 10U); ++turn) {
+  for (std::uint32_t turn = 0; turn <= sample_count(run); ++turn) {
     const GpuStream conductor = device.conductor();
     check(run.calls, run.calls.record(begin.get(), conductor), "timing products");
     check(run.calls, run.calls.wait(device.lane(0), begin.get()), "timing products");

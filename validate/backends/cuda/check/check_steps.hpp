@@ -21,6 +21,9 @@ struct CheckRun {
 /// The numbers of ranks that steps run: 4, 2 and 8, or 2.
 std::vector<std::uint32_t> rank_counts(const CheckRun& run);
 
+/// How often a thing is measured. The profile store takes no less than 5 samples.
+constexpr std::uint32_t sample_count(const CheckRun& run) { return run.quick ? 5 : 10; }
+
 /// A step of the check: what it measures stands for itself, so that the others go on without it.
 /// It throws std::exception where the GPU fails.
 struct CheckStep {

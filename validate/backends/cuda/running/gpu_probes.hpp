@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "validate/backends/cuda/gpu_device.hpp"
 
 namespace penstock {
@@ -10,6 +12,8 @@ struct ClockStep {
   std::uint64_t median_ns = 0;
 };
 ClockStep clock_step(const GpuDevice& device);
+/// All of them, ascending.
+std::vector<double> clock_steps_ns(const GpuDevice& device);
 
 /// Launch costs, each the minimum of several tries.
 struct LaunchCosts {
@@ -23,5 +27,15 @@ LaunchCosts launch_costs(const GpuDevice& device);
 /// nanoseconds; the first launch warms up and does not count. Throws GpuError.
 std::vector<double> graph_samples_ns(const GpuDevice& device, std::uint32_t nodes,
                                      std::uint32_t turns);
+/// The same of a graph of stamps.
+std::vector<double> stamp_samples_ns(const GpuDevice& device, std::uint32_t nodes,
+                                     std::uint32_t turns);
+
+/// The host's time for a row of launches of an empty kernel, and until the host sees their end. The
+/// first row warms up and does not count. Throws GpuError.
+std::vector<double> issue_samples_ns(const GpuDevice& device, std::uint32_t launches,
+                                     std::uint32_t turns);
+std::vector<double> round_trip_samples_ns(const GpuDevice& device, std::uint32_t launches,
+                                          std::uint32_t turns);
 
 }  // namespace penstock

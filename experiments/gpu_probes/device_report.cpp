@@ -1,0 +1,161 @@
+#include "experiments/gpu_probes/device_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <utility>
+
+#include "experiments/files/json_output.hpp"
+#include "experiments/files/table.hpp"
+#include "validate/backends/gpu/one_gpu_scope.hpp"
+#include "validate/calibration/gpu/device_fits.hpp"
+#include "validate/store/environment_keys.hpp"
+
+namespace penstock {
+namespace {
+
+std::string number_line(const FittedNumber& number) {
+  return fmt::format("  {}: {} {} (95 %: {} to {})\n", number.name, number_text(number.value),
+                     number.unit, number_text(number.interval.low),
+                     number_text(number.interval.high));
+}
+
+std::string errors_line(const DeviceFit& fit, bool held_out) {
+  const ErrorSummary errors = errors_of(fit, held_out);
+  if (errors.count == 0) return "";
+  return fmt::format("  {}: mean error {}, worst {}\n",
+                     counted(errors.count, held_out ? "predicted point" : "fitted point"),
+                     percent_text(errors.mean), percent_text(errors.most));
+}
+
+/// Their places, or of many those with the largest errors, in order.
+std::vector<std::size_t> shown_points(const DeviceFit& fit, std::size_t most) {
+  std::vector<std::size_t> places(fit.points.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  if (places.size() <= most) return places;
+  std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
+    return std::abs(fit.points[a].error()) > std::abs(fit.points[b].error());
+  });
+  places.resize(most);
+  std::sort(places.begin(), places.end());
+  return places;
+}
+
+std::string points_table(const DeviceFit& fit) {
+  constexpr std::size_t most = 12;
+  std::vector<std::vector<std::string>> rows{
+      {"  kernel", "shape", "condition", "us", "fitted us", "error"}};
+  if (!fit.rate_unit.empty()) rows.front().push_back(fit.rate_unit);
+  for (const std::size_t place : shown_points(fit, most)) {
+    const FittedPoint& point = fit.points[place];
+    rows.push_back({"  " + point.kernel, point.shape,
+                    point.condition + (point.is_held_out ? ", predicted" : ""),
+                    number_text(1e-3 * point.measured_ns), number_text(1e-3 * point.fitted_ns),
+                    signed_percent_text(point.error())});
+    if (!fit.rate_unit.empty()) rows.back().push_back(number_text(point.rate));
+  }
+  std::string text = aligned(rows, {0, 1, 2});
+  if (fit.points.size() > most) {
+    text += fmt::format("  the {} points with the largest errors, of {}; --json has all\n", most,
+                        fit.points.size());
+  }
+  return text;
+}
+
+std::string fit_text(const DeviceFit& fit) {
+  if (!fit.refusal.empty()) return fmt::format("\n{}: not fitted: {}\n", fit.name, fit.refusal);
+  std::string text = fmt::format("\n{}: {}\n", fit.name, fit.form);
+  for (const FittedNumber& number : fit.numbers) text += number_line(number);
+  text += errors_line(fit, false) + errors_line(fit, true);
+  for (const std::string& note : fit.notes) text += fmt::format("  {}\n", note);
+  return text + points_table(fit);
+}
+
+/// NaN and infinity become null.
+ordered_json finite_number(double value) {
+  return std::isfinite(value) ? ordered_json(value) : ordered_json();
+}
+
+ordered_json errors_json(const ErrorSummary& errors) {
+  return {{"count", errors.count},
+          {"mean", finite_number(errors.mean)},
+          {"median", finite_number(errors.median)},
+          {"most", finite_number(errors.most)},
+          {"bias", finite_number(errors.bias)}};
+}
+
+ordered_json number_json(const FittedNumber& number) {
+  return {{"name", number.name},
+          {"unit", number.unit},
+          {"value", finite_number(number.value)},
+          {"low", finite_number(number.interval.low)},
+          {"high", finite_number(number.interval.high)}};
+}
+
+ordered_json point_json(const FittedPoint& point, bool with_rate) {
+  ordered_json document{{"kernel", point.kernel},
+                        {"shape", point.shape},
+                        {"condition", point.condition},
+                        {"measured_ns", finite_number(point.measured_ns)},
+                        {"fitted_ns", finite_number(point.fitted_ns)},
+                        {"error", finite_number(point.error())},
+                        {"held_out", point.is_held_out}};
+  if (with_rate) document["rate"] = finite_number(point.rate);
+  return document;
+}
+
+ordered_json fit_json(const DeviceFit& fit) {
+  ordered_json document{{"name", fit.name}, {"form", fit.form}, {"fitted", fit.refusal.empty()}};
+  if (!fit.refusal.empty()) {
+    document["refusal"] = fit.refusal;
+    return document;
+  }
+  ordered_json numbers = ordered_json::array(), points = ordered_json::array();
+  for (const FittedNumber& number : fit.numbers) numbers.push_back(number_json(number));
+  for (const FittedPoint& point : fit.points) {
+    points.push_back(point_json(point, !fit.rate_unit.empty()));
+  }
+  document["numbers"] = std::move(numbers);
+  document["errors"] = errors_json(errors_of(fit, false));
+  document["held_out_errors"] = errors_json(errors_of(fit, true));
+  document["notes"] = fit.notes;
+  if (!fit.rate_unit.empty()) document["rate_unit"] = fit.rate_unit;
+  document["points"] = std::move(points);
+  return document;
+}
+
+}  // namespace
+
+DeviceReport device_report(ProbeRows probes, const BootstrapPlan& plan) {
+  const std::vector<DeviceProbe> measured = device_probes(probes.rows);
+  return {std::move(probes), fit_device(measured, plan)};
+}
+
+ordered_json device_report_json(const DeviceReport& report) {
+  ordered_json fits = ordered_json::array();
+  for (const DeviceFit& fit : report.fits) fits.push_back(fit_json(fit));
+  return {{"penstock", 1},
+          {"kind", "device"},
+          {"environment", report.probes.environment},
+          {"rows",
+           {{"used", report.probes.rows.size()},
+            {"suspect", report.probes.suspect},
+            {"retired", report.probes.retired}}},
+          {"scope", one_gpu_scope},
+          {"fits", std::move(fits)}};
+}
+
+std::string device_report_text(const DeviceReport& report) {
+  std::string text = fmt::format("{}: {}", environment_title(report.probes.environment),
+                                 counted(report.probes.rows.size(), "measurement"));
+  if (report.probes.suspect > 0) text += fmt::format(", {} of them suspect", report.probes.suspect);
+  if (report.probes.retired > 0) text += fmt::format("; {} retired", report.probes.retired);
+  text += "\n";
+  for (const DeviceFit& fit : report.fits) text += fit_text(fit);
+  return text + fmt::format("\n{}\n", one_gpu_scope);
+}
+
+}  // namespace penstock
