@@ -42,10 +42,9 @@ void GapFinder::explain(TaskId next, Rank rank, Time from) {
   gap_.end = timeline_.begin[next];
   gap_.next = next;
   gap_.input = gap_.producer = no_task;
-  if (from != unstarted) gap_.input = timeline_.last_input[next];
-  const IdleCauses causes = from == unstarted ? IdleCauses{.warmup = gap_.end} : split();
-  gap_.causes = causes;
-  causes_[index(rank)] += causes;
+  if (from == unstarted) return set_causes({.warmup = gap_.end});
+  gap_.input = timeline_.last_input[next];
+  split();
 }
 
 /// The action that made the input that arrived last; into `way_` go the transfers that brought it
@@ -60,8 +59,9 @@ TaskId GapFinder::find_maker() {
   return input;
 }
 
-/// Splits a gap before an action along the input that arrived last.
-IdleCauses GapFinder::split() {
+/// Splits a gap before an action along the input that arrived last. Causes are added up where they
+/// are known: read back from memory at once, they would cost as much as the rest.
+void GapFinder::split() {
   Time at = gap_.begin;
   const Time end = gap_.end;
   const auto until = [&](Time moment) {
@@ -88,22 +88,11 @@ IdleCauses GapFinder::split() {
   }
   const Time for_memory = std::min(time_in(timeline_.memory_wait, gap_.next), end - at);
   memory += until(at + for_memory);
-  return {.dependency = dependency,
-          .contention = contention,
-          .transfer = on_the_way,
-          .memory = memory,
-          .launch = until(end)};
-}
-
-IdleCauses& IdleCauses::operator+=(const IdleCauses& other) {
-  warmup += other.warmup;
-  drain += other.drain;
-  dependency += other.dependency;
-  contention += other.contention;
-  transfer += other.transfer;
-  memory += other.memory;
-  launch += other.launch;
-  return *this;
+  set_causes({.dependency = dependency,
+              .contention = contention,
+              .transfer = on_the_way,
+              .memory = memory,
+              .launch = until(end)});
 }
 
 std::vector<IdleGap> idle_gaps(const Plan& plan, const Timeline& timeline) {

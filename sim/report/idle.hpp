@@ -23,7 +23,16 @@ struct IdleCauses {
   Time total() const {
     return warmup + drain + dependency + contention + transfer + memory + launch;
   }
-  IdleCauses& operator+=(const IdleCauses& other);
+  IdleCauses& operator+=(const IdleCauses& other) {
+    warmup += other.warmup;
+    drain += other.drain;
+    dependency += other.dependency;
+    contention += other.contention;
+    transfer += other.transfer;
+    memory += other.memory;
+    launch += other.launch;
+    return *this;
+  }
 };
 
 /// A stretch in which a rank was idle.
@@ -79,7 +88,11 @@ class GapFinder {
   const OfClass& class_of(TaskId task) const { return classes_[plan_.work[task]]; }
   void explain(TaskId next, Rank rank, Time from);
   TaskId find_maker();
-  IdleCauses split();
+  void split();
+  void set_causes(const IdleCauses& causes) {
+    gap_.causes = causes;
+    causes_[index(gap_.rank)] += causes;
+  }
 
   const Plan& plan_;
   const Timeline& timeline_;

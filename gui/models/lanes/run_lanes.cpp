@@ -66,7 +66,8 @@ void add_idle_time(const Plan& plan, const Timeline& timeline, RunLanes& lanes) 
   // Tags of waits have no room for more tasks.
   const bool by_next = plan.tasks() < no_next;
   for (RankTracks& rank : lanes.ranks) {
-    rank.idle = {.times = by_next ? &timeline : nullptr, .waits = by_next};
+    rank.idle.times = by_next ? &timeline : nullptr;
+    rank.idle.waits = by_next;
   }
   GapFinder finder(plan, timeline);
   const auto add = [&](const IdleGap& gap) { add_pieces(gap, lanes.ranks[index(gap.rank)].idle); };
@@ -75,7 +76,7 @@ void add_idle_time(const Plan& plan, const Timeline& timeline, RunLanes& lanes) 
     const std::uint32_t resource = resources[plan.work[task]];
     if (!plan.is_link(resource)) finder.before(task, resource, add);
   }
-  finder.after_all(makespan(plan, timeline), add);
+  finder.after_all(Time{lanes.span}, add);
   for (RankTracks& rank : lanes.ranks) rank.idle.shrink();
 }
 
@@ -154,6 +155,9 @@ RunLanes lanes_after(const RunLanes& before, const Plan& plan, const Timeline& t
                  fill_again(before.ranks[r].receive, timeline, lanes.ranks[r].receive);
   }
   if (!keep_order) return lanes_of_run(plan, timeline);
+  for (std::size_t r = 0; r < lanes.ranks.size(); ++r) {
+    lanes.ranks[r].idle.reserve(before.ranks[r].idle.size());
+  }
   add_idle_time(plan, timeline, lanes);
   return lanes;
 }

@@ -258,9 +258,6 @@ void ViewerWindow::refresh_actions() {
 }
 
 QString ViewerWindow::difference_text(const OpenRun& open) const {
-  if (open.others.empty()) return {};
-  const Report& a = open.run->report;
-  const Report& b = open.others.front()->report;
   const auto worst = [](const Report& report) {
     std::uint64_t most = 0;
     for (const RankReport& rank : report.ranks) most = std::max(most, rank.memory.bytes);
@@ -269,11 +266,19 @@ QString ViewerWindow::difference_text(const OpenRun& open) const {
   const auto signed_number = [](double value, const char* format) {
     return QString::asprintf(format, value);
   };
-  return QString("A against B: time %1%2, bubble %3 points, memory %4 GiB")
-      .arg(a.makespan > b.makespan ? "+" : "")
-      .arg(qt_text(short_time((a.makespan - b.makespan).picoseconds)))
-      .arg(signed_number(100 * (a.bubble.of_makespan - b.bubble.of_makespan), "%+.1f"))
-      .arg(signed_number(worst(a) - worst(b), "%+.2f"));
+  const Report& a = open.run->report;
+  QStringList parts;
+  for (std::size_t i = 0; i < open.others.size(); ++i) {
+    const Report& b = open.others[i]->report;
+    parts << QString("%1 %2: time %3%4, bubble %5 points, memory %6 GiB")
+                 .arg(i == 0 ? "A against" : "against")
+                 .arg(QChar(letter_of_run(i + 1)))
+                 .arg(a.makespan > b.makespan ? "+" : "")
+                 .arg(qt_text(short_time((a.makespan - b.makespan).picoseconds)))
+                 .arg(signed_number(100 * (a.bubble.of_makespan - b.bubble.of_makespan), "%+.1f"))
+                 .arg(signed_number(worst(a) - worst(b), "%+.2f"));
+  }
+  return parts.join("; ");
 }
 
 void ViewerWindow::refresh_selection() {
