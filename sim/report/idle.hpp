@@ -23,16 +23,7 @@ struct IdleCauses {
   Time total() const {
     return warmup + drain + dependency + contention + transfer + memory + launch;
   }
-  IdleCauses& operator+=(const IdleCauses& other) {
-    warmup += other.warmup;
-    drain += other.drain;
-    dependency += other.dependency;
-    contention += other.contention;
-    transfer += other.transfer;
-    memory += other.memory;
-    launch += other.launch;
-    return *this;
-  }
+  IdleCauses& operator+=(const IdleCauses& other);
 };
 
 /// A stretch in which a rank was idle.
@@ -88,11 +79,7 @@ class GapFinder {
   const OfClass& class_of(TaskId task) const { return classes_[plan_.work[task]]; }
   void explain(TaskId next, Rank rank, Time from);
   TaskId find_maker();
-  void split();
-  void set_causes(const IdleCauses& causes) {
-    gap_.causes = causes;
-    causes_[index(gap_.rank)] += causes;
-  }
+  IdleCauses split();
 
   const Plan& plan_;
   const Timeline& timeline_;

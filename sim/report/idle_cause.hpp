@@ -26,12 +26,11 @@ constexpr const char* name(IdleCause cause) {
   return names[static_cast<std::size_t>(cause)];
 }
 
-inline constexpr std::array<Time IdleCauses::*, idle_cause_count> times_of_causes{
-    &IdleCauses::warmup, &IdleCauses::dependency, &IdleCauses::contention, &IdleCauses::transfer,
-    &IdleCauses::memory, &IdleCauses::launch,     &IdleCauses::drain};
-
 constexpr Time time_of(const IdleCauses& causes, IdleCause cause) {
-  return causes.*times_of_causes[static_cast<std::size_t>(cause)];
+  constexpr std::array<Time IdleCauses::*, idle_cause_count> times{
+      &IdleCauses::warmup, &IdleCauses::dependency, &IdleCauses::contention, &IdleCauses::transfer,
+      &IdleCauses::memory, &IdleCauses::launch,     &IdleCauses::drain};
+  return causes.*times[static_cast<std::size_t>(cause)];
 }
 
 }  // namespace penstock
