@@ -146,6 +146,7 @@ class TimelineCanvas : public QWidget {
   const std::vector<Track>* tracks_of(const LaneRow& row) const;
   bool is_pinned(TaskId task) const;
   QString text_of_link(const LaneRow& row, std::int64_t time) const;
+  QString text_of_memory(const LaneRow& row, std::int64_t time) const;
   QString text_of_rank(std::uint32_t rank, std::int64_t time, bool on_op) const;
 
   void paint_empty(QPainter& painter);

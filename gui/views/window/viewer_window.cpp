@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 
+#include "experiments/files/table.hpp"
 #include "gui/models/run/open_files.hpp"
 #include "gui/views/canvas/canvas_access.hpp"
 #include "gui/views/canvas/look.hpp"
@@ -234,7 +235,8 @@ void ViewerWindow::refresh_panels() {
 
 void ViewerWindow::refresh_legend() {
   if (now() == nullptr || !canvas()->first()) return;
-  legend_->show_run(*canvas()->first(), theme_, !now()->others.empty());
+  legend_->show_run(*canvas()->first(), theme_,
+                    {canvas()->choice().memory, !now()->others.empty()});
 }
 
 void ViewerWindow::refresh_ops() {
@@ -297,9 +299,8 @@ void ViewerWindow::refresh_selection() {
     const std::int64_t length = shown.area()->end - shown.area()->begin;
     const double all =
         static_cast<double>(length) * (shown.area()->end_rank - shown.area()->first_rank);
-    text = QString("%1, %2 ops, %3 % busy")
-               .arg(qt_text(short_time(length)))
-               .arg(use.ops)
+    text = QString("%1, %2, %3 % busy")
+               .arg(qt_text(short_time(length)), qt_text(counted(use.ops, "op")))
                .arg(all > 0 ? 100 * static_cast<double>(use.busy) / all : 0, 0, 'f', 1);
     for (std::size_t c = 0; c < idle_cause_count; ++c) {
       if (use.by_cause[c] == 0) continue;

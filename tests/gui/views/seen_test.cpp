@@ -1,8 +1,12 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
+#include <utility>
+#include <vector>
 
+#include "experiments/pictures/palette.hpp"
 #include "gui/models/lanes/memory_steps.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "tests/gui/views/opened.hpp"
@@ -143,6 +147,33 @@ TEST_CASE("legend: each text stands beside the colour that the lanes have for it
   CHECK(!legend->accessibleDescription().contains("later"));
 }
 
+TEST_CASE("memory: the pointer on its lane says what the rank holds; hidden, the legend drops it") {
+  Opened opened;
+  opened.press(QKeySequence("N"));
+  RunLegend* legend = nullptr;
+  for (auto* widget : opened.window.findChildren<QWidget*>()) {
+    if (legend == nullptr) legend = dynamic_cast<RunLegend*>(widget);
+  }
+  REQUIRE(legend != nullptr);
+  CHECK(legend->accessibleDescription().contains("memory: stash"));
+  const QString text = opened.canvas().text_at(opened.canvas().place_of_memory(1).center());
+  CHECK(text.startsWith("rank 1 at "));
+  CHECK(text.contains("MiB: "));
+  CHECK(text.contains("stash"));
+  opened.press(QKeySequence("N"));
+  CHECK(!legend->accessibleDescription().contains("memory"));
+}
+
+TEST_CASE("bubbles: the longest one is fitted with what is around it, but no time before the run") {
+  Opened opened;
+  opened.press(QKeySequence("B"));
+  const TimeAxis& axis = opened.canvas().view().axis;
+  REQUIRE(opened.canvas().area());
+  const auto length = opened.canvas().area()->end - opened.canvas().area()->begin;
+  CHECK(axis.origin >= -length);
+  CHECK(axis.time_at(opened.canvas().lanes_width()) <= opened.run().span().picoseconds + length);
+}
+
 TEST_CASE("undo: a new change ends what could be done again") {
   Opened opened;
   const auto turn = [&](const char* setting) {
@@ -174,13 +205,13 @@ TEST_CASE("opening: what is cancelled is read no further") {
   {
     std::ofstream file(path);
     file << R"({"schemaVersion": 1, "traceEvents": [{"ph": "M"})";
-    for (int i = 0; i < 400'000; ++i) {
+    for (int i = 0; i < 150'000; ++i) {
       file << R"(, {"ph": "X", "cat": "cpu_op", "name": "aten::add_", "pid": 1, "tid": 1, )"
            << R"("ts": 5, "dur": 1.5, "args": {"External id": 4711, "Ev Idx": 4711}})";
     }
     file << "]}";
   }
-  constexpr std::uint64_t size = 50'000'000;
+  const std::uint64_t size = std::filesystem::file_size(path);
   const std::uint64_t before = bytes_read();
   opened.window.open_files_later({QString::fromStdString(path)});
   opened.window.cancel_opening();
