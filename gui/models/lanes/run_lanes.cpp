@@ -1,6 +1,7 @@
 #include "gui/models/lanes/run_lanes.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "gui/models/tracks/stacked_boxes.hpp"
 #include "sim/report/idle.hpp"
@@ -53,20 +54,17 @@ std::vector<TasksOfRank> tasks_by_rank(const Plan& plan, const Timeline& timelin
 
 /// The causes of a gap one after the other.
 void add_pieces(const IdleGap& gap, Track& idle) {
+  const IdleCauses& own = gap.causes;
+  // By name: this runs for every gap.
+  const std::array<Time, idle_cause_count> lengths{
+      own.warmup, own.dependency, own.contention, own.transfer, own.memory, own.launch, own.drain};
   std::int64_t at = gap.begin.picoseconds;
-  const auto add = [&](IdleCause cause, Time time) {
-    const std::int64_t length = time.picoseconds;
-    if (length > 0) idle.add(at, at + length, idle_tag(cause, gap.next));
+  for (std::size_t c = 0; c < idle_cause_count; ++c) {
+    const std::int64_t length = lengths[c].picoseconds;
+    if (length == 0) continue;
+    idle.add(at, at + length, idle_tag(static_cast<IdleCause>(c), gap.next));
     at += length;
-  };
-  // In the order of `IdleCause`, each by name: this runs for every gap.
-  add(IdleCause::warmup, gap.causes.warmup);
-  add(IdleCause::dependency, gap.causes.dependency);
-  add(IdleCause::contention, gap.causes.contention);
-  add(IdleCause::transfer, gap.causes.transfer);
-  add(IdleCause::memory, gap.causes.memory);
-  add(IdleCause::launch, gap.causes.launch);
-  add(IdleCause::drain, gap.causes.drain);
+  }
 }
 
 void add_idle_time(const Plan& plan, const Timeline& timeline, RunLanes& lanes) {

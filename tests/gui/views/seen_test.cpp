@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -8,7 +9,9 @@
 
 #include "experiments/pictures/palette.hpp"
 #include "gui/models/lanes/memory_steps.hpp"
+#include "gui/models/view/time_axis.hpp"
 #include "gui/views/canvas/look.hpp"
+#include "sim/report/idle_cause.hpp"
 #include "tests/gui/views/opened.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -104,6 +107,9 @@ TEST_CASE("memory: kinds stand one over the other in their order, as high as the
       last = k;
     }
   }
+  const auto first_held = std::find_if(heights.begin(), heights.end(), [](int h) { return h > 0; });
+  CHECK(image.pixelColor(x, static_cast<int>(lane.bottom()) - 1) ==
+        qt_colour(series_colour(static_cast<std::size_t>(first_held - heights.begin()))));
   const double all = lane.height() - 1;
   for (std::size_t k = 0; k < kinds; ++k) {
     const double share =
@@ -172,6 +178,58 @@ TEST_CASE("bubbles: the longest one is fitted with what is around it, but no tim
   const auto length = opened.canvas().area()->end - opened.canvas().area()->begin;
   CHECK(axis.origin >= -length);
   CHECK(axis.time_at(opened.canvas().lanes_width()) <= opened.run().span().picoseconds + length);
+}
+
+TEST_CASE("path: C draws the ops of the critical path otherwise, once more as before") {
+  Opened opened;
+  const QImage before = opened.canvas().grab().toImage();
+  opened.press(QKeySequence("C"));
+  const QImage with = opened.canvas().grab().toImage();
+  int ops = 0;
+  for (const TaskId task : opened.canvas().path()) {
+    if (opened.run().plan.is_link(opened.run().plan.class_of(task).resource)) continue;
+    const QRect place = opened.canvas().place_of_task(task).toRect();
+    CHECK(with.copy(place) != before.copy(place));
+    ++ops;
+  }
+  CHECK(ops > 5);
+  opened.press(QKeySequence("C"));
+  CHECK(opened.canvas().grab().toImage() == before);
+}
+
+TEST_CASE("selection: an arrow leads from the transfer that an op waited for to the op") {
+  Opened opened;
+  const TaskId op = opened.op("2F1");
+  const QRectF place = opened.canvas().place_of_task(op);
+  const QPoint ahead(static_cast<int>(place.left()) - 3, static_cast<int>(place.center().y()));
+  const QColor without = opened.canvas().grab().toImage().pixelColor(ahead);
+  opened.canvas().select(op, false);
+  const QColor with = opened.canvas().grab().toImage().pixelColor(ahead);
+  CHECK(with != without);
+  CHECK(with.blue() > with.red() + 60);  // that of the selection
+}
+
+TEST_CASE("idle time: the list has each cause of each rank under its heading") {
+  Opened opened;
+  QTreeWidget* idle = nullptr;
+  for (auto* table : opened.window.findChildren<QTreeWidget*>()) {
+    if (table->accessibleName() == "Idle time by cause") idle = table;
+  }
+  REQUIRE(idle != nullptr);
+  REQUIRE(idle->topLevelItemCount() == 5);
+  for (int column = 0; column < idle->columnCount(); ++column) {
+    for (std::size_t c = 0; c < idle_cause_count; ++c) {
+      const auto cause = static_cast<IdleCause>(c);
+      if (idle->headerItem()->text(column) != name(cause)) continue;
+      for (int r = 0; r < 5; ++r) {
+        const QTreeWidgetItem& row = *idle->topLevelItem(r);
+        if (row.text(0) == "all") continue;
+        const auto& report = opened.run().report.ranks[row.text(0).toUInt()];
+        const Time time = time_of(report.idle_by_cause, cause);
+        CHECK(row.text(column).toStdString() == short_time(time.picoseconds));
+      }
+    }
+  }
 }
 
 TEST_CASE("undo: a new change ends what could be done again") {
