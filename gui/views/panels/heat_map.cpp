@@ -68,9 +68,8 @@ void ResidualMap::paintEvent(QPaintEvent*) {
   }
   painter.drawText(
       QRect(map_left, height() - map_bottom, width() - map_left, map_bottom), Qt::AlignCenter,
-      largest_ == 0 ? QString("microbatch; all durations are those of A")
-                    : QString("microbatch of B; full colour: %1 % of its duration in A")
-                          .arg(100 * largest_, 0, 'f', 1));
+      largest_ == 0 ? QString("microbatch; durations as in A")
+                    : QString("microbatch; full colour: %1 % of A").arg(100 * largest_, 0, 'f', 1));
 }
 
 bool ResidualMap::event(QEvent* event) {
