@@ -49,7 +49,8 @@ std::optional<std::uint32_t> ProfilerSteps::at(std::int64_t ns) const {
   return (next - 1)->number;
 }
 
-LaunchIndex::LaunchIndex(const KinetoTrace& trace) : launches_(trace.launches) {
+LaunchIndex::LaunchIndex(const KinetoTrace& trace)
+    : launches_(trace.launches.begin(), trace.launches.end()) {
   std::sort(launches_.begin(), launches_.end(), [](const KinetoLaunch& a, const KinetoLaunch& b) {
     return std::pair(a.correlation, a.at_ns) < std::pair(b.correlation, b.at_ns);
   });

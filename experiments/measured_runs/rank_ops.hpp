@@ -66,6 +66,7 @@ class ProfilerSteps {
 /// Launches by correlation id.
 class LaunchIndex {
  public:
+  /// Takes all launches into memory.
   explicit LaunchIndex(const KinetoTrace& trace);
   /// The launch of a work, if it is in the trace.
   const KinetoLaunch* of(const KinetoWork& work) const;

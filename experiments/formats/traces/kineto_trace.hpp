@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "experiments/files/spilled_list.hpp"
+
 namespace penstock {
 
 /// Limits; larger traces are refused.
@@ -82,10 +84,11 @@ struct KinetoTrace {
   std::string backend;                      // "nccl"; empty: not stated
   std::string device;                       // the name of its first device
   std::int64_t base_ns = 0;                 // since 1970
-  std::vector<KinetoWork> works;
-  std::vector<KinetoLaunch> launches;
+  // Of these there are as many as the file is long: most lie on disk.
+  SpilledList<KinetoWork> works;
+  SpilledList<KinetoLaunch> launches;
+  SpilledList<KinetoOperator> operators;  // in a trace without device work; not of messages
   std::vector<KinetoAnnotation> annotations;
-  std::vector<KinetoOperator> operators;  // in a trace without device work; not of messages
   std::vector<std::string> names;         // of annotations, unique
   std::uint64_t events = 0;               // in the file, including skipped ones
 };

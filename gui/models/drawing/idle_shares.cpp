@@ -19,7 +19,12 @@ class ShareAdder {
   void add(std::int64_t begin, std::int64_t length, std::size_t cause) {
     const double from = static_cast<double>(begin) * per_picosecond_;
     const double to = from + static_cast<double>(length) * per_picosecond_;
-    for (auto x = static_cast<std::size_t>(from); x < shares_.size(); ++x) {
+    const auto first = static_cast<std::size_t>(from);
+    if (first < shares_.size() && to <= static_cast<double>(first + 1)) {
+      shares_[first][cause] += static_cast<float>((to - from) * per_rank_);
+      return;
+    }
+    for (std::size_t x = first; x < shares_.size(); ++x) {
       const auto left = static_cast<double>(x);
       if (left >= to) return;
       const double part = std::min(to, left + 1) - std::max(from, left);

@@ -1,6 +1,7 @@
 #include "gui/models/lanes/run_lanes.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "gui/models/tracks/stacked_boxes.hpp"
 #include "sim/report/idle.hpp"
@@ -53,11 +54,15 @@ std::vector<TasksOfRank> tasks_by_rank(const Plan& plan, const Timeline& timelin
 
 /// The causes of a gap one after the other.
 void add_pieces(const IdleGap& gap, Track& idle) {
+  const IdleCauses& own = gap.causes;
+  // By name: this runs for every gap.
+  const std::array<Time, idle_cause_count> lengths{
+      own.warmup, own.dependency, own.contention, own.transfer, own.memory, own.launch, own.drain};
   std::int64_t at = gap.begin.picoseconds;
   for (std::size_t c = 0; c < idle_cause_count; ++c) {
-    const auto cause = static_cast<IdleCause>(c);
-    const std::int64_t length = time_of(gap.causes, cause).picoseconds;
-    if (length > 0) idle.add(at, at + length, idle_tag(cause, gap.next));
+    const std::int64_t length = lengths[c].picoseconds;
+    if (length == 0) continue;
+    idle.add(at, at + length, idle_tag(static_cast<IdleCause>(c), gap.next));
     at += length;
   }
 }
@@ -66,7 +71,8 @@ void add_idle_time(const Plan& plan, const Timeline& timeline, RunLanes& lanes) 
   // Tags of waits have no room for more tasks.
   const bool by_next = plan.tasks() < no_next;
   for (RankTracks& rank : lanes.ranks) {
-    rank.idle = {.times = by_next ? &timeline : nullptr, .waits = by_next};
+    rank.idle.times = by_next ? &timeline : nullptr;
+    rank.idle.waits = by_next;
   }
   GapFinder finder(plan, timeline);
   const auto add = [&](const IdleGap& gap) { add_pieces(gap, lanes.ranks[index(gap.rank)].idle); };
@@ -75,7 +81,7 @@ void add_idle_time(const Plan& plan, const Timeline& timeline, RunLanes& lanes) 
     const std::uint32_t resource = resources[plan.work[task]];
     if (!plan.is_link(resource)) finder.before(task, resource, add);
   }
-  finder.after_all(makespan(plan, timeline), add);
+  finder.after_all(Time{lanes.span}, add);
   for (RankTracks& rank : lanes.ranks) rank.idle.shrink();
 }
 
@@ -154,6 +160,9 @@ RunLanes lanes_after(const RunLanes& before, const Plan& plan, const Timeline& t
                  fill_again(before.ranks[r].receive, timeline, lanes.ranks[r].receive);
   }
   if (!keep_order) return lanes_of_run(plan, timeline);
+  for (std::size_t r = 0; r < lanes.ranks.size(); ++r) {
+    lanes.ranks[r].idle.reserve(before.ranks[r].idle.size());
+  }
   add_idle_time(plan, timeline, lanes);
   return lanes;
 }

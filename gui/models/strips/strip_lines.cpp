@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -14,6 +16,48 @@ void add_up(const ShareColumns& shares, std::vector<float>& sums) {
     const float* const own = shares.shares(row);
     for (std::size_t x = 0; x < sums.size(); ++x) sums[x] += own[x];
   }
+}
+
+/// Pixels of columns with these busy shares.
+PENSTOCK_WIDE_VECTORS void find_tall(const float* used, int height, std::size_t columns,
+                                     int* tall) {
+  const auto high = static_cast<float>(height);
+  for (std::size_t x = 0; x < columns; ++x) {
+    const int share = std::min(height, static_cast<int>(used[x] * high + 0.5F));
+    tall[x] = std::max(share, static_cast<int>(used[x] > 0));
+  }
+}
+
+/// The columns of a colour: where it begins and may end at most, and what is below it.
+struct Stacked {
+  const float* own;
+  const float* scale;
+  float* sum;
+  const int* from;  // nullptr: 0
+  const int* most;  // nullptr: `height`
+  int height;
+};
+
+/// Up to where a colour reaches; the lowest and the highest.
+PENSTOCK_WIDE_VECTORS std::pair<int, int> find_until(const Stacked& stack, std::size_t left,
+                                                     std::size_t right, int* until) {
+  int highest = 0;
+  int lowest = stack.height;
+  for (std::size_t x = left; x < right; ++x) {
+    stack.sum[x] += stack.own[x];
+    const int from = stack.from == nullptr ? 0 : stack.from[x];
+    const int most = stack.most == nullptr ? stack.height : stack.most[x];
+    until[x] = std::min(most, from + static_cast<int>(stack.sum[x] * stack.scale[x] + 0.5F));
+    highest = std::max(highest, until[x]);
+    lowest = std::min(lowest, until[x]);
+  }
+  return {lowest, highest};
+}
+
+/// Colours the columns of a row that reach above a height.
+PENSTOCK_WIDE_VECTORS void put_above(int height, const int* until, std::uint32_t colour,
+                                     std::size_t left, std::size_t right, std::uint32_t* row) {
+  for (std::size_t x = left; x < right; ++x) row[x] = height < until[x] ? colour : row[x];
 }
 
 }  // namespace
@@ -71,11 +115,7 @@ void StripLines::draw_boxes(const Strip& strip, const Pixels& pixels, int left, 
 void StripLines::find_heights(const ShareColumns& busy, const ShareColumns& idle, int height) {
   add_up(busy, used_);
   add_up(idle, unused_);
-  const auto high = static_cast<float>(height);
-  for (std::size_t x = 0; x < tall_.size(); ++x) {
-    const int share = std::min(height, static_cast<int>(used_[x] * high + 0.5F));
-    tall_[x] = std::max(share, static_cast<int>(used_[x] > 0));
-  }
+  find_tall(used_.data(), height, tall_.size(), tall_.data());
   left_ = 0;
   right_ = tall_.size();
   while (left_ < right_ && used_[left_] + unused_[left_] == 0) ++left_;
@@ -95,23 +135,26 @@ void StripLines::find_reaches(const ShareColumns& shares, bool above, int height
     sum_[x] = 0;
   }
   for (std::size_t row = 0; row < shares.rows(); ++row) {
-    Reach& reach = reaches_[count_++];
+    Reach& reach = reaches_[count_];
     reach.colour = shares.colour(row);
-    const float* const own = shares.shares(row);
-    int highest = 0;
-    int lowest = height;
-    for (std::size_t x = left_; x < right_; ++x) {
-      sum_[x] += own[x];
-      const int from = above ? tall_[x] : 0;
-      const int most = above ? height : tall_[x];
-      const int until = std::min(most, from + static_cast<int>(sum_[x] * scale_[x] + 0.5F));
-      reach.until[x] = until;
-      highest = std::max(highest, until);
-      lowest = std::min(lowest, until);
-    }
-    reach.highest = highest;
-    reach.lowest = lowest;
+    const Stacked stack{shares.shares(row),
+                        scale_.data(),
+                        sum_.data(),
+                        above ? tall_.data() : nullptr,
+                        above ? nullptr : tall_.data(),
+                        height};
+    std::tie(reach.lowest, reach.highest) = find_until(stack, left_, right_, reach.until.data());
+    if (!is_hidden(reach)) ++count_;
   }
+}
+
+/// Whether a colour ends everywhere where the one before it does.
+bool StripLines::is_hidden(const Reach& reach) const {
+  if (count_ == 0) return reach.highest == 0;
+  const auto from = reach.until.begin() + static_cast<std::ptrdiff_t>(left_);
+  const auto end = reach.until.begin() + static_cast<std::ptrdiff_t>(right_);
+  const auto before = reaches_[count_ - 1].until.begin() + static_cast<std::ptrdiff_t>(left_);
+  return std::equal(from, end, before);
 }
 
 /// The pixels of all columns at a height above where shares stand.
@@ -123,10 +166,8 @@ void StripLines::put_row(int height, std::uint32_t* row) const {
   if (ground < count_) std::fill(row + left_, row + right_, reaches_[ground].colour);
   for (std::size_t r = ground; r-- > 0;) {
     const Reach& reach = reaches_[r];
-    if (height >= reach.highest) continue;
-    const int* const until = reach.until.data();
-    const std::uint32_t colour = reach.colour;
-    for (std::size_t x = left_; x < right_; ++x) row[x] = height < until[x] ? colour : row[x];
+    if (height >= reach.highest) return;
+    put_above(height, reach.until.data(), reach.colour, left_, right_, row);
   }
 }
 

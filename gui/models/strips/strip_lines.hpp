@@ -45,6 +45,7 @@ class StripLines {
   void draw_boxes(const Strip& strip, const Pixels& pixels, int left, int right) const;
   void find_heights(const ShareColumns& busy, const ShareColumns& idle, int height);
   void find_reaches(const ShareColumns& shares, bool above, int height);
+  bool is_hidden(const Reach& reach) const;
   void put_shares(const Strip& strip, const Pixels& pixels) const;
   void put_row(int height, std::uint32_t* row) const;
   void put_sparse_row(int height, std::uint32_t* row) const;

@@ -66,8 +66,9 @@ class TimelineCanvas : public QWidget {
 
   /// Where a task of the first run stands, in pixels of the widget; empty out of sight.
   QRectF place_of_task(TaskId task) const;
-  /// The same of the ops of a rank, or of the use of a link.
+  /// The same of the ops of a rank, of its memory, or of the use of a link.
   QRectF place_of_lane(std::uint32_t rank) const { return strip_of(rank, LaneKind::compute); }
+  QRectF place_of_memory(std::uint32_t rank) const { return strip_of(rank, LaneKind::memory); }
   QRectF place_of_link(std::uint32_t link) const { return strip_of(link, LaneKind::link); }
   TaskId task_at(QPointF point) const;
   /// What lies under a point, for a person.
@@ -145,6 +146,7 @@ class TimelineCanvas : public QWidget {
   const std::vector<Track>* tracks_of(const LaneRow& row) const;
   bool is_pinned(TaskId task) const;
   QString text_of_link(const LaneRow& row, std::int64_t time) const;
+  QString text_of_memory(const LaneRow& row, std::int64_t time) const;
   QString text_of_rank(std::uint32_t rank, std::int64_t time, bool on_op) const;
 
   void paint_empty(QPainter& painter);

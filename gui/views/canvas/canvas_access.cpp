@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "experiments/files/table.hpp"
 #include "gui/views/canvas/canvas.hpp"
 #include "gui/views/canvas/look.hpp"
 
@@ -107,7 +108,10 @@ class LaneAccess : public PartAccess {
     const AreaUse use = use_of({0, run.lanes->span, rank_, rank_ + 1}, *run.lanes, run.run->plan);
     const double busy = 100 * static_cast<double>(use.busy) /
                         static_cast<double>(std::max<std::int64_t>(1, run.lanes->span));
-    return QString("rank %1: %2 ops, %3 % busy").arg(rank_).arg(use.ops).arg(busy, 0, 'f', 1);
+    return QString("rank %1: %2, %3 % busy")
+        .arg(rank_)
+        .arg(qt_text(counted(use.ops, "op")))
+        .arg(busy, 0, 'f', 1);
   }
 
  private:

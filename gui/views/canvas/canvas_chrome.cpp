@@ -134,7 +134,7 @@ void TimelineCanvas::paint_gutter(QPainter& painter) {
       selected_ == no_task ? UINT32_MAX : rank_at(place_of_task(selected_).center().y());
   const double kept = kept_height();
   for (const LaneRow& row : rows()) {
-    if (row.ghost || row.kind == LaneKind::receive) continue;
+    if (row.ghost) continue;
     if (kept > 0 && !row.pinned) {
       free_from = std::max(free_from, header + kept);
       painter.setClipRect(QRectF(0, header + kept, gutter, height() - header - kept));
@@ -150,6 +150,8 @@ void TimelineCanvas::paint_gutter(QPainter& painter) {
         text += QString(" ") + QChar(letter_of_run(row.run));
       }
     }
+    if (row.kind == LaneKind::send) text = "sends";
+    if (row.kind == LaneKind::receive) text = "receives";
     if (row.kind == LaneKind::memory) text = "memory";
     if (row.kind == LaneKind::link) {
       text = "link " + qt_text(penstock::text(first_->run->plan.links[row.rank]));

@@ -30,10 +30,11 @@ void TimelineCanvas::paintEvent(QPaintEvent* event) {
 void TimelineCanvas::paint_empty(QPainter& painter) {
   painter.fillRect(rect(), qt_colour(theme(theme_).ground));
   painter.setPen(qt_colour(theme(theme_).ink));
-  painter.drawText(rect(), Qt::AlignCenter,
+  painter.drawText(rect().adjusted(8, 8, -8, -8), Qt::AlignCenter | Qt::TextWordWrap,
                    "Open a file with Ctrl+O, or drop it here:\n"
                    "a scenario (.json), a timeline (.timeline),\n"
-                   "an order (.csv), or traces of the PyTorch profiler (.json, .json.gz).\n\n"
+                   "an order (.csv), results of a sweep (.jsonl),\n"
+                   "or traces of the PyTorch profiler (.json, .json.gz).\n\n"
                    "Ctrl+Shift+E opens an example.");
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "experiments/files/table.hpp"
 #include "gui/views/canvas/canvas.hpp"
 #include "gui/views/canvas/look.hpp"
 
@@ -147,6 +148,7 @@ QString TimelineCanvas::text_at(QPointF point) const {
   }
   const LaneRow* const row = row_at(point.y());
   if (row != nullptr && row->kind == LaneKind::link) return text_of_link(*row, time);
+  if (row != nullptr && row->kind == LaneKind::memory) return text_of_memory(*row, time);
   return text_of_rank(rank_at(point.y()), time, task != no_task);
 }
 
@@ -166,10 +168,35 @@ QString TimelineCanvas::text_of_link(const LaneRow& row, std::int64_t time) cons
                            });
   }
   const Plan& plan = first_->run->plan;
-  return QString("link %1 at %2: %3 transfers in this pixel, %4 % used")
+  return QString("link %1 at %2: %3 in this pixel, %4 % used")
       .arg(qt_text(text(plan.links[row.rank])), qt_text(short_time(time)))
-      .arg(transfers)
+      .arg(qt_text(counted(static_cast<std::uint64_t>(transfers), "transfer")))
       .arg(100.0 * static_cast<double>(used) / static_cast<double>(pixel), 0, 'f', 0);
+}
+
+/// What a rank holds at a moment.
+QString TimelineCanvas::text_of_memory(const LaneRow& row, std::int64_t time) const {
+  const PaintedRunPtr& run = row.run == 0 ? first_ : others_[row.run - 1U];
+  if (run->memory == nullptr || row.rank >= run->memory->ranks.size()) return {};
+  const RunMemory& memory = *run->memory;
+  const MemorySteps& steps = memory.ranks[row.rank];
+  const auto after = std::upper_bound(steps.time.begin(), steps.time.end(), time);
+  if (after == steps.time.begin()) return {};
+  const auto step = static_cast<std::size_t>(after - steps.time.begin() - 1);
+  std::uint64_t total = 0;
+  QStringList kinds;
+  for (std::size_t k = 0; k < memory.kinds.size(); ++k) {
+    const std::uint64_t bytes = steps.bytes[step * memory.kinds.size() + k];
+    total += bytes;
+    if (bytes == 0 || !memory.by_kind) continue;
+    kinds << qt_text(name(memory.kinds[k])) + " " + qt_text(bytes_text(bytes));
+  }
+  QString text = QString("rank %1 at %2 holds %3")
+                     .arg(row.rank)
+                     .arg(qt_text(short_time(time)), qt_text(bytes_text(total)));
+  const auto capacity = run->run->capacity_bytes;
+  if (capacity) text += " of " + qt_text(bytes_text(*capacity));
+  return kinds.isEmpty() ? text : text + ": " + kinds.join(", ");
 }
 
 /// What a pixel of a rank's lanes shows.
@@ -189,10 +216,9 @@ QString TimelineCanvas::text_of_rank(std::uint32_t rank, std::int64_t time, bool
   const std::int64_t until = time + static_cast<std::int64_t>(pixel);
   const AreaUse use = use_of({time, until, rank, rank + 1}, *first_->lanes, first_->run->plan);
   if (use.ops == 0) return QString("rank %1 at %2").arg(rank).arg(qt_text(short_time(time)));
-  return QString("rank %1 at %2: %3 ops in this pixel, %4 % busy")
+  return QString("rank %1 at %2: %3 in this pixel, %4 % busy")
       .arg(rank)
-      .arg(qt_text(short_time(time)))
-      .arg(use.ops)
+      .arg(qt_text(short_time(time)), qt_text(counted(use.ops, "op")))
       .arg(100.0 * static_cast<double>(use.busy) / static_cast<double>(until - time), 0, 'f', 0);
 }
 

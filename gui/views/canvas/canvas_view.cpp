@@ -29,7 +29,10 @@ std::int64_t TimelineCanvas::span() const {
 void TimelineCanvas::fit_stretch(std::int64_t begin, std::int64_t end) {
   const std::int64_t margin = (end - begin) / 20 + 1;
   CanvasView next = view();
-  next.axis = axis_for(begin - margin, end + margin, lanes_width());
+  // Nothing is ahead of the runs or behind them.
+  const std::int64_t from = std::max(begin - margin, -margin);
+  const std::int64_t until = std::min(end + margin, span() + margin);
+  next.axis = axis_for(from, std::max(until, from + 1), lanes_width());
   next.axis.picoseconds_per_pixel = std::max(1.0, next.axis.picoseconds_per_pixel);
   move_to(next, ViewMove::jump);
 }

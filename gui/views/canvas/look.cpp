@@ -13,9 +13,12 @@ QPalette palette_of(const Theme& theme) {
   const QColor letters = qt_colour(theme.ink);
   const QColor panel = qt_colour(theme.panel);
   palette.setColor(QPalette::Window, panel);
-  palette.setColor(QPalette::Base, qt_colour(theme.ground));
+  // Outlines are darker than the window: where that is black, fields and handles stand out by
+  // their ground.
+  const bool on_black = panel == QColor(Qt::black);
+  palette.setColor(QPalette::Base, qt_colour(mix(theme.ground, theme.ink, on_black ? 0.16 : 0)));
   palette.setColor(QPalette::AlternateBase, qt_colour(theme.lane));
-  palette.setColor(QPalette::Button, panel);
+  palette.setColor(QPalette::Button, qt_colour(mix(theme.panel, theme.ink, on_black ? 0.4 : 0)));
   palette.setColor(QPalette::ToolTipBase, panel);
   for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText,
                           QPalette::ToolTipText, QPalette::BrightText}) {

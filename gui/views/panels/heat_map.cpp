@@ -66,9 +66,10 @@ void ResidualMap::paintEvent(QPaintEvent*) {
                        Qt::AlignRight | Qt::AlignTop, QString::number(s));
     }
   }
-  painter.drawText(QRect(map_left, height() - map_bottom, width() - map_left, map_bottom),
-                   Qt::AlignCenter,
-                   QString("microbatch; full colour: %1 %").arg(100 * largest_, 0, 'f', 1));
+  painter.drawText(
+      QRect(map_left, height() - map_bottom, width() - map_left, map_bottom), Qt::AlignCenter,
+      largest_ == 0 ? QString("microbatch; durations as in A")
+                    : QString("microbatch; full colour: %1 % of A").arg(100 * largest_, 0, 'f', 1));
 }
 
 bool ResidualMap::event(QEvent* event) {

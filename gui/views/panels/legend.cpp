@@ -35,7 +35,7 @@ QString pass_phrase(Pass pass) {
 
 RunLegend::RunLegend(QWidget* parent) : QWidget(parent) { setAccessibleName("Legend"); }
 
-void RunLegend::show_run(const PaintedRun& run, ThemeName name_of_theme, bool is_compared) {
+void RunLegend::show_run(const PaintedRun& run, ThemeName name_of_theme, Beside beside) {
   entries_.clear();
   const Theme& colours = theme(name_of_theme);
   std::set<std::uint8_t> categories;
@@ -70,14 +70,14 @@ void RunLegend::show_run(const PaintedRun& run, ThemeName name_of_theme, bool is
     entries_.push_back({qt_colour(colours.idle[cause]), qt_colour(colours.idle_lines[cause]),
                         QString("idle: ") + name(static_cast<IdleCause>(cause))});
   }
-  if (run.memory != nullptr) {
+  if (beside.memory && run.memory != nullptr) {
     for (std::size_t k = 0; k < run.memory->kinds.size(); ++k) {
       const QString kind =
           run.memory->by_kind ? qt_text(name(run.memory->kinds[k])) : QString("all kinds");
       entries_.push_back({qt_colour(series_colour(k)), {}, "memory: " + kind});
     }
   }
-  if (is_compared) {
+  if (beside.differences) {
     entries_.push_back({qt_colour(later_colour), {}, "later than in A"});
     entries_.push_back({qt_colour(earlier_colour), {}, "earlier than in A"});
   }

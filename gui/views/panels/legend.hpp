@@ -12,8 +12,12 @@ namespace penstock {
 class RunLegend : public QWidget {
  public:
   explicit RunLegend(QWidget* parent = nullptr);
-  /// `is_compared`: with the colours of differences.
-  void show_run(const PaintedRun& run, ThemeName theme, bool is_compared);
+  /// What there may be beside ops and idle time.
+  struct Beside {
+    bool memory = false;
+    bool differences = false;
+  };
+  void show_run(const PaintedRun& run, ThemeName theme, Beside beside);
   QSize sizeHint() const override;
 
  protected:

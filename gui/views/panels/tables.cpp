@@ -3,6 +3,7 @@
 #include <QHeaderView>
 
 #include "experiments/comparison/comparison.hpp"
+#include "experiments/files/table.hpp"
 #include "gui/models/view/time_axis.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "sim/report/idle_cause.hpp"
@@ -35,13 +36,6 @@ class NumberedRow : public QTreeWidgetItem {
   }
   void set_task(TaskId task) { setData(0, task_role, task); }
 };
-
-QString bytes_text(std::uint64_t bytes) {
-  constexpr double mebi = 1024.0 * 1024;
-  const auto value = static_cast<double>(bytes);
-  if (value >= 1024 * mebi) return QString("%1 GiB").arg(value / (1024 * mebi), 0, 'g', 4);
-  return QString("%1 MiB").arg(value / mebi, 0, 'g', 4);
-}
 
 void start(QTreeWidget& table) {
   table.setSortingEnabled(false);
@@ -133,12 +127,13 @@ void fill_memory(QTreeWidget& table, const ViewedRun& run) {
     const MemoryPeak& peak = run.report.ranks[r].memory;
     auto* row = new NumberedRow(&table);
     row->set(0, QString::number(r), static_cast<double>(r));
-    row->set(1, bytes_text(peak.bytes), static_cast<double>(peak.bytes));
+    row->set(1, qt_text(bytes_text(peak.bytes)), static_cast<double>(peak.bytes));
     row->set_time(2, peak.time);
     QStringList kinds;
     for (std::size_t k = 0; k < buffer_kinds; ++k) {
       if (peak.by_kind[k] == 0) continue;
-      kinds << qt_text(name(static_cast<BufferKind>(k))) + " " + bytes_text(peak.by_kind[k]);
+      kinds << qt_text(name(static_cast<BufferKind>(k))) + " " +
+                   qt_text(bytes_text(peak.by_kind[k]));
     }
     row->setText(3, kinds.join(", "));
     if (peak.task != no_task) row->set_task(peak.task);
@@ -157,7 +152,7 @@ void fill_links(QTreeWidget& table, const ViewedRun& run) {
     row->set(1, QString::number(use, 'f', 1), use);
     row->set_time(2, link.busy);
     row->set(3, QString::number(link.transfers), static_cast<double>(link.transfers));
-    row->set(4, bytes_text(link.bytes), static_cast<double>(link.bytes));
+    row->set(4, qt_text(bytes_text(link.bytes)), static_cast<double>(link.bytes));
   }
   finish(table);
 }

@@ -10,7 +10,7 @@ namespace {
 constexpr int slider_steps = 1000;
 
 /// For a setting; `knob_text` is for a person.
-QString number_text(double value) { return QString::number(value, 'g', 15); }
+QString knob_number(double value) { return QString::number(value, 'g', 15); }
 
 }  // namespace
 
@@ -64,7 +64,7 @@ void WhatIfPanel::add_row(const Knob& knob, QGridLayout& grid, int line) {
     grid.addWidget(row.field, line, 3);
     connect(row.slider, &QSlider::valueChanged, this, [this, id, &knob](int at) {
       if (quiet_) return;
-      changed_by_hand(id, number_text(knob_at(knob, static_cast<double>(at) / slider_steps)));
+      changed_by_hand(id, knob_number(knob_at(knob, static_cast<double>(at) / slider_steps)));
     });
     QLineEdit* const field = row.field;
     connect(field, &QLineEdit::editingFinished, this, [this, id, field] {

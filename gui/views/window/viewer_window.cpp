@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 
+#include "experiments/files/table.hpp"
 #include "gui/models/run/open_files.hpp"
 #include "gui/views/canvas/canvas_access.hpp"
 #include "gui/views/canvas/look.hpp"
@@ -234,7 +235,8 @@ void ViewerWindow::refresh_panels() {
 
 void ViewerWindow::refresh_legend() {
   if (now() == nullptr || !canvas()->first()) return;
-  legend_->show_run(*canvas()->first(), theme_, !now()->others.empty());
+  legend_->show_run(*canvas()->first(), theme_,
+                    {canvas()->choice().memory, !now()->others.empty()});
 }
 
 void ViewerWindow::refresh_ops() {
@@ -258,9 +260,6 @@ void ViewerWindow::refresh_actions() {
 }
 
 QString ViewerWindow::difference_text(const OpenRun& open) const {
-  if (open.others.empty()) return {};
-  const Report& a = open.run->report;
-  const Report& b = open.others.front()->report;
   const auto worst = [](const Report& report) {
     std::uint64_t most = 0;
     for (const RankReport& rank : report.ranks) most = std::max(most, rank.memory.bytes);
@@ -269,11 +268,19 @@ QString ViewerWindow::difference_text(const OpenRun& open) const {
   const auto signed_number = [](double value, const char* format) {
     return QString::asprintf(format, value);
   };
-  return QString("A against B: time %1%2, bubble %3 points, memory %4 GiB")
-      .arg(a.makespan > b.makespan ? "+" : "")
-      .arg(qt_text(short_time((a.makespan - b.makespan).picoseconds)))
-      .arg(signed_number(100 * (a.bubble.of_makespan - b.bubble.of_makespan), "%+.1f"))
-      .arg(signed_number(worst(a) - worst(b), "%+.2f"));
+  const Report& a = open.run->report;
+  QStringList parts;
+  for (std::size_t i = 0; i < open.others.size(); ++i) {
+    const Report& b = open.others[i]->report;
+    parts << QString("%1 %2: time %3%4, bubble %5 points, memory %6 GiB")
+                 .arg(i == 0 ? "A against" : "against")
+                 .arg(QChar(letter_of_run(i + 1)))
+                 .arg(a.makespan > b.makespan ? "+" : "")
+                 .arg(qt_text(short_time((a.makespan - b.makespan).picoseconds)))
+                 .arg(signed_number(100 * (a.bubble.of_makespan - b.bubble.of_makespan), "%+.1f"))
+                 .arg(signed_number(worst(a) - worst(b), "%+.2f"));
+  }
+  return parts.join("; ");
 }
 
 void ViewerWindow::refresh_selection() {
@@ -292,9 +299,8 @@ void ViewerWindow::refresh_selection() {
     const std::int64_t length = shown.area()->end - shown.area()->begin;
     const double all =
         static_cast<double>(length) * (shown.area()->end_rank - shown.area()->first_rank);
-    text = QString("%1, %2 ops, %3 % busy")
-               .arg(qt_text(short_time(length)))
-               .arg(use.ops)
+    text = QString("%1, %2, %3 % busy")
+               .arg(qt_text(short_time(length)), qt_text(counted(use.ops, "op")))
                .arg(all > 0 ? 100 * static_cast<double>(use.busy) / all : 0, 0, 'f', 1);
     for (std::size_t c = 0; c < idle_cause_count; ++c) {
       if (use.by_cause[c] == 0) continue;

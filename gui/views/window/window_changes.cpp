@@ -86,9 +86,9 @@ void ViewerWindow::toggle_memory() {
       return show_message("Nothing is known of this run's memory: its sizes are zero");
     }
     open.canvas->show_runs(with, each_changed(open.canvas->others(), with_memory), true);
-    refresh_legend();
   }
   open.canvas->set_choice(choice);
+  refresh_legend();
 }
 
 void ViewerWindow::toggle_links() {

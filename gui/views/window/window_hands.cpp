@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "experiments/files/table.hpp"
 #include "gui/models/change/boundary_move.hpp"
 #include "gui/models/change/order_move.hpp"
 #include "gui/models/run/slack.hpp"
@@ -141,8 +142,9 @@ void ViewerWindow::move_boundary(std::uint32_t rank, int layers, bool released) 
     open.future.clear();
     open.base = open.run->scenario;
     what_if_->show_scenario(open.base);
-    show_message(QString("%1 layers moved %2 rank %3; Ctrl+Z undoes it")
-                     .arg(std::abs(layers))
+    const auto count = static_cast<std::uint64_t>(std::abs(layers));
+    show_message(QString("%1 moved %2 rank %3; Ctrl+Z undoes it")
+                     .arg(qt_text(counted(count, "layer")))
                      .arg(layers > 0 ? "to" : "from")
                      .arg(rank));
   } else if (open.run != from) {

@@ -76,7 +76,7 @@ void ViewerWindow::show_help() {
   for (const QStringList& row : hand) new QTreeWidgetItem(table, row);
   for (int c = 0; c < 3; ++c) table->resizeColumnToContents(c);
   column->addWidget(table);
-  dialog->resize(620, 640);
+  dialog->resize(700, 640);
   dialog->show();
 }
 

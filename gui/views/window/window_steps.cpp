@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "experiments/files/table.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/window/viewer_window.hpp"
 
@@ -89,7 +90,8 @@ void ViewerWindow::run_search() {
   }
   open->canvas->set_bright(open->found, true);
   select(open->found.front());
-  show_message(QString("%1 ops fit").arg(open->found.size()));
+  const bool one = open->found.size() == 1;
+  show_message(qt_text(counted(open->found.size(), "op")) + (one ? " fits" : " fit"));
 }
 
 void ViewerWindow::step_found(bool forward) {

@@ -2,7 +2,11 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <malloc.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "experiments/files/byte_stream.hpp"
@@ -44,6 +48,35 @@ std::string kernel_with(const std::string& key, const std::string& value) {
 }
 
 constexpr std::int64_t most = 4'000'000'000'000'000'000;
+
+/// Writes a trace of this many events of each of some kinds, event by event.
+void write_many_events(const std::string& path, const std::vector<const char*>& kinds, int count) {
+  std::ofstream file(path);
+  file << R"({"baseTimeNanoseconds": 5, "traceEvents": [{"ph": "M"})";
+  for (int i = 0; i < count; ++i) {
+    for (const char* kind : kinds) {
+      file << fmt::format(R"(,
+{{"ph": "X", "cat": "{}", "name": "aten::add_", "pid": 4711, "tid": 4711, "ts": {}.250, "dur": 1.5,)"
+                          R"( "args": {{"External id": {}, "correlation": {}}}}})",
+                          kind, 2 * i, i, i + 1);
+    }
+  }
+  file << "]}";
+}
+
+/// The most bytes in use at any block while a trace is read, beyond those before.
+std::size_t bytes_while_reading(const std::string& path, std::size_t& kept) {
+  const auto in_use = [] {
+    const struct mallinfo2 now = mallinfo2();
+    return now.uordblks + now.hblkhd;
+  };
+  const std::size_t before = in_use();
+  std::size_t largest = before;
+  const KinetoTrace trace =
+      read_kineto(path, [&](double /*share*/) { largest = std::max(largest, in_use()); });
+  kept = trace.works.size() + trace.launches.size() + trace.operators.size();
+  return largest - before;
+}
 
 }  // namespace
 
@@ -138,6 +171,27 @@ TEST_CASE("kineto: a packed trace is read as a plain one, whatever its name") {
   const Scratch scratch;
   CHECK(read_kineto(scratch.file("a.json.gz", gzip(text))).works.size() == 1);
   CHECK(read_kineto(scratch.file("b.json", gzip(text))).works.size() == 1);
+}
+
+TEST_CASE("kineto: a long trace is read in memory that does not grow with it") {
+  struct Case {
+    std::vector<const char*> kinds;
+    int count;
+    std::size_t most_bytes;
+  };
+  // The blocks that each kind keeps in memory, and as much again for the rest.
+  const Case of_host{{"cpu_op"}, 240'000, 3'000'000};
+  const Case of_device{{"cuda_runtime", "kernel"}, 120'000, 6'000'000};
+  for (const Case& each : {of_host, of_device}) {
+    CAPTURE(each.kinds.front());
+    const Scratch scratch;
+    const std::string path = scratch.path("long.json");
+    write_many_events(path, each.kinds, each.count);
+    REQUIRE(std::filesystem::file_size(path) > 25'000'000);
+    std::size_t kept = 0;
+    CHECK(bytes_while_reading(path, kept) < each.most_bytes);
+    CHECK(kept == each.kinds.size() * static_cast<std::size_t>(each.count));
+  }
 }
 
 TEST_CASE("kineto: a broken event is refused by its number") {

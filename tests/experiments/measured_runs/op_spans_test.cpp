@@ -63,4 +63,41 @@ TEST_CASE("op spans: another thread launches the backward of an overlap cell") {
   CHECK(spans.front()->of_part(1, 2) == KinetoSpan{140, 200});
 }
 
+/// Annotations side by side, each with many works, launched from two threads; in no order.
+struct ManyWorks {
+  ManyWorks() {
+    constexpr std::int64_t count = 200'000;
+    for (std::int64_t i = 0; i < 100; ++i) {
+      annotations.push_back(annotation_from_to(i * 10'000, i * 10'000 + 9'000));
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t mixed = i * 77'773 % count;
+      const auto correlation = static_cast<std::uint64_t>(mixed + 1);
+      const std::int64_t at = mixed * 5;
+      trace.works.push_back({{at + 3'000'000, at + 3'000'007}, correlation, 1});
+      trace.launches.push_back({at, correlation, mixed % 3 == 0 ? other_thread : main_thread});
+      trace.operators.push_back({{at, at + mixed % 5}, main_thread, mixed % 2000 > 1500});
+    }
+  }
+  KinetoTrace trace;
+  std::vector<KinetoAnnotation> annotations;
+};
+
+TEST_CASE("op spans: works and operators that lie on disk give what those in memory give") {
+  const ManyWorks many;
+  REQUIRE(many.trace.works.blocks() > 2);
+  const auto of_works = spans_of_works(many.trace, many.annotations);
+  const auto of_operators = spans_of_operators(many.trace, many.annotations);
+  REQUIRE(of_works.size() == 100);
+  REQUIRE(of_operators.size() == 100);
+  for (std::size_t i = 0; i < 100; ++i) {
+    const auto begin = static_cast<std::int64_t>(i) * 10'000;
+    REQUIRE(of_works[i]);
+    CHECK(of_works[i]->whole == KinetoSpan{begin + 3'000'000, begin + 3'009'007});
+    REQUIRE(of_operators[i]);
+    CHECK(of_operators[i]->lead_ns == 0);
+    CHECK(of_operators[i]->turn_ns == begin + 7'505);
+  }
+}
+
 }  // namespace penstock::testing

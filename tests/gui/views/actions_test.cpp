@@ -121,6 +121,81 @@ TEST_CASE("actions: every further key of an action does the same as its first") 
   }
 }
 
+/// The keys that users know from other viewers, or that the guide names.
+const std::vector<std::pair<const char*, const char*>> promised_keys{{"W", "zoom_in"},
+                                                                     {"S", "zoom_out"},
+                                                                     {"A", "pan_left"},
+                                                                     {"D", "pan_right"},
+                                                                     {"Shift+W", "zoom_in_fast"},
+                                                                     {"Shift+D", "pan_right_fast"},
+                                                                     {"0", "fit"},
+                                                                     {"Home", "fit"},
+                                                                     {"F", "fit_selection"},
+                                                                     {"Z", "back"},
+                                                                     {"Shift+Z", "forward"},
+                                                                     {".", "next_op"},
+                                                                     {",", "previous_op"},
+                                                                     {"[", "cause"},
+                                                                     {"]", "effect"},
+                                                                     {"Up", "rank_up"},
+                                                                     {"Down", "rank_down"},
+                                                                     {"B", "next_idle"},
+                                                                     {"Shift+B", "previous_idle"},
+                                                                     {"G", "follow"},
+                                                                     {"C", "path"},
+                                                                     {"Shift+C", "slack"},
+                                                                     {"R", "area"},
+                                                                     {"M", "mark"},
+                                                                     {"Esc", "clear"},
+                                                                     {"Q", "docks"},
+                                                                     {"?", "help"},
+                                                                     {"/", "search"},
+                                                                     {"P", "pin"},
+                                                                     {"X", "swap"},
+                                                                     {"1", "only_a"},
+                                                                     {"2", "only_b"},
+                                                                     {"3", "both"},
+                                                                     {"T", "theme"},
+                                                                     {"Ctrl+E", "export_view"},
+                                                                     {"Ctrl+D", "freeze"},
+                                                                     {"Ctrl+P", "find_lane"},
+                                                                     {"Ctrl+Shift+P", "actions"},
+                                                                     {"Ctrl+O", "open"},
+                                                                     {"Ctrl+Shift+O", "compare"},
+                                                                     {"Ctrl+Shift+T", "stack"},
+                                                                     {"Ctrl+Shift+D", "drop"},
+                                                                     {"Ctrl+S", "save_scenario"},
+                                                                     {"Ctrl+Shift+S", "save_order"},
+                                                                     {"Ctrl+Z", "undo"},
+                                                                     {"Ctrl+Shift+Z", "redo"},
+                                                                     {"Alt+Up", "op_earlier"},
+                                                                     {"Alt+Down", "op_later"},
+                                                                     {"V", "style"},
+                                                                     {"L", "align"},
+                                                                     {"Shift+L", "align_op"},
+                                                                     {"K", "blink"},
+                                                                     {"J", "difference"},
+                                                                     {"I", "next_iteration"},
+                                                                     {"U", "links"},
+                                                                     {"N", "memory"},
+                                                                     {"Y", "transfers"}};
+
+TEST_CASE("actions: each has all keys of its row, and each promised key is the one of its action") {
+  Opened opened;
+  for (const ViewerAction& entry : viewer_actions()) {
+    CAPTURE(std::string(entry.id));
+    QStringList keys;
+    for (const QKeySequence& key : opened.window.action(entry.id)->shortcuts()) {
+      keys << key.toString(QKeySequence::PortableText);
+    }
+    CHECK(keys.join(' ').toStdString() == entry.keys);
+  }
+  for (const auto& [key, id] : promised_keys) {
+    CAPTURE(key);
+    CHECK(opened.window.action(id)->shortcuts().contains(QKeySequence(key)));
+  }
+}
+
 TEST_CASE("actions: no key and no name belongs to two of them") {
   Opened opened;
   std::set<QString> keys;

@@ -115,7 +115,7 @@ TEST_CASE("layers: the line between two ranks, dragged, moves layers; Ctrl+Z bri
   CHECK(during == 3);
   CHECK(layers_of(0) == 3);
   CHECK(layers_of(1) == 1);
-  CHECK(opened.window.message().startsWith("1 layers moved to rank 0"));
+  CHECK(opened.window.message().startsWith("1 layer moved to rank 0"));
   CHECK(document_text(*opened.run().scenario).find("\"stages\"") != std::string::npos);
   opened.press(QKeySequence("Ctrl+Z"));
   CHECK(layers_of(0) == 2);

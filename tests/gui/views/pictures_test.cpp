@@ -26,6 +26,37 @@ TEST_CASE("fonts: there is one, and its 0 and 8 differ") {
   CHECK(glyphs.glyphs['0'].alpha != glyphs.glyphs['8'].alpha);
 }
 
+TEST_CASE("themes: text is readable on fields and buttons, which stand out from the window") {
+  for (std::size_t t = 0; t < theme_count; ++t) {
+    const QPalette palette = palette_of(theme(static_cast<ThemeName>(t)));
+    const auto colour = [&](QPalette::ColorRole role) {
+      const QColor own = palette.color(role);
+      return Colour{static_cast<std::uint8_t>(own.red()), static_cast<std::uint8_t>(own.green()),
+                    static_cast<std::uint8_t>(own.blue())};
+    };
+    CHECK(contrast(colour(QPalette::Text), colour(QPalette::Base)) >= 4.5);
+    CHECK(contrast(colour(QPalette::ButtonText), colour(QPalette::Button)) >= 4.5);
+    // Fusion draws outlines darker than the window, which is nothing on black.
+    if (colour(QPalette::Window) != Colour{0, 0, 0}) continue;
+    CHECK(contrast(colour(QPalette::Base), colour(QPalette::Window)) >= 1.3);
+    CHECK(contrast(colour(QPalette::Button), colour(QPalette::Window)) >= 3);
+  }
+}
+
+TEST_CASE("pictures: an empty window of any size shows all that it says") {
+  for (const QSize size : {QSize(640, 480), QSize(1200, 800)}) {
+    ViewerWindow window(ThemeName::light);
+    window.resize(size);
+    window.show();
+    QApplication::processEvents();
+    const QImage empty = window.canvas()->grab().toImage();
+    for (int y = 0; y < empty.height(); ++y) {
+      CHECK(qGray(empty.pixel(2, y)) > 128);
+      CHECK(qGray(empty.pixel(empty.width() - 3, y)) > 128);
+    }
+  }
+}
+
 TEST_CASE("pictures: at every size and theme each op has its colour where the timeline says") {
   for (const QSize size : {QSize(800, 600), QSize(1920, 1080), QSize(3840, 2160)}) {
     for (const ThemeName theme : {ThemeName::light, ThemeName::dark, ThemeName::contrast}) {

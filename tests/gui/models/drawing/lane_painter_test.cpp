@@ -132,6 +132,23 @@ TEST_CASE("painter: dimmed frames keep only the bright ops in their colours") {
   CHECK(coloured <= 45);
 }
 
+TEST_CASE("painter: the more slack an op has, the paler it is; without any it keeps its colour") {
+  const PaintedRunPtr run = painted(run_with({}), ColourBy::pass);
+  Drawn drawn(run, 1600, axis_for(0, run->lanes->span, 1600));
+  const Colour lane = theme(ThemeName::light).lane;
+  int distance_before = 0;
+  for (const float share : {1.0F, 0.02F, 0.005F, 0.0F}) {
+    const std::vector<float> slack(run->run->plan.tasks(), share);
+    drawn.scene.slack = slack;
+    drawn.draw();
+    const std::uint32_t pixel = drawn.at(20, 10);  // of the first op
+    const int distance = std::abs(static_cast<int>(pixel >> 16 & 0xff) - lane.red);
+    CHECK(distance > distance_before);
+    distance_before = distance;
+    if (share == 0) CHECK(pixel == packed(pass_colour(Pass::forward)));
+  }
+}
+
 TEST_CASE("rows: all strips of a fitting height fit, and follow each other without overlap") {
   for (const std::uint32_t ranks : {1U, 4U, 16U}) {
     for (const bool memory : {false, true}) {
