@@ -72,6 +72,7 @@ const std::map<std::string, Rooms>& rooms() {
          "calibration",
          "processes",
          "backends/cuda/arithmetic",
+         "backends/cuda/layers",
          "backends/cuda",
          "backends/cuda/running",
          "backends/cuda/check",
