@@ -56,8 +56,10 @@ void check_programs(const CheckRun& run) {
 }
 
 void check_body(const CheckRun& run, GpuWork work, std::uint32_t ranks) {
-  NamedProgram plain = named_pipeline(
-      {.ranks = ranks, .microbatches = 2 * ranks, .transfer_bytes = tensor_bytes(run)});
+  GpuPipeline pipeline{
+      .ranks = ranks, .microbatches = 2 * ranks, .transfer_bytes = tensor_bytes(run)};
+  if (run.quick && layer_kind_of(work) != nullptr) pipeline.forward_ns = 100;  // of a few layers
+  NamedProgram plain = named_pipeline(pipeline);
   plain.program.sizes = layer_sizes(run);
   const GpuDevice device(run.calls, ranks, plain.program.links);
   const NamedProgram named = with_amounts(device, plain, work);

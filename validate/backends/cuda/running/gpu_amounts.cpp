@@ -68,6 +68,8 @@ std::vector<GpuBody> picked(const GpuProgram& program, const std::vector<std::ui
   return all;
 }
 
+constexpr std::uint64_t most_layers = 256;  // of a stage
+
 /// As many layers as take the time that all passes of a stage ask for.
 void give_layers_of_rank(const GpuDevice& device, GpuWork work, std::uint32_t rank,
                          GpuProgram& program) {
@@ -87,7 +89,8 @@ void give_layers_of_rank(const GpuDevice& device, GpuWork work, std::uint32_t ra
   }
   for (const std::uint32_t body : asked.bodies) {
     const auto& [wanted, own] = stages.at(program.bodies[body].stage);
-    program.bodies[body].amount = std::max<std::uint64_t>(std::llround(wanted / own), 1);
+    const std::uint64_t layers = std::llround(wanted / own);
+    program.bodies[body].amount = std::clamp<std::uint64_t>(layers, 1, most_layers);
   }
   const std::vector<double> taken =
       task_times(device, alone(program, rank, picked(program, asked.bodies)));

@@ -25,7 +25,7 @@ std::vector<nlohmann::json> lines_of(const fs::path& file) {
 
 /// F and B of each of two ranks.
 NamedProgram with_stages() {
-  NamedProgram named{"two", one_f_one_b({.ranks = 2, .microbatches = 2})};
+  NamedProgram named{"two", one_f_one_b({.ranks = 2, .microbatches = 2, .forward_ns = 100})};
   for (GpuTask& task : named.program.tasks) {
     if (!named.program.is_transfer(task)) task.body = 2 * task.lane + task.body;
   }
