@@ -124,15 +124,13 @@ int make_product(GpuProduct* product, const GpuProductShape& shape) {
   return hand_out(product, new GpuProductTag{shape});
 }
 
-constexpr std::uint64_t most_work = 1 << 20;  // larger launches take their time, and do nothing
-
 /// A multiply-add of each SM takes a nanosecond for 8192.
 int launch_product(GpuStream stream, GpuProduct product, const GpuProductMemory& memory) {
   const GpuProductShape shape = product->shape;
   return enqueue(stream, [=] {
     const std::uint64_t work =
         std::uint64_t{shape.rows} * shape.columns * shape.inner * shape.form.batch;
-    if (work <= most_work) {
+    if (work <= gpu->most_work) {
       run_on_host(MatrixProduct<Bf16>{shape.rows, shape.columns, shape.inner, shape.form,
                                       static_cast<const Bf16*>(memory.a),
                                       static_cast<const Bf16*>(memory.b), memory.c});
@@ -146,7 +144,7 @@ int launch_product(GpuStream stream, GpuProduct product, const GpuProductMemory&
 int launch_step(GpuStream stream, const GpuStep& step, std::uint32_t) {
   return enqueue(stream, [=] {
     const std::uint64_t work = threads_of(step);
-    if (work <= most_work / 8) run_on_host(step);
+    if (work <= gpu->most_work / 8) run_on_host(step);
     stream->now_ns += work / (64 * stream->range.sms) + 1;
     return 0;
   });
