@@ -131,9 +131,9 @@ int launch_product(GpuStream stream, GpuProduct product, const GpuProductMemory&
     const std::uint64_t work =
         std::uint64_t{shape.rows} * shape.columns * shape.inner * shape.form.batch;
     if (work <= gpu->most_work) {
-      run_on_host(MatrixProduct<Bf16>{shape.rows, shape.columns, shape.inner, shape.form,
-                                      static_cast<const Bf16*>(memory.a),
-                                      static_cast<const Bf16*>(memory.b), memory.c});
+      run_on_host(LayerProduct<Bf16>{shape.rows, shape.columns, shape.inner, shape.form,
+                                     static_cast<const Bf16*>(memory.a),
+                                     static_cast<const Bf16*>(memory.b), memory.c});
     }
     stream->now_ns += work / (8192 * stream->range.sms) + 1;
     return 0;

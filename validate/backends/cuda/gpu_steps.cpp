@@ -7,7 +7,7 @@
 namespace penstock {
 
 void run_on_host(const GpuLaunch& launch) {
-  if (const auto* product = std::get_if<MatrixProduct<Bf16>>(&launch)) return multiply(*product);
+  if (const auto* product = std::get_if<LayerProduct<Bf16>>(&launch)) return multiply(*product);
   std::visit([](const auto& kernel) { run_on_host(kernel); }, std::get<GpuStep>(launch).kernel);
 }
 

@@ -23,7 +23,7 @@ struct GpuStep {
 };
 
 /// What a pass of a layer launches.
-using GpuLaunch = std::variant<GpuStep, MatrixProduct<Bf16>>;
+using GpuLaunch = std::variant<GpuStep, LayerProduct<Bf16>>;
 
 /// Collects them.
 struct GpuLaunches {
@@ -33,7 +33,7 @@ struct GpuLaunches {
   void step(const Step& step) {
     all.emplace_back(GpuStep{step});
   }
-  void product(const MatrixProduct<Bf16>& product) { all.emplace_back(product); }
+  void product(const LayerProduct<Bf16>& product) { all.emplace_back(product); }
 };
 
 /// Runs it on the host, in its memory.

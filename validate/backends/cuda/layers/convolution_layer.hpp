@@ -16,7 +16,7 @@ struct ConvolutionProducts {
   bool kernel_of_each;
 
   /// out = patches * kernel.
-  MatrixProduct<Number> forward(const Number* patches, const Number* kernel, Number* out) const {
+  LayerProduct<Number> forward(const Number* patches, const Number* kernel, Number* out) const {
     ProductForm form;
     form.batch = sizes.examples;
     form.a_step = patch_step();
@@ -26,8 +26,8 @@ struct ConvolutionProducts {
   }
 
   /// Of patches: gradient * transposed kernel.
-  MatrixProduct<Number> back(const Number* gradient, const Number* kernel,
-                             Number* patch_gradient) const {
+  LayerProduct<Number> back(const Number* gradient, const Number* kernel,
+                            Number* patch_gradient) const {
     ProductForm form;
     form.b_transposed = true;
     form.batch = sizes.examples;
@@ -39,8 +39,8 @@ struct ConvolutionProducts {
   }
 
   /// Of the kernel of each image: transposed patches * gradient.
-  MatrixProduct<Number> of_kernels(const Number* patches, const Number* gradient,
-                                   SumOf<Number>* kernel_gradients) const {
+  LayerProduct<Number> of_kernels(const Number* patches, const Number* gradient,
+                                  SumOf<Number>* kernel_gradients) const {
     ProductForm form;
     form.a_transposed = true;
     form.result = ProductResult::sums;

@@ -28,7 +28,7 @@ struct OnHost {
     run_on_host(step);
   }
   template <class Number>
-  void product(const MatrixProduct<Number>& product) const {
+  void product(const LayerProduct<Number>& product) const {
     multiply(product);
   }
 };

@@ -27,7 +27,7 @@ struct ProductForm {
 
 /// A product; C holds numbers or sums, by its result.
 template <class Number>
-struct MatrixProduct {
+struct LayerProduct {
   std::uint32_t rows;
   std::uint32_t columns;
   std::uint32_t inner;
@@ -39,7 +39,7 @@ struct MatrixProduct {
 
 /// One column of a product, on the host.
 template <class Number>
-void multiply_column(const MatrixProduct<Number>& product, const Number* a, const Number* b,
+void multiply_column(const LayerProduct<Number>& product, const Number* a, const Number* b,
                      std::uint64_t column, std::vector<SumOf<Number>>& sums) {
   const std::uint64_t rows = product.rows;
   for (auto& sum : sums) sum = 0;
@@ -55,7 +55,7 @@ void multiply_column(const MatrixProduct<Number>& product, const Number* a, cons
 
 /// Runs a product on the host.
 template <class Number>
-void multiply(const MatrixProduct<Number>& product) {
+void multiply(const LayerProduct<Number>& product) {
   using Sum = SumOf<Number>;
   const ProductForm& form = product.form;
   std::vector<Sum> sums(product.rows);

@@ -23,8 +23,8 @@ struct TransformerSizes {
 
 /// The same with the size of a head, and what follows.
 template <unsigned head>
-struct TransformerShape : TransformerSizes {
-  explicit TransformerShape(const TransformerSizes& sizes) : TransformerSizes(sizes) {}
+struct TransformerForm : TransformerSizes {
+  explicit TransformerForm(const TransformerSizes& sizes) : TransformerSizes(sizes) {}
 
   std::uint32_t hidden() const { return heads * head; }
   std::uint32_t columns() const { return examples * tokens; }
@@ -46,7 +46,7 @@ struct TransformerWeights {
   Number* out_of;
 
   template <unsigned head>
-  TransformerWeights(const TransformerShape<head>& shape, Carver& carver)
+  TransformerWeights(const TransformerForm<head>& shape, Carver& carver)
       : first_norm(carver.take<Number>(2 * shape.hidden())),
         project(carver.take<Number>(std::uint64_t{3} * shape.hidden() * shape.hidden())),
         bring_together(carver.take<Number>(std::uint64_t{1} * shape.hidden() * shape.hidden())),
@@ -65,7 +65,7 @@ struct TransformerKept {
   Number *first_gradient, *projected_gradient, *middle_gradient, *second_gradient, *wide_gradient;
 
   template <unsigned head>
-  TransformerKept(const TransformerShape<head>& shape, Carver& carver) {
+  TransformerKept(const TransformerForm<head>& shape, Carver& carver) {
     const std::uint64_t all = shape.numbers();
     for (NormScales<Number>* scales : {&first_scales, &second_scales}) {
       scales->means = carver.take<Sum>(shape.columns());
@@ -93,7 +93,7 @@ struct TransformerScratch {
   SumOf<Number>* parts;
 
   template <unsigned head>
-  TransformerScratch(const TransformerShape<head>& shape, Carver& carver)
+  TransformerScratch(const TransformerForm<head>& shape, Carver& carver)
       : numbers(carver.take<Number>(shape.numbers())),
         inner_numbers(carver.take<Number>(shape.inner_numbers())),
         mean_slopes(carver.take<SumOf<Number>>(shape.attention().rows())),
@@ -104,7 +104,7 @@ struct TransformerScratch {
 /// A layer in a pass.
 template <class Number, unsigned head>
 struct TransformerLayer {
-  TransformerShape<head> shape;
+  TransformerForm<head> shape;
   TransformerWeights<Number> weights;
   TransformerWeights<SumOf<Number>> sums;
   TransformerKept<Number> kept;
@@ -189,7 +189,7 @@ struct TransformerLayer {
   template <class Out>
   void dense(Out& out, std::uint32_t rows, std::uint32_t inner, const Number* own,
              const Number* from, Number* to) const {
-    out.product(MatrixProduct<Number>{rows, shape.columns(), inner, {}, own, from, to});
+    out.product(LayerProduct<Number>{rows, shape.columns(), inner, {}, own, from, to});
   }
 
   /// to = transposed weights * gradient.
@@ -198,7 +198,7 @@ struct TransformerLayer {
                       const Number* gradient, Number* to) const {
     ProductForm form;
     form.a_transposed = true;
-    out.product(MatrixProduct<Number>{inner, shape.columns(), rows, form, own, gradient, to});
+    out.product(LayerProduct<Number>{inner, shape.columns(), rows, form, own, gradient, to});
   }
 
   /// own += gradient * transposed input.
@@ -208,7 +208,7 @@ struct TransformerLayer {
     ProductForm form;
     form.b_transposed = true;
     form.result = ProductResult::added;
-    out.product(MatrixProduct<Number>{rows, inner, shape.columns(), form, gradient, in, own});
+    out.product(LayerProduct<Number>{rows, inner, shape.columns(), form, gradient, in, own});
   }
 };
 

@@ -46,7 +46,7 @@ GpuProducts::GpuProducts(const GpuCalls& calls, std::uint32_t sms)
   if (!why_not.empty()) throw GpuError("no matrix products: " + why_not);
 }
 
-GpuProduct GpuProducts::of(const MatrixProduct<Bf16>& product) {
+GpuProduct GpuProducts::of(const LayerProduct<Bf16>& product) {
   const ProductForm& form = product.form;
   const Key key{product.rows, product.columns, product.inner, form.a_transposed, form.b_transposed,
                 form.result,  form.batch,      form.a_step,   form.b_step,       form.c_step};
@@ -59,7 +59,7 @@ GpuProduct GpuProducts::of(const MatrixProduct<Bf16>& product) {
   return products_.try_emplace(key, made, calls_.free_product).first->second.get();
 }
 
-void GpuProducts::launch(GpuStream stream, const MatrixProduct<Bf16>& product) {
+void GpuProducts::launch(GpuStream stream, const LayerProduct<Bf16>& product) {
   check(calls_,
         calls_.launch_product(stream, of(product),
                               {product.a, product.b, product.c, workspace_.get()}),
@@ -77,7 +77,7 @@ std::uint64_t GpuProducts::algorithms() const {
 void launch_all(const GpuCalls& calls, GpuStream stream, const GpuLaunches& launches,
                 GpuProducts& products, std::uint32_t sms) {
   for (const GpuLaunch& launch : launches.all) {
-    if (const auto* product = std::get_if<MatrixProduct<Bf16>>(&launch)) {
+    if (const auto* product = std::get_if<LayerProduct<Bf16>>(&launch)) {
       products.launch(stream, *product);
     } else {
       check(calls, calls.launch_step(stream, std::get<GpuStep>(launch), sms),

@@ -15,13 +15,13 @@ class GpuProducts {
   GpuProducts(const GpuCalls& calls, std::uint32_t sms);
 
   /// Chooses the algorithm at the first launch of a shape. Throws GpuError.
-  void launch(GpuStream stream, const MatrixProduct<Bf16>& product);
+  void launch(GpuStream stream, const LayerProduct<Bf16>& product);
   std::uint64_t algorithms() const;
 
  private:
   using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, bool, bool, ProductResult,
                          std::uint32_t, std::uint64_t, std::uint64_t, std::uint64_t>;
-  GpuProduct of(const MatrixProduct<Bf16>& product);
+  GpuProduct of(const LayerProduct<Bf16>& product);
 
   const GpuCalls& calls_;
   std::uint32_t sms_;

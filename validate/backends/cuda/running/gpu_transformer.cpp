@@ -3,7 +3,7 @@
 namespace penstock {
 namespace {
 
-using Shape = TransformerShape<gpu_head>;
+using Shape = TransformerForm<gpu_head>;
 using Weights = TransformerWeights<Bf16>;
 using Sums = TransformerWeights<float>;
 using Kept = TransformerKept<Bf16>;

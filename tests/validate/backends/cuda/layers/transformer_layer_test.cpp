@@ -11,7 +11,7 @@ namespace penstock::testing {
 namespace {
 
 constexpr unsigned small_head = 4;
-using SmallShape = TransformerShape<small_head>;
+using SmallShape = TransformerForm<small_head>;
 
 SmallShape small_shape(bool gated) { return SmallShape({2, 5, 3, 10, gated}); }
 

@@ -55,7 +55,7 @@ std::vector<Kernel> all_of(const GpuLaunches& launches) {
 std::size_t products_in(const GpuLaunches& launches) {
   return static_cast<std::size_t>(std::count_if(
       launches.all.begin(), launches.all.end(),
-      [](const GpuLaunch& launch) { return std::holds_alternative<MatrixProduct<Bf16>>(launch); }));
+      [](const GpuLaunch& launch) { return std::holds_alternative<LayerProduct<Bf16>>(launch); }));
 }
 
 }  // namespace
