@@ -74,6 +74,7 @@ const std::map<std::string, Rooms>& rooms() {
          "calibration/gpu",
          "processes",
          "backends/cuda/arithmetic",
+         "backends/cuda/layers",
          "backends/cuda",
          "backends/cuda/running",
          "backends/cuda/check",

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "experiments/commands/line/suggestions.hpp"
@@ -91,12 +92,30 @@ void check_torch_options(const Options& options, const BackendEntry& backend) {
 }
 
 /// What actions do on a GPU, by name.
+constexpr std::pair<std::string_view, ActionWork> device_works[] = {
+    {"spin", ActionWork::spin},
+    {"flops", ActionWork::flops},
+    {"bytes", ActionWork::bytes},
+    {"products", ActionWork::products},
+    {"transformer", ActionWork::transformer},
+    {"gated_transformer", ActionWork::gated_transformer},
+    {"convolution", ActionWork::convolution},
+    {"conditional_convolution", ActionWork::conditional_convolution},
+};
+
 std::optional<ActionWork> device_work(const std::string& bodies) {
-  if (bodies == "spin") return ActionWork::spin;
-  if (bodies == "flops") return ActionWork::flops;
-  if (bodies == "bytes") return ActionWork::bytes;
-  if (bodies == "products") return ActionWork::products;
+  for (const auto& [name, work] : device_works) {
+    if (name == bodies) return work;
+  }
   return std::nullopt;
+}
+
+/// The values of --bodies.
+std::vector<std::string> body_names() {
+  std::vector<std::string> names = {"auto", "busy", "layers", "sleep"};
+  for (const auto& [name, work] : device_works) names.emplace_back(name);
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 /// Refuses options that the backend does not have.
@@ -209,9 +228,7 @@ Runner declare(CommandLine& line) {
               "how long an action is to take on average, in microseconds");
   line.option("--processes", options->processes,
               "over how many processes to spread the ranks, which then talk by TCP; 1 by default");
-  line.choice("--bodies", options->bodies,
-              {"auto", "busy", "bytes", "flops", "layers", "products", "sleep", "spin"},
-              "what actions do");
+  line.choice("--bodies", options->bodies, body_names(), "what actions do");
   line.choice("--links", options->links, {"host", "paced"},
               "cuda_single*: copies through host memory, or as fast as links; default paced");
   line.option("--gpu-program", options->gpu_program,

@@ -42,6 +42,7 @@ class FakeGpu {
   int lost_copy = -1;               // this copy moves nothing, counted from 0
   int failing_launch = -1;          // this launch fails, counted from 0
   std::size_t memory_bytes = std::size_t{1} << 32;
+  std::uint64_t most_work = 1 << 20;  // launches of layers and products beyond it compute nothing
 
   GpuCalls calls() const;
 

@@ -6,6 +6,7 @@
 #include "tests/support/fake_gpu_parts.hpp"
 #include "validate/backends/cuda/arithmetic/block_float.hpp"
 #include "validate/backends/cuda/arithmetic/content.hpp"
+#include "validate/backends/cuda/gpu_steps.hpp"
 
 namespace penstock::testing::one_fake_gpu {
 namespace {
@@ -123,25 +124,28 @@ int make_product(GpuProduct* product, const GpuProductShape& shape) {
   return hand_out(product, new GpuProductTag{shape});
 }
 
-/// Small ones in full; a multiply-add of each SM takes a nanosecond for 8192.
+/// A multiply-add of each SM takes a nanosecond for 8192.
 int launch_product(GpuStream stream, GpuProduct product, const GpuProductMemory& memory) {
   const GpuProductShape shape = product->shape;
   return enqueue(stream, [=] {
-    const std::uint64_t work = std::uint64_t{shape.rows} * shape.columns * shape.inner;
-    constexpr std::uint64_t most = 1 << 20;
-    const auto* const a = static_cast<const std::uint16_t*>(memory.a);
-    const auto* const b = static_cast<const std::uint16_t*>(memory.b);
-    auto* const c = static_cast<std::uint16_t*>(memory.c);
-    for (std::uint64_t at = 0; work <= most && at < std::uint64_t{shape.rows} * shape.columns;
-         ++at) {
-      float sum = 0;
-      for (std::uint64_t k = 0; k < shape.inner; ++k) {
-        sum += from_bf16(a[at % shape.rows + k * shape.rows]) *
-               from_bf16(b[k + at / shape.rows * shape.inner]);
-      }
-      c[at] = to_bf16(sum);
+    const std::uint64_t work =
+        std::uint64_t{shape.rows} * shape.columns * shape.inner * shape.form.batch;
+    if (work <= gpu->most_work) {
+      run_on_host(LayerProduct<Bf16>{shape.rows, shape.columns, shape.inner, shape.form,
+                                     static_cast<const Bf16*>(memory.a),
+                                     static_cast<const Bf16*>(memory.b), memory.c});
     }
     stream->now_ns += work / (8192 * stream->range.sms) + 1;
+    return 0;
+  });
+}
+
+/// An SM does 64 elements a nanosecond.
+int launch_step(GpuStream stream, const GpuStep& step, std::uint32_t) {
+  return enqueue(stream, [=] {
+    const std::uint64_t work = threads_of(step);
+    if (work <= gpu->most_work / 8) run_on_host(step);
+    stream->now_ns += work / (64 * stream->range.sms) + 1;
     return 0;
   });
 }
@@ -227,6 +231,7 @@ void add_kernels(GpuCalls& calls) {
   calls.launch_end = launch_end;
   calls.launch_content = launch_content;
   calls.launch_codec = launch_codec;
+  calls.launch_step = launch_step;
   calls.launch_nothing = launch_nothing;
   calls.launch_clock_reader = launch_clock_reader;
   calls.launch_cycle_counter = launch_cycle_counter;

@@ -33,6 +33,11 @@ enum class ActionWork : std::uint8_t {
   flops,     // as many multiply-adds as take their time alone
   bytes,     // as many bytes read and written
   products,  // as many bf16 matrix products
+  // Passes of as many layers as take the time of a stage's passes alone:
+  transformer,
+  gated_transformer,  // with SwiGLU
+  convolution,
+  conditional_convolution,
 };
 
 /// What carries tensors on a GPU.

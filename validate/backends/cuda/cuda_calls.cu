@@ -39,7 +39,7 @@ int count_devices(int* count) { return told(cudaGetDeviceCount(count)); }
 int start() {
   if (const int error = told(cudaSetDevice(device))) return error;
   if (const int error = told(cudaFree(nullptr))) return error;
-  for (const int error : {load_kernels(), load_codec_kernels()}) {
+  for (const int error : {load_kernels(), load_codec_kernels(), load_step_kernels()}) {
     if (error != cudaSuccess) return told(static_cast<cudaError_t>(error));
   }
   return cudaSuccess;
@@ -170,6 +170,7 @@ GpuCalls made_calls() {
   calls.launch_end = launch_end;
   calls.launch_content = launch_content;
   calls.launch_codec = launch_codec;
+  calls.launch_step = launch_step;
   calls.launch_nothing = launch_nothing;
   calls.launch_clock_reader = launch_clock_reader;
   calls.launch_cycle_counter = launch_cycle_counter;

@@ -235,7 +235,7 @@ int launch_action(GpuStream stream, const GpuActionKernel& kernel) {
     case GpuWork::bytes:
       run(bytes_action);
       break;
-    case GpuWork::products:
+    default:
       return cudaErrorInvalidValue;  // not one kernel
   }
   return cudaGetLastError();

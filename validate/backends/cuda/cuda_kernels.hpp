@@ -9,6 +9,7 @@ namespace penstock {
 /// Loads all kernels now: loading during a stream capture is an error.
 int load_kernels();
 int load_codec_kernels();
+int load_step_kernels();
 
 int launch_action(GpuStream stream, const GpuActionKernel& kernel);
 int launch_copy(GpuStream stream, const GpuCopyKernel& kernel);
@@ -16,6 +17,7 @@ int launch_begin(GpuStream stream, const GpuKernelTask& task);
 int launch_end(GpuStream stream, const GpuKernelTask& task, bool arrives);
 int launch_content(GpuStream stream, const GpuContentKernel& kernel);
 int launch_codec(GpuStream stream, const GpuCodecKernel& kernel);
+int launch_step(GpuStream stream, const GpuStep& step, std::uint32_t sms);
 int launch_nothing(GpuStream stream);
 
 /// Records this many distinct clock readings in nanoseconds.

@@ -17,6 +17,7 @@ struct GpuProductTag {
   cublasLtMatrixLayout_t b = nullptr;
   cublasLtMatrixLayout_t c = nullptr;
   cublasLtMatmulAlgo_t algorithm{};
+  float beta = 0;  // 1: adds to C
 };
 
 namespace {
@@ -30,6 +31,7 @@ struct LibraryCalls {
   decltype(&cublasLtMatmulDescSetAttribute) set_operation = nullptr;
   decltype(&cublasLtMatrixLayoutCreate) make_layout = nullptr;
   decltype(&cublasLtMatrixLayoutDestroy) free_layout = nullptr;
+  decltype(&cublasLtMatrixLayoutSetAttribute) set_layout = nullptr;
   decltype(&cublasLtMatmulPreferenceCreate) make_preference = nullptr;
   decltype(&cublasLtMatmulPreferenceDestroy) free_preference = nullptr;
   decltype(&cublasLtMatmulPreferenceSetAttribute) set_preference = nullptr;
@@ -72,6 +74,7 @@ LibraryCalls loaded() {
   find(library, "cublasLtMatmulDescSetAttribute", all.set_operation, all.why_not);
   find(library, "cublasLtMatrixLayoutCreate", all.make_layout, all.why_not);
   find(library, "cublasLtMatrixLayoutDestroy", all.free_layout, all.why_not);
+  find(library, "cublasLtMatrixLayoutSetAttribute", all.set_layout, all.why_not);
   find(library, "cublasLtMatmulPreferenceCreate", all.make_preference, all.why_not);
   find(library, "cublasLtMatmulPreferenceDestroy", all.free_preference, all.why_not);
   find(library, "cublasLtMatmulPreferenceSetAttribute", all.set_preference, all.why_not);
@@ -113,23 +116,67 @@ int free_product(GpuProduct product) {
   return 0;
 }
 
-int describe(GpuProductTag& product, const GpuProductShape& shape) {
+/// A matrix of `rows` * `columns`, or one stored transposed, `step` numbers behind the previous one.
+struct Stored {
+  cudaDataType type;
+  std::uint32_t rows;
+  std::uint32_t columns;
+  bool transposed;
+  std::uint64_t step;
+};
+
+int make_layout(cublasLtMatrixLayout_t* made, const Stored& matrix, std::uint32_t batch) {
+  const LibraryCalls& calls = library();
+  const std::uint32_t rows = matrix.transposed ? matrix.columns : matrix.rows;
+  const std::uint32_t columns = matrix.transposed ? matrix.rows : matrix.columns;
+  if (const int error = told(calls.make_layout(made, matrix.type, rows, columns, rows))) {
+    return error;
+  }
+  if (batch == 1) return 0;
+  const auto count = static_cast<std::int32_t>(batch);
+  if (const int error = told(
+          calls.set_layout(*made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count))) {
+    return error;
+  }
+  const auto step = static_cast<std::int64_t>(matrix.step);
+  return told(
+      calls.set_layout(*made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &step, sizeof step));
+}
+
+int make_operation(GpuProductTag& product, const GpuProductShape& shape) {
   const LibraryCalls& calls = library();
   if (const int error =
           told(calls.make_operation(&product.operation, CUBLAS_COMPUTE_32F, CUDA_R_32F))) {
     return error;
   }
+  const auto set = [&](cublasLtMatmulDescAttributes_t attribute, std::int32_t value) {
+    return told(calls.set_operation(product.operation, attribute, &value, sizeof value));
+  };
   const auto sms = static_cast<std::int32_t>(shape.sms);
-  if (const int error = told(calls.set_operation(
-          product.operation, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, &sms, sizeof sms))) {
+  if (const int error = set(CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, sms)) return error;
+  const auto stored = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
+  if (const int error = set(CUBLASLT_MATMUL_DESC_TRANSA, stored(shape.form.a_transposed))) {
     return error;
   }
-  const auto layout = [&](cublasLtMatrixLayout_t* made, std::uint32_t rows, std::uint32_t columns) {
-    return told(calls.make_layout(made, CUDA_R_16BF, rows, columns, rows));
-  };
-  if (const int error = layout(&product.a, shape.rows, shape.inner)) return error;
-  if (const int error = layout(&product.b, shape.inner, shape.columns)) return error;
-  return layout(&product.c, shape.rows, shape.columns);
+  return set(CUBLASLT_MATMUL_DESC_TRANSB, stored(shape.form.b_transposed));
+}
+
+int describe(GpuProductTag& product, const GpuProductShape& shape) {
+  const ProductForm& form = shape.form;
+  product.beta = form.result == ProductResult::added ? 1.0F : 0.0F;
+  if (const int error = make_operation(product, shape)) return error;
+  if (const int error = make_layout(
+          &product.a, {CUDA_R_16BF, shape.rows, shape.inner, form.a_transposed, form.a_step},
+          form.batch)) {
+    return error;
+  }
+  if (const int error = make_layout(
+          &product.b, {CUDA_R_16BF, shape.inner, shape.columns, form.b_transposed, form.b_step},
+          form.batch)) {
+    return error;
+  }
+  const cudaDataType sums = form.result == ProductResult::rounded ? CUDA_R_16BF : CUDA_R_32F;
+  return make_layout(&product.c, {sums, shape.rows, shape.columns, false, form.c_step}, form.batch);
 }
 
 int choose(GpuProductTag& product) {
@@ -171,9 +218,8 @@ int launch_product(GpuStream stream, GpuProduct product, const GpuProductMemory&
   cublasLtHandle_t lt = nullptr;
   if (const int error = handle(&lt)) return error;
   const float one = 1;
-  const float none = 0;
   return told(library().multiply(lt, product->operation, &one, memory.a, product->a, memory.b,
-                                 product->b, &none, memory.c, product->c, memory.c, product->c,
+                                 product->b, &product->beta, memory.c, product->c, memory.c, product->c,
                                  &product->algorithm, memory.workspace, product_workspace,
                                  reinterpret_cast<cudaStream_t>(stream)));
 }

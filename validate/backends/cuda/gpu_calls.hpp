@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "validate/backends/cuda/layers/matrix_product.hpp"
+
 namespace penstock {
 
 // Handles of a GPU.
@@ -68,6 +70,11 @@ enum class GpuWork : std::uint8_t {
   flops,     // a fixed number of multiply-adds
   bytes,     // a fixed number of bytes read and written
   products,  // a fixed number of bf16 matrix products of cuBLASLt
+  // A pass of a fixed number of layers:
+  transformer,
+  gated_transformer,  // with SwiGLU
+  convolution,
+  conditional_convolution,
 };
 
 /// C = A B in bf16 with sums in single precision. Matrices are stored by column.
@@ -76,11 +83,12 @@ struct GpuProductShape {
   std::uint32_t columns;
   std::uint32_t inner;
   std::uint32_t sms;  // for which the library chooses its algorithm
+  ProductForm form = {};
 };
 struct GpuProductMemory {
-  const void* a;  // rows * inner
-  const void* b;  // inner * columns
-  void* c;
+  const void* a;    // rows * inner
+  const void* b;    // inner * columns
+  void* c;          // in single precision if its form asks for sums
   void* workspace;  // `product_workspace` bytes, of one stream alone
 };
 constexpr std::size_t product_workspace = std::size_t{32} << 20;
@@ -129,6 +137,8 @@ struct GpuCodecKernel {
   std::uint32_t grid;  // blocks of threads
 };
 
+struct GpuStep;  // a kernel of a layer, in gpu_steps.hpp
+
 /// The calls to a GPU, replaceable in tests. Each returns 0 or a CUDA error number. The last six
 /// are null when the driver has no green contexts. None waits on the GPU for a kernel that may not
 /// have started: kernels read only clocks, and what earlier kernels of their inputs wrote.
@@ -174,6 +184,7 @@ struct GpuCalls {
   int (*launch_end)(GpuStream stream, const GpuKernelTask& task, bool arrives);
   int (*launch_content)(GpuStream stream, const GpuContentKernel& kernel);
   int (*launch_codec)(GpuStream stream, const GpuCodecKernel& kernel);
+  int (*launch_step)(GpuStream stream, const GpuStep& step, std::uint32_t sms);
   int (*launch_nothing)(GpuStream stream);
   int (*launch_clock_reader)(GpuStream stream, std::uint64_t* readings, std::uint32_t count);
   /// SM clock cycles and nanoseconds of a loop: two numbers.

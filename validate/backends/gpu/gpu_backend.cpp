@@ -12,7 +12,6 @@
 #include "validate/backends/cuda/gpu_queues.hpp"
 #include "validate/backends/cuda/running/gpu_amounts.hpp"
 #include "validate/backends/cuda/running/gpu_probes.hpp"
-#include "validate/backends/cuda/running/gpu_slots.hpp"
 #include "validate/backends/cuda/running/gpu_trials.hpp"
 #include "validate/backends/gpu/gpu_rates.hpp"
 #include "validate/backends/gpu/one_gpu_scope.hpp"
@@ -27,71 +26,22 @@ constexpr std::uint32_t most_tasks = 100'000;
 constexpr std::uint64_t most_bytes = std::uint64_t{64} << 30;  // copied per run
 constexpr std::uint64_t longest_link_ns = 10'000'000'000;      // all transfers of a run together
 
-constexpr std::string_view scope_of_spin =
+constexpr std::string_view what_waiting_does_not =
     " With actions that only wait, as here, it validates neither memory peaks nor the interference "
     "model.";
 
-std::uint64_t positive(std::int64_t ns) {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0));
-}
-
-constexpr GpuWork works[] = {GpuWork::spin, GpuWork::flops, GpuWork::bytes,
-                             GpuWork::products};  // by ActionWork
+constexpr GpuWork works[] = {
+    GpuWork::spin,        GpuWork::flops,
+    GpuWork::bytes,       GpuWork::products,
+    GpuWork::transformer, GpuWork::gated_transformer,
+    GpuWork::convolution, GpuWork::conditional_convolution};  // by ActionWork
 
 GpuWork work_of(const Job& job) { return works[static_cast<std::size_t>(job.device.work)]; }
 
-/// A transfer of a job's work class, without its inputs.
-GpuTask transfer_task(const Job& job, std::uint32_t work) {
-  GpuTask task{.lane = job.priced.plan.classes[work].resource, .bytes = job.tensor_bytes(work)};
-  if (job.real_links) return task;
-  task.duration_ns = positive(job.work_ns(work));
-  task.latency_ns = positive(job.latency_ns(work));
-  return task;
-}
-
-/// Each work class of the ranks once, without dependencies; classes of links only when their time
-/// is the machine's, one after the other.
-GpuProgram profile_program(const Job& job, std::vector<GpuBody> bodies) {
-  const Plan& plan = job.priced.plan;
-  GpuProgram program{
-      plan.ranks, static_cast<std::uint32_t>(plan.links.size()), {}, std::move(bodies)};
-  std::optional<std::uint32_t> last_transfer;
-  for (std::uint32_t c = 0; c < plan.classes.size(); ++c) {
-    const std::uint32_t resource = plan.classes[c].resource;
-    if (!plan.is_link(resource)) {
-      program.tasks.push_back(
-          {.lane = resource, .duration_ns = positive(job.work_ns(c)), .body = c});
-    } else if (job.real_links) {
-      GpuTask task = transfer_task(job, c);
-      if (last_transfer) task.inputs = {*last_transfer};
-      last_transfer = static_cast<std::uint32_t>(program.tasks.size());
-      program.tasks.push_back(std::move(task));
-    }
-  }
-  return program;
-}
-
-/// The buffer slots of actions: one per microbatch of a stage, as long as its rank needs it.
-void give_slots(const Plan& plan, GpuProgram& program) {
-  std::vector<std::vector<std::uint64_t>> keys(plan.ranks);
-  const auto key = [&](TaskId task) {
-    return std::uint64_t{index(plan.class_of(task).stage)} << 32 | index(plan.microbatch[task]);
-  };
-  for (TaskId task = 0; task < plan.tasks(); ++task) {
-    const std::uint32_t resource = plan.class_of(task).resource;
-    if (!plan.is_link(resource)) keys[resource].push_back(key(task));
-  }
-  std::vector<std::vector<std::uint32_t>> slots;
-  for (const auto& own : keys) slots.push_back(slots_of(own));
-  std::vector<std::size_t> next(plan.ranks);
-  for (GpuTask& task : program.tasks) {
-    if (!program.is_transfer(task)) task.slot = slots[task.lane][next[task.lane]++];
-  }
-}
-
 /// The program of a job with the bodies that the device runs in the time of its actions.
-GpuProgram program_on(const GpuDevice& device, const Job& job) {
+GpuProgram program_on(const GpuDevice& device, const Job& job, const GpuLayerSizes& sizes) {
   GpuProgram program = gpu_program(job);
+  program.sizes = sizes;
   give_amounts(device, work_of(job), program);
   return program;
 }
@@ -166,16 +116,17 @@ std::string sms_text(const GpuDevice& device, std::uint32_t ranks) {
 
 class GpuBackend : public Backend {
  public:
-  GpuBackend(const Job& job, GpuOrdering ordering, const GpuCalls& calls)
+  GpuBackend(const Job& job, GpuOrdering ordering, const GpuCalls& calls,
+             const GpuLayerSizes& sizes)
       : job_(job),
         device_(calls, job.priced.plan.ranks,
                 static_cast<std::uint32_t>(job.priced.plan.links.size()),
                 work_of_ranks(gpu_program(job))),
         clock_step_(clock_step(device_)),
-        program_(program_on(device_, job)),
+        program_(program_on(device_, job, sizes)),
         setup_{.ordering = ordering,
                .links = job.real_links ? GpuLinkKind::host : GpuLinkKind::paced},
-        profile_(device_, profile_program(job, program_.bodies), profile_setup(setup_)),
+        profile_(device_, profile_program(job, program_), profile_setup(setup_)),
         rates_(static_cast<std::uint32_t>(job.priced.plan.links.size())),
         standstill_(order_standstill(job.priced.plan)) {
     if (!standstill_) make_executor();
@@ -297,7 +248,7 @@ std::map<std::string, std::string> GpuBackend::environment() const {
   all["streams"] = fmt::format("{}", streams());
   all["hardware_queues"] = fmt::format("{}", facts.queues);
   all["validates"] = one_gpu_scope;
-  if (job_.device.work == ActionWork::spin) all["validates"] += scope_of_spin;
+  if (work_of(job_) == GpuWork::spin) all["validates"] += what_waiting_does_not;
   return all;
 }
 
@@ -306,10 +257,12 @@ void GpuBackend::add_measures(std::map<std::string, std::string>& all) const {
   constexpr const char* orderings[] = {"the host launches kernels",
                                        "the host launches a graph per action and buffer slot",
                                        "one graph per iteration"};
-  constexpr const char* bodies[] = {"spin", "flops", "bytes", "products"};
   all["ordering"] = orderings[static_cast<std::size_t>(setup_.ordering)];
   if (!why_no_action_graphs_.empty()) all["why_no_action_graphs"] = why_no_action_graphs_;
-  all["bodies"] = bodies[static_cast<std::size_t>(job_.device.work)];
+  all["bodies"] = name(work_of(job_));
+  if (const GpuLayerKind* const kind = layer_kind_of(work_of(job_))) {
+    all["layers"] = shape_text(kind->numbers(program_.sizes));
+  }
   all["links"] = job_.real_links ? "copies to pinned host memory and back"
                                  : fmt::format("paced copies, at {:.1f} % of their rate or more",
                                                100 * rates_.least());
@@ -346,27 +299,10 @@ std::optional<Obstacle> gpu_obstacle(const PricedPlan& priced, const GpuCalls* c
   return std::nullopt;
 }
 
-GpuProgram gpu_program(const Job& job) {
-  const Plan& plan = job.priced.plan;
-  GpuProgram program{plan.ranks, static_cast<std::uint32_t>(plan.links.size()), {}, {}};
-  program.tasks.reserve(plan.tasks());
-  for (TaskId task = 0; task < plan.tasks(); ++task) {
-    const std::uint32_t work = plan.work[task];
-    const std::uint32_t resource = plan.classes[work].resource;
-    GpuTask& made = program.tasks.emplace_back(
-        plan.is_link(resource)
-            ? transfer_task(job, work)
-            : GpuTask{.lane = resource, .duration_ns = positive(job.work_ns(work)), .body = work});
-    plan.for_each_input(task, [&](TaskId input) { made.inputs.push_back(input); });
-  }
-  give_slots(plan, program);
-  return program;
-}
-
 std::unique_ptr<Backend> make_gpu_backend(const Job& job, GpuOrdering ordering,
-                                          const GpuCalls& calls) {
+                                          const GpuCalls& calls, const GpuLayerSizes& sizes) {
   check_transfers(gpu_program(job));
-  return std::make_unique<GpuBackend>(job, ordering, calls);
+  return std::make_unique<GpuBackend>(job, ordering, calls, sizes);
 }
 
 }  // namespace penstock

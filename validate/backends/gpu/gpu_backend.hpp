@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "validate/backends/cuda/running/gpu_executor.hpp"
+#include "validate/backends/gpu/gpu_job_program.hpp"
 #include "validate/job/backend.hpp"
 
 namespace penstock {
@@ -13,15 +14,10 @@ namespace penstock {
 /// Why one GPU cannot run a plan; `calls` is null in a build without CUDA.
 std::optional<Obstacle> gpu_obstacle(const PricedPlan& priced, const GpuCalls* calls);
 
-/// The GPU program of a job. Actions of a work class have one body, and each microbatch of a stage
-/// a buffer slot from its first action on a rank to its last one. Bodies wait: the amounts of other
-/// ones depend on the device.
-GpuProgram gpu_program(const Job& job);
-
-/// One GPU that runs all ranks of a job. There must be no obstacle. Throws UsageError when tensors
-/// or links are too much for it, and GpuError.
+/// One GPU that runs all ranks of a job. `sizes` are of layers, where actions run these. There must
+/// be no obstacle. Throws UsageError when tensors or links are too much for it, and GpuError.
 std::unique_ptr<Backend> make_gpu_backend(const Job& job, GpuOrdering ordering,
-                                          const GpuCalls& calls);
+                                          const GpuCalls& calls, const GpuLayerSizes& sizes = {});
 
 /// Long enough that the few microseconds between two kernels matter little.
 constexpr JobLength gpu_job_length(std::uint32_t) {

@@ -129,6 +129,41 @@ TEST_CASE("gpu backend: a run says where it was, and what it does not validate")
   CHECK(environment.at("validates").find("does not validate NVLink") != std::string::npos);
 }
 
+// A split backward, whose I and W are actions of their own, and stages of two sizes.
+TEST_CASE("gpu backend: actions of layers have errors of zero, and the run says of which") {
+  GpuLayerSizes sizes{.examples = 1, .tokens = 8, .heads = 1, .inner = 64, .gated_inner = 32};
+  sizes.images = 1;
+  sizes.channels = 8;
+  sizes.side = 4;
+  const std::pair<ActionWork, const char*> works[] = {
+      {ActionWork::transformer, "examples=1 heads=1 hidden=64 inner=64 tokens=8"},
+      {ActionWork::gated_transformer, "examples=1 heads=1 hidden=64 inner=32 tokens=8"},
+      {ActionWork::convolution, "channels=8 examples=1 kernel=3 side=4"},
+      {ActionWork::conditional_convolution, "channels=8 examples=1 kernel=3 kernels=4 side=4"}};
+  for (const auto& [work, layers] : works) {
+    for (const GpuOrdering ordering : orderings) {
+      CAPTURE(layers);
+      FakeGpu gpu;
+      gpu.most_work = 0;
+      const GpuCalls calls = gpu.calls();
+      Job job = penstock::job_of(priced(system_of(*find_named(schedule_entries(), "zb-h1"), 2, 4)),
+                                 {.mean_action_ns = 4000, .least_work_ns = 0});
+      job.device.work = work;
+      const auto backend = make_gpu_backend(job, ordering, calls, sizes);
+      const auto outcome = measure(*backend, job, {.iterations = 2});
+      if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
+      const RunErrors errors = run_errors(job, std::get<Measurement>(outcome));
+      CHECK(errors.structure == 0);
+      CHECK(errors.profile == 0);
+      CHECK_FALSE(backend->why_no_score());
+      const auto environment = backend->environment();
+      CHECK(environment.at("layers") == layers);
+      CHECK(environment.contains("algorithms"));
+      CHECK(environment.at("validates").find("only wait") == std::string::npos);
+    }
+  }
+}
+
 // The driver's own version is there where Linux tells it.
 TEST_CASE("gpu backend: the store knows by which keys GPUs and their shares differ") {
   FakeGpu gpu;

@@ -23,6 +23,9 @@ NamedProgram with_amounts(const GpuDevice& device, NamedProgram named, GpuWork w
   for (GpuTask& task : program.tasks) {
     if (!program.is_transfer(task)) task.body = 2 * task.lane + (task.body % 2);
   }
+  for (std::uint32_t body = 0; body < 2 * program.ranks; ++body) {
+    program.bodies.push_back({.pass = body % 2 == 0 ? GpuPass::forward : GpuPass::backward});
+  }
   give_amounts(device, work, program);
   return named;
 }
@@ -53,8 +56,11 @@ void check_programs(const CheckRun& run) {
 }
 
 void check_body(const CheckRun& run, GpuWork work, std::uint32_t ranks) {
-  const NamedProgram plain = named_pipeline(
-      {.ranks = ranks, .microbatches = 2 * ranks, .transfer_bytes = tensor_bytes(run)});
+  GpuPipeline pipeline{
+      .ranks = ranks, .microbatches = 2 * ranks, .transfer_bytes = tensor_bytes(run)};
+  if (run.quick && layer_kind_of(work) != nullptr) pipeline.forward_ns = 100;  // of a few layers
+  NamedProgram plain = named_pipeline(pipeline);
+  plain.program.sizes = layer_sizes(run);
   const GpuDevice device(run.calls, ranks, plain.program.links);
   const NamedProgram named = with_amounts(device, plain, work);
   for (const GpuOrdering ordering : {GpuOrdering::host_graphs, GpuOrdering::graph}) {
@@ -78,6 +84,28 @@ void check_bounce(const CheckRun& run) {
     const GpuDevice device(run.calls, ranks, named.program.links);
     for (const GpuOrdering ordering : {GpuOrdering::host_graphs, GpuOrdering::graph}) {
       record_program(run, device, named, {.ordering = ordering, .links = GpuLinkKind::host});
+    }
+  }
+}
+
+void check_layer_bodies(const CheckRun& run) {
+  if (*run.calls.why_no_products() != '\0') return;
+  for (const GpuLayerKind& kind : layer_kinds()) {
+    for (const std::uint32_t ranks : rank_counts(run)) check_body(run, kind.work, ranks);
+  }
+}
+
+/// Files without passes of stages say nothing of layers.
+void check_layer_programs(const CheckRun& run) {
+  if (*run.calls.why_no_products() != '\0') return;
+  for (NamedProgram named : run.programs) {
+    GpuProgram& program = named.program;
+    if (program.bodies.empty()) continue;
+    program.sizes = layer_sizes(run);
+    const GpuDevice device(run.calls, program.ranks, program.links, work_of_ranks(program));
+    give_amounts(device, GpuWork::transformer, program);
+    for (const GpuOrdering ordering : {GpuOrdering::host_graphs, GpuOrdering::graph}) {
+      record_program(run, device, named, {.ordering = ordering});
     }
   }
 }

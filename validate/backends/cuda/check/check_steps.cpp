@@ -20,6 +20,10 @@ constexpr std::array steps{
     CheckStep{"bodies", "actions of fixed FLOPs and of fixed bytes", check_bodies},
     CheckStep{"products", "actions of bf16 matrix products, and those alone over shapes and SMs",
               check_products},
+    CheckStep{"layers", "layers against the host, and their passes alone over SMs", check_layers},
+    CheckStep{"layer_bodies", "1F1B of layers: 2, 4 and 8 ranks", check_layer_bodies},
+    CheckStep{"layer_programs", "the orders of program files, of transformer layers",
+              check_layer_programs},
     CheckStep{"bounce", "transfers through pinned host memory", check_bounce},
     CheckStep{"codec", "block floating point: bits against the host, and its rate", check_codec},
     CheckStep{"scaling", "actions alone, over the number of SMs", check_scaling},
@@ -60,11 +64,6 @@ std::string name(GpuOrdering ordering) {
 }
 
 std::string name(GpuLinkKind links) { return links == GpuLinkKind::paced ? "paced" : "host"; }
-
-std::string name(GpuWork work) {
-  constexpr std::array names{"spin", "flops", "bytes", "products"};
-  return names[static_cast<std::size_t>(work)];
-}
 
 namespace {
 

@@ -42,6 +42,9 @@ void check_pipelines(const CheckRun& run);
 void check_programs(const CheckRun& run);
 void check_bodies(const CheckRun& run);
 void check_products(const CheckRun& run);
+void check_layers(const CheckRun& run);
+void check_layer_bodies(const CheckRun& run);
+void check_layer_programs(const CheckRun& run);
 void check_bounce(const CheckRun& run);
 void check_scaling(const CheckRun& run);
 void check_copies(const CheckRun& run);
@@ -49,12 +52,15 @@ void check_interference(const CheckRun& run);
 void check_clocks(const CheckRun& run);
 void check_codec(const CheckRun& run);
 
-/// The names of orderings, kinds of links and bodies in files.
+/// The names of orderings and kinds of links in files.
 std::string name(GpuOrdering ordering);
 std::string name(GpuLinkKind links);
-std::string name(GpuWork work);
 
-/// A 1F1B of actions of this work, with each ordering.
+/// The sizes of layers that actions run; those that the host can follow.
+GpuLayerSizes layer_sizes(const CheckRun& run);
+GpuLayerSizes small_layer_sizes(const CheckRun& run);
+
+/// A 1F1B of actions of this work, as graphs of actions and as one graph.
 void check_body(const CheckRun& run, GpuWork work, std::uint32_t ranks);
 
 /// Prints as JSON the SMs of each rank, what launches cost, and a 1F1B against its longest path,

@@ -52,7 +52,7 @@ int usage() {
                "penstock_gpu_check --libraries\n"
                "steps:\n");
   for (const CheckStep& step : check_steps()) {
-    std::fprintf(stderr, "  %-12s %s\n", step.name, step.summary);
+    std::fprintf(stderr, "  %-14s %s\n", step.name, step.summary);
   }
   return wrong_usage;
 }
@@ -179,7 +179,7 @@ int run_all(const CheckArguments& arguments, char** argv) {
     }
     const std::string fault = child < 0 ? "no process could be made" : outcome_of(child, most);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    std::printf("%-12s %6.1f s  %s\n", step.name, took.count(),
+    std::printf("%-14s %6.1f s  %s\n", step.name, took.count(),
                 fault.empty() ? "done" : fault.c_str());
     std::fflush(stdout);
     output.facts(

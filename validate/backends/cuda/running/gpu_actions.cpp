@@ -1,6 +1,7 @@
 #include "validate/backends/cuda/running/gpu_actions.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 
@@ -48,6 +49,14 @@ std::vector<GpuActionGraph> action_graphs(const GpuProgram& program) {
   return graphs;
 }
 
+std::string name(GpuWork work) {
+  constexpr std::array names{"spin",        "flops",
+                             "bytes",       "products",
+                             "transformer", "gated_transformer",
+                             "convolution", "conditional_convolution"};
+  return names.at(static_cast<std::size_t>(work));
+}
+
 GpuGrid grid_of(GpuWork work, std::uint32_t sms) {
   if (work == GpuWork::spin) return {sms, 32};
   return {2 * sms, 512};
@@ -69,6 +78,7 @@ GpuActions::GpuActions(const GpuDevice& device, const GpuProgram& program)
                                : make_memory(calls_, own * slot_bytes_));
   }
   make_products();
+  stages_ = make_stages(device_, program_);
 }
 
 /// One per rank, launched once: a library loads its kernels late, which a capture does not allow.
@@ -86,13 +96,17 @@ void GpuActions::make_products() {
   }
 }
 
-/// Stamps are kernels of their own around the products.
-void GpuActions::launch_products(std::uint32_t task, const GpuKernelTask& kernel_task) const {
+/// Stamps are kernels of their own around products and layers.
+void GpuActions::launch_library(std::uint32_t task, const GpuKernelTask& kernel_task) const {
   const GpuTask& what = program_.tasks[task];
   const GpuStream lane = device_.lane(what.lane);
+  const GpuBody body = program_.body_of(what);
   check(calls_, calls_.launch_begin(lane, kernel_task), "beginning task", task);
-  const std::uint64_t count = program_.body_of(what).amount;
-  for (std::uint64_t i = 0; i < count; ++i) products_[what.lane]->launch(lane);
+  if (body.work == GpuWork::products) {
+    for (std::uint64_t i = 0; i < body.amount; ++i) products_[what.lane]->launch(lane);
+  } else {
+    stages_[what.lane]->launch(body, what.slot);
+  }
   check(calls_, calls_.launch_end(lane, kernel_task, false), "ending task", task);
 }
 
@@ -101,13 +115,18 @@ std::uint64_t GpuActions::algorithms() const {
   for (const auto& product : products_) {
     if (product) hash = hash * 0x100000001b3ULL + product->algorithm();
   }
+  for (const auto& stages : stages_) {
+    if (stages) hash = hash * 0x100000001b3ULL + stages->algorithms();
+  }
   return hash;
 }
 
 void GpuActions::launch(std::uint32_t task, const GpuKernelTask& kernel_task) const {
   const GpuTask& what = program_.tasks[task];
   const GpuBody body = program_.body_of(what);
-  if (body.work == GpuWork::products) return launch_products(task, kernel_task);
+  if (body.work == GpuWork::products || layer_kind_of(body.work) != nullptr) {
+    return launch_library(task, kernel_task);
+  }
   const GpuGrid grid = grid_of(body.work, device_.sms_of_rank(what.lane));
   GpuActionKernel kernel{.task = kernel_task,
                          .work = body.work,

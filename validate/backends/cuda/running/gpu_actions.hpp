@@ -1,8 +1,10 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "validate/backends/cuda/running/gpu_products.hpp"
+#include "validate/backends/cuda/running/gpu_stages.hpp"
 #include "validate/backends/cuda/running/gpu_task_table.hpp"
 
 namespace penstock {
@@ -15,6 +17,9 @@ struct GpuActionGraph {
   std::vector<std::uint32_t> tasks;  // in running order
 };
 std::vector<GpuActionGraph> action_graphs(const GpuProgram& program);
+
+/// The name of a kind of work: "spin".
+std::string name(GpuWork work);
 
 /// Threads that an action has on its rank's SMs.
 struct GpuGrid {
@@ -38,7 +43,7 @@ class GpuActions {
 
  private:
   void make_products();
-  void launch_products(std::uint32_t task, const GpuKernelTask& kernel_task) const;
+  void launch_library(std::uint32_t task, const GpuKernelTask& kernel_task) const;
 
   const GpuDevice& device_;
   const GpuCalls& calls_;
@@ -47,6 +52,7 @@ class GpuActions {
   GpuOwner<void> sms_seen_;
   std::uint64_t slot_bytes_ = 0;
   std::vector<GpuOwner<void>> memory_;  // by rank: a buffer per slot, if any action moves bytes
+  std::vector<std::unique_ptr<GpuStages>> stages_;  // by rank, if its actions run layers
 };
 
 }  // namespace penstock

@@ -9,7 +9,9 @@ namespace penstock {
 double ns_per_amount(const GpuDevice& device, GpuWork work, std::uint32_t rank);
 
 /// Gives the bodies of a program the amount of work that takes the time of their tasks, alone on
-/// the SMs of their rank. Tasks of one body must be of one rank and one time. Throws GpuError.
+/// the SMs of their rank. Tasks of one body must be of one rank and one time. Stages get the number
+/// of layers, up to 256, whose passes together take the time of theirs, and tasks the time that
+/// their pass takes alone. Throws GpuError.
 void give_amounts(const GpuDevice& device, GpuWork work, GpuProgram& program);
 
 }  // namespace penstock

@@ -88,7 +88,8 @@ double GpuMatrixProduct::error() const {
       magnitudes += std::abs(part);
     }
     const double off = std::abs(number_of(results[at]) - sum);
-    if (!(off <= worst * magnitudes)) worst = magnitudes > 0 ? off / magnitudes : off;
+    const double share = magnitudes > 0 ? off / magnitudes : off;
+    worst = std::isnan(share) ? HUGE_VAL : std::max(worst, share);
   }
   return worst;
 }

@@ -18,10 +18,36 @@ struct GpuTask {
   std::uint32_t slot = 0;             // of an action: the buffers of its microbatch on its rank
 };
 
+/// The pass of an action, for bodies of layers.
+enum class GpuPass : std::uint8_t {
+  none,  // waits
+  forward,
+  backward,  // the input gradient, then the weight gradient
+  input_gradient,
+  weight_gradient,
+};
+
 /// What actions of a kind do: the same kernels for each.
 struct GpuBody {
   GpuWork work = GpuWork::spin;
-  std::uint64_t amount = 0;  // of flops and bytes: of each
+  std::uint64_t amount = 0;  // of flops and bytes: of each; of layers: their number
+  GpuPass pass = GpuPass::none;
+  std::uint32_t stage = 0;  // whose weights it has, of the stages of its rank
+  bool recomputes = false;  // begins with its forward
+};
+
+/// The sizes of layers.
+struct GpuLayerSizes {
+  std::uint32_t examples = 8;
+  std::uint32_t tokens = 256;  // of an example
+  std::uint32_t heads = 16;
+  std::uint32_t inner = 4096;  // of the feed-forward network
+  std::uint32_t gated_inner = 2816;
+  std::uint32_t images = 16;
+  std::uint32_t channels = 256;
+  std::uint32_t side = 28;  // of an image
+  std::uint32_t window = 3;
+  std::uint32_t kernels = 4;  // mixed per image
 };
 
 /// The tasks of a GPU that runs several ranks. Tasks follow all their inputs, and those of a lane
@@ -32,6 +58,7 @@ struct GpuProgram {
   std::uint32_t links = 0;
   std::vector<GpuTask> tasks;
   std::vector<GpuBody> bodies;  // none: all wait
+  GpuLayerSizes sizes = {};     // of bodies of layers
 
   std::uint32_t lanes() const { return ranks + links; }
   bool is_transfer(const GpuTask& task) const { return task.lane >= ranks; }

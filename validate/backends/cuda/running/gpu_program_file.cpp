@@ -1,5 +1,7 @@
 #include "validate/backends/cuda/running/gpu_program_file.hpp"
 
+#include <algorithm>
+#include <array>
 #include <sstream>
 #include <stdexcept>
 
@@ -11,6 +13,24 @@ constexpr std::uint32_t most_lanes = 4096;
 
 [[noreturn]] void fail(std::size_t line, const std::string& what) {
   throw std::runtime_error("line " + std::to_string(line) + ": " + what);
+}
+
+constexpr std::array passes{"none", "forward", "backward", "backward_input",
+                            "backward_weight"};  // by GpuPass
+
+GpuBody read_body(std::istringstream& words, std::size_t line) {
+  GpuBody body;
+  std::string pass;
+  words >> body.stage >> pass;
+  const auto found = std::find(passes.begin(), passes.end(), pass);
+  std::string recomputes;
+  words >> recomputes;
+  if (found == passes.end() || !(recomputes.empty() || recomputes == "recomputes")) {
+    fail(line, "expected: body STAGE PASS [recomputes]");
+  }
+  body.pass = static_cast<GpuPass>(found - passes.begin());
+  body.recomputes = !recomputes.empty();
+  return body;
 }
 
 GpuTask read_task(std::istringstream& words, const GpuProgram& program, std::size_t line) {
@@ -39,6 +59,10 @@ std::string program_text(const NamedProgram& named) {
   std::ostringstream text;
   text << first_line << "\nname " << named.name << "\nranks " << program.ranks << "\nlinks "
        << program.links << "\n";
+  for (const GpuBody& body : program.bodies) {
+    text << "body " << body.stage << ' ' << passes[static_cast<std::size_t>(body.pass)]
+         << (body.recomputes ? " recomputes" : "") << "\n";
+  }
   for (const GpuTask& task : program.tasks) {
     text << "task " << task.lane << ' ' << task.duration_ns << ' ' << task.latency_ns << ' '
          << task.bytes << ' ' << task.body << ' ' << task.slot;
@@ -66,10 +90,12 @@ NamedProgram read_program(std::string_view text) {
       read_count(words, program.ranks, number);
     } else if (what == "links") {
       read_count(words, program.links, number);
+    } else if (what == "body") {
+      program.bodies.push_back(read_body(words, number));
     } else if (what == "task") {
       program.tasks.push_back(read_task(words, program, number));
     } else if (!what.empty()) {
-      fail(number, "unknown \"" + what + "\"; known: name, ranks, links, task");
+      fail(number, "unknown \"" + what + "\"; known: name, ranks, links, body, task");
     }
   }
   if (named.name.empty() || program.tasks.empty()) fail(1, "there is no name, or no task");

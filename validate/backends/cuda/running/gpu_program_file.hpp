@@ -8,12 +8,13 @@
 namespace penstock {
 
 /// A program as a text file, so that a machine with a GPU runs the orders of any schedule without
-/// the rest of Penstock:
+/// the rest of Penstock. Bodies, by number, are needed for actions that run layers:
 ///
 ///   penstock gpu program 1
 ///   name NAME
 ///   ranks N
 ///   links N
+///   body STAGE PASS [recomputes]
 ///   task LANE DURATION_NS LATENCY_NS BYTES BODY SLOT INPUT…
 struct NamedProgram {
   std::string name;

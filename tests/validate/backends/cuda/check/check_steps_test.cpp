@@ -9,6 +9,7 @@
 #include <set>
 
 #include "tests/support/fake_gpu.hpp"
+#include "validate/backends/cuda/running/gpu_layer_kinds.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -22,23 +23,45 @@ std::vector<nlohmann::json> lines_of(const fs::path& file) {
   return lines;
 }
 
+/// Pipelines of layers take their time, and compute nothing.
+void run_step(const CheckStep& step, const CheckRun& run, FakeGpu& gpu) {
+  const std::uint64_t usual = gpu.most_work;
+  if (std::string(step.name).starts_with("layer_")) gpu.most_work = 0;
+  step.run(run);
+  gpu.most_work = usual;
+}
+
+/// F and B of each of two ranks.
+NamedProgram with_stages() {
+  NamedProgram named{"two", one_f_one_b({.ranks = 2, .microbatches = 2, .forward_ns = 100})};
+  for (GpuTask& task : named.program.tasks) {
+    if (!named.program.is_transfer(task)) task.body = 2 * task.lane + task.body;
+  }
+  for (const GpuPass pass :
+       {GpuPass::forward, GpuPass::backward, GpuPass::forward, GpuPass::backward}) {
+    named.program.bodies.push_back({.pass = pass});
+  }
+  return named;
+}
+
 }  // namespace
 
 TEST_CASE("gpu check: every step runs on a GPU of 132 SMs, and leaves lines of JSON") {
   const fs::path folder = fs::temp_directory_path() / "penstock_gpu_check_test";
   fs::remove_all(folder);
-  const FakeGpu gpu;
+  FakeGpu gpu;
   const GpuCalls calls = gpu.calls();
   const CheckOutput output(folder.string());
-  const CheckRun run{calls, output, {{"two", one_f_one_b({.ranks = 2, .microbatches = 2})}}, true};
+  const CheckRun run{calls, output, {with_stages()}, true};
   for (const CheckStep& step : check_steps()) {
     CAPTURE(step.name);
-    step.run(run);
+    run_step(step, run, gpu);
     CHECK(gpu.handed_out.empty());
   }
   std::map<std::string, int> facts;
   for (const auto& fact : lines_of(folder / "facts.jsonl")) {
     ++facts[fact.at("about")];
+    if (fact.at("about") == "layer") CHECK(fact.at("error") == 0);
     if (fact.at("about") != "pipeline") continue;
     CAPTURE(fact.dump());
     CHECK(fact.at("wrong_transfers") == 0);
@@ -50,7 +73,10 @@ TEST_CASE("gpu check: every step runs on a GPU of 132 SMs, and leaves lines of J
   }
   CHECK(facts["device"] == 1);
   CHECK(facts["partition"] == 6);
-  CHECK(facts["pipeline"] == 9 + 3 + 4 + 2 + 2);  // pipelines, programs, bodies, products, bounce
+  // Pipelines, programs, bodies, products, bounce; layers: pipelines and programs.
+  const int kinds = static_cast<int>(layer_kinds().size());
+  CHECK(facts["pipeline"] == 9 + 3 + 4 + 2 + 2 + 2 * kinds + 2);
+  CHECK(facts["layer"] == 3 * kinds);
   CHECK(facts["block floating point"] == 3);
   std::set<std::string> kernels;
   for (const auto& times : lines_of(folder / "probes.jsonl")) {
@@ -58,8 +84,10 @@ TEST_CASE("gpu check: every step runs on a GPU of 132 SMs, and leaves lines of J
     kernels.insert(times.at("kernel").get<std::string>() + ", " +
                    times.at("condition").get<std::string>().substr(0, 10));
   }
-  for (const char* one : {"graph, solo", "flops, solo", "bytes, solo", "flops, pair:bytes",
-                          "bytes, pair:bytes", "bfp, solo", "transfer_host, solo"}) {
+  for (const char* one :
+       {"graph, solo", "flops, solo", "bytes, solo", "flops, pair:bytes", "bytes, pair:bytes",
+        "bfp, solo", "transfer_host, solo", "transformer, solo", "gated_transformer, solo",
+        "convolution, solo", "conditional_convolution, solo"}) {
     CAPTURE(one);
     CHECK(kernels.contains(one));
   }
@@ -76,7 +104,7 @@ TEST_CASE("gpu check: a GPU without green contexts is measured too, and says so"
   const GpuCalls calls = gpu.calls();
   const CheckOutput output(folder.string());
   const CheckRun run{calls, output, {}, true};
-  for (const CheckStep& step : check_steps()) step.run(run);
+  for (const CheckStep& step : check_steps()) run_step(step, run, gpu);
   for (const auto& fact : lines_of(folder / "facts.jsonl")) {
     if (fact.contains("mode")) CHECK(fact.at("mode") == "streams_unpartitioned");
   }

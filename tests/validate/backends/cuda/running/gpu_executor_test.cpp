@@ -274,4 +274,47 @@ TEST_CASE("gpu amounts: actions do as much as takes their time alone") {
   }
 }
 
+namespace {
+
+/// F and B of each rank, of small layers.
+GpuProgram layered_program(std::uint32_t ranks) {
+  GpuProgram program = one_f_one_b({.ranks = ranks, .microbatches = 4, .forward_ns = 500});
+  for (GpuTask& task : program.tasks) {
+    if (!program.is_transfer(task)) task.body += 2 * task.lane;
+  }
+  for (std::uint32_t body = 0; body < 2 * ranks; ++body) {
+    program.bodies.push_back({.pass = body % 2 == 0 ? GpuPass::forward : GpuPass::backward});
+  }
+  program.sizes = {.examples = 1, .tokens = 8, .heads = 1, .inner = 64, .gated_inner = 32};
+  program.sizes.images = 1;
+  program.sizes.channels = 8;
+  program.sizes.side = 4;
+  return program;
+}
+
+}  // namespace
+
+// F and B of a stage ask for 1.5 us together; a layer takes far less on the fake GPU.
+TEST_CASE("gpu amounts: a stage has the layers whose passes take the time of its own") {
+  for (const GpuLayerKind& kind : layer_kinds()) {
+    for (const GpuOrdering ordering : orderings) {
+      FakeGpu gpu;
+      gpu.most_work = 0;
+      const GpuCalls calls = gpu.calls();
+      GpuProgram program = layered_program(2);
+      const GpuDevice device(calls, program.ranks, program.links);
+      give_amounts(device, kind.work, program);
+      REQUIRE(program.bodies.size() == 4);
+      CHECK(program.bodies[0].work == kind.work);
+      CHECK(program.bodies[0].amount > 10);
+      CHECK(program.bodies[0].amount == program.bodies[1].amount);
+      const std::uint64_t taken = program.tasks[0].duration_ns + program.tasks.back().duration_ns;
+      CHECK(static_cast<double>(taken) == doctest::Approx(1500).epsilon(0.02));
+      GpuExecutor executor(device, program, {.ordering = ordering});
+      CHECK(makespan_ns(executor.run()) == longest_path_ns(program));
+      CHECK(executor.algorithms() != 0);
+    }
+  }
+}
+
 }  // namespace penstock::testing

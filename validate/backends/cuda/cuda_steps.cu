@@ -1,0 +1,82 @@
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include "validate/backends/cuda/cuda_kernels.hpp"
+#include "validate/backends/cuda/gpu_steps.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr unsigned threads = 256;  // of a block
+constexpr unsigned blocks_of_sm = 8;
+constexpr unsigned warp = 32;
+
+/// Lanes of a warp that do a row together. Other rows of the warp may go on or have ended.
+template <unsigned count>
+struct Lanes {
+  static constexpr std::uint32_t lanes = count;
+
+#ifdef __CUDA_ARCH__
+  __host__ __device__ std::uint32_t lane() const { return threadIdx.x % count; }
+  template <class Sum>
+  __host__ __device__ Sum sum(Sum part) const {
+    const unsigned all = count == warp ? 0xFFFFFFFFU : (1U << count % warp) - 1;
+    const unsigned own = all << (threadIdx.x % warp / count * count);
+#pragma unroll
+    for (unsigned other = count / 2; other > 0; other /= 2) {
+      part += __shfl_xor_sync(own, part, static_cast<int>(other), static_cast<int>(count));
+    }
+    return part;
+  }
+#else  // for the pass of the compiler that makes host code, which runs none of this
+  __host__ __device__ std::uint32_t lane() const { return 0; }
+  template <class Sum>
+  __host__ __device__ Sum sum(Sum part) const {
+    return part;
+  }
+#endif
+};
+
+template <class Step>
+__global__ void __launch_bounds__(threads) run(Step step) {
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * threads + threadIdx.x;
+  const std::uint64_t all = std::uint64_t{gridDim.x} * threads;
+  if constexpr (Step::lanes == 0) {
+    for (std::uint64_t i = first; i < step.count; i += all) step.at(i);
+  } else {
+    const Lanes<Step::lanes> team;
+    for (std::uint64_t row = first / Step::lanes; row < step.count; row += all / Step::lanes) {
+      step.row(row, team);
+    }
+  }
+}
+
+template <class... Steps>
+int load_all(const std::variant<Steps...>*) {
+  cudaFuncAttributes attributes{};
+  int first_error = cudaSuccess;
+  for (const int error : {cudaFuncGetAttributes(&attributes, run<Steps>)...}) {
+    if (first_error == cudaSuccess) first_error = error;
+  }
+  return first_error;
+}
+
+}  // namespace
+
+int load_step_kernels() { return load_all(static_cast<decltype(GpuStep::kernel)*>(nullptr)); }
+
+int launch_step(GpuStream stream, const GpuStep& step, std::uint32_t sms) {
+  const std::uint64_t wanted = (threads_of(step) + threads - 1) / threads;
+  if (wanted == 0) return cudaSuccess;
+  const auto blocks =
+      static_cast<unsigned>(std::min<std::uint64_t>(wanted, std::uint64_t{sms} * blocks_of_sm));
+  std::visit(
+      [&](const auto& kernel) {
+        run<<<blocks, threads, 0, reinterpret_cast<cudaStream_t>(stream)>>>(kernel);
+      },
+      step.kernel);
+  return cudaGetLastError();
+}
+
+}  // namespace penstock

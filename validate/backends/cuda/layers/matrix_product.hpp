@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "validate/backends/cuda/arithmetic/number.hpp"
+
+namespace penstock {
+
+/// What becomes of the sums of a matrix product.
+enum class ProductResult : std::uint8_t {
+  rounded,  // to the numbers of the factors
+  sums,     // written as they are
+  added,    // added to the sums that are there
+};
+
+/// C = A B, of matrices stored by column. A is rows * inner, or is stored transposed; and so on.
+struct ProductForm {
+  bool a_transposed = false;
+  bool b_transposed = false;
+  ProductResult result = ProductResult::rounded;
+  std::uint32_t batch = 1;  // products of a kind, with steps from one to the next, in numbers
+  std::uint64_t a_step = 0;
+  std::uint64_t b_step = 0;
+  std::uint64_t c_step = 0;
+};
+
+/// A product; C holds numbers or sums, by its result.
+template <class Number>
+struct LayerProduct {
+  std::uint32_t rows;
+  std::uint32_t columns;
+  std::uint32_t inner;
+  ProductForm form;
+  const Number* a;
+  const Number* b;
+  void* c;
+};
+
+/// One column of a product, on the host.
+template <class Number>
+void multiply_column(const LayerProduct<Number>& product, const Number* a, const Number* b,
+                     std::uint64_t column, std::vector<SumOf<Number>>& sums) {
+  const std::uint64_t rows = product.rows;
+  for (auto& sum : sums) sum = 0;
+  for (std::uint64_t k = 0; k < product.inner; ++k) {
+    const auto factor = value_of(product.form.b_transposed ? b[column + k * product.columns]
+                                                           : b[k + column * product.inner]);
+    for (std::uint64_t row = 0; row < rows; ++row) {
+      const Number own = product.form.a_transposed ? a[k + row * product.inner] : a[row + k * rows];
+      sums[row] += value_of(own) * factor;
+    }
+  }
+}
+
+/// Runs a product on the host.
+template <class Number>
+void multiply(const LayerProduct<Number>& product) {
+  using Sum = SumOf<Number>;
+  const ProductForm& form = product.form;
+  std::vector<Sum> sums(product.rows);
+  for (std::uint64_t turn = 0; turn < form.batch; ++turn) {
+    for (std::uint64_t column = 0; column < product.columns; ++column) {
+      multiply_column(product, product.a + turn * form.a_step, product.b + turn * form.b_step,
+                      column, sums);
+      const std::uint64_t first = turn * form.c_step + column * product.rows;
+      for (std::uint64_t row = 0; row < product.rows; ++row) {
+        if (form.result == ProductResult::rounded) {
+          static_cast<Number*>(product.c)[first + row] = rounded<Number>(sums[row]);
+        } else {
+          Sum& sum = static_cast<Sum*>(product.c)[first + row];
+          sum = form.result == ProductResult::added ? sum + sums[row] : sums[row];
+        }
+      }
+    }
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+
+#include "validate/backends/cuda/gpu_steps.hpp"
+#include "validate/backends/cuda/running/gpu_program.hpp"
+
+namespace penstock {
+
+/// Memory that a layer needs.
+struct GpuLayerBytes {
+  std::uint64_t weights = 0;
+  std::uint64_t sums = 0;     // of weight gradients
+  std::uint64_t kept = 0;     // of a microbatch
+  std::uint64_t scratch = 0;  // of a pass; layers of a rank share it
+  std::uint64_t ends = 0;     // what goes from a layer to the next, or back
+};
+
+/// Memory of a layer in a pass.
+struct GpuLayerMemory {
+  std::byte* weights;
+  std::byte* sums;
+  std::byte* kept;
+  std::byte* scratch;
+  LayerEnds<Bf16> ends;
+};
+
+/// A kind of layer that actions run. Its output has the size of its input.
+struct GpuLayerKind {
+  GpuWork work;
+  GpuLayerBytes (*bytes)(const GpuLayerSizes& sizes);
+  /// Initial weights, in host memory.
+  void (*draw)(const GpuLayerSizes& sizes, std::byte* weights);
+  /// Adds what a pass launches: forward, input_gradient or weight_gradient.
+  void (*launch)(const GpuLayerSizes& sizes, const GpuLayerMemory& memory, GpuPass pass,
+                 GpuLaunches& launches);
+  /// Its sizes by name.
+  std::map<std::string, std::uint64_t> (*numbers)(const GpuLayerSizes& sizes);
+};
+
+/// All kinds; each is a file.
+std::span<const GpuLayerKind> layer_kinds();
+/// The kind of layer of a body, or null.
+const GpuLayerKind* layer_kind_of(GpuWork work);
+
+/// "examples=8 heads=16 …": sizes by name, in order.
+std::string shape_text(const std::map<std::string, std::uint64_t>& numbers);
+
+/// Numbers drawn from `centre` - `spread` to `centre` + `spread`.
+void draw_numbers(Bf16* to, std::uint64_t count, std::uint64_t seed, double spread,
+                  double centre = 0);
+/// The spread of weights that keeps sums of this many inputs at about their size.
+double spread_of_inputs(std::uint64_t inputs);
+
+/// The launches of a pass of a layer.
+template <class Layer>
+void add_pass(const Layer& layer, GpuPass pass, GpuLaunches& launches) {
+  if (pass == GpuPass::forward) layer.forward(launches);
+  if (pass == GpuPass::input_gradient) layer.input_gradient(launches);
+  if (pass == GpuPass::weight_gradient) layer.weight_gradient(launches);
+}
+
+/// The bytes of a value that carves itself out.
+template <class Value, class Shape>
+std::uint64_t carved_bytes(const Shape& shape) {
+  Carver carver;
+  [[maybe_unused]] const Value value(shape, carver);
+  return carver.bytes();
+}
+template <class Value, class Shape>
+Value carved(const Shape& shape, std::byte* memory) {
+  Carver carver(memory);
+  return Value(shape, carver);
+}
+
+// The files of kinds.
+extern const GpuLayerKind transformer_kind;
+extern const GpuLayerKind gated_transformer_kind;
+extern const GpuLayerKind convolution_kind;
+extern const GpuLayerKind conditional_convolution_kind;
+
+}  // namespace penstock

@@ -1,0 +1,212 @@
+#include "validate/backends/cuda/running/gpu_stages.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <variant>
+#include <vector>
+
+#include "validate/backends/cuda/gpu_error.hpp"
+#include "validate/backends/cuda/gpu_owners.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t most_slot_bytes = std::uint64_t{16} << 30;  // of all ranks
+
+/// Of a rank: the first of its bodies that runs layers.
+const GpuLayerKind* kind_on(const GpuProgram& program, std::uint32_t rank) {
+  for (const GpuTask& task : program.tasks) {
+    if (task.lane != rank) continue;
+    if (const GpuLayerKind* const kind = layer_kind_of(program.body_of(task).work)) return kind;
+  }
+  return nullptr;
+}
+
+/// Calls `visit(task, body)` for the actions of a rank that run layers.
+template <class Visitor>
+void for_each_layered(const GpuProgram& program, std::uint32_t rank, const Visitor& visit) {
+  for (const GpuTask& task : program.tasks) {
+    const GpuBody body = program.body_of(task);
+    if (task.lane == rank && layer_kind_of(body.work) != nullptr) visit(task, body);
+  }
+}
+
+GpuOwner<void> zeros(const GpuDevice& device, std::uint64_t bytes) {
+  const GpuCalls& calls = device.calls();
+  auto memory = make_memory(calls, bytes);
+  check(calls, calls.fill(memory.get(), 0, bytes, device.conductor()), "clearing memory of layers");
+  return memory;
+}
+
+}  // namespace
+
+GpuProducts::GpuProducts(const GpuCalls& calls, std::uint32_t sms)
+    : calls_(calls), sms_(sms), workspace_(make_memory(calls, product_workspace)) {
+  const std::string why_not = calls.why_no_products();
+  if (!why_not.empty()) throw GpuError("no matrix products: " + why_not);
+}
+
+GpuProduct GpuProducts::of(const LayerProduct<Bf16>& product) {
+  const ProductForm& form = product.form;
+  const Key key{product.rows, product.columns, product.inner, form.a_transposed, form.b_transposed,
+                form.result,  form.batch,      form.a_step,   form.b_step,       form.c_step};
+  const auto found = products_.find(key);
+  if (found != products_.end()) return found->second.get();
+  GpuProduct made = nullptr;
+  check(calls_,
+        calls_.make_product(&made, {product.rows, product.columns, product.inner, sms_, form}),
+        "choosing a matrix product, its SMs:", sms_);
+  return products_.try_emplace(key, made, calls_.free_product).first->second.get();
+}
+
+void GpuProducts::launch(GpuStream stream, const LayerProduct<Bf16>& product) {
+  check(calls_,
+        calls_.launch_product(stream, of(product),
+                              {product.a, product.b, product.c, workspace_.get()}),
+        "launching a matrix product");
+}
+
+std::uint64_t GpuProducts::algorithms() const {
+  std::uint64_t hash = 0;
+  for (const auto& [key, product] : products_) {
+    hash = hash * 0x100000001b3ULL + calls_.product_algorithm(product.get());
+  }
+  return hash;
+}
+
+void launch_all(const GpuCalls& calls, GpuStream stream, const GpuLaunches& launches,
+                GpuProducts& products, std::uint32_t sms) {
+  for (const GpuLaunch& launch : launches.all) {
+    if (const auto* product = std::get_if<LayerProduct<Bf16>>(&launch)) {
+      products.launch(stream, *product);
+    } else {
+      check(calls, calls.launch_step(stream, std::get<GpuStep>(launch), sms),
+            "launching a kernel of a layer");
+    }
+  }
+}
+
+GpuStages::GpuStages(const GpuDevice& device, const GpuProgram& program, std::uint32_t rank,
+                     std::uint64_t most_bytes)
+    : device_(device),
+      calls_(device.calls()),
+      rank_(rank),
+      sizes_(program.sizes),
+      kind_(kind_on(program, rank)),
+      bytes_(kind_->bytes(sizes_)),
+      slots_(nullptr, calls_.free_memory),
+      scratch_(zeros(device, bytes_.scratch)),
+      products_(std::make_unique<GpuProducts>(calls_, device.sms_of_rank(rank))) {
+  make_stages(program);
+  make_slots(program, most_bytes);
+  check(calls_, calls_.synchronize(device_.conductor()), "making the stages of rank", rank_);
+  warm_up();
+}
+
+void GpuStages::make_stages(const GpuProgram& program) {
+  for_each_layered(program, rank_, [&](const GpuTask&, const GpuBody& body) {
+    if (layer_kind_of(body.work) != kind_) throw std::logic_error("a rank has two kinds of layers");
+    const auto [place, fresh] = stages_.try_emplace(
+        body.stage, Stage{0, {nullptr, calls_.free_memory}, {nullptr, calls_.free_memory}});
+    place->second.layers = std::max(place->second.layers, body.amount);
+    deepest_ = std::max(deepest_, body.amount);
+  });
+  std::vector<std::byte> weights(bytes_.weights);
+  kind_->draw(sizes_, weights.data());
+  for (auto& [number, stage] : stages_) {
+    stage.weights = make_memory(calls_, stage.layers * bytes_.weights);
+    stage.sums = zeros(device_, stage.layers * bytes_.sums);
+    for (std::uint64_t layer = 0; layer < stage.layers; ++layer) {
+      auto* const to = static_cast<std::byte*>(stage.weights.get()) + layer * bytes_.weights;
+      check(calls_, calls_.write(to, weights.data(), weights.size()), "writing weights");
+    }
+  }
+}
+
+/// A slot has the inputs of all layers and what goes on, then the gradients from the last layer to
+/// the first, then what layers keep.
+void GpuStages::make_slots(const GpuProgram& program, std::uint64_t most_bytes) {
+  slot_bytes_ = 2 * (deepest_ + 1) * bytes_.ends + deepest_ * bytes_.kept;
+  std::uint64_t slots = 0;
+  for_each_layered(program, rank_, [&](const GpuTask& task, const GpuBody&) {
+    slots = std::max<std::uint64_t>(slots, task.slot + 1);
+  });
+  const std::uint64_t most = std::max<std::uint64_t>(most_bytes / slot_bytes_, 1);
+  slot_count_ = static_cast<std::uint32_t>(std::min(slots, most));
+  slots_ = zeros(device_, slot_count_ * slot_bytes_);
+  check(calls_, calls_.synchronize(device_.conductor()), "clearing the buffers of rank", rank_);
+  std::vector<Bf16> drawn(bytes_.ends / sizeof(Bf16));
+  for (std::uint64_t slot = 0; slot < slot_count_; ++slot) {
+    for (const std::uint64_t place : {std::uint64_t{0}, deepest_ + 1}) {
+      draw_numbers(drawn.data(), drawn.size(), 100 + 2 * slot + place, 1);
+      auto* const to = static_cast<std::byte*>(slots_.get()) + slot * slot_bytes_;
+      check(calls_, calls_.write(to + place * bytes_.ends, drawn.data(), bytes_.ends),
+            "writing what comes into a stage");
+    }
+  }
+}
+
+void GpuStages::warm_up() {
+  for (const auto& [number, stage] : stages_) {
+    for (std::uint32_t slot = 0; slot < slot_count_; ++slot) {
+      launch({kind_->work, stage.layers, GpuPass::forward, number}, slot);
+      launch({kind_->work, stage.layers, GpuPass::backward, number}, slot);
+    }
+  }
+  check(calls_, calls_.synchronize(device_.lane(rank_)), "running the layers of rank", rank_);
+}
+
+GpuLayerMemory GpuStages::memory_of(const Stage& stage, std::uint64_t layer,
+                                    std::uint32_t slot) const {
+  const auto at = [](const GpuOwner<void>& memory, std::uint64_t offset) {
+    return static_cast<std::byte*>(memory.get()) + offset;
+  };
+  const std::uint64_t begin = slot % slot_count_ * slot_bytes_;
+  const auto end = [&](std::uint64_t number) {
+    return reinterpret_cast<Bf16*>(at(slots_, begin + number * bytes_.ends));
+  };
+  const std::uint64_t behind = deepest_ + stage.layers - layer;  // the gradient of its output
+  return {.weights = at(stage.weights, layer * bytes_.weights),
+          .sums = at(stage.sums, layer * bytes_.sums),
+          .kept = at(slots_, begin + 2 * (deepest_ + 1) * bytes_.ends + layer * bytes_.kept),
+          .scratch = at(scratch_, 0),
+          .ends = {end(layer), end(layer + 1), end(behind), end(behind + 1)}};
+}
+
+void GpuStages::add(const Stage& stage, GpuPass pass, std::uint32_t slot,
+                    GpuLaunches& launches) const {
+  if (pass == GpuPass::backward) {
+    add(stage, GpuPass::input_gradient, slot, launches);
+    return add(stage, GpuPass::weight_gradient, slot, launches);
+  }
+  for (std::uint64_t turn = 0; turn < stage.layers; ++turn) {
+    const std::uint64_t layer = pass == GpuPass::forward ? turn : stage.layers - 1 - turn;
+    kind_->launch(sizes_, memory_of(stage, layer, slot), pass, launches);
+  }
+}
+
+GpuLaunches GpuStages::launches(const GpuBody& body, std::uint32_t slot) const {
+  const Stage& stage = stages_.at(body.stage);
+  GpuLaunches launches;
+  if (body.recomputes) add(stage, GpuPass::forward, slot, launches);
+  add(stage, body.pass, slot, launches);
+  return launches;
+}
+
+void GpuStages::launch(const GpuBody& body, std::uint32_t slot) const {
+  launch_all(calls_, device_.lane(rank_), launches(body, slot), *products_,
+             device_.sms_of_rank(rank_));
+}
+
+std::vector<std::unique_ptr<GpuStages>> make_stages(const GpuDevice& device,
+                                                    const GpuProgram& program) {
+  std::vector<std::unique_ptr<GpuStages>> stages(program.ranks);
+  for (std::uint32_t rank = 0; rank < program.ranks; ++rank) {
+    if (kind_on(program, rank) == nullptr) continue;
+    stages[rank] =
+        std::make_unique<GpuStages>(device, program, rank, most_slot_bytes / program.ranks);
+  }
+  return stages;
+}
+
+}  // namespace penstock

@@ -1,0 +1,101 @@
+#include "validate/backends/gpu/gpu_job_program.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "validate/backends/cuda/running/gpu_slots.hpp"
+
+namespace penstock {
+namespace {
+
+std::uint64_t positive(std::int64_t ns) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0));
+}
+
+GpuPass pass_of(Pass pass) {
+  switch (pass) {
+    case Pass::forward:
+    case Pass::recompute:
+      return GpuPass::forward;
+    case Pass::backward:
+      return GpuPass::backward;
+    case Pass::backward_input:
+      return GpuPass::input_gradient;
+    case Pass::backward_weight:
+      return GpuPass::weight_gradient;
+    default:
+      return GpuPass::none;
+  }
+}
+
+/// A transfer of a job's work class, without its inputs.
+GpuTask transfer_task(const Job& job, std::uint32_t work) {
+  GpuTask task{.lane = job.priced.plan.classes[work].resource, .bytes = job.tensor_bytes(work)};
+  if (job.real_links) return task;
+  task.duration_ns = positive(job.work_ns(work));
+  task.latency_ns = positive(job.latency_ns(work));
+  return task;
+}
+
+/// The buffer slots of actions: one per microbatch of a stage, as long as its rank needs it.
+void give_slots(const Plan& plan, GpuProgram& program) {
+  std::vector<std::vector<std::uint64_t>> keys(plan.ranks);
+  const auto key = [&](TaskId task) {
+    return std::uint64_t{index(plan.class_of(task).stage)} << 32 | index(plan.microbatch[task]);
+  };
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const std::uint32_t resource = plan.class_of(task).resource;
+    if (!plan.is_link(resource)) keys[resource].push_back(key(task));
+  }
+  std::vector<std::vector<std::uint32_t>> slots;
+  for (const auto& own : keys) slots.push_back(slots_of(own));
+  std::vector<std::size_t> next(plan.ranks);
+  for (GpuTask& task : program.tasks) {
+    if (!program.is_transfer(task)) task.slot = slots[task.lane][next[task.lane]++];
+  }
+}
+
+}  // namespace
+
+GpuProgram gpu_program(const Job& job) {
+  const Plan& plan = job.priced.plan;
+  GpuProgram program{plan.ranks, static_cast<std::uint32_t>(plan.links.size()), {}, {}};
+  for (const WorkClass& work : plan.classes) {
+    program.bodies.push_back(
+        {.pass = pass_of(work.pass), .stage = index(work.stage), .recomputes = work.recomputes});
+  }
+  program.tasks.reserve(plan.tasks());
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const std::uint32_t work = plan.work[task];
+    const std::uint32_t resource = plan.classes[work].resource;
+    GpuTask& made = program.tasks.emplace_back(
+        plan.is_link(resource)
+            ? transfer_task(job, work)
+            : GpuTask{.lane = resource, .duration_ns = positive(job.work_ns(work)), .body = work});
+    plan.for_each_input(task, [&](TaskId input) { made.inputs.push_back(input); });
+  }
+  give_slots(plan, program);
+  return program;
+}
+
+GpuProgram profile_program(const Job& job, const GpuProgram& whole) {
+  const Plan& plan = job.priced.plan;
+  GpuProgram program{whole.ranks, whole.links, {}, whole.bodies, whole.sizes};
+  std::optional<std::uint32_t> last_transfer;
+  for (std::uint32_t c = 0; c < plan.classes.size(); ++c) {
+    const std::uint32_t resource = plan.classes[c].resource;
+    if (!plan.is_link(resource)) {
+      program.tasks.push_back(
+          {.lane = resource, .duration_ns = positive(job.work_ns(c)), .body = c});
+    } else if (job.real_links) {
+      GpuTask task = transfer_task(job, c);
+      if (last_transfer) task.inputs = {*last_transfer};
+      last_transfer = static_cast<std::uint32_t>(program.tasks.size());
+      program.tasks.push_back(std::move(task));
+    }
+  }
+  return program;
+}
+
+}  // namespace penstock
